@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * bloomexp.c
+ *	  The exposure filter for feeds: what makes the rooms of this folder one
+ *	  module.
+ *
+ * Each room knows only those before it:
+ *
+ *	murmur3		a hash
+ *	item		SQL values that can be items, and their hashes
+ *	sizing		items and false positive rate to bits and probes, and back
+ *	probe		kernels over the bits of one layer
+ *	layout		the bytes of a value: doc/format.md
+ *	filter		contain, add, grow, unite
+ *	hashset		the distinct items of a group
+ *	datum		arguments of SQL functions
+ *	io, functions, exclude, aggregate, info
+ *				the SQL functions, as bloomexp--1.0.sql declares them
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+PG_MODULE_MAGIC;

@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  What differs between PostgreSQL 13 and 18, in one place.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_COMPAT_H
+#define BLOOMEXP_COMPAT_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "nodes/nodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/selfuncs.h"
+
+/*
+ * Soft errors: from PostgreSQL 16 on an input function can report bad input to
+ * its caller (pg_input_is_valid, COPY ... ON_ERROR).  Before, every error is
+ * hard, and the context is always NULL.
+ */
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+#include "varatt.h"
+#else
+#define ereturn(context, value, ...) \
+	do { \
+		(void) (context); \
+		ereport(ERROR, __VA_ARGS__); \
+		return (value);			/* not reached */ \
+	} while (0)
+#endif
+
+/* PostgreSQL 17 estimates an array's length with the planner's state at hand. */
+#if PG_VERSION_NUM >= 170000
+#define bloomexp_estimate_array_length(root, expr) \
+	estimate_array_length(root, expr)
+#else
+#define bloomexp_estimate_array_length(root, expr) \
+	((double) estimate_array_length(expr))
+#endif
+
+#endif							/* BLOOMEXP_COMPAT_H */

@@ -1,0 +1,38 @@
+/*-------------------------------------------------------------------------
+ *
+ * datum.h
+ *	  How SQL functions get at their arguments.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_DATUM_H
+#define BLOOMEXP_DATUM_H
+
+#include "filter.h"
+
+#define PG_GETARG_BLOOM_PP(n) ((struct varlena *) PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(n)))
+
+/*
+ * Define an SQL-callable function for each kind of items: it calls
+ * body(fcinfo, kind).
+ */
+#define BLOOMEXP_FUNCTION(body, suffix, kind) \
+	PG_FUNCTION_INFO_V1(bloomexp_##body##_##suffix); \
+	Datum \
+	bloomexp_##body##_##suffix(PG_FUNCTION_ARGS) \
+	{ \
+		return body(fcinfo, kind); \
+	} \
+	extern Datum bloomexp_##body##_##suffix(PG_FUNCTION_ARGS)
+
+#define BLOOMEXP_FUNCTION_PER_KIND(body) \
+	BLOOMEXP_FUNCTION(body, int8, BLOOM_KIND_INTEGER); \
+	BLOOMEXP_FUNCTION(body, text, BLOOM_KIND_TEXT); \
+	BLOOMEXP_FUNCTION(body, uuid, BLOOM_KIND_UUID); \
+	BLOOMEXP_FUNCTION(body, bytea, BLOOM_KIND_BYTEA)
+
+extern struct varlena *bloomexp_getarg_cached(FunctionCallInfo fcinfo, int argno);
+extern uint64 bloomexp_getarg_hash(FunctionCallInfo fcinfo, int argno,
+								   BloomKind kind, uint32 seed);
+
+#endif							/* BLOOMEXP_DATUM_H */

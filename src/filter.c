@@ -1,0 +1,504 @@
+/*-------------------------------------------------------------------------
+ *
+ * filter.c
+ *	  A filter over its layers.
+ *
+ * The promise: at every moment the chance that a filter contains an item that
+ * was never added is at most its fpr.  Layers err independently, so it is kept
+ * by giving each layer a share of fpr for the day when it is full; the shares
+ * of all layers that can ever be made add up to fpr at most.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "filter.h"
+
+/*
+ * A filter of fewer items than this is taken for a beginning: its first layer
+ * gets only half of fpr, so that the layers to come need not be so strict.  It
+ * costs such a layer a sixth more bits at 1%, which are few, and a filter
+ * grown from 100 to 10,000 items a sixth fewer.
+ */
+#define BEGINNING 300
+#define BEGINNING_SHARE 0.5
+
+/* A filter sized for what it holds can't spare more than this for growth. */
+#define SIZED_SHARE (31.0 / 32.0)
+
+/* A new layer gets this share of what the layers before it left of fpr. */
+#define GROWTH_SHARE 0.25
+
+/* A new layer has room for this part of all items so far, and for so many. */
+#define GROWTH_FACTOR 0.5
+#define GROWTH_MIN 50
+
+/* How many items are set between two looks for a cancel. */
+#define INTERRUPT_EVERY 65536
+
+/*
+ * bloomexp_check_fpr
+ *		Complain about a false positive rate that can't be promised.
+ */
+void
+bloomexp_check_fpr(double fpr)
+{
+	if (!(fpr > 0.0 && fpr < 1.0))	/* NaN too */
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("false positive rate must be greater than 0 and less than 1"),
+				 errhint("Write 0.01 for 1%%.")));
+	if (fpr < BLOOMEXP_MIN_FPR)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("false positive rate must be at least %g", BLOOMEXP_MIN_FPR),
+				 errdetail("Items are told apart by a hash of 64 bits, which can't promise less.")));
+}
+
+/* Words of the largest single layer. */
+static uint32
+max_words(bool counting)
+{
+	BloomFilter one = {.nlayers = 1};
+
+	return (BLOOMEXP_MAX_SIZE - VARHDRSZ - bloomexp_headers_size(&one)) /
+		bloomexp_bits_size(1, counting);
+}
+
+/*
+ * Shape of a layer for `capacity` items at rate `share`.  An error names what
+ * would fit; `fpr` is the rate that the user knows of.
+ */
+static BloomShape
+layer_shape(int64 capacity, double share, double fpr, bool counting)
+{
+	BloomShape	shape;
+
+	if (capacity > PG_UINT32_MAX ||
+		!bloomexp_size_for((double) capacity, share, max_words(counting), &shape))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("capacity of " INT64_FORMAT " items is too large", capacity),
+				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, has room for %llu.",
+						   fpr,
+						   (unsigned long long) bloomexp_max_items(share, max_words(counting))),
+				 errhint("Accept a greater false positive rate, or keep several filters.")));
+	return shape;
+}
+
+/*
+ * bloomexp_first_shape
+ *		Shape of the first layer of a filter for `capacity` items at `fpr`.
+ */
+BloomShape
+bloomexp_first_shape(int64 capacity, double fpr, bool counting)
+{
+	if (capacity < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("capacity must be at least 1")));
+	bloomexp_check_fpr(fpr);
+	return layer_shape(capacity,
+					   fpr * (capacity < BEGINNING ? BEGINNING_SHARE : SIZED_SHARE),
+					   fpr, counting);
+}
+
+/* An empty layer. */
+static BloomLayer
+new_layer(BloomShape shape, int64 capacity, bool counting)
+{
+	BloomLayer	layer = {
+		.bits = {.shape = shape, .counting = counting},
+		.capacity = (uint32) capacity
+	};
+
+	return layer;
+}
+
+/*
+ * bloomexp_init
+ *		An empty filter with one layer for `capacity` items; it has no bytes
+ *		until it is bloomexp_form()ed.
+ */
+void
+bloomexp_init(BloomFilter *filter, int64 capacity, double fpr, uint32 seed,
+			  bool counting)
+{
+	memset(filter, 0, sizeof(*filter));
+	filter->counting = counting;
+	filter->seed = seed;
+	filter->fpr = fpr;
+	filter->nlayers = 1;
+	filter->layers = filter->few;
+	filter->few[0] = new_layer(bloomexp_first_shape(capacity, fpr, counting),
+							   capacity, counting);
+}
+
+/*
+ * bloomexp_require_kind
+ *		Complain if a filter holds items of another kind.
+ */
+void
+bloomexp_require_kind(const BloomFilter *filter, BloomKind kind)
+{
+	if (filter->kind != kind && filter->kind != BLOOM_KIND_NONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("filter holds %s items, not %s",
+						bloomexp_kind_name(filter->kind), bloomexp_kind_name(kind)),
+				 errhint("Cast the items to %s.",
+						 filter->kind == BLOOM_KIND_INTEGER ? "bigint" :
+						 bloomexp_kind_name(filter->kind))));
+}
+
+/*
+ * bloomexp_contains
+ *		Whether any layer contains an item, the newest asked first.
+ */
+bool
+bloomexp_contains(const BloomFilter *filter, uint64 hash)
+{
+	for (uint32 i = filter->nlayers; i-- > 0;)
+	{
+		if (bloomexp_probe(&filter->layers[i].bits, hash))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * bloomexp_misses
+ *		Which of some items no layer contains; see bloomexp_probe_misses.
+ */
+int
+bloomexp_misses(const BloomFilter *filter, const uint64 *hashes, int *picks, int n)
+{
+	for (uint32 i = filter->nlayers; i-- > 0 && n > 0;)
+	{
+		if (filter->layers[i].bits_set > 0)
+			n = bloomexp_probe_misses(&filter->layers[i].bits, hashes, picks, n);
+	}
+	return n;
+}
+
+/* Set an item in a layer and keep the layer's books. */
+static void
+add_to_layer(BloomLayer *layer, uint64 hash)
+{
+	uint32		newly_set = bloomexp_set(&layer->bits, hash);
+
+	layer->bits_set += newly_set;
+	if (newly_set > 0)
+		layer->items++;
+}
+
+/*
+ * bloomexp_fill
+ *		Set `n` items, known to be distinct and not yet there, in the first layer
+ *		of a filter that was made for them.  To be followed by bloomexp_store().
+ */
+void
+bloomexp_fill(BloomFilter *filter, const uint64 *hashes, int n)
+{
+	BloomLayer *layer = &filter->layers[0];
+
+	for (int i = 0; i < n; i++)
+		layer->bits_set += bloomexp_set(&layer->bits, hashes[i]);
+	layer->items += n;
+}
+
+/* Drop the hashes that a filter contains; returns how many remain, in order. */
+static int
+keep_misses(const BloomFilter *filter, uint64 *hashes, int n)
+{
+	int			kept = 0;
+
+	for (int from = 0; from < n; from += BLOOMEXP_BATCH)
+	{
+		int			picks[BLOOMEXP_BATCH];
+		int			npicks = Min(n - from, BLOOMEXP_BATCH);
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < npicks; i++)
+			picks[i] = i;
+		npicks = bloomexp_misses(filter, hashes + from, picks, npicks);
+		for (int i = 0; i < npicks; i++)
+			hashes[kept++] = hashes[from + picks[i]];
+	}
+	return kept;
+}
+
+static int
+compare_hashes(const void *a, const void *b)
+{
+	uint64		left = *(const uint64 *) a;
+	uint64		right = *(const uint64 *) b;
+
+	return (left > right) - (left < right);
+}
+
+/*
+ * Sort hashes and drop repetitions: the same item twice must not pass for two
+ * that need room.  Returns how many remain.
+ */
+static int
+keep_distinct(uint64 *hashes, int n)
+{
+	int			kept = 0;
+
+	qsort(hashes, n, sizeof(uint64), compare_hashes);
+	for (int i = 0; i < n; i++)
+	{
+		if (i == 0 || hashes[i] != hashes[kept - 1])
+			hashes[kept++] = hashes[i];
+	}
+	return kept;
+}
+
+/* The newest layer that has room, or NULL. */
+static BloomLayer *
+open_layer(const BloomFilter *filter)
+{
+	for (uint32 i = filter->nlayers; i-- > 0;)
+	{
+		if (filter->layers[i].items < filter->layers[i].capacity)
+			return &filter->layers[i];
+	}
+	return NULL;
+}
+
+/*
+ * Give a filter one more layer, for `pending` items at least.
+ */
+static void
+grow(BloomFilter *filter, int64 pending)
+{
+	double		left = filter->fpr;
+	double		share;
+	int64		capacity = 0;
+	BloomLayer *layers = palloc((filter->nlayers + 1) * sizeof(BloomLayer));
+
+	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		const BloomLayer *layer = &filter->layers[i];
+
+		left -= bloomexp_expected_fpr(&layer->bits.shape, layer->capacity);
+		capacity += layer->capacity;
+	}
+	capacity = Max((int64) (capacity * GROWTH_FACTOR), GROWTH_MIN);
+	capacity = Max(capacity, pending);
+
+	/* only bytes that bloomexp did not write can have spent all of it */
+	share = Max(left * GROWTH_SHARE, filter->fpr * 1e-6);
+
+	memcpy(layers, filter->layers, filter->nlayers * sizeof(BloomLayer));
+	layers[filter->nlayers] =
+		new_layer(layer_shape(capacity, share, filter->fpr, false), capacity, false);
+	filter->layers = layers;
+	filter->nlayers++;
+}
+
+/*
+ * bloomexp_add
+ *		A new value: the filter's with `n` more items, or NULL if the filter
+ *		contains them all already.  Reorders the hashes.
+ *
+ * The filter is unpacked from the old value and is not of use afterwards.  NULL
+ * for it starts a filter, whose seed is 0.
+ */
+struct varlena *
+bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
+{
+	BloomFilter fresh;
+	struct varlena *value;
+	BloomLayer *layer;
+	uint32		open;
+	int64		room;
+
+	if (filter)
+	{
+		bloomexp_require_kind(filter, kind);
+		n = keep_misses(filter, hashes, n);
+	}
+	n = keep_distinct(hashes, n);
+	if (n == 0)
+		return NULL;
+	if (filter == NULL)
+	{
+		filter = &fresh;
+		bloomexp_init(filter, Max(n, BLOOMEXP_DEFAULT_CAPACITY), BLOOMEXP_DEFAULT_FPR,
+					  0, false);
+	}
+
+	layer = open_layer(filter);
+	open = layer ? layer - filter->layers : filter->nlayers;
+	room = layer ? layer->capacity - layer->items : 0;
+	if (n > room)
+		grow(filter, n - room);
+	filter->kind = kind;
+
+	value = bloomexp_form(filter);
+	for (int i = 0; i < n; i++)
+	{
+		layer = &filter->layers[open];
+		if (layer->items == layer->capacity)
+			layer = &filter->layers[filter->nlayers - 1];
+		add_to_layer(layer, hashes[i]);
+		if (i % INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	bloomexp_store(filter, value);
+	return value;
+}
+
+/* A copy of `a` with the bits of `b`, of the same shape, as well. */
+static BloomLayer
+merge_layers(const BloomLayer *a, const BloomLayer *b)
+{
+	BloomLayer	merged = *a;
+	Size		size = bloomexp_layer_size(a);
+	double		items;
+
+	merged.bits.bytes = palloc_extended(size, MCXT_ALLOC_HUGE);
+	for (Size i = 0; i < size; i++)
+		merged.bits.bytes[i] = a->bits.bytes[i] | b->bits.bytes[i];
+	merged.bits_set = bloomexp_count_set(&merged.bits);
+
+	/* where one adds nothing to the other, its count is the better one */
+	if (merged.bits_set == b->bits_set)
+		merged.items = b->items;
+	else if (merged.bits_set > a->bits_set)
+	{
+		items = ceil(bloomexp_layer_items(&merged));
+		items = Max(items, Max(a->items, b->items));
+		merged.items = Min(items, (double) a->items + b->items);
+	}
+	merged.capacity = Max(Max(a->capacity, b->capacity), merged.items);
+	return merged;
+}
+
+/*
+ * Let `layer` become one with a layer of its shape, if the rate of the merged
+ * one stays within the sum of what the two may reach by themselves.
+ */
+static bool
+merge_into(BloomFilter *filter, uint32 nlayers, const BloomLayer *layer)
+{
+	for (uint32 i = 0; i < nlayers; i++)
+	{
+		BloomLayer *mine = &filter->layers[i];
+		BloomLayer	merged;
+		double		both;
+
+		if (mine->bits.shape.words != layer->bits.shape.words ||
+			mine->bits.shape.hashes != layer->bits.shape.hashes ||
+			mine->slice != layer->slice)
+			continue;
+		merged = merge_layers(mine, layer);
+		both = bloomexp_expected_fpr(&mine->bits.shape, mine->capacity) +
+			bloomexp_expected_fpr(&layer->bits.shape, layer->capacity);
+		if (bloomexp_expected_fpr(&merged.bits.shape, merged.capacity) <= both &&
+			bloomexp_layer_fpr(&merged) <= both)
+		{
+			*mine = merged;
+			return true;
+		}
+		pfree(merged.bits.bytes);
+	}
+	return false;
+}
+
+/*
+ * bloomexp_unite
+ *		A new value that contains what `a` or `b` contain.
+ *
+ * Layers of `b` are merged with their equals in `a` where the promise allows
+ * it, and stand behind them otherwise.  The promised rate is the sum.
+ */
+struct varlena *
+bloomexp_unite(BloomFilter *a, BloomFilter *b)
+{
+	BloomLayer *layers = palloc_extended(((Size) a->nlayers + b->nlayers) * sizeof(BloomLayer),
+										 MCXT_ALLOC_HUGE);
+	uint32		old = a->nlayers;
+
+	if (b->kind != BLOOM_KIND_NONE)
+		bloomexp_require_kind(a, b->kind);
+	if (a->seed != b->seed)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("filters with unlike seeds can't be united"),
+				 errdetail("One has seed %d, the other %d.", (int32) a->seed, (int32) b->seed)));
+	if (a->counting || b->counting || a->windowed || b->windowed)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("only plain filters can be united")));
+
+	memcpy(layers, a->layers, old * sizeof(BloomLayer));
+	a->layers = layers;
+	for (uint32 i = 0; i < b->nlayers; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!merge_into(a, old, &b->layers[i]))
+			a->layers[a->nlayers++] = b->layers[i];
+	}
+	if (a->kind == BLOOM_KIND_NONE)
+		a->kind = b->kind;
+	a->fpr = Min(a->fpr + b->fpr, 1.0 - DBL_EPSILON);
+	return bloomexp_form(a);
+}
+
+/*
+ * bloomexp_layer_items
+ *		Estimate of the distinct items in a layer, from its bits.
+ */
+double
+bloomexp_layer_items(const BloomLayer *layer)
+{
+	return bloomexp_estimate_items(&layer->bits.shape, layer->bits_set);
+}
+
+/*
+ * bloomexp_layer_fpr
+ *		False positive rate of a layer now, from its fill.
+ */
+double
+bloomexp_layer_fpr(const BloomLayer *layer)
+{
+	return bloomexp_current_fpr(&layer->bits.shape, layer->bits_set);
+}
+
+/*
+ * bloomexp_filter_items
+ *		Estimate of the distinct items in a filter.  An item that is in two
+ *		layers, after a union, counts twice.
+ */
+double
+bloomexp_filter_items(const BloomFilter *filter)
+{
+	double		items = 0.0;
+
+	for (uint32 i = 0; i < filter->nlayers; i++)
+		items += bloomexp_layer_items(&filter->layers[i]);
+	return items;
+}
+
+/*
+ * bloomexp_filter_fpr
+ *		False positive rate of a filter now: an item passes if it passes every
+ *		layer.
+ */
+double
+bloomexp_filter_fpr(const BloomFilter *filter)
+{
+	double		passes = 0.0;	/* logarithm of the chance */
+
+	for (uint32 i = 0; i < filter->nlayers; i++)
+		passes += log1p(-bloomexp_layer_fpr(&filter->layers[i]));
+	return 0.0 - expm1(passes);	/* never -0 */
+}

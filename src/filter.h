@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * filter.h
+ *	  What a filter does: hold, grow, answer, unite.
+ *
+ * Works on hashes; what an SQL value hashes to is another room's business.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_FILTER_H
+#define BLOOMEXP_FILTER_H
+
+#include "layout.h"
+
+/* What bloom_new() and the first bloom_add() make unless told otherwise. */
+#define BLOOMEXP_DEFAULT_CAPACITY 100
+#define BLOOMEXP_DEFAULT_FPR 0.01
+
+/*
+ * The smallest false positive rate that can be promised: two items have the
+ * same 64-bit hash with a chance that adds up to 2.4e-11 in the largest filter.
+ */
+#define BLOOMEXP_MIN_FPR 1e-9
+
+extern void bloomexp_check_fpr(double fpr);
+extern BloomShape bloomexp_first_shape(int64 capacity, double fpr, bool counting);
+extern void bloomexp_init(BloomFilter *filter, int64 capacity, double fpr,
+						  uint32 seed, bool counting);
+extern void bloomexp_require_kind(const BloomFilter *filter, BloomKind kind);
+
+extern bool bloomexp_contains(const BloomFilter *filter, uint64 hash);
+extern int	bloomexp_misses(const BloomFilter *filter, const uint64 *hashes,
+							int *picks, int n);
+extern void bloomexp_fill(BloomFilter *filter, const uint64 *hashes, int n);
+extern struct varlena *bloomexp_add(BloomFilter *filter, BloomKind kind,
+									uint64 *hashes, int n);
+extern struct varlena *bloomexp_unite(BloomFilter *a, BloomFilter *b);
+
+extern double bloomexp_layer_items(const BloomLayer *layer);
+extern double bloomexp_layer_fpr(const BloomLayer *layer);
+extern double bloomexp_filter_items(const BloomFilter *filter);
+extern double bloomexp_filter_fpr(const BloomFilter *filter);
+
+#endif							/* BLOOMEXP_FILTER_H */

@@ -1,0 +1,396 @@
+/*-------------------------------------------------------------------------
+ *
+ * functions.c
+ *	  SQL functions that make, change, ask and compare filters.
+ *
+ * Everywhere a NULL filter is an empty one, so that a user who was never shown
+ * anything needs no row; and a NULL item is no item.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+
+#include "datum.h"
+
+PG_FUNCTION_INFO_V1(bloomexp_new);
+PG_FUNCTION_INFO_V1(bloomexp_sizing);
+PG_FUNCTION_INFO_V1(bloomexp_add_array);
+PG_FUNCTION_INFO_V1(bloomexp_contains_any);
+PG_FUNCTION_INFO_V1(bloomexp_contains_all);
+PG_FUNCTION_INFO_V1(bloomexp_contains_each);
+PG_FUNCTION_INFO_V1(bloomexp_union);
+PG_FUNCTION_INFO_V1(bloomexp_cardinality);
+PG_FUNCTION_INFO_V1(bloomexp_fpr);
+PG_FUNCTION_INFO_V1(bloomexp_eq);
+PG_FUNCTION_INFO_V1(bloomexp_ne);
+PG_FUNCTION_INFO_V1(bloomexp_hash);
+PG_FUNCTION_INFO_V1(bloomexp_hash_extended);
+
+/* Complain about the first of `nargs` arguments that is NULL. */
+static void
+require_arguments(FunctionCallInfo fcinfo, const char *const *names, int nargs)
+{
+	for (int i = 0; i < nargs; i++)
+	{
+		if (PG_ARGISNULL(i))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("%s must not be null", names[i])));
+	}
+}
+
+/* bloom_new(capacity, fpr, seed, counting) */
+Datum
+bloomexp_new(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"capacity", "fpr", "seed", "counting"};
+	BloomFilter filter;
+
+	require_arguments(fcinfo, names, lengthof(names));
+	bloomexp_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1),
+				  (uint32) PG_GETARG_INT32(2), PG_GETARG_BOOL(3));
+	PG_RETURN_POINTER(bloomexp_form(&filter));
+}
+
+/* bloom_sizing(capacity, fpr) */
+Datum
+bloomexp_sizing(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"capacity", "fpr"};
+	TupleDesc	tupdesc;
+	BloomFilter filter;
+	const BloomShape *shape = &filter.few[0].bits.shape;
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	require_arguments(fcinfo, names, lengthof(names));
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	bloomexp_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), 0, false);
+	values[0] = Int64GetDatum((int64) bloomexp_shape_bits(shape));
+	values[1] = Int32GetDatum(shape->hashes);
+	values[2] = Int64GetDatum(bloomexp_filter_size(&filter));
+	values[3] = Float8GetDatum(bloomexp_expected_fpr(shape, filter.few[0].capacity));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
+}
+
+/*
+ * The filter of argument 0, unpacked to where `filter` points, or NULL where
+ * there is none yet.
+ */
+static BloomFilter *
+open_argument(FunctionCallInfo fcinfo, BloomFilter *filter)
+{
+	if (PG_ARGISNULL(0))
+		return NULL;
+	bloomexp_open(filter, PG_GETARG_BLOOM_PP(0));
+	return filter;
+}
+
+/* The seed of a filter that may be none yet. */
+static uint32
+seed_of(const BloomFilter *filter)
+{
+	return filter ? filter->seed : 0;
+}
+
+/* Argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
+static Datum
+return_untouched(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/* bloom_add(filter, item) */
+static Datum
+add(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	BloomFilter space;
+	BloomFilter *filter;
+	struct varlena *value;
+	uint64		hash;
+
+	if (PG_ARGISNULL(1))
+		return return_untouched(fcinfo);
+	filter = open_argument(fcinfo, &space);
+	hash = bloomexp_getarg_hash(fcinfo, 1, kind, seed_of(filter));
+	value = bloomexp_add(filter, kind, &hash, 1);
+	if (value == NULL)
+		return return_untouched(fcinfo);
+	PG_RETURN_POINTER(value);
+}
+
+BLOOMEXP_FUNCTION_PER_KIND(add);
+
+/* All items of an array that are not NULL, as hashes. */
+static uint64 *
+hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind *kind, int *n)
+{
+	BloomItems	items;
+	const char *batch[BLOOMEXP_BATCH];
+	int			nbatch;
+	uint64	   *hashes;
+
+	bloomexp_items_begin(&items, array, collation);
+	hashes = palloc_extended(Max(items.nelements, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	*kind = items.type->kind;
+	*n = 0;
+	while ((nbatch = bloomexp_items_next(&items, batch, BLOOMEXP_BATCH)) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		bloomexp_hash_items(items.type, batch, nbatch, seed, hashes + *n);
+		*n += nbatch;
+	}
+	return hashes;
+}
+
+/* bloom_add(filter, items anyarray) */
+Datum
+bloomexp_add_array(PG_FUNCTION_ARGS)
+{
+	BloomFilter space;
+	BloomFilter *filter;
+	BloomKind	kind;
+	int			n;
+	uint64	   *hashes;
+	struct varlena *value;
+
+	if (PG_ARGISNULL(1))
+		return return_untouched(fcinfo);
+	filter = open_argument(fcinfo, &space);
+	hashes = hash_array(PG_GETARG_ARRAYTYPE_P(1), PG_GET_COLLATION(), seed_of(filter),
+						&kind, &n);
+	value = bloomexp_add(filter, kind, hashes, n);
+	if (value == NULL)
+		return return_untouched(fcinfo);
+	PG_RETURN_POINTER(value);
+}
+
+/* Whether the filter of one argument contains the item of another. */
+static Datum
+contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
+{
+	BloomFilter filter;
+
+	if (PG_ARGISNULL(item_arg))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(filter_arg))
+		PG_RETURN_BOOL(false);
+	bloomexp_open(&filter, bloomexp_getarg_cached(fcinfo, filter_arg));
+	bloomexp_require_kind(&filter, kind);
+	PG_RETURN_BOOL(bloomexp_contains(&filter,
+									 bloomexp_getarg_hash(fcinfo, item_arg, kind, filter.seed)));
+}
+
+/* bloom_contains(filter, item), filter @> item */
+static Datum
+contains(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	return contains_argument(fcinfo, 0, 1, kind);
+}
+
+/* item <@ filter */
+static Datum
+contained(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	return contains_argument(fcinfo, 1, 0, kind);
+}
+
+BLOOMEXP_FUNCTION_PER_KIND(contains);
+BLOOMEXP_FUNCTION_PER_KIND(contained);
+
+/*
+ * For each item of the array of argument 1 that is not NULL, in order, whether
+ * the filter of argument 0 contains it.
+ */
+static bool *
+contained_items(FunctionCallInfo fcinfo, ArrayType *array, int *n)
+{
+	BloomFilter space;
+	BloomFilter *filter = open_argument(fcinfo, &space);
+	BloomKind	kind;
+	uint64	   *hashes = hash_array(array, PG_GET_COLLATION(), seed_of(filter), &kind, n);
+	bool	   *contained = palloc0(Max(*n, 1));
+
+	if (filter == NULL)
+		return contained;
+
+	bloomexp_require_kind(filter, kind);
+	memset(contained, true, *n);
+	for (int from = 0; from < *n; from += BLOOMEXP_BATCH)
+	{
+		int			picks[BLOOMEXP_BATCH];
+		int			misses = Min(*n - from, BLOOMEXP_BATCH);
+
+		for (int i = 0; i < misses; i++)
+			picks[i] = i;
+		misses = bloomexp_misses(filter, hashes + from, picks, misses);
+		for (int i = 0; i < misses; i++)
+			contained[from + picks[i]] = false;
+	}
+	return contained;
+}
+
+/* bloom_contains_any(filter, items) */
+Datum
+bloomexp_contains_any(PG_FUNCTION_ARGS)
+{
+	int			n;
+	bool	   *contained;
+
+	if (PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	contained = contained_items(fcinfo, PG_GETARG_ARRAYTYPE_P(1), &n);
+	PG_RETURN_BOOL(memchr(contained, true, n) != NULL);
+}
+
+/* bloom_contains_all(filter, items); a NULL item is not contained */
+Datum
+bloomexp_contains_all(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array;
+	int			n;
+	bool	   *contained;
+
+	if (PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	array = PG_GETARG_ARRAYTYPE_P(1);
+	contained = contained_items(fcinfo, array, &n);
+	PG_RETURN_BOOL(n == ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) &&
+				   memchr(contained, false, n) == NULL);
+}
+
+/* bloom_contains_each(filter, items): NULL for a NULL item */
+Datum
+bloomexp_contains_each(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array;
+	int			nelements;
+	int			n;
+	int			seen = 0;
+	int			lower_bound = 1;
+	bool	   *contained;
+	Datum	   *values;
+	bool	   *nulls;
+
+	if (PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	array = PG_GETARG_ARRAYTYPE_P(1);
+	contained = contained_items(fcinfo, array, &n);
+	nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	if (nelements == 0)
+		PG_RETURN_ARRAYTYPE_P(construct_empty_array(BOOLOID));
+
+	values = palloc_extended(nelements * sizeof(Datum), MCXT_ALLOC_HUGE);
+	nulls = palloc_extended(nelements * sizeof(bool), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < nelements; i++)
+	{
+		nulls[i] = ARR_HASNULL(array) &&
+			!(ARR_NULLBITMAP(array)[i / 8] & (1 << (i % 8)));
+		values[i] = BoolGetDatum(!nulls[i] && contained[seen]);
+		seen += !nulls[i];
+	}
+	PG_RETURN_ARRAYTYPE_P(construct_md_array(values, nulls, 1, &nelements, &lower_bound,
+											 BOOLOID, sizeof(bool), true, TYPALIGN_CHAR));
+}
+
+/*
+ * bloom_union(a, b), a | b
+ *
+ * Also the transition and the combine function of bloom_union_agg(): so it
+ * needs nothing of the call site, which a remote node may not have.
+ */
+Datum
+bloomexp_union(PG_FUNCTION_ARGS)
+{
+	BloomFilter a;
+	BloomFilter b;
+
+	if (PG_ARGISNULL(1))
+		return return_untouched(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(1));
+	bloomexp_open(&a, PG_GETARG_BLOOM_PP(0));
+	bloomexp_open(&b, PG_GETARG_BLOOM_PP(1));
+	PG_RETURN_POINTER(bloomexp_unite(&a, &b));
+}
+
+/* bloom_cardinality(filter) */
+Datum
+bloomexp_cardinality(PG_FUNCTION_ARGS)
+{
+	BloomFilter filter;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_INT64(0);
+	bloomexp_open(&filter, PG_GETARG_BLOOM_PP(0));
+	PG_RETURN_INT64((int64) rint(bloomexp_filter_items(&filter)));
+}
+
+/* bloom_fpr(filter) */
+Datum
+bloomexp_fpr(PG_FUNCTION_ARGS)
+{
+	BloomFilter filter;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_FLOAT8(0.0);
+	bloomexp_open(&filter, PG_GETARG_BLOOM_PP(0));
+	PG_RETURN_FLOAT8(bloomexp_filter_fpr(&filter));
+}
+
+/* Whether two values have the same bytes. */
+static bool
+same_bytes(FunctionCallInfo fcinfo)
+{
+	Size		size = toast_raw_datum_size(PG_GETARG_DATUM(0));
+	struct varlena *a;
+	struct varlena *b;
+
+	if (size != toast_raw_datum_size(PG_GETARG_DATUM(1)))
+		return false;
+	a = PG_GETARG_BLOOM_PP(0);
+	b = PG_GETARG_BLOOM_PP(1);
+	return memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
+Datum
+bloomexp_eq(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(same_bytes(fcinfo));
+}
+
+Datum
+bloomexp_ne(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!same_bytes(fcinfo));
+}
+
+Datum
+bloomexp_hash(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_BLOOM_PP(0);
+
+	PG_RETURN_DATUM(hash_any((unsigned char *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)));
+}
+
+Datum
+bloomexp_hash_extended(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_BLOOM_PP(0);
+
+	PG_RETURN_DATUM(hash_any_extended((unsigned char *) VARDATA_ANY(value),
+									  VARSIZE_ANY_EXHDR(value), PG_GETARG_INT64(1)));
+}

@@ -1,0 +1,241 @@
+/*-------------------------------------------------------------------------
+ *
+ * item.c
+ *	  From SQL values to 64-bit hashes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tupmacs.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/uuid.h"
+
+#include "item.h"
+#include "murmur3.h"
+
+static const BloomItemType item_types[] = {
+	{INT8OID, BLOOM_KIND_INTEGER, sizeof(int64), TYPALIGN_DOUBLE},
+	{INT4OID, BLOOM_KIND_INTEGER, sizeof(int32), TYPALIGN_INT},
+	{INT2OID, BLOOM_KIND_INTEGER, sizeof(int16), TYPALIGN_SHORT},
+	{TEXTOID, BLOOM_KIND_TEXT, -1, TYPALIGN_INT},
+	{VARCHAROID, BLOOM_KIND_TEXT, -1, TYPALIGN_INT},
+	{BPCHAROID, BLOOM_KIND_TEXT, -1, TYPALIGN_INT},
+	{UUIDOID, BLOOM_KIND_UUID, UUID_LEN, TYPALIGN_CHAR},
+	{BYTEAOID, BLOOM_KIND_BYTEA, -1, TYPALIGN_INT}
+};
+
+/*
+ * bloomexp_kind_name
+ *		A kind as users read it, which is also the name of an SQL type of it.
+ */
+const char *
+bloomexp_kind_name(BloomKind kind)
+{
+	switch (kind)
+	{
+		case BLOOM_KIND_NONE:
+			return "none";
+		case BLOOM_KIND_INTEGER:
+			return "integer";
+		case BLOOM_KIND_TEXT:
+			return "text";
+		case BLOOM_KIND_UUID:
+			return "uuid";
+		case BLOOM_KIND_BYTEA:
+			return "bytea";
+	}
+	pg_unreachable();
+}
+
+/* The entry of item_types for a type or a domain over it, or an error. */
+static const BloomItemType *
+find_item_type(Oid type)
+{
+	Oid			base = type;
+
+	for (;;)
+	{
+		for (int i = 0; i < (int) lengthof(item_types); i++)
+		{
+			if (item_types[i].type == base)
+				return &item_types[i];
+		}
+		if (base != type)
+			break;
+		base = getBaseType(type);
+		if (base == type)
+			break;
+	}
+
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("items of type %s can't be in a filter", format_type_be(type)),
+			 errdetail("Items are integers (smallint, integer, bigint), text (text, varchar, char), uuid or bytea."),
+			 errhint("Cast the items, for example with ::bigint[] or ::text[].")));
+	return NULL;				/* keep compiler quiet */
+}
+
+/*
+ * bloomexp_check_collation
+ *		Refuse text under a collation whose equal strings can have unlike bytes:
+ *		an exposed item could pass as another spelling of itself.
+ */
+void
+bloomexp_check_collation(Oid collation)
+{
+	if (OidIsValid(collation) && collation != DEFAULT_COLLATION_OID &&
+		!get_collation_isdeterministic(collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_COLLATION),
+				 errmsg("text under nondeterministic collation \"%s\" can't be in a filter",
+						get_collation_name(collation)),
+				 errdetail("Text items are told apart by their bytes."),
+				 errhint("Add COLLATE \"C\" to the item, and fold it yourself, for example by lower().")));
+}
+
+/* First 64 bits of the hash of some bytes. */
+static inline uint64
+hash_bytes64(const void *bytes, Size length, uint32 seed)
+{
+	uint64_t	hash[2];
+
+	bloomexp_murmur3(bytes, length, seed, hash);
+	return hash[0];
+}
+
+static inline uint64
+hash_varlena(const void *value, uint32 seed)
+{
+	return hash_bytes64(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), seed);
+}
+
+/*
+ * bloomexp_hash_datum
+ *		Hash of one value of a kind's own type: bigint, text, uuid or bytea.
+ */
+uint64
+bloomexp_hash_datum(BloomKind kind, Datum item, uint32 seed)
+{
+	struct varlena *value;
+	uint64		hash;
+
+	if (kind == BLOOM_KIND_INTEGER)
+		return bloomexp_murmur3_int64((uint64) DatumGetInt64(item), seed);
+	if (kind == BLOOM_KIND_UUID)
+		return hash_bytes64(DatumGetPointer(item), UUID_LEN, seed);
+
+	value = PG_DETOAST_DATUM_PACKED(item);
+	hash = hash_varlena(value, seed);
+	if ((Pointer) value != DatumGetPointer(item))
+		pfree(value);
+	return hash;
+}
+
+/*
+ * bloomexp_items_begin
+ *		Start to read the items of an array; `collation` is what applies to its
+ *		elements, if they are text.
+ */
+void
+bloomexp_items_begin(BloomItems *items, ArrayType *array, Oid collation)
+{
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("array of items has %d dimensions", ARR_NDIM(array)),
+				 errdetail("Only arrays of one dimension can be used.")));
+
+	items->element_type = ARR_ELEMTYPE(array);
+	items->type = find_item_type(items->element_type);
+	if (items->type->kind == BLOOM_KIND_TEXT)
+		bloomexp_check_collation(collation);
+	items->nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	items->done = 0;
+	items->next = ARR_DATA_PTR(array);
+	items->nulls = ARR_NULLBITMAP(array);
+}
+
+/*
+ * bloomexp_items_next
+ *		Point `batch` at the next items of the array, `max` at most, without its
+ *		NULLs; returns their number, 0 at the end.
+ */
+int
+bloomexp_items_next(BloomItems *items, const char **batch, int max)
+{
+	const BloomItemType *type = items->type;
+	const char *next = items->next;
+	int			n = 0;
+
+	if (type->length > 0 && items->nulls == NULL)
+	{
+		/* elements of fixed size, all there: nothing to look at */
+		n = Min(max, items->nelements - items->done);
+		for (int i = 0; i < n; i++, next += type->length)
+			batch[i] = next;
+		items->done += n;
+	}
+	else
+	{
+		for (; n < max && items->done < items->nelements; items->done++)
+		{
+			if (items->nulls &&
+				!(items->nulls[items->done / 8] & (1 << (items->done % 8))))
+				continue;
+			batch[n++] = next;
+			next = att_addlength_pointer(next, type->length, next);
+			next = (const char *) att_align_nominal(next, type->align);
+		}
+	}
+	items->next = next;
+	return n;
+}
+
+/* Read a number where it stands in an array, aligned for its type. */
+#define HASH_NUMBERS(ctype) \
+	for (int i = 0; i < n; i++) \
+		hashes[i] = bloomexp_murmur3_int64((uint64) (int64) *(const ctype *) items[i], seed)
+
+/*
+ * bloomexp_hash_items
+ *		Hashes of items as they stand in an array.
+ */
+void
+bloomexp_hash_items(const BloomItemType *type, const char **items, int n,
+					uint32 seed, uint64 *hashes)
+{
+	switch (type->type)
+	{
+		case INT8OID:
+			HASH_NUMBERS(int64);
+			break;
+		case INT4OID:
+			HASH_NUMBERS(int32);
+			break;
+		case INT2OID:
+			HASH_NUMBERS(int16);
+			break;
+		case UUIDOID:
+			for (int i = 0; i < n; i++)
+				hashes[i] = hash_bytes64(items[i], UUID_LEN, seed);
+			break;
+		case BPCHAROID:
+			for (int i = 0; i < n; i++)
+			{
+				char	   *text = VARDATA_ANY((char *) items[i]);
+
+				hashes[i] = hash_bytes64(text,
+										 bpchartruelen(text, VARSIZE_ANY_EXHDR(items[i])),
+										 seed);
+			}
+			break;
+		default:				/* text, varchar, bytea */
+			for (int i = 0; i < n; i++)
+				hashes[i] = hash_varlena(items[i], seed);
+			break;
+	}
+}

@@ -1,0 +1,63 @@
+/*-------------------------------------------------------------------------
+ *
+ * item.h
+ *	  What can be an item, and its hash.
+ *
+ * There are four kinds.  Equal values of one kind are one item, whatever SQL
+ * type they came in: 7::smallint is 7::bigint.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_ITEM_H
+#define BLOOMEXP_ITEM_H
+
+#include "compat.h"
+
+#include "utils/array.h"
+
+/* What the items of a filter are; the numbers are part of the format. */
+typedef enum BloomKind
+{
+	BLOOM_KIND_NONE = 0,		/* nothing added yet */
+	BLOOM_KIND_INTEGER = 1,
+	BLOOM_KIND_TEXT = 2,
+	BLOOM_KIND_UUID = 3,
+	BLOOM_KIND_BYTEA = 4
+} BloomKind;
+
+/* An SQL type whose values can be items. */
+typedef struct BloomItemType
+{
+	Oid			type;
+	BloomKind	kind;
+	int16		length;			/* as pg_type.typlen */
+	char		align;			/* as pg_type.typalign */
+} BloomItemType;
+
+/* Whether values of a type are passed by value; as pg_type.typbyval. */
+static inline bool
+bloomexp_by_value(const BloomItemType *type)
+{
+	return type->length > 0 && type->length <= (int16) sizeof(Datum);
+}
+
+/* The items of an array, taken out in batches. */
+typedef struct BloomItems
+{
+	const BloomItemType *type;
+	Oid			element_type;	/* of the array: the type, or a domain over it */
+	int			nelements;
+	int			done;			/* elements read so far */
+	const char *next;			/* the next of them */
+	const bits8 *nulls;			/* NULL: none of them is */
+} BloomItems;
+
+extern const char *bloomexp_kind_name(BloomKind kind);
+extern void bloomexp_check_collation(Oid collation);
+extern uint64 bloomexp_hash_datum(BloomKind kind, Datum item, uint32 seed);
+extern void bloomexp_items_begin(BloomItems *items, ArrayType *array, Oid collation);
+extern int	bloomexp_items_next(BloomItems *items, const char **batch, int max);
+extern void bloomexp_hash_items(const BloomItemType *type, const char **items, int n,
+								uint32 seed, uint64 *hashes);
+
+#endif							/* BLOOMEXP_ITEM_H */

@@ -1,0 +1,195 @@
+/*-------------------------------------------------------------------------
+ *
+ * probe.c
+ *	  Kernels: one item, or some hundreds of them, against one layer.
+ *
+ * Portable C without vector instructions.  The batch kernel is built around
+ * one fact: a conditional jump that the CPU can't predict costs more than a
+ * few probes too many.  So the first probes of every item are made without
+ * jumps, and only the items that they leave in doubt get the rest.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <string.h>
+
+#include "probe.h"
+
+/* Probes made of every item before any is asked whether it needs more. */
+#define FIRST_PROBES 3
+
+/* The next position of an item within its block; *state starts as its hash. */
+static inline uint32_t
+next_position(uint64_t *state, uint32_t block_bits)
+{
+	*state *= BLOOMEXP_STEP;
+	return (uint32_t) (((*state >> 32) * block_bits) >> 32);
+}
+
+/* 1 if the position is set, else 0. */
+static inline uint32_t
+is_set(const uint8_t *block, uint32_t position, bool counting)
+{
+	if (counting)
+		return ((block[position / 2] >> (position % 2 * 4)) & 15) != 0;
+	return (block[position / 8] >> (position % 8)) & 1;
+}
+
+/* Whether `count` probes from *state on all find their position set. */
+static inline uint32_t
+all_set(const uint8_t *block, uint32_t block_bits, bool counting,
+		uint64_t *state, uint32_t count)
+{
+	uint32_t	all = 1;
+
+	for (uint32_t i = 0; i < count; i++)
+		all &= is_set(block, next_position(state, block_bits), counting);
+	return all;
+}
+
+/* The block that an item's probes fall into. */
+static inline uint8_t *
+block_of(const BloomBits *bits, uint64_t hash)
+{
+	if (bits->shape.blocks == 1)
+		return bits->bytes;
+	return bits->bytes + bloomexp_block_of(&bits->shape, hash) * bloomexp_block_size(bits);
+}
+
+/*
+ * bloomexp_probe_block
+ *		Whether a layer contains an item, given the item's block alone.
+ */
+bool
+bloomexp_probe_block(const BloomBits *bits, const uint8_t *block, uint64_t hash)
+{
+	return all_set(block, bits->shape.block_bits, bits->counting, &hash,
+				   bits->shape.hashes);
+}
+
+/*
+ * bloomexp_probe
+ *		Whether a layer contains an item.
+ */
+bool
+bloomexp_probe(const BloomBits *bits, uint64_t hash)
+{
+	return bloomexp_probe_block(bits, block_of(bits, hash), hash);
+}
+
+/*
+ * Body of bloomexp_probe_misses, made anew for each pair of constants that it
+ * is called with: `counting`, and how many probes are `first`.
+ */
+static inline int
+probe_misses(const BloomBits *bits, bool counting, uint32_t first,
+			 const uint64_t *hashes, int *picks, int n)
+{
+	uint32_t	block_bits = bits->shape.block_bits;
+	uint8_t		contained[BLOOMEXP_BATCH];
+	int			doubts[BLOOMEXP_BATCH];
+	int			ndoubts = 0;
+	int			misses = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint64_t	state = hashes[picks[i]];
+
+		contained[i] = all_set(block_of(bits, state), block_bits, counting,
+							   &state, first);
+		doubts[ndoubts] = i;
+		ndoubts += contained[i];
+	}
+
+	for (int i = 0; i < ndoubts; i++)
+	{
+		uint64_t	state = hashes[picks[doubts[i]]];
+		uint8_t    *block = block_of(bits, state);
+
+		for (uint32_t j = 0; j < first; j++)
+			state *= BLOOMEXP_STEP;
+		contained[doubts[i]] = all_set(block, block_bits, counting, &state,
+									   bits->shape.hashes - first);
+	}
+
+	for (int i = 0; i < n; i++)
+	{
+		picks[misses] = picks[i];
+		misses += !contained[i];
+	}
+	return misses;
+}
+
+/*
+ * bloomexp_probe_misses
+ *		Which of some items a layer does not contain.
+ *
+ * picks[0 .. n - 1], n at most BLOOMEXP_BATCH, are the items to ask for, as
+ * indexes into hashes.  On return the first of them, in their order, are those
+ * that the layer does not contain; the result is their number.
+ */
+int
+bloomexp_probe_misses(const BloomBits *bits, const uint64_t *hashes,
+					  int *picks, int n)
+{
+	if (bits->shape.hashes < FIRST_PROBES)
+		return probe_misses(bits, bits->counting, 1, hashes, picks, n);
+	if (bits->counting)
+		return probe_misses(bits, true, FIRST_PROBES, hashes, picks, n);
+	return probe_misses(bits, false, FIRST_PROBES, hashes, picks, n);
+}
+
+/*
+ * bloomexp_set
+ *		Add an item to a layer; returns how many positions it newly set.
+ *
+ * A counter counts every probe, also two of one item in one place.
+ */
+uint32_t
+bloomexp_set(const BloomBits *bits, uint64_t hash)
+{
+	uint8_t    *block = block_of(bits, hash);
+	uint32_t	newly_set = 0;
+
+	for (uint32_t i = 0; i < bits->shape.hashes; i++)
+	{
+		uint32_t	position = next_position(&hash, bits->shape.block_bits);
+
+		newly_set += !is_set(block, position, bits->counting);
+		if (!bits->counting)
+			block[position / 8] |= (uint8_t) (1 << (position % 8));
+		else if (((block[position / 2] >> (position % 2 * 4)) & 15) < BLOOMEXP_COUNTER_MAX)
+			block[position / 2] += (uint8_t) (1 << (position % 2 * 4));
+	}
+	return newly_set;
+}
+
+/*
+ * bloomexp_count_set
+ *		Number of positions of a layer that are set.
+ */
+uint64_t
+bloomexp_count_set(const BloomBits *bits)
+{
+	uint64_t	size = bloomexp_bits_size(bits->shape.words, bits->counting);
+	uint64_t	count = 0;
+
+	for (uint64_t i = 0; i < size; i += sizeof(uint64_t))
+	{
+		uint64_t	word;
+
+		memcpy(&word, bits->bytes + i, sizeof(word));
+		if (bits->counting)		/* fold each counter into its lowest bit */
+		{
+			word |= word >> 2;
+			word |= word >> 1;
+			word &= UINT64_C(0x1111111111111111);
+		}
+		/* sums of bits by 2, by 4, by 8, then all in the top byte */
+		word -= (word >> 1) & UINT64_C(0x5555555555555555);
+		word = (word & UINT64_C(0x3333333333333333)) +
+			((word >> 2) & UINT64_C(0x3333333333333333));
+		word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+		count += (word * UINT64_C(0x0101010101010101)) >> 56;
+	}
+	return count;
+}

@@ -1,0 +1,70 @@
+/*-------------------------------------------------------------------------
+ *
+ * probe.h
+ *	  The positions of an item in a layer, and the kernels that set and test
+ *	  them over raw memory.
+ *
+ * Knows the shape of a layer and nothing of PostgreSQL.  An item is its 64-bit
+ * hash here; doc/format.md, "From an item to its positions", is the contract.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_PROBE_H
+#define BLOOMEXP_PROBE_H
+
+#include "sizing.h"
+
+/*
+ * Multiplier of the congruential step from probe to probe: Steele and Vigna,
+ * "Computationally easy, spectrally good multipliers for congruential
+ * pseudorandom number generators", Softw. Pract. Exper. 52, 2022.
+ */
+#define BLOOMEXP_STEP UINT64_C(0xD1342543DE82EF95)
+
+/* The most that a 4-bit counter counts; there it stays. */
+#define BLOOMEXP_COUNTER_MAX 15
+
+/* The most items that one call of the batch kernel takes. */
+#define BLOOMEXP_BATCH 512
+
+/* What the kernels need of a layer. */
+typedef struct BloomBits
+{
+	BloomShape	shape;
+	bool		counting;		/* 4-bit counters in place of bits */
+	uint8_t    *bytes;
+} BloomBits;
+
+/* Bytes that the positions of a layer take. */
+static inline uint64_t
+bloomexp_bits_size(uint64_t words, bool counting)
+{
+	return words * (counting ? 32 : 8);
+}
+
+/* Number of the block into which all probes of an item fall. */
+static inline uint32_t
+bloomexp_block_of(const BloomShape *shape, uint64_t hash)
+{
+	/* the high word of hash * blocks, as 32-bit halves: blocks is small */
+	uint64_t	low = (hash & UINT32_MAX) * shape->blocks;
+
+	return (uint32_t) (((hash >> 32) * shape->blocks + (low >> 32)) >> 32);
+}
+
+/* Bytes of one block. */
+static inline uint64_t
+bloomexp_block_size(const BloomBits *bits)
+{
+	return bloomexp_bits_size(bits->shape.block_bits / 64, bits->counting);
+}
+
+extern bool bloomexp_probe(const BloomBits *bits, uint64_t hash);
+extern bool bloomexp_probe_block(const BloomBits *bits, const uint8_t *block,
+								 uint64_t hash);
+extern int	bloomexp_probe_misses(const BloomBits *bits, const uint64_t *hashes,
+								  int *picks, int n);
+extern uint32_t bloomexp_set(const BloomBits *bits, uint64_t hash);
+extern uint64_t bloomexp_count_set(const BloomBits *bits);
+
+#endif							/* BLOOMEXP_PROBE_H */
