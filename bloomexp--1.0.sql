@@ -125,6 +125,41 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION bloom_add(bloom, anyarray) IS
 'the filter with all items of an array more, in one pass; comes back untouched if it contains them already';
 
+CREATE FUNCTION bloom_remove(filter bloom, item bigint) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_remove_item_int8'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_remove(bloom, bigint) IS
+'a counting filter with the item taken out once; comes back untouched if it does not contain the item';
+
+CREATE FUNCTION bloom_remove(filter bloom, item text) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_remove_item_text'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_remove(bloom, text) IS
+'a counting filter with the item taken out once; comes back untouched if it does not contain the item';
+
+CREATE FUNCTION bloom_remove(filter bloom, item uuid) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_remove_item_uuid'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_remove(bloom, uuid) IS
+'a counting filter with the item taken out once; comes back untouched if it does not contain the item';
+
+CREATE FUNCTION bloom_remove(filter bloom, item bytea) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_remove_item_bytea'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_remove(bloom, bytea) IS
+'a counting filter with the item taken out once; comes back untouched if it does not contain the item';
+
+CREATE FUNCTION bloom_remove(filter bloom, items anyarray) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_remove_array'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+
+COMMENT ON FUNCTION bloom_remove(bloom, anyarray) IS
+'a counting filter with each item of an array taken out once';
+
 CREATE FUNCTION bloom_contains(filter bloom, item bigint) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_int8'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;

@@ -304,6 +304,34 @@ grow(BloomFilter *filter, int64 pending)
 }
 
 /*
+ * A counting filter with `n` more items.  Every one of them counts, so that it
+ * can be removed as often as it was added; so there is no more than one layer.
+ */
+static struct varlena *
+add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
+{
+	BloomLayer *layer = &filter->layers[0];
+	struct varlena *value;
+
+	filter->kind = kind;
+	value = bloomexp_form(filter);
+	for (int i = 0; i < n; i++)
+	{
+		if (layer->items == layer->capacity && !bloomexp_probe(&layer->bits, hashes[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("counting filter is full"),
+					 errdetail("It has room for %u items and can't grow.", layer->capacity),
+					 errhint("Make it anew with a greater capacity: bloom_new(capacity, counting => true).")));
+		add_to_layer(layer, hashes[i]);
+		if (i % INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	bloomexp_store(filter, value);
+	return value;
+}
+
+/*
  * bloomexp_add
  *		A new value: the filter's with `n` more items, or NULL if the filter
  *		contains them all already.  Reorders the hashes.
@@ -323,6 +351,8 @@ bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 	if (filter)
 	{
 		bloomexp_require_kind(filter, kind);
+		if (filter->counting && n > 0)
+			return add_counting(filter, kind, hashes, n);
 		n = keep_misses(filter, hashes, n);
 	}
 	n = keep_distinct(hashes, n);
@@ -356,6 +386,47 @@ bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 	return value;
 }
 
+/*
+ * bloomexp_remove
+ *		A new value: the filter's without `n` items, or NULL if it contains none
+ *		of them.
+ */
+struct varlena *
+bloomexp_remove(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
+{
+	BloomLayer *layer = &filter->layers[0];
+	struct varlena *value = NULL;
+
+	bloomexp_require_kind(filter, kind);
+	if (!filter->counting)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("items can't be removed from this filter"),
+				 errdetail("Only a counting filter can forget single items."),
+				 errhint("Make the filter with bloom_new(capacity, counting => true), or rebuild it from the items that remain.")));
+
+	for (int i = 0; i < n; i++)
+	{
+		uint32		newly_unset;
+
+		if (i % INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (!bloomexp_probe(&layer->bits, hashes[i]))
+			continue;
+		if (value == NULL)
+			value = bloomexp_form(filter);
+		newly_unset = bloomexp_unset(&layer->bits, hashes[i]);
+		layer->bits_set -= newly_unset;
+		if (newly_unset > 0 && layer->items > 0)
+			layer->items--;
+		if (layer->bits_set == 0)
+			layer->items = 0;
+	}
+	if (value)
+		bloomexp_store(filter, value);
+	return value;
+}
+
 /* A copy of `a` with the bits of `b`, of the same shape, as well. */
 static BloomLayer
 merge_layers(const BloomLayer *a, const BloomLayer *b)
@@ -365,8 +436,8 @@ merge_layers(const BloomLayer *a, const BloomLayer *b)
 	double		items;
 
 	merged.bits.bytes = palloc_extended(size, MCXT_ALLOC_HUGE);
-	for (Size i = 0; i < size; i++)
-		merged.bits.bytes[i] = a->bits.bytes[i] | b->bits.bytes[i];
+	memcpy(merged.bits.bytes, a->bits.bytes, size);
+	bloomexp_merge(&merged.bits, &b->bits);
 	merged.bits_set = bloomexp_count_set(&merged.bits);
 
 	/* where one adds nothing to the other, its count is the better one */
@@ -434,10 +505,14 @@ bloomexp_unite(BloomFilter *a, BloomFilter *b)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("filters with unlike seeds can't be united"),
 				 errdetail("One has seed %d, the other %d.", (int32) a->seed, (int32) b->seed)));
-	if (a->counting || b->counting || a->windowed || b->windowed)
+	if (a->counting != b->counting)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a counting filter can't be united with one that is not")));
+	if (a->windowed || b->windowed)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("only plain filters can be united")));
+				 errmsg("windowed filters can't be united")));
 
 	memcpy(layers, a->layers, old * sizeof(BloomLayer));
 	a->layers = layers;
@@ -447,6 +522,12 @@ bloomexp_unite(BloomFilter *a, BloomFilter *b)
 		if (!merge_into(a, old, &b->layers[i]))
 			a->layers[a->nlayers++] = b->layers[i];
 	}
+	if (a->counting && a->nlayers > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("union of the counting filters does not fit in one"),
+				 errdetail("They differ in capacity or false positive rate, or hold too many items together."),
+				 errhint("Make both with the same bloom_new(capacity, fpr, counting => true), with room for the items of both.")));
 	if (a->kind == BLOOM_KIND_NONE)
 		a->kind = b->kind;
 	a->fpr = Min(a->fpr + b->fpr, 1.0 - DBL_EPSILON);

@@ -34,6 +34,8 @@ extern int	bloomexp_misses(const BloomFilter *filter, const uint64 *hashes,
 extern void bloomexp_fill(BloomFilter *filter, const uint64 *hashes, int n);
 extern struct varlena *bloomexp_add(BloomFilter *filter, BloomKind kind,
 									uint64 *hashes, int n);
+extern struct varlena *bloomexp_remove(BloomFilter *filter, BloomKind kind,
+									   const uint64 *hashes, int n);
 extern struct varlena *bloomexp_unite(BloomFilter *a, BloomFilter *b);
 
 extern double bloomexp_layer_items(const BloomLayer *layer);

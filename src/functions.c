@@ -24,6 +24,7 @@
 PG_FUNCTION_INFO_V1(bloomexp_new);
 PG_FUNCTION_INFO_V1(bloomexp_sizing);
 PG_FUNCTION_INFO_V1(bloomexp_add_array);
+PG_FUNCTION_INFO_V1(bloomexp_remove_array);
 PG_FUNCTION_INFO_V1(bloomexp_contains_any);
 PG_FUNCTION_INFO_V1(bloomexp_contains_all);
 PG_FUNCTION_INFO_V1(bloomexp_contains_each);
@@ -113,26 +114,47 @@ return_untouched(FunctionCallInfo fcinfo)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
+/* The result of a change: the new value, or the old one if nothing changed. */
+static Datum
+return_changed(FunctionCallInfo fcinfo, struct varlena *value)
+{
+	if (value == NULL)
+		return return_untouched(fcinfo);
+	PG_RETURN_POINTER(value);
+}
+
 /* bloom_add(filter, item) */
 static Datum
 add(FunctionCallInfo fcinfo, BloomKind kind)
 {
 	BloomFilter space;
 	BloomFilter *filter;
-	struct varlena *value;
 	uint64		hash;
 
 	if (PG_ARGISNULL(1))
 		return return_untouched(fcinfo);
 	filter = open_argument(fcinfo, &space);
 	hash = bloomexp_getarg_hash(fcinfo, 1, kind, seed_of(filter));
-	value = bloomexp_add(filter, kind, &hash, 1);
-	if (value == NULL)
+	return return_changed(fcinfo, bloomexp_add(filter, kind, &hash, 1));
+}
+
+/* bloom_remove(filter, item) */
+static Datum
+remove_item(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	BloomFilter space;
+	BloomFilter *filter;
+	uint64		hash;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return return_untouched(fcinfo);
-	PG_RETURN_POINTER(value);
+	filter = open_argument(fcinfo, &space);
+	hash = bloomexp_getarg_hash(fcinfo, 1, kind, filter->seed);
+	return return_changed(fcinfo, bloomexp_remove(filter, kind, &hash, 1));
 }
 
 BLOOMEXP_FUNCTION_PER_KIND(add);
+BLOOMEXP_FUNCTION_PER_KIND(remove_item);
 
 /* All items of an array that are not NULL, as hashes. */
 static uint64 *
@@ -165,17 +187,31 @@ bloomexp_add_array(PG_FUNCTION_ARGS)
 	BloomKind	kind;
 	int			n;
 	uint64	   *hashes;
-	struct varlena *value;
 
 	if (PG_ARGISNULL(1))
 		return return_untouched(fcinfo);
 	filter = open_argument(fcinfo, &space);
 	hashes = hash_array(PG_GETARG_ARRAYTYPE_P(1), PG_GET_COLLATION(), seed_of(filter),
 						&kind, &n);
-	value = bloomexp_add(filter, kind, hashes, n);
-	if (value == NULL)
+	return return_changed(fcinfo, bloomexp_add(filter, kind, hashes, n));
+}
+
+/* bloom_remove(filter, items anyarray) */
+Datum
+bloomexp_remove_array(PG_FUNCTION_ARGS)
+{
+	BloomFilter space;
+	BloomFilter *filter;
+	BloomKind	kind;
+	int			n;
+	uint64	   *hashes;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return return_untouched(fcinfo);
-	PG_RETURN_POINTER(value);
+	filter = open_argument(fcinfo, &space);
+	hashes = hash_array(PG_GETARG_ARRAYTYPE_P(1), PG_GET_COLLATION(), filter->seed,
+						&kind, &n);
+	return return_changed(fcinfo, bloomexp_remove(filter, kind, hashes, n));
 }
 
 /* Whether the filter of one argument contains the item of another. */

@@ -25,12 +25,19 @@ next_position(uint64_t *state, uint32_t block_bits)
 	return (uint32_t) (((*state >> 32) * block_bits) >> 32);
 }
 
+/* The counter of a position. */
+static inline uint32_t
+get_counter(const uint8_t *block, uint32_t position)
+{
+	return (block[position / 2] >> (position % 2 * 4)) & BLOOMEXP_COUNTER_MAX;
+}
+
 /* 1 if the position is set, else 0. */
 static inline uint32_t
 is_set(const uint8_t *block, uint32_t position, bool counting)
 {
 	if (counting)
-		return ((block[position / 2] >> (position % 2 * 4)) & 15) != 0;
+		return get_counter(block, position) != 0;
 	return (block[position / 8] >> (position % 8)) & 1;
 }
 
@@ -157,10 +164,69 @@ bloomexp_set(const BloomBits *bits, uint64_t hash)
 		newly_set += !is_set(block, position, bits->counting);
 		if (!bits->counting)
 			block[position / 8] |= (uint8_t) (1 << (position % 8));
-		else if (((block[position / 2] >> (position % 2 * 4)) & 15) < BLOOMEXP_COUNTER_MAX)
+		else if (get_counter(block, position) < BLOOMEXP_COUNTER_MAX)
 			block[position / 2] += (uint8_t) (1 << (position % 2 * 4));
 	}
 	return newly_set;
+}
+
+/*
+ * bloomexp_unset
+ *		Take an item, which must be contained, out of a counting layer; returns
+ *		how many positions are not set any longer.
+ *
+ * A counter that reached its maximum may have missed some items, so it stays.
+ */
+uint32_t
+bloomexp_unset(const BloomBits *bits, uint64_t hash)
+{
+	uint8_t    *block = block_of(bits, hash);
+	uint32_t	newly_unset = 0;
+
+	for (uint32_t i = 0; i < bits->shape.hashes; i++)
+	{
+		uint32_t	position = next_position(&hash, bits->shape.block_bits);
+		uint32_t	counter = get_counter(block, position);
+
+		if (counter == 0 || counter == BLOOMEXP_COUNTER_MAX)
+			continue;
+		block[position / 2] -= (uint8_t) (1 << (position % 2 * 4));
+		newly_unset += counter == 1;
+	}
+	return newly_unset;
+}
+
+/* The sum of two bytes of two counters each. */
+static inline uint8_t
+add_counters(uint8_t a, uint8_t b)
+{
+	uint32_t	low = (a & 15) + (b & 15);
+	uint32_t	high = (a >> 4) + (b >> 4);
+
+	low = low < BLOOMEXP_COUNTER_MAX ? low : BLOOMEXP_COUNTER_MAX;
+	high = high < BLOOMEXP_COUNTER_MAX ? high : BLOOMEXP_COUNTER_MAX;
+	return (uint8_t) (high << 4 | low);
+}
+
+/*
+ * bloomexp_merge
+ *		Set in one layer what is set in another of the same shape.
+ */
+void
+bloomexp_merge(const BloomBits *bits, const BloomBits *other)
+{
+	uint64_t	size = bloomexp_bits_size(bits->shape.words, bits->counting);
+
+	if (bits->counting)
+	{
+		for (uint64_t i = 0; i < size; i++)
+			bits->bytes[i] = add_counters(bits->bytes[i], other->bytes[i]);
+	}
+	else
+	{
+		for (uint64_t i = 0; i < size; i++)
+			bits->bytes[i] |= other->bytes[i];
+	}
 }
 
 /*
