@@ -20,12 +20,12 @@
 #include "filter.h"
 
 /*
- * A filter of fewer items than this is taken for a beginning: its first layer
- * gets only half of fpr, so that the layers to come need not be so strict.  It
- * costs such a layer a sixth more bits at 1%, which are few, and a filter
- * grown from 100 to 10,000 items a sixth fewer.
+ * A filter for no more items than the default is taken for a beginning: its
+ * first layer gets only half of fpr, so that the layers to come need not be so
+ * strict.  It costs such a layer a sixth more bits at 1%, which are few, and a
+ * filter grown from 100 to 10,000 items a sixth fewer.
  */
-#define BEGINNING 300
+#define BEGINNING BLOOMEXP_DEFAULT_CAPACITY
 #define BEGINNING_SHARE 0.5
 
 /* A filter sized for what it holds can't spare more than this for growth. */
@@ -104,7 +104,7 @@ bloomexp_first_shape(int64 capacity, double fpr, bool counting)
 				 errmsg("capacity must be at least 1")));
 	bloomexp_check_fpr(fpr);
 	return layer_shape(capacity,
-					   fpr * (capacity < BEGINNING ? BEGINNING_SHARE : SIZED_SHARE),
+					   fpr * (capacity <= BEGINNING ? BEGINNING_SHARE : SIZED_SHARE),
 					   fpr, counting);
 }
 

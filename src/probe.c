@@ -16,6 +16,7 @@
 
 /* Probes made of every item before any is asked whether it needs more. */
 #define FIRST_PROBES 3
+#define FIRST_STEPS (BLOOMEXP_STEP * BLOOMEXP_STEP * BLOOMEXP_STEP)
 
 /* The next position of an item within its block; *state starts as its hash. */
 static inline uint32_t
@@ -112,8 +113,7 @@ probe_misses(const BloomBits *bits, bool counting, uint32_t first,
 		uint64_t	state = hashes[picks[doubts[i]]];
 		uint8_t    *block = block_of(bits, state);
 
-		for (uint32_t j = 0; j < first; j++)
-			state *= BLOOMEXP_STEP;
+		state *= first == 1 ? BLOOMEXP_STEP : FIRST_STEPS;
 		contained[doubts[i]] = all_set(block, block_bits, counting, &state,
 									   bits->shape.hashes - first);
 	}

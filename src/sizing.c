@@ -21,8 +21,11 @@
 
 #include "sizing.h"
 
-/* Up to so many probes thrown, the rate is computed exactly. */
-#define EXACT_THROWS 1024
+/*
+ * Up to so many items for each probe of an item, the rate is computed exactly;
+ * beyond, the expansion is within 0.03% of it.
+ */
+#define EXACT_ITEMS 4
 
 /*
  * Exact rate of a classic filter of m bits after `throws` probes, k of them
@@ -55,8 +58,7 @@ exact_fpr(double m, int k, int throws)
 
 /*
  * Rate from the mean and the variance of the share of bits set, F: the Taylor
- * series of E[F^k] about the mean, to the second order.  Beyond EXACT_THROWS
- * it is within 0.1% of the exact rate.
+ * series of E[F^k] about the mean, to the second order.
  */
 static double
 fpr_from_moments(double mean, double variance, double k)
@@ -113,7 +115,7 @@ bloomexp_expected_fpr(const BloomShape *shape, double items)
 
 	if (shape->blocks > 1)
 		return block_fpr(shape->block_bits, shape->hashes, items / shape->blocks);
-	if (throws <= EXACT_THROWS)
+	if (items <= EXACT_ITEMS * (double) shape->hashes)
 		return exact_fpr(shape->block_bits, shape->hashes, (int) throws);
 	return classic_fpr(shape->block_bits, shape->hashes, throws);
 }
@@ -248,7 +250,7 @@ find_size(double items, double fpr, BloomShape *shape)
  *
  * Returns false if there is none of max_words words or less.
  *
- * The exact rate takes up to a millisecond, and an aggregate over a million
+ * The exact rate takes its time, and an aggregate over a million
  * small groups asks for the same few sizes again and again; so the answers are
  * kept.
  */

@@ -1,0 +1,211 @@
+--
+-- The demo: exposures, one filter a user built from them, candidates filtered by
+-- it and by NOT EXISTS, and a count of what went wrong.  "make demo" runs this
+-- file in psql.  Variables: p, the promised false positive rate; data, the name
+-- of a CSV file on standard input, or not set.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION bloomexp;
+SELECT bloom_new(1, :'p') \g /dev/null
+SELECT setseed(0.5) \g /dev/null
+
+--
+-- Exposures.  Our own: 20,000 users of whom the median saw 150 items and the
+-- busiest thousands (Zipf-Mandelbrot), in the order in which a log would have
+-- them, all users mixed.  Ids are like snowflakes: milliseconds, then 22 bits.
+--
+SELECT clock_timestamp() AS start \gset
+\if :{?data}
+\echo reading :data
+CREATE TABLE exposures (user_id text, item_id text, shown_at timestamptz);
+\copy exposures FROM pstdin WITH (FORMAT csv, HEADER match)
+\else
+\echo making 5 million exposures
+CREATE TABLE exposures AS
+SELECT rank * 7919 % 20000 + 1 AS user_id,
+	(410000000000 + item * 5171) << 22 | item * 2654435761 & 4194303 AS item_id,
+	date_trunc('day', now()) - interval '30 days' * (nth * 0.618034 % 1) AS shown_at
+FROM generate_series(1, 5000) AS nth,
+	generate_series(1, least(20000, 10000 * (150.0::float8 / nth) ^ (1 / 0.7) - 70)::bigint) AS rank,
+	-- a walk through the catalogue, for each user with a stride of their own: 500,009 is a prime
+	LATERAL (SELECT (rank * 7907 + nth * (rank * 48271 % 500008 + 1)) % 500009) AS walk (item);
+\endif
+VACUUM (ANALYZE) exposures;
+SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gset
+\echo '  ' :seconds s
+
+--
+-- The filters, beside what PostgreSQL needs to read and group the rows at all.
+-- The storage parameter keeps filters of up to 8 kB in their row.
+--
+\echo counting the exposures of each user
+SELECT clock_timestamp() AS start \gset
+CREATE TABLE counts AS
+SELECT user_id, count(*) FROM exposures GROUP BY user_id;
+SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 2) AS count_s \gset
+\echo '  ' :count_s s
+
+\echo building a filter for each user
+SELECT clock_timestamp() AS start \gset
+CREATE TABLE seen WITH (toast_tuple_target = 8160) AS
+SELECT user_id, bloom_agg(item_id, :p) AS items FROM exposures GROUP BY user_id;
+SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 2) AS build_s \gset
+\echo '  ' :build_s s
+ALTER TABLE seen ADD PRIMARY KEY (user_id);
+VACUUM (ANALYZE) seen;
+
+\echo indexing the exposures, for NOT EXISTS
+SELECT clock_timestamp() AS start \gset
+CREATE INDEX exposures_by_user ON exposures (user_id, item_id);
+VACUUM exposures;
+SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gset
+\echo '  ' :seconds s
+
+--
+-- Candidates: for 2,000 users up to 300 items that they saw and 700 from the
+-- whole catalogue, in no order.  The arrays are stored plain.
+--
+\echo choosing candidates for 2,000 users
+SELECT clock_timestamp() AS start \gset
+CREATE TABLE catalogue AS
+SELECT row_number() OVER () AS nth, item_id
+FROM (SELECT DISTINCT item_id FROM exposures ORDER BY item_id) AS items;
+CREATE TABLE sample AS
+SELECT user_id FROM (SELECT user_id FROM seen ORDER BY user_id) AS users ORDER BY random() LIMIT 2000;
+ANALYZE catalogue, sample;
+CREATE TABLE candidates AS
+SELECT user_id, array_agg(item_id) AS items FROM exposures GROUP BY user_id WITH NO DATA;
+ALTER TABLE candidates ALTER items SET STORAGE EXTERNAL;
+INSERT INTO candidates
+SELECT user_id, array_agg(item_id ORDER BY luck)
+FROM (
+	SELECT DISTINCT ON (user_id, item_id) user_id, item_id, luck
+	FROM (
+		SELECT user_id, item_id, luck, row_number() OVER (PARTITION BY user_id ORDER BY luck) AS nth
+		FROM (
+			SELECT user_id, item_id, random() AS luck
+			FROM (SELECT DISTINCT user_id, item_id FROM sample JOIN exposures USING (user_id)) AS own
+		) AS shuffled
+		UNION ALL
+		SELECT user_id, item_id, luck, 1
+		FROM (
+			SELECT user_id, random() AS luck,
+				1 + floor(random() * (SELECT count(*) FROM catalogue))::bigint AS nth
+			FROM sample, generate_series(1, 700)
+		) AS dice
+		JOIN catalogue USING (nth)
+	) AS drawn
+	WHERE nth <= 300
+	ORDER BY user_id, item_id, luck
+) AS chosen
+GROUP BY user_id;
+VACUUM (ANALYZE) candidates;
+SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gset
+\echo '  ' :seconds s
+
+--
+-- Filter them both ways.  NOT EXISTS goes user by user, as a feed would ask it;
+-- that is several times faster here than one anti join over all of them.
+--
+\set by_filter 'SELECT sum(cardinality(c.items - s.items)) FROM candidates AS c JOIN seen AS s USING (user_id)'
+\set by_table 'SELECT sum(kept) FROM candidates AS c, LATERAL (SELECT count(*) AS kept FROM unnest(c.items) AS u (item_id) WHERE NOT EXISTS (SELECT FROM exposures AS e WHERE e.user_id = c.user_id AND e.item_id = u.item_id)) AS k'
+
+CREATE FUNCTION best_of_three(statement text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	best float8;
+	start timestamptz;
+BEGIN
+	FOR i IN 1..3 LOOP
+		start := clock_timestamp();
+		EXECUTE statement;
+		best := least(best, extract(epoch FROM clock_timestamp() - start));
+	END LOOP;
+	RETURN best;
+END
+$$;
+
+\echo filtering them with the filters: candidates - filter
+SELECT best_of_three(:'by_filter') AS filter_s \gset
+SELECT round(:filter_s * 1000) AS ms \gset
+\echo '  ' :ms ms
+\echo filtering them with the exposures: NOT EXISTS
+SELECT best_of_three(:'by_table') AS table_s \gset
+SELECT round(:table_s * 1000) AS ms \gset
+\echo '  ' :ms ms
+
+--
+-- Judge every candidate by the exposures themselves.
+--
+\echo checking every candidate against the exposures
+SELECT clock_timestamp() AS start \gset
+CREATE TABLE verdicts AS
+SELECT c.user_id, v.*
+FROM candidates AS c JOIN seen AS s USING (user_id),
+	LATERAL (
+		SELECT count(*) FILTER (WHERE own.item_id IS NOT NULL) AS exposed,
+			count(*) FILTER (WHERE own.item_id IS NOT NULL AND left_over.item_id IS NOT NULL) AS let_through,
+			count(*) FILTER (WHERE own.item_id IS NULL) AS fresh,
+			count(*) FILTER (WHERE own.item_id IS NULL AND left_over.item_id IS NULL) AS dropped
+		FROM unnest(c.items) AS every (item_id)
+		LEFT JOIN unnest(c.items - s.items) AS left_over (item_id) USING (item_id)
+		LEFT JOIN (
+			SELECT DISTINCT item_id FROM exposures AS e WHERE e.user_id = c.user_id
+		) AS own USING (item_id)
+	) AS v;
+CREATE TABLE history AS
+SELECT user_id, (SELECT count(DISTINCT item_id) FROM exposures AS e WHERE e.user_id = s.user_id) AS n
+FROM seen AS s;
+SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gset
+\echo '  ' :seconds s
+
+-- The candidates of one user share a filter and its luck, so the error is taken
+-- over users.
+SELECT sum(exposed) AS exposed, sum(let_through) AS let_through, sum(fresh) AS fresh,
+	sum(exposed) + sum(fresh) AS candidates, sum(dropped) / sum(fresh) AS fpr
+FROM verdicts \gset
+SELECT 1.96 * sqrt(sum((dropped - :fpr * fresh) ^ 2)) / :fresh AS error FROM verdicts \gset
+SELECT count(*) AS users, sum(n) AS items, percentile_disc(0.5) WITHIN GROUP (ORDER BY n) AS median,
+	max(n) AS most, avg(-n * ln(:p::float8) / ln(2) ^ 2 / 8) AS optimum
+FROM history \gset
+SELECT avg(pg_column_size(items)) AS filter, pg_total_relation_size('seen') / :users AS filter_disk,
+	pg_total_relation_size('exposures') / :users AS table_disk
+FROM seen \gset
+
+\echo
+\pset footer off
+SELECT what AS " ", bloomexp, "for comparison"
+FROM (VALUES
+	(1, 'users',
+		to_char(:users, 'FM999,999,999'),
+		format('they saw %s items: the median %s, at most %s', to_char(:items, 'FM999,999,999'),
+			to_char(:median, 'FM999,999,999'), to_char(:most, 'FM999,999,999'))),
+	(2, 'all filters built in',
+		round(:build_s, 1) || ' s',
+		format('count(*) GROUP BY user: %s s', round(:count_s, 1))),
+	(3, 'a filter on average',
+		to_char(:filter, 'FM999,999,999') || ' bytes',
+		format('-n ln p / (ln 2)^2 bits: %s bytes', to_char(:optimum, 'FM999,999,999'))),
+	(4, 'a user on disk, with index',
+		to_char(:filter_disk, 'FM999,999,999') || ' bytes',
+		format('table of exposures: %s bytes (%s times)', to_char(:table_disk, 'FM999,999,999'),
+			round(:table_disk / :filter_disk::numeric))),
+	(5, 'candidates filtered',
+		round((:candidates / :filter_s / 1e6)::numeric, 1) || ' million/s',
+		format('NOT EXISTS: %s million/s (%s times)', round((:candidates / :table_s / 1e6)::numeric, 1),
+			round((:table_s / :filter_s)::numeric, 1))),
+	(6, 'exposed items let through',
+		to_char(:let_through, 'FM999,999,990'),
+		format('of %s exposed candidates', to_char(:exposed, 'FM999,999,990'))),
+	(7, 'false positives',
+		format('%s%% ± %s', round(:fpr * 100, 3), round((:error * 100)::numeric, 3)),
+		format('of %s unexposed candidates; promised: %s%%', to_char(:fresh, 'FM999,999,990'), :p * 100))
+) AS report (line, what, bloomexp, "for comparison")
+ORDER BY line;
+
+DO $$
+BEGIN
+	IF (SELECT sum(let_through) FROM verdicts) <> 0 THEN
+		RAISE EXCEPTION 'the filters let exposed items through';
+	END IF;
+END
+$$;
