@@ -5,7 +5,9 @@
  *
  * The size is known only when all items are: so the state is the set of their
  * hashes, 8 bytes each, and the filter is made at the end.  Bits do not depend
- * on the order in which they are set, so every plan makes the same bytes.
+ * on the order in which they are set, so every plan makes the same bytes.  (To
+ * drop repetitions from the set changes nothing that a later row could see, so
+ * the functions that only read the state may do it.)
  *
  *-------------------------------------------------------------------------
  */
@@ -23,6 +25,9 @@ PG_FUNCTION_INFO_V1(bloomexp_agg_combine);
 PG_FUNCTION_INFO_V1(bloomexp_agg_serialize);
 PG_FUNCTION_INFO_V1(bloomexp_agg_deserialize);
 PG_FUNCTION_INFO_V1(bloomexp_agg_final);
+
+/* More room than a thousand times what was seen is a slip of the pen. */
+#define MAX_HEADROOM 1000
 
 typedef struct AggState
 {
@@ -44,28 +49,52 @@ aggregate_context(FunctionCallInfo fcinfo)
 }
 
 static AggState *
-new_state(MemoryContext context, BloomKind kind, double fpr, double headroom)
+new_state(MemoryContext context, BloomKind kind, double fpr, double headroom,
+		  uint64 space)
 {
 	AggState   *state = MemoryContextAlloc(context, sizeof(AggState));
 
 	state->kind = kind;
 	state->fpr = fpr;
 	state->headroom = headroom;
-	bloomexp_hashset_init(&state->set, context);
+	bloomexp_hashset_init(&state->set, context, space);
 	return state;
 }
 
-/* A parameter of the aggregate, which may not be NULL. */
-static double
-get_parameter(FunctionCallInfo fcinfo, int argno, const char *name, double otherwise)
+/* The parameters of the aggregate in this row. */
+static void
+get_parameters(FunctionCallInfo fcinfo, double *fpr, double *headroom)
 {
-	if (PG_NARGS() <= argno)
-		return otherwise;
-	if (PG_ARGISNULL(argno))
+	static const char *const names[] = {"fpr", "headroom"};
+	double	   *values[] = {fpr, headroom};
+
+	*fpr = BLOOMEXP_DEFAULT_FPR;
+	*headroom = 0.0;
+	for (int i = 0; i + 2 < PG_NARGS(); i++)
+	{
+		if (PG_ARGISNULL(i + 2))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("%s must not be null", names[i])));
+		*values[i] = PG_GETARG_FLOAT8(i + 2);
+	}
+}
+
+/* The state of a group at its first row. */
+static AggState *
+first_state(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	double		fpr;
+	double		headroom;
+
+	get_parameters(fcinfo, &fpr, &headroom);
+	bloomexp_check_fpr(fpr);
+	if (!(headroom >= 0.0 && headroom <= MAX_HEADROOM))
 		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
-	return PG_GETARG_FLOAT8(argno);
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("headroom must be between 0 and %d", MAX_HEADROOM),
+				 errhint("Write 0.2 for room for 20%% more items.")));
+	return new_state(aggregate_context(fcinfo), kind, fpr, headroom, 0);
 }
 
 /* Complain about a parameter that is not the group's. */
@@ -79,27 +108,33 @@ require_same(double mine, double other, const char *name)
 				 errdetail("It is both %g and %g.", mine, other)));
 }
 
-/* Transition: bloom_agg(item [, fpr [, headroom]]) */
-static Datum
-agg(FunctionCallInfo fcinfo, BloomKind kind)
+static void
+require_same_parameters(const AggState *state, double fpr, double headroom)
 {
-	MemoryContext context = aggregate_context(fcinfo);
-	AggState   *state = PG_ARGISNULL(0) ? NULL : (AggState *) PG_GETARG_POINTER(0);
-	double		fpr = get_parameter(fcinfo, 2, "fpr", BLOOMEXP_DEFAULT_FPR);
-	double		headroom = get_parameter(fcinfo, 3, "headroom", 0.0);
-
-	if (state == NULL)
-	{
-		bloomexp_check_fpr(fpr);
-		if (!(headroom >= 0.0 && headroom <= 1000.0))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("headroom must be between 0 and 1000"),
-					 errhint("Write 0.2 for room for 20%% more items.")));
-		state = new_state(context, kind, fpr, headroom);
-	}
 	require_same(state->fpr, fpr, "fpr");
 	require_same(state->headroom, headroom, "headroom");
+}
+
+/* Transition: bloom_agg(item [, fpr [, headroom]]) */
+static inline Datum
+agg(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	AggState   *state;
+
+	if (PG_ARGISNULL(0))
+		state = first_state(fcinfo, kind);
+	else
+	{
+		state = (AggState *) PG_GETARG_POINTER(0);
+		if (PG_NARGS() > 2)
+		{
+			double		fpr;
+			double		headroom;
+
+			get_parameters(fcinfo, &fpr, &headroom);
+			require_same_parameters(state, fpr, headroom);
+		}
+	}
 
 	if (!PG_ARGISNULL(1))
 		bloomexp_hashset_add(&state->set, bloomexp_getarg_hash(fcinfo, 1, kind, 0));
@@ -107,23 +142,6 @@ agg(FunctionCallInfo fcinfo, BloomKind kind)
 }
 
 BLOOMEXP_FUNCTION_PER_KIND(agg);
-
-/* Add all hashes of one set to another. */
-static void
-add_set(BloomHashSet *set, const BloomHashSet *other)
-{
-	uint64		hashes[BLOOMEXP_BATCH];
-	uint64		position = 0;
-	int			n;
-
-	bloomexp_hashset_reserve(set, set->count + other->count);
-	while ((n = bloomexp_hashset_read(other, &position, hashes, BLOOMEXP_BATCH)) > 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < n; i++)
-			bloomexp_hashset_add(set, hashes[i]);
-	}
-}
 
 Datum
 bloomexp_agg_combine(PG_FUNCTION_ARGS)
@@ -140,11 +158,10 @@ bloomexp_agg_combine(PG_FUNCTION_ARGS)
 	}
 	other = (AggState *) PG_GETARG_POINTER(1);
 	state = PG_ARGISNULL(0) ?
-		new_state(context, other->kind, other->fpr, other->headroom) :
+		new_state(context, other->kind, other->fpr, other->headroom, other->set.n) :
 		(AggState *) PG_GETARG_POINTER(0);
-	require_same(state->fpr, other->fpr, "fpr");
-	require_same(state->headroom, other->headroom, "headroom");
-	add_set(&state->set, &other->set);
+	require_same_parameters(state, other->fpr, other->headroom);
+	bloomexp_hashset_append(&state->set, other->set.hashes, other->set.n);
 	PG_RETURN_POINTER(state);
 }
 
@@ -153,22 +170,17 @@ Datum
 bloomexp_agg_serialize(PG_FUNCTION_ARGS)
 {
 	AggState   *state = (AggState *) PG_GETARG_POINTER(0);
+	Size		size;
 	StringInfoData message;
-	uint64		hashes[BLOOMEXP_BATCH];
-	uint64		position = 0;
-	int			n;
 
+	bloomexp_hashset_compact(&state->set);
+	size = state->set.n * sizeof(uint64);
 	pq_begintypsend(&message);
-	enlargeStringInfo(&message, 32 + state->set.count * sizeof(uint64));
+	enlargeStringInfo(&message, 32 + size);
 	pq_sendint32(&message, state->kind);
 	pq_sendfloat8(&message, state->fpr);
 	pq_sendfloat8(&message, state->headroom);
-	pq_sendint64(&message, state->set.count);
-	while ((n = bloomexp_hashset_read(&state->set, &position, hashes, BLOOMEXP_BATCH)) > 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		appendBinaryStringInfo(&message, (char *) hashes, n * sizeof(uint64));
-	}
+	appendBinaryStringInfo(&message, (char *) state->set.hashes, size);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
@@ -182,7 +194,7 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 	BloomKind	kind;
 	double		fpr;
 	double		headroom;
-	uint64		count;
+	Size		size;
 
 	message.data = VARDATA_ANY(bytes);
 	message.len = message.maxlen = VARSIZE_ANY_EXHDR(bytes);
@@ -191,18 +203,10 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 	kind = pq_getmsgint(&message, 4);
 	fpr = pq_getmsgfloat8(&message);
 	headroom = pq_getmsgfloat8(&message);
-	count = pq_getmsgint64(&message);
-
-	state = new_state(context, kind, fpr, headroom);
-	bloomexp_hashset_reserve(&state->set, count);
-	for (uint64 i = 0; i < count; i++)
-	{
-		uint64		hash;
-
-		pq_copymsgbytes(&message, (char *) &hash, sizeof(hash));
-		bloomexp_hashset_add(&state->set, hash);
-	}
-	pq_getmsgend(&message);
+	size = message.len - message.cursor;
+	state = new_state(context, kind, fpr, headroom, size / sizeof(uint64));
+	state->set.n = size / sizeof(uint64);
+	pq_copymsgbytes(&message, (char *) state->set.hashes, size);
 	PG_RETURN_POINTER(state);
 }
 
@@ -213,22 +217,16 @@ bloomexp_agg_final(PG_FUNCTION_ARGS)
 	AggState   *state = PG_ARGISNULL(0) ? NULL : (AggState *) PG_GETARG_POINTER(0);
 	BloomFilter filter;
 	struct varlena *value;
-	uint64		hashes[BLOOMEXP_BATCH];
-	uint64		position = 0;
-	int			n;
 
-	if (state == NULL || state->set.count == 0)
+	if (state == NULL || state->set.n == 0)
 		PG_RETURN_NULL();
 
-	bloomexp_init(&filter, (int64) ceil(state->set.count * (1.0 + state->headroom)),
+	bloomexp_hashset_compact(&state->set);
+	bloomexp_init(&filter, (int64) ceil(state->set.n * (1.0 + state->headroom)),
 				  state->fpr, 0, false);
 	filter.kind = state->kind;
 	value = bloomexp_form(&filter);
-	while ((n = bloomexp_hashset_read(&state->set, &position, hashes, BLOOMEXP_BATCH)) > 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		bloomexp_fill(&filter, hashes, n);
-	}
+	bloomexp_fill(&filter, state->set.hashes, state->set.n);
 	bloomexp_store(&filter, value);
 	PG_RETURN_POINTER(value);
 }

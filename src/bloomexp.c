@@ -11,8 +11,8 @@
  *	sizing		items and false positive rate to bits and probes, and back
  *	probe		kernels over the bits of one layer
  *	layout		the bytes of a value: doc/format.md
- *	filter		contain, add, grow, unite
- *	hashset		the distinct items of a group
+ *	hashset		hashes without repetitions
+ *	filter		contain, add, grow, remove, unite
  *	datum		arguments of SQL functions
  *	io, functions, exclude, aggregate, info
  *				the SQL functions, as bloomexp--1.0.sql declares them

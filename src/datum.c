@@ -60,15 +60,3 @@ bloomexp_getarg_cached(FunctionCallInfo fcinfo, int argno)
 	}
 	return cached->value;
 }
-
-/*
- * bloomexp_getarg_hash
- *		Hash of an item that is not NULL.
- */
-uint64
-bloomexp_getarg_hash(FunctionCallInfo fcinfo, int argno, BloomKind kind, uint32 seed)
-{
-	if (kind == BLOOM_KIND_TEXT)
-		bloomexp_check_collation(PG_GET_COLLATION());
-	return bloomexp_hash_datum(kind, PG_GETARG_DATUM(argno), seed);
-}

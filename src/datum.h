@@ -9,6 +9,7 @@
 #define BLOOMEXP_DATUM_H
 
 #include "filter.h"
+#include "murmur3.h"
 
 #define PG_GETARG_BLOOM_PP(n) ((struct varlena *) PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(n)))
 
@@ -32,7 +33,16 @@
 	BLOOMEXP_FUNCTION(body, bytea, BLOOM_KIND_BYTEA)
 
 extern struct varlena *bloomexp_getarg_cached(FunctionCallInfo fcinfo, int argno);
-extern uint64 bloomexp_getarg_hash(FunctionCallInfo fcinfo, int argno,
-								   BloomKind kind, uint32 seed);
+
+/* Hash of an item that is not NULL. */
+static inline uint64
+bloomexp_getarg_hash(FunctionCallInfo fcinfo, int argno, BloomKind kind, uint32 seed)
+{
+	if (kind == BLOOM_KIND_INTEGER)
+		return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(argno), seed);
+	if (kind == BLOOM_KIND_TEXT)
+		bloomexp_check_collation(PG_GET_COLLATION());
+	return bloomexp_hash_datum(kind, PG_GETARG_DATUM(argno), seed);
+}
 
 #endif							/* BLOOMEXP_DATUM_H */

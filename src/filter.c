@@ -18,6 +18,7 @@
 #include "miscadmin.h"
 
 #include "filter.h"
+#include "hashset.h"
 
 /*
  * A filter for no more items than the default is taken for a beginning: its
@@ -199,17 +200,21 @@ add_to_layer(BloomLayer *layer, uint64 hash)
 
 /*
  * bloomexp_fill
- *		Set `n` items, known to be distinct and not yet there, in the first layer
- *		of a filter that was made for them.  To be followed by bloomexp_store().
+ *		Put `n` distinct items into the one empty layer of a filter that was
+ *		made for them.  To be followed by bloomexp_store().
  */
 void
-bloomexp_fill(BloomFilter *filter, const uint64 *hashes, int n)
+bloomexp_fill(BloomFilter *filter, const uint64 *hashes, uint64 n)
 {
 	BloomLayer *layer = &filter->layers[0];
 
-	for (int i = 0; i < n; i++)
-		layer->bits_set += bloomexp_set(&layer->bits, hashes[i]);
-	layer->items += n;
+	for (uint64 i = 0; i < n; i += INTERRUPT_EVERY)
+	{
+		CHECK_FOR_INTERRUPTS();
+		bloomexp_set_bits(&layer->bits, hashes + i, Min(n - i, INTERRUPT_EVERY));
+	}
+	layer->bits_set = bloomexp_count_set(&layer->bits);
+	layer->items = n;
 }
 
 /* Drop the hashes that a filter contains; returns how many remain, in order. */
@@ -229,33 +234,6 @@ keep_misses(const BloomFilter *filter, uint64 *hashes, int n)
 		npicks = bloomexp_misses(filter, hashes + from, picks, npicks);
 		for (int i = 0; i < npicks; i++)
 			hashes[kept++] = hashes[from + picks[i]];
-	}
-	return kept;
-}
-
-static int
-compare_hashes(const void *a, const void *b)
-{
-	uint64		left = *(const uint64 *) a;
-	uint64		right = *(const uint64 *) b;
-
-	return (left > right) - (left < right);
-}
-
-/*
- * Sort hashes and drop repetitions: the same item twice must not pass for two
- * that need room.  Returns how many remain.
- */
-static int
-keep_distinct(uint64 *hashes, int n)
-{
-	int			kept = 0;
-
-	qsort(hashes, n, sizeof(uint64), compare_hashes);
-	for (int i = 0; i < n; i++)
-	{
-		if (i == 0 || hashes[i] != hashes[kept - 1])
-			hashes[kept++] = hashes[i];
 	}
 	return kept;
 }
@@ -355,7 +333,8 @@ bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 			return add_counting(filter, kind, hashes, n);
 		n = keep_misses(filter, hashes, n);
 	}
-	n = keep_distinct(hashes, n);
+	/* the same item twice must not pass for two that need room */
+	n = bloomexp_keep_distinct(hashes, n);
 	if (n == 0)
 		return NULL;
 	if (filter == NULL)

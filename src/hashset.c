@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * hashset.c
- *	  Open addressing with linear probing, 8 bytes a slot.
+ *	  A list of hashes that drops repetitions whenever it is full.
  *
- * The hashes are good ones already, so a hash's place is its size: slot
- * floor(hash * nslots / 2^64).  A walk over the slots then meets the hashes
- * almost sorted, and that is the order of the blocks of a large filter: it is
- * filled from front to back.
+ * An aggregate reads the rows of many groups in turn, so that nearly every row
+ * finds its group's state out of the CPU's cache.  To append to a list touches
+ * one place of it; a hash table would touch two or three.  The repetitions are
+ * then found in one go, with one group's hashes at hand.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,128 +17,184 @@
 
 #include "hashset.h"
 
-#define MIN_SLOTS 16
+/* A list starts with room for so many ... */
+#define MIN_SPACE 16
 
-/* At most this share of the slots is taken. */
-#define MAX_LOAD 0.8
+/* ... and grows without looking for repetitions up to so many. */
+#define FIRST_LOOK 1024
 
-/* Sets double up to this size, then grow by half: memory before speed. */
-#define DOUBLE_UP_TO 1048576
+/* Up to so many hashes are compared in a table that fits in the CPU's cache. */
+#define SMALL 4096
 
-void
-bloomexp_hashset_init(BloomHashSet *set, MemoryContext context)
+/* Hashes are split by so many bits at a time until they are few enough. */
+#define SPLIT_BITS 8
+#define SPLIT (1 << SPLIT_BITS)
+
+/*
+ * Drop the repetitions among a few hashes, which all begin with the same `used`
+ * bits, by means of an open hash table.  Returns how many remain; they come in
+ * the order of their slots, which is nearly their own.
+ */
+static uint64
+keep_distinct_few(uint64 *hashes, uint64 n, int used)
 {
-	set->context = context;
-	set->count = 0;
-	set->nslots = MIN_SLOTS;
-	set->slots = MemoryContextAllocZero(context, MIN_SLOTS * sizeof(uint64));
-	set->has_zero = false;
-}
+	uint64		slots[SMALL * 2];	/* 0: free */
+	uint64		nslots = n * 2;
+	uint64		kept = 0;
+	bool		zero = false;	/* the hash that no slot can hold */
 
-/* Whether a hash that is not 0 is new to the slots; it is in them then. */
-static inline bool
-add_to_slots(uint64 *slots, uint64 nslots, uint64 hash)
-{
-	uint64		slot = ((hash >> 32) * nslots) >> 32;
-
-	while (slots[slot] != 0)
+	memset(slots, 0, nslots * sizeof(uint64));
+	for (uint64 i = 0; i < n; i++)
 	{
-		if (slots[slot] == hash)
-			return false;
-		if (++slot == nslots)
-			slot = 0;
+		uint64		hash = hashes[i];
+		uint64		slot = (((hash << used) >> 32) * nslots) >> 32;
+
+		while (slots[slot] != 0 && slots[slot] != hash)
+			slot = slot + 1 < nslots ? slot + 1 : 0;
+		slots[slot] = hash;
+		zero |= hash == 0;
 	}
-	slots[slot] = hash;
-	return true;
+
+	if (zero)
+		hashes[kept++] = 0;
+	for (uint64 slot = 0; slot < nslots; slot++)
+	{
+		if (slots[slot] != 0)
+			hashes[kept++] = slots[slot];
+	}
+	return kept;
 }
 
+/*
+ * Sort hashes by their SPLIT_BITS bits after the first `used`, in place: each
+ * one out of place is put into its part and displaces the next.  ends[] tells
+ * where the parts end.
+ */
 static void
-resize(BloomHashSet *set, uint64 nslots)
+split(uint64 *hashes, uint64 n, int used, uint64 *ends)
 {
-	uint64	   *slots = MemoryContextAllocExtended(set->context, nslots * sizeof(uint64),
-												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	uint64		next[SPLIT] = {0};
+	int			shift = 64 - used - SPLIT_BITS;
+	uint64		end = 0;
 
-	for (uint64 i = 0; i < set->nslots; i++)
+	for (uint64 i = 0; i < n; i++)
+		next[(hashes[i] >> shift) % SPLIT]++;
+	for (int part = 0; part < SPLIT; part++)
 	{
-		if (set->slots[i] != 0)
-			add_to_slots(slots, nslots, set->slots[i]);
+		ends[part] = end + next[part];
+		next[part] = end;
+		end = ends[part];
 	}
-	pfree(set->slots);
-	set->slots = slots;
-	set->nslots = nslots;
+
+	for (int part = 0; part < SPLIT; part++)
+	{
+		while (next[part] < ends[part])
+		{
+			uint64		hash = hashes[next[part]];
+			int			home = (hash >> shift) % SPLIT;
+
+			hashes[next[part]] = hashes[next[home]];
+			hashes[next[home]++] = hash;
+		}
+	}
+}
+
+/* bloomexp_keep_distinct for hashes that begin with the same `used` bits. */
+static uint64
+keep_distinct(uint64 *hashes, uint64 n, int used)
+{
+	uint64		ends[SPLIT];
+	uint64		start = 0;
+	uint64		kept = 0;
+
+	if (used == 64)
+		return Min(n, 1);
+	if (n <= SMALL)
+		return keep_distinct_few(hashes, n, used);
+
+	CHECK_FOR_INTERRUPTS();
+	split(hashes, n, used, ends);
+	for (int part = 0; part < SPLIT; part++)
+	{
+		uint64		size = keep_distinct(hashes + start, ends[part] - start,
+										 used + SPLIT_BITS);
+
+		memmove(hashes + kept, hashes + start, size * sizeof(uint64));
+		kept += size;
+		start = ends[part];
+	}
+	return kept;
 }
 
 /*
- * bloomexp_hashset_reserve
- *		Make room for `count` hashes in all.
- *
- * To be called before another set's hashes are added: they come almost sorted,
- * and would pile up in the front of a set that has still to grow.
+ * bloomexp_keep_distinct
+ *		Drop repetitions among n hashes.  Returns how many remain, in nearly
+ *		ascending order, which is the order of the blocks of a large filter.
  */
-void
-bloomexp_hashset_reserve(BloomHashSet *set, uint64 count)
+uint64
+bloomexp_keep_distinct(uint64 *hashes, uint64 n)
 {
-	uint64		nslots = (uint64) (Min(count, BLOOMEXP_HASHSET_MAX) / MAX_LOAD) + 1;
-
-	if (nslots > set->nslots)
-		resize(set, nslots);
+	return keep_distinct(hashes, n, 0);
 }
 
 /*
- * bloomexp_hashset_add
- *		Add a hash, if it is not there already.
+ * bloomexp_hashset_init
+ *		An empty set with room for `space` hashes at first.
  */
 void
-bloomexp_hashset_add(BloomHashSet *set, uint64 hash)
+bloomexp_hashset_init(BloomHashSet *set, MemoryContext context, uint64 space)
 {
-	if (hash == 0)
-	{
-		set->count += !set->has_zero;
-		set->has_zero = true;
-		return;
-	}
+	set->n = 0;
+	set->space = Max(space, MIN_SPACE);
+	set->hashes = MemoryContextAllocHuge(context, set->space * sizeof(uint64));
+}
 
-	if (!add_to_slots(set->slots, set->nslots, hash))
-		return;
-	set->count++;
-	if (set->count <= set->nslots * MAX_LOAD)
-		return;
-
-	if (set->count > BLOOMEXP_HASHSET_MAX)
+/*
+ * bloomexp_hashset_compact
+ *		Leave every hash in the list just once.
+ */
+void
+bloomexp_hashset_compact(BloomHashSet *set)
+{
+	set->n = bloomexp_keep_distinct(set->hashes, set->n);
+	if (set->n > BLOOMEXP_HASHSET_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("too many distinct items in one group"),
 				 errdetail("An aggregate takes at most %d.", BLOOMEXP_HASHSET_MAX),
 				 errhint("Make the filter with bloom_new(capacity) and add the items in parts.")));
-	CHECK_FOR_INTERRUPTS();
-	resize(set, set->nslots < DOUBLE_UP_TO ? set->nslots * 2 :
-		   Min(set->nslots + set->nslots / 2,
-			   (uint64) (BLOOMEXP_HASHSET_MAX / MAX_LOAD) + 1));
 }
 
 /*
- * bloomexp_hashset_read
- *		The next hashes of a set, `max` at most; returns their number, 0 at the
- *		end.  *position starts as 0.
+ * bloomexp_hashset_make_room
+ *		Room for `n` more hashes in a list that lacks it.
+ *
+ * A list that repetitions fill is compacted; one that is more than half full
+ * without them grows.
  */
-int
-bloomexp_hashset_read(const BloomHashSet *set, uint64 *position,
-					  uint64 *hashes, int max)
+void
+bloomexp_hashset_make_room(BloomHashSet *set, uint64 n)
 {
-	int			n = 0;
+	uint64		space = set->space;
 
-	while (n < max && *position < set->nslots)
-	{
-		uint64		hash = set->slots[(*position)++];
+	if (space >= FIRST_LOOK)
+		bloomexp_hashset_compact(set);
+	while (space < set->n + n || space / 2 < set->n)
+		space *= 2;
+	if (space > set->space)
+		set->hashes = repalloc_huge(set->hashes, space * sizeof(uint64));
+	set->space = space;
+}
 
-		if (hash != 0)
-			hashes[n++] = hash;
-	}
-	if (n < max && *position == set->nslots)
-	{
-		(*position)++;
-		if (set->has_zero)
-			hashes[n++] = 0;
-	}
-	return n;
+/*
+ * bloomexp_hashset_append
+ *		Add n hashes.
+ */
+void
+bloomexp_hashset_append(BloomHashSet *set, const uint64 *hashes, uint64 n)
+{
+	if (set->space - set->n < n)
+		bloomexp_hashset_make_room(set, n);
+	memcpy(set->hashes + set->n, hashes, n * sizeof(uint64));
+	set->n += n;
 }

@@ -18,17 +18,26 @@
 
 typedef struct BloomHashSet
 {
-	MemoryContext context;		/* where the slots live */
-	uint64		count;			/* hashes in the set */
-	uint64		nslots;
-	uint64	   *slots;			/* 0: free */
-	bool		has_zero;		/* the hash 0, which no slot can hold */
+	uint64	   *hashes;			/* repetitions among them */
+	uint64		n;
+	uint64		space;
 } BloomHashSet;
 
-extern void bloomexp_hashset_init(BloomHashSet *set, MemoryContext context);
-extern void bloomexp_hashset_reserve(BloomHashSet *set, uint64 count);
-extern void bloomexp_hashset_add(BloomHashSet *set, uint64 hash);
-extern int	bloomexp_hashset_read(const BloomHashSet *set, uint64 *position,
-								  uint64 *hashes, int max);
+extern uint64 bloomexp_keep_distinct(uint64 *hashes, uint64 n);
+
+extern void bloomexp_hashset_init(BloomHashSet *set, MemoryContext context,
+								  uint64 space);
+extern void bloomexp_hashset_make_room(BloomHashSet *set, uint64 n);
+extern void bloomexp_hashset_append(BloomHashSet *set, const uint64 *hashes, uint64 n);
+extern void bloomexp_hashset_compact(BloomHashSet *set);
+
+/* Add a hash. */
+static inline void
+bloomexp_hashset_add(BloomHashSet *set, uint64 hash)
+{
+	if (set->n == set->space)
+		bloomexp_hashset_make_room(set, 1);
+	set->hashes[set->n++] = hash;
+}
 
 #endif							/* BLOOMEXP_HASHSET_H */

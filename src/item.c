@@ -115,7 +115,8 @@ hash_varlena(const void *value, uint32 seed)
 
 /*
  * bloomexp_hash_datum
- *		Hash of one value of a kind's own type: bigint, text, uuid or bytea.
+ *		Hash of one text, uuid or bytea; a bigint needs no more than
+ *		bloomexp_murmur3_int64().
  */
 uint64
 bloomexp_hash_datum(BloomKind kind, Datum item, uint32 seed)
@@ -123,8 +124,6 @@ bloomexp_hash_datum(BloomKind kind, Datum item, uint32 seed)
 	struct varlena *value;
 	uint64		hash;
 
-	if (kind == BLOOM_KIND_INTEGER)
-		return bloomexp_murmur3_int64((uint64) DatumGetInt64(item), seed);
 	if (kind == BLOOM_KIND_UUID)
 		return hash_bytes64(DatumGetPointer(item), UUID_LEN, seed);
 

@@ -171,6 +171,28 @@ bloomexp_set(const BloomBits *bits, uint64_t hash)
 }
 
 /*
+ * bloomexp_set_bits
+ *		Add some items to a layer that does not count, as fast as it goes; how
+ *		many bits they set is left to bloomexp_count_set().
+ */
+void
+bloomexp_set_bits(const BloomBits *bits, const uint64_t *hashes, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+	{
+		uint64_t	state = hashes[i];
+		uint8_t    *block = block_of(bits, state);
+
+		for (uint32_t j = 0; j < bits->shape.hashes; j++)
+		{
+			uint32_t	position = next_position(&state, bits->shape.block_bits);
+
+			block[position / 8] |= (uint8_t) (1 << (position % 8));
+		}
+	}
+}
+
+/*
  * bloomexp_unset
  *		Take an item, which must be contained, out of a counting layer; returns
  *		how many positions are not set any longer.

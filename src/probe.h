@@ -65,6 +65,7 @@ extern bool bloomexp_probe_block(const BloomBits *bits, const uint8_t *block,
 extern int	bloomexp_probe_misses(const BloomBits *bits, const uint64_t *hashes,
 								  int *picks, int n);
 extern uint32_t bloomexp_set(const BloomBits *bits, uint64_t hash);
+extern void bloomexp_set_bits(const BloomBits *bits, const uint64_t *hashes, uint64_t n);
 extern uint32_t bloomexp_unset(const BloomBits *bits, uint64_t hash);
 extern void bloomexp_merge(const BloomBits *bits, const BloomBits *other);
 extern uint64_t bloomexp_count_set(const BloomBits *bits);
