@@ -29,8 +29,17 @@
 #define BEGINNING BLOOMEXP_DEFAULT_CAPACITY
 #define BEGINNING_SHARE 0.5
 
-/* A filter sized for what it holds can't spare more than this for growth. */
-#define SIZED_SHARE (31.0 / 32.0)
+/* A filter sized for what it holds spares no more than this for growth. */
+#define SIZED_SHARE (127.0 / 128.0)
+
+/* The first layer is full at the latest when it errs at this share of fpr. */
+#define FULL_SHARE (511.0 / 512.0)
+
+/*
+ * Up to this fpr, a layer sized by SIZED_SHARE stays below FULL_SHARE although
+ * some items are not counted because they were taken for contained.
+ */
+#define COUNTING_FPR 0.01
 
 /* A new layer gets this share of what the layers before it left of fpr. */
 #define GROWTH_SHARE 0.25
@@ -187,17 +196,6 @@ bloomexp_misses(const BloomFilter *filter, const uint64 *hashes, int *picks, int
 	return n;
 }
 
-/* Set an item in a layer and keep the layer's books. */
-static void
-add_to_layer(BloomLayer *layer, uint64 hash)
-{
-	uint32		newly_set = bloomexp_set(&layer->bits, hash);
-
-	layer->bits_set += newly_set;
-	if (newly_set > 0)
-		layer->items++;
-}
-
 /*
  * bloomexp_fill
  *		Put `n` distinct items into the one empty layer of a filter that was
@@ -238,13 +236,50 @@ keep_misses(const BloomFilter *filter, uint64 *hashes, int n)
 	return kept;
 }
 
+/* The rate to expect of a layer after `items` items, added one by one, changed it. */
+static double
+grown_fpr(const BloomLayer *layer, double items)
+{
+	return bloomexp_expected_fpr(&layer->bits.shape,
+								 bloomexp_offered_items(&layer->bits.shape, items));
+}
+
+/*
+ * How many more items may change a layer: up to its capacity.  The first layer
+ * at a high fpr is full before, because the items that it takes for contained,
+ * and so doesn't count, are no longer few.
+ */
+static int64
+room_in(const BloomFilter *filter, const BloomLayer *layer)
+{
+	int64		fits = layer->items;
+	int64		too_many = (int64) layer->capacity + 1;
+	double		limit = filter->fpr * FULL_SHARE;
+
+	if (filter->fpr <= COUNTING_FPR || layer != &filter->layers[0] ||
+		grown_fpr(layer, layer->capacity) <= limit)
+		return layer->capacity - layer->items;
+
+	while (too_many - fits > 1)
+	{
+		int64		middle = (fits + too_many) / 2;
+
+		if (grown_fpr(layer, middle) <= limit)
+			fits = middle;
+		else
+			too_many = middle;
+	}
+	return fits - layer->items;
+}
+
 /* The newest layer that has room, or NULL. */
 static BloomLayer *
-open_layer(const BloomFilter *filter)
+open_layer(const BloomFilter *filter, int64 *room)
 {
 	for (uint32 i = filter->nlayers; i-- > 0;)
 	{
-		if (filter->layers[i].items < filter->layers[i].capacity)
+		*room = room_in(filter, &filter->layers[i]);
+		if (*room > 0)
 			return &filter->layers[i];
 	}
 	return NULL;
@@ -265,7 +300,7 @@ grow(BloomFilter *filter, int64 pending)
 	{
 		const BloomLayer *layer = &filter->layers[i];
 
-		left -= bloomexp_expected_fpr(&layer->bits.shape, layer->capacity);
+		left -= Min(grown_fpr(layer, layer->capacity), filter->fpr * FULL_SHARE);
 		capacity += layer->capacity;
 	}
 	capacity = Max((int64) (capacity * GROWTH_FACTOR), GROWTH_MIN);
@@ -295,13 +330,18 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 	value = bloomexp_form(filter);
 	for (int i = 0; i < n; i++)
 	{
+		uint32		newly_set;
+
 		if (layer->items == layer->capacity && !bloomexp_probe(&layer->bits, hashes[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("counting filter is full"),
 					 errdetail("It has room for %u items and can't grow.", layer->capacity),
 					 errhint("Make it anew with a greater capacity: bloom_new(capacity, counting => true).")));
-		add_to_layer(layer, hashes[i]);
+		newly_set = bloomexp_set(&layer->bits, hashes[i]);
+		layer->bits_set += newly_set;
+		if (newly_set > 0)
+			layer->items++;
 		if (i % INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -324,7 +364,7 @@ bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 	struct varlena *value;
 	BloomLayer *layer;
 	uint32		open;
-	int64		room;
+	int64		room = 0;
 
 	if (filter)
 	{
@@ -344,20 +384,19 @@ bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 					  0, false);
 	}
 
-	layer = open_layer(filter);
+	layer = open_layer(filter, &room);
 	open = layer ? layer - filter->layers : filter->nlayers;
-	room = layer ? layer->capacity - layer->items : 0;
 	if (n > room)
-		grow(filter, n - room);
+		grow(filter, n - Max(room, 0));
 	filter->kind = kind;
 
 	value = bloomexp_form(filter);
 	for (int i = 0; i < n; i++)
 	{
-		layer = &filter->layers[open];
-		if (layer->items == layer->capacity)
-			layer = &filter->layers[filter->nlayers - 1];
-		add_to_layer(layer, hashes[i]);
+		/* what the open layer has no room for goes into the new one */
+		layer = &filter->layers[i < room ? open : filter->nlayers - 1];
+		layer->bits_set += bloomexp_set(&layer->bits, hashes[i]);
+		layer->items++;
 		if (i % INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 	}

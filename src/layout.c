@@ -14,6 +14,8 @@
  */
 #include "postgres.h"
 
+#include "port/pg_bswap.h"
+
 #include "layout.h"
 
 #define FORMAT_VERSION 1
@@ -31,40 +33,53 @@
 #define WORDS_BITS 26			/* of a layer's shape; the rest are hashes */
 
 /* Numbers are little-endian wherever the server runs, and not aligned. */
-static uint64
-get_number(const uint8 *bytes, int size)
-{
-	uint64		number = 0;
+#ifdef WORDS_BIGENDIAN
+#define little16(number) pg_bswap16(number)
+#define little32(number) pg_bswap32(number)
+#define little64(number) pg_bswap64(number)
+#else
+#define little16(number) (number)
+#define little32(number) (number)
+#define little64(number) (number)
+#endif
 
-	for (int i = 0; i < size; i++)
-		number |= (uint64) bytes[i] << (8 * i);
-	return number;
-}
+#define NUMBER_ACCESS(bits) \
+	static inline uint##bits \
+	get_uint##bits(const uint8 *bytes) \
+	{ \
+		uint##bits	number; \
+\
+		memcpy(&number, bytes, sizeof(number)); \
+		return little##bits(number); \
+	} \
+	static inline void \
+	put_uint##bits(uint8 *bytes, uint##bits number) \
+	{ \
+		number = little##bits(number); \
+		memcpy(bytes, &number, sizeof(number)); \
+	}
 
-static void
-put_number(uint8 *bytes, int size, uint64 number)
-{
-	for (int i = 0; i < size; i++)
-		bytes[i] = (uint8) (number >> (8 * i));
-}
+NUMBER_ACCESS(16)
+NUMBER_ACCESS(32)
+NUMBER_ACCESS(64)
 
-static double
+static inline double
 get_double(const uint8 *bytes)
 {
-	uint64		image = get_number(bytes, 8);
+	uint64		image = get_uint64(bytes);
 	double		number;
 
 	memcpy(&number, &image, sizeof(number));
 	return number;
 }
 
-static void
+static inline void
 put_double(uint8 *bytes, double number)
 {
 	uint64		image;
 
 	memcpy(&image, &number, sizeof(image));
-	put_number(bytes, 8, image);
+	put_uint64(bytes, image);
 }
 
 static Size
@@ -131,8 +146,8 @@ read_header(BloomFilter *filter, const uint8 *data, Size available, Node *escont
 	filter->kind = data[1] & KIND_MASK;
 	filter->counting = (data[1] & FLAG_COUNTING) != 0;
 	filter->windowed = (data[1] & FLAG_WINDOWED) != 0;
-	filter->nlayers = get_number(data + 2, 2);
-	filter->seed = get_number(data + 4, 4);
+	filter->nlayers = get_uint16(data + 2);
+	filter->seed = get_uint32(data + 4);
 	filter->fpr = get_double(data + 8);
 
 	if (filter->kind > BLOOM_KIND_BYTEA)
@@ -152,15 +167,15 @@ read_header(BloomFilter *filter, const uint8 *data, Size available, Node *escont
 
 	if (available < HEADER_SIZE + WINDOW_HEADER_SIZE)
 		bad_bytes(escontext, "The value ends within its header.");
-	filter->width = (int64) get_number(data + 16, 8);
-	filter->floor = (int64) get_number(data + 24, 8);
-	filter->slices = get_number(data + 32, 4);
+	filter->width = (int64) get_uint64(data + 16);
+	filter->floor = (int64) get_uint64(data + 24);
+	filter->slices = get_uint32(data + 32);
 	if (filter->width <= 0)
 		bad_bytes(escontext, "The width of the window is not positive.");
 	if (filter->slices == 0 || filter->slices > BLOOMEXP_MAX_SLICES)
 		bad_bytes(escontext, "The window does not have between 1 and %d slices.",
 				  BLOOMEXP_MAX_SLICES);
-	if (get_number(data + 36, 4) != 0)
+	if (get_uint32(data + 36) != 0)
 		bad_bytes(escontext, "A reserved field is not 0.");
 	return true;
 }
@@ -170,7 +185,7 @@ static bool
 read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 		   const uint8 *header, Node *escontext)
 {
-	uint32		shape = get_number(header, 4);
+	uint32		shape = get_uint32(header);
 	uint32		words = shape & ((UINT32_C(1) << WORDS_BITS) - 1);
 	uint32		hashes = shape >> WORDS_BITS;
 
@@ -180,10 +195,10 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 	layer->bits.shape = bloomexp_shape(words, hashes);
 	layer->bits.counting = filter->counting;
 	layer->bits.bytes = NULL;
-	layer->capacity = get_number(header + 4, 4);
-	layer->items = get_number(header + 8, 4);
-	layer->bits_set = get_number(header + 12, 4);
-	layer->slice = filter->windowed ? (int64) get_number(header + 16, 8) : 0;
+	layer->capacity = get_uint32(header + 4);
+	layer->items = get_uint32(header + 8);
+	layer->bits_set = get_uint32(header + 12);
+	layer->slice = filter->windowed ? (int64) get_uint64(header + 16) : 0;
 
 	if (words % layer->bits.shape.blocks != 0)
 		bad_bytes(escontext, "Layer %u can't be cut into equal blocks.", number);
@@ -313,28 +328,28 @@ bloomexp_store(const BloomFilter *filter, struct varlena *value)
 	data[1] = (uint8) filter->kind |
 		(filter->counting ? FLAG_COUNTING : 0) |
 		(filter->windowed ? FLAG_WINDOWED : 0);
-	put_number(data + 2, 2, filter->nlayers);
-	put_number(data + 4, 4, filter->seed);
+	put_uint16(data + 2, filter->nlayers);
+	put_uint32(data + 4, filter->seed);
 	put_double(data + 8, filter->fpr);
 	if (filter->windowed)
 	{
-		put_number(data + 16, 8, (uint64) filter->width);
-		put_number(data + 24, 8, (uint64) filter->floor);
-		put_number(data + 32, 4, filter->slices);
-		put_number(data + 36, 4, 0);
+		put_uint64(data + 16, (uint64) filter->width);
+		put_uint64(data + 24, (uint64) filter->floor);
+		put_uint32(data + 32, filter->slices);
+		put_uint32(data + 36, 0);
 	}
 
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
 		const BloomLayer *layer = &filter->layers[i];
 
-		put_number(header, 4, layer->bits.shape.hashes << WORDS_BITS |
+		put_uint32(header, layer->bits.shape.hashes << WORDS_BITS |
 				   layer->bits.shape.words);
-		put_number(header + 4, 4, layer->capacity);
-		put_number(header + 8, 4, layer->items);
-		put_number(header + 12, 4, layer->bits_set);
+		put_uint32(header + 4, layer->capacity);
+		put_uint32(header + 8, layer->items);
+		put_uint32(header + 12, layer->bits_set);
 		if (filter->windowed)
-			put_number(header + 16, 8, (uint64) layer->slice);
+			put_uint64(header + 16, (uint64) layer->slice);
 		header += layer_header_size(filter->windowed);
 	}
 }

@@ -120,6 +120,40 @@ bloomexp_expected_fpr(const BloomShape *shape, double items)
 	return classic_fpr(shape->block_bits, shape->hashes, throws);
 }
 
+/* How many of `offered` distinct items, one by one, found all their bits set. */
+static double
+absorbed_items(const BloomShape *shape, double offered)
+{
+	const int	steps = 16;		/* of Simpson's rule over the textbook rate */
+	double		m = (double) bloomexp_shape_bits(shape);
+	double		sum = 0.0;
+
+	for (int i = 0; i <= steps; i++)
+	{
+		double		weight = i == 0 || i == steps ? 1.0 : i % 2 == 1 ? 4.0 : 2.0;
+		double		throws = offered * i / steps * shape->hashes;
+
+		sum += weight * pow(-expm1(-throws / m), shape->hashes);
+	}
+	return sum * offered / steps / 3.0;
+}
+
+/*
+ * bloomexp_offered_items
+ *		How many distinct items were offered to a layer, one by one, until
+ *		`items` of them changed a bit.  The others were taken for contained, at
+ *		the rate that the layer had by then.
+ */
+double
+bloomexp_offered_items(const BloomShape *shape, double items)
+{
+	double		offered = items;
+
+	for (int round = 0; round < 8; round++)
+		offered = items + absorbed_items(shape, offered);
+	return offered;
+}
+
 /*
  * bloomexp_estimate_items
  *		How many distinct items leave `bits_set` of a layer's bits set: the

@@ -59,6 +59,7 @@ bloomexp_shape_bits(const BloomShape *shape)
 }
 
 extern double bloomexp_expected_fpr(const BloomShape *shape, double items);
+extern double bloomexp_offered_items(const BloomShape *shape, double items);
 extern double bloomexp_current_fpr(const BloomShape *shape, uint64_t bits_set);
 extern double bloomexp_estimate_items(const BloomShape *shape, uint64_t bits_set);
 extern bool bloomexp_size_for(double items, double fpr, uint32_t max_words,
