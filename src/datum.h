@@ -32,7 +32,9 @@
 	BLOOMEXP_FUNCTION(body, uuid, BLOOM_KIND_UUID); \
 	BLOOMEXP_FUNCTION(body, bytea, BLOOM_KIND_BYTEA)
 
-extern struct varlena *bloomexp_getarg_cached(FunctionCallInfo fcinfo, int argno);
+extern void bloomexp_getarg_headers(FunctionCallInfo fcinfo, int argno, BloomFilter *filter);
+extern bool bloomexp_getarg_contains(FunctionCallInfo fcinfo, int filter_arg,
+									 int item_arg, BloomKind kind);
 
 /* Hash of an item that is not NULL. */
 static inline uint64

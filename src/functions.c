@@ -218,16 +218,11 @@ bloomexp_remove_array(PG_FUNCTION_ARGS)
 static Datum
 contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 {
-	BloomFilter filter;
-
 	if (PG_ARGISNULL(item_arg))
 		PG_RETURN_NULL();
 	if (PG_ARGISNULL(filter_arg))
 		PG_RETURN_BOOL(false);
-	bloomexp_open(&filter, bloomexp_getarg_cached(fcinfo, filter_arg));
-	bloomexp_require_kind(&filter, kind);
-	PG_RETURN_BOOL(bloomexp_contains(&filter,
-									 bloomexp_getarg_hash(fcinfo, item_arg, kind, filter.seed)));
+	PG_RETURN_BOOL(bloomexp_getarg_contains(fcinfo, filter_arg, item_arg, kind));
 }
 
 /* bloom_contains(filter, item), filter @> item */
@@ -371,7 +366,7 @@ bloomexp_cardinality(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_INT64(0);
-	bloomexp_open(&filter, PG_GETARG_BLOOM_PP(0));
+	bloomexp_getarg_headers(fcinfo, 0, &filter);
 	PG_RETURN_INT64((int64) rint(bloomexp_filter_items(&filter)));
 }
 
@@ -383,7 +378,7 @@ bloomexp_fpr(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_FLOAT8(0.0);
-	bloomexp_open(&filter, PG_GETARG_BLOOM_PP(0));
+	bloomexp_getarg_headers(fcinfo, 0, &filter);
 	PG_RETURN_FLOAT8(bloomexp_filter_fpr(&filter));
 }
 

@@ -50,7 +50,7 @@ bloomexp_info(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	bloomexp_open(&filter, PG_GETARG_BLOOM_PP(0));
+	bloomexp_getarg_headers(fcinfo, 0, &filter);
 	for (uint32 i = 0; i < filter.nlayers; i++)
 	{
 		const BloomLayer *layer = &filter.layers[i];
@@ -107,7 +107,7 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 			elog(ERROR, "return type must be a row type");
 		BlessTupleDesc(call->tuple_desc);
 		filter = palloc(sizeof(BloomFilter));
-		bloomexp_open(filter, PG_GETARG_BLOOM_PP(0));
+		bloomexp_getarg_headers(fcinfo, 0, filter);
 		call->user_fctx = filter;
 		call->max_calls = filter->nlayers;
 		MemoryContextSwitchTo(caller);

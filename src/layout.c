@@ -248,6 +248,21 @@ read_headers(BloomFilter *filter, const uint8 *data, Size available, Size size,
 	return true;
 }
 
+/*
+ * bloomexp_layer_offset
+ *		Where in a value (without its length word) the bits of a layer begin;
+ *		number counts from 0.
+ */
+Size
+bloomexp_layer_offset(const BloomFilter *filter, uint32 number)
+{
+	Size		offset = bloomexp_headers_size(filter);
+
+	for (uint32 i = 0; i < number; i++)
+		offset += bloomexp_layer_size(&filter->layers[i]);
+	return offset;
+}
+
 /* Let each layer know where its bytes are, in a whole value. */
 static void
 locate_layers(BloomFilter *filter, uint8 *data)
@@ -259,6 +274,21 @@ locate_layers(BloomFilter *filter, uint8 *data)
 		filter->layers[i].bits.bytes = next;
 		next += bloomexp_layer_size(&filter->layers[i]);
 	}
+}
+
+/*
+ * bloomexp_open_headers
+ *		Unpack a value of `size` bytes of which only the first `available` are
+ *		at hand.  The layers get no bytes.  Returns false if the headers are
+ *		longer than that.
+ */
+bool
+bloomexp_open_headers(BloomFilter *filter, const uint8 *data, Size available, Size size)
+{
+	read_header(filter, data, available, NULL);
+	if (bloomexp_headers_size(filter) > available)
+		return false;
+	return read_headers(filter, data, available, size, NULL);
 }
 
 /*
@@ -274,6 +304,17 @@ bloomexp_open(BloomFilter *filter, struct varlena *value)
 	Assert(bloomexp_check(data, size, NULL));
 	read_headers(filter, data, size, size, NULL);
 	locate_layers(filter, data);
+}
+
+/*
+ * bloomexp_close
+ *		Free what unpacking took; for who unpacks into a context that stays.
+ */
+void
+bloomexp_close(BloomFilter *filter)
+{
+	if (filter->layers != filter->few)
+		pfree(filter->layers);
 }
 
 /*
