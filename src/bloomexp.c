@@ -12,7 +12,8 @@
  *	probe		kernels over the bits of one layer
  *	layout		the bytes of a value: doc/format.md
  *	hashset		hashes without repetitions
- *	filter		contain, add, grow, remove, unite
+ *	filter		contain, add, grow, remove
+ *	union		two filters made one
  *	datum		arguments of SQL functions
  *	io, functions, exclude, aggregate, info
  *				the SQL functions, as bloomexp--1.0.sql declares them

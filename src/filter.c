@@ -12,7 +12,6 @@
  */
 #include "postgres.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "miscadmin.h"
@@ -443,113 +442,6 @@ bloomexp_remove(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n
 	if (value)
 		bloomexp_store(filter, value);
 	return value;
-}
-
-/* A copy of `a` with the bits of `b`, of the same shape, as well. */
-static BloomLayer
-merge_layers(const BloomLayer *a, const BloomLayer *b)
-{
-	BloomLayer	merged = *a;
-	Size		size = bloomexp_layer_size(a);
-	double		items;
-
-	merged.bits.bytes = palloc_extended(size, MCXT_ALLOC_HUGE);
-	memcpy(merged.bits.bytes, a->bits.bytes, size);
-	bloomexp_merge(&merged.bits, &b->bits);
-	merged.bits_set = bloomexp_count_set(&merged.bits);
-
-	/* where one adds nothing to the other, its count is the better one */
-	if (merged.bits_set == b->bits_set)
-		merged.items = b->items;
-	else if (merged.bits_set > a->bits_set)
-	{
-		items = ceil(bloomexp_layer_items(&merged));
-		items = Max(items, Max(a->items, b->items));
-		merged.items = Min(items, (double) a->items + b->items);
-	}
-	merged.capacity = Max(Max(a->capacity, b->capacity), merged.items);
-	return merged;
-}
-
-/*
- * Let `layer` become one with a layer of its shape, if the rate of the merged
- * one stays within the sum of what the two may reach by themselves.
- */
-static bool
-merge_into(BloomFilter *filter, uint32 nlayers, const BloomLayer *layer)
-{
-	for (uint32 i = 0; i < nlayers; i++)
-	{
-		BloomLayer *mine = &filter->layers[i];
-		BloomLayer	merged;
-		double		both;
-
-		if (mine->bits.shape.words != layer->bits.shape.words ||
-			mine->bits.shape.hashes != layer->bits.shape.hashes ||
-			mine->slice != layer->slice)
-			continue;
-		merged = merge_layers(mine, layer);
-		both = bloomexp_expected_fpr(&mine->bits.shape, mine->capacity) +
-			bloomexp_expected_fpr(&layer->bits.shape, layer->capacity);
-		if (bloomexp_expected_fpr(&merged.bits.shape, merged.capacity) <= both &&
-			bloomexp_layer_fpr(&merged) <= both)
-		{
-			*mine = merged;
-			return true;
-		}
-		pfree(merged.bits.bytes);
-	}
-	return false;
-}
-
-/*
- * bloomexp_unite
- *		A new value that contains what `a` or `b` contain.
- *
- * Layers of `b` are merged with their equals in `a` where the promise allows
- * it, and stand behind them otherwise.  The promised rate is the sum.
- */
-struct varlena *
-bloomexp_unite(BloomFilter *a, BloomFilter *b)
-{
-	BloomLayer *layers = palloc_extended(((Size) a->nlayers + b->nlayers) * sizeof(BloomLayer),
-										 MCXT_ALLOC_HUGE);
-	uint32		old = a->nlayers;
-
-	if (b->kind != BLOOM_KIND_NONE)
-		bloomexp_require_kind(a, b->kind);
-	if (a->seed != b->seed)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("filters with unlike seeds can't be united"),
-				 errdetail("One has seed %d, the other %d.", (int32) a->seed, (int32) b->seed)));
-	if (a->counting != b->counting)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a counting filter can't be united with one that is not")));
-	if (a->windowed || b->windowed)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("windowed filters can't be united")));
-
-	memcpy(layers, a->layers, old * sizeof(BloomLayer));
-	a->layers = layers;
-	for (uint32 i = 0; i < b->nlayers; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!merge_into(a, old, &b->layers[i]))
-			a->layers[a->nlayers++] = b->layers[i];
-	}
-	if (a->counting && a->nlayers > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("union of the counting filters does not fit in one"),
-				 errdetail("They differ in capacity or false positive rate, or hold too many items together."),
-				 errhint("Make both with the same bloom_new(capacity, fpr, counting => true), with room for the items of both.")));
-	if (a->kind == BLOOM_KIND_NONE)
-		a->kind = b->kind;
-	a->fpr = Min(a->fpr + b->fpr, 1.0 - DBL_EPSILON);
-	return bloomexp_form(a);
 }
 
 /*

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * filter.h
- *	  What a filter does: hold, grow, answer, unite.
+ *	  What a filter does: hold, grow, answer.
  *
  * Works on hashes; what an SQL value hashes to is another room's business.
  *
@@ -36,7 +36,6 @@ extern struct varlena *bloomexp_add(BloomFilter *filter, BloomKind kind,
 									uint64 *hashes, int n);
 extern struct varlena *bloomexp_remove(BloomFilter *filter, BloomKind kind,
 									   const uint64 *hashes, int n);
-extern struct varlena *bloomexp_unite(BloomFilter *a, BloomFilter *b);
 
 extern double bloomexp_layer_items(const BloomLayer *layer);
 extern double bloomexp_layer_fpr(const BloomLayer *layer);

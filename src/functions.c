@@ -20,6 +20,7 @@
 #include "miscadmin.h"
 
 #include "datum.h"
+#include "union.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_new);
 PG_FUNCTION_INFO_V1(bloomexp_sizing);
