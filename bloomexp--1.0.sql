@@ -59,6 +59,10 @@ CREATE CAST (bloom AS bytea) WITH FUNCTION bloom_to_bytea(bloom);
 --
 -- Making filters.
 --
+-- COST says how many times the work of an integer addition a call is, measured
+-- with a filter of a thousand items, detoasted at each call, and for the arrays
+-- with as many candidates.
+--
 
 CREATE FUNCTION bloom_new(
 	capacity bigint DEFAULT 100,
@@ -67,7 +71,7 @@ CREATE FUNCTION bloom_new(
 	counting boolean DEFAULT false)
 RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_new'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_new(bigint, double precision, integer, boolean) IS
 'an empty filter with room for capacity items at false positive rate fpr (0.01 is 1%); it grows past its capacity and keeps fpr';
@@ -80,7 +84,7 @@ CREATE FUNCTION bloom_sizing(
 	OUT bytes bigint,
 	OUT expected_fpr double precision)
 AS 'MODULE_PATHNAME', 'bloomexp_sizing'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_sizing(bigint, double precision) IS
 'size of a filter for capacity items at false positive rate fpr: its bits, probes an item, bytes as stored, and the rate to expect when it is full';
@@ -92,147 +96,147 @@ COMMENT ON FUNCTION bloom_sizing(bigint, double precision) IS
 
 CREATE FUNCTION bloom_add(filter bloom, item bigint) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_int8'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, bigint) IS
 'the filter with one item more; comes back untouched if it contains the item already';
 
 CREATE FUNCTION bloom_add(filter bloom, item text) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_text'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, text) IS
 'the filter with one item more; comes back untouched if it contains the item already';
 
 CREATE FUNCTION bloom_add(filter bloom, item uuid) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_uuid'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, uuid) IS
 'the filter with one item more; comes back untouched if it contains the item already';
 
 CREATE FUNCTION bloom_add(filter bloom, item bytea) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_bytea'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, bytea) IS
 'the filter with one item more; comes back untouched if it contains the item already';
 
 CREATE FUNCTION bloom_add(filter bloom, items anyarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_array'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, anyarray) IS
 'the filter with all items of an array more, in one pass; comes back untouched if it contains them already';
 
 CREATE FUNCTION bloom_remove(filter bloom, item bigint) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove_item_int8'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_remove(bloom, bigint) IS
 'a counting filter with the item taken out once; comes back untouched if it does not contain the item';
 
 CREATE FUNCTION bloom_remove(filter bloom, item text) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove_item_text'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_remove(bloom, text) IS
 'a counting filter with the item taken out once; comes back untouched if it does not contain the item';
 
 CREATE FUNCTION bloom_remove(filter bloom, item uuid) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove_item_uuid'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_remove(bloom, uuid) IS
 'a counting filter with the item taken out once; comes back untouched if it does not contain the item';
 
 CREATE FUNCTION bloom_remove(filter bloom, item bytea) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove_item_bytea'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_remove(bloom, bytea) IS
 'a counting filter with the item taken out once; comes back untouched if it does not contain the item';
 
 CREATE FUNCTION bloom_remove(filter bloom, items anyarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove_array'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_remove(bloom, anyarray) IS
 'a counting filter with each item of an array taken out once';
 
 CREATE FUNCTION bloom_contains(filter bloom, item bigint) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_int8'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, bigint) IS
 'whether the filter contains the item: false is certain, true is wrong with at most the promised false positive rate';
 
 CREATE FUNCTION bloom_contains(filter bloom, item text) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_text'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, text) IS
 'whether the filter contains the item: false is certain, true is wrong with at most the promised false positive rate';
 
 CREATE FUNCTION bloom_contains(filter bloom, item uuid) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_uuid'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, uuid) IS
 'whether the filter contains the item: false is certain, true is wrong with at most the promised false positive rate';
 
 CREATE FUNCTION bloom_contains(filter bloom, item bytea) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_bytea'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, bytea) IS
 'whether the filter contains the item: false is certain, true is wrong with at most the promised false positive rate';
 
 CREATE FUNCTION bloom_contained(item bigint, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_int8'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contained(bigint, bloom) IS
 'implementation of <@ operator';
 
 CREATE FUNCTION bloom_contained(item text, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_text'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contained(text, bloom) IS
 'implementation of <@ operator';
 
 CREATE FUNCTION bloom_contained(item uuid, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_uuid'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contained(uuid, bloom) IS
 'implementation of <@ operator';
 
 CREATE FUNCTION bloom_contained(item bytea, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_bytea'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contained(bytea, bloom) IS
 'implementation of <@ operator';
 
 CREATE FUNCTION bloom_contains_any(filter bloom, items anyarray) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_any'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 
 COMMENT ON FUNCTION bloom_contains_any(bloom, anyarray) IS
 'whether the filter contains one of the items at least';
 
 CREATE FUNCTION bloom_contains_all(filter bloom, items anyarray) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_all'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 
 COMMENT ON FUNCTION bloom_contains_all(bloom, anyarray) IS
 'whether the filter contains each of the items; a NULL item is not contained';
 
 CREATE FUNCTION bloom_contains_each(filter bloom, items anyarray) RETURNS boolean[]
 AS 'MODULE_PATHNAME', 'bloomexp_contains_each'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 
 COMMENT ON FUNCTION bloom_contains_each(bloom, anyarray) IS
 'for each of the items whether the filter contains it, in order; NULL for a NULL item';
@@ -243,11 +247,15 @@ CREATE OPERATOR @> (
 	RESTRICT = contsel, JOIN = contjoinsel
 );
 
+COMMENT ON OPERATOR @> (bloom, bigint) IS 'filter contains item';
+
 CREATE OPERATOR <@ (
 	LEFTARG = bigint, RIGHTARG = bloom,
 	FUNCTION = bloom_contained, COMMUTATOR = @>,
 	RESTRICT = contsel, JOIN = contjoinsel
 );
+
+COMMENT ON OPERATOR <@ (bigint, bloom) IS 'item is contained in filter';
 
 CREATE OPERATOR @> (
 	LEFTARG = bloom, RIGHTARG = text,
@@ -255,11 +263,15 @@ CREATE OPERATOR @> (
 	RESTRICT = contsel, JOIN = contjoinsel
 );
 
+COMMENT ON OPERATOR @> (bloom, text) IS 'filter contains item';
+
 CREATE OPERATOR <@ (
 	LEFTARG = text, RIGHTARG = bloom,
 	FUNCTION = bloom_contained, COMMUTATOR = @>,
 	RESTRICT = contsel, JOIN = contjoinsel
 );
+
+COMMENT ON OPERATOR <@ (text, bloom) IS 'item is contained in filter';
 
 CREATE OPERATOR @> (
 	LEFTARG = bloom, RIGHTARG = uuid,
@@ -267,11 +279,15 @@ CREATE OPERATOR @> (
 	RESTRICT = contsel, JOIN = contjoinsel
 );
 
+COMMENT ON OPERATOR @> (bloom, uuid) IS 'filter contains item';
+
 CREATE OPERATOR <@ (
 	LEFTARG = uuid, RIGHTARG = bloom,
 	FUNCTION = bloom_contained, COMMUTATOR = @>,
 	RESTRICT = contsel, JOIN = contjoinsel
 );
+
+COMMENT ON OPERATOR <@ (uuid, bloom) IS 'item is contained in filter';
 
 CREATE OPERATOR @> (
 	LEFTARG = bloom, RIGHTARG = bytea,
@@ -279,11 +295,15 @@ CREATE OPERATOR @> (
 	RESTRICT = contsel, JOIN = contjoinsel
 );
 
+COMMENT ON OPERATOR @> (bloom, bytea) IS 'filter contains item';
+
 CREATE OPERATOR <@ (
 	LEFTARG = bytea, RIGHTARG = bloom,
 	FUNCTION = bloom_contained, COMMUTATOR = @>,
 	RESTRICT = contsel, JOIN = contjoinsel
 );
+
+COMMENT ON OPERATOR <@ (bytea, bloom) IS 'item is contained in filter';
 
 --
 -- Dropping the exposed candidates. Survivors keep order, duplicates and type;
@@ -296,7 +316,7 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE FUNCTION bloom_exclude(candidates anyarray, filter bloom) RETURNS SETOF anyelement
 AS 'MODULE_PATHNAME', 'bloomexp_exclude'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200 ROWS 1000
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
 SUPPORT bloom_exclude_support;
 
 COMMENT ON FUNCTION bloom_exclude(anyarray, bloom) IS
@@ -304,7 +324,7 @@ COMMENT ON FUNCTION bloom_exclude(anyarray, bloom) IS
 
 CREATE FUNCTION bloom_exclude(candidates anyarray, VARIADIC filters bloom[]) RETURNS SETOF anyelement
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_variadic'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300 ROWS 1000
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
 SUPPORT bloom_exclude_support;
 
 COMMENT ON FUNCTION bloom_exclude(anyarray, bloom[]) IS
@@ -312,7 +332,7 @@ COMMENT ON FUNCTION bloom_exclude(anyarray, bloom[]) IS
 
 CREATE FUNCTION bloom_exclude_array(candidates anyarray, filter bloom) RETURNS anyarray
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_array'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_array(anyarray, bloom) IS
 'the candidates that the filter does not contain, in order, as an array';
@@ -321,6 +341,8 @@ CREATE OPERATOR - (
 	LEFTARG = anyarray, RIGHTARG = bloom,
 	FUNCTION = bloom_exclude_array
 );
+
+COMMENT ON OPERATOR - (anyarray, bloom) IS 'candidates that the filter does not contain';
 
 --
 -- One filter of many rows. Not polymorphic, so that a distributed database can
@@ -517,7 +539,7 @@ COMMENT ON AGGREGATE bloom_agg(bytea, double precision, double precision) IS
 
 CREATE FUNCTION bloom_union(a bloom, b bloom) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_union'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 
 COMMENT ON FUNCTION bloom_union(bloom, bloom) IS
 'a filter that contains what either contains; it promises the sum of their false positive rates';
@@ -526,6 +548,8 @@ CREATE OPERATOR | (
 	LEFTARG = bloom, RIGHTARG = bloom,
 	FUNCTION = bloom_union
 );
+
+COMMENT ON OPERATOR | (bloom, bloom) IS 'union';
 
 CREATE AGGREGATE bloom_union_agg(filter bloom) (
 	SFUNC = bloom_union, STYPE = bloom,
@@ -541,14 +565,14 @@ COMMENT ON AGGREGATE bloom_union_agg(bloom) IS
 
 CREATE FUNCTION bloom_cardinality(filter bloom) RETURNS bigint
 AS 'MODULE_PATHNAME', 'bloomexp_cardinality'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 
 COMMENT ON FUNCTION bloom_cardinality(bloom) IS
 'estimate of the distinct items in the filter, from its bits';
 
 CREATE FUNCTION bloom_fpr(filter bloom) RETURNS double precision
 AS 'MODULE_PATHNAME', 'bloomexp_fpr'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 
 COMMENT ON FUNCTION bloom_fpr(bloom) IS
 'false positive rate of the filter now, from its fill';
@@ -570,7 +594,7 @@ CREATE FUNCTION bloom_info(
 	OUT window_width interval,
 	OUT slices integer)
 AS 'MODULE_PATHNAME', 'bloomexp_info'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800;
 
 COMMENT ON FUNCTION bloom_info(bloom) IS
 'state of a filter: kind of its items, items added, items it has room for in all, promised false positive rate, the rate now, bits, bits set, their share, layers, bytes as stored, seed, whether it counts, and its window';
@@ -591,7 +615,7 @@ CREATE FUNCTION bloom_layers(
 	OUT slice bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'bloomexp_layers'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 3;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800 ROWS 3;
 
 COMMENT ON FUNCTION bloom_layers(bloom) IS
 'state of each layer of a filter, oldest first; fpr is the rate to expect when the layer is full';
@@ -602,19 +626,19 @@ COMMENT ON FUNCTION bloom_layers(bloom) IS
 
 CREATE FUNCTION bloom_eq(bloom, bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_eq'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
 CREATE FUNCTION bloom_ne(bloom, bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_ne'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
 CREATE FUNCTION bloom_hash(bloom) RETURNS integer
 AS 'MODULE_PATHNAME', 'bloomexp_hash'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
 CREATE FUNCTION bloom_hash_extended(bloom, bigint) RETURNS bigint
 AS 'MODULE_PATHNAME', 'bloomexp_hash_extended'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
 CREATE OPERATOR = (
 	LEFTARG = bloom, RIGHTARG = bloom,

@@ -48,10 +48,12 @@ static bool
 slice_headers(struct varlena *stored, BloomFilter *filter)
 {
 	struct varlena *slice = detoast_attr_slice(stored, 0, HEADERS_SLICE);
+	bool		opened = bloomexp_open_headers(filter, (uint8 *) VARDATA_ANY(slice),
+											   VARSIZE_ANY_EXHDR(slice),
+											   toast_raw_datum_size(PointerGetDatum(stored)) - VARHDRSZ);
 
-	return bloomexp_open_headers(filter, (uint8 *) VARDATA_ANY(slice),
-								 VARSIZE_ANY_EXHDR(slice),
-								 toast_raw_datum_size(PointerGetDatum(stored)) - VARHDRSZ);
+	pfree(slice);
+	return opened;
 }
 
 /*

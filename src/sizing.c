@@ -148,9 +148,16 @@ double
 bloomexp_offered_items(const BloomShape *shape, double items)
 {
 	double		offered = items;
+	double		before;
 
-	for (int round = 0; round < 8; round++)
+	/* each round brings it nearer by the rate of false positives */
+	for (int round = 0; round < 20; round++)
+	{
+		before = offered;
 		offered = items + absorbed_items(shape, offered);
+		if (offered - before < 1e-6 * items)
+			break;
+	}
 	return offered;
 }
 
