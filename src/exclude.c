@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "access/tupmacs.h"
+#include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -116,6 +117,7 @@ open_filters(FunctionCallInfo fcinfo, int argno, Filters *filters)
 	if (PG_ARGISNULL(argno))
 		return;
 	array = PG_GETARG_ARRAYTYPE_P(argno);
+	bloomexp_check_dimensions(array, "filters");
 	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
 					  &values, &nulls, &n);
 	filters->filters = palloc(Max(n, 1) * sizeof(BloomFilter));
@@ -236,6 +238,14 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
+
+	/* an array type of its own, whose values have their bounds start at 0 */
+	if (get_fn_expr_argtype(fcinfo->flinfo, 0) == INT2VECTOROID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("candidates of type int2vector are not supported"),
+				 errhint("Cast the candidates to smallint[].")));
+
 	open_filter(fcinfo, 1, &filters);
 	find_survivors(&survivors, PG_GETARG_ARRAYTYPE_P(0), PG_GET_COLLATION(), &filters);
 	PG_RETURN_ARRAYTYPE_P(array_of_survivors(&survivors));

@@ -244,19 +244,20 @@ grown_fpr(const BloomLayer *layer, double items)
 }
 
 /*
- * How many more items may change a layer: up to its capacity.  The first layer
- * at a high fpr is full before, because the items that it takes for contained,
- * and so doesn't count, are no longer few.
+ * How many more items may change a layer, as far as `wanted` needs to know: up
+ * to its capacity.  The first layer at a high fpr is full before, because the
+ * items that it takes for contained, and so doesn't count, are no longer few.
  */
 static int64
-room_in(const BloomFilter *filter, const BloomLayer *layer)
+room_in(const BloomFilter *filter, const BloomLayer *layer, int64 wanted)
 {
 	int64		fits = layer->items;
 	int64		too_many = (int64) layer->capacity + 1;
 	double		limit = filter->fpr * FULL_SHARE;
 
 	if (filter->fpr <= COUNTING_FPR || layer != &filter->layers[0] ||
-		grown_fpr(layer, layer->capacity) <= limit)
+		fits + wanted <= layer->capacity / 2 ||
+		grown_fpr(layer, Min(fits + wanted, layer->capacity)) <= limit)
 		return layer->capacity - layer->items;
 
 	while (too_many - fits > 1)
@@ -273,11 +274,11 @@ room_in(const BloomFilter *filter, const BloomLayer *layer)
 
 /* The newest layer that has room, or NULL. */
 static BloomLayer *
-open_layer(const BloomFilter *filter, int64 *room)
+open_layer(const BloomFilter *filter, int64 wanted, int64 *room)
 {
 	for (uint32 i = filter->nlayers; i-- > 0;)
 	{
-		*room = room_in(filter, &filter->layers[i]);
+		*room = room_in(filter, &filter->layers[i], wanted);
 		if (*room > 0)
 			return &filter->layers[i];
 	}
@@ -383,7 +384,7 @@ bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 					  0, false);
 	}
 
-	layer = open_layer(filter, &room);
+	layer = open_layer(filter, n, &room);
 	open = layer ? layer - filter->layers : filter->nlayers;
 	if (n > room)
 		grow(filter, n - Max(room, 0));

@@ -82,12 +82,18 @@ find_item_type(Oid type)
 /*
  * bloomexp_check_collation
  *		Refuse text under a collation whose equal strings can have unlike bytes:
- *		an exposed item could pass as another spelling of itself.
+ *		an exposed item could pass as another spelling of itself.  Text of which
+ *		nobody can tell the collation is refused where PostgreSQL's own = is.
  */
 void
 bloomexp_check_collation(Oid collation)
 {
-	if (OidIsValid(collation) && collation != DEFAULT_COLLATION_OID &&
+	if (!OidIsValid(collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_COLLATION),
+				 errmsg("could not determine which collation to use for text items"),
+				 errhint("Use the COLLATE clause to set the collation explicitly.")));
+	if (collation != DEFAULT_COLLATION_OID &&
 		!get_collation_isdeterministic(collation))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDETERMINATE_COLLATION),
@@ -135,6 +141,20 @@ bloomexp_hash_datum(BloomKind kind, Datum item, uint32 seed)
 }
 
 /*
+ * bloomexp_check_dimensions
+ *		Refuse an array of more than one dimension; `what` is in it.
+ */
+void
+bloomexp_check_dimensions(const ArrayType *array, const char *what)
+{
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("array of %s has %d dimensions", what, ARR_NDIM(array)),
+				 errdetail("Only arrays of one dimension can be used.")));
+}
+
+/*
  * bloomexp_items_begin
  *		Start to read the items of an array; `collation` is what applies to its
  *		elements, if they are text.
@@ -142,12 +162,7 @@ bloomexp_hash_datum(BloomKind kind, Datum item, uint32 seed)
 void
 bloomexp_items_begin(BloomItems *items, ArrayType *array, Oid collation)
 {
-	if (ARR_NDIM(array) > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("array of items has %d dimensions", ARR_NDIM(array)),
-				 errdetail("Only arrays of one dimension can be used.")));
-
+	bloomexp_check_dimensions(array, "items");
 	items->element_type = ARR_ELEMTYPE(array);
 	items->type = find_item_type(items->element_type);
 	if (items->type->kind == BLOOM_KIND_TEXT)

@@ -55,6 +55,7 @@ typedef struct BloomItems
 extern const char *bloomexp_kind_name(BloomKind kind);
 extern void bloomexp_check_collation(Oid collation);
 extern uint64 bloomexp_hash_datum(BloomKind kind, Datum item, uint32 seed);
+extern void bloomexp_check_dimensions(const ArrayType *array, const char *what);
 extern void bloomexp_items_begin(BloomItems *items, ArrayType *array, Oid collation);
 extern int	bloomexp_items_next(BloomItems *items, const char **batch, int max);
 extern void bloomexp_hash_items(const BloomItemType *type, const char **items, int n,

@@ -89,8 +89,12 @@ bloomexp_unite(BloomFilter *a, BloomFilter *b)
 										 MCXT_ALLOC_HUGE);
 	uint32		old = a->nlayers;
 
-	if (b->kind != BLOOM_KIND_NONE)
-		bloomexp_require_kind(a, b->kind);
+	if (a->kind != b->kind && a->kind != BLOOM_KIND_NONE && b->kind != BLOOM_KIND_NONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("filters of unlike kinds of items can't be united"),
+				 errdetail("One holds %s items, the other %s.",
+						   bloomexp_kind_name(a->kind), bloomexp_kind_name(b->kind))));
 	if (a->seed != b->seed)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -1,0 +1,177 @@
+--
+-- Asking.  What was added is always contained; what was not is contained with the promised probability at
+-- most.  Every way of asking gives the same answer.
+--
+SET client_min_messages = warning;
+
+-- Ids as they occur, made from a number: of equal bits the four kinds must not be worse than random ones.
+CREATE FUNCTION pg_temp.snowflake(n bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
+AS 'SELECT (1700000000000 + n * 37) << 22 | (n % 32) << 12 | n % 7';
+CREATE FUNCTION pg_temp.random_uuid(n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE
+AS $$SELECT substr(encode(sha256(n::text::bytea), 'hex'), 1, 32)::uuid$$;
+CREATE FUNCTION pg_temp.serial_uuid(n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE
+AS $$SELECT lpad(to_hex(n), 32, '0')::uuid$$;
+CREATE FUNCTION pg_temp.slug(n bigint) RETURNS text LANGUAGE sql IMMUTABLE
+AS $$SELECT 'item-' || n$$;
+CREATE TABLE ids AS SELECT n, pg_temp.snowflake(n) AS snowflake, pg_temp.random_uuid(n) AS random_uuid,
+	pg_temp.serial_uuid(n) AS serial_uuid, pg_temp.slug(n) AS slug, int8send(n * 1000) AS bytes
+FROM generate_series(1::bigint, 20000) n;
+
+--
+-- No false negatives, and false positives as promised, from one item on
+--
+
+-- Whether so many errors are no more than chance allows: three standard deviations.
+CREATE FUNCTION pg_temp.as_promised(errors bigint, asked bigint, p float8) RETURNS boolean LANGUAGE sql IMMUTABLE
+AS 'SELECT errors <= asked * p + 3 * sqrt(asked * p)';
+
+-- Many small filters, each asked for the same items that it does not hold.
+CREATE FUNCTION pg_temp.small(items int, p float8, filters int, OUT lost bigint, OUT promise_kept boolean)
+LANGUAGE sql AS $$
+	WITH small AS (SELECT bloom_agg(i * 1000 + j, p) AS f, array_agg(i * 1000 + j) AS exposed
+			FROM generate_series(1, filters) i, generate_series(1, items) j GROUP BY i),
+		others AS (SELECT array_agg(-i) AS others FROM generate_series(1, 10000) i)
+	SELECT sum(cardinality(exposed - f)),
+		pg_temp.as_promised(sum(10000 - cardinality(others - f)), 10000 * count(*), p)
+	FROM small, others
+$$;
+SELECT items, p, lost, promise_kept
+FROM unnest('{1,2,3,5,10,30,100,300}'::int[]) items, unnest('{0.1,0.01,0.001}'::float8[]) p,
+	pg_temp.small(items, p, (500 / sqrt(items))::int)
+ORDER BY p, items;
+
+-- One larger filter of each kind of id: a quarter of the ids is in it, the others ask.
+CREATE FUNCTION pg_temp.judge(f bloom, exposed anyarray, others anyarray, p float8, OUT lost bigint, OUT promise_kept boolean)
+LANGUAGE sql AS $$
+	SELECT cardinality(exposed - f),
+		pg_temp.as_promised(cardinality(others) - cardinality(others - f), cardinality(others), p)
+$$;
+CREATE VIEW arrays AS
+	SELECT n <= 5000 AS exposed, array_agg(n) AS n, array_agg(snowflake) AS snowflake, array_agg(random_uuid) AS random_uuid,
+		array_agg(serial_uuid) AS serial_uuid, array_agg(slug) AS slug, array_agg(bytes) AS bytes
+	FROM ids GROUP BY 1;
+SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.n), e.n, o.n, p)).* FROM arrays e, arrays o,
+	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
+SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.snowflake), e.snowflake, o.snowflake, p)).* FROM arrays e, arrays o,
+	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
+SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.random_uuid), e.random_uuid, o.random_uuid, p)).* FROM arrays e, arrays o,
+	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
+SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.serial_uuid), e.serial_uuid, o.serial_uuid, p)).* FROM arrays e, arrays o,
+	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
+SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.slug), e.slug, o.slug, p)).* FROM arrays e, arrays o,
+	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
+SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.bytes), e.bytes, o.bytes, p)).* FROM arrays e, arrays o,
+	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
+DROP VIEW arrays;
+
+-- Large layers are cut into blocks of about one TOAST chunk; nothing else is different.
+SELECT (SELECT blocks > 1 FROM bloom_layers(f)) AS blocked, (pg_temp.judge(f, exposed, others, p)).*
+FROM (SELECT p, bloom_agg(i, p) AS f, array_agg(i) AS exposed FROM generate_series(1, 100000) i, unnest('{0.01,0.0001}'::float8[]) p GROUP BY p) AS a,
+	(SELECT array_agg(i) AS others FROM generate_series(1000001, 1300000) i) AS b
+ORDER BY p;
+
+--
+-- All ways of asking are one
+--
+
+CREATE TABLE filters AS
+	SELECT 'small' AS name, bloom_agg(n) AS f FROM ids WHERE n <= 50
+	UNION ALL SELECT 'large', bloom_agg(n) FROM ids WHERE n <= 10000
+	UNION ALL SELECT 'loose', bloom_agg(n, 0.2) FROM ids WHERE n <= 5000
+	UNION ALL SELECT 'grown', bloom_add(bloom_add(bloom_new(3000, 0.1), array_agg(n) FILTER (WHERE n <= 4000)), array_agg(n))
+		FROM ids WHERE n <= 9000
+	UNION ALL SELECT 'empty', bloom_new()
+	UNION ALL SELECT 'none', NULL;
+CREATE FUNCTION pg_temp.answers(f bloom, items bigint[]) RETURNS TABLE (way text, answer boolean[]) LANGUAGE sql AS $$
+	SELECT 'contains', array_agg(bloom_contains(f, i) ORDER BY n) FROM unnest(items) WITH ORDINALITY u(i, n)
+	UNION ALL SELECT '@>', array_agg(f @> i ORDER BY n) FROM unnest(items) WITH ORDINALITY u(i, n)
+	UNION ALL SELECT '<@', array_agg(i <@ f ORDER BY n) FROM unnest(items) WITH ORDINALITY u(i, n)
+	UNION ALL SELECT 'any', array_agg(bloom_contains_any(f, ARRAY[i]) ORDER BY n) FROM unnest(items) WITH ORDINALITY u(i, n)
+	UNION ALL SELECT 'all', array_agg(bloom_contains_all(f, ARRAY[i]) ORDER BY n) FROM unnest(items) WITH ORDINALITY u(i, n)
+	UNION ALL SELECT 'each', bloom_contains_each(f, items)
+	UNION ALL SELECT 'exclude', array_agg(survivor IS NULL ORDER BY n) FROM unnest(items) WITH ORDINALITY u(i, n)
+		LEFT JOIN bloom_exclude(items, f) survivor ON survivor = i
+	UNION ALL SELECT 'minus', array_agg(survivor IS NULL ORDER BY n) FROM unnest(items) WITH ORDINALITY u(i, n)
+		LEFT JOIN unnest(items - f) survivor ON survivor = i
+$$;
+SELECT name, count(*) AS ways, count(DISTINCT answer) AS answers
+FROM filters, (SELECT array_agg(n ORDER BY n % 97, n) AS items FROM ids WHERE n % 4 = 0) AS i, pg_temp.answers(f, items)
+GROUP BY name ORDER BY name;
+
+-- Row by row, with a filter that is stored out of line: the condition of a join.
+ANALYZE ids;
+ANALYZE filters;
+SELECT name, pg_column_size(f) > 3000 AS out_of_line,
+	(SELECT array_agg(n ORDER BY n) FROM ids WHERE NOT f @> n) = (SELECT array_agg(n ORDER BY n) FROM ids) - f AS not_contains,
+	(SELECT array_agg(n ORDER BY n) FROM ids WHERE NOT n <@ f) = (SELECT array_agg(n ORDER BY n) FROM ids) - f AS not_contained
+FROM filters ORDER BY name;
+SELECT name, count(n) = (SELECT cardinality(array_agg(n) - f) FROM ids) AS same
+FROM filters LEFT JOIN ids ON NOT f @> n WHERE name IN ('large', 'grown') GROUP BY name, f ORDER BY name;
+-- the filters in turn: what one call knows of its last filter must not answer for the next one
+SELECT n, string_agg(name, ' ' ORDER BY name) AS contained_in
+FROM ids, filters WHERE f @> n AND n IN (7, 77, 4500, 7777, 9500) GROUP BY n ORDER BY n;
+-- ... not even if it has changed in between
+DO $$
+DECLARE
+	candidate bigint;
+	times int := 0;
+BEGIN
+	FOR candidate IN SELECT n FROM ids WHERE n > 15000 ORDER BY n LIMIT 100 LOOP
+		IF NOT (SELECT f @> candidate FROM filters WHERE name = 'large') THEN
+			UPDATE filters SET f = bloom_add(f, candidate) WHERE name = 'large';
+			times := times + 1;
+		END IF;
+		IF NOT (SELECT f @> candidate FROM filters WHERE name = 'large') THEN
+			RAISE EXCEPTION 'lost %', candidate;
+		END IF;
+	END LOOP;
+	RAISE WARNING 'changed many times: %', times > 90;
+END
+$$;
+-- A look or two into a large stored filter need not read all of it, many looks should; the answers are the same.  Of one
+-- layer in blocks, of several of which some have blocks, of many layers, and compressed.
+CREATE TABLE large (name text, f bloom);
+INSERT INTO large SELECT 'blocks', bloom_agg(i) FROM generate_series(1, 100000) i;
+INSERT INTO large SELECT 'layers', bloom_add(bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(1, 2000))), ARRAY(SELECT generate_series(2001, 60000)));
+INSERT INTO large SELECT 'many layers', bloom_union_agg(bloom_add(bloom_new(10 + i, 0.00001), i)) FROM generate_series(1, 1000) i;
+INSERT INTO large VALUES ('empty', bloom_new(100000)), ('seed', bloom_add(bloom_new(100000, 0.01, 5), ARRAY(SELECT generate_series(1, 10000))));
+ALTER TABLE large ALTER f SET STORAGE extended;
+INSERT INTO large VALUES ('compressed', bloom_add(bloom_new(100000), ARRAY(SELECT generate_series(1, 500))));
+SELECT name, pg_column_size(f) > 3000 AS out_of_line, pg_column_size(f) < octet_length(f::bytea) AS compressed, (bloom_info(f)).layers > 100 AS many_layers,
+	(SELECT count(*) FROM unnest('{1,77,500,1000,1999,5000,50000,100000,100001,123456}'::int[]) i WHERE (f @> i) <> (bloom_contains_each(f, ARRAY[i]))[1]) AS unlike
+FROM large ORDER BY name;
+SELECT name, f @> 500 AS has_500, f @> 1000 AS has_1000, 60000 <@ f AS has_60000, bloom_contains(f, 100000) AS has_100000, f @> -1 AS has_other, f @> NULL::int AS has_null FROM large ORDER BY name;
+SELECT name, ARRAY(SELECT i FROM generate_series(1, 3000) i WHERE NOT f @> i) = ARRAY(SELECT generate_series(1, 3000)) - f AS same FROM large ORDER BY name;
+SELECT f @> 'a' FROM large WHERE name = 'blocks';
+DROP TABLE large;
+
+-- prepared, with the item as a parameter, in generic plans too
+SET plan_cache_mode = force_generic_plan;
+PREPARE is_seen(bigint) AS SELECT name FROM filters WHERE f @> $1 AND name <> 'loose' ORDER BY name;
+EXECUTE is_seen(50);
+EXECUTE is_seen(5000);
+EXECUTE is_seen(NULL);
+DEALLOCATE is_seen;
+RESET plan_cache_mode;
+
+--
+-- any, all and each: a repost counts as seen if its source was
+--
+
+SELECT items, bloom_contains_any(f, items) AS any, bloom_contains_all(f, items) AS all, bloom_contains_each(f, items) AS each
+FROM bloom_add(NULL, ARRAY['a', 'b', 'c']) f,
+	unnest(ARRAY['(a b)', '(a x)', '(x a)', '(x y)', '()', '(b b x b)', '(c)', '(x)']) list, LATERAL (SELECT string_to_array(trim('()' from list), ' ')) AS l(items);
+-- more than one batch, with the only hit or miss at its ends
+SELECT at, bloom_contains_any(bloom_add(bloom_new(100, 1e-6), at), items) AS any,
+	bloom_contains_any(bloom_add(bloom_new(100, 1e-6), at + 5000), items) AS none,
+	bloom_contains_all(bloom_add(bloom_new(2000, 1e-6), array_remove(items, at)), items) AS all_but_one,
+	(SELECT array_agg(n) FROM unnest(bloom_contains_each(bloom_add(bloom_new(100, 1e-6), at), items)) WITH ORDINALITY u(hit, n) WHERE hit) AS each
+FROM (SELECT array_agg(i ORDER BY i) AS items FROM generate_series(1, 2000) i) AS i, unnest('{1,2,511,512,513,1024,1025,1999,2000}'::int[]) at
+ORDER BY at;
+-- candidates that carry scores keep them
+SELECT array_agg(score ORDER BY n) AS scores
+FROM (SELECT ARRAY[10, 20, 30, 40] AS ids, '{0.9,0.8,0.7,0.6}'::numeric[] AS scores, bloom_add(NULL, ARRAY[20, 40]) AS f) AS c,
+	unnest(scores, bloom_contains_each(f, ids)) WITH ORDINALITY u(score, exposed, n)
+WHERE NOT exposed;
+
+DROP TABLE filters, ids;

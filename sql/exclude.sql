@@ -1,0 +1,186 @@
+--
+-- Excluding: the candidates that a filter does not contain, in their order, with their duplicates and
+-- of their type; as rows, as an array, against one filter or several.
+--
+SET client_min_messages = warning;
+CREATE TABLE seen (user_id int PRIMARY KEY, items bloom);
+INSERT INTO seen VALUES (1, bloom_add(NULL, '{20,40,60}'::int[])), (2, bloom_add(bloom_new(5000, 1e-7), ARRAY(SELECT generate_series(1, 5000)))),
+	(3, bloom_new()), (4, NULL);
+
+--
+-- Order, duplicates, NULLs, type
+--
+
+SELECT * FROM bloom_exclude('{50,20,10,NULL,30,10,40,50,NULL,60}'::int[], (SELECT items FROM seen WHERE user_id = 1));
+SELECT user_id, ARRAY(SELECT bloom_exclude(c, items)) AS rows, bloom_exclude_array(c, items) AS array, c - items AS minus
+FROM seen, (SELECT '{50,20,10,NULL,30,10,40,50,NULL,60}'::int[] AS c) AS c ORDER BY user_id;
+
+-- the element type stays: the column's type, and in each value its own typmod and width
+CREATE DOMAIN item_id AS int;
+CREATE DOMAIN slug AS varchar(10);
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELECT '{1,2}'::smallint[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELECT '{1,2}'::int[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELECT '{1,2}'::bigint[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELECT '{1,2}'::item_id[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b') f, (SELECT '{a,b}'::text[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b') f, (SELECT '{a,b}'::varchar[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b') f, (SELECT '{a,b}'::char(3)[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b') f, (SELECT '{a,b}'::slug[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, '\x02'::bytea) f, (SELECT '{"\\x01","\\x02"}'::bytea[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, '00000000-0000-0000-0000-000000000002'::uuid) f,
+	(SELECT '{00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002}'::uuid[] AS c) AS c, bloom_exclude(c, f) e;
+-- an empty result, too, knows its type
+SELECT pg_typeof('{2}'::item_id[] - f), '{2}'::item_id[] - f AS nothing, array_append('{2}'::smallint[] - f, 3::smallint) AS goes_on FROM bloom_add(NULL, 2) f;
+
+-- Every element as it was, for values of all lengths and so of all alignments.
+SELECT bool_and(c - f = kept AND ARRAY(SELECT bloom_exclude(c, f)) = kept AND (c - f)::text = kept::text
+	AND array_length(c - f, 1) IS NOT DISTINCT FROM array_length(kept, 1)) AS same, count(*)
+FROM (SELECT n, array_agg(t ORDER BY i) AS c, bloom_add(bloom_new(100, 1e-7), array_agg(t) FILTER (WHERE (i * n) % 3 = 0)) AS f,
+		coalesce(array_agg(t ORDER BY i) FILTER (WHERE (i * n) % 3 <> 0), '{}') AS kept
+	FROM generate_series(1, 40) n, generate_series(1, n) i, LATERAL (SELECT repeat(chr(97 + i % 26), (i * n) % 11) || i) AS t(t)
+	GROUP BY n) AS s;
+-- (one with a length word of one byte in a row, one that a row has TOASTed)
+CREATE TABLE slugs (n int, s text);
+INSERT INTO slugs VALUES (1, 'short'), (2, repeat('0123456789', 2000)), (3, repeat('9', 100000)), (4, '');
+SELECT n, (SELECT array_agg(length(o) ORDER BY ord) FROM unnest(c - bloom_add(NULL, s)) WITH ORDINALITY u(o, ord)) AS lengths,
+	(SELECT array_agg(length(o)) FROM bloom_exclude(c, bloom_add(NULL, s)) o) AS rows
+FROM slugs, (SELECT array_agg(s ORDER BY n) AS c FROM slugs) AS c ORDER BY n;
+-- what is left is an array like any other: stored, read, compared and joined again
+CREATE TABLE stored AS SELECT user_id, (ARRAY(SELECT generate_series(4000, 6000)) - items) AS c FROM seen;
+SELECT user_id, cardinality(c), c[1] AS first, c[cardinality(c)] AS last, c = ARRAY(SELECT unnest(c)) AS sound FROM stored ORDER BY user_id;
+DROP TABLE slugs, stored;
+
+-- Batches: many candidates, for every length around a batch's, and with NULLs.
+SELECT count(*), bool_and(c - f = kept) AS minus, bool_and(ARRAY(SELECT bloom_exclude(c, f)) = kept) AS rows, bool_and(with_nulls - f = kept) AS with_nulls
+FROM unnest('{1,2,510,511,512,513,514,1023,1024,1025,1536,5000}'::int[]) n,
+	bloom_add(bloom_new(5000, 1e-7), ARRAY(SELECT i FROM generate_series(1, 5000) i WHERE i % 7 < 3)) f,
+	LATERAL (SELECT array_agg(i ORDER BY i % 101, i) AS c, array_agg(CASE WHEN i % 7 > 0 THEN i END ORDER BY i % 101, i) AS with_nulls,
+		coalesce(array_agg(i ORDER BY i % 101, i) FILTER (WHERE i % 7 >= 3), '{}') AS kept
+	FROM generate_series(1, n) i) AS c;
+
+--
+-- Several filters: seen, served, banned
+--
+
+CREATE FUNCTION pg_temp.f(VARIADIC items int[]) RETURNS bloom LANGUAGE sql AS 'SELECT bloom_add(NULL, items)';
+SELECT ARRAY(SELECT bloom_exclude(c, pg_temp.f(1), pg_temp.f(2))) AS two,
+	ARRAY(SELECT bloom_exclude(c, pg_temp.f(1), pg_temp.f(2), pg_temp.f(4, 5))) AS three,
+	ARRAY(SELECT bloom_exclude(c, pg_temp.f(1), NULL, pg_temp.f(2), NULL)) AS with_nulls,
+	ARRAY(SELECT bloom_exclude(c, NULL, NULL)) AS only_nulls,
+	ARRAY(SELECT bloom_exclude(c, NULL)) AS untyped_null,
+	ARRAY(SELECT bloom_exclude(c, bloom_new(), bloom_new(5000))) AS empty_ones,
+	ARRAY(SELECT bloom_exclude(c, VARIADIC ARRAY[pg_temp.f(1), pg_temp.f(2)])) AS as_array,
+	ARRAY(SELECT bloom_exclude(c, VARIADIC ARRAY[pg_temp.f(1)])) AS array_of_one,
+	ARRAY(SELECT bloom_exclude(c, VARIADIC '{}'::bloom[])) AS array_of_none,
+	c - pg_temp.f(1) - pg_temp.f(2) AS one_by_one
+FROM (SELECT '{5,4,3,2,1,2,3}'::int[] AS c) AS c;
+-- of unlike seeds, shapes and kinds of bits, also where the seeds alternate
+SELECT ARRAY(SELECT bloom_exclude(ARRAY(SELECT generate_series(1, 10)), bloom_add(bloom_new(10, 0.0001, 1), 1), bloom_add(bloom_new(20, 0.001, 2), 2),
+	bloom_add(bloom_new(10, 0.00001, 1), 3), bloom_add(bloom_new(5000, 0.00001), 4), bloom_add(bloom_new(10, 0.0001, 0, true), 5),
+	(SELECT bloom_agg(i, 0.00001) FROM generate_series(6, 50000) i WHERE i <> 8)));
+-- the same as one filter after the other, whichever comes first
+SELECT ARRAY(SELECT bloom_exclude(c, a, b)) = c - a - b AS ab, ARRAY(SELECT bloom_exclude(c, b, a)) = c - a - b AS ba,
+	ARRAY(SELECT bloom_exclude(c, a, b)) = c - (a | b) AS like_union
+FROM (SELECT bloom_agg(i) AS a FROM generate_series(1, 3000) i) AS a, (SELECT bloom_agg(i, 0.1) AS b FROM generate_series(2000, 4000) i) AS b,
+	(SELECT array_agg(i ORDER BY i % 13, i) AS c FROM generate_series(1, 10000) i) AS c;
+-- a set of filters from a table
+SELECT array_agg(e) FROM bloom_exclude('{1,20,5001}'::int[], VARIADIC (SELECT array_agg(items) FROM seen)) e;
+
+--
+-- Where it can stand
+--
+
+-- in FROM, for a user without a row
+SELECT c FROM (VALUES (99)) AS who(user_id) LEFT JOIN seen USING (user_id), bloom_exclude('{10,20,30}'::int[], items) c;
+-- LATERAL, over stored candidates; it is run again for every row
+CREATE TABLE recall (user_id int, candidates int[]);
+INSERT INTO recall VALUES (1, '{10,20,30,40}'), (2, '{4999,5000,5001,5002}'), (4, '{1,2}'), (5, '{7}'), (6, NULL), (1, '{60}'), (3, '{}');
+SELECT user_id, c FROM recall LEFT JOIN seen USING (user_id), LATERAL bloom_exclude(candidates, items) WITH ORDINALITY e(c, n)
+ORDER BY user_id, n;
+SELECT user_id, c FROM recall LEFT JOIN seen USING (user_id) LEFT JOIN LATERAL bloom_exclude(candidates, items) c ON true
+ORDER BY user_id, c;
+-- in the SELECT list, cut off early, and beside another set
+SELECT bloom_exclude(ARRAY(SELECT generate_series(1, 10)), items) AS c FROM seen WHERE user_id = 3 LIMIT 3;
+SELECT bloom_exclude(ARRAY(SELECT generate_series(4990, 5100)), items) AS c FROM seen WHERE user_id = 2 OFFSET 1 LIMIT 2;
+SELECT user_id, bloom_exclude(candidates, items) AS c, generate_series(1, 2) AS n
+FROM recall LEFT JOIN seen USING (user_id) WHERE user_id <= 2 ORDER BY user_id, c, n;
+SELECT bloom_exclude('{a,b,c}'::text[], NULL::bloom) || '!' AS c LIMIT 2;
+SELECT EXISTS (SELECT bloom_exclude('{20,40}'::int[], items)) AS any_left FROM seen ORDER BY user_id;
+-- a cursor that goes back and forth, and one that is left in the middle
+BEGIN;
+DECLARE survivors SCROLL CURSOR FOR SELECT c FROM seen, bloom_exclude('{10,20,30,40,50}'::int[], items) c WHERE user_id = 1;
+FETCH 2 FROM survivors;
+FETCH PRIOR FROM survivors;
+FETCH ALL FROM survivors;
+FETCH ABSOLUTE 1 FROM survivors;
+DECLARE left_open CURSOR FOR SELECT bloom_exclude(ARRAY['x', 'y', 'z'], NULL::bloom);
+FETCH 1 FROM left_open;
+COMMIT;
+-- in a join, rescanned: for each row of the outer side
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_material = off;
+SELECT i, array_agg(c ORDER BY c) FROM generate_series(1, 3) i JOIN bloom_exclude('{1,2,3,20}'::int[], (SELECT items FROM seen WHERE user_id = 1)) c ON c >= i
+GROUP BY i ORDER BY i;
+SELECT user_id, (SELECT count(*) FROM bloom_exclude('{1,20,6000}'::int[], items)) FROM seen ORDER BY user_id;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_material;
+-- in PL/pgSQL, where arrays are expanded and the loop can be left
+DO $$
+DECLARE
+	c int;
+	candidates int[] := '{1}';
+	kept int[];
+BEGIN
+	FOR i IN 1 .. 3 LOOP
+		candidates := candidates || i * 10;
+		FOR c IN SELECT bloom_exclude(candidates, items) FROM seen WHERE user_id = 1 LOOP
+			kept := kept || c;
+			EXIT WHEN c = 10;
+		END LOOP;
+	END LOOP;
+	RAISE WARNING '%', kept;
+END
+$$;
+-- in a view, and in a generated column, as it is immutable
+CREATE VIEW fresh AS SELECT user_id, candidates - items AS left_over FROM recall LEFT JOIN seen USING (user_id);
+SELECT * FROM fresh ORDER BY user_id, left_over;
+SELECT pg_get_viewdef('fresh') ~ 'candidates - .*items' AS operator_shown;
+CREATE TABLE kept (c int[], f bloom, left_over int[] GENERATED ALWAYS AS (c - f) STORED);
+INSERT INTO kept VALUES ('{1,2,3}', bloom_add(NULL, 2));
+UPDATE kept SET f = bloom_add(f, 3) RETURNING left_over;
+DROP TABLE kept;
+DROP VIEW fresh;
+
+--
+-- The planner is told that no more rows come than there are candidates
+--
+
+CREATE FUNCTION pg_temp.estimated_rows(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	found text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		found := coalesce(substring(line FROM '(?:Function Scan on bloom_exclude|ProjectSet).* rows=(\d+)'), found);
+	END LOOP;
+	RETURN found;
+END
+$$;
+SELECT query, pg_temp.estimated_rows(query)
+FROM unnest(ARRAY[$$SELECT * FROM bloom_exclude('{1,2,3,4,5}'::int[], NULL::bloom)$$,
+	$$SELECT * FROM seen, bloom_exclude(ARRAY[1, 2, user_id], items, items)$$,
+	$$SELECT * FROM bloom_exclude((SELECT array_agg(i) FROM generate_series(1, 9) i), bloom_new())$$,
+	$$SELECT * FROM bloom_exclude('{a,b,c}'::text[], bloom_new(), bloom_new())$$,
+	$$SELECT * FROM bloom_exclude(NULL::int[], bloom_new())$$,
+	$$SELECT bloom_exclude('{1,2,3,4,5,6,7}'::int[], bloom_new())$$]) query;
+
+DROP TABLE seen, recall;
+DROP DOMAIN item_id, slug;
+
+--
+-- Shapes of arrays that are not taken
+--
+SELECT * FROM bloom_exclude(ARRAY[1, 2], VARIADIC ARRAY[[bloom_new()], [bloom_new()]]);
+SELECT '1 2'::int2vector - bloom_new();

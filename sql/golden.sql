@@ -1,0 +1,193 @@
+--
+-- Golden values: fixed inputs make fixed bytes, in every release and on every
+-- machine. A difference here is no reason to change expected/golden.out: stored
+-- filters would lose their items. (Other sizes and layers are harmless to stored
+-- filters, but must be meant.) test/t/001_format.pl runs this file as well and
+-- hands the values to a reader that was written from doc/format.md alone.
+--
+CREATE TABLE golden (
+	name text PRIMARY KEY,
+	kind text NOT NULL,
+	items text[] NOT NULL,		-- every item that the filter contains
+	filter bloom NOT NULL
+);
+
+CREATE FUNCTION add_items(filter bloom, kind text, items text[]) RETURNS bloom
+LANGUAGE sql AS $$
+	SELECT CASE kind
+		WHEN 'integer' THEN bloom_add(filter, items::bigint[])
+		WHEN 'text' THEN bloom_add(filter, items)
+		WHEN 'uuid' THEN bloom_add(filter, items::uuid[])
+		WHEN 'bytea' THEN bloom_add(filter, items::bytea[])
+	END
+$$;
+
+CREATE FUNCTION add_one_by_one(filter bloom, kind text, items text[]) RETURNS bloom
+LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. cardinality(items) LOOP
+		filter := add_items(filter, kind, items[i:i]);
+	END LOOP;
+	RETURN filter;
+END
+$$;
+
+-- the first n of an endless row of items
+CREATE FUNCTION some_items(kind text, n integer) RETURNS text[]
+LANGUAGE sql AS $$
+	SELECT array_agg(CASE kind
+		WHEN 'integer' THEN (7199254740993000000 + i * 4194304::bigint)::text
+		WHEN 'text' THEN 'item ' || i
+		WHEN 'uuid' THEN md5(i::text)::uuid::text
+		WHEN 'bytea' THEN sha256(i::text::bytea)::text
+	END ORDER BY i)
+	FROM generate_series(1, n) i
+$$;
+
+-- Small enough to look at.
+INSERT INTO golden
+SELECT name, kind, items::text[],
+	add_items(bloom_new(capacity, fpr, seed), kind, items::text[])
+FROM (VALUES
+	('one', 'integer', '{42}', 1, 0.01, 0),
+	('ten', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.01, 0),
+	('another seed', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.01, 1),
+	('seed -1', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.01, -1),
+	('largest seed', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.01, 2147483647),
+	('smallest seed', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.01, -2147483648),
+	('rate 1/2', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.5, 0),
+	('rate 1e-4', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.0001, 0),
+	('rate 1e-9', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 1e-9, 0),
+	('extremes', 'integer',
+	 '{0,-1,1,-32768,32767,-2147483648,2147483647,-9223372036854775808,9223372036854775807}',
+	 9, 0.01, 0),
+	('text', 'text', '{"",a,apple,"one chunk of 16.","17 bytes of text:"}', 5, 0.01, 0),
+	('empty text', 'text', '{""}', 1, 0.01, 0),
+	('empty text, seed 1', 'text', '{""}', 1, 0.01, 1),
+	('uuid', 'uuid',
+	 '{00000000-0000-0000-0000-000000000000,123e4567-e89b-12d3-a456-426614174000,ffffffff-ffff-ffff-ffff-ffffffffffff}',
+	 3, 0.01, 0),
+	('bytea', 'bytea', '{\\x,\\x00,\\x0000,\\xff,\\x0123456789abcdef}', 5, 0.01, 0),
+	('text as bytea', 'bytea', '{\\x,\\x61,\\x6170706c65}', 5, 0.01, 0),
+	('room for more', 'integer', '{1}', 20, 0.01, 0)
+) spec (name, kind, items, capacity, fpr, seed);
+
+-- Bytes of every length up to two chunks of the hash and a rest.
+INSERT INTO golden
+SELECT 'lengths 0 to 33', 'bytea', items, bloom_add(bloom_new(34), items::bytea[])
+FROM (SELECT array_agg(substr(sha256('a') || sha256('b'), 1, length)::text ORDER BY length)
+	  FROM generate_series(0, 33) length) lengths (items);
+
+-- Layers: grown one by one, and side by side after a union.
+INSERT INTO golden
+SELECT 'grown ' || kind, kind, some_items(kind, 3),
+	add_one_by_one(bloom_new(1, 0.02, 5), kind, some_items(kind, 3))
+FROM unnest('{integer,text,uuid,bytea}'::text[]) kind;
+
+INSERT INTO golden
+SELECT 'union of two layers', 'integer', '{1,2,3,4,5,6,7,8,9,10,42}'::text[],
+	(SELECT filter FROM golden WHERE name = 'ten') |
+	(SELECT filter FROM golden WHERE name = 'one');
+INSERT INTO golden
+SELECT 'union in one layer', 'integer', '{1,2,3}'::text[],
+	bloom_union_agg(bloom_add(bloom_new(10), i))
+FROM generate_series(1, 3) i;
+
+-- Counting filters.
+INSERT INTO golden
+SELECT 'counting', 'integer', '{1,2}'::text[],
+	bloom_add(bloom_new(2, 0.01, 0, true), '{1,2,2,2}'::bigint[]);
+INSERT INTO golden
+SELECT 'counting, one removed', 'integer', '{2}'::text[],
+	bloom_remove(filter, '{1,2}'::bigint[])
+FROM golden WHERE name = 'counting';
+INSERT INTO golden
+SELECT 'counting to the limit', 'text', '{again}'::text[],
+	bloom_add(bloom_new(1, 0.01, 0, true), array_fill('again'::text, '{20}'));
+
+SELECT name, filter FROM golden ORDER BY name COLLATE "C";
+
+-- An empty filter knows no kind.
+SELECT bloom_new(1), bloom_new(1, 0.01, 0, true) AS counting;
+
+-- Positions that an item sets, of the m there are.
+SELECT kind, item, seed, bits, array_agg(i ORDER BY i) AS positions
+FROM (VALUES
+	('integer', '0', 1000, 0), ('integer', '42', 1000, 0), ('integer', '42', 1000, -1),
+	('integer', '-9223372036854775808', 1000, 0), ('integer', '42', 50000, 0),
+	('text', '', 1000, 1), ('text', '42', 1000, 0), ('text', 'a text of more than two chunks of the hash', 1000, 7),
+	('uuid', '123e4567-e89b-12d3-a456-426614174000', 1000, 0),
+	('bytea', '\x', 1000, 0), ('bytea', '\x2a00000000000000', 1000, 0)
+) one (kind, item, capacity, seed),
+	LATERAL (SELECT add_items(bloom_new(capacity, 0.01, seed), kind, ARRAY[item])::bytea) made (bytes),
+	LATERAL (SELECT (length(bytes) - 32) * 8) size (bits),
+	LATERAL generate_series(0, bits - 1) i
+WHERE get_bit(bytes, 32 * 8 + i) = 1
+GROUP BY kind, item, capacity, seed, bits
+ORDER BY kind, item, capacity, seed;
+
+-- Too large to look at. The last ones are blocked.
+CREATE TABLE large AS SELECT * FROM golden LIMIT 0;
+
+INSERT INTO large
+SELECT format('%s of %s at %s', n, kind, fpr), kind, some_items(kind, n),
+	add_items(bloom_new(n, fpr, seed), kind, some_items(kind, n))
+FROM (VALUES
+	('integer', 300, 0.01, 0), ('text', 299, 0.01, 0), ('uuid', 1000, 0.001, 3), ('bytea', 1000, 0.5, 0),
+	('integer', 3650, 0.01, 0), ('text', 3650, 0.0001, -5)
+) spec (kind, n, fpr, seed);
+
+INSERT INTO large
+SELECT 'grown one by one', 'integer', some_items('integer', 2000),
+	add_one_by_one(NULL, 'integer', some_items('integer', 2000));
+INSERT INTO large
+SELECT 'grown by hundreds', 'text', some_items('text', 2000),
+	(SELECT add_items(add_items(add_items(NULL, 'text', items[1:100]), 'text', items[101:1500]),
+					  'text', items[1501:2000])
+	 FROM (SELECT some_items('text', 2000)) i (items));
+INSERT INTO large
+SELECT 'counting uuids', 'uuid', some_items('uuid', 500),
+	bloom_add(bloom_new(500, 0.01, 0, true), some_items('uuid', 500)::uuid[]);
+
+INSERT INTO large
+SELECT 'aggregated', 'integer', array_agg(i::text), bloom_agg(i) FROM generate_series(1, 5000) i;
+INSERT INTO large
+SELECT 'aggregated with headroom', 'text', array_agg(i::text), bloom_agg(i::text, 0.001, 0.2)
+FROM generate_series(1, 5000) i;
+INSERT INTO large
+SELECT 'blocked', 'integer', array_agg(i::text), bloom_agg(i) FROM generate_series(1, 60000) i;
+INSERT INTO large
+SELECT 'blocked, rate 1e-4', 'text', array_agg(i::text), bloom_agg(i::text, 0.0001)
+FROM generate_series(1, 15000) i;
+INSERT INTO large
+SELECT 'blocked and counting', 'integer', array_agg(i::text),
+	bloom_add(bloom_new(30000, 0.01, -1, true), array_agg(i))
+FROM generate_series(1, 30000) i;
+
+SELECT name, layers, bytes, bits_set, md5(filter::text)
+FROM large, LATERAL bloom_info(filter)
+ORDER BY name COLLATE "C";
+
+INSERT INTO golden SELECT * FROM large;
+
+--
+-- Sizes: bits/probes of a filter for n items at rate p. They must not depend on
+-- the machine either, or the same items would make unlike bytes.
+--
+CREATE FUNCTION sizing(n bigint, p float8) RETURNS text
+LANGUAGE sql AS $$
+	SELECT bits || '/' || hashes FROM bloom_sizing(n, p)
+	WHERE n * -ln(p) < 1.95e9	-- what fits in 500 MiB
+$$;
+
+SELECT n, sizing(n, 0.5) AS "0.5", sizing(n, 0.1) AS "0.1", sizing(n, 0.05) AS "0.05",
+	sizing(n, 0.02) AS "0.02", sizing(n, 0.01) AS "0.01", sizing(n, 0.001) AS "0.001",
+	sizing(n, 0.0001) AS "0.0001", sizing(n, 1e-6) AS "1e-6", sizing(n, 1e-9) AS "1e-9"
+FROM unnest('{1,2,3,4,5,6,7,8,9,10,12,15,20,30,40,50,70,99,100,101,150,200,299,300,301,
+	500,700,1000,1500,2000,3000,3650,5000,7000,10000,15000,20000,26000,28000,50000,100000,
+	200000,500000,1000000,2000000,5000000,10000000,20000000,50000000,100000000,200000000,
+	400000000}'::bigint[]) n;
+
+SELECT p, md5(string_agg(sizing(n, p), ' ' ORDER BY n)) AS "n = 1 to 1,000"
+FROM generate_series(1, 1000) n, unnest('{0.1,0.01,0.001,0.0001}'::float8[]) p
+GROUP BY p ORDER BY p DESC;

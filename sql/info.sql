@@ -1,0 +1,166 @@
+--
+-- What a filter tells of itself, and what it would take: bloom_info, bloom_layers, bloom_cardinality,
+-- bloom_fpr, bloom_sizing.  And what can't be asked for.
+--
+SET client_min_messages = warning;
+\set rounded 'kind, items, capacity, fpr, round(fpr_now::numeric, 6) AS fpr_now, bits, bits_set, round(fill::numeric, 3) AS fill, layers, bytes, seed, counting, window_width AS width, slices'
+
+--
+-- bloom_info: one row a filter
+--
+
+SELECT :rounded FROM bloom_info(bloom_new());
+SELECT :rounded FROM bloom_info(bloom_add(bloom_new(10, 0.001, -5), '{a,b,c}'::text[]));
+SELECT :rounded FROM bloom_info(bloom_add(bloom_new(20, 0.05), '00000000-0000-0000-0000-000000000001'::uuid));
+SELECT :rounded FROM bloom_info(bloom_new(20, 0.05, 2147483647, true));
+SELECT :rounded FROM bloom_info(NULL);
+-- grown: the sum of the layers
+SELECT i.items = l.items AS items, i.capacity = l.capacity AS capacity, i.bits = l.bits AS bits, i.bits_set = l.bits_set AS bits_set,
+	i.layers = l.layers AS layers, i.bytes = 4 + 16 + 16 * i.layers + l.bytes AS bytes, i.bytes = octet_length(f::bytea) + 4 AS stored,
+	abs(i.fill - i.bits_set / i.bits::float8) < 1e-12 AS fill, i.fpr_now = bloom_fpr(f) AS fpr_now, i.fpr = 0.01 AS fpr,
+	abs(1 - i.fpr_now - l.passes) < 1e-12 AS layers_err_independently
+FROM bloom_add(bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 150))), ARRAY(SELECT generate_series(1, 2000))) f, bloom_info(f) i,
+	(SELECT sum(items) AS items, sum(capacity) AS capacity, sum(bits) AS bits, sum(bits_set) AS bits_set, count(*) AS layers, sum(bytes) AS bytes,
+		exp(sum(ln(1 - fpr_now))) AS passes
+	FROM bloom_layers(bloom_add(bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 150))), ARRAY(SELECT generate_series(1, 2000))))) l;
+-- room left, for whoever wants to rebuild before a filter grows
+SELECT capacity - items AS room_left FROM bloom_info(bloom_add(bloom_new(50), '{1,2,3}'::int[]));
+-- of a stored value, in one query with others
+CREATE TABLE seen (user_id int, items bloom);
+INSERT INTO seen SELECT u, bloom_agg(i) FROM generate_series(1, 5) u, generate_series(1, (10 ^ u)::int) i GROUP BY u;
+INSERT INTO seen VALUES (6, NULL);
+-- (the largest are stored out of line; headers come first, so that not all of a value need be read)
+SELECT user_id, i.kind, i.items, i.capacity, i.layers FROM seen, bloom_info(items) i ORDER BY user_id;
+SELECT user_id, (bloom_info(items)).items, bloom_info(items) = bloom_info(items::text::bloom) AS like_copy, bloom_cardinality(items) = bloom_cardinality(items::text::bloom) AS cardinality,
+	bloom_fpr(items) = bloom_fpr(items::text::bloom) AS rate FROM seen ORDER BY user_id;
+SELECT user_id, layer, l.items FROM seen, bloom_layers(items) l ORDER BY 1, 2;
+DROP TABLE seen;
+
+--
+-- bloom_layers: one row a layer, oldest first
+--
+
+SELECT layer, items, capacity, fpr > 0 AND fpr < 0.01 AS fpr, bits, bits_set > 0 AND bits_set < bits AS bits_set, abs(fill - bits_set / bits::float8) < 1e-12 AS fill,
+	hashes, blocks, bytes = bits / 8 AS bytes, slice
+FROM bloom_layers(bloom_add(bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 130))), ARRAY(SELECT generate_series(101, 260))));
+SELECT layer, items, capacity, fpr BETWEEN 0.009 AND 0.01 AS fpr, fpr_now, bits_set, fill FROM bloom_layers(bloom_new(1000, 0.01));
+SELECT layer, capacity, bits * 4 = bytes * 8 AS counters FROM bloom_layers(bloom_new(1000, 0.01, 0, true));
+SELECT blocks > 500 AS many_blocks, bits % blocks = 0 AS equal_blocks, bits / blocks BETWEEN 15000 AND 16000 AS about_one_chunk FROM bloom_layers(bloom_new(1000000));
+SELECT count(*) FROM bloom_layers(NULL);
+SELECT (bloom_layers(f)).layer FROM bloom_add(bloom_new(1), ARRAY(SELECT generate_series(1, 100))) f LIMIT 1;
+
+--
+-- bloom_cardinality: an estimate from the bits, which does not mind how often an item was added
+--
+
+SELECT bloom_cardinality(NULL) AS none, bloom_cardinality(bloom_new()) AS empty, bloom_cardinality(bloom_add(NULL, 1)) AS one,
+	bloom_cardinality(bloom_add(bloom_add(NULL, 1), ARRAY[1, 1, 1])) AS still_one;
+SELECT n, p, abs(bloom_cardinality(f) - n) <= greatest(2, 0.03 * n) AS within_3_percent
+FROM unnest('{5,20,100,1000,10000,100000}'::int[]) n, unnest('{0.1,0.01,0.0001}'::float8[]) p, LATERAL (SELECT bloom_agg(i, p) AS f FROM generate_series(1, n) i) AS a
+ORDER BY p, n;
+-- half empty, just full, overfull by ORing, grown
+SELECT n, abs(bloom_cardinality(f) - n) <= greatest(2, 0.03 * n) AS estimate
+FROM unnest('{50,500,1000,1500,5000}'::int[]) n, bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(1, n))) f ORDER BY n;
+-- In a union an item that is in both counts once as long as the bits lie in one layer.
+SELECT abs(bloom_cardinality(a | b) - 600) < 20 AS merged
+FROM bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(1, 400))) a, bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(201, 600))) b;
+-- (every bit set says nothing of how many; it is still a number)
+SELECT bloom_cardinality(f) > 0 AS some, bloom_fpr(f) AS rate
+FROM (SELECT (substr(v, 1, 24) || '\x40000000'::bytea || '\x40000000'::bytea || '\xffffffffffffffff'::bytea)::bloom AS f
+	FROM (SELECT set_byte(set_byte(bloom_add(bloom_new(1), 1)::bytea, 20, 64), 24, 64) AS v) AS raw) AS full_up;
+
+--
+-- bloom_fpr: the rate now, rising from 0 to the promise
+--
+
+SELECT bloom_fpr(NULL) AS none, bloom_fpr(bloom_new()) AS empty;
+SELECT n, rate > lag(rate, 1, 0::float8) OVER (ORDER BY n) AS rising, rate <= 0.01 * 1.05 AS within_promise
+FROM unnest('{1,250,500,750,900,1000}'::int[]) n, bloom_fpr(bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(1, n)))) rate ORDER BY n;
+SELECT p, n, bloom_fpr(f) BETWEEN p * 0.5 AND p * 1.05 AS near_promise
+FROM unnest('{0.1,0.01,0.001}'::float8[]) p, unnest('{300,3000,30000,100000}'::int[]) n, LATERAL (SELECT bloom_agg(i, p) AS f FROM generate_series(1, n) i) AS a
+ORDER BY p, n;
+
+--
+-- bloom_sizing: the calculator
+--
+
+-- The rate to expect when full is within the promise, and from 1,000 items on only growth's share is left of it.
+SELECT p, count(*), bool_and(expected_fpr <= p) AS kept, bool_and(expected_fpr > p * 0.9) FILTER (WHERE capacity >= 1000) AS near,
+	bool_and(hashes BETWEEN -log(2, p::numeric) * 0.8 - 2 AND -log(2, p::numeric) + 2) FILTER (WHERE capacity >= 1000) AS hashes
+FROM generate_series(1, 4000, 7) capacity, unnest('{0.1,0.01,0.0001}'::float8[]) p, bloom_sizing(capacity, p)
+GROUP BY p ORDER BY p;
+SELECT * FROM bloom_sizing(1, 0.5);
+-- It says what bloom_new makes.
+SELECT bool_and((bits, bytes) = ((bloom_info(bloom_new(capacity, p))).bits, octet_length(bloom_new(capacity, p)::bytea) + 4)) AS as_made,
+	bool_and(bytes = 36 + bits / 8) AS bytes, bool_and(expected_fpr <= p AND (expected_fpr > p * 0.2 OR bits <= 256)) AS rate, count(*)
+FROM unnest('{1,2,3,5,10,33,100,299,300,1234,5000,50000}'::bigint[]) capacity, unnest('{0.2,0.05,0.01,0.001,1e-6,1e-9}'::float8[]) p, bloom_sizing(capacity, p);
+-- More items or a smaller rate never take less room, but for one step: where a filter is no longer taken for a beginning,
+-- which gives more of its rate away to growth.
+SELECT p, count(*) FILTER (WHERE bytes < before) <= 1 AS monotonic FROM
+	(SELECT p, bytes, lag(bytes) OVER (PARTITION BY p ORDER BY capacity) AS before
+	FROM unnest('{0.1,0.01,0.001,0.0001}'::float8[]) p, generate_series(1, 3000) capacity, bloom_sizing(capacity, p)) AS s
+GROUP BY p ORDER BY p;
+SELECT bool_and(bytes >= coalesce(before, 0)) AS monotonic FROM
+	(SELECT bytes, lag(bytes) OVER (ORDER BY i) AS before FROM generate_series(0, 180) i, bloom_sizing(3650, 0.9 * 0.9 ^ i)) AS s;
+-- a hundred million items at 1%: 114 MiB, in no more than a moment and without making them
+SELECT bytes BETWEEN 119000000 AND 124000000 AS about_114_mib, hashes FROM bloom_sizing(100000000, 0.01);
+
+--
+-- What can't be asked for: an error names the limit, and never comes a smaller filter than asked for
+--
+
+SELECT bloom_new(0);
+SELECT bloom_new(-1);
+SELECT bloom_new(-9223372036854775808);
+SELECT * FROM bloom_sizing(0, 0.01);
+-- (the detail names the limit; its last digits are not the same with every libm, so it is looked at below)
+\set VERBOSITY terse
+SELECT bloom_new(9223372036854775807);
+SELECT bloom_new(4294967296);
+SELECT bloom_new(500000000, 0.01);
+SELECT bloom_new(100000000, 1e-9);
+SELECT bloom_new(200000000, 0.01, 0, true);
+SELECT * FROM bloom_sizing(500000000, 0.01);
+SELECT bloom_add(bloom_new(100000000, 1e-9), 1);
+\set VERBOSITY default
+SELECT bloom_new(100, 0);
+SELECT bloom_new(100, 1);
+SELECT bloom_new(100, -0.01);
+SELECT bloom_new(100, 1.5);
+SELECT bloom_new(100, 'NaN');
+SELECT bloom_new(100, 'Infinity');
+SELECT bloom_new(100, '-Infinity');
+SELECT bloom_new(100, 1e-300);
+SELECT bloom_new(100, 9.99e-10);
+SELECT * FROM bloom_sizing(100, 'NaN');
+SELECT * FROM bloom_sizing(100, 1e-10);
+-- The limit that the detail names is the limit: so many are good, and one more is not.
+DO $$
+DECLARE
+	p float8;
+	detail text;
+	hint text;
+	most bigint;
+BEGIN
+	FOREACH p IN ARRAY '{0.1,0.01,0.0001,1e-9}'::float8[] LOOP
+		BEGIN
+			PERFORM bloom_sizing(4294967295, p);
+		EXCEPTION WHEN program_limit_exceeded THEN
+			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+			most := substring(detail FROM 'room for (\d+)');
+			RAISE WARNING '%', regexp_replace(detail, '\d+\.$', '...');
+			RAISE WARNING '%; % of 500 MiB', hint, round((bloom_sizing(most, p)).bytes / (500 * 1024 * 1024.0), 4);
+		END;
+		BEGIN
+			PERFORM bloom_sizing(most + 1, p);
+			RAISE WARNING 'one more is accepted';
+		EXCEPTION WHEN program_limit_exceeded THEN
+			NULL;
+		END;
+	END LOOP;
+END
+$$;
+-- the smallest and the greatest rate
+SELECT capacity, p, (SELECT bool_and(f @> i) FROM bloom_add(bloom_new(capacity, p), ARRAY[1, 2, 3]) f, generate_series(1, 3) i) AS works,
+	bloom_fpr(bloom_add(bloom_new(capacity, p), ARRAY(SELECT generate_series(1, 50)))) <= p * 1.05 AS promise_kept
+FROM (VALUES (1, 1e-9), (100, 1e-9), (1, 0.5), (100, 0.999999), (1, 0.99)) AS v(capacity, p);

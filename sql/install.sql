@@ -1,0 +1,222 @@
+--
+-- Installing: who may, where, beside what, and that nothing is left behind.
+-- In a database of its own, so that the other tests keep their extension.
+--
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS regress_bloomexp;
+DROP ROLE IF EXISTS regress_bloomexp_owner, regress_bloomexp_guest;
+CREATE ROLE regress_bloomexp_owner;
+CREATE ROLE regress_bloomexp_guest;
+CREATE DATABASE regress_bloomexp TEMPLATE template0;
+GRANT CREATE ON DATABASE regress_bloomexp TO regress_bloomexp_owner;
+\set old_database :DBNAME
+\c regress_bloomexp
+SET client_min_messages = warning;
+
+-- How many rows each catalog has that an extension can write to.
+CREATE FUNCTION catalog_counts(OUT catalog regclass, OUT entries bigint) RETURNS SETOF record
+LANGUAGE plpgsql AS $$
+BEGIN
+	FOREACH catalog IN ARRAY ARRAY['pg_aggregate', 'pg_amop', 'pg_amproc', 'pg_attribute', 'pg_cast',
+		'pg_class', 'pg_depend', 'pg_description', 'pg_extension', 'pg_init_privs', 'pg_language',
+		'pg_namespace', 'pg_opclass', 'pg_operator', 'pg_opfamily', 'pg_proc', 'pg_shdepend',
+		'pg_shdescription', 'pg_trigger', 'pg_type']::regclass[]
+	LOOP
+		EXECUTE format('SELECT count(*) FROM %s', catalog) INTO entries;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+CREATE TABLE before (catalog regclass, entries bigint);
+
+--
+-- A user needs no more than CREATE on the database: the extension is trusted.
+--
+
+SET ROLE regress_bloomexp_owner;
+CREATE SCHEMA shelf;
+CREATE SCHEMA other;
+GRANT USAGE ON SCHEMA shelf, other TO regress_bloomexp_guest;
+RESET ROLE;
+INSERT INTO before SELECT * FROM catalog_counts();
+
+\set VERBOSITY terse
+SET ROLE regress_bloomexp_guest;
+CREATE EXTENSION bloomexp SCHEMA shelf;
+\set VERBOSITY default
+SET ROLE regress_bloomexp_owner;
+CREATE EXTENSION bloomexp SCHEMA shelf;
+SELECT extname, extversion, extrelocatable, nspname AS schema, pg_get_userbyid(extowner) AS owner
+FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
+WHERE extname = 'bloomexp';
+RESET ROLE;
+SELECT name, version, superuser, trusted, relocatable, schema, requires
+FROM pg_available_extension_versions WHERE name = 'bloomexp' AND installed;
+
+-- Everybody may use it, by qualified names if its schema is not in the path.
+SET ROLE regress_bloomexp_guest;
+SELECT shelf.bloom_contains(shelf.bloom_add(NULL, 7), 7),
+	shelf.bloom_add(NULL, 7) OPERATOR(shelf.@>) 7,
+	NULL::shelf.bloom IS NULL;
+\set VERBOSITY terse
+SELECT bloom_new();
+\set VERBOSITY default
+RESET ROLE;
+
+-- Its tables, views and so on would be copied by pg_dump only if marked: there are none.
+SELECT count(*) FROM pg_depend d
+WHERE refclassid = 'pg_extension'::regclass
+	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
+	AND classid = 'pg_class'::regclass;
+
+--
+-- Moving to another schema takes everything along, and tables follow.
+--
+
+SET ROLE regress_bloomexp_owner;
+CREATE TABLE other.seen (user_id bigint PRIMARY KEY, items shelf.bloom);
+INSERT INTO other.seen SELECT 1, shelf.bloom_agg(i) FROM generate_series(1, 1000) i;
+CREATE VIEW other.fresh AS
+	SELECT i FROM other.seen, shelf.bloom_exclude('{1,1000,5000,6000}'::int[], items) i;
+RESET ROLE;
+-- (By a superuser: the members of a trusted extension belong to one, whoever created it.)
+ALTER EXTENSION bloomexp SET SCHEMA other;
+SELECT count(*) AS left_in_old_schema
+FROM pg_depend d, pg_namespace n
+WHERE n.nspname = 'shelf' AND d.refclassid = 'pg_namespace'::regclass AND d.refobjid = n.oid;
+SET search_path = other;
+SELECT items @> 1000, items @> 5000, pg_typeof(items) FROM seen;
+SELECT * FROM fresh;
+-- the aggregates, the operators, the planner support function and the hash class still find their parts
+SELECT bloom_union_agg(f) = bloom_union(NULL, min(f::text)::bloom),
+	count(DISTINCT f::text), '{3,4}'::int[] - bloom_agg(3)
+FROM (SELECT bloom_agg(i) AS f FROM generate_series(1, 9) i) AS one;
+SELECT count(*) FROM (SELECT items FROM seen GROUP BY items) AS grouped;
+RESET search_path;
+
+-- Without CASCADE a table's filters are safe.
+SET ROLE regress_bloomexp_owner;
+\set VERBOSITY terse
+DROP EXTENSION bloomexp;
+\set VERBOSITY default
+DROP VIEW other.fresh;
+DROP TABLE other.seen;
+RESET ROLE;
+
+--
+-- What it brings along
+--
+
+SET search_path = other;
+
+CREATE VIEW members AS
+	SELECT p.* FROM pg_proc p JOIN pg_depend d
+		ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+	WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
+		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp');
+
+\set by_name 'ORDER BY p.oid::regprocedure::text COLLATE "C"'
+
+-- Every function tells what it does, unless only the server ever calls it.
+SELECT p.oid::regprocedure AS without_comment FROM members p
+WHERE obj_description(oid, 'pg_proc') IS NULL
+	AND NOT EXISTS (SELECT FROM pg_type t
+		WHERE p.oid IN (typinput, typoutput, typreceive, typsend, typmodin, typmodout, typanalyze))
+	AND NOT EXISTS (SELECT FROM pg_aggregate a
+		WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn))
+	AND NOT EXISTS (SELECT FROM pg_operator o WHERE p.oid IN (oprcode))
+	AND NOT EXISTS (SELECT FROM pg_amproc m WHERE p.oid = m.amproc)
+	AND NOT EXISTS (SELECT FROM pg_proc s WHERE p.oid = s.prosupport)
+:by_name;
+SELECT obj_description('bloom'::regtype, 'pg_type') IS NOT NULL AS type_has_comment;
+
+-- Every function is immutable and parallel safe.  (An exception would stand here, with its reason.)
+SELECT p.oid::regprocedure AS exception, provolatile, proparallel FROM members p
+WHERE provolatile <> 'i' OR proparallel <> 's'
+:by_name;
+
+-- None runs with its owner's rights or changes a setting.
+SELECT p.oid::regprocedure AS exception FROM members p
+WHERE prosecdef OR proconfig IS NOT NULL
+:by_name;
+
+-- A name of ours is no name of the server's, so that no search_path makes a difference.
+SELECT DISTINCT m.proname FROM members m JOIN pg_proc p USING (proname)
+WHERE p.pronamespace = 'pg_catalog'::regnamespace;
+
+-- A C function's symbol begins with bloomexp: the server exports others that begin with bloom.
+SELECT p.oid::regprocedure AS exception, prosrc FROM members p
+WHERE prosrc !~ '^bloomexp_' AND prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
+:by_name;
+
+-- Aggregates that a parallel or a distributed plan can split: all.
+SELECT p.oid::regprocedure AS exception FROM members p JOIN pg_aggregate ON aggfnoid = p.oid
+WHERE aggcombinefn = 0 OR (aggtranstype = 'internal'::regtype AND (aggserialfn = 0 OR aggdeserialfn = 0))
+:by_name;
+
+-- bloom_union_agg's state is a filter, and no bloom_agg is polymorphic: as Citus wants them.
+SELECT p.oid::regprocedure AS aggregate, aggtranstype::regtype
+FROM members p JOIN pg_aggregate ON aggfnoid = p.oid
+WHERE aggtranstype <> 'internal'::regtype OR 'anyelement'::regtype = ANY (proargtypes)
+:by_name;
+
+-- The sanity of operators and the hash class, as the server's own tests see it.
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'bloom_ops';
+SELECT o.oid::regoperator AS operator, o.oprcode::regproc AS function, c.oid::regoperator AS commutator,
+	n.oid::regoperator AS negator, o.oprcanhash AS hash
+FROM pg_operator o LEFT JOIN pg_operator c ON c.oid = o.oprcom LEFT JOIN pg_operator n ON n.oid = o.oprnegate
+WHERE o.oprcode IN (SELECT oid FROM members)
+ORDER BY o.oid::regoperator::text COLLATE "C";
+DROP VIEW members;
+
+-- Casts are explicit, both of them.
+SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast
+WHERE 'bloom'::regtype IN (castsource, casttarget)
+ORDER BY castsource::regtype::text;
+
+SELECT typname, typlen, typalign, typstorage, typcategory, typispreferred, typcollation
+FROM pg_type WHERE oid = 'bloom'::regtype;
+RESET search_path;
+
+--
+-- Gone without a trace
+--
+
+SET ROLE regress_bloomexp_owner;
+DROP EXTENSION bloomexp;
+RESET ROLE;
+-- (the table "before" was there before the first count)
+SELECT catalog, b.entries, a.entries AS afterwards
+FROM before b FULL JOIN catalog_counts() a USING (catalog)
+WHERE b.entries IS DISTINCT FROM a.entries;
+
+--
+-- Beside contrib's bloom, which is an index access method of the same name
+--
+
+CREATE EXTENSION bloomexp;
+CREATE TABLE t (a int, b int, seen bloom);
+INSERT INTO t SELECT i, i % 100, bloom_add(NULL, i) FROM generate_series(1, 1000) i;
+CREATE INDEX t_hash ON t USING hash (seen);
+-- (a DO block, because not every server has contrib)
+DO $$
+BEGIN
+	IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'bloom') THEN
+		CREATE EXTENSION bloom;
+		CREATE INDEX t_bloom ON t USING bloom (a, b);
+	END IF;
+END
+$$;
+SET enable_seqscan = off;
+SELECT a FROM t WHERE a = 77 AND b = 77;
+SELECT a FROM t WHERE seen = bloom_add(NULL, 77);
+SELECT seen @> 77 AS seen FROM t WHERE a = 77;
+RESET enable_seqscan;
+DROP EXTENSION IF EXISTS bloom CASCADE;
+SELECT count(*) FROM t WHERE seen @> a;
+DROP EXTENSION bloomexp CASCADE;
+SELECT attname FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0 AND NOT attisdropped;
+
+\c :old_database
+DROP DATABASE regress_bloomexp;
+DROP ROLE regress_bloomexp_owner, regress_bloomexp_guest;

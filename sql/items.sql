@@ -1,0 +1,343 @@
+--
+-- What can be an item, and what can't.
+--
+-- There are four kinds: integer, text, uuid and bytea.  Equal values of a kind are one item, whatever
+-- type they come in; a value of another kind is an error and never a silent "not seen".
+--
+SET client_min_messages = warning;
+
+--
+-- Integers: smallint, integer and bigint are one kind
+--
+
+SELECT count(DISTINCT f::text) AS filters, bool_and(f @> 7::smallint AND f @> 7 AND f @> 7::bigint) AS has_7,
+	bool_or(f @> 8::smallint OR f @> 8 OR f @> 8::bigint) AS has_8
+FROM (VALUES (bloom_add(NULL, 7::smallint)), (bloom_add(NULL, 7)), (bloom_add(NULL, 7::bigint)),
+	(bloom_add(NULL, ARRAY[7]::smallint[])), (bloom_add(NULL, ARRAY[7])), (bloom_add(NULL, ARRAY[7]::bigint[])),
+	(bloom_add(NULL, ARRAY[7, 7, 7]))) AS v(f);
+-- with the sign, and up to both ends
+SELECT i, bloom_add(NULL, i) = bloom_add(NULL, ARRAY[i]) AS scalar_is_array,
+	'{-9223372036854775808,-32768,-1,0,1,32767,9223372036854775807}'::bigint[] - bloom_add(NULL, i) AS others
+FROM unnest('{-9223372036854775808,-32768,-1,0,1,32767,9223372036854775807}'::bigint[]) i;
+SELECT '{-32768,-1,0,32767}'::smallint[] - bloom_add(NULL, '{-32768,-1}'::bigint[]) AS smallint,
+	'{-32768,-1,0,32767}'::int[] - bloom_add(NULL, '{-32768,-1}'::smallint[]) AS integer;
+
+--
+-- Text: text, varchar and char(n), by the bytes; char(n) without its trailing blanks
+--
+
+SELECT count(DISTINCT f::text) AS filters, bool_and(f @> 'ab'::text AND f @> 'ab'::varchar AND f @> 'ab'::char(5)) AS has_ab,
+	bool_or(f @> 'ab '::text OR f @> 'AB'::text OR f @> 'ab '::varchar) AS has_other
+FROM (VALUES (bloom_add(NULL, 'ab'::text)), (bloom_add(NULL, 'ab'::varchar)), (bloom_add(NULL, 'ab'::varchar(9))),
+	(bloom_add(NULL, 'ab'::char(2))), (bloom_add(NULL, 'ab'::char(5))), (bloom_add(NULL, 'ab'::name)),
+	(bloom_add(NULL, ARRAY['ab'])), (bloom_add(NULL, ARRAY['ab']::varchar[])), (bloom_add(NULL, ARRAY['ab']::varchar(9)[])),
+	(bloom_add(NULL, ARRAY['ab']::char(2)[])), (bloom_add(NULL, ARRAY['ab', 'ab ']::char(5)[]))) AS v(f);
+-- an untyped literal is text
+SELECT bloom_add(NULL, 'ab') = bloom_add(NULL, 'ab'::text) AS literal, bloom_add(NULL, 'ab') @> 'ab' AS operator;
+-- blanks count in text and varchar, and so do blanks before and within
+SELECT ARRAY['a', 'a ', ' a', 'a b', '', ' ']::varchar[] - bloom_add(NULL, 'a ') AS varchar,
+	ARRAY['a', 'a ', ' a', 'a b', '', ' ']::char(3)[] - bloom_add(NULL, 'a'::text) AS char,
+	ARRAY['a', 'a ', ' a', 'a b', '', ' ']::text[] - bloom_add(NULL, ARRAY['', ' a']::char(3)[]) AS text;
+-- no normal form, no case folding, no end at a backslash
+SELECT bloom_add(NULL, E'\xc3\xa9') @> E'e\xcc\x81' AS other_normal_form, bloom_add(NULL, E'\xc3\xa9') @> E'\xc3\xa9' AS same,
+	bloom_add(NULL, 'a\b') @> 'a' AS up_to_backslash;
+-- A text of more than 64 kB, TOASTed and compressed where it stands, is one item like others.
+CREATE TABLE texts (t text, b bytea, a text[]);
+ALTER TABLE texts ALTER b SET STORAGE external;
+INSERT INTO texts SELECT t, t::bytea, ARRAY['x', t] FROM (SELECT repeat('0123456789', 10000) AS t) AS r;
+INSERT INTO texts SELECT t || '!', b || '!', a || '!'::text FROM texts;
+SELECT bloom_agg(t) = bloom_add(bloom_new(2), array_agg(t)) AS aggregate, bloom_agg(b) = bloom_add(bloom_new(2), array_agg(b)) AS of_bytes,
+	bool_and(bloom_add(NULL, t) @> t AND bloom_add(NULL, b) @> b AND bloom_add(NULL, a) @> a[2]) AS contained,
+	bool_or(bloom_add(NULL, t) @> left(t, -1) OR bloom_add(NULL, t) @> (t || '?')) AS shorter_or_longer,
+	array_agg(array_length(a - bloom_add(NULL, t), 1)) AS others
+FROM texts;
+DROP TABLE texts;
+
+--
+-- uuid and bytea
+--
+
+SELECT bloom_add(NULL, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid) = bloom_add(NULL, '{A0EEBC999C0B4EF8BB6D6BB9BD380A11}'::uuid) AS one,
+	ARRAY['a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '00000000-0000-0000-0000-000000000000']::uuid[]
+		- bloom_add(NULL, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid) AS others;
+SELECT '{"\\x","\\x00","\\x0000","\\x01","\\xff"}'::bytea[] - bloom_add(NULL, '\x00'::bytea) AS others,
+	bloom_add(NULL, ''::bytea) @> ''::bytea AS empty;
+
+--
+-- Domains: over items, over arrays, over domains
+--
+
+CREATE DOMAIN item_id AS bigint CHECK (VALUE > 0);
+CREATE DOMAIN small_id AS smallint;
+CREATE DOMAIN post_id AS item_id;
+CREATE DOMAIN slug AS varchar(20);
+CREATE DOMAIN code AS char(4);
+CREATE DOMAIN guid AS uuid;
+CREATE DOMAIN blob AS bytea;
+CREATE DOMAIN id_list AS item_id[] CHECK (cardinality(VALUE) < 5);
+CREATE DOMAIN price AS numeric;
+SELECT bloom_add(NULL, 7::item_id) = f AS item_id, bloom_add(NULL, 7::small_id) = f AS small_id,
+	bloom_add(NULL, 7::post_id) = f AS post_id, bloom_add(NULL, ARRAY[7]::item_id[]) = f AS item_ids,
+	bloom_add(NULL, ARRAY[7]::small_id[]) = f AS small_ids, bloom_add(NULL, ARRAY[7]::post_id[]) = f AS post_ids,
+	bloom_add(NULL, '{7}'::id_list) = f AS id_list, f @> 7::post_id AND 7::item_id <@ f AS contained
+FROM bloom_add(NULL, 7) f;
+SELECT bloom_add(NULL, 'ab'::slug) = f AS slug, bloom_add(NULL, 'ab'::code) = f AS code,
+	bloom_add(NULL, ARRAY['ab']::slug[]) = f AS slugs, bloom_add(NULL, ARRAY['ab', 'ab  ']::code[]) = f AS codes
+FROM bloom_add(NULL, 'ab') f;
+SELECT bloom_add(NULL, ARRAY['00000000-0000-0000-0000-000000000007']::guid[]) @> '00000000-0000-0000-0000-000000000007'::guid AS guid,
+	bloom_add(NULL, ARRAY['\x07']::blob[]) @> '\x07'::blob AS blob;
+SELECT bloom_add(NULL, ARRAY[7]::price[]);
+SELECT bloom_agg(i::item_id) = bloom_add(bloom_new(9), array_agg(i::post_id)) AS aggregate FROM generate_series(1, 9) i;
+
+--
+-- Types that are no items.  For a scalar the parser finds no function, for an array we say what to do.
+--
+
+\set VERBOSITY terse
+SELECT bloom_add(NULL, 1.5);
+SELECT bloom_add(NULL, 1::float8);
+SELECT bloom_contains(NULL, '{}'::jsonb);
+SELECT bloom_new() @> now();
+SELECT bloom_agg(current_date);
+SELECT bloom_agg(true);
+\set VERBOSITY default
+SELECT bloom_add(NULL, ARRAY[1.5]);
+SELECT bloom_contains_any(bloom_new(), ARRAY[1.5::float8]);
+SELECT bloom_contains_all(NULL, '{}'::jsonb[]);
+SELECT bloom_contains_each(NULL, ARRAY[date '2026-01-31']);
+SELECT * FROM bloom_exclude(ARRAY[true], bloom_new());
+SELECT * FROM bloom_exclude(ARRAY[interval '1 day'], bloom_new(), bloom_new());
+SELECT ARRAY[time '12:00'] - bloom_new();
+SELECT ARRAY[ROW(1, 'a')] - bloom_new();
+SELECT bloom_add(NULL, ARRAY['a']::name[]);
+SELECT bloom_add(NULL, ARRAY[1]::oid[]);
+-- (empty, too: what is wrong shows at once and not on the day of the first item)
+SELECT '{}'::numeric[] - NULL::bloom;
+
+-- citext is text to a filter, and so loses its blindness for case; as an array it needs a cast.
+CREATE FUNCTION pg_temp.citext(OUT equal boolean, OUT one_item boolean, OUT complaint text) LANGUAGE plpgsql AS $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') THEN
+		SELECT true, false, 'items of type citext can''t be in a filter' INTO equal, one_item, complaint;
+		RETURN;
+	END IF;
+	CREATE EXTENSION citext;
+	EXECUTE $q$SELECT 'ab'::citext = 'AB'::citext, bloom_add(NULL, 'ab'::citext) @> 'AB'::citext$q$ INTO equal, one_item;
+	BEGIN
+		EXECUTE $q$SELECT bloom_add(NULL, ARRAY['ab']::citext[])$q$;
+	EXCEPTION WHEN datatype_mismatch THEN
+		complaint := SQLERRM;
+	END;
+	DROP EXTENSION citext;
+END
+$$;
+SELECT * FROM pg_temp.citext();
+
+--
+-- Collations: text is told apart by its bytes, so a collation under which other bytes can be equal is
+-- refused. (A DO block, because a server may be built without ICU.)
+--
+
+SELECT bloom_add(NULL, 'ab' COLLATE "C") = bloom_add(NULL, 'ab') AS scalar,
+	bloom_add(NULL, ARRAY['ab' COLLATE "C"]) = bloom_add(NULL, 'ab') AS array,
+	bloom_add(NULL, 'ab' COLLATE "C") @> ('ab' COLLATE "POSIX") AS contains;
+CREATE FUNCTION pg_temp.refusal(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	message text;
+	hint text;
+BEGIN
+	EXECUTE statement;
+	RETURN 'accepted';
+EXCEPTION WHEN indeterminate_collation THEN
+	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+	RETURN concat_ws(' | ', message, hint);
+END
+$$;
+CREATE FUNCTION pg_temp.refusals() RETURNS TABLE (is_right boolean, statement text) LANGUAGE plpgsql AS $$
+DECLARE
+	has_icu boolean := true;
+	right_answer text := 'text under nondeterministic collation "blind" can''t be in a filter | '
+		'Add COLLATE "C" to the item, and fold it yourself, for example by lower().';
+BEGIN
+	BEGIN
+		CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+		CREATE COLLATION blinder (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
+		CREATE TABLE blind_text (t text COLLATE blind, u text COLLATE blinder, v varchar COLLATE blind, a text[] COLLATE blind, f bloom);
+		CREATE DOMAIN blind_domain AS text COLLATE blind;
+		INSERT INTO blind_text VALUES ('ab', 'ab', 'ab', '{ab}', bloom_add(NULL, 'ab'));
+	EXCEPTION WHEN feature_not_supported OR undefined_object OR invalid_parameter_value THEN
+		has_icu := false;
+	END;
+	FOREACH statement IN ARRAY ARRAY[
+		'SELECT bloom_add(f, t) FROM blind_text',
+		'SELECT bloom_add(NULL, t) FROM blind_text',
+		'SELECT bloom_add(f, v) FROM blind_text',
+		'SELECT bloom_add(f, a) FROM blind_text',
+		'SELECT bloom_add(f, ARRAY[t]) FROM blind_text',
+		'SELECT bloom_add(NULL, ''ab''::blind_domain)',
+		'SELECT bloom_add(NULL, ARRAY[''ab'']::blind_domain[])',
+		'SELECT f @> t FROM blind_text',
+		'SELECT t <@ f FROM blind_text',
+		'SELECT bloom_contains_any(f, a) FROM blind_text',
+		'SELECT bloom_contains_all(f, a) FROM blind_text',
+		'SELECT bloom_contains_each(f, a) FROM blind_text',
+		'SELECT bloom_exclude(a, f) FROM blind_text',
+		'SELECT e FROM blind_text, bloom_exclude(a, f, f) e',
+		'SELECT a - f FROM blind_text',
+		'SELECT a - NULL::bloom FROM blind_text',
+		'SELECT bloom_agg(t) FROM blind_text',
+		'SELECT bloom_agg(v, 0.1, 0.2) FROM blind_text']
+	LOOP
+		is_right := NOT has_icu OR pg_temp.refusal(statement) = right_answer;
+		RETURN NEXT;
+		IF NOT is_right THEN
+			RAISE WARNING '%', pg_temp.refusal(statement);
+		END IF;
+	END LOOP;
+	-- Of two such collations neither wins, and the server can't say which one applies: refused just so.
+	FOREACH statement IN ARRAY ARRAY[
+		'SELECT bloom_add(NULL, t || u) FROM blind_text',
+		'SELECT f @> (t || u) FROM blind_text',
+		'SELECT ARRAY[t, u] - f FROM blind_text',
+		'SELECT bloom_agg(t || u) FROM blind_text']
+	LOOP
+		is_right := NOT has_icu OR pg_temp.refusal(statement) <> 'accepted';
+		RETURN NEXT;
+	END LOOP;
+	-- the way out that the hint names, and values that are no text although their neighbour is
+	FOREACH statement IN ARRAY ARRAY[
+		'SELECT bloom_add(f, t COLLATE "C"), f @> (t COLLATE "C"), a COLLATE "C" - f, bloom_agg(t COLLATE "C") OVER () FROM blind_text',
+		'SELECT bloom_add(NULL, length(t)), bloom_add(NULL, t::bytea), ARRAY[length(t)] - NULL::bloom FROM blind_text']
+	LOOP
+		is_right := NOT has_icu OR pg_temp.refusal(statement) = 'accepted';
+		RETURN NEXT;
+	END LOOP;
+	DROP TABLE IF EXISTS blind_text;
+	DROP DOMAIN IF EXISTS blind_domain;
+	DROP COLLATION IF EXISTS blind, blinder;
+END
+$$;
+SELECT * FROM pg_temp.refusals();
+
+--
+-- A filter remembers its kind
+--
+
+-- Every function that takes items, on a filter of integers:
+SELECT bloom_add(bloom_add(NULL, 1), 'a'::text);
+SELECT bloom_add(bloom_add(NULL, 1), '00000000-0000-0000-0000-000000000001'::uuid);
+SELECT bloom_add(bloom_add(NULL, 1), '\x01'::bytea);
+SELECT bloom_add(bloom_add(NULL, 1), ARRAY['1']);
+SELECT bloom_contains(bloom_add(NULL, 1), '1');
+SELECT bloom_add(NULL, 1) @> '1'::varchar;
+SELECT '\x01'::bytea <@ bloom_add(NULL, 1);
+SELECT bloom_contains_any(bloom_add(NULL, 1), ARRAY['1']);
+SELECT bloom_contains_all(bloom_add(NULL, 1), ARRAY['1']);
+SELECT bloom_contains_each(bloom_add(NULL, 1), ARRAY['1']);
+SELECT bloom_exclude(ARRAY['1'], bloom_add(NULL, 1));
+SELECT * FROM bloom_exclude(ARRAY['1'], bloom_add(NULL, '1'), bloom_add(NULL, 1));
+SELECT ARRAY['1'] - bloom_add(NULL, 1);
+SELECT bloom_add(NULL, 1) | bloom_add(NULL, '1');
+SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(NULL, 1)), (bloom_add(NULL, '1'))) AS v(f);
+-- the other kinds
+SELECT bloom_add(NULL, 'a') @> 1;
+SELECT bloom_add(NULL, '\x01'::bytea) @> '\x01'::text;
+SELECT bloom_add(NULL, '00000000-0000-0000-0000-000000000001'::uuid) @> '00000000-0000-0000-0000-000000000001'::text;
+-- (even where there is nothing to look for: the kind of the question is wrong, not the items)
+SELECT '{}'::text[] - bloom_add(NULL, 1);
+SELECT bloom_add(bloom_add(NULL, 1), '{}'::text[]);
+-- A filter that nothing was ever added to has no kind yet; the first item gives it one, an empty array doesn't.
+SELECT (bloom_info(bloom_new())).kind AS of_new, (bloom_info(bloom_add(bloom_new(), '{}'::text[]))).kind AS of_none,
+	(bloom_info(bloom_add(bloom_new(), NULL::text))).kind AS of_null,
+	bloom_new() @> 1 OR bloom_new() @> 'a' OR bloom_new() @> '\x01'::bytea AS contains,
+	'{1,2}'::int[] - bloom_new() AS integers, '{a,b}'::text[] - bloom_new() AS texts;
+SELECT i, (bloom_info(f)).kind FROM (VALUES (1, bloom_add(bloom_new(), 1)), (2, bloom_add(bloom_new(), 'a')),
+	(3, bloom_add(bloom_new(), '00000000-0000-0000-0000-000000000001'::uuid)), (4, bloom_add(bloom_new(), ''::bytea)),
+	(5, bloom_new() | bloom_add(NULL, 'a')), (6, bloom_add(NULL, 'a') | bloom_new())) AS v(i, f)
+ORDER BY i;
+
+--
+-- Shapes of arrays
+--
+
+SELECT bloom_add(NULL, '{}'::int[]) IS NULL AS nothing_to_add, bloom_add(bloom_new(), '{}'::int[]) = bloom_new() AS nothing_added,
+	'{}'::int[] - bloom_new() AS minus, bloom_contains_any(bloom_new(), '{}'::int[]) AS any_of_none,
+	bloom_contains_all(bloom_new(), '{}'::int[]) AS all_of_none, bloom_contains_each(bloom_new(), '{}'::int[]) AS each_of_none,
+	(SELECT count(*) FROM bloom_exclude('{}'::int[], bloom_new())) AS rows;
+-- another lower bound is as good; a result begins at 1
+SELECT bloom_add(NULL, '[-3:-1]={1,2,3}'::int[]) = bloom_add(NULL, '{3,2,1}'::int[]) AS add,
+	'[5:8]={1,2,3,4}'::int[] - bloom_add(NULL, 3) AS minus, '[0:1]={1,2}'::bigint[] - NULL::bloom AS minus_none,
+	bloom_contains_each(bloom_add(NULL, 3), '[0:1]={3,4}'::int[]) AS each, '[3:3]={3}'::int[] - bloom_add(NULL, 3) AS nothing_left;
+-- only NULLs, and NULLs in all places; one byte of the null bitmap and more
+SELECT bloom_add(NULL, '{NULL,NULL}'::int[]) IS NULL AS add, '{NULL}'::text[] - bloom_new() AS minus,
+	'{NULL,a,NULL,NULL,b,c,d,NULL,e,NULL,f,NULL}'::text[] - bloom_add(NULL, '{NULL,b,NULL,e,NULL,NULL,NULL,NULL,NULL,c}'::text[]) AS text,
+	'{NULL,1,NULL,NULL,2,3,4,NULL,5,NULL,6,NULL}'::smallint[] - bloom_add(NULL, '{NULL,2,NULL,5,NULL,NULL,NULL,NULL,NULL,3}'::bigint[]) AS smallint;
+-- one dimension only
+SELECT bloom_add(NULL, '{{1,2},{3,4}}'::int[]);
+SELECT bloom_contains_any(NULL, '{{1}}'::int[]);
+SELECT bloom_contains_all(bloom_new(), '{{1}}'::int[]);
+SELECT bloom_contains_each(bloom_new(), '{{1}}'::int[]);
+SELECT bloom_exclude('{{1}}'::int[], bloom_new());
+SELECT bloom_exclude('{{1}}'::int[], VARIADIC '{}'::bloom[]);
+SELECT '{{{1}}}'::int[] - NULL::bloom;
+-- expanded arrays, as PL/pgSQL keeps them
+DO $$
+DECLARE
+	items int[] := '{}';
+	filter bloom;
+BEGIN
+	FOR i IN 1 .. 10 LOOP
+		items := items || i;
+		items[1] := 0;
+		filter := bloom_add(filter, items);
+	END LOOP;
+	RAISE WARNING 'survivors: %, %', items - filter, '{0,1,10,11}'::int[] - filter;
+END
+$$;
+
+--
+-- NULL: a NULL filter is an empty one, a NULL item is no item
+--
+
+SELECT bloom_add(NULL, NULL::bigint) IS NULL AS add, bloom_add(NULL, NULL::text) IS NULL AS text,
+	bloom_add(NULL, NULL::uuid) IS NULL AS uuid, bloom_add(NULL, NULL::bytea) IS NULL AS bytea,
+	bloom_add(NULL, NULL::int[]) IS NULL AS array, bloom_union(NULL, NULL) IS NULL AS union;
+SELECT bloom_add(f, NULL::bigint) = f AS add, bloom_add(f, NULL::text) = f AS other_kind, bloom_add(f, NULL::int[]) = f AS array,
+	bloom_add(f, '{NULL}'::int[]) = f AS array_of_null, f | NULL = f AS union, NULL | f = f AS union_other
+FROM bloom_add(NULL, 1) f;
+-- contains
+SELECT bloom_contains(NULL, 1) AS none, bloom_contains(NULL, NULL::bigint) AS both, bloom_contains(f, NULL::bigint) AS item,
+	NULL::bloom @> 1 AS "@>", NULL::bloom @> NULL::bigint AS both, f @> NULL::bigint AS item,
+	1 <@ NULL::bloom AS "<@", NULL::bigint <@ NULL::bloom AS both, NULL::bigint <@ f AS item
+FROM bloom_add(NULL, 1) f;
+SELECT bloom_contains(NULL, 'a'::text) AS text, bloom_contains(NULL, '\x01'::bytea) AS bytea, bloom_contains(NULL::bloom, NULL::uuid) AS uuid,
+	'a'::text <@ NULL::bloom AS text, '\x01'::bytea <@ NULL::bloom AS bytea, NULL::uuid <@ NULL::bloom AS uuid;
+-- any, all and each: NULL for NULL instead of an array; a NULL item is not contained
+SELECT bloom_contains_any(f, NULL::int[]) AS any, bloom_contains_all(f, NULL::int[]) AS all, bloom_contains_each(f, NULL::int[]) AS each,
+	bloom_contains_any(f, '{NULL}'::int[]) AS any_null, bloom_contains_all(f, '{NULL}'::int[]) AS all_null,
+	bloom_contains_each(f, '{NULL}'::int[]) AS each_null
+FROM (VALUES (NULL), (bloom_new()), (bloom_add(NULL, 1))) AS v(f);
+SELECT bloom_contains_any(f, '{NULL,1}'::int[]) AS any, bloom_contains_all(f, '{NULL,1}'::int[]) AS all,
+	bloom_contains_each(f, '{NULL,1,NULL,2}'::int[]) AS each, bloom_contains_all(f, '{}'::int[]) AS all_of_none
+FROM (VALUES (NULL), (bloom_new()), (bloom_add(NULL, 1))) AS v(f);
+-- exclude: NULL candidates are dropped
+SELECT '{1,NULL,2}'::int[] - f AS minus, bloom_exclude_array('{1,NULL,2}'::int[], f) AS array,
+	ARRAY(SELECT bloom_exclude('{1,NULL,2}'::int[], f)) AS set, ARRAY(SELECT bloom_exclude('{1,NULL,2}'::int[], f, NULL, f)) AS variadic,
+	NULL::int[] - f AS minus_null, bloom_exclude_array(NULL::int[], f) AS array_null,
+	ARRAY(SELECT bloom_exclude(NULL::int[], f)) AS set_null, ARRAY(SELECT bloom_exclude(NULL::int[], f, f)) AS variadic_null
+FROM (VALUES (NULL), (bloom_new()), (bloom_add(NULL, 1))) AS v(f);
+SELECT ARRAY(SELECT bloom_exclude('{1,NULL,2}'::int[], VARIADIC NULL::bloom[])) AS null_array,
+	ARRAY(SELECT bloom_exclude('{1,NULL,2}'::int[], VARIADIC '{}'::bloom[])) AS empty_array,
+	ARRAY(SELECT bloom_exclude('{1,NULL,2}'::int[], VARIADIC ARRAY[NULL, NULL]::bloom[])) AS array_of_nulls;
+-- what a filter tells of itself
+SELECT bloom_cardinality(NULL), bloom_fpr(NULL), bloom_info(NULL) IS NULL AS info,
+	(SELECT count(*) FROM bloom_layers(NULL)) AS layers, NULL::bloom::bytea IS NULL AS bytea, NULL::bytea::bloom IS NULL AS bloom;
+-- NULL parameters are mistakes
+SELECT bloom_new(NULL);
+SELECT bloom_new(10, NULL);
+SELECT bloom_new(seed => NULL);
+SELECT bloom_new(counting => NULL);
+SELECT * FROM bloom_sizing(NULL, 0.01);
+SELECT * FROM bloom_sizing(10, NULL);
+
+DROP DOMAIN id_list, post_id, item_id, small_id, slug, code, guid, blob, price;

@@ -1,0 +1,216 @@
+--
+-- The type by itself: its text, its bytes, its storage, its equality.
+-- What the bytes mean is tested elsewhere; here they only have to be kept.
+--
+SET client_min_messages = warning;
+
+--
+-- Text form: hexadecimal digits, with or without \x
+--
+
+-- version 1, no kind yet, one layer, seed 0, fpr 0.01; one word, one probe, capacity 1; 64 bits unset
+SELECT bloom_new(1);
+SELECT bloom_new(1)::text::bloom = bloom_new(1) AS same,
+	'01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000'::bloom
+		= bloom_new(1) AS without_x,
+	'\x01000100000000007B14AE47E17A843F010000080100000000000000000000000000000000000000'::bloom
+		= bloom_new(1) AS upper_case,
+	bloom_new(1)::text = bloom_new(1)::bytea::text AS like_bytea;
+
+-- What comes in goes out again, whatever is in it.
+SELECT count(*), bool_and(f::text::bloom = f) AS text, bool_and(f::bytea::bloom = f) AS bytea,
+	bool_and(bloom_from_bytea(bloom_send(f)) = f) AS binary
+FROM (VALUES (bloom_new()), (bloom_new(5, 0.5, -1)), (bloom_add(NULL, 1)), (bloom_add(NULL, ''::text)),
+	(bloom_add(bloom_new(3, 0.0001), ARRAY['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'])),
+	((SELECT bloom_agg(i) FROM generate_series(1, 40000) i)),
+	(bloom_new(10, 0.01, 0, true)),
+	(bloom_new(100) | bloom_new(400) | bloom_new(500))) AS v(f);
+
+SELECT ''::bloom;
+SELECT '\x'::bloom;
+SELECT 'x'::bloom;
+SELECT 'zz'::bloom;
+SELECT '\x0'::bloom;
+SELECT '\X01'::bloom;
+SELECT '\x01\x02'::bloom;
+SELECT '01 02'::bloom;
+SELECT '{1,2,3}'::bloom;
+SELECT '\x010g'::bloom;
+SELECT E'\\x01\xc3\xa901'::bloom;
+
+-- Digits alone are not enough: every input passes the validator, which names what is wrong.
+SELECT '\x00'::bloom;
+SELECT '\x01'::bloom;
+SELECT '\x02'::bloom;
+SELECT '\xff000100000000007b14ae47e17a843f'::bloom;
+SELECT (bloom_new(1)::text || '00')::bloom;		-- one byte more
+SELECT left(bloom_new(1)::text, -2)::bloom;		-- one byte less
+SELECT decode('01', 'hex')::bloom;			-- the casts are the same door
+SELECT bloom_from_bytea('');
+
+-- Soft errors: from PostgreSQL 16 on a caller may ask instead of failing.
+CREATE FUNCTION pg_temp.is_valid(value text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	IF current_setting('server_version_num')::int >= 160000 THEN
+		EXECUTE 'SELECT pg_input_is_valid($1, ''bloom'')' INTO STRICT value USING value;
+		RETURN value::boolean;
+	END IF;
+	PERFORM value::bloom;
+	RETURN true;
+EXCEPTION WHEN invalid_text_representation OR invalid_binary_representation OR feature_not_supported THEN
+	-- a hard error: not what pg_input_is_valid may end with
+	RETURN CASE WHEN current_setting('server_version_num')::int < 160000 THEN false END;
+END
+$$;
+SELECT value, pg_temp.is_valid(value)
+FROM (VALUES (1, bloom_new(1)::text), (2, ''), (3, '0'), (4, 'zz'), (5, '\x02'), (6, '\x01'), (7, bloom_new(1)::text || '00'))
+	AS v(n, value)
+ORDER BY n;
+
+--
+-- bytea: there and back by explicit casts only, because few bytes are a filter
+--
+
+SELECT pg_typeof(bloom_new(1)::bytea), length(bloom_new(1)::bytea),
+	bloom_to_bytea(bloom_new(1)) = bloom_send(bloom_new(1)) AS send_is_cast,
+	CAST(CAST(bloom_new(7) AS bytea) AS bloom) = bloom_new(7) AS same;
+CREATE TABLE filters (id int PRIMARY KEY, f bloom, b bytea);
+\set VERBOSITY terse
+INSERT INTO filters VALUES (1, ''::bytea);			-- no assignment cast
+INSERT INTO filters (id, b) VALUES (1, bloom_new(1));
+SELECT 'a'::text || length(bloom_new(1));			-- no implicit cast
+SELECT bloom_new(1)::int;
+\set VERBOSITY default
+
+--
+-- Binary protocol: COPY out and in through a file of the client's
+--
+
+INSERT INTO filters (id, f)
+SELECT n, bloom_agg(i) FROM generate_series(1, 4) n, generate_series(1, (100 ^ n / 100)::int) i
+GROUP BY n;
+INSERT INTO filters VALUES (5, NULL), (6, bloom_new()), (7, bloom_new(1000, 0.001, 77) | bloom_new(10, 0.1, 77));
+CREATE TABLE copies (LIKE filters);
+\set file `mktemp`
+\setenv BLOOMEXP_FILE :file
+\copy filters TO PROGRAM 'cat > "$BLOOMEXP_FILE"' (FORMAT binary)
+\copy copies FROM PROGRAM 'cat "$BLOOMEXP_FILE"' (FORMAT binary)
+\! rm -f "$BLOOMEXP_FILE"
+SELECT count(*), count(c.f), bool_and(c.f = f.f) AS same, max(length(c.f::bytea)) > 1000000 AS a_large_one
+FROM copies c JOIN filters f USING (id);
+-- bad bytes: length 1, a format version of the future; length 16, a header without its layer; length 0
+\copy copies (f) FROM PROGRAM 'printf "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0\0\1\0\0\0\1\2\377\377"' (FORMAT binary)
+\copy copies (f) FROM PROGRAM 'printf "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0\0\1\0\0\0\20\1\0\1\0\0\0\0\0\173\24\256\107\341\172\204\77\377\377"' (FORMAT binary)
+\copy copies (f) FROM PROGRAM 'printf "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\377\377"' (FORMAT binary)
+SELECT count(*) FROM copies;
+DROP TABLE copies;
+
+--
+-- Equality is that of the bytes
+--
+
+SELECT a = b AS eq, a <> b AS ne, (bloom_hash(a) = bloom_hash(b)) = (a = b) AS hash_agrees,
+	(bloom_hash_extended(a, 5) = bloom_hash_extended(b, 5)) = (a = b) AS extended_agrees
+FROM (VALUES
+	(bloom_new(100), bloom_new(100)),
+	(bloom_new(100), bloom_new(101)),
+	(bloom_new(100), bloom_new(100, 0.01, 1)),
+	(bloom_new(100), bloom_new(100, 0.02)),
+	(bloom_new(100), bloom_new(100, 0.01, 0, true)),
+	(bloom_add(NULL, 1), bloom_add(NULL, 1::smallint)),
+	(bloom_add(NULL, 1), bloom_add(NULL, 2)),
+	(bloom_add(NULL, ARRAY[1, 2]), bloom_add(bloom_add(NULL, 2), 1)),
+	(bloom_add(NULL, '1'::text), bloom_add(NULL, '1'::bytea))) AS v(a, b);
+-- NULL is not equal, and not unequal
+SELECT bloom_new() = NULL AS eq, NULL <> bloom_new() AS ne, bloom_new() IS DISTINCT FROM NULL AS is_distinct;
+-- the seed of the extended hash matters, and seed 0 gives the plain hash, as partitions and large joins want it
+SELECT bloom_hash_extended(f, 0) = bloom_hash_extended(f, 1) AS same,
+	(bloom_hash_extended(f, 0) & 4294967295) = (bloom_hash(f)::bigint & 4294967295) AS lower_half
+FROM bloom_add(NULL, 1) f;
+-- of one TOASTed value: lengths are compared first, then the bytes
+SELECT a.id AS a, b.id AS b FROM filters a JOIN filters b ON a.f = b.f AND a.id >= b.id ORDER BY 1, 2;
+SELECT bloom_new() < bloom_new();
+SELECT f FROM filters ORDER BY f;
+
+-- so that GROUP BY, DISTINCT, hash joins, set operations, IN and hash indexes work
+CREATE TABLE many (id int, f bloom);
+INSERT INTO many SELECT i, bloom_add(NULL, i % 10) FROM generate_series(1, 200) i;
+INSERT INTO many VALUES (0, NULL), (-1, NULL);
+ANALYZE many;
+SELECT count(*) AS times, min(id) FROM many GROUP BY f ORDER BY min(id);
+SELECT count(*) FROM (SELECT DISTINCT f FROM many) AS d;
+SELECT count(*) FROM (SELECT f FROM many INTERSECT SELECT bloom_add(NULL, i) FROM generate_series(8, 20) i) AS d;
+SELECT count(*) FROM (SELECT f FROM many EXCEPT SELECT bloom_add(NULL, i) FROM generate_series(8, 20) i) AS d;
+SELECT count(*) FROM many WHERE f IN (bloom_add(NULL, 3), bloom_add(NULL, 4), bloom_add(NULL, 11));
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+DO $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXPLAIN SELECT count(*) FROM many a JOIN many b ON a.f = b.f LOOP
+		IF line ~ 'Hash Join' THEN
+			RAISE WARNING 'it is a hash join';
+		END IF;
+	END LOOP;
+END
+$$;
+SELECT count(*) FROM many a JOIN many b ON a.f = b.f;
+RESET enable_mergejoin;
+RESET enable_nestloop;
+CREATE INDEX many_f ON many USING hash (f);
+SET enable_seqscan = off;
+SELECT count(*) FROM many WHERE f = bloom_add(NULL, 3);
+RESET enable_seqscan;
+CREATE INDEX ON many (f);
+DROP TABLE many;
+CREATE TABLE parts (f bloom) PARTITION BY HASH (f);
+CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO parts SELECT bloom_add(NULL, i) FROM generate_series(1, 50) i;
+SELECT count(*), (SELECT count(*) FROM parts_0) BETWEEN 10 AND 40 AS both_used FROM parts;
+DROP TABLE parts;
+
+-- Without a key, logical replication finds a row by all its columns: it takes the operator that records take, too.
+CREATE TABLE keyless (id int, f bloom);
+ALTER TABLE keyless REPLICA IDENTITY FULL;
+INSERT INTO keyless SELECT i, bloom_add(NULL, i) FROM generate_series(1, 3) i;
+UPDATE keyless SET f = bloom_add(f, 100) WHERE id = 2;
+DELETE FROM keyless WHERE id = 3;
+SELECT id, f @> 100 AS has_100 FROM keyless ORDER BY id;
+SELECT count(*) FROM keyless k WHERE k = ROW(1, bloom_add(NULL, 1))::keyless;
+DROP TABLE keyless;
+
+--
+-- Storage: out of line and never compressed, because bits do not compress
+--
+
+SELECT attname, attstorage FROM pg_attribute WHERE attrelid = 'filters'::regclass AND attname IN ('f', 'b')
+ORDER BY 1 DESC;
+-- Even an empty filter, all zeros, is as long on disk as it says; a short one has a length word of one byte.
+TRUNCATE filters;
+INSERT INTO filters (id, f) VALUES (1, bloom_new(10)), (2, bloom_new(90)), (3, bloom_new(10000)), (4, bloom_new(1000000));
+SELECT id, octet_length(f::bytea) + 4 = (bloom_info(f)).bytes AS bytes_are_right,
+	pg_column_size(f) - octet_length(f::bytea) AS overhead
+FROM filters ORDER BY id;
+SELECT reltoastrelid::regclass AS toast FROM pg_class WHERE oid = 'filters'::regclass \gset
+SELECT count(DISTINCT chunk_id) AS values_out_of_line,
+	sum(length(chunk_data)) = (SELECT sum(octet_length(f::bytea)) FROM filters WHERE id >= 3) AS of_full_length
+FROM :toast;
+-- A filter that the owner of a table prefers compressed works as well.
+ALTER TABLE filters ALTER f SET STORAGE extended;
+UPDATE filters SET f = bloom_add(f, id);
+SELECT id, pg_column_size(f) < octet_length(f::bytea) AS compressed, f @> id AS has_id, f @> -1 AS has_other,
+	'{-1,1,2,3,4}'::int[] - f AS others, f = f::bytea::bloom AS same
+FROM filters ORDER BY id;
+DROP TABLE filters;
+
+-- A filter is a value like any other: in arrays, records, variables, domains, and as a column default.
+CREATE DOMAIN week AS bloom CHECK (bloom_cardinality(VALUE) < 5);
+CREATE TABLE d (f week DEFAULT bloom_new(10), a bloom[]);
+INSERT INTO d (a) VALUES (ARRAY[bloom_add(NULL, 1), NULL, bloom_add(NULL, 2)]);
+UPDATE d SET f = bloom_add(f, ARRAY[1, 2, 3]);
+UPDATE d SET f = bloom_add(f, ARRAY[4, 5, 6]);
+SELECT f @> 3 AS f, a[1] @> 1 AS first, a[2] @> 1 AS none, a[3] @> 1 AS third FROM d;
+DROP TABLE d;
+DROP DOMAIN week;

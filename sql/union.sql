@@ -1,0 +1,130 @@
+--
+-- Uniting: a filter that contains all that either contains.  Like shapes become one layer where the
+-- promise allows it, unlike ones stand side by side; the promised rate is the sum of both.
+--
+SET client_min_messages = warning;
+
+CREATE TABLE f (name text PRIMARY KEY, f bloom, items int[]);
+INSERT INTO f SELECT name, bloom_agg(i, p), array_agg(i)
+FROM (VALUES ('one', 1, 1, 0.01), ('small', 1, 100, 0.01), ('other', 51, 150, 0.01), ('far', 1001, 1100, 0.01), ('strict', 2001, 2100, 0.0001),
+	('large', 5001, 10000, 0.01), ('loose', 301, 400, 0.4)) AS v(name, low, high, p), generate_series(low, high) i
+GROUP BY name;
+INSERT INTO f SELECT 'grown', bloom_add(bloom_add(bloom_new(100), items[1:150]), items), items FROM (SELECT array_agg(i) AS items FROM generate_series(20001, 21000) i) AS i;
+INSERT INTO f VALUES ('empty', bloom_new(100), '{}'), ('none', NULL, '{}');
+
+-- Of every pair: nothing is lost, each item that is in neither is contained with the sum of the rates at most.
+CREATE TABLE unions AS SELECT a.name AS a, b.name AS b, a.f AS fa, b.f AS fb, a.items || b.items AS items, a.f | b.f AS f, b.f | a.f AS reverse FROM f a, f b;
+SELECT count(*), count(f) AS not_null, bool_and(bloom_contains_all(f, items)) AS no_false_negative, bool_and(bloom_contains_all(reverse, items)) AS reverse
+FROM unions WHERE cardinality(items) > 0;
+SELECT count(*), bool_and((bloom_info(f)).fpr = least(1, coalesce((bloom_info(fa)).fpr, 0) + coalesce((bloom_info(fb)).fpr, 0))) AS promises_sum
+FROM unions WHERE fa IS NOT NULL AND fb IS NOT NULL;
+SELECT count(*), bool_and(bloom_fpr(f) <= (bloom_info(f)).fpr * 1.05) AS rate_within_promise FROM unions WHERE f IS NOT NULL;
+SELECT a, b, errors <= 100000 * (bloom_info(f)).fpr + 3 * sqrt(100000 * (bloom_info(f)).fpr) AS as_promised, abs(errors - 100000 * bloom_fpr(f)) <= 4 * sqrt(100000 * bloom_fpr(f)) AS as_it_says
+FROM (SELECT a, b, f, 100000 - cardinality(ARRAY(SELECT generate_series(-100000, -1)) - f) AS errors FROM unions
+	WHERE (a, b) IN (('small', 'other'), ('small', 'far'), ('small', 'large'), ('large', 'grown'), ('loose', 'strict'), ('grown', 'grown'), ('loose', 'loose'))) AS e
+ORDER BY a, b;
+
+-- What it looks like.  With itself: unchanged but for the promise; with nothing: unchanged.
+SELECT a, (bloom_info(f)).layers, (bloom_info(f)).bits_set = (bloom_info(fa)).bits_set AS same_bits, (bloom_info(f)).items = (bloom_info(fa)).items AS same_items,
+	bloom_cardinality(f) = bloom_cardinality(fa) AS same_estimate
+FROM unions WHERE a = b AND f IS NOT NULL ORDER BY a;
+SELECT count(*), bool_and(f = fa) AS unchanged, bool_and(reverse = fa) AS reverse FROM unions WHERE b = 'none' AND fa IS NOT NULL;
+-- Like shapes that are half full merge into one layer; full ones may not, as the rate of the one would be too high.
+SELECT half, layers, kind, items BETWEEN 2 * half - 20 AND 2 * half AS items, bloom_contains_all(f, ARRAY(SELECT generate_series(1, 2 * half))) AS no_false_negative,
+	bloom_fpr(f) <= 0.02 * 1.05 AS within_promise
+FROM unnest('{10,100,500,600,1000}'::int[]) half, LATERAL (SELECT bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(1, half)))
+	| bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(half + 1, 2 * half)))) AS u(f), bloom_info(f)
+ORDER BY half;
+-- (the same capacity at another rate is another shape)
+SELECT layers, capacity, fpr FROM bloom_info(bloom_new(1000, 0.01) | bloom_new(1000, 0.02));
+
+-- Order does not matter to what is contained, and neither does association.
+SELECT bool_and((ab_c @> i) = (a_bc @> i)) AS same
+FROM (SELECT (a.f | b.f) | c.f AS ab_c, a.f | (b.f | c.f) AS a_bc FROM f a, f b, f c WHERE a.name = 'small' AND b.name = 'large' AND c.name = 'grown') AS u, generate_series(1, 30000, 7) i;
+
+-- A union goes on growing.  Its promise is the sum still.
+SELECT bloom_contains_all(g, u.items || added) AS no_false_negative, (bloom_info(g)).fpr = (bloom_info(u.f)).fpr AS same_promise, bloom_fpr(g) <= (bloom_info(g)).fpr * 1.05 AS promise_kept
+FROM unions u, (SELECT array_agg(-i) AS added FROM generate_series(1, 20000) i) AS i, bloom_add(u.f, added) g
+WHERE (a, b) IN (('small', 'large'), ('grown', 'loose'), ('far', 'small'), ('empty', 'one')) ORDER BY a, b;
+-- again and again, and each filter twice
+DO $$
+DECLARE
+	filter bloom := bloom_add(NULL, ARRAY(SELECT generate_series(1, 60)));
+	today bloom;
+BEGIN
+	FOR day IN 1 .. 30 LOOP
+		today := bloom_add(NULL, ARRAY(SELECT generate_series(day * 60 + 1, day * 60 + 60)));
+		filter := filter | today | today;
+	END LOOP;
+	RAISE WARNING 'all of them: %, no more than promised: %', bloom_contains_all(filter, ARRAY(SELECT generate_series(1, 1860))),
+		bloom_fpr(filter) <= (bloom_info(filter)).fpr;
+END
+$$;
+
+-- Bits are ORed where the shapes are equal, also of large filters, which have blocks.
+SELECT bloom_contains_all(f, exposed) AS no_false_negative, layers, bits = (bloom_info(a)).bits AS same_size
+FROM (SELECT bloom_add(bloom_new(100000), ARRAY(SELECT generate_series(1, 30000))) AS a, bloom_add(bloom_new(100000), ARRAY(SELECT generate_series(20001, 50000))) AS b,
+	ARRAY(SELECT generate_series(1, 50000)) AS exposed) AS ab, LATERAL (SELECT a | b) AS u(f), bloom_info(f);
+
+--
+-- What can't be united
+--
+
+SELECT bloom_add(NULL, 1) | bloom_add(NULL, 'a');
+SELECT bloom_union(bloom_add(NULL, '\x01'::bytea), bloom_add(NULL, '00000000-0000-0000-0000-000000000001'::uuid));
+SELECT bloom_new(100, 0.01, 1) | bloom_new(100, 0.01, 2);
+SELECT bloom_new(100, 0.01, 0) | bloom_new(100, 0.01, -1);
+SELECT bloom_new() | bloom_new(counting => true);
+-- counting filters have one layer: they unite only if one is enough
+SELECT bloom_new(100, counting => true) | bloom_new(200, counting => true);
+SELECT layers, items BETWEEN 3 AND 4 AS items, counting, bloom_contains_all(f, '{1,2,3}'::int[]) AS no_false_negative
+FROM (SELECT bloom_add(bloom_new(100, counting => true), '{1,2}'::int[]) | bloom_add(bloom_new(100, counting => true), '{2,3}'::int[]) AS f) AS u, bloom_info(f);
+-- (an empty filter has no kind that could be wrong, but a seed)
+SELECT (bloom_info(bloom_new() | bloom_add(NULL, 'a'))).kind, (bloom_info(bloom_add(NULL, 1) | bloom_new(7))).kind;
+SELECT bloom_add(NULL, 1) | bloom_new(100, 0.01, 5);
+
+--
+-- bloom_union_agg()
+--
+
+SELECT bloom_contains_all(u, array_agg(i)) AS no_false_negative, round((bloom_info(u)).fpr::numeric, 4) AS fpr, (bloom_info(u)).fpr >= bloom_fpr(u) AS promise_kept
+FROM (SELECT bloom_union_agg(f) AS u FROM f) AS u, f, unnest(items) i GROUP BY u;
+SELECT bloom_union_agg(f) IS NULL AS no_rows FROM f WHERE false;
+SELECT bloom_union_agg(f) IS NULL AS only_null FROM f WHERE name = 'none';
+SELECT bloom_union_agg(f) = (SELECT f FROM f WHERE name = 'small') AS alone FROM f WHERE name IN ('none', 'small');
+SELECT bloom_union_agg(f) FILTER (WHERE name = 'one') = (SELECT f FROM f WHERE name = 'one') AS filter FROM f;
+-- in a window: a transition must not change its own result of the row before
+SELECT name, so_far @> 1 AS small, so_far @> 2001 AS strict, so_far @> 6000 AS large FROM
+	(SELECT name, bloom_union_agg(f) OVER (ORDER BY name) AS so_far FROM f WHERE name IN ('large', 'small', 'strict')) AS w ORDER BY name;
+
+-- Parallel: in which order processes meet is chance, so bytes may differ, but no item is lost and the promise is the same.
+CREATE TABLE users (user_id int, f bloom) WITH (parallel_workers = 3);
+INSERT INTO users SELECT u, bloom_agg(u * 100 + i, 0.0001) FROM generate_series(1, 300) u, generate_series(0, u % 40) i GROUP BY u;
+ANALYZE users;
+CREATE VIEW all_users AS SELECT bloom_union_agg(f) AS f FROM users;
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE united AS SELECT 'serial' AS plan, f FROM all_users;
+SET max_parallel_workers_per_gather = 3;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+DO $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXPLAIN SELECT f FROM all_users LOOP
+		IF line ~ 'Finalize|Gather|Partial' THEN
+			RAISE WARNING '%', substring(line FROM 'Finalize|Gather|Partial');
+		END IF;
+	END LOOP;
+END
+$$;
+INSERT INTO united SELECT 'parallel', f FROM all_users;
+SET parallel_leader_participation = off;
+INSERT INTO united SELECT 'workers only', f FROM all_users;
+SELECT plan, (SELECT count(*) FROM users u, generate_series(0, user_id % 40) i WHERE NOT united.f @> user_id * 100 + i) AS lost,
+	round((bloom_info(f)).fpr::numeric, 6) AS promise, bloom_fpr(f) <= (bloom_info(f)).fpr AS kept
+FROM united ORDER BY plan DESC;
+
+DROP VIEW all_users;
+DROP TABLE f, unions, users, united;

@@ -1,0 +1,82 @@
+# The rooms of src/ that know nothing of PostgreSQL, tested by the programs of
+# test/unit: compiled here with the address and undefined behaviour sanitizers,
+# where the compiler has them, and without, where it has not.
+
+use strict;
+use warnings;
+
+use File::Basename;
+use File::Temp;
+use Test::More;
+
+my $root = dirname(__FILE__) . '/../..';
+my $folder = File::Temp->newdir;
+my @rooms = map { "$root/src/$_.c" } qw(murmur3 sizing probe);
+
+# The server's compiler, unless CC names one; with its options, if it has any.
+my $cc = $ENV{CC} || `@{[ $ENV{PG_CONFIG} || 'pg_config' ]} --cc 2>/dev/null` || 'cc';
+my @cc = split ' ', $cc;
+
+# Run a command; returns its output and its exit status.
+sub run
+{
+	my @command = @_;
+	my $pid = open(my $pipe, '-|') // die "fork: $!";
+
+	if ($pid == 0)
+	{
+		open(STDERR, '>&', \*STDOUT);
+		exec(@command) or exit 127;
+	}
+	my $output = do { local $/; <$pipe> } // '';
+	close $pipe;
+	return ($output, $?);
+}
+
+# Whether a program can be built with these options, and runs.
+sub works
+{
+	open(my $file, '>', "$folder/empty.c") or die;
+	print $file "int main(void) { return 0; }\n";
+	close $file;
+	return (run(@cc, '-o', "$folder/empty", "$folder/empty.c", @_))[1] == 0
+	  && (run("$folder/empty"))[1] == 0;
+}
+
+plan skip_all => "no C compiler: $cc" unless works();
+
+my @sanitize = ('-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all');
+@sanitize = () unless works(@sanitize);
+my @libraries = ('-lm', works('-lmurmurhash') ? '-lmurmurhash' : ());
+note "@cc @sanitize @libraries";
+
+for my $source (sort glob "$root/test/unit/*.c")
+{
+	my $name = basename($source, '.c');
+	my $program = "$folder/$name";
+
+	subtest $name => sub {
+		my ($output, $status) = run(@cc, qw(-O2 -ffp-contract=off -Wall -Wextra),
+			@sanitize, "-I$root/src", '-o', $program, $source, @rooms, @libraries);
+		is($status, 0, 'compiles') or diag $output;
+
+		($output, $status) = run($program);
+		my $planned = 0;
+		my $tests = 0;
+		for (split /\n/, $output)
+		{
+			if (/^(not )?ok \d+ - (.*)/)
+			{
+				ok(!$1, $2);
+				$tests++;
+			}
+			elsif (/^1\.\.(\d+)$/) { $planned = $1; }
+			elsif ($status == 0) { note $_; }
+			else { diag $_; }
+		}
+		is($status, 0, 'ends well');
+		is($tests, $planned, 'all tests were made');
+	};
+}
+
+done_testing();

@@ -1,0 +1,173 @@
+/*-------------------------------------------------------------------------
+ *
+ * murmur3.c
+ *	  The hash is MurmurHash3 x64 128, for every length, seed and alignment.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <string.h>
+
+#include "murmur3.h"
+#include "tap.h"
+
+/*
+ * libmurmurhash is somebody else's MurmurHash3.  It is compared with where its
+ * header is there and the program was linked with it (-lmurmurhash).
+ */
+#ifdef __has_include
+#if __has_include(<murmurhash.h>)
+#include <murmurhash.h>
+#pragma weak lmmh_x64_128
+#define HAVE_LIBMURMURHASH
+#endif
+#endif
+
+#define MAX_LENGTH 300
+
+/* A hash as the algorithm's description writes it out: 16 bytes. */
+static void
+to_bytes(const uint64_t hash[2], uint8_t bytes[16])
+{
+	for (int i = 0; i < 16; i++)
+		bytes[i] = (uint8_t) (hash[i / 8] >> (i % 8 * 8));
+}
+
+/*
+ * The value that the SMHasher test suite, where the hash is at home, verifies
+ * an implementation by: hash the keys {}, {0}, {0, 1}, ... with the seeds 256,
+ * 255, ..., then hash all their hashes.
+ */
+static void
+test_verification_value(void)
+{
+	uint8_t		key[256];
+	uint8_t		hashes[256][16];
+	uint64_t	hash[2];
+
+	for (int i = 0; i < 256; i++)
+	{
+		key[i] = (uint8_t) i;
+		bloomexp_murmur3(key, (size_t) i, (uint32_t) (256 - i), hash);
+		to_bytes(hash, hashes[i]);
+	}
+	bloomexp_murmur3(hashes, sizeof(hashes), 0, hash);
+	ok((uint32_t) hash[0] == 0x6384BA69, "verification value 0x6384BA69");
+}
+
+static void
+test_vectors(void)
+{
+	static const struct
+	{
+		const char *key;
+		uint32_t	seed;
+		uint64_t	hash[2];
+	}			vectors[] = {
+		{"", 0, {0, 0}},
+		{"hello", 0, {0xcbd8a7b341bd9b02, 0x5b1e906a48ae1d19}},
+		{"hello, world", 0, {0x342fac623a5ebc8e, 0x4cdcbc079642414d}},
+		{"19 Jan 2038 at 3:14:07 AM", 0, {0xb89e5988b737affc, 0x664fc2950231b2cb}},
+		{"The quick brown fox jumps over the lazy dog.", 0,
+		{0xcd99481f9ee902c9, 0x695da1a38987b6e7}},
+		{"", 1, {0x4610abe56eff5cb5, 0x51622daa78f83583}},
+		{"hello, world", 1, {0x8b95f808840725c6, 0x1597ed5422bd493b}},
+	};
+
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++)
+	{
+		uint64_t	hash[2];
+
+		bloomexp_murmur3(vectors[i].key, strlen(vectors[i].key), vectors[i].seed, hash);
+		ok(memcmp(hash, vectors[i].hash, sizeof(hash)) == 0,
+		   "published hash of \"%s\", seed %u", vectors[i].key, vectors[i].seed);
+	}
+}
+
+static void
+test_int64(void)
+{
+	static const uint64_t edges[] = {
+		0, 1, 255, 256, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX
+	};
+	const int	nedges = sizeof(edges) / sizeof(edges[0]);
+	int			differ = 0;
+
+	for (int i = 0; i < 100000; i++)
+	{
+		uint64_t	number = i < nedges ? edges[i] : random64() >> random_below(64);
+		uint32_t	seed = i % 3 == 0 ? 0 : (uint32_t) random64();
+		uint64_t	hash[2];
+		uint8_t		bytes[8];
+
+		for (int j = 0; j < 8; j++)
+			bytes[j] = (uint8_t) (number >> (8 * j));
+		bloomexp_murmur3(bytes, 8, seed, hash);
+		differ += bloomexp_murmur3_int64(number, seed) != hash[0];
+	}
+	ok(differ == 0, "the hash of a number is that of its 8 bytes (%d of 100000 differ)", differ);
+}
+
+static void
+test_alignment(void)
+{
+	uint8_t		bytes[MAX_LENGTH + 8];
+	uint64_t	aligned[2];
+	uint64_t	hash[2];
+	int			differ = 0;
+
+	for (size_t length = 0; length <= MAX_LENGTH; length++)
+	{
+		for (size_t shift = 0; shift < 8; shift++)
+		{
+			for (size_t i = 0; i < length; i++)
+				bytes[shift + i] = (uint8_t) (i * i + length);
+			bloomexp_murmur3(bytes + shift, length, 7, hash);
+			if (shift == 0)
+				memcpy(aligned, hash, sizeof(hash));
+			differ += memcmp(aligned, hash, sizeof(hash)) != 0;
+		}
+	}
+	ok(differ == 0, "the hash does not depend on alignment");
+}
+
+static void
+test_library(void)
+{
+#ifdef HAVE_LIBMURMURHASH
+	int			differ = 0;
+
+	if (lmmh_x64_128 == NULL)
+	{
+		ok(true, "the hashes of libmurmurhash # SKIP not linked with it");
+		return;
+	}
+	for (int i = 0; i < 100000; i++)
+	{
+		uint8_t		bytes[MAX_LENGTH];
+		uint32_t	length = (uint32_t) i % (MAX_LENGTH + 1);
+		uint32_t	seed = i % 3 == 0 ? 0 : (uint32_t) random64();
+		uint64_t	hash[2];
+		uint64_t	theirs[2];
+
+		for (uint32_t j = 0; j < length; j++)
+			bytes[j] = (uint8_t) random64();
+		bloomexp_murmur3(bytes, length, seed, hash);
+		lmmh_x64_128(bytes, length, seed, theirs);
+		differ += memcmp(hash, theirs, sizeof(hash)) != 0;
+	}
+	ok(differ == 0, "the hashes of libmurmurhash (%d of 100000 differ)", differ);
+#else
+	ok(true, "the hashes of libmurmurhash # SKIP no murmurhash.h");
+#endif
+}
+
+int
+main(void)
+{
+	test_verification_value();
+	test_vectors();
+	test_int64();
+	test_alignment();
+	test_library();
+	return done_testing();
+}

@@ -1,0 +1,76 @@
+/*-------------------------------------------------------------------------
+ *
+ * tap.h
+ *	  What a unit test needs: TAP on standard output, and random numbers that
+ *	  are the same in every run.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_TAP_H
+#define BLOOMEXP_TAP_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+static int	tap_tests = 0;
+static int	tap_failures = 0;
+
+/* One test: passed or not, and what it says. */
+__attribute__((format(printf, 2, 3)))
+static inline void
+ok(bool passed, const char *what, ...)
+{
+	va_list		args;
+
+	tap_failures += !passed;
+	printf("%sok %d - ", passed ? "" : "not ", ++tap_tests);
+	va_start(args, what);
+	vprintf(what, args);
+	va_end(args);
+	putchar('\n');
+}
+
+/* A remark, most often of what a failing test saw. */
+__attribute__((format(printf, 1, 2)))
+static inline void
+note(const char *what, ...)
+{
+	va_list		args;
+
+	printf("# ");
+	va_start(args, what);
+	vprintf(what, args);
+	va_end(args);
+	putchar('\n');
+}
+
+/* The plan; returns the exit status. */
+static inline int
+done_testing(void)
+{
+	printf("1..%d\n", tap_tests);
+	return tap_failures > 0;
+}
+
+/* Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014. */
+static inline uint64_t
+random64(void)
+{
+	static uint64_t state = 0;
+	uint64_t	z = state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* A random number of 0 .. limit - 1. */
+static inline uint32_t
+random_below(uint32_t limit)
+{
+	return (uint32_t) (random64() % limit);
+}
+
+#endif							/* BLOOMEXP_TAP_H */
