@@ -105,7 +105,7 @@ require_same(double mine, double other, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be the same for all rows of a group", name),
-				 errdetail("It is both %g and %g.", mine, other)));
+				 errdetail("It is both %.17g and %.17g.", mine, other)));
 }
 
 static void
@@ -194,7 +194,7 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 	BloomKind	kind;
 	double		fpr;
 	double		headroom;
-	Size		size;
+	int			n;
 
 	message.data = VARDATA_ANY(bytes);
 	message.len = message.maxlen = VARSIZE_ANY_EXHDR(bytes);
@@ -203,10 +203,11 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 	kind = pq_getmsgint(&message, 4);
 	fpr = pq_getmsgfloat8(&message);
 	headroom = pq_getmsgfloat8(&message);
-	size = message.len - message.cursor;
-	state = new_state(context, kind, fpr, headroom, size / sizeof(uint64));
-	state->set.n = size / sizeof(uint64);
-	pq_copymsgbytes(&message, (char *) state->set.hashes, size);
+	n = (message.len - message.cursor) / (int) sizeof(uint64);
+	state = new_state(context, kind, fpr, headroom, n);
+	state->set.n = n;
+	pq_copymsgbytes(&message, (char *) state->set.hashes, n * (int) sizeof(uint64));
+	pq_getmsgend(&message);
 	PG_RETURN_POINTER(state);
 }
 

@@ -6,6 +6,7 @@
  *
  * Each room knows only those before it:
  *
+ *	compat		what differs between releases of PostgreSQL
  *	murmur3		a hash
  *	item		SQL values that can be items, and their hashes
  *	sizing		items and false positive rate to bits and probes, and back

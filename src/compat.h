@@ -12,8 +12,6 @@
 
 #include "fmgr.h"
 #include "nodes/nodes.h"
-#include "optimizer/optimizer.h"
-#include "utils/selfuncs.h"
 
 /*
  * Soft errors: from PostgreSQL 16 on an input function can report bad input to
@@ -30,15 +28,6 @@
 		ereport(ERROR, __VA_ARGS__); \
 		return (value);			/* not reached */ \
 	} while (0)
-#endif
-
-/* PostgreSQL 17 estimates an array's length with the planner's state at hand. */
-#if PG_VERSION_NUM >= 170000
-#define bloomexp_estimate_array_length(root, expr) \
-	estimate_array_length(root, expr)
-#else
-#define bloomexp_estimate_array_length(root, expr) \
-	((double) estimate_array_length(expr))
 #endif
 
 #endif							/* BLOOMEXP_COMPAT_H */

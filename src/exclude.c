@@ -16,6 +16,8 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/selfuncs.h"
 
 #include "datum.h"
 
@@ -23,6 +25,13 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_variadic);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
+
+/* PostgreSQL 17 estimates an array's length with the planner's state at hand. */
+#if PG_VERSION_NUM >= 170000
+#define ARRAY_LENGTH(root, expr) estimate_array_length(root, expr)
+#else
+#define ARRAY_LENGTH(root, expr) ((double) estimate_array_length(expr))
+#endif
 
 /* The candidates that survive, as they stand in their array. */
 typedef struct Survivors
@@ -120,7 +129,7 @@ open_filters(FunctionCallInfo fcinfo, int argno, Filters *filters)
 	bloomexp_check_dimensions(array, "filters");
 	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
 					  &values, &nulls, &n);
-	filters->filters = palloc(Max(n, 1) * sizeof(BloomFilter));
+	filters->filters = palloc_extended(Max(n, 1) * sizeof(BloomFilter), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
 		if (!nulls[i])
@@ -265,7 +274,6 @@ bloomexp_exclude_support(PG_FUNCTION_ARGS)
 
 	if (!IsA(request, SupportRequestRows) || !is_funcclause(rows->node))
 		PG_RETURN_POINTER(NULL);
-	rows->rows = bloomexp_estimate_array_length(rows->root,
-												linitial(((FuncExpr *) rows->node)->args));
+	rows->rows = ARRAY_LENGTH(rows->root, linitial(((FuncExpr *) rows->node)->args));
 	PG_RETURN_POINTER(rows);
 }

@@ -31,8 +31,12 @@
 /* A filter sized for what it holds spares no more than this for growth. */
 #define SIZED_SHARE (127.0 / 128.0)
 
-/* The first layer is full at the latest when it errs at this share of fpr. */
+/*
+ * At the latest a filter's only layer is full when it errs at this share of
+ * fpr, and one of several when it errs so much more than sized for.
+ */
 #define FULL_SHARE (511.0 / 512.0)
+#define FULL_EXCESS (129.0 / 128.0)
 
 /*
  * Up to this fpr, a layer sized by SIZED_SHARE stays below FULL_SHARE although
@@ -166,6 +170,20 @@ bloomexp_require_kind(const BloomFilter *filter, BloomKind kind)
 }
 
 /*
+ * bloomexp_require_unwindowed
+ *		Complain about a change to a windowed filter that does not say when.
+ */
+void
+bloomexp_require_unwindowed(const BloomFilter *filter)
+{
+	if (filter->windowed)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("windowed filters can't be changed by this function"),
+				 errdetail("Their items belong to a time.")));
+}
+
+/*
  * bloomexp_contains
  *		Whether any layer contains an item, the newest asked first.
  */
@@ -245,8 +263,8 @@ grown_fpr(const BloomLayer *layer, double items)
 
 /*
  * How many more items may change a layer, as far as `wanted` needs to know: up
- * to its capacity.  The first layer at a high fpr is full before, because the
- * items that it takes for contained, and so doesn't count, are no longer few.
+ * to its capacity.  A layer at a high rate is full before, because the items
+ * that it takes for contained, and so doesn't count, are no longer few.
  */
 static int64
 room_in(const BloomFilter *filter, const BloomLayer *layer, int64 wanted)
@@ -255,9 +273,12 @@ room_in(const BloomFilter *filter, const BloomLayer *layer, int64 wanted)
 	int64		too_many = (int64) layer->capacity + 1;
 	double		limit = filter->fpr * FULL_SHARE;
 
-	if (filter->fpr <= COUNTING_FPR || layer != &filter->layers[0] ||
-		fits + wanted <= layer->capacity / 2 ||
-		grown_fpr(layer, Min(fits + wanted, layer->capacity)) <= limit)
+	if (filter->fpr <= COUNTING_FPR || layer->items == layer->capacity ||
+		(filter->fpr <= 0.5 && fits + wanted <= layer->capacity / 2))
+		return layer->capacity - layer->items;
+	if (filter->nlayers > 1)
+		limit = bloomexp_expected_fpr(&layer->bits.shape, layer->capacity) * FULL_EXCESS;
+	if (grown_fpr(layer, Min(fits + wanted, layer->capacity)) <= limit)
 		return layer->capacity - layer->items;
 
 	while (too_many - fits > 1)
@@ -300,6 +321,7 @@ grow(BloomFilter *filter, int64 pending)
 	{
 		const BloomLayer *layer = &filter->layers[i];
 
+		CHECK_FOR_INTERRUPTS();
 		left -= Min(grown_fpr(layer, layer->capacity), filter->fpr * FULL_SHARE);
 		capacity += layer->capacity;
 	}
@@ -324,6 +346,7 @@ static struct varlena *
 add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 {
 	BloomLayer *layer = &filter->layers[0];
+	uint32		full = layer->items + room_in(filter, layer, n);
 	struct varlena *value;
 
 	filter->kind = kind;
@@ -332,11 +355,11 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 	{
 		uint32		newly_set;
 
-		if (layer->items == layer->capacity && !bloomexp_probe(&layer->bits, hashes[i]))
+		if (layer->items >= full && !bloomexp_probe(&layer->bits, hashes[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("counting filter is full"),
-					 errdetail("It has room for %u items and can't grow.", layer->capacity),
+					 errdetail("It has room for %u items and can't grow.", full),
 					 errhint("Make it anew with a greater capacity: bloom_new(capacity, counting => true).")));
 		newly_set = bloomexp_set(&layer->bits, hashes[i]);
 		layer->bits_set += newly_set;
@@ -369,6 +392,7 @@ bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 	if (filter)
 	{
 		bloomexp_require_kind(filter, kind);
+		bloomexp_require_unwindowed(filter);
 		if (filter->counting && n > 0)
 			return add_counting(filter, kind, hashes, n);
 		n = keep_misses(filter, hashes, n);

@@ -16,16 +16,11 @@
 #define BLOOMEXP_DEFAULT_CAPACITY 100
 #define BLOOMEXP_DEFAULT_FPR 0.01
 
-/*
- * The smallest false positive rate that can be promised: two items have the
- * same 64-bit hash with a chance that adds up to 2.4e-11 in the largest filter.
- */
-#define BLOOMEXP_MIN_FPR 1e-9
-
 extern void bloomexp_check_fpr(double fpr);
 extern BloomShape bloomexp_first_shape(int64 capacity, double fpr, bool counting);
 extern void bloomexp_init(BloomFilter *filter, int64 capacity, double fpr,
 						  uint32 seed, bool counting);
+extern void bloomexp_require_unwindowed(const BloomFilter *filter);
 extern void bloomexp_require_kind(const BloomFilter *filter, BloomKind kind);
 
 extern bool bloomexp_contains(const BloomFilter *filter, uint64 hash);

@@ -266,6 +266,7 @@ contained_items(FunctionCallInfo fcinfo, ArrayType *array, int *n)
 		int			picks[BLOOMEXP_BATCH];
 		int			misses = Min(*n - from, BLOOMEXP_BATCH);
 
+		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < misses; i++)
 			picks[i] = i;
 		misses = bloomexp_misses(filter, hashes + from, picks, misses);
@@ -312,7 +313,7 @@ bloomexp_contains_each(PG_FUNCTION_ARGS)
 	int			nelements;
 	int			n;
 	int			seen = 0;
-	int			lower_bound = 1;
+	int			lower_bound;
 	bool	   *contained;
 	Datum	   *values;
 	bool	   *nulls;
@@ -325,6 +326,7 @@ bloomexp_contains_each(PG_FUNCTION_ARGS)
 	if (nelements == 0)
 		PG_RETURN_ARRAYTYPE_P(construct_empty_array(BOOLOID));
 
+	lower_bound = ARR_LBOUND(array)[0];
 	values = palloc_extended(nelements * sizeof(Datum), MCXT_ALLOC_HUGE);
 	nulls = palloc_extended(nelements * sizeof(bool), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < nelements; i++)
@@ -390,12 +392,18 @@ same_bytes(FunctionCallInfo fcinfo)
 	Size		size = toast_raw_datum_size(PG_GETARG_DATUM(0));
 	struct varlena *a;
 	struct varlena *b;
+	bool		same;
 
 	if (size != toast_raw_datum_size(PG_GETARG_DATUM(1)))
 		return false;
 	a = PG_GETARG_BLOOM_PP(0);
 	b = PG_GETARG_BLOOM_PP(1);
-	return memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+	same = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+
+	/* who compares may do so for many rows in one memory context */
+	PG_FREE_IF_COPY(a, 0);
+	PG_FREE_IF_COPY(b, 1);
+	return same;
 }
 
 Datum
@@ -414,15 +422,19 @@ Datum
 bloomexp_hash(PG_FUNCTION_ARGS)
 {
 	struct varlena *value = PG_GETARG_BLOOM_PP(0);
+	Datum		hash = hash_any((unsigned char *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
 
-	PG_RETURN_DATUM(hash_any((unsigned char *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)));
+	PG_FREE_IF_COPY(value, 0);
+	PG_RETURN_DATUM(hash);
 }
 
 Datum
 bloomexp_hash_extended(PG_FUNCTION_ARGS)
 {
 	struct varlena *value = PG_GETARG_BLOOM_PP(0);
+	Datum		hash = hash_any_extended((unsigned char *) VARDATA_ANY(value),
+										 VARSIZE_ANY_EXHDR(value), PG_GETARG_INT64(1));
 
-	PG_RETURN_DATUM(hash_any_extended((unsigned char *) VARDATA_ANY(value),
-									  VARSIZE_ANY_EXHDR(value), PG_GETARG_INT64(1)));
+	PG_FREE_IF_COPY(value, 0);
+	PG_RETURN_DATUM(hash);
 }

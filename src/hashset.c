@@ -26,6 +26,9 @@
 /* Up to so many hashes are compared in a table that fits in the CPU's cache. */
 #define SMALL 4096
 
+/* How many hashes are counted between two looks for a cancel. */
+#define INTERRUPT_EVERY 65536
+
 /* Hashes are split by so many bits at a time until they are few enough. */
 #define SPLIT_BITS 8
 #define SPLIT (1 << SPLIT_BITS)
@@ -78,7 +81,11 @@ split(uint64 *hashes, uint64 n, int used, uint64 *ends)
 	uint64		end = 0;
 
 	for (uint64 i = 0; i < n; i++)
+	{
+		if (i % INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
 		next[(hashes[i] >> shift) % SPLIT]++;
+	}
 	for (int part = 0; part < SPLIT; part++)
 	{
 		ends[part] = end + next[part];
@@ -88,6 +95,7 @@ split(uint64 *hashes, uint64 n, int used, uint64 *ends)
 
 	for (int part = 0; part < SPLIT; part++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		while (next[part] < ends[part])
 		{
 			uint64		hash = hashes[next[part]];
@@ -112,7 +120,6 @@ keep_distinct(uint64 *hashes, uint64 n, int used)
 	if (n <= SMALL)
 		return keep_distinct_few(hashes, n, used);
 
-	CHECK_FOR_INTERRUPTS();
 	split(hashes, n, used, ends);
 	for (int part = 0; part < SPLIT; part++)
 	{

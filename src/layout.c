@@ -30,6 +30,8 @@
 #define FLAG_WINDOWED 0x20
 #define FLAGS_RESERVED 0xc0
 
+#define MAX_ITEMS_A_POSITION 64
+
 #define WORDS_BITS 26			/* of a layer's shape; the rest are hashes */
 
 /* Numbers are little-endian wherever the server runs, and not aligned. */
@@ -156,10 +158,14 @@ read_header(BloomFilter *filter, const uint8 *data, Size available, Node *escont
 		bad_bytes(escontext, "A reserved flag is set.");
 	if (filter->counting && filter->windowed)
 		bad_bytes(escontext, "A filter can't be both counting and windowed.");
-	if (!(filter->fpr > 0.0 && filter->fpr < 1.0))	/* NaN too */
-		bad_bytes(escontext, "The false positive rate is not between 0 and 1.");
+	if (!(filter->fpr >= BLOOMEXP_MIN_FPR && filter->fpr < 1.0))	/* NaN too */
+		bad_bytes(escontext, "The false positive rate is not between %g and 1.",
+				  BLOOMEXP_MIN_FPR);
 	if (filter->nlayers == 0 && !filter->windowed)
 		bad_bytes(escontext, "There is no layer.");
+	if (filter->nlayers > BLOOMEXP_MAX_LAYERS)
+		bad_bytes(escontext, "There are %u layers; the limit is %d.",
+				  filter->nlayers, BLOOMEXP_MAX_LAYERS);
 	if (filter->nlayers > 1 && filter->counting)
 		bad_bytes(escontext, "A counting filter has more than one layer.");
 	if (!filter->windowed)
@@ -204,6 +210,9 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 		bad_bytes(escontext, "Layer %u can't be cut into equal blocks.", number);
 	if (layer->capacity == 0)
 		bad_bytes(escontext, "Layer %u has no capacity.", number);
+	/* even a rate next to 1 takes 37 items a position; more would be a trap */
+	if (layer->capacity > MAX_ITEMS_A_POSITION * bloomexp_shape_bits(&layer->bits.shape))
+		bad_bytes(escontext, "Layer %u has a capacity that its bits can't hold.", number);
 	if (layer->items > layer->capacity)
 		bad_bytes(escontext, "Layer %u holds more items than its capacity.", number);
 	if (filter->kind == BLOOM_KIND_NONE && layer->items > 0)
@@ -416,12 +425,12 @@ bloomexp_form(BloomFilter *filter)
 				 errmsg("filter would be too large"),
 				 errdetail("It would take %zu bytes; the limit is %zu.",
 						   size, BLOOMEXP_MAX_SIZE)));
-	if (filter->nlayers > PG_UINT16_MAX)
+	if (filter->nlayers > BLOOMEXP_MAX_LAYERS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("filter would have too many layers"),
 				 errdetail("It would have %u; the limit is %d.",
-						   filter->nlayers, PG_UINT16_MAX),
+						   filter->nlayers, BLOOMEXP_MAX_LAYERS),
 				 errhint("Rebuild the filter from its items.")));
 
 	value = palloc(size);

@@ -17,6 +17,15 @@
 /* The largest value, length word included: a larger one can't be dumped as hex. */
 #define BLOOMEXP_MAX_SIZE	((Size) 500 * 1024 * 1024)
 
+/* The most layers a value may have. */
+#define BLOOMEXP_MAX_LAYERS 4096
+
+/*
+ * The smallest false positive rate that can be promised: two items have the
+ * same 64-bit hash with a chance that adds up to 2.4e-11 in the largest filter.
+ */
+#define BLOOMEXP_MIN_FPR 1e-9
+
 /* The most slices a window may have. */
 #define BLOOMEXP_MAX_SLICES 1000
 

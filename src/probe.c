@@ -18,12 +18,21 @@
 #define FIRST_PROBES 3
 #define FIRST_STEPS (BLOOMEXP_STEP * BLOOMEXP_STEP * BLOOMEXP_STEP)
 
-/* The next position of an item within its block; *state starts as its hash. */
+/* Where the steps from position to position begin for an item in a layer. */
+static inline uint64_t
+start(const BloomShape *shape, uint64_t hash)
+{
+	return (hash + BLOOMEXP_START) * (BLOOMEXP_START * (2 * (uint64_t) shape->words + 1));
+}
+
+/* The next position of an item within its block; *state is its start at first. */
 static inline uint32_t
 next_position(uint64_t *state, uint32_t block_bits)
 {
+	uint32_t	position = (uint32_t) (((*state >> 32) * block_bits) >> 32);
+
 	*state *= BLOOMEXP_STEP;
-	return (uint32_t) (((*state >> 32) * block_bits) >> 32);
+	return position;
 }
 
 /* The counter of a position. */
@@ -70,7 +79,9 @@ block_of(const BloomBits *bits, uint64_t hash)
 bool
 bloomexp_probe_block(const BloomBits *bits, const uint8_t *block, uint64_t hash)
 {
-	return all_set(block, bits->shape.block_bits, bits->counting, &hash,
+	uint64_t	state = start(&bits->shape, hash);
+
+	return all_set(block, bits->shape.block_bits, bits->counting, &state,
 				   bits->shape.hashes);
 }
 
@@ -100,9 +111,10 @@ probe_misses(const BloomBits *bits, bool counting, uint32_t first,
 
 	for (int i = 0; i < n; i++)
 	{
-		uint64_t	state = hashes[picks[i]];
+		uint64_t	hash = hashes[picks[i]];
+		uint64_t	state = start(&bits->shape, hash);
 
-		contained[i] = all_set(block_of(bits, state), block_bits, counting,
+		contained[i] = all_set(block_of(bits, hash), block_bits, counting,
 							   &state, first);
 		doubts[ndoubts] = i;
 		ndoubts += contained[i];
@@ -110,10 +122,10 @@ probe_misses(const BloomBits *bits, bool counting, uint32_t first,
 
 	for (int i = 0; i < ndoubts; i++)
 	{
-		uint64_t	state = hashes[picks[doubts[i]]];
-		uint8_t    *block = block_of(bits, state);
+		uint64_t	hash = hashes[picks[doubts[i]]];
+		uint8_t    *block = block_of(bits, hash);
+		uint64_t	state = start(&bits->shape, hash) * (first == 1 ? BLOOMEXP_STEP : FIRST_STEPS);
 
-		state *= first == 1 ? BLOOMEXP_STEP : FIRST_STEPS;
 		contained[doubts[i]] = all_set(block, block_bits, counting, &state,
 									   bits->shape.hashes - first);
 	}
@@ -155,11 +167,12 @@ uint32_t
 bloomexp_set(const BloomBits *bits, uint64_t hash)
 {
 	uint8_t    *block = block_of(bits, hash);
+	uint64_t	state = start(&bits->shape, hash);
 	uint32_t	newly_set = 0;
 
 	for (uint32_t i = 0; i < bits->shape.hashes; i++)
 	{
-		uint32_t	position = next_position(&hash, bits->shape.block_bits);
+		uint32_t	position = next_position(&state, bits->shape.block_bits);
 
 		newly_set += !is_set(block, position, bits->counting);
 		if (!bits->counting)
@@ -180,8 +193,8 @@ bloomexp_set_bits(const BloomBits *bits, const uint64_t *hashes, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
 	{
-		uint64_t	state = hashes[i];
-		uint8_t    *block = block_of(bits, state);
+		uint64_t	state = start(&bits->shape, hashes[i]);
+		uint8_t    *block = block_of(bits, hashes[i]);
 
 		for (uint32_t j = 0; j < bits->shape.hashes; j++)
 		{
@@ -203,11 +216,12 @@ uint32_t
 bloomexp_unset(const BloomBits *bits, uint64_t hash)
 {
 	uint8_t    *block = block_of(bits, hash);
+	uint64_t	state = start(&bits->shape, hash);
 	uint32_t	newly_unset = 0;
 
 	for (uint32_t i = 0; i < bits->shape.hashes; i++)
 	{
-		uint32_t	position = next_position(&hash, bits->shape.block_bits);
+		uint32_t	position = next_position(&state, bits->shape.block_bits);
 		uint32_t	counter = get_counter(block, position);
 
 		if (counter == 0 || counter == BLOOMEXP_COUNTER_MAX)

@@ -15,6 +15,14 @@
 #include "sizing.h"
 
 /*
+ * What makes a start of a hash: the odd number next to 2^64 divided by the
+ * golden ratio.  It is added, because the hash of no bytes at all is 0 with
+ * seed 0, and 0 would step to 0 for ever; and times a number of the layer's own
+ * it is the first factor, so that layers of unlike sizes err independently.
+ */
+#define BLOOMEXP_START UINT64_C(0x9E3779B97F4A7C15)
+
+/*
  * Multiplier of the congruential step from probe to probe: Steele and Vigna,
  * "Computationally easy, spectrally good multipliers for congruential
  * pseudorandom number generators", Softw. Pract. Exper. 52, 2022.

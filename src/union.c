@@ -37,8 +37,9 @@ merge_layers(const BloomLayer *a, const BloomLayer *b)
 	else if (merged.bits_set > a->bits_set)
 	{
 		items = ceil(bloomexp_layer_items(&merged));
+		items = Min(items, (double) a->items + b->items);
 		items = Max(items, Max(a->items, b->items));
-		merged.items = Min(items, (double) a->items + b->items);
+		merged.items = (uint32) Min(items, (double) PG_UINT32_MAX);
 	}
 	merged.capacity = Max(Max(a->capacity, b->capacity), merged.items);
 	return merged;
@@ -54,16 +55,17 @@ merge_into(BloomFilter *filter, uint32 nlayers, const BloomLayer *layer)
 	for (uint32 i = 0; i < nlayers; i++)
 	{
 		BloomLayer *mine = &filter->layers[i];
-		BloomLayer	merged;
 		double		both;
+		BloomLayer	merged;
 
+		CHECK_FOR_INTERRUPTS();
 		if (mine->bits.shape.words != layer->bits.shape.words ||
 			mine->bits.shape.hashes != layer->bits.shape.hashes ||
 			mine->slice != layer->slice)
 			continue;
-		merged = merge_layers(mine, layer);
 		both = bloomexp_expected_fpr(&mine->bits.shape, mine->capacity) +
 			bloomexp_expected_fpr(&layer->bits.shape, layer->capacity);
+		merged = merge_layers(mine, layer);
 		if (bloomexp_expected_fpr(&merged.bits.shape, merged.capacity) <= both &&
 			bloomexp_layer_fpr(&merged) <= both)
 		{
@@ -104,10 +106,8 @@ bloomexp_unite(BloomFilter *a, BloomFilter *b)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a counting filter can't be united with one that is not")));
-	if (a->windowed || b->windowed)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("windowed filters can't be united")));
+	bloomexp_require_unwindowed(a);
+	bloomexp_require_unwindowed(b);
 
 	memcpy(layers, a->layers, old * sizeof(BloomLayer));
 	a->layers = layers;

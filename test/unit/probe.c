@@ -42,12 +42,13 @@ naive_positions(uint32_t words, uint32_t hashes, uint64_t x, uint64_t *positions
 	uint64_t	blocks = words <= 4096 ? 1 : (words + 249) / 250;
 	uint64_t	block_bits = m / blocks;
 	uint64_t	block = blocks == 1 ? 0 : high_product(x, blocks);
-	uint64_t	g = x;
+	uint64_t	c = UINT64_C(0x9E3779B97F4A7C15);
+	uint64_t	g = (x + c) * c * (2 * (uint64_t) words + 1);
 
 	for (uint32_t i = 0; i < hashes; i++)
 	{
-		g = g * UINT64_C(0xD1342543DE82EF95);
 		positions[i] = block * block_bits + (((g >> 32) * block_bits) >> 32);
+		g = g * UINT64_C(0xD1342543DE82EF95);
 	}
 }
 

@@ -1,0 +1,317 @@
+# The documents do not rot: every SQL statement of README.md and doc/reference.md
+# runs, in order, and what a text block below it shows is its output; errors, too.
+# The reference has every function, and no document names one that does not exist.
+# The nightly rebuild of the README loses no exposure, whoever writes meanwhile.
+
+use strict;
+use warnings;
+use utf8;
+
+use FindBin;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $root = "$FindBin::RealBin/../..";
+my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+my @with_statements = ('README.md', 'doc/reference.md');
+my %document;
+
+for my $file (@with_statements, 'doc/format.md', 'CHANGELOG.md')
+{
+	open(my $handle, '<:encoding(UTF-8)', "$root/$file") or die "$file: $!";
+	$document{$file} = do { local $/; <$handle> };
+}
+
+my $node = PostgreSQL::Test::Cluster->new('documents');
+$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->start;
+
+# A text without what can't be seen: blanks at the ends of lines, empty lines at the ends.
+sub visible
+{
+	my $text = join "\n", map { s/\s+$//r } split /\n/, $_[0];
+
+	return $text =~ s/^\n+|\n+$//gr;
+}
+
+# The fenced blocks of a document, each with its language, text and line, and
+# whether it stands directly below the one before it.
+sub blocks
+{
+	my @lines = split /\n/, $_[0];
+	my @blocks;
+	my $below = 0;
+
+	for (my $i = 0; $i < @lines; $i++)
+	{
+		$below = 0, next if $lines[$i] !~ /^```/ && $lines[$i] =~ /\S/;
+		next unless $lines[$i] =~ /^```(\w*)$/;
+		my %block = (language => $1, line => $i + 1, text => '', below => $below);
+		$block{text} .= "$lines[$i]\n" while ++$i < @lines && $lines[$i] ne '```';
+		die "a block without an end, from line $block{line} on" if $i == @lines;
+		push @blocks, \%block;
+		$below = 1;
+	}
+	return @blocks;
+}
+
+#
+# Statements
+#
+
+for my $file (@with_statements)
+{
+	my $database = lc $file =~ s/\W.*//r;
+	my @blocks = blocks($document{$file});
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	for my $i (0 .. $#blocks)
+	{
+		my ($block, $next) = @blocks[ $i, $i + 1 ];
+		my $name = "$file line $block->{line}";
+
+		like($block->{language}, qr/^(sql|sh|text)$/, "$name: language") or next;
+		if ($block->{language} eq 'text')
+		{
+			ok($block->{below} && $blocks[ $i - 1 ]{language} eq 'sql', "$name: output of what");
+		}
+		next unless $block->{language} eq 'sql';
+
+		my $expected = $next && $next->{below} && $next->{language} eq 'text' ? visible($next->{text}) : undef;
+		my ($stdout, $stderr);
+		my $status = $node->psql($database, $block->{text}, stdout => \$stdout, stderr => \$stderr,
+			on_error_die => 0, timeout => $patience,
+			extra_params => [ '-P', 'format=aligned', '-P', 'tuples_only=off' ]);
+		$stderr =~ s/^psql:<stdin>:\d+: //mg;
+		$stderr =~ s/^NOTICE: .*\n?//mg;
+
+		if (defined $expected && $expected =~ /^ERROR: /)
+		{
+			is(visible($stderr), $expected, "$name: error");
+		}
+		else
+		{
+			is(visible($stderr), '', "$name: no error");
+			is($status, 0, "$name: status");
+			is(visible($stdout), $expected, "$name: output") if defined $expected;
+		}
+	}
+}
+
+#
+# Names
+#
+
+$node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
+
+# Functions that only the server calls: of the type, of aggregates, of operator
+# classes and of the planner.
+$node->safe_psql('postgres', q{
+	CREATE VIEW members AS
+	SELECT p.*,
+		EXISTS (SELECT FROM pg_type WHERE p.oid IN (typinput, typoutput, typreceive, typsend))
+			OR (EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn))
+				AND 'internal'::regtype = ANY (p.proargtypes::oid[] || p.prorettype))
+			OR EXISTS (SELECT FROM pg_amproc WHERE amproc = p.oid)
+			OR EXISTS (SELECT FROM pg_proc WHERE prosupport = p.oid) AS internal,
+		(SELECT string_agg(concat_ws(' ',
+				CASE WHEN p.proargmodes[n] = 'v' THEN 'VARIADIC' END,
+				nullif(p.proargnames[n], ''), format_type(type, NULL)), ', ' ORDER BY n)
+			FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS arguments (type, n)) AS arguments
+	FROM pg_proc AS p JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND objid = p.oid
+	JOIN pg_extension AS e ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid
+	WHERE deptype = 'e' AND extname = 'bloomexp'});
+
+my $reference = $document{'doc/reference.md'};
+my %known;
+for (split /\n/, $node->safe_psql('postgres',
+		"SELECT proname, arguments, pg_get_function_result(oid), internal FROM members ORDER BY oid"))
+{
+	my ($name, $arguments, $result, $internal) = split /\|/;
+	my $entry = $internal eq 't' ? "`$name`" : "$name($arguments) → $result";
+
+	ok(index($reference, $entry) >= 0, "in the reference: $name(" . ($arguments // '') . ')');
+	$known{$name} = 1;
+}
+cmp_ok(scalar keys %known, '>', 20, 'functions were found');
+
+$known{$_} = 1 for split /\n/, $node->safe_psql('postgres', q{
+	SELECT opcname FROM pg_opclass WHERE opcintype = 'bloom'::regtype});
+
+# Names of the server's own that begin alike.
+my %foreign = map { $_ => 1 } qw(bloom_create);
+for my $file (sort keys %document)
+{
+	my @unknown = grep { !$known{$_} && !$foreign{$_} } $document{$file} =~ /\b(bloom_[a-z]\w*)/g;
+
+	is_deeply(\@unknown, [], "$file names only functions that exist");
+}
+
+is($node->safe_psql('postgres', q{
+		SELECT oid::regprocedure FROM members
+		WHERE NOT internal AND obj_description(oid, 'pg_proc') IS NULL
+			AND NOT EXISTS (SELECT FROM pg_operator WHERE oprcode = members.oid)}),
+	'', 'every function has a comment');
+is($node->safe_psql('postgres', q{
+		SELECT obj_description('bloom'::regtype, 'pg_type') IS NOT NULL
+			AND (SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension WHERE extname = 'bloomexp')}),
+	't', 'the type and the extension have a comment');
+
+# Each operator stands in the reference with its types, each cast, too.
+for (split /\n/, $node->safe_psql('postgres', q{
+		SELECT concat_ws(' ', oprleft::regtype, oprname, oprright::regtype, '->', oprresult::regtype) FROM pg_operator
+		WHERE oprcode IN (SELECT oid FROM members)
+		UNION ALL
+		SELECT format('%s::%s', castsource::regtype, casttarget::regtype) FROM pg_cast WHERE castfunc IN (SELECT oid FROM members)}))
+{
+	my $entry = s/->/→/r;
+
+	ok(index($reference, $entry) >= 0, "in the reference: $_");
+}
+
+#
+# Links: to files of the checkout that the tests have, and to headings
+#
+
+for my $file (sort keys %document)
+{
+	my %headings;
+	my ($folder) = $file =~ m{^(.*/)};
+
+	$headings{ lc($1) =~ s/[^\w\- ]//gr =~ s/ /-/gr } = 1 while $document{$file} =~ /^#+ (.*)$/mg;
+	while ($document{$file} =~ /\]\(([^)\s]+)\)/g)
+	{
+		my $target = $1;
+
+		if ($target =~ /^#(.*)/) { ok($headings{$1}, "$file: heading $target"); }
+		elsif ($target =~ /\.md$/) { ok(-e join('/', $root, $folder // '.', $target), "$file: file $target"); }
+	}
+}
+
+#
+# The nightly rebuild.  The database of the README has tables, filters and the
+# procedure; three sessions go through it in the orders that matter.
+#
+
+sub query { return $node->safe_psql('readme', $_[0]) }
+
+# A session that works on while we look away.
+sub session
+{
+	my %session = (in => '', out => '');
+
+	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $node->connstr('readme') ],
+		'<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout($patience));
+	return \%session;
+}
+
+sub order
+{
+	my ($session, $statements) = @_;
+
+	$session->{in} .= "$statements;\n\\echo done\n";
+}
+
+# Wait until a session has done all that it was told.
+sub done
+{
+	my $session = shift;
+
+	$session->{run}->pump until $session->{out} =~ /^done$/m;
+	my $output = $session->{out} =~ s/^done\n//mr;
+	$session->{out} = '';
+	is($output, '', 'no complaint');
+}
+
+# Wait until so many sessions wait for a lock.
+sub waiting
+{
+	my ($n, @sessions) = @_;
+
+	$_->{run}->pump_nb for @sessions;
+	ok($node->poll_query_until('readme',
+			"SELECT count(*) = $n FROM pg_stat_activity WHERE datname = 'readme' AND wait_event_type = 'Lock'"),
+		"$n waiting")
+	  or diag query("SELECT pid, state, wait_event_type, wait_event, left(query, 200)
+		FROM pg_stat_activity WHERE datname = 'readme'");
+}
+
+# As the README adds: the exposure and the filter in one transaction.
+sub expose
+{
+	my ($user, $item) = @_;
+
+	return "INSERT INTO exposures VALUES ($user, $item, now());
+		INSERT INTO seen AS f (user_id, items) VALUES ($user, bloom_add(NULL, $item))
+		ON CONFLICT (user_id) DO UPDATE SET items = bloom_add(f.items, $item)";
+}
+
+my ($writer, $other, $rebuild) = (session(), session(), session());
+my $has = sub { return query("SELECT items @> $_[1] FROM seen WHERE user_id = $_[0]") };
+
+# The add comes first, and is committed while the rebuild waits for it.
+order($writer, 'BEGIN; ' . expose(42, 5001));
+done($writer);
+order($rebuild, 'CALL rebuild_seen()');
+waiting(1, $rebuild);
+order($writer, 'COMMIT');
+done($writer);
+done($rebuild);
+is($has->(42, 5001), 't', 'an exposure that was being written before the rebuild');
+
+# The rebuild comes first: it holds users 41 and 42, and waits for 50.  User 41
+# has no exposure left in the window, so the rebuild deletes the row.
+query("UPDATE exposures SET shown_at = shown_at - interval '60 days' WHERE user_id = 41");
+my $late = session();
+order($other, 'BEGIN; ' . expose(50, 5002));
+done($other);
+order($rebuild, 'CALL rebuild_seen()');
+waiting(1, $rebuild);
+order($writer, 'BEGIN; ' . expose(42, 5003));
+order($late, 'BEGIN; ' . expose(41, 5004));
+waiting(3, $writer, $late);
+query('BEGIN; ' . expose(5000, 5005) . '; COMMIT');
+order($other, 'COMMIT');
+done($other);
+done($rebuild);
+done($writer);
+done($late);
+is($has->(41, 5004), '', 'user 41 has no filter now');
+order($writer, 'COMMIT');
+order($late, 'COMMIT');
+done($writer);
+done($late);
+is($has->(50, 5002), 't', 'an exposure for which the rebuild waited');
+is($has->(42, 5003), 't', 'an exposure that waited for the rebuild');
+is($has->(41, 5004), 't', 'one that found its row deleted');
+is($has->(41, 41001), 'f', 'old exposures are forgotten');
+is($has->(5000, 5005), 't', 'one of a new user');
+
+# All that the table has, the filters have.
+my $missing = q{SELECT count(*) FROM exposures LEFT JOIN seen USING (user_id)
+	WHERE shown_at >= now() - interval '30 days' AND (items @> item_id) IS NOT TRUE};
+is(query($missing), '0', 'nothing is missing');
+query('CALL rebuild_seen(7)');
+is(query($missing), '0', 'nor after a rebuild in small batches');
+
+# So that all this can fail: what the README warns of loses one.
+order($writer, 'BEGIN; ' . expose(42, 5006));
+done($writer);
+order($rebuild, 'UPDATE seen SET items = fresh.items
+	FROM (SELECT user_id, bloom_agg(item_id) AS items FROM exposures GROUP BY user_id) AS fresh
+	WHERE seen.user_id = fresh.user_id');
+waiting(1, $rebuild);
+order($writer, 'COMMIT');
+done($writer);
+done($rebuild);
+is($has->(42, 5006), 'f', 'an UPDATE from an aggregate loses an exposure');
+
+for my $session ($writer, $other, $rebuild, $late)
+{
+	$session->{in} .= "\\q\n";
+	$session->{run}->finish;
+}
+$node->stop;
+done_testing();
