@@ -63,3 +63,18 @@ SELECT bloom_remove(bloom_add(pg_temp.counting(100), 7), ARRAY['a']);
 
 -- in and out
 SELECT f::text::bloom = f AS text, f::bytea::bloom = f AS bytea FROM bloom_add(pg_temp.counting(100), 7) f;
+
+-- full in time: items that it takes for contained are not counted, and at high rates they are many
+CREATE FUNCTION pg_temp.fill(f bloom) RETURNS bloom LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. 5000 LOOP
+		f := bloom_add(f, i);
+	END LOOP;
+	RETURN f;
+EXCEPTION WHEN program_limit_exceeded THEN
+	RETURN f;
+END $$;
+SELECT p, avg(bloom_fpr(f)) <= p * 1.01 AS promise_kept
+FROM unnest('{0.9,0.5,0.3,0.1,0.01}'::float8[]) p, generate_series(1, 10) seed,
+	LATERAL pg_temp.fill(bloom_new(1000, p, seed, counting => true)) f
+GROUP BY p ORDER BY p;

@@ -128,3 +128,19 @@ FROM united ORDER BY plan DESC;
 
 DROP VIEW all_users;
 DROP TABLE f, unions, users, united;
+
+--
+-- Layers of unlike sizes err independently: what bloom_fpr() says is what happens, and no more than the sum
+--
+CREATE FUNCTION pg_temp.one_by_one(f bloom, first int, last int) RETURNS bloom LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN first .. last LOOP
+		f := bloom_add(f, i);
+	END LOOP;
+	RETURN f;
+END $$;
+SELECT p, avg(rate) <= 2 * p AS within_the_sum, abs(avg(rate) / avg(says) - 1) < 0.02 AS as_said
+FROM unnest('{0.3,0.1}'::float8[]) p, generate_series(1, 20) seed,
+	LATERAL (SELECT pg_temp.one_by_one(bloom_new(1000, p, seed) | bloom_new(1200, p, seed), 1, 2200) AS f) AS u,
+	LATERAL (SELECT bloom_fpr(f) AS says, 1 - cardinality(ARRAY(SELECT generate_series(100001, 120000)) - f) / 20000.0 AS rate) AS m
+GROUP BY p ORDER BY p;

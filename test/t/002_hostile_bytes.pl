@@ -530,7 +530,7 @@ is(query(qq{
 		CREATE TABLE from_text (LIKE accepted);
 		COPY from_binary FROM '$folder/accepted.binary' (FORMAT binary);
 		COPY from_text FROM '$folder/accepted.text';
-		SELECT count(*) > 5000,
+		SELECT count(*) > 2000,
 			(SELECT md5(string_agg(f::text, ' ' ORDER BY f::text)) FROM accepted) =
 			(SELECT md5(string_agg(f::text, ' ' ORDER BY f::text)) FROM from_binary) AND
 			(SELECT md5(string_agg(f::text, ' ' ORDER BY f::text)) FROM accepted) =
