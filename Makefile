@@ -64,6 +64,9 @@ include $(PGXS)
 
 BITCODE_CFLAGS += $(exact)
 
+# The loops over candidates: a fifth faster than with -O2.
+src/probe.o src/item.o src/exclude.o: override CFLAGS += -O3
+
 # PGXS knows nothing of headers.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h) Makefile
 

@@ -16,13 +16,19 @@
 
 /* Probes made of every item before any is asked whether it needs more. */
 #define FIRST_PROBES 3
-#define FIRST_STEPS (BLOOMEXP_STEP * BLOOMEXP_STEP * BLOOMEXP_STEP)
+
+/* The first step to a position: a factor of the layer's own. */
+static inline uint64_t
+first_step(const BloomShape *shape)
+{
+	return BLOOMEXP_START * (2 * (uint64_t) shape->words + 1);
+}
 
 /* Where the steps from position to position begin for an item in a layer. */
 static inline uint64_t
 start(const BloomShape *shape, uint64_t hash)
 {
-	return (hash + BLOOMEXP_START) * (BLOOMEXP_START * (2 * (uint64_t) shape->words + 1));
+	return (hash + BLOOMEXP_START) * first_step(shape);
 }
 
 /* The next position of an item within its block; *state is its start at first. */
@@ -95,39 +101,61 @@ bloomexp_probe(const BloomBits *bits, uint64_t hash)
 	return bloomexp_probe_block(bits, block_of(bits, hash), hash);
 }
 
+/* 1 if the probe with this factor of an item's start finds its position set. */
+static inline uint32_t
+probe_one(const uint8_t *block, uint32_t block_bits, bool counting, uint64_t state)
+{
+	return is_set(block, (uint32_t) (((state >> 32) * block_bits) >> 32), counting);
+}
+
 /*
  * Body of bloomexp_probe_misses, made anew for each pair of constants that it
- * is called with: `counting`, and how many probes are `first`.
+ * is called with: `counting`, and whether the layer is `blocked`.
+ *
+ * The steps from probe to probe are the same for all items, so their products
+ * are made beforehand; then no probe waits for the one before.
  */
 static inline int
-probe_misses(const BloomBits *bits, bool counting, uint32_t first,
+probe_misses(const BloomBits *bits, bool counting, bool blocked,
 			 const uint64_t *hashes, int *picks, int n)
 {
 	uint32_t	block_bits = bits->shape.block_bits;
+	uint32_t	k = bits->shape.hashes;
+	uint64_t	steps[BLOOMEXP_MAX_HASHES];
 	uint8_t		contained[BLOOMEXP_BATCH];
-	int			doubts[BLOOMEXP_BATCH];
+	uint16_t	doubts[BLOOMEXP_BATCH];
+	uint32_t	second = k > 1 ? 1 : 0;
+	uint32_t	third = k > 2 ? 2 : 0;
 	int			ndoubts = 0;
 	int			misses = 0;
 
+	steps[0] = first_step(&bits->shape);
+	for (uint32_t j = 1; j < k; j++)
+		steps[j] = steps[j - 1] * BLOOMEXP_STEP;
+
+	memset(contained, 0, n);
 	for (int i = 0; i < n; i++)
 	{
 		uint64_t	hash = hashes[picks[i]];
-		uint64_t	state = start(&bits->shape, hash);
+		uint64_t	state = hash + BLOOMEXP_START;
+		uint8_t    *block = blocked ? block_of(bits, hash) : bits->bytes;
 
-		contained[i] = all_set(block_of(bits, hash), block_bits, counting,
-							   &state, first);
 		doubts[ndoubts] = i;
-		ndoubts += contained[i];
+		ndoubts += probe_one(block, block_bits, counting, state * steps[0]) &
+			probe_one(block, block_bits, counting, state * steps[second]) &
+			probe_one(block, block_bits, counting, state * steps[third]);
 	}
 
 	for (int i = 0; i < ndoubts; i++)
 	{
 		uint64_t	hash = hashes[picks[doubts[i]]];
-		uint8_t    *block = block_of(bits, hash);
-		uint64_t	state = start(&bits->shape, hash) * (first == 1 ? BLOOMEXP_STEP : FIRST_STEPS);
+		uint64_t	state = hash + BLOOMEXP_START;
+		uint8_t    *block = blocked ? block_of(bits, hash) : bits->bytes;
+		uint32_t	all = 1;
 
-		contained[doubts[i]] = all_set(block, block_bits, counting, &state,
-									   bits->shape.hashes - first);
+		for (uint32_t j = FIRST_PROBES; j < k; j++)
+			all &= probe_one(block, block_bits, counting, state * steps[j]);
+		contained[doubts[i]] = all;
 	}
 
 	for (int i = 0; i < n; i++)
@@ -150,11 +178,11 @@ int
 bloomexp_probe_misses(const BloomBits *bits, const uint64_t *hashes,
 					  int *picks, int n)
 {
-	if (bits->shape.hashes < FIRST_PROBES)
-		return probe_misses(bits, bits->counting, 1, hashes, picks, n);
 	if (bits->counting)
-		return probe_misses(bits, true, FIRST_PROBES, hashes, picks, n);
-	return probe_misses(bits, false, FIRST_PROBES, hashes, picks, n);
+		return probe_misses(bits, true, bits->shape.blocks > 1, hashes, picks, n);
+	if (bits->shape.blocks > 1)
+		return probe_misses(bits, false, true, hashes, picks, n);
+	return probe_misses(bits, false, false, hashes, picks, n);
 }
 
 /*
