@@ -31,16 +31,14 @@ typedef struct CachedFilter
 	BloomFilter headers;		/* without bits */
 } CachedFilter;
 
-/* Whether a value is stored in chunks that can be read one by one. */
+/* Whether a value is stored in chunks, not compressed, that can be read one by one. */
 static bool
 can_be_sliced(struct varlena *stored)
 {
-	struct varatt_external pointer;
+	Datum		datum = PointerGetDatum(stored);
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(stored))
-		return false;
-	VARATT_EXTERNAL_GET_POINTER(pointer, stored);
-	return !VARATT_EXTERNAL_IS_COMPRESSED(pointer);
+	return VARATT_IS_EXTERNAL_ONDISK(stored) &&
+		toast_datum_size(datum) == toast_raw_datum_size(datum) - VARHDRSZ;
 }
 
 /* Unpack the headers of a value that can be sliced; false if they are too long. */

@@ -306,9 +306,7 @@ open_layer(const BloomFilter *filter, int64 wanted, int64 *room)
 	return NULL;
 }
 
-/*
- * Give a filter one more layer, for `pending` items at least.
- */
+/* Give a filter one more layer, for `pending` items at least. */
 static void
 grow(BloomFilter *filter, int64 pending)
 {
@@ -328,7 +326,7 @@ grow(BloomFilter *filter, int64 pending)
 	capacity = Max((int64) (capacity * GROWTH_FACTOR), GROWTH_MIN);
 	capacity = Max(capacity, pending);
 
-	/* only bytes that bloomexp did not write can have spent all of it */
+	/* a union at a high rate can have spent all of it, or more */
 	share = Max(left * GROWTH_SHARE, filter->fpr * 1e-6);
 
 	memcpy(layers, filter->layers, filter->nlayers * sizeof(BloomLayer));
@@ -411,7 +409,7 @@ bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 	layer = open_layer(filter, n, &room);
 	open = layer ? layer - filter->layers : filter->nlayers;
 	if (n > room)
-		grow(filter, n - Max(room, 0));
+		grow(filter, n - room);
 	filter->kind = kind;
 
 	value = bloomexp_form(filter);
