@@ -31,11 +31,18 @@ start(const BloomShape *shape, uint64_t hash)
 	return (hash + BLOOMEXP_START) * first_step(shape);
 }
 
+/* The position within a block that a state means. */
+static inline uint32_t
+position_of(uint64_t state, uint32_t block_bits)
+{
+	return (uint32_t) (((state >> 32) * block_bits) >> 32);
+}
+
 /* The next position of an item within its block; *state is its start at first. */
 static inline uint32_t
 next_position(uint64_t *state, uint32_t block_bits)
 {
-	uint32_t	position = (uint32_t) (((*state >> 32) * block_bits) >> 32);
+	uint32_t	position = position_of(*state, block_bits);
 
 	*state *= BLOOMEXP_STEP;
 	return position;
@@ -57,18 +64,6 @@ is_set(const uint8_t *block, uint32_t position, bool counting)
 	return (block[position / 8] >> (position % 8)) & 1;
 }
 
-/* Whether `count` probes from *state on all find their position set. */
-static inline uint32_t
-all_set(const uint8_t *block, uint32_t block_bits, bool counting,
-		uint64_t *state, uint32_t count)
-{
-	uint32_t	all = 1;
-
-	for (uint32_t i = 0; i < count; i++)
-		all &= is_set(block, next_position(state, block_bits), counting);
-	return all;
-}
-
 /* The block that an item's probes fall into. */
 static inline uint8_t *
 block_of(const BloomBits *bits, uint64_t hash)
@@ -87,8 +82,12 @@ bloomexp_probe_block(const BloomBits *bits, const uint8_t *block, uint64_t hash)
 {
 	uint64_t	state = start(&bits->shape, hash);
 
-	return all_set(block, bits->shape.block_bits, bits->counting, &state,
-				   bits->shape.hashes);
+	for (uint32_t i = 0; i < bits->shape.hashes; i++)
+	{
+		if (!is_set(block, next_position(&state, bits->shape.block_bits), bits->counting))
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -99,13 +98,6 @@ bool
 bloomexp_probe(const BloomBits *bits, uint64_t hash)
 {
 	return bloomexp_probe_block(bits, block_of(bits, hash), hash);
-}
-
-/* 1 if the probe with this factor of an item's start finds its position set. */
-static inline uint32_t
-probe_one(const uint8_t *block, uint32_t block_bits, bool counting, uint64_t state)
-{
-	return is_set(block, (uint32_t) (((state >> 32) * block_bits) >> 32), counting);
 }
 
 /*
@@ -124,8 +116,8 @@ probe_misses(const BloomBits *bits, bool counting, bool blocked,
 	uint64_t	steps[BLOOMEXP_MAX_HASHES];
 	uint8_t		contained[BLOOMEXP_BATCH];
 	uint16_t	doubts[BLOOMEXP_BATCH];
-	uint32_t	second = k > 1 ? 1 : 0;
-	uint32_t	third = k > 2 ? 2 : 0;
+	uint32_t	second = k > 1 ? 1 : 0; /* fewer probes than FIRST_PROBES: */
+	uint32_t	third = k > 2 ? 2 : 0;	/* make the first one again */
 	int			ndoubts = 0;
 	int			misses = 0;
 
@@ -141,9 +133,9 @@ probe_misses(const BloomBits *bits, bool counting, bool blocked,
 		uint8_t    *block = blocked ? block_of(bits, hash) : bits->bytes;
 
 		doubts[ndoubts] = i;
-		ndoubts += probe_one(block, block_bits, counting, state * steps[0]) &
-			probe_one(block, block_bits, counting, state * steps[second]) &
-			probe_one(block, block_bits, counting, state * steps[third]);
+		ndoubts += is_set(block, position_of(state * steps[0], block_bits), counting) &
+			is_set(block, position_of(state * steps[second], block_bits), counting) &
+			is_set(block, position_of(state * steps[third], block_bits), counting);
 	}
 
 	for (int i = 0; i < ndoubts; i++)
@@ -154,7 +146,7 @@ probe_misses(const BloomBits *bits, bool counting, bool blocked,
 		uint32_t	all = 1;
 
 		for (uint32_t j = FIRST_PROBES; j < k; j++)
-			all &= probe_one(block, block_bits, counting, state * steps[j]);
+			all &= is_set(block, position_of(state * steps[j], block_bits), counting);
 		contained[doubts[i]] = all;
 	}
 
