@@ -47,12 +47,6 @@ bloomexp_in(PG_FUNCTION_ARGS)
 	if (text[0] == '\\' && text[1] == 'x')
 		text += 2;
 	size = strlen(text) / 2;
-	if (strlen(text) % 2 != 0)
-		ereturn(escontext, (Datum) 0,
-				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-				 errmsg("invalid input syntax for type %s", "bloom"),
-				 errdetail("The number of hexadecimal digits is odd.")));
-
 	value = palloc(VARHDRSZ + size);
 	SET_VARSIZE(value, VARHDRSZ + size);
 	for (Size i = 0; i < size; i++)
@@ -68,6 +62,11 @@ bloomexp_in(PG_FUNCTION_ARGS)
 					 errhint("The text form of a filter is \"\\x\" and hexadecimal digits; make one with bloom_new().")));
 		VARDATA(value)[i] = (char) (high << 4 | low);
 	}
+	if (text[2 * size] != '\0')
+		ereturn(escontext, (Datum) 0,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid input syntax for type %s", "bloom"),
+				 errdetail("The number of hexadecimal digits is odd.")));
 
 	if (!bloomexp_check((uint8 *) VARDATA(value), size, escontext))
 		PG_RETURN_NULL();

@@ -105,7 +105,8 @@ bloomexp_unite(BloomFilter *a, BloomFilter *b)
 	if (a->counting != b->counting)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a counting filter can't be united with one that is not")));
+				 errmsg("a counting filter can't be united with one that is not"),
+				 errhint("Rebuild one of them as the other is.")));
 	bloomexp_require_unwindowed(a);
 	bloomexp_require_unwindowed(b);
 

@@ -161,9 +161,9 @@ SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gs
 -- The candidates of one user share a filter and its luck, so the error is taken
 -- over users.
 SELECT sum(exposed) AS exposed, sum(let_through) AS let_through, sum(fresh) AS fresh,
-	sum(exposed) + sum(fresh) AS candidates, sum(dropped) / sum(fresh) AS fpr
+	sum(exposed) + sum(fresh) AS candidates, coalesce(sum(dropped) / nullif(sum(fresh), 0), 0) AS fpr
 FROM verdicts \gset
-SELECT 1.96 * sqrt(sum((dropped - :fpr * fresh) ^ 2)) / :fresh AS error FROM verdicts \gset
+SELECT coalesce(1.96 * sqrt(sum((dropped - :fpr * fresh) ^ 2)) / nullif(:fresh, 0), 0) AS error FROM verdicts \gset
 SELECT count(*) AS users, sum(n) AS items, percentile_disc(0.5) WITHIN GROUP (ORDER BY n) AS median,
 	max(n) AS most, avg(-n * ln(:p::float8) / ln(2) ^ 2 / 8) AS optimum
 FROM history \gset
