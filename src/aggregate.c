@@ -66,18 +66,10 @@ static void
 get_parameters(FunctionCallInfo fcinfo, double *fpr, double *headroom)
 {
 	static const char *const names[] = {"fpr", "headroom"};
-	double	   *values[] = {fpr, headroom};
 
-	*fpr = BLOOMEXP_DEFAULT_FPR;
-	*headroom = 0.0;
-	for (int i = 0; i + 2 < PG_NARGS(); i++)
-	{
-		if (PG_ARGISNULL(i + 2))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("%s must not be null", names[i])));
-		*values[i] = PG_GETARG_FLOAT8(i + 2);
-	}
+	bloomexp_require_arguments(fcinfo, 2, names, PG_NARGS() - 2);
+	*fpr = PG_NARGS() > 2 ? PG_GETARG_FLOAT8(2) : BLOOMEXP_DEFAULT_FPR;
+	*headroom = PG_NARGS() > 3 ? PG_GETARG_FLOAT8(3) : 0.0;
 }
 
 /* The state of a group at its first row. */

@@ -31,6 +31,24 @@ typedef struct CachedFilter
 	BloomFilter headers;		/* without bits */
 } CachedFilter;
 
+/*
+ * bloomexp_require_arguments
+ *		Complain if an argument is NULL, of those from `first` on that `names`
+ *		names.
+ */
+void
+bloomexp_require_arguments(FunctionCallInfo fcinfo, int first, const char *const *names,
+						   int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (PG_ARGISNULL(first + i))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("%s must not be null", names[i])));
+	}
+}
+
 /* Whether a value is stored in chunks, not compressed, that can be read one by one. */
 static bool
 can_be_sliced(struct varlena *stored)
@@ -140,15 +158,19 @@ get_for_look(FunctionCallInfo fcinfo, int argno, BloomFilter *space)
 static bool
 contains_by_slices(const BloomFilter *filter, struct varlena *stored, uint64 hash)
 {
+	Size		offset = bloomexp_filter_size(filter) - VARHDRSZ;
+
 	for (uint32 i = filter->nlayers; i-- > 0;)
 	{
 		const BloomBits *bits = &filter->layers[i].bits;
 		Size		size = bloomexp_block_size(bits);
-		Size		offset = bloomexp_layer_offset(filter, i) +
-			bloomexp_block_of(&bits->shape, hash) * size;
-		struct varlena *slice = detoast_attr_slice(stored, offset, size);
+		struct varlena *slice;
 		bool		contained;
 
+		offset -= bloomexp_layer_size(&filter->layers[i]);
+		slice = detoast_attr_slice(stored,
+								   offset + bloomexp_block_of(&bits->shape, hash) * size,
+								   size);
 		if (VARSIZE_ANY_EXHDR(slice) != size)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATA_CORRUPTED),

@@ -32,6 +32,8 @@
 	BLOOMEXP_FUNCTION(body, uuid, BLOOM_KIND_UUID); \
 	BLOOMEXP_FUNCTION(body, bytea, BLOOM_KIND_BYTEA)
 
+extern void bloomexp_require_arguments(FunctionCallInfo fcinfo, int first,
+									   const char *const *names, int n);
 extern void bloomexp_getarg_headers(FunctionCallInfo fcinfo, int argno, BloomFilter *filter);
 extern bool bloomexp_getarg_contains(FunctionCallInfo fcinfo, int filter_arg,
 									 int item_arg, BloomKind kind);

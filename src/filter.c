@@ -104,12 +104,9 @@ layer_shape(int64 capacity, double share, double fpr, bool counting)
 	return shape;
 }
 
-/*
- * bloomexp_first_shape
- *		Shape of the first layer of a filter for `capacity` items at `fpr`.
- */
-BloomShape
-bloomexp_first_shape(int64 capacity, double fpr, bool counting)
+/* Shape of the first layer of a filter for `capacity` items at `fpr`. */
+static BloomShape
+first_shape(int64 capacity, double fpr, bool counting)
 {
 	if (capacity < 1)
 		ereport(ERROR,
@@ -148,7 +145,7 @@ bloomexp_init(BloomFilter *filter, int64 capacity, double fpr, uint32 seed,
 	filter->fpr = fpr;
 	filter->nlayers = 1;
 	filter->layers = filter->few;
-	filter->few[0] = new_layer(bloomexp_first_shape(capacity, fpr, counting),
+	filter->few[0] = new_layer(first_shape(capacity, fpr, counting),
 							   capacity, counting);
 }
 
@@ -214,6 +211,19 @@ bloomexp_misses(const BloomFilter *filter, const uint64 *hashes, int *picks, int
 }
 
 /*
+ * bloomexp_find_misses
+ *		Point `picks` at those of n items, BLOOMEXP_BATCH at most, that no layer
+ *		contains; returns their number.
+ */
+int
+bloomexp_find_misses(const BloomFilter *filter, const uint64 *hashes, int *picks, int n)
+{
+	for (int i = 0; i < n; i++)
+		picks[i] = i;
+	return bloomexp_misses(filter, hashes, picks, n);
+}
+
+/*
  * bloomexp_fill
  *		Put `n` distinct items into the one empty layer of a filter that was
  *		made for them.  To be followed by bloomexp_store().
@@ -244,9 +254,7 @@ keep_misses(const BloomFilter *filter, uint64 *hashes, int n)
 		int			npicks = Min(n - from, BLOOMEXP_BATCH);
 
 		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < npicks; i++)
-			picks[i] = i;
-		npicks = bloomexp_misses(filter, hashes + from, picks, npicks);
+		npicks = bloomexp_find_misses(filter, hashes + from, picks, npicks);
 		for (int i = 0; i < npicks; i++)
 			hashes[kept++] = hashes[from + picks[i]];
 	}
@@ -432,7 +440,7 @@ bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
  *		of them.
  */
 struct varlena *
-bloomexp_remove(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
+bloomexp_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 {
 	BloomLayer *layer = &filter->layers[0];
 	struct varlena *value = NULL;

@@ -17,7 +17,6 @@
 #define BLOOMEXP_DEFAULT_FPR 0.01
 
 extern void bloomexp_check_fpr(double fpr);
-extern BloomShape bloomexp_first_shape(int64 capacity, double fpr, bool counting);
 extern void bloomexp_init(BloomFilter *filter, int64 capacity, double fpr,
 						  uint32 seed, bool counting);
 extern void bloomexp_require_unwindowed(const BloomFilter *filter);
@@ -26,11 +25,13 @@ extern void bloomexp_require_kind(const BloomFilter *filter, BloomKind kind);
 extern bool bloomexp_contains(const BloomFilter *filter, uint64 hash);
 extern int	bloomexp_misses(const BloomFilter *filter, const uint64 *hashes,
 							int *picks, int n);
+extern int	bloomexp_find_misses(const BloomFilter *filter, const uint64 *hashes,
+								 int *picks, int n);
 extern void bloomexp_fill(BloomFilter *filter, const uint64 *hashes, uint64 n);
 extern struct varlena *bloomexp_add(BloomFilter *filter, BloomKind kind,
 									uint64 *hashes, int n);
 extern struct varlena *bloomexp_remove(BloomFilter *filter, BloomKind kind,
-									   const uint64 *hashes, int n);
+									   uint64 *hashes, int n);
 
 extern double bloomexp_layer_items(const BloomLayer *layer);
 extern double bloomexp_layer_fpr(const BloomLayer *layer);

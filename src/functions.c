@@ -37,19 +37,6 @@ PG_FUNCTION_INFO_V1(bloomexp_ne);
 PG_FUNCTION_INFO_V1(bloomexp_hash);
 PG_FUNCTION_INFO_V1(bloomexp_hash_extended);
 
-/* Complain about the first of `nargs` arguments that is NULL. */
-static void
-require_arguments(FunctionCallInfo fcinfo, const char *const *names, int nargs)
-{
-	for (int i = 0; i < nargs; i++)
-	{
-		if (PG_ARGISNULL(i))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("%s must not be null", names[i])));
-	}
-}
-
 /* bloom_new(capacity, fpr, seed, counting) */
 Datum
 bloomexp_new(PG_FUNCTION_ARGS)
@@ -57,7 +44,7 @@ bloomexp_new(PG_FUNCTION_ARGS)
 	static const char *const names[] = {"capacity", "fpr", "seed", "counting"};
 	BloomFilter filter;
 
-	require_arguments(fcinfo, names, lengthof(names));
+	bloomexp_require_arguments(fcinfo, 0, names, lengthof(names));
 	bloomexp_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1),
 				  (uint32) PG_GETARG_INT32(2), PG_GETARG_BOOL(3));
 	PG_RETURN_POINTER(bloomexp_form(&filter));
@@ -74,7 +61,7 @@ bloomexp_sizing(PG_FUNCTION_ARGS)
 	Datum		values[4];
 	bool		nulls[4] = {false};
 
-	require_arguments(fcinfo, names, lengthof(names));
+	bloomexp_require_arguments(fcinfo, 0, names, lengthof(names));
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 
@@ -115,6 +102,10 @@ return_untouched(FunctionCallInfo fcinfo)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
+/* A change to a filter by some hashes: bloomexp_add or bloomexp_remove. */
+typedef struct varlena *(*Change) (BloomFilter *filter, BloomKind kind,
+								   uint64 *hashes, int n);
+
 /* The result of a change: the new value, or the old one if nothing changed. */
 static Datum
 return_changed(FunctionCallInfo fcinfo, struct varlena *value)
@@ -124,9 +115,9 @@ return_changed(FunctionCallInfo fcinfo, struct varlena *value)
 	PG_RETURN_POINTER(value);
 }
 
-/* bloom_add(filter, item) */
+/* Change the filter of argument 0 by the item of argument 1. */
 static Datum
-add(FunctionCallInfo fcinfo, BloomKind kind)
+change_by_item(FunctionCallInfo fcinfo, BloomKind kind, Change change)
 {
 	BloomFilter space;
 	BloomFilter *filter;
@@ -136,22 +127,23 @@ add(FunctionCallInfo fcinfo, BloomKind kind)
 		return return_untouched(fcinfo);
 	filter = open_argument(fcinfo, &space);
 	hash = bloomexp_getarg_hash(fcinfo, 1, kind, seed_of(filter));
-	return return_changed(fcinfo, bloomexp_add(filter, kind, &hash, 1));
+	return return_changed(fcinfo, change(filter, kind, &hash, 1));
+}
+
+/* bloom_add(filter, item) */
+static Datum
+add(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	return change_by_item(fcinfo, kind, bloomexp_add);
 }
 
 /* bloom_remove(filter, item) */
 static Datum
 remove_item(FunctionCallInfo fcinfo, BloomKind kind)
 {
-	BloomFilter space;
-	BloomFilter *filter;
-	uint64		hash;
-
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		return return_untouched(fcinfo);
-	filter = open_argument(fcinfo, &space);
-	hash = bloomexp_getarg_hash(fcinfo, 1, kind, filter->seed);
-	return return_changed(fcinfo, bloomexp_remove(filter, kind, &hash, 1));
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	return change_by_item(fcinfo, kind, bloomexp_remove);
 }
 
 BLOOMEXP_FUNCTION_PER_KIND(add);
@@ -179,9 +171,9 @@ hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind *kind, int *n
 	return hashes;
 }
 
-/* bloom_add(filter, items anyarray) */
-Datum
-bloomexp_add_array(PG_FUNCTION_ARGS)
+/* Change the filter of argument 0 by the array of items of argument 1. */
+static Datum
+change_by_array(FunctionCallInfo fcinfo, Change change)
 {
 	BloomFilter space;
 	BloomFilter *filter;
@@ -194,25 +186,23 @@ bloomexp_add_array(PG_FUNCTION_ARGS)
 	filter = open_argument(fcinfo, &space);
 	hashes = hash_array(PG_GETARG_ARRAYTYPE_P(1), PG_GET_COLLATION(), seed_of(filter),
 						&kind, &n);
-	return return_changed(fcinfo, bloomexp_add(filter, kind, hashes, n));
+	return return_changed(fcinfo, change(filter, kind, hashes, n));
+}
+
+/* bloom_add(filter, items anyarray) */
+Datum
+bloomexp_add_array(PG_FUNCTION_ARGS)
+{
+	return change_by_array(fcinfo, bloomexp_add);
 }
 
 /* bloom_remove(filter, items anyarray) */
 Datum
 bloomexp_remove_array(PG_FUNCTION_ARGS)
 {
-	BloomFilter space;
-	BloomFilter *filter;
-	BloomKind	kind;
-	int			n;
-	uint64	   *hashes;
-
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		return return_untouched(fcinfo);
-	filter = open_argument(fcinfo, &space);
-	hashes = hash_array(PG_GETARG_ARRAYTYPE_P(1), PG_GET_COLLATION(), filter->seed,
-						&kind, &n);
-	return return_changed(fcinfo, bloomexp_remove(filter, kind, hashes, n));
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	return change_by_array(fcinfo, bloomexp_remove);
 }
 
 /* Whether the filter of one argument contains the item of another. */
@@ -267,9 +257,7 @@ contained_items(FunctionCallInfo fcinfo, ArrayType *array, int *n)
 		int			misses = Min(*n - from, BLOOMEXP_BATCH);
 
 		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < misses; i++)
-			picks[i] = i;
-		misses = bloomexp_misses(filter, hashes + from, picks, misses);
+		misses = bloomexp_find_misses(filter, hashes + from, picks, misses);
 		for (int i = 0; i < misses; i++)
 			contained[from + picks[i]] = false;
 	}

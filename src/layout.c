@@ -257,21 +257,6 @@ read_headers(BloomFilter *filter, const uint8 *data, Size available, Size size,
 	return true;
 }
 
-/*
- * bloomexp_layer_offset
- *		Where in a value (without its length word) the bits of a layer begin;
- *		number counts from 0.
- */
-Size
-bloomexp_layer_offset(const BloomFilter *filter, uint32 number)
-{
-	Size		offset = bloomexp_headers_size(filter);
-
-	for (uint32 i = 0; i < number; i++)
-		offset += bloomexp_layer_size(&filter->layers[i]);
-	return offset;
-}
-
 /* Let each layer know where its bytes are, in a whole value. */
 static void
 locate_layers(BloomFilter *filter, uint8 *data)

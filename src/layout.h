@@ -63,7 +63,6 @@ typedef struct BloomFilter
 
 extern Size bloomexp_headers_size(const BloomFilter *filter);
 extern Size bloomexp_filter_size(const BloomFilter *filter);
-extern Size bloomexp_layer_offset(const BloomFilter *filter, uint32 number);
 extern void bloomexp_open(BloomFilter *filter, struct varlena *value);
 extern bool bloomexp_open_headers(BloomFilter *filter, const uint8 *data,
 								  Size available, Size size);
