@@ -344,6 +344,13 @@ CREATE OPERATOR - (
 
 COMMENT ON OPERATOR - (anyarray, bloom) IS 'candidates that the filter does not contain';
 
+CREATE FUNCTION bloom_exclude_packed(candidates bytea, filter bloom) RETURNS bytea
+AS 'MODULE_PATHNAME', 'bloomexp_exclude_packed'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
+
+COMMENT ON FUNCTION bloom_exclude_packed(bytea, bloom) IS
+'the candidates that the filter does not contain, in order; candidates are integers of 8 bytes each, the lowest byte first, one after another';
+
 --
 -- One filter of many rows. Not polymorphic, so that a distributed database can
 -- push them down.

@@ -142,7 +142,15 @@ SELECT name, pg_column_size(f) > 3000 AS out_of_line, pg_column_size(f) < octet_
 FROM large ORDER BY name;
 SELECT name, f @> 500 AS has_500, f @> 1000 AS has_1000, 60000 <@ f AS has_60000, bloom_contains(f, 100000) AS has_100000, f @> -1 AS has_other, f @> NULL::int AS has_null FROM large ORDER BY name;
 SELECT name, ARRAY(SELECT i FROM generate_series(1, 3000) i WHERE NOT f @> i) = ARRAY(SELECT generate_series(1, 3000)) - f AS same FROM large ORDER BY name;
+-- arrays of a few candidates, of which only some blocks are needed, against the value in one piece
+SELECT name, count(*), bool_and(c - f = c - whole) AS minus, bool_and(ARRAY(SELECT bloom_exclude(c, f)) = c - whole) AS rows,
+	bool_and(bloom_contains_each(f, c) = bloom_contains_each(whole, c)) AS each,
+	bool_and(bloom_contains_any(f, c) = bloom_contains_any(whole, c)) AS any, bool_and(bloom_contains_all(f, c) = bloom_contains_all(whole, c)) AS all,
+	bool_or(c - f = '{}') AS some_all, bool_or(c - f = c) AS some_none
+FROM large, LATERAL (SELECT f::bytea::bloom) AS w(whole), generate_series(0, 100) n, LATERAL (SELECT ARRAY[n * 997, n * 997 + 1, NULL, n * 7, n * 997] AS c) AS c
+GROUP BY name ORDER BY name;
 SELECT f @> 'a' FROM large WHERE name = 'blocks';
+SELECT '{a}'::text[] - f FROM large WHERE name = 'blocks';
 DROP TABLE large;
 
 -- prepared, with the item as a parameter, in generic plans too

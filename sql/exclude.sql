@@ -87,6 +87,31 @@ FROM (SELECT bloom_agg(i) AS a FROM generate_series(1, 3000) i) AS a, (SELECT bl
 SELECT array_agg(e) FROM bloom_exclude('{1,20,5001}'::int[], VARIADIC (SELECT array_agg(items) FROM seen)) e;
 
 --
+-- Packed: integers of 8 bytes, the lowest first
+--
+
+CREATE FUNCTION pg_temp.pack(items bigint[]) RETURNS bytea LANGUAGE sql AS
+'SELECT coalesce(string_agg(substring(int8send(i) FROM 8 - b FOR 1), $$$$ ORDER BY n, b), $$$$) FROM unnest(items) WITH ORDINALITY u(i, n), generate_series(0, 7) b';
+SELECT bloom_exclude_packed('\x0500000000000000fbffffffffffffff00000000000000010500000000000000ffffffffffffff7f', f) AS some,
+	bloom_exclude_packed('\x0400000000000000', f) AS none, bloom_exclude_packed('', f) AS of_none,
+	bloom_exclude_packed('\x0400000000000000', NULL) AS by_none, bloom_exclude_packed('\x0400000000000000', bloom_new()) AS by_empty,
+	bloom_exclude_packed(NULL, f) IS NULL AS of_null
+FROM bloom_add(NULL, '{4,-5,72057594037927936}'::bigint[]) f;
+-- the same as arrays, for every length around a batch's; from a row with a short length word, from one that is compressed, and by one that counts
+CREATE TABLE packed (n int, c bigint[], p bytea);
+INSERT INTO packed SELECT n, c, pg_temp.pack(c)
+FROM unnest('{0,1,2,10,511,512,513,1024,1025,3000}'::int[]) n, LATERAL (SELECT coalesce(array_agg(i * 4194304 % 1000000007 - 500 ORDER BY i % 101, i), '{}') FROM generate_series(1::bigint, n) i) AS c(c);
+SELECT name, count(*), bool_and(bloom_exclude_packed(p, f) = pg_temp.pack(c - f)) AS same, sum(octet_length(bloom_exclude_packed(p, f)) / 8) AS survivors
+FROM packed, (SELECT 'plain' AS name, bloom_agg(i) AS f FROM packed, unnest(c[:800]) i
+	UNION ALL SELECT 'seed', bloom_add(bloom_new(1000, 0.01, 7), c[:800]) FROM packed WHERE n = 3000
+	UNION ALL SELECT 'counting', bloom_add(bloom_new(1000, counting => true), c[:800]) FROM packed WHERE n = 3000) AS f
+GROUP BY name ORDER BY name;
+DROP TABLE packed;
+SELECT bloom_exclude_packed('\x04', bloom_new());
+SELECT bloom_exclude_packed('\x04000000000000000500000000', NULL);
+SELECT bloom_exclude_packed('\x0400000000000000', bloom_add(NULL, 'a'));
+
+--
 -- Where it can stand
 --
 
@@ -141,6 +166,23 @@ BEGIN
 		END LOOP;
 	END LOOP;
 	RAISE WARNING '%', kept;
+END
+$$;
+-- and an array that was changed in place, so that it has no flat form any longer
+DO $$
+DECLARE
+	candidates bigint[] := ARRAY(SELECT generate_series(1, 6));
+	seen_items bloom := bloom_add(NULL, '{2,40}'::bigint[]);
+	titles text[] := '{a,b,c}';
+BEGIN
+	RAISE WARNING '% %', candidates - seen_items, candidates - seen_items;
+	candidates[4] := 40;
+	candidates[5] := NULL;
+	candidates[7] := 70;
+	RAISE WARNING '% %', candidates - seen_items, (SELECT array_agg(c) FROM bloom_exclude(candidates, seen_items) c);
+	titles[2] := 'long ' || repeat('b', 20);
+	RAISE WARNING '%', titles - bloom_add(NULL, 'c');
+	RAISE WARNING '%', titles - bloom_add(NULL, titles[1:2]);
 END
 $$;
 -- in a view, and in a generated column, as it is immutable

@@ -32,9 +32,28 @@
 	BLOOMEXP_FUNCTION(body, uuid, BLOOM_KIND_UUID); \
 	BLOOMEXP_FUNCTION(body, bytea, BLOOM_KIND_BYTEA)
 
+/*
+ * A filter that a function was given, to be asked for many items.  Of a large
+ * stored one the blocks are read as they are needed: its layers point into
+ * memory for the whole value, of which only the `fetched` blocks are there.
+ */
+typedef struct BloomArgument
+{
+	BloomFilter filter;
+	struct varlena *value;		/* whose bytes the layers point to */
+	struct varlena *stored;		/* to fetch from; NULL if all is there */
+	bits8	   *fetched;		/* a bit a block, over all layers */
+} BloomArgument;
+
 extern void bloomexp_require_arguments(FunctionCallInfo fcinfo, int first,
 									   const char *const *names, int n);
+extern ArrayType *bloomexp_getarg_array(FunctionCallInfo fcinfo, int argno);
 extern void bloomexp_getarg_headers(FunctionCallInfo fcinfo, int argno, BloomFilter *filter);
+extern void bloomexp_open_argument(BloomArgument *argument, struct varlena *value);
+extern void bloomexp_getarg_for_looks(FunctionCallInfo fcinfo, int argno, int looks,
+									  BloomArgument *argument);
+extern int	bloomexp_argument_misses(BloomArgument *argument, const uint64 *hashes,
+									 int *picks, int n);
 extern bool bloomexp_getarg_contains(FunctionCallInfo fcinfo, int filter_arg,
 									 int item_arg, BloomKind kind);
 

@@ -3,8 +3,9 @@
  * exclude.c
  *	  What the extension is for: the candidates that were not exposed.
  *
- * Survivors are found for a whole array in one pass, batch by batch; then they
- * go out as rows, as an array of the candidates' type, or as packed bytes.
+ * Survivors are found for a whole array in one pass, batch by batch, and copied
+ * to where they go out from: as an array of the candidates' type, as rows of
+ * that array, or as packed bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,12 +19,14 @@
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "utils/selfuncs.h"
+#include "utils/uuid.h"
 
 #include "datum.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_exclude);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_variadic);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
+PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 
 /* PostgreSQL 17 estimates an array's length with the planner's state at hand. */
@@ -33,22 +36,56 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 #define ARRAY_LENGTH(root, expr) ((double) estimate_array_length(expr))
 #endif
 
-/* The candidates that survive, as they stand in their array. */
-typedef struct Survivors
-{
-	const BloomItemType *type;
-	Oid			element_type;
-	const char **items;
-	int			n;
-	int			next;			/* to be returned next, as a row */
-} Survivors;
-
-/* Unpacked filters, all asked in turn. */
+/* The filters of a call, all asked in turn. */
 typedef struct Filters
 {
-	BloomFilter *filters;
+	BloomArgument *arguments;
 	int			n;
 } Filters;
+
+/* Survivors that go out as rows: the next of them, and how many are left. */
+typedef struct Rows
+{
+	const BloomItemType *type;
+	const char *next;
+	int			left;
+} Rows;
+
+/* The one filter of an argument, to be asked `looks` times; NULL is none. */
+static void
+open_filter(FunctionCallInfo fcinfo, int argno, int looks, Filters *filters)
+{
+	filters->n = 0;
+	if (PG_ARGISNULL(argno))
+		return;
+	filters->arguments = palloc(sizeof(BloomArgument));
+	bloomexp_getarg_for_looks(fcinfo, argno, looks, &filters->arguments[filters->n++]);
+}
+
+/* The filters of an array argument, NULLs left out; they are whole. */
+static void
+open_filters(FunctionCallInfo fcinfo, int argno, int looks, Filters *filters)
+{
+	ArrayType  *array;
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+
+	filters->n = 0;
+	if (PG_ARGISNULL(argno))
+		return;
+	array = bloomexp_getarg_array(fcinfo, argno);
+	bloomexp_check_dimensions(array, "filters");
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
+					  &values, &nulls, &n);
+	filters->arguments = palloc_extended(Max(n, 1) * sizeof(BloomArgument), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < n; i++)
+	{
+		if (!nulls[i])
+			bloomexp_open_argument(&filters->arguments[filters->n++],
+								   PG_DETOAST_DATUM_PACKED(values[i]));
+	}
+}
 
 /*
  * The candidates of a batch that no filter contains, in order, as indexes into
@@ -59,191 +96,127 @@ pick_survivors(const Filters *filters, const BloomItemType *type,
 			   const char **batch, int n, int *picks)
 {
 	uint64		hashes[BLOOMEXP_BATCH];
-	int			nbatch = n;
+	uint32		seed = 0;
+	int			nbatch = bloomexp_pick_all(picks, n);
 
-	for (int i = 0; i < nbatch; i++)
-		picks[i] = i;
 	for (int i = 0; i < filters->n && n > 0; i++)
 	{
+		BloomArgument *argument = &filters->arguments[i];
+
 		/* filters of one seed share the hashes */
-		if (i == 0 || filters->filters[i].seed != filters->filters[i - 1].seed)
-			bloomexp_hash_items(type, batch, nbatch, filters->filters[i].seed, hashes);
-		n = bloomexp_misses(&filters->filters[i], hashes, picks, n);
+		if (i == 0 || argument->filter.seed != seed)
+		{
+			seed = argument->filter.seed;
+			bloomexp_hash_items(type, batch, nbatch, seed, hashes);
+		}
+		n = bloomexp_argument_misses(argument, hashes, picks, n);
 	}
 	return n;
 }
 
-/* All candidates that survive the filters; the array must outlive them. */
-static void
-find_survivors(Survivors *survivors, ArrayType *candidates, Oid collation,
-			   const Filters *filters)
+/* Copy the picked items of a batch, each of `length` bytes, to `out`; returns its end. */
+static inline char *
+copy_fixed(char *out, const char **batch, const int *picks, int n, Size length)
 {
-	BloomItems	items;
-	const char *batch[BLOOMEXP_BATCH];
-	int			nbatch;
+	for (int i = 0; i < n; i++)
+		memcpy(out + i * length, batch[picks[i]], length);
+	return out + n * length;
+}
 
-	bloomexp_items_begin(&items, candidates, collation);
-	for (int i = 0; i < filters->n; i++)
-		bloomexp_require_kind(&filters->filters[i], items.type->kind);
-
-	survivors->type = items.type;
-	survivors->element_type = items.element_type;
-	survivors->items = palloc_extended(Max(items.nelements, 1) * sizeof(char *), MCXT_ALLOC_HUGE);
-	survivors->n = 0;
-	survivors->next = 0;
-	while ((nbatch = bloomexp_items_next(&items, batch, BLOOMEXP_BATCH)) > 0)
+/* The same for items of any type; a constant length makes a copy one instruction. */
+static char *
+copy_picks(char *out, const BloomItemType *type, const char **batch, const int *picks, int n)
+{
+	switch (type->length)
 	{
-		int			picks[BLOOMEXP_BATCH];
-		int			npicks = pick_survivors(filters, items.type, batch, nbatch, picks);
-
-		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < npicks; i++)
-			survivors->items[survivors->n++] = batch[picks[i]];
+		case sizeof(int64):
+			return copy_fixed(out, batch, picks, n, sizeof(int64));
+		case sizeof(int32):
+			return copy_fixed(out, batch, picks, n, sizeof(int32));
+		case sizeof(int16):
+			return copy_fixed(out, batch, picks, n, sizeof(int16));
+		case UUID_LEN:
+			return copy_fixed(out, batch, picks, n, UUID_LEN);
 	}
-}
-
-/* The one filter of an argument; NULL is none. */
-static void
-open_filter(FunctionCallInfo fcinfo, int argno, Filters *filters)
-{
-	filters->n = 0;
-	if (PG_ARGISNULL(argno))
-		return;
-	filters->filters = palloc(sizeof(BloomFilter));
-	bloomexp_open(&filters->filters[filters->n++], PG_GETARG_BLOOM_PP(argno));
-}
-
-/* The filters of an array argument, NULLs left out. */
-static void
-open_filters(FunctionCallInfo fcinfo, int argno, Filters *filters)
-{
-	ArrayType  *array;
-	Datum	   *values;
-	bool	   *nulls;
-	int			n;
-
-	filters->n = 0;
-	if (PG_ARGISNULL(argno))
-		return;
-	array = PG_GETARG_ARRAYTYPE_P(argno);
-	bloomexp_check_dimensions(array, "filters");
-	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
-					  &values, &nulls, &n);
-	filters->filters = palloc_extended(Max(n, 1) * sizeof(BloomFilter), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
-		if (!nulls[i])
-			bloomexp_open(&filters->filters[filters->n++],
-						  PG_DETOAST_DATUM_PACKED(values[i]));
+		const char *item = batch[picks[i]];
+		Size		length = VARSIZE_ANY(item);
+
+		memcpy(out, item, length);
+		memset(out + length, 0, INTALIGN(length) - length);
+		out += INTALIGN(length);
 	}
+	return out;
 }
 
 /*
- * Body of the set-returning functions; `open` gets at the filters of argument
- * 1.  One row a call, from the second call on just the next survivor.
+ * Copy the candidates that survive the filters to `out`, one after another as
+ * in an array.  Returns where they end, and their number in *survivors.
  */
-static Datum
-exclude(FunctionCallInfo fcinfo,
-		void (*open) (FunctionCallInfo fcinfo, int argno, Filters *filters))
+static char *
+copy_survivors(BloomItems *candidates, const Filters *filters, char *out, int *survivors)
 {
-	FuncCallContext *call;
-	Survivors  *survivors;
-	const char *item;
+	const char *batch[BLOOMEXP_BATCH];
+	int			picks[BLOOMEXP_BATCH];
+	int			n;
 
-	if (SRF_IS_FIRSTCALL())
+	for (int i = 0; i < filters->n; i++)
+		bloomexp_require_kind(&filters->arguments[i].filter, candidates->type->kind);
+
+	*survivors = 0;
+	while ((n = bloomexp_items_next(candidates, batch, BLOOMEXP_BATCH)) > 0)
 	{
-		MemoryContext caller;
-
-		call = SRF_FIRSTCALL_INIT();
-		caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
-		survivors = palloc0(sizeof(Survivors));
-		if (!PG_ARGISNULL(0))
-		{
-			Filters		filters;
-
-			open(fcinfo, 1, &filters);
-			find_survivors(survivors, PG_GETARG_ARRAYTYPE_P(0), PG_GET_COLLATION(), &filters);
-		}
-		call->user_fctx = survivors;
-		MemoryContextSwitchTo(caller);
+		CHECK_FOR_INTERRUPTS();
+		n = pick_survivors(filters, candidates->type, batch, n, picks);
+		out = copy_picks(out, candidates->type, batch, picks, n);
+		*survivors += n;
 	}
-
-	call = SRF_PERCALL_SETUP();
-	survivors = call->user_fctx;
-	if (survivors->next == survivors->n)
-		SRF_RETURN_DONE(call);
-	item = survivors->items[survivors->next++];
-	SRF_RETURN_NEXT(call, fetch_att(item, bloomexp_by_value(survivors->type),
-									survivors->type->length));
+	return out;
 }
 
-/* bloom_exclude(candidates, filter) */
-Datum
-bloomexp_exclude(PG_FUNCTION_ARGS)
-{
-	return exclude(fcinfo, open_filter);
-}
+/* How to get at the filters of an argument: open_filter or open_filters. */
+typedef void (*OpenFilters) (FunctionCallInfo fcinfo, int argno, int looks, Filters *filters);
 
-/* bloom_exclude(candidates, VARIADIC filters) */
-Datum
-bloomexp_exclude_variadic(PG_FUNCTION_ARGS)
-{
-	return exclude(fcinfo, open_filters);
-}
-
-/* A new array of the survivors, of their type and without NULLs. */
+/*
+ * The candidates of argument 0 that survive the filters of argument 1, as an
+ * array of their type without NULLs; *type tells about its elements.
+ */
 static ArrayType *
-array_of_survivors(const Survivors *survivors)
+exclude(FunctionCallInfo fcinfo, OpenFilters open, const BloomItemType **type)
 {
-	const BloomItemType *type = survivors->type;
-	Size		size = ARR_OVERHEAD_NONULLS(1);
-	ArrayType  *array;
-	char	   *next;
+	ArrayType  *array = bloomexp_getarg_array(fcinfo, 0);
+	ArrayType  *result;
+	BloomItems	candidates;
+	Filters		filters;
+	int			survivors;
+	char	   *end;
 
-	if (survivors->n == 0)
-		return construct_empty_array(survivors->element_type);
+	bloomexp_items_begin(&candidates, array, PG_GET_COLLATION());
+	open(fcinfo, 1, candidates.nelements, &filters);
+	*type = candidates.type;
 
-	/* no more than the candidates took, so it can't be too much */
-	if (type->length > 0)
-		size += (Size) survivors->n * type->length;
-	else
-	{
-		for (int i = 0; i < survivors->n; i++)
-			size += INTALIGN(VARSIZE_ANY(survivors->items[i]));
-	}
+	/* survivors take no more than the candidates did */
+	result = palloc_extended(MAXALIGN(VARSIZE(array)) + ARR_OVERHEAD_NONULLS(1), MCXT_ALLOC_HUGE);
+	end = copy_survivors(&candidates, &filters,
+						 (char *) result + ARR_OVERHEAD_NONULLS(1), &survivors);
+	if (survivors == 0)
+		return construct_empty_array(candidates.element_type);
 
-	array = palloc0(size);
-	SET_VARSIZE(array, size);
-	array->ndim = 1;
-	array->dataoffset = 0;
-	array->elemtype = survivors->element_type;
-	ARR_DIMS(array)[0] = survivors->n;
-	ARR_LBOUND(array)[0] = 1;
-
-	next = ARR_DATA_PTR(array);
-	if (type->length == sizeof(int64))
-	{
-		for (int i = 0; i < survivors->n; i++)
-			((int64 *) next)[i] = *(const int64 *) survivors->items[i];
-		return array;
-	}
-	for (int i = 0; i < survivors->n; i++)
-	{
-		const char *item = survivors->items[i];
-		Size		length = type->length > 0 ? (Size) type->length : VARSIZE_ANY(item);
-
-		memcpy(next, item, length);
-		next += type->length > 0 ? length : INTALIGN(length);
-	}
-	return array;
+	SET_VARSIZE(result, end - (char *) result);
+	result->ndim = 1;
+	result->dataoffset = 0;
+	result->elemtype = candidates.element_type;
+	ARR_DIMS(result)[0] = survivors;
+	ARR_LBOUND(result)[0] = 1;
+	return result;
 }
 
 /* bloom_exclude_array(candidates, filter), candidates - filter */
 Datum
 bloomexp_exclude_array(PG_FUNCTION_ARGS)
 {
-	Filters		filters;
-	Survivors	survivors;
+	const BloomItemType *type;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -255,9 +228,85 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 				 errmsg("candidates of type int2vector are not supported"),
 				 errhint("Cast the candidates to smallint[].")));
 
-	open_filter(fcinfo, 1, &filters);
-	find_survivors(&survivors, PG_GETARG_ARRAYTYPE_P(0), PG_GET_COLLATION(), &filters);
-	PG_RETURN_ARRAYTYPE_P(array_of_survivors(&survivors));
+	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, open_filter, &type));
+}
+
+/* bloom_exclude_packed(candidates, filter) */
+Datum
+bloomexp_exclude_packed(PG_FUNCTION_ARGS)
+{
+	bytea	   *packed;
+	bytea	   *result;
+	BloomItems	candidates;
+	Filters		filters;
+	int			survivors;
+	char	   *end;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+
+	packed = PG_GETARG_BYTEA_PP(0);
+	bloomexp_items_begin_packed(&candidates, packed);
+	open_filter(fcinfo, 1, candidates.nelements, &filters);
+
+	result = palloc(VARHDRSZ + VARSIZE_ANY_EXHDR(packed));
+	end = copy_survivors(&candidates, &filters, VARDATA(result), &survivors);
+	SET_VARSIZE(result, end - (char *) result);
+	PG_RETURN_BYTEA_P(result);
+}
+
+/*
+ * Body of the set-returning functions: all survivors are found in the first
+ * call, and go out one a call.
+ */
+static Datum
+exclude_rows(FunctionCallInfo fcinfo, OpenFilters open)
+{
+	FuncCallContext *call;
+	Rows	   *rows;
+	const char *item;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		MemoryContext caller;
+
+		call = SRF_FIRSTCALL_INIT();
+		caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
+		rows = palloc0(sizeof(Rows));
+		if (!PG_ARGISNULL(0))
+		{
+			ArrayType  *array = exclude(fcinfo, open, &rows->type);
+
+			rows->next = ARR_DATA_PTR(array);
+			rows->left = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+		}
+		call->user_fctx = rows;
+		MemoryContextSwitchTo(caller);
+	}
+
+	call = SRF_PERCALL_SETUP();
+	rows = call->user_fctx;
+	if (rows->left == 0)
+		SRF_RETURN_DONE(call);
+	rows->left--;
+	item = rows->next;
+	rows->next = att_addlength_pointer(item, rows->type->length, item);
+	rows->next = (const char *) att_align_nominal(rows->next, rows->type->align);
+	SRF_RETURN_NEXT(call, fetch_att(item, bloomexp_by_value(rows->type), rows->type->length));
+}
+
+/* bloom_exclude(candidates, filter) */
+Datum
+bloomexp_exclude(PG_FUNCTION_ARGS)
+{
+	return exclude_rows(fcinfo, open_filter);
+}
+
+/* bloom_exclude(candidates, VARIADIC filters) */
+Datum
+bloomexp_exclude_variadic(PG_FUNCTION_ARGS)
+{
+	return exclude_rows(fcinfo, open_filters);
 }
 
 /*

@@ -211,19 +211,6 @@ bloomexp_misses(const BloomFilter *filter, const uint64 *hashes, int *picks, int
 }
 
 /*
- * bloomexp_find_misses
- *		Point `picks` at those of n items, BLOOMEXP_BATCH at most, that no layer
- *		contains; returns their number.
- */
-int
-bloomexp_find_misses(const BloomFilter *filter, const uint64 *hashes, int *picks, int n)
-{
-	for (int i = 0; i < n; i++)
-		picks[i] = i;
-	return bloomexp_misses(filter, hashes, picks, n);
-}
-
-/*
  * bloomexp_fill
  *		Put `n` distinct items into the one empty layer of a filter that was
  *		made for them.  To be followed by bloomexp_store().
@@ -251,10 +238,10 @@ keep_misses(const BloomFilter *filter, uint64 *hashes, int n)
 	for (int from = 0; from < n; from += BLOOMEXP_BATCH)
 	{
 		int			picks[BLOOMEXP_BATCH];
-		int			npicks = Min(n - from, BLOOMEXP_BATCH);
+		int			npicks = bloomexp_pick_all(picks, n - from);
 
 		CHECK_FOR_INTERRUPTS();
-		npicks = bloomexp_find_misses(filter, hashes + from, picks, npicks);
+		npicks = bloomexp_misses(filter, hashes + from, picks, npicks);
 		for (int i = 0; i < npicks; i++)
 			hashes[kept++] = hashes[from + picks[i]];
 	}

@@ -25,8 +25,6 @@ extern void bloomexp_require_kind(const BloomFilter *filter, BloomKind kind);
 extern bool bloomexp_contains(const BloomFilter *filter, uint64 hash);
 extern int	bloomexp_misses(const BloomFilter *filter, const uint64 *hashes,
 							int *picks, int n);
-extern int	bloomexp_find_misses(const BloomFilter *filter, const uint64 *hashes,
-								 int *picks, int n);
 extern void bloomexp_fill(BloomFilter *filter, const uint64 *hashes, uint64 n);
 extern struct varlena *bloomexp_add(BloomFilter *filter, BloomKind kind,
 									uint64 *hashes, int n);

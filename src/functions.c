@@ -184,7 +184,7 @@ change_by_array(FunctionCallInfo fcinfo, Change change)
 	if (PG_ARGISNULL(1))
 		return return_untouched(fcinfo);
 	filter = open_argument(fcinfo, &space);
-	hashes = hash_array(PG_GETARG_ARRAYTYPE_P(1), PG_GET_COLLATION(), seed_of(filter),
+	hashes = hash_array(bloomexp_getarg_array(fcinfo, 1), PG_GET_COLLATION(), seed_of(filter),
 						&kind, &n);
 	return return_changed(fcinfo, change(filter, kind, hashes, n));
 }
@@ -240,24 +240,31 @@ BLOOMEXP_FUNCTION_PER_KIND(contained);
 static bool *
 contained_items(FunctionCallInfo fcinfo, ArrayType *array, int *n)
 {
-	BloomFilter space;
-	BloomFilter *filter = open_argument(fcinfo, &space);
+	int			nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	BloomArgument argument;
+	uint32		seed = 0;
 	BloomKind	kind;
-	uint64	   *hashes = hash_array(array, PG_GET_COLLATION(), seed_of(filter), &kind, n);
-	bool	   *contained = palloc0(Max(*n, 1));
+	uint64	   *hashes;
+	bool	   *contained = palloc0(Max(nelements, 1));
 
-	if (filter == NULL)
+	if (!PG_ARGISNULL(0))
+	{
+		bloomexp_getarg_for_looks(fcinfo, 0, nelements, &argument);
+		seed = argument.filter.seed;
+	}
+	hashes = hash_array(array, PG_GET_COLLATION(), seed, &kind, n);
+	if (PG_ARGISNULL(0))
 		return contained;
 
-	bloomexp_require_kind(filter, kind);
+	bloomexp_require_kind(&argument.filter, kind);
 	memset(contained, true, *n);
 	for (int from = 0; from < *n; from += BLOOMEXP_BATCH)
 	{
 		int			picks[BLOOMEXP_BATCH];
-		int			misses = Min(*n - from, BLOOMEXP_BATCH);
+		int			misses = bloomexp_pick_all(picks, *n - from);
 
 		CHECK_FOR_INTERRUPTS();
-		misses = bloomexp_find_misses(filter, hashes + from, picks, misses);
+		misses = bloomexp_argument_misses(&argument, hashes + from, picks, misses);
 		for (int i = 0; i < misses; i++)
 			contained[from + picks[i]] = false;
 	}
@@ -273,7 +280,7 @@ bloomexp_contains_any(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	contained = contained_items(fcinfo, PG_GETARG_ARRAYTYPE_P(1), &n);
+	contained = contained_items(fcinfo, bloomexp_getarg_array(fcinfo, 1), &n);
 	PG_RETURN_BOOL(memchr(contained, true, n) != NULL);
 }
 
@@ -287,7 +294,7 @@ bloomexp_contains_all(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	array = PG_GETARG_ARRAYTYPE_P(1);
+	array = bloomexp_getarg_array(fcinfo, 1);
 	contained = contained_items(fcinfo, array, &n);
 	PG_RETURN_BOOL(n == ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) &&
 				   memchr(contained, false, n) == NULL);
@@ -308,7 +315,7 @@ bloomexp_contains_each(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	array = PG_GETARG_ARRAYTYPE_P(1);
+	array = bloomexp_getarg_array(fcinfo, 1);
 	contained = contained_items(fcinfo, array, &n);
 	nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	if (nelements == 0)

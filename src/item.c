@@ -28,6 +28,11 @@ static const BloomItemType item_types[] = {
 	{BYTEAOID, BLOOM_KIND_BYTEA, -1, TYPALIGN_INT}
 };
 
+/* Integers of no SQL type: 8 little-endian bytes each, wherever they stand. */
+static const BloomItemType packed_type = {
+	InvalidOid, BLOOM_KIND_INTEGER, sizeof(int64), TYPALIGN_CHAR
+};
+
 /*
  * bloomexp_kind_name
  *		A kind as users read it, which is also the name of an SQL type of it.
@@ -174,6 +179,28 @@ bloomexp_items_begin(BloomItems *items, ArrayType *array, Oid collation)
 }
 
 /*
+ * bloomexp_items_begin_packed
+ *		Start to read packed integers, of 8 little-endian bytes each.
+ */
+void
+bloomexp_items_begin_packed(BloomItems *items, bytea *packed)
+{
+	Size		size = VARSIZE_ANY_EXHDR(packed);
+
+	if (size % sizeof(int64) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("length of packed items must be a multiple of 8 bytes, not %zu", size),
+				 errdetail("Each item is an integer of 8 bytes, the lowest first.")));
+	items->element_type = InvalidOid;
+	items->type = &packed_type;
+	items->nelements = (int) (size / sizeof(int64));
+	items->done = 0;
+	items->next = VARDATA_ANY(packed);
+	items->nulls = NULL;
+}
+
+/*
  * bloomexp_items_next
  *		Point `batch` at the next items of the array, `max` at most, without its
  *		NULLs; returns their number, 0 at the end.
@@ -224,6 +251,10 @@ bloomexp_hash_items(const BloomItemType *type, const char **items, int n,
 {
 	switch (type->type)
 	{
+		case InvalidOid:		/* packed */
+			for (int i = 0; i < n; i++)
+				hashes[i] = bloomexp_murmur3_int64(murmur3_read_word(items[i]), seed);
+			break;
 		case INT8OID:
 			HASH_NUMBERS(int64);
 			break;

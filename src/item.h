@@ -45,7 +45,8 @@ bloomexp_by_value(const BloomItemType *type)
 typedef struct BloomItems
 {
 	const BloomItemType *type;
-	Oid			element_type;	/* of the array: the type, or a domain over it */
+	Oid			element_type;	/* of the array: the type, or a domain over it;
+								 * of packed integers none */
 	int			nelements;
 	int			done;			/* elements read so far */
 	const char *next;			/* the next of them */
@@ -57,6 +58,7 @@ extern void bloomexp_check_collation(Oid collation);
 extern uint64 bloomexp_hash_datum(BloomKind kind, Datum item, uint32 seed);
 extern void bloomexp_check_dimensions(const ArrayType *array, const char *what);
 extern void bloomexp_items_begin(BloomItems *items, ArrayType *array, Oid collation);
+extern void bloomexp_items_begin_packed(BloomItems *items, bytea *packed);
 extern int	bloomexp_items_next(BloomItems *items, const char **batch, int max);
 extern void bloomexp_hash_items(const BloomItemType *type, const char **items, int n,
 								uint32 seed, uint64 *hashes);

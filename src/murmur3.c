@@ -12,9 +12,9 @@
 
 #include "murmur3.h"
 
-/* `count` bytes, 8 at most, as a little-endian number. */
+/* `count` bytes, fewer than 8, as a little-endian number. */
 static inline uint64_t
-read_word(const uint8_t *bytes, size_t count)
+read_part(const uint8_t *bytes, size_t count)
 {
 	uint64_t	word = 0;
 
@@ -37,16 +37,16 @@ bloomexp_murmur3(const void *bytes, size_t length, uint32_t seed, uint64_t hash[
 
 	for (; left >= 16; left -= 16, next += 16)
 	{
-		lane1 ^= murmur3_scramble1(read_word(next, 8));
+		lane1 ^= murmur3_scramble1(murmur3_read_word(next));
 		lane1 = (murmur3_rotate(lane1, 27) + lane2) * 5 + 0x52dce729;
-		lane2 ^= murmur3_scramble2(read_word(next + 8, 8));
+		lane2 ^= murmur3_scramble2(murmur3_read_word(next + 8));
 		lane2 = (murmur3_rotate(lane2, 31) + lane1) * 5 + 0x38495ab5;
 	}
 
 	/* what is left of the last block; a missing word is 0 and changes nothing */
 	if (left > 8)
-		lane2 ^= murmur3_scramble2(read_word(next + 8, left - 8));
-	lane1 ^= murmur3_scramble1(read_word(next, left < 8 ? left : 8));
+		lane2 ^= murmur3_scramble2(read_part(next + 8, left - 8));
+	lane1 ^= murmur3_scramble1(left < 8 ? read_part(next, left) : murmur3_read_word(next));
 
 	lane1 ^= length;
 	lane2 ^= length;

@@ -16,6 +16,18 @@
 #define MURMUR3_C1 UINT64_C(0x87c37b91114253d5)
 #define MURMUR3_C2 UINT64_C(0x4cf5ad432745937f)
 
+/* Eight bytes as a little-endian number; compilers make it one instruction. */
+static inline uint64_t
+murmur3_read_word(const void *bytes)
+{
+	const uint8_t *b = bytes;
+
+	return (uint64_t) b[0] | (uint64_t) b[1] << 8 |
+		(uint64_t) b[2] << 16 | (uint64_t) b[3] << 24 |
+		(uint64_t) b[4] << 32 | (uint64_t) b[5] << 40 |
+		(uint64_t) b[6] << 48 | (uint64_t) b[7] << 56;
+}
+
 static inline uint64_t
 murmur3_rotate(uint64_t word, int left)
 {

@@ -74,12 +74,13 @@ block_of(const BloomBits *bits, uint64_t hash)
 }
 
 /*
- * bloomexp_probe_block
- *		Whether a layer contains an item, given the item's block alone.
+ * bloomexp_probe
+ *		Whether a layer contains an item.
  */
 bool
-bloomexp_probe_block(const BloomBits *bits, const uint8_t *block, uint64_t hash)
+bloomexp_probe(const BloomBits *bits, uint64_t hash)
 {
+	const uint8_t *block = block_of(bits, hash);
 	uint64_t	state = start(&bits->shape, hash);
 
 	for (uint32_t i = 0; i < bits->shape.hashes; i++)
@@ -88,16 +89,6 @@ bloomexp_probe_block(const BloomBits *bits, const uint8_t *block, uint64_t hash)
 			return false;
 	}
 	return true;
-}
-
-/*
- * bloomexp_probe
- *		Whether a layer contains an item.
- */
-bool
-bloomexp_probe(const BloomBits *bits, uint64_t hash)
-{
-	return bloomexp_probe_block(bits, block_of(bits, hash), hash);
 }
 
 /*

@@ -67,9 +67,17 @@ bloomexp_block_size(const BloomBits *bits)
 	return bloomexp_bits_size(bits->shape.block_bits / 64, bits->counting);
 }
 
+/* Point picks at n items, or as many as a batch takes; returns their number. */
+static inline int
+bloomexp_pick_all(int *picks, int n)
+{
+	n = n < BLOOMEXP_BATCH ? n : BLOOMEXP_BATCH;
+	for (int i = 0; i < n; i++)
+		picks[i] = i;
+	return n;
+}
+
 extern bool bloomexp_probe(const BloomBits *bits, uint64_t hash);
-extern bool bloomexp_probe_block(const BloomBits *bits, const uint8_t *block,
-								 uint64_t hash);
 extern int	bloomexp_probe_misses(const BloomBits *bits, const uint64_t *hashes,
 								  int *picks, int n);
 extern uint32_t bloomexp_set(const BloomBits *bits, uint64_t hash);
