@@ -16,7 +16,6 @@
 #include <math.h>
 
 #include "libpq/pqformat.h"
-#include "miscadmin.h"
 
 #include "datum.h"
 #include "hashset.h"

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  What differs between PostgreSQL 13 and 18, in one place.
+ *	  PostgreSQL as all rooms see it: what differs between 13 and 18, in one
+ *	  place, and when to look for a cancel.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,6 +12,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "nodes/nodes.h"
 
 /*
@@ -29,5 +31,8 @@
 		return (value);			/* not reached */ \
 	} while (0)
 #endif
+
+/* Items or bytes that a loop may go through between two looks for a cancel. */
+#define BLOOMEXP_INTERRUPT_EVERY 65536
 
 #endif							/* BLOOMEXP_COMPAT_H */

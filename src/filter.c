@@ -14,8 +14,6 @@
 
 #include <math.h>
 
-#include "miscadmin.h"
-
 #include "filter.h"
 #include "hashset.h"
 
@@ -50,9 +48,6 @@
 /* A new layer has room for this part of all items so far, and for so many. */
 #define GROWTH_FACTOR 0.5
 #define GROWTH_MIN 50
-
-/* How many items are set between two looks for a cancel. */
-#define INTERRUPT_EVERY 65536
 
 /*
  * bloomexp_check_fpr
@@ -220,10 +215,10 @@ bloomexp_fill(BloomFilter *filter, const uint64 *hashes, uint64 n)
 {
 	BloomLayer *layer = &filter->layers[0];
 
-	for (uint64 i = 0; i < n; i += INTERRUPT_EVERY)
+	for (uint64 i = 0; i < n; i += BLOOMEXP_INTERRUPT_EVERY)
 	{
 		CHECK_FOR_INTERRUPTS();
-		bloomexp_set_bits(&layer->bits, hashes + i, Min(n - i, INTERRUPT_EVERY));
+		bloomexp_set_bits(&layer->bits, hashes + i, Min(n - i, BLOOMEXP_INTERRUPT_EVERY));
 	}
 	layer->bits_set = bloomexp_count_set(&layer->bits);
 	layer->items = n;
@@ -358,7 +353,7 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 		layer->bits_set += newly_set;
 		if (newly_set > 0)
 			layer->items++;
-		if (i % INTERRUPT_EVERY == 0)
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
 	bloomexp_store(filter, value);
@@ -414,7 +409,7 @@ bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 		layer = &filter->layers[i < room ? open : filter->nlayers - 1];
 		layer->bits_set += bloomexp_set(&layer->bits, hashes[i]);
 		layer->items++;
-		if (i % INTERRUPT_EVERY == 0)
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
 	bloomexp_store(filter, value);
@@ -444,7 +439,7 @@ bloomexp_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 	{
 		uint32		newly_unset;
 
-		if (i % INTERRUPT_EVERY == 0)
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (!bloomexp_probe(&layer->bits, hashes[i]))
 			continue;

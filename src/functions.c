@@ -17,7 +17,6 @@
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 
 #include "datum.h"
 #include "union.h"

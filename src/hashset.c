@@ -12,7 +12,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "hashset.h"
@@ -25,9 +24,6 @@
 
 /* Up to so many hashes are compared in a table that fits in the CPU's cache. */
 #define SMALL 4096
-
-/* How many hashes are counted between two looks for a cancel. */
-#define INTERRUPT_EVERY 65536
 
 /* Hashes are split by so many bits at a time until they are few enough. */
 #define SPLIT_BITS 8
@@ -82,7 +78,7 @@ split(uint64 *hashes, uint64 n, int used, uint64 *ends)
 
 	for (uint64 i = 0; i < n; i++)
 	{
-		if (i % INTERRUPT_EVERY == 0)
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		next[(hashes[i] >> shift) % SPLIT]++;
 	}

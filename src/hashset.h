@@ -8,7 +8,7 @@
 #ifndef BLOOMEXP_HASHSET_H
 #define BLOOMEXP_HASHSET_H
 
-#include "postgres.h"
+#include "compat.h"
 
 /*
  * The most hashes in one set, so that a serialized one fits in a bytea (1 GB)

@@ -54,6 +54,8 @@ bloomexp_in(PG_FUNCTION_ARGS)
 		int			high = hex_digit(text[2 * i]);
 		int			low = hex_digit(text[2 * i + 1]);
 
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (high < 0 || low < 0)
 			ereturn(escontext, (Datum) 0,
 					(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
@@ -82,7 +84,11 @@ bloomexp_out(PG_FUNCTION_ARGS)
 	char	   *text = palloc(2 * size + 3);
 
 	strcpy(text, "\\x");
-	hex_encode(VARDATA_ANY(value), size, text + 2);
+	for (Size i = 0; i < size; i += BLOOMEXP_INTERRUPT_EVERY)
+	{
+		CHECK_FOR_INTERRUPTS();
+		hex_encode(VARDATA_ANY(value) + i, Min(size - i, BLOOMEXP_INTERRUPT_EVERY), text + 2 + 2 * i);
+	}
 	text[2 * size + 2] = '\0';
 	PG_RETURN_CSTRING(text);
 }

@@ -425,6 +425,7 @@ bloomexp_form(BloomFilter *filter)
 	{
 		BloomLayer *layer = &filter->layers[i];
 
+		CHECK_FOR_INTERRUPTS();
 		if (layer->bits.bytes)
 			memcpy(next, layer->bits.bytes, bloomexp_layer_size(layer));
 		else

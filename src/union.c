@@ -14,8 +14,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "miscadmin.h"
-
 #include "union.h"
 
 /* A copy of `a` with the bits of `b`, of the same shape, as well. */
@@ -28,7 +26,9 @@ merge_layers(const BloomLayer *a, const BloomLayer *b)
 
 	merged.bits.bytes = palloc_extended(size, MCXT_ALLOC_HUGE);
 	memcpy(merged.bits.bytes, a->bits.bytes, size);
+	CHECK_FOR_INTERRUPTS();		/* half a gigabyte takes a while */
 	bloomexp_merge(&merged.bits, &b->bits);
+	CHECK_FOR_INTERRUPTS();
 	merged.bits_set = bloomexp_count_set(&merged.bits);
 
 	/* where one adds nothing to the other, its count is the better one */
