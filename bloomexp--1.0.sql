@@ -377,7 +377,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_int8'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item bigint) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -391,7 +391,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_int8'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item bigint, fpr double precision) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -405,7 +405,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_int8'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item bigint, fpr double precision, headroom double precision) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -419,7 +419,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_text'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item text) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -433,7 +433,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_text'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item text, fpr double precision) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -447,7 +447,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_text'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item text, fpr double precision, headroom double precision) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -461,7 +461,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_uuid'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item uuid) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -475,7 +475,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_uuid'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item uuid, fpr double precision) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -489,7 +489,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_uuid'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item uuid, fpr double precision, headroom double precision) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -503,7 +503,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_bytea'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item bytea) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -517,7 +517,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_bytea'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item bytea, fpr double precision) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -531,7 +531,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_bytea'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE bloom_agg(item bytea, fpr double precision, headroom double precision) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 4096,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
@@ -565,6 +565,136 @@ CREATE AGGREGATE bloom_union_agg(filter bloom) (
 
 COMMENT ON AGGREGATE bloom_union_agg(bloom) IS
 'the union of the filters of all rows';
+
+--
+-- Sliding windows: every item has its time, and old ones are forgotten.
+--
+
+CREATE FUNCTION bloom_window(
+	width interval,
+	slices integer DEFAULT 6,
+	fpr double precision DEFAULT 0.01,
+	seed integer DEFAULT 0)
+RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_window'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_window(interval, integer, double precision, integer) IS
+'an empty filter with a sliding window: an item is contained for width after its last exposure and forgotten by bloom_expire() at the latest one slice, width / slices, later; fpr is promised for any slices + 1 slices in a row together';
+
+CREATE FUNCTION bloom_add_at(filter bloom, item bigint, shown_at timestamp with time zone) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_add_at_int8'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
+
+COMMENT ON FUNCTION bloom_add_at(bloom, bigint, timestamp with time zone) IS
+'a windowed filter with one item more, which was shown at a time; comes back untouched if it contains the item for as long already, or if the time is before that up to which the filter was expired';
+
+CREATE FUNCTION bloom_add_at(filter bloom, item text, shown_at timestamp with time zone) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_add_at_text'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
+
+COMMENT ON FUNCTION bloom_add_at(bloom, text, timestamp with time zone) IS
+'a windowed filter with one item more, which was shown at a time; comes back untouched if it contains the item for as long already, or if the time is before that up to which the filter was expired';
+
+CREATE FUNCTION bloom_add_at(filter bloom, item uuid, shown_at timestamp with time zone) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_add_at_uuid'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
+
+COMMENT ON FUNCTION bloom_add_at(bloom, uuid, timestamp with time zone) IS
+'a windowed filter with one item more, which was shown at a time; comes back untouched if it contains the item for as long already, or if the time is before that up to which the filter was expired';
+
+CREATE FUNCTION bloom_add_at(filter bloom, item bytea, shown_at timestamp with time zone) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_add_at_bytea'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
+
+COMMENT ON FUNCTION bloom_add_at(bloom, bytea, timestamp with time zone) IS
+'a windowed filter with one item more, which was shown at a time; comes back untouched if it contains the item for as long already, or if the time is before that up to which the filter was expired';
+
+CREATE FUNCTION bloom_add_at(filter bloom, items anyarray, shown_at timestamp with time zone[]) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_add_at_array'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
+
+COMMENT ON FUNCTION bloom_add_at(bloom, anyarray, timestamp with time zone[]) IS
+'a windowed filter with all items of an array more, each with its time, in one pass';
+
+CREATE FUNCTION bloom_expire(filter bloom, at timestamp with time zone) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_expire_at'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_expire(bloom, timestamp with time zone) IS
+'a windowed filter without the slices that lie wholly before the window that ends at a time; from then on items shown before that window are ignored';
+
+CREATE FUNCTION bloom_window_agg_combine(internal, internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_combine'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION bloom_window_agg_serialize(internal) RETURNS bytea
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_serialize'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION bloom_window_agg_deserialize(bytea, internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_deserialize'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION bloom_window_agg_final(internal) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_final'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION bloom_window_agg_transition(internal, bigint, timestamp with time zone, interval, integer, double precision) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_int8'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE bloom_window_agg(item bigint, shown_at timestamp with time zone, width interval, slices integer, fpr double precision) (
+	SFUNC = bloom_window_agg_transition, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = bloom_window_agg_final, COMBINEFUNC = bloom_window_agg_combine,
+	SERIALFUNC = bloom_window_agg_serialize, DESERIALFUNC = bloom_window_agg_deserialize,
+	PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE bloom_window_agg(bigint, timestamp with time zone, interval, integer, double precision) IS
+'one windowed filter of the exposures of all rows, with slices sized for their distinct items; an item goes into the slice of its newest exposure';
+
+CREATE FUNCTION bloom_window_agg_transition(internal, text, timestamp with time zone, interval, integer, double precision) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_text'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE bloom_window_agg(item text, shown_at timestamp with time zone, width interval, slices integer, fpr double precision) (
+	SFUNC = bloom_window_agg_transition, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = bloom_window_agg_final, COMBINEFUNC = bloom_window_agg_combine,
+	SERIALFUNC = bloom_window_agg_serialize, DESERIALFUNC = bloom_window_agg_deserialize,
+	PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE bloom_window_agg(text, timestamp with time zone, interval, integer, double precision) IS
+'one windowed filter of the exposures of all rows, with slices sized for their distinct items; an item goes into the slice of its newest exposure';
+
+CREATE FUNCTION bloom_window_agg_transition(internal, uuid, timestamp with time zone, interval, integer, double precision) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_uuid'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE bloom_window_agg(item uuid, shown_at timestamp with time zone, width interval, slices integer, fpr double precision) (
+	SFUNC = bloom_window_agg_transition, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = bloom_window_agg_final, COMBINEFUNC = bloom_window_agg_combine,
+	SERIALFUNC = bloom_window_agg_serialize, DESERIALFUNC = bloom_window_agg_deserialize,
+	PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE bloom_window_agg(uuid, timestamp with time zone, interval, integer, double precision) IS
+'one windowed filter of the exposures of all rows, with slices sized for their distinct items; an item goes into the slice of its newest exposure';
+
+CREATE FUNCTION bloom_window_agg_transition(internal, bytea, timestamp with time zone, interval, integer, double precision) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_bytea'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE bloom_window_agg(item bytea, shown_at timestamp with time zone, width interval, slices integer, fpr double precision) (
+	SFUNC = bloom_window_agg_transition, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = bloom_window_agg_final, COMBINEFUNC = bloom_window_agg_combine,
+	SERIALFUNC = bloom_window_agg_serialize, DESERIALFUNC = bloom_window_agg_deserialize,
+	PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE bloom_window_agg(bytea, timestamp with time zone, interval, integer, double precision) IS
+'one windowed filter of the exposures of all rows, with slices sized for their distinct items; an item goes into the slice of its newest exposure';
 
 --
 -- What a filter tells of itself.

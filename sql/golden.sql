@@ -32,6 +32,48 @@ BEGIN
 END
 $$;
 
+-- each item into the slice of its time
+CREATE FUNCTION add_items_at(filter bloom, kind text, items text[], times timestamptz[]) RETURNS bloom
+LANGUAGE sql AS $$
+	SELECT CASE kind
+		WHEN 'integer' THEN bloom_add_at(filter, items::bigint[], times)
+		WHEN 'text' THEN bloom_add_at(filter, items, times)
+		WHEN 'uuid' THEN bloom_add_at(filter, items::uuid[], times)
+		WHEN 'bytea' THEN bloom_add_at(filter, items::bytea[], times)
+	END
+$$;
+
+CREATE FUNCTION add_one_by_one_at(filter bloom, kind text, items text[], times timestamptz[]) RETURNS bloom
+LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. cardinality(items) LOOP
+		filter := CASE kind
+			WHEN 'integer' THEN bloom_add_at(filter, items[i]::bigint, times[i])
+			WHEN 'text' THEN bloom_add_at(filter, items[i], times[i])
+			WHEN 'uuid' THEN bloom_add_at(filter, items[i]::uuid, times[i])
+			WHEN 'bytea' THEN bloom_add_at(filter, items[i]::bytea, times[i])
+		END;
+	END LOOP;
+	RETURN filter;
+END
+$$;
+
+CREATE FUNCTION aggregate_at(kind text, items text[], times timestamptz[], width interval, slices integer, fpr float8)
+RETURNS bloom LANGUAGE sql AS $$
+	SELECT CASE kind
+		WHEN 'integer' THEN (SELECT bloom_window_agg(item::bigint, at, width, slices, fpr) FROM unnest(items, times) e (item, at))
+		WHEN 'text' THEN (SELECT bloom_window_agg(item, at, width, slices, fpr) FROM unnest(items, times) e (item, at))
+		WHEN 'uuid' THEN (SELECT bloom_window_agg(item::uuid, at, width, slices, fpr) FROM unnest(items, times) e (item, at))
+		WHEN 'bytea' THEN (SELECT bloom_window_agg(item::bytea, at, width, slices, fpr) FROM unnest(items, times) e (item, at))
+	END
+$$;
+
+-- n times, one every so often, which begin before 2000
+CREATE FUNCTION some_times(n integer, pause interval) RETURNS timestamptz[]
+LANGUAGE sql AS $$
+	SELECT array_agg(timestamptz '1999-12-30 21:00+00' + i * pause ORDER BY i) FROM generate_series(1, n) i
+$$;
+
 -- the first n of an endless row of items
 CREATE FUNCTION some_items(kind text, n integer) RETURNS text[]
 LANGUAGE sql AS $$
@@ -105,10 +147,30 @@ INSERT INTO golden
 SELECT 'counting to the limit', 'text', '{again}'::text[],
 	bloom_add(bloom_new(1, 0.01, 0, true), array_fill('again'::text, '{20}'));
 
+-- Windowed filters: slices before and after 2000, and a floor.
+INSERT INTO golden
+SELECT 'window ' || kind, kind, some_items(kind, 4),
+	aggregate_at(kind, some_items(kind, 4), some_times(4, '9 hours'), '1 day', 1, 0.1)
+FROM unnest('{integer,text,uuid,bytea}'::text[]) kind;
+INSERT INTO golden
+SELECT 'window, expired', kind, items[3:], bloom_expire(filter, '2000-01-02 21:00+00')
+FROM golden WHERE name = 'window text';
+INSERT INTO golden
+SELECT 'window of a union', 'text', array_append(items, 'a'), bloom_expire(filter, '2000-01-02 06:00+00') |
+	bloom_add_at(bloom_expire(bloom_window('1 day', 1, 0.5), '2000-01-02 04:00+00'), 'a'::text, '2000-01-01 04:00+00')
+FROM golden WHERE name = 'window, expired';
+INSERT INTO golden
+SELECT 'window, 1,000 slices', 'integer', some_items('integer', 2),
+	aggregate_at('integer', some_items('integer', 2), some_times(2, '11 hours'), '36 hours', 1000, 0.1);
+INSERT INTO golden
+SELECT 'window, seed -1', 'integer', '{1,2}'::text[],
+	add_one_by_one_at(bloom_window('1 day', 6, 0.5, -1), 'integer', '{1,2}', some_times(2, '1 hour'));
+
 SELECT name, filter FROM golden ORDER BY name COLLATE "C";
 
 -- An empty filter knows no kind.
 SELECT bloom_new(1), bloom_new(1, 0.01, 0, true) AS counting;
+SELECT bloom_window('30 days') AS "window";
 
 -- Positions that an item sets, of the m there are.
 SELECT kind, item, seed, bits, array_agg(i ORDER BY i) AS positions
@@ -163,6 +225,33 @@ INSERT INTO large
 SELECT 'blocked and counting', 'integer', array_agg(i::text),
 	bloom_add(bloom_new(30000, 0.01, -1, true), array_agg(i))
 FROM generate_series(1, 30000) i;
+
+-- a month of 20 items a day: added one by one and expired each night, all at once, by the aggregate
+CREATE FUNCTION kept_nightly(filter bloom, kind text, items text[], times timestamptz[]) RETURNS bloom
+LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. cardinality(items) LOOP
+		filter := add_one_by_one_at(filter, kind, items[i:i], times[i:i]);
+		IF i % 20 = 0 THEN
+			filter := bloom_expire(filter, times[i]);
+		END IF;
+	END LOOP;
+	RETURN filter;
+END
+$$;
+
+INSERT INTO large
+SELECT 'window kept nightly', 'integer', items[201:], kept_nightly(bloom_window('30 days', 6, 0.01, -1), 'integer', items, times)
+FROM some_items('integer', 800) items, some_times(800, '72 minutes') times;
+INSERT INTO large
+SELECT 'window at once', 'uuid', items, add_items_at(bloom_window('30 days', 6, 0.001), 'uuid', items, times)
+FROM some_items('uuid', 600) items, some_times(600, '72 minutes') times;
+INSERT INTO large
+SELECT 'window aggregated', 'text', items, aggregate_at('text', items, times, '30 days', 6, 0.01)
+FROM some_items('text', 3000) items, some_times(3000, '14 minutes') times;
+INSERT INTO large
+SELECT 'window, blocked', 'integer', items, aggregate_at('integer', items, times, '30 days', 2, 0.0001)
+FROM some_items('integer', 30000) items, some_times(30000, '1 minute') times;
 
 SELECT name, layers, bytes, bits_set, md5(filter::text)
 FROM large, LATERAL bloom_info(filter)

@@ -17,6 +17,7 @@
 
 #include "libpq/pqformat.h"
 
+#include "aggregate.h"
 #include "datum.h"
 #include "hashset.h"
 
@@ -36,9 +37,12 @@ typedef struct AggState
 	BloomHashSet set;
 } AggState;
 
-/* The context in which the state lives. */
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
+/*
+ * bloomexp_aggregate_context
+ *		The context in which an aggregate's state lives.
+ */
+MemoryContext
+bloomexp_aggregate_context(FunctionCallInfo fcinfo)
 {
 	MemoryContext context;
 
@@ -85,12 +89,15 @@ first_state(FunctionCallInfo fcinfo, BloomKind kind)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("headroom must be between 0 and %d", MAX_HEADROOM),
 				 errhint("Write 0.2 for room for 20%% more items.")));
-	return new_state(aggregate_context(fcinfo), kind, fpr, headroom, 0);
+	return new_state(bloomexp_aggregate_context(fcinfo), kind, fpr, headroom, 0);
 }
 
-/* Complain about a parameter that is not the group's. */
-static void
-require_same(double mine, double other, const char *name)
+/*
+ * bloomexp_require_same
+ *		Complain about a parameter that is not the group's.
+ */
+void
+bloomexp_require_same(double mine, double other, const char *name)
 {
 	if (mine != other)
 		ereport(ERROR,
@@ -102,8 +109,8 @@ require_same(double mine, double other, const char *name)
 static void
 require_same_parameters(const AggState *state, double fpr, double headroom)
 {
-	require_same(state->fpr, fpr, "fpr");
-	require_same(state->headroom, headroom, "headroom");
+	bloomexp_require_same(state->fpr, fpr, "fpr");
+	bloomexp_require_same(state->headroom, headroom, "headroom");
 }
 
 /* Transition: bloom_agg(item [, fpr [, headroom]]) */
@@ -137,7 +144,7 @@ BLOOMEXP_FUNCTION_PER_KIND(agg);
 Datum
 bloomexp_agg_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = bloomexp_aggregate_context(fcinfo);
 	AggState   *state;
 	AggState   *other;
 
@@ -175,11 +182,22 @@ bloomexp_agg_serialize(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
+/*
+ * bloomexp_read_message
+ *		Let the functions of pqformat.h read a serialized state.
+ */
+void
+bloomexp_read_message(StringInfo message, bytea *bytes)
+{
+	message->data = VARDATA_ANY(bytes);
+	message->len = message->maxlen = VARSIZE_ANY_EXHDR(bytes);
+	message->cursor = 0;
+}
+
+/* A state only for bloomexp_agg_combine(), which copies it. */
 Datum
 bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = aggregate_context(fcinfo);
-	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
 	StringInfoData message;
 	AggState   *state;
 	BloomKind	kind;
@@ -187,15 +205,12 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 	double		headroom;
 	int			n;
 
-	message.data = VARDATA_ANY(bytes);
-	message.len = message.maxlen = VARSIZE_ANY_EXHDR(bytes);
-	message.cursor = 0;
-
+	bloomexp_read_message(&message, PG_GETARG_BYTEA_PP(0));
 	kind = pq_getmsgint(&message, 4);
 	fpr = pq_getmsgfloat8(&message);
 	headroom = pq_getmsgfloat8(&message);
 	n = (message.len - message.cursor) / (int) sizeof(uint64);
-	state = new_state(context, kind, fpr, headroom, n);
+	state = new_state(CurrentMemoryContext, kind, fpr, headroom, n);
 	state->set.n = n;
 	pq_copymsgbytes(&message, (char *) state->set.hashes, n * (int) sizeof(uint64));
 	pq_getmsgend(&message);

@@ -6,7 +6,7 @@
  *
  * Each room knows only those before it:
  *
- *	compat		what differs between releases of PostgreSQL
+ *	compat		PostgreSQL as all rooms see it, whatever its release
  *	murmur3		a hash
  *	item		SQL values that can be items, and their hashes
  *	sizing		items and false positive rate to bits and probes, and back
@@ -15,8 +15,9 @@
  *	hashset		hashes without repetitions
  *	filter		contain, add, grow, remove
  *	union		two filters made one
+ *	window		filters that forget
  *	datum		arguments of SQL functions
- *	io, functions, exclude, aggregate, info
+ *	io, functions, timed, exclude, aggregate, window_aggregate, info
  *				the SQL functions, as bloomexp--1.0.sql declares them
  *
  *-------------------------------------------------------------------------

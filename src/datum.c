@@ -1,17 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * datum.c
- *	  Arguments of SQL functions: the filter and the item.
+ *	  Arguments of SQL functions: filters, items, times.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/detoast.h"
+#include "common/int.h"
+#include "utils/timestamp.h"
 
 #include "datum.h"
 
-/* Enough for the headers of a hundred layers, and still one TOAST chunk. */
+/* Enough for the headers of eighty layers, and still one TOAST chunk. */
 #define HEADERS_SLICE 1996
 
 /*
@@ -46,6 +48,62 @@ bloomexp_require_arguments(FunctionCallInfo fcinfo, int first, const char *const
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("%s must not be null", names[i])));
 	}
+}
+
+/*
+ * bloomexp_check_time
+ *		A time in microseconds since 2000-01-01 00:00 UTC; NULL and the infinite
+ *		ones are errors.
+ */
+int64
+bloomexp_check_time(Datum time, bool isnull, const char *name)
+{
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", name)));
+	if (TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(time)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("%s must be finite", name)));
+	return DatumGetTimestampTz(time);
+}
+
+int64
+bloomexp_getarg_time(FunctionCallInfo fcinfo, int argno, const char *name)
+{
+	return bloomexp_check_time(PG_GETARG_DATUM(argno), PG_ARGISNULL(argno), name);
+}
+
+/*
+ * bloomexp_getarg_width
+ *		An interval in microseconds.
+ */
+int64
+bloomexp_getarg_width(FunctionCallInfo fcinfo, int argno)
+{
+	const Interval *interval = PG_GETARG_INTERVAL_P(argno);
+	int64		days;
+	int64		width;
+
+#ifdef INTERVAL_NOT_FINITE
+	if (INTERVAL_NOT_FINITE(interval))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("width of the window must be finite")));
+#endif
+	if (interval->month != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("width of the window must not have months or years"),
+				 errdetail("They have no fixed length."),
+				 errhint("Write it in days, hours or minutes, such as '30 days'.")));
+	if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
+		pg_add_s64_overflow(days, interval->time, &width))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("interval out of range")));
+	return width;
 }
 
 /* Whether a value is stored in chunks, not compressed, that can be read one by one. */
@@ -99,6 +157,7 @@ bloomexp_getarg_array(FunctionCallInfo fcinfo, int argno)
 	{
 		ExpandedArrayHeader *expanded = (ExpandedArrayHeader *) DatumGetEOHP(datum);
 
+		Assert(expanded->ea_magic == EA_MAGIC);
 		if (expanded->fvalue)
 			return expanded->fvalue;
 	}
@@ -118,9 +177,20 @@ bloomexp_open_argument(BloomArgument *argument, struct varlena *value)
 	bloomexp_open(&argument->filter, value);
 }
 
-/* Unpack the headers of a stored value, and make room for its blocks. */
+/* Whether `looks` into a stored value cost less by slices than to read all of it. */
 static bool
-open_sliced(BloomArgument *argument, struct varlena *stored)
+pays_to_slice(struct varlena *stored, uint64 looks)
+{
+	return can_be_sliced(stored) &&
+		looks * BYTES_PER_LOOK < toast_raw_datum_size(PointerGetDatum(stored));
+}
+
+/*
+ * Unpack the headers of a stored value, and make room for its blocks; false if
+ * it costs less to read all of it.
+ */
+static bool
+open_sliced(BloomArgument *argument, struct varlena *stored, uint64 looks)
 {
 	BloomFilter *filter = &argument->filter;
 	uint32		blocks = 0;
@@ -128,8 +198,16 @@ open_sliced(BloomArgument *argument, struct varlena *stored)
 
 	if (!slice_headers(stored, filter))
 		return false;
+	if (!pays_to_slice(stored, looks * filter->nlayers))
+	{
+		bloomexp_close(filter);
+		return false;
+	}
 
-	/* the system gives us only the pages of this that are used */
+	/*
+	 * The system gives us only the pages of this that are used.  (Where it must
+	 * promise all of them, reading the whole value would have taken as much.)
+	 */
 	argument->stored = stored;
 	argument->value = palloc_extended(bloomexp_filter_size(filter), MCXT_ALLOC_HUGE);
 	next = (uint8 *) VARDATA(argument->value) + bloomexp_headers_size(filter);
@@ -143,19 +221,11 @@ open_sliced(BloomArgument *argument, struct varlena *stored)
 	return true;
 }
 
-/* Whether `looks` into a stored value cost less by slices than to read all of it. */
-static bool
-pays_to_slice(struct varlena *stored, uint64 looks)
-{
-	return can_be_sliced(stored) &&
-		looks * BYTES_PER_LOOK < toast_raw_datum_size(PointerGetDatum(stored));
-}
-
 /* Open a filter to ask it `looks` times, as a whole or sliced. */
 static void
 open_for_looks(BloomArgument *argument, struct varlena *stored, uint64 looks)
 {
-	if (!pays_to_slice(stored, looks) || !open_sliced(argument, stored))
+	if (!pays_to_slice(stored, looks) || !open_sliced(argument, stored, looks))
 		bloomexp_open_argument(argument, PG_DETOAST_DATUM_PACKED(PointerGetDatum(stored)));
 }
 
@@ -180,6 +250,7 @@ fetch_block(BloomArgument *argument, const BloomBits *bits, uint32 block, uint32
 
 	if (argument->fetched[nth / 8] & (1 << (nth % 8)))
 		return;
+	CHECK_FOR_INTERRUPTS();
 	slice = detoast_attr_slice(argument->stored,
 							   place - (uint8 *) VARDATA(argument->value), size);
 	if (VARSIZE_ANY_EXHDR(slice) != size)
@@ -211,6 +282,8 @@ bloomexp_argument_misses(BloomArgument *argument, const uint64 *hashes, int *pic
 		const BloomBits *bits = &filter->layers[i].bits;
 
 		first -= bits->shape.blocks;
+		if (filter->layers[i].bits_set == 0)
+			continue;
 		for (int j = 0; j < n; j++)
 		{
 			uint32		block = bloomexp_block_of(&bits->shape, hashes[picks[j]]);
@@ -281,7 +354,7 @@ get_for_look(FunctionCallInfo fcinfo, int argno, BloomArgument *space)
 	cached->looks++;
 	if (cached->open && cached->argument.stored)
 	{
-		if (pays_to_slice(stored, cached->looks))
+		if (pays_to_slice(stored, cached->looks * cached->argument.filter.nlayers))
 			cached->argument.stored = stored;
 		else
 			close_cached(cached);

@@ -47,6 +47,9 @@ typedef struct BloomArgument
 
 extern void bloomexp_require_arguments(FunctionCallInfo fcinfo, int first,
 									   const char *const *names, int n);
+extern int64 bloomexp_check_time(Datum time, bool isnull, const char *name);
+extern int64 bloomexp_getarg_time(FunctionCallInfo fcinfo, int argno, const char *name);
+extern int64 bloomexp_getarg_width(FunctionCallInfo fcinfo, int argno);
 extern ArrayType *bloomexp_getarg_array(FunctionCallInfo fcinfo, int argno);
 extern void bloomexp_getarg_headers(FunctionCallInfo fcinfo, int argno, BloomFilter *filter);
 extern void bloomexp_open_argument(BloomArgument *argument, struct varlena *value);

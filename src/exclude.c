@@ -42,6 +42,9 @@ typedef struct Filters
 	int			n;
 } Filters;
 
+/* How to get at the filters of an argument: open_filter or open_filters. */
+typedef void (*Opener) (FunctionCallInfo fcinfo, int argno, int looks, Filters *filters);
+
 /* Survivors that go out as rows: the next of them, and how many are left. */
 typedef struct Rows
 {
@@ -69,6 +72,7 @@ open_filters(FunctionCallInfo fcinfo, int argno, int looks, Filters *filters)
 	Datum	   *values;
 	bool	   *nulls;
 	int			n;
+	Size		filled = 0;
 
 	filters->n = 0;
 	if (PG_ARGISNULL(argno))
@@ -77,7 +81,9 @@ open_filters(FunctionCallInfo fcinfo, int argno, int looks, Filters *filters)
 	bloomexp_check_dimensions(array, "filters");
 	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
 					  &values, &nulls, &n);
-	filters->arguments = palloc_extended(Max(n, 1) * sizeof(BloomArgument), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < n; i++)
+		filled += !nulls[i];
+	filters->arguments = palloc_extended(Max(filled, 1) * sizeof(BloomArgument), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
 		if (!nulls[i])
@@ -174,15 +180,14 @@ copy_survivors(BloomItems *candidates, const Filters *filters, char *out, int *s
 	return out;
 }
 
-/* How to get at the filters of an argument: open_filter or open_filters. */
-typedef void (*OpenFilters) (FunctionCallInfo fcinfo, int argno, int looks, Filters *filters);
-
 /*
  * The candidates of argument 0 that survive the filters of argument 1, as an
- * array of their type without NULLs; *type tells about its elements.
+ * array of their type without NULLs in a memory context; *type tells about its
+ * elements.
  */
 static ArrayType *
-exclude(FunctionCallInfo fcinfo, OpenFilters open, const BloomItemType **type)
+exclude(FunctionCallInfo fcinfo, Opener opener, MemoryContext context,
+		const BloomItemType **type)
 {
 	ArrayType  *array = bloomexp_getarg_array(fcinfo, 0);
 	ArrayType  *result;
@@ -192,11 +197,11 @@ exclude(FunctionCallInfo fcinfo, OpenFilters open, const BloomItemType **type)
 	char	   *end;
 
 	bloomexp_items_begin(&candidates, array, PG_GET_COLLATION());
-	open(fcinfo, 1, candidates.nelements, &filters);
+	opener(fcinfo, 1, candidates.nelements, &filters);
 	*type = candidates.type;
 
 	/* survivors take no more than the candidates did */
-	result = palloc_extended(MAXALIGN(VARSIZE(array)) + ARR_OVERHEAD_NONULLS(1), MCXT_ALLOC_HUGE);
+	result = MemoryContextAllocHuge(context, MAXALIGN(VARSIZE(array)) + ARR_OVERHEAD_NONULLS(1));
 	end = copy_survivors(&candidates, &filters,
 						 (char *) result + ARR_OVERHEAD_NONULLS(1), &survivors);
 	if (survivors == 0)
@@ -227,7 +232,7 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 				 errmsg("candidates of type int2vector are not supported"),
 				 errhint("Cast the candidates to smallint[].")));
 
-	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, open_filter, &type));
+	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, open_filter, CurrentMemoryContext, &type));
 }
 
 /* bloom_exclude_packed(candidates, filter) */
@@ -259,7 +264,7 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
  * call, and go out one a call.
  */
 static Datum
-exclude_rows(FunctionCallInfo fcinfo, OpenFilters open)
+exclude_rows(FunctionCallInfo fcinfo, Opener opener)
 {
 	FuncCallContext *call;
 	Rows	   *rows;
@@ -267,20 +272,16 @@ exclude_rows(FunctionCallInfo fcinfo, OpenFilters open)
 
 	if (SRF_IS_FIRSTCALL())
 	{
-		MemoryContext caller;
-
 		call = SRF_FIRSTCALL_INIT();
-		caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
-		rows = palloc0(sizeof(Rows));
+		call->user_fctx = rows =
+			MemoryContextAllocZero(call->multi_call_memory_ctx, sizeof(Rows));
 		if (!PG_ARGISNULL(0))
 		{
-			ArrayType  *array = exclude(fcinfo, open, &rows->type);
+			ArrayType  *array = exclude(fcinfo, opener, call->multi_call_memory_ctx, &rows->type);
 
 			rows->next = ARR_DATA_PTR(array);
 			rows->left = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 		}
-		call->user_fctx = rows;
-		MemoryContextSwitchTo(caller);
 	}
 
 	call = SRF_PERCALL_SETUP();

@@ -4,7 +4,8 @@
  *	  A filter over its layers.
  *
  * The promise: at every moment the chance that a filter contains an item that
- * was never added is at most its fpr.  Layers err independently, so it is kept
+ * was never added is at most its fpr.  (Of a windowed filter: any slices + 1
+ * slices in a row of it.)  Layers err independently, so it is kept
  * by giving each layer a share of fpr for the day when it is full; the shares
  * of all layers that can ever be made add up to fpr at most.
  *
@@ -50,6 +51,16 @@
 #define GROWTH_MIN 50
 
 /*
+ * A new slice of a window has room for so many times what the newest ones before
+ * it hold on average, and for so many items at least; if that was not enough, at
+ * first for a little more.
+ */
+#define RHYTHM_SLICES 2
+#define RHYTHM_SPARE (17.0 / 16.0)
+#define RHYTHM_OVERFLOW 0.125
+#define RHYTHM_MIN 16
+
+/*
  * bloomexp_check_fpr
  *		Complain about a false positive rate that can't be promised.
  */
@@ -66,6 +77,39 @@ bloomexp_check_fpr(double fpr)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("false positive rate must be at least %g", BLOOMEXP_MIN_FPR),
 				 errdetail("Items are told apart by a hash of 64 bits, which can't promise less.")));
+}
+
+/*
+ * The layers that keep one promise together: all of a plain filter's, or those
+ * of one slice of a windowed one.
+ */
+typedef struct Span
+{
+	uint32		first;
+	uint32		end;			/* behind the last */
+	double		fpr;			/* of all of them */
+} Span;
+
+/*
+ * The layers for items of a slice; where there are none yet, their place.  A
+ * window that is not at a slice's border sees one slice more than it has.
+ */
+static Span
+span_of(const BloomFilter *filter, int64 slice)
+{
+	Span		span = {0, filter->nlayers, filter->fpr};
+
+	if (!filter->windowed)
+		return span;
+	while (span.first < span.end && filter->layers[span.first].slice < slice)
+		span.first++;
+	for (span.end = span.first; span.end < filter->nlayers; span.end++)
+	{
+		if (filter->layers[span.end].slice != slice)
+			break;
+	}
+	span.fpr /= filter->slices + 1;
+	return span;
 }
 
 /* Words of the largest single layer. */
@@ -161,18 +205,15 @@ bloomexp_require_kind(const BloomFilter *filter, BloomKind kind)
 						 bloomexp_kind_name(filter->kind))));
 }
 
-/*
- * bloomexp_require_unwindowed
- *		Complain about a change to a windowed filter that does not say when.
- */
-void
-bloomexp_require_unwindowed(const BloomFilter *filter)
+/* Complain about an item for a windowed filter that comes without its time. */
+static void
+require_unwindowed(const BloomFilter *filter)
 {
 	if (filter->windowed)
 		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("windowed filters can't be changed by this function"),
-				 errdetail("Their items belong to a time.")));
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("items can't be added to a windowed filter without a time"),
+				 errhint("Use bloom_add_at().")));
 }
 
 /*
@@ -190,6 +231,18 @@ bloomexp_contains(const BloomFilter *filter, uint64 hash)
 	return false;
 }
 
+/* Which of some items no layer from `first` on contains; see bloomexp_probe_misses. */
+static inline int
+misses_from(const BloomFilter *filter, uint32 first, const uint64 *hashes, int *picks, int n)
+{
+	for (uint32 i = filter->nlayers; i-- > first && n > 0;)
+	{
+		if (filter->layers[i].bits_set > 0)
+			n = bloomexp_probe_misses(&filter->layers[i].bits, hashes, picks, n);
+	}
+	return n;
+}
+
 /*
  * bloomexp_misses
  *		Which of some items no layer contains; see bloomexp_probe_misses.
@@ -197,12 +250,7 @@ bloomexp_contains(const BloomFilter *filter, uint64 hash)
 int
 bloomexp_misses(const BloomFilter *filter, const uint64 *hashes, int *picks, int n)
 {
-	for (uint32 i = filter->nlayers; i-- > 0 && n > 0;)
-	{
-		if (filter->layers[i].bits_set > 0)
-			n = bloomexp_probe_misses(&filter->layers[i].bits, hashes, picks, n);
-	}
-	return n;
+	return misses_from(filter, 0, hashes, picks, n);
 }
 
 /*
@@ -224,9 +272,12 @@ bloomexp_fill(BloomFilter *filter, const uint64 *hashes, uint64 n)
 	layer->items = n;
 }
 
-/* Drop the hashes that a filter contains; returns how many remain, in order. */
+/*
+ * Drop the hashes that a filter contains in layers from `first` on; returns how
+ * many remain, in order.
+ */
 static int
-keep_misses(const BloomFilter *filter, uint64 *hashes, int n)
+keep_misses(const BloomFilter *filter, uint32 first, uint64 *hashes, int n)
 {
 	int			kept = 0;
 
@@ -236,7 +287,7 @@ keep_misses(const BloomFilter *filter, uint64 *hashes, int n)
 		int			npicks = bloomexp_pick_all(picks, n - from);
 
 		CHECK_FOR_INTERRUPTS();
-		npicks = bloomexp_misses(filter, hashes + from, picks, npicks);
+		npicks = misses_from(filter, first, hashes + from, picks, npicks);
 		for (int i = 0; i < npicks; i++)
 			hashes[kept++] = hashes[from + picks[i]];
 	}
@@ -257,16 +308,16 @@ grown_fpr(const BloomLayer *layer, double items)
  * that it takes for contained, and so doesn't count, are no longer few.
  */
 static int64
-room_in(const BloomFilter *filter, const BloomLayer *layer, int64 wanted)
+room_in(const BloomLayer *layer, const Span *span, int64 wanted)
 {
 	int64		fits = layer->items;
 	int64		too_many = (int64) layer->capacity + 1;
-	double		limit = filter->fpr * FULL_SHARE;
+	double		limit = span->fpr * FULL_SHARE;
 
-	if (filter->fpr <= COUNTING_FPR || layer->items == layer->capacity ||
-		(filter->fpr <= 0.5 && fits + wanted <= layer->capacity / 2))
+	if (span->fpr <= COUNTING_FPR || layer->items == layer->capacity ||
+		(span->fpr <= 0.5 && fits + wanted <= layer->capacity / 2))
 		return layer->capacity - layer->items;
-	if (filter->nlayers > 1)
+	if (span->end - span->first > 1)
 		limit = bloomexp_expected_fpr(&layer->bits.shape, layer->capacity) * FULL_EXCESS;
 	if (grown_fpr(layer, Min(fits + wanted, layer->capacity)) <= limit)
 		return layer->capacity - layer->items;
@@ -283,47 +334,109 @@ room_in(const BloomFilter *filter, const BloomLayer *layer, int64 wanted)
 	return fits - layer->items;
 }
 
-/* The newest layer that has room, or NULL. */
-static BloomLayer *
-open_layer(const BloomFilter *filter, int64 wanted, int64 *room)
+/*
+ * Index of the newest layer that has room, and how much; the end of the span
+ * and 0 if there is none.
+ */
+static uint32
+open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *room)
 {
-	for (uint32 i = filter->nlayers; i-- > 0;)
+	for (uint32 i = span->end; i-- > span->first;)
 	{
-		*room = room_in(filter, &filter->layers[i], wanted);
+		*room = room_in(&filter->layers[i], span, wanted);
 		if (*room > 0)
-			return &filter->layers[i];
+			return i;
 	}
-	return NULL;
+	*room = 0;
+	return span->end;
 }
 
-/* Give a filter one more layer, for `pending` items at least. */
-static void
-grow(BloomFilter *filter, int64 pending)
+/*
+ * Items that a new slice is going to hold, from what the newest ones before it
+ * did: their mean.  0 if there are none.
+ */
+static double
+rhythm(const BloomFilter *filter, const Span *span)
 {
-	double		left = filter->fpr;
-	double		share;
-	int64		capacity = 0;
-	BloomLayer *layers = palloc((filter->nlayers + 1) * sizeof(BloomLayer));
+	double		items = 0.0;
+	int			slices = 0;
 
-	for (uint32 i = 0; i < filter->nlayers; i++)
+	for (uint32 i = span->first; i-- > 0;)
+	{
+		if (i + 1 == span->first || filter->layers[i].slice != filter->layers[i + 1].slice)
+		{
+			if (slices == RHYTHM_SLICES)
+				break;
+			slices++;
+		}
+		items += filter->layers[i].items;
+	}
+	return slices > 0 ? items / slices : 0.0;
+}
+
+/*
+ * Capacity and share of fpr for one more layer of a span, which must have room
+ * for `pending` items at least.
+ */
+static void
+plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
+		   int64 *capacity, double *share)
+{
+	double		left = span->fpr;
+	double		usual = rhythm(filter, span) * RHYTHM_SPARE;
+	int64		present = 0;
+
+	for (uint32 i = span->first; i < span->end; i++)
 	{
 		const BloomLayer *layer = &filter->layers[i];
 
 		CHECK_FOR_INTERRUPTS();
-		left -= Min(grown_fpr(layer, layer->capacity), filter->fpr * FULL_SHARE);
-		capacity += layer->capacity;
+		left -= Min(grown_fpr(layer, layer->capacity), span->fpr * FULL_SHARE);
+		present += layer->capacity;
 	}
-	capacity = Max((int64) (capacity * GROWTH_FACTOR), GROWTH_MIN);
-	capacity = Max(capacity, pending);
 
-	/* a union at a high rate can have spent all of it, or more */
-	share = Max(left * GROWTH_SHARE, filter->fpr * 1e-6);
+	if (present == 0 && usual > 0)
+	{
+		/* a new slice of a filter that has a rhythm */
+		*capacity = Max((int64) ceil(usual), RHYTHM_MIN);
+		*share = span->fpr * SIZED_SHARE;
+	}
+	else
+	{
+		*capacity = Max((int64) (present * GROWTH_FACTOR), GROWTH_MIN);
+		if (usual > 0 && span->end - span->first == 1)
+			*capacity = Max((int64) (present * RHYTHM_OVERFLOW), RHYTHM_MIN);
+		*capacity = Max(*capacity, (int64) ceil(usual) - present);
+		/* a union at a high rate can have spent all of it, or more */
+		*share = present == 0 ? span->fpr * BEGINNING_SHARE :
+			Max(left * GROWTH_SHARE, span->fpr * 1e-6);
+	}
+	*capacity = Max(*capacity, pending);
+}
+
+/* Give a span one more layer, as its last; the filter has space for it. */
+static void
+grow(BloomFilter *filter, Span *span, int64 slice, int64 capacity, double share)
+{
+	BloomLayer *place = filter->layers + span->end;
+
+	bloomexp_check_layers(filter->nlayers + 1);
+	memmove(place + 1, place, (filter->nlayers - span->end) * sizeof(BloomLayer));
+	*place = new_layer(layer_shape(capacity, share, filter->fpr, false), capacity, false);
+	place->slice = slice;
+	filter->nlayers++;
+	span->end++;
+}
+
+/* Give a filter space for so many layers more. */
+static void
+make_space(BloomFilter *filter, int nlayers)
+{
+	uint32		space = Min(filter->nlayers + nlayers, BLOOMEXP_MAX_LAYERS);
+	BloomLayer *layers = palloc(Max(space, filter->nlayers) * sizeof(BloomLayer));
 
 	memcpy(layers, filter->layers, filter->nlayers * sizeof(BloomLayer));
-	layers[filter->nlayers] =
-		new_layer(layer_shape(capacity, share, filter->fpr, false), capacity, false);
 	filter->layers = layers;
-	filter->nlayers++;
 }
 
 /*
@@ -334,7 +447,8 @@ static struct varlena *
 add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 {
 	BloomLayer *layer = &filter->layers[0];
-	uint32		full = layer->items + room_in(filter, layer, n);
+	Span		span = span_of(filter, 0);
+	uint32		full = layer->items + room_in(layer, &span, n);
 	struct varlena *value;
 
 	filter->kind = kind;
@@ -361,6 +475,89 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 }
 
 /*
+ * Find room for the items of a part, in a layer that is there or a new one, and
+ * count them there, so that the parts after it see what this one brings.
+ */
+static void
+place_part(BloomFilter *filter, BloomPart *part)
+{
+	Span		span = span_of(filter, part->slice);
+	int64		capacity = part->n;
+	double		share = span.fpr * SIZED_SHARE;
+
+	part->open = open_layer(filter, &span, part->n, &part->room);
+	part->room = Min(part->room, part->n);
+	if (part->room > 0)
+		filter->layers[part->open].items += part->room;
+	if (part->room < part->n)
+	{
+		if (!part->final)
+			plan_layer(filter, &span, part->n - part->room, &capacity, &share);
+		grow(filter, &span, part->slice, capacity, share);
+		filter->layers[span.end - 1].items = part->n - part->room;
+	}
+	part->grown = span.end - 1;
+}
+
+/* Set the bits of the items of a part, which are counted already. */
+static void
+fill_part(BloomFilter *filter, const BloomPart *part)
+{
+	for (int i = 0; i < part->n; i++)
+	{
+		/* what the open layer has no room for goes into the new one */
+		BloomLayer *layer = &filter->layers[i < part->room ? part->open : part->grown];
+
+		layer->bits_set += bloomexp_set(&layer->bits, part->hashes[i]);
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * bloomexp_add_parts
+ *		A new value: the filter's with more items, or NULL if there is none that
+ *		it does not contain.  The parts are of one slice each, oldest first.
+ *		Reorders their hashes.
+ *
+ * An item that is contained in a newer slice needs no place in an older one.
+ */
+struct varlena *
+bloomexp_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts, int nparts)
+{
+	struct varlena *value;
+	int64		n = 0;
+
+	for (int i = 0; i < nparts; i++)
+	{
+		BloomPart  *part = &parts[i];
+
+		part->n = keep_misses(filter, span_of(filter, part->slice).first,
+							  part->hashes, part->n);
+		/* the same item twice must not pass for two that need room */
+		part->n = bloomexp_keep_distinct(part->hashes, part->n);
+		n += part->n;
+	}
+	if (n == 0)
+		return NULL;
+
+	/* a new layer moves only those of later parts */
+	make_space(filter, nparts);
+	for (int i = 0; i < nparts; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (parts[i].n > 0)
+			place_part(filter, &parts[i]);
+	}
+	filter->kind = kind;
+	value = bloomexp_form(filter);
+	for (int i = 0; i < nparts; i++)
+		fill_part(filter, &parts[i]);
+	bloomexp_store(filter, value);
+	return value;
+}
+
+/*
  * bloomexp_add
  *		A new value: the filter's with `n` more items, or NULL if the filter
  *		contains them all already.  Reorders the hashes.
@@ -372,48 +569,22 @@ struct varlena *
 bloomexp_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 {
 	BloomFilter fresh;
-	struct varlena *value;
-	BloomLayer *layer;
-	uint32		open;
-	int64		room = 0;
+	BloomPart	part = {.hashes = hashes, .n = n};
 
-	if (filter)
-	{
-		bloomexp_require_kind(filter, kind);
-		bloomexp_require_unwindowed(filter);
-		if (filter->counting && n > 0)
-			return add_counting(filter, kind, hashes, n);
-		n = keep_misses(filter, hashes, n);
-	}
-	/* the same item twice must not pass for two that need room */
-	n = bloomexp_keep_distinct(hashes, n);
-	if (n == 0)
-		return NULL;
 	if (filter == NULL)
 	{
+		part.n = bloomexp_keep_distinct(hashes, n);
+		if (part.n == 0)
+			return NULL;
 		filter = &fresh;
-		bloomexp_init(filter, Max(n, BLOOMEXP_DEFAULT_CAPACITY), BLOOMEXP_DEFAULT_FPR,
-					  0, false);
+		bloomexp_init(filter, Max(part.n, BLOOMEXP_DEFAULT_CAPACITY),
+					  BLOOMEXP_DEFAULT_FPR, 0, false);
 	}
-
-	layer = open_layer(filter, n, &room);
-	open = layer ? layer - filter->layers : filter->nlayers;
-	if (n > room)
-		grow(filter, n - room);
-	filter->kind = kind;
-
-	value = bloomexp_form(filter);
-	for (int i = 0; i < n; i++)
-	{
-		/* what the open layer has no room for goes into the new one */
-		layer = &filter->layers[i < room ? open : filter->nlayers - 1];
-		layer->bits_set += bloomexp_set(&layer->bits, hashes[i]);
-		layer->items++;
-		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
-	bloomexp_store(filter, value);
-	return value;
+	bloomexp_require_kind(filter, kind);
+	require_unwindowed(filter);
+	if (filter->counting && n > 0)
+		return add_counting(filter, kind, hashes, n);
+	return bloomexp_add_parts(filter, kind, &part, 1);
 }
 
 /*

@@ -16,10 +16,22 @@
 #define BLOOMEXP_DEFAULT_CAPACITY 100
 #define BLOOMEXP_DEFAULT_FPR 0.01
 
+/* Items that go into one slice of a windowed filter; or into a plain one. */
+typedef struct BloomPart
+{
+	int64		slice;
+	uint64	   *hashes;
+	int			n;
+	bool		final;			/* no more are to come: no room for them */
+	/* where they go, to be found by bloomexp_add_parts(): */
+	uint32		open;			/* the first `room` of them into this layer, */
+	int64		room;
+	uint32		grown;			/* the others into this new one */
+} BloomPart;
+
 extern void bloomexp_check_fpr(double fpr);
 extern void bloomexp_init(BloomFilter *filter, int64 capacity, double fpr,
 						  uint32 seed, bool counting);
-extern void bloomexp_require_unwindowed(const BloomFilter *filter);
 extern void bloomexp_require_kind(const BloomFilter *filter, BloomKind kind);
 
 extern bool bloomexp_contains(const BloomFilter *filter, uint64 hash);
@@ -28,6 +40,8 @@ extern int	bloomexp_misses(const BloomFilter *filter, const uint64 *hashes,
 extern void bloomexp_fill(BloomFilter *filter, const uint64 *hashes, uint64 n);
 extern struct varlena *bloomexp_add(BloomFilter *filter, BloomKind kind,
 									uint64 *hashes, int n);
+extern struct varlena *bloomexp_add_parts(BloomFilter *filter, BloomKind kind,
+										  BloomPart *parts, int nparts);
 extern struct varlena *bloomexp_remove(BloomFilter *filter, BloomKind kind,
 									   uint64 *hashes, int n);
 

@@ -148,28 +148,6 @@ remove_item(FunctionCallInfo fcinfo, BloomKind kind)
 BLOOMEXP_FUNCTION_PER_KIND(add);
 BLOOMEXP_FUNCTION_PER_KIND(remove_item);
 
-/* All items of an array that are not NULL, as hashes. */
-static uint64 *
-hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind *kind, int *n)
-{
-	BloomItems	items;
-	const char *batch[BLOOMEXP_BATCH];
-	int			nbatch;
-	uint64	   *hashes;
-
-	bloomexp_items_begin(&items, array, collation);
-	hashes = palloc_extended(Max(items.nelements, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
-	*kind = items.type->kind;
-	*n = 0;
-	while ((nbatch = bloomexp_items_next(&items, batch, BLOOMEXP_BATCH)) > 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		bloomexp_hash_items(items.type, batch, nbatch, seed, hashes + *n);
-		*n += nbatch;
-	}
-	return hashes;
-}
-
 /* Change the filter of argument 0 by the array of items of argument 1. */
 static Datum
 change_by_array(FunctionCallInfo fcinfo, Change change)
@@ -183,8 +161,8 @@ change_by_array(FunctionCallInfo fcinfo, Change change)
 	if (PG_ARGISNULL(1))
 		return return_untouched(fcinfo);
 	filter = open_argument(fcinfo, &space);
-	hashes = hash_array(bloomexp_getarg_array(fcinfo, 1), PG_GET_COLLATION(), seed_of(filter),
-						&kind, &n);
+	hashes = bloomexp_hash_array(bloomexp_getarg_array(fcinfo, 1), PG_GET_COLLATION(),
+								 seed_of(filter), &kind, &n);
 	return return_changed(fcinfo, change(filter, kind, hashes, n));
 }
 
@@ -251,7 +229,7 @@ contained_items(FunctionCallInfo fcinfo, ArrayType *array, int *n)
 		bloomexp_getarg_for_looks(fcinfo, 0, nelements, &argument);
 		seed = argument.filter.seed;
 	}
-	hashes = hash_array(array, PG_GET_COLLATION(), seed, &kind, n);
+	hashes = bloomexp_hash_array(array, PG_GET_COLLATION(), seed, &kind, n);
 	if (PG_ARGISNULL(0))
 		return contained;
 
@@ -325,8 +303,7 @@ bloomexp_contains_each(PG_FUNCTION_ARGS)
 	nulls = palloc_extended(nelements * sizeof(bool), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < nelements; i++)
 	{
-		nulls[i] = ARR_HASNULL(array) &&
-			!(ARR_NULLBITMAP(array)[i / 8] & (1 << (i % 8)));
+		nulls[i] = bloomexp_is_null(array, i);
 		values[i] = BoolGetDatum(!nulls[i] && contained[seen]);
 		seen += !nulls[i];
 	}

@@ -17,6 +17,9 @@
 #include "item.h"
 #include "murmur3.h"
 
+/* Items that bloomexp_hash_array() takes out of an array at a time. */
+#define HASH_BATCH 512
+
 static const BloomItemType item_types[] = {
 	{INT8OID, BLOOM_KIND_INTEGER, sizeof(int64), TYPALIGN_DOUBLE},
 	{INT4OID, BLOOM_KIND_INTEGER, sizeof(int32), TYPALIGN_INT},
@@ -224,8 +227,7 @@ bloomexp_items_next(BloomItems *items, const char **batch, int max)
 	{
 		for (; n < max && items->done < items->nelements; items->done++)
 		{
-			if (items->nulls &&
-				!(items->nulls[items->done / 8] & (1 << (items->done % 8))))
+			if (items->nulls && att_isnull(items->done, items->nulls))
 				continue;
 			batch[n++] = next;
 			next = att_addlength_pointer(next, type->length, next);
@@ -283,4 +285,30 @@ bloomexp_hash_items(const BloomItemType *type, const char **items, int n,
 				hashes[i] = hash_varlena(items[i], seed);
 			break;
 	}
+}
+
+/*
+ * bloomexp_hash_array
+ *		All items of an array that are not NULL, as hashes; *n are there, all of
+ *		one kind.
+ */
+uint64 *
+bloomexp_hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind *kind, int *n)
+{
+	BloomItems	items;
+	const char *batch[HASH_BATCH];
+	int			nbatch;
+	uint64	   *hashes;
+
+	bloomexp_items_begin(&items, array, collation);
+	hashes = palloc_extended(Max(items.nelements, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	*kind = items.type->kind;
+	*n = 0;
+	while ((nbatch = bloomexp_items_next(&items, batch, HASH_BATCH)) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		bloomexp_hash_items(items.type, batch, nbatch, seed, hashes + *n);
+		*n += nbatch;
+	}
+	return hashes;
 }

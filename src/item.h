@@ -13,6 +13,7 @@
 
 #include "compat.h"
 
+#include "access/tupmacs.h"
 #include "utils/array.h"
 
 /* What the items of a filter are; the numbers are part of the format. */
@@ -41,7 +42,14 @@ bloomexp_by_value(const BloomItemType *type)
 	return type->length > 0 && type->length <= (int16) sizeof(Datum);
 }
 
-/* The items of an array, taken out in batches. */
+/* Whether an element of an array of one dimension is NULL. */
+static inline bool
+bloomexp_is_null(ArrayType *array, int element)
+{
+	return ARR_HASNULL(array) && att_isnull(element, ARR_NULLBITMAP(array));
+}
+
+/* The items of an array, or packed ones, taken out in batches. */
 typedef struct BloomItems
 {
 	const BloomItemType *type;
@@ -62,5 +70,7 @@ extern void bloomexp_items_begin_packed(BloomItems *items, bytea *packed);
 extern int	bloomexp_items_next(BloomItems *items, const char **batch, int max);
 extern void bloomexp_hash_items(const BloomItemType *type, const char **items, int n,
 								uint32 seed, uint64 *hashes);
+extern uint64 *bloomexp_hash_array(ArrayType *array, Oid collation, uint32 seed,
+								   BloomKind *kind, int *n);
 
 #endif							/* BLOOMEXP_ITEM_H */

@@ -248,6 +248,8 @@ read_headers(BloomFilter *filter, const uint8 *data, Size available, Size size,
 	{
 		if (!read_layer(&filter->layers[i], filter, i + 1, header, escontext))
 			return false;
+		if (i > 0 && filter->layers[i].slice < filter->layers[i - 1].slice)
+			bad_bytes(escontext, "Layer %u is of an earlier slice than the one before.", i + 1);
 		expected += bloomexp_layer_size(&filter->layers[i]);
 		header += layer_header_size(filter->windowed);
 	}
@@ -390,6 +392,22 @@ bloomexp_store(const BloomFilter *filter, struct varlena *value)
 }
 
 /*
+ * bloomexp_check_layers
+ *		Complain about more layers than a value may have.
+ */
+void
+bloomexp_check_layers(uint32 nlayers)
+{
+	if (nlayers > BLOOMEXP_MAX_LAYERS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter would have too many layers"),
+				 errdetail("It would have %u or more; the limit is %d.",
+						   nlayers, BLOOMEXP_MAX_LAYERS),
+				 errhint("Rebuild the filter from its items; give a windowed one longer slices.")));
+}
+
+/*
  * bloomexp_form
  *		Lay a filter out as a new value, in the current memory context.
  *
@@ -410,13 +428,7 @@ bloomexp_form(BloomFilter *filter)
 				 errmsg("filter would be too large"),
 				 errdetail("It would take %zu bytes; the limit is %zu.",
 						   size, BLOOMEXP_MAX_SIZE)));
-	if (filter->nlayers > BLOOMEXP_MAX_LAYERS)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("filter would have too many layers"),
-				 errdetail("It would have %u; the limit is %d.",
-						   filter->nlayers, BLOOMEXP_MAX_LAYERS),
-				 errhint("Rebuild the filter from its items.")));
+	bloomexp_check_layers(filter->nlayers);
 
 	value = palloc(size);
 	SET_VARSIZE(value, size);

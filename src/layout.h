@@ -29,6 +29,9 @@
 /* The most slices a window may have. */
 #define BLOOMEXP_MAX_SLICES 1000
 
+/* The floor of a window that was never expired. */
+#define BLOOMEXP_NO_FLOOR PG_INT64_MIN
+
 typedef struct BloomLayer
 {
 	BloomBits	bits;			/* shape, and where its bytes are */
@@ -63,6 +66,7 @@ typedef struct BloomFilter
 
 extern Size bloomexp_headers_size(const BloomFilter *filter);
 extern Size bloomexp_filter_size(const BloomFilter *filter);
+extern void bloomexp_check_layers(uint32 nlayers);
 extern void bloomexp_open(BloomFilter *filter, struct varlena *value);
 extern bool bloomexp_open_headers(BloomFilter *filter, const uint8 *data,
 								  Size available, Size size);

@@ -92,11 +92,21 @@ bloomexp_probe(const BloomBits *bits, uint64_t hash)
 }
 
 /*
+ * The factors that lead from an item to its positions.  They are the same for
+ * all items, so their products are made beforehand; then no probe waits for the
+ * one before.
+ */
+static inline void
+make_steps(const BloomShape *shape, uint64_t *steps)
+{
+	steps[0] = first_step(shape);
+	for (uint32_t j = 1; j < shape->hashes; j++)
+		steps[j] = steps[j - 1] * BLOOMEXP_STEP;
+}
+
+/*
  * Body of bloomexp_probe_misses, made anew for each pair of constants that it
  * is called with: `counting`, and whether the layer is `blocked`.
- *
- * The steps from probe to probe are the same for all items, so their products
- * are made beforehand; then no probe waits for the one before.
  */
 static inline int
 probe_misses(const BloomBits *bits, bool counting, bool blocked,
@@ -112,10 +122,7 @@ probe_misses(const BloomBits *bits, bool counting, bool blocked,
 	int			ndoubts = 0;
 	int			misses = 0;
 
-	steps[0] = first_step(&bits->shape);
-	for (uint32_t j = 1; j < k; j++)
-		steps[j] = steps[j - 1] * BLOOMEXP_STEP;
-
+	make_steps(&bits->shape, steps);
 	memset(contained, 0, n);
 	for (int i = 0; i < n; i++)
 	{
@@ -202,14 +209,19 @@ bloomexp_set(const BloomBits *bits, uint64_t hash)
 void
 bloomexp_set_bits(const BloomBits *bits, const uint64_t *hashes, uint64_t n)
 {
+	uint32_t	block_bits = bits->shape.block_bits;
+	uint32_t	k = bits->shape.hashes;
+	uint64_t	steps[BLOOMEXP_MAX_HASHES];
+
+	make_steps(&bits->shape, steps);
 	for (uint64_t i = 0; i < n; i++)
 	{
-		uint64_t	state = start(&bits->shape, hashes[i]);
+		uint64_t	state = hashes[i] + BLOOMEXP_START;
 		uint8_t    *block = block_of(bits, hashes[i]);
 
-		for (uint32_t j = 0; j < bits->shape.hashes; j++)
+		for (uint32_t j = 0; j < k; j++)
 		{
-			uint32_t	position = next_position(&state, bits->shape.block_bits);
+			uint32_t	position = position_of(state * steps[j], block_bits);
 
 			block[position / 8] |= (uint8_t) (1 << (position % 8));
 		}

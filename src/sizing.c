@@ -294,9 +294,8 @@ find_size(double items, double fpr, BloomShape *shape)
  *
  * Returns false if there is none of max_words words or less.
  *
- * The exact rate takes its time, and an aggregate over a million
- * small groups asks for the same few sizes again and again; so the answers are
- * kept.
+ * The exact rate takes its time, and an aggregate over a million small groups
+ * asks for the same few sizes again and again; so the answers are kept.
  */
 bool
 bloomexp_size_for(double items, double fpr, uint32_t max_words, BloomShape *shape)
@@ -306,14 +305,14 @@ bloomexp_size_for(double items, double fpr, uint32_t max_words, BloomShape *shap
 		double		items;
 		double		fpr;
 		BloomShape	shape;
-	}			known[256];
+	}			known[1024];
 	uint64_t	mixed = (uint64_t) items;
 	uint64_t	image;
 	uint32_t	slot;
 
 	memcpy(&image, &fpr, sizeof(image));
 	mixed = (mixed ^ image) * UINT64_C(0x9E3779B97F4A7C15);
-	slot = (uint32_t) (mixed >> 56);
+	slot = (uint32_t) (mixed >> 54);
 
 	if (known[slot].items != items || known[slot].fpr != fpr)
 	{

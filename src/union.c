@@ -50,9 +50,9 @@ merge_layers(const BloomLayer *a, const BloomLayer *b)
  * one stays within the sum of what the two may reach by themselves.
  */
 static bool
-merge_into(BloomFilter *filter, uint32 nlayers, const BloomLayer *layer)
+merge_into(BloomFilter *filter, const BloomLayer *layer)
 {
-	for (uint32 i = 0; i < nlayers; i++)
+	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
 		BloomLayer *mine = &filter->layers[i];
 		double		both;
@@ -77,20 +77,26 @@ merge_into(BloomFilter *filter, uint32 nlayers, const BloomLayer *layer)
 	return false;
 }
 
-/*
- * bloomexp_unite
- *		A new value that contains what `a` or `b` contain.
- *
- * Layers of `b` are merged with their equals in `a` where the promise allows
- * it, and stand behind them otherwise.  The promised rate is the sum.
- */
-struct varlena *
-bloomexp_unite(BloomFilter *a, BloomFilter *b)
+/* Complain about filters whose items belong to unlike slices of time. */
+static void
+require_same_window(const BloomFilter *a, const BloomFilter *b)
 {
-	BloomLayer *layers = palloc_extended(((Size) a->nlayers + b->nlayers) * sizeof(BloomLayer),
-										 MCXT_ALLOC_HUGE);
-	uint32		old = a->nlayers;
+	if (a->windowed != b->windowed)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a windowed filter can't be united with one that is not"),
+				 errhint("To ask both, name both in bloom_exclude().")));
+	if (a->windowed && (a->width != b->width || a->slices != b->slices))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("filters with unlike windows can't be united"),
+				 errdetail("Their widths or numbers of slices differ.")));
+}
 
+/* Complain about filters that can't be one. */
+static void
+require_unitable(const BloomFilter *a, const BloomFilter *b)
+{
 	if (a->kind != b->kind && a->kind != BLOOM_KIND_NONE && b->kind != BLOOM_KIND_NONE)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -107,17 +113,47 @@ bloomexp_unite(BloomFilter *a, BloomFilter *b)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a counting filter can't be united with one that is not"),
 				 errhint("Rebuild one of them as the other is.")));
-	bloomexp_require_unwindowed(a);
-	bloomexp_require_unwindowed(b);
+	require_same_window(a, b);
+}
 
-	memcpy(layers, a->layers, old * sizeof(BloomLayer));
-	a->layers = layers;
+/*
+ * bloomexp_unite
+ *		A new value that contains what `a` or `b` contain.
+ *
+ * Layers of `b` are merged with their equals in `a` where the promise allows
+ * it, and stand behind them otherwise.  The promised rate is the sum.  Of two
+ * windows the earlier floor stands, so that nothing is ignored that one of them
+ * would take.
+ */
+struct varlena *
+bloomexp_unite(BloomFilter *a, BloomFilter *b)
+{
+	BloomLayer *layers = palloc_extended(((Size) a->nlayers + b->nlayers) * sizeof(BloomLayer),
+										 MCXT_ALLOC_HUGE);
+	uint32		nlayers = 0;
+	uint32		rest = 0;		/* of the layers of b */
+	uint32		next = 0;		/* of a */
+
+	require_unitable(a, b);
 	for (uint32 i = 0; i < b->nlayers; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!merge_into(a, old, &b->layers[i]))
-			a->layers[a->nlayers++] = b->layers[i];
+		if (!merge_into(a, &b->layers[i]))
+			b->layers[rest++] = b->layers[i];
 	}
+
+	/* in each slice those of b stand behind those of a */
+	for (uint32 i = 0; i < rest; i++)
+	{
+		while (next < a->nlayers && a->layers[next].slice <= b->layers[i].slice)
+			layers[nlayers++] = a->layers[next++];
+		layers[nlayers++] = b->layers[i];
+	}
+	memcpy(layers + nlayers, a->layers + next, (a->nlayers - next) * sizeof(BloomLayer));
+	a->nlayers += rest;
+	a->layers = layers;
+	if (a->windowed)
+		a->floor = Min(a->floor, b->floor);
 	if (a->counting && a->nlayers > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -5,16 +5,18 @@
 # A second reader of bloom values, written from doc/format.md and nothing else:
 # if it and the server disagree, one of them or the document is wrong.
 #
-# Reads lines of up to three fields between tabs from standard input
+# Reads lines of up to four fields between tabs from standard input
 #
-#	value	kind	item
+#	value	kind	item	time
 #
 # and answers each with a line: "true" or "false" (the value contains the item),
 # or "error: " and a reason.  The value is in its text form, \x and hexadecimal
 # digits; "." stands for the value of the line before.  The kind is integer, text,
 # uuid or bytea.  The item is a decimal number, or the uuid's text form, or \x and
 # the hexadecimal digits of its bytes.  A line of a value alone asks whether it is
-# one: "valid" or an error.
+# one: "valid" or an error.  A time, in microseconds since 2000-01-01 00:00 UTC, is
+# for windowed values: only its slice and later ones are asked, as if all that lies
+# wholly before it had expired.
 #
 # Other Perl programs may "require" this file and call its functions.
 
@@ -167,6 +169,8 @@ sub parse
 		die "capacity beyond bits\n" if $layer{capacity} > 64 * 64 * $words;
 		die "more items than capacity\n" if $layer{items} > $layer{capacity};
 		die "items of no kind\n" if $layer{items} && $value{kind} == 0;
+		die "order of slices\n"
+		  if $value{windowed} && $value{layers} && $layer{slice} < $value{layers}[-1]{slice};
 		@layer{qw(words blocks block_bits)} = ($words, $blocks, $words / $blocks * 64);
 		@layer{qw(offset size)} = ($next, $words * ($value{counting} ? 32 : 8));
 		$next += $layer{size};
@@ -217,14 +221,15 @@ sub is_set
 	  : ord(substr $layer->{bits}, $i >> 3, 1) >> ($i & 7) & 1;
 }
 
-# Whether a parsed value contains an item in its text form.
-sub contains
+# The layers of a parsed value that contain an item in its text form.
+sub layers_with
 {
 	my ($value, $kind, $item) = @_;
 	my $number = $number_of_kind{$kind} or die "no such kind\n";
 	my ($x) = murmur3(canonical_bytes($kind, $item), $value->{seed});
+	my @layers;
 
-	return 0 if $value->{kind} == 0;
+	return if $value->{kind} == 0;
 	die "value holds another kind\n" if $value->{kind} != $number;
 	layer: for my $layer (@{ $value->{layers} })
 	{
@@ -234,9 +239,32 @@ sub contains
 		{
 			next layer unless is_set($value, $layer, $_);
 		}
-		return 1;
+		push @layers, $layer;
 	}
-	return 0;
+	return @layers;
+}
+
+# The number of the slice in which a time lies.  All in integers: the quotient is
+# rounded down, and neither it nor the length of a slice may overflow.
+sub slice_of
+{
+	my ($value, $time) = @_;
+	use integer;
+	my $length = $value->{width} / $value->{slices} + ($value->{width} % $value->{slices} ? 1 : 0);
+
+	return $time / $length - ($time % $length < 0 ? 1 : 0);
+}
+
+# Whether a value contains an item; from the slice of a time on, if one is given.
+sub contains
+{
+	my ($value, $kind, $item, $time) = @_;
+	my @layers = layers_with($value, $kind, $item);
+
+	return scalar @layers > 0 unless defined $time;
+	die "not a windowed value\n" unless $value->{windowed};
+	my $first = slice_of($value, $time);
+	return scalar(grep { $_->{slice} >= $first } @layers) > 0;
 }
 
 # The answer to one line.
@@ -245,7 +273,7 @@ sub contains
 
 	sub answer
 	{
-		my ($text, $kind, $item) = split /\t/, $_[0];
+		my ($text, $kind, $item, $time) = split /\t/, $_[0];
 		my $answer = eval {
 			if ($text ne '.')
 			{
@@ -254,7 +282,7 @@ sub contains
 			}
 			die "no value\n" unless $value;
 			return 'valid' unless defined $kind;
-			return contains($value, $kind, $item) ? 'true' : 'false';
+			return contains($value, $kind, $item, $time) ? 'true' : 'false';
 		};
 		return $answer // "error: $@" =~ s/\n//r;
 	}

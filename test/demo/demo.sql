@@ -23,7 +23,7 @@ CREATE TABLE exposures (user_id text, item_id text, shown_at timestamptz);
 \echo making 5 million exposures
 CREATE TABLE exposures AS
 SELECT rank * 7919 % 20000 + 1 AS user_id,
-	(410000000000 + item * 5171) << 22 | item * 2654435761 & 4194303 AS item_id,
+	((410000000000 + item * 5171) << 22) | (item * 2654435761 & 4194303) AS item_id,
 	date_trunc('day', now()) - interval '30 days' * (nth * 0.618034 % 1) AS shown_at
 FROM generate_series(1, 5000) AS nth,
 	generate_series(1, least(20000, 10000 * (150.0::float8 / nth) ^ (1 / 0.7) - 70)::bigint) AS rank,

@@ -120,7 +120,7 @@ query(qq{
 		IF state NOT IN ('42804',	-- another kind of items
 						 '55000',	-- not a counting filter
 						 '54000',	-- too large, full, too many layers
-						 '22023',	-- unlike seeds and the like
+						 '22023',	-- unlike seeds, unlike windows and the like
 						 '2202E',	-- arrays of unlike length
 						 '0A000')	-- what windowed or counting filters can't
 		THEN
@@ -135,10 +135,102 @@ query(qq{
 	CREATE FUNCTION exercise(subject bloom) RETURNS void LANGUAGE plpgsql AS \$\$
 	DECLARE
 		made bloom;
-		other bloom := bloom_new(1, 0.1, (bloom_info(subject)).seed);
+		about record := bloom_info(subject);
+		other bloom := CASE WHEN about.slices IS NULL THEN bloom_new(1, 0.1, about.seed)
+			ELSE bloom_window(about.window_width, about.slices, 0.1, about.seed) END;
 		many bigint[] := $many;
 	BEGIN
 		$calls
+		IF about.slices IS NOT NULL THEN
+			PERFORM exercise_window(subject, other);
+		END IF;
+	END
+	\$\$;
+
+	-- A windowed filter at times from the first to the last.  Times are
+	-- microseconds since 2000-01-01 00:00 UTC, as the binary protocol has them, and
+	-- all arithmetic is in numeric.  (extract() rounds the last ones.)
+	CREATE FUNCTION microseconds(at timestamptz) RETURNS numeric IMMUTABLE LANGUAGE sql AS \$\$
+		SELECT ('x' || encode(timestamptz_send(at), 'hex'))::bit(64)::bigint
+	\$\$;
+	CREATE FUNCTION microseconds(width interval) RETURNS numeric IMMUTABLE LANGUAGE sql AS \$\$
+		SELECT ('x' || encode(substr(interval_send(width), 1, 8), 'hex'))::bit(64)::bigint
+			+ ('x' || encode(substr(interval_send(width), 9, 4), 'hex'))::bit(32)::integer * 86400000000::numeric
+	\$\$;
+	CREATE FUNCTION slice_length(width interval, slices integer) RETURNS numeric IMMUTABLE LANGUAGE sql AS \$\$
+		SELECT div(microseconds(width), slices) + sign(mod(microseconds(width), slices))
+	\$\$;
+	CREATE FUNCTION slice_at(at timestamptz, width interval, slices integer) RETURNS numeric IMMUTABLE LANGUAGE sql AS \$\$
+		SELECT div(t, l) - CASE WHEN mod(t, l) < 0 THEN 1 ELSE 0 END
+		FROM (VALUES (microseconds(at), slice_length(width, slices))) v (t, l)
+	\$\$;
+	CREATE FUNCTION floor_of(f bloom) RETURNS numeric IMMUTABLE LANGUAGE sql AS \$\$
+		SELECT ('x' || string_agg(right('0' || to_hex(get_byte(f::bytea, 31 - i)), 2), '' ORDER BY i))::bit(64)::bigint
+		FROM generate_series(0, 7) i
+	\$\$;
+	CREATE FUNCTION slices_of(f bloom) RETURNS bigint[] IMMUTABLE LANGUAGE sql AS \$\$
+		SELECT array_agg(slice ORDER BY layer) FROM bloom_layers(f)
+	\$\$;
+	CREATE TABLE moments AS SELECT unnest(ARRAY['4714-11-24 00:00+0 BC', '4714-11-24 00:00:00.000001+0 BC',
+		'1999-12-31 23:59:59.999999+0', '2000-01-01 00:00+0', '2024-02-29 12:00+0',
+		'294276-12-31 23:59:59.999998+0', '294276-12-31 23:59:59.999999+0']::timestamptz[]) AS at;
+
+	CREATE FUNCTION exercise_window(subject bloom, other bloom) RETURNS void LANGUAGE plpgsql AS \$\$
+	DECLARE
+		about record := bloom_info(subject);
+		length numeric := slice_length(about.window_width, about.slices);
+		width numeric := microseconds(about.window_width);
+		old_floor numeric := floor_of(subject);
+		new_floor numeric;
+		moment timestamptz;
+		its_slice numeric;
+		made bloom;
+		united bloom;
+		kept bigint[];
+	BEGIN
+		FOR moment IN SELECT at FROM moments LOOP
+			-- what expires, and what does not
+			made := bloom_expire(subject, moment);
+			PERFORM sound(made);
+			new_floor := microseconds(moment) - width;
+			IF new_floor <= old_floor OR new_floor < -9223372036854775808 THEN
+				new_floor := old_floor;
+				kept := slices_of(subject);
+			ELSE
+				SELECT array_agg(l.slice ORDER BY l.layer) INTO kept
+				FROM bloom_layers(subject) l WHERE (l.slice::numeric + 1) * length > new_floor;
+			END IF;
+			IF floor_of(made) <> new_floor OR slices_of(made) IS DISTINCT FROM kept THEN
+				RAISE 'at % there remain %, %, not %, %: of %',
+					moment, floor_of(made), slices_of(made), new_floor, kept, subject;
+			END IF;
+
+			-- what comes in, and where; a mistake may keep it out, unless nothing else is there
+			BEGIN
+				its_slice := slice_at(moment, about.window_width, about.slices);
+				made := bloom_add_at(subject, 42::bigint, moment);
+				PERFORM sound(made);
+				IF made <> bloom_add_at(subject, '{42,NULL,42}'::bigint[], ARRAY[moment, NULL, '4714-11-24 00:00+0 BC'])
+					AND microseconds(moment) >= old_floor THEN
+					RAISE 'one by one and by array: of %', subject;
+				END IF;
+				IF microseconds(moment) < old_floor AND made <> subject
+					OR microseconds(moment) >= old_floor AND NOT bloom_contains(made, 42)
+					OR made <> subject AND (SELECT sum(items) FROM bloom_layers(made) l WHERE l.slice <> its_slice)
+						<> (SELECT sum(items) FROM bloom_layers(subject) l WHERE l.slice <> its_slice) THEN
+					RAISE 'added at %: % to %', moment, made, subject;
+				END IF;
+				united := made | bloom_expire(other, moment) | subject;
+				PERFORM sound(united);
+				PERFORM sound(other | made);
+				PERFORM sound(bloom_add_at(united, '{1,2,3}'::bigint[], ARRAY[moment, '4714-11-24 00:00+0 BC', '294276-12-31 23:59:59.999999+0']));
+				IF microseconds(moment) >= old_floor AND NOT bloom_contains(united, 42) OR floor_of(united) > old_floor THEN
+					RAISE 'united at %: % of %', moment, united, subject;
+				END IF;
+			EXCEPTION WHEN OTHERS THEN
+				PERFORM tolerate(SQLSTATE, SQLERRM, 'exercise_window at ' || moment, subject);
+			END;
+		END LOOP;
 	END
 	\$\$;
 
@@ -229,6 +321,7 @@ my %detail = (
 	'too many layers' => qr/layers; the limit is/,
 	'more items than capacity' => qr/more items than its capacity/,
 	'items of no kind' => qr/items of no kind/,
+	'order of slices' => qr/of an earlier slice than the one before/,
 	'length is not the sum of the parts' => qr/announce \d+ bytes, but there are \d+/,
 	'bits set' => qr/as many bits set as its header says/,
 	'more bits set than items explain' => qr/items can't explain/,
@@ -282,7 +375,7 @@ sub value
 	  map { $_->[4] } @layers;
 }
 
-use constant { COUNTING => 16, WINDOWED => 32, NEVER => -2**63, DAY => 86_400_000_000 };
+use constant { COUNTING => 16, WINDOWED => 32, NEVER => -1 - (~0 >> 1), LAST => ~0 >> 1, DAY => 86_400_000_000 };
 
 my $word = pack 'Q<', 0x8000000000000401;
 my $rain = 763_000_000_000_000;    # some time in 2024
@@ -298,13 +391,17 @@ my %values = (
 			FROM generate_series(1, 60) i;
 		SELECT 'union', bloom_new(1, 0.2) | bloom_add(bloom_new(5, 0.3), 5) | bloom_add(bloom_new(9, 0.1), 9);
 		SELECT 'counting', bloom_add(bloom_new(2, 0.1, 0, true), array_fill(42, '{16}'));
+		SELECT 'window, made', bloom_add_at(bloom_expire(bloom_window('30 days', 6, 0.1), '2024-02-29 12:00+0'),
+			'{1,2}'::bigint[], '{2024-02-01 00:00+0,2024-02-29 00:00+0}');
 	})),
 	'no kind, many layers' => value(0, 7, 0.5, undef, map { [ 1, $_, 1, 0, "\0" x 8 ] } 1 .. 6),
 	'counters' => value(1 | COUNTING, 0, 0.5, undef, [ 1, 3, 9, 9, "\x10\x0f\xff\x01" x 8 ]),
 	'window without layers' => value(WINDOWED, 0, 0.01, [ 30 * DAY, NEVER, 6 ]),
 	'window' => value(1 | WINDOWED, 1, 0.01, [ 30 * DAY, $rain, 6 ],
 		[ 1, 2, 3, 3, $word, int($rain / 5 / DAY) ], [ 1, 2, 3, 2, $word, int($rain / 5 / DAY) + 1 ]),
-	'window of early times' => value(2 | WINDOWED, 1, 0.01, [ 1, NEVER, 1000 ], [ 1, 2, 3, 3, $word, -2**63 ]),
+	'window of early times' => value(2 | WINDOWED, 1, 0.01, [ 1, NEVER, 1000 ], [ 1, 2, 3, 3, $word, NEVER ]),
+	'window of all times' => value(1 | WINDOWED, 1, 0.01, [ LAST, LAST, 1000 ],
+		map { [ 1, 2, 3, 3, $word, $_ ] } NEVER, 0, 0, LAST),
 	'blocked' => value(1, 0, 0.01, undef, [ 4097, 7, 10000, 5000, "\x11" x 8 x 4097 ]));
 
 note join "\n", map { "$_: " . length($values{$_}) . ' bytes' } sort keys %values;
@@ -373,15 +470,21 @@ sub number
 }
 
 # The same for a signed one of 64 bits.
-sub time_number { return unpack 'q<', pack 'Q<', pick(number(32), ~number(32), 1 << 63, ~0 >> 1) }
+sub time_number
+{
+	return unpack 'q<', pack 'Q<', pick(number(32), ~number(32), 1 << 63, 1 + (1 << 63), ~0 >> 1, (~0 >> 1) - 1, int rand 2**50);
+}
 
 sub random_value
 {
-	my $window = rand() < 0.3 ? [ time_number() || 1, time_number(), 1 + int rand 1000 ] : undef;
+	my $window = rand() < 0.4 ? [ pick(1, LAST, 30 * DAY, time_number() || 1), pick(NEVER, time_number()), pick(1, 1000, 1 + int rand 1000) ] : undef;
 	my $counting = !$window && rand() < 0.2;
 	my $kind = int rand 5;
 	my $nlayers = $counting ? 1 : $window ? int rand 7 : 1 + int rand 7;
 	my @layers;
+	# a few of them break the order
+	my @slices = map { time_number() } 1 .. $nlayers;
+	@slices = sort { $a <=> $b } @slices if rand() < 0.9;
 
 	$window->[0] &= ~(1 << 63) if $window;
 	for (1 .. $nlayers)
@@ -396,7 +499,7 @@ sub random_value
 		$bits = "\0" if !$kind && !$counting;
 		$items = 0 if !$kind || ($bits eq "\0" && !$counting);
 		$bits = substr $bits x $size, 0, $size;
-		push @layers, [ $words, $hashes, $capacity, $items, $bits, time_number() ];
+		push @layers, [ $words, $hashes, $capacity, $items, $bits, shift @slices ];
 	}
 	return value($kind | ($counting ? COUNTING : 0) | ($window ? WINDOWED : 0), number(32),
 		pick(5e-324, 1e-300, 1e-30, 1e-9, 0.01, rand, 0.5, 0.9999999999999999), $window, @layers);
@@ -426,10 +529,60 @@ try('header bits flipped', map { my $bytes = $_; map { flipped($bytes, 2, header
 try('noise', map { join '', map { chr rand 256 } 1 .. rand 100 } 1 .. 200);
 try('noise behind a version', map { join '', "\1", map { chr rand 256 } 1 .. rand 100 } 1 .. 200);
 try('random fields', map { random_value() } 1 .. 1500);
+# the order of slices, and nothing else
+for my $pair ([ 0, -1 ], [ 1, 0 ], [ NEVER + 1, NEVER ], [ LAST, LAST - 1 ], [ LAST, NEVER ], [ 0, NEVER ], [ LAST, -1 ])
+{
+	my @layers = map { [ 1, 2, 3, 3, $word, $_ ] } sort { $a <=> $b } @$pair;
+	my @window = (1 | WINDOWED, 0, 0.01, [ 30 * DAY, 0, 6 ]);
+
+	try("slices @$pair, and in their order", value(@window, reverse @layers), value(@window, @layers),
+		value(@window, @layers[ 0, 0, 1, 1 ]), value(@window, @layers[ 0, 1, 0 ]), value(@window, @layers[ 1, 1, 0, 1 ]));
+}
 try('random fields, bits flipped', map { flipped(random_value(), 1) } 1 .. 500);
 
 cmp_ok($count{accepted}, '>', 10_000, "$count{accepted} values were accepted");
 cmp_ok($count{refused}, '>', 10_000, "$count{refused} values were refused");
+
+#
+# Windows as narrow and wide as can be, of few slices and many, at times from the first
+# to the last: an item goes into the slice that arithmetic in numeric says, whichever way
+# it comes in; and none stops the server.
+#
+
+is(query(q{
+		CREATE TABLE shapes AS
+			SELECT width, slices FROM unnest('{1 microsecond,2 microseconds,999 microseconds,1001 microseconds,30 days,
+				106751990 days,106751991 days 04:00:54.775806,106751991 days 04:00:54.775807}'::interval[]) width,
+				unnest('{1,2,3,999,1000}'::integer[]) slices;
+		SELECT count(*),
+			count(*) FILTER (WHERE slices_of(bloom_window_agg) IS DISTINCT FROM expected),
+			count(*) FILTER (WHERE slices_of(added) IS DISTINCT FROM expected),
+			count(*) FILTER (WHERE slices_of(added_many) IS DISTINCT FROM expected)
+		FROM shapes, moments,
+			LATERAL (SELECT bloom_window_agg(item, at, width, slices, 0.01) FROM (VALUES (1::bigint)) v (item)) aggregated,
+			LATERAL (SELECT bloom_add_at(bloom_window(width, slices), 1::bigint, at) AS added,
+				bloom_add_at(bloom_window(width, slices), '{1,1}'::bigint[], ARRAY[at, '4714-11-24 00:00+0 BC']) AS added_many,
+				ARRAY[slice_at(at, width, slices)]::bigint[] AS expected) made}),
+	'280|0|0|0', 'slices of extreme windows at extreme times');
+
+is(query(q{
+		DO $$
+		DECLARE
+			f bloom;
+			empty bloom;
+		BEGIN
+			FOR f, empty IN
+				SELECT bloom_add_at(bloom_window(width, slices), '{1,2,3,4,5,6,7}'::bigint[],
+					ARRAY(SELECT at FROM moments ORDER BY at)), bloom_window(width, slices)
+				FROM shapes
+			LOOP
+				PERFORM complaint(f::bytea), exercise_window(f, empty), exercise_window(empty, f),
+					exercise_window(bloom_expire(f, '2024-02-29 12:00+0'), f);
+			END LOOP;
+		END
+		$$;
+		SELECT count(*) FROM shapes}),
+	'40', 'and their filters expire and unite');
 
 #
 # Text that is not hexadecimal.

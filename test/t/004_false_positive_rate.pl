@@ -24,7 +24,7 @@
 #
 # False alarms.  ALPHA is 1e-10 and Z is 6.8 (a normal variable goes there with a
 # chance of 1e-11; that leaves a factor of ten for the skewness of the phi).  With
-# fewer than 1,500 comparisons a correct filter fails with a chance below 1e-6.
+# fewer than 2,500 comparisons a correct filter fails with a chance below 1e-6.
 # (Keys are the same in every run, so a run that passed will pass again.)
 #
 # The same candidates are asked of several filters.  Candidates differ a little in
@@ -148,13 +148,14 @@ sub row
 	my $unit = $cell->{asked} * $cell->{promised};
 
 	return sprintf(
-		'%-12s %8s %6s%% %7d %9d %8d  %6.3f +- %.3f  %6.3f +- %.3f  %6s   %5.2f',
+		'%-12s %8s %6s%% %7d %9d %8d  %6.3f +- %.3f  %6.3f +- %.3f  %6s   %5s',
 		$name, $n, 100 * $cell->{promised}, $cell->{filters}, $cell->{asked}, $cell->{hits},
 		$cell->{hits} / $unit, sqrt($cell->{hits} + $cell->{variance}) / $unit,
 		$cell->{mean} / $unit, sqrt($cell->{variance}) / $unit,
 		defined $cell->{expected} ? sprintf('%.3f', $cell->{expected} / $cell->{promised}) : '',
 		# the smallest excess that fails in 99 of 100 runs
-		1 + (margin($cell->{mean}) + 2.5 * sqrt($cell->{mean})) / ($cell->{mean} || 1));
+		$cell->{mean} < 1 ? ''
+		: sprintf('%.2f', 1 + (margin($cell->{mean}) + 2.5 * sqrt($cell->{mean})) / $cell->{mean}));
 }
 my $heading = sprintf('%-12s %8s %7s %7s %9s %8s  %15s  %15s  %6s   %5s',
 	'', 'n', 'p', 'filters', 'probes', 'hits', 'measured/p', 'by the bits/p', 'exp./p', 'sees');
@@ -357,6 +358,143 @@ for (@unions)
 	push @table, row($name, $n, $cell);
 }
 note join("\n", 'Unions', $heading, @table);
+
+# Windows of the aggregate: items spread evenly over as many slices as one window can
+# see, so that each layer is as full as it was made for and the rate is known.
+@table = ();
+for my $n (300, 3000)
+{
+	for my $slices (1, 6, 30)
+	{
+		for my $p (@rates[ 0, 1 ])
+		{
+			my $filters = 100 * $scale;
+			my $made = qq{
+				SELECT r, f, keys(first, $n) AS items
+				FROM generate_series(1, $filters) AS r,
+					LATERAL (SELECT r * 20000::bigint AS first) AS firsts,
+					LATERAL (SELECT bloom_window_agg(key(first + i), timestamptz '2000-01-01 00:00+00' +
+							(i + 0.5) / $n * ($slices + 1) * (interval '30 days' / $slices), '30 days', $slices, $p) AS f
+						FROM generate_series(0, $n - 1) AS i) AS made};
+			my $cell = measure('snowflake', 1500,
+				"SELECT 'all' AS cell, r, $p AS promised, f, items FROM ($made) AS made")->{all};
+			my ($layers) = rows(qq{
+				SELECT 1 - exp(sum(ln(1 - fpr))), count(*) FROM bloom_layers((SELECT f FROM ($made) AS made WHERE r = 1))});
+
+			$cell->{expected} = $layers->[0];
+			is($layers->[1], $slices + 1, "window of $n items in $slices slices, p = $p: layers");
+			judge("window of $n items in $slices slices, p = $p", $cell);
+			push @table, row("$slices slices", $n, $cell);
+		}
+	}
+}
+note join("\n", 'Windows of bloom_window_agg', $heading, @table);
+
+# Windows that are kept: each night yesterday's items are added, and what is older than
+# 30 days is expired.  The nights are at 3 o'clock and so on no border of slices, on
+# which users begin at different days.
+$node->safe_psql(
+	'postgres', q{
+CREATE FUNCTION keep(first bigint, later integer, p float8, a_day integer[], again integer, sampled integer[])
+RETURNS TABLE (day integer, n integer, lost boolean, filter bloom, layers integer, slices bigint, items bigint[])
+LANGUAGE plpgsql AS $$
+DECLARE
+	every bigint[] = keys(first, (SELECT sum(i) FROM unnest(a_day) AS i));
+	begun integer[];		-- the number of each day's first new item
+	shown integer = 0;		-- new items so far
+	new integer;
+	night timestamptz;
+	today bigint[];
+BEGIN
+	filter := bloom_window('30 days', 6, p);
+	FOR d IN 1 .. cardinality(a_day) LOOP
+		day := d;
+		night := timestamptz '2024-01-01 03:00+00' + (later + d) * interval '1 day';
+		begun[d] := shown + 1;
+		new := a_day[d] - CASE WHEN d > 20 THEN again ELSE 0 END;
+		today := every[shown + 1:shown + new];
+		IF d > 20 THEN			-- and some that were new 20 days ago
+			today := today || every[begun[d - 20]:begun[d - 20] + again - 1];
+		END IF;
+		shown := shown + new;
+
+		filter := bloom_add_at(bloom_expire(filter, night), today,
+			ARRAY(SELECT night - (i - 0.5) / cardinality(today) * interval '1 day'
+				FROM generate_series(cardinality(today), 1, -1) AS i));
+
+		items := every[begun[greatest(d - 29, 1)]:shown];
+		FOR e IN greatest(d - 49, 1) .. d - 30 LOOP
+			items := items || every[begun[e]:begun[e] + again - 1];
+		END LOOP;
+		n := cardinality(items);
+		lost := NOT bloom_contains_all(filter, items);
+		layers := (bloom_info(filter)).layers;
+		slices := (SELECT count(DISTINCT l.slice) FROM bloom_layers(filter) AS l);
+		IF d <> ALL (sampled) THEN
+			items := NULL;
+		END IF;
+		RETURN NEXT;
+	END LOOP;
+END $$});
+
+# Name, filters, items on each of 60 days, how many of them for the second time, how
+# many layers a slice may have on average and how many times the optimum the bytes may
+# be, where that is promised.
+my @kept = (
+	[ '5 a day', 100, [ (5) x 60 ], 0, 2 ],
+	[ '25 a day', 40, [ (25) x 60 ], 0, 2 ],
+	[ '100 a day', 20, [ (100) x 60 ], 0, 2, 2.0 ],
+	[ '1000 a day', 5, [ (1000) x 60 ], 0, 2, 2.0 ],
+	[ '100, 20 again', 20, [ (100) x 60 ], 20, 2 ],
+	[ 'doubling', 20, [ map { 4 * 2**int($_ / 7) } 0 .. 59 ], 0 ],
+	[ 'halving', 20, [ map { 4 * 2**int((59 - $_) / 7) } 0 .. 59 ], 0, 2 ],
+	[ 'up and down', 20, [ map { int($_ / 7) % 2 ? 60 : 30 } 0 .. 59 ], 0, 2 ]);
+my @days = (1, 4, 8, 15, 22, 30, 36, 37, 43, 50, 55, 60);
+
+@table = ();
+my $first = 0;
+for (@kept)
+{
+	my ($name, $filters, $a_day, $again, $layers_bound, $bytes_bound) = @$_;
+
+	$filters *= $scale;
+	for my $p (@rates[ 0, 1 ])
+	{
+		my ($sampled, $numbers) = map { "'{" . join(',', @$_) . "}'" } \@days, $a_day;
+
+		$node->safe_psql('postgres', qq{
+			CREATE TABLE kept AS
+			SELECT r, k.* FROM generate_series(1, $filters) AS r,
+				LATERAL keep($first + r * 100000::bigint, r % 5, $p, $numbers, $again, $sampled) AS k});
+		$first += $filters * 100000;
+
+		my ($all) = rows(qq{
+			SELECT count(*) FILTER (WHERE lost), count(*),
+				avg(layers::float8 / slices) FILTER (WHERE day > 36), max(slices),
+				max(times) FILTER (WHERE day > 48), avg(times) FILTER (WHERE day > 48)
+			FROM kept, LATERAL (SELECT (bloom_info(filter)).bytes / (n * -ln($p) / ln(2) ^ 2 / 8)) AS optimum (times)});
+		my ($lost, $count, $layers, $slices, $most, $mean) = @$all;
+
+		is($lost, 0, "kept, $name, p = $p: no item is lost in $count nights");
+		is($count, 60 * $filters, "kept, $name, p = $p: all nights");
+		cmp_ok($slices, '<=', 7, "kept, $name, p = $p: slices");
+		cmp_ok($layers, '<=', $layers_bound, "kept, $name, p = $p: layers a slice") if $layers_bound;
+		cmp_ok($most, '<=', $bytes_bound, "kept, $name, p = $p: bytes") if $bytes_bound;
+		diag(sprintf '%-14s p = %-5s  bytes %.2f times the optimum, at most %.2f; %.2f layers a slice',
+			$name, $p, $mean, $most, $layers);
+
+		my $cells = measure('snowflake', 600, qq{
+			SELECT day AS cell, r, $p AS promised, filter AS f, items FROM kept WHERE day IN (@{[ join ',', @days ]})});
+		is(scalar keys %$cells, scalar @days, "kept, $name, p = $p: days");
+		for my $day (sort { $a <=> $b } keys %$cells)
+		{
+			judge("kept, $name, p = $p, day $day", $cells->{$day});
+			push @table, row($name, "day $day", $cells->{$day});
+		}
+		$node->safe_psql('postgres', 'DROP TABLE kept');
+	}
+}
+note join("\n", 'Windows that are kept for 60 days', $heading =~ s/     n/      /r, @table);
 
 $node->stop;
 done_testing();

@@ -18,7 +18,7 @@ my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my @with_statements = ('README.md', 'doc/reference.md');
 my %document;
 
-for my $file (@with_statements, 'doc/format.md', 'CHANGELOG.md')
+for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/choosing.md', 'CHANGELOG.md')
 {
 	open(my $handle, '<:encoding(UTF-8)', "$root/$file") or die "$file: $!";
 	$document{$file} = do { local $/; <$handle> };

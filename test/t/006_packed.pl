@@ -1,0 +1,154 @@
+# doc/packed.md: its statements give the output below them, and its Python program
+# gives the survivors that the SQL array form gives.  Without Python or psycopg
+# the program is skipped, but CI insists on it.
+
+use strict;
+use warnings;
+use utf8;
+
+use FindBin;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+
+open(my $handle, '<:encoding(UTF-8)', "$FindBin::RealBin/../../doc/packed.md") or die "packed.md: $!";
+my $document = do { local $/; <$handle> };
+
+my $node = PostgreSQL::Test::Cluster->new('packed');
+$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->start;
+
+# As in the README; then some numbers that are easy to get wrong, by sign or by
+# byte order, and a filter of texts.
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION bloomexp;
+	CREATE TABLE exposures AS
+	SELECT user_id::bigint, user_id * 1000::bigint + n AS item_id
+	FROM generate_series(1, 100) AS user_id, generate_series(1, 300) AS n;
+	INSERT INTO exposures
+	SELECT 7, sign * ((1::bigint << bit) - 1 + n)
+	FROM generate_series(0, 62) AS bit, generate_series(0, 1) AS n, unnest('{1,-1}'::integer[]) AS sign
+	WHERE bit % 3 > 0 AND bit + n < 63;
+	CREATE TABLE seen AS
+	SELECT user_id, bloom_agg(item_id) AS items FROM exposures GROUP BY user_id;
+	INSERT INTO seen VALUES (101, bloom_add(NULL, 'news')), (102, NULL), (103, bloom_new());
+	ALTER TABLE seen ADD PRIMARY KEY (user_id)});
+
+#
+# Statements
+#
+
+# A text without what can't be seen: blanks at the ends of lines, empty lines at the ends.
+sub visible
+{
+	my $text = join "\n", map { s/\s+$//r } split /\n/, $_[0];
+
+	return $text =~ s/^\n+|\n+$//gr;
+}
+
+my $statements = 0;
+while ($document =~ /^```sql\n(.*?)^```\n\n```text\n(.*?)^```\n/msg)
+{
+	my ($statement, $expected, $start) = ($1, visible($2), $-[0]);
+	my ($stdout, $stderr);
+
+	$node->psql('postgres', $statement, stdout => \$stdout, stderr => \$stderr, on_error_die => 0, timeout => $patience,
+		extra_params => [ '-P', 'format=aligned', '-P', 'tuples_only=off' ]);
+	$stderr =~ s/^psql:<stdin>:\d+: //mg;
+	is(visible("$stdout\n$stderr"), $expected, visible($statement));
+	$statements++;
+
+	# the code that the document tells of an error
+	next unless $expected =~ /^ERROR: /;
+	my ($code) = substr($document, 0, $start) =~ /.*\bSQLSTATE (\w{5})/s;
+	$node->psql('postgres', "\\set VERBOSITY sqlstate\n$statement", stderr => \$stderr, on_error_die => 0,
+		timeout => $patience);
+	like($stderr, qr/ERROR:  $code$/m, 'its SQLSTATE');
+}
+is($statements, () = $document =~ /^```sql$/mg, 'statements with output');
+cmp_ok($statements, '>', 0, 'there are any');
+
+#
+# Program
+#
+
+# Python in PATH, or the distribution's, to which the distribution's driver belongs.
+sub python
+{
+	for my $python ('python3', '/usr/bin/python3')
+	{
+		my $found = eval { IPC::Run::run([ $python, '-c', 'import psycopg' ], '<', \undef, '>&', \my $output) };
+		return $python if $found;
+	}
+	return;
+}
+
+my @candidates = (
+	[ 'seen and unseen', 42001, 42999, 42300, 42301, 0, 42001, 42999 ],
+	[ 'all users', map { $_ * 50 } 0 .. 2100 ],
+	[ 'powers of two', map { my $power = 1 << $_; ($power - 1, $power, -$power, 1 - $power) } 0 .. 62 ],
+	[ 'the ends', '9223372036854775807', '-9223372036854775808', -1 ],
+	[ 'one', 42001 ],
+	[ 'none' ]);
+my %users = (42 => 'a user', 7 => 'a user with large and negative items', 4711 => 'a user without a row',
+	102 => 'a user with NULL', 103 => 'a user with an empty filter');
+
+SKIP:
+{
+	my $python = python();
+
+	if (!$python)
+	{
+		ok(0, 'python3 with psycopg, which CI needs') if $ENV{CI};
+		skip('no python3 with psycopg', 1);
+	}
+	note $python;
+
+	my ($program) = $document =~ /^```python\n(.*?)^```$/ms;
+	ok($program, 'a program in Python') or skip('no program', 1);
+	my $file = PostgreSQL::Test::Utils::tempdir() . '/fresh.py';
+	open(my $out, '>:encoding(UTF-8)', $file) or die "$file: $!";
+	print $out $program;
+	close $out or die "$file: $!";
+
+	local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
+	my $run = sub {
+		my ($stdout, $stderr);
+		my $ok = IPC::Run::run([ $python, $file, @_ ], '<', \undef, '>', \$stdout, '2>', \$stderr,
+			IPC::Run::timeout($patience));
+		return ($ok, $stdout, $stderr);
+	};
+
+	my ($dropped, $survived) = (0, 0);
+	for my $user (sort { $a <=> $b } keys %users)
+	{
+		for (@candidates)
+		{
+			my ($name, @items) = @$_;
+			my $array = join ',', @items;
+			my $expected = $node->safe_psql('postgres', qq{
+				SELECT unnest('{$array}'::bigint[] - (SELECT items FROM seen WHERE user_id = $user))});
+			my ($ok, $stdout, $stderr) = $run->($user, @items);
+			my @expected = split /\n/, $expected;
+
+			ok($ok, "$users{$user}, $name: runs");
+			is($stderr, '', "$users{$user}, $name: no complaint");
+			is(visible($stdout), $expected, "$users{$user}, $name: survivors");
+			is_deeply(\@expected, \@items, "$users{$user}, $name: that is all") if $user > 100;
+			$survived += @expected;
+			$dropped += @items - @expected;
+		}
+	}
+	cmp_ok($survived, '>', 1000, 'some survived');
+	cmp_ok($dropped, '>', 200, 'some did not');
+
+	my ($ok, undef, $stderr) = $run->(101, 42001);
+	ok(!$ok, 'a filter of texts is an error');
+	like($stderr, qr/filter holds text items, not integer/, 'its message');
+}
+
+$node->stop;
+done_testing();
