@@ -1,6 +1,7 @@
 # bloomexp builds like any PostgreSQL extension: make, make install,
-# make installcheck.  make check and make demo install what is missing and use
-# a private server; make demo takes DATA=file.csv[.gz|.zst] and P=0.01.
+# make installcheck.  make check, make demo and make bench install what is missing
+# and use a private server; make demo takes DATA=file.csv[.gz|.zst] and P=0.01,
+# make bench SCALE=1 ROUNDS=5 and what test/bench/run tells.
 
 EXTENSION = bloomexp
 MODULE_big = bloomexp
@@ -27,9 +28,9 @@ PG_CFLAGS = $(exact) -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
 	-Wno-unknown-warning-option -Wno-ignored-optimization-argument
 SHLIB_LINK += -lm
 
-ifneq ($(filter check demo,$(MAKECMDGOALS)),)
+ifneq ($(filter check demo bench,$(MAKECMDGOALS)),)
 
-# These two install PGXS where it is missing, so they must do without it, and
+# These install PGXS where it is missing, so they must do without it, and
 # call make again for the rest.  (PGXS also has a "check" of its own, which only
 # says that there is none.)
 
@@ -45,7 +46,11 @@ demo:
 	@test/bootstrap demo
 	@test/demo/run
 
-$(filter-out check demo,$(MAKECMDGOALS)):
+bench:
+	@test/bootstrap bench
+	@test/bench/run
+
+$(filter-out check demo bench,$(MAKECMDGOALS)):
 	@$(MAKE) $@
 
 else ifneq ($(PGXS),)

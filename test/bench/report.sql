@@ -1,0 +1,84 @@
+--
+-- The report: a table on the terminal, in Markdown and as CSV.
+--
+SET client_min_messages = warning;
+
+-- Every figure, with those that follow from others: nanoseconds a candidate, row
+-- or item, and the same without the floor.
+CREATE VIEW bench_figure AS
+SELECT part, name, metric, round, value FROM bench_result
+UNION ALL
+SELECT part, name, 'ns', round, value * 1e6 / units
+FROM bench_result JOIN bench_method USING (part, name) WHERE metric = 'ms' AND units IS NOT NULL
+UNION ALL
+SELECT r.part, r.name, 'net ns', r.round, (r.value - f.value) * 1e6 / units
+FROM bench_result AS r JOIN bench_method AS m USING (part, name)
+JOIN bench_result AS f ON f.part = r.part AND f.name = m.floor AND f.metric = r.metric AND f.round = r.round
+WHERE r.metric = 'ms' AND r.part = 'row' AND m.role = 'ours';
+
+CREATE VIEW bench_median AS
+SELECT f.part, f.name, f.metric,
+	percentile_cont(0.5) WITHIN GROUP (ORDER BY f.value) AS value,
+	-- of the ratios of each round, for a round has its own weather
+	percentile_cont(0.5) WITHIN GROUP (ORDER BY f.value / nullif(floor.value, 0)) AS ratio
+FROM bench_figure AS f JOIN bench_method AS m USING (part, name)
+LEFT JOIN bench_figure AS floor ON floor.part = f.part AND floor.name = m.floor
+	AND floor.metric = f.metric AND floor.round = f.round AND m.floor <> m.name
+GROUP BY f.part, f.name, f.metric;
+
+-- A ratio of ">=" says how many times better: more transactions, or less time.
+CREATE VIEW bench_verdict AS
+SELECT t.nth, t.part, t.name, t.metric, against, sense, must, aim,
+	percentile_cont(0.5) WITHIN GROUP (ORDER BY CASE
+		WHEN against IS NULL THEN own.value
+		WHEN sense = '>=' AND t.metric !~ '^tps' THEN other.value / own.value
+		ELSE own.value / other.value END) AS measured
+FROM bench_target AS t JOIN bench_figure AS own USING (part, name, metric)
+LEFT JOIN bench_figure AS other ON other.part = t.part AND other.name = t.against
+	AND other.metric = t.metric AND other.round = own.round
+WHERE against IS NULL OR other.value IS NOT NULL
+GROUP BY t.nth, t.part, t.name, t.metric, against, sense, must, aim;
+
+CREATE FUNCTION bench_format(value float8) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+	SELECT CASE WHEN value = 0 THEN '0'
+		WHEN abs(value) >= 1000 THEN trim(to_char(value, '999,999,999,990'))
+		ELSE trim_scale(round(value::numeric, greatest(0, 2 - floor(log(abs(value)))::integer)))::text END
+$$;
+
+CREATE VIEW bench_figures AS
+SELECT m.part, m.name, role, metric, bench_format(value) AS median,
+	CASE WHEN metric NOT IN ('ns', 'net ns', 'spilled MB') AND m.name <> coalesce(m.floor, '') THEN bench_format(ratio) END AS "x floor"
+FROM bench_median JOIN bench_method AS m USING (part, name)
+WHERE metric <> 'survivors'
+ORDER BY m.nth, metric = 'ns', metric;
+
+-- What is printed is what is judged.
+CREATE VIEW bench_targets AS
+SELECT part, name,
+	CASE WHEN against IS NULL THEN metric
+		WHEN sense = '>=' AND metric !~ '^tps' THEN format('times faster than %s', against)
+		ELSE format('%s, x %s', metric, against) END AS what,
+	bench_format(rounded::float8) AS measured, sense || ' ' || must AS must, sense || ' ' || aim AS aim,
+	CASE WHEN must IS NULL THEN ''
+		WHEN CASE sense WHEN '<=' THEN rounded <= must::numeric ELSE rounded >= must::numeric END THEN 'met' ELSE 'MISSED' END AS "must met",
+	CASE WHEN aim IS NULL THEN ''
+		WHEN CASE sense WHEN '<=' THEN rounded <= aim::numeric ELSE rounded >= aim::numeric END THEN 'met' ELSE 'missed' END AS "aim met"
+FROM bench_verdict, LATERAL (SELECT round(measured::numeric, 2)) AS r (rounded) ORDER BY nth;
+
+\copy (SELECT part, name, metric, round, value FROM bench_result JOIN bench_method USING (part, name) ORDER BY nth, metric, round) TO 'bench-results.tmp/rounds.csv' (FORMAT csv, HEADER)
+\copy (SELECT * FROM bench_figures) TO 'bench-results.tmp/figures.csv' (FORMAT csv, HEADER)
+\copy (SELECT * FROM bench_targets) TO 'bench-results.tmp/targets.csv' (FORMAT csv, HEADER)
+\copy (SELECT split_part(name, ':', 1)::integer AS candidates, max(us) FILTER (WHERE name ~ 'unnest') AS unnest, max(us) FILTER (WHERE name ~ 'filter') AS filter, max(us) FILTER (WHERE name ~ 'intarray') AS intarray, max(us) FILTER (WHERE name ~ 'EXISTS') AS not_exists FROM (SELECT name, value * 1000 / (SELECT count(DISTINCT user_id) FROM calls) AS us FROM bench_median WHERE part = 'curve' AND metric = 'ms') AS calls GROUP BY 1 ORDER BY 1) TO 'bench-results.tmp/curve.csv' (FORMAT csv, HEADER)
+
+\pset footer off
+\pset format unaligned
+\pset fieldsep ': '
+\pset tuples_only on
+SELECT what, value FROM bench_about ORDER BY line;
+\pset format aligned
+\pset tuples_only off
+\echo
+\pset title 'Medians'
+SELECT * FROM bench_figures;
+\pset title 'Targets'
+SELECT * FROM bench_targets;
