@@ -793,3 +793,520 @@ CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING hash AS
 	OPERATOR 1 =,
 	FUNCTION 1 bloom_hash(bloom),
 	FUNCTION 2 bloom_hash_extended(bloom, bigint);
+
+--
+-- The live path and the nightly job.
+--
+-- Why no exposure is lost.  An exposure is written, and added to the filter, in
+-- one transaction; the add holds a lock on the row of the filter until that
+-- transaction ends, even if it changes nothing.  A rebuild locks the row first,
+-- and then aggregates in a statement of its own, whose snapshot is younger than
+-- the lock.  So for each user and each writer there are two cases:
+--
+--	1. The writer has the lock first.  The rebuild gets it when the writer has
+--	   ended, so its snapshot has the exposure if the writer has committed.
+--	2. The rebuild has the lock first.  The writer gets it when the rebuild has
+--	   committed or failed, and adds to the version that it left.  If the rebuild
+--	   has deleted the row, the writer's ON CONFLICT inserts a new one: there was
+--	   no other exposure, and writers that come later wait for the new row.
+--
+-- A user without a row has nothing to lock.  There the rebuild inserts what its
+-- snapshot has; and if a row has come up meanwhile, it unites, never overwrites.
+--
+-- This needs READ COMMITTED in the rebuild, which it sets.  A writer under a
+-- stricter level may fail to serialize, but does not lose an exposure.
+--
+-- A rebuild does not wait for a writer while it holds the filters of a batch: those
+-- that are locked by others it does afterwards, one in a transaction.  So nobody
+-- waits for it longer than its own work takes, and writers that lock several users
+-- in an order of their own do not deadlock with it.
+--
+-- The extension is relocatable, and these functions run with the rights and the
+-- search_path of the caller.  So every name in them is qualified, operators, too,
+-- and the schema of the extension is found when they run.
+--
+
+CREATE FUNCTION bloom_track_keys(
+	schema name,
+	target regclass,
+	filter_column name,
+	target_user_column name,
+	source regclass,
+	user_column name,
+	item_column name,
+	time_column name,
+	OUT target_name text,
+	OUT source_name text,
+	OUT user_type text,
+	OUT equal text,
+	OUT greater text,
+	OUT source_user text,
+	OUT source_item text)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	relations pg_catalog.regclass[] := ARRAY[target, target, source, source, source];
+	names pg_catalog.name[] := ARRAY[filter_column, target_user_column, user_column, item_column, time_column];
+	columns pg_catalog.pg_attribute[];
+	filter_is_bloom pg_catalog.bool;
+	index_order pg_catalog.record;
+	operators pg_catalog.text[];
+BEGIN
+	-- Names with a schema, since a transition table or a WITH may have the name alone.
+	SELECT pg_catalog.max(x.name) FILTER (WHERE x.oid OPERATOR(pg_catalog.=) target
+			AND x.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog."char"[])),
+		pg_catalog.max(x.name) FILTER (WHERE x.oid OPERATOR(pg_catalog.=) source) INTO target_name, source_name
+	FROM (SELECT c.oid, c.relkind, pg_catalog.format('%I.%I', n.nspname, c.relname) AS name
+		  FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+		  WHERE c.oid OPERATOR(pg_catalog.=) ANY (ARRAY[target::pg_catalog.oid, source::pg_catalog.oid])) AS x;
+	IF target_name IS NULL THEN
+		RAISE '"%" is not a table', target
+			USING ERRCODE = 'wrong_object_type', DETAIL = 'Filters are kept in a table or a partitioned table.';
+	END IF;
+
+	-- (Subqueries here and below keep the plans at index scans; this runs for each statement.)
+	columns := ARRAY(SELECT (SELECT a FROM pg_catalog.pg_attribute AS a
+							 WHERE a.attrelid OPERATOR(pg_catalog.=) c.relation AND a.attname OPERATOR(pg_catalog.=) c.name
+								 AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped)
+					 FROM ROWS FROM (pg_catalog.unnest(relations), pg_catalog.unnest(names)) AS c (relation, name));
+	FOR i IN 1 .. 5 LOOP
+		IF columns[i].attnum IS NULL AND names[i] IS NOT NULL THEN
+			RAISE 'column "%" of relation "%" does not exist', names[i], relations[i] USING ERRCODE = 'undefined_column';
+		END IF;
+	END LOOP;
+
+	SELECT t.typname OPERATOR(pg_catalog.=) 'bloom' AND n.nspname OPERATOR(pg_catalog.=) schema INTO filter_is_bloom
+	FROM pg_catalog.pg_type AS t JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
+	WHERE t.oid OPERATOR(pg_catalog.=) columns[1].atttypid;
+	IF NOT filter_is_bloom THEN
+		RAISE 'column "%" of relation "%" is not of type bloom', filter_column, target USING ERRCODE = 'datatype_mismatch';
+	END IF;
+
+	-- The order of users is that of the index by which ON CONFLICT finds their rows.
+	SELECT c.opcfamily AS family, c.opcintype AS type INTO index_order
+	FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_opclass AS c ON c.oid OPERATOR(pg_catalog.=) i.indclass[0]
+	WHERE i.indrelid OPERATOR(pg_catalog.=) target AND i.indnkeyatts OPERATOR(pg_catalog.=) 1
+		AND i.indkey[0] OPERATOR(pg_catalog.=) columns[2].attnum AND c.opcdefault
+		AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL
+	LIMIT 1;
+	IF NOT FOUND THEN
+		RAISE 'table "%" has no unique index on column "%" alone', target, target_user_column
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = pg_catalog.format('ALTER TABLE %s ADD PRIMARY KEY (%I);', target, target_user_column);
+	END IF;
+
+	operators := ARRAY(SELECT (SELECT pg_catalog.format('OPERATOR(%I.%s)', (SELECT n.nspname FROM pg_catalog.pg_namespace AS n
+																		   WHERE n.oid OPERATOR(pg_catalog.=) o.oprnamespace), o.oprname)
+							   FROM pg_catalog.pg_operator AS o WHERE o.oid OPERATOR(pg_catalog.=) m.amopopr)
+					   FROM pg_catalog.pg_amop AS m
+					   WHERE m.amopfamily OPERATOR(pg_catalog.=) index_order.family
+						   AND m.amoplefttype OPERATOR(pg_catalog.=) index_order.type
+						   AND m.amoprighttype OPERATOR(pg_catalog.=) index_order.type
+					   ORDER BY m.amopstrategy);
+	equal := operators[3];
+	greater := operators[5];
+
+	-- Users of both tables must be told apart alike.  A cast that changes nothing is
+	-- left out, for it keeps an index of the source from being used.  (-1, because
+	-- format_type() calls bpchar character otherwise, which has a length of 1.)
+	user_type := pg_catalog.format_type(columns[2].atttypid, -1);
+	source_user := pg_catalog.format('e.%I', user_column);
+	IF columns[3].atttypid OPERATOR(pg_catalog.<>) columns[2].atttypid THEN
+		source_user := pg_catalog.format('%s::%s', source_user, user_type);
+	END IF;
+	IF columns[3].attcollation OPERATOR(pg_catalog.<>) columns[2].attcollation
+		AND columns[2].attcollation OPERATOR(pg_catalog.<>) 0 THEN
+		source_user := (SELECT pg_catalog.format('(%s COLLATE %I.%I)', source_user, n.nspname, c.collname)
+						FROM pg_catalog.pg_collation AS c
+						JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.collnamespace
+						WHERE c.oid OPERATOR(pg_catalog.=) columns[2].attcollation);
+	END IF;
+
+	-- Every string is a text to bloom_agg(), but bloom_add() takes no array of citext.
+	source_item := (SELECT pg_catalog.format(CASE WHEN t.typcategory OPERATOR(pg_catalog.=) 'S'
+												 THEN 'e.%I::pg_catalog.text' ELSE 'e.%I' END, item_column)
+					FROM pg_catalog.pg_type AS t WHERE t.oid OPERATOR(pg_catalog.=) columns[4].atttypid);
+END
+$$;
+
+COMMENT ON FUNCTION bloom_track_keys(name, regclass, name, name, regclass, name, name, name) IS
+'checks the tables and columns given to bloom_track() and bloom_rebuild(), and tells them how to compare users';
+
+CREATE FUNCTION bloom_track() RETURNS trigger
+LANGUAGE plpgsql AS $$
+DECLARE
+	schema pg_catalog.name;
+	new_table pg_catalog.name;
+	target pg_catalog.regclass;
+	target_name pg_catalog.text[];
+	time_column pg_catalog.text;
+	target_user_column pg_catalog.text;
+	width pg_catalog.interval := '30 days';
+	slices pg_catalog.int4 := 6;
+	fpr pg_catalog.float8 := 0.01;
+	setting pg_catalog.text;
+	value pg_catalog.text;
+	keys pg_catalog.record;
+	shown pg_catalog.text;
+	start pg_catalog.text;
+	add pg_catalog.text;
+	items pg_catalog.text;
+	added pg_catalog.text;
+BEGIN
+	SELECT t.tgnewtable, n.nspname INTO new_table, schema
+	FROM pg_catalog.pg_trigger AS t
+	JOIN pg_catalog.pg_proc AS p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid
+	JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
+	WHERE t.tgrelid OPERATOR(pg_catalog.=) TG_RELID AND t.tgname OPERATOR(pg_catalog.=) TG_NAME;
+
+	IF TG_WHEN OPERATOR(pg_catalog.<>) 'AFTER' OR TG_OP OPERATOR(pg_catalog.<>) 'INSERT'
+		OR TG_LEVEL OPERATOR(pg_catalog.<>) 'STATEMENT' OR new_table IS NULL THEN
+		RAISE 'bloom_track() must be called by an AFTER INSERT trigger for each statement, with a transition table'
+			USING ERRCODE = 'trigger_protocol_violated',
+				HINT = 'CREATE TRIGGER ... AFTER INSERT ON ... REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION bloom_track(...);';
+	END IF;
+	IF TG_NARGS OPERATOR(pg_catalog.<) 4 THEN
+		RAISE 'bloom_track() needs at least 4 arguments, not %', TG_NARGS
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'They are the table of the filters, its filter column, the user column and the item column.';
+	END IF;
+	target_user_column := TG_ARGV[2];
+	FOR i IN 4 .. TG_NARGS OPERATOR(pg_catalog.-) 1 LOOP
+		setting := pg_catalog.split_part(TG_ARGV[i], '=', 1);
+		value := pg_catalog.substr(TG_ARGV[i], pg_catalog.length(setting) OPERATOR(pg_catalog.+) 2);
+		IF setting OPERATOR(pg_catalog.=) 'width' THEN
+			width := value;
+		ELSIF setting OPERATOR(pg_catalog.=) 'slices' THEN
+			slices := value;
+		ELSIF setting OPERATOR(pg_catalog.=) 'fpr' THEN
+			fpr := value;
+		ELSIF setting OPERATOR(pg_catalog.=) 'target_user_column' THEN
+			target_user_column := value;
+		ELSIF i OPERATOR(pg_catalog.=) 4 THEN
+			time_column := TG_ARGV[i];
+		ELSE
+			RAISE 'unrecognized argument of bloom_track(): "%"', TG_ARGV[i]
+				USING ERRCODE = 'invalid_parameter_value',
+					HINT = 'The columns are followed by width=..., slices=..., fpr=... or target_user_column=....';
+		END IF;
+	END LOOP;
+
+	-- A table without a schema is in that of the exposures, whatever search_path says.
+	target_name := pg_catalog.parse_ident(TG_ARGV[0]);
+	IF pg_catalog.cardinality(target_name) OPERATOR(pg_catalog.=) 1 THEN
+		target_name := pg_catalog.array_prepend(TG_TABLE_SCHEMA::pg_catalog.text, target_name);
+	END IF;
+	target := pg_catalog.format('%I.%I', target_name[1], target_name[2]);
+
+	EXECUTE pg_catalog.format('SELECT * FROM %I.bloom_track_keys($1, $2, $3, $4, $5, $6, $7, $8)', schema)
+	INTO keys USING schema, target, TG_ARGV[1]::pg_catalog.name, target_user_column::pg_catalog.name,
+		TG_RELID::pg_catalog.regclass, TG_ARGV[2]::pg_catalog.name, TG_ARGV[3]::pg_catalog.name, time_column::pg_catalog.name;
+
+	-- One row a user, with the new items and, for a filter with a window, their times.
+	shown := pg_catalog.format('SELECT %s AS u, pg_catalog.array_agg(%s) AS items, %s AS times FROM %I AS e '
+		'WHERE e.%I IS NOT NULL AND e.%I IS NOT NULL GROUP BY 1',
+		keys.source_user, keys.source_item,
+		CASE WHEN time_column IS NULL THEN 'NULL'
+			ELSE pg_catalog.format('pg_catalog.array_agg(e.%I::pg_catalog.timestamptz)', time_column) END,
+		new_table, TG_ARGV[2], TG_ARGV[3]);
+	IF time_column IS NULL THEN
+		start := pg_catalog.format('%I.bloom_new(GREATEST(100, pg_catalog.cardinality(s.items)), %L)', schema, fpr);
+		add := pg_catalog.format('%I.bloom_add', schema);
+		items := 's.items';
+	ELSE
+		start := pg_catalog.format('%I.bloom_window(%L, %L, %L)', schema, width, slices, fpr);
+		add := pg_catalog.format('%I.bloom_add_at', schema);
+		items := 's.items, s.times';
+	END IF;
+
+	-- Lock the filters in the order of the users, and start those that are missing.
+	-- WHERE false locks a row and leaves it as it is.  An item that is contained
+	-- already is no reason not to lock: a rebuild that is under way would not know of
+	-- this exposure, and forget the item with an older one.
+	EXECUTE pg_catalog.format('INSERT INTO %1$s AS f (%2$I, %3$I) SELECT s.u, %4$s(%5$s, %6$s) FROM (%7$s) AS s ORDER BY s.u '
+		'ON CONFLICT (%2$I) DO UPDATE SET %3$I = f.%3$I WHERE false',
+		keys.target_name, target_user_column, TG_ARGV[1], add, start, items, shown);
+
+	-- Now each filter is as the last one who had the lock left it.  Write it if it changes.
+	added := pg_catalog.format('%s(COALESCE(f.%I, %s), %s)', add, TG_ARGV[1], start, items);
+	EXECUTE pg_catalog.format('UPDATE %1$s AS f SET %2$I = %3$s FROM (%4$s) AS s '
+		'WHERE f.%5$I %6$s s.u AND (f.%2$I IS NULL OR %3$s OPERATOR(%7$I.<>) f.%2$I)',
+		keys.target_name, TG_ARGV[1], added, shown, target_user_column, keys.equal, schema);
+	RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION bloom_track() IS
+'trigger function: adds the rows of an INSERT to the filters of their users; arguments: filter table, filter column, user column, item column, for windowed filters the time column, then width=, slices=, fpr=, target_user_column= as wanted';
+
+CREATE FUNCTION bloom_untracked(
+	source regclass,
+	OUT relation regclass,
+	OUT trigger_name name,
+	OUT command text)
+RETURNS SETOF record
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	RETURN QUERY
+	WITH tables AS (
+		SELECT c.oid AS relid, pg_catalog.format('%I.%I', n.nspname, c.relname) AS name
+		FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+		WHERE c.oid OPERATOR(pg_catalog.=) source
+			OR c.oid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT p.relid::pg_catalog.oid FROM pg_catalog.pg_partition_tree(source) AS p))
+	), triggers AS (
+		-- What follows the name of the table is the same on every partition.
+		SELECT g.tgrelid, g.tgname, g.tgenabled OPERATOR(pg_catalog.=) ANY ('{O,A}'::pg_catalog."char"[]) AS enabled,
+			pg_catalog.substr(pg_catalog.pg_get_triggerdef(g.oid), pg_catalog.length(
+				pg_catalog.format('CREATE TRIGGER %I AFTER INSERT ON %s ', g.tgname, t.name))) AS definition
+		FROM tables AS t
+		JOIN pg_catalog.pg_trigger AS g ON g.tgrelid OPERATOR(pg_catalog.=) t.relid
+		JOIN pg_catalog.pg_proc AS f ON f.oid OPERATOR(pg_catalog.=) g.tgfoid
+			AND f.proname OPERATOR(pg_catalog.=) 'bloom_track'
+		JOIN pg_catalog.pg_depend AS d ON d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+			AND d.objid OPERATOR(pg_catalog.=) f.oid AND d.deptype OPERATOR(pg_catalog.=) 'e'
+	)
+	SELECT t.relid::pg_catalog.regclass, w.tgname,
+		CASE WHEN w.tgname IS NULL THEN NULL
+			WHEN EXISTS (SELECT FROM triggers AS g WHERE g.tgrelid OPERATOR(pg_catalog.=) t.relid
+							  AND g.tgname OPERATOR(pg_catalog.=) w.tgname
+							  AND g.definition OPERATOR(pg_catalog.=) w.definition)
+			THEN pg_catalog.format('ALTER TABLE %s ENABLE TRIGGER %I', t.name, w.tgname)
+			ELSE pg_catalog.format('CREATE TRIGGER %I AFTER INSERT ON %s%s', w.tgname, t.name, w.definition) END
+	FROM tables AS t
+	LEFT JOIN (SELECT DISTINCT ON (g.definition) g.tgname, g.definition FROM triggers AS g
+			   ORDER BY g.definition, g.tgname) AS w ON true
+	WHERE NOT EXISTS (SELECT FROM triggers AS g WHERE g.tgrelid OPERATOR(pg_catalog.=) t.relid
+						  AND g.definition OPERATOR(pg_catalog.=) w.definition AND g.enabled)
+	ORDER BY t.name, w.tgname;
+END
+$$;
+
+COMMENT ON FUNCTION bloom_untracked(regclass) IS
+'the table and its partitions that lack a trigger on bloom_track() which another of them has, or have it disabled, and the command that mends it; if there is no such trigger at all, all of them, without a command';
+
+CREATE FUNCTION bloom_rebuild_statements(
+	schema name,
+	target regclass,
+	filter_column name,
+	source regclass,
+	user_column name,
+	item_column name,
+	time_column name,
+	width interval,
+	fpr double precision,
+	headroom double precision,
+	slices integer,
+	rebuilt_at_column name,
+	target_user_column name,
+	OUT next_users text,
+	OUT lock_free text,
+	OUT lock_one text,
+	OUT write text,
+	OUT count_all text)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	keys pg_catalog.record;
+	further_columns pg_catalog.bool;
+	not_null pg_catalog.bool;
+	item pg_catalog.text;
+	filter pg_catalog.text;
+	exposures pg_catalog.text;
+	lock pg_catalog.text;
+BEGIN
+	IF target IS NULL OR filter_column IS NULL OR source IS NULL OR user_column IS NULL
+		OR item_column IS NULL OR time_column IS NULL OR width IS NULL OR fpr IS NULL OR headroom IS NULL THEN
+		RAISE 'target, source, columns, width, fpr and headroom must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF width OPERATOR(pg_catalog.<=) '0' THEN
+		RAISE 'width of the window must be positive' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	EXECUTE pg_catalog.format('SELECT * FROM %I.bloom_track_keys($1, $2, $3, $4, $5, $6, $7, $8)', schema)
+	INTO keys USING schema, target, filter_column, target_user_column, source, user_column, item_column, time_column;
+
+	-- A row may be deleted if the filter is all that it tells of the user.
+	SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 INTO further_columns
+	FROM pg_catalog.pg_attribute AS a
+	WHERE a.attrelid OPERATOR(pg_catalog.=) target AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+		AND NOT a.attname OPERATOR(pg_catalog.=) ANY (ARRAY[filter_column, target_user_column,
+			COALESCE(rebuilt_at_column, filter_column)]);
+	SELECT a.attnotnull INTO not_null
+	FROM pg_catalog.pg_attribute AS a
+	WHERE a.attrelid OPERATOR(pg_catalog.=) target AND a.attname OPERATOR(pg_catalog.=) filter_column;
+	IF further_columns AND not_null THEN
+		RAISE 'column "%" of table "%" must allow nulls', filter_column, target
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'The table has further columns, so a row is kept without a filter if its user has no exposure left.';
+	END IF;
+
+	-- In all statements $1 are the users, or the last user done, and $3 is the end of
+	-- the window.  Users come as texts, and so does every constant of the caller's.
+	item := keys.source_item;
+	filter := CASE WHEN slices IS NULL
+		THEN pg_catalog.format('%I.bloom_agg(%s, %L, %L)', schema, item, fpr, headroom)
+		ELSE pg_catalog.format('%1$I.bloom_expire(%1$I.bloom_window_agg(%2$s, e.%3$I::pg_catalog.timestamptz, %4$L, %5$L, %6$L), $3)',
+							   schema, item, time_column, width, slices, fpr) END;
+	-- (UTC, because a day has 24 hours in a filter with a window, and not 23 on some)
+	exposures := pg_catalog.format('FROM %s AS e WHERE e.%I OPERATOR(pg_catalog.>=) pg_catalog.timezone(''UTC'', '
+		'pg_catalog.timezone(''UTC'', $3) OPERATOR(pg_catalog.-) %L::pg_catalog.interval) '
+		'AND e.%I IS NOT NULL AND e.%I IS NOT NULL',
+		keys.source_name, time_column, width, user_column, item_column);
+
+	next_users := pg_catalog.format(
+		'SELECT pg_catalog.array_agg(k.u::pg_catalog.text ORDER BY k.u) FROM ('
+		'(SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I IS NOT NULL AND ($1 IS NULL OR f.%1$I %3$s $1::%4$s) ORDER BY 1 LIMIT $2) '
+		'UNION (SELECT DISTINCT %5$s %6$s AND ($1 IS NULL OR %5$s %3$s $1::%4$s) ORDER BY 1 LIMIT $2) '
+		'ORDER BY 1 LIMIT $2) AS k',
+		target_user_column, keys.target_name, keys.greater, keys.user_type, keys.source_user, exposures);
+
+	lock := 'WITH present AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I %3$s ANY ($1::%4$s[])), '
+		'locked AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I %3$s ANY ($1::%4$s[]) ORDER BY 1 FOR UPDATE %5$s) '
+		'SELECT ARRAY(SELECT u::pg_catalog.text FROM locked), '
+		'ARRAY(SELECT b.u::pg_catalog.text FROM (SELECT u FROM present EXCEPT SELECT u FROM locked) AS b ORDER BY b.u)';
+	lock_free := pg_catalog.format(lock, target_user_column, keys.target_name, keys.equal, keys.user_type, 'SKIP LOCKED');
+	lock_one := pg_catalog.format(lock, target_user_column, keys.target_name, keys.equal, keys.user_type, '');
+
+	-- $2 are the users whose rows are locked, $4 those who must wait.
+	write := pg_catalog.format(
+		'WITH fresh AS MATERIALIZED (SELECT %5$s AS u, %6$s AS filter %7$s '
+			'AND %5$s %8$s ANY ($1::%9$s[]) AND NOT %5$s %8$s ANY ($4::%9$s[]) GROUP BY 1), '
+		'kept AS (UPDATE %1$s AS f SET %3$I = n.filter %10$s FROM fresh AS n '
+			'WHERE f.%2$I %8$s n.u AND f.%2$I %8$s ANY ($2::%9$s[]) %11$s), '
+		'gone AS (%12$s f.%2$I %8$s ANY ($2::%9$s[]) AND NOT EXISTS (SELECT FROM fresh AS n WHERE n.u %8$s f.%2$I)) '
+		'INSERT INTO %1$s AS f (%2$I, %3$I %13$s) SELECT n.u, n.filter %14$s FROM fresh AS n '
+			'WHERE NOT n.u %8$s ANY ($2::%9$s[]) ORDER BY n.u '
+		'ON CONFLICT (%2$I) DO UPDATE SET %3$I = %4$I.bloom_union(f.%3$I, excluded.%3$I) %10$s',
+		keys.target_name, target_user_column, filter_column, schema, keys.source_user, filter, exposures, keys.equal, keys.user_type,
+		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE pg_catalog.format(', %I = pg_catalog.now()', rebuilt_at_column) END,
+		CASE WHEN rebuilt_at_column IS NULL
+			-- no need to write what is there
+			THEN pg_catalog.format('AND (f.%1$I IS NULL OR f.%1$I OPERATOR(%2$I.<>) n.filter)', filter_column, schema)
+			ELSE '' END,
+		CASE WHEN further_columns
+			THEN pg_catalog.format('UPDATE %1$s AS f SET %2$I = NULL WHERE f.%2$I IS NOT NULL AND', keys.target_name, filter_column)
+			ELSE pg_catalog.format('DELETE FROM %s AS f WHERE', keys.target_name) END,
+		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE pg_catalog.format(', %I', rebuilt_at_column) END,
+		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE ', pg_catalog.now()' END);
+
+	count_all := pg_catalog.format(
+		'WITH fresh AS (SELECT %1$s AS u, pg_catalog.count(*) AS n, (%2$I.bloom_info(%3$s)).bytes %4$s '
+			'AND ($1 IS NULL OR %1$s %5$s $1::%6$s) GROUP BY 1) '
+		'SELECT pg_catalog.count(*) AS users, COALESCE(pg_catalog.sum(n), 0) AS exposures, '
+			'COALESCE(pg_catalog.sum(bytes), 0) AS bytes, '
+			'(SELECT pg_catalog.count(*) FROM %7$s AS f WHERE ($1 IS NULL OR f.%8$I %5$s $1::%6$s) '
+				'AND NOT EXISTS (SELECT FROM fresh AS n WHERE n.u %9$s f.%8$I)) AS others FROM fresh',
+		keys.source_user, schema, filter, exposures, keys.greater, keys.user_type, keys.target_name, target_user_column, keys.equal);
+END
+$$;
+
+COMMENT ON FUNCTION bloom_rebuild_statements(name, regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, name, name) IS
+'the statements that bloom_rebuild() executes';
+
+CREATE PROCEDURE bloom_rebuild(
+	target regclass,
+	filter_column name,
+	source regclass,
+	user_column name,
+	item_column name,
+	time_column name,
+	width interval DEFAULT '30 days',
+	fpr double precision DEFAULT 0.01,
+	headroom double precision DEFAULT 0.2,
+	slices integer DEFAULT NULL,
+	batch_size integer DEFAULT 1000,
+	pause interval DEFAULT '0',
+	start_after text DEFAULT NULL,
+	rebuilt_at_column name DEFAULT NULL,
+	dry_run boolean DEFAULT false,
+	target_user_column name DEFAULT NULL,
+	at timestamp with time zone DEFAULT NULL)
+LANGUAGE plpgsql AS $$
+DECLARE
+	schema pg_catalog.name;
+	statements pg_catalog.record;
+	figures pg_catalog.record;
+	batch pg_catalog.text[];			-- users to be done together
+	locked pg_catalog.text[];			-- those of them whose rows are ours
+	busy pg_catalog.text[] := '{}';		-- those to be done one at a time
+	users pg_catalog.text[];			-- one of these
+	last_user pg_catalog.text := start_after;
+	done pg_catalog.int8 := 0;
+	told_at pg_catalog.timestamptz := pg_catalog.clock_timestamp();
+BEGIN
+	-- In a transaction block this fails, before anything is done.
+	COMMIT;
+	SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+	IF COALESCE(batch_size, 0) OPERATOR(pg_catalog.<) 1 THEN
+		RAISE 'batch_size must be at least 1' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF NOT pg_catalog.isfinite(at) THEN
+		RAISE 'at must be finite' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	SELECT n.nspname INTO schema
+	FROM pg_catalog.pg_extension AS e JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+	WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp';
+	EXECUTE pg_catalog.format('SELECT * FROM %I.bloom_rebuild_statements($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)', schema)
+	INTO statements USING schema, target, filter_column, source, user_column, item_column, time_column,
+		width, fpr, headroom, slices, rebuilt_at_column, COALESCE(target_user_column, user_column);
+
+	IF dry_run THEN
+		EXECUTE statements.count_all INTO figures USING start_after, NULL, COALESCE(at, pg_catalog.now());
+		RAISE NOTICE 'dry run: % exposures of % users would make filters of % bytes; % rows are of other users',
+			figures.exposures, figures.users, figures.bytes, figures.others;
+		RETURN;
+	END IF;
+
+	LOOP
+		COMMIT;
+		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+		IF busy OPERATOR(pg_catalog.=) '{}' AND batch IS NOT NULL THEN
+			done := done OPERATOR(pg_catalog.+) pg_catalog.cardinality(batch);
+			last_user := batch[pg_catalog.cardinality(batch)];
+			IF pg_catalog.clock_timestamp() OPERATOR(pg_catalog.>=) (told_at OPERATOR(pg_catalog.+) interval '20 seconds') THEN
+				RAISE NOTICE 'rebuilt the filters of % users, the last one is %', done, last_user;
+				told_at := pg_catalog.clock_timestamp();
+			END IF;
+			IF pause OPERATOR(pg_catalog.>) '0' THEN
+				-- in a transaction of its own, so that the window does not end before it
+				PERFORM pg_catalog.set_config('application_name',
+					pg_catalog.format('bloom_rebuild: %s users%s (%s)', done, ', last ' OPERATOR(pg_catalog.||) last_user, target), true);
+				PERFORM pg_catalog.pg_sleep(pg_catalog.date_part('epoch', pause));
+				COMMIT;
+				SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+			END IF;
+		END IF;
+
+		PERFORM pg_catalog.set_config('application_name',
+			pg_catalog.format('bloom_rebuild: %s users%s (%s)', done, ', last ' OPERATOR(pg_catalog.||) last_user, target), true);
+		IF NOT pg_catalog.pg_try_advisory_xact_lock(
+				pg_catalog.hashtextextended(pg_catalog.format('bloom_rebuild %s', target::pg_catalog.oid), 0)) THEN
+			RAISE 'table "%" is being rebuilt by another session', target USING ERRCODE = 'lock_not_available';
+		END IF;
+
+		IF busy OPERATOR(pg_catalog.<>) '{}' THEN
+			users := busy[1:1];
+			busy := busy[2:];
+			EXECUTE statements.lock_one INTO locked USING users;
+			EXECUTE statements.write USING users, locked, COALESCE(at, pg_catalog.now()), busy;
+			CONTINUE;
+		END IF;
+
+		EXECUTE statements.next_users INTO batch USING last_user, batch_size, COALESCE(at, pg_catalog.now());
+		EXIT WHEN batch IS NULL;
+		BEGIN
+			-- What is left to wait for is a user without a row that another session inserts
+			-- just now.  Then the batch is given up before anybody deadlocks.
+			PERFORM pg_catalog.set_config('lock_timeout', '10ms', true);
+			EXECUTE statements.lock_free INTO locked, busy USING batch;
+			EXECUTE statements.write USING batch, locked, COALESCE(at, pg_catalog.now()), busy;
+		EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+			busy := batch;
+		END;
+	END LOOP;
+
+	RAISE NOTICE 'rebuilt the filters of % users', done;
+END
+$$;
+
+COMMENT ON PROCEDURE bloom_rebuild(regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, integer, interval, text, name, boolean, name, timestamp with time zone) IS
+'builds every filter of a table anew from the exposures of a time window, in batches of users with a transaction each, while writers go on';

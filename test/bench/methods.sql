@@ -190,11 +190,10 @@ SELECT part, plan || ': ' || name, role, how, units, plan || ': count', settings
 	format('SELECT count(f) FROM (SELECT %s AS f FROM exposures GROUP BY user_id) AS g', aggregate)
 FROM (VALUES
 	(1, 'build', '{hash,sort,index,parallel}'::text[], 'sql', '1GB', '{}'::text[], (SELECT count(*) FROM exposures)),
-	(2, 'wide', '{hash,sort,parallel}', 'sql', '1GB', '{"search_path=wide,public"}', (SELECT count(*) FROM wide.exposures)),
+	(2, 'wide', '{hash,sort}', 'sql', '1GB', '{"search_path=wide,public"}', (SELECT count(*) FROM wide.exposures)),
 	(3, 'memory', '{hash,sort}', 'fresh', '1GB', '{}', NULL),
 	(4, 'memory, work_mem 4 MB', '{hash,sort}', 'fresh', '4MB', '{}', NULL),
-	(5, 'memory, wide', '{hash}', 'fresh', '1GB', '{"search_path=wide,public"}', NULL),
-	(6, 'memory, wide, work_mem 4 MB', '{hash}', 'fresh', '4MB', '{"search_path=wide,public"}', NULL)
+	(5, 'memory, wide', '{hash}', 'fresh', '1GB', '{"search_path=wide,public"}', NULL)
 ) AS v (variant, part, plans, how, work_mem, more, units)
 JOIN builds ON plan = ANY (plans)
 ORDER BY variant, nth, method_nth;

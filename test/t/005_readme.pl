@@ -130,7 +130,8 @@ for (split /\n/, $node->safe_psql('postgres',
 		"SELECT proname, arguments, pg_get_function_result(oid), internal FROM members ORDER BY oid"))
 {
 	my ($name, $arguments, $result, $internal) = split /\|/;
-	my $entry = $internal eq 't' ? "`$name`" : "$name($arguments) → $result";
+	# (a procedure has no result)
+	my $entry = $internal eq 't' ? "`$name`" : $result eq '' ? "CALL $name($arguments)" : "$name($arguments) → $result";
 
 	ok(index($reference, $entry) >= 0, "in the reference: $name(" . ($arguments // '') . ')');
 	$known{$name} = 1;

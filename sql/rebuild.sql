@@ -1,0 +1,280 @@
+--
+-- The nightly rebuild
+--
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz);
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
+CREATE TABLE recent (user_id bigint PRIMARY KEY, items bloom NOT NULL, rebuilt_at timestamptz);
+-- 1 to 10 were shown an item a day, 60 of them, the last one today; 11 to 13 only old ones
+INSERT INTO exposures
+SELECT u, u * 1000 + n, now() - n * interval '1 day'
+FROM generate_series(1, 13) AS u, generate_series(CASE WHEN u > 10 THEN 40 ELSE 0 END, 59) AS n;
+CREATE INDEX ON exposures (user_id);
+-- Filters with nothing to do with them: of 2, 11 and 12; NULL for 3; of 99, whom nobody knows
+INSERT INTO seen VALUES (2, bloom_add(NULL, -1)), (11, bloom_add(NULL, -1)), (12, NULL), (3, NULL), (99, bloom_add(NULL, -1));
+INSERT INTO recent SELECT user_id, bloom_window('30 days') FROM seen;
+
+-- Does a filter have the items 0 to 29 days old, all of them, and how many that it should not have?
+CREATE FUNCTION state(filters regclass) RETURNS TABLE (users text, complete boolean, others bigint, fpr float8, layers int, headroom numeric)
+LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT string_agg(user_id::text, '','' ORDER BY user_id),
+		bool_and(bloom_contains_all(f.items, ARRAY(SELECT item_id FROM exposures AS e WHERE e.user_id = f.user_id AND shown_at > now() - interval ''30 days''))),
+		sum((f.items @> -1)::int + cardinality(array_positions(bloom_contains_each(f.items,
+			ARRAY(SELECT item_id FROM exposures AS e WHERE e.user_id = f.user_id AND shown_at < now() - interval ''36 days'')), true))),
+		max(i.fpr), max(i.layers), max(i.capacity::numeric / i.items)
+		FROM %s AS f, bloom_info(f.items) AS i', filters);
+END
+$$;
+
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+SELECT * FROM state('seen');
+-- again, in other batches: nothing to write
+CREATE TABLE before AS SELECT user_id, ctid AS at FROM seen;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => 1);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => 3, pause => '1 millisecond');
+SELECT count(*) FROM seen JOIN before USING (user_id) WHERE seen.ctid <> at;
+-- another rate, headroom, width
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', '30 days', 0.001, 1);
+SELECT * FROM state('seen');
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', width => '1 month 20 days');
+SELECT users FROM state('seen');
+-- as of another day
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', at => now() + interval '29 days 12 hours');
+SELECT count(*), sum((bloom_info(items)).items) FROM seen;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', at => now() + interval '31 days');
+SELECT count(*) FROM seen;
+-- windows
+CALL bloom_rebuild('recent', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', slices => 6, fpr => 0.000001, rebuilt_at_column => 'rebuilt_at');
+SELECT users, complete, others, fpr FROM state('recent');
+SELECT DISTINCT window_width, slices, rebuilt_at > now() - interval '1 minute' AS just_now FROM recent, bloom_info(items);
+-- (the filter knows its window: what is older is not added)
+SELECT bloom_add_at(items, -2, now() - interval '31 days') @> -2 AS old, bloom_add_at(items, -2, now() - interval '29 days') @> -2 AS new FROM recent WHERE user_id = 1;
+CREATE TABLE before_2 AS SELECT user_id, rebuilt_at FROM recent;
+CALL bloom_rebuild('recent', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', '30 days', 0.001, slices => 3, rebuilt_at_column => 'rebuilt_at', batch_size => 5);
+SELECT DISTINCT window_width, slices, fpr, r.rebuilt_at > b.rebuilt_at AS later FROM recent AS r JOIN before_2 AS b USING (user_id), bloom_info(items);
+
+-- start_after: those behind, new ones and those that go
+TRUNCATE seen;
+INSERT INTO seen SELECT u, bloom_add(NULL, -1) FROM generate_series(5, 13, 2) AS u;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', start_after => '7', batch_size => 2);
+SELECT user_id, items @> -1 AS old FROM seen ORDER BY 1;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', start_after => '99');
+
+-- dry_run tells, and leaves everything as it is
+SET client_min_messages = notice;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', dry_run => true);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', slices => 6, dry_run => true);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', start_after => '9', dry_run => true);
+SELECT user_id, items @> -1 AS old FROM seen ORDER BY 1;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+SELECT sum((bloom_info(items)).bytes) AS as_promised FROM seen;
+SET client_min_messages = warning;
+
+-- A table that tells more of a user than the filter keeps its rows.
+CREATE TABLE users (name text DEFAULT 'new', user_id bigint PRIMARY KEY, items bloom);
+INSERT INTO users SELECT 'u' || u, u, bloom_add(NULL, -1) FROM generate_series(1, 13, 2) AS u;
+CALL bloom_rebuild('users', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => 4);
+SELECT user_id, name, (bloom_info(items)).items FROM users ORDER BY 1;
+ALTER TABLE users DROP COLUMN name;
+CALL bloom_rebuild('users', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+SELECT count(*) FROM users;
+DROP TABLE users, before, before_2;
+
+-- NULL users, items and times are no exposures; a NULL user has no filter.
+INSERT INTO exposures VALUES (NULL, 1, now()), (1, NULL, now()), (98, NULL, now()), (98, 1, NULL);
+CREATE TABLE keyed (user_id bigint UNIQUE, items bloom);
+INSERT INTO keyed VALUES (NULL, bloom_add(NULL, -1)), (NULL, NULL);
+CALL bloom_rebuild('keyed', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => 4);
+SELECT count(*), count(user_id), min(user_id), max(user_id) FROM keyed;
+DROP TABLE keyed;
+DELETE FROM exposures WHERE user_id IS NULL OR item_id IS NULL OR shown_at IS NULL;
+
+--
+-- Tables, views, partitions, types and names of all sorts
+--
+
+CREATE SCHEMA "sch""ema";
+CREATE TABLE "sch""ema"."%I" ("us""er" text, "item's" text, "%time" date) PARTITION BY RANGE ("%time");
+CREATE TABLE "sch""ema".part_1 PARTITION OF "sch""ema"."%I" FOR VALUES FROM (MINVALUE) TO ('2026-01-05');
+CREATE TABLE "sch""ema".part_2 PARTITION OF "sch""ema"."%I" FOR VALUES FROM ('2026-01-05') TO (MAXVALUE);
+INSERT INTO "sch""ema"."%I" SELECT u, 'item ' || n, '2026-01-01'::date + n
+FROM unnest(ARRAY['a', '''; DROP TABLE "sch""ema"."%I"; --', 'NULL', '{}', '"', '\', 'a b', '']) AS u, generate_series(0, 9) AS n;
+CREATE VIEW "sch""ema"."vi ew" AS SELECT "us""er"::varchar AS "who?", upper("item's") AS "WHAT", "%time"::timestamp AS "when" FROM "sch""ema"."%I";
+CREATE TABLE "sch""ema"."%L" ("us er" text PRIMARY KEY, "$1" bloom) PARTITION BY HASH ("us er");
+CREATE TABLE "sch""ema".f_1 PARTITION OF "sch""ema"."%L" FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE "sch""ema".f_2 PARTITION OF "sch""ema"."%L" FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO "sch""ema"."%L" VALUES ('old one', NULL), ('NULL', NULL);
+SET search_path = 'sch"ema', public;
+CALL public.bloom_rebuild('"%L"', '$1', '"%I"', 'us"er', 'item''s', '%time', '5 days', target_user_column => 'us er', at => '2026-01-10', batch_size => 2);
+RESET search_path;
+SELECT "us er", bloom_contains_each("$1", '{item 3,item 4,item 9,ITEM 9}'::text[]) FROM "sch""ema"."%L" ORDER BY "us er" COLLATE "C";
+CALL bloom_rebuild('"sch""ema"."%L"', '$1', '"sch""ema"."vi ew"', 'who?', 'WHAT', 'when', '5 days', target_user_column => 'us er', at => '2026-01-10', slices => 5);
+SELECT count(*), bool_and(bloom_contains_each("$1", '{item 9,ITEM 4,ITEM 9}'::text[]) = '{f,t,t}') AS good FROM "sch""ema"."%L";
+CALL bloom_rebuild('"sch""ema"."%L"', '$1', '"sch""ema"."%I"', 'us"er', 'item''s', '%time', '5 days', target_user_column => 'us er', at => '2026-01-10', start_after => '''; DROP TABLE "sch""ema"."%I"; --');
+SELECT count(*) FROM "sch""ema"."%I";
+DROP SCHEMA "sch""ema" CASCADE;
+
+-- users of many types
+CREATE FUNCTION add_users(user_type text, target_user_type text, samples text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	DROP TABLE IF EXISTS e, f;
+	EXECUTE format('CREATE TABLE e (user_id %s, item_id uuid DEFAULT gen_random_uuid(), shown_at timestamptz DEFAULT now())', user_type);
+	EXECUTE format('CREATE TABLE f (user_id %s PRIMARY KEY, items bloom)', target_user_type);
+	EXECUTE format('INSERT INTO e SELECT unnest(%1$L::%2$s[])', samples || samples, split_part(user_type, ' COLLATE', 1));
+	EXECUTE format('INSERT INTO f VALUES (%L)', samples[1]);
+END
+$$;
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE DOMAIN positive AS int CHECK (value > 0);
+\set rebuild 'CALL bloom_rebuild(''f'', ''items'', ''e'', ''user_id'', ''item_id'', ''shown_at'', batch_size => 2);'
+\set result 'SELECT count(DISTINCT f.user_id) AS users, count(*) AS exposures, count(*) FILTER (WHERE items @> item_id) AS contained FROM e LEFT JOIN f ON f.user_id::text = e.user_id::text COLLATE "C";'
+SELECT add_users('integer', 'bigint', '{3,1,2,-1,2147483647}');
+:rebuild :result
+SELECT add_users('bigint', 'numeric', '{3,1,2,-1,2147483648}');
+:rebuild :result
+SELECT add_users('text', 'bigint', '{3,1,2,10}');
+:rebuild :result
+SELECT add_users('bigint', 'text', '{3,1,2,10}');
+:rebuild :result
+SELECT add_users('uuid', 'uuid', '{6ecd8c99-4036-403d-bf84-cf8400f67836,6ecd8c99-4036-403d-bf84-cf8400f67837,00000000-0000-0000-0000-000000000000}');
+:rebuild :result
+SELECT add_users('varchar(10)', 'char(10)', '{a,b,"c d",B,_}');
+:rebuild :result
+SELECT add_users('mood', 'mood', '{happy,sad,ok}');
+:rebuild :result
+SELECT add_users('positive', 'positive', '{3,1,2,7,5}');
+:rebuild :result
+SELECT add_users('bytea', 'bytea', '{"\\\\x00","\\\\x","\\\\x5c"}');
+:rebuild :result
+SELECT add_users('timestamptz', 'timestamptz', '{2026-01-01,infinity,-infinity}');
+:rebuild :result
+SELECT add_users('text COLLATE "POSIX"', 'text COLLATE "C"', '{b,a,B,A,_}');
+:rebuild :result
+-- names that the statements use themselves
+CREATE TABLE fresh (LIKE f INCLUDING ALL);
+ALTER TABLE e RENAME TO locked;
+CALL bloom_rebuild('fresh', 'items', 'locked', 'user_id', 'item_id', 'shown_at');
+SELECT count(*) FROM fresh;
+DROP TABLE locked, f, fresh;
+DROP FUNCTION add_users;
+DROP TYPE mood, positive;
+
+--
+-- No search_path and no setting leads it astray.
+--
+
+CREATE SCHEMA other;
+CREATE TABLE other.seen (LIKE seen INCLUDING ALL);
+CREATE FUNCTION other.trap(bigint, bigint) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION other.trap(int, int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION other.trap(text[], text[]) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE OPERATOR other.= (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = other.trap);
+CREATE OPERATOR other.> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = other.trap);
+CREATE OPERATOR other.= (LEFTARG = int, RIGHTARG = int, FUNCTION = other.trap);
+CREATE OPERATOR other.< (LEFTARG = int, RIGHTARG = int, FUNCTION = other.trap);
+CREATE OPERATOR other.= (LEFTARG = text[], RIGHTARG = text[], FUNCTION = other.trap);
+CREATE FUNCTION other.cardinality(text[]) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION other.now() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION other.bloom_agg(bigint, float8, float8) RETURNS bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+SET search_path = other, pg_catalog;
+SET default_transaction_isolation = 'serializable';
+SET intervalstyle = 'sql_standard';
+SET datestyle = 'German';
+SET timezone = 'America/Los_Angeles';
+SET extra_float_digits = -15;
+CALL public.bloom_rebuild('public.seen', 'items', 'public.exposures', 'user_id', 'item_id', 'shown_at', batch_size => 3, pause => '0.001 s', rebuilt_at_column => NULL);
+CALL public.bloom_rebuild('public.recent', 'items', 'public.exposures', 'user_id', 'item_id', 'shown_at', slices => 6, fpr => 0.000001, rebuilt_at_column => 'rebuilt_at', at => pg_catalog.now());
+RESET ALL;
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+SELECT users, complete, others FROM state('seen');
+SELECT users, complete, others, fpr FROM state('recent');
+SELECT count(*) FROM other.seen;
+DROP SCHEMA other CASCADE;
+
+-- the rights are the caller's
+CREATE ROLE regress_bloomexp_rebuilder;
+GRANT SELECT, INSERT, UPDATE ON seen TO regress_bloomexp_rebuilder;
+SET ROLE regress_bloomexp_rebuilder;
+\set VERBOSITY terse
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+GRANT SELECT ON exposures TO regress_bloomexp_rebuilder;
+SET ROLE regress_bloomexp_rebuilder;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+GRANT DELETE ON seen TO regress_bloomexp_rebuilder;
+SET ROLE regress_bloomexp_rebuilder;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+DROP OWNED BY regress_bloomexp_rebuilder;
+DROP ROLE regress_bloomexp_rebuilder;
+\set VERBOSITY default
+
+--
+-- Progress, for other sessions to see
+--
+
+CREATE TABLE progress (line serial, name text);
+CREATE FUNCTION look() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+	INSERT INTO progress (name) SELECT current_setting('application_name')
+	WHERE NOT EXISTS (SELECT FROM progress WHERE name = current_setting('application_name'));
+	RETURN true;
+END
+$$;
+CREATE VIEW looking AS SELECT * FROM exposures WHERE look();
+CALL bloom_rebuild('seen', 'items', 'looking', 'user_id', 'item_id', 'shown_at', batch_size => 4);
+SELECT name FROM progress ORDER BY line;
+SELECT current_setting('application_name') LIKE 'bloom_rebuild%' AS left_behind;
+DROP VIEW looking;
+DROP FUNCTION look;
+DROP TABLE progress;
+
+--
+-- Mistakes
+--
+
+\set VERBOSITY terse
+BEGIN;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+ROLLBACK;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'shown_at', 'shown_at');
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'user_id');
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', rebuilt_at_column => 'rebuilt_at');
+DO $$ BEGIN CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at'); EXCEPTION WHEN OTHERS THEN RAISE; END $$;
+\set VERBOSITY default
+\set SHOW_CONTEXT never
+CALL bloom_rebuild('exposures', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+CALL bloom_rebuild('seen', 'item', 'exposures', 'user_id', 'item_id', 'shown_at');
+CALL bloom_rebuild('seen', 'user_id', 'exposures', 'user_id', 'item_id', 'shown_at');
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user', 'item_id', 'shown_at', target_user_column => 'user_id');
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item', 'shown_at');
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown');
+CALL bloom_rebuild('nothing', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+CALL bloom_rebuild('pg_tables', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+CREATE TABLE keyless AS TABLE seen;
+CALL bloom_rebuild('keyless', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+DROP TABLE keyless;
+CREATE TABLE strict (user_id bigint PRIMARY KEY, items bloom NOT NULL, name text);
+CALL bloom_rebuild('strict', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+DROP TABLE strict;
+-- None of these may take the filters away.
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', NULL);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', '0 days');
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', '-1 day');
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', at => 'infinity');
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', fpr => NULL);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', fpr => 1);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', headroom => -1);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', slices => 0);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', '1 month', slices => 6);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => 0);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => NULL);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', start_after => 'x');
+SELECT * FROM state('seen');
+DROP FUNCTION state;
+DROP TABLE exposures, seen, recent;

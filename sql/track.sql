@@ -1,0 +1,298 @@
+--
+-- The trigger that adds new exposures to the filters of their users
+--
+SET client_min_messages = warning;
+
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT '2026-01-10 12:00+00');
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
+CREATE TABLE recent (user_id bigint PRIMARY KEY, items bloom NOT NULL);
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+CREATE TRIGGER track_recent AFTER INSERT ON exposures REFERENCING NEW TABLE AS "newer ""rows"""
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'shown_at', 'width=7 days', 'slices=7', 'fpr=0.001');
+
+-- Is every exposure in both filters, and how many others are?
+CREATE VIEW state AS
+	SELECT count(*) AS users, sum((bloom_info(s.items)).items) AS items, sum((bloom_info(r.items)).items) AS recent,
+		(SELECT count(*) FROM exposures AS e LEFT JOIN seen AS f USING (user_id) LEFT JOIN recent AS g USING (user_id)
+		 WHERE user_id IS NOT NULL AND item_id IS NOT NULL AND NOT (f.items @> item_id AND g.items @> item_id)) AS missing
+	FROM seen AS s FULL JOIN recent AS r USING (user_id);
+
+-- one row, many rows, many users
+INSERT INTO exposures VALUES (1, 11);
+INSERT INTO exposures VALUES (1, 12), (2, 21), (1, 13), (2, 22), (1, 12);
+INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, 50) AS u, generate_series(1, u) AS n;
+TABLE state;
+-- COPY
+COPY exposures (item_id, user_id) FROM STDIN;
+7	101
+8	101
+7	102
+\.
+TABLE state;
+-- none
+INSERT INTO exposures SELECT 1, 1 WHERE false;
+COPY exposures FROM STDIN;
+\.
+TABLE state;
+-- no user, no item
+INSERT INTO exposures VALUES (NULL, 1), (1, NULL), (NULL, NULL), (103, NULL);
+TABLE state;
+-- INSERT ... ON CONFLICT: the rows that came in
+CREATE UNIQUE INDEX once ON exposures (user_id, item_id) WHERE user_id > 100;
+INSERT INTO exposures VALUES (101, 7), (101, 9) ON CONFLICT DO NOTHING;
+TABLE state;
+INSERT INTO exposures VALUES (101, 7), (101, 10) ON CONFLICT (user_id, item_id) WHERE user_id > 100 DO UPDATE SET shown_at = excluded.shown_at;
+TABLE state;
+DROP INDEX once;
+-- an INSERT within a statement, and one in a function
+WITH w AS (INSERT INTO exposures VALUES (104, 1) RETURNING user_id) INSERT INTO exposures SELECT user_id, 2 FROM w;
+DO $$ BEGIN FOR i IN 3 .. 9 LOOP INSERT INTO exposures VALUES (104, i); END LOOP; END $$;
+TABLE state;
+-- a transaction that fails leaves nothing
+BEGIN;
+INSERT INTO exposures VALUES (105, 1);
+ROLLBACK;
+TABLE state;
+
+-- What filters of new users are like: room for 100, or for all that came at once
+TRUNCATE exposures, seen, recent;
+INSERT INTO exposures SELECT u, n FROM (VALUES (1, 1), (2, 1000)) AS v (u, m), generate_series(1, m) AS n;
+SELECT s.user_id, i.items, i.capacity, i.fpr, i.layers, w.items, w.fpr, w.window_width, w.slices
+FROM seen AS s JOIN recent AS r USING (user_id), bloom_info(s.items) AS i, bloom_info(r.items) AS w ORDER BY 1;
+-- A filter that is there keeps its own rate and window; one that is NULL is started.
+INSERT INTO seen VALUES (3, bloom_new(5000, 0.0001)), (4, NULL);
+INSERT INTO recent VALUES (3, bloom_window('30 days', 3, 0.0001));
+INSERT INTO exposures VALUES (3, 1), (4, 1);
+SELECT s.user_id, i.items, i.capacity, i.fpr, i.layers, w.items, w.fpr, w.window_width, w.slices
+FROM seen AS s JOIN recent AS r USING (user_id), bloom_info(s.items) AS i, bloom_info(r.items) AS w WHERE user_id > 2 ORDER BY 1;
+-- Each item goes into the slice of its time; those before the window are left out.
+TRUNCATE exposures, seen, recent;
+INSERT INTO exposures SELECT 1, n, '2026-01-10 12:00+00'::timestamptz - n * interval '1 day' FROM generate_series(0, 6) AS n;
+UPDATE recent SET items = bloom_expire(items, '2026-01-14 12:00+00');
+INSERT INTO exposures VALUES (1, 10, '2026-01-01 12:00+00'), (1, 11, '2026-01-09 12:00+00');
+SELECT bloom_contains_each(items, ARRAY(SELECT generate_series(0, 11))) FROM recent;
+
+-- What changes nothing writes nothing: the row stays where it is.
+TRUNCATE exposures, seen, recent;
+INSERT INTO exposures SELECT 1, n FROM generate_series(1, 100) AS n;
+CREATE TABLE before AS SELECT s.ctid AS s, r.ctid AS r FROM seen AS s, recent AS r;
+INSERT INTO exposures VALUES (1, 1), (1, 100);
+SELECT b.s = s.ctid AS seen_untouched, b.r = r.ctid AS recent_untouched FROM before AS b, seen AS s, recent AS r;
+INSERT INTO exposures VALUES (1, 101);
+SELECT b.s = s.ctid AS seen_untouched, b.r = r.ctid AS recent_untouched FROM before AS b, seen AS s, recent AS r;
+-- (a later time is a change to a window)
+UPDATE before AS b SET s = s.ctid, r = r.ctid FROM seen AS s, recent AS r;
+INSERT INTO exposures VALUES (1, 1, '2026-01-15');
+SELECT b.s = s.ctid AS seen_untouched, b.r = r.ctid AS recent_untouched FROM before AS b, seen AS s, recent AS r;
+-- ... and what changes a filter of a user writes one new version of it.
+CREATE TABLE writes (n int);
+CREATE FUNCTION count_writes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO writes VALUES (1); RETURN NULL; END $$;
+CREATE TRIGGER count_writes AFTER INSERT OR UPDATE ON seen FOR EACH ROW EXECUTE FUNCTION count_writes();
+INSERT INTO exposures SELECT u, n FROM generate_series(1, 10) AS u, generate_series(201, 220) AS n;
+SELECT count(*) FROM writes;
+INSERT INTO exposures SELECT u, n FROM generate_series(1, 10) AS u, generate_series(221, 240) AS n;
+SELECT count(*) FROM writes;
+DROP VIEW state;
+DROP TABLE exposures, seen, recent, before, writes;
+DROP FUNCTION count_writes;
+
+--
+-- Items and users of all types, names of all sorts
+--
+
+CREATE SCHEMA "sch""ema";
+CREATE SCHEMA other;
+CREATE DOMAIN "do main" AS varchar(20) CHECK (value <> '');
+-- (not every server is built with ICU)
+SELECT count(*) > 0 AS icu FROM pg_collation WHERE collprovider = 'i' \gset
+\if :icu
+CREATE COLLATION ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+\else
+CREATE COLLATION ignore_case FROM "C";
+\endif
+CREATE FUNCTION types(user_type text, target_user_type text, item_type text, a text, b text) RETURNS TABLE (users bigint, contained bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE TABLE other."ex po" ("us er" %s, "item''s" %s, "%%time" timestamp DEFAULT now())', user_type, item_type);
+	EXECUTE format('CREATE TABLE "sch""ema"."%%I" ("us""er" %s PRIMARY KEY, "f $1" bloom, "%%w" bloom)', target_user_type);
+	CREATE TRIGGER "tr ack" AFTER INSERT ON other."ex po" REFERENCING NEW TABLE AS "n ew" FOR EACH STATEMENT
+		EXECUTE FUNCTION bloom_track('"sch""ema" . "%I"', 'f $1', 'us er', 'item''s', 'target_user_column=us"er');
+	CREATE TRIGGER "tr ack2" AFTER INSERT ON other."ex po" REFERENCING NEW TABLE AS "n ew" FOR EACH STATEMENT
+		EXECUTE FUNCTION bloom_track('"sch""ema"."%I"', '%w', 'us er', 'item''s', '%time', 'target_user_column=us"er');
+	FOR i IN 1 .. 2 LOOP
+		EXECUTE format('INSERT INTO other."ex po" VALUES (%1$L, %1$L), (%1$L, %2$L), (%2$L, %2$L)', a, b);
+	END LOOP;
+	RETURN QUERY EXECUTE format('SELECT count(*), sum(cardinality(array_positions(bloom_contains_each("f $1", i) || bloom_contains_each("%%w", i), true)))::bigint
+		FROM "sch""ema"."%%I", CAST(%L AS %s[]) AS i', ARRAY[a, b], CASE WHEN item_type IN ('smallint', 'uuid', 'bytea') THEN item_type ELSE CASE WHEN a = '1' AND item_type = 'bigint' THEN 'bigint' ELSE 'text' END END);
+	DROP TABLE other."ex po", "sch""ema"."%I";
+END
+$$;
+SELECT user_type, target_user_type, item_type, CASE WHEN n < 11 OR :'icu' THEN t.users ELSE 1 END AS users, CASE WHEN n < 11 OR :'icu' THEN contained ELSE 4 END AS contained
+FROM (VALUES (1, 'bigint', 'bigint', 'bigint', '1', '2'), (2, 'smallint', 'numeric', 'smallint', '1', '2'),
+		(3, 'text', 'text', 'text', 'a', E'b''"\\,{}'), (4, 'char(5)', 'char(5)', 'char(5)', 'a', 'b'), (5, 'varchar', 'char(5)', 'varchar(7)', 'a', 'b'),
+		(6, '"do main"', '"do main"', '"do main"', 'a', 'b'), (7, 'uuid', 'uuid', 'uuid', '6ecd8c99-4036-403d-bf84-cf8400f67836', '6ecd8c99-4036-403d-bf84-cf8400f67837'),
+		(8, 'bytea', 'bytea', 'bytea', '\x00', '\x01'), (9, 'date', 'timestamp', 'text', '2026-01-01', '2026-01-02'),
+		(10, 'text COLLATE "C"', 'text COLLATE "POSIX"', 'name', 'a', 'A'), (11, 'text', 'text COLLATE ignore_case', 'text', 'a', 'A')) AS v (n, user_type, target_user_type, item_type, a, b),
+	types(user_type, target_user_type, item_type, a, b) AS t
+ORDER BY n;
+DROP FUNCTION types;
+
+--
+-- No search_path leads it astray: not to another table, not to another function or operator.
+--
+
+CREATE TABLE exposures (user_id text, item_id bigint);
+CREATE TABLE seen (user_id text PRIMARY KEY, items bloom);
+-- (even the transition table has the name)
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS seen
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+CREATE TABLE other.seen (user_id text PRIMARY KEY, items bloom);
+CREATE FUNCTION other.trap(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION other.trap(int, int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE OPERATOR other.= (LEFTARG = text, RIGHTARG = text, FUNCTION = other.trap);
+CREATE OPERATOR other.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = other.trap);
+CREATE OPERATOR other.= (LEFTARG = int, RIGHTARG = int, FUNCTION = other.trap);
+CREATE OPERATOR other.< (LEFTARG = int, RIGHTARG = int, FUNCTION = other.trap);
+CREATE FUNCTION other.cardinality(bigint[]) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION other.format(text, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION other.bloom_new(int, float8) RETURNS bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+SET search_path = other, pg_catalog;
+INSERT INTO public.exposures VALUES ('a', 1), ('b', 2);
+SET search_path = '';
+INSERT INTO public.exposures VALUES ('a', 3), ('c', 4);
+RESET search_path;
+SELECT user_id, bloom_contains_each(items, '{1,2,3,4}'::int[]) FROM seen ORDER BY 1;
+SELECT count(*) FROM other.seen;
+-- Names are names.
+INSERT INTO exposures VALUES ('''); DROP TABLE seen; --', 5);
+SELECT count(*) FROM seen;
+
+-- It has the rights of who writes, no more.
+CREATE ROLE regress_bloomexp_writer;
+GRANT INSERT ON exposures TO regress_bloomexp_writer;
+SET ROLE regress_bloomexp_writer;
+\set VERBOSITY terse
+INSERT INTO exposures VALUES ('d', 1);
+\set VERBOSITY default
+RESET ROLE;
+GRANT SELECT, INSERT, UPDATE (items) ON seen TO regress_bloomexp_writer;
+SET ROLE regress_bloomexp_writer;
+INSERT INTO exposures VALUES ('d', 1);
+INSERT INTO exposures VALUES ('d', 2);
+RESET ROLE;
+SELECT bloom_contains_each(items, '{1,2}'::int[]) FROM seen WHERE user_id = 'd';
+DROP TABLE exposures, seen;
+DROP ROLE regress_bloomexp_writer;
+
+--
+-- Mistakes
+--
+
+CREATE TABLE exposures (user_id bigint, item_id bigint, score numeric, shown_at timestamptz);
+CREATE TABLE seen (user_id bigint, items bloom, other text);
+CREATE FUNCTION mistake(arguments text, clauses text DEFAULT 'AFTER INSERT ON exposures REFERENCING NEW TABLE AS n FOR EACH STATEMENT')
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	detail text;
+	hint text;
+BEGIN
+	EXECUTE format('CREATE TRIGGER t %s EXECUTE FUNCTION bloom_track(%s)', clauses, arguments);
+	INSERT INTO exposures VALUES (1, 1, 1.5, now());
+	UPDATE exposures SET user_id = 2;
+	RAISE 'no error';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	RETURN concat_ws(E'\n', sqlstate || ' ' || sqlerrm, nullif(detail, ''), nullif(hint, ''));
+END
+$$;
+\set good '''''''seen'''', ''''items'''', ''''user_id'''', ''''item_id'''''''
+\pset tuples_only
+SELECT mistake(:good);
+ALTER TABLE seen ADD UNIQUE (user_id, other);
+CREATE UNIQUE INDEX ON seen (user_id) WHERE user_id > 0;
+CREATE UNIQUE INDEX ON seen ((user_id + 1));
+ALTER TABLE seen ADD CONSTRAINT late UNIQUE (user_id) DEFERRABLE;
+SELECT mistake(:good);
+ALTER TABLE seen DROP CONSTRAINT late, ADD PRIMARY KEY (user_id);
+SELECT mistake(:good);
+SELECT mistake(:good, 'AFTER UPDATE ON exposures REFERENCING NEW TABLE AS n FOR EACH STATEMENT');
+SELECT mistake(:good, 'AFTER INSERT ON exposures REFERENCING NEW TABLE AS n FOR EACH ROW');
+SELECT mistake(:good, 'AFTER INSERT ON exposures FOR EACH STATEMENT');
+SELECT mistake(:good, 'BEFORE INSERT ON exposures FOR EACH STATEMENT');
+SELECT mistake('');
+SELECT mistake('''seen'', ''items'', ''user_id''');
+SELECT mistake('''nobody'', ''items'', ''user_id'', ''item_id''');
+SELECT mistake('''no body'', ''items'', ''user_id'', ''item_id''');
+SELECT mistake('''pg_tables'', ''items'', ''user_id'', ''item_id''');
+SELECT mistake('''pg_catalog.pg_tables'', ''items'', ''user_id'', ''item_id''');
+SELECT mistake('''seen'', ''nothing'', ''user_id'', ''item_id''');
+SELECT mistake('''seen'', ''ctid'', ''user_id'', ''item_id''');
+SELECT mistake('''seen'', ''other'', ''user_id'', ''item_id''');
+SELECT mistake('''seen'', ''items'', ''user'', ''item_id''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''score''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''shown''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''target_user_column=uid''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''shown_at'', ''color=blue''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''shown_at'', ''shown_at''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''fpr=2''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''fpr=1%''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''shown_at'', ''width=1 month''');
+INSERT INTO seen VALUES (1, bloom_new());
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''shown_at''');
+UPDATE seen SET items = bloom_window('30 days');
+SELECT mistake(:good);
+UPDATE seen SET items = bloom_add(NULL, 'text');
+SELECT mistake(:good);
+\pset tuples_only
+SELECT bloom_track();
+DROP FUNCTION mistake;
+DROP TABLE exposures, seen;
+
+--
+-- Partitions
+--
+
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at date) PARTITION BY RANGE (shown_at);
+CREATE TABLE exposures_1 PARTITION OF exposures FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
+CREATE TABLE other."exposures 2" PARTITION OF exposures FOR VALUES FROM ('2026-02-01') TO ('2026-03-01') PARTITION BY HASH (user_id);
+CREATE TABLE exposures_2_1 PARTITION OF other."exposures 2" FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom) PARTITION BY HASH (user_id);
+CREATE TABLE seen_1 PARTITION OF seen FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE seen_2 PARTITION OF seen FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+SELECT * FROM bloom_untracked('exposures');
+CREATE TRIGGER "track me" AFTER INSERT ON exposures REFERENCING NEW TABLE AS "new rows"
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('public.seen', 'items', 'user_id', 'item_id');
+INSERT INTO exposures VALUES (1, 1, '2026-01-01'), (2, 2, '2026-02-01');
+-- straight into a partition: the trigger of its parent does not see it
+INSERT INTO exposures_1 VALUES (1, 3, '2026-01-01');
+INSERT INTO exposures_2_1 VALUES (2, 3, '2026-02-01');
+SELECT user_id, bloom_contains_each(items, '{1,2,3}'::int[]) FROM seen ORDER BY 1;
+SELECT * FROM bloom_untracked('exposures');
+SELECT command FROM bloom_untracked('exposures') \gexec
+SELECT * FROM bloom_untracked('exposures');
+INSERT INTO exposures_1 VALUES (1, 4, '2026-01-01');
+INSERT INTO exposures_2_1 VALUES (2, 4, '2026-02-01');
+INSERT INTO other."exposures 2" VALUES (2, 5, '2026-02-01');
+INSERT INTO exposures VALUES (1, 6, '2026-01-01'), (2, 6, '2026-02-01');
+SELECT user_id, bloom_contains_each(items, '{1,2,3,4,5,6}'::int[]) FROM seen ORDER BY 1;
+-- a new partition, a disabled trigger, a second trigger
+CREATE TABLE exposures_3 PARTITION OF exposures FOR VALUES FROM ('2026-03-01') TO ('2026-04-01');
+ALTER TABLE exposures_1 DISABLE TRIGGER "track me";
+ALTER TABLE exposures_2_1 ENABLE REPLICA TRIGGER "track me";
+SELECT * FROM bloom_untracked('exposures');
+SELECT command FROM bloom_untracked('exposures') \gexec
+SELECT count(*) FROM bloom_untracked('exposures');
+CREATE TRIGGER again AFTER INSERT ON exposures_3 REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('public.seen', 'items', 'user_id', 'item_id', 'fpr=0.001');
+SELECT relation, trigger_name FROM bloom_untracked('exposures');
+-- of one partition alone, of a table without any
+SELECT * FROM bloom_untracked('exposures_3');
+SELECT * FROM bloom_untracked('seen_1');
+SELECT * FROM bloom_untracked(NULL);
+DROP TABLE exposures, seen;
+DROP SCHEMA other CASCADE;
+DROP SCHEMA "sch""ema";
+DROP DOMAIN "do main";
+DROP COLLATION ignore_case;

@@ -1,0 +1,265 @@
+# No exposure is lost between the trigger that adds exposures as they happen and
+# the rebuild at night:
+#
+#	1. writers beside one rebuild after another;
+#	2. forty days, a night of which is missed, with a crash of the server in the
+#	   middle of a rebuild and another in the middle of writing.
+#
+# Afterwards every committed exposure of the window is looked up in its filter; one
+# that is not contained is a failure.  Both plain filters and windows are kept.
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+my $seconds = $ENV{BLOOMEXP_LONG} ? 120 : 15;
+
+my $node = PostgreSQL::Test::Cluster->new('nightly');
+$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->append_conf('postgresql.conf', "deadlock_timeout = 100ms\nmax_wal_size = 1GB");
+$node->start;
+
+sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
+
+query(q{
+	CREATE EXTENSION bloomexp;
+	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now())
+		PARTITION BY RANGE (shown_at);
+	CREATE TABLE exposures_old PARTITION OF exposures FOR VALUES FROM (MINVALUE) TO ('2026-02-01');
+	CREATE TABLE exposures_new PARTITION OF exposures FOR VALUES FROM ('2026-02-01') TO (MAXVALUE);
+	CREATE INDEX ON exposures (user_id, shown_at);
+	CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom) WITH (fillfactor = 50);
+	CREATE TABLE recent (user_id bigint PRIMARY KEY, items bloom, rebuilt_at timestamptz);
+	CREATE TRIGGER track_seen AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+		FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+	CREATE TRIGGER track_recent AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+		FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'shown_at');
+	-- exposures of the window that ends at a time, and how many of them a filter lacks
+	CREATE FUNCTION missing(filters regclass, at timestamptz) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		answer text;
+	BEGIN
+		EXECUTE format($q$
+			SELECT format('%%s of %%s', sum(cardinality(array_positions(bloom_contains_each(f.items, e.items), false))), sum(cardinality(e.items)))
+			FROM (SELECT user_id, array_agg(item_id) AS items FROM exposures
+				  WHERE shown_at >= $1 - interval '30 days' AND shown_at <= $1 GROUP BY user_id) AS e
+			LEFT JOIN %s AS f USING (user_id)$q$, filters) INTO answer USING at;
+		RETURN answer;
+	END
+	$$});
+is(query(q{SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM bloom_untracked('exposures')}),
+	'exposures_new exposures_new exposures_old exposures_old', 'partitions lack triggers');
+query("SELECT command FROM bloom_untracked('exposures')\n\\gexec");
+is(query("SELECT count(*) FROM bloom_untracked('exposures')"), '0', 'partitions have triggers');
+
+sub complete
+{
+	my ($at, $name) = @_;
+
+	for my $table ('seen', 'recent')
+	{
+		like(query("SELECT missing('$table', $at)"), qr/^0 of [1-9]/, "$name: nothing is missing in $table");
+	}
+}
+
+# How a table is rebuilt.
+sub rebuild
+{
+	my ($table, @options) = @_;
+
+	push @options, 'slices => 6', "rebuilt_at_column => 'rebuilt_at'" if $table eq 'recent';
+	return "CALL bloom_rebuild(" . join(', ', "'$table'", "'items'", "'exposures'", "'user_id'", "'item_id'", "'shown_at'", @options) . ")";
+}
+
+# A program that works on while we look away.
+sub start
+{
+	my %run = (in => '', out => '');
+
+	$run{run} = IPC::Run::start([@_], '<', \$run{in}, '>', \$run{out}, '2>&1', IPC::Run::timeout($patience + $seconds));
+	return \%run;
+}
+
+#
+# Writers beside rebuilds
+#
+
+query(q{
+	INSERT INTO exposures SELECT u, i, now() - interval '10 days' FROM generate_series(1, 60) AS u, generate_series(1001, 1050) AS i;
+	-- a rebuild that takes its time between the snapshot and the writing
+	CREATE VIEW slowly AS SELECT * FROM exposures
+		WHERE CASE WHEN item_id % 50 = 0 THEN pg_sleep(0.0005)::text IS NOT NULL ELSE true END});
+
+# Each statement is for one user or for some, in transactions that hold their locks a while; some roll back.
+append_to_file($node->basedir . '/write.sql', q{
+\set user random(1, 120)
+\set item random(1, 100000)
+BEGIN;
+INSERT INTO exposures SELECT :user, :item + i FROM generate_series(1, 10) AS i;
+INSERT INTO exposures_new SELECT 1 + (:user + i * 37) % 120, 1 + :item % 200 FROM generate_series(1, 3) AS i;
+\sleep 1 ms
+\if :item % 10 = 0
+ROLLBACK;
+\else
+COMMIT;
+\endif
+});
+# What was shown long ago is shown again: the filter has it, and the rebuild is about to forget it.
+append_to_file($node->basedir . '/repeat.sql', q{
+\set user random(1, 40)
+BEGIN;
+INSERT INTO exposures SELECT user_id, item_id FROM exposures
+WHERE user_id = :user AND shown_at < now() - interval '40 days' ORDER BY shown_at DESC, random() LIMIT 5;
+\sleep 5 ms
+COMMIT;
+});
+
+my @pgbench = ('pgbench', '-n', '-c', '2', '-j', '1', '-M', 'prepared', '--max-tries=1000',
+	'-f', $node->basedir . '/write.sql', '-f', $node->basedir . '/repeat.sql', $node->connstr('postgres'));
+my $writers = start(@pgbench, '-T', $seconds);
+my ($rebuilds, $incomplete) = (0, '');
+my $began = time;
+while (time < $began + $seconds - 1)
+{
+	# Old exposures of this round, and users whose filter got lost.  (One user at a time
+	# and no waiting: who waits with several users locked could be in a deadlock.)
+	query("DO \$\$
+		BEGIN
+			FOR u IN 1 .. 40 LOOP
+				INSERT INTO exposures SELECT u, 200000 + 20 * $rebuilds + i, now() - interval '50 days' + interval '$rebuilds seconds'
+				FROM generate_series(1, 20) AS i;
+				COMMIT;
+			END LOOP;
+		END
+		\$\$;
+		DELETE FROM seen WHERE user_id IN (SELECT user_id FROM seen WHERE user_id % 3 = 0 FOR UPDATE SKIP LOCKED)");
+	my $rebuild = rebuild('seen', 'batch_size => ' . (1000, 50)[ $rebuilds % 2 ]);
+	$rebuild =~ s/'exposures'/'slowly'/;
+	query($rebuild);
+	query(rebuild('recent', 'batch_size => ' . (1000, 3, 50)[ $rebuilds % 3 ]));
+	# A statement sees exposures and filters of one moment: they must agree at any.
+	for my $table ('seen', 'recent')
+	{
+		my $missing = query("SELECT missing('$table', now())");
+		$incomplete .= "round $rebuilds, $table: $missing\n" unless $missing =~ /^0 of [1-9]/;
+	}
+	$rebuilds++;
+}
+is($incomplete, '', 'filters were complete after each rebuild');
+$writers->{run}->finish;
+unlike($writers->{out}, qr/ERROR|FATAL|aborted/, 'the writers had no error') or diag $writers->{out};
+my ($transactions) = $writers->{out} =~ /transactions actually processed: (\d+)/;
+note "$transactions transactions beside $rebuilds rebuilds of both tables";
+cmp_ok($transactions, '>', 20, 'writers wrote');
+cmp_ok($rebuilds, '>', 2, 'rebuilds were made');
+complete('now()', 'writers beside rebuilds');
+query(rebuild('seen')) for 1 .. 2;
+is(query(q{SELECT count(*) FROM seen JOIN (SELECT user_id, bloom_agg(item_id, 0.01, 0.2) AS items FROM exposures
+		WHERE shown_at >= now() - interval '30 days' GROUP BY user_id) AS e USING (user_id) WHERE seen.items <> e.items}),
+	'0', 'filters are as if built at once');
+complete('now()', 'after another rebuild');
+
+#
+# Forty days.  Noon of day d is the end of the window of its night.
+#
+
+query('TRUNCATE exposures, seen, recent');
+my $seed = 0;
+
+sub noon { return "('2026-01-10 12:00+00'::timestamptz + interval '$_[0] days')" }
+
+# A user has about so many exposures a day; some users come late, some stay away after a while.
+sub day
+{
+	my ($day) = @_;
+
+	$seed++;
+	return "
+		INSERT INTO exposures
+		SELECT u, hashint8extended(u * 1000 + i, $seed) % 100000, " . noon($day) . " - random() * interval '1 day'
+		FROM generate_series(1, 50) AS u, generate_series(1, u % 7 + 1) AS i
+		WHERE (u % 4 <> 1 OR $day > 15) AND (u % 4 <> 2 OR $day < 5);
+		INSERT INTO exposures_old SELECT user_id, item_id + 1, shown_at FROM exposures_old
+		WHERE user_id = $day AND shown_at BETWEEN " . noon($day - 1) . " AND " . noon($day) . ";";
+}
+
+# Wait until a rebuild has done some users, and more are to be done.
+sub in_the_middle
+{
+	my ($rebuild) = @_;
+
+	ok($node->poll_query_until('postgres',
+			"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name ~ '^bloom_rebuild: [1-9]')"),
+		'the rebuild is under way');
+	my $name = query("SELECT application_name FROM pg_stat_activity WHERE application_name ~ '^bloom_rebuild: [1-9]'");
+	my ($last) = $name =~ /last (\d+) /;
+	note $name;
+	return $last;
+}
+
+for my $day (1 .. 40)
+{
+	query(day($day));
+	next if $day == 12;		# nobody came
+
+	# One table is rebuilt each night, the other's windows move on and are rebuilt now and then.
+	my @at = ('at => ' . noon($day));
+
+	if ($day == 20 || $day == 33)
+	{
+		my $table = $day == 20 ? 'seen' : 'recent';
+		my $rebuild = start('psql', '-XAtq', '-d', $node->connstr('postgres'), '-c',
+			rebuild($table, @at, 'batch_size => 4', "pause => '200 milliseconds'"));
+		my $last = in_the_middle($rebuild);
+
+		$node->stop('immediate');
+		$rebuild->{run}->finish;
+		$node->start;
+		complete(noon($day), "day $day: after a crash in a rebuild");
+		query(rebuild($table, @at, "start_after => '$last'"));
+	}
+	if ($day == 26)
+	{
+		# today's exposures once more, by writers, until the lights go out
+		append_to_file($node->basedir . '/crash.sql', '
+			\set user random(20, 60)
+			\set item random(1, 100000)
+			INSERT INTO exposures SELECT :user, :item + i, ' . noon($day) . " - interval '1 hour' FROM generate_series(1, 5) AS i;\n");
+		my $writers = start('pgbench', '-n', '-c', '2', '-T', '60', '-f', $node->basedir . '/crash.sql', $node->connstr('postgres'));
+
+		$node->poll_query_until('postgres', 'SELECT count(*) > 2000 FROM exposures WHERE shown_at = ' . noon($day) . " - interval '1 hour'")
+		  or die 'no writers';
+		$node->stop('immediate');
+		$writers->{run}->finish;
+		$node->start;
+		complete(noon($day), "day $day: after a crash while writing");
+	}
+
+	query(rebuild('seen', @at, 'batch_size => 20')) unless $day == 20;
+	query($day % 3
+		? 'UPDATE recent SET items = bloom_expire(items, ' . noon($day) . ')'
+		: rebuild('recent', @at)) unless $day == 33;
+	complete(noon($day), "day $day") if $day % 5 == 0 || $day == 13;
+}
+complete(noon(40), 'the end');
+
+# What is older is gone: the filters are those of the window, and users who stayed away have none.
+is(query('SELECT count(*) FROM seen FULL JOIN (SELECT user_id, bloom_agg(item_id, 0.01, 0.2) AS items FROM exposures
+		WHERE shown_at >= ' . noon(40) . " - interval '30 days' GROUP BY user_id) AS e USING (user_id)
+		WHERE seen.items = e.items IS NOT TRUE"),
+	'0', 'filters are those of the window');
+cmp_ok(query('SELECT count(*) FROM exposures LEFT JOIN seen USING (user_id) WHERE seen.user_id IS NULL'),
+	'>', 0, 'some users have none');
+# A window keeps a slice longer, of 5 days: what is older than that is gone but for false positives.
+cmp_ok(query('SELECT avg((items @> item_id)::int) FROM exposures JOIN recent USING (user_id)
+		WHERE shown_at < ' . noon(40) . " - interval '35 days' AND NOT EXISTS (SELECT FROM exposures AS e
+			WHERE e.user_id = exposures.user_id AND e.item_id = exposures.item_id AND e.shown_at > exposures.shown_at)"),
+	'<', 0.05, 'old slices are gone');
+
+$node->stop;
+done_testing();
