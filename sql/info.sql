@@ -55,6 +55,8 @@ SELECT (bloom_layers(f)).layer FROM bloom_add(bloom_new(1), ARRAY(SELECT generat
 
 SELECT bloom_cardinality(NULL) AS none, bloom_cardinality(bloom_new()) AS empty, bloom_cardinality(bloom_add(NULL, 1)) AS one,
 	bloom_cardinality(bloom_add(bloom_add(NULL, 1), ARRAY[1, 1, 1])) AS still_one;
+-- also where the probes of an item meet in one place
+SELECT min(bloom_cardinality(f)), max(bloom_cardinality(f)) FROM (SELECT bloom_agg(i) AS f FROM generate_series(1, 500) i GROUP BY i) AS g;
 SELECT n, p, abs(bloom_cardinality(f) - n) <= greatest(2, 0.03 * n) AS within_3_percent
 FROM unnest('{5,20,100,1000,10000,100000}'::int[]) n, unnest('{0.1,0.01,0.0001}'::float8[]) p, LATERAL (SELECT bloom_agg(i, p) AS f FROM generate_series(1, n) i) AS a
 ORDER BY p, n;

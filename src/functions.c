@@ -337,11 +337,14 @@ Datum
 bloomexp_cardinality(PG_FUNCTION_ARGS)
 {
 	BloomFilter filter;
+	double		items;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_INT64(0);
 	bloomexp_getarg_headers(fcinfo, 0, &filter);
-	PG_RETURN_INT64((int64) rint(bloomexp_filter_items(&filter)));
+	items = bloomexp_filter_items(&filter);
+	/* an item whose probes meet in one place looks like less than one */
+	PG_RETURN_INT64(items > 0.0 ? (int64) rint(Max(items, 1.0)) : 0);
 }
 
 /* bloom_fpr(filter) */

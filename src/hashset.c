@@ -17,7 +17,7 @@
 #include "hashset.h"
 
 /* A list starts with room for so many ... */
-#define MIN_SPACE 16
+#define MIN_SPACE 64
 
 /* ... and grows without looking for repetitions up to so many. */
 #define FIRST_LOOK 8192

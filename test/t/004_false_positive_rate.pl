@@ -60,7 +60,7 @@ my $parts = 500 * $scale;
 my @families = (
 	[ 'sequential', 'bigint', 'j' ],
 	# milliseconds, machine, sequence
-	[ 'snowflake', 'bigint', '(1700000000000 + j / 3) << 22 | (j % 32) << 12 | j % 3' ],
+	[ 'snowflake', 'bigint', '((1700000000000 + j / 3) << 22) | ((j % 32) << 12) | (j % 3)' ],
 	# version 7, with a counter where its random bits are
 	[
 		'uuid', 'uuid',
@@ -257,7 +257,7 @@ note join("\n", 'Filters of bloom_agg', $heading, @table);
 $node->safe_psql(
 	'postgres', q{
 CREATE FUNCTION key(j bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
-RETURN (1700000000000 + j / 3) << 22 | (j % 32) << 12 | j % 3;
+RETURN ((1700000000000 + j / 3) << 22) | ((j % 32) << 12) | (j % 3);
 
 CREATE FUNCTION keys(first bigint, n bigint) RETURNS bigint[] LANGUAGE sql IMMUTABLE
 RETURN ARRAY(SELECT key(j) FROM generate_series(first, first + n - 1) AS j);

@@ -15,10 +15,10 @@ use Test::More;
 
 my $root = "$FindBin::RealBin/../..";
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my @with_statements = ('README.md', 'doc/reference.md');
+my @with_statements = ('README.md', 'doc/reference.md', 'doc/choosing.md');
 my %document;
 
-for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/choosing.md', 'CHANGELOG.md')
+for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/benchmarks.md', 'CHANGELOG.md')
 {
 	open(my $handle, '<:encoding(UTF-8)', "$root/$file") or die "$file: $!";
 	$document{$file} = do { local $/; <$handle> };
