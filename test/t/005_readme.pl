@@ -63,7 +63,7 @@ sub blocks
 
 for my $file (@with_statements)
 {
-	my $database = lc $file =~ s/\W.*//r;
+	my ($database) = lc($file) =~ /(\w+)\.md$/;
 	my @blocks = blocks($document{$file});
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
