@@ -158,6 +158,10 @@ SELECT n, p, max(octet_length(f::bytea) + 4) AS bytes, max((octet_length(f::byte
 FROM unnest('{3000,5000,10000}'::int[]) n, unnest('{0.01,0.001,0.0001}'::float8[]) p, generate_series(0, 4) AS start_day,
 	LATERAL (SELECT bloom_window_agg(i, timestamptz '2000-01-01 07:00+00' + start_day * interval '1 day' + i * interval '30 days' / n, '30 days', 6, p) AS f FROM generate_series(1, n) i) AS g
 GROUP BY n, p ORDER BY n, p DESC;
+-- as many layers as a value may have, and no memory spent on more
+SELECT (bloom_info(bloom_window_agg(i, timestamptz '2024-01-01 00:00+00' + i * interval '1 second', '1 second', 1, 0.01))).layers FROM generate_series(1, 4096) i;
+SELECT bloom_window_agg(i, timestamptz '2024-01-01 00:00+00' + i * interval '1 second', '1 second', 1, 0.01) FROM generate_series(1, 100000) i;
+SELECT bloom_add_at(bloom_window('1 second', 1), array_agg(i), array_agg(timestamptz '2024-01-01 00:00+00' + i * interval '1 second')) FROM generate_series(1, 100000) i;
 -- refused
 SELECT bloom_window_agg(item, NULL, '6 days', 6, 0.01) FROM exposures;
 SELECT bloom_window_agg(item, 'infinity', '6 days', 6, 0.01) FROM exposures;
