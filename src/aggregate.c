@@ -149,11 +149,7 @@ bloomexp_agg_combine(PG_FUNCTION_ARGS)
 	AggState   *other;
 
 	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return bloomexp_return_untouched(fcinfo);
 	other = (AggState *) PG_GETARG_POINTER(1);
 	state = PG_ARGISNULL(0) ?
 		new_state(context, other->kind, other->fpr, other->headroom, other->set.n) :

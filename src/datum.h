@@ -60,6 +60,24 @@ extern int	bloomexp_argument_misses(BloomArgument *argument, const uint64 *hashe
 extern bool bloomexp_getarg_contains(FunctionCallInfo fcinfo, int filter_arg,
 									 int item_arg, BloomKind kind);
 
+/* Argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
+static inline Datum
+bloomexp_return_untouched(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/* The result of a change to it: the new value, or the old one if that is NULL. */
+static inline Datum
+bloomexp_return_changed(FunctionCallInfo fcinfo, struct varlena *value)
+{
+	if (value == NULL)
+		return bloomexp_return_untouched(fcinfo);
+	PG_RETURN_POINTER(value);
+}
+
 /* Hash of an item that is not NULL. */
 static inline uint64
 bloomexp_getarg_hash(FunctionCallInfo fcinfo, int argno, BloomKind kind, uint32 seed)

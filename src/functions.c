@@ -92,27 +92,9 @@ seed_of(const BloomFilter *filter)
 	return filter ? filter->seed : 0;
 }
 
-/* Argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
-static Datum
-return_untouched(FunctionCallInfo fcinfo)
-{
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-}
-
 /* A change to a filter by some hashes: bloomexp_add or bloomexp_remove. */
 typedef struct varlena *(*Change) (BloomFilter *filter, BloomKind kind,
 								   uint64 *hashes, int n);
-
-/* The result of a change: the new value, or the old one if nothing changed. */
-static Datum
-return_changed(FunctionCallInfo fcinfo, struct varlena *value)
-{
-	if (value == NULL)
-		return return_untouched(fcinfo);
-	PG_RETURN_POINTER(value);
-}
 
 /* Change the filter of argument 0 by the item of argument 1. */
 static Datum
@@ -123,10 +105,10 @@ change_by_item(FunctionCallInfo fcinfo, BloomKind kind, Change change)
 	uint64		hash;
 
 	if (PG_ARGISNULL(1))
-		return return_untouched(fcinfo);
+		return bloomexp_return_untouched(fcinfo);
 	filter = open_argument(fcinfo, &space);
 	hash = bloomexp_getarg_hash(fcinfo, 1, kind, seed_of(filter));
-	return return_changed(fcinfo, change(filter, kind, &hash, 1));
+	return bloomexp_return_changed(fcinfo, change(filter, kind, &hash, 1));
 }
 
 /* bloom_add(filter, item) */
@@ -159,11 +141,11 @@ change_by_array(FunctionCallInfo fcinfo, Change change)
 	uint64	   *hashes;
 
 	if (PG_ARGISNULL(1))
-		return return_untouched(fcinfo);
+		return bloomexp_return_untouched(fcinfo);
 	filter = open_argument(fcinfo, &space);
 	hashes = bloomexp_hash_array(bloomexp_getarg_array(fcinfo, 1), PG_GET_COLLATION(),
 								 seed_of(filter), &kind, &n);
-	return return_changed(fcinfo, change(filter, kind, hashes, n));
+	return bloomexp_return_changed(fcinfo, change(filter, kind, hashes, n));
 }
 
 /* bloom_add(filter, items anyarray) */
@@ -324,7 +306,7 @@ bloomexp_union(PG_FUNCTION_ARGS)
 	BloomFilter b;
 
 	if (PG_ARGISNULL(1))
-		return return_untouched(fcinfo);
+		return bloomexp_return_untouched(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(1));
 	bloomexp_open(&a, PG_GETARG_BLOOM_PP(0));

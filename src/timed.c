@@ -60,7 +60,7 @@ add_exposures(FunctionCallInfo fcinfo, BloomFilter *filter, BloomKind kind,
 
 	n = bloomexp_keep_newest(exposures, n);
 	value = bloomexp_add_exposures(filter, kind, exposures, n, false);
-	PG_RETURN_DATUM(value ? PointerGetDatum(value) : PG_GETARG_DATUM(0));
+	return bloomexp_return_changed(fcinfo, value);
 }
 
 /* bloom_add_at(filter, item, shown_at) */
@@ -73,7 +73,7 @@ add_at(FunctionCallInfo fcinfo, BloomKind kind)
 
 	open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+		return bloomexp_return_untouched(fcinfo);
 	shown_at = bloomexp_getarg_time(fcinfo, 2, "shown_at");
 	exposure.hash = bloomexp_getarg_hash(fcinfo, 1, kind, filter.seed);
 	exposure.slice = slice_of(&filter, shown_at);
@@ -117,7 +117,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 
 	open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+		return bloomexp_return_untouched(fcinfo);
 	bloomexp_require_arguments(fcinfo, 2, names, lengthof(names));
 
 	items = bloomexp_getarg_array(fcinfo, 1);
@@ -152,5 +152,5 @@ bloomexp_expire_at(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	open_windowed(fcinfo, &filter, "bloom_expire()");
 	value = bloomexp_expire(&filter, at);
-	PG_RETURN_DATUM(value ? PointerGetDatum(value) : PG_GETARG_DATUM(0));
+	return bloomexp_return_changed(fcinfo, value);
 }
