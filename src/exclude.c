@@ -97,12 +97,11 @@ open_filters(FunctionCallInfo fcinfo, int argno, int looks, Filters *filters)
  * it; returns their number.
  */
 static int
-pick_survivors(const Filters *filters, const BloomItemType *type,
-			   const char **batch, int n, int *picks)
+pick_survivors(const Filters *filters, const BloomBatch *batch, int *picks)
 {
 	uint64		hashes[BLOOMEXP_BATCH];
 	uint32		seed = 0;
-	int			nbatch = bloomexp_pick_all(picks, n);
+	int			n = bloomexp_pick_all(picks, batch->n);
 
 	for (int i = 0; i < filters->n && n > 0; i++)
 	{
@@ -112,7 +111,7 @@ pick_survivors(const Filters *filters, const BloomItemType *type,
 		if (i == 0 || argument->filter.seed != seed)
 		{
 			seed = argument->filter.seed;
-			bloomexp_hash_items(type, batch, nbatch, seed, hashes);
+			bloomexp_hash_batch(batch, seed, hashes);
 		}
 		n = bloomexp_argument_misses(argument, hashes, picks, n);
 	}
@@ -121,18 +120,18 @@ pick_survivors(const Filters *filters, const BloomItemType *type,
 
 /* Copy the picked items of a batch, each of `length` bytes, to `out`; returns its end. */
 static inline char *
-copy_fixed(char *out, const char **batch, const int *picks, int n, Size length)
+copy_fixed(char *out, const BloomBatch *batch, const int *picks, int n, Size length)
 {
 	for (int i = 0; i < n; i++)
-		memcpy(out + i * length, batch[picks[i]], length);
+		memcpy(out + i * length, batch->first + picks[i] * length, length);
 	return out + n * length;
 }
 
 /* The same for items of any type; a constant length makes a copy one instruction. */
 static char *
-copy_picks(char *out, const BloomItemType *type, const char **batch, const int *picks, int n)
+copy_picks(char *out, const BloomBatch *batch, const int *picks, int n)
 {
-	switch (type->length)
+	switch (batch->type->length)
 	{
 		case sizeof(int64):
 			return copy_fixed(out, batch, picks, n, sizeof(int64));
@@ -145,7 +144,7 @@ copy_picks(char *out, const BloomItemType *type, const char **batch, const int *
 	}
 	for (int i = 0; i < n; i++)
 	{
-		const char *item = batch[picks[i]];
+		const char *item = batch->varlenas[picks[i]];
 		Size		length = VARSIZE_ANY(item);
 
 		memcpy(out, item, length);
@@ -162,19 +161,19 @@ copy_picks(char *out, const BloomItemType *type, const char **batch, const int *
 static char *
 copy_survivors(BloomItems *candidates, const Filters *filters, char *out, int *survivors)
 {
-	const char *batch[BLOOMEXP_BATCH];
+	BloomBatch	batch;
 	int			picks[BLOOMEXP_BATCH];
-	int			n;
 
 	for (int i = 0; i < filters->n; i++)
 		bloomexp_require_kind(&filters->arguments[i].filter, candidates->type->kind);
 
 	*survivors = 0;
-	while ((n = bloomexp_items_next(candidates, batch, BLOOMEXP_BATCH)) > 0)
+	while (bloomexp_items_next(candidates, &batch))
 	{
+		int			n = pick_survivors(filters, &batch, picks);
+
 		CHECK_FOR_INTERRUPTS();
-		n = pick_survivors(filters, candidates->type, batch, n, picks);
-		out = copy_picks(out, candidates->type, batch, picks, n);
+		out = copy_picks(out, &batch, picks, n);
 		*survivors += n;
 	}
 	return out;
@@ -197,7 +196,7 @@ exclude(FunctionCallInfo fcinfo, Opener opener, MemoryContext context,
 	char	   *end;
 
 	bloomexp_items_begin(&candidates, array, PG_GET_COLLATION());
-	opener(fcinfo, 1, candidates.nelements, &filters);
+	opener(fcinfo, 1, candidates.nitems, &filters);
 	*type = candidates.type;
 
 	/* survivors take no more than the candidates did */
@@ -251,7 +250,7 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 
 	packed = PG_GETARG_BYTEA_PP(0);
 	bloomexp_items_begin_packed(&candidates, packed);
-	open_filter(fcinfo, 1, candidates.nelements, &filters);
+	open_filter(fcinfo, 1, candidates.nitems, &filters);
 
 	result = palloc(VARHDRSZ + VARSIZE_ANY_EXHDR(packed));
 	end = copy_survivors(&candidates, &filters, VARDATA(result), &survivors);

@@ -10,15 +10,13 @@
 #include "access/tupmacs.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
+#include "port/pg_bitutils.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/uuid.h"
 
 #include "item.h"
 #include "murmur3.h"
-
-/* Items that bloomexp_hash_array() takes out of an array at a time. */
-#define HASH_BATCH 512
 
 static const BloomItemType item_types[] = {
 	{INT8OID, BLOOM_KIND_INTEGER, sizeof(int64), TYPALIGN_DOUBLE},
@@ -162,6 +160,17 @@ bloomexp_check_dimensions(const ArrayType *array, const char *what)
 				 errdetail("Only arrays of one dimension can be used.")));
 }
 
+/* How many of the first bits of a bitmap are set. */
+static int
+count_set(const bits8 *bitmap, int nbits)
+{
+	int			count = (int) pg_popcount((const char *) bitmap, nbits / BITS_PER_BYTE);
+
+	for (int i = nbits / BITS_PER_BYTE * BITS_PER_BYTE; i < nbits; i++)
+		count += !att_isnull(i, bitmap);
+	return count;
+}
+
 /*
  * bloomexp_items_begin
  *		Start to read the items of an array; `collation` is what applies to its
@@ -175,10 +184,11 @@ bloomexp_items_begin(BloomItems *items, ArrayType *array, Oid collation)
 	items->type = find_item_type(items->element_type);
 	if (items->type->kind == BLOOM_KIND_TEXT)
 		bloomexp_check_collation(collation);
-	items->nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	items->done = 0;
+	items->nitems = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	if (ARR_HASNULL(array))
+		items->nitems = count_set(ARR_NULLBITMAP(array), items->nitems);
+	items->left = items->nitems;
 	items->next = ARR_DATA_PTR(array);
-	items->nulls = ARR_NULLBITMAP(array);
 }
 
 /*
@@ -197,65 +207,55 @@ bloomexp_items_begin_packed(BloomItems *items, bytea *packed)
 				 errdetail("Each item is an integer of 8 bytes, the lowest first.")));
 	items->element_type = InvalidOid;
 	items->type = &packed_type;
-	items->nelements = (int) (size / sizeof(int64));
-	items->done = 0;
+	items->nitems = items->left = (int) (size / sizeof(int64));
 	items->next = VARDATA_ANY(packed);
-	items->nulls = NULL;
 }
 
 /*
  * bloomexp_items_next
- *		Point `batch` at the next items of the array, `max` at most, without its
- *		NULLs; returns their number, 0 at the end.
+ *		Point `batch` at the next items, BLOOMEXP_BATCH at most; false at the end.
  */
-int
-bloomexp_items_next(BloomItems *items, const char **batch, int max)
+bool
+bloomexp_items_next(BloomItems *items, BloomBatch *batch)
 {
 	const BloomItemType *type = items->type;
-	const char *next = items->next;
-	int			n = 0;
 
-	if (type->length > 0 && items->nulls == NULL)
-	{
-		/* elements of fixed size, all there: nothing to look at */
-		n = Min(max, items->nelements - items->done);
-		for (int i = 0; i < n; i++, next += type->length)
-			batch[i] = next;
-		items->done += n;
-	}
+	batch->type = type;
+	batch->n = Min(items->left, BLOOMEXP_BATCH);
+	batch->first = items->next;
+	items->left -= batch->n;
+	if (type->length > 0)
+		items->next += (Size) batch->n * type->length;
 	else
 	{
-		for (; n < max && items->done < items->nelements; items->done++)
+		for (int i = 0; i < batch->n; i++)
 		{
-			if (items->nulls && att_isnull(items->done, items->nulls))
-				continue;
-			batch[n++] = next;
-			next = att_addlength_pointer(next, type->length, next);
-			next = (const char *) att_align_nominal(next, type->align);
+			batch->varlenas[i] = items->next;
+			items->next += INTALIGN(VARSIZE_ANY(items->next));
 		}
 	}
-	items->next = next;
-	return n;
+	return batch->n > 0;
 }
 
-/* Read a number where it stands in an array, aligned for its type. */
+/* Hash the numbers of an array, aligned for their type. */
 #define HASH_NUMBERS(ctype) \
 	for (int i = 0; i < n; i++) \
-		hashes[i] = bloomexp_murmur3_int64((uint64) (int64) *(const ctype *) items[i], seed)
+		hashes[i] = bloomexp_murmur3_int64((uint64) (int64) ((const ctype *) batch->first)[i], seed)
 
 /*
- * bloomexp_hash_items
- *		Hashes of items as they stand in an array.
+ * bloomexp_hash_batch
+ *		Hashes of some items.
  */
 void
-bloomexp_hash_items(const BloomItemType *type, const char **items, int n,
-					uint32 seed, uint64 *hashes)
+bloomexp_hash_batch(const BloomBatch *batch, uint32 seed, uint64 *hashes)
 {
-	switch (type->type)
+	int			n = batch->n;
+
+	switch (batch->type->type)
 	{
 		case InvalidOid:		/* packed */
 			for (int i = 0; i < n; i++)
-				hashes[i] = bloomexp_murmur3_int64(murmur3_read_word(items[i]), seed);
+				hashes[i] = bloomexp_murmur3_int64(murmur3_read_word(batch->first + i * sizeof(int64)), seed);
 			break;
 		case INT8OID:
 			HASH_NUMBERS(int64);
@@ -268,21 +268,21 @@ bloomexp_hash_items(const BloomItemType *type, const char **items, int n,
 			break;
 		case UUIDOID:
 			for (int i = 0; i < n; i++)
-				hashes[i] = hash_bytes64(items[i], UUID_LEN, seed);
+				hashes[i] = hash_bytes64(batch->first + i * UUID_LEN, UUID_LEN, seed);
 			break;
 		case BPCHAROID:
 			for (int i = 0; i < n; i++)
 			{
-				char	   *text = VARDATA_ANY((char *) items[i]);
+				char	   *text = VARDATA_ANY((char *) batch->varlenas[i]);
 
 				hashes[i] = hash_bytes64(text,
-										 bpchartruelen(text, VARSIZE_ANY_EXHDR(items[i])),
+										 bpchartruelen(text, VARSIZE_ANY_EXHDR(batch->varlenas[i])),
 										 seed);
 			}
 			break;
 		default:				/* text, varchar, bytea */
 			for (int i = 0; i < n; i++)
-				hashes[i] = hash_varlena(items[i], seed);
+				hashes[i] = hash_varlena(batch->varlenas[i], seed);
 			break;
 	}
 }
@@ -296,19 +296,18 @@ uint64 *
 bloomexp_hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind *kind, int *n)
 {
 	BloomItems	items;
-	const char *batch[HASH_BATCH];
-	int			nbatch;
+	BloomBatch	batch;
 	uint64	   *hashes;
 
 	bloomexp_items_begin(&items, array, collation);
-	hashes = palloc_extended(Max(items.nelements, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	hashes = palloc_extended(Max(items.nitems, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	*kind = items.type->kind;
 	*n = 0;
-	while ((nbatch = bloomexp_items_next(&items, batch, HASH_BATCH)) > 0)
+	while (bloomexp_items_next(&items, &batch))
 	{
 		CHECK_FOR_INTERRUPTS();
-		bloomexp_hash_items(items.type, batch, nbatch, seed, hashes + *n);
-		*n += nbatch;
+		bloomexp_hash_batch(&batch, seed, hashes + *n);
+		*n += batch.n;
 	}
 	return hashes;
 }

@@ -11,6 +11,7 @@
 #ifndef BLOOMEXP_ITEM_H
 #define BLOOMEXP_ITEM_H
 
+#include "batch.h"
 #include "compat.h"
 
 #include "access/tupmacs.h"
@@ -55,11 +56,19 @@ typedef struct BloomItems
 	const BloomItemType *type;
 	Oid			element_type;	/* of the array: the type, or a domain over it;
 								 * of packed integers none */
-	int			nelements;
-	int			done;			/* elements read so far */
-	const char *next;			/* the next of them */
-	const bits8 *nulls;			/* NULL: none of them is */
+	int			nitems;			/* that are not NULL */
+	int			left;			/* of them, to be read */
+	const char *next;			/* where: NULLs take no space */
 } BloomItems;
+
+/* Some items where they stand. */
+typedef struct BloomBatch
+{
+	const BloomItemType *type;
+	int			n;
+	const char *first;			/* if of fixed length: side by side from here */
+	const char *varlenas[BLOOMEXP_BATCH];	/* if not: here and there */
+} BloomBatch;
 
 extern const char *bloomexp_kind_name(BloomKind kind);
 extern void bloomexp_check_collation(Oid collation);
@@ -67,9 +76,8 @@ extern uint64 bloomexp_hash_datum(BloomKind kind, Datum item, uint32 seed);
 extern void bloomexp_check_dimensions(const ArrayType *array, const char *what);
 extern void bloomexp_items_begin(BloomItems *items, ArrayType *array, Oid collation);
 extern void bloomexp_items_begin_packed(BloomItems *items, bytea *packed);
-extern int	bloomexp_items_next(BloomItems *items, const char **batch, int max);
-extern void bloomexp_hash_items(const BloomItemType *type, const char **items, int n,
-								uint32 seed, uint64 *hashes);
+extern bool bloomexp_items_next(BloomItems *items, BloomBatch *batch);
+extern void bloomexp_hash_batch(const BloomBatch *batch, uint32 seed, uint64 *hashes);
 extern uint64 *bloomexp_hash_array(ArrayType *array, Oid collation, uint32 seed,
 								   BloomKind *kind, int *n);
 

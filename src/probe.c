@@ -17,6 +17,9 @@
 /* Probes made of every item before any is asked whether it needs more. */
 #define FIRST_PROBES 3
 
+/* Probes made of those left in doubt before they are asked again. */
+#define MORE_PROBES 4
+
 /* The first step to a position: a factor of the layer's own. */
 static inline uint64_t
 first_step(const BloomShape *shape)
@@ -105,6 +108,47 @@ make_steps(const BloomShape *shape, uint64_t *steps)
 }
 
 /*
+ * Make `probes` probes, at most MORE_PROBES, of the items at some places among
+ * all hashes.  Keeps the places of those that have all of them set; returns
+ * their number.
+ */
+static inline int
+narrow(const BloomBits *bits, bool counting, bool blocked, const uint64_t *steps,
+	   int probes, const uint64_t *hashes, uint16_t *places, int n)
+{
+	uint64_t	chosen[BLOOMEXP_BATCH];
+	uint32_t	positions[MORE_PROBES][BLOOMEXP_BATCH];
+	int			left = 0;
+
+	/* places ascend, so these are not the first n, one after the other */
+	if (n > 0 && places[n - 1] != n - 1)
+	{
+		for (int i = 0; i < n; i++)
+			chosen[i] = hashes[places[i]];
+		hashes = chosen;
+	}
+
+	for (int j = 0; j < probes; j++)
+	{
+		for (int i = 0; i < n; i++)
+			positions[j][i] = position_of((hashes[i] + BLOOMEXP_START) * steps[j],
+										  bits->shape.block_bits);
+	}
+
+	for (int i = 0; i < n; i++)
+	{
+		const uint8_t *block = blocked ? block_of(bits, hashes[i]) : bits->bytes;
+		uint32_t	all = 1;
+
+		for (int j = 0; j < probes; j++)
+			all &= is_set(block, positions[j][i], counting);
+		places[left] = places[i];
+		left += all;
+	}
+	return left;
+}
+
+/*
  * Body of bloomexp_probe_misses, made anew for each pair of constants that it
  * is called with: `counting`, and whether the layer is `blocked`.
  */
@@ -112,46 +156,31 @@ static inline int
 probe_misses(const BloomBits *bits, bool counting, bool blocked,
 			 const uint64_t *hashes, int *picks, int n)
 {
-	uint32_t	block_bits = bits->shape.block_bits;
-	uint32_t	k = bits->shape.hashes;
-	uint64_t	steps[BLOOMEXP_MAX_HASHES];
-	uint8_t		contained[BLOOMEXP_BATCH];
+	uint64_t	steps[BLOOMEXP_MAX_HASHES + MORE_PROBES];
 	uint16_t	doubts[BLOOMEXP_BATCH];
-	uint32_t	second = k > 1 ? 1 : 0; /* fewer probes than FIRST_PROBES: */
-	uint32_t	third = k > 2 ? 2 : 0;	/* make the first one again */
-	int			ndoubts = 0;
+	uint8_t		contained[BLOOMEXP_BATCH] = {0};
+	int			ndoubts;
 	int			misses = 0;
 
 	make_steps(&bits->shape, steps);
-	memset(contained, 0, n);
-	for (int i = 0; i < n; i++)
-	{
-		uint64_t	hash = hashes[picks[i]];
-		uint64_t	state = hash + BLOOMEXP_START;
-		uint8_t    *block = blocked ? block_of(bits, hash) : bits->bytes;
+	/* a group of probes may go beyond the last one: the first is made again */
+	for (int j = 0; j < MORE_PROBES; j++)
+		steps[bits->shape.hashes + j] = steps[0];
 
-		doubts[ndoubts] = i;
-		ndoubts += is_set(block, position_of(state * steps[0], block_bits), counting) &
-			is_set(block, position_of(state * steps[second], block_bits), counting) &
-			is_set(block, position_of(state * steps[third], block_bits), counting);
-	}
+	for (int i = 0; i < n; i++)
+		doubts[i] = picks[i];
+	ndoubts = narrow(bits, counting, blocked, steps, FIRST_PROBES, hashes, doubts, n);
+	for (uint32_t j = FIRST_PROBES; j < bits->shape.hashes; j += MORE_PROBES)
+		ndoubts = narrow(bits, counting, blocked, steps + j, MORE_PROBES, hashes, doubts, ndoubts);
 
 	for (int i = 0; i < ndoubts; i++)
-	{
-		uint64_t	hash = hashes[picks[doubts[i]]];
-		uint64_t	state = hash + BLOOMEXP_START;
-		uint8_t    *block = blocked ? block_of(bits, hash) : bits->bytes;
-		uint32_t	all = 1;
-
-		for (uint32_t j = FIRST_PROBES; j < k; j++)
-			all &= is_set(block, position_of(state * steps[j], block_bits), counting);
-		contained[doubts[i]] = all;
-	}
-
+		contained[doubts[i]] = 1;
 	for (int i = 0; i < n; i++)
 	{
-		picks[misses] = picks[i];
-		misses += !contained[i];
+		int			pick = picks[i];
+
+		picks[misses] = pick;
+		misses += !contained[pick];
 	}
 	return misses;
 }
@@ -160,9 +189,9 @@ probe_misses(const BloomBits *bits, bool counting, bool blocked,
  * bloomexp_probe_misses
  *		Which of some items a layer does not contain.
  *
- * picks[0 .. n - 1], n at most BLOOMEXP_BATCH, are the items to ask for, as
- * indexes into hashes.  On return the first of them, in their order, are those
- * that the layer does not contain; the result is their number.
+ * picks[0 .. n - 1], ascending and each less than BLOOMEXP_BATCH, are the items
+ * to ask for, as indexes into hashes.  On return the first of them, in their
+ * order, are those that the layer does not contain; the result is their number.
  */
 int
 bloomexp_probe_misses(const BloomBits *bits, const uint64_t *hashes,
@@ -211,7 +240,7 @@ bloomexp_set_bits(const BloomBits *bits, const uint64_t *hashes, uint64_t n)
 {
 	uint32_t	block_bits = bits->shape.block_bits;
 	uint32_t	k = bits->shape.hashes;
-	uint64_t	steps[BLOOMEXP_MAX_HASHES];
+	uint64_t	steps[BLOOMEXP_MAX_HASHES + MORE_PROBES];
 
 	make_steps(&bits->shape, steps);
 	for (uint64_t i = 0; i < n; i++)

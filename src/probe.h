@@ -12,6 +12,7 @@
 #ifndef BLOOMEXP_PROBE_H
 #define BLOOMEXP_PROBE_H
 
+#include "batch.h"
 #include "sizing.h"
 
 /*
@@ -31,9 +32,6 @@
 
 /* The most that a 4-bit counter counts; there it stays. */
 #define BLOOMEXP_COUNTER_MAX 15
-
-/* The most items that one call of the batch kernel takes. */
-#define BLOOMEXP_BATCH 512
 
 /* What the kernels need of a layer. */
 typedef struct BloomBits
