@@ -1,0 +1,277 @@
+# Filters go from one server, database or file to another, and are the same there:
+#
+#	1. logical replication, as text and binary;
+#	2. pg_dump and restore, plain and custom, with all that may hang on a filter;
+#	3. COPY, as text, CSV and binary; damaged files are refused.
+
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $samples = "$FindBin::RealBin/../samples.pl";
+require $samples;
+
+my $node = PostgreSQL::Test::Cluster->new('publisher');
+$node->init(allows_streaming => 'logical', extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->append_conf('postgresql.conf', 'max_connections = 30');
+$node->start;
+
+sub query { return $node->safe_psql($_[0], $_[1]) }
+
+#
+# Logical replication.  The subscribers have the trigger, too; but the filters come as
+# they are, so an exposure that is copied or replicated must not start it.  A table without a key is found
+# by its whole rows, filters included.
+#
+
+my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
+$subscriber->init(allows_streaming => 'logical', extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$subscriber->append_conf('postgresql.conf', "max_connections = 30\nmax_logical_replication_workers = 10");
+$subscriber->start;
+
+my $publisher = $node->connstr . ' dbname=postgres';
+my $keyless = q{CREATE TABLE keyless (note text, items bloom); ALTER TABLE keyless REPLICA IDENTITY FULL;};
+my %subscriptions = (plain => 'binary = false', dense => 'binary = true');
+
+samples::create($node, 'postgres');
+query('postgres', "$keyless INSERT INTO keyless SELECT note, items FROM seen;
+	INSERT INTO exposures VALUES (76, 899); CREATE PUBLICATION filters FOR ALL TABLES");
+for my $name (sort keys %subscriptions)
+{
+	$subscriber->safe_psql('postgres', "CREATE DATABASE $name");
+	samples::create($subscriber, $name);
+	$subscriber->safe_psql($name, "TRUNCATE seen; $keyless");
+	$subscriber->safe_psql($name, "CREATE SUBSCRIPTION $name CONNECTION '$publisher' PUBLICATION filters WITH ($subscriptions{$name})");
+}
+$subscriber->wait_for_subscription_sync($node, $_, $_) for sort keys %subscriptions;
+
+my $rows = q{SELECT note, md5(bloom_send(items)) FROM keyless ORDER BY note};
+
+sub same
+{
+	my ($name) = @_;
+	my @wanted = (samples::answers($node, 'postgres'), query('postgres', $rows));
+
+	for my $subscription (sort keys %subscriptions)
+	{
+		$node->wait_for_catchup($subscription);
+		is(samples::answers($subscriber, $subscription), $wanted[0], "$subscription subscription: $name");
+		is($subscriber->safe_psql($subscription, $rows), $wanted[1], "$subscription subscription: $name, without a key");
+	}
+	return $wanted[0];
+}
+
+my $before = same('initial copy');
+query('postgres', samples::add("'{901,902}'::bigint[]", 1, 2, 3, 77) . samples::change_others() .
+	q{UPDATE keyless SET items = bloom_add(items, 901) WHERE note IN ('small', 'layers', 'large')});
+isnt(same('added'), $before, 'filters have changed');
+for my $subscription (sort keys %subscriptions)
+{
+	is(samples::containing($subscriber, $subscription, 901), '1 2 3 4 5 6 77', "$subscription subscription: filters contain what was added");
+}
+
+# The filter that stays is not sent: it is out of line, and has not changed.
+query('postgres', q{UPDATE seen SET note = upper(note) WHERE user_id IN (3, 4);
+	DELETE FROM seen WHERE user_id IN (2, 10);
+	UPDATE seen SET user_id = 1001 WHERE user_id = 1;
+	UPDATE keyless SET note = upper(note) WHERE note IN ('large', 'window', 'empty');
+	DELETE FROM keyless WHERE note IN ('counting', 'small')});
+$before = same('other columns, other keys, deleted');
+like($before, qr/^3\|LARGE\|.*^4\|WINDOW\|.*^1001\|small/ms, 'rows have changed');
+
+# An exposure and the filter that the trigger has changed: each comes once.
+query('postgres', 'INSERT INTO exposures VALUES (3, 903), (78, 903)');
+same('added by the trigger');
+for my $subscription (sort keys %subscriptions)
+{
+	is(samples::containing($subscriber, $subscription, 903), '3 78', "$subscription subscription: contained is what the trigger added");
+	is($subscriber->safe_psql($subscription, 'SELECT count(*) FROM exposures'), '3', "$subscription subscription: exposures came");
+	# as after a switchover
+	$subscriber->safe_psql($subscription, "DROP SUBSCRIPTION $subscription; INSERT INTO exposures VALUES (3, 905), (79, 905)");
+	is(samples::containing($subscriber, $subscription, 905), '3 79', "$subscription subscription: the trigger works there");
+}
+$subscriber->stop;
+
+#
+# pg_dump and restore.  The extension is in a schema of its own, as pg_dump and
+# pg_restore work with an empty search_path.
+#
+
+query('postgres', 'CREATE DATABASE origin');
+samples::create($node, 'origin');
+query('origin', q{
+	CREATE SCHEMA "Filter tools";
+	ALTER EXTENSION bloomexp SET SCHEMA "Filter tools";
+	ALTER DATABASE origin SET search_path = public, "Filter tools"});
+query('origin', q{
+	ALTER TABLE seen
+		ALTER items SET DEFAULT bloom_add(bloom_new(50, 0.001), 4711),
+		ADD known bigint GENERATED ALWAYS AS (bloom_cardinality(items)) STORED,
+		ADD CONSTRAINT not_too_large CHECK ((bloom_info(items)).bytes < 1000000),
+		ADD CONSTRAINT not_13 CHECK (CASE note WHEN 'small' THEN NOT items @> 13 ELSE true END);
+	INSERT INTO exposures VALUES (1, 901);
+	CREATE INDEX seen_fpr ON seen (bloom_fpr(items), (CASE note WHEN 'small' THEN bloom_contains(items, 2) END))
+		WHERE bloom_cardinality(items) > 0;
+	CREATE INDEX seen_items ON seen USING hash (items);
+	CREATE STATISTICS seen_statistics ON bloom_cardinality(items), note FROM seen;
+	CREATE VIEW fresh AS
+		SELECT user_id, candidate FROM seen, bloom_exclude('{1,2,3,4}'::int[], items, bloom_add(NULL, 3)) AS candidate WHERE user_id < 6;
+	CREATE MATERIALIZED VIEW kept AS
+		SELECT user_id, '{1,2,3,4}'::bigint[] - items AS survivors, items @> 2 AS has_2, items | bloom_add(NULL, 1) AS more
+		FROM seen WHERE user_id IN (1, 3);
+	CREATE FUNCTION survivors(bigint[]) RETURNS bigint[] LANGUAGE sql
+		BEGIN ATOMIC SELECT $1 - (SELECT items FROM seen WHERE user_id = 1); END;
+	CREATE AGGREGATE together(bloom) (SFUNC = bloom_union, STYPE = bloom);
+	CREATE DOMAIN small_filter AS bloom CHECK ((bloom_info(VALUE)).bytes < 1000);
+	CREATE TABLE small (items small_filter DEFAULT bloom_new(), many bloom[]);
+	INSERT INTO small (many) SELECT array_agg(items ORDER BY user_id) FROM seen;
+	CREATE TABLE parts (items bloom) PARTITION BY HASH (items);
+	CREATE TABLE part_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+	CREATE TABLE part_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+	INSERT INTO parts SELECT items FROM seen});
+
+# All that a dump tells; newer versions write lines with a random word.
+sub dump_of
+{
+	my ($database) = @_;
+	my ($out, $error) = run_command([ 'pg_dump', '-d', $node->connstr($database) ]);
+
+	$out =~ s/^\\(un)?restrict .*\n//mg;
+	return $out;
+}
+
+my $folder = $node->basedir;
+my $answers = samples::answers($node, 'origin');
+my $dump = dump_of('origin');
+my $others = q{SELECT (SELECT array_agg(f ORDER BY f) FROM fresh AS f), (SELECT array_agg(k ORDER BY user_id) FROM kept AS k),
+	survivors('{1,2,3}'), (SELECT together(items) FROM seen WHERE user_id IN (1, 3)), (SELECT count(*) FROM part_0), (SELECT count(*) FROM part_1)};
+my %restore = (
+	plain => [ [ 'pg_dump', '-f', "$folder/plain.sql" ],
+		[ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$folder/plain.sql" ] ],
+	custom => [ [ 'pg_dump', '-Fc', '-f', "$folder/custom.dump" ],
+		[ 'pg_restore', '--exit-on-error', "$folder/custom.dump" ] ]);
+
+for my $way (sort keys %restore)
+{
+	my ($out_of, $into) = @{ $restore{$way} };
+	my $database = "from_$way";
+
+	query('postgres', qq{CREATE DATABASE $database; ALTER DATABASE $database SET search_path = public, "Filter tools"});
+	$node->command_ok([ @$out_of, '-d', $node->connstr('origin') ], "$way: dumped");
+	$node->command_ok([ @$into, '-d', $node->connstr($database) ], "$way: restored");
+	is(samples::answers($node, $database), $answers, "$way: filters answer as they did");
+	is(query($database, $others), query('origin', $others), "$way: views, functions and partitions, too");
+	ok(dump_of($database) eq $dump, "$way: dumped again, all is the same");
+
+	query($database, 'INSERT INTO exposures VALUES (1, 903), (3, 903), (78, 903)');
+	is(samples::containing($node, $database, 903), '1 3 78', "$way: the trigger adds");
+	is(query($database, "SELECT count(*) FROM bloom_untracked('exposures')"), '0', "$way: and is where it must be");
+	is(query($database, q{INSERT INTO seen (user_id) VALUES (81); SELECT items @> 4711, known FROM seen WHERE user_id = 81}),
+		't|1', "$way: default and generated column");
+	my ($status, $out, $error) = $node->psql($database, "UPDATE seen SET items = bloom_add(items, 13) WHERE note = 'small'");
+	like($error, qr/violates check constraint "not_13"/, "$way: check constraint");
+	query($database, "CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at')");
+	is(samples::containing($node, $database, 903), '1 3 78', "$way: filters are rebuilt");
+}
+
+# Data alone, into tables that have the trigger: it must rest, or it would add what is
+# in the filters already, and the filters would find their rows taken.
+query('from_custom', 'TRUNCATE seen, exposures, small, parts');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '--data-only', '--disable-triggers', '-d', $node->connstr('from_custom'), "$folder/custom.dump" ],
+	'data alone: restored');
+is(samples::answers($node, 'from_custom'), $answers, 'data alone: filters answer as they did');
+
+# The filters need not be in the dump, as they can be built from the exposures.
+query('postgres', 'CREATE DATABASE rebuilt; ALTER DATABASE rebuilt SET search_path = public, "Filter tools"');
+$node->command_ok([ 'pg_dump', '--exclude-table-data=seen', '-f', "$folder/rebuilt.sql", '-d', $node->connstr('origin') ], 'without filters: dumped');
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$folder/rebuilt.sql", '-d', $node->connstr('rebuilt') ], 'without filters: restored');
+is(samples::answers($node, 'rebuilt'), '', 'without filters: there are none');
+query('rebuilt', "CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at')");
+is(query('rebuilt', 'SELECT user_id, items @> 901, bloom_cardinality(items) FROM seen'), '1|t|1', 'without filters: rebuilt');
+
+#
+# COPY
+#
+
+query('origin', 'CREATE TABLE copied (LIKE seen); ALTER TABLE copied DROP known');
+for my $format ('text', 'binary', 'csv')
+{
+	query('origin', "COPY (SELECT user_id, items, note FROM seen) TO '$folder/seen.$format' (FORMAT $format);
+		TRUNCATE copied; COPY copied FROM '$folder/seen.$format' (FORMAT $format)");
+	is(query('origin', 'SELECT count(*), count(c.items), count(*) FILTER (WHERE bloom_send(s.items) IS NOT DISTINCT FROM bloom_send(c.items))
+			FROM seen AS s FULL JOIN copied AS c USING (user_id)'),
+		'10|9|10', "COPY as $format");
+}
+
+# A file of one filter: 19 bytes of file header, the number of columns, the length of the
+# filter, the filter, and the end of the file.
+query('origin', "COPY (SELECT items FROM seen WHERE user_id = 1) TO '$folder/one' (FORMAT binary);
+	CREATE TABLE one (items bloom)");
+my $whole = slurp_file("$folder/one");
+my $length = unpack 'N', substr $whole, 21, 4;
+is(length $whole, 25 + $length + 2, 'layout of the file');
+
+# What COPY says to this file.
+sub copy
+{
+	my ($format, $bytes) = @_;
+
+	unlink "$folder/damaged";
+	append_to_file("$folder/damaged", $bytes);
+	my ($status, $out, $error) = $node->psql('origin', "COPY one FROM '$folder/damaged' (FORMAT $format)");
+	return $error;
+}
+
+sub with_filter { return substr($whole, 0, 21) . pack('N', length $_[0]) . $_[0] . pack 'n', 0xFFFF }
+
+my $filter = substr $whole, 25, $length;
+my @damages = (
+	[ qr/format version 99 of type bloom is not supported/, "\x63" . substr $filter, 1 ],
+	[ qr/invalid bytes for type bloom/, substr $filter, 0, -1 ],
+	[ qr/invalid bytes for type bloom/, "$filter\0" ],
+	[ qr/invalid bytes for type bloom/, '' ],
+	[ qr/invalid bytes for type bloom/, substr $filter, 0, 10 ],
+	# a bit less, so the number of set bits is wrong
+	[ qr/invalid bytes for type bloom/, substr($filter, 0, -9) . "\0" x 9 ]);
+for my $damage (@damages)
+{
+	my ($message, $bytes) = @$damage;
+	my $hex = unpack 'H*', $bytes;
+
+	like(copy('binary', with_filter($bytes)), $message, 'COPY as binary: ' . length($bytes) . ' damaged bytes are refused');
+	like(copy('text', "\\\\x$hex\n"), $message, 'COPY as text: the same');
+}
+like(copy('binary', substr $whole, 0, 100), qr/unexpected EOF in COPY data/, 'COPY as binary: end of the file within a filter');
+like(copy('text', "\\\\x" . substr(unpack('H*', $filter), 0, -1) . "\n"), qr/invalid input syntax for type bloom/, 'COPY as text: half a byte');
+like(copy('text', "\\\\x00zz\n"), qr/invalid input syntax for type bloom/, 'COPY as text: no digits');
+
+# Whichever byte of the headers is damaged, or of the bits: it is seen, or makes another
+# filter, whose bytes are kept.
+my ($refused, @surprises) = (0);
+for my $i (0 .. 40, map { 100 * $_ } 1 .. 7)
+{
+	my $bytes = $filter;
+	substr($bytes, $i, 1) ^= "\xFF";
+	my $error = copy('binary', with_filter($bytes));
+
+	if ($error eq '')
+	{
+		push @surprises, $i if query('origin', "SELECT encode(bloom_send(items), 'hex') FROM one; TRUNCATE one") ne unpack 'H*', $bytes;
+	}
+	else
+	{
+		$refused++;
+		push @surprises, $error if $error !~ /^psql:<stdin>:1: ERROR:  .*type bloom/;
+	}
+}
+is("@surprises", '', 'damaged bytes are refused, or kept');
+cmp_ok($refused, '>', 24, 'most are refused');
+is(query('origin', 'SELECT count(*) FROM one'), '0', 'of what was refused nothing is left');
+is(copy('binary', $whole) . query('origin', 'SELECT count(*) FROM one JOIN seen USING (items)'), '1', 'the undamaged file is taken');
+
+$node->stop;
+done_testing();
