@@ -1,0 +1,243 @@
+# The nightly jobs of doc/operations.md under pg_cron: the rebuild of plain filters,
+# which commits as it goes, and the nightly statement for windows.  Two servers, one
+# for each way in which pg_cron runs a job: through a connection of libpq and in a
+# background worker.  pg_cron starts jobs at full minutes, so this waits for one of
+# them, the same for all jobs of both servers, and meanwhile does what a crontab
+# would do.
+#
+# The role that runs the jobs has the rights that the document gives it, and no more.
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $sharedir = `$ENV{PG_CONFIG} --sharedir`;
+chomp $sharedir;
+plan skip_all => 'pg_cron is not installed (Debian: postgresql-N-cron)'
+  unless -e "$sharedir/extension/pg_cron.control";
+
+# A time zone in which a job would be hours late if pg_cron took the server's.
+my $configuration = q{
+	shared_preload_libraries = 'pg_cron'
+	TimeZone = 'Asia/Tokyo'
+	max_worker_processes = 20
+	max_prepared_transactions = 1
+};
+
+sub rebuild
+{
+	my ($table, @more) = @_;
+
+	return "CALL bloom_rebuild('$table', 'items', 'exposures', 'user_id', 'item_id', 'shown_at'" . join('', map { ", $_" } @more) . ')';
+}
+
+my %node;
+for my $way ('libpq', 'workers')
+{
+	my $node = $node{$way} = PostgreSQL::Test::Cluster->new("cron_$way");
+
+	$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+	$node->append_conf('postgresql.conf', $configuration
+		. ($way eq 'workers' ? "cron.use_background_workers = on\n" : "cron.host = '" . $node->host . "'\n"));
+	$node->start;
+	$node->safe_psql('postgres', q{
+		CREATE EXTENSION pg_cron;
+		CREATE EXTENSION bloomexp;
+
+		-- 10 exposures a day of each of 200 users in the last 45 days
+		CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL);
+		INSERT INTO exposures
+		SELECT u, u * 1000 + n, now() - n * interval '144 minutes' FROM generate_series(1, 200) AS u, generate_series(0, 449) AS n;
+		CREATE INDEX ON exposures (user_id, shown_at);
+
+		-- filters that know nothing of the last 12 hours, and have forgotten nothing
+		CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom, rebuilt_at timestamptz);
+		INSERT INTO seen SELECT user_id, bloom_agg(item_id), now() - interval '2 days' FROM exposures
+		WHERE shown_at < now() - interval '12 hours' GROUP BY user_id;
+		CREATE TABLE recent (user_id bigint PRIMARY KEY, items bloom);
+		INSERT INTO recent SELECT user_id, bloom_window_agg(item_id, shown_at, '30 days', 6, 0.01) FROM exposures
+		WHERE shown_at < now() - interval '12 hours' GROUP BY user_id;
+		CREATE TABLE windows (user_id bigint PRIMARY KEY, items bloom, rebuilt_at timestamptz);
+		-- for jobs that fail; one filter is in the hands of a writer that never ends
+		CREATE TABLE slow (user_id bigint PRIMARY KEY, items bloom);
+		CREATE TABLE held (user_id bigint PRIMARY KEY, items bloom);
+		INSERT INTO held VALUES (7, bloom_new());
+		BEGIN;
+		UPDATE held SET items = bloom_add(items, 7);
+		PREPARE TRANSACTION 'writer';
+
+		CREATE ROLE nightly LOGIN;
+		GRANT USAGE ON SCHEMA cron TO nightly;
+		GRANT SELECT ON exposures TO nightly;
+		GRANT SELECT, INSERT, UPDATE, DELETE ON seen, recent, windows, slow, held TO nightly;
+		CREATE ROLE hasty LOGIN IN ROLE nightly;
+		ALTER ROLE hasty SET lock_timeout = '1s';
+		ALTER ROLE hasty SET statement_timeout = '5s';
+	});
+}
+
+#
+# What there is before
+#
+
+# How many exposures of the window are missing in a table of filters, and the share of
+# those that are too old and still there.  A window remembers for a slice longer.
+sub state_of
+{
+	my ($node, $table) = @_;
+	my $days = $table eq 'seen' ? 30 : 35;
+
+	return split /\|/, $node->safe_psql('postgres', "
+		SELECT count(*) FILTER (WHERE shown_at > now() - interval '30 days' AND (items \@> item_id) IS NOT TRUE),
+			avg((items \@> item_id)::int) FILTER (WHERE shown_at < now() - interval '$days days')
+		FROM exposures LEFT JOIN $table USING (user_id)");
+}
+
+my $age = q{SELECT date_trunc('hour', now() - oldest_rebuild) FROM bloom_overview('seen', 'items', 100, 'rebuilt_at')};
+
+for my $way (sort keys %node)
+{
+	for my $table ('seen', 'recent')
+	{
+		my ($missing, $old) = state_of($node{$way}, $table);
+
+		cmp_ok($missing, '>', 900, "$way: $table lacks what is new");
+		is($old + 0, 1, "$way: $table has what is old");
+	}
+	is($node{$way}->safe_psql('postgres', $age), '2 days', "$way: the oldest rebuild");
+}
+
+#
+# The jobs.  They start at the next full minute, or at the one after if little time is
+# left to tell them to pg_cron.
+#
+
+my %job = (
+	'rebuild' => rebuild('seen', 'batch_size => 50', "rebuilt_at_column => 'rebuilt_at'"),
+	'window' => q{
+		WITH today AS (
+			SELECT user_id, array_agg(item_id) AS items, array_agg(shown_at) AS times
+			FROM exposures WHERE shown_at >= now() - interval '1 day' GROUP BY user_id
+		)
+		INSERT INTO recent
+		SELECT user_id, bloom_add_at(bloom_window('30 days', 6, 0.01), items, times) FROM today ORDER BY user_id
+		ON CONFLICT (user_id) DO UPDATE
+		SET items = bloom_add_at(bloom_expire(recent.items, now()),
+								 (SELECT t.items FROM today AS t WHERE t.user_id = recent.user_id),
+								 (SELECT t.times FROM today AS t WHERE t.user_id = recent.user_id))},
+	'windows' => rebuild('windows', 'slices => 6', "rebuilt_at_column => 'rebuilt_at'"),
+	'two statements' => "SET lock_timeout = '1min'; " . rebuild('slow'),
+	'too slow' => rebuild('slow', 'batch_size => 1', "pause => '1 s'"),
+	'held' => rebuild('held'));
+my %role = ('too slow' => 'hasty', 'held' => 'hasty');
+my $time = time;
+my $start = (int($time / 60) + 1 + ($time % 60 > 52)) * 60;
+my (undef, $minute, $hour) = gmtime($start);
+
+for my $way (sort keys %node)
+{
+	$node{$way}->safe_psql('postgres', join '', map {
+		my $role = $role{$_} || 'nightly';
+
+		"SET ROLE $role; SELECT cron.schedule('$_', '$minute $hour * * *', \$job\$$job{$_}\$job\$);\n"
+	} sort keys %job);
+}
+
+#
+# Meanwhile: psql as a crontab starts it.  Its statements are transactions each, and a
+# failure is its exit status.
+#
+
+sub script
+{
+	my ($role, $statements) = @_;
+	my $node = $node{libpq};
+	my $file = $node->basedir . '/night.sql';
+	my $output;
+
+	unlink $file;
+	append_to_file($file, $statements);
+	IPC::Run::run([ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-U', $role, '-d', $node->connstr('postgres'), '-f', $file ],
+		'>&', \$output);
+	return $? >> 8, $output;
+}
+
+my ($status, $output) = script('nightly', "SET lock_timeout = '1min';\n" . rebuild('slow') . ";\nSELECT 'the end';\n");
+is($status, 0, 'psql: a rebuild');
+like($output, qr/NOTICE:  rebuilt the filters of 200 users/, 'psql: it tells so');
+like($output, qr/^the end$/m, 'psql: it goes on');
+is((state_of($node{libpq}, 'slow'))[0], 0, 'psql: nothing is missing');
+($status, $output) = script('hasty', rebuild('held') . ";\nSELECT 'the end';\n");
+is($status, 3, 'psql: a failure is seen');
+like($output, qr/canceling statement due to lock timeout/, 'psql: it tells why');
+unlike($output, qr/the end/, 'psql: it stops');
+
+#
+# What pg_cron has done
+#
+
+for my $way (sort keys %node)
+{
+	my $node = $node{$way};
+
+	ok($node->poll_query_until('postgres',
+			q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name ~ '^bloom_rebuild: [1-9]')}),
+		"$way: the progress of a rebuild is seen");
+}
+for my $way (sort keys %node)
+{
+	my $node = $node{$way};
+
+	$node->poll_query_until('postgres',
+		q{SELECT count(*) = 6 FROM cron.job_run_details WHERE status IN ('succeeded', 'failed')})
+	  or diag slurp_file($node->logfile);
+
+	my $result = sub {
+		my ($name) = @_;
+
+		# each role sees its own jobs
+		return $node->safe_psql('postgres', "
+			SELECT status || ': ' || split_part(return_message, E'\\n', 1) FROM cron.job JOIN cron.job_run_details USING (jobid)
+			WHERE jobname = '$name'", extra_params => [ '-U', $role{$name} || 'nightly' ]) =~ s/ERROR: +//r;
+	};
+	is($result->('rebuild'), 'succeeded: CALL', "$way: the rebuild");
+	is($result->('windows'), 'succeeded: CALL', "$way: the rebuild of windows");
+	like($result->('window'), qr/^succeeded: /, "$way: the statement for windows");
+	is($result->('two statements'), 'failed: invalid transaction termination', "$way: a job is one statement");
+	is($result->('too slow'), 'failed: canceling statement due to statement timeout', "$way: a time-out of the role");
+	is($result->('held'), 'failed: canceling statement due to lock timeout', "$way: a time-out for locks");
+
+	for my $table ('seen', 'recent', 'windows')
+	{
+		my ($missing, $old) = state_of($node, $table);
+
+		is($missing, 0, "$way: nothing is missing in $table");
+		cmp_ok($old, '<', 0.03, "$way: $table has forgotten what is old");
+	}
+	is($node->safe_psql('postgres', $age), '00:00:00', "$way: the oldest rebuild");
+	# the queries of the document
+	is($node->safe_psql('postgres', q{
+			SELECT jobname, status
+			FROM cron.job LEFT JOIN LATERAL (
+				SELECT * FROM cron.job_run_details AS d WHERE d.jobid = job.jobid ORDER BY runid DESC LIMIT 1) AS last ON true
+			ORDER BY jobname}, extra_params => [ '-U', 'nightly' ]),
+		"rebuild|succeeded\ntwo statements|failed\nwindow|succeeded\nwindows|succeeded", "$way: the last runs");
+	is($node->safe_psql('postgres', q{
+			SELECT now() - oldest_rebuild > interval '2 days' OR oldest_rebuild IS NULL AS late
+			FROM bloom_overview('seen', 'items', 100, 'rebuilt_at')}, extra_params => [ '-U', 'nightly' ]),
+		'f', "$way: the rebuild is not late");
+	is($node->safe_psql('postgres', "
+			SELECT count(*) FROM cron.job_run_details
+			WHERE start_time NOT BETWEEN to_timestamp($start) AND to_timestamp($start) + interval '30 seconds'"),
+		0, "$way: the schedule is in GMT");
+	$node->safe_psql('postgres', "DELETE FROM cron.job_run_details WHERE end_time < now() + interval '1 day'",
+		extra_params => [ '-U', 'nightly' ]);
+	is($node->safe_psql('postgres', 'SELECT DISTINCT username FROM cron.job_run_details'), 'hasty', "$way: a role clears its own runs");
+	$node->stop;
+}
+
+done_testing();
