@@ -1,0 +1,184 @@
+--
+-- Row-level security: the policies of doc/operations.md with bloom_track() and bloom_rebuild(), which run with the
+-- rights of the caller, and what goes wrong without them.
+--
+SET client_min_messages = warning;
+\set VERBOSITY terse
+
+CREATE ROLE regress_bloomexp_app;
+CREATE ROLE regress_bloomexp_job;
+CREATE ROLE regress_bloomexp_night BYPASSRLS;
+CREATE TABLE users (user_id bigint PRIMARY KEY, tenant integer NOT NULL);
+INSERT INTO users VALUES (1, 7), (2, 7), (3, 8), (4, 8), (5, 7);
+CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+CREATE INDEX ON exposures (user_id, shown_at);
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+GRANT SELECT ON users TO regress_bloomexp_app;
+GRANT INSERT ON exposures TO regress_bloomexp_app;
+GRANT SELECT, INSERT, UPDATE ON seen TO regress_bloomexp_app;
+GRANT SELECT ON exposures TO regress_bloomexp_job, regress_bloomexp_night;
+GRANT SELECT, INSERT, UPDATE, DELETE ON seen TO regress_bloomexp_job, regress_bloomexp_night;
+INSERT INTO exposures VALUES (1, 1), (2, 1), (3, 1);
+CREATE VIEW state AS SELECT user_id, bloom_contains_each(items, '{1,2,3,4,5,6}'::bigint[]) AS "1 to 6" FROM seen;
+
+ALTER TABLE seen ENABLE ROW LEVEL SECURITY;
+SET app.tenant = 7;
+
+-- No policy: an error when writing, and no filter when reading, so that everything seems fresh.
+SET ROLE regress_bloomexp_app;
+INSERT INTO exposures VALUES (1, 2);
+SELECT '{1,2}'::bigint[] - (SELECT items FROM seen WHERE user_id = 1) AS fresh;
+RESET ROLE;
+
+-- For SELECT and INSERT: new users only.
+CREATE POLICY app_select ON seen FOR SELECT TO regress_bloomexp_app
+	USING (EXISTS (SELECT FROM users AS u WHERE u.user_id = seen.user_id AND u.tenant = current_setting('app.tenant')::integer));
+CREATE POLICY app_insert ON seen FOR INSERT TO regress_bloomexp_app
+	WITH CHECK (EXISTS (SELECT FROM users AS u WHERE u.user_id = seen.user_id AND u.tenant = current_setting('app.tenant')::integer));
+SET ROLE regress_bloomexp_app;
+INSERT INTO seen AS f (user_id, items) VALUES (1, bloom_add(NULL, 2))
+ON CONFLICT (user_id) DO UPDATE SET items = bloom_add(f.items, 2);
+-- (by the trigger an error, too, in PostgreSQL 15.20, but not in 15.15 and 18.3; nothing is added anyway)
+DO $$
+BEGIN
+	INSERT INTO exposures VALUES (1, 2);
+EXCEPTION WHEN insufficient_privilege THEN
+	NULL;
+END
+$$;
+INSERT INTO exposures VALUES (5, 2);
+RESET ROLE;
+SELECT * FROM state ORDER BY user_id;
+
+-- For INSERT and UPDATE, but not for SELECT: neither.
+CREATE POLICY app_update ON seen FOR UPDATE TO regress_bloomexp_app
+	USING (EXISTS (SELECT FROM users AS u WHERE u.user_id = seen.user_id AND u.tenant = current_setting('app.tenant')::integer));
+DROP POLICY app_select ON seen;
+DELETE FROM seen WHERE user_id = 5;
+SET ROLE regress_bloomexp_app;
+INSERT INTO exposures VALUES (1, 3);
+INSERT INTO exposures VALUES (5, 3);
+RESET ROLE;
+
+-- For all three, or one for all: the tenant's users, old and new, and nobody else's.
+DROP POLICY app_insert ON seen;
+DROP POLICY app_update ON seen;
+CREATE POLICY app ON seen TO regress_bloomexp_app
+	USING (EXISTS (SELECT FROM users AS u WHERE u.user_id = seen.user_id AND u.tenant = current_setting('app.tenant')::integer));
+SET ROLE regress_bloomexp_app;
+INSERT INTO exposures VALUES (1, 4), (5, 4);
+INSERT INTO exposures VALUES (3, 4);
+INSERT INTO exposures VALUES (1, 5), (4, 5);
+INSERT INTO seen AS f (user_id, items) VALUES (2, bloom_add(NULL, 6))
+ON CONFLICT (user_id) DO UPDATE SET items = bloom_add(f.items, 6);
+SELECT user_id FROM seen ORDER BY user_id;
+SELECT '{1,4,7}'::bigint[] - (SELECT items FROM seen WHERE user_id = 1) AS own,
+	'{1,4,7}'::bigint[] - (SELECT items FROM seen WHERE user_id = 3) AS others;
+-- A session without a tenant gets an error, not an empty filter, because '' is no integer.
+RESET app.tenant;
+SELECT '{1,4,7}'::bigint[] - (SELECT items FROM seen WHERE user_id = 1) AS own;
+INSERT INTO exposures VALUES (1, 5);
+\connect -
+SET client_min_messages = warning;
+SET ROLE regress_bloomexp_app;
+SELECT '{1,4,7}'::bigint[] - (SELECT items FROM seen WHERE user_id = 1) AS own;
+RESET ROLE;
+SELECT * FROM state ORDER BY user_id;
+
+--
+-- The rebuild
+--
+-- 1 to 5 have exposures now and 6 only old ones; all filters hold item 6, which nobody was shown.
+CREATE FUNCTION reset_filters() RETURNS bigint LANGUAGE sql AS $$
+	DELETE FROM exposures;
+	DELETE FROM seen;
+	INSERT INTO exposures SELECT u, 1, now() - CASE WHEN u = 6 THEN interval '40 days' ELSE '1 day' END FROM generate_series(1, 6) AS u;
+	UPDATE seen SET items = bloom_add(items, 6);
+	SELECT count(*) FROM seen;
+$$;
+SELECT reset_filters() AS filters;
+
+-- Filters that the job can't see: an error if their users have exposures, silence if not.
+SET ROLE regress_bloomexp_job;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+DELETE FROM exposures WHERE user_id < 6;
+SET ROLE regress_bloomexp_job;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+SELECT * FROM state ORDER BY user_id;
+
+-- No policy for DELETE: silence, and user 6 keeps what is too old.
+SELECT reset_filters() AS filters;
+CREATE POLICY job_select ON seen FOR SELECT TO regress_bloomexp_job USING (true);
+CREATE POLICY job_insert ON seen FOR INSERT TO regress_bloomexp_job WITH CHECK (true);
+CREATE POLICY job_update ON seen FOR UPDATE TO regress_bloomexp_job USING (true);
+SET ROLE regress_bloomexp_job;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+SELECT * FROM state ORDER BY user_id;
+-- With one for everything it works.
+DROP POLICY job_select ON seen;
+DROP POLICY job_insert ON seen;
+DROP POLICY job_update ON seen;
+CREATE POLICY job_all ON seen TO regress_bloomexp_job USING (true);
+SELECT reset_filters() AS filters;
+SET ROLE regress_bloomexp_job;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+SELECT * FROM state ORDER BY user_id;
+
+-- Exposures that the job can't see: silence, and their users lose what they saw.
+SELECT reset_filters() AS filters;
+ALTER TABLE exposures ENABLE ROW LEVEL SECURITY;
+CREATE POLICY job_some ON exposures FOR SELECT TO regress_bloomexp_job USING (user_id = 1);
+SET ROLE regress_bloomexp_job;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+SELECT * FROM state ORDER BY user_id;
+-- row_security = off makes an error of it, of either table.
+SELECT reset_filters() AS filters;
+SET row_security = off;
+SET ROLE regress_bloomexp_job;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+ALTER TABLE seen DISABLE ROW LEVEL SECURITY;
+SET ROLE regress_bloomexp_job;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+ALTER TABLE seen ENABLE ROW LEVEL SECURITY;
+SELECT * FROM state ORDER BY user_id;
+-- It does not disturb a role to which no policy applies.
+SET ROLE regress_bloomexp_night;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+SELECT * FROM state ORDER BY user_id;
+RESET row_security;
+
+-- An owner, too, but not if policies are forced on it.
+SELECT reset_filters() AS filters;
+ALTER TABLE exposures OWNER TO regress_bloomexp_job;
+ALTER TABLE seen OWNER TO regress_bloomexp_job;
+DROP POLICY job_all ON seen;
+DROP POLICY job_some ON exposures;
+SET ROLE regress_bloomexp_job;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+SELECT * FROM state ORDER BY user_id;
+ALTER TABLE exposures FORCE ROW LEVEL SECURITY;
+SET row_security = off;
+SET ROLE regress_bloomexp_job;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+RESET row_security;
+SET ROLE regress_bloomexp_job;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+SELECT * FROM state ORDER BY user_id;
+
+DROP FUNCTION reset_filters;
+DROP VIEW state;
+DROP TABLE users, exposures, seen;
+DROP ROLE regress_bloomexp_app, regress_bloomexp_job, regress_bloomexp_night;
