@@ -1,4 +1,4 @@
-# The documents do not rot: every SQL statement of README.md and doc/reference.md
+# The documents do not rot: every SQL statement of README.md and the guides in doc/
 # runs, in order, and what a text block below it shows is its output; errors, too.
 # The reference has every function, and no document names one that does not exist.
 # The nightly rebuild of the README loses no exposure, whoever writes meanwhile.
@@ -15,7 +15,8 @@ use Test::More;
 
 my $root = "$FindBin::RealBin/../..";
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my @with_statements = ('README.md', 'doc/reference.md', 'doc/choosing.md');
+my @with_statements = ('README.md', 'doc/reference.md', 'doc/choosing.md', 'doc/operations.md',
+	'doc/from-redis.md');
 my %document;
 
 for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/benchmarks.md', 'CHANGELOG.md')

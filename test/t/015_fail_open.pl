@@ -1,0 +1,189 @@
+# When filters can't be read in time: the statements of doc/operations.md, as they
+# stand there, against what can be in the way.  A reader waits for no row lock; for
+# a lock on the table it waits no longer than it was told, and then gets all
+# candidates or none.  The same on a standby, and when recovery cancels it.
+
+use strict;
+use warnings;
+
+use FindBin;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+use constant LATE => 5;			# seconds, where some milliseconds were asked for
+
+my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+
+# The SQL blocks of a section, in their order.
+sub section
+{
+	my ($heading) = @_;
+
+	my $document = slurp_file("$FindBin::RealBin/../../doc/operations.md");
+	my ($text) = $document =~ /^## \Q$heading\E\n(.*?)(?=^## |\z)/ms or die "no section $heading";
+	return $text =~ /^```sql\n(.*?)^```$/msg;
+}
+
+my ($tables) = section('Tables of the examples');
+my ($fresh, $limits, $role) = section('When filters can\'t be read in time');
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->append_conf('postgresql.conf', 'fsync = off');
+$primary->start;
+$primary->safe_psql('postgres', $_) for $tables, $fresh, $role;
+$primary->backup('copy');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'copy', has_streaming => 1);
+$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = 100ms');
+$standby->start;
+
+# What a session says to some statements, and after how many seconds.
+sub answer
+{
+	my ($node, $statements, @options) = @_;
+	my ($begin, $stdout, $stderr) = (time);
+
+	$node->psql('postgres', $statements, stdout => \$stdout, stderr => \$stderr, timeout => $patience,
+		on_error_stop => 0, extra_params => [ '-v', 'VERBOSITY=sqlstate' ], @options);
+	return (join(' ', grep { $_ ne '' } $stdout, $stderr =~ s/^psql:<stdin>:\d+: //mgr), time - $begin);
+}
+
+sub answers
+{
+	my ($node, $statements, $expected, $name, @options) = @_;
+	my ($answer, $seconds) = answer($node, $statements, @options);
+
+	is($answer, $expected, $name);
+	cmp_ok($seconds, '<', LATE, "$name: in time");
+}
+
+# A session that holds something until we let it go.
+sub hold
+{
+	my ($node, $statements) = @_;
+	my %session = (in => "$statements;\n\\echo held\n", out => '');
+
+	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $node->connstr('postgres') ],
+		'<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout($patience));
+	$session{run}->pump until $session{out} =~ /held/;
+	return \%session;
+}
+
+sub release
+{
+	my ($session) = @_;
+
+	$session->{in} .= "ROLLBACK;\n\\q\n";
+	$session->{run}->finish;
+}
+
+# Candidates of user 1, who saw 1001 to 1300.
+my $open = q{SELECT fresh(1, '{1001,5,1002,6}')};
+my $closed = q{SELECT fresh(1, '{1001,5,1002,6}', fail_open => false)};
+my @whole = ('{1001,5,1002,6}', '{}');
+
+sub both_ways
+{
+	my ($node, $expected, $name) = @_;
+
+	answers($node, $open, $expected->[0], "$name: open");
+	answers($node, $closed, $expected->[1], "$name: closed");
+}
+
+both_ways($primary, [ ('{5,6}') x 2 ], 'nothing in the way');
+is((answer($primary, $limits))[0], '{5,6}', 'in a transaction of its own, nothing in the way');
+
+my $session = hold($primary, 'BEGIN; UPDATE seen SET items = bloom_add(items, 7); SELECT count(*) FROM seen FOR UPDATE');
+both_ways($primary, [ ('{5,6}') x 2 ], 'row locks');
+is((answer($primary, $limits))[0], '{5,6}', 'in a transaction of its own, row locks');
+release($session);
+
+$session = hold($primary, 'BEGIN; LOCK seen');
+both_ways($primary, \@whole, 'a lock on the table');
+# The transaction of the application: error 55P03, or 57014 if the statement is stopped first.
+answers($primary, $limits, 'ERROR:  55P03', 'lock_timeout of a transaction');
+answers($primary, $limits =~ s/lock_timeout = '\w+'/lock_timeout = 0/r, 'ERROR:  57014', 'statement_timeout of a transaction');
+# The same as one message.
+for my $message ([ $limits, '55P03' ], [ $limits =~ s/lock_timeout = '\w+'/lock_timeout = 0/r, '57014' ])
+{
+	my ($stdout, $stderr) = run_command([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d', $primary->connstr('postgres'),
+			'-c', $message->[0] ]);
+
+	is($stderr, "ERROR:  $message->[1]", "as one message: $message->[1]");
+}
+# Those of a role, when it connects.
+my @as_role = (connstr => $primary->connstr('postgres') . ' user=feed_reader');
+my $read = 'SELECT count(*) FROM seen';
+answers($primary, $read, 'ERROR:  55P03', 'lock_timeout of a role', @as_role);
+answers($primary, "SET lock_timeout = 0; $read", 'ERROR:  57014', 'statement_timeout of a role', @as_role);
+# What the document warns of: it is too late for a limit in the statement itself.
+answers($primary, "SET lock_timeout = '1s';
+	WITH s AS MATERIALIZED (SELECT set_config('statement_timeout', '20ms', false)) SELECT count(*) FROM s, seen",
+	'ERROR:  55P03', 'a limit set by the statement itself');
+# fresh() answers to statement_timeout, too, ...
+answers($primary, "ALTER FUNCTION fresh RESET lock_timeout; SET statement_timeout = '200ms'; $open", $whole[0], 'statement_timeout in fresh()');
+release($session);
+# ... and the limit of fresh() is over when it returns.
+is((answer($primary, "ALTER FUNCTION fresh SET lock_timeout = '20ms'; SELECT fresh(1, '{5}'), current_setting('lock_timeout')"))[0],
+	'{5}|0', 'limits are those of before');
+
+# Whoever waits for such a lock has all readers wait behind: a lock_timeout there keeps that short.
+my $reader = hold($primary, 'BEGIN; SELECT count(*) FROM seen');
+my $migration = hold($primary, "BEGIN;\n\\echo held\nALTER TABLE seen ADD COLUMN note text");
+ok($primary->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'seen'::regclass AND NOT granted}),
+	'a migration waits for a reader');
+both_ways($primary, \@whole, 'behind a migration that waits');
+release($reader);
+release($migration);
+
+#
+# Standby
+#
+
+$primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
+both_ways($standby, [ ('{5,6}') x 2 ], 'standby');
+
+$session = hold($primary, 'BEGIN; LOCK seen; SELECT pg_current_xact_id()');
+$primary->safe_psql('postgres', 'CREATE TABLE after_it ()');
+$primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
+both_ways($standby, \@whole, 'standby, a lock on the table');
+release($session);
+
+# Rows that a reader still needs go away on the primary.  The reader is slow here by the sleep.  The
+# second one is in a function that catches errors, as fresh() does: that ends the session.
+$primary->safe_psql('postgres', q{
+	CREATE FUNCTION slow() RETURNS bloom LANGUAGE plpgsql AS $$
+	BEGIN
+		PERFORM pg_sleep(60) FROM seen WHERE user_id = 1;
+	END $$;
+	CREATE FUNCTION slow_and_catching() RETURNS bloom LANGUAGE plpgsql AS $$
+	BEGIN
+		RETURN slow();
+	EXCEPTION WHEN OTHERS OR query_canceled THEN
+		RETURN NULL;
+	END $$});
+$primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
+for my $reader ([ 'slow', 2, qr/ERROR:  40001/ ], [ 'slow_and_catching', 3, qr/FATAL:  40001/ ])
+{
+	my ($function, $user, $expected) = @$reader;
+	my %slow = (in => "\\set VERBOSITY sqlstate\nSELECT $function();\n\\q\n", out => '');
+
+	$slow{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $standby->connstr('postgres') ],
+		'<', \$slow{in}, '>', \$slow{out}, '2>&1', IPC::Run::timeout($patience));
+	$slow{run}->pump_nb;
+	ok($standby->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}),
+		"$function: reads");
+	my $begin = time;
+	$primary->safe_psql('postgres', "DELETE FROM seen WHERE user_id = $user; VACUUM seen");
+	$slow{run}->finish;
+	like($slow{out}, $expected, "standby, $function: a conflict with recovery");
+	cmp_ok(time - $begin, '<', 30, "standby, $function: in time");
+}
+
+$standby->stop;
+$primary->stop;
+done_testing();
