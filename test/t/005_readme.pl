@@ -8,6 +8,9 @@ use warnings;
 use utf8;
 
 use FindBin;
+use lib "$FindBin::RealBin/..";
+
+use Documents;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -19,44 +22,14 @@ my @with_statements = ('README.md', 'doc/reference.md', 'doc/choosing.md', 'doc/
 	'doc/from-redis.md');
 my %document;
 
-for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/benchmarks.md', 'CHANGELOG.md')
+for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/benchmarks.md', 'doc/citus.md', 'CHANGELOG.md')
 {
-	open(my $handle, '<:encoding(UTF-8)', "$root/$file") or die "$file: $!";
-	$document{$file} = do { local $/; <$handle> };
+	$document{$file} = document("$root/$file");
 }
 
 my $node = PostgreSQL::Test::Cluster->new('documents');
 $node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
 $node->start;
-
-# A text without what can't be seen: blanks at the ends of lines, empty lines at the ends.
-sub visible
-{
-	my $text = join "\n", map { s/\s+$//r } split /\n/, $_[0];
-
-	return $text =~ s/^\n+|\n+$//gr;
-}
-
-# The fenced blocks of a document, each with its language, text and line, and
-# whether it stands directly below the one before it.
-sub blocks
-{
-	my @lines = split /\n/, $_[0];
-	my @blocks;
-	my $below = 0;
-
-	for (my $i = 0; $i < @lines; $i++)
-	{
-		$below = 0, next if $lines[$i] !~ /^```/ && $lines[$i] =~ /\S/;
-		next unless $lines[$i] =~ /^```(\w*)$/;
-		my %block = (language => $1, line => $i + 1, text => '', below => $below);
-		$block{text} .= "$lines[$i]\n" while ++$i < @lines && $lines[$i] ne '```';
-		die "a block without an end, from line $block{line} on" if $i == @lines;
-		push @blocks, \%block;
-		$below = 1;
-	}
-	return @blocks;
-}
 
 #
 # Statements
@@ -70,7 +43,7 @@ for my $file (@with_statements)
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	for my $i (0 .. $#blocks)
 	{
-		my ($block, $next) = @blocks[ $i, $i + 1 ];
+		my $block = $blocks[$i];
 		my $name = "$file line $block->{line}";
 
 		like($block->{language}, qr/^(sql|sh|text)$/, "$name: language") or next;
@@ -80,7 +53,7 @@ for my $file (@with_statements)
 		}
 		next unless $block->{language} eq 'sql';
 
-		my $expected = $next && $next->{below} && $next->{language} eq 'text' ? visible($next->{text}) : undef;
+		my $expected = $block->{output};
 		my ($stdout, $stderr);
 		my $status = $node->psql($database, $block->{text}, stdout => \$stdout, stderr => \$stderr,
 			on_error_die => 0, timeout => $patience,

@@ -7,6 +7,9 @@ use warnings;
 use utf8;
 
 use FindBin;
+use lib "$FindBin::RealBin/..";
+
+use Documents;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -14,8 +17,7 @@ use Test::More;
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 
-open(my $handle, '<:encoding(UTF-8)', "$FindBin::RealBin/../../doc/packed.md") or die "packed.md: $!";
-my $document = do { local $/; <$handle> };
+my $document = document("$FindBin::RealBin/../../doc/packed.md");
 
 my $node = PostgreSQL::Test::Cluster->new('packed');
 $node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
@@ -40,14 +42,6 @@ $node->safe_psql('postgres', q{
 #
 # Statements
 #
-
-# A text without what can't be seen: blanks at the ends of lines, empty lines at the ends.
-sub visible
-{
-	my $text = join "\n", map { s/\s+$//r } split /\n/, $_[0];
-
-	return $text =~ s/^\n+|\n+$//gr;
-}
 
 my $statements = 0;
 while ($document =~ /^```sql\n(.*?)^```\n\n```text\n(.*?)^```\n/msg)

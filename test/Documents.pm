@@ -1,0 +1,72 @@
+# Reading the documents as tests: what 005_readme.pl and its neighbours share.
+
+package Documents;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+
+our @EXPORT = qw(document visible blocks explained);
+
+# The text of a file.
+sub document
+{
+	open(my $handle, '<:encoding(UTF-8)', $_[0]) or die "$_[0]: $!";
+	local $/;
+	return <$handle> // '';
+}
+
+# A text without what can't be seen: blanks at the ends of lines, empty lines at the ends.
+sub visible
+{
+	my $text = join "\n", map { s/\s+$//r } split /\n/, $_[0];
+
+	return $text =~ s/^\n+|\n+$//gr;
+}
+
+# The fenced blocks of a document, each with its language, text and line, whether
+# it stands directly below the one before it, and the heading of its chapter (##).
+sub blocks
+{
+	my @lines = split /\n/, $_[0];
+	my @blocks;
+	my $below = 0;
+	my $chapter = '';
+
+	for (my $i = 0; $i < @lines; $i++)
+	{
+		$chapter = $1 if $lines[$i] =~ /^## (.*)/;
+		$below = 0, next if $lines[$i] !~ /^```/ && $lines[$i] =~ /\S/;
+		next unless $lines[$i] =~ /^```(\w*)$/;
+		my %block = (language => $1, line => $i + 1, text => '', below => $below, chapter => $chapter);
+		$block{text} .= "$lines[$i]\n" while ++$i < @lines && $lines[$i] ne '```';
+		die "a block without an end, from line $block{line} on" if $i == @lines;
+		push @blocks, \%block;
+		$below = 1;
+	}
+	# what should come out of a block stands directly below it
+	for my $i (0 .. $#blocks - 1)
+	{
+		my $next = $blocks[ $i + 1 ];
+
+		$blocks[$i]{output} = visible($next->{text}) if $next->{below} && $next->{language} eq 'text';
+	}
+	return @blocks;
+}
+
+# A block in which a comment above a statement claims something of its plan: the
+# same for psql, which writes these plans to plan0, plan1, ... of a folder on its
+# way; and the claims.
+sub explained
+{
+	my ($text, $claim, $folder) = @_;
+	my @claims;
+
+	$text =~ s{^-- ($claim)\n(.*?;)\n}{
+		push @claims, $1;
+		"\\o $folder/plan$#claims\nEXPLAIN (VERBOSE, COSTS OFF) $2\n\\o\n$2\n"}mesg;
+	return ($text, @claims);
+}
+
+1;
