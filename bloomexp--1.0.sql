@@ -863,7 +863,7 @@ BEGIN
 			USING ERRCODE = 'wrong_object_type', DETAIL = 'Filters are kept in a table or a partitioned table.';
 	END IF;
 
-	-- (Subqueries here and below keep the plans at index scans; this runs for each statement.)
+	-- (Subqueries here and below keep the plans at index scans.)
 	columns := ARRAY(SELECT (SELECT a FROM pg_catalog.pg_attribute AS a
 							 WHERE a.attrelid OPERATOR(pg_catalog.=) c.relation AND a.attname OPERATOR(pg_catalog.=) c.name
 								 AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped)
@@ -906,9 +906,10 @@ BEGIN
 	greater := operators[5];
 
 	-- Users of both tables must be told apart alike.  A cast that changes nothing is
-	-- left out, for it keeps an index of the source from being used.  (-1, because
-	-- format_type() calls bpchar character otherwise, which has a length of 1.)
-	user_type := pg_catalog.format_type(columns[2].atttypid, -1);
+	-- left out, for it keeps an index of the source from being used.
+	user_type := (SELECT pg_catalog.format('%I.%I', n.nspname, t.typname)
+				  FROM pg_catalog.pg_type AS t JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
+				  WHERE t.oid OPERATOR(pg_catalog.=) columns[2].atttypid);
 	source_user := pg_catalog.format('e.%I', user_column);
 	IF columns[3].atttypid OPERATOR(pg_catalog.<>) columns[2].atttypid THEN
 		source_user := pg_catalog.format('%s::%s', source_user, user_type);
@@ -931,15 +932,18 @@ $$;
 COMMENT ON FUNCTION bloom_track_keys(name, regclass, name, name, regclass, name, name, name) IS
 'checks the tables and columns given to bloom_track() and bloom_rebuild(), and tells them how to compare users';
 
-CREATE FUNCTION bloom_track() RETURNS trigger
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION bloom_track_statements(
+	schema text,
+	source regclass,
+	new_table text,
+	arguments text[],
+	OUT target regclass,
+	OUT statements text)
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
-	schema pg_catalog.name;
-	new_table pg_catalog.name;
-	target pg_catalog.regclass;
 	target_name pg_catalog.text[];
 	time_column pg_catalog.text;
-	target_user_column pg_catalog.text;
+	target_user_column pg_catalog.text := arguments[3];
 	width pg_catalog.interval := '30 days';
 	slices pg_catalog.int4 := 6;
 	fpr pg_catalog.float8 := 0.01;
@@ -952,27 +956,14 @@ DECLARE
 	items pg_catalog.text;
 	added pg_catalog.text;
 BEGIN
-	SELECT t.tgnewtable, n.nspname INTO new_table, schema
-	FROM pg_catalog.pg_trigger AS t
-	JOIN pg_catalog.pg_proc AS p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid
-	JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
-	WHERE t.tgrelid OPERATOR(pg_catalog.=) TG_RELID AND t.tgname OPERATOR(pg_catalog.=) TG_NAME;
-
-	IF TG_WHEN OPERATOR(pg_catalog.<>) 'AFTER' OR TG_OP OPERATOR(pg_catalog.<>) 'INSERT'
-		OR TG_LEVEL OPERATOR(pg_catalog.<>) 'STATEMENT' OR new_table IS NULL THEN
-		RAISE 'bloom_track() must be called by an AFTER INSERT trigger for each statement, with a transition table'
-			USING ERRCODE = 'trigger_protocol_violated',
-				HINT = 'CREATE TRIGGER ... AFTER INSERT ON ... REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION bloom_track(...);';
-	END IF;
-	IF TG_NARGS OPERATOR(pg_catalog.<) 4 THEN
-		RAISE 'bloom_track() needs at least 4 arguments, not %', TG_NARGS
+	IF pg_catalog.cardinality(arguments) OPERATOR(pg_catalog.<) 4 THEN
+		RAISE 'bloom_track() needs at least 4 arguments, not %', pg_catalog.cardinality(arguments)
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'They are the table of the filters, its filter column, the user column and the item column.';
 	END IF;
-	target_user_column := TG_ARGV[2];
-	FOR i IN 4 .. TG_NARGS OPERATOR(pg_catalog.-) 1 LOOP
-		setting := pg_catalog.split_part(TG_ARGV[i], '=', 1);
-		value := pg_catalog.substr(TG_ARGV[i], pg_catalog.length(setting) OPERATOR(pg_catalog.+) 2);
+	FOR i IN 5 .. pg_catalog.cardinality(arguments) LOOP
+		setting := pg_catalog.split_part(arguments[i], '=', 1);
+		value := pg_catalog.substr(arguments[i], pg_catalog.length(setting) OPERATOR(pg_catalog.+) 2);
 		IF setting OPERATOR(pg_catalog.=) 'width' THEN
 			width := value;
 		ELSIF setting OPERATOR(pg_catalog.=) 'slices' THEN
@@ -981,25 +972,27 @@ BEGIN
 			fpr := value;
 		ELSIF setting OPERATOR(pg_catalog.=) 'target_user_column' THEN
 			target_user_column := value;
-		ELSIF i OPERATOR(pg_catalog.=) 4 THEN
-			time_column := TG_ARGV[i];
+		ELSIF i OPERATOR(pg_catalog.=) 5 THEN
+			time_column := arguments[i];
 		ELSE
-			RAISE 'unrecognized argument of bloom_track(): "%"', TG_ARGV[i]
+			RAISE 'unrecognized argument of bloom_track(): "%"', arguments[i]
 				USING ERRCODE = 'invalid_parameter_value',
 					HINT = 'The columns are followed by width=..., slices=..., fpr=... or target_user_column=....';
 		END IF;
 	END LOOP;
 
 	-- A table without a schema is in that of the exposures, whatever search_path says.
-	target_name := pg_catalog.parse_ident(TG_ARGV[0]);
+	target_name := pg_catalog.parse_ident(arguments[1]);
 	IF pg_catalog.cardinality(target_name) OPERATOR(pg_catalog.=) 1 THEN
-		target_name := pg_catalog.array_prepend(TG_TABLE_SCHEMA::pg_catalog.text, target_name);
+		target_name := (SELECT ARRAY[n.nspname::pg_catalog.text, target_name[1]]
+						FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+						WHERE c.oid OPERATOR(pg_catalog.=) source);
 	END IF;
 	target := pg_catalog.format('%I.%I', target_name[1], target_name[2]);
 
 	EXECUTE pg_catalog.format('SELECT * FROM %I.bloom_track_keys($1, $2, $3, $4, $5, $6, $7, $8)', schema)
-	INTO keys USING schema, target, TG_ARGV[1]::pg_catalog.name, target_user_column::pg_catalog.name,
-		TG_RELID::pg_catalog.regclass, TG_ARGV[2]::pg_catalog.name, TG_ARGV[3]::pg_catalog.name, time_column::pg_catalog.name;
+	INTO keys USING schema::pg_catalog.name, target, arguments[2]::pg_catalog.name, target_user_column::pg_catalog.name,
+		source, arguments[3]::pg_catalog.name, arguments[4]::pg_catalog.name, time_column::pg_catalog.name;
 
 	-- One row a user, with the new items and, for a filter with a window, their times.
 	shown := pg_catalog.format('SELECT %s AS u, pg_catalog.array_agg(%s) AS items, %s AS times FROM %I AS e '
@@ -1007,7 +1000,7 @@ BEGIN
 		keys.source_user, keys.source_item,
 		CASE WHEN time_column IS NULL THEN 'NULL'
 			ELSE pg_catalog.format('pg_catalog.array_agg(e.%I::pg_catalog.timestamptz)', time_column) END,
-		new_table, TG_ARGV[2], TG_ARGV[3]);
+		new_table, arguments[3], arguments[4]);
 	IF time_column IS NULL THEN
 		start := pg_catalog.format('%I.bloom_new(GREATEST(100, pg_catalog.cardinality(s.items)), %L)', schema, fpr);
 		add := pg_catalog.format('%I.bloom_add', schema);
@@ -1017,26 +1010,31 @@ BEGIN
 		add := pg_catalog.format('%I.bloom_add_at', schema);
 		items := 's.items, s.times';
 	END IF;
+	added := pg_catalog.format('%s(COALESCE(f.%I, %s), %s)', add, arguments[2], start, items);
 
-	-- Lock the filters in the order of the users, and start those that are missing.
-	-- WHERE false locks a row and leaves it as it is.  An item that is contained
-	-- already is no reason not to lock: a rebuild that is under way would not know of
-	-- this exposure, and forget the item with an older one.
-	EXECUTE pg_catalog.format('INSERT INTO %1$s AS f (%2$I, %3$I) SELECT s.u, %4$s(%5$s, %6$s) FROM (%7$s) AS s ORDER BY s.u '
-		'ON CONFLICT (%2$I) DO UPDATE SET %3$I = f.%3$I WHERE false',
-		keys.target_name, target_user_column, TG_ARGV[1], add, start, items, shown);
-
-	-- Now each filter is as the last one who had the lock left it.  Write it if it changes.
-	added := pg_catalog.format('%s(COALESCE(f.%I, %s), %s)', add, TG_ARGV[1], start, items);
-	EXECUTE pg_catalog.format('UPDATE %1$s AS f SET %2$I = %3$s FROM (%4$s) AS s '
-		'WHERE f.%5$I %6$s s.u AND (f.%2$I IS NULL OR %3$s OPERATOR(%7$I.<>) f.%2$I)',
-		keys.target_name, TG_ARGV[1], added, shown, target_user_column, keys.equal, schema);
-	RETURN NULL;
+	statements := pg_catalog.format(
+		-- Lock the filters in the order of the users, and start those that are missing.
+		-- WHERE false locks a row and leaves it as it is.  An item that is contained
+		-- already is no reason not to lock: a rebuild that is under way would not know of
+		-- this exposure, and forget the item with an older one.
+		'INSERT INTO %1$s AS f (%2$I, %3$I) SELECT s.u, %4$s(%5$s, %6$s) FROM (%7$s) AS s ORDER BY s.u '
+		'ON CONFLICT (%2$I) DO UPDATE SET %3$I = f.%3$I WHERE false; '
+		-- Now each filter is as the last one who had the lock left it.  Write it if it changes.
+		'UPDATE %1$s AS f SET %3$I = %8$s FROM (%7$s) AS s '
+		'WHERE f.%2$I %9$s s.u AND (f.%3$I IS NULL OR %8$s OPERATOR(%10$I.<>) f.%3$I)',
+		keys.target_name, target_user_column, arguments[2], add, start, items, shown, added, keys.equal, schema);
 END
 $$;
 
+COMMENT ON FUNCTION bloom_track_statements(text, regclass, text, text[]) IS
+'the statements that bloom_track() executes';
+
+CREATE FUNCTION bloom_track() RETURNS trigger
+AS 'MODULE_PATHNAME', 'bloomexp_track'
+LANGUAGE C;
+
 COMMENT ON FUNCTION bloom_track() IS
-'trigger function: adds the rows of an INSERT to the filters of their users; arguments: filter table, filter column, user column, item column, for windowed filters the time column, then width=, slices=, fpr=, target_user_column= as wanted';
+'trigger function: adds the rows of an INSERT or UPDATE to the filters of their users; arguments: filter table, filter column, user column, item column, for windowed filters the time column, then width=, slices=, fpr=, target_user_column= as wanted';
 
 CREATE FUNCTION bloom_untracked(
 	source regclass,
@@ -1055,10 +1053,12 @@ BEGIN
 	), triggers AS (
 		-- What follows the name of the table is the same on every partition.
 		SELECT g.tgrelid, g.tgname, g.tgenabled OPERATOR(pg_catalog.=) ANY ('{O,A}'::pg_catalog."char"[]) AS enabled,
-			pg_catalog.substr(pg_catalog.pg_get_triggerdef(g.oid), pg_catalog.length(
-				pg_catalog.format('CREATE TRIGGER %I AFTER INSERT ON %s ', g.tgname, t.name))) AS definition
+			e.event, pg_catalog.substr(pg_catalog.pg_get_triggerdef(g.oid), pg_catalog.length(
+				pg_catalog.format('CREATE TRIGGER %I AFTER %s ON %s ', g.tgname, e.event, t.name))) AS definition
 		FROM tables AS t
 		JOIN pg_catalog.pg_trigger AS g ON g.tgrelid OPERATOR(pg_catalog.=) t.relid
+		JOIN (VALUES (4, 'INSERT'), (16, 'UPDATE')) AS e (bit, event)
+			ON (g.tgtype OPERATOR(pg_catalog.&) e.bit) OPERATOR(pg_catalog.<>) 0
 		JOIN pg_catalog.pg_proc AS f ON f.oid OPERATOR(pg_catalog.=) g.tgfoid
 			AND f.proname OPERATOR(pg_catalog.=) 'bloom_track'
 		JOIN pg_catalog.pg_depend AS d ON d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
@@ -1068,13 +1068,15 @@ BEGIN
 		CASE WHEN w.tgname IS NULL THEN NULL
 			WHEN EXISTS (SELECT FROM triggers AS g WHERE g.tgrelid OPERATOR(pg_catalog.=) t.relid
 							  AND g.tgname OPERATOR(pg_catalog.=) w.tgname
+							  AND g.event OPERATOR(pg_catalog.=) w.event
 							  AND g.definition OPERATOR(pg_catalog.=) w.definition)
 			THEN pg_catalog.format('ALTER TABLE %s ENABLE TRIGGER %I', t.name, w.tgname)
-			ELSE pg_catalog.format('CREATE TRIGGER %I AFTER INSERT ON %s%s', w.tgname, t.name, w.definition) END
+			ELSE pg_catalog.format('CREATE TRIGGER %I AFTER %s ON %s%s', w.tgname, w.event, t.name, w.definition) END
 	FROM tables AS t
-	LEFT JOIN (SELECT DISTINCT ON (g.definition) g.tgname, g.definition FROM triggers AS g
-			   ORDER BY g.definition, g.tgname) AS w ON true
+	LEFT JOIN (SELECT DISTINCT ON (g.event, g.definition) g.tgname, g.event, g.definition FROM triggers AS g
+			   ORDER BY g.event, g.definition, g.tgname) AS w ON true
 	WHERE NOT EXISTS (SELECT FROM triggers AS g WHERE g.tgrelid OPERATOR(pg_catalog.=) t.relid
+						  AND g.event OPERATOR(pg_catalog.=) w.event
 						  AND g.definition OPERATOR(pg_catalog.=) w.definition AND g.enabled)
 	ORDER BY t.name, w.tgname;
 END

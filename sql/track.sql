@@ -217,6 +217,7 @@ SELECT mistake(:good);
 ALTER TABLE seen DROP CONSTRAINT late, ADD PRIMARY KEY (user_id);
 SELECT mistake(:good);
 SELECT mistake(:good, 'AFTER UPDATE ON exposures REFERENCING NEW TABLE AS n FOR EACH STATEMENT');
+SELECT mistake(:good, 'AFTER UPDATE ON exposures REFERENCING OLD TABLE AS o FOR EACH STATEMENT');
 SELECT mistake(:good, 'AFTER INSERT ON exposures REFERENCING NEW TABLE AS n FOR EACH ROW');
 SELECT mistake(:good, 'AFTER INSERT ON exposures FOR EACH STATEMENT');
 SELECT mistake(:good, 'BEFORE INSERT ON exposures FOR EACH STATEMENT');
@@ -296,3 +297,278 @@ DROP SCHEMA other CASCADE;
 DROP SCHEMA "sch""ema";
 DROP DOMAIN "do main";
 DROP COLLATION ignore_case;
+
+--
+-- Rows that are changed: a trigger of its own, because PostgreSQL allows one event to a transition table
+--
+
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz, PRIMARY KEY (user_id, item_id));
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
+CREATE TABLE recent (user_id bigint PRIMARY KEY, items bloom);
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+CREATE TRIGGER track_recent AFTER INSERT ON exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'shown_at');
+-- both filters, the one with a window as it will be on February 5, and what is in them
+CREATE FUNCTION contents() RETURNS TABLE (user_id bigint, seen boolean[], recent boolean[]) LANGUAGE sql AS $$
+	SELECT user_id, bloom_contains_each(s.items, '{1,2,3,4}'::int[]),
+		bloom_contains_each(bloom_expire(r.items, '2026-02-05 12:00+00'), '{1,2,3,4}'::int[])
+	FROM public.seen AS s FULL JOIN public.recent AS r USING (user_id) ORDER BY 1
+$$;
+INSERT INTO exposures SELECT 1, n, '2025-12-20' FROM generate_series(1, 3) AS n;
+SELECT * FROM contents();
+-- a new filter forgets what is old; and what is shown again is no new row
+UPDATE seen SET items = NULL;
+INSERT INTO exposures VALUES (1, 1, '2026-01-20') ON CONFLICT (user_id, item_id) DO UPDATE SET shown_at = excluded.shown_at;
+SELECT * FROM contents();
+CREATE TRIGGER track_again AFTER UPDATE ON exposures REFERENCING NEW TABLE AS n OLD TABLE AS o
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+CREATE TRIGGER track_recent_again AFTER UPDATE ON exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'shown_at');
+INSERT INTO exposures VALUES (1, 1, '2026-01-20'), (1, 4, '2026-01-20'), (2, 1, '2026-01-20')
+	ON CONFLICT (user_id, item_id) DO UPDATE SET shown_at = excluded.shown_at;
+SELECT * FROM contents();
+INSERT INTO exposures VALUES (1, 2, '2026-01-21') ON CONFLICT DO NOTHING;
+INSERT INTO exposures VALUES (1, 2, '2026-01-21') ON CONFLICT (user_id, item_id) DO UPDATE SET shown_at = excluded.shown_at WHERE false;
+SELECT * FROM contents();
+UPDATE exposures SET shown_at = '2026-01-21' WHERE item_id = 2;
+SELECT * FROM contents();
+-- another user: it is in both
+UPDATE exposures SET user_id = 3, shown_at = '2026-01-22' WHERE user_id = 1 AND item_id = 3;
+UPDATE exposures SET shown_at = now() WHERE false;
+SELECT * FROM contents();
+DROP FUNCTION contents;
+DROP TABLE exposures, seen, recent;
+-- partitions: an update may move a row to another one
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at date, UNIQUE (user_id, item_id, shown_at)) PARTITION BY RANGE (shown_at);
+CREATE TABLE exposures_1 PARTITION OF exposures FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
+CREATE TABLE exposures_2 PARTITION OF exposures FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+CREATE TRIGGER track_again AFTER UPDATE ON exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+SELECT * FROM bloom_untracked('exposures');
+SELECT command FROM bloom_untracked('exposures') \gexec
+SELECT * FROM bloom_untracked('exposures');
+ALTER TABLE exposures_1 DISABLE TRIGGER track_again;
+DROP TRIGGER track ON exposures_2;
+SELECT * FROM bloom_untracked('exposures');
+SELECT command FROM bloom_untracked('exposures') \gexec
+INSERT INTO exposures VALUES (1, 1, '2026-01-05'), (1, 2, '2026-01-05'), (1, 3, '2026-01-05'), (1, 4, '2026-01-05');
+DELETE FROM seen;
+UPDATE exposures SET shown_at = '2026-02-05' WHERE item_id = 1;
+UPDATE exposures_1 SET shown_at = '2026-01-06' WHERE item_id = 2;
+INSERT INTO exposures_1 VALUES (1, 3, '2026-01-05') ON CONFLICT (user_id, item_id, shown_at) DO UPDATE SET shown_at = excluded.shown_at;
+SELECT bloom_contains_each(items, '{1,2,3,4}'::int[]) FROM seen;
+DROP TABLE exposures, seen;
+
+--
+-- Plans are kept for the session, until something changes that the statements depend on.
+--
+
+CREATE SCHEMA shop;
+CREATE TABLE shop.exposures (user_id bigint, item_id bigint);
+CREATE TABLE shop.seen (user_id bigint PRIMARY KEY, items bloom, others bloom);
+CREATE TRIGGER track AFTER INSERT ON shop.exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+CREATE VIEW filters AS SELECT user_id, bloom_contains_each(items, '{1,2,3,4,5,6,7,8}'::int[]) FROM shop.seen;
+-- How often statements were written, as counted since some transaction, and how many are kept: two a trigger.
+CREATE VIEW written AS SELECT COALESCE(sum(calls), 0) AS n FROM pg_stat_xact_user_functions WHERE funcname = 'bloom_track_statements';
+CREATE VIEW kept AS SELECT count(*) AS kept FROM pg_backend_memory_contexts
+	WHERE name = 'CachedPlanSource' AND ident ~ '^INSERT INTO .*bloom_add.*; UPDATE ';
+SET track_functions = 'pl';
+\set VERBOSITY terse
+BEGIN;
+SELECT n AS before FROM written \gset
+INSERT INTO shop.exposures VALUES (1, 1);
+SELECT n - :before AS written FROM written;
+INSERT INTO shop.exposures VALUES (1, 2), (2, 2);
+INSERT INTO shop.exposures VALUES (2, 3);
+SELECT n - :before AS written FROM written;
+COMMIT;
+-- The plans of this session's triggers from above went with them.
+TABLE kept;
+-- Nobody inserted anything: no plan is made, though there is no valid one.
+GRANT SELECT ON shop.seen TO PUBLIC;
+BEGIN;
+SELECT n AS before FROM written \gset
+INSERT INTO shop.exposures SELECT 1, 1 WHERE false;
+SELECT n - :before AS written FROM written;
+-- many rows are planned for themselves
+INSERT INTO shop.exposures SELECT 3, n FROM generate_series(1, 5000) AS n;
+SELECT n - :before AS written FROM written;
+INSERT INTO shop.exposures VALUES (1, 2);
+SELECT n - :before AS written FROM written;
+COMMIT;
+TABLE kept;
+TABLE filters;
+-- a plan for a small table is none for a large one
+BEGIN;
+INSERT INTO shop.seen SELECT n, bloom_new() FROM generate_series(1001, 4000) AS n;
+SELECT n AS before FROM written \gset
+INSERT INTO shop.exposures VALUES (1, 1);
+INSERT INTO shop.exposures VALUES (1, 1);
+SELECT n - :before AS written FROM written;
+COMMIT;
+TABLE kept;
+DELETE FROM shop.seen;
+
+-- Another type of the users.  (The view is in the way.)
+DROP VIEW filters;
+ALTER TABLE shop.seen ALTER user_id TYPE text;
+INSERT INTO shop.exposures VALUES (1, 1);
+ALTER TABLE shop.exposures ALTER user_id TYPE text;
+ALTER TABLE shop.seen ALTER user_id TYPE bigint USING user_id::bigint;
+INSERT INTO shop.exposures VALUES ('1', 2);
+ALTER TABLE shop.exposures ALTER user_id TYPE bigint USING user_id::bigint;
+CREATE VIEW filters AS SELECT user_id, bloom_contains_each(items, '{1,2,3,4,5,6,7,8}'::int[]) FROM shop.seen;
+TABLE filters;
+-- ... which is rolled back
+BEGIN;
+SAVEPOINT s;
+DROP VIEW filters;
+ALTER TABLE shop.seen ALTER user_id TYPE text;
+INSERT INTO shop.exposures VALUES (1, 3);
+ROLLBACK TO s;
+INSERT INTO shop.exposures VALUES (1, 4);
+COMMIT;
+TABLE filters;
+-- new arguments, another name
+CREATE OR REPLACE TRIGGER track AFTER INSERT ON shop.exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'others', 'user_id', 'item_id');
+INSERT INTO shop.exposures VALUES (1, 5);
+ALTER TRIGGER track ON shop.exposures RENAME TO tracking;
+INSERT INTO shop.exposures VALUES (1, 6);
+SELECT bloom_contains_each(others, '{1,2,3,4,5,6,7,8}'::int[]) FROM shop.seen;
+CREATE OR REPLACE TRIGGER tracking AFTER INSERT ON shop.exposures REFERENCING NEW TABLE AS other
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+INSERT INTO shop.exposures VALUES (1, 7);
+TABLE filters;
+-- columns that change their names
+ALTER TABLE shop.seen RENAME items TO removed;
+ALTER TABLE shop.seen RENAME others TO items;
+INSERT INTO shop.exposures VALUES (1, 8);
+SELECT bloom_contains_each(items, '{1,2,3,4,5,6,7,8}'::int[]) FROM shop.seen;
+ALTER TABLE shop.seen RENAME items TO others;
+ALTER TABLE shop.seen RENAME removed TO items;
+ALTER TABLE shop.exposures RENAME item_id TO id;
+INSERT INTO shop.exposures VALUES (1, 8);
+ALTER TABLE shop.exposures RENAME id TO item_id;
+-- the key is lost, and comes back
+ALTER TABLE shop.seen DROP CONSTRAINT seen_pkey;
+INSERT INTO shop.exposures VALUES (1, 8);
+CREATE UNIQUE INDEX ON shop.seen (user_id);
+INSERT INTO shop.exposures VALUES (1, 8);
+TABLE filters;
+-- another table of the same name
+DROP VIEW filters;
+DROP TABLE shop.seen;
+INSERT INTO shop.exposures VALUES (1, 1);
+CREATE TABLE shop.seen (user_id numeric PRIMARY KEY, items bloom);
+INSERT INTO shop.exposures VALUES (1, 1);
+ALTER TABLE shop.seen RENAME TO seen_before;
+CREATE TABLE shop.seen (user_id text PRIMARY KEY, items bloom);
+INSERT INTO shop.exposures VALUES (1, 2);
+SELECT 'seen' AS filters, user_id::text, bloom_contains_each(items, '{1,2}'::int[]) FROM shop.seen
+UNION ALL SELECT 'seen_before', user_id::text, bloom_contains_each(items, '{1,2}'::int[]) FROM shop.seen_before;
+DROP TABLE shop.seen_before;
+-- Tables that move, by themselves and with their schema: the filters are where the exposures are.
+CREATE SCHEMA other;
+CREATE TABLE other.seen (user_id text PRIMARY KEY, items bloom);
+ALTER TABLE shop.exposures SET SCHEMA other;
+INSERT INTO other.exposures VALUES (1, 3);
+ALTER SCHEMA shop RENAME TO sold;
+ALTER SCHEMA other RENAME TO shop;
+INSERT INTO shop.exposures VALUES (1, 4);
+ALTER SCHEMA sold RENAME TO other;
+INSERT INTO shop.exposures VALUES (1, 5);
+SELECT 'shop' AS filters, bloom_contains_each(items, '{1,2,3,4,5}'::int[]) FROM shop.seen
+UNION ALL SELECT 'other', bloom_contains_each(items, '{1,2,3,4,5}'::int[]) FROM other.seen;
+-- the extension moves
+CREATE SCHEMA "the ""extension""";
+ALTER EXTENSION bloomexp SET SCHEMA "the ""extension""";
+INSERT INTO shop.exposures VALUES (1, 6);
+ALTER SCHEMA "the ""extension""" RENAME TO shelf;
+INSERT INTO shop.exposures VALUES (1, 7);
+ALTER EXTENSION bloomexp SET SCHEMA public;
+DROP SCHEMA shelf;
+INSERT INTO shop.exposures VALUES (1, 8);
+SELECT bloom_contains_each(items, '{1,2,3,4,5,6,7,8}'::int[]) FROM shop.seen;
+-- What the statements name they name wholly: another search_path is no other type.
+CREATE DOMAIN id AS text;
+CREATE DOMAIN other.id AS int CHECK (false);
+ALTER TABLE shop.seen ALTER user_id TYPE id;
+INSERT INTO shop.exposures VALUES (2, 1);
+SET search_path = other;
+INSERT INTO shop.exposures VALUES (2, 2);
+RESET search_path;
+SELECT user_id, bloom_contains_each(items, '{1,2,3,4,5,6,7,8}'::int[]) FROM shop.seen ORDER BY 1;
+
+-- Several tables of exposures, one of filters: a plan each, and none for triggers that are gone.
+CREATE TABLE other.exposures (item_id text, user_id bigint);
+CREATE TRIGGER track AFTER INSERT ON other.exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('shop.seen', 'items', 'user_id', 'item_id');
+TRUNCATE shop.seen;
+ALTER TABLE shop.exposures ALTER item_id TYPE text;
+INSERT INTO shop.exposures VALUES (1, 'a');
+INSERT INTO other.exposures VALUES ('b', 1);
+INSERT INTO shop.exposures VALUES (1, 'c');
+INSERT INTO other.exposures VALUES ('d', 1);
+SELECT bloom_contains_each(items, '{a,b,c,d,e}'::text[]) FROM shop.seen;
+TABLE kept;
+DROP TRIGGER track ON other.exposures;
+ALTER TABLE shop.seen ADD CHECK (user_id <> '0');
+INSERT INTO shop.exposures VALUES (1, 'e');
+TABLE kept;
+
+-- A call within a call of the same trigger, for which the plan is made invalid: it has one for itself.  And another
+-- trigger, which frees what is invalid, leaves what is in use.
+CREATE TRIGGER track AFTER INSERT ON other.exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('shop.seen', 'items', 'user_id', 'item_id');
+CREATE FUNCTION repeat_to_2() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF new.user_id = '1' THEN
+		GRANT SELECT ON shop.seen TO PUBLIC;
+		INSERT INTO shop.exposures VALUES (2, 'again');
+		INSERT INTO other.exposures VALUES ('again', 3);
+		RAISE WARNING 'kept: %', (SELECT kept FROM public.kept);
+		REVOKE SELECT ON shop.seen FROM PUBLIC;
+		BEGIN
+			INSERT INTO shop.exposures VALUES (0, 'never');
+		EXCEPTION WHEN check_violation THEN
+			RAISE WARNING '%', sqlerrm;
+		END;
+	END IF;
+	RETURN NULL;
+END
+$$;
+CREATE TRIGGER repeat_to_2 AFTER UPDATE ON shop.seen FOR EACH ROW EXECUTE FUNCTION repeat_to_2();
+INSERT INTO shop.exposures VALUES (1, 'f');
+INSERT INTO shop.exposures VALUES (1, 'g'), (2, 'g');
+SELECT user_id, bloom_contains_each(items, '{a,b,c,d,e,f,g,again,never}'::text[]) FROM shop.seen ORDER BY 1;
+-- ... and an error that is caught leaves a plan that can be used, and freed.
+DROP TRIGGER repeat_to_2 ON shop.seen;
+DROP TRIGGER track ON other.exposures;
+INSERT INTO shop.exposures VALUES (0, 'never');
+BEGIN;
+SELECT n AS before FROM written \gset
+INSERT INTO shop.exposures VALUES (2, 'h');
+INSERT INTO shop.exposures VALUES (2, 'i');
+SELECT n - :before AS written FROM written;
+COMMIT;
+SELECT user_id, bloom_contains_each(items, '{again,h,i,j}'::text[]) FROM shop.seen ORDER BY 1;
+TABLE kept;
+DROP TABLE shop.exposures, shop.seen;
+CREATE TABLE shop.exposures (user_id bigint, item_id bigint);
+CREATE TABLE shop.seen (user_id bigint PRIMARY KEY, items bloom);
+CREATE TRIGGER track AFTER INSERT ON shop.exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+INSERT INTO shop.exposures VALUES (1, 1);
+TABLE kept;
+RESET track_functions;
+\set VERBOSITY default
+DROP VIEW kept, written;
+DROP FUNCTION repeat_to_2;
+DROP DOMAIN id;
+DROP SCHEMA shop, other CASCADE;

@@ -19,6 +19,7 @@
  *	datum		arguments of SQL functions
  *	io, functions, timed, exclude, aggregate, window_aggregate, info
  *				the SQL functions, as bloomexp--1.0.sql declares them
+ *	track		the trigger; bloomexp--1.0.sql writes its statements
  *
  *-------------------------------------------------------------------------
  */

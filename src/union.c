@@ -90,7 +90,8 @@ require_same_window(const BloomFilter *a, const BloomFilter *b)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("filters with unlike windows can't be united"),
-				 errdetail("Their widths or numbers of slices differ.")));
+				 errdetail("Their widths or numbers of slices differ."),
+				 errhint("Filters of one table should have one window: give bloom_track() and bloom_rebuild() the same width and slices.")));
 }
 
 /* Complain about filters that can't be one. */
