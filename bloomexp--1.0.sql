@@ -1189,9 +1189,10 @@ BEGIN
 		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE pg_catalog.format(', %I', rebuilt_at_column) END,
 		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE ', pg_catalog.now()' END);
 
+	-- Of the users $2, or of all of them.
 	count_all := pg_catalog.format(
 		'WITH fresh AS (SELECT %1$s AS u, pg_catalog.count(*) AS n, (%2$I.bloom_info(%3$s)).bytes %4$s '
-			'AND ($1 IS NULL OR %1$s %5$s $1::%6$s) GROUP BY 1) '
+			'AND ($1 IS NULL OR %1$s %5$s $1::%6$s) AND ($2 IS NULL OR %1$s %9$s ANY ($2::%6$s[])) GROUP BY 1) '
 		'SELECT pg_catalog.count(*) AS users, COALESCE(pg_catalog.sum(n), 0) AS exposures, '
 			'COALESCE(pg_catalog.sum(bytes), 0) AS bytes, '
 			'(SELECT pg_catalog.count(*) FROM %7$s AS f WHERE ($1 IS NULL OR f.%8$I %5$s $1::%6$s) '
@@ -1232,7 +1233,10 @@ DECLARE
 	users pg_catalog.text[];			-- one of these
 	last_user pg_catalog.text := start_after;
 	done pg_catalog.int8 := 0;
-	told_at pg_catalog.timestamptz := pg_catalog.clock_timestamp();
+	started_at pg_catalog.timestamptz := pg_catalog.clock_timestamp();
+	told_at pg_catalog.timestamptz := started_at;
+	batches pg_catalog.float8;
+	batch_took pg_catalog.interval;
 BEGIN
 	-- In a transaction block this fails, before anything is done.
 	COMMIT;
@@ -1252,9 +1256,20 @@ BEGIN
 		width, fpr, headroom, slices, rebuilt_at_column, COALESCE(target_user_column, user_column);
 
 	IF dry_run THEN
-		EXECUTE statements.count_all INTO figures USING start_after, NULL, COALESCE(at, pg_catalog.now());
-		RAISE NOTICE 'dry run: % exposures of % users would make filters of % bytes; % rows are of other users',
-			figures.exposures, figures.users, figures.bytes, figures.others;
+		-- All batches take the time of the first, or that of a look at everything if it is
+		-- more; what they would write comes on top.
+		EXECUTE statements.next_users INTO batch USING start_after, batch_size, COALESCE(at, pg_catalog.now());
+		EXECUTE statements.count_all INTO figures USING start_after, batch, COALESCE(at, pg_catalog.now());
+		told_at := pg_catalog.clock_timestamp();
+		batch_took := told_at OPERATOR(pg_catalog.-) started_at;
+		EXECUTE statements.count_all INTO figures USING start_after, NULL::pg_catalog.text[], COALESCE(at, pg_catalog.now());
+		batches := pg_catalog.ceil(figures.users OPERATOR(pg_catalog./) batch_size::pg_catalog.float8);
+		RAISE NOTICE 'dry run: % exposures of % users would make filters of % bytes, in about %; % rows are of other users',
+			figures.exposures, figures.users, figures.bytes,
+			pg_catalog.date_trunc('second', (pause OPERATOR(pg_catalog.*) batches) OPERATOR(pg_catalog.+) interval '1 second'
+				OPERATOR(pg_catalog.+) GREATEST(batch_took OPERATOR(pg_catalog.*) batches,
+					pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) told_at)),
+			figures.others;
 		RETURN;
 	END IF;
 
