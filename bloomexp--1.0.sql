@@ -1021,8 +1021,11 @@ BEGIN
 		'ON CONFLICT (%2$I) DO UPDATE SET %3$I = f.%3$I WHERE false; '
 		-- Now each filter is as the last one who had the lock left it.  Write it if it changes.
 		'UPDATE %1$s AS f SET %3$I = %8$s FROM (%7$s) AS s '
-		'WHERE f.%2$I %9$s s.u AND (f.%3$I IS NULL OR %8$s OPERATOR(%10$I.<>) f.%3$I)',
-		keys.target_name, target_user_column, arguments[2], add, start, items, shown, added, keys.equal, schema);
+		'WHERE f.%2$I %9$s s.u AND (f.%3$I IS NULL OR %8$s OPERATOR(%10$I.<>) f.%3$I); '
+		-- Rows that a policy hides from an UPDATE stay as they are, without an error.
+		'SELECT pg_catalog.count(*) FROM (%7$s) AS s LEFT JOIN %1$s AS f ON f.%2$I %9$s s.u '
+		'WHERE pg_catalog.row_security_active(%11$L::pg_catalog.oid) AND (f.%3$I IS NULL OR %8$s OPERATOR(%10$I.<>) f.%3$I)',
+		keys.target_name, target_user_column, arguments[2], add, start, items, shown, added, keys.equal, schema, target::pg_catalog.oid);
 END
 $$;
 

@@ -373,7 +373,7 @@ CREATE TABLE shop.seen (user_id bigint PRIMARY KEY, items bloom, others bloom);
 CREATE TRIGGER track AFTER INSERT ON shop.exposures REFERENCING NEW TABLE AS n
 	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
 CREATE VIEW filters AS SELECT user_id, bloom_contains_each(items, '{1,2,3,4,5,6,7,8}'::int[]) FROM shop.seen;
--- How often statements were written, as counted since some transaction, and how many are kept: two a trigger.
+-- How often statements were written, as counted since some transaction, and how many are kept: three a trigger.
 CREATE VIEW written AS SELECT COALESCE(sum(calls), 0) AS n FROM pg_stat_xact_user_functions WHERE funcname = 'bloom_track_statements';
 CREATE VIEW kept AS SELECT count(*) AS kept FROM pg_backend_memory_contexts
 	WHERE name = 'CachedPlanSource' AND ident ~ '^INSERT INTO .*bloom_add.*; UPDATE ';

@@ -38,7 +38,7 @@
 
 PG_FUNCTION_INFO_V1(bloomexp_track);
 
-/* The plan of a trigger: both statements. */
+/* The plan of a trigger: all its statements. */
 typedef struct TrackPlan
 {
 	Oid			trigger;		/* the key */
@@ -249,7 +249,7 @@ find(Oid trigger)
 }
 
 /*
- * Execute both statements, each with a snapshot of its own.  The plan stays ours
+ * Execute the statements, each with a snapshot of its own.  The plan stays ours
  * until the end, whatever becomes of it meanwhile.
  */
 static void
@@ -259,7 +259,7 @@ execute(TrackPlan *plan)
 	PG_TRY();
 	{
 		expect(SPI_execute_plan(plan->plan, NULL, NULL, false, 0),
-			   SPI_OK_UPDATE, "SPI_execute_plan");
+			   SPI_OK_SELECT, "SPI_execute_plan");
 	}
 	PG_CATCH();
 	{
@@ -268,6 +268,22 @@ execute(TrackPlan *plan)
 	}
 	PG_END_TRY();
 	plan->users--;
+}
+
+/* Refuse what policies kept out of the filters; the last statement has counted it. */
+static void
+check_nothing_lost(const TrackPlan *plan)
+{
+	bool		isnull;
+	int64		users = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
+													SPI_tuptable->tupdesc, 1, &isnull));
+
+	if (users > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row-level security policies of table \"%s\" keep new exposures out of the filters",
+						get_rel_name(plan->target)),
+				 errhint("Who writes exposures needs policies for SELECT, INSERT and UPDATE.")));
 }
 
 /* bloom_track() */
@@ -293,6 +309,7 @@ bloomexp_track(PG_FUNCTION_ARGS)
 		plan = for_once ? &made : keep(&made);
 	}
 	execute(plan);
+	check_nothing_lost(plan);
 
 	expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
 	return PointerGetDatum(NULL);
