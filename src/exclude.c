@@ -234,6 +234,22 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, open_filter, CurrentMemoryContext, &type));
 }
 
+/* Complain about filters of items that can't come packed. */
+static void
+require_integers(const Filters *filters)
+{
+	for (int i = 0; i < filters->n; i++)
+	{
+		BloomKind	kind = filters->arguments[i].filter.kind;
+
+		if (kind != BLOOM_KIND_INTEGER && kind != BLOOM_KIND_NONE)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("filter holds %s items, not packed integers", bloomexp_kind_name(kind)),
+					 errhint("Use bloom_exclude_array() with an array of %s.", bloomexp_kind_name(kind))));
+	}
+}
+
 /* bloom_exclude_packed(candidates, filter) */
 Datum
 bloomexp_exclude_packed(PG_FUNCTION_ARGS)
@@ -251,6 +267,7 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 	packed = PG_GETARG_BYTEA_PP(0);
 	bloomexp_items_begin_packed(&candidates, packed);
 	open_filter(fcinfo, 1, candidates.nitems, &filters);
+	require_integers(&filters);
 
 	result = palloc(VARHDRSZ + VARSIZE_ANY_EXHDR(packed));
 	end = copy_survivors(&candidates, &filters, VARDATA(result), &survivors);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * filter.h
- *	  What a filter does: hold, grow, answer.
+ *	  What a filter does: take items, and answer.
  *
  * Works on hashes; what an SQL value hashes to is another room's business.
  *
@@ -10,26 +10,8 @@
 #ifndef BLOOMEXP_FILTER_H
 #define BLOOMEXP_FILTER_H
 
-#include "layout.h"
+#include "growth.h"
 
-/* What bloom_new() and the first bloom_add() make unless told otherwise. */
-#define BLOOMEXP_DEFAULT_CAPACITY 100
-#define BLOOMEXP_DEFAULT_FPR 0.01
-
-/* Items that go into one slice of a windowed filter; or into a plain one. */
-typedef struct BloomPart
-{
-	int64		slice;
-	uint64	   *hashes;
-	int			n;
-	bool		final;			/* no more are to come: no room for them */
-	/* where they go, to be found by bloomexp_add_parts(): */
-	uint32		open;			/* the first `room` of them into this layer, */
-	int64		room;
-	uint32		grown;			/* the others into this new one */
-} BloomPart;
-
-extern void bloomexp_check_fpr(double fpr);
 extern void bloomexp_init(BloomFilter *filter, int64 capacity, double fpr,
 						  uint32 seed, bool counting);
 extern void bloomexp_require_kind(const BloomFilter *filter, BloomKind kind);

@@ -7,7 +7,7 @@
  * and each item goes into a layer of the slice in which it was shown.  To forget
  * is to drop the layers of a slice, once the whole slice is older than the
  * window.  The slices of one window share its false positive rate; see span_of()
- * in filter.c.
+ * in growth.c.
  *
  *-------------------------------------------------------------------------
  */
