@@ -70,7 +70,10 @@ include $(PGXS)
 BITCODE_CFLAGS += $(exact)
 
 # The loops over candidates: a fifth faster than with -O2.
-src/probe.o src/item.o src/exclude.o: override CFLAGS += -O3
+src/simd.o src/probe.o src/item.o src/exclude.o: override CFLAGS += -O3
+
+# Code compiled at run time must not ask for the CPU by symbols of the compiler's.
+src/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
 
 # PGXS knows nothing of headers.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h) Makefile

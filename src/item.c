@@ -17,6 +17,7 @@
 
 #include "item.h"
 #include "murmur3.h"
+#include "simd.h"
 
 static const BloomItemType item_types[] = {
 	{INT8OID, BLOOM_KIND_INTEGER, sizeof(int64), TYPALIGN_DOUBLE},
@@ -237,10 +238,10 @@ bloomexp_items_next(BloomItems *items, BloomBatch *batch)
 	return batch->n > 0;
 }
 
-/* Hash the numbers of an array, aligned for their type. */
-#define HASH_NUMBERS(ctype) \
+/* Read the numbers of an array, aligned for their type, to where their hashes go. */
+#define READ_NUMBERS(ctype) \
 	for (int i = 0; i < n; i++) \
-		hashes[i] = bloomexp_murmur3_int64((uint64) (int64) ((const ctype *) batch->first)[i], seed)
+		hashes[i] = (uint64) (int64) ((const ctype *) batch->first)[i]
 
 /*
  * bloomexp_hash_batch
@@ -255,16 +256,16 @@ bloomexp_hash_batch(const BloomBatch *batch, uint32 seed, uint64 *hashes)
 	{
 		case InvalidOid:		/* packed */
 			for (int i = 0; i < n; i++)
-				hashes[i] = bloomexp_murmur3_int64(murmur3_read_word(batch->first + i * sizeof(int64)), seed);
+				hashes[i] = murmur3_read_word(batch->first + i * sizeof(int64));
 			break;
 		case INT8OID:
-			HASH_NUMBERS(int64);
+			READ_NUMBERS(int64);
 			break;
 		case INT4OID:
-			HASH_NUMBERS(int32);
+			READ_NUMBERS(int32);
 			break;
 		case INT2OID:
-			HASH_NUMBERS(int16);
+			READ_NUMBERS(int16);
 			break;
 		case UUIDOID:
 			for (int i = 0; i < n; i++)
@@ -285,6 +286,8 @@ bloomexp_hash_batch(const BloomBatch *batch, uint32 seed, uint64 *hashes)
 				hashes[i] = hash_varlena(batch->varlenas[i], seed);
 			break;
 	}
+	if (batch->type->kind == BLOOM_KIND_INTEGER)
+		bloomexp_hash_int64s(hashes, n, seed);
 }
 
 /*

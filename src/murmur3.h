@@ -15,6 +15,8 @@
 
 #define MURMUR3_C1 UINT64_C(0x87c37b91114253d5)
 #define MURMUR3_C2 UINT64_C(0x4cf5ad432745937f)
+#define MURMUR3_AVALANCHE1 UINT64_C(0xff51afd7ed558ccd)
+#define MURMUR3_AVALANCHE2 UINT64_C(0xc4ceb9fe1a85ec53)
 
 /* Eight bytes as a little-endian number; compilers make it one instruction. */
 static inline uint64_t
@@ -52,8 +54,8 @@ murmur3_scramble2(uint64_t word)
 static inline uint64_t
 murmur3_avalanche(uint64_t lane)
 {
-	lane = (lane ^ (lane >> 33)) * UINT64_C(0xff51afd7ed558ccd);
-	lane = (lane ^ (lane >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+	lane = (lane ^ (lane >> 33)) * MURMUR3_AVALANCHE1;
+	lane = (lane ^ (lane >> 33)) * MURMUR3_AVALANCHE2;
 	return lane ^ (lane >> 33);
 }
 

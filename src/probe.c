@@ -3,16 +3,17 @@
  * probe.c
  *	  Kernels: one item, or some hundreds of them, against one layer.
  *
- * Portable C without vector instructions.  The batch kernel is built around
- * one fact: a conditional jump that the CPU can't predict costs more than a
- * few probes too many.  So the first probes of every item are made without
- * jumps, and only the items that they leave in doubt get the rest.
+ * The batch kernel is built around one fact: a conditional jump that the CPU
+ * can't predict costs more than a few probes too many.  So the first probes of
+ * every item are made without jumps, and only the items that they leave in doubt
+ * get the rest.
  *
  *-------------------------------------------------------------------------
  */
 #include <string.h>
 
 #include "probe.h"
+#include "simd.h"
 
 /* Probes made of every item before any is asked whether it needs more. */
 #define FIRST_PROBES 3
@@ -34,18 +35,11 @@ start(const BloomShape *shape, uint64_t hash)
 	return (hash + BLOOMEXP_START) * first_step(shape);
 }
 
-/* The position within a block that a state means. */
-static inline uint32_t
-position_of(uint64_t state, uint32_t block_bits)
-{
-	return (uint32_t) (((state >> 32) * block_bits) >> 32);
-}
-
 /* The next position of an item within its block; *state is its start at first. */
 static inline uint32_t
 next_position(uint64_t *state, uint32_t block_bits)
 {
-	uint32_t	position = position_of(*state, block_bits);
+	uint32_t	position = bloomexp_position(*state, block_bits);
 
 	*state *= BLOOMEXP_STEP;
 	return position;
@@ -129,11 +123,8 @@ narrow(const BloomBits *bits, bool counting, bool blocked, const uint64_t *steps
 	}
 
 	for (int j = 0; j < probes; j++)
-	{
-		for (int i = 0; i < n; i++)
-			positions[j][i] = position_of((hashes[i] + BLOOMEXP_START) * steps[j],
-										  bits->shape.block_bits);
-	}
+		bloomexp_find_positions(hashes, n, steps[j], steps[j] * BLOOMEXP_START,
+								bits->shape.block_bits, positions[j]);
 
 	for (int i = 0; i < n; i++)
 	{
@@ -250,7 +241,7 @@ bloomexp_set_bits(const BloomBits *bits, const uint64_t *hashes, uint64_t n)
 
 		for (uint32_t j = 0; j < k; j++)
 		{
-			uint32_t	position = position_of(state * steps[j], block_bits);
+			uint32_t	position = bloomexp_position(state * steps[j], block_bits);
 
 			block[position / 8] |= (uint8_t) (1 << (position % 8));
 		}

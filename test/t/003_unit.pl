@@ -11,7 +11,7 @@ use Test::More;
 
 my $root = dirname(__FILE__) . '/../..';
 my $folder = File::Temp->newdir;
-my @rooms = map { "$root/src/$_.c" } qw(murmur3 sizing probe);
+my @rooms = map { "$root/src/$_.c" } qw(murmur3 simd sizing probe);
 
 # The server's compiler, unless CC names one; with its options, if it has any.
 my $cc = $ENV{CC} || `@{[ $ENV{PG_CONFIG} || 'pg_config' ]} --cc 2>/dev/null` || 'cc';
@@ -50,14 +50,16 @@ my @sanitize = ('-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all
 my @libraries = ('-lm', works('-lmurmurhash') ? '-lmurmurhash' : ());
 note "@cc @sanitize @libraries";
 
-for my $source (sort glob "$root/test/unit/*.c")
+# (with vector instructions, where the CPU has them, and without)
+for (map { my $source = $_; map { [ $source, $_ ] } '', '-DBLOOMEXP_PORTABLE' } sort glob "$root/test/unit/*.c")
 {
+	my ($source, $portable) = @$_;
 	my $name = basename($source, '.c');
 	my $program = "$folder/$name";
 
-	subtest $name => sub {
+	subtest "$name $portable" => sub {
 		my ($output, $status) = run(@cc, qw(-O2 -ffp-contract=off -Wall -Wextra),
-			@sanitize, "-I$root/src", '-o', $program, $source, @rooms, @libraries);
+			$portable || (), @sanitize, "-I$root/src", '-o', $program, $source, @rooms, @libraries);
 		is($status, 0, 'compiles') or diag $output;
 
 		($output, $status) = run($program);
