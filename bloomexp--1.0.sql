@@ -938,7 +938,8 @@ CREATE FUNCTION bloom_track_statements(
 	new_table text,
 	arguments text[],
 	OUT target regclass,
-	OUT statements text)
+	OUT statements text,
+	OUT missed text)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
 	target_name pg_catalog.text[];
@@ -1002,11 +1003,11 @@ BEGIN
 			ELSE pg_catalog.format('pg_catalog.array_agg(e.%I::pg_catalog.timestamptz)', time_column) END,
 		new_table, arguments[3], arguments[4]);
 	IF time_column IS NULL THEN
-		start := pg_catalog.format('%I.bloom_new(GREATEST(100, pg_catalog.cardinality(s.items)), %L)', schema, fpr);
+		start := pg_catalog.format('%I.bloom_new(GREATEST(100, pg_catalog.cardinality(s.items)), %L)', schema, fpr::pg_catalog.numeric);
 		add := pg_catalog.format('%I.bloom_add', schema);
 		items := 's.items';
 	ELSE
-		start := pg_catalog.format('%I.bloom_window(%L, %L, %L)', schema, width, slices, fpr);
+		start := pg_catalog.format('%I.bloom_window(%L, %L, %L)', schema, width, slices, fpr::pg_catalog.numeric);
 		add := pg_catalog.format('%I.bloom_add_at', schema);
 		items := 's.items, s.times';
 	END IF;
@@ -1021,11 +1022,17 @@ BEGIN
 		'ON CONFLICT (%2$I) DO UPDATE SET %3$I = f.%3$I WHERE false; '
 		-- Now each filter is as the last one who had the lock left it.  Write it if it changes.
 		'UPDATE %1$s AS f SET %3$I = %8$s FROM (%7$s) AS s '
-		'WHERE f.%2$I %9$s s.u AND (f.%3$I IS NULL OR %8$s OPERATOR(%10$I.<>) f.%3$I); '
-		-- Rows that a policy hides from an UPDATE stay as they are, without an error.
-		'SELECT pg_catalog.count(*) FROM (%7$s) AS s LEFT JOIN %1$s AS f ON f.%2$I %9$s s.u '
-		'WHERE pg_catalog.row_security_active(%11$L::pg_catalog.oid) AND (f.%3$I IS NULL OR %8$s OPERATOR(%10$I.<>) f.%3$I)',
-		keys.target_name, target_user_column, arguments[2], add, start, items, shown, added, keys.equal, schema, target::pg_catalog.oid);
+		'WHERE f.%2$I %9$s s.u AND (f.%3$I IS NULL OR %8$s OPERATOR(%10$I.<>) f.%3$I)',
+		keys.target_name, target_user_column, arguments[2], add, start, items, shown, added, keys.equal, schema);
+
+	-- How many users' filters lack something then.  (To a counting filter each add adds
+	-- something, and a window can contain an item for an older exposure.)
+	missed := pg_catalog.format(
+		'SELECT pg_catalog.count(*) FROM (%1$s) AS s LEFT JOIN %2$s AS f ON f.%3$I %4$s s.u WHERE f.%5$I IS NULL OR %6$s',
+		shown, keys.target_name, target_user_column, keys.equal, arguments[2],
+		CASE WHEN time_column IS NULL
+			THEN pg_catalog.format('NOT %I.bloom_contains_all(f.%I, s.items)', schema, arguments[2])
+			ELSE pg_catalog.format('%s OPERATOR(%I.<>) f.%I', added, schema, arguments[2]) END);
 END
 $$;
 
@@ -1076,8 +1083,10 @@ BEGIN
 			THEN pg_catalog.format('ALTER TABLE %s ENABLE TRIGGER %I', t.name, w.tgname)
 			ELSE pg_catalog.format('CREATE TRIGGER %I AFTER %s ON %s%s', w.tgname, w.event, t.name, w.definition) END
 	FROM tables AS t
-	LEFT JOIN (SELECT DISTINCT ON (g.event, g.definition) g.tgname, g.event, g.definition FROM triggers AS g
-			   ORDER BY g.event, g.definition, g.tgname) AS w ON true
+	CROSS JOIN ((SELECT DISTINCT ON (g.event, g.definition) g.tgname, g.event, g.definition FROM triggers AS g
+				 ORDER BY g.event, g.definition, g.tgname)
+				UNION ALL
+				SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM triggers AS g WHERE g.event OPERATOR(pg_catalog.=) 'INSERT')) AS w
 	WHERE NOT EXISTS (SELECT FROM triggers AS g WHERE g.tgrelid OPERATOR(pg_catalog.=) t.relid
 						  AND g.event OPERATOR(pg_catalog.=) w.event
 						  AND g.definition OPERATOR(pg_catalog.=) w.definition AND g.enabled)
@@ -1086,7 +1095,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloom_untracked(regclass) IS
-'the table and its partitions that lack a trigger on bloom_track() which another of them has, or have it disabled, and the command that mends it; if there is no such trigger at all, all of them, without a command';
+'the table and its partitions that lack a trigger on bloom_track() which another of them has, or have it disabled, and the command that mends it; if no INSERT has such a trigger, all of them, without a command';
 
 CREATE FUNCTION bloom_rebuild_statements(
 	schema name,
@@ -1106,7 +1115,8 @@ CREATE FUNCTION bloom_rebuild_statements(
 	OUT lock_free text,
 	OUT lock_one text,
 	OUT write text,
-	OUT count_all text)
+	OUT count_fresh text,
+	OUT count_others text)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
 	keys pg_catalog.record;
@@ -1147,9 +1157,9 @@ BEGIN
 	-- the window.  Users come as texts, and so does every constant of the caller's.
 	item := keys.source_item;
 	filter := CASE WHEN slices IS NULL
-		THEN pg_catalog.format('%I.bloom_agg(%s, %L, %L)', schema, item, fpr, headroom)
+		THEN pg_catalog.format('%I.bloom_agg(%s, %L, %L)', schema, item, fpr::pg_catalog.numeric, headroom::pg_catalog.numeric)
 		ELSE pg_catalog.format('%1$I.bloom_expire(%1$I.bloom_window_agg(%2$s, e.%3$I::pg_catalog.timestamptz, %4$L, %5$L, %6$L), $3)',
-							   schema, item, time_column, width, slices, fpr) END;
+							   schema, item, time_column, width, slices, fpr::pg_catalog.numeric) END;
 	-- (UTC, because a day has 24 hours in a filter with a window, and not 23 on some)
 	exposures := pg_catalog.format('FROM %s AS e WHERE e.%I OPERATOR(pg_catalog.>=) pg_catalog.timezone(''UTC'', '
 		'pg_catalog.timezone(''UTC'', $3) OPERATOR(pg_catalog.-) %L::pg_catalog.interval) '
@@ -1193,14 +1203,15 @@ BEGIN
 		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE ', pg_catalog.now()' END);
 
 	-- Of the users $2, or of all of them.
-	count_all := pg_catalog.format(
-		'WITH fresh AS (SELECT %1$s AS u, pg_catalog.count(*) AS n, (%2$I.bloom_info(%3$s)).bytes %4$s '
-			'AND ($1 IS NULL OR %1$s %5$s $1::%6$s) AND ($2 IS NULL OR %1$s %9$s ANY ($2::%6$s[])) GROUP BY 1) '
-		'SELECT pg_catalog.count(*) AS users, COALESCE(pg_catalog.sum(n), 0) AS exposures, '
-			'COALESCE(pg_catalog.sum(bytes), 0) AS bytes, '
-			'(SELECT pg_catalog.count(*) FROM %7$s AS f WHERE ($1 IS NULL OR f.%8$I %5$s $1::%6$s) '
-				'AND NOT EXISTS (SELECT FROM fresh AS n WHERE n.u %9$s f.%8$I)) AS others FROM fresh',
-		keys.source_user, schema, filter, exposures, keys.greater, keys.user_type, keys.target_name, target_user_column, keys.equal);
+	count_fresh := pg_catalog.format(
+		'SELECT pg_catalog.count(*) AS users, COALESCE(pg_catalog.sum(n), 0) AS exposures, COALESCE(pg_catalog.sum(bytes), 0) AS bytes '
+		'FROM (SELECT pg_catalog.count(*) AS n, (%1$I.bloom_info(%2$s)).bytes %3$s AND ($1 IS NULL OR %4$s %5$s $1::%6$s) '
+			'AND ($2 IS NULL OR %4$s %7$s ANY ($2::%6$s[])) GROUP BY %4$s) AS f',
+		schema, filter, exposures, keys.source_user, keys.greater, keys.user_type, keys.equal);
+	count_others := pg_catalog.format(
+		'SELECT pg_catalog.count(*) FROM %1$s AS f WHERE ($1 IS NULL OR f.%2$I %3$s $1::%4$s) '
+		'AND NOT EXISTS (SELECT %5$s AND %6$s %7$s f.%2$I)',
+		keys.target_name, target_user_column, keys.greater, keys.user_type, exposures, keys.source_user, keys.equal);
 END
 $$;
 
@@ -1240,6 +1251,8 @@ DECLARE
 	told_at pg_catalog.timestamptz := started_at;
 	batches pg_catalog.float8;
 	batch_took pg_catalog.interval;
+	all_took pg_catalog.interval;
+	others pg_catalog.int8;				-- rows of users without exposures
 BEGIN
 	-- In a transaction block this fails, before anything is done.
 	COMMIT;
@@ -1262,17 +1275,18 @@ BEGIN
 		-- All batches take the time of the first, or that of a look at everything if it is
 		-- more; what they would write comes on top.
 		EXECUTE statements.next_users INTO batch USING start_after, batch_size, COALESCE(at, pg_catalog.now());
-		EXECUTE statements.count_all INTO figures USING start_after, batch, COALESCE(at, pg_catalog.now());
+		EXECUTE statements.count_fresh INTO figures USING start_after, batch, COALESCE(at, pg_catalog.now());
 		told_at := pg_catalog.clock_timestamp();
 		batch_took := told_at OPERATOR(pg_catalog.-) started_at;
-		EXECUTE statements.count_all INTO figures USING start_after, NULL::pg_catalog.text[], COALESCE(at, pg_catalog.now());
-		batches := pg_catalog.ceil(figures.users OPERATOR(pg_catalog./) batch_size::pg_catalog.float8);
+		EXECUTE statements.count_fresh INTO figures USING start_after, NULL::pg_catalog.text[], COALESCE(at, pg_catalog.now());
+		all_took := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) told_at;
+		EXECUTE statements.count_others INTO others USING start_after, NULL, COALESCE(at, pg_catalog.now());
+		batches := pg_catalog.ceil((figures.users OPERATOR(pg_catalog.+) others) OPERATOR(pg_catalog./) batch_size::pg_catalog.float8);
 		RAISE NOTICE 'dry run: % exposures of % users would make filters of % bytes, in about %; % rows are of other users',
 			figures.exposures, figures.users, figures.bytes,
-			pg_catalog.date_trunc('second', (pause OPERATOR(pg_catalog.*) batches) OPERATOR(pg_catalog.+) interval '1 second'
-				OPERATOR(pg_catalog.+) GREATEST(batch_took OPERATOR(pg_catalog.*) batches,
-					pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) told_at)),
-			figures.others;
+			pg_catalog.date_trunc('minute', (pause OPERATOR(pg_catalog.*) batches) OPERATOR(pg_catalog.+) interval '1 minute'
+				OPERATOR(pg_catalog.+) GREATEST(batch_took OPERATOR(pg_catalog.*) batches, all_took)),
+			others;
 		RETURN;
 	END IF;
 
@@ -1397,7 +1411,7 @@ BEGIN
 	END IF;
 
 	IF sample_percent OPERATOR(pg_catalog.<) 100 THEN
-		sample := pg_catalog.format('TABLESAMPLE pg_catalog.system (%L)', sample_percent);
+		sample := pg_catalog.format('TABLESAMPLE pg_catalog.system (%L)', sample_percent::pg_catalog.numeric);
 	END IF;
 
 	-- $1 scales up what was sampled.  pg_column_size() reads nothing but the pointer of

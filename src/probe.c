@@ -21,6 +21,10 @@
 /* Probes made of those left in doubt before they are asked again. */
 #define MORE_PROBES 4
 
+#if FIRST_PROBES > MORE_PROBES
+#error "narrow() has no room for the first probes"
+#endif
+
 /* The first step to a position: a factor of the layer's own. */
 static inline uint64_t
 first_step(const BloomShape *shape)
@@ -231,7 +235,7 @@ bloomexp_set_bits(const BloomBits *bits, const uint64_t *hashes, uint64_t n)
 {
 	uint32_t	block_bits = bits->shape.block_bits;
 	uint32_t	k = bits->shape.hashes;
-	uint64_t	steps[BLOOMEXP_MAX_HASHES + MORE_PROBES];
+	uint64_t	steps[BLOOMEXP_MAX_HASHES];
 
 	make_steps(&bits->shape, steps);
 	for (uint64_t i = 0; i < n; i++)

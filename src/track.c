@@ -5,11 +5,12 @@
  *
  * bloom_track_statements(), in SQL, checks the trigger's arguments and writes
  * the statements that it executes.  To look all that up and plan it takes a
- * millisecond or two, so each trigger's plan is kept for the session, as long as
- * the server calls it valid.  There is nothing else to watch: the filters' and
- * the exposures' table (whose row type the transition table has), functions and
- * schemas are all in the plan.  Whatever would make other statements of it, such
- * as a lost index or new arguments of the trigger, makes the plan invalid.
+ * millisecond or two, so each trigger's plans are kept for the session, as long
+ * as the server calls the first of them valid.  There is nothing else to watch:
+ * the filters' and the exposures' table (whose row type the transition table
+ * has), functions and schemas are all in the plan.  Whatever would make other
+ * statements of it, such as a lost index or new arguments of the trigger, makes
+ * the plan invalid.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,6 +28,7 @@
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 #include "utils/snapmgr.h"
 
 /*
@@ -38,14 +40,15 @@
 
 PG_FUNCTION_INFO_V1(bloomexp_track);
 
-/* The plan of a trigger: all its statements. */
+/* The plans of a trigger. */
 typedef struct TrackPlan
 {
 	Oid			trigger;		/* the key */
 	Oid			target;			/* the table of the filters */
 	BlockNumber pages;			/* its size when planned */
 	bool		outgrown;		/* it is much larger now */
-	SPIPlanPtr	plan;
+	SPIPlanPtr	add;			/* the statements that lock and add */
+	SPIPlanPtr	count_missed;	/* how many users' filters they did not reach */
 	int			users;			/* calls that execute it now: a table of filters may
 								 * have triggers that insert exposures */
 } TrackPlan;
@@ -114,14 +117,14 @@ get_arguments(const Trigger *trigger)
 }
 
 /*
- * The statements for a trigger, and the table of its filters, from the schema
- * where `function` is.
+ * The statements for a trigger, the one that counts what they *missed, and the
+ * table of its filters, from the schema where `function` is.
  *
  * The catalogs are read as they are now, whatever the isolation level: the plan
  * may live longer than the transaction and its snapshot.
  */
 static char *
-ask_statements(const TriggerData *trigger, Oid function, Oid *target)
+ask_statements(const TriggerData *trigger, Oid function, Oid *target, char **missed)
 {
 	char	   *schema = get_namespace_name(get_func_namespace(function));
 	Oid			types[] = {TEXTOID, REGCLASSOID, TEXTOID, TEXTARRAYOID};
@@ -135,13 +138,24 @@ ask_statements(const TriggerData *trigger, Oid function, Oid *target)
 	bool		isnull;
 
 	PushActiveSnapshot(GetLatestSnapshot());
-	query = psprintf("SELECT target, statements FROM %s.bloom_track_statements($1, $2, $3, $4)",
+	query = psprintf("SELECT target, statements, missed FROM %s.bloom_track_statements($1, $2, $3, $4)",
 					 quote_identifier(schema));
 	expect(SPI_execute_with_args(query, lengthof(types), types, values, NULL, true, 0),
 		   SPI_OK_SELECT, "SPI_execute_with_args");
 	PopActiveSnapshot();
 	*target = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	*missed = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3);
 	return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
+}
+
+static SPIPlanPtr
+prepare_statements(const char *statements)
+{
+	SPIPlanPtr	plan = SPI_prepare(statements, 0, NULL);
+
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+	return plan;
 }
 
 /* Lock a table of filters; returns its pages, 0 if it is partitioned or gone. */
@@ -170,12 +184,13 @@ prepare(const TriggerData *trigger, Oid function, TrackPlan *made)
 {
 	Oid			locked = InvalidOid;
 	char	   *statements;
+	char	   *missed;
 
 	for (;;)
 	{
 		uint64		messages = SharedInvalidMessageCounter;
 
-		statements = ask_statements(trigger, function, &made->target);
+		statements = ask_statements(trigger, function, &made->target, &missed);
 		if (made->target == locked)
 			break;
 		made->pages = lock_target(made->target);
@@ -187,16 +202,15 @@ prepare(const TriggerData *trigger, Oid function, TrackPlan *made)
 	made->trigger = trigger->tg_trigger->tgoid;
 	made->outgrown = false;
 	made->users = 0;
-	made->plan = SPI_prepare(statements, 0, NULL);
-	if (made->plan == NULL)
-		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+	made->add = prepare_statements(statements);
+	made->count_missed = prepare_statements(missed);
 }
 
 /* Whether a kept plan is as good as a new one. */
 static bool
 is_good(const TrackPlan *kept)
 {
-	return !kept->outgrown && SPI_plan_is_valid(kept->plan);
+	return !kept->outgrown && SPI_plan_is_valid(kept->add);
 }
 
 /* Free the kept plans that are no good, those of dropped triggers among them. */
@@ -211,7 +225,8 @@ forget_bad(void)
 	{
 		if (kept->users > 0 || is_good(kept))
 			continue;
-		SPI_freeplan(kept->plan);
+		SPI_freeplan(kept->add);
+		SPI_freeplan(kept->count_missed);
 		hash_search(kept_plans, &kept->trigger, HASH_REMOVE, NULL);
 	}
 }
@@ -223,7 +238,8 @@ keep(const TrackPlan *made)
 	TrackPlan  *kept;
 
 	forget_bad();
-	expect(SPI_keepplan(made->plan), 0, "SPI_keepplan");
+	expect(SPI_keepplan(made->add), 0, "SPI_keepplan");
+	expect(SPI_keepplan(made->count_missed), 0, "SPI_keepplan");
 	kept = hash_search(kept_plans, &made->trigger, HASH_ENTER, NULL);
 	*kept = *made;
 	return kept;
@@ -243,14 +259,37 @@ find(Oid trigger)
 	if (kept_plans == NULL)
 		kept_plans = hash_create("bloom_track plans", 16, &control, HASH_ELEM | HASH_BLOBS);
 	kept = hash_search(kept_plans, &trigger, HASH_FIND, NULL);
-	if (kept != NULL)
+	if (kept != NULL && SPI_plan_is_valid(kept->add))
 		kept->outgrown = lock_target(kept->target) / 2 > kept->pages + 4;
 	return kept;
 }
 
 /*
- * Execute the statements, each with a snapshot of its own.  The plan stays ours
- * until the end, whatever becomes of it meanwhile.
+ * Rows that a policy hides from an UPDATE stay as they are, without an error.
+ * An exposure must not be lost like that.
+ */
+static void
+check_nothing_missed(const TrackPlan *plan)
+{
+	bool		isnull;
+	Datum		users;
+
+	if (check_enable_rls(plan->target, InvalidOid, true) != RLS_ENABLED)
+		return;
+	expect(SPI_execute_plan(plan->count_missed, NULL, NULL, false, 0),
+		   SPI_OK_SELECT, "SPI_execute_plan");
+	users = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	if (DatumGetInt64(users) > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row-level security policies of table \"%s\" keep new exposures out of the filters",
+						get_rel_name(plan->target)),
+				 errhint("Who writes exposures needs policies for SELECT, INSERT and UPDATE.")));
+}
+
+/*
+ * Add, each statement with a snapshot of its own.  The plans stay ours until the
+ * end, whatever becomes of them meanwhile.
  */
 static void
 execute(TrackPlan *plan)
@@ -258,8 +297,9 @@ execute(TrackPlan *plan)
 	plan->users++;
 	PG_TRY();
 	{
-		expect(SPI_execute_plan(plan->plan, NULL, NULL, false, 0),
-			   SPI_OK_SELECT, "SPI_execute_plan");
+		expect(SPI_execute_plan(plan->add, NULL, NULL, false, 0),
+			   SPI_OK_UPDATE, "SPI_execute_plan");
+		check_nothing_missed(plan);
 	}
 	PG_CATCH();
 	{
@@ -268,22 +308,6 @@ execute(TrackPlan *plan)
 	}
 	PG_END_TRY();
 	plan->users--;
-}
-
-/* Refuse what policies kept out of the filters; the last statement has counted it. */
-static void
-check_nothing_lost(const TrackPlan *plan)
-{
-	bool		isnull;
-	int64		users = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
-													SPI_tuptable->tupdesc, 1, &isnull));
-
-	if (users > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row-level security policies of table \"%s\" keep new exposures out of the filters",
-						get_rel_name(plan->target)),
-				 errhint("Who writes exposures needs policies for SELECT, INSERT and UPDATE.")));
 }
 
 /* bloom_track() */
@@ -309,7 +333,6 @@ bloomexp_track(PG_FUNCTION_ARGS)
 		plan = for_once ? &made : keep(&made);
 	}
 	execute(plan);
-	check_nothing_lost(plan);
 
 	expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
 	return PointerGetDatum(NULL);

@@ -8,6 +8,7 @@ use strict;
 use warnings;
 
 use File::Basename qw(dirname);
+use File::Compare;
 use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -35,8 +36,12 @@ sub lacks
 	{
 		return "$bindir has no $program" unless -x "$bindir/$program";
 	}
+	my $folder = ask($bindir, '--sharedir') . '/extension';
 	return "bloomexp is not installed in $bindir"
-	  unless -e ask($bindir, '--sharedir') . '/extension/bloomexp.control' && -e ask($bindir, '--pkglibdir') . '/bloomexp.so';
+	  unless -e "$folder/bloomexp.control" && -e ask($bindir, '--pkglibdir') . '/bloomexp.so';
+	# (the module of another build could lack functions)
+	return "another bloomexp is installed in $bindir"
+	  unless compare("$folder/bloomexp--1.0.sql", "$FindBin::RealBin/../../bloomexp--1.0.sql") == 0;
 	return '';
 }
 
