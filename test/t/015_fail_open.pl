@@ -128,7 +128,7 @@ answers($primary, "SET lock_timeout = '1s';
 answers($primary, "ALTER FUNCTION fresh RESET lock_timeout; SET statement_timeout = '200ms'; $open", $whole[0], 'statement_timeout in fresh()');
 release($session);
 # ... and the limit of fresh() is over when it returns.
-is((answer($primary, "ALTER FUNCTION fresh SET lock_timeout = '20ms'; SELECT fresh(1, '{5}'), current_setting('lock_timeout')"))[0],
+is((answer($primary, "ALTER FUNCTION fresh SET lock_timeout = '50ms'; SELECT fresh(1, '{5}'), current_setting('lock_timeout')"))[0],
 	'{5}|0', 'limits are those of before');
 
 # Whoever waits for such a lock has all readers wait behind: a lock_timeout there keeps that short.
