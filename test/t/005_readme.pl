@@ -150,18 +150,24 @@ for (split /\n/, $node->safe_psql('postgres', q{
 # Links: to files of the checkout that the tests have, and to headings
 #
 
+my %headings;
+for my $file (keys %document)
+{
+	$headings{$file}{ lc($1) =~ s/[^\w\- ]//gr =~ s/ /-/gr } = 1 while $document{$file} =~ /^#+ (.*)$/mg;
+}
 for my $file (sort keys %document)
 {
-	my %headings;
 	my ($folder) = $file =~ m{^(.*/)};
 
-	$headings{ lc($1) =~ s/[^\w\- ]//gr =~ s/ /-/gr } = 1 while $document{$file} =~ /^#+ (.*)$/mg;
-	while ($document{$file} =~ /\]\(([^)\s]+)\)/g)
+	while ($document{$file} =~ /\]\(([^)\s#]*)(?:#([^)\s]*))?\)/g)
 	{
-		my $target = $1;
+		my ($path, $heading) = ($1, $2);
+		my $target = $path eq '' ? $file : ($folder // '') . $path;
 
-		if ($target =~ /^#(.*)/) { ok($headings{$1}, "$file: heading $target"); }
-		elsif ($target =~ /\.md$/) { ok(-e join('/', $root, $folder // '.', $target), "$file: file $target"); }
+		next if $path =~ /:/ || $path !~ /^(?:.*\.md)?$/;
+		1 while $target =~ s{[^/]+/\.\./}{};
+		ok(-e "$root/$target", "$file: file $target");
+		ok($headings{$target}{$heading}, "$file: heading $target#$heading") if defined $heading;
 	}
 }
 
