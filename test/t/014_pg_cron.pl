@@ -1,5 +1,6 @@
 # The nightly jobs of doc/operations.md under pg_cron: the rebuild of plain filters,
-# which commits as it goes, and the nightly statement for windows.  Two servers, one
+# which commits as it goes, the nightly statements for windows, and the vacuum of the
+# tables' owner.  Two servers, one
 # for each way in which pg_cron runs a job: through a connection of libpq and in a
 # background worker.  pg_cron starts jobs at full minutes, so this waits for one of
 # them, the same for all jobs of both servers, and meanwhile does what a crontab
@@ -74,6 +75,9 @@ for my $way ('libpq', 'workers')
 		GRANT USAGE ON SCHEMA cron TO nightly;
 		GRANT SELECT ON exposures TO nightly;
 		GRANT SELECT, INSERT, UPDATE, DELETE ON seen, recent, windows, slow, held TO nightly;
+		CREATE ROLE feed_owner LOGIN;
+		GRANT USAGE ON SCHEMA cron TO feed_owner;
+		ALTER TABLE seen OWNER TO feed_owner;
 		CREATE ROLE hasty LOGIN IN ROLE nightly;
 		ALTER ROLE hasty SET lock_timeout = '1s';
 		ALTER ROLE hasty SET statement_timeout = '5s';
@@ -119,21 +123,22 @@ for my $way (sort keys %node)
 my %job = (
 	'rebuild' => rebuild('seen', 'batch_size => 50', "rebuilt_at_column => 'rebuilt_at'"),
 	'window' => q{
-		WITH today AS (
-			SELECT user_id, array_agg(item_id) AS items, array_agg(shown_at) AS times
-			FROM exposures WHERE shown_at >= now() - interval '1 day' GROUP BY user_id
-		)
 		INSERT INTO recent
-		SELECT user_id, bloom_add_at(bloom_window('30 days', 6, 0.01), items, times) FROM today ORDER BY user_id
-		ON CONFLICT (user_id) DO UPDATE
-		SET items = bloom_add_at(bloom_expire(recent.items, now()),
-								 (SELECT t.items FROM today AS t WHERE t.user_id = recent.user_id),
-								 (SELECT t.times FROM today AS t WHERE t.user_id = recent.user_id))},
+		SELECT DISTINCT user_id, bloom_window('30 days', 6, 0.01) FROM exposures
+		WHERE shown_at >= now() - interval '26 hours' ORDER BY user_id
+		ON CONFLICT DO NOTHING;
+
+		UPDATE recent AS f
+		SET items = bloom_add_at(bloom_expire(f.items, now()), today.items, today.times)
+		FROM (SELECT user_id, array_agg(item_id) AS items, array_agg(shown_at) AS times FROM exposures
+			  WHERE shown_at >= now() - interval '26 hours' GROUP BY user_id) AS today
+		WHERE f.user_id = today.user_id},
+	'vacuum' => 'VACUUM (ANALYZE) seen',
 	'windows' => rebuild('windows', 'slices => 6', "rebuilt_at_column => 'rebuilt_at'"),
 	'two statements' => "SET lock_timeout = '1min'; " . rebuild('slow'),
 	'too slow' => rebuild('slow', 'batch_size => 1', "pause => '1 s'"),
 	'held' => rebuild('held'));
-my %role = ('too slow' => 'hasty', 'held' => 'hasty');
+my %role = ('too slow' => 'hasty', 'held' => 'hasty', 'vacuum' => 'feed_owner');
 my $time = time;
 my $start = (int($time / 60) + 1 + ($time % 60 > 52)) * 60;
 my (undef, $minute, $hour) = gmtime($start);
@@ -193,7 +198,7 @@ for my $way (sort keys %node)
 	my $node = $node{$way};
 
 	$node->poll_query_until('postgres',
-		q{SELECT count(*) = 6 FROM cron.job_run_details WHERE status IN ('succeeded', 'failed')})
+		q{SELECT count(*) = 7 FROM cron.job_run_details WHERE status IN ('succeeded', 'failed')})
 	  or diag slurp_file($node->logfile);
 
 	my $result = sub {
@@ -206,7 +211,12 @@ for my $way (sort keys %node)
 	};
 	is($result->('rebuild'), 'succeeded: CALL', "$way: the rebuild");
 	is($result->('windows'), 'succeeded: CALL', "$way: the rebuild of windows");
-	like($result->('window'), qr/^succeeded: /, "$way: the statement for windows");
+	like($result->('window'), qr/^succeeded: /, "$way: the statements for windows");
+	is($result->('vacuum'), 'succeeded: VACUUM', "$way: the vacuum");
+	# (of another role it is a warning only)
+	ok($node->poll_query_until('postgres',
+			q{SELECT last_vacuum IS NOT NULL FROM pg_stat_user_tables WHERE relname = 'seen'}),
+		"$way: the table was vacuumed");
 	is($result->('two statements'), 'failed: invalid transaction termination', "$way: a job is one statement");
 	is($result->('too slow'), 'failed: canceling statement due to statement timeout', "$way: a time-out of the role");
 	is($result->('held'), 'failed: canceling statement due to lock timeout', "$way: a time-out for locks");
@@ -236,7 +246,7 @@ for my $way (sort keys %node)
 		0, "$way: the schedule is in GMT");
 	$node->safe_psql('postgres', "DELETE FROM cron.job_run_details WHERE end_time < now() + interval '1 day'",
 		extra_params => [ '-U', 'nightly' ]);
-	is($node->safe_psql('postgres', 'SELECT DISTINCT username FROM cron.job_run_details'), 'hasty', "$way: a role clears its own runs");
+	is($node->safe_psql('postgres', 'SELECT DISTINCT username FROM cron.job_run_details ORDER BY 1'), "feed_owner\nhasty", "$way: a role clears its own runs");
 	$node->stop;
 }
 
