@@ -141,7 +141,7 @@ SKIP:
 
 	my ($ok, undef, $stderr) = $run->(101, 42001);
 	ok(!$ok, 'a filter of texts is an error');
-	like($stderr, qr/filter holds text items, not integer/, 'its message');
+	like($stderr, qr/filter holds text items, not packed integers/, 'its message');
 }
 
 $node->stop;
