@@ -240,13 +240,13 @@ require_integers(const Filters *filters)
 {
 	for (int i = 0; i < filters->n; i++)
 	{
-		BloomKind	kind = filters->arguments[i].filter.kind;
+		const BloomFilter *filter = &filters->arguments[i].filter;
 
-		if (kind != BLOOM_KIND_INTEGER && kind != BLOOM_KIND_NONE)
+		if (!bloomexp_can_hold(filter, BLOOM_KIND_INTEGER))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("filter holds %s items, not packed integers", bloomexp_kind_name(kind)),
-					 errhint("Use bloom_exclude_array() with an array of %s.", bloomexp_kind_name(kind))));
+					 errmsg("filter holds %s items, not packed integers", bloomexp_kind_name(filter->kind)),
+					 errhint("Use bloom_exclude_array() with an array of %s.", bloomexp_kind_name(filter->kind))));
 	}
 }
 

@@ -40,7 +40,7 @@ bloomexp_init(BloomFilter *filter, int64 capacity, double fpr, uint32 seed,
 void
 bloomexp_require_kind(const BloomFilter *filter, BloomKind kind)
 {
-	if (filter->kind != kind && filter->kind != BLOOM_KIND_NONE)
+	if (!bloomexp_can_hold(filter, kind))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("filter holds %s items, not %s",

@@ -12,6 +12,13 @@
 
 #include "growth.h"
 
+/* Whether the items of a filter, if it has any, are of a kind. */
+static inline bool
+bloomexp_can_hold(const BloomFilter *filter, BloomKind kind)
+{
+	return filter->kind == kind || filter->kind == BLOOM_KIND_NONE;
+}
+
 extern void bloomexp_init(BloomFilter *filter, int64 capacity, double fpr,
 						  uint32 seed, bool counting);
 extern void bloomexp_require_kind(const BloomFilter *filter, BloomKind kind);

@@ -7,10 +7,8 @@
  */
 #include "postgres.h"
 
-#include "access/tupmacs.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
-#include "port/pg_bitutils.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/uuid.h"
@@ -161,17 +159,6 @@ bloomexp_check_dimensions(const ArrayType *array, const char *what)
 				 errdetail("Only arrays of one dimension can be used.")));
 }
 
-/* How many of the first bits of a bitmap are set. */
-static int
-count_set(const bits8 *bitmap, int nbits)
-{
-	int			count = (int) pg_popcount((const char *) bitmap, nbits / BITS_PER_BYTE);
-
-	for (int i = nbits / BITS_PER_BYTE * BITS_PER_BYTE; i < nbits; i++)
-		count += !att_isnull(i, bitmap);
-	return count;
-}
-
 /*
  * bloomexp_items_begin
  *		Start to read the items of an array; `collation` is what applies to its
@@ -180,14 +167,19 @@ count_set(const bits8 *bitmap, int nbits)
 void
 bloomexp_items_begin(BloomItems *items, ArrayType *array, Oid collation)
 {
+	int			nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+
 	bloomexp_check_dimensions(array, "items");
 	items->element_type = ARR_ELEMTYPE(array);
 	items->type = find_item_type(items->element_type);
 	if (items->type->kind == BLOOM_KIND_TEXT)
 		bloomexp_check_collation(collation);
-	items->nitems = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	items->nitems = nelements;
 	if (ARR_HASNULL(array))
-		items->nitems = count_set(ARR_NULLBITMAP(array), items->nitems);
+	{
+		for (int i = 0; i < nelements; i++)
+			items->nitems -= bloomexp_is_null(array, i);
+	}
 	items->left = items->nitems;
 	items->next = ARR_DATA_PTR(array);
 }

@@ -7,6 +7,8 @@ use strict;
 use warnings;
 
 use FindBin;
+use lib "$FindBin::RealBin/..";
+use Documents;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -22,9 +24,9 @@ sub section
 {
 	my ($heading) = @_;
 
-	my $document = slurp_file("$FindBin::RealBin/../../doc/operations.md");
-	my ($text) = $document =~ /^## \Q$heading\E\n(.*?)(?=^## |\z)/ms or die "no section $heading";
-	return $text =~ /^```sql\n(.*?)^```$/msg;
+	my @found = grep { $_->{chapter} eq $heading && $_->{language} eq 'sql' }
+	  blocks(document("$FindBin::RealBin/../../doc/operations.md"));
+	return @found ? map({ $_->{text} } @found) : die "no section $heading";
 }
 
 my ($tables) = section('Tables of the examples');
