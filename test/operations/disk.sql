@@ -3,11 +3,6 @@
 -- doc/operations.md: bytes a user, by the items of the filter and how it is stored.  Then the speed of
 -- bloom_rebuild().  test/operations/run starts a server for it.
 --
-\set QUIET
-\pset format aligned
-\pset footer off
-SET client_min_messages = warning;
-
 CREATE TABLE disk (
 	storage text, items int, bytes int, heap numeric, toast numeric, index numeric, total numeric,
 	written numeric, dead numeric, vacuumed numeric);
@@ -45,17 +40,10 @@ CREATE VIEW sizes AS SELECT * FROM sizes_of(to_regclass('seen'));
 
 \o /dev/null
 SELECT statement
-FROM (VALUES
-		(300, 'HOT, in its row', 'fillfactor = 50'),
-		(600, 'HOT, in its row', 'fillfactor = 50'),
-		(1000, 'HOT, in its row', 'fillfactor = 50'),
-		(2500, 'HOT, in its row: toast_tuple_target', 'fillfactor = 50, toast_tuple_target = 8160'),
-		(2500, 'out of line', 'fillfactor = 50'),
-		(5000, 'in its row: toast_tuple_target', 'toast_tuple_target = 8160'),
-		(5000, 'out of line', 'fillfactor = 50'),
-		(NULL, 'fillfactor, toast_tuple_target', 'fillfactor = 50, toast_tuple_target = 8160'),
+FROM (TABLE cells UNION ALL VALUES
+		(NULL::int, 'fillfactor, toast_tuple_target', 'fillfactor = 50, toast_tuple_target = 8160'),
 		(NULL, 'fillfactor', 'fillfactor = 50'),
-		(NULL, 'nothing set', 'fillfactor = 100')) AS c (items, storage, options),
+		(NULL, 'nothing set', 'fillfactor = 100')) AS c,
 	disk_cell(storage, options, items, 50 * :users) AS statement
 \gexec
 \o

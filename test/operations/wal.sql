@@ -6,11 +6,6 @@
 -- after a checkpoint logs the page as well.  So one user in 40 comes first, each on pages of its own (first).
 -- Then come all users, and then all once more, whose pages are logged by now (warm).
 --
-\set QUIET
-\pset format aligned
-\pset footer off
-SET client_min_messages = warning;
-
 CREATE TABLE figures (
 	storage text, items int, bytes int, added int, first_bytes numeric, warm_bytes numeric, first_images numeric,
 	warm_images numeric, hot numeric, vacuum_bytes numeric);
@@ -64,14 +59,7 @@ $$;
 
 \o /dev/null
 SELECT statement
-FROM (VALUES
-		(300, 'HOT, in its row', 'fillfactor = 50'),
-		(600, 'HOT, in its row', 'fillfactor = 50'),
-		(1000, 'HOT, in its row', 'fillfactor = 50'),
-		(2500, 'HOT, in its row: toast_tuple_target', 'fillfactor = 50, toast_tuple_target = 8160'),
-		(2500, 'out of line', 'fillfactor = 50'),
-		(5000, 'in its row: toast_tuple_target', 'toast_tuple_target = 8160'),
-		(5000, 'out of line', 'fillfactor = 50')) AS c (items, storage, options),
+FROM cells,
 	unnest('{1,5,20,100}'::int[]) AS added,
 	wal_cell(storage, options, items, added, :users) AS statement
 \gexec
