@@ -1,12 +1,12 @@
 # bloomexp builds like any PostgreSQL extension: make, make install,
 # make installcheck.  make check, make demo and make bench install what is missing
 # and use a private server; make demo takes DATA=file.csv[.gz|.zst] and P=0.01,
-# make bench SCALE=1 ROUNDS=5 and what test/bench/run tells.
+# make bench SCALE=1 ROUNDS=5 and what bench/speed/run tells.
 
 EXTENSION = bloomexp
 MODULE_big = bloomexp
 PGFILEDESC = "bloomexp - Bloom filters of what a user was shown"
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 REGRESS_OPTS = --load-extension=bloomexp
@@ -23,7 +23,7 @@ exact = -ffp-contract=off
 
 # -isystem spares PostgreSQL's own headers the extra warnings.  The last two
 # options quieten clang about gcc options with which PostgreSQL may be built.
-PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server)
+PG_CPPFLAGS = -I$(CURDIR)/src -isystem $(shell $(PG_CONFIG) --includedir-server)
 PG_CFLAGS = $(exact) -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) \
 	-Wno-unknown-warning-option -Wno-ignored-optimization-argument
 SHLIB_LINK += -lm
@@ -39,16 +39,16 @@ ifneq ($(filter check demo bench,$(MAKECMDGOALS)),)
 export MAKE PG_CONFIG REGRESS ISOLATION
 
 check:
-	@test/bootstrap check
-	@test/cluster run -o output -- test/check
+	@test/lib/bootstrap check
+	@test/lib/cluster run -o output -- test/check
 
 demo:
-	@test/bootstrap demo
-	@test/demo/run
+	@test/lib/bootstrap demo
+	@bench/demo/run
 
 bench:
-	@test/bootstrap bench
-	@test/bench/run
+	@test/lib/bootstrap bench
+	@bench/speed/run
 
 $(filter-out check demo bench,$(MAKECMDGOALS)):
 	@$(MAKE) $@
@@ -70,13 +70,13 @@ include $(PGXS)
 BITCODE_CFLAGS += $(exact)
 
 # The loops over candidates: a fifth faster than with -O2.
-src/simd.o src/probe.o src/item.o src/exclude.o: override CFLAGS += -O3
+src/kernel/simd.o src/kernel/probe.o src/sql/item.o src/sql/exclude.o: override CFLAGS += -O3
 
 # Code compiled at run time must not ask for the CPU by symbols of the compiler's.
-src/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
+src/kernel/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
 
 # PGXS knows nothing of headers.
-$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h) Makefile
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*/*.h) Makefile
 
 else
 

@@ -618,7 +618,7 @@ COMMENT ON FUNCTION bloom_add_at(bloom, anyarray, timestamp with time zone[]) IS
 'a windowed filter with all items of an array more, each with its time, in one pass';
 
 CREATE FUNCTION bloom_expire(filter bloom, at timestamp with time zone) RETURNS bloom
-AS 'MODULE_PATHNAME', 'bloomexp_expire_at'
+AS 'MODULE_PATHNAME', 'bloomexp_expire'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_expire(bloom, timestamp with time zone) IS

@@ -1,5 +1,5 @@
 # doc/format.md is the contract of the bytes: a reader that was written from it
-# alone (test/format_reader.pl) must see in every value what the server sees, and
+# alone (test/lib/format_reader.pl) must see in every value what the server sees, and
 # the examples in it must be true.
 
 use strict;
@@ -14,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $root = "$FindBin::RealBin/../..";
-my $reader = "$root/test/format_reader.pl";
+my $reader = "$root/test/lib/format_reader.pl";
 require $reader;
 
 # The published verification value: hashes of 0 to 255 bytes, hashed again.

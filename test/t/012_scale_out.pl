@@ -8,7 +8,7 @@ use warnings;
 use utf8;
 
 use FindBin;
-use lib "$FindBin::RealBin/..";
+use lib "$FindBin::RealBin/../lib";
 
 use Documents;
 use IPC::Run;

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "murmur3.h"
+#include "kernel/murmur3.h"
 #include "tap.h"
 
 /*

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe.h"
+#include "kernel/probe.h"
 #include "tap.h"
 
 #define MAX_K 20
@@ -134,7 +134,7 @@ static BloomBits
 new_bits(uint32_t words, uint32_t hashes, bool counting)
 {
 	BloomBits	bits = {
-		.shape = bloomexp_shape(words, hashes),
+		.shape = bloomexp_sizing_shape(words, hashes),
 		.counting = counting,
 		.bytes = calloc(words, counting ? 32 : 8)
 	};
@@ -166,7 +166,7 @@ edge_hash(int i)
 static void
 copy_block(const BloomBits *to, const BloomBits *from, uint32_t block)
 {
-	uint64_t	size = bloomexp_block_size(from);
+	uint64_t	size = bloomexp_probe_block_bytes(from);
 
 	memcpy(to->bytes + block * size, from->bytes + block * size, size);
 }
@@ -186,7 +186,7 @@ test_set(uint32_t words, bool counting)
 		BloomBits	bits = new_bits(words, k, counting);
 		BloomBits	naive = new_bits(words, k, counting);
 		BloomBits	sparse = new_bits(words, k, counting);
-		uint64_t	size = bloomexp_bits_size(words, counting);
+		uint64_t	size = bloomexp_probe_bytes(words, counting);
 		int			items = half_full(words, k);
 		uint64_t	set = 0;
 		uint64_t   *hashes = malloc((size_t) items * sizeof(uint64_t));
@@ -196,12 +196,12 @@ test_set(uint32_t words, bool counting)
 			uint32_t	newly_set;
 
 			hashes[i] = edge_hash(i);
-			newly_set = bloomexp_set(&bits, hashes[i]);
+			newly_set = bloomexp_probe_set(&bits, hashes[i]);
 			set += newly_set;
 			wrong_news += newly_set != naive_set(naive.bytes, counting, words, k, hashes[i]);
 		}
 		wrong_bytes += memcmp(bits.bytes, naive.bytes, size) != 0;
-		wrong_counts += bloomexp_count_set(&bits) != set;
+		wrong_counts += bloomexp_probe_count_set(&bits) != set;
 		wrong_counts += naive_count(bits.bytes, counting, words) != set;
 
 		for (int i = 0; i < items; i++)
@@ -209,15 +209,15 @@ test_set(uint32_t words, bool counting)
 			uint64_t	other = random64();
 			bool		contained = naive_probe(bits.bytes, counting, words, k, other);
 
-			lost += !bloomexp_probe(&bits, hashes[i]);
-			wrong_probes += bloomexp_probe(&bits, other) != contained;
+			lost += !bloomexp_probe_contains(&bits, hashes[i]);
+			wrong_probes += bloomexp_probe_contains(&bits, other) != contained;
 
 			/* only the item's block matters */
 			if (i >= 20)
 				continue;
 			memset(sparse.bytes, i % 2 ? 0xff : 0, size);
-			copy_block(&sparse, &bits, bloomexp_block_of(&bits.shape, other));
-			wrong_probes += bloomexp_probe(&sparse, other) != contained;
+			copy_block(&sparse, &bits, bloomexp_probe_block_of(&bits.shape, other));
+			wrong_probes += bloomexp_probe_contains(&sparse, other) != contained;
 		}
 		free(hashes);
 		free(bits.bytes);
@@ -248,7 +248,7 @@ test_misses(uint32_t words, bool counting)
 		for (int i = 0; i < BLOOMEXP_BATCH; i++)
 			hashes[i] = edge_hash(i);
 		for (int i = 0; i < items; i++)
-			bloomexp_set(&bits, 2 * i < BLOOMEXP_BATCH ? hashes[2 * i] : random64());
+			bloomexp_probe_set(&bits, 2 * i < BLOOMEXP_BATCH ? hashes[2 * i] : random64());
 
 		for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
 		{
@@ -291,11 +291,11 @@ test_saturation(void)
 	neighbour = position ^ 1;
 	for (uint32_t i = 1; i <= 40; i++)
 	{
-		wrong += bloomexp_set(&bits, 42) != (i == 1);
+		wrong += bloomexp_probe_set(&bits, 42) != (i == 1);
 		wrong += naive_get(bits.bytes, true, position) != (i < 15 ? i : 15);
 		wrong += naive_get(bits.bytes, true, neighbour) != 0;
 	}
-	wrong += bloomexp_count_set(&bits) != 1;
+	wrong += bloomexp_probe_count_set(&bits) != 1;
 	ok(wrong == 0, "a counter counts to 15 and stays there");
 	free(bits.bytes);
 
@@ -307,7 +307,7 @@ test_saturation(void)
 		uint32_t	sum = 0;
 
 		memset(bits.bytes, 0, 32);
-		bloomexp_set(&bits, random64());
+		bloomexp_probe_set(&bits, random64());
 		for (uint64_t j = 0; j < 64; j++)
 			sum += naive_get(bits.bytes, true, j);
 		wrong += sum != MAX_K;
@@ -327,26 +327,26 @@ test_unset(uint32_t words)
 		BloomBits	bits = new_bits(words, k, true);
 		BloomBits	naive = new_bits(words, k, true);
 		int			items = half_full(words, k) * (k % 2 == 0 ? 1 : 12);
-		uint64_t	size = bloomexp_bits_size(words, true);
+		uint64_t	size = bloomexp_probe_bytes(words, true);
 		uint64_t   *hashes = malloc((size_t) items * sizeof(uint64_t));
 		uint64_t	left;
 
 		for (int i = 0; i < items; i++)
 		{
 			hashes[i] = edge_hash(i);
-			bloomexp_set(&bits, hashes[i]);
+			bloomexp_probe_set(&bits, hashes[i]);
 		}
 		memcpy(naive.bytes, bits.bytes, size);
-		left = bloomexp_count_set(&bits);
+		left = bloomexp_probe_count_set(&bits);
 		for (int i = 0; i < items; i++)
 		{
-			uint32_t	newly_unset = bloomexp_unset(&bits, hashes[i]);
+			uint32_t	newly_unset = bloomexp_probe_unset(&bits, hashes[i]);
 
 			left -= newly_unset;
 			wrong += newly_unset != naive_unset(naive.bytes, words, k, hashes[i]);
 		}
 		wrong += memcmp(bits.bytes, naive.bytes, size) != 0;
-		wrong += bloomexp_count_set(&bits) != left;
+		wrong += bloomexp_probe_count_set(&bits) != left;
 		for (uint64_t i = 0; i < 64 * (uint64_t) words; i++)
 		{
 			uint32_t	counter = naive_get(bits.bytes, true, i);
@@ -372,14 +372,14 @@ test_merge(bool counting)
 		BloomBits	a = new_bits(words, 1, counting);
 		BloomBits	b = new_bits(words, 1, counting);
 		BloomBits	before = new_bits(words, 1, counting);
-		uint64_t	size = bloomexp_bits_size(words, counting);
+		uint64_t	size = bloomexp_probe_bytes(words, counting);
 
 		for (uint64_t j = 0; j < size; j++)
 		{
 			a.bytes[j] = before.bytes[j] = (uint8_t) (random64() & random64());
 			b.bytes[j] = (uint8_t) (random64() & random64());
 		}
-		bloomexp_merge(&a, &b);
+		bloomexp_probe_merge(&a, &b);
 		for (uint64_t j = 0; j < 64 * (uint64_t) words; j++)
 		{
 			uint32_t	sum = naive_get(before.bytes, counting, j) + naive_get(b.bytes, counting, j);
@@ -403,7 +403,7 @@ test_count_set(void)
 	{
 		bool		counting = i % 2 == 1;
 		BloomBits	bits = new_bits(1 + random_below(40), 1, counting);
-		uint64_t	size = bloomexp_bits_size(bits.shape.words, counting);
+		uint64_t	size = bloomexp_probe_bytes(bits.shape.words, counting);
 		int			density = i / 2 % 4;
 
 		/* random bytes, sparse ones, full ones, each with runs of nothing */
@@ -412,7 +412,7 @@ test_count_set(void)
 									   density == 1 ? random64() & random64() & random64() :
 									   density == 2 ? 0xff :
 									   random64() % 2 ? 0xff : 0);
-		wrong += bloomexp_count_set(&bits) != naive_count(bits.bytes, counting, bits.shape.words);
+		wrong += bloomexp_probe_count_set(&bits) != naive_count(bits.bytes, counting, bits.shape.words);
 		free(bits.bytes);
 	}
 	ok(wrong == 0, "count of set positions (%d of 2000 wrong)", wrong);
@@ -426,7 +426,7 @@ test_blocks(void)
 
 	for (uint32_t words = 1; words <= BLOOMEXP_MAX_WORDS; words += 1 + words / 100)
 	{
-		BloomShape	shape = bloomexp_shape(words, 7);
+		BloomShape	shape = bloomexp_sizing_shape(words, 7);
 		uint32_t	blocks = words <= 4096 ? 1 : (words + 249) / 250;
 
 		wrong += shape.words != words || shape.hashes != 7 || shape.blocks != blocks;
@@ -436,7 +436,7 @@ test_blocks(void)
 		{
 			uint64_t	x = edge_hash(i);
 
-			wrong += bloomexp_block_of(&shape, x) != (blocks == 1 ? 0 : high_product(x, blocks));
+			wrong += bloomexp_probe_block_of(&shape, x) != (blocks == 1 ? 0 : high_product(x, blocks));
 		}
 	}
 	ok(wrong == 0, "blocks of a layer and of an item");

@@ -8,9 +8,9 @@
  */
 #include <string.h>
 
-#include "batch.h"
-#include "murmur3.h"
-#include "simd.h"
+#include "kernel/batch.h"
+#include "kernel/murmur3.h"
+#include "kernel/simd.h"
 #include "tap.h"
 
 static const uint64_t edges[] = {
@@ -40,7 +40,7 @@ test_hashes(void)
 
 		fill(numbers);
 		memcpy(hashes, numbers, sizeof(hashes));
-		bloomexp_hash_int64s(hashes, n, seed);
+		bloomexp_simd_hash_int64s(hashes, n, seed);
 		for (int i = 0; i < BLOOMEXP_BATCH; i++)
 			wrong += hashes[i] != (i < n ? bloomexp_murmur3_int64(numbers[i], seed) : numbers[i]);
 	}
@@ -62,7 +62,7 @@ test_positions(void)
 
 		fill(hashes);
 		memset(found, 0xa5, sizeof(found));
-		bloomexp_find_positions(hashes, n, factor, offset, positions, found);
+		bloomexp_simd_find_positions(hashes, n, factor, offset, positions, found);
 		for (int i = 0; i < BLOOMEXP_BATCH; i++)
 		{
 			/* the definition: the upper half of the state, scaled */

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sizing.h"
+#include "kernel/sizing.h"
 #include "tap.h"
 
 #if LDBL_MANT_DIG >= 113
@@ -42,7 +42,7 @@ shape_for(double items, double fpr)
 {
 	BloomShape	shape;
 
-	if (!bloomexp_size_for(items, fpr, MAX_WORDS, &shape))
+	if (!bloomexp_sizing_fit(items, fpr, MAX_WORDS, &shape))
 	{
 		printf("Bail out! no layer for %g items at %g\n", items, fpr);
 		exit(2);
@@ -133,7 +133,7 @@ error_of(BloomShape shape, unsigned items)
 {
 	double		truth = (double) true_rate(shape.block_bits, shape.hashes, items * shape.hashes);
 
-	return bloomexp_expected_fpr(&shape, items) / truth - 1.0;
+	return bloomexp_sizing_expected_fpr(&shape, items) / truth - 1.0;
 }
 
 static void
@@ -159,7 +159,7 @@ test_exact(void)
 	{
 		for (unsigned n = 1; n <= EXACT_ITEMS * k; n += 3)
 		{
-			worst = fmax(worst, fabs(error_of(bloomexp_shape(1 + n % 5, k), n)));
+			worst = fmax(worst, fabs(error_of(bloomexp_sizing_shape(1 + n % 5, k), n)));
 			tried++;
 		}
 	}
@@ -212,7 +212,7 @@ test_blocked(void)
 		double		items = decade % 2 == 0 ? 2e6 : 7e4;
 		BloomShape	shape = shape_for(items, pow(0.1, decade));
 		double		truth = poisson_rate(shape.block_bits, shape.hashes, items / shape.blocks);
-		double		error = bloomexp_expected_fpr(&shape, items) / truth - 1.0;
+		double		error = bloomexp_sizing_expected_fpr(&shape, items) / truth - 1.0;
 
 		ok(error > -0.002 && error < (decade <= 4 ? 0.002 : 0.06),
 		   "blocked layer at 1e-%d: the sum over a Poisson variable (%+.3f%%)",
@@ -228,9 +228,9 @@ keeps(uint32_t words, uint32_t max_hashes, double items, double fpr)
 {
 	for (uint32_t k = 1; k <= max_hashes; k++)
 	{
-		BloomShape	shape = bloomexp_shape(words, k);
+		BloomShape	shape = bloomexp_sizing_shape(words, k);
 
-		if (bloomexp_expected_fpr(&shape, items) <= fpr)
+		if (bloomexp_sizing_expected_fpr(&shape, items) <= fpr)
 			return true;
 	}
 	return false;
@@ -251,10 +251,10 @@ test_smallest(void)
 			BloomShape	shape;
 			uint32_t	less;
 
-			if (!bloomexp_size_for(items, rates[i], MAX_WORDS, &shape))
+			if (!bloomexp_sizing_fit(items, rates[i], MAX_WORDS, &shape))
 				break;
 			tried++;
-			too_high += bloomexp_expected_fpr(&shape, items) > rates[i];
+			too_high += bloomexp_sizing_expected_fpr(&shape, items) > rates[i];
 			if (keeps(shape.words, shape.hashes - 1, items, rates[i]))
 			{
 				too_many++;
@@ -265,7 +265,7 @@ test_smallest(void)
 			/* the next smaller layer that can be cut into equal blocks */
 			for (less = shape.words - 1; less > 0; less--)
 			{
-				if (less % bloomexp_shape(less, 1).blocks == 0)
+				if (less % bloomexp_sizing_shape(less, 1).blocks == 0)
 					break;
 			}
 			if (less > 0 && keeps(less, BLOOMEXP_MAX_HASHES, items, rates[i]))
@@ -293,7 +293,7 @@ test_monotonic(void)
 		{
 			BloomShape	shape;
 
-			if (!bloomexp_size_for(items, rates[i], MAX_WORDS, &shape))
+			if (!bloomexp_sizing_fit(items, rates[i], MAX_WORDS, &shape))
 				break;
 			if (shape.words < before)
 			{
@@ -339,8 +339,8 @@ test_bits(void)
 			BloomShape	shape;
 			double		optimum = -items * log(rates[i]) / (M_LN2 * M_LN2);
 
-			if (bloomexp_size_for(items, rates[i] * 127 / 128, MAX_WORDS, &shape))
-				worst = fmax(worst, (double) bloomexp_shape_bits(&shape) / optimum);
+			if (bloomexp_sizing_fit(items, rates[i] * 127 / 128, MAX_WORDS, &shape))
+				worst = fmax(worst, (double) bloomexp_sizing_bits(&shape) / optimum);
 		}
 	}
 	ok(worst <= 1.03, "at most 1.03 times the optimum from 300 items on (%.4f)", worst);
@@ -464,15 +464,15 @@ test_memory(void)
 
 		/* the same item count at another rate, then another in its place */
 		shape = shape_for(items, fpr / 2);
-		wrong += bloomexp_expected_fpr(&shape, items) > fpr / 2;
+		wrong += bloomexp_sizing_expected_fpr(&shape, items) > fpr / 2;
 		shape = shape_for(items + 256, fpr);
-		wrong += bloomexp_expected_fpr(&shape, items + 256) > fpr;
+		wrong += bloomexp_sizing_expected_fpr(&shape, items + 256) > fpr;
 		anew = shape_for(items, fpr);
 		wrong += !same_shape(first, again) || !same_shape(first, anew);
 
 		/* a limit is heeded, and spoils nothing */
-		wrong += bloomexp_size_for(items, fpr, first.words - 1, &shape);
-		wrong += !bloomexp_size_for(items, fpr, first.words, &shape) || !same_shape(shape, first);
+		wrong += bloomexp_sizing_fit(items, fpr, first.words - 1, &shape);
+		wrong += !bloomexp_sizing_fit(items, fpr, first.words, &shape) || !same_shape(shape, first);
 	}
 	ok(wrong == 0, "sizes from memory are those worked out anew");
 }
@@ -487,19 +487,19 @@ test_max_items(void)
 	{
 		for (size_t j = 0; j < sizeof(limits) / sizeof(limits[0]); j++)
 		{
-			uint64_t	items = bloomexp_max_items(rates[i], limits[j]);
+			uint64_t	items = bloomexp_sizing_max_items(rates[i], limits[j]);
 			BloomShape	shape;
 			bool		fits = items == 0 ||
-				bloomexp_size_for((double) items, rates[i], limits[j], &shape);
+				bloomexp_sizing_fit((double) items, rates[i], limits[j], &shape);
 
-			if (fits && !bloomexp_size_for((double) items + 1.0, rates[i], limits[j], &shape))
+			if (fits && !bloomexp_sizing_fit((double) items + 1.0, rates[i], limits[j], &shape))
 				continue;
 			wrong++;
 			note("%llu items at %g in %u words", (unsigned long long) items, rates[i], limits[j]);
 		}
 	}
 	ok(wrong == 0, "the most items of a layer fit, and one more does not");
-	ok(bloomexp_max_items(0.01, MAX_WORDS) > 425000000, "425 million items at 1%% fit into 500 MiB");
+	ok(bloomexp_sizing_max_items(0.01, MAX_WORDS) > 425000000, "425 million items at 1%% fit into 500 MiB");
 }
 
 /*
@@ -521,8 +521,8 @@ test_offered(void)
 			double		offered = 0.0;
 
 			while (changed < items)
-				changed += 1.0 - bloomexp_expected_fpr(&shape, offered++);
-			worst = fmax(worst, (fabs(bloomexp_offered_items(&shape, items) - offered) - 1.0) / items);
+				changed += 1.0 - bloomexp_sizing_expected_fpr(&shape, offered++);
+			worst = fmax(worst, (fabs(bloomexp_sizing_offered_items(&shape, items) - offered) - 1.0) / items);
 			tried++;
 		}
 	}
@@ -540,7 +540,7 @@ test_estimate(void)
 	for (double items = 1; items < 3e7; items = floor(items * 2.0 + 1.0))
 	{
 		BloomShape	shape = shape_for(items, 0.001);
-		double		m = (double) bloomexp_shape_bits(&shape);
+		double		m = (double) bloomexp_sizing_bits(&shape);
 		double		before = -1.0;
 
 		for (double n = floor(items / 3.0); n <= 2.0 * items; n += fmax(1.0, floor(items / 10.0)))
@@ -551,12 +551,12 @@ test_estimate(void)
 			if (shape.blocks == 1)
 				unset = pow(1.0 - 1.0 / m, n * shape.hashes);
 			if (n >= 100)
-				worst = fmax(worst, fabs(bloomexp_estimate_items(&shape, (uint64_t) (m * (1.0 - unset))) / n - 1.0));
+				worst = fmax(worst, fabs(bloomexp_sizing_estimate_items(&shape, (uint64_t) (m * (1.0 - unset))) / n - 1.0));
 		}
 		for (int i = 0; i <= 64; i++)
 		{
-			double		estimate = bloomexp_estimate_items(&shape, (uint64_t) (m / 64.0 * i));
-			double		fpr = bloomexp_current_fpr(&shape, (uint64_t) (m / 64.0 * i));
+			double		estimate = bloomexp_sizing_estimate_items(&shape, (uint64_t) (m / 64.0 * i));
+			double		fpr = bloomexp_sizing_current_fpr(&shape, (uint64_t) (m / 64.0 * i));
 
 			wrong += !isfinite(estimate) || estimate <= before;
 			wrong += !(fpr >= 0.0 && fpr <= 1.0) || (i == 0 && (fpr != 0.0 || estimate != 0.0));
@@ -582,13 +582,13 @@ test_odd_rates(void)
 
 		if (fpr < 1e-9 || fpr >= 1.0)
 			continue;
-		if (!bloomexp_size_for(items, fpr, BLOOMEXP_MAX_WORDS, &shape))
+		if (!bloomexp_sizing_fit(items, fpr, BLOOMEXP_MAX_WORDS, &shape))
 			wrong += items < 6e7;
 		else
 			wrong += shape.words < 1 || shape.words > BLOOMEXP_MAX_WORDS ||
 				shape.hashes < 1 || shape.hashes > BLOOMEXP_MAX_HASHES ||
 				shape.words % shape.blocks != 0 ||
-				bloomexp_expected_fpr(&shape, items) > fpr;
+				bloomexp_sizing_expected_fpr(&shape, items) > fpr;
 	}
 	ok(wrong == 0, "rates from 1e-9 to nearly 1 (%d wrong)", wrong);
 }

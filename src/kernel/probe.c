@@ -1,0 +1,344 @@
+/*-------------------------------------------------------------------------
+ *
+ * probe.c
+ *	  Kernels: one item, or some hundreds of them, against one layer.
+ *
+ * The batch kernel is built around one fact: a conditional jump that the CPU
+ * can't predict costs more than a few probes too many.  So the first probes of
+ * every item are made without jumps, and only the items that they leave in doubt
+ * get the rest.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <string.h>
+
+#include "kernel/probe.h"
+#include "kernel/simd.h"
+
+/* Probes made of every item before any is asked whether it needs more. */
+#define FIRST_PROBES 3
+
+/* Probes made of those left in doubt before they are asked again. */
+#define MORE_PROBES 4
+
+#if FIRST_PROBES > MORE_PROBES
+#error "narrow() has no room for the first probes"
+#endif
+
+/* The first step to a position: a factor of the layer's own. */
+static inline uint64_t
+first_step(const BloomShape *shape)
+{
+	return BLOOMEXP_START * (2 * (uint64_t) shape->words + 1);
+}
+
+/* Where the steps from position to position begin for an item in a layer. */
+static inline uint64_t
+start(const BloomShape *shape, uint64_t hash)
+{
+	return (hash + BLOOMEXP_START) * first_step(shape);
+}
+
+/* The next position of an item within its block; *state is its start at first. */
+static inline uint32_t
+next_position(uint64_t *state, uint32_t block_bits)
+{
+	uint32_t	position = bloomexp_simd_position(*state, block_bits);
+
+	*state *= BLOOMEXP_STEP;
+	return position;
+}
+
+/* The counter of a position. */
+static inline uint32_t
+get_counter(const uint8_t *block, uint32_t position)
+{
+	return (block[position / 2] >> (position % 2 * 4)) & BLOOMEXP_COUNTER_MAX;
+}
+
+/* 1 if the position is set, else 0. */
+static inline uint32_t
+is_set(const uint8_t *block, uint32_t position, bool counting)
+{
+	if (counting)
+		return get_counter(block, position) != 0;
+	return (block[position / 8] >> (position % 8)) & 1;
+}
+
+/* The block that an item's probes fall into. */
+static inline uint8_t *
+block_of(const BloomBits *bits, uint64_t hash)
+{
+	if (bits->shape.blocks == 1)
+		return bits->bytes;
+	return bits->bytes + bloomexp_probe_block_of(&bits->shape, hash) * bloomexp_probe_block_bytes(bits);
+}
+
+/*
+ * bloomexp_probe_contains
+ *		Whether a layer contains an item.
+ */
+bool
+bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
+{
+	const uint8_t *block = block_of(bits, hash);
+	uint64_t	state = start(&bits->shape, hash);
+
+	for (uint32_t i = 0; i < bits->shape.hashes; i++)
+	{
+		if (!is_set(block, next_position(&state, bits->shape.block_bits), bits->counting))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The factors that lead from an item to its positions.  They are the same for
+ * all items, so their products are made beforehand; then no probe waits for the
+ * one before.
+ */
+static inline void
+make_steps(const BloomShape *shape, uint64_t *steps)
+{
+	steps[0] = first_step(shape);
+	for (uint32_t j = 1; j < shape->hashes; j++)
+		steps[j] = steps[j - 1] * BLOOMEXP_STEP;
+}
+
+/*
+ * Make `probes` probes, at most MORE_PROBES, of the items at some places among
+ * all hashes.  Keeps the places of those that have all of them set; returns
+ * their number.
+ */
+static inline int
+narrow(const BloomBits *bits, bool counting, bool blocked, const uint64_t *steps,
+	   int probes, const uint64_t *hashes, uint16_t *places, int n)
+{
+	uint64_t	chosen[BLOOMEXP_BATCH];
+	uint32_t	positions[MORE_PROBES][BLOOMEXP_BATCH];
+	int			left = 0;
+
+	/* places ascend, so these are not the first n, one after the other */
+	if (n > 0 && places[n - 1] != n - 1)
+	{
+		for (int i = 0; i < n; i++)
+			chosen[i] = hashes[places[i]];
+		hashes = chosen;
+	}
+
+	for (int j = 0; j < probes; j++)
+		bloomexp_simd_find_positions(hashes, n, steps[j], steps[j] * BLOOMEXP_START,
+								bits->shape.block_bits, positions[j]);
+
+	for (int i = 0; i < n; i++)
+	{
+		const uint8_t *block = blocked ? block_of(bits, hashes[i]) : bits->bytes;
+		uint32_t	all = 1;
+
+		for (int j = 0; j < probes; j++)
+			all &= is_set(block, positions[j][i], counting);
+		places[left] = places[i];
+		left += all;
+	}
+	return left;
+}
+
+/*
+ * Body of bloomexp_probe_misses, made anew for each pair of constants that it
+ * is called with: `counting`, and whether the layer is `blocked`.
+ */
+static inline int
+probe_misses(const BloomBits *bits, bool counting, bool blocked,
+			 const uint64_t *hashes, int *picks, int n)
+{
+	uint64_t	steps[BLOOMEXP_MAX_HASHES + MORE_PROBES];
+	uint16_t	doubts[BLOOMEXP_BATCH];
+	uint8_t		contained[BLOOMEXP_BATCH] = {0};
+	int			ndoubts;
+	int			misses = 0;
+
+	make_steps(&bits->shape, steps);
+	/* a group of probes may go beyond the last one: the first is made again */
+	for (int j = 0; j < MORE_PROBES; j++)
+		steps[bits->shape.hashes + j] = steps[0];
+
+	for (int i = 0; i < n; i++)
+		doubts[i] = picks[i];
+	ndoubts = narrow(bits, counting, blocked, steps, FIRST_PROBES, hashes, doubts, n);
+	for (uint32_t j = FIRST_PROBES; j < bits->shape.hashes; j += MORE_PROBES)
+		ndoubts = narrow(bits, counting, blocked, steps + j, MORE_PROBES, hashes, doubts, ndoubts);
+
+	for (int i = 0; i < ndoubts; i++)
+		contained[doubts[i]] = 1;
+	for (int i = 0; i < n; i++)
+	{
+		int			pick = picks[i];
+
+		picks[misses] = pick;
+		misses += !contained[pick];
+	}
+	return misses;
+}
+
+/*
+ * bloomexp_probe_misses
+ *		Which of some items a layer does not contain.
+ *
+ * picks[0 .. n - 1], ascending and each less than BLOOMEXP_BATCH, are the items
+ * to ask for, as indexes into hashes.  On return the first of them, in their
+ * order, are those that the layer does not contain; the result is their number.
+ */
+int
+bloomexp_probe_misses(const BloomBits *bits, const uint64_t *hashes,
+					  int *picks, int n)
+{
+	if (bits->counting)
+		return probe_misses(bits, true, bits->shape.blocks > 1, hashes, picks, n);
+	if (bits->shape.blocks > 1)
+		return probe_misses(bits, false, true, hashes, picks, n);
+	return probe_misses(bits, false, false, hashes, picks, n);
+}
+
+/*
+ * bloomexp_probe_set
+ *		Add an item to a layer; returns how many positions it newly set.
+ *
+ * A counter counts every probe, also two of one item in one place.
+ */
+uint32_t
+bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
+{
+	uint8_t    *block = block_of(bits, hash);
+	uint64_t	state = start(&bits->shape, hash);
+	uint32_t	newly_set = 0;
+
+	for (uint32_t i = 0; i < bits->shape.hashes; i++)
+	{
+		uint32_t	position = next_position(&state, bits->shape.block_bits);
+
+		newly_set += !is_set(block, position, bits->counting);
+		if (!bits->counting)
+			block[position / 8] |= (uint8_t) (1 << (position % 8));
+		else if (get_counter(block, position) < BLOOMEXP_COUNTER_MAX)
+			block[position / 2] += (uint8_t) (1 << (position % 2 * 4));
+	}
+	return newly_set;
+}
+
+/*
+ * bloomexp_probe_set_many
+ *		Add some items to a layer that does not count, as fast as it goes; how
+ *		many bits they set is left to bloomexp_probe_count_set().
+ */
+void
+bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t n)
+{
+	uint32_t	block_bits = bits->shape.block_bits;
+	uint32_t	k = bits->shape.hashes;
+	uint64_t	steps[BLOOMEXP_MAX_HASHES];
+
+	make_steps(&bits->shape, steps);
+	for (uint64_t i = 0; i < n; i++)
+	{
+		uint64_t	state = hashes[i] + BLOOMEXP_START;
+		uint8_t    *block = block_of(bits, hashes[i]);
+
+		for (uint32_t j = 0; j < k; j++)
+		{
+			uint32_t	position = bloomexp_simd_position(state * steps[j], block_bits);
+
+			block[position / 8] |= (uint8_t) (1 << (position % 8));
+		}
+	}
+}
+
+/*
+ * bloomexp_probe_unset
+ *		Take an item, which must be contained, out of a counting layer; returns
+ *		how many positions are not set any longer.
+ *
+ * A counter that reached its maximum may have missed some items, so it stays.
+ */
+uint32_t
+bloomexp_probe_unset(const BloomBits *bits, uint64_t hash)
+{
+	uint8_t    *block = block_of(bits, hash);
+	uint64_t	state = start(&bits->shape, hash);
+	uint32_t	newly_unset = 0;
+
+	for (uint32_t i = 0; i < bits->shape.hashes; i++)
+	{
+		uint32_t	position = next_position(&state, bits->shape.block_bits);
+		uint32_t	counter = get_counter(block, position);
+
+		if (counter == 0 || counter == BLOOMEXP_COUNTER_MAX)
+			continue;
+		block[position / 2] -= (uint8_t) (1 << (position % 2 * 4));
+		newly_unset += counter == 1;
+	}
+	return newly_unset;
+}
+
+/* The sum of two bytes of two counters each. */
+static inline uint8_t
+add_counters(uint8_t a, uint8_t b)
+{
+	uint32_t	low = (a & 15) + (b & 15);
+	uint32_t	high = (a >> 4) + (b >> 4);
+
+	low = low < BLOOMEXP_COUNTER_MAX ? low : BLOOMEXP_COUNTER_MAX;
+	high = high < BLOOMEXP_COUNTER_MAX ? high : BLOOMEXP_COUNTER_MAX;
+	return (uint8_t) (high << 4 | low);
+}
+
+/*
+ * bloomexp_probe_merge
+ *		Set in one layer what is set in another of the same shape.
+ */
+void
+bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
+{
+	uint64_t	size = bloomexp_probe_bytes(bits->shape.words, bits->counting);
+
+	if (bits->counting)
+	{
+		for (uint64_t i = 0; i < size; i++)
+			bits->bytes[i] = add_counters(bits->bytes[i], other->bytes[i]);
+	}
+	else
+	{
+		for (uint64_t i = 0; i < size; i++)
+			bits->bytes[i] |= other->bytes[i];
+	}
+}
+
+/*
+ * bloomexp_probe_count_set
+ *		Number of positions of a layer that are set.
+ */
+uint64_t
+bloomexp_probe_count_set(const BloomBits *bits)
+{
+	uint64_t	size = bloomexp_probe_bytes(bits->shape.words, bits->counting);
+	uint64_t	count = 0;
+
+	for (uint64_t i = 0; i < size; i += sizeof(uint64_t))
+	{
+		uint64_t	word;
+
+		memcpy(&word, bits->bytes + i, sizeof(word));
+		if (bits->counting)		/* fold each counter into its lowest bit */
+		{
+			word |= word >> 2;
+			word |= word >> 1;
+			word &= UINT64_C(0x1111111111111111);
+		}
+		/* sums of bits by 2, by 4, by 8, then all in the top byte */
+		word -= (word >> 1) & UINT64_C(0x5555555555555555);
+		word = (word & UINT64_C(0x3333333333333333)) +
+			((word >> 2) & UINT64_C(0x3333333333333333));
+		word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+		count += (word * UINT64_C(0x0101010101010101)) >> 56;
+	}
+	return count;
+}

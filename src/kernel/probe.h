@@ -1,0 +1,87 @@
+/*-------------------------------------------------------------------------
+ *
+ * probe.h
+ *	  The positions of an item in a layer, and the kernels that set and test
+ *	  them over raw memory.
+ *
+ * Knows the shape of a layer and nothing of PostgreSQL.  An item is its 64-bit
+ * hash here; doc/format.md, "From an item to its positions", is the contract.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_PROBE_H
+#define BLOOMEXP_PROBE_H
+
+#include "kernel/batch.h"
+#include "kernel/sizing.h"
+
+/*
+ * What makes a start of a hash: the odd number next to 2^64 divided by the
+ * golden ratio.  It is added, because the hash of no bytes at all is 0 with
+ * seed 0, and 0 would step to 0 for ever; and times a number of the layer's own
+ * it is the first factor, so that layers of unlike sizes err independently.
+ */
+#define BLOOMEXP_START UINT64_C(0x9E3779B97F4A7C15)
+
+/*
+ * Multiplier of the congruential step from probe to probe: Steele and Vigna,
+ * "Computationally easy, spectrally good multipliers for congruential
+ * pseudorandom number generators", Softw. Pract. Exper. 52, 2022.
+ */
+#define BLOOMEXP_STEP UINT64_C(0xD1342543DE82EF95)
+
+/* The most that a 4-bit counter counts; there it stays. */
+#define BLOOMEXP_COUNTER_MAX 15
+
+/* What the kernels need of a layer. */
+typedef struct BloomBits
+{
+	BloomShape	shape;
+	bool		counting;		/* 4-bit counters in place of bits */
+	uint8_t    *bytes;
+} BloomBits;
+
+/* Bytes that the positions of a layer take. */
+static inline uint64_t
+bloomexp_probe_bytes(uint64_t words, bool counting)
+{
+	return words * (counting ? 32 : 8);
+}
+
+/* Number of the block into which all probes of an item fall. */
+static inline uint32_t
+bloomexp_probe_block_of(const BloomShape *shape, uint64_t hash)
+{
+	/* the high word of hash * blocks, as 32-bit halves: blocks is small */
+	uint64_t	low = (hash & UINT32_MAX) * shape->blocks;
+
+	return (uint32_t) (((hash >> 32) * shape->blocks + (low >> 32)) >> 32);
+}
+
+/* Bytes of one block. */
+static inline uint64_t
+bloomexp_probe_block_bytes(const BloomBits *bits)
+{
+	return bloomexp_probe_bytes(bits->shape.block_bits / 64, bits->counting);
+}
+
+/* Point picks at n items, or as many as a batch takes; returns their number. */
+static inline int
+bloomexp_probe_pick_all(int *picks, int n)
+{
+	n = n < BLOOMEXP_BATCH ? n : BLOOMEXP_BATCH;
+	for (int i = 0; i < n; i++)
+		picks[i] = i;
+	return n;
+}
+
+extern bool bloomexp_probe_contains(const BloomBits *bits, uint64_t hash);
+extern int	bloomexp_probe_misses(const BloomBits *bits, const uint64_t *hashes,
+								  int *picks, int n);
+extern uint32_t bloomexp_probe_set(const BloomBits *bits, uint64_t hash);
+extern void bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t n);
+extern uint32_t bloomexp_probe_unset(const BloomBits *bits, uint64_t hash);
+extern void bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other);
+extern uint64_t bloomexp_probe_count_set(const BloomBits *bits);
+
+#endif							/* BLOOMEXP_PROBE_H */

@@ -1,0 +1,353 @@
+/*-------------------------------------------------------------------------
+ *
+ * sizing.c
+ *	  The false positive rate of a layer, exactly where it matters, and the
+ *	  smallest layer that keeps a promised one.
+ *
+ * The textbook rate (1 - exp(-kn/m))^k is only the limit for large m: with
+ * ten items it is too low by a tenth to a third.  (Bose, Guo, Kranakis et al.,
+ * "On the false-positive rate of Bloom filters", Inf. Process. Lett. 108, 2008,
+ * and Christensen, Roginsky, Jimeno, "A new analysis of the false positive
+ * rate of a Bloom filter", Inf. Process. Lett. 110, 2010.)  Both rates below
+ * are expectations over independent, uniform probes.
+ *
+ * The operations are plain IEEE double arithmetic and libm's exp, log and
+ * their kin; results are rounded up to whole words of 64 bits, so that the
+ * last bits of a libm do not change a layer's size.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kernel/sizing.h"
+
+/*
+ * Up to so many items for each probe of an item, the rate is computed exactly;
+ * beyond, the expansion is within 0.03% of it.
+ */
+#define EXACT_ITEMS 4
+
+/*
+ * Exact rate of a classic filter of m bits after `throws` probes, k of them
+ * an item: the chance that k more probes find their bits set.
+ *
+ * Throw the k probes of the question first: chance[j] is the probability that
+ * they name j distinct bits.  Then let the items' probes rain on those bits:
+ * each hits one of the r bits still unset with probability r/m.  What ends at
+ * r = 0 is a false positive.  Only sums of positive terms, so nothing cancels,
+ * unlike in the closed form with Stirling numbers.
+ */
+static double
+exact_fpr(double m, int k, int throws)
+{
+	double		chance[BLOOMEXP_MAX_HASHES + 2] = {1.0};
+
+	for (int probe = 0; probe < k; probe++)
+	{
+		for (int j = probe + 1; j > 0; j--)
+			chance[j] = chance[j] * (j / m) + chance[j - 1] * ((m - j + 1) / m);
+		chance[0] = 0.0;
+	}
+
+	for (int i = 0; i < throws; i++)
+		for (int r = 0; r <= k; r++)
+			chance[r] = chance[r] * (1.0 - r / m) + chance[r + 1] * ((r + 1) / m);
+
+	return chance[0];
+}
+
+/*
+ * Rate from the mean and the variance of the share of bits set, F: E[F^k] as if
+ * F were log-normal.  That agrees with the Taylor series about the mean to the
+ * second order, and errs to the safe side where k is large: the series alone is
+ * too low by 8% for blocks at 1e-9.
+ */
+static double
+fpr_from_moments(double mean, double variance, double k)
+{
+	if (mean <= 0.0)
+		return 0.0;
+	return fmin(1.0, pow(mean, k) *
+				exp(k * (k - 1.0) / 2.0 * variance / (mean * mean)));
+}
+
+/* `throws` probes into m bits: occupancy of m boxes by so many balls. */
+static double
+classic_fpr(double m, double k, double throws)
+{
+	double		empty = exp(throws * log1p(-1.0 / m));	/* P(a bit is unset) */
+	/* P(two bits are unset) - P(a bit is unset)^2, without cancellation */
+	double		covariance = empty * empty *
+		expm1(throws * log1p(-1.0 / ((m - 1.0) * (m - 1.0))));
+
+	return fpr_from_moments(1.0 - empty,
+							covariance * (1.0 - 1.0 / m) + empty * (1.0 - empty) / m,
+							k);
+}
+
+/*
+ * One block of m bits with `items` items on average: their number varies from
+ * block to block like a Poisson variable, which is what blocks cost.  (Putze,
+ * Sanders, Singler, "Cache-, hash- and space-efficient Bloom filters", J. Exp.
+ * Algorithmics 14, 2009, section 3.)
+ */
+static double
+block_fpr(double m, double k, double items)
+{
+	/* an item leaves one given bit, or two given bits, alone; minus 1 */
+	double		one = expm1(k * log1p(-1.0 / m));
+	double		two = expm1(k * log1p(-2.0 / m));
+	double		empty = exp(items * one);
+	double		covariance = empty * empty * expm1(items * (two - 2.0 * one));
+
+	return fpr_from_moments(1.0 - empty,
+							covariance * (1.0 - 1.0 / m) + empty * (1.0 - empty) / m,
+							k);
+}
+
+/*
+ * bloomexp_sizing_expected_fpr
+ *		The rate to expect of a layer of this shape that holds `items` distinct
+ *		items.
+ */
+double
+bloomexp_sizing_expected_fpr(const BloomShape *shape, double items)
+{
+	double		throws = items * shape->hashes;
+
+	if (shape->blocks > 1)
+		return block_fpr(shape->block_bits, shape->hashes, items / shape->blocks);
+	if (items <= EXACT_ITEMS * (double) shape->hashes)
+		return exact_fpr(shape->block_bits, shape->hashes, (int) throws);
+	return classic_fpr(shape->block_bits, shape->hashes, throws);
+}
+
+/* How many of `offered` distinct items, one by one, found all their bits set. */
+static double
+absorbed_items(const BloomShape *shape, double offered)
+{
+	const int	steps = 8;		/* of Simpson's rule over the textbook rate */
+	double		m = (double) bloomexp_sizing_bits(shape);
+	double		sum = 0.0;
+
+	for (int i = 0; i <= steps; i++)
+	{
+		double		weight = i == 0 || i == steps ? 1.0 : i % 2 == 1 ? 4.0 : 2.0;
+		double		throws = offered * i / steps * shape->hashes;
+
+		sum += weight * pow(-expm1(-throws / m), shape->hashes);
+	}
+	return sum * offered / steps / 3.0;
+}
+
+/*
+ * bloomexp_sizing_offered_items
+ *		How many distinct items were offered to a layer, one by one, until
+ *		`items` of them changed a bit.  The others were taken for contained, at
+ *		the rate that the layer had by then.
+ */
+double
+bloomexp_sizing_offered_items(const BloomShape *shape, double items)
+{
+	double		offered = items;
+	double		before;
+
+	/* each round brings it nearer by the rate of false positives */
+	for (int round = 0; round < 20; round++)
+	{
+		before = offered;
+		offered = items + absorbed_items(shape, offered);
+		if (offered - before < 1e-6 * items)
+			break;
+	}
+	return offered;
+}
+
+/*
+ * bloomexp_sizing_estimate_items
+ *		How many distinct items leave `bits_set` of a layer's bits set: the
+ *		inverse of the expected number.  (Swamidass, Baldi, "Mathematical
+ *		correction for fingerprint similarity measures", J. Chem. Inf. Model.
+ *		47, 2007, equation 1, with ln(1 - 1/m) for its -1/m.)
+ *
+ * A layer with every bit set holds any number of items; it is read as if half
+ * a bit were left.
+ */
+double
+bloomexp_sizing_estimate_items(const BloomShape *shape, uint64_t bits_set)
+{
+	double		m = (double) bloomexp_sizing_bits(shape);
+	double		unset = fmax(m - (double) bits_set, 0.5) / m;
+	double		b = shape->block_bits;
+
+	if (shape->blocks > 1)
+		return shape->blocks * log(unset) / expm1(shape->hashes * log1p(-1.0 / b));
+	return log(unset) / (shape->hashes * log1p(-1.0 / b));
+}
+
+/*
+ * bloomexp_sizing_current_fpr
+ *		The rate of a layer as it stands.  In one block it is known exactly:
+ *		the share of bits set, to the power of k.
+ */
+double
+bloomexp_sizing_current_fpr(const BloomShape *shape, uint64_t bits_set)
+{
+	if (shape->blocks > 1)
+		return bloomexp_sizing_expected_fpr(shape, bloomexp_sizing_estimate_items(shape, bits_set));
+	return pow((double) bits_set / (double) bloomexp_sizing_bits(shape), shape->hashes);
+}
+
+/*
+ * The shape of at least `words` words that can be cut into equal blocks.
+ * (Rounding up costs at most one word a block, 0.4%.)
+ */
+static BloomShape
+round_to_blocks(double words, uint32_t hashes)
+{
+	BloomShape	shape = bloomexp_sizing_shape((uint32_t) words, hashes);
+	uint32_t	block_words = (shape.words + shape.blocks - 1) / shape.blocks;
+
+	return bloomexp_sizing_shape(block_words * shape.blocks, hashes);
+}
+
+/*
+ * The smallest shape with k probes that keeps `fpr` for `items` items, or
+ * false if no layer has so many.
+ *
+ * The textbook rate gives the first guess, the expected rate at that guess
+ * gives a nearer one, and single words the rest.
+ */
+static bool
+smallest_for_hashes(double items, double fpr, uint32_t k, BloomShape *shape)
+{
+	double		aim = fpr;
+	double		words = 1.0;
+
+	for (int round = 0; round < 3; round++)
+	{
+		double		bits = -(double) k * items / log1p(-pow(aim, 1.0 / k));
+
+		words = fmax(1.0, ceil(bits / 64.0));
+		if (words > BLOOMEXP_MAX_WORDS)
+			return false;
+		*shape = bloomexp_sizing_shape((uint32_t) words, k);
+		if (words == 1.0)
+			break;
+		/* the rate to aim at, so that the true one comes out as fpr */
+		aim = fpr * pow(1.0 - exp(-(double) k * items / (words * 64.0)), k) /
+			(shape->blocks == 1 ? bloomexp_sizing_expected_fpr(shape, items) :
+			 block_fpr(words * 64.0 / shape->blocks, k, items / shape->blocks));
+	}
+
+	words = fmax(1.0, words - 2.0);
+	for (;;)
+	{
+		*shape = round_to_blocks(words, k);
+		if (shape->words > BLOOMEXP_MAX_WORDS)
+			return false;
+		if (bloomexp_sizing_expected_fpr(shape, items) <= fpr)
+			return true;
+		words = shape->words + 1.0;
+	}
+}
+
+/* bloomexp_sizing_fit without its memory. */
+static bool
+find_size(double items, double fpr, BloomShape *shape)
+{
+	/* the best k of the textbook; the best whole one lies beside it */
+	double		best = -log2(fpr);
+	int			first = (int) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0));
+	int			last = (int) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0);
+	bool		found = false;
+
+	for (int k = first; k <= last; k++)
+	{
+		BloomShape	candidate;
+
+		if (smallest_for_hashes(items, fpr, k, &candidate) &&
+			(!found || candidate.words < shape->words))
+		{
+			*shape = candidate;
+			found = true;
+		}
+	}
+
+	/* in the few words of a tiny layer, fewer probes may do as well */
+	while (found && shape->hashes > 1)
+	{
+		BloomShape	fewer = bloomexp_sizing_shape(shape->words, shape->hashes - 1);
+
+		if (bloomexp_sizing_expected_fpr(&fewer, items) > fpr)
+			break;
+		*shape = fewer;
+	}
+	return found;
+}
+
+/*
+ * bloomexp_sizing_fit
+ *		The smallest layer whose expected rate is at most `fpr` once it holds
+ *		`items` distinct items; of those, the one with the fewest probes.
+ *
+ * Returns false if there is none of max_words words or less.
+ *
+ * The exact rate takes its time, and an aggregate over a million small groups
+ * asks for the same few sizes again and again; so the answers are kept.
+ */
+bool
+bloomexp_sizing_fit(double items, double fpr, uint32_t max_words, BloomShape *shape)
+{
+	static struct
+	{
+		double		items;
+		double		fpr;
+		BloomShape	shape;
+	}			known[1024];
+	uint64_t	mixed = (uint64_t) items;
+	uint64_t	image;
+	uint32_t	slot;
+
+	memcpy(&image, &fpr, sizeof(image));
+	mixed = (mixed ^ image) * UINT64_C(0x9E3779B97F4A7C15);
+	slot = (uint32_t) (mixed >> 54);
+
+	if (known[slot].items != items || known[slot].fpr != fpr)
+	{
+		BloomShape	found;
+
+		if (!find_size(items, fpr, &found))
+			return false;
+		known[slot].items = items;
+		known[slot].fpr = fpr;
+		known[slot].shape = found;
+	}
+	*shape = known[slot].shape;
+	return shape->words <= max_words;
+}
+
+/*
+ * bloomexp_sizing_max_items
+ *		The most items that a layer of max_words words holds at `fpr`: what an
+ *		error message about too large a capacity names.
+ */
+uint64_t
+bloomexp_sizing_max_items(double fpr, uint32_t max_words)
+{
+	uint64_t	fits = 0;
+	uint64_t	too_many = UINT32_MAX;
+	BloomShape	shape;
+
+	while (too_many - fits > 1)
+	{
+		uint64_t	middle = fits + (too_many - fits) / 2;
+
+		if (bloomexp_sizing_fit((double) middle, fpr, max_words, &shape))
+			fits = middle;
+		else
+			too_many = middle;
+	}
+	return fits;
+}

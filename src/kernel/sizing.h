@@ -1,0 +1,69 @@
+/*-------------------------------------------------------------------------
+ *
+ * sizing.h
+ *	  How large a layer must be for n items at false positive rate p, and
+ *	  what the bits of a layer say about the items in it.
+ *
+ * Pure arithmetic: this room knows no PostgreSQL and no stored bytes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_SIZING_H
+#define BLOOMEXP_SIZING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The most 64-bit words and probes a layer can have: its shape shares 32 bits
+ * of the stored layer header (26 for the words, 6 for the probes).
+ */
+#define BLOOMEXP_MAX_WORDS	((UINT32_C(1) << 26) - 1)
+#define BLOOMEXP_MAX_HASHES 63
+
+/*
+ * A layer of more than BLOCKED_FROM words is cut into equal blocks of at most
+ * BLOCK_WORDS words, 2,000 bytes: about one TOAST chunk.
+ */
+#define BLOOMEXP_BLOCKED_FROM 4096
+#define BLOOMEXP_BLOCK_WORDS 250
+
+/* Positions of a layer: `blocks` equal blocks of `block_bits` positions. */
+typedef struct BloomShape
+{
+	uint32_t	words;			/* positions in all / 64 */
+	uint32_t	blocks;			/* 1: the classic Bloom filter */
+	uint32_t	block_bits;		/* positions a block, a multiple of 64 */
+	uint32_t	hashes;			/* probes an item: k */
+} BloomShape;
+
+/* The shape that `words` and `hashes` mean; see BLOOMEXP_BLOCKED_FROM. */
+static inline BloomShape
+bloomexp_sizing_shape(uint32_t words, uint32_t hashes)
+{
+	BloomShape	shape;
+
+	shape.words = words;
+	shape.hashes = hashes;
+	shape.blocks = words <= BLOOMEXP_BLOCKED_FROM ? 1 :
+		(words + BLOOMEXP_BLOCK_WORDS - 1) / BLOOMEXP_BLOCK_WORDS;
+	shape.block_bits = words / shape.blocks * 64;
+	return shape;
+}
+
+/* Positions of a layer in all: the m of the literature. */
+static inline uint64_t
+bloomexp_sizing_bits(const BloomShape *shape)
+{
+	return (uint64_t) shape->words * 64;
+}
+
+extern double bloomexp_sizing_expected_fpr(const BloomShape *shape, double items);
+extern double bloomexp_sizing_offered_items(const BloomShape *shape, double items);
+extern double bloomexp_sizing_current_fpr(const BloomShape *shape, uint64_t bits_set);
+extern double bloomexp_sizing_estimate_items(const BloomShape *shape, uint64_t bits_set);
+extern bool bloomexp_sizing_fit(double items, double fpr, uint32_t max_words,
+							  BloomShape *shape);
+extern uint64_t bloomexp_sizing_max_items(double fpr, uint32_t max_words);
+
+#endif							/* BLOOMEXP_SIZING_H */

@@ -1,0 +1,235 @@
+/*-------------------------------------------------------------------------
+ *
+ * aggregate.c
+ *	  bloom_agg(): one filter of a group's items, sized for the distinct ones.
+ *
+ * The size is known only when all items are: so the state is the set of their
+ * hashes, 8 bytes each, and the filter is made at the end.  Bits do not depend
+ * on the order in which they are set, so every plan makes the same bytes.  (To
+ * drop repetitions from the set changes nothing that a later row could see, so
+ * the functions that only read the state may do it.)
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "libpq/pqformat.h"
+
+#include "sql/aggregate.h"
+#include "sql/arguments.h"
+#include "value/distinct.h"
+
+PG_FUNCTION_INFO_V1(bloomexp_agg_combine);
+PG_FUNCTION_INFO_V1(bloomexp_agg_serialize);
+PG_FUNCTION_INFO_V1(bloomexp_agg_deserialize);
+PG_FUNCTION_INFO_V1(bloomexp_agg_final);
+
+/* More room than a thousand times what was seen is a slip of the pen. */
+#define MAX_HEADROOM 1000
+
+typedef struct AggState
+{
+	BloomKind	kind;
+	double		fpr;
+	double		headroom;		/* room for this part more than seen */
+	BloomHashSet set;
+} AggState;
+
+/*
+ * bloomexp_aggregate_context
+ *		The context in which an aggregate's state lives.
+ */
+MemoryContext
+bloomexp_aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "aggregate function called in non-aggregate context");
+	return context;
+}
+
+static AggState *
+new_state(MemoryContext context, BloomKind kind, double fpr, double headroom,
+		  uint64 space)
+{
+	AggState   *state = MemoryContextAlloc(context, sizeof(AggState));
+
+	state->kind = kind;
+	state->fpr = fpr;
+	state->headroom = headroom;
+	bloomexp_distinct_list_init(&state->set, context, space);
+	return state;
+}
+
+/* The parameters of the aggregate in this row. */
+static void
+get_parameters(FunctionCallInfo fcinfo, double *fpr, double *headroom)
+{
+	static const char *const names[] = {"fpr", "headroom"};
+
+	bloomexp_arguments_require(fcinfo, 2, names, PG_NARGS() - 2);
+	*fpr = PG_NARGS() > 2 ? PG_GETARG_FLOAT8(2) : BLOOMEXP_DEFAULT_FPR;
+	*headroom = PG_NARGS() > 3 ? PG_GETARG_FLOAT8(3) : 0.0;
+}
+
+/* The state of a group at its first row. */
+static AggState *
+first_state(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	double		fpr;
+	double		headroom;
+
+	get_parameters(fcinfo, &fpr, &headroom);
+	bloomexp_growth_check_fpr(fpr);
+	if (!(headroom >= 0.0 && headroom <= MAX_HEADROOM))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("headroom must be between 0 and %d", MAX_HEADROOM),
+				 errhint("Write 0.2 for room for 20%% more items.")));
+	return new_state(bloomexp_aggregate_context(fcinfo), kind, fpr, headroom, 0);
+}
+
+/*
+ * bloomexp_aggregate_require_same
+ *		Complain about a parameter that is not the group's.
+ */
+void
+bloomexp_aggregate_require_same(double mine, double other, const char *name)
+{
+	if (mine != other)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be the same for all rows of a group", name),
+				 errdetail("It is both %.17g and %.17g.", mine, other)));
+}
+
+static void
+require_same_parameters(const AggState *state, double fpr, double headroom)
+{
+	bloomexp_aggregate_require_same(state->fpr, fpr, "fpr");
+	bloomexp_aggregate_require_same(state->headroom, headroom, "headroom");
+}
+
+/* Transition: bloom_agg(item [, fpr [, headroom]]) */
+static inline Datum
+agg(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	AggState   *state;
+
+	if (PG_ARGISNULL(0))
+		state = first_state(fcinfo, kind);
+	else
+	{
+		state = (AggState *) PG_GETARG_POINTER(0);
+		if (PG_NARGS() > 2)
+		{
+			double		fpr;
+			double		headroom;
+
+			get_parameters(fcinfo, &fpr, &headroom);
+			require_same_parameters(state, fpr, headroom);
+		}
+	}
+
+	if (!PG_ARGISNULL(1))
+		bloomexp_distinct_list_add(&state->set, bloomexp_arguments_hash(fcinfo, 1, kind, 0));
+	PG_RETURN_POINTER(state);
+}
+
+BLOOMEXP_FUNCTION_PER_KIND(agg);
+
+Datum
+bloomexp_agg_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = bloomexp_aggregate_context(fcinfo);
+	AggState   *state;
+	AggState   *other;
+
+	if (PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	other = (AggState *) PG_GETARG_POINTER(1);
+	state = PG_ARGISNULL(0) ?
+		new_state(context, other->kind, other->fpr, other->headroom, other->set.n) :
+		(AggState *) PG_GETARG_POINTER(0);
+	require_same_parameters(state, other->fpr, other->headroom);
+	bloomexp_distinct_list_append(&state->set, other->set.hashes, other->set.n);
+	PG_RETURN_POINTER(state);
+}
+
+/* To another process of the same server: parameters, then the hashes. */
+Datum
+bloomexp_agg_serialize(PG_FUNCTION_ARGS)
+{
+	AggState   *state = (AggState *) PG_GETARG_POINTER(0);
+	Size		size;
+	StringInfoData message;
+
+	bloomexp_distinct_list_compact(&state->set);
+	size = state->set.n * sizeof(uint64);
+	pq_begintypsend(&message);
+	enlargeStringInfo(&message, 32 + size);
+	pq_sendint32(&message, state->kind);
+	pq_sendfloat8(&message, state->fpr);
+	pq_sendfloat8(&message, state->headroom);
+	appendBinaryStringInfo(&message, (char *) state->set.hashes, size);
+	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+}
+
+/*
+ * bloomexp_aggregate_read_message
+ *		Let the functions of pqformat.h read a serialized state.
+ */
+void
+bloomexp_aggregate_read_message(StringInfo message, bytea *bytes)
+{
+	message->data = VARDATA_ANY(bytes);
+	message->len = message->maxlen = VARSIZE_ANY_EXHDR(bytes);
+	message->cursor = 0;
+}
+
+/* A state only for bloomexp_agg_combine(), which copies it. */
+Datum
+bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
+{
+	StringInfoData message;
+	AggState   *state;
+	BloomKind	kind;
+	double		fpr;
+	double		headroom;
+	int			n;
+
+	bloomexp_aggregate_read_message(&message, PG_GETARG_BYTEA_PP(0));
+	kind = pq_getmsgint(&message, 4);
+	fpr = pq_getmsgfloat8(&message);
+	headroom = pq_getmsgfloat8(&message);
+	n = (message.len - message.cursor) / (int) sizeof(uint64);
+	state = new_state(CurrentMemoryContext, kind, fpr, headroom, n);
+	state->set.n = n;
+	pq_copymsgbytes(&message, (char *) state->set.hashes, n * (int) sizeof(uint64));
+	pq_getmsgend(&message);
+	PG_RETURN_POINTER(state);
+}
+
+/* The filter; NULL for a group without items. */
+Datum
+bloomexp_agg_final(PG_FUNCTION_ARGS)
+{
+	AggState   *state = PG_ARGISNULL(0) ? NULL : (AggState *) PG_GETARG_POINTER(0);
+	BloomFilter filter;
+	struct varlena *value;
+
+	if (state == NULL || state->set.n == 0)
+		PG_RETURN_NULL();
+
+	bloomexp_distinct_list_compact(&state->set);
+	bloomexp_filter_init(&filter, (int64) ceil(state->set.n * (1.0 + state->headroom)),
+				  state->fpr, 0, false);
+	filter.kind = state->kind;
+	value = bloomexp_layout_form(&filter);
+	bloomexp_filter_fill(&filter, state->set.hashes, state->set.n);
+	bloomexp_layout_store(&filter, value);
+	PG_RETURN_POINTER(value);
+}

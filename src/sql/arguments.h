@@ -1,0 +1,92 @@
+/*-------------------------------------------------------------------------
+ *
+ * datum.h
+ *	  How SQL functions get at their arguments.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_DATUM_H
+#define BLOOMEXP_DATUM_H
+
+#include "value/filter.h"
+#include "kernel/murmur3.h"
+
+#define PG_GETARG_BLOOM_PP(n) ((struct varlena *) PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(n)))
+
+/*
+ * Define an SQL-callable function for each kind of items: it calls
+ * body(fcinfo, kind).
+ */
+#define BLOOMEXP_FUNCTION(body, suffix, kind) \
+	PG_FUNCTION_INFO_V1(bloomexp_##body##_##suffix); \
+	Datum \
+	bloomexp_##body##_##suffix(PG_FUNCTION_ARGS) \
+	{ \
+		return body(fcinfo, kind); \
+	} \
+	extern Datum bloomexp_##body##_##suffix(PG_FUNCTION_ARGS)
+
+#define BLOOMEXP_FUNCTION_PER_KIND(body) \
+	BLOOMEXP_FUNCTION(body, int8, BLOOM_KIND_INTEGER); \
+	BLOOMEXP_FUNCTION(body, text, BLOOM_KIND_TEXT); \
+	BLOOMEXP_FUNCTION(body, uuid, BLOOM_KIND_UUID); \
+	BLOOMEXP_FUNCTION(body, bytea, BLOOM_KIND_BYTEA)
+
+/*
+ * A filter that a function was given, to be asked for many items.  Of a large
+ * stored one the blocks are read as they are needed: its layers point into
+ * memory for the whole value, of which only the `fetched` blocks are there.
+ */
+typedef struct BloomStored
+{
+	BloomFilter filter;
+	struct varlena *value;		/* whose bytes the layers point to */
+	struct varlena *stored;		/* to fetch from; NULL if all is there */
+	bits8	   *fetched;		/* a bit a block, over all layers */
+} BloomStored;
+
+extern void bloomexp_arguments_require(FunctionCallInfo fcinfo, int first,
+									   const char *const *names, int n);
+extern int64 bloomexp_arguments_check_time(Datum time, bool isnull, const char *name);
+extern int64 bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name);
+extern int64 bloomexp_arguments_width(FunctionCallInfo fcinfo, int argno);
+extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
+extern void bloomexp_stored_headers(FunctionCallInfo fcinfo, int argno, BloomFilter *filter);
+extern void bloomexp_stored_open_whole(BloomStored *argument, struct varlena *value);
+extern void bloomexp_stored_open(FunctionCallInfo fcinfo, int argno, int looks,
+									  BloomStored *argument);
+extern int	bloomexp_stored_misses(BloomStored *argument, const uint64 *hashes,
+									 int *picks, int n);
+extern bool bloomexp_stored_contains(FunctionCallInfo fcinfo, int filter_arg,
+									 int item_arg, BloomKind kind);
+
+/* Argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
+static inline Datum
+bloomexp_arguments_return_untouched(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/* The result of a change to it: the new value, or the old one if that is NULL. */
+static inline Datum
+bloomexp_arguments_return_changed(FunctionCallInfo fcinfo, struct varlena *value)
+{
+	if (value == NULL)
+		return bloomexp_arguments_return_untouched(fcinfo);
+	PG_RETURN_POINTER(value);
+}
+
+/* Hash of an item that is not NULL. */
+static inline uint64
+bloomexp_arguments_hash(FunctionCallInfo fcinfo, int argno, BloomKind kind, uint32 seed)
+{
+	if (kind == BLOOM_KIND_INTEGER)
+		return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(argno), seed);
+	if (kind == BLOOM_KIND_TEXT)
+		bloomexp_item_check_collation(PG_GET_COLLATION());
+	return bloomexp_item_hash(kind, PG_GETARG_DATUM(argno), seed);
+}
+
+#endif							/* BLOOMEXP_DATUM_H */

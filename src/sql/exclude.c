@@ -1,0 +1,344 @@
+/*-------------------------------------------------------------------------
+ *
+ * exclude.c
+ *	  What the extension is for: the candidates that were not exposed.
+ *
+ * Survivors are found for a whole array in one pass, batch by batch, and copied
+ * to where they go out from: as an array of the candidates' type, as rows of
+ * that array, or as packed bytes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tupmacs.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/selfuncs.h"
+#include "utils/uuid.h"
+
+#include "sql/arguments.h"
+
+PG_FUNCTION_INFO_V1(bloomexp_exclude);
+PG_FUNCTION_INFO_V1(bloomexp_exclude_variadic);
+PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
+PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
+PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
+
+/* PostgreSQL 17 estimates an array's length with the planner's state at hand. */
+#if PG_VERSION_NUM >= 170000
+#define ARRAY_LENGTH(root, expr) estimate_array_length(root, expr)
+#else
+#define ARRAY_LENGTH(root, expr) ((double) estimate_array_length(expr))
+#endif
+
+/* The filters of a call, all asked in turn. */
+typedef struct Filters
+{
+	BloomStored *arguments;
+	int			n;
+} Filters;
+
+/* How to get at the filters of an argument: open_filter or open_filters. */
+typedef void (*Opener) (FunctionCallInfo fcinfo, int argno, int looks, Filters *filters);
+
+/* Survivors that go out as rows: the next of them, and how many are left. */
+typedef struct Rows
+{
+	const BloomItemType *type;
+	const char *next;
+	int			left;
+} Rows;
+
+/* The one filter of an argument, to be asked `looks` times; NULL is none. */
+static void
+open_filter(FunctionCallInfo fcinfo, int argno, int looks, Filters *filters)
+{
+	filters->n = 0;
+	if (PG_ARGISNULL(argno))
+		return;
+	filters->arguments = palloc(sizeof(BloomStored));
+	bloomexp_stored_open(fcinfo, argno, looks, &filters->arguments[filters->n++]);
+}
+
+/* The filters of an array argument, NULLs left out; they are whole. */
+static void
+open_filters(FunctionCallInfo fcinfo, int argno, int looks, Filters *filters)
+{
+	ArrayType  *array;
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+	Size		filled = 0;
+
+	filters->n = 0;
+	if (PG_ARGISNULL(argno))
+		return;
+	array = bloomexp_arguments_array(fcinfo, argno);
+	bloomexp_item_check_dimensions(array, "filters");
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
+					  &values, &nulls, &n);
+	for (int i = 0; i < n; i++)
+		filled += !nulls[i];
+	filters->arguments = palloc_extended(Max(filled, 1) * sizeof(BloomStored), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < n; i++)
+	{
+		if (!nulls[i])
+			bloomexp_stored_open_whole(&filters->arguments[filters->n++],
+								   PG_DETOAST_DATUM_PACKED(values[i]));
+	}
+}
+
+/*
+ * The candidates of a batch that no filter contains, in order, as indexes into
+ * it; returns their number.
+ */
+static int
+pick_survivors(const Filters *filters, const BloomBatch *batch, int *picks)
+{
+	uint64		hashes[BLOOMEXP_BATCH];
+	uint32		seed = 0;
+	int			n = bloomexp_probe_pick_all(picks, batch->n);
+
+	for (int i = 0; i < filters->n && n > 0; i++)
+	{
+		BloomStored *argument = &filters->arguments[i];
+
+		/* filters of one seed share the hashes */
+		if (i == 0 || argument->filter.seed != seed)
+		{
+			seed = argument->filter.seed;
+			bloomexp_item_hash_batch(batch, seed, hashes);
+		}
+		n = bloomexp_stored_misses(argument, hashes, picks, n);
+	}
+	return n;
+}
+
+/* Copy the picked items of a batch, each of `length` bytes, to `out`; returns its end. */
+static inline char *
+copy_fixed(char *out, const BloomBatch *batch, const int *picks, int n, Size length)
+{
+	for (int i = 0; i < n; i++)
+		memcpy(out + i * length, batch->first + picks[i] * length, length);
+	return out + n * length;
+}
+
+/* The same for items of any type; a constant length makes a copy one instruction. */
+static char *
+copy_picks(char *out, const BloomBatch *batch, const int *picks, int n)
+{
+	switch (batch->type->length)
+	{
+		case sizeof(int64):
+			return copy_fixed(out, batch, picks, n, sizeof(int64));
+		case sizeof(int32):
+			return copy_fixed(out, batch, picks, n, sizeof(int32));
+		case sizeof(int16):
+			return copy_fixed(out, batch, picks, n, sizeof(int16));
+		case UUID_LEN:
+			return copy_fixed(out, batch, picks, n, UUID_LEN);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		const char *item = batch->varlenas[picks[i]];
+		Size		length = VARSIZE_ANY(item);
+
+		memcpy(out, item, length);
+		memset(out + length, 0, INTALIGN(length) - length);
+		out += INTALIGN(length);
+	}
+	return out;
+}
+
+/*
+ * Copy the candidates that survive the filters to `out`, one after another as
+ * in an array.  Returns where they end, and their number in *survivors.
+ */
+static char *
+copy_survivors(BloomItems *candidates, const Filters *filters, char *out, int *survivors)
+{
+	BloomBatch	batch;
+	int			picks[BLOOMEXP_BATCH];
+
+	for (int i = 0; i < filters->n; i++)
+		bloomexp_filter_require_kind(&filters->arguments[i].filter, candidates->type->kind);
+
+	*survivors = 0;
+	while (bloomexp_item_next(candidates, &batch))
+	{
+		int			n = pick_survivors(filters, &batch, picks);
+
+		CHECK_FOR_INTERRUPTS();
+		out = copy_picks(out, &batch, picks, n);
+		*survivors += n;
+	}
+	return out;
+}
+
+/*
+ * The candidates of argument 0 that survive the filters of argument 1, as an
+ * array of their type without NULLs in a memory context; *type tells about its
+ * elements.
+ */
+static ArrayType *
+exclude(FunctionCallInfo fcinfo, Opener opener, MemoryContext context,
+		const BloomItemType **type)
+{
+	ArrayType  *array = bloomexp_arguments_array(fcinfo, 0);
+	ArrayType  *result;
+	BloomItems	candidates;
+	Filters		filters;
+	int			survivors;
+	char	   *end;
+
+	bloomexp_item_begin(&candidates, array, PG_GET_COLLATION());
+	opener(fcinfo, 1, candidates.nitems, &filters);
+	*type = candidates.type;
+
+	/* survivors take no more than the candidates did */
+	result = MemoryContextAllocHuge(context, MAXALIGN(VARSIZE(array)) + ARR_OVERHEAD_NONULLS(1));
+	end = copy_survivors(&candidates, &filters,
+						 (char *) result + ARR_OVERHEAD_NONULLS(1), &survivors);
+	if (survivors == 0)
+		return construct_empty_array(candidates.element_type);
+
+	SET_VARSIZE(result, end - (char *) result);
+	result->ndim = 1;
+	result->dataoffset = 0;
+	result->elemtype = candidates.element_type;
+	ARR_DIMS(result)[0] = survivors;
+	ARR_LBOUND(result)[0] = 1;
+	return result;
+}
+
+/* bloom_exclude_array(candidates, filter), candidates - filter */
+Datum
+bloomexp_exclude_array(PG_FUNCTION_ARGS)
+{
+	const BloomItemType *type;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+
+	/* an array type of its own, whose values have their bounds start at 0 */
+	if (get_fn_expr_argtype(fcinfo->flinfo, 0) == INT2VECTOROID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("candidates of type int2vector are not supported"),
+				 errhint("Cast the candidates to smallint[].")));
+
+	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, open_filter, CurrentMemoryContext, &type));
+}
+
+/* Complain about filters of items that can't come packed. */
+static void
+require_integers(const Filters *filters)
+{
+	for (int i = 0; i < filters->n; i++)
+	{
+		const BloomFilter *filter = &filters->arguments[i].filter;
+
+		if (!bloomexp_filter_can_hold(filter, BLOOM_KIND_INTEGER))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("filter holds %s items, not packed integers", bloomexp_kind_name(filter->kind)),
+					 errhint("Use bloom_exclude_array() with an array of %s.", bloomexp_kind_name(filter->kind))));
+	}
+}
+
+/* bloom_exclude_packed(candidates, filter) */
+Datum
+bloomexp_exclude_packed(PG_FUNCTION_ARGS)
+{
+	bytea	   *packed;
+	bytea	   *result;
+	BloomItems	candidates;
+	Filters		filters;
+	int			survivors;
+	char	   *end;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+
+	packed = PG_GETARG_BYTEA_PP(0);
+	bloomexp_item_begin_packed(&candidates, packed);
+	open_filter(fcinfo, 1, candidates.nitems, &filters);
+	require_integers(&filters);
+
+	result = palloc(VARHDRSZ + VARSIZE_ANY_EXHDR(packed));
+	end = copy_survivors(&candidates, &filters, VARDATA(result), &survivors);
+	SET_VARSIZE(result, end - (char *) result);
+	PG_RETURN_BYTEA_P(result);
+}
+
+/*
+ * Body of the set-returning functions: all survivors are found in the first
+ * call, and go out one a call.
+ */
+static Datum
+exclude_rows(FunctionCallInfo fcinfo, Opener opener)
+{
+	FuncCallContext *call;
+	Rows	   *rows;
+	const char *item;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		call = SRF_FIRSTCALL_INIT();
+		call->user_fctx = rows =
+			MemoryContextAllocZero(call->multi_call_memory_ctx, sizeof(Rows));
+		if (!PG_ARGISNULL(0))
+		{
+			ArrayType  *array = exclude(fcinfo, opener, call->multi_call_memory_ctx, &rows->type);
+
+			rows->next = ARR_DATA_PTR(array);
+			rows->left = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+		}
+	}
+
+	call = SRF_PERCALL_SETUP();
+	rows = call->user_fctx;
+	if (rows->left == 0)
+		SRF_RETURN_DONE(call);
+	rows->left--;
+	item = rows->next;
+	rows->next = att_addlength_pointer(item, rows->type->length, item);
+	rows->next = (const char *) att_align_nominal(rows->next, rows->type->align);
+	SRF_RETURN_NEXT(call, fetch_att(item, bloomexp_item_by_value(rows->type), rows->type->length));
+}
+
+/* bloom_exclude(candidates, filter) */
+Datum
+bloomexp_exclude(PG_FUNCTION_ARGS)
+{
+	return exclude_rows(fcinfo, open_filter);
+}
+
+/* bloom_exclude(candidates, VARIADIC filters) */
+Datum
+bloomexp_exclude_variadic(PG_FUNCTION_ARGS)
+{
+	return exclude_rows(fcinfo, open_filters);
+}
+
+/*
+ * bloomexp_exclude_support
+ *		Planner support: bloom_exclude() returns at most as many rows as there
+ *		are candidates.  How many were exposed nobody knows beforehand; too many
+ *		rows expected does less harm than too few.
+ */
+Datum
+bloomexp_exclude_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+	SupportRequestRows *rows = (SupportRequestRows *) request;
+
+	if (!IsA(request, SupportRequestRows) || !is_funcclause(rows->node))
+		PG_RETURN_POINTER(NULL);
+	rows->rows = ARRAY_LENGTH(rows->root, linitial(((FuncExpr *) rows->node)->args));
+	PG_RETURN_POINTER(rows);
+}

@@ -1,0 +1,145 @@
+/*-------------------------------------------------------------------------
+ *
+ * io.c
+ *	  Values in and out: text, binary, bytea.  One validator guards all.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "libpq/pqformat.h"
+#include "utils/builtins.h"
+
+#include "sql/arguments.h"
+
+PG_FUNCTION_INFO_V1(bloomexp_in);
+PG_FUNCTION_INFO_V1(bloomexp_out);
+PG_FUNCTION_INFO_V1(bloomexp_recv);
+PG_FUNCTION_INFO_V1(bloomexp_send);
+PG_FUNCTION_INFO_V1(bloomexp_from_bytea);
+PG_FUNCTION_INFO_V1(bloomexp_to_bytea);
+
+/* The value of a hexadecimal digit, or -1. */
+static inline int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/*
+ * bloomexp_in
+ *		From text: hexadecimal digits, two a byte, behind an optional \x.
+ */
+Datum
+bloomexp_in(PG_FUNCTION_ARGS)
+{
+	char	   *text = PG_GETARG_CSTRING(0);
+	Node	   *escontext = fcinfo->context;
+	Size		size;
+	struct varlena *value;
+
+	if (text[0] == '\\' && text[1] == 'x')
+		text += 2;
+	size = strlen(text) / 2;
+	value = palloc(VARHDRSZ + size);
+	SET_VARSIZE(value, VARHDRSZ + size);
+	for (Size i = 0; i < size; i++)
+	{
+		int			high = hex_digit(text[2 * i]);
+		int			low = hex_digit(text[2 * i + 1]);
+
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (high < 0 || low < 0)
+			ereturn(escontext, (Datum) 0,
+					(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+					 errmsg("invalid input syntax for type %s", "bloom"),
+					 errdetail("There is no hexadecimal digit at byte %zu.", i + 1),
+					 errhint("The text form of a filter is \"\\x\" and hexadecimal digits; make one with bloom_new().")));
+		VARDATA(value)[i] = (char) (high << 4 | low);
+	}
+	if (text[2 * size] != '\0')
+		ereturn(escontext, (Datum) 0,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid input syntax for type %s", "bloom"),
+				 errdetail("The number of hexadecimal digits is odd.")));
+
+	if (!bloomexp_layout_check((uint8 *) VARDATA(value), size, escontext))
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(value);
+}
+
+/* To text: \x and hexadecimal digits, as bytea's own. */
+Datum
+bloomexp_out(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_BLOOM_PP(0);
+	Size		size = VARSIZE_ANY_EXHDR(value);
+	char	   *text = palloc(2 * size + 3);
+
+	strcpy(text, "\\x");
+	for (Size i = 0; i < size; i += BLOOMEXP_INTERRUPT_EVERY)
+	{
+		CHECK_FOR_INTERRUPTS();
+		hex_encode(VARDATA_ANY(value) + i, Min(size - i, BLOOMEXP_INTERRUPT_EVERY), text + 2 + 2 * i);
+	}
+	text[2 * size + 2] = '\0';
+	PG_RETURN_CSTRING(text);
+}
+
+/* A value of bytes from outside, once the validator has passed them. */
+static struct varlena *
+value_from_bytes(const char *bytes, Size size)
+{
+	struct varlena *value;
+
+	bloomexp_layout_check((const uint8 *) bytes, size, NULL);
+	value = palloc(VARHDRSZ + size);
+	SET_VARSIZE(value, VARHDRSZ + size);
+	memcpy(VARDATA(value), bytes, size);
+	return value;
+}
+
+/* From the binary protocol: the bytes as they are. */
+Datum
+bloomexp_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
+	int			size = message->len - message->cursor;
+
+	PG_RETURN_POINTER(value_from_bytes(pq_getmsgbytes(message, size), size));
+}
+
+/* To the binary protocol. */
+Datum
+bloomexp_send(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_BLOOM_PP(0);
+	StringInfoData message;
+
+	pq_begintypsend(&message);
+	pq_sendbytes(&message, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+}
+
+/* Cast from bytea. */
+Datum
+bloomexp_from_bytea(PG_FUNCTION_ARGS)
+{
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+
+	PG_RETURN_POINTER(value_from_bytes(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)));
+}
+
+/* Cast to bytea: the same bytes under another name. */
+Datum
+bloomexp_to_bytea(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}

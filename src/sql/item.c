@@ -1,0 +1,308 @@
+/*-------------------------------------------------------------------------
+ *
+ * item.c
+ *	  From SQL values to 64-bit hashes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/uuid.h"
+
+#include "sql/item.h"
+#include "kernel/murmur3.h"
+#include "kernel/simd.h"
+
+static const BloomItemType item_types[] = {
+	{INT8OID, BLOOM_KIND_INTEGER, sizeof(int64), TYPALIGN_DOUBLE},
+	{INT4OID, BLOOM_KIND_INTEGER, sizeof(int32), TYPALIGN_INT},
+	{INT2OID, BLOOM_KIND_INTEGER, sizeof(int16), TYPALIGN_SHORT},
+	{TEXTOID, BLOOM_KIND_TEXT, -1, TYPALIGN_INT},
+	{VARCHAROID, BLOOM_KIND_TEXT, -1, TYPALIGN_INT},
+	{BPCHAROID, BLOOM_KIND_TEXT, -1, TYPALIGN_INT},
+	{UUIDOID, BLOOM_KIND_UUID, UUID_LEN, TYPALIGN_CHAR},
+	{BYTEAOID, BLOOM_KIND_BYTEA, -1, TYPALIGN_INT}
+};
+
+/* Integers of no SQL type: 8 little-endian bytes each, wherever they stand. */
+static const BloomItemType packed_type = {
+	InvalidOid, BLOOM_KIND_INTEGER, sizeof(int64), TYPALIGN_CHAR
+};
+
+/*
+ * bloomexp_kind_name
+ *		A kind as users read it, which is also the name of an SQL type of it.
+ */
+const char *
+bloomexp_kind_name(BloomKind kind)
+{
+	switch (kind)
+	{
+		case BLOOM_KIND_NONE:
+			return "none";
+		case BLOOM_KIND_INTEGER:
+			return "integer";
+		case BLOOM_KIND_TEXT:
+			return "text";
+		case BLOOM_KIND_UUID:
+			return "uuid";
+		case BLOOM_KIND_BYTEA:
+			return "bytea";
+	}
+	pg_unreachable();
+}
+
+/* The entry of item_types for a type or a domain over it, or an error. */
+static const BloomItemType *
+find_item_type(Oid type)
+{
+	Oid			base = type;
+
+	for (;;)
+	{
+		for (int i = 0; i < (int) lengthof(item_types); i++)
+		{
+			if (item_types[i].type == base)
+				return &item_types[i];
+		}
+		if (base != type)
+			break;
+		base = getBaseType(type);
+		if (base == type)
+			break;
+	}
+
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("items of type %s can't be in a filter", format_type_be(type)),
+			 errdetail("Items are integers (smallint, integer, bigint), text (text, varchar, char), uuid or bytea."),
+			 errhint("Cast the items, for example with ::bigint[] or ::text[].")));
+	return NULL;				/* keep compiler quiet */
+}
+
+/*
+ * bloomexp_item_check_collation
+ *		Refuse text under a collation whose equal strings can have unlike bytes:
+ *		an exposed item could pass as another spelling of itself.  Text of which
+ *		nobody can tell the collation is refused where PostgreSQL's own = is.
+ */
+void
+bloomexp_item_check_collation(Oid collation)
+{
+	if (!OidIsValid(collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_COLLATION),
+				 errmsg("could not determine which collation to use for text items"),
+				 errhint("Use the COLLATE clause to set the collation explicitly.")));
+	if (collation != DEFAULT_COLLATION_OID &&
+		!get_collation_isdeterministic(collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_COLLATION),
+				 errmsg("text under nondeterministic collation \"%s\" can't be in a filter",
+						get_collation_name(collation)),
+				 errdetail("Text items are told apart by their bytes."),
+				 errhint("Add COLLATE \"C\" to the item, and fold it yourself, for example by lower().")));
+}
+
+/* First 64 bits of the hash of some bytes. */
+static inline uint64
+hash_bytes64(const void *bytes, Size length, uint32 seed)
+{
+	uint64_t	hash[2];
+
+	bloomexp_murmur3(bytes, length, seed, hash);
+	return hash[0];
+}
+
+static inline uint64
+hash_varlena(const void *value, uint32 seed)
+{
+	return hash_bytes64(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), seed);
+}
+
+/*
+ * bloomexp_item_hash
+ *		Hash of one text, uuid or bytea; a bigint needs no more than
+ *		bloomexp_murmur3_int64().
+ */
+uint64
+bloomexp_item_hash(BloomKind kind, Datum item, uint32 seed)
+{
+	struct varlena *value;
+	uint64		hash;
+
+	if (kind == BLOOM_KIND_UUID)
+		return hash_bytes64(DatumGetPointer(item), UUID_LEN, seed);
+
+	value = PG_DETOAST_DATUM_PACKED(item);
+	hash = hash_varlena(value, seed);
+	if ((Pointer) value != DatumGetPointer(item))
+		pfree(value);
+	return hash;
+}
+
+/*
+ * bloomexp_item_check_dimensions
+ *		Refuse an array of more than one dimension; `what` is in it.
+ */
+void
+bloomexp_item_check_dimensions(const ArrayType *array, const char *what)
+{
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("array of %s has %d dimensions", what, ARR_NDIM(array)),
+				 errdetail("Only arrays of one dimension can be used.")));
+}
+
+/*
+ * bloomexp_item_begin
+ *		Start to read the items of an array; `collation` is what applies to its
+ *		elements, if they are text.
+ */
+void
+bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation)
+{
+	int			nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+
+	bloomexp_item_check_dimensions(array, "items");
+	items->element_type = ARR_ELEMTYPE(array);
+	items->type = find_item_type(items->element_type);
+	if (items->type->kind == BLOOM_KIND_TEXT)
+		bloomexp_item_check_collation(collation);
+	items->nitems = nelements;
+	if (ARR_HASNULL(array))
+	{
+		for (int i = 0; i < nelements; i++)
+			items->nitems -= bloomexp_item_is_null(array, i);
+	}
+	items->left = items->nitems;
+	items->next = ARR_DATA_PTR(array);
+}
+
+/*
+ * bloomexp_item_begin_packed
+ *		Start to read packed integers, of 8 little-endian bytes each.
+ */
+void
+bloomexp_item_begin_packed(BloomItems *items, bytea *packed)
+{
+	Size		size = VARSIZE_ANY_EXHDR(packed);
+
+	if (size % sizeof(int64) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("length of packed items must be a multiple of 8 bytes, not %zu", size),
+				 errdetail("Each item is an integer of 8 bytes, the lowest first.")));
+	items->element_type = InvalidOid;
+	items->type = &packed_type;
+	items->nitems = items->left = (int) (size / sizeof(int64));
+	items->next = VARDATA_ANY(packed);
+}
+
+/*
+ * bloomexp_item_next
+ *		Point `batch` at the next items, BLOOMEXP_BATCH at most; false at the end.
+ */
+bool
+bloomexp_item_next(BloomItems *items, BloomBatch *batch)
+{
+	const BloomItemType *type = items->type;
+
+	batch->type = type;
+	batch->n = Min(items->left, BLOOMEXP_BATCH);
+	batch->first = items->next;
+	items->left -= batch->n;
+	if (type->length > 0)
+		items->next += (Size) batch->n * type->length;
+	else
+	{
+		for (int i = 0; i < batch->n; i++)
+		{
+			batch->varlenas[i] = items->next;
+			items->next += INTALIGN(VARSIZE_ANY(items->next));
+		}
+	}
+	return batch->n > 0;
+}
+
+/* Read the numbers of an array, aligned for their type, to where their hashes go. */
+#define READ_NUMBERS(ctype) \
+	for (int i = 0; i < n; i++) \
+		hashes[i] = (uint64) (int64) ((const ctype *) batch->first)[i]
+
+/*
+ * bloomexp_item_hash_batch
+ *		Hashes of some items.
+ */
+void
+bloomexp_item_hash_batch(const BloomBatch *batch, uint32 seed, uint64 *hashes)
+{
+	int			n = batch->n;
+
+	switch (batch->type->type)
+	{
+		case InvalidOid:		/* packed */
+			for (int i = 0; i < n; i++)
+				hashes[i] = murmur3_read_word(batch->first + i * sizeof(int64));
+			break;
+		case INT8OID:
+			READ_NUMBERS(int64);
+			break;
+		case INT4OID:
+			READ_NUMBERS(int32);
+			break;
+		case INT2OID:
+			READ_NUMBERS(int16);
+			break;
+		case UUIDOID:
+			for (int i = 0; i < n; i++)
+				hashes[i] = hash_bytes64(batch->first + i * UUID_LEN, UUID_LEN, seed);
+			break;
+		case BPCHAROID:
+			for (int i = 0; i < n; i++)
+			{
+				char	   *text = VARDATA_ANY((char *) batch->varlenas[i]);
+
+				hashes[i] = hash_bytes64(text,
+										 bpchartruelen(text, VARSIZE_ANY_EXHDR(batch->varlenas[i])),
+										 seed);
+			}
+			break;
+		default:				/* text, varchar, bytea */
+			for (int i = 0; i < n; i++)
+				hashes[i] = hash_varlena(batch->varlenas[i], seed);
+			break;
+	}
+	if (batch->type->kind == BLOOM_KIND_INTEGER)
+		bloomexp_simd_hash_int64s(hashes, n, seed);
+}
+
+/*
+ * bloomexp_item_hash_array
+ *		All items of an array that are not NULL, as hashes; *n are there, all of
+ *		one kind.
+ */
+uint64 *
+bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind *kind, int *n)
+{
+	BloomItems	items;
+	BloomBatch	batch;
+	uint64	   *hashes;
+
+	bloomexp_item_begin(&items, array, collation);
+	hashes = palloc_extended(Max(items.nitems, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	*kind = items.type->kind;
+	*n = 0;
+	while (bloomexp_item_next(&items, &batch))
+	{
+		CHECK_FOR_INTERRUPTS();
+		bloomexp_item_hash_batch(&batch, seed, hashes + *n);
+		*n += batch.n;
+	}
+	return hashes;
+}

@@ -1,0 +1,339 @@
+/*-------------------------------------------------------------------------
+ *
+ * track.c
+ *	  The trigger that adds new exposures to the filters of their users.
+ *
+ * bloom_track_statements(), in SQL, checks the trigger's arguments and writes
+ * the statements that it executes.  To look all that up and plan it takes a
+ * millisecond or two, so each trigger's plans are kept for the session, as long
+ * as the server calls the first of them valid.  There is nothing else to watch:
+ * the filters' and the exposures' table (whose row type the transition table
+ * has), functions and schemas are all in the plan.  Whatever would make other
+ * statements of it, such as a lost index or new arguments of the trigger, makes
+ * the plan invalid.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "value/compat.h"
+
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "storage/bufmgr.h"
+#include "storage/sinval.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+/*
+ * A statement of more rows is planned for itself.  That costs little beside its
+ * rows, and it needs a plan of its own: one for few rows may read all of a small
+ * table of filters as often as it has users.
+ */
+#define FEW_ROWS 100
+
+PG_FUNCTION_INFO_V1(bloomexp_track);
+
+/* The plans of a trigger. */
+typedef struct TrackPlan
+{
+	Oid			trigger;		/* the key */
+	Oid			target;			/* the table of the filters */
+	BlockNumber pages;			/* its size when planned */
+	bool		outgrown;		/* it is much larger now */
+	SPIPlanPtr	add;			/* the statements that lock and add */
+	SPIPlanPtr	count_missed;	/* how many users' filters they did not reach */
+	int			users;			/* calls that execute it now: a table of filters may
+								 * have triggers that insert exposures */
+} TrackPlan;
+
+/* What the session keeps. */
+static HTAB *kept_plans = NULL;
+
+/* The trigger that calls, if it can be served. */
+static TriggerData *
+get_trigger(FunctionCallInfo fcinfo)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("trigger functions can only be called as triggers")));
+	if (!TRIGGER_FIRED_AFTER(trigger->tg_event) ||
+		!TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) ||
+		!(TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
+		  TRIGGER_FIRED_BY_UPDATE(trigger->tg_event)) ||
+		trigger->tg_newtable == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("bloom_track() must be called by an AFTER INSERT or AFTER UPDATE trigger for each statement, with a transition table"),
+				 errhint("CREATE TRIGGER ... AFTER INSERT ON ... REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION bloom_track(...);")));
+	return trigger;
+}
+
+/* Complain about what should not happen. */
+static void
+expect(int result, int expected, const char *function)
+{
+	if (result != expected)
+		elog(ERROR, "%s failed: %s", function, SPI_result_code_string(result));
+}
+
+/*
+ * Give the statements their transition table, and the planner a number of rows.
+ *
+ * (SPI_register_trigger_data() would tell the true number, but a kept plan must
+ * not be one for the first statement that came along.)
+ */
+static void
+register_new_rows(const TriggerData *trigger, double rows)
+{
+	EphemeralNamedRelation table = palloc0(sizeof(EphemeralNamedRelationData));
+
+	table->md.name = trigger->tg_trigger->tgnewtable;
+	table->md.reliddesc = RelationGetRelid(trigger->tg_relation);
+	table->md.enrtype = ENR_NAMED_TUPLESTORE;
+	table->md.enrtuples = rows;
+	table->reldata = trigger->tg_newtable;
+	expect(SPI_register_relation(table), SPI_OK_REL_REGISTER, "SPI_register_relation");
+}
+
+/* The arguments of a trigger. */
+static ArrayType *
+get_arguments(const Trigger *trigger)
+{
+	Datum	   *arguments = palloc(trigger->tgnargs * sizeof(Datum));
+
+	for (int i = 0; i < trigger->tgnargs; i++)
+		arguments[i] = CStringGetTextDatum(trigger->tgargs[i]);
+	return construct_array(arguments, trigger->tgnargs, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+/*
+ * The statements for a trigger, the one that counts what they *missed, and the
+ * table of its filters, from the schema where `function` is.
+ *
+ * The catalogs are read as they are now, whatever the isolation level: the plan
+ * may live longer than the transaction and its snapshot.
+ */
+static char *
+ask_statements(const TriggerData *trigger, Oid function, Oid *target, char **missed)
+{
+	char	   *schema = get_namespace_name(get_func_namespace(function));
+	Oid			types[] = {TEXTOID, REGCLASSOID, TEXTOID, TEXTARRAYOID};
+	Datum		values[] = {
+		CStringGetTextDatum(schema),
+		ObjectIdGetDatum(RelationGetRelid(trigger->tg_relation)),
+		CStringGetTextDatum(trigger->tg_trigger->tgnewtable),
+		PointerGetDatum(get_arguments(trigger->tg_trigger))
+	};
+	char	   *query;
+	bool		isnull;
+
+	PushActiveSnapshot(GetLatestSnapshot());
+	query = psprintf("SELECT target, statements, missed FROM %s.bloom_track_statements($1, $2, $3, $4)",
+					 quote_identifier(schema));
+	expect(SPI_execute_with_args(query, lengthof(types), types, values, NULL, true, 0),
+		   SPI_OK_SELECT, "SPI_execute_with_args");
+	PopActiveSnapshot();
+	*target = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	*missed = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3);
+	return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
+}
+
+static SPIPlanPtr
+prepare_statements(const char *statements)
+{
+	SPIPlanPtr	plan = SPI_prepare(statements, 0, NULL);
+
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+	return plan;
+}
+
+/* Lock a table of filters; returns its pages, 0 if it is partitioned or gone. */
+static BlockNumber
+lock_target(Oid target)
+{
+	Relation	relation = try_relation_open(target, RowExclusiveLock);
+	BlockNumber pages = 0;
+
+	if (relation == NULL)
+		return 0;
+	if (RELKIND_HAS_STORAGE(relation->rd_rel->relkind))
+		pages = RelationGetNumberOfBlocks(relation);
+	relation_close(relation, NoLock);
+	return pages;
+}
+
+/*
+ * Make the plan of a trigger.
+ *
+ * The table of the filters is locked before the statements are planned, and if
+ * anything in the catalogs changed until we had the lock, they are written anew.
+ */
+static void
+prepare(const TriggerData *trigger, Oid function, TrackPlan *made)
+{
+	Oid			locked = InvalidOid;
+	char	   *statements;
+	char	   *missed;
+
+	for (;;)
+	{
+		uint64		messages = SharedInvalidMessageCounter;
+
+		statements = ask_statements(trigger, function, &made->target, &missed);
+		if (made->target == locked)
+			break;
+		made->pages = lock_target(made->target);
+		if (messages == SharedInvalidMessageCounter)
+			break;
+		locked = made->target;
+	}
+
+	made->trigger = trigger->tg_trigger->tgoid;
+	made->outgrown = false;
+	made->users = 0;
+	made->add = prepare_statements(statements);
+	made->count_missed = prepare_statements(missed);
+}
+
+/* Whether a kept plan is as good as a new one. */
+static bool
+is_good(const TrackPlan *kept)
+{
+	return !kept->outgrown && SPI_plan_is_valid(kept->add);
+}
+
+/* Free the kept plans that are no good, those of dropped triggers among them. */
+static void
+forget_bad(void)
+{
+	HASH_SEQ_STATUS scan;
+	TrackPlan  *kept;
+
+	hash_seq_init(&scan, kept_plans);
+	while ((kept = hash_seq_search(&scan)) != NULL)
+	{
+		if (kept->users > 0 || is_good(kept))
+			continue;
+		SPI_freeplan(kept->add);
+		SPI_freeplan(kept->count_missed);
+		hash_search(kept_plans, &kept->trigger, HASH_REMOVE, NULL);
+	}
+}
+
+/* Keep a plan in place of its trigger's old one, which must not be in use. */
+static TrackPlan *
+keep(const TrackPlan *made)
+{
+	TrackPlan  *kept;
+
+	forget_bad();
+	expect(SPI_keepplan(made->add), 0, "SPI_keepplan");
+	expect(SPI_keepplan(made->count_missed), 0, "SPI_keepplan");
+	kept = hash_search(kept_plans, &made->trigger, HASH_ENTER, NULL);
+	*kept = *made;
+	return kept;
+}
+
+/*
+ * The kept plan of a trigger, good or not, or NULL.
+ *
+ * When we have the lock, we know what others did to the table before.
+ */
+static TrackPlan *
+find(Oid trigger)
+{
+	HASHCTL		control = {.keysize = sizeof(Oid),.entrysize = sizeof(TrackPlan)};
+	TrackPlan  *kept;
+
+	if (kept_plans == NULL)
+		kept_plans = hash_create("bloom_track plans", 16, &control, HASH_ELEM | HASH_BLOBS);
+	kept = hash_search(kept_plans, &trigger, HASH_FIND, NULL);
+	if (kept != NULL && SPI_plan_is_valid(kept->add))
+		kept->outgrown = lock_target(kept->target) / 2 > kept->pages + 4;
+	return kept;
+}
+
+/*
+ * Rows that a policy hides from an UPDATE stay as they are, without an error.
+ * An exposure must not be lost like that.
+ */
+static void
+check_nothing_missed(const TrackPlan *plan)
+{
+	bool		isnull;
+	Datum		users;
+
+	if (check_enable_rls(plan->target, InvalidOid, true) != RLS_ENABLED)
+		return;
+	expect(SPI_execute_plan(plan->count_missed, NULL, NULL, false, 0),
+		   SPI_OK_SELECT, "SPI_execute_plan");
+	users = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	if (DatumGetInt64(users) > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row-level security policies of table \"%s\" keep new exposures out of the filters",
+						get_rel_name(plan->target)),
+				 errhint("Who writes exposures needs policies for SELECT, INSERT and UPDATE.")));
+}
+
+/*
+ * Add, each statement with a snapshot of its own.  The plans stay ours until the
+ * end, whatever becomes of them meanwhile.
+ */
+static void
+execute(TrackPlan *plan)
+{
+	plan->users++;
+	PG_TRY();
+	{
+		expect(SPI_execute_plan(plan->add, NULL, NULL, false, 0),
+			   SPI_OK_UPDATE, "SPI_execute_plan");
+		check_nothing_missed(plan);
+	}
+	PG_CATCH();
+	{
+		plan->users--;
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	plan->users--;
+}
+
+/* bloom_track() */
+Datum
+bloomexp_track(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = get_trigger(fcinfo);
+	int64		rows = tuplestore_tuple_count(trigger->tg_newtable);
+	TrackPlan  *plan;
+	TrackPlan	made;
+
+	if (rows == 0)
+		return PointerGetDatum(NULL);
+	expect(SPI_connect(), SPI_OK_CONNECT, "SPI_connect");
+	register_new_rows(trigger, rows > FEW_ROWS ? rows : 1);
+
+	plan = find(trigger->tg_trigger->tgoid);
+	if (rows > FEW_ROWS || plan == NULL || !is_good(plan))
+	{
+		bool		for_once = rows > FEW_ROWS || (plan != NULL && plan->users > 0);
+
+		prepare(trigger, fcinfo->flinfo->fn_oid, &made);
+		plan = for_once ? &made : keep(&made);
+	}
+	execute(plan);
+
+	expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
+	return PointerGetDatum(NULL);
+}

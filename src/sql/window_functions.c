@@ -1,0 +1,156 @@
+/*-------------------------------------------------------------------------
+ *
+ * timed.c
+ *	  SQL functions of windowed filters, in which every item has its time.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/timestamp.h"
+
+#include "sql/arguments.h"
+#include "value/window.h"
+
+PG_FUNCTION_INFO_V1(bloomexp_window);
+PG_FUNCTION_INFO_V1(bloomexp_add_at_array);
+PG_FUNCTION_INFO_V1(bloomexp_expire);
+
+/* bloom_window(width, slices, fpr, seed) */
+Datum
+bloomexp_window(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"width", "slices", "fpr", "seed"};
+	BloomFilter filter;
+
+	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
+	bloomexp_window_init(&filter, bloomexp_arguments_width(fcinfo, 0), PG_GETARG_INT32(1),
+						 PG_GETARG_FLOAT8(2), (uint32) PG_GETARG_INT32(3));
+	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
+}
+
+/* The windowed filter of argument 0; `function` asks for it. */
+static void
+open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter, const char *function)
+{
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("filter must not be null"),
+				 errdetail("It says how wide the window is."),
+				 errhint("Make the filter with bloom_window().")));
+	bloomexp_layout_open(filter, PG_GETARG_BLOOM_PP(0));
+	bloomexp_window_require(filter, function);
+}
+
+/* The slice of a windowed filter in which a time lies. */
+static int64
+slice_of(const BloomFilter *filter, int64 time)
+{
+	return bloomexp_window_slice_of(time, bloomexp_window_slice_length(filter->width, filter->slices));
+}
+
+/* Add exposures to an opened filter; the old value comes back if that is no change. */
+static Datum
+add_exposures(FunctionCallInfo fcinfo, BloomFilter *filter, BloomKind kind,
+			  BloomExposure *exposures, int n)
+{
+	struct varlena *value;
+
+	n = bloomexp_window_keep_newest(exposures, n);
+	value = bloomexp_window_add(filter, kind, exposures, n, false);
+	return bloomexp_arguments_return_changed(fcinfo, value);
+}
+
+/* bloom_add_at(filter, item, shown_at) */
+static Datum
+add_at(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	BloomFilter filter;
+	BloomExposure exposure;
+	int64		shown_at;
+
+	open_windowed(fcinfo, &filter, "bloom_add_at()");
+	if (PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
+	exposure.hash = bloomexp_arguments_hash(fcinfo, 1, kind, filter.seed);
+	exposure.slice = slice_of(&filter, shown_at);
+	return add_exposures(fcinfo, &filter, kind, &exposure, shown_at >= filter.floor);
+}
+
+BLOOMEXP_FUNCTION_PER_KIND(add_at);
+
+/* The times of an array, one for each of n items. */
+static void
+get_times(ArrayType *array, int n, Datum **times, bool **nulls)
+{
+	int			ntimes;
+
+	bloomexp_item_check_dimensions(array, "shown_at");
+	deconstruct_array(array, TIMESTAMPTZOID, sizeof(TimestampTz), FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, times, nulls, &ntimes);
+	if (ntimes != n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("items and shown_at must be arrays of the same length"),
+				 errdetail("The lengths are %d and %d.", n, ntimes)));
+}
+
+/* bloom_add_at(filter, items, shown_at) */
+Datum
+bloomexp_add_at_array(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"shown_at"};
+	BloomFilter filter;
+	BloomKind	kind;
+	ArrayType  *items;
+	uint64	   *hashes;
+	Datum	   *times;
+	bool	   *nulls;
+	BloomExposure *exposures;
+	int			nhashes;
+	int			nitems;
+	int			item = 0;
+	int			n = 0;
+
+	open_windowed(fcinfo, &filter, "bloom_add_at()");
+	if (PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	bloomexp_arguments_require(fcinfo, 2, names, lengthof(names));
+
+	items = bloomexp_arguments_array(fcinfo, 1);
+	hashes = bloomexp_item_hash_array(items, PG_GET_COLLATION(), filter.seed, &kind, &nhashes);
+	nitems = ArrayGetNItems(ARR_NDIM(items), ARR_DIMS(items));
+	get_times(bloomexp_arguments_array(fcinfo, 2), nitems, &times, &nulls);
+
+	exposures = palloc_extended(Max(nhashes, 1) * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < nitems; i++)
+	{
+		int64		shown_at;
+
+		if (bloomexp_item_is_null(items, i))
+			continue;
+		shown_at = bloomexp_arguments_check_time(times[i], nulls[i], "shown_at");
+		exposures[n].hash = hashes[item++];
+		exposures[n].slice = slice_of(&filter, shown_at);
+		n += shown_at >= filter.floor;
+	}
+	return add_exposures(fcinfo, &filter, kind, exposures, n);
+}
+
+/* bloom_expire(filter, at) */
+Datum
+bloomexp_expire(PG_FUNCTION_ARGS)
+{
+	BloomFilter filter;
+	struct varlena *value;
+	int64		at = bloomexp_arguments_time(fcinfo, 1, "at");
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	open_windowed(fcinfo, &filter, "bloom_expire()");
+	value = bloomexp_window_expire(&filter, at);
+	return bloomexp_arguments_return_changed(fcinfo, value);
+}

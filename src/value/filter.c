@@ -1,0 +1,346 @@
+/*-------------------------------------------------------------------------
+ *
+ * filter.c
+ *	  A filter over its layers: asked, filled, added to and taken from.
+ *
+ * What a filter contains, one of its layers contains.  How layers come to be,
+ * so that all of them together keep the promised rate, growth.c knows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "value/filter.h"
+#include "value/distinct.h"
+
+/*
+ * bloomexp_filter_init
+ *		An empty filter with one layer for `capacity` items; it has no bytes
+ *		until it is bloomexp_layout_form()ed.
+ */
+void
+bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, uint32 seed,
+			  bool counting)
+{
+	memset(filter, 0, sizeof(*filter));
+	filter->counting = counting;
+	filter->seed = seed;
+	filter->fpr = fpr;
+	filter->nlayers = 1;
+	filter->layers = filter->few;
+	filter->few[0] = bloomexp_growth_first_layer(capacity, fpr, counting);
+}
+
+/*
+ * bloomexp_filter_require_kind
+ *		Complain if a filter holds items of another kind.
+ */
+void
+bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
+{
+	if (!bloomexp_filter_can_hold(filter, kind))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("filter holds %s items, not %s",
+						bloomexp_kind_name(filter->kind), bloomexp_kind_name(kind)),
+				 errhint("Cast the items to %s.",
+						 filter->kind == BLOOM_KIND_INTEGER ? "bigint" :
+						 bloomexp_kind_name(filter->kind))));
+}
+
+/* Complain about an item for a windowed filter that comes without its time. */
+static void
+require_unwindowed(const BloomFilter *filter)
+{
+	if (filter->windowed)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("items can't be added to a windowed filter without a time"),
+				 errhint("Use bloom_add_at().")));
+}
+
+/*
+ * bloomexp_filter_contains
+ *		Whether any layer contains an item, the newest asked first.
+ */
+bool
+bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
+{
+	for (uint32 i = filter->nlayers; i-- > 0;)
+	{
+		if (bloomexp_probe_contains(&filter->layers[i].bits, hash))
+			return true;
+	}
+	return false;
+}
+
+/* Which of some items no layer from `first` on contains; see bloomexp_probe_misses. */
+static inline int
+misses_from(const BloomFilter *filter, uint32 first, const uint64 *hashes, int *picks, int n)
+{
+	for (uint32 i = filter->nlayers; i-- > first && n > 0;)
+	{
+		if (filter->layers[i].bits_set > 0)
+			n = bloomexp_probe_misses(&filter->layers[i].bits, hashes, picks, n);
+	}
+	return n;
+}
+
+/*
+ * bloomexp_filter_misses
+ *		Which of some items no layer contains; see bloomexp_probe_misses.
+ */
+int
+bloomexp_filter_misses(const BloomFilter *filter, const uint64 *hashes, int *picks, int n)
+{
+	return misses_from(filter, 0, hashes, picks, n);
+}
+
+/*
+ * bloomexp_filter_fill
+ *		Put `n` distinct items into the one empty layer of a filter that was
+ *		made for them.  To be followed by bloomexp_layout_store().
+ */
+void
+bloomexp_filter_fill(BloomFilter *filter, const uint64 *hashes, uint64 n)
+{
+	BloomLayer *layer = &filter->layers[0];
+
+	for (uint64 i = 0; i < n; i += BLOOMEXP_INTERRUPT_EVERY)
+	{
+		CHECK_FOR_INTERRUPTS();
+		bloomexp_probe_set_many(&layer->bits, hashes + i, Min(n - i, BLOOMEXP_INTERRUPT_EVERY));
+	}
+	layer->bits_set = bloomexp_probe_count_set(&layer->bits);
+	layer->items = n;
+}
+
+/*
+ * Drop the hashes that a filter contains in layers from `first` on; returns how
+ * many remain, in order.
+ */
+static int
+keep_misses(const BloomFilter *filter, uint32 first, uint64 *hashes, int n)
+{
+	int			kept = 0;
+
+	for (int from = 0; from < n; from += BLOOMEXP_BATCH)
+	{
+		int			picks[BLOOMEXP_BATCH];
+		int			npicks = bloomexp_probe_pick_all(picks, n - from);
+
+		CHECK_FOR_INTERRUPTS();
+		npicks = misses_from(filter, first, hashes + from, picks, npicks);
+		for (int i = 0; i < npicks; i++)
+			hashes[kept++] = hashes[from + picks[i]];
+	}
+	return kept;
+}
+
+/*
+ * A counting filter with `n` more items.  Every one of them counts, so that it
+ * can be removed as often as it was added; so there is no more than one layer.
+ */
+static struct varlena *
+add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
+{
+	BloomLayer *layer = &filter->layers[0];
+	uint32		full = bloomexp_growth_counting_limit(filter, n);
+	struct varlena *value;
+
+	filter->kind = kind;
+	value = bloomexp_layout_form(filter);
+	for (int i = 0; i < n; i++)
+	{
+		uint32		newly_set;
+
+		if (layer->items >= full && !bloomexp_probe_contains(&layer->bits, hashes[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("counting filter is full"),
+					 errdetail("It has room for %u items and can't grow.", full),
+					 errhint("Make it anew with a greater capacity: bloom_new(capacity, counting => true).")));
+		newly_set = bloomexp_probe_set(&layer->bits, hashes[i]);
+		layer->bits_set += newly_set;
+		if (newly_set > 0)
+			layer->items++;
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	bloomexp_layout_store(filter, value);
+	return value;
+}
+
+/* Set the bits of the items of a part, which are counted already. */
+static void
+fill_part(BloomFilter *filter, const BloomPart *part)
+{
+	for (int i = 0; i < part->n; i++)
+	{
+		/* what the open layer has no room for goes into the new one */
+		BloomLayer *layer = &filter->layers[i < part->room ? part->open : part->grown];
+
+		layer->bits_set += bloomexp_probe_set(&layer->bits, part->hashes[i]);
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * bloomexp_filter_add_parts
+ *		A new value: the filter's with more items, or NULL if there is none that
+ *		it does not contain.  The parts are of one slice each, oldest first.
+ *		Reorders their hashes.
+ *
+ * An item that is contained in a newer slice needs no place in an older one.
+ */
+struct varlena *
+bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts, int nparts)
+{
+	struct varlena *value;
+	int64		n = 0;
+
+	for (int i = 0; i < nparts; i++)
+	{
+		BloomPart  *part = &parts[i];
+
+		part->n = keep_misses(filter, bloomexp_growth_slice_start(filter, part->slice),
+							  part->hashes, part->n);
+		/* the same item twice must not pass for two that need room */
+		part->n = bloomexp_distinct_keep(part->hashes, part->n);
+		n += part->n;
+	}
+	if (n == 0)
+		return NULL;
+
+	bloomexp_growth_place_parts(filter, parts, nparts);
+	filter->kind = kind;
+	value = bloomexp_layout_form(filter);
+	for (int i = 0; i < nparts; i++)
+		fill_part(filter, &parts[i]);
+	bloomexp_layout_store(filter, value);
+	return value;
+}
+
+/*
+ * bloomexp_filter_add
+ *		A new value: the filter's with `n` more items, or NULL if the filter
+ *		contains them all already.  Reorders the hashes.
+ *
+ * The filter is unpacked from the old value and is not of use afterwards.  NULL
+ * for it starts a filter, whose seed is 0.
+ */
+struct varlena *
+bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
+{
+	BloomFilter fresh;
+	BloomPart	part = {.hashes = hashes, .n = n};
+
+	if (filter == NULL)
+	{
+		part.n = bloomexp_distinct_keep(hashes, n);
+		if (part.n == 0)
+			return NULL;
+		filter = &fresh;
+		bloomexp_filter_init(filter, Max(part.n, BLOOMEXP_DEFAULT_CAPACITY),
+					  BLOOMEXP_DEFAULT_FPR, 0, false);
+	}
+	bloomexp_filter_require_kind(filter, kind);
+	require_unwindowed(filter);
+	if (filter->counting && n > 0)
+		return add_counting(filter, kind, hashes, n);
+	return bloomexp_filter_add_parts(filter, kind, &part, 1);
+}
+
+/*
+ * bloomexp_filter_remove
+ *		A new value: the filter's without `n` items, or NULL if it contains none
+ *		of them.
+ */
+struct varlena *
+bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
+{
+	BloomLayer *layer = &filter->layers[0];
+	struct varlena *value = NULL;
+
+	bloomexp_filter_require_kind(filter, kind);
+	if (!filter->counting)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("items can't be removed from this filter"),
+				 errdetail("Only a counting filter can forget single items."),
+				 errhint("Make the filter with bloom_new(capacity, counting => true), or rebuild it from the items that remain.")));
+
+	for (int i = 0; i < n; i++)
+	{
+		uint32		newly_unset;
+
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (!bloomexp_probe_contains(&layer->bits, hashes[i]))
+			continue;
+		if (value == NULL)
+			value = bloomexp_layout_form(filter);
+		newly_unset = bloomexp_probe_unset(&layer->bits, hashes[i]);
+		layer->bits_set -= newly_unset;
+		if (newly_unset > 0 && layer->items > 0)
+			layer->items--;
+		if (layer->bits_set == 0)
+			layer->items = 0;
+	}
+	if (value)
+		bloomexp_layout_store(filter, value);
+	return value;
+}
+
+/*
+ * bloomexp_filter_layer_items
+ *		Estimate of the distinct items in a layer, from its bits.
+ */
+double
+bloomexp_filter_layer_items(const BloomLayer *layer)
+{
+	return bloomexp_sizing_estimate_items(&layer->bits.shape, layer->bits_set);
+}
+
+/*
+ * bloomexp_filter_layer_fpr
+ *		False positive rate of a layer now, from its fill.
+ */
+double
+bloomexp_filter_layer_fpr(const BloomLayer *layer)
+{
+	return bloomexp_sizing_current_fpr(&layer->bits.shape, layer->bits_set);
+}
+
+/*
+ * bloomexp_filter_items
+ *		Estimate of the distinct items in a filter.  An item that is in two
+ *		layers, after a union, counts twice.
+ */
+double
+bloomexp_filter_items(const BloomFilter *filter)
+{
+	double		items = 0.0;
+
+	for (uint32 i = 0; i < filter->nlayers; i++)
+		items += bloomexp_filter_layer_items(&filter->layers[i]);
+	return items;
+}
+
+/*
+ * bloomexp_filter_fpr
+ *		False positive rate of a filter now: an item passes if it passes every
+ *		layer.
+ */
+double
+bloomexp_filter_fpr(const BloomFilter *filter)
+{
+	double		passes = 0.0;	/* logarithm of the chance */
+
+	for (uint32 i = 0; i < filter->nlayers; i++)
+		passes += log1p(-bloomexp_filter_layer_fpr(&filter->layers[i]));
+	return 0.0 - expm1(passes);	/* never -0 */
+}

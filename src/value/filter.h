@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * filter.h
+ *	  What a filter does: take items, and answer.
+ *
+ * Works on hashes; what an SQL value hashes to is another room's business.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_FILTER_H
+#define BLOOMEXP_FILTER_H
+
+#include "value/growth.h"
+
+/* Whether the items of a filter, if it has any, are of a kind. */
+static inline bool
+bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
+{
+	return filter->kind == kind || filter->kind == BLOOM_KIND_NONE;
+}
+
+extern void bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr,
+						  uint32 seed, bool counting);
+extern void bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind);
+
+extern bool bloomexp_filter_contains(const BloomFilter *filter, uint64 hash);
+extern int	bloomexp_filter_misses(const BloomFilter *filter, const uint64 *hashes,
+							int *picks, int n);
+extern void bloomexp_filter_fill(BloomFilter *filter, const uint64 *hashes, uint64 n);
+extern struct varlena *bloomexp_filter_add(BloomFilter *filter, BloomKind kind,
+									uint64 *hashes, int n);
+extern struct varlena *bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind,
+										  BloomPart *parts, int nparts);
+extern struct varlena *bloomexp_filter_remove(BloomFilter *filter, BloomKind kind,
+									   uint64 *hashes, int n);
+
+extern double bloomexp_filter_layer_items(const BloomLayer *layer);
+extern double bloomexp_filter_layer_fpr(const BloomLayer *layer);
+extern double bloomexp_filter_items(const BloomFilter *filter);
+extern double bloomexp_filter_fpr(const BloomFilter *filter);
+
+#endif							/* BLOOMEXP_FILTER_H */

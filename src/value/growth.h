@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * growth.h
+ *	  Which layer takes new items, and how a new one is made.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_GROWTH_H
+#define BLOOMEXP_GROWTH_H
+
+#include "value/layout.h"
+
+/* What bloom_new() and the first bloom_add() make unless told otherwise. */
+#define BLOOMEXP_DEFAULT_CAPACITY 100
+#define BLOOMEXP_DEFAULT_FPR 0.01
+
+/* Items that go into one slice of a windowed filter; or into a plain one. */
+typedef struct BloomPart
+{
+	int64		slice;
+	uint64	   *hashes;
+	int			n;
+	bool		final;			/* no more are to come: no room for them */
+	/* where they go, as bloomexp_growth_place_parts() found: */
+	uint32		open;			/* the first `room` of them into this layer, */
+	int64		room;
+	uint32		grown;			/* the others into this new one */
+} BloomPart;
+
+extern void bloomexp_growth_check_fpr(double fpr);
+extern BloomLayer bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting);
+extern uint32 bloomexp_growth_counting_limit(const BloomFilter *filter, int n);
+extern uint32 bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice);
+extern void bloomexp_growth_place_parts(BloomFilter *filter, BloomPart *parts, int nparts);
+
+#endif							/* BLOOMEXP_GROWTH_H */

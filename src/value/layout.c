@@ -1,0 +1,450 @@
+/*-------------------------------------------------------------------------
+ *
+ * layout.c
+ *	  Between the bytes of a value and the BloomFilter that the other rooms
+ *	  work with.
+ *
+ * Two depths of checking.  read_headers() makes sure that the headers are sane
+ * and that every part lies within the value; it runs at every use, so that not
+ * even a corrupted page can make a kernel read outside a value.  What it lets
+ * pass, bloomexp_layout_check() measures against the bits themselves; that runs
+ * wherever bytes come in.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "port/pg_bswap.h"
+
+#include "value/layout.h"
+
+#define FORMAT_VERSION 1
+
+#define HEADER_SIZE 16
+#define WINDOW_HEADER_SIZE 24
+#define LAYER_HEADER_SIZE 16
+#define SLICE_HEADER_SIZE 8
+
+#define KIND_MASK 0x0f
+#define FLAG_COUNTING 0x10
+#define FLAG_WINDOWED 0x20
+#define FLAGS_RESERVED 0xc0
+
+#define MAX_ITEMS_A_POSITION 64
+
+#define WORDS_BITS 26			/* of a layer's shape; the rest are hashes */
+
+/* Numbers are little-endian wherever the server runs, and not aligned. */
+#ifdef WORDS_BIGENDIAN
+#define little16(number) pg_bswap16(number)
+#define little32(number) pg_bswap32(number)
+#define little64(number) pg_bswap64(number)
+#else
+#define little16(number) (number)
+#define little32(number) (number)
+#define little64(number) (number)
+#endif
+
+#define NUMBER_ACCESS(bits) \
+	static inline uint##bits \
+	get_uint##bits(const uint8 *bytes) \
+	{ \
+		uint##bits	number; \
+\
+		memcpy(&number, bytes, sizeof(number)); \
+		return little##bits(number); \
+	} \
+	static inline void \
+	put_uint##bits(uint8 *bytes, uint##bits number) \
+	{ \
+		number = little##bits(number); \
+		memcpy(bytes, &number, sizeof(number)); \
+	}
+
+NUMBER_ACCESS(16)
+NUMBER_ACCESS(32)
+NUMBER_ACCESS(64)
+
+static inline double
+get_double(const uint8 *bytes)
+{
+	uint64		image = get_uint64(bytes);
+	double		number;
+
+	memcpy(&number, &image, sizeof(number));
+	return number;
+}
+
+static inline void
+put_double(uint8 *bytes, double number)
+{
+	uint64		image;
+
+	memcpy(&image, &number, sizeof(image));
+	put_uint64(bytes, image);
+}
+
+static Size
+header_size(bool windowed)
+{
+	return HEADER_SIZE + (windowed ? WINDOW_HEADER_SIZE : 0);
+}
+
+static Size
+layer_header_size(bool windowed)
+{
+	return LAYER_HEADER_SIZE + (windowed ? SLICE_HEADER_SIZE : 0);
+}
+
+/*
+ * bloomexp_layout_headers_size
+ *		Bytes of a filter before the bits of its first layer.
+ */
+Size
+bloomexp_layout_headers_size(const BloomFilter *filter)
+{
+	return header_size(filter->windowed) +
+		filter->nlayers * layer_header_size(filter->windowed);
+}
+
+/*
+ * bloomexp_layout_size
+ *		Bytes of a filter as a value, length word included.
+ */
+Size
+bloomexp_layout_size(const BloomFilter *filter)
+{
+	Size		size = VARHDRSZ + bloomexp_layout_headers_size(filter);
+
+	for (uint32 i = 0; i < filter->nlayers; i++)
+		size += bloomexp_layout_layer_size(&filter->layers[i]);
+	return size;
+}
+
+/* Every complaint about bytes has the same error code and primary message. */
+#define bad_bytes(context, ...) \
+	ereturn(context, false, \
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION), \
+			 errmsg("invalid bytes for type %s", "bloom"), \
+			 errdetail(__VA_ARGS__)))
+
+/* Read the fields before the layers; `available` bytes are at hand. */
+static bool
+read_header(BloomFilter *filter, const uint8 *data, Size available, Node *escontext)
+{
+	if (available < 1)
+		bad_bytes(escontext, "The value is empty.");
+	if (data[0] > FORMAT_VERSION)
+		ereturn(escontext, false,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("format version %d of type %s is not supported", data[0], "bloom"),
+				 errdetail("This release of bloomexp knows format version %d.", FORMAT_VERSION),
+				 errhint("Install the release of bloomexp that wrote the value, or a later one.")));
+	if (data[0] != FORMAT_VERSION)
+		bad_bytes(escontext, "There is no format version %d.", data[0]);
+	if (available < HEADER_SIZE)
+		bad_bytes(escontext, "The value ends within its header.");
+
+	filter->kind = data[1] & KIND_MASK;
+	filter->counting = (data[1] & FLAG_COUNTING) != 0;
+	filter->windowed = (data[1] & FLAG_WINDOWED) != 0;
+	filter->nlayers = get_uint16(data + 2);
+	filter->seed = get_uint32(data + 4);
+	filter->fpr = get_double(data + 8);
+
+	if (filter->kind > BLOOM_KIND_BYTEA)
+		bad_bytes(escontext, "There is no kind of items number %d.", filter->kind);
+	if (data[1] & FLAGS_RESERVED)
+		bad_bytes(escontext, "A reserved flag is set.");
+	if (filter->counting && filter->windowed)
+		bad_bytes(escontext, "A filter can't be both counting and windowed.");
+	if (!(filter->fpr >= BLOOMEXP_MIN_FPR && filter->fpr < 1.0))	/* NaN too */
+		bad_bytes(escontext, "The false positive rate is not between %g and 1.",
+				  BLOOMEXP_MIN_FPR);
+	if (filter->nlayers == 0 && !filter->windowed)
+		bad_bytes(escontext, "There is no layer.");
+	if (filter->nlayers > BLOOMEXP_MAX_LAYERS)
+		bad_bytes(escontext, "There are %u layers; the limit is %d.",
+				  filter->nlayers, BLOOMEXP_MAX_LAYERS);
+	if (filter->nlayers > 1 && filter->counting)
+		bad_bytes(escontext, "A counting filter has more than one layer.");
+	if (!filter->windowed)
+		return true;
+
+	if (available < HEADER_SIZE + WINDOW_HEADER_SIZE)
+		bad_bytes(escontext, "The value ends within its header.");
+	filter->width = (int64) get_uint64(data + 16);
+	filter->floor = (int64) get_uint64(data + 24);
+	filter->slices = get_uint32(data + 32);
+	if (filter->width <= 0)
+		bad_bytes(escontext, "The width of the window is not positive.");
+	if (filter->slices == 0 || filter->slices > BLOOMEXP_MAX_SLICES)
+		bad_bytes(escontext, "The window does not have between 1 and %d slices.",
+				  BLOOMEXP_MAX_SLICES);
+	if (get_uint32(data + 36) != 0)
+		bad_bytes(escontext, "A reserved field is not 0.");
+	return true;
+}
+
+/* Read one layer's header; number counts from 1 for messages. */
+static bool
+read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
+		   const uint8 *header, Node *escontext)
+{
+	uint32		shape = get_uint32(header);
+	uint32		words = shape & ((UINT32_C(1) << WORDS_BITS) - 1);
+	uint32		hashes = shape >> WORDS_BITS;
+
+	if (words == 0 || hashes == 0)
+		bad_bytes(escontext, "Layer %u has no bits or no hashes.", number);
+
+	layer->bits.shape = bloomexp_sizing_shape(words, hashes);
+	layer->bits.counting = filter->counting;
+	layer->bits.bytes = NULL;
+	layer->capacity = get_uint32(header + 4);
+	layer->items = get_uint32(header + 8);
+	layer->bits_set = get_uint32(header + 12);
+	layer->slice = filter->windowed ? (int64) get_uint64(header + 16) : 0;
+
+	if (words % layer->bits.shape.blocks != 0)
+		bad_bytes(escontext, "Layer %u can't be cut into equal blocks.", number);
+	if (layer->capacity == 0)
+		bad_bytes(escontext, "Layer %u has no capacity.", number);
+	/* even a rate next to 1 takes 37 items a position; more would be a trap */
+	if (layer->capacity > MAX_ITEMS_A_POSITION * bloomexp_sizing_bits(&layer->bits.shape))
+		bad_bytes(escontext, "Layer %u has a capacity that its bits can't hold.", number);
+	if (layer->items > layer->capacity)
+		bad_bytes(escontext, "Layer %u holds more items than its capacity.", number);
+	if (filter->kind == BLOOM_KIND_NONE && layer->items > 0)
+		bad_bytes(escontext, "Layer %u holds items of no kind.", number);
+	return true;
+}
+
+/*
+ * Unpack the headers of a value of `size` bytes, of which the first
+ * `available` are at `data`, and make sure that the parts fill it exactly.
+ * Layers get no bytes here.
+ */
+static bool
+read_headers(BloomFilter *filter, const uint8 *data, Size available, Size size,
+			 Node *escontext)
+{
+	const uint8 *header;
+	uint64		expected;
+
+	if (!read_header(filter, data, available, escontext))
+		return false;
+
+	expected = bloomexp_layout_headers_size(filter);
+	if (available < expected)
+		bad_bytes(escontext, "The value ends within the headers of its layers.");
+
+	filter->layers = filter->few;
+	if (filter->nlayers > lengthof(filter->few))
+		filter->layers = palloc(filter->nlayers * sizeof(BloomLayer));
+
+	header = data + header_size(filter->windowed);
+	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		if (!read_layer(&filter->layers[i], filter, i + 1, header, escontext))
+			return false;
+		if (i > 0 && filter->layers[i].slice < filter->layers[i - 1].slice)
+			bad_bytes(escontext, "Layer %u is of an earlier slice than the one before.", i + 1);
+		expected += bloomexp_layout_layer_size(&filter->layers[i]);
+		header += layer_header_size(filter->windowed);
+	}
+	if (size != expected)
+		bad_bytes(escontext, "The headers announce %llu bytes, but there are %llu.",
+				  (unsigned long long) expected, (unsigned long long) size);
+	return true;
+}
+
+/* Let each layer know where its bytes are, in a whole value. */
+static void
+locate_layers(BloomFilter *filter, uint8 *data)
+{
+	uint8	   *next = data + bloomexp_layout_headers_size(filter);
+
+	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		filter->layers[i].bits.bytes = next;
+		next += bloomexp_layout_layer_size(&filter->layers[i]);
+	}
+}
+
+/*
+ * bloomexp_layout_open_headers
+ *		Unpack a value of `size` bytes of which only the first `available` are
+ *		at hand.  The layers get no bytes.  Returns false if the headers are
+ *		longer than that.
+ */
+bool
+bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size available, Size size)
+{
+	read_header(filter, data, available, NULL);
+	if (bloomexp_layout_headers_size(filter) > available)
+		return false;
+	return read_headers(filter, data, available, size, NULL);
+}
+
+/*
+ * bloomexp_layout_open
+ *		Unpack a detoasted value; it may have a short header.
+ */
+void
+bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
+{
+	uint8	   *data = (uint8 *) VARDATA_ANY(value);
+	Size		size = VARSIZE_ANY_EXHDR(value);
+
+	Assert(bloomexp_layout_check(data, size, NULL));
+	read_headers(filter, data, size, size, NULL);
+	locate_layers(filter, data);
+}
+
+/*
+ * bloomexp_layout_close
+ *		Free what unpacking took; for who unpacks into a context that stays.
+ */
+void
+bloomexp_layout_close(BloomFilter *filter)
+{
+	if (filter->layers != filter->few)
+		pfree(filter->layers);
+}
+
+/*
+ * bloomexp_layout_check
+ *		The validator: whether `size` bytes are a value, down to the last bit.
+ *
+ * Reports what is wrong to escontext, or throws it where that is NULL.
+ */
+bool
+bloomexp_layout_check(const uint8 *data, Size size, Node *escontext)
+{
+	BloomFilter filter;
+
+	if (size > BLOOMEXP_MAX_SIZE - VARHDRSZ)
+		ereturn(escontext, false,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("value of type %s is too large", "bloom"),
+				 errdetail("It has %zu bytes; the limit is %zu.",
+						   size, BLOOMEXP_MAX_SIZE - VARHDRSZ)));
+	if (!read_headers(&filter, data, size, size, escontext))
+		return false;
+
+	locate_layers(&filter, unconstify(uint8 *, data));
+	for (uint32 i = 0; i < filter.nlayers; i++)
+	{
+		BloomLayer *layer = &filter.layers[i];
+
+		if (layer->bits_set != bloomexp_probe_count_set(&layer->bits))
+			bad_bytes(escontext, "Layer %u does not have as many bits set as its header says.",
+					  i + 1);
+		/* a saturated counter outlives the removal of its items */
+		if (!filter.counting &&
+			(layer->bits_set > (uint64) layer->items * layer->bits.shape.hashes ||
+			 (layer->bits_set == 0 && layer->items > 0)))
+			bad_bytes(escontext, "Layer %u has a number of bits set that its items can't explain.",
+					  i + 1);
+	}
+	return true;
+}
+
+/*
+ * bloomexp_layout_store
+ *		Write the headers of a filter into a value that was made for it.
+ */
+void
+bloomexp_layout_store(const BloomFilter *filter, struct varlena *value)
+{
+	uint8	   *data = (uint8 *) VARDATA(value);
+	uint8	   *header = data + header_size(filter->windowed);
+
+	data[0] = FORMAT_VERSION;
+	data[1] = (uint8) filter->kind |
+		(filter->counting ? FLAG_COUNTING : 0) |
+		(filter->windowed ? FLAG_WINDOWED : 0);
+	put_uint16(data + 2, filter->nlayers);
+	put_uint32(data + 4, filter->seed);
+	put_double(data + 8, filter->fpr);
+	if (filter->windowed)
+	{
+		put_uint64(data + 16, (uint64) filter->width);
+		put_uint64(data + 24, (uint64) filter->floor);
+		put_uint32(data + 32, filter->slices);
+		put_uint32(data + 36, 0);
+	}
+
+	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		const BloomLayer *layer = &filter->layers[i];
+
+		put_uint32(header, layer->bits.shape.hashes << WORDS_BITS |
+				   layer->bits.shape.words);
+		put_uint32(header + 4, layer->capacity);
+		put_uint32(header + 8, layer->items);
+		put_uint32(header + 12, layer->bits_set);
+		if (filter->windowed)
+			put_uint64(header + 16, (uint64) layer->slice);
+		header += layer_header_size(filter->windowed);
+	}
+}
+
+/*
+ * bloomexp_layout_check_layers
+ *		Complain about more layers than a value may have.
+ */
+void
+bloomexp_layout_check_layers(uint32 nlayers)
+{
+	if (nlayers > BLOOMEXP_MAX_LAYERS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter would have too many layers"),
+				 errdetail("It would have %u or more; the limit is %d.",
+						   nlayers, BLOOMEXP_MAX_LAYERS),
+				 errhint("Rebuild the filter from its items; give a windowed one longer slices.")));
+}
+
+/*
+ * bloomexp_layout_form
+ *		Lay a filter out as a new value, in the current memory context.
+ *
+ * Bits are copied from where the layers have them; a layer without gets zeros.
+ * Afterwards the layers' bits are those of the new value, to be changed in
+ * place (and bloomexp_layout_store()d).
+ */
+struct varlena *
+bloomexp_layout_form(BloomFilter *filter)
+{
+	Size		size = bloomexp_layout_size(filter);
+	struct varlena *value;
+	uint8	   *next;
+
+	if (size > BLOOMEXP_MAX_SIZE)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter would be too large"),
+				 errdetail("It would take %zu bytes; the limit is %zu.",
+						   size, BLOOMEXP_MAX_SIZE)));
+	bloomexp_layout_check_layers(filter->nlayers);
+
+	value = palloc(size);
+	SET_VARSIZE(value, size);
+	next = (uint8 *) VARDATA(value) + bloomexp_layout_headers_size(filter);
+	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		BloomLayer *layer = &filter->layers[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (layer->bits.bytes)
+			memcpy(next, layer->bits.bytes, bloomexp_layout_layer_size(layer));
+		else
+			memset(next, 0, bloomexp_layout_layer_size(layer));
+		layer->bits.bytes = next;
+		next += bloomexp_layout_layer_size(layer);
+	}
+	bloomexp_layout_store(filter, value);
+	return value;
+}

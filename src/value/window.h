@@ -1,0 +1,45 @@
+/*-------------------------------------------------------------------------
+ *
+ * window.h
+ *	  Filters that forget: what a windowed filter does beyond a plain one.
+ *
+ * Times are microseconds since 2000-01-01 00:00 UTC, as in a timestamptz, so
+ * that no time zone plays a part.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_WINDOW_H
+#define BLOOMEXP_WINDOW_H
+
+#include "value/filter.h"
+
+/* Length of a slice in microseconds. */
+static inline int64
+bloomexp_window_slice_length(int64 width, int32 slices)
+{
+	return width / slices + (width % slices > 0);
+}
+
+/* Number of the slice of such a length in which a time lies. */
+static inline int64
+bloomexp_window_slice_of(int64 time, int64 length)
+{
+	return time / length - (time % length < 0); /* rounded down */
+}
+
+/* An item and the slice of time in which it was shown. */
+typedef struct BloomExposure
+{
+	uint64		hash;
+	int64		slice;
+} BloomExposure;
+
+extern void bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices,
+								 double fpr, uint32 seed);
+extern void bloomexp_window_require(const BloomFilter *filter, const char *function);
+extern uint64 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n);
+extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
+											  BloomExposure *exposures, uint64 n, bool final);
+extern struct varlena *bloomexp_window_expire(BloomFilter *filter, int64 at);
+
+#endif							/* BLOOMEXP_WINDOW_H */
