@@ -106,6 +106,51 @@ bloomexp_arguments_width(FunctionCallInfo fcinfo, int argno)
 	return width;
 }
 
+/* As array_in() and array_out() know blanks. */
+static inline bool
+is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Whether a text is "{...}", blanks around it allowed. */
+static bool
+looks_like_array(const text *item)
+{
+	const char *start = VARDATA_ANY(item);
+	const char *end = start + VARSIZE_ANY_EXHDR(item);
+
+	while (start < end && is_blank(*start))
+		start++;
+	while (start < end && is_blank(end[-1]))
+		end--;
+	return end - start >= 2 && *start == '{' && end[-1] == '}';
+}
+
+/*
+ * bloomexp_arguments_require_scalar
+ *		Refuse one text item, not NULL, that looks like an array literal.
+ *
+ * PostgreSQL takes a parameter without a type for text.  An array that a driver
+ * sends that way would be one item, and its elements would be lost in silence.
+ */
+void
+bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno, BloomKind kind)
+{
+	text	   *item;
+
+	if (kind != BLOOM_KIND_TEXT)
+		return;
+	item = PG_GETARG_TEXT_PP(argno);
+	if (looks_like_array(item))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("text item looks like an array literal"),
+				 errdetail("A parameter or literal without a type is taken for text, so the whole array would be one item."),
+				 errhint("Cast an array of items, for example $1::text[] or $1::bigint[]. If it is one text, put it into an array: ARRAY[$1::text].")));
+	PG_FREE_IF_COPY(item, argno);
+}
+
 /* Whether a value is stored in chunks, not compressed, that can be read one by one. */
 static bool
 can_be_sliced(struct varlena *stored)

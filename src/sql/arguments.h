@@ -57,6 +57,8 @@ extern void bloomexp_stored_open(FunctionCallInfo fcinfo, int argno, int looks,
 									  BloomStored *argument);
 extern int	bloomexp_stored_misses(BloomStored *argument, const uint64 *hashes,
 									 int *picks, int n);
+extern void bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno,
+											  BloomKind kind);
 extern bool bloomexp_stored_contains(FunctionCallInfo fcinfo, int filter_arg,
 									 int item_arg, BloomKind kind);
 

@@ -106,6 +106,7 @@ change_by_item(FunctionCallInfo fcinfo, BloomKind kind, Change change)
 
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
+	bloomexp_arguments_require_scalar(fcinfo, 1, kind);
 	filter = open_argument(fcinfo, &space);
 	hash = bloomexp_arguments_hash(fcinfo, 1, kind, seed_of(filter));
 	return bloomexp_arguments_return_changed(fcinfo, change(filter, kind, &hash, 1));
@@ -123,7 +124,11 @@ static Datum
 remove_item(FunctionCallInfo fcinfo, BloomKind kind)
 {
 	if (PG_ARGISNULL(0))
+	{
+		if (!PG_ARGISNULL(1))
+			bloomexp_arguments_require_scalar(fcinfo, 1, kind);
 		PG_RETURN_NULL();
+	}
 	return change_by_item(fcinfo, kind, bloomexp_filter_remove);
 }
 
@@ -170,6 +175,7 @@ contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKi
 {
 	if (PG_ARGISNULL(item_arg))
 		PG_RETURN_NULL();
+	bloomexp_arguments_require_scalar(fcinfo, item_arg, kind);
 	if (PG_ARGISNULL(filter_arg))
 		PG_RETURN_BOOL(false);
 	PG_RETURN_BOOL(bloomexp_stored_contains(fcinfo, filter_arg, item_arg, kind));

@@ -74,6 +74,7 @@ add_at(FunctionCallInfo fcinfo, BloomKind kind)
 	open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
+	bloomexp_arguments_require_scalar(fcinfo, 1, kind);
 	shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
 	exposure.hash = bloomexp_arguments_hash(fcinfo, 1, kind, filter.seed);
 	exposure.slice = slice_of(&filter, shown_at);
