@@ -118,7 +118,7 @@ SELECT '{}'::numeric[] - NULL::bloom;
 CREATE FUNCTION pg_temp.citext(OUT equal boolean, OUT one_item boolean, OUT complaint text) LANGUAGE plpgsql AS $$
 BEGIN
 	IF NOT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') THEN
-		SELECT true, false, 'items of type citext can''t be in a filter' INTO equal, one_item, complaint;
+		SELECT true, false, 'items of type citext cannot be in a filter' INTO equal, one_item, complaint;
 		RETURN;
 	END IF;
 	CREATE EXTENSION citext;
@@ -156,7 +156,7 @@ $$;
 CREATE FUNCTION pg_temp.refusals() RETURNS TABLE (is_right boolean, statement text) LANGUAGE plpgsql AS $$
 DECLARE
 	has_icu boolean := true;
-	right_answer text := 'text under nondeterministic collation "blind" can''t be in a filter | '
+	right_answer text := 'text under nondeterministic collation "blind" cannot be in a filter | '
 		'Add COLLATE "C" to the item, and fold it yourself, for example by lower().';
 BEGIN
 	BEGIN

@@ -1,16 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * batch.h
- *	  How many items the loops over many of them take at a time.
- *
- * Few enough for their hashes to stay in the CPU's first cache, and enough for
- * a step to be a loop of its own, in which no item waits for the one before.
+ *	  How many items loops take at a time.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef BLOOMEXP_BATCH_H
 #define BLOOMEXP_BATCH_H
 
+/*
+ * Items that are hashed and probed together.  Small enough for L1, large enough
+ * that each step is its own loop without dependencies between items.
+ */
 #define BLOOMEXP_BATCH 512
+
+/* Items or bytes that a loop may process between two checks for a cancel. */
+#define BLOOMEXP_INTERRUPT_EVERY 65536
 
 #endif							/* BLOOMEXP_BATCH_H */

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * probe.c
- *	  Kernels: one item, or some hundreds of them, against one layer.
+ *	  Kernels: one item, or a batch of them, against one layer.
  *
- * The batch kernel is built around one fact: a conditional jump that the CPU
- * can't predict costs more than a few probes too many.  So the first probes of
- * every item are made without jumps, and only the items that they leave in doubt
- * get the rest.
+ * A branch that the CPU cannot predict costs more than a few needless probes.  So
+ * the batch kernel makes the first probes of every item without branches, and the
+ * rest only for the items that all of them found set.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,31 +14,31 @@
 #include "kernel/probe.h"
 #include "kernel/simd.h"
 
-/* Probes made of every item before any is asked whether it needs more. */
+/* Probes made of every item. */
 #define FIRST_PROBES 3
 
-/* Probes made of those left in doubt before they are asked again. */
+/* Probes made at a time of the items that are still in doubt. */
 #define MORE_PROBES 4
 
 #if FIRST_PROBES > MORE_PROBES
 #error "narrow() has no room for the first probes"
 #endif
 
-/* The first step to a position: a factor of the layer's own. */
+/* The multiplier that leads to a layer's first position. */
 static inline uint64_t
 first_step(const BloomShape *shape)
 {
 	return BLOOMEXP_START * (2 * (uint64_t) shape->words + 1);
 }
 
-/* Where the steps from position to position begin for an item in a layer. */
+/* State of an item before its first probe of a layer. */
 static inline uint64_t
 start(const BloomShape *shape, uint64_t hash)
 {
 	return (hash + BLOOMEXP_START) * first_step(shape);
 }
 
-/* The next position of an item within its block; *state is its start at first. */
+/* The next position of an item within its block. */
 static inline uint32_t
 next_position(uint64_t *state, uint32_t block_bits)
 {
@@ -93,9 +92,8 @@ bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 }
 
 /*
- * The factors that lead from an item to its positions.  They are the same for
- * all items, so their products are made beforehand; then no probe waits for the
- * one before.
+ * The multipliers that lead from an item to its positions.  They are the same for
+ * all items, so they are computed once, and no probe waits for the one before.
  */
 static inline void
 make_steps(const BloomShape *shape, uint64_t *steps)
@@ -106,9 +104,8 @@ make_steps(const BloomShape *shape, uint64_t *steps)
 }
 
 /*
- * Make `probes` probes, at most MORE_PROBES, of the items at some places among
- * all hashes.  Keeps the places of those that have all of them set; returns
- * their number.
+ * Make `probes` probes, at most MORE_PROBES, of the items hashes[places[i]].
+ * Keeps the places of those with all of them set; returns their number.
  */
 static inline int
 narrow(const BloomBits *bits, bool counting, bool blocked, const uint64_t *steps,
@@ -144,8 +141,8 @@ narrow(const BloomBits *bits, bool counting, bool blocked, const uint64_t *steps
 }
 
 /*
- * Body of bloomexp_probe_misses, made anew for each pair of constants that it
- * is called with: `counting`, and whether the layer is `blocked`.
+ * Body of bloomexp_probe_misses(), compiled once for each pair of constants that
+ * it is called with.
  */
 static inline int
 probe_misses(const BloomBits *bits, bool counting, bool blocked,
@@ -158,7 +155,7 @@ probe_misses(const BloomBits *bits, bool counting, bool blocked,
 	int			misses = 0;
 
 	make_steps(&bits->shape, steps);
-	/* a group of probes may go beyond the last one: the first is made again */
+	/* the last group of probes may be too long: it repeats the first one */
 	for (int j = 0; j < MORE_PROBES; j++)
 		steps[bits->shape.hashes + j] = steps[0];
 
@@ -227,8 +224,8 @@ bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
 
 /*
  * bloomexp_probe_set_many
- *		Add some items to a layer that does not count, as fast as it goes; how
- *		many bits they set is left to bloomexp_probe_count_set().
+ *		Add many items to a layer that does not count; bloomexp_probe_count_set()
+ *		then tells how many bits are set.
  */
 void
 bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t n)
@@ -254,10 +251,10 @@ bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t 
 
 /*
  * bloomexp_probe_unset
- *		Take an item, which must be contained, out of a counting layer; returns
- *		how many positions are not set any longer.
+ *		Remove an item, which must be contained, from a counting layer; returns
+ *		how many positions it newly unset.
  *
- * A counter that reached its maximum may have missed some items, so it stays.
+ * A counter at its maximum may stand for more items, so it stays.
  */
 uint32_t
 bloomexp_probe_unset(const BloomBits *bits, uint64_t hash)

@@ -16,10 +16,9 @@
 #include "kernel/sizing.h"
 
 /*
- * What makes a start of a hash: the odd number next to 2^64 divided by the
- * golden ratio.  It is added, because the hash of no bytes at all is 0 with
- * seed 0, and 0 would step to 0 for ever; and times a number of the layer's own
- * it is the first factor, so that layers of unlike sizes err independently.
+ * 2^64 / golden ratio, odd.  Added to each hash, so that 0, the hash of the empty
+ * text under seed 0, does not stay 0; also scales the layer's first multiplier,
+ * which makes layers of different sizes err independently.
  */
 #define BLOOMEXP_START UINT64_C(0x9E3779B97F4A7C15)
 
@@ -30,7 +29,7 @@
  */
 #define BLOOMEXP_STEP UINT64_C(0xD1342543DE82EF95)
 
-/* The most that a 4-bit counter counts; there it stays. */
+/* A 4-bit counter that reaches this stays there. */
 #define BLOOMEXP_COUNTER_MAX 15
 
 /* What the kernels need of a layer. */
@@ -65,7 +64,7 @@ bloomexp_probe_block_bytes(const BloomBits *bits)
 	return bloomexp_probe_bytes(bits->shape.block_bits / 64, bits->counting);
 }
 
-/* Point picks at n items, or as many as a batch takes; returns their number. */
+/* Pick all of n items, or as many as a batch takes; returns their number. */
 static inline int
 bloomexp_probe_pick_all(int *picks, int n)
 {

@@ -1,10 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * simd.c
- *	  The two loops over a batch that are nothing but arithmetic.
+ *	  The two purely arithmetic loops over a batch, portable and for AVX2.
  *
- * Each stands here as a loop over one item after the other, and for AVX2.  What
- * probes do in memory is not here: gathering bits by vector instructions gains
+ * Probing memory is not vectorised: gathering bits by vector instructions gains
  * nothing, and is slow where microcode guards it.
  *
  *-------------------------------------------------------------------------
@@ -44,7 +43,7 @@ avalanche(__m256i lane)
 	return _mm256_xor_si256(lane, _mm256_srli_epi64(lane, 33));
 }
 
-/* Hashes of the first numbers, as many as fit into whole vectors; returns how many. */
+/* Hash the numbers that fill whole vectors; returns how many. */
 static AVX2 int
 hash_vectors(uint64_t *numbers, int n, uint32_t seed)
 {
@@ -67,7 +66,7 @@ hash_vectors(uint64_t *numbers, int n, uint32_t seed)
 	return i;
 }
 
-/* The same for positions. */
+/* Positions of the hashes that fill whole vectors; returns how many. */
 static AVX2 int
 find_vectors(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,
 			 uint32_t positions, uint32_t *found)
@@ -110,7 +109,7 @@ bloomexp_simd_hash_int64s(uint64_t *numbers, int n, uint32_t seed)
 
 /*
  * bloomexp_simd_find_positions
- *		The position that hash * factor + offset means, for each hash.
+ *		Maps hash * factor + offset to a position, for each hash.
  */
 void
 bloomexp_simd_find_positions(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,

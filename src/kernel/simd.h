@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * simd.h
- *	  The two loops over a batch that are nothing but arithmetic.
+ *	  The two purely arithmetic loops over a batch.
  *
- * Pure C, knows no PostgreSQL.  On x86-64 with AVX2 they take four items at a
- * time; which CPU it is they ask when they run.  Their results are the same bits
- * everywhere.  With BLOOMEXP_PORTABLE defined they ask nothing, for the tests
- * and for whoever mistrusts a compiler.
+ * Pure C, without PostgreSQL.  On x86-64 with AVX2 they take four items at a time;
+ * the CPU is checked at run time.  Their results are the same bits everywhere.
+ * BLOOMEXP_PORTABLE leaves the vector code out, for tests.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +14,7 @@
 
 #include <stdint.h>
 
-/* The position below `positions`, which are fewer than 2^32, that a state means. */
+/* Maps a state's high half to [0, positions). */
 static inline uint32_t
 bloomexp_simd_position(uint64_t state, uint32_t positions)
 {

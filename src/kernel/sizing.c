@@ -107,6 +107,19 @@ block_fpr(double m, double k, double items)
 }
 
 /*
+ * bloomexp_sizing_textbook_items
+ *		The items at which the textbook rate, which is below the expected one,
+ *		reaches `fpr`.
+ */
+double
+bloomexp_sizing_textbook_items(const BloomShape *shape, double fpr)
+{
+	double		k = shape->hashes;
+
+	return -log1p(-pow(fpr, 1.0 / k)) * (double) bloomexp_sizing_bits(shape) / k;
+}
+
+/*
  * bloomexp_sizing_expected_fpr
  *		The rate to expect of a layer of this shape that holds `items` distinct
  *		items.
@@ -184,6 +197,26 @@ bloomexp_sizing_estimate_items(const BloomShape *shape, uint64_t bits_set)
 	if (shape->blocks > 1)
 		return shape->blocks * log(unset) / expm1(shape->hashes * log1p(-1.0 / b));
 	return log(unset) / (shape->hashes * log1p(-1.0 / b));
+}
+
+/*
+ * bloomexp_sizing_most_items
+ *		More distinct items than this cannot have left only `bits_set` bits set.
+ *
+ * N items leave u or more of m positions unset with a probability of at most
+ * (e l / u)^u, l = m exp(-kN/m) being the expected number (Chernoff's bound).  The
+ * result is the N at which that is e^-44, one in 10^19.  No unset position counts
+ * as half a one.
+ */
+double
+bloomexp_sizing_most_items(const BloomShape *shape, uint64_t bits_set)
+{
+	double		m = (double) bloomexp_sizing_bits(shape);
+	double		unset = fmax(m - (double) bits_set, 0.5);
+
+	if (bits_set == 0)
+		return 0.0;
+	return m / shape->hashes * (log(m / unset) + 1.0 + 44.0 / unset);
 }
 
 /*

@@ -4,7 +4,7 @@
  *	  How large a layer must be for n items at false positive rate p, and
  *	  what the bits of a layer say about the items in it.
  *
- * Pure arithmetic: this room knows no PostgreSQL and no stored bytes.
+ * Pure arithmetic, without PostgreSQL.
  *
  *-------------------------------------------------------------------------
  */
@@ -58,10 +58,12 @@ bloomexp_sizing_bits(const BloomShape *shape)
 	return (uint64_t) shape->words * 64;
 }
 
+extern double bloomexp_sizing_textbook_items(const BloomShape *shape, double fpr);
 extern double bloomexp_sizing_expected_fpr(const BloomShape *shape, double items);
 extern double bloomexp_sizing_offered_items(const BloomShape *shape, double items);
 extern double bloomexp_sizing_current_fpr(const BloomShape *shape, uint64_t bits_set);
 extern double bloomexp_sizing_estimate_items(const BloomShape *shape, uint64_t bits_set);
+extern double bloomexp_sizing_most_items(const BloomShape *shape, uint64_t bits_set);
 extern bool bloomexp_sizing_fit(double items, double fpr, uint32_t max_words,
 							  BloomShape *shape);
 extern uint64_t bloomexp_sizing_max_items(double fpr, uint32_t max_words);

@@ -3,11 +3,11 @@
  * aggregate.c
  *	  bloom_agg(): one filter of a group's items, sized for the distinct ones.
  *
- * The size is known only when all items are: so the state is the set of their
- * hashes, 8 bytes each, and the filter is made at the end.  Bits do not depend
- * on the order in which they are set, so every plan makes the same bytes.  (To
- * drop repetitions from the set changes nothing that a later row could see, so
- * the functions that only read the state may do it.)
+ * The size is known only when all items are.  So the state is a list of their
+ * hashes, 8 bytes each, and the filter is made at the end.  Bits do not depend on
+ * the order in which they are set, so every plan makes the same bytes.  (Dropping
+ * repetitions from the list changes nothing that a later row can see, so
+ * functions that only read the state may do it.)
  *
  *-------------------------------------------------------------------------
  */
@@ -19,22 +19,43 @@
 
 #include "sql/aggregate.h"
 #include "sql/arguments.h"
+#include "value/compat.h"
 #include "value/distinct.h"
+#include "value/filter.h"
+#include "value/growth.h"
+#include "value/layout.h"
+#include "value/list.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_agg_combine);
 PG_FUNCTION_INFO_V1(bloomexp_agg_serialize);
 PG_FUNCTION_INFO_V1(bloomexp_agg_deserialize);
 PG_FUNCTION_INFO_V1(bloomexp_agg_final);
 
-/* More room than a thousand times what was seen is a slip of the pen. */
+/* More room than for a thousand times what was seen is a mistake. */
 #define MAX_HEADROOM 1000
+
+/* bloomexp_distinct_keep() for a list of hashes. */
+static uint64
+keep_distinct(void *hashes, uint64 n)
+{
+	return bloomexp_distinct_keep(hashes, n);
+}
+
+static const BloomListType hash_list = {
+	.size = sizeof(uint64),
+	.initial_space = 64,
+	.first_compact = 8192,
+	.max = 120000000,
+	.compact = keep_distinct,
+	.hint = "Make the filter with bloom_new(capacity) and add the items in parts."
+};
 
 typedef struct AggState
 {
 	BloomKind	kind;
 	double		fpr;
 	double		headroom;		/* room for this part more than seen */
-	BloomHashSet set;
+	BloomList	hashes;
 } AggState;
 
 /*
@@ -60,7 +81,7 @@ new_state(MemoryContext context, BloomKind kind, double fpr, double headroom,
 	state->kind = kind;
 	state->fpr = fpr;
 	state->headroom = headroom;
-	bloomexp_distinct_list_init(&state->set, context, space);
+	bloomexp_list_init(&state->hashes, &hash_list, context, space);
 	return state;
 }
 
@@ -94,7 +115,7 @@ first_state(FunctionCallInfo fcinfo, BloomKind kind)
 
 /*
  * bloomexp_aggregate_require_same
- *		Complain about a parameter that is not the group's.
+ *		Refuse a parameter that differs within a group.
  */
 void
 bloomexp_aggregate_require_same(double mine, double other, const char *name)
@@ -135,7 +156,11 @@ agg(FunctionCallInfo fcinfo, BloomKind kind)
 	}
 
 	if (!PG_ARGISNULL(1))
-		bloomexp_distinct_list_add(&state->set, bloomexp_arguments_hash(fcinfo, 1, kind, 0));
+	{
+		uint64		hash = bloomexp_arguments_hash(fcinfo, 1, kind, 0);
+
+		bloomexp_list_add(&state->hashes, &hash, sizeof(hash));
+	}
 	PG_RETURN_POINTER(state);
 }
 
@@ -152,10 +177,10 @@ bloomexp_agg_combine(PG_FUNCTION_ARGS)
 		return bloomexp_arguments_return_untouched(fcinfo);
 	other = (AggState *) PG_GETARG_POINTER(1);
 	state = PG_ARGISNULL(0) ?
-		new_state(context, other->kind, other->fpr, other->headroom, other->set.n) :
+		new_state(context, other->kind, other->fpr, other->headroom, other->hashes.n) :
 		(AggState *) PG_GETARG_POINTER(0);
 	require_same_parameters(state, other->fpr, other->headroom);
-	bloomexp_distinct_list_append(&state->set, other->set.hashes, other->set.n);
+	bloomexp_list_append(&state->hashes, other->hashes.elements, other->hashes.n);
 	PG_RETURN_POINTER(state);
 }
 
@@ -167,14 +192,14 @@ bloomexp_agg_serialize(PG_FUNCTION_ARGS)
 	Size		size;
 	StringInfoData message;
 
-	bloomexp_distinct_list_compact(&state->set);
-	size = state->set.n * sizeof(uint64);
+	bloomexp_list_compact(&state->hashes);
+	size = state->hashes.n * sizeof(uint64);
 	pq_begintypsend(&message);
 	enlargeStringInfo(&message, 32 + size);
 	pq_sendint32(&message, state->kind);
 	pq_sendfloat8(&message, state->fpr);
 	pq_sendfloat8(&message, state->headroom);
-	appendBinaryStringInfo(&message, (char *) state->set.hashes, size);
+	appendBinaryStringInfo(&message, (char *) state->hashes.elements, size);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
@@ -207,8 +232,8 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 	headroom = pq_getmsgfloat8(&message);
 	n = (message.len - message.cursor) / (int) sizeof(uint64);
 	state = new_state(CurrentMemoryContext, kind, fpr, headroom, n);
-	state->set.n = n;
-	pq_copymsgbytes(&message, (char *) state->set.hashes, n * (int) sizeof(uint64));
+	state->hashes.n = n;
+	pq_copymsgbytes(&message, (char *) state->hashes.elements, n * (int) sizeof(uint64));
 	pq_getmsgend(&message);
 	PG_RETURN_POINTER(state);
 }
@@ -221,15 +246,15 @@ bloomexp_agg_final(PG_FUNCTION_ARGS)
 	BloomFilter filter;
 	struct varlena *value;
 
-	if (state == NULL || state->set.n == 0)
+	if (state == NULL || state->hashes.n == 0)
 		PG_RETURN_NULL();
 
-	bloomexp_distinct_list_compact(&state->set);
-	bloomexp_filter_init(&filter, (int64) ceil(state->set.n * (1.0 + state->headroom)),
+	bloomexp_list_compact(&state->hashes);
+	bloomexp_filter_init(&filter, (int64) ceil(state->hashes.n * (1.0 + state->headroom)),
 				  state->fpr, 0, false);
 	filter.kind = state->kind;
 	value = bloomexp_layout_form(&filter);
-	bloomexp_filter_fill(&filter, state->set.hashes, state->set.n);
+	bloomexp_filter_fill(&filter, state->hashes.elements, state->hashes.n);
 	bloomexp_layout_store(&filter, value);
 	PG_RETURN_POINTER(value);
 }

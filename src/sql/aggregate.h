@@ -8,8 +8,7 @@
 #ifndef BLOOMEXP_AGGREGATE_H
 #define BLOOMEXP_AGGREGATE_H
 
-#include "value/compat.h"
-
+#include "fmgr.h"
 #include "lib/stringinfo.h"
 
 extern MemoryContext bloomexp_aggregate_context(FunctionCallInfo fcinfo);

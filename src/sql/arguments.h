@@ -1,15 +1,19 @@
 /*-------------------------------------------------------------------------
  *
- * datum.h
- *	  How SQL functions get at their arguments.
+ * arguments.h
+ *	  Arguments and results of SQL functions.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef BLOOMEXP_DATUM_H
-#define BLOOMEXP_DATUM_H
+#ifndef BLOOMEXP_ARGUMENTS_H
+#define BLOOMEXP_ARGUMENTS_H
 
-#include "value/filter.h"
+#include "fmgr.h"
+#include "utils/array.h"
+
 #include "kernel/murmur3.h"
+#include "sql/item.h"
+#include "value/kind.h"
 
 #define PG_GETARG_BLOOM_PP(n) ((struct varlena *) PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(n)))
 
@@ -32,35 +36,14 @@
 	BLOOMEXP_FUNCTION(body, uuid, BLOOM_KIND_UUID); \
 	BLOOMEXP_FUNCTION(body, bytea, BLOOM_KIND_BYTEA)
 
-/*
- * A filter that a function was given, to be asked for many items.  Of a large
- * stored one the blocks are read as they are needed: its layers point into
- * memory for the whole value, of which only the `fetched` blocks are there.
- */
-typedef struct BloomStored
-{
-	BloomFilter filter;
-	struct varlena *value;		/* whose bytes the layers point to */
-	struct varlena *stored;		/* to fetch from; NULL if all is there */
-	bits8	   *fetched;		/* a bit a block, over all layers */
-} BloomStored;
-
 extern void bloomexp_arguments_require(FunctionCallInfo fcinfo, int first,
 									   const char *const *names, int n);
+extern void bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno,
+											  BloomKind kind);
+extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
 extern int64 bloomexp_arguments_check_time(Datum time, bool isnull, const char *name);
 extern int64 bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name);
 extern int64 bloomexp_arguments_width(FunctionCallInfo fcinfo, int argno);
-extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
-extern void bloomexp_stored_headers(FunctionCallInfo fcinfo, int argno, BloomFilter *filter);
-extern void bloomexp_stored_open_whole(BloomStored *argument, struct varlena *value);
-extern void bloomexp_stored_open(FunctionCallInfo fcinfo, int argno, int looks,
-									  BloomStored *argument);
-extern int	bloomexp_stored_misses(BloomStored *argument, const uint64 *hashes,
-									 int *picks, int n);
-extern void bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno,
-											  BloomKind kind);
-extern bool bloomexp_stored_contains(FunctionCallInfo fcinfo, int filter_arg,
-									 int item_arg, BloomKind kind);
 
 /* Argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
 static inline Datum
@@ -71,7 +54,7 @@ bloomexp_arguments_return_untouched(FunctionCallInfo fcinfo)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/* The result of a change to it: the new value, or the old one if that is NULL. */
+/* The result of a change to argument 0: the new value, or the old one if that is NULL. */
 static inline Datum
 bloomexp_arguments_return_changed(FunctionCallInfo fcinfo, struct varlena *value)
 {
@@ -91,4 +74,4 @@ bloomexp_arguments_hash(FunctionCallInfo fcinfo, int argno, BloomKind kind, uint
 	return bloomexp_item_hash(kind, PG_GETARG_DATUM(argno), seed);
 }
 
-#endif							/* BLOOMEXP_DATUM_H */
+#endif							/* BLOOMEXP_ARGUMENTS_H */

@@ -14,13 +14,18 @@
 #include "access/tupmacs.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "utils/selfuncs.h"
-#include "utils/uuid.h"
 
+#include "kernel/probe.h"
 #include "sql/arguments.h"
+#include "sql/item.h"
+#include "sql/stored.h"
+#include "value/compat.h"
+#include "value/filter.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_exclude);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_variadic);
@@ -28,22 +33,15 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 
-/* PostgreSQL 17 estimates an array's length with the planner's state at hand. */
-#if PG_VERSION_NUM >= 170000
-#define ARRAY_LENGTH(root, expr) estimate_array_length(root, expr)
-#else
-#define ARRAY_LENGTH(root, expr) ((double) estimate_array_length(expr))
-#endif
-
 /* The filters of a call, all asked in turn. */
 typedef struct Filters
 {
-	BloomStored *arguments;
+	BloomStored *stored;
 	int			n;
 } Filters;
 
-/* How to get at the filters of an argument: open_filter or open_filters. */
-typedef void (*Opener) (FunctionCallInfo fcinfo, int argno, int looks, Filters *filters);
+/* Opens the filters of an argument: open_filter or open_filters. */
+typedef void (*Opener) (FunctionCallInfo fcinfo, int argno, int lookups, Filters *filters);
 
 /* Survivors that go out as rows: the next of them, and how many are left. */
 typedef struct Rows
@@ -53,20 +51,21 @@ typedef struct Rows
 	int			left;
 } Rows;
 
-/* The one filter of an argument, to be asked `looks` times; NULL is none. */
+/* The one filter of an argument, for `lookups` lookups; NULL is none. */
 static void
-open_filter(FunctionCallInfo fcinfo, int argno, int looks, Filters *filters)
+open_filter(FunctionCallInfo fcinfo, int argno, int lookups, Filters *filters)
 {
 	filters->n = 0;
 	if (PG_ARGISNULL(argno))
 		return;
-	filters->arguments = palloc(sizeof(BloomStored));
-	bloomexp_stored_open(fcinfo, argno, looks, &filters->arguments[filters->n++]);
+	filters->stored = palloc(sizeof(BloomStored));
+	bloomexp_stored_open(&filters->stored[filters->n++],
+						 (struct varlena *) PG_GETARG_POINTER(argno), lookups);
 }
 
-/* The filters of an array argument, NULLs left out; they are whole. */
+/* The filters of an array argument without NULLs; each is there as a whole. */
 static void
-open_filters(FunctionCallInfo fcinfo, int argno, int looks, Filters *filters)
+open_filters(FunctionCallInfo fcinfo, int argno, int lookups, Filters *filters)
 {
 	ArrayType  *array;
 	Datum	   *values;
@@ -83,11 +82,11 @@ open_filters(FunctionCallInfo fcinfo, int argno, int looks, Filters *filters)
 					  &values, &nulls, &n);
 	for (int i = 0; i < n; i++)
 		filled += !nulls[i];
-	filters->arguments = palloc_extended(Max(filled, 1) * sizeof(BloomStored), MCXT_ALLOC_HUGE);
+	filters->stored = palloc_extended(Max(filled, 1) * sizeof(BloomStored), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
 		if (!nulls[i])
-			bloomexp_stored_open_whole(&filters->arguments[filters->n++],
+			bloomexp_stored_open_whole(&filters->stored[filters->n++],
 								   PG_DETOAST_DATUM_PACKED(values[i]));
 	}
 }
@@ -105,53 +104,17 @@ pick_survivors(const Filters *filters, const BloomBatch *batch, int *picks)
 
 	for (int i = 0; i < filters->n && n > 0; i++)
 	{
-		BloomStored *argument = &filters->arguments[i];
+		BloomStored *stored = &filters->stored[i];
 
 		/* filters of one seed share the hashes */
-		if (i == 0 || argument->filter.seed != seed)
+		if (i == 0 || stored->filter.seed != seed)
 		{
-			seed = argument->filter.seed;
+			seed = stored->filter.seed;
 			bloomexp_item_hash_batch(batch, seed, hashes);
 		}
-		n = bloomexp_stored_misses(argument, hashes, picks, n);
+		n = bloomexp_stored_misses(stored, hashes, picks, n);
 	}
 	return n;
-}
-
-/* Copy the picked items of a batch, each of `length` bytes, to `out`; returns its end. */
-static inline char *
-copy_fixed(char *out, const BloomBatch *batch, const int *picks, int n, Size length)
-{
-	for (int i = 0; i < n; i++)
-		memcpy(out + i * length, batch->first + picks[i] * length, length);
-	return out + n * length;
-}
-
-/* The same for items of any type; a constant length makes a copy one instruction. */
-static char *
-copy_picks(char *out, const BloomBatch *batch, const int *picks, int n)
-{
-	switch (batch->type->length)
-	{
-		case sizeof(int64):
-			return copy_fixed(out, batch, picks, n, sizeof(int64));
-		case sizeof(int32):
-			return copy_fixed(out, batch, picks, n, sizeof(int32));
-		case sizeof(int16):
-			return copy_fixed(out, batch, picks, n, sizeof(int16));
-		case UUID_LEN:
-			return copy_fixed(out, batch, picks, n, UUID_LEN);
-	}
-	for (int i = 0; i < n; i++)
-	{
-		const char *item = batch->varlenas[picks[i]];
-		Size		length = VARSIZE_ANY(item);
-
-		memcpy(out, item, length);
-		memset(out + length, 0, INTALIGN(length) - length);
-		out += INTALIGN(length);
-	}
-	return out;
 }
 
 /*
@@ -165,7 +128,7 @@ copy_survivors(BloomItems *candidates, const Filters *filters, char *out, int *s
 	int			picks[BLOOMEXP_BATCH];
 
 	for (int i = 0; i < filters->n; i++)
-		bloomexp_filter_require_kind(&filters->arguments[i].filter, candidates->type->kind);
+		bloomexp_filter_require_kind(&filters->stored[i].filter, candidates->type->kind);
 
 	*survivors = 0;
 	while (bloomexp_item_next(candidates, &batch))
@@ -173,7 +136,7 @@ copy_survivors(BloomItems *candidates, const Filters *filters, char *out, int *s
 		int			n = pick_survivors(filters, &batch, picks);
 
 		CHECK_FOR_INTERRUPTS();
-		out = copy_picks(out, &batch, picks, n);
+		out = bloomexp_item_copy(out, &batch, picks, n);
 		*survivors += n;
 	}
 	return out;
@@ -224,7 +187,7 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 
-	/* an array type of its own, whose values have their bounds start at 0 */
+	/* an array type of its own, whose subscripts start at 0 */
 	if (get_fn_expr_argtype(fcinfo->flinfo, 0) == INT2VECTOROID)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -234,13 +197,13 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, open_filter, CurrentMemoryContext, &type));
 }
 
-/* Complain about filters of items that can't come packed. */
+/* Refuse filters whose items cannot be packed. */
 static void
 require_integers(const Filters *filters)
 {
 	for (int i = 0; i < filters->n; i++)
 	{
-		const BloomFilter *filter = &filters->arguments[i].filter;
+		const BloomFilter *filter = &filters->stored[i].filter;
 
 		if (!bloomexp_filter_can_hold(filter, BLOOM_KIND_INTEGER))
 			ereport(ERROR,
@@ -328,8 +291,8 @@ bloomexp_exclude_variadic(PG_FUNCTION_ARGS)
 /*
  * bloomexp_exclude_support
  *		Planner support: bloom_exclude() returns at most as many rows as there
- *		are candidates.  How many were exposed nobody knows beforehand; too many
- *		rows expected does less harm than too few.
+ *		are candidates.  The share of exposed ones is unknown; an estimate too
+ *		high does less harm than one too low.
  */
 Datum
 bloomexp_exclude_support(PG_FUNCTION_ARGS)
@@ -339,6 +302,6 @@ bloomexp_exclude_support(PG_FUNCTION_ARGS)
 
 	if (!IsA(request, SupportRequestRows) || !is_funcclause(rows->node))
 		PG_RETURN_POINTER(NULL);
-	rows->rows = ARRAY_LENGTH(rows->root, linitial(((FuncExpr *) rows->node)->args));
+	rows->rows = BLOOMEXP_ARRAY_LENGTH(rows->root, linitial(((FuncExpr *) rows->node)->args));
 	PG_RETURN_POINTER(rows);
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * info.c
- *	  What a filter tells of itself.
+ *	  The state of a filter, and the sizes of filters to be made.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,10 +14,68 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "kernel/sizing.h"
 #include "sql/arguments.h"
+#include "sql/stored.h"
+#include "value/compat.h"
+#include "value/filter.h"
+#include "value/layout.h"
 
+PG_FUNCTION_INFO_V1(bloomexp_sizing);
+PG_FUNCTION_INFO_V1(bloomexp_cardinality);
+PG_FUNCTION_INFO_V1(bloomexp_fpr);
 PG_FUNCTION_INFO_V1(bloomexp_info);
 PG_FUNCTION_INFO_V1(bloomexp_layers);
+
+/* bloom_sizing(capacity, fpr) */
+Datum
+bloomexp_sizing(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"capacity", "fpr"};
+	TupleDesc	tupdesc;
+	BloomFilter filter;
+	const BloomShape *shape = &filter.few[0].bits.shape;
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), 0, false);
+	values[0] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
+	values[1] = Int32GetDatum(shape->hashes);
+	values[2] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
+	values[3] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, filter.few[0].capacity));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
+}
+
+/* bloom_cardinality(filter) */
+Datum
+bloomexp_cardinality(PG_FUNCTION_ARGS)
+{
+	BloomFilter filter;
+	double		items;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_INT64(0);
+	bloomexp_stored_headers((struct varlena *) PG_GETARG_POINTER(0), &filter);
+	items = bloomexp_filter_items(&filter);
+	/* an item whose probes meet in one place looks like less than one */
+	PG_RETURN_INT64(items > 0.0 ? (int64) rint(Max(items, 1.0)) : 0);
+}
+
+/* bloom_fpr(filter) */
+Datum
+bloomexp_fpr(PG_FUNCTION_ARGS)
+{
+	BloomFilter filter;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_FLOAT8(0.0);
+	bloomexp_stored_headers((struct varlena *) PG_GETARG_POINTER(0), &filter);
+	PG_RETURN_FLOAT8(bloomexp_filter_fpr(&filter));
+}
 
 /* The window's width as an interval: days where they fit, else a time. */
 static Interval *
@@ -50,7 +108,7 @@ bloomexp_info(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	bloomexp_stored_headers(fcinfo, 0, &filter);
+	bloomexp_stored_headers((struct varlena *) PG_GETARG_POINTER(0), &filter);
 	for (uint32 i = 0; i < filter.nlayers; i++)
 	{
 		const BloomLayer *layer = &filter.layers[i];
@@ -71,7 +129,7 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	values[BITS_SET] = Int64GetDatum(bits_set);
 	values[FILL] = Float8GetDatum(bits > 0 ? (double) bits_set / bits : 0.0);
 	values[LAYERS] = Int32GetDatum(filter.nlayers);
-	values[BYTES] = Int64GetDatum(bloomexp_layout_size(&filter));
+	values[BYTES] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
 	values[SEED] = Int32GetDatum((int32) filter.seed);
 	values[COUNTING] = BoolGetDatum(filter.counting);
 	values[WINDOW_WIDTH] = IntervalPGetDatum(width_interval(filter.windowed ? filter.width : 0));
@@ -107,7 +165,7 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 			elog(ERROR, "return type must be a row type");
 		BlessTupleDesc(call->tuple_desc);
 		filter = palloc(sizeof(BloomFilter));
-		bloomexp_stored_headers(fcinfo, 0, filter);
+		bloomexp_stored_headers((struct varlena *) PG_GETARG_POINTER(0), filter);
 		call->user_fctx = filter;
 		call->max_calls = filter->nlayers;
 		MemoryContextSwitchTo(caller);
@@ -130,7 +188,7 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 	values[FILL] = Float8GetDatum((double) layer->bits_set / bits);
 	values[HASHES] = Int32GetDatum(layer->bits.shape.hashes);
 	values[BLOCKS] = Int32GetDatum(layer->bits.shape.blocks);
-	values[BYTES] = Int64GetDatum(bloomexp_layout_layer_size(layer));
+	values[BYTES] = Int64GetDatum((int64) bloomexp_layout_layer_size(layer));
 	values[SLICE] = Int64GetDatum(layer->slice);
 	nulls[SLICE] = !filter->windowed;
 	SRF_RETURN_NEXT(call, HeapTupleGetDatum(heap_form_tuple(call->tuple_desc, values, nulls)));

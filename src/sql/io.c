@@ -1,16 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * io.c
- *	  Values in and out: text, binary, bytea.  One validator guards all.
+ *	  Values as bytes: text, binary and bytea in and out, guarded by one
+ *	  validator; and their comparison and hash.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
+#include "common/hashfn.h"
 #include "libpq/pqformat.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "kernel/batch.h"
 #include "sql/arguments.h"
+#include "value/compat.h"
+#include "value/layout.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_in);
 PG_FUNCTION_INFO_V1(bloomexp_out);
@@ -18,6 +25,10 @@ PG_FUNCTION_INFO_V1(bloomexp_recv);
 PG_FUNCTION_INFO_V1(bloomexp_send);
 PG_FUNCTION_INFO_V1(bloomexp_from_bytea);
 PG_FUNCTION_INFO_V1(bloomexp_to_bytea);
+PG_FUNCTION_INFO_V1(bloomexp_eq);
+PG_FUNCTION_INFO_V1(bloomexp_ne);
+PG_FUNCTION_INFO_V1(bloomexp_hash);
+PG_FUNCTION_INFO_V1(bloomexp_hash_extended);
 
 /* The value of a hexadecimal digit, or -1. */
 static inline int
@@ -142,4 +153,75 @@ Datum
 bloomexp_to_bytea(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/* Whether two datums are one value: the same memory, or the same TOAST pointer. */
+static bool
+same_datum(Datum a, Datum b)
+{
+	struct varlena *x = (struct varlena *) DatumGetPointer(a);
+	struct varlena *y = (struct varlena *) DatumGetPointer(b);
+
+	return x == y ||
+		(VARATT_IS_EXTERNAL_ONDISK(x) && VARATT_IS_EXTERNAL_ONDISK(y) &&
+		 memcmp(x, y, VARSIZE_EXTERNAL(x)) == 0);
+}
+
+/* Whether two values have the same bytes. */
+static bool
+same_bytes(FunctionCallInfo fcinfo)
+{
+	Size		size;
+	struct varlena *a;
+	struct varlena *b;
+	bool		same;
+
+	/* an add that changed nothing returns what it was given */
+	if (same_datum(PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)))
+		return true;
+	size = toast_raw_datum_size(PG_GETARG_DATUM(0));
+
+	if (size != toast_raw_datum_size(PG_GETARG_DATUM(1)))
+		return false;
+	a = PG_GETARG_BLOOM_PP(0);
+	b = PG_GETARG_BLOOM_PP(1);
+	same = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+
+	/* comparisons can be made for many rows in one memory context */
+	PG_FREE_IF_COPY(a, 0);
+	PG_FREE_IF_COPY(b, 1);
+	return same;
+}
+
+Datum
+bloomexp_eq(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(same_bytes(fcinfo));
+}
+
+Datum
+bloomexp_ne(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!same_bytes(fcinfo));
+}
+
+Datum
+bloomexp_hash(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_BLOOM_PP(0);
+	Datum		hash = hash_any((unsigned char *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+
+	PG_FREE_IF_COPY(value, 0);
+	PG_RETURN_DATUM(hash);
+}
+
+Datum
+bloomexp_hash_extended(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_BLOOM_PP(0);
+	Datum		hash = hash_any_extended((unsigned char *) VARDATA_ANY(value),
+										 VARSIZE_ANY_EXHDR(value), PG_GETARG_INT64(1));
+
+	PG_FREE_IF_COPY(value, 0);
+	PG_RETURN_DATUM(hash);
 }

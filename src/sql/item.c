@@ -9,13 +9,16 @@
 
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/uuid.h"
 
-#include "sql/item.h"
 #include "kernel/murmur3.h"
 #include "kernel/simd.h"
+#include "sql/item.h"
+#include "value/compat.h"
 
 static const BloomItemType item_types[] = {
 	{INT8OID, BLOOM_KIND_INTEGER, sizeof(int64), TYPALIGN_DOUBLE},
@@ -28,33 +31,10 @@ static const BloomItemType item_types[] = {
 	{BYTEAOID, BLOOM_KIND_BYTEA, -1, TYPALIGN_INT}
 };
 
-/* Integers of no SQL type: 8 little-endian bytes each, wherever they stand. */
+/* Integers of no SQL type: 8 little-endian bytes each, not aligned. */
 static const BloomItemType packed_type = {
 	InvalidOid, BLOOM_KIND_INTEGER, sizeof(int64), TYPALIGN_CHAR
 };
-
-/*
- * bloomexp_kind_name
- *		A kind as users read it, which is also the name of an SQL type of it.
- */
-const char *
-bloomexp_kind_name(BloomKind kind)
-{
-	switch (kind)
-	{
-		case BLOOM_KIND_NONE:
-			return "none";
-		case BLOOM_KIND_INTEGER:
-			return "integer";
-		case BLOOM_KIND_TEXT:
-			return "text";
-		case BLOOM_KIND_UUID:
-			return "uuid";
-		case BLOOM_KIND_BYTEA:
-			return "bytea";
-	}
-	pg_unreachable();
-}
 
 /* The entry of item_types for a type or a domain over it, or an error. */
 static const BloomItemType *
@@ -78,7 +58,7 @@ find_item_type(Oid type)
 
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("items of type %s can't be in a filter", format_type_be(type)),
+			 errmsg("items of type %s cannot be in a filter", format_type_be(type)),
 			 errdetail("Items are integers (smallint, integer, bigint), text (text, varchar, char), uuid or bytea."),
 			 errhint("Cast the items, for example with ::bigint[] or ::text[].")));
 	return NULL;				/* keep compiler quiet */
@@ -86,9 +66,9 @@ find_item_type(Oid type)
 
 /*
  * bloomexp_item_check_collation
- *		Refuse text under a collation whose equal strings can have unlike bytes:
- *		an exposed item could pass as another spelling of itself.  Text of which
- *		nobody can tell the collation is refused where PostgreSQL's own = is.
+ *		Refuse text under a collation whose equal strings can differ in bytes: an
+ *		exposed item could pass as another spelling of itself.  Text of
+ *		indeterminate collation is refused, as by PostgreSQL's =.
  */
 void
 bloomexp_item_check_collation(Oid collation)
@@ -102,7 +82,7 @@ bloomexp_item_check_collation(Oid collation)
 		!get_collation_isdeterministic(collation))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDETERMINATE_COLLATION),
-				 errmsg("text under nondeterministic collation \"%s\" can't be in a filter",
+				 errmsg("text under nondeterministic collation \"%s\" cannot be in a filter",
 						get_collation_name(collation)),
 				 errdetail("Text items are told apart by their bytes."),
 				 errhint("Add COLLATE \"C\" to the item, and fold it yourself, for example by lower().")));
@@ -230,7 +210,7 @@ bloomexp_item_next(BloomItems *items, BloomBatch *batch)
 	return batch->n > 0;
 }
 
-/* Read the numbers of an array, aligned for their type, to where their hashes go. */
+/* Widen the numbers of a batch into the array where their hashes go. */
 #define READ_NUMBERS(ctype) \
 	for (int i = 0; i < n; i++) \
 		hashes[i] = (uint64) (int64) ((const ctype *) batch->first)[i]
@@ -282,10 +262,52 @@ bloomexp_item_hash_batch(const BloomBatch *batch, uint32 seed, uint64 *hashes)
 		bloomexp_simd_hash_int64s(hashes, n, seed);
 }
 
+/* Copy the picked items of a batch, of `length` bytes each; returns the end of `out`. */
+static inline char *
+copy_fixed(char *out, const BloomBatch *batch, const int *picks, int n, Size length)
+{
+	for (int i = 0; i < n; i++)
+		memcpy(out + i * length, batch->first + picks[i] * length, length);
+	return out + n * length;
+}
+
+/*
+ * bloomexp_item_copy
+ *		Copy the items of a batch whose indexes are picks[0 .. n - 1] to `out`,
+ *		as they follow each other in an array; returns where they end.
+ *
+ * A constant length makes each copy one instruction.
+ */
+char *
+bloomexp_item_copy(char *out, const BloomBatch *batch, const int *picks, int n)
+{
+	switch (batch->type->length)
+	{
+		case sizeof(int64):
+			return copy_fixed(out, batch, picks, n, sizeof(int64));
+		case sizeof(int32):
+			return copy_fixed(out, batch, picks, n, sizeof(int32));
+		case sizeof(int16):
+			return copy_fixed(out, batch, picks, n, sizeof(int16));
+		case UUID_LEN:
+			return copy_fixed(out, batch, picks, n, UUID_LEN);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		const char *item = batch->varlenas[picks[i]];
+		Size		length = VARSIZE_ANY(item);
+
+		memcpy(out, item, length);
+		memset(out + length, 0, INTALIGN(length) - length);
+		out += INTALIGN(length);
+	}
+	return out;
+}
+
 /*
  * bloomexp_item_hash_array
- *		All items of an array that are not NULL, as hashes; *n are there, all of
- *		one kind.
+ *		Hashes of all items of an array that are not NULL; *n receives their
+ *		number, *kind their kind.
  */
 uint64 *
 bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind *kind, int *n)

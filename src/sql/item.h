@@ -11,21 +11,11 @@
 #ifndef BLOOMEXP_ITEM_H
 #define BLOOMEXP_ITEM_H
 
-#include "kernel/batch.h"
-#include "value/compat.h"
-
 #include "access/tupmacs.h"
 #include "utils/array.h"
 
-/* What the items of a filter are; the numbers are part of the format. */
-typedef enum BloomKind
-{
-	BLOOM_KIND_NONE = 0,		/* nothing added yet */
-	BLOOM_KIND_INTEGER = 1,
-	BLOOM_KIND_TEXT = 2,
-	BLOOM_KIND_UUID = 3,
-	BLOOM_KIND_BYTEA = 4
-} BloomKind;
+#include "kernel/batch.h"
+#include "value/kind.h"
 
 /* An SQL type whose values can be items. */
 typedef struct BloomItemType
@@ -50,15 +40,15 @@ bloomexp_item_is_null(ArrayType *array, int element)
 	return ARR_HASNULL(array) && att_isnull(element, ARR_NULLBITMAP(array));
 }
 
-/* The items of an array, or packed ones, taken out in batches. */
+/* The items of an array, or packed ones, read in batches. */
 typedef struct BloomItems
 {
 	const BloomItemType *type;
 	Oid			element_type;	/* of the array: the type, or a domain over it;
 								 * of packed integers none */
 	int			nitems;			/* that are not NULL */
-	int			left;			/* of them, to be read */
-	const char *next;			/* where: NULLs take no space */
+	int			left;			/* not yet read */
+	const char *next;			/* the next one: NULLs take no space */
 } BloomItems;
 
 /* Some items where they stand. */
@@ -66,11 +56,10 @@ typedef struct BloomBatch
 {
 	const BloomItemType *type;
 	int			n;
-	const char *first;			/* if of fixed length: side by side from here */
-	const char *varlenas[BLOOMEXP_BATCH];	/* if not: here and there */
+	const char *first;			/* of fixed length: they follow each other */
+	const char *varlenas[BLOOMEXP_BATCH];	/* of variable length: each of them */
 } BloomBatch;
 
-extern const char *bloomexp_kind_name(BloomKind kind);
 extern void bloomexp_item_check_collation(Oid collation);
 extern uint64 bloomexp_item_hash(BloomKind kind, Datum item, uint32 seed);
 extern void bloomexp_item_check_dimensions(const ArrayType *array, const char *what);
@@ -78,6 +67,7 @@ extern void bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collati
 extern void bloomexp_item_begin_packed(BloomItems *items, bytea *packed);
 extern bool bloomexp_item_next(BloomItems *items, BloomBatch *batch);
 extern void bloomexp_item_hash_batch(const BloomBatch *batch, uint32 seed, uint64 *hashes);
+extern char *bloomexp_item_copy(char *out, const BloomBatch *batch, const int *picks, int n);
 extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed,
 								   BloomKind *kind, int *n);
 

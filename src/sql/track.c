@@ -14,7 +14,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "value/compat.h"
+#include "postgres.h"
 
 #include "access/relation.h"
 #include "catalog/pg_class.h"
@@ -30,6 +30,7 @@
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
 
 /*
  * A statement of more rows is planned for itself.  That costs little beside its

@@ -16,6 +16,8 @@
 
 #include "sql/aggregate.h"
 #include "sql/arguments.h"
+#include "value/compat.h"
+#include "value/list.h"
 #include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_window_agg_combine);
@@ -23,14 +25,21 @@ PG_FUNCTION_INFO_V1(bloomexp_window_agg_serialize);
 PG_FUNCTION_INFO_V1(bloomexp_window_agg_deserialize);
 PG_FUNCTION_INFO_V1(bloomexp_window_agg_final);
 
-/* A list starts with room for so many, */
-#define MIN_SPACE 8
+/* bloomexp_window_keep_newest() for a list of exposures. */
+static uint64
+keep_newest(void *exposures, uint64 n)
+{
+	return bloomexp_window_keep_newest(exposures, n);
+}
 
-/* looks for repetitions before it grows past so many, */
-#define FIRST_LOOK 2048
-
-/* and a serialized one must fit in a bytea of 1 GB, whichever plan is chosen. */
-#define MAX_EXPOSURES 60000000
+static const BloomListType exposure_list = {
+	.size = sizeof(BloomExposure),
+	.initial_space = 8,
+	.first_compact = 2048,
+	.max = 60000000,
+	.compact = keep_newest,
+	.hint = "Make the filter with bloom_window() and add the items in parts."
+};
 
 /* The parameters of a group. */
 typedef struct Window
@@ -45,9 +54,7 @@ typedef struct WindowAggState
 	BloomKind	kind;
 	Window		window;
 	int64		length;			/* of a slice */
-	uint64		n;
-	uint64		space;
-	BloomExposure *exposures;	/* repetitions among them */
+	BloomList	exposures;
 } WindowAggState;
 
 static WindowAggState *
@@ -58,40 +65,8 @@ new_state(MemoryContext context, BloomKind kind, const Window *window, uint64 sp
 	state->kind = kind;
 	state->window = *window;
 	state->length = bloomexp_window_slice_length(window->width, window->slices);
-	state->n = 0;
-	state->space = Max(space, MIN_SPACE);
-	state->exposures = MemoryContextAllocHuge(context, state->space * sizeof(BloomExposure));
+	bloomexp_list_init(&state->exposures, &exposure_list, context, space);
 	return state;
-}
-
-/* Leave every item in the list just once. */
-static void
-compact(WindowAggState *state)
-{
-	state->n = bloomexp_window_keep_newest(state->exposures, state->n);
-	if (state->n > MAX_EXPOSURES)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many distinct items in one group"),
-				 errdetail("An aggregate takes at most %d.", MAX_EXPOSURES),
-				 errhint("Make the filter with bloom_window() and add the items in parts.")));
-}
-
-/* See to it that there is room for n more exposures. */
-static void
-make_room(WindowAggState *state, uint64 n)
-{
-	uint64		space = state->space;
-
-	if (state->n + n <= space)
-		return;
-	if (space >= FIRST_LOOK)
-		compact(state);
-	while (space < state->n + n || space / 2 < state->n)
-		space *= 2;
-	if (space > state->space)
-		state->exposures = repalloc_huge(state->exposures, space * sizeof(BloomExposure));
-	state->space = space;
 }
 
 /* The window that the parameters of this row describe. */
@@ -150,12 +125,12 @@ window_agg(FunctionCallInfo fcinfo, BloomKind kind)
 	if (!PG_ARGISNULL(1))
 	{
 		int64		shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
-
-		make_room(state, 1);
-		state->exposures[state->n++] = (BloomExposure) {
+		BloomExposure exposure = {
 			.hash = bloomexp_arguments_hash(fcinfo, 1, kind, 0),
 			.slice = bloomexp_window_slice_of(shown_at, state->length)
 		};
+
+		bloomexp_list_add(&state->exposures, &exposure, sizeof(exposure));
 	}
 	PG_RETURN_POINTER(state);
 }
@@ -173,12 +148,10 @@ bloomexp_window_agg_combine(PG_FUNCTION_ARGS)
 		return bloomexp_arguments_return_untouched(fcinfo);
 	other = (WindowAggState *) PG_GETARG_POINTER(1);
 	state = PG_ARGISNULL(0) ?
-		new_state(context, other->kind, &other->window, other->n) :
+		new_state(context, other->kind, &other->window, other->exposures.n) :
 		(WindowAggState *) PG_GETARG_POINTER(0);
 	require_same_parameters(state, &other->window);
-	make_room(state, other->n);
-	memcpy(state->exposures + state->n, other->exposures, other->n * sizeof(BloomExposure));
-	state->n += other->n;
+	bloomexp_list_append(&state->exposures, other->exposures.elements, other->exposures.n);
 	PG_RETURN_POINTER(state);
 }
 
@@ -190,15 +163,15 @@ bloomexp_window_agg_serialize(PG_FUNCTION_ARGS)
 	Size		size;
 	StringInfoData message;
 
-	compact(state);
-	size = state->n * sizeof(BloomExposure);
+	bloomexp_list_compact(&state->exposures);
+	size = state->exposures.n * sizeof(BloomExposure);
 	pq_begintypsend(&message);
 	enlargeStringInfo(&message, 32 + size);
 	pq_sendint32(&message, state->kind);
 	pq_sendint64(&message, state->window.width);
 	pq_sendint32(&message, state->window.slices);
 	pq_sendfloat8(&message, state->window.fpr);
-	appendBinaryStringInfo(&message, (char *) state->exposures, size);
+	appendBinaryStringInfo(&message, (char *) state->exposures.elements, size);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
@@ -219,8 +192,8 @@ bloomexp_window_agg_deserialize(PG_FUNCTION_ARGS)
 	window.fpr = pq_getmsgfloat8(&message);
 	n = (message.len - message.cursor) / (int) sizeof(BloomExposure);
 	state = new_state(CurrentMemoryContext, kind, &window, n);
-	state->n = n;
-	pq_copymsgbytes(&message, (char *) state->exposures, n * (int) sizeof(BloomExposure));
+	state->exposures.n = n;
+	pq_copymsgbytes(&message, (char *) state->exposures.elements, n * (int) sizeof(BloomExposure));
 	pq_getmsgend(&message);
 	PG_RETURN_POINTER(state);
 }
@@ -232,10 +205,10 @@ bloomexp_window_agg_final(PG_FUNCTION_ARGS)
 	WindowAggState *state = PG_ARGISNULL(0) ? NULL : (WindowAggState *) PG_GETARG_POINTER(0);
 	BloomFilter filter;
 
-	if (state == NULL || state->n == 0)
+	if (state == NULL || state->exposures.n == 0)
 		PG_RETURN_NULL();
-	compact(state);
+	bloomexp_list_compact(&state->exposures);
 	init_filter(&filter, &state->window);
-	PG_RETURN_POINTER(bloomexp_window_add(&filter, state->kind, state->exposures,
-											 state->n, true));
+	PG_RETURN_POINTER(bloomexp_window_add(&filter, state->kind, state->exposures.elements,
+											 state->exposures.n, true));
 }

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * timed.c
+ * window_functions.c
  *	  SQL functions of windowed filters, in which every item has its time.
  *
  *-------------------------------------------------------------------------
@@ -11,6 +11,9 @@
 #include "utils/timestamp.h"
 
 #include "sql/arguments.h"
+#include "sql/item.h"
+#include "value/compat.h"
+#include "value/layout.h"
 #include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_window);

@@ -1,29 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  PostgreSQL as all rooms see it: what differs between 13 and 18, in one
- *	  place, and when to look for a cancel.
+ *	  What differs between the versions of PostgreSQL, 13 to 19: nowhere else
+ *	  does the source ask for a version.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef BLOOMEXP_COMPAT_H
 #define BLOOMEXP_COMPAT_H
 
-#include "postgres.h"
-
-#include "fmgr.h"
-#include "miscadmin.h"
-#include "nodes/nodes.h"
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+#include "varatt.h"
+#endif
 
 /*
  * Soft errors: from PostgreSQL 16 on an input function can report bad input to
  * its caller (pg_input_is_valid, COPY ... ON_ERROR).  Before, every error is
  * hard, and the context is always NULL.
  */
-#if PG_VERSION_NUM >= 160000
-#include "nodes/miscnodes.h"
-#include "varatt.h"
-#else
+#if PG_VERSION_NUM < 160000
 #define ereturn(context, value, ...) \
 	do { \
 		(void) (context); \
@@ -32,7 +28,16 @@
 	} while (0)
 #endif
 
-/* Items or bytes that a loop may go through between two looks for a cancel. */
-#define BLOOMEXP_INTERRUPT_EVERY 65536
+/* Intervals can be infinite from PostgreSQL 17 on. */
+#if PG_VERSION_NUM < 170000
+#define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)
+#endif
+
+/* PostgreSQL 17 estimates an array's length with the planner's state at hand. */
+#if PG_VERSION_NUM >= 170000
+#define BLOOMEXP_ARRAY_LENGTH(root, expr) estimate_array_length(root, expr)
+#else
+#define BLOOMEXP_ARRAY_LENGTH(root, expr) ((double) estimate_array_length(expr))
+#endif
 
 #endif							/* BLOOMEXP_COMPAT_H */

@@ -3,8 +3,8 @@
  * filter.c
  *	  A filter over its layers: asked, filled, added to and taken from.
  *
- * What a filter contains, one of its layers contains.  How layers come to be,
- * so that all of them together keep the promised rate, growth.c knows.
+ * A filter contains an item if one of its layers does.  How layers are made, so
+ * that all of them together keep the promised rate, is in growth.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,8 +12,14 @@
 
 #include <math.h>
 
-#include "value/filter.h"
+#include "miscadmin.h"
+
+#include "kernel/batch.h"
+#include "kernel/probe.h"
+#include "kernel/sizing.h"
+#include "value/compat.h"
 #include "value/distinct.h"
+#include "value/filter.h"
 
 /*
  * bloomexp_filter_init
@@ -35,7 +41,7 @@ bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, uint32 see
 
 /*
  * bloomexp_filter_require_kind
- *		Complain if a filter holds items of another kind.
+ *		Refuse items of another kind than those that a filter holds.
  */
 void
 bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
@@ -45,19 +51,17 @@ bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("filter holds %s items, not %s",
 						bloomexp_kind_name(filter->kind), bloomexp_kind_name(kind)),
-				 errhint("Cast the items to %s.",
-						 filter->kind == BLOOM_KIND_INTEGER ? "bigint" :
-						 bloomexp_kind_name(filter->kind))));
+				 errhint("Cast the items to %s.", bloomexp_kind_type(filter->kind))));
 }
 
-/* Complain about an item for a windowed filter that comes without its time. */
+/* Refuse items without their times for a windowed filter. */
 static void
 require_unwindowed(const BloomFilter *filter)
 {
 	if (filter->windowed)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("items can't be added to a windowed filter without a time"),
+				 errmsg("items cannot be added to a windowed filter without a time"),
 				 errhint("Use bloom_add_at().")));
 }
 
@@ -76,26 +80,37 @@ bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 	return false;
 }
 
-/* Which of some items no layer from `first` on contains; see bloomexp_probe_misses. */
+/*
+ * Which of some items no layer from `first` on contains, the newest asked first;
+ * see bloomexp_filter_misses().
+ */
 static inline int
-misses_from(const BloomFilter *filter, uint32 first, const uint64 *hashes, int *picks, int n)
+misses_from(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *source,
+			const uint64 *hashes, int *picks, int n)
 {
 	for (uint32 i = filter->nlayers; i-- > first && n > 0;)
 	{
-		if (filter->layers[i].bits_set > 0)
-			n = bloomexp_probe_misses(&filter->layers[i].bits, hashes, picks, n);
+		if (filter->layers[i].bits_set == 0)
+			continue;
+		if (fetch != NULL)
+			fetch(source, i, hashes, picks, n);
+		n = bloomexp_probe_misses(&filter->layers[i].bits, hashes, picks, n);
 	}
 	return n;
 }
 
 /*
  * bloomexp_filter_misses
- *		Which of some items no layer contains; see bloomexp_probe_misses.
+ *		Which of some items no layer contains; see bloomexp_probe_misses().
+ *
+ * `fetch` is called with `source` before a layer is asked; NULL if all bits are
+ * in memory.
  */
 int
-bloomexp_filter_misses(const BloomFilter *filter, const uint64 *hashes, int *picks, int n)
+bloomexp_filter_misses(const BloomFilter *filter, BloomFetch fetch, void *source,
+					   const uint64 *hashes, int *picks, int n)
 {
-	return misses_from(filter, 0, hashes, picks, n);
+	return misses_from(filter, 0, fetch, source, hashes, picks, n);
 }
 
 /*
@@ -118,8 +133,8 @@ bloomexp_filter_fill(BloomFilter *filter, const uint64 *hashes, uint64 n)
 }
 
 /*
- * Drop the hashes that a filter contains in layers from `first` on; returns how
- * many remain, in order.
+ * Drop the hashes that layers from `first` on contain; returns how many remain,
+ * in order.
  */
 static int
 keep_misses(const BloomFilter *filter, uint32 first, uint64 *hashes, int n)
@@ -132,7 +147,7 @@ keep_misses(const BloomFilter *filter, uint32 first, uint64 *hashes, int n)
 		int			npicks = bloomexp_probe_pick_all(picks, n - from);
 
 		CHECK_FOR_INTERRUPTS();
-		npicks = misses_from(filter, first, hashes + from, picks, npicks);
+		npicks = misses_from(filter, first, NULL, NULL, hashes + from, picks, npicks);
 		for (int i = 0; i < npicks; i++)
 			hashes[kept++] = hashes[from + picks[i]];
 	}
@@ -140,8 +155,8 @@ keep_misses(const BloomFilter *filter, uint32 first, uint64 *hashes, int n)
 }
 
 /*
- * A counting filter with `n` more items.  Every one of them counts, so that it
- * can be removed as often as it was added; so there is no more than one layer.
+ * A counting filter with `n` more items.  Each of them is counted, so that it can
+ * be removed as often as it was added; so there is one layer only.
  */
 static struct varlena *
 add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
@@ -160,7 +175,7 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("counting filter is full"),
-					 errdetail("It has room for %u items and can't grow.", full),
+					 errdetail("It has room for %u items and cannot grow.", full),
 					 errhint("Make it anew with a greater capacity: bloom_new(capacity, counting => true).")));
 		newly_set = bloomexp_probe_set(&layer->bits, hashes[i]);
 		layer->bits_set += newly_set;
@@ -173,7 +188,7 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 	return value;
 }
 
-/* Set the bits of the items of a part, which are counted already. */
+/* Set the bits of the items of a part; the layers count them already. */
 static void
 fill_part(BloomFilter *filter, const BloomPart *part)
 {
@@ -190,11 +205,10 @@ fill_part(BloomFilter *filter, const BloomPart *part)
 
 /*
  * bloomexp_filter_add_parts
- *		A new value: the filter's with more items, or NULL if there is none that
- *		it does not contain.  The parts are of one slice each, oldest first.
- *		Reorders their hashes.
+ *		A new value: the filter with more items, or NULL if it contains them all.
+ *		Each part is of one slice, oldest first.  Reorders their hashes.
  *
- * An item that is contained in a newer slice needs no place in an older one.
+ * An item that a newer slice contains is not added to an older one.
  */
 struct varlena *
 bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts, int nparts)
@@ -208,7 +222,7 @@ bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts,
 
 		part->n = keep_misses(filter, bloomexp_growth_slice_start(filter, part->slice),
 							  part->hashes, part->n);
-		/* the same item twice must not pass for two that need room */
+		/* an item that comes twice needs room for one */
 		part->n = bloomexp_distinct_keep(part->hashes, part->n);
 		n += part->n;
 	}
@@ -226,11 +240,11 @@ bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts,
 
 /*
  * bloomexp_filter_add
- *		A new value: the filter's with `n` more items, or NULL if the filter
- *		contains them all already.  Reorders the hashes.
+ *		A new value: the filter with `n` more items, or NULL if it contains them
+ *		all already.  Reorders the hashes.
  *
- * The filter is unpacked from the old value and is not of use afterwards.  NULL
- * for it starts a filter, whose seed is 0.
+ * The opened filter cannot be used afterwards.  A NULL filter starts a new one
+ * with seed 0.
  */
 struct varlena *
 bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
@@ -256,8 +270,8 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 
 /*
  * bloomexp_filter_remove
- *		A new value: the filter's without `n` items, or NULL if it contains none
- *		of them.
+ *		A new value: the filter without `n` items, or NULL if it contains none of
+ *		them.
  */
 struct varlena *
 bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
@@ -269,7 +283,7 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 	if (!filter->counting)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("items can't be removed from this filter"),
+				 errmsg("items cannot be removed from this filter"),
 				 errdetail("Only a counting filter can forget single items."),
 				 errhint("Make the filter with bloom_new(capacity, counting => true), or rebuild it from the items that remain.")));
 
@@ -332,15 +346,15 @@ bloomexp_filter_items(const BloomFilter *filter)
 
 /*
  * bloomexp_filter_fpr
- *		False positive rate of a filter now: an item passes if it passes every
- *		layer.
+ *		False positive rate of a filter now: an item is missed only if every layer
+ *		misses it.
  */
 double
 bloomexp_filter_fpr(const BloomFilter *filter)
 {
-	double		passes = 0.0;	/* logarithm of the chance */
+	double		missed = 0.0;	/* logarithm of the chance */
 
 	for (uint32 i = 0; i < filter->nlayers; i++)
-		passes += log1p(-bloomexp_filter_layer_fpr(&filter->layers[i]));
-	return 0.0 - expm1(passes);	/* never -0 */
+		missed += log1p(-bloomexp_filter_layer_fpr(&filter->layers[i]));
+	return 0.0 - expm1(missed);	/* never -0 */
 }

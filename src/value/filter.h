@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * filter.h
- *	  What a filter does: take items, and answer.
+ *	  A filter over its layers: asked, added to, taken from.
  *
- * Works on hashes; what an SQL value hashes to is another room's business.
+ * An item is its 64-bit hash here.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,6 +11,8 @@
 #define BLOOMEXP_FILTER_H
 
 #include "value/growth.h"
+#include "value/kind.h"
+#include "value/layout.h"
 
 /* Whether the items of a filter, if it has any, are of a kind. */
 static inline bool
@@ -19,20 +21,27 @@ bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
 	return filter->kind == kind || filter->kind == BLOOM_KIND_NONE;
 }
 
+/*
+ * Makes the bits of a layer, by its index, available as far as the items at
+ * picks[0 .. n - 1] need them, before the layer is asked for these.
+ */
+typedef void (*BloomFetch) (void *source, uint32 layer, const uint64 *hashes,
+							const int *picks, int n);
+
 extern void bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr,
-						  uint32 seed, bool counting);
+								 uint32 seed, bool counting);
 extern void bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind);
 
 extern bool bloomexp_filter_contains(const BloomFilter *filter, uint64 hash);
-extern int	bloomexp_filter_misses(const BloomFilter *filter, const uint64 *hashes,
-							int *picks, int n);
+extern int	bloomexp_filter_misses(const BloomFilter *filter, BloomFetch fetch, void *source,
+								   const uint64 *hashes, int *picks, int n);
 extern void bloomexp_filter_fill(BloomFilter *filter, const uint64 *hashes, uint64 n);
 extern struct varlena *bloomexp_filter_add(BloomFilter *filter, BloomKind kind,
-									uint64 *hashes, int n);
+										   uint64 *hashes, int n);
 extern struct varlena *bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind,
-										  BloomPart *parts, int nparts);
+												 BloomPart *parts, int nparts);
 extern struct varlena *bloomexp_filter_remove(BloomFilter *filter, BloomKind kind,
-									   uint64 *hashes, int n);
+											  uint64 *hashes, int n);
 
 extern double bloomexp_filter_layer_items(const BloomLayer *layer);
 extern double bloomexp_filter_layer_fpr(const BloomLayer *layer);

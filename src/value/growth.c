@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * growth.c
- *	  Where new items find room: in a layer that is there, or in a new one, and
- *	  then how large and how strict that is.
+ *	  Where new items go: into a layer with room, or into a new one; and the
+ *	  capacity and rate of that.
  *
- * The promise: at every moment the chance that a filter contains an item that
- * was never added is at most its fpr.  (Of a windowed filter: any slices + 1
- * slices in a row of it.)  Layers err independently, so it is kept
- * by giving each layer a share of fpr for the day when it is full; the shares
- * of all layers that can ever be made add up to fpr at most.
+ * The promise: at every moment the probability that a filter contains an item
+ * that was never added is at most its fpr.  (For a windowed filter: that any
+ * slices + 1 consecutive slices contain it.)  Layers err independently, so each
+ * gets a share of fpr for when it is full, and the shares of all layers that can
+ * ever be made add up to fpr at most.
  *
- * Plans only: no bit is set here, and no value made.
+ * This room only plans: it sets no bit and makes no value.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,44 +18,50 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
+
+#include "kernel/probe.h"
+#include "kernel/sizing.h"
+#include "value/compat.h"
 #include "value/growth.h"
+#include "value/layout.h"
 
 /*
- * A filter for no more items than the default is taken for a beginning: its
- * first layer gets only half of fpr, so that the layers to come need not be so
- * strict.  It costs such a layer a sixth more bits at 1%, which are few, and a
- * filter grown from 100 to 10,000 items a sixth fewer.
+ * A filter for no more items than the default is treated as unsized: its first
+ * layer gets half of fpr, so that later layers can have more of it.  At 1% this
+ * costs such a layer a sixth more bits, which are few, and saves a filter that
+ * grows from 100 to 10,000 items a sixth.
  */
-#define BEGINNING BLOOMEXP_DEFAULT_CAPACITY
-#define BEGINNING_SHARE 0.5
+#define UNSIZED_CAPACITY BLOOMEXP_DEFAULT_CAPACITY
+#define UNSIZED_SHARE 0.5
 
-/* A filter sized for what it holds spares no more than this for growth. */
+/* The first layer of a sized filter gets this share; the rest is for growth. */
 #define SIZED_SHARE (127.0 / 128.0)
 
 /*
- * At the latest a filter's only layer is full when it errs at this share of
- * fpr, and one of several when it errs so much more than sized for.
+ * A layer is full at its capacity, or earlier at FULL_SHARE of fpr (sole layer)
+ * or FULL_EXCESS times its own rate.
  */
 #define FULL_SHARE (511.0 / 512.0)
 #define FULL_EXCESS (129.0 / 128.0)
 
 /*
  * Up to this fpr, a layer sized by SIZED_SHARE stays below FULL_SHARE although
- * some items are not counted because they were taken for contained.
+ * some items are not counted, because they were false positives when added.
  */
 #define COUNTING_FPR 0.01
 
-/* A new layer gets this share of what the layers before it left of fpr. */
+/* Share of the unused part of fpr that a new layer gets. */
 #define GROWTH_SHARE 0.25
 
-/* A new layer has room for this part of all items so far, and for so many. */
+/* Capacity of a new layer: this part of all capacity so far, and at least that. */
 #define GROWTH_FACTOR 0.5
 #define GROWTH_MIN 50
 
 /*
- * A new slice of a window has room for so many times what the newest ones before
- * it hold on average, and for so many items at least; if that was not enough, at
- * first for a little more.
+ * Capacity of a new slice of a window: RHYTHM_SPARE times the mean number of items
+ * of the newest RHYTHM_SLICES slices before it, and at least RHYTHM_MIN.  Its
+ * second layer has RHYTHM_OVERFLOW of the first one's capacity.
  */
 #define RHYTHM_SLICES 2
 #define RHYTHM_SPARE (17.0 / 16.0)
@@ -64,7 +70,7 @@
 
 /*
  * bloomexp_growth_check_fpr
- *		Complain about a false positive rate that can't be promised.
+ *		Refuse a false positive rate that cannot be promised.
  */
 void
 bloomexp_growth_check_fpr(double fpr)
@@ -78,23 +84,23 @@ bloomexp_growth_check_fpr(double fpr)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("false positive rate must be at least %g", BLOOMEXP_MIN_FPR),
-				 errdetail("Items are told apart by a hash of 64 bits, which can't promise less.")));
+				 errdetail("Items are told apart by a hash of 64 bits, which cannot promise less.")));
 }
 
 /*
- * The layers that keep one promise together: all of a plain filter's, or those
- * of one slice of a windowed one.
+ * The layers that keep one promise together: all layers of a plain filter, or
+ * those of one slice of a windowed one.
  */
 typedef struct Span
 {
 	uint32		first;
-	uint32		end;			/* behind the last */
-	double		fpr;			/* of all of them */
+	uint32		end;			/* index after the last */
+	double		fpr;			/* promised for all of them together */
 } Span;
 
 /*
  * The layers for items of a slice; where there are none yet, their place.  A
- * window that is not at a slice's border sees one slice more than it has.
+ * window overlaps slices + 1 slices unless aligned.
  */
 static Span
 span_of(const BloomFilter *filter, int64 slice)
@@ -125,8 +131,8 @@ max_words(bool counting)
 }
 
 /*
- * Shape of a layer for `capacity` items at rate `share`.  An error names what
- * would fit; `fpr` is the rate that the user knows of.
+ * Shape of a layer for `capacity` items at rate `share`, or an error that names
+ * the largest capacity; `fpr` is the rate that the user promised.
  */
 static BloomShape
 layer_shape(int64 capacity, double share, double fpr, bool counting)
@@ -164,7 +170,7 @@ new_layer(BloomShape shape, int64 capacity, bool counting)
 BloomLayer
 bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 {
-	double		share = capacity <= BEGINNING ? BEGINNING_SHARE : SIZED_SHARE;
+	double		share = capacity <= UNSIZED_CAPACITY ? UNSIZED_SHARE : SIZED_SHARE;
 
 	if (capacity < 1)
 		ereport(ERROR,
@@ -174,7 +180,7 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 	return new_layer(layer_shape(capacity, fpr * share, fpr, counting), capacity, counting);
 }
 
-/* The rate to expect of a layer after `items` items, added one by one, changed it. */
+/* Expected rate of a layer after `items` items, added one by one, changed it. */
 static double
 grown_fpr(const BloomLayer *layer, double items)
 {
@@ -183,9 +189,9 @@ grown_fpr(const BloomLayer *layer, double items)
 }
 
 /*
- * How many more items may change a layer, as far as `wanted` needs to know: up
- * to its capacity.  A layer at a high rate is full before, because the items
- * that it takes for contained, and so doesn't count, are no longer few.
+ * How many more items may change a layer; exact only when `wanted` items may not
+ * fit.  At a high rate a layer is full before its capacity, because the items
+ * skipped as false positives, which are not counted, are no longer few.
  */
 static int64
 room_in(const BloomLayer *layer, const Span *span, int64 wanted)
@@ -214,10 +220,7 @@ room_in(const BloomLayer *layer, const Span *span, int64 wanted)
 	return fits - layer->items;
 }
 
-/*
- * Index of the newest layer that has room, and how much; the end of the span
- * and 0 if there is none.
- */
+/* Index of the newest layer with room, and its room; the end of the span and 0 if none. */
 static uint32
 open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *room)
 {
@@ -231,10 +234,7 @@ open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *roo
 	return span->end;
 }
 
-/*
- * Items that a new slice is going to hold, from what the newest ones before it
- * did: their mean.  0 if there are none.
- */
+/* Mean number of items of the newest slices before a span; 0 if there are none. */
 static double
 rhythm(const BloomFilter *filter, const Span *span)
 {
@@ -255,9 +255,18 @@ rhythm(const BloomFilter *filter, const Span *span)
 }
 
 /*
- * Capacity and share of fpr for one more layer of a span, which must have room
- * for `pending` items at least.
+ * Capacity of a layer, as far as its bits can hold that many at the promised
+ * rate: a false one must not make the next layer huge.
  */
+static int64
+credible_capacity(const BloomLayer *layer, double fpr)
+{
+	double		most = ceil(bloomexp_sizing_textbook_items(&layer->bits.shape, fpr));
+
+	return most < layer->capacity ? (int64) most : layer->capacity;
+}
+
+/* Capacity, at least `pending` items, and rate of one more layer of a span. */
 static void
 plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
 		   int64 *capacity, double *share)
@@ -272,12 +281,12 @@ plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
 
 		CHECK_FOR_INTERRUPTS();
 		left -= Min(grown_fpr(layer, layer->capacity), span->fpr * FULL_SHARE);
-		present += layer->capacity;
+		present += credible_capacity(layer, filter->fpr);
 	}
 
 	if (present == 0 && usual > 0)
 	{
-		/* a new slice of a filter that has a rhythm */
+		/* a new slice after others */
 		*capacity = Max((int64) ceil(usual), RHYTHM_MIN);
 		*share = span->fpr * SIZED_SHARE;
 	}
@@ -288,13 +297,13 @@ plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
 			*capacity = Max((int64) (present * RHYTHM_OVERFLOW), RHYTHM_MIN);
 		*capacity = Max(*capacity, (int64) ceil(usual) - present);
 		/* a union at a high rate can have spent all of it, or more */
-		*share = present == 0 ? span->fpr * BEGINNING_SHARE :
+		*share = present == 0 ? span->fpr * UNSIZED_SHARE :
 			Max(left * GROWTH_SHARE, span->fpr * 1e-6);
 	}
 	*capacity = Max(*capacity, pending);
 }
 
-/* Give a span one more layer, as its last; the filter has space for it. */
+/* Append a layer to a span; the filter has space for it. */
 static void
 grow(BloomFilter *filter, Span *span, int64 slice, int64 capacity, double share)
 {
@@ -308,7 +317,7 @@ grow(BloomFilter *filter, Span *span, int64 slice, int64 capacity, double share)
 	span->end++;
 }
 
-/* Give a filter space for so many layers more. */
+/* Make space for so many more layers. */
 static void
 make_space(BloomFilter *filter, int nlayers)
 {
@@ -321,8 +330,8 @@ make_space(BloomFilter *filter, int nlayers)
 
 /*
  * bloomexp_growth_counting_limit
- *		How many items a counting filter can hold, as far as `n` more of them need
- *		to know.
+ *		How many items a counting filter can hold; exact only when `n` more may
+ *		not fit.
  */
 uint32
 bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
@@ -334,7 +343,7 @@ bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 
 /*
  * bloomexp_growth_slice_start
- *		The first layer for items of a slice; those before it are of older ones.
+ *		Index of the first layer of a slice; those before it are of older slices.
  */
 uint32
 bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
@@ -343,8 +352,8 @@ bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
 }
 
 /*
- * Find room for the items of a part, in a layer that is there or a new one, and
- * count them there, so that the parts after it see what this one brings.
+ * Find room for the items of a part, in an existing or a new layer, and count
+ * them there, so that later parts see them.
  */
 static void
 place_part(BloomFilter *filter, BloomPart *part)
@@ -369,12 +378,12 @@ place_part(BloomFilter *filter, BloomPart *part)
 
 /*
  * bloomexp_growth_place_parts
- *		Find room for all parts; their `open`, `room` and `grown` tell where.
+ *		Find room for all parts; sets their `open`, `room` and `grown`.
  */
 void
 bloomexp_growth_place_parts(BloomFilter *filter, BloomPart *parts, int nparts)
 {
-	/* a new layer moves only those of later parts */
+	/* parts ascend, so a new layer moves only layers of later parts */
 	make_space(filter, nparts);
 	for (int i = 0; i < nparts; i++)
 	{

@@ -14,17 +14,17 @@
 #define BLOOMEXP_DEFAULT_CAPACITY 100
 #define BLOOMEXP_DEFAULT_FPR 0.01
 
-/* Items that go into one slice of a windowed filter; or into a plain one. */
+/* Items for one slice of a windowed filter, or for a plain filter. */
 typedef struct BloomPart
 {
 	int64		slice;
 	uint64	   *hashes;
 	int			n;
-	bool		final;			/* no more are to come: no room for them */
-	/* where they go, as bloomexp_growth_place_parts() found: */
-	uint32		open;			/* the first `room` of them into this layer, */
+	bool		final;			/* the last ones: leave no room for more */
+	/* set by bloomexp_growth_place_parts(): */
+	uint32		open;			/* layer that takes the first `room` items */
 	int64		room;
-	uint32		grown;			/* the others into this new one */
+	uint32		grown;			/* new layer that takes the others */
 } BloomPart;
 
 extern void bloomexp_growth_check_fpr(double fpr);

@@ -4,18 +4,23 @@
  *	  Between the bytes of a value and the BloomFilter that the other rooms
  *	  work with.
  *
- * Two depths of checking.  read_headers() makes sure that the headers are sane
- * and that every part lies within the value; it runs at every use, so that not
- * even a corrupted page can make a kernel read outside a value.  What it lets
- * pass, bloomexp_layout_check() measures against the bits themselves; that runs
+ * Checking has two depths.  read_headers() makes sure that the headers are sane
+ * and that every part lies within the value.  It runs at every use, so that not
+ * even a damaged page can make a kernel read outside a value.
+ * bloomexp_layout_check() also compares the headers with the bits.  It runs
  * wherever bytes come in.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "port/pg_bswap.h"
 
+#include "kernel/probe.h"
+#include "kernel/sizing.h"
+#include "value/compat.h"
+#include "value/kind.h"
 #include "value/layout.h"
 
 #define FORMAT_VERSION 1
@@ -30,6 +35,7 @@
 #define FLAG_WINDOWED 0x20
 #define FLAGS_RESERVED 0xc0
 
+/* At a rate next to 1 a position takes 37 items. */
 #define MAX_ITEMS_A_POSITION 64
 
 #define WORDS_BITS 26			/* of a layer's shape; the rest are hashes */
@@ -111,39 +117,49 @@ bloomexp_layout_headers_size(const BloomFilter *filter)
  * bloomexp_layout_size
  *		Bytes of a filter as a value, length word included.
  */
-Size
+uint64
 bloomexp_layout_size(const BloomFilter *filter)
 {
-	Size		size = VARHDRSZ + bloomexp_layout_headers_size(filter);
+	uint64		size = VARHDRSZ + bloomexp_layout_headers_size(filter);
 
 	for (uint32 i = 0; i < filter->nlayers; i++)
 		size += bloomexp_layout_layer_size(&filter->layers[i]);
 	return size;
 }
 
-/* Every complaint about bytes has the same error code and primary message. */
-#define bad_bytes(context, ...) \
-	ereturn(context, false, \
-			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION), \
-			 errmsg("invalid bytes for type %s", "bloom"), \
-			 errdetail(__VA_ARGS__)))
+/*
+ * What is wrong with some bytes goes to *problem; who asked for the check decides
+ * which error that is.
+ */
+#define bad_bytes(...) \
+	do { \
+		*problem = psprintf(__VA_ARGS__); \
+		return false; \
+	} while (0)
 
-/* Read the fields before the layers; `available` bytes are at hand. */
+/* Whether this release knows the format of some bytes. */
 static bool
-read_header(BloomFilter *filter, const uint8 *data, Size available, Node *escontext)
+check_version(const uint8 *data, Size available, Node *escontext)
 {
-	if (available < 1)
-		bad_bytes(escontext, "The value is empty.");
-	if (data[0] > FORMAT_VERSION)
+	if (available > 0 && data[0] > FORMAT_VERSION)
 		ereturn(escontext, false,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("format version %d of type %s is not supported", data[0], "bloom"),
 				 errdetail("This release of bloomexp knows format version %d.", FORMAT_VERSION),
 				 errhint("Install the release of bloomexp that wrote the value, or a later one.")));
+	return true;
+}
+
+/* Read the fields before the layers; `available` bytes are at hand. */
+static bool
+read_header(BloomFilter *filter, const uint8 *data, Size available, char **problem)
+{
+	if (available < 1)
+		bad_bytes("The value is empty.");
 	if (data[0] != FORMAT_VERSION)
-		bad_bytes(escontext, "There is no format version %d.", data[0]);
+		bad_bytes("There is no format version %d.", data[0]);
 	if (available < HEADER_SIZE)
-		bad_bytes(escontext, "The value ends within its header.");
+		bad_bytes("The value ends within its header.");
 
 	filter->kind = data[1] & KIND_MASK;
 	filter->counting = (data[1] & FLAG_COUNTING) != 0;
@@ -152,51 +168,51 @@ read_header(BloomFilter *filter, const uint8 *data, Size available, Node *escont
 	filter->seed = get_uint32(data + 4);
 	filter->fpr = get_double(data + 8);
 
-	if (filter->kind > BLOOM_KIND_BYTEA)
-		bad_bytes(escontext, "There is no kind of items number %d.", filter->kind);
+	if (filter->kind > BLOOM_KIND_LAST)
+		bad_bytes("There is no kind of items number %d.", filter->kind);
 	if (data[1] & FLAGS_RESERVED)
-		bad_bytes(escontext, "A reserved flag is set.");
+		bad_bytes("A reserved flag is set.");
 	if (filter->counting && filter->windowed)
-		bad_bytes(escontext, "A filter can't be both counting and windowed.");
+		bad_bytes("A filter cannot be both counting and windowed.");
 	if (!(filter->fpr >= BLOOMEXP_MIN_FPR && filter->fpr < 1.0))	/* NaN too */
-		bad_bytes(escontext, "The false positive rate is not between %g and 1.",
+		bad_bytes("The false positive rate is not between %g and 1.",
 				  BLOOMEXP_MIN_FPR);
 	if (filter->nlayers == 0 && !filter->windowed)
-		bad_bytes(escontext, "There is no layer.");
+		bad_bytes("There is no layer.");
 	if (filter->nlayers > BLOOMEXP_MAX_LAYERS)
-		bad_bytes(escontext, "There are %u layers; the limit is %d.",
+		bad_bytes("There are %u layers; the limit is %d.",
 				  filter->nlayers, BLOOMEXP_MAX_LAYERS);
 	if (filter->nlayers > 1 && filter->counting)
-		bad_bytes(escontext, "A counting filter has more than one layer.");
+		bad_bytes("A counting filter has more than one layer.");
 	if (!filter->windowed)
 		return true;
 
 	if (available < HEADER_SIZE + WINDOW_HEADER_SIZE)
-		bad_bytes(escontext, "The value ends within its header.");
+		bad_bytes("The value ends within its header.");
 	filter->width = (int64) get_uint64(data + 16);
 	filter->floor = (int64) get_uint64(data + 24);
 	filter->slices = get_uint32(data + 32);
 	if (filter->width <= 0)
-		bad_bytes(escontext, "The width of the window is not positive.");
+		bad_bytes("The width of the window is not positive.");
 	if (filter->slices == 0 || filter->slices > BLOOMEXP_MAX_SLICES)
-		bad_bytes(escontext, "The window does not have between 1 and %d slices.",
+		bad_bytes("The window does not have between 1 and %d slices.",
 				  BLOOMEXP_MAX_SLICES);
 	if (get_uint32(data + 36) != 0)
-		bad_bytes(escontext, "A reserved field is not 0.");
+		bad_bytes("A reserved field is not 0.");
 	return true;
 }
 
 /* Read one layer's header; number counts from 1 for messages. */
 static bool
 read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
-		   const uint8 *header, Node *escontext)
+		   const uint8 *header, char **problem)
 {
 	uint32		shape = get_uint32(header);
 	uint32		words = shape & ((UINT32_C(1) << WORDS_BITS) - 1);
 	uint32		hashes = shape >> WORDS_BITS;
 
 	if (words == 0 || hashes == 0)
-		bad_bytes(escontext, "Layer %u has no bits or no hashes.", number);
+		bad_bytes("Layer %u has no bits or no hashes.", number);
 
 	layer->bits.shape = bloomexp_sizing_shape(words, hashes);
 	layer->bits.counting = filter->counting;
@@ -207,16 +223,15 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 	layer->slice = filter->windowed ? (int64) get_uint64(header + 16) : 0;
 
 	if (words % layer->bits.shape.blocks != 0)
-		bad_bytes(escontext, "Layer %u can't be cut into equal blocks.", number);
+		bad_bytes("Layer %u cannot be cut into equal blocks.", number);
 	if (layer->capacity == 0)
-		bad_bytes(escontext, "Layer %u has no capacity.", number);
-	/* even a rate next to 1 takes 37 items a position; more would be a trap */
+		bad_bytes("Layer %u has no capacity.", number);
 	if (layer->capacity > MAX_ITEMS_A_POSITION * bloomexp_sizing_bits(&layer->bits.shape))
-		bad_bytes(escontext, "Layer %u has a capacity that its bits can't hold.", number);
+		bad_bytes("Layer %u has a capacity that its bits cannot hold.", number);
 	if (layer->items > layer->capacity)
-		bad_bytes(escontext, "Layer %u holds more items than its capacity.", number);
+		bad_bytes("Layer %u holds more items than its capacity.", number);
 	if (filter->kind == BLOOM_KIND_NONE && layer->items > 0)
-		bad_bytes(escontext, "Layer %u holds items of no kind.", number);
+		bad_bytes("Layer %u holds items of no kind.", number);
 	return true;
 }
 
@@ -227,17 +242,17 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
  */
 static bool
 read_headers(BloomFilter *filter, const uint8 *data, Size available, Size size,
-			 Node *escontext)
+			 char **problem)
 {
 	const uint8 *header;
 	uint64		expected;
 
-	if (!read_header(filter, data, available, escontext))
+	if (!read_header(filter, data, available, problem))
 		return false;
 
 	expected = bloomexp_layout_headers_size(filter);
 	if (available < expected)
-		bad_bytes(escontext, "The value ends within the headers of its layers.");
+		bad_bytes("The value ends within the headers of its layers.");
 
 	filter->layers = filter->few;
 	if (filter->nlayers > lengthof(filter->few))
@@ -246,22 +261,25 @@ read_headers(BloomFilter *filter, const uint8 *data, Size available, Size size,
 	header = data + header_size(filter->windowed);
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
-		if (!read_layer(&filter->layers[i], filter, i + 1, header, escontext))
+		if (!read_layer(&filter->layers[i], filter, i + 1, header, problem))
 			return false;
 		if (i > 0 && filter->layers[i].slice < filter->layers[i - 1].slice)
-			bad_bytes(escontext, "Layer %u is of an earlier slice than the one before.", i + 1);
+			bad_bytes("Layer %u is of an earlier slice than the one before.", i + 1);
 		expected += bloomexp_layout_layer_size(&filter->layers[i]);
 		header += layer_header_size(filter->windowed);
 	}
 	if (size != expected)
-		bad_bytes(escontext, "The headers announce %llu bytes, but there are %llu.",
+		bad_bytes("The headers announce %llu bytes, but there are %llu.",
 				  (unsigned long long) expected, (unsigned long long) size);
 	return true;
 }
 
-/* Let each layer know where its bytes are, in a whole value. */
-static void
-locate_layers(BloomFilter *filter, uint8 *data)
+/*
+ * bloomexp_layout_locate
+ *		Point the layers at their bits in the bytes of a whole value.
+ */
+void
+bloomexp_layout_locate(BloomFilter *filter, uint8 *data)
 {
 	uint8	   *next = data + bloomexp_layout_headers_size(filter);
 
@@ -272,24 +290,40 @@ locate_layers(BloomFilter *filter, uint8 *data)
 	}
 }
 
+/* Values are checked before they are stored, so a bad one was damaged since. */
+static void
+report_damage(const char *problem)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("stored value of type %s is damaged", "bloom"),
+			 errdetail_internal("%s", problem)));
+}
+
 /*
  * bloomexp_layout_open_headers
- *		Unpack a value of `size` bytes of which only the first `available` are
- *		at hand.  The layers get no bytes.  Returns false if the headers are
- *		longer than that.
+ *		Open a value of `size` bytes of which only the first `available` are at
+ *		hand.  The layers get no bits.  Returns false if the headers are longer
+ *		than that.
  */
 bool
 bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size available, Size size)
 {
-	read_header(filter, data, available, NULL);
-	if (bloomexp_layout_headers_size(filter) > available)
+	char	   *problem;
+
+	check_version(data, available, NULL);
+	if (!read_header(filter, data, available, &problem))
+		report_damage(problem);
+	if (bloomexp_layout_headers_size(filter) > available && available < size)
 		return false;
-	return read_headers(filter, data, available, size, NULL);
+	if (!read_headers(filter, data, available, size, &problem))
+		report_damage(problem);
+	return true;
 }
 
 /*
  * bloomexp_layout_open
- *		Unpack a detoasted value; it may have a short header.
+ *		Open a detoasted value; it may have a short varlena header.
  */
 void
 bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
@@ -297,20 +331,51 @@ bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 	uint8	   *data = (uint8 *) VARDATA_ANY(value);
 	Size		size = VARSIZE_ANY_EXHDR(value);
 
-	Assert(bloomexp_layout_check(data, size, NULL));
-	read_headers(filter, data, size, size, NULL);
-	locate_layers(filter, data);
+	bloomexp_layout_open_headers(filter, data, size, size);
+	bloomexp_layout_locate(filter, data);
 }
 
 /*
  * bloomexp_layout_close
- *		Free what unpacking took; for who unpacks into a context that stays.
+ *		Free what opening allocated, where the memory context outlives the call.
  */
 void
 bloomexp_layout_close(BloomFilter *filter)
 {
 	if (filter->layers != filter->few)
 		pfree(filter->layers);
+}
+
+/* Whether the header of an opened layer agrees with its bits. */
+static bool
+check_bits(const BloomLayer *layer, uint32 number, char **problem)
+{
+	if (layer->bits_set != bloomexp_probe_count_set(&layer->bits))
+		bad_bytes("Layer %u does not have as many bits set as its header says.", number);
+	/* a saturated counter outlives the removal of its items */
+	if (!layer->bits.counting &&
+		(layer->bits_set > (uint64) layer->items * layer->bits.shape.hashes ||
+		 layer->items > bloomexp_sizing_most_items(&layer->bits.shape, layer->bits_set)))
+		bad_bytes("Layer %u has a number of bits set that its items cannot explain.", number);
+	return true;
+}
+
+/* Whether some bytes of a known version are a value. */
+static bool
+check_value(const uint8 *data, Size size, char **problem)
+{
+	BloomFilter filter;
+
+	if (!read_headers(&filter, data, size, size, problem))
+		return false;
+	bloomexp_layout_locate(&filter, unconstify(uint8 *, data));
+	for (uint32 i = 0; i < filter.nlayers; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!check_bits(&filter.layers[i], i + 1, problem))
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -322,7 +387,7 @@ bloomexp_layout_close(BloomFilter *filter)
 bool
 bloomexp_layout_check(const uint8 *data, Size size, Node *escontext)
 {
-	BloomFilter filter;
+	char	   *problem;
 
 	if (size > BLOOMEXP_MAX_SIZE - VARHDRSZ)
 		ereturn(escontext, false,
@@ -330,24 +395,13 @@ bloomexp_layout_check(const uint8 *data, Size size, Node *escontext)
 				 errmsg("value of type %s is too large", "bloom"),
 				 errdetail("It has %zu bytes; the limit is %zu.",
 						   size, BLOOMEXP_MAX_SIZE - VARHDRSZ)));
-	if (!read_headers(&filter, data, size, size, escontext))
+	if (!check_version(data, size, escontext))
 		return false;
-
-	locate_layers(&filter, unconstify(uint8 *, data));
-	for (uint32 i = 0; i < filter.nlayers; i++)
-	{
-		BloomLayer *layer = &filter.layers[i];
-
-		if (layer->bits_set != bloomexp_probe_count_set(&layer->bits))
-			bad_bytes(escontext, "Layer %u does not have as many bits set as its header says.",
-					  i + 1);
-		/* a saturated counter outlives the removal of its items */
-		if (!filter.counting &&
-			(layer->bits_set > (uint64) layer->items * layer->bits.shape.hashes ||
-			 (layer->bits_set == 0 && layer->items > 0)))
-			bad_bytes(escontext, "Layer %u has a number of bits set that its items can't explain.",
-					  i + 1);
-	}
+	if (!check_value(data, size, &problem))
+		ereturn(escontext, false,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid bytes for type %s", "bloom"),
+				 errdetail_internal("%s", problem)));
 	return true;
 }
 
@@ -393,7 +447,7 @@ bloomexp_layout_store(const BloomFilter *filter, struct varlena *value)
 
 /*
  * bloomexp_layout_check_layers
- *		Complain about more layers than a value may have.
+ *		Refuse more layers than a value may have.
  */
 void
 bloomexp_layout_check_layers(uint32 nlayers)
@@ -411,14 +465,14 @@ bloomexp_layout_check_layers(uint32 nlayers)
  * bloomexp_layout_form
  *		Lay a filter out as a new value, in the current memory context.
  *
- * Bits are copied from where the layers have them; a layer without gets zeros.
- * Afterwards the layers' bits are those of the new value, to be changed in
- * place (and bloomexp_layout_store()d).
+ * Bits are copied from the layers; a layer without bits gets zeros.  Afterwards
+ * the layers point at the bits of the new value, which can be changed in place;
+ * bloomexp_layout_store() then writes the changed headers.
  */
 struct varlena *
 bloomexp_layout_form(BloomFilter *filter)
 {
-	Size		size = bloomexp_layout_size(filter);
+	uint64		size = bloomexp_layout_size(filter);
 	struct varlena *value;
 	uint8	   *next;
 
@@ -426,8 +480,8 @@ bloomexp_layout_form(BloomFilter *filter)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("filter would be too large"),
-				 errdetail("It would take %zu bytes; the limit is %zu.",
-						   size, BLOOMEXP_MAX_SIZE)));
+				 errdetail("It would take %llu bytes; the limit is %llu.",
+						   (unsigned long long) size, (unsigned long long) BLOOMEXP_MAX_SIZE)));
 	bloomexp_layout_check_layers(filter->nlayers);
 
 	value = palloc(size);

@@ -3,18 +3,31 @@
  * layout.h
  *	  The bytes of a value: reading, checking, laying out.
  *
- * doc/format.md describes the bytes and is the contract.  Outside this room
- * nobody knows an offset.
+ *	+--------+----------------+----------------+------------+------------+
+ *	| header | layer header 0 | layer header 1 | bits of 0  | bits of 1  |
+ *	+--------+----------------+----------------+------------+------------+
+ *	  version  words, hashes                     blocks of block_bits
+ *	  kind     capacity                          positions each; a position
+ *	  flags    items                             is a bit, or a counter of
+ *	  seed     bits set                          4 bits
+ *	  fpr      (time slice)
+ *	  (window)
+ *
+ * Layers stand oldest first.  Parts in parentheses are those of windowed filters.
+ * doc/format.md describes the bytes and is the contract; only this room knows
+ * their offsets.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef BLOOMEXP_LAYOUT_H
 #define BLOOMEXP_LAYOUT_H
 
-#include "sql/item.h"
-#include "kernel/probe.h"
+#include "nodes/nodes.h"
 
-/* The largest value, length word included: a larger one can't be dumped as hex. */
+#include "kernel/probe.h"
+#include "value/kind.h"
+
+/* The largest value, length word included: a larger one cannot be dumped as text. */
 #define BLOOMEXP_MAX_SIZE	((Size) 500 * 1024 * 1024)
 
 /* The most layers a value may have. */
@@ -41,11 +54,11 @@ typedef struct BloomLayer
 	int64		slice;			/* time slice, if windowed */
 } BloomLayer;
 
-/* Most values have few layers; these need no memory of their own. */
+/* Values of up to so many layers are opened without allocating memory. */
 #define BLOOMEXP_FEW_LAYERS 4
 
 /*
- * A value, unpacked: the layers' bytes are still those of the value.
+ * An opened value: the layers' bits are those of the value.
  *
  * Do not copy the struct: `layers` may point into it.
  */
@@ -57,29 +70,30 @@ typedef struct BloomFilter
 	uint32		seed;
 	double		fpr;			/* promised, for all layers together */
 	int64		width;			/* of the window, in microseconds */
-	int64		floor;			/* of the window: what was shown before is gone */
+	int64		floor;			/* exposures before this time are ignored */
 	uint32		slices;			/* in one width */
 	uint32		nlayers;
 	BloomLayer *layers;			/* oldest first */
 	BloomLayer	few[BLOOMEXP_FEW_LAYERS];
 } BloomFilter;
 
-extern Size bloomexp_layout_headers_size(const BloomFilter *filter);
-extern Size bloomexp_layout_size(const BloomFilter *filter);
-extern void bloomexp_layout_check_layers(uint32 nlayers);
-extern void bloomexp_layout_open(BloomFilter *filter, struct varlena *value);
-extern bool bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data,
-								  Size available, Size size);
-extern void bloomexp_layout_close(BloomFilter *filter);
-extern bool bloomexp_layout_check(const uint8 *data, Size size, Node *escontext);
-extern struct varlena *bloomexp_layout_form(BloomFilter *filter);
-extern void bloomexp_layout_store(const BloomFilter *filter, struct varlena *value);
-
-/* Bytes that a layer's positions take. */
-static inline Size
+/* Bytes of a layer's positions. */
+static inline uint64
 bloomexp_layout_layer_size(const BloomLayer *layer)
 {
 	return bloomexp_probe_bytes(layer->bits.shape.words, layer->bits.counting);
 }
+
+extern Size bloomexp_layout_headers_size(const BloomFilter *filter);
+extern uint64 bloomexp_layout_size(const BloomFilter *filter);
+extern void bloomexp_layout_locate(BloomFilter *filter, uint8 *data);
+extern void bloomexp_layout_open(BloomFilter *filter, struct varlena *value);
+extern bool bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data,
+										 Size available, Size size);
+extern void bloomexp_layout_close(BloomFilter *filter);
+extern bool bloomexp_layout_check(const uint8 *data, Size size, Node *escontext);
+extern void bloomexp_layout_check_layers(uint32 nlayers);
+extern struct varlena *bloomexp_layout_form(BloomFilter *filter);
+extern void bloomexp_layout_store(const BloomFilter *filter, struct varlena *value);
 
 #endif							/* BLOOMEXP_LAYOUT_H */

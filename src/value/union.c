@@ -3,9 +3,9 @@
  * union.c
  *	  Two filters made one.
  *
- * Layers of one shape can be merged bit by bit, but then they hold the items of
- * both; where that would be too many, or the shapes differ, the layers of both
- * filters stand side by side.  Either way nothing is lost.
+ * Layers of equal shape are merged bit by bit if the merged layer, which holds the
+ * items of both, keeps the sum of their rates.  Other layers stand side by side.
+ * Either way nothing is lost.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,6 +14,14 @@
 #include <float.h>
 #include <math.h>
 
+#include "miscadmin.h"
+
+#include "kernel/probe.h"
+#include "kernel/sizing.h"
+#include "value/compat.h"
+#include "value/filter.h"
+#include "value/kind.h"
+#include "value/layout.h"
 #include "value/union.h"
 
 /* A copy of `a` with the bits of `b`, of the same shape, as well. */
@@ -46,8 +54,8 @@ merge_layers(const BloomLayer *a, const BloomLayer *b)
 }
 
 /*
- * Let `layer` become one with a layer of its shape, if the rate of the merged
- * one stays within the sum of what the two may reach by themselves.
+ * Merge `layer` into a layer of equal shape, if the rate of the merged layer stays
+ * within the sum of what the two may reach by themselves.
  */
 static bool
 merge_into(BloomFilter *filter, const BloomLayer *layer)
@@ -77,42 +85,42 @@ merge_into(BloomFilter *filter, const BloomLayer *layer)
 	return false;
 }
 
-/* Complain about filters whose items belong to unlike slices of time. */
+/* Refuse filters whose time slices differ. */
 static void
 require_same_window(const BloomFilter *a, const BloomFilter *b)
 {
 	if (a->windowed != b->windowed)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a windowed filter can't be united with one that is not"),
+				 errmsg("a windowed filter cannot be united with one that is not"),
 				 errhint("To ask both, name both in bloom_exclude().")));
 	if (a->windowed && (a->width != b->width || a->slices != b->slices))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("filters with unlike windows can't be united"),
+				 errmsg("filters with unlike windows cannot be united"),
 				 errdetail("Their widths or numbers of slices differ."),
 				 errhint("Filters of one table should have one window: give bloom_track() and bloom_rebuild() the same width and slices.")));
 }
 
-/* Complain about filters that can't be one. */
+/* Refuse filters that cannot become one. */
 static void
 require_unitable(const BloomFilter *a, const BloomFilter *b)
 {
 	if (a->kind != b->kind && a->kind != BLOOM_KIND_NONE && b->kind != BLOOM_KIND_NONE)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("filters of unlike kinds of items can't be united"),
+				 errmsg("filters of unlike kinds of items cannot be united"),
 				 errdetail("One holds %s items, the other %s.",
 						   bloomexp_kind_name(a->kind), bloomexp_kind_name(b->kind))));
 	if (a->seed != b->seed)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("filters with unlike seeds can't be united"),
+				 errmsg("filters with unlike seeds cannot be united"),
 				 errdetail("One has seed %d, the other %d.", (int32) a->seed, (int32) b->seed)));
 	if (a->counting != b->counting)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a counting filter can't be united with one that is not"),
+				 errmsg("a counting filter cannot be united with one that is not"),
 				 errhint("Rebuild one of them as the other is.")));
 	require_same_window(a, b);
 }

@@ -8,7 +8,7 @@
 #ifndef BLOOMEXP_UNION_H
 #define BLOOMEXP_UNION_H
 
-#include "value/filter.h"
+#include "value/layout.h"
 
 extern struct varlena *bloomexp_union_make(BloomFilter *a, BloomFilter *b);
 

@@ -1,20 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * window.c
- *	  Filters that forget.
+ *	  Sliding windows.
  *
- * Time is cut into slices, a fixed number of them in one width of the window,
- * and each item goes into a layer of the slice in which it was shown.  To forget
- * is to drop the layers of a slice, once the whole slice is older than the
- * window.  The slices of one window share its false positive rate; see span_of()
- * in growth.c.
+ * Time is cut into slices, a fixed number in one width of the window, and each
+ * item goes into a layer of the slice in which it was shown.  To forget is to drop
+ * the layers of a slice that lies wholly before the window.  The slices of a
+ * window share its false positive rate; see span_of() in growth.c.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "common/int.h"
+#include "miscadmin.h"
 
+#include "value/compat.h"
+#include "value/filter.h"
+#include "value/growth.h"
+#include "value/layout.h"
 #include "value/window.h"
 
 /*
@@ -46,7 +50,7 @@ bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr,
 
 /*
  * bloomexp_window_require
- *		Complain if a filter has no window; `function` asks for one.
+ *		Refuse a filter without a window; `function` needs one.
  */
 void
 bloomexp_window_require(const BloomFilter *filter, const char *function)
@@ -55,11 +59,11 @@ bloomexp_window_require(const BloomFilter *filter, const char *function)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("%s needs a windowed filter", function),
-				 errdetail("The items of this one do not belong to a time."),
+				 errdetail("The items of this filter have no times."),
 				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
 }
 
-/* Order by item, the newest first. */
+/* Order by item, newest exposure first. */
 static int
 compare_items(const void *a, const void *b)
 {
@@ -74,7 +78,7 @@ compare_items(const void *a, const void *b)
 	return 0;
 }
 
-/* Order by slice, the oldest first, and within one by item. */
+/* Order by slice, oldest first, and by item within a slice. */
 static int
 compare_slices(const void *a, const void *b)
 {
@@ -91,7 +95,7 @@ compare_slices(const void *a, const void *b)
 
 /*
  * bloomexp_window_keep_newest
- *		Keep of each item the newest exposure; returns how many those are.
+ *		Keep the newest exposure of each item; returns how many remain.
  */
 uint64
 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)
@@ -109,12 +113,11 @@ bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)
 
 /*
  * bloomexp_window_add
- *		A new value: the filter's with more items, each in its slice, or NULL if
- *		the filter contains them all for as long already.  Reorders the
- *		exposures.  Each item comes once; which are too old is the caller's
- *		business, too.
+ *		A new value: the filter with more items, each in its slice, or NULL if the
+ *		same or later slices contain them all.  Reorders the exposures.  Each
+ *		item comes once, and the caller has dropped those that are too old.
  *
- * If these are `final`, no room is left for later ones in their slices.
+ * If they are `final`, no room is left for more in their slices.
  */
 struct varlena *
 bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposures,
@@ -145,8 +148,8 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 
 /*
  * bloomexp_window_expire
- *		A new value: the filter's without the slices that lie wholly before the
- *		window that ends at a time, or NULL if that time is no news.
+ *		A new value: the filter without the slices that lie wholly before the
+ *		window that ends at `at`, or NULL if the floor would not rise.
  */
 struct varlena *
 bloomexp_window_expire(BloomFilter *filter, int64 at)

@@ -1,17 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * window.h
- *	  Filters that forget: what a windowed filter does beyond a plain one.
+ *	  Sliding windows: filters that forget.
  *
- * Times are microseconds since 2000-01-01 00:00 UTC, as in a timestamptz, so
- * that no time zone plays a part.
+ * Times are microseconds since 2000-01-01 00:00 UTC, as in a timestamptz; time
+ * zones play no part.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef BLOOMEXP_WINDOW_H
 #define BLOOMEXP_WINDOW_H
 
-#include "value/filter.h"
+#include "value/kind.h"
+#include "value/layout.h"
 
 /* Length of a slice in microseconds. */
 static inline int64

@@ -188,9 +188,20 @@ sub parse
 		die "bits set\n" if $set != $layer->{bits_set};
 		next if $value{counting};
 		die "more bits set than items explain\n" if $set > $layer->{items} * $layer->{hashes};
-		die "items without bits\n" if $set == 0 && $layer->{items} > 0;
+		die "more items than bits set explain\n" if $layer->{items} > most_items($layer, $set);
 	}
 	return \%value;
+}
+
+# More items than this cannot have left only $set bits set.
+sub most_items
+{
+	my ($layer, $set) = @_;
+	my $positions = 64 * $layer->{words};
+	my $unset = $set < $positions ? $positions - $set : 0.5;
+
+	return 0 if $set == 0;
+	return $positions / $layer->{hashes} * (log($positions / $unset) + 1 + 44 / $unset);
 }
 
 # Where an item of hash $x stands in a layer: its block's number, then its positions.

@@ -317,15 +317,15 @@ my %detail = (
 	'words or hashes' => qr/no bits or no hashes/,
 	'unequal blocks' => qr/equal blocks/,
 	'capacity' => qr/no capacity/,
-	'capacity beyond bits' => qr/capacity that its bits can't hold/,
+	'capacity beyond bits' => qr/capacity that its bits cannot hold/,
 	'too many layers' => qr/layers; the limit is/,
 	'more items than capacity' => qr/more items than its capacity/,
 	'items of no kind' => qr/items of no kind/,
 	'order of slices' => qr/of an earlier slice than the one before/,
 	'length is not the sum of the parts' => qr/announce \d+ bytes, but there are \d+/,
 	'bits set' => qr/as many bits set as its header says/,
-	'more bits set than items explain' => qr/items can't explain/,
-	'items without bits' => qr/items can't explain/);
+	'more bits set than items explain' => qr/items cannot explain/,
+	'more items than bits set explain' => qr/items cannot explain/);
 
 my %count = (accepted => 0, refused => 0);
 

@@ -1,0 +1,151 @@
+/*-------------------------------------------------------------------------
+ *
+ * change.c
+ *	  SQL functions that make and change filters.
+ *
+ * Everywhere a NULL filter is an empty one, so that a user who was never shown
+ * anything needs no row; and a NULL item is no item.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "sql/arguments.h"
+#include "sql/item.h"
+#include "value/compat.h"
+#include "value/filter.h"
+#include "value/layout.h"
+#include "value/union.h"
+
+PG_FUNCTION_INFO_V1(bloomexp_new);
+PG_FUNCTION_INFO_V1(bloomexp_add_array);
+PG_FUNCTION_INFO_V1(bloomexp_remove_array);
+PG_FUNCTION_INFO_V1(bloomexp_union);
+
+/* bloom_new(capacity, fpr, seed, counting) */
+Datum
+bloomexp_new(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"capacity", "fpr", "seed", "counting"};
+	BloomFilter filter;
+
+	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
+	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1),
+				  (uint32) PG_GETARG_INT32(2), PG_GETARG_BOOL(3));
+	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
+}
+
+/* The filter of argument 0, opened in *filter, or NULL where there is none yet. */
+static BloomFilter *
+open_argument(FunctionCallInfo fcinfo, BloomFilter *filter)
+{
+	if (PG_ARGISNULL(0))
+		return NULL;
+	bloomexp_layout_open(filter, PG_GETARG_BLOOM_PP(0));
+	return filter;
+}
+
+/* The seed of a filter, or of the one that will be started for NULL. */
+static uint32
+seed_of(const BloomFilter *filter)
+{
+	return filter ? filter->seed : 0;
+}
+
+/* A change to a filter by some hashes: bloomexp_filter_add or bloomexp_filter_remove. */
+typedef struct varlena *(*Change) (BloomFilter *filter, BloomKind kind,
+								   uint64 *hashes, int n);
+
+/* Change the filter of argument 0 by the item of argument 1. */
+static Datum
+change_by_item(FunctionCallInfo fcinfo, BloomKind kind, Change change)
+{
+	BloomFilter space;
+	BloomFilter *filter;
+	uint64		hash;
+
+	if (PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	bloomexp_arguments_require_scalar(fcinfo, 1, kind);
+	filter = open_argument(fcinfo, &space);
+	hash = bloomexp_arguments_hash(fcinfo, 1, kind, seed_of(filter));
+	return bloomexp_arguments_return_changed(fcinfo, change(filter, kind, &hash, 1));
+}
+
+/* bloom_add(filter, item) */
+static Datum
+add(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	return change_by_item(fcinfo, kind, bloomexp_filter_add);
+}
+
+/* bloom_remove(filter, item) */
+static Datum
+remove_item(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	if (PG_ARGISNULL(0))
+	{
+		if (!PG_ARGISNULL(1))
+			bloomexp_arguments_require_scalar(fcinfo, 1, kind);
+		PG_RETURN_NULL();
+	}
+	return change_by_item(fcinfo, kind, bloomexp_filter_remove);
+}
+
+BLOOMEXP_FUNCTION_PER_KIND(add);
+BLOOMEXP_FUNCTION_PER_KIND(remove_item);
+
+/* Change the filter of argument 0 by the array of items of argument 1. */
+static Datum
+change_by_array(FunctionCallInfo fcinfo, Change change)
+{
+	BloomFilter space;
+	BloomFilter *filter;
+	BloomKind	kind;
+	int			n;
+	uint64	   *hashes;
+
+	if (PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	filter = open_argument(fcinfo, &space);
+	hashes = bloomexp_item_hash_array(bloomexp_arguments_array(fcinfo, 1), PG_GET_COLLATION(),
+								 seed_of(filter), &kind, &n);
+	return bloomexp_arguments_return_changed(fcinfo, change(filter, kind, hashes, n));
+}
+
+/* bloom_add(filter, items anyarray) */
+Datum
+bloomexp_add_array(PG_FUNCTION_ARGS)
+{
+	return change_by_array(fcinfo, bloomexp_filter_add);
+}
+
+/* bloom_remove(filter, items anyarray) */
+Datum
+bloomexp_remove_array(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	return change_by_array(fcinfo, bloomexp_filter_remove);
+}
+
+/*
+ * bloom_union(a, b), a | b
+ *
+ * Also the transition and the combine function of bloom_union_agg(): so it
+ * needs nothing of the call site, which a remote node may not have.
+ */
+Datum
+bloomexp_union(PG_FUNCTION_ARGS)
+{
+	BloomFilter a;
+	BloomFilter b;
+
+	if (PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(1));
+	bloomexp_layout_open(&a, PG_GETARG_BLOOM_PP(0));
+	bloomexp_layout_open(&b, PG_GETARG_BLOOM_PP(1));
+	PG_RETURN_POINTER(bloomexp_union_make(&a, &b));
+}

@@ -1,0 +1,152 @@
+/*-------------------------------------------------------------------------
+ *
+ * contains.c
+ *	  SQL functions that ask a filter for items.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+
+#include "kernel/probe.h"
+#include "sql/arguments.h"
+#include "sql/item.h"
+#include "sql/stored.h"
+#include "value/compat.h"
+#include "value/filter.h"
+
+PG_FUNCTION_INFO_V1(bloomexp_contains_any);
+PG_FUNCTION_INFO_V1(bloomexp_contains_all);
+PG_FUNCTION_INFO_V1(bloomexp_contains_each);
+
+/* Whether the filter of one argument contains the item of another. */
+static Datum
+contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
+{
+	if (PG_ARGISNULL(item_arg))
+		PG_RETURN_NULL();
+	bloomexp_arguments_require_scalar(fcinfo, item_arg, kind);
+	if (PG_ARGISNULL(filter_arg))
+		PG_RETURN_BOOL(false);
+	PG_RETURN_BOOL(bloomexp_stored_contains(fcinfo, filter_arg, item_arg, kind));
+}
+
+/* bloom_contains(filter, item), filter @> item */
+static Datum
+contains(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	return contains_argument(fcinfo, 0, 1, kind);
+}
+
+/* item <@ filter */
+static Datum
+contained(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	return contains_argument(fcinfo, 1, 0, kind);
+}
+
+BLOOMEXP_FUNCTION_PER_KIND(contains);
+BLOOMEXP_FUNCTION_PER_KIND(contained);
+
+/*
+ * For each item of the array of argument 1 that is not NULL, in order, whether
+ * the filter of argument 0 contains it.
+ */
+static bool *
+contained_items(FunctionCallInfo fcinfo, ArrayType *array, int *n)
+{
+	int			nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	BloomStored stored;
+	uint32		seed = 0;
+	BloomKind	kind;
+	uint64	   *hashes;
+	bool	   *contained = palloc0(Max(nelements, 1));
+
+	if (!PG_ARGISNULL(0))
+	{
+		bloomexp_stored_open(&stored, (struct varlena *) PG_GETARG_POINTER(0), nelements);
+		seed = stored.filter.seed;
+	}
+	hashes = bloomexp_item_hash_array(array, PG_GET_COLLATION(), seed, &kind, n);
+	if (PG_ARGISNULL(0))
+		return contained;
+
+	bloomexp_filter_require_kind(&stored.filter, kind);
+	memset(contained, true, *n);
+	for (int from = 0; from < *n; from += BLOOMEXP_BATCH)
+	{
+		int			picks[BLOOMEXP_BATCH];
+		int			misses = bloomexp_probe_pick_all(picks, *n - from);
+
+		CHECK_FOR_INTERRUPTS();
+		misses = bloomexp_stored_misses(&stored, hashes + from, picks, misses);
+		for (int i = 0; i < misses; i++)
+			contained[from + picks[i]] = false;
+	}
+	return contained;
+}
+
+/* bloom_contains_any(filter, items) */
+Datum
+bloomexp_contains_any(PG_FUNCTION_ARGS)
+{
+	int			n;
+	bool	   *contained;
+
+	if (PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	contained = contained_items(fcinfo, bloomexp_arguments_array(fcinfo, 1), &n);
+	PG_RETURN_BOOL(memchr(contained, true, n) != NULL);
+}
+
+/* bloom_contains_all(filter, items); a NULL item is not contained */
+Datum
+bloomexp_contains_all(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array;
+	int			n;
+	bool	   *contained;
+
+	if (PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	array = bloomexp_arguments_array(fcinfo, 1);
+	contained = contained_items(fcinfo, array, &n);
+	PG_RETURN_BOOL(n == ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) &&
+				   memchr(contained, false, n) == NULL);
+}
+
+/* bloom_contains_each(filter, items): NULL for a NULL item */
+Datum
+bloomexp_contains_each(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array;
+	int			nelements;
+	int			n;
+	int			seen = 0;
+	int			lower_bound;
+	bool	   *contained;
+	Datum	   *values;
+	bool	   *nulls;
+
+	if (PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	array = bloomexp_arguments_array(fcinfo, 1);
+	contained = contained_items(fcinfo, array, &n);
+	nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	if (nelements == 0)
+		PG_RETURN_ARRAYTYPE_P(construct_empty_array(BOOLOID));
+
+	lower_bound = ARR_LBOUND(array)[0];
+	values = palloc_extended(nelements * sizeof(Datum), MCXT_ALLOC_HUGE);
+	nulls = palloc_extended(nelements * sizeof(bool), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < nelements; i++)
+	{
+		nulls[i] = bloomexp_item_is_null(array, i);
+		values[i] = BoolGetDatum(!nulls[i] && contained[seen]);
+		seen += !nulls[i];
+	}
+	PG_RETURN_ARRAYTYPE_P(construct_md_array(values, nulls, 1, &nelements, &lower_bound,
+											 BOOLOID, sizeof(bool), true, TYPALIGN_CHAR));
+}

@@ -1,0 +1,292 @@
+/*-------------------------------------------------------------------------
+ *
+ * stored.c
+ *	  Filters as they are stored.
+ *
+ * A large filter lies out of line in TOAST chunks, and all probes of an item
+ * fall into one block of a layer, which is about one chunk.  So a few lookups
+ * need a few chunks, and a filter of 100 MB is not read as a whole for them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "miscadmin.h"
+
+#include "kernel/probe.h"
+#include "sql/arguments.h"
+#include "sql/stored.h"
+#include "value/compat.h"
+#include "value/filter.h"
+
+/* Enough for the headers of eighty layers, and still one TOAST chunk. */
+#define HEADERS_SLICE 1996
+
+/*
+ * One lookup by way of one block costs about as much as to read this many bytes
+ * of the whole filter.  (Measured in a filter of 120 MB, with its chunks in
+ * shared buffers: 9 us a lookup, 125 ms for all of it.)
+ */
+#define BYTES_PER_LOOKUP 8500
+
+/* The stored filter that a call site asked last. */
+typedef struct CachedFilter
+{
+	struct varatt_external pointer; /* names the stored value */
+	uint64		lookups;		/* in this value so far */
+	bool		open;			/* is the rest valid? */
+	BloomStored stored;
+} CachedFilter;
+
+/* Whether a value lies out of line and uncompressed, so that slices can be read. */
+static bool
+can_be_sliced(struct varlena *source)
+{
+	Datum		datum = PointerGetDatum(source);
+
+	return VARATT_IS_EXTERNAL_ONDISK(source) &&
+		toast_datum_size(datum) == toast_raw_datum_size(datum) - VARHDRSZ;
+}
+
+/* Open the headers of a value that can be sliced; false if they are too long. */
+static bool
+open_headers(struct varlena *source, BloomFilter *filter)
+{
+	struct varlena *slice = detoast_attr_slice(source, 0, HEADERS_SLICE);
+	Size		size = toast_raw_datum_size(PointerGetDatum(source)) - VARHDRSZ;
+	bool		opened = bloomexp_layout_open_headers(filter, (uint8 *) VARDATA_ANY(slice),
+													  VARSIZE_ANY_EXHDR(slice), size);
+
+	pfree(slice);
+	return opened;
+}
+
+/*
+ * bloomexp_stored_headers
+ *		Open a filter of which only the headers are asked; its layers may have
+ *		no bits.
+ */
+void
+bloomexp_stored_headers(struct varlena *source, BloomFilter *filter)
+{
+	if (!can_be_sliced(source) || !open_headers(source, filter))
+		bloomexp_layout_open(filter, PG_DETOAST_DATUM_PACKED(PointerGetDatum(source)));
+}
+
+/*
+ * bloomexp_stored_open_whole
+ *		Open a value all of which is in memory.
+ */
+void
+bloomexp_stored_open_whole(BloomStored *stored, struct varlena *value)
+{
+	stored->value = value;
+	stored->source = NULL;
+	stored->fetched = NULL;
+	stored->first_block = NULL;
+	bloomexp_layout_open(&stored->filter, value);
+}
+
+/* Whether so many lookups by slices cost less than to read the whole value. */
+static bool
+pays_to_slice(struct varlena *source, uint64 lookups)
+{
+	return can_be_sliced(source) &&
+		lookups * BYTES_PER_LOOKUP < toast_raw_datum_size(PointerGetDatum(source));
+}
+
+/*
+ * Open the headers of a stored value and make room for its blocks; false if it
+ * costs less to read all of it.
+ */
+static bool
+open_sliced(BloomStored *stored, struct varlena *source, uint64 lookups)
+{
+	BloomFilter *filter = &stored->filter;
+	uint32		blocks = 0;
+
+	if (!open_headers(source, filter))
+		return false;
+	if (!pays_to_slice(source, lookups * filter->nlayers))
+	{
+		bloomexp_layout_close(filter);
+		return false;
+	}
+
+	/*
+	 * The system gives us only the pages of this that are used.  (Where it must
+	 * commit all of them, reading the whole value would have taken as much.)
+	 */
+	stored->source = source;
+	stored->value = palloc_extended(bloomexp_layout_size(filter), MCXT_ALLOC_HUGE);
+	bloomexp_layout_locate(filter, (uint8 *) VARDATA(stored->value));
+	stored->first_block = palloc(Max(filter->nlayers, 1) * sizeof(uint32));
+	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		stored->first_block[i] = blocks;
+		blocks += filter->layers[i].bits.shape.blocks;
+	}
+	stored->fetched = palloc0(blocks / 8 + 1);
+	return true;
+}
+
+/*
+ * bloomexp_stored_open
+ *		Open a filter for so many lookups, as a whole or block by block.
+ */
+void
+bloomexp_stored_open(BloomStored *stored, struct varlena *source, uint64 lookups)
+{
+	if (!pays_to_slice(source, lookups) || !open_sliced(stored, source, lookups))
+		bloomexp_stored_open_whole(stored, PG_DETOAST_DATUM_PACKED(PointerGetDatum(source)));
+}
+
+/* Free what opening allocated. */
+static void
+close_stored(BloomStored *stored)
+{
+	bloomexp_layout_close(&stored->filter);
+	pfree(stored->value);
+	if (stored->fetched)
+	{
+		pfree(stored->fetched);
+		pfree(stored->first_block);
+	}
+}
+
+/* Fetch a block of a layer, unless it is there. */
+static void
+fetch_block(BloomStored *stored, const BloomBits *bits, uint32 block, uint32 nth)
+{
+	Size		size = bloomexp_probe_block_bytes(bits);
+	uint8	   *place = bits->bytes + block * size;
+	struct varlena *slice;
+
+	if (stored->fetched[nth / 8] & (1 << (nth % 8)))
+		return;
+	CHECK_FOR_INTERRUPTS();
+	slice = detoast_attr_slice(stored->source,
+							   place - (uint8 *) VARDATA(stored->value), size);
+	if (VARSIZE_ANY_EXHDR(slice) != size)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("stored filter ends early")));
+	memcpy(place, VARDATA_ANY(slice), size);
+	pfree(slice);
+	stored->fetched[nth / 8] |= 1 << (nth % 8);
+}
+
+/* Fetch the blocks of a layer that some items need: a BloomFetch. */
+static void
+fetch_blocks(void *source, uint32 layer, const uint64 *hashes, const int *picks, int n)
+{
+	BloomStored *stored = source;
+	const BloomBits *bits = &stored->filter.layers[layer].bits;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint32		block = bloomexp_probe_block_of(&bits->shape, hashes[picks[i]]);
+
+		fetch_block(stored, bits, block, stored->first_block[layer] + block);
+	}
+}
+
+/*
+ * bloomexp_stored_misses
+ *		Which of some items the filter does not contain; see
+ *		bloomexp_filter_misses().
+ */
+int
+bloomexp_stored_misses(BloomStored *stored, const uint64 *hashes, int *picks, int n)
+{
+	return bloomexp_filter_misses(&stored->filter, stored->source ? fetch_blocks : NULL, stored,
+								  hashes, picks, n);
+}
+
+/* This call site's cache entry, reset if it is for another value. */
+static CachedFilter *
+get_cached(FmgrInfo *call_site, struct varlena *source)
+{
+	CachedFilter *cached = call_site->fn_extra;
+	struct varatt_external pointer;
+
+	VARATT_EXTERNAL_GET_POINTER(pointer, source);
+	if (cached == NULL)
+		call_site->fn_extra = cached =
+			MemoryContextAllocZero(call_site->fn_mcxt, sizeof(CachedFilter));
+	if (memcmp(&cached->pointer, &pointer, sizeof(pointer)) != 0)
+	{
+		if (cached->open)
+			close_stored(&cached->stored);
+		cached->open = false;
+		cached->pointer = pointer;
+		cached->lookups = 0;
+	}
+	return cached;
+}
+
+/*
+ * The filter of an argument for one more lookup.
+ *
+ * A query that looks up many items in one stored filter hands us the same TOAST
+ * pointer each time, and to read the filter each time would cost far more than
+ * the lookup.  A TOAST pointer names one value for as long as the statement can
+ * see it, so the filter asked last is kept with the call site: the blocks that
+ * were needed, and after many lookups all of it.
+ */
+static BloomStored *
+open_for_lookup(FunctionCallInfo fcinfo, int argno, BloomStored *space)
+{
+	struct varlena *source = (struct varlena *) PG_GETARG_POINTER(argno);
+	MemoryContext caller;
+	CachedFilter *cached;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(source) || fcinfo->flinfo == NULL)
+	{
+		bloomexp_stored_open_whole(space, PG_DETOAST_DATUM_PACKED(PointerGetDatum(source)));
+		return space;
+	}
+
+	cached = get_cached(fcinfo->flinfo, source);
+	cached->lookups++;
+	if (cached->open && cached->stored.source)
+	{
+		cached->stored.source = source;
+		if (!pays_to_slice(source, cached->lookups * cached->stored.filter.nlayers))
+		{
+			close_stored(&cached->stored);
+			cached->open = false;
+		}
+	}
+	if (!cached->open)
+	{
+		caller = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+		bloomexp_stored_open(&cached->stored, source, cached->lookups);
+		MemoryContextSwitchTo(caller);
+		cached->open = true;
+	}
+	return &cached->stored;
+}
+
+/*
+ * bloomexp_stored_contains
+ *		Whether the filter of one argument contains the item of another; neither
+ *		is NULL.
+ */
+bool
+bloomexp_stored_contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg,
+						 BloomKind kind)
+{
+	BloomStored space;
+	BloomStored *stored = open_for_lookup(fcinfo, filter_arg, &space);
+	const BloomFilter *filter = &stored->filter;
+	uint64		hash;
+	int			pick = 0;
+
+	bloomexp_filter_require_kind(filter, kind);
+	hash = bloomexp_arguments_hash(fcinfo, item_arg, kind, filter->seed);
+	if (stored->source == NULL)
+		return bloomexp_filter_contains(filter, hash);
+	return bloomexp_stored_misses(stored, &hash, &pick, 1) == 0;
+}
