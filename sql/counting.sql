@@ -78,3 +78,35 @@ SELECT p, avg(bloom_fpr(f)) <= p * 1.01 AS promise_kept
 FROM unnest('{0.9,0.5,0.3,0.1,0.01}'::float8[]) p, generate_series(1, 10) seed,
 	LATERAL pg_temp.fill(bloom_new(1000, p, seed, counting => true)) f
 GROUP BY p ORDER BY p;
+
+-- Items come and go: what is counted then is held to the bits, and neither the rate nor
+-- the room drifts.
+CREATE FUNCTION pg_temp.churn(p float8, seed integer, OUT taken bigint, OUT rate float8) LANGUAGE plpgsql AS $$
+DECLARE
+	f bloom := bloom_add(bloom_new(1000, p, seed, counting => true), ARRAY(SELECT generate_series(1, 800)));
+	oldest bigint := 1;
+	newest bigint := 800;
+BEGIN
+	FOR i IN 1 .. 500 LOOP
+		f := bloom_remove(f, ARRAY(SELECT generate_series(oldest, oldest + 99)));
+		f := bloom_add(f, ARRAY(SELECT generate_series(newest + 1, newest + 100)));
+		oldest := oldest + 100;
+		newest := newest + 100;
+	END LOOP;
+	BEGIN
+		LOOP
+			f := bloom_add(f, newest + 1);
+			newest := newest + 1;
+		END LOOP;
+	EXCEPTION WHEN program_limit_exceeded THEN
+		NULL;
+	END;
+	IF NOT bloom_contains_all(f, ARRAY(SELECT generate_series(oldest, newest))) THEN
+		RAISE 'an item is missing';
+	END IF;
+	taken := newest - oldest + 1;
+	rate := bloom_fpr(f);
+END $$;
+SELECT p, avg(rate) <= p * 1.02 AS promise_kept, max(rate) <= p * 1.15 AS by_each, min(taken) > 950 AS room_kept, max(taken) < 1050 AS no_more
+FROM unnest('{0.1,0.05,0.01,0.001}'::float8[]) p, generate_series(1, 4) seed, pg_temp.churn(p, seed)
+GROUP BY p ORDER BY p;

@@ -29,6 +29,14 @@
 #define EXACT_ITEMS 4
 
 /*
+ * How far the sum over the items in a block goes beyond the mean, in standard
+ * deviations, and how many terms it has for each of these.  (The terms follow a
+ * bell curve, so that every n-th of them tells their sum to twelve digits.)
+ */
+#define POISSON_RANGE 9.0
+#define POISSON_TERMS 2.0
+
+/*
  * Exact rate of a classic filter of m bits after `throws` probes, k of them
  * an item: the chance that k more probes find their bits set.
  *
@@ -87,23 +95,27 @@ classic_fpr(double m, double k, double throws)
 }
 
 /*
- * One block of m bits with `items` items on average: their number varies from
- * block to block like a Poisson variable, which is what blocks cost.  (Putze,
- * Sanders, Singler, "Cache-, hash- and space-efficient Bloom filters", J. Exp.
- * Algorithmics 14, 2009, section 3.)
+ * A layer of many blocks of m bits, with `items` items a block on average: their
+ * number varies from block to block like a Poisson variable, which is the cost of
+ * blocks.  (Putze, Sanders, Singler, "Cache-, hash- and space-efficient Bloom
+ * filters", J. Exp. Algorithmics 14, 2009, section 3.)
+ *
+ * The rate grows with the k-th power of the fill, so what counts are blocks with
+ * up to k items more than the mean.
  */
 static double
-block_fpr(double m, double k, double items)
+blocked_fpr(double m, double k, double items)
 {
-	/* an item leaves one given bit, or two given bits, alone; minus 1 */
-	double		one = expm1(k * log1p(-1.0 / m));
-	double		two = expm1(k * log1p(-2.0 / m));
-	double		empty = exp(items * one);
-	double		covariance = empty * empty * expm1(items * (two - 2.0 * one));
+	double		step = fmax(1.0, floor(sqrt(items) / POISSON_TERMS));
+	double		first = fmax(0.0, floor(items - POISSON_RANGE * sqrt(items)));
+	double		last = ceil(items + k + POISSON_RANGE * sqrt(items + k));
+	double		sum = 0.0;
 
-	return fpr_from_moments(1.0 - empty,
-							covariance * (1.0 - 1.0 / m) + empty * (1.0 - empty) / m,
-							k);
+	if (items <= 0.0)
+		return 0.0;
+	for (double n = first; n <= last; n += step)
+		sum += exp(n * log(items) - items - lgamma(n + 1.0)) * classic_fpr(m, k, n * k);
+	return fmin(1.0, sum * step);
 }
 
 /*
@@ -130,13 +142,13 @@ bloomexp_sizing_expected_fpr(const BloomShape *shape, double items)
 	double		throws = items * shape->hashes;
 
 	if (shape->blocks > 1)
-		return block_fpr(shape->block_bits, shape->hashes, items / shape->blocks);
+		return blocked_fpr(shape->block_bits, shape->hashes, items / shape->blocks);
 	if (items <= EXACT_ITEMS * (double) shape->hashes)
 		return exact_fpr(shape->block_bits, shape->hashes, (int) throws);
 	return classic_fpr(shape->block_bits, shape->hashes, throws);
 }
 
-/* How many of `offered` distinct items, one by one, found all their bits set. */
+/* Expected number of `offered` distinct items that were false positives when added. */
 static double
 absorbed_items(const BloomShape *shape, double offered)
 {
@@ -157,8 +169,8 @@ absorbed_items(const BloomShape *shape, double offered)
 /*
  * bloomexp_sizing_offered_items
  *		How many distinct items were offered to a layer, one by one, until
- *		`items` of them changed a bit.  The others were taken for contained, at
- *		the rate that the layer had by then.
+ *		`items` of them changed a bit.  The others were false positives, at the
+ *		rate that the layer had by then.
  */
 double
 bloomexp_sizing_offered_items(const BloomShape *shape, double items)
@@ -232,61 +244,84 @@ bloomexp_sizing_current_fpr(const BloomShape *shape, uint64_t bits_set)
 	return pow((double) bits_set / (double) bloomexp_sizing_bits(shape), shape->hashes);
 }
 
-/*
- * The shape of at least `words` words that can be cut into equal blocks.
- * (Rounding up costs at most one word a block, 0.4%.)
- */
+/* The smallest shape of at least `words` words that can be cut into equal blocks. */
 static BloomShape
-round_to_blocks(double words, uint32_t hashes)
+round_to_blocks(uint32_t words, uint32_t hashes)
 {
-	BloomShape	shape = bloomexp_sizing_shape((uint32_t) words, hashes);
-	uint32_t	block_words = (shape.words + shape.blocks - 1) / shape.blocks;
+	BloomShape	shape = bloomexp_sizing_shape(words, hashes);
+	uint32_t	block_words = (words + shape.blocks - 1) / shape.blocks;
 
 	return bloomexp_sizing_shape(block_words * shape.blocks, hashes);
 }
 
+/* The largest shape smaller than one, which has more than one word. */
+static BloomShape
+next_smaller(const BloomShape *shape)
+{
+	uint32_t	words = shape->words - shape->blocks;
+
+	if (shape->blocks > 1 &&
+		(words <= BLOOMEXP_BLOCKED_FROM || bloomexp_sizing_shape(words, 1).blocks < shape->blocks))
+	{
+		words = (shape->blocks - 1) * BLOOMEXP_BLOCK_WORDS;
+		if (words < BLOOMEXP_BLOCKED_FROM)
+			words = BLOOMEXP_BLOCKED_FROM;
+	}
+	return bloomexp_sizing_shape(words, shape->hashes);
+}
+
+/* Whether a layer of this shape keeps `fpr` for `items` items. */
+static bool
+keeps(const BloomShape *shape, double items, double fpr)
+{
+	return bloomexp_sizing_expected_fpr(shape, items) <= fpr;
+}
+
 /*
- * The smallest shape with k probes that keeps `fpr` for `items` items, or
- * false if no layer has so many.
+ * The smallest shape with k probes that keeps `fpr` for `items` items, or false
+ * if no layer has so many words.
  *
- * The textbook rate gives the first guess, the expected rate at that guess
- * gives a nearer one, and single words the rest.
+ * The words by the textbook, corrected by what the textbook's rate differs from
+ * the expected one, are a first guess; single steps from there find the smallest.
  */
 static bool
 smallest_for_hashes(double items, double fpr, uint32_t k, BloomShape *shape)
 {
 	double		aim = fpr;
-	double		words = 1.0;
+	BloomShape	smaller;
 
 	for (int round = 0; round < 3; round++)
 	{
-		double		bits = -(double) k * items / log1p(-pow(aim, 1.0 / k));
+		double		words = ceil(-(double) k * items / log1p(-pow(aim, 1.0 / k)) / 64.0);
+		double		m;
 
-		words = fmax(1.0, ceil(bits / 64.0));
 		if (words > BLOOMEXP_MAX_WORDS)
 			return false;
-		*shape = bloomexp_sizing_shape((uint32_t) words, k);
-		if (words == 1.0)
+		*shape = round_to_blocks((uint32_t) fmax(1.0, words), k);
+		m = (double) bloomexp_sizing_bits(shape);
+		if (shape->words == 1)
 			break;
-		/* the rate to aim at, so that the true one comes out as fpr */
-		aim = fpr * pow(1.0 - exp(-(double) k * items / (words * 64.0)), k) /
-			(shape->blocks == 1 ? bloomexp_sizing_expected_fpr(shape, items) :
-			 block_fpr(words * 64.0 / shape->blocks, k, items / shape->blocks));
+		aim = fpr * pow(-expm1(-(double) k * items / m), k) /
+			bloomexp_sizing_expected_fpr(shape, items);
 	}
 
-	words = fmax(1.0, words - 2.0);
-	for (;;)
+	while (!keeps(shape, items, fpr))
 	{
-		*shape = round_to_blocks(words, k);
+		*shape = round_to_blocks(shape->words + 1, k);
 		if (shape->words > BLOOMEXP_MAX_WORDS)
 			return false;
-		if (bloomexp_sizing_expected_fpr(shape, items) <= fpr)
-			return true;
-		words = shape->words + 1.0;
 	}
+	while (shape->words > 1 && (smaller = next_smaller(shape), keeps(&smaller, items, fpr)))
+		*shape = smaller;
+
+	/* one block does with less than several */
+	smaller = bloomexp_sizing_shape(BLOOMEXP_BLOCKED_FROM, k);
+	if (shape->blocks > 1 && keeps(&smaller, items, fpr))
+		*shape = smaller;
+	return true;
 }
 
-/* bloomexp_sizing_fit without its memory. */
+/* bloomexp_sizing_fit() without its cache. */
 static bool
 find_size(double items, double fpr, BloomShape *shape)
 {
@@ -322,13 +357,13 @@ find_size(double items, double fpr, BloomShape *shape)
 
 /*
  * bloomexp_sizing_fit
- *		The smallest layer whose expected rate is at most `fpr` once it holds
- *		`items` distinct items; of those, the one with the fewest probes.
+ *		The smallest layer whose expected rate is at most `fpr` when it holds
+ *		`items` distinct items; of equal layers, the one with the fewest probes.
  *
  * Returns false if there is none of max_words words or less.
  *
- * The exact rate takes its time, and an aggregate over a million small groups
- * asks for the same few sizes again and again; so the answers are kept.
+ * The rates take some time, and an aggregate over a million small groups asks for
+ * the same few sizes again and again; so the answers are cached.
  */
 bool
 bloomexp_sizing_fit(double items, double fpr, uint32_t max_words, BloomShape *shape)

@@ -269,6 +269,23 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 }
 
 /*
+ * Count the items of a counting layer again after a removal.
+ *
+ * An add is counted if it newly sets a position, and a removal if it newly unsets
+ * one.  These are different events, so a mere count would drift at random as
+ * items come and go, and with it the layer's room.  The number of positions set
+ * is exact: the count is held to the items that it stands for.
+ */
+static void
+recount(BloomLayer *layer)
+{
+	double		items = bloomexp_filter_layer_items(layer);
+
+	items = Min(Max(layer->items, floor(items)), ceil(items));
+	layer->items = (uint32) Min(items, layer->capacity);
+}
+
+/*
  * bloomexp_filter_remove
  *		A new value: the filter without `n` items, or NULL if it contains none of
  *		them.
@@ -301,8 +318,7 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 		layer->bits_set -= newly_unset;
 		if (newly_unset > 0 && layer->items > 0)
 			layer->items--;
-		if (layer->bits_set == 0)
-			layer->items = 0;
+		recount(layer);
 	}
 	if (value)
 		bloomexp_layout_store(filter, value);
