@@ -281,7 +281,7 @@ plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
 
 		CHECK_FOR_INTERRUPTS();
 		left -= Min(grown_fpr(layer, layer->capacity), span->fpr * FULL_SHARE);
-		present += credible_capacity(layer, filter->fpr);
+		present += credible_capacity(layer, span->fpr);
 	}
 
 	if (present == 0 && usual > 0)
