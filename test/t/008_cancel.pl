@@ -1,6 +1,11 @@
-# Long operations answer a cancel within a second, whenever it comes: while items
-# are read, while repetitions are dropped, while bits are set or bytes are written.
-# A statement_timeout is a cancel at a known time.
+# Long operations answer a cancel soon, whenever it comes: while items are read,
+# while repetitions are dropped, while bits are set or bytes are written.  A
+# statement_timeout is a cancel at a known time.
+#
+# "Soon" is the time that PostgreSQL itself takes for a fixed statement, measured
+# beside each operation: about half a second on a machine of 2 GHz.  A slow or busy
+# machine needs longer for both.  An operation that never looked for a cancel
+# would be several times too late.
 
 use strict;
 use warnings;
@@ -8,9 +13,17 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
 
-use constant LATE => 1;			# seconds
+use constant YARDSTICK => 'SELECT sum(i) FROM generate_series(1, 4000000) AS n (i)';
+
+# An operation shorter than this, in yardsticks, proves nothing.
+use constant LONG => 2;
+
+# When the cancel comes, as parts of the operation's whole time.
+use constant PARTS => (0.3, 0.6, 0.9);
+
+# Something else may keep the machine busy for a moment, so the best try counts.
+use constant TRIES => 5;
 
 my $node = PostgreSQL::Test::Cluster->new('cancel');
 $node->init(extra => ['--no-locale']);
@@ -20,10 +33,10 @@ $node->start;
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION bloomexp;
 	CREATE UNLOGGED TABLE large AS
-	SELECT bloom_add(bloom_new(100000000), ARRAY(SELECT generate_series(1, 1000000)::bigint)) AS f;
+	SELECT bloom_add(bloom_new(120000000), ARRAY(SELECT generate_series(1, 1000000)::bigint)) AS f;
 	CREATE UNLOGGED TABLE numbers AS
-	SELECT ARRAY(SELECT generate_series(1, 15000000)::bigint) AS items;
-	-- a filter of thousands of layers: each item is looked for in all of them
+	SELECT ARRAY(SELECT generate_series(1, 20000000)::bigint) AS items;
+	-- a filter of a thousand layers: each item is looked for in all of them
 	CREATE UNLOGGED TABLE layered AS
 	SELECT bloom_union_agg(bloom_add(bloom_new(10 + i, 0.00001), i)) AS f FROM generate_series(1, 1000) AS i});
 
@@ -31,41 +44,67 @@ my @operations = (
 	'bloom_agg' => 'SELECT bloom_agg(i) FROM (SELECT generate_series(1, 15000000)::bigint) AS n (i)',
 	'bloom_window_agg' => q{SELECT bloom_window_agg(i, '2026-01-01'::timestamptz + i * interval '1 second', '30 days', 6, 0.01)
 		FROM (SELECT generate_series(1, 2000000)::bigint) AS n (i)},
-	'bloom_add, many items' => 'SELECT bloom_add(bloom_new(15000000), items) FROM numbers',
-	'bloom_add, many layers' => 'SELECT bloom_add(f, items[2000:200000]) FROM layered, numbers',
-	'bloom_exclude_array' => 'SELECT items[:300000] - f FROM numbers, layered',
-	'bloom_contains_each' => 'SELECT bloom_contains_each(f, items[:300000]) FROM numbers, layered',
+	'bloom_add, many items' => 'SELECT bloom_add(bloom_new(20000000), items) FROM numbers',
+	'bloom_add, many layers' => 'SELECT bloom_add(f, items[2000:400000]) FROM layered, numbers',
+	'bloom_exclude_array' => 'SELECT items[:450000] - f FROM numbers, layered',
+	'bloom_contains_each' => 'SELECT bloom_contains_each(f, items[:450000]) FROM numbers, layered',
 	'bloom_union' => 'SELECT f | bloom_add(f, -1) | bloom_add(f, -2) FROM large',
 	'text form' => 'SELECT bloom_in(bloom_out(bloom_in(bloom_out(f)))) FROM large');
 
 while (my ($name, $query) = splice @operations, 0, 2)
 {
-	my $whole = run_for($query, 60_000);
-	my ($late, $cancelled) = (0, 0);
+	my $complaint;
 
-	for my $part (0.3, 0.7, 0.95)
+	for my $try (1 .. TRIES)
 	{
-		my $timeout = 0.001 + $part * ($whole > 6 ? 6 : $whole);
-		my ($took, $was_cancelled) = run_for($query, int(1000 * $timeout) + 1);
-
-		$cancelled += $was_cancelled;
-		$late = $took - $timeout if $was_cancelled && $took - $timeout > $late;
+		$complaint = complaint($query) or last;
+		note "$name, try $try: $complaint";
 	}
-	cmp_ok($cancelled, '>', 0, "$name can be cancelled");
-	cmp_ok($late, '<', LATE, sprintf '%s is cancelled in time: %.1f s of %.1f', $name, $late, $whole);
+	is($complaint, undef, "$name is cancelled soon");
 }
 
-# Seconds that a query took, and whether it was cancelled, after so many milliseconds.
+# What is wrong with how an operation is cancelled; undef if nothing is.
+sub complaint
+{
+	my ($query) = @_;
+	my ($soon) = run_for(YARDSTICK, 0);
+	my ($whole) = run_for($query, 0);
+	my $cancelled = 0;
+
+	return sprintf 'it takes %.2f s, which is not long beside %.2f', $whole, $soon
+	  if $whole < LONG * $soon;
+
+	for my $part (PARTS)
+	{
+		my $timeout = $part * $whole;
+		my ($took, $was_cancelled) = run_for($query, $timeout);
+
+		next unless $was_cancelled;
+		$cancelled++;
+		return sprintf 'it ends %.2f s after a cancel at %.2f of %.2f; soon is %.2f',
+		  $took - $timeout, $timeout, $whole, $soon
+		  if $took - $timeout > $soon;
+	}
+	return $cancelled ? undef : 'it ended before each cancel';
+}
+
+# Seconds that a statement took, as psql tells them, and whether it was cancelled,
+# which it is after so many seconds; after 0 it is not.
 sub run_for
 {
-	my ($query, $timeout) = @_;
-	my $start = time;
-	my $status = $node->psql('postgres', "SET statement_timeout = $timeout; DO \$\$ BEGIN PERFORM * FROM ($query) AS q; END \$\$",
-		stderr => \my $stderr, on_error_die => 0);
-	my $took = time - $start;
+	my ($query, $seconds) = @_;
+	my $timeout = $seconds && int(1000 * $seconds) + 1;
 
-	die "$query: $stderr" if $status != 0 && $stderr !~ /canceling statement due to statement timeout/;
-	return wantarray ? ($took, $status != 0) : $took;
+	$node->psql('postgres', qq{
+		SET statement_timeout = $timeout;
+		\\timing on
+		DO \$\$ BEGIN PERFORM * FROM ($query) AS q; END \$\$;},
+		stdout => \my $stdout, stderr => \my $stderr, on_error_stop => 0, on_error_die => 0);
+
+	my $cancelled = $stderr =~ /canceling statement due to statement timeout/;
+	my ($time) = $stdout =~ /^Time: ([0-9.]+) ms/m;
+	die "$query: $stdout$stderr" unless $time && ($cancelled || $stderr eq '');
+	return ($time / 1000, $cancelled);
 }
 
-done_testing;
+done_testing();
