@@ -17,7 +17,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-require "$FindBin::RealBin/../format_reader.pl";
+require "$FindBin::RealBin/../lib/format_reader.pl";
 
 # The same damage in every run; another seed tries other damage.
 my $seed = $ENV{HOSTILE_SEED} // 1;

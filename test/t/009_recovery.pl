@@ -12,7 +12,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $samples = "$FindBin::RealBin/../samples.pl";
+my $samples = "$FindBin::RealBin/../lib/samples.pl";
 require $samples;
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
