@@ -35,6 +35,15 @@ SELECT half, layers, kind, items BETWEEN 2 * half - 20 AND 2 * half AS items, bl
 FROM unnest('{10,100,500,600,1000}'::int[]) half, LATERAL (SELECT bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(1, half)))
 	| bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(half + 1, 2 * half)))) AS u(f), bloom_info(f)
 ORDER BY half;
+-- The bits decide, too: by chance more are set than the items let expect, and then a merged layer would break the promise.
+SELECT half, count(*) FILTER (WHERE (bloom_info(f)).layers = 1) BETWEEN 50 AND 99 AS most_merge, max(bloom_fpr(f) / (bloom_info(f)).fpr) <= 1 AS within_promise
+FROM generate_series(1, 100) seed, unnest('{1156,1160}'::int[]) half, LATERAL (SELECT bloom_add(bloom_new(2000, 0.01, seed), ARRAY(SELECT generate_series(1, half)))
+	| bloom_add(bloom_new(2000, 0.01, seed), ARRAY(SELECT generate_series(half + 1, 2 * half)))) AS u(f)
+GROUP BY half ORDER BY half;
+-- Where one contains the other, its count of items stays: it is exact, and an estimate that is too high again and again would fill the layer.
+SELECT count(*), bool_and((bloom_info(whole | part)).items = items) AS whole_first, bool_and((bloom_info(part | whole)).items = items) AS part_first
+FROM generate_series(1, 40) seed, LATERAL (SELECT bloom_add(bloom_new(1000, 0.01, seed), ARRAY(SELECT generate_series(1, 500))) AS whole,
+	bloom_add(bloom_new(1000, 0.01, seed), ARRAY(SELECT generate_series(1, 100))) AS part) AS f, LATERAL (SELECT items FROM bloom_info(whole)) AS i;
 -- (the same capacity at another rate is another shape)
 SELECT layers, capacity, fpr FROM bloom_info(bloom_new(1000, 0.01) | bloom_new(1000, 0.02));
 
