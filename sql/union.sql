@@ -44,6 +44,10 @@ GROUP BY half ORDER BY half;
 SELECT count(*), bool_and((bloom_info(whole | part)).items = items) AS whole_first, bool_and((bloom_info(part | whole)).items = items) AS part_first
 FROM generate_series(1, 40) seed, LATERAL (SELECT bloom_add(bloom_new(1000, 0.01, seed), ARRAY(SELECT generate_series(1, 500))) AS whole,
 	bloom_add(bloom_new(1000, 0.01, seed), ARRAY(SELECT generate_series(1, 100))) AS part) AS f, LATERAL (SELECT items FROM bloom_info(whole)) AS i;
+-- Neighbours in capacity can have one shape: the merged layer has room for as many as the larger one, whichever comes first.
+SELECT count(*) > 50 AS some, bool_and((bloom_info(a | b)).capacity = n + 1) AS a_first, bool_and((bloom_info(b | a)).capacity = n + 1) AS b_first
+FROM (SELECT n, bloom_new(n) AS a, bloom_new(n + 1) AS b FROM generate_series(1000, 1099) n) AS ab
+WHERE (bloom_info(a)).bits = (bloom_info(b)).bits AND (SELECT hashes FROM bloom_layers(a)) = (SELECT hashes FROM bloom_layers(b));
 -- (the same capacity at another rate is another shape)
 SELECT layers, capacity, fpr FROM bloom_info(bloom_new(1000, 0.01) | bloom_new(1000, 0.02));
 
@@ -55,6 +59,9 @@ FROM (SELECT (a.f | b.f) | c.f AS ab_c, a.f | (b.f | c.f) AS a_bc FROM f a, f b,
 SELECT bloom_contains_all(g, u.items || added) AS no_false_negative, (bloom_info(g)).fpr = (bloom_info(u.f)).fpr AS same_promise, bloom_fpr(g) <= (bloom_info(g)).fpr * 1.05 AS promise_kept
 FROM unions u, (SELECT array_agg(-i) AS added FROM generate_series(1, 20000) i) AS i, bloom_add(u.f, added) g
 WHERE (a, b) IN (('small', 'large'), ('grown', 'loose'), ('far', 'small'), ('empty', 'one')) ORDER BY a, b;
+-- also one whose layers have used up all that was promised
+SELECT layers, bloom_contains_all(f, ARRAY(SELECT generate_series(1, 9000))) AS no_false_negative, fpr_now <= fpr AS promise_kept
+FROM bloom_add(bloom_new(1000, 0.3) | bloom_new(1200, 0.3) | bloom_new(1500, 0.3), ARRAY(SELECT generate_series(1, 9000))) f, bloom_info(f);
 -- again and again, and each filter twice
 DO $$
 DECLARE
