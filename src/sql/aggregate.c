@@ -23,6 +23,7 @@
 #include "value/distinct.h"
 #include "value/filter.h"
 #include "value/growth.h"
+#include "value/kind.h"
 #include "value/layout.h"
 #include "value/list.h"
 

@@ -14,6 +14,7 @@
 #include "sql/item.h"
 #include "value/compat.h"
 #include "value/filter.h"
+#include "value/kind.h"
 #include "value/layout.h"
 #include "value/union.h"
 

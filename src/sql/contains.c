@@ -10,12 +10,14 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 
+#include "kernel/batch.h"
 #include "kernel/probe.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "sql/stored.h"
 #include "value/compat.h"
 #include "value/filter.h"
+#include "value/kind.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_contains_any);
 PG_FUNCTION_INFO_V1(bloomexp_contains_all);

@@ -20,12 +20,15 @@
 #include "optimizer/optimizer.h"
 #include "utils/selfuncs.h"
 
+#include "kernel/batch.h"
 #include "kernel/probe.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "sql/stored.h"
 #include "value/compat.h"
 #include "value/filter.h"
+#include "value/kind.h"
+#include "value/layout.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_exclude);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_variadic);

@@ -19,6 +19,7 @@
 #include "sql/stored.h"
 #include "value/compat.h"
 #include "value/filter.h"
+#include "value/kind.h"
 #include "value/layout.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_sizing);

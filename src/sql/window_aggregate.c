@@ -17,6 +17,8 @@
 #include "sql/aggregate.h"
 #include "sql/arguments.h"
 #include "value/compat.h"
+#include "value/kind.h"
+#include "value/layout.h"
 #include "value/list.h"
 #include "value/window.h"
 

@@ -13,6 +13,7 @@
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "value/compat.h"
+#include "value/kind.h"
 #include "value/layout.h"
 #include "value/window.h"
 
