@@ -1,7 +1,27 @@
-# bloomexp builds like any PostgreSQL extension: make, make install,
-# make installcheck.  make check, make demo and make bench install what is missing
-# and use a private server; make demo takes DATA=file.csv[.gz|.zst] and P=0.01,
-# make bench SCALE=1 ROUNDS=5 and what bench/speed/run tells.
+# bloomexp builds like any PostgreSQL extension.  What "make help" prints:
+#
+#: make                 build
+#: make install         install; as root where PostgreSQL is a package's
+#: make installcheck    SQL and isolation tests on a server that runs
+#: make uninstall       remove what was installed; before it, DROP EXTENSION bloomexp
+#: make clean           remove what was built
+#:
+#: These install missing packages by apt-get (root or sudo), build, install and
+#: use a server of their own, which is gone afterwards:
+#:
+#: make demo            build filters, filter candidates, count the mistakes
+#:   CSV=file           your exposures, .gz and .zst too, with the header
+#:                      user_id,item_id,shown_at; made ones without
+#:   P=0.01             the false positive rate to promise
+#: make check           every test
+#:   TESTS="add 003"    only those whose names begin so
+#:   WERROR=1           warnings are errors
+#: make bench           what it costs, beside the alternatives: 25 minutes
+#:   SCALE=0.02 ROUNDS=3 PARTS="batch online"    smaller: see bench/speed/run
+#:
+#: make indent          lay the C source out
+#:
+#: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.
 
 EXTENSION = bloomexp
 MODULE_big = bloomexp
@@ -16,6 +36,7 @@ EXTRA_CLEAN = output
 
 PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
+include_server := $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)
 
 # A fused multiply-add rounds differently, and the size of a filter must be the
 # same on every CPU.
@@ -23,26 +44,31 @@ exact = -ffp-contract=off
 
 # -isystem spares PostgreSQL's own headers the extra warnings.  The last two
 # options quieten clang about gcc options with which PostgreSQL may be built.
-PG_CPPFLAGS = -I$(CURDIR)/src -isystem $(shell $(PG_CONFIG) --includedir-server)
+PG_CPPFLAGS = -I$(CURDIR)/src -isystem $(include_server)
 PG_CFLAGS = $(exact) -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) \
 	-Wno-unknown-warning-option -Wno-ignored-optimization-argument
 SHLIB_LINK += -lm
 
-ifneq ($(filter check demo bench,$(MAKECMDGOALS)),)
+# The goals of this project's own.  They install PGXS where it is missing, so
+# they do without it and call make again for the rest; PGXS also has a "check",
+# which only says that there is none.
+ours = help check demo bench indent
 
-# These install PGXS where it is missing, so they must do without it, and
-# call make again for the rest.  (PGXS also has a "check" of its own, which only
-# says that there is none.)
+ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
 .NOTPARALLEL:
 .PHONY: $(MAKECMDGOALS)
 export MAKE PG_CONFIG REGRESS ISOLATION
+
+help:
+	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 check:
 	@test/lib/bootstrap check
 	@test/lib/cluster run -o output -- test/check
 
 demo:
+	@bench/demo/run check
 	@test/lib/bootstrap demo
 	@bench/demo/run
 
@@ -50,13 +76,17 @@ bench:
 	@test/lib/bootstrap bench
 	@bench/speed/run
 
-$(filter-out check demo bench,$(MAKECMDGOALS)):
+indent:
+	@test/lib/indent
+
+$(filter-out $(ours),$(MAKECMDGOALS)):
 	@$(MAKE) $@
 
-else ifneq ($(PGXS),)
+# The client's packages have PGXS, but only the server's development files have
+# headers to build with.
+else ifneq ($(and $(PGXS),$(wildcard $(include_server)/postgres.h)),)
 
-# "override" because DATA means something else to make demo.
-override DATA = $(sort $(wildcard bloomexp--*.sql))
+DATA = $(sort $(wildcard bloomexp--*.sql))
 
 # Bitcode for the JIT needs the clang that PostgreSQL was built with.  The
 # module works without.
@@ -81,7 +111,7 @@ $(OBJS) $(OBJS:.o=.bc): $(wildcard src/*/*.h) Makefile
 else
 
 all install uninstall installcheck clean:
-	@echo 'bloomexp: $(PG_CONFIG) does not lead to the server development files of PostgreSQL.' >&2
+	@echo 'bloomexp: $(PG_CONFIG) does not lead to postgres.h, the server development files of PostgreSQL.' >&2
 	@echo 'Debian, Ubuntu: apt-get install gcc make postgresql-server-dev-15 (or your version).' >&2
 	@echo 'Fedora, Red Hat: dnf install gcc make redhat-rpm-config postgresql-server-devel.' >&2
 	@echo 'If they are installed: make PG_CONFIG=/path/to/pg_config' >&2
