@@ -1,8 +1,8 @@
 --
 -- The demo: exposures, one filter a user built from them, candidates filtered by
 -- it and by NOT EXISTS, and a count of what went wrong.  "make demo" runs this
--- file in psql.  Variables: p, the promised false positive rate; data, the name
--- of a CSV file on standard input, or not set.
+-- file in psql.  Variables: p, the promised false positive rate; csv, the name of
+-- a CSV file on standard input, or not set; columns, those of the file.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION bloomexp;
@@ -15,10 +15,22 @@ SELECT setseed(0.5) \g /dev/null
 -- them, all users mixed.  Ids are like snowflakes: milliseconds, then 22 bits.
 --
 SELECT clock_timestamp() AS start \gset
-\if :{?data}
-\echo reading :data
-CREATE TABLE exposures (user_id text, item_id text, shown_at timestamptz);
-\copy exposures FROM pstdin WITH (FORMAT csv, HEADER match)
+\if :{?csv}
+\echo reading :csv
+CREATE TABLE loaded (:columns);
+\copy loaded FROM pstdin WITH (FORMAT csv, HEADER, FORCE_NULL (user_id, item_id, shown_at))
+\set loaded :ROW_COUNT
+CREATE TABLE exposures AS
+SELECT user_id, item_id, shown_at FROM loaded WHERE user_id <> '' AND item_id <> '';
+SELECT :loaded - :ROW_COUNT AS skipped, :loaded > :ROW_COUNT AS skips, :ROW_COUNT = 0 AS nothing \gset
+DROP TABLE loaded;
+\if :skips
+\echo '  ' :skipped of :loaded rows have no user or no item and are skipped
+\endif
+\if :nothing
+\set SHOW_CONTEXT never
+DO $$BEGIN RAISE EXCEPTION 'the file holds no exposures'; END$$;
+\endif
 \else
 \echo making 5 million exposures
 CREATE TABLE exposures AS
@@ -36,7 +48,8 @@ SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gs
 
 --
 -- The filters, beside what PostgreSQL needs to read and group the rows at all.
--- The storage parameter keeps filters of up to 8 kB in their row.
+-- The settings are those of README: filters of up to 8 kB stay in their row, and
+-- there is room for an update on the same page.
 --
 \echo counting the exposures of each user
 SELECT clock_timestamp() AS start \gset
@@ -47,7 +60,7 @@ SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 2) AS count_s \gs
 
 \echo building a filter for each user
 SELECT clock_timestamp() AS start \gset
-CREATE TABLE seen WITH (toast_tuple_target = 8160) AS
+CREATE TABLE seen WITH (toast_tuple_target = 8160, fillfactor = 50) AS
 SELECT user_id, bloom_agg(item_id, :p) AS items FROM exposures GROUP BY user_id;
 SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 2) AS build_s \gset
 \echo '  ' :build_s s
@@ -65,7 +78,7 @@ SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gs
 -- Candidates: for 2,000 users up to 300 items that they saw and 700 from the
 -- whole catalogue, in no order.  The arrays are stored plain.
 --
-\echo choosing candidates for 2,000 users
+\echo choosing candidates for up to 2,000 users
 SELECT clock_timestamp() AS start \gset
 CREATE TABLE catalogue AS
 SELECT row_number() OVER () AS nth, item_id
