@@ -19,7 +19,7 @@
 #: make bench           what it costs, beside the alternatives: 25 minutes
 #:   SCALE=0.02 ROUNDS=3 PARTS="batch online"    smaller: see bench/speed/run
 #:
-#: make indent          lay the C source out
+#: make indent          lay the C source out, by clang-format
 #:
 #: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.
 
