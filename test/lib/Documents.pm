@@ -1,4 +1,5 @@
-# Reading the documents as tests: what 005_readme.pl and its neighbours share.
+# Reading the documents as tests, and running the programs in them: what
+# 005_readme.pl and its neighbours share.
 
 package Documents;
 
@@ -6,8 +7,9 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use IPC::Run;
 
-our @EXPORT = qw(document visible blocks explained);
+our @EXPORT = qw(document visible blocks explained program python);
 
 # The text of a file.
 sub document
@@ -67,6 +69,31 @@ sub explained
 		push @claims, $1;
 		"\\o $folder/plan$#claims\nEXPLAIN (VERBOSE, COSTS OFF) $2\n\\o\n$2\n"}mesg;
 	return ($text, @claims);
+}
+
+# Write the only program of a document in this language to a file.
+sub program
+{
+	my ($text, $language, $file) = @_;
+	my ($program, @more) = map { $_->{text} } grep { $_->{language} eq $language } blocks($text);
+
+	die "not one program in $language" if !defined $program || @more;
+	open(my $out, '>:encoding(UTF-8)', $file) or die "$file: $!";
+	print $out $program;
+	close $out or die "$file: $!";
+	return $file;
+}
+
+# A Python with psycopg: that in PATH, or the distribution's, to which the
+# distribution's driver belongs.
+sub python
+{
+	for my $python ('python3', '/usr/bin/python3')
+	{
+		return $python
+		  if eval { IPC::Run::run([ $python, '-c', 'import psycopg' ], '<', \undef, '>&', \my $output) };
+	}
+	return;
 }
 
 1;

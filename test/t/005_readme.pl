@@ -46,7 +46,7 @@ for my $file (@with_statements)
 		my $block = $blocks[$i];
 		my $name = "$file line $block->{line}";
 
-		like($block->{language}, qr/^(sql|sh|text)$/, "$name: language") or next;
+		like($block->{language}, qr/^(sql|sh|text|python|javascript|java|go)$/, "$name: language") or next;
 		if ($block->{language} eq 'text')
 		{
 			ok($block->{below} && $blocks[ $i - 1 ]{language} eq 'sql', "$name: output of what");

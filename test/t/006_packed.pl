@@ -69,17 +69,6 @@ cmp_ok($statements, '>', 0, 'there are any');
 # Program
 #
 
-# Python in PATH, or the distribution's, to which the distribution's driver belongs.
-sub python
-{
-	for my $python ('python3', '/usr/bin/python3')
-	{
-		my $found = eval { IPC::Run::run([ $python, '-c', 'import psycopg' ], '<', \undef, '>&', \my $output) };
-		return $python if $found;
-	}
-	return;
-}
-
 my @candidates = (
 	[ 'seen and unseen', 42001, 42999, 42300, 42301, 0, 42001, 42999 ],
 	[ 'all users', map { $_ * 50 } 0 .. 2100 ],
@@ -101,12 +90,7 @@ SKIP:
 	}
 	note $python;
 
-	my ($program) = $document =~ /^```python\n(.*?)^```$/ms;
-	ok($program, 'a program in Python') or skip('no program', 1);
-	my $file = PostgreSQL::Test::Utils::tempdir() . '/fresh.py';
-	open(my $out, '>:encoding(UTF-8)', $file) or die "$file: $!";
-	print $out $program;
-	close $out or die "$file: $!";
+	my $file = program($document, 'python', PostgreSQL::Test::Utils::tempdir() . '/fresh.py');
 
 	local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
 	my $run = sub {

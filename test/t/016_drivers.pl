@@ -1,0 +1,333 @@
+# Drivers: the programs of README.md, "From an application", do what is said there
+# as they are written; and whatever a driver makes of its parameters, with casts
+# and without, the outcome is the right result or an error, never an item lost in
+# silence.  A driver that is not installed is skipped, but CI insists on all.
+
+use strict;
+use warnings;
+use utf8;
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+
+use Documents;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+my $drivers = "$FindBin::RealBin/../drivers";
+my $folder = PostgreSQL::Test::Utils::tempdir();
+my $readme = document("$FindBin::RealBin/../../README.md");
+my @blocks = grep { $_->{language} eq 'sql' } blocks($readme);
+
+# The statements of the section by their names, with $1 and $2.
+my %statement = map { $_->{text} =~ /^PREPARE (\w+) AS\n(.*?);$/msg }
+  grep { $_->{chapter} eq 'From an application' } @blocks;
+$_ = s/\s+/ /gr for values %statement;
+is_deeply([ sort keys %statement ], [qw(add add_to_filter exclude take_row)], 'statements of the README');
+
+#
+# A server that JDBC reaches, too: by TCP, with a password.
+#
+
+my $node = PostgreSQL::Test::Cluster->new('drivers');
+$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'");
+unlink $node->data_dir . '/pg_hba.conf';
+$node->append_conf('pg_hba.conf', "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n");
+$node->start;
+
+my $user = $node->safe_psql('postgres', 'SELECT current_user');
+my $password = join '', map { sprintf '%08x', rand 2**32 } 1 .. 4;
+$node->safe_psql('postgres', "ALTER ROLE current_user PASSWORD '$password'");
+@ENV{qw(PGHOST PGPORT PGUSER)} = ($node->host, $node->port, $user);
+
+# Drivers look for PGDATABASE, the one of JDBC for what we give it.
+sub connect_to
+{
+	my ($database) = @_;
+
+	$ENV{PGDATABASE} = $database;
+	$ENV{JDBC_URL} = 'jdbc:postgresql://127.0.0.1:' . $node->port . "/$database?user=$user&password=$password";
+}
+
+# Run a command; its output, or nothing if it fails.
+sub output_of
+{
+	my ($input, @command) = @_;
+	my ($stdout, $stderr) = ('', '');
+	my $ok = eval {
+		IPC::Run::run(\@command, '<', \$input, '>', \$stdout, '2>', \$stderr, IPC::Run::timeout($patience));
+	};
+
+	diag "@command: $stderr$@" if $stderr ne '' || $@;
+	return $ok ? $stdout : undef;
+}
+
+# Whether a command can be run and is content; silently.
+sub works { return eval { IPC::Run::run([@_], '<', \undef, '>&', \my $output) } }
+
+#
+# The drivers: how to run the program of the README, and ours
+#
+
+my $jar = '/usr/share/java/postgresql.jar';
+
+sub psycopg
+{
+	my $python = python() or return;
+
+	return ([ $python, program($readme, 'python', "$folder/page.py") ], [ $python, "$drivers/psycopg3.py" ]);
+}
+
+# Its program is beside its driver, where Node.js looks for modules.
+sub node_postgres
+{
+	return unless works('node', '--input-type=module', '-e', "await import('$drivers/node_modules/pg/lib/index.js')");
+	return ([ 'node', program($readme, 'javascript', "$drivers/page.mjs") ], [ 'node', "$drivers/node_postgres.mjs" ]);
+}
+
+sub jdbc
+{
+	return unless -e $jar && works('javac', '-version');
+	my @files = (program($readme, 'java', "$folder/Page.java"), "$drivers/Jdbc.java");
+	ok(defined output_of('', 'javac', '-d', "$folder/classes", '-encoding', 'UTF-8', @files), 'JDBC: compiles');
+	return map { [ 'java', '-cp', "$folder/classes:$jar", $_ ] } qw(Page Jdbc);
+}
+
+#
+# The programs of the README, after its statements from the beginning on
+#
+
+sub set_up_readme
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE before');
+	for (@blocks)
+	{
+		last if $_->{chapter} eq 'From an application';
+		$node->safe_psql('before', "SET client_min_messages = warning; $_->{text}");
+	}
+}
+
+my $seen = q{SELECT string_agg(item_id::text, ' ' ORDER BY item_id) FROM exposures JOIN seen USING (user_id)
+	WHERE user_id = 42 AND item_id BETWEEN 703 AND 705 AND items @> item_id};
+
+# The numbers that a program prints, whatever stands around them.
+sub page { return join ' ', ($_[0] // 'failed') =~ /\w+/g }
+
+sub readme_program
+{
+	my ($command) = @_;
+
+	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS readme');
+	$node->safe_psql('postgres', 'CREATE DATABASE readme TEMPLATE before');
+	connect_to('readme');
+
+	is(page(output_of('', @$command)), '703 704', 'the first page');
+	is($node->safe_psql('readme', $seen), '703 704', 'is recorded');
+	is(page(output_of('', @$command)), '705', 'what is left');
+	is(page(output_of('', @$command)), '', 'and no more');
+
+	# Another request of the same user has its row.
+	$node->safe_psql('readme', q{
+		DELETE FROM exposures WHERE item_id < 1000;
+		UPDATE seen SET items = bloom_add(NULL, 42001) WHERE user_id = 42});
+	my %other = (in => "BEGIN; $statement{take_row};\n\\echo has it\n" =~ s/\$1/42/r, out => '');
+	$other{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-' ], '<', \$other{in}, '>', \$other{out}, '2>&1',
+		IPC::Run::timeout($patience));
+	$other{run}->pump until $other{out} =~ /has it/;
+	my $stdout = '';
+	my $program = IPC::Run::start($command, '<', \undef, '>', \$stdout, '2>', \my $stderr, IPC::Run::timeout($patience));
+	ok($node->poll_query_until('readme', q{
+		SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = 'readme' AND wait_event_type = 'Lock'}),
+		'a second request of a user waits');
+	$other{in} .= "INSERT INTO exposures VALUES (42, 703, now());\nCOMMIT;\n\\q\n";
+	$other{run}->finish;
+	ok($program->finish, 'until the first one ends') or diag $stderr;
+	is(page($stdout), '704 705', 'and gets other items');
+}
+
+#
+# Each way to pass parameters
+#
+
+# Items of each kind: one that the filters of some users hold, then others.
+# (9007199254740993 is no double.)
+my %items = (
+	bigint => [ 42001, 701, 702, '9007199254740993' ],
+	text => [ qw(news shop about), q{o'clock} ],
+	uuid => [ map { "6ecd8c99-4036-403d-bf84-cf8400f6783$_" } 0 .. 3 ]);
+my %kind_of = (bigint => 'integer', text => 'text', uuid => 'uuid');
+my %ways = (bigint => [qw(integers strings literal)], text => [qw(strings literal)], uuid => [qw(uuids strings literal)]);
+
+# Odd users have a filter with the first item, even ones have none.
+for my $type (sort keys %items)
+{
+	$node->safe_psql('postgres', "CREATE DATABASE \"$type\"");
+	$node->safe_psql($type, qq{
+		CREATE EXTENSION bloomexp;
+		CREATE TABLE exposures (user_id bigint NOT NULL, item_id $type NOT NULL, shown_at timestamptz NOT NULL);
+		CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
+		CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+		FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+		CREATE FUNCTION reset() RETURNS void LANGUAGE sql AS \$\$
+			TRUNCATE exposures, seen;
+			INSERT INTO seen SELECT n, bloom_add(NULL, '$items{$type}[0]'::$type) FROM generate_series(1, 999, 2) AS n;
+		\$\$});
+}
+
+# What the filters of all users say: whether there is a row, the kind, how many
+# items, and which of ours.  A filter of another kind holds none of ours.
+sub filters
+{
+	my ($type) = @_;
+	my @items = @{ $items{$type} };
+	my $list = join ', ', map { my $item = s/'/''/gr; "'$item'" } @items;
+	my %filter;
+
+	for (split /\n/, $node->safe_psql($type, qq{
+		SELECT user_id, coalesce(kind, 'none'), coalesce(i.items, 0),
+			CASE WHEN kind = '$kind_of{$type}' THEN bloom_contains_each(seen.items, ARRAY[$list]::$type\[]) END
+		FROM seen, bloom_info(seen.items) AS i}))
+	{
+		my ($user, $kind, $count, $each) = split /\|/, $_, -1;
+		my @each = $each =~ /[tf]/g;
+
+		$filter{$user} = { kind => $kind, items => $count,
+			contained => join(',', map { ($each[$_] // 'f') eq 't' ? $items[$_] : () } 0 .. $#items) };
+	}
+	return \%filter;
+}
+
+# What is wrong with the outcome of a case; nothing if nothing is.
+sub wrong
+{
+	my ($case, $answer, $filter) = @_;
+	my @items = @{ $items{ $case->{type} } };
+	my $had = $case->{user} % 2;
+	my $ok = $answer =~ /^ok\t(.*)/;
+	my %expected = map { $_ => 1 } $had ? $items[0] : ();
+
+	if ($ok && $case->{name} eq 'exclude')
+	{
+		my $fresh = join ',', grep { !$expected{$_} } @{ $case->{items} };
+
+		return "survivors are not $fresh" if $1 ne $fresh;
+	}
+	if ($ok && $case->{name} =~ /^add/)
+	{
+		$expected{$_} = 1 for @{ $case->{items} };
+	}
+	my $contained = join ',', grep { $expected{$_} } @items;
+
+	return %expected || $ok && $case->{name} eq 'take_row' ? 'no row' : undef unless $filter;
+	return "a filter of kind $filter->{kind}" if $filter->{kind} !~ /^(?:none|$kind_of{$case->{type}})$/;
+	return "holds $filter->{items} items" if $filter->{items} != keys %expected;
+	return "holds $filter->{contained}, not $contained" if $filter->{contained} ne $contained;
+	return;
+}
+
+# All cases of a type; those of a driver, because an array that says it is of
+# texts is of texts.
+sub cases
+{
+	my ($driver, $type) = @_;
+	my @items = @{ $items{$type} };
+	my @cases;
+	my $user = 0;
+
+	for my $name (sort keys %statement)
+	{
+		for my $casts (1, 0)
+		{
+			my $text = $statement{$name} =~ s/bigint\[\]/$type\[]/gr;
+
+			$text =~ s/::\w+(?:\[\])?//g unless $casts;
+			for my $way (@{ $ways{$type} })
+			{
+				next if !$casts && $driver eq 'JDBC' && $way eq 'strings' && $type ne 'text';
+				for my $items ([], [ $items[1] ], [ @items[ 0, 1, 3 ] ])
+				{
+					push @cases, {
+						type => $type, name => $name, casts => $casts, way => $way, items => $items,
+						text => $text, user => ++$user } for 1, 2;
+				}
+			}
+		}
+	}
+	return @cases;
+}
+
+# Run cases, and judge each.
+sub judge
+{
+	my ($command, $type, @cases) = @_;
+
+	connect_to($type);
+	$node->safe_psql($type, 'SELECT reset()');
+	my $input = join '', map { join("\t", @$_{qw(text way user)}, join(',', @{ $_->{items} })) . "\n" } @cases;
+	my @answers = split /\n/, output_of($input, @$command) // '';
+	my $filters = filters($type);
+
+	is(scalar @answers, scalar @cases, "$type: answers");
+	for my $i (0 .. $#cases)
+	{
+		$cases[$i]{answer} = $answers[$i] // '';
+		$cases[$i]{wrong} = wrong($cases[$i], $cases[$i]{answer}, $filters->{ $cases[$i]{user} });
+	}
+	return @cases;
+}
+
+sub described
+{
+	my ($case) = @_;
+
+	return join ' ', $case->{text}, "by $case->{way}:", @{ $case->{items} }, $case->{user} % 2 ? '(old user)' : '(new user)',
+	  $case->{answer}, $case->{wrong} // ();
+}
+
+sub all_ways
+{
+	my ($driver, $command) = @_;
+
+	for my $type (sort keys %items)
+	{
+		my @cases = judge($command, $type, cases($driver, $type));
+		my @wrong = grep { $_->{wrong} || $_->{casts} && $_->{answer} !~ /^ok/ } @cases;
+
+		is_deeply([ map { described($_) } @wrong ], [], "$type: " . @cases . ' cases');
+		# an array without a type came along, and was refused
+		ok((grep { $_->{answer} =~ /looks like an array literal/ } @cases), "$driver, $type: an untyped array");
+	}
+
+	# So that all this can fail: in an array of one, the untyped array is an item.
+	my $careless = $statement{add_to_filter} =~ s/::\w+(?:\[\])?//gr =~ s/\$2/ARRAY[\$2]/gr;
+	my ($case) = judge($command, 'text',
+		{ type => 'text', name => 'add', way => 'literal', items => [ @{ $items{text} }[ 1, 3 ] ], text => $careless, user => 1 });
+	like($case->{answer}, qr/^ok/, "$driver: careless: no error");
+	like($case->{wrong}, qr/^holds /, "$driver: careless: items are missing");
+}
+
+set_up_readme();
+my %driver = (psycopg => \&psycopg, 'node-postgres' => \&node_postgres, JDBC => \&jdbc);
+for my $driver (sort keys %driver)
+{
+	subtest $driver => sub {
+		my ($program, $ours) = $driver{$driver}->();
+
+		if (!$program)
+		{
+			ok(0, "$driver, which CI needs") if $ENV{CI};
+			plan skip_all => "$driver is not installed" unless $ENV{CI};
+			return;
+		}
+		readme_program($program);
+		all_ways($driver, $ours);
+	};
+}
+
+unlink "$drivers/page.mjs";
+$node->stop;
+done_testing();
