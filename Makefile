@@ -86,7 +86,16 @@ $(filter-out $(ours),$(MAKECMDGOALS)):
 # headers to build with.
 else ifneq ($(and $(PGXS),$(wildcard $(include_server)/postgres.h)),)
 
-DATA = $(sort $(wildcard bloomexp--*.sql))
+# The install script is built from its parts: one for each topic, and the
+# template for each kind of item, given as its SQL type and the suffix of its C
+# symbols.
+script = bloomexp--1.0.sql
+parts = $(patsubst %,src/install/%.sql,start type new items exclude aggregate \
+	window union info compare track rebuild overview)
+kinds = bigint:int8 text:text uuid:uuid bytea:bytea
+
+DATA_built = $(script)
+DATA = $(filter-out $(script),$(sort $(wildcard bloomexp--*.sql)))
 
 # Bitcode for the JIT needs the clang that PostgreSQL was built with.  The
 # module works without.
@@ -98,6 +107,13 @@ endif
 include $(PGXS)
 
 BITCODE_CFLAGS += $(exact)
+
+$(script): $(parts) src/install/kind.sql.in Makefile
+	@{ for part in $(parts); do cat $$part && echo || exit; done && \
+	for kind in $(kinds); do \
+		sed -e "s/@type@/$${kind%:*}/g" -e "s/@suffix@/$${kind#*:}/g" src/install/kind.sql.in && echo || exit; \
+	done; } >$@.tmp
+	@mv $@.tmp $@
 
 # The loops over candidates: a fifth faster than with -O2.
 src/kernel/simd.o src/kernel/probe.o src/sql/item.o src/sql/exclude.o: override CFLAGS += -O3

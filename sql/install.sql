@@ -117,18 +117,19 @@ CREATE VIEW members AS
 
 \set by_name 'ORDER BY p.oid::regprocedure::text COLLATE "C"'
 
--- Every function tells what it does, unless only the server ever calls it.
-SELECT p.oid::regprocedure AS without_comment FROM members p
-WHERE obj_description(oid, 'pg_proc') IS NULL
-	AND NOT EXISTS (SELECT FROM pg_type t
-		WHERE p.oid IN (typinput, typoutput, typreceive, typsend, typmodin, typmodout, typanalyze))
-	AND NOT EXISTS (SELECT FROM pg_aggregate a
-		WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn))
-	AND NOT EXISTS (SELECT FROM pg_operator o WHERE p.oid IN (oprcode))
-	AND NOT EXISTS (SELECT FROM pg_amproc m WHERE p.oid = m.amproc)
-	AND NOT EXISTS (SELECT FROM pg_proc s WHERE p.oid = s.prosupport)
-:by_name;
-SELECT obj_description('bloom'::regtype, 'pg_type') IS NOT NULL AS type_has_comment;
+-- Every object tells what it is.  (A type's array, the rows of an operator class and the like belong to another one.)
+SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
+FROM pg_depend d
+WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
+	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
+	AND NOT EXISTS (SELECT FROM pg_description c WHERE c.classoid = d.classid AND c.objoid = d.objid AND c.objsubid = 0)
+ORDER BY pg_describe_object(d.classid, d.objid, 0) COLLATE "C";
+-- (What there is, so that the list above is not empty for want of objects.)
+SELECT d.classid::regclass AS catalog, count(*) > 0 AS some
+FROM pg_depend d
+WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
+	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
+GROUP BY d.classid ORDER BY d.classid::regclass::text COLLATE "C";
 
 -- Every function is immutable and parallel safe.  (An exception would stand here, with its reason.)
 SELECT p.oid::regprocedure AS exception, provolatile, proparallel FROM members p

@@ -1,0 +1,47 @@
+--
+-- Dropping the exposed candidates. Survivors keep order, duplicates and type;
+-- NULL candidates are dropped.
+--
+
+CREATE FUNCTION bloom_exclude_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_exclude_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_exclude_support(internal) IS 'planner support function of bloom_exclude()';
+
+CREATE FUNCTION bloom_exclude(candidates anyarray, filter bloom) RETURNS SETOF anyelement
+AS 'MODULE_PATHNAME', 'bloomexp_exclude'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
+SUPPORT bloom_exclude_support;
+
+COMMENT ON FUNCTION bloom_exclude(anyarray, bloom) IS
+'the candidates that the filter does not contain, in order';
+
+CREATE FUNCTION bloom_exclude(candidates anyarray, VARIADIC filters bloom[]) RETURNS SETOF anyelement
+AS 'MODULE_PATHNAME', 'bloomexp_exclude_variadic'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
+SUPPORT bloom_exclude_support;
+
+COMMENT ON FUNCTION bloom_exclude(anyarray, bloom[]) IS
+'the candidates that none of the filters contains, in order';
+
+CREATE FUNCTION bloom_exclude_array(candidates anyarray, filter bloom) RETURNS anyarray
+AS 'MODULE_PATHNAME', 'bloomexp_exclude_array'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
+
+COMMENT ON FUNCTION bloom_exclude_array(anyarray, bloom) IS
+'the candidates that the filter does not contain, in order, as an array';
+
+CREATE OPERATOR - (
+	LEFTARG = anyarray, RIGHTARG = bloom,
+	FUNCTION = bloom_exclude_array
+);
+
+COMMENT ON OPERATOR - (anyarray, bloom) IS 'candidates that the filter does not contain';
+
+CREATE FUNCTION bloom_exclude_packed(candidates bytea, filter bloom) RETURNS bytea
+AS 'MODULE_PATHNAME', 'bloomexp_exclude_packed'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
+
+COMMENT ON FUNCTION bloom_exclude_packed(bytea, bloom) IS
+'the candidates that the filter does not contain, in order; candidates are integers of 8 bytes each, the lowest byte first, one after another';

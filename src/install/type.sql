@@ -1,0 +1,63 @@
+--
+-- The type. Its bytes: doc/format.md. Storage is external, because the bits of
+-- a filter do not compress.
+--
+
+CREATE TYPE bloom;
+
+CREATE FUNCTION bloom_in(cstring) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_in'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_in(cstring) IS 'I/O';
+
+CREATE FUNCTION bloom_out(bloom) RETURNS cstring
+AS 'MODULE_PATHNAME', 'bloomexp_out'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_out(bloom) IS 'I/O';
+
+CREATE FUNCTION bloom_recv(internal) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_recv'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_recv(internal) IS 'I/O';
+
+CREATE FUNCTION bloom_send(bloom) RETURNS bytea
+AS 'MODULE_PATHNAME', 'bloomexp_send'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_send(bloom) IS 'I/O';
+
+CREATE TYPE bloom (
+	INPUT = bloom_in,
+	OUTPUT = bloom_out,
+	RECEIVE = bloom_recv,
+	SEND = bloom_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = int4,
+	STORAGE = external
+);
+
+COMMENT ON TYPE bloom IS
+'Bloom filter: a set of items that answers "contained" wrongly with at most the promised probability, and "not contained" never wrongly';
+
+CREATE FUNCTION bloom_from_bytea(bytes bytea) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_from_bytea'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_from_bytea(bytea) IS
+'the filter of these bytes (doc/format.md); an error says what is wrong with them';
+
+CREATE FUNCTION bloom_to_bytea(filter bloom) RETURNS bytea
+AS 'MODULE_PATHNAME', 'bloomexp_to_bytea'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_to_bytea(bloom) IS
+'the bytes of a filter (doc/format.md)';
+
+CREATE CAST (bytea AS bloom) WITH FUNCTION bloom_from_bytea(bytea);
+CREATE CAST (bloom AS bytea) WITH FUNCTION bloom_to_bytea(bloom);
+
+COMMENT ON CAST (bytea AS bloom) IS 'the filter of these bytes';
+COMMENT ON CAST (bloom AS bytea) IS 'the bytes of a filter';

@@ -1,0 +1,53 @@
+--
+-- Sliding windows: every item has its time, and old ones are forgotten.
+--
+
+CREATE FUNCTION bloom_window(
+	width interval,
+	slices integer DEFAULT 6,
+	fpr double precision DEFAULT 0.01,
+	seed integer DEFAULT 0)
+RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_window'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_window(interval, integer, double precision, integer) IS
+'an empty filter with a sliding window: an item is contained for width after its last exposure and forgotten by bloom_expire() at the latest one slice, width / slices, later; fpr is promised for any slices + 1 slices in a row together';
+
+CREATE FUNCTION bloom_add_at(filter bloom, items anyarray, shown_at timestamp with time zone[]) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_add_at_array'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
+
+COMMENT ON FUNCTION bloom_add_at(bloom, anyarray, timestamp with time zone[]) IS
+'a windowed filter with all items of an array more, each with its time, in one pass';
+
+CREATE FUNCTION bloom_expire(filter bloom, at timestamp with time zone) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_expire'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_expire(bloom, timestamp with time zone) IS
+'a windowed filter without the slices that lie wholly before the window that ends at a time; from then on items shown before that window are ignored';
+
+CREATE FUNCTION bloom_window_agg_combine(internal, internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_combine'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_window_agg_combine(internal, internal) IS 'combine function of bloom_window_agg()';
+
+CREATE FUNCTION bloom_window_agg_serialize(internal) RETURNS bytea
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_serialize'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_window_agg_serialize(internal) IS 'serialization function of bloom_window_agg()';
+
+CREATE FUNCTION bloom_window_agg_deserialize(bytea, internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_deserialize'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_window_agg_deserialize(bytea, internal) IS 'deserialization function of bloom_window_agg()';
+
+CREATE FUNCTION bloom_window_agg_final(internal) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg_final'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_window_agg_final(internal) IS 'final function of bloom_window_agg()';
