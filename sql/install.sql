@@ -136,9 +136,13 @@ SELECT p.oid::regprocedure AS exception, provolatile, proparallel FROM members p
 WHERE provolatile <> 'i' OR proparallel <> 's'
 :by_name;
 
--- None runs with its owner's rights or changes a setting.
+-- None runs with its owner's rights.  What is written in PL/pgSQL runs in a search_path of its own, but for a procedure
+-- that commits, which cannot; nothing else changes a setting.
 SELECT p.oid::regprocedure AS exception FROM members p
-WHERE prosecdef OR proconfig IS NOT NULL
+WHERE prosecdef
+:by_name;
+SELECT p.oid::regproc AS exception, proconfig FROM members p JOIN pg_language l ON l.oid = prolang
+WHERE CASE WHEN lanname = 'plpgsql' THEN proconfig @> '{"search_path=pg_catalog, pg_temp"}' IS NOT TRUE ELSE proconfig IS NOT NULL END
 :by_name;
 
 -- A name of ours is no name of the server's, so that no search_path makes a difference.

@@ -159,12 +159,20 @@ RESET ROLE;
 DROP OWNED BY regress_bloomexp_reader;
 DROP ROLE regress_bloomexp_reader;
 
+-- The only column of type bloom need not be named.
+SELECT o = (SELECT s FROM bloom_overview('seen', 'items') AS s) AS same FROM bloom_overview('seen') AS o;
+SELECT o = (SELECT s FROM bloom_overview('seen', 'items') AS s) AS same FROM bloom_overview('seen', NULL, 100) AS o;
+
 --
 -- Errors
 --
+CREATE TABLE user_ids (user_id bigint, items bytea);
+CREATE TABLE two (items bloom, gone bloom, "it""ems" bloom);
+ALTER TABLE two DROP COLUMN gone;
 \set VERBOSITY terse
 SELECT bloom_overview(NULL, 'items');
-SELECT bloom_overview('seen', NULL);
+SELECT bloom_overview('user_ids');
+SELECT bloom_overview('two');
 SELECT bloom_overview('seen', 'items', NULL);
 SELECT bloom_overview('seen', 'items', 0);
 SELECT bloom_overview('seen', 'items', -1);
@@ -182,5 +190,5 @@ SELECT bloom_overview('seen_pkey', 'user_id');
 \set VERBOSITY default
 DROP VIEW shown;
 DROP MATERIALIZED VIEW kept;
-DROP TABLE seen, recent, banned, many, parts, passing, dated;
+DROP TABLE seen, recent, banned, many, parts, passing, dated, user_ids, two;
 DROP FUNCTION compare;

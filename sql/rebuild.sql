@@ -41,6 +41,14 @@ CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at
 SELECT * FROM state('seen');
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', width => '1 month 20 days');
 SELECT users FROM state('seen');
+-- NULL is the default, of the column of the filters the only one that there is
+CALL bloom_rebuild('seen', NULL, 'exposures', 'user_id', 'item_id', 'shown_at', NULL, NULL, NULL);
+SELECT * FROM state('seen');
+-- a rate is kept to its last digit, whatever the session says
+SET extra_float_digits = -15;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', fpr => 0.0123456789012345678);
+RESET extra_float_digits;
+SELECT DISTINCT (bloom_info(items)).fpr = 0.0123456789012345678::float8 AS exact FROM seen;
 -- as of another day
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', at => now() + interval '29 days 12 hours');
 SELECT count(*), sum((bloom_info(items)).items) FROM seen;
@@ -263,12 +271,15 @@ DROP TABLE keyless;
 CREATE TABLE strict (user_id bigint PRIMARY KEY, items bloom NOT NULL, name text);
 CALL bloom_rebuild('strict', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
 DROP TABLE strict;
+CREATE TABLE two (user_id bigint PRIMARY KEY, items bloom, others bloom);
 -- None of these may take the filters away.
-CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', NULL);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', '0 days');
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', '-1 day');
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', at => 'infinity');
-CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', fpr => NULL);
+CALL bloom_rebuild(NULL, 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+CALL bloom_rebuild('seen');
+CALL bloom_rebuild('seen', user_column => 'user_id', time_column => 'shown_at');
+CALL bloom_rebuild('two', source => 'exposures', user_column => 'user_id', item_column => 'item_id', time_column => 'shown_at');
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', fpr => 1);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', headroom => -1);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', slices => 0);
@@ -278,4 +289,4 @@ CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', start_after => 'x');
 SELECT * FROM state('seen');
 DROP FUNCTION state;
-DROP TABLE exposures, seen, recent;
+DROP TABLE exposures, seen, recent, two;

@@ -162,25 +162,41 @@ CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at
 RESET ROLE;
 SELECT * FROM state ORDER BY user_id;
 
--- Exposures that the job can't see: silence, and their users lose what they saw.
+-- Exposures that the job may not see: their users would lose what they saw, so it is refused, and so is a dry run.
 SELECT reset_filters() AS filters;
 ALTER TABLE exposures ENABLE ROW LEVEL SECURITY;
 CREATE POLICY job_some ON exposures FOR SELECT TO regress_bloomexp_job USING (user_id = 1);
+-- (views: one with the rights of its owner, to whom the policy applies, and one to whom it does not)
+CREATE VIEW own_view AS SELECT * FROM exposures;
+ALTER VIEW own_view OWNER TO regress_bloomexp_job;
+CREATE VIEW all_view AS SELECT * FROM exposures;
+GRANT SELECT ON all_view TO regress_bloomexp_job;
 SET ROLE regress_bloomexp_job;
+\set VERBOSITY default
+\set SHOW_CONTEXT never
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+\set VERBOSITY terse
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', dry_run => true);
+CALL bloom_rebuild('seen', 'items', 'own_view', 'user_id', 'item_id', 'shown_at');
+CALL bloom_rebuild('seen', 'items', 'own_view', 'user_id', 'item_id', 'shown_at', dry_run => true);
 RESET ROLE;
 SELECT * FROM state ORDER BY user_id;
--- row_security = off makes an error of it, of either table.
+SET ROLE regress_bloomexp_job;
+CALL bloom_rebuild('seen', 'items', 'all_view', 'user_id', 'item_id', 'shown_at');
+RESET ROLE;
+DROP VIEW own_view, all_view;
+SELECT * FROM state ORDER BY user_id;
+-- row_security = off makes an error of policies on either table.
 SELECT reset_filters() AS filters;
 SET row_security = off;
 SET ROLE regress_bloomexp_job;
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
 RESET ROLE;
-ALTER TABLE seen DISABLE ROW LEVEL SECURITY;
+ALTER TABLE exposures DISABLE ROW LEVEL SECURITY;
 SET ROLE regress_bloomexp_job;
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
 RESET ROLE;
-ALTER TABLE seen ENABLE ROW LEVEL SECURITY;
+ALTER TABLE exposures ENABLE ROW LEVEL SECURITY;
 SELECT * FROM state ORDER BY user_id;
 -- It does not disturb a role to which no policy applies.
 SET ROLE regress_bloomexp_night;

@@ -66,6 +66,16 @@ INSERT INTO recent VALUES (3, bloom_window('30 days', 3, 0.0001));
 INSERT INTO exposures VALUES (3, 1), (4, 1);
 SELECT s.user_id, i.items, i.capacity, i.fpr, i.layers, w.items, w.fpr, w.window_width, w.slices
 FROM seen AS s JOIN recent AS r USING (user_id), bloom_info(s.items) AS i, bloom_info(r.items) AS w WHERE user_id > 2 ORDER BY 1;
+-- A rate is kept to its last digit, whatever the session says.
+SET extra_float_digits = -15;
+CREATE TRIGGER track_exactly AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', 'fpr=0.0123456789012345678');
+ALTER TABLE exposures DISABLE TRIGGER track;
+INSERT INTO exposures VALUES (5, 1);
+RESET extra_float_digits;
+SELECT (bloom_info(items)).fpr = 0.0123456789012345678::float8 AS exact FROM seen WHERE user_id = 5;
+DROP TRIGGER track_exactly ON exposures;
+ALTER TABLE exposures ENABLE TRIGGER track;
 -- Each item goes into the slice of its time; those before the window are left out.
 TRUNCATE exposures, seen, recent;
 INSERT INTO exposures SELECT 1, n, '2026-01-10 12:00+00'::timestamptz - n * interval '1 day' FROM generate_series(0, 6) AS n;
@@ -381,7 +391,7 @@ CREATE VIEW filters AS SELECT user_id, bloom_contains_each(items, '{1,2,3,4,5,6,
 -- How often statements were written, as counted since some transaction, and how many are kept: two a trigger.
 CREATE VIEW written AS SELECT COALESCE(sum(calls), 0) AS n FROM pg_stat_xact_user_functions WHERE funcname = 'bloom_track_statements';
 CREATE VIEW kept AS SELECT count(*) AS kept FROM pg_backend_memory_contexts
-	WHERE name = 'CachedPlanSource' AND ident ~ '^INSERT INTO .*bloom_add.*; UPDATE ';
+	WHERE name = 'CachedPlanSource' AND ident ~ '^INSERT INTO .*bloom_track_add.*; UPDATE ';
 SET track_functions = 'pl';
 \set VERBOSITY terse
 BEGIN;

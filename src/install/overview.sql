@@ -7,7 +7,7 @@
 
 CREATE FUNCTION bloom_overview(
 	target regclass,
-	filter_column name,
+	filter_column name DEFAULT NULL,
 	sample_percent double precision DEFAULT 100,
 	rebuilt_at_column name DEFAULT NULL,
 	OUT users bigint,
@@ -22,55 +22,37 @@ CREATE FUNCTION bloom_overview(
 	OUT fpr_p99 double precision,
 	OUT fpr_max double precision,
 	OUT oldest_rebuild timestamp with time zone)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE
+-- (so that a share is written with all its digits)
+SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $$
 DECLARE
-	schema pg_catalog.name;
-	target_name pg_catalog.text;
-	column_name pg_catalog.name;
-	filter_type pg_catalog.oid;
-	sample pg_catalog.text := '';
+	schema name := (SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+					WHERE e.extname = 'bloomexp');
+	target_name text;
+	sample text := '';
 BEGIN
-	IF target IS NULL OR filter_column IS NULL OR sample_percent IS NULL THEN
-		RAISE 'target, filter_column and sample_percent must not be null' USING ERRCODE = 'null_value_not_allowed';
+	IF target IS NULL OR sample_percent IS NULL THEN
+		RAISE 'target and sample_percent must not be null' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	IF sample_percent OPERATOR(pg_catalog.<=) 0 OR sample_percent OPERATOR(pg_catalog.>) 100 THEN
+	IF sample_percent <= 0 OR sample_percent > 100 THEN
 		RAISE 'sample_percent must be greater than 0 and at most 100' USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 
-	SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) INTO target_name
-	FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-	WHERE c.oid OPERATOR(pg_catalog.=) target;
-	IF NOT FOUND THEN
-		RAISE 'relation with OID % does not exist', target::pg_catalog.oid USING ERRCODE = 'undefined_table';
-	END IF;
-	FOREACH column_name IN ARRAY ARRAY[filter_column, COALESCE(rebuilt_at_column, filter_column)] LOOP
-		PERFORM FROM pg_catalog.pg_attribute AS a
-		WHERE a.attrelid OPERATOR(pg_catalog.=) target AND a.attname OPERATOR(pg_catalog.=) column_name
-			AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped;
-		IF NOT FOUND THEN
-			RAISE 'column "%" of relation "%" does not exist', column_name, target USING ERRCODE = 'undefined_column';
-		END IF;
-	END LOOP;
-	SELECT n.nspname, t.oid INTO schema, filter_type
-	FROM pg_catalog.pg_extension AS e
-	JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
-	JOIN pg_catalog.pg_type AS t ON t.typnamespace OPERATOR(pg_catalog.=) n.oid AND t.typname OPERATOR(pg_catalog.=) 'bloom'
-	WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp';
-	PERFORM FROM pg_catalog.pg_attribute AS a
-	WHERE a.attrelid OPERATOR(pg_catalog.=) target AND a.attname OPERATOR(pg_catalog.=) filter_column
-		AND a.atttypid OPERATOR(pg_catalog.=) filter_type;
-	IF NOT FOUND THEN
-		RAISE 'column "%" of relation "%" is not of type bloom', filter_column, target USING ERRCODE = 'datatype_mismatch';
+	EXECUTE format('SELECT %I.bloom_filter_column($1, $2)', schema) INTO filter_column USING target, filter_column;
+	target_name := (SELECT format('%I.%I', n.nspname, c.relname)
+					FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = target);
+	IF rebuilt_at_column IS NOT NULL THEN
+		EXECUTE format('SELECT %I.bloom_time_column($1, $2)', schema) USING target, rebuilt_at_column;
 	END IF;
 
-	IF sample_percent OPERATOR(pg_catalog.<) 100 THEN
-		sample := pg_catalog.format('TABLESAMPLE pg_catalog.system (%L)', sample_percent::pg_catalog.numeric);
+	IF sample_percent < 100 THEN
+		sample := format('TABLESAMPLE pg_catalog.system (%L::pg_catalog.float4)', sample_percent);
 	END IF;
 
 	-- $1 scales up what was sampled.  pg_column_size() reads nothing but the pointer of
 	-- a filter out of line, and bloom_info() its headers.  A window has a layer a slice
 	-- by design; a counting filter never has another one, but refuses items when full.
-	EXECUTE pg_catalog.format(
+	EXECUTE format(
 		'SELECT pg_catalog.count(*) OPERATOR(pg_catalog.*) $1, COALESCE(pg_catalog.sum(s.items), 0) OPERATOR(pg_catalog.*) $1, '
 			'COALESCE(pg_catalog.sum(s.bytes), 0) OPERATOR(pg_catalog.*) $1, '
 			'pg_catalog.percentile_disc(0.5) WITHIN GROUP (ORDER BY s.bytes), '
@@ -87,11 +69,11 @@ BEGIN
 			'FROM %3$s AS f %5$s, %1$I.bloom_info(f.%2$I) AS i WHERE f.%2$I IS NOT NULL) AS s',
 		schema, filter_column, target_name,
 		CASE WHEN rebuilt_at_column IS NULL THEN 'NULL::pg_catalog.timestamptz'
-			ELSE pg_catalog.format('f.%I::pg_catalog.timestamptz', rebuilt_at_column) END,
+			ELSE format('f.%I::pg_catalog.timestamptz', rebuilt_at_column) END,
 		sample)
 	INTO users, items, bytes, bytes_p50, bytes_p99, over_capacity, layers_max, promised_max,
 		fpr_p50, fpr_p99, fpr_max, oldest_rebuild
-	USING (100 OPERATOR(pg_catalog./) sample_percent)::pg_catalog.numeric;
+	USING (100 / sample_percent)::numeric;
 END
 $$;
 

@@ -18,117 +18,146 @@ CREATE FUNCTION bloom_rebuild_statements(
 	OUT write text,
 	OUT count_fresh text,
 	OUT count_others text)
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE
+-- (so that a rate is written with all its digits, and that policies are an error)
+SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 SET row_security = off AS $$
 DECLARE
-	keys pg_catalog.record;
-	further_columns pg_catalog.bool;
-	not_null pg_catalog.bool;
-	item pg_catalog.text;
-	filter pg_catalog.text;
-	exposures pg_catalog.text;
-	lock pg_catalog.text;
+	missing text := array_to_string(ARRAY[
+		CASE WHEN source IS NULL THEN 'source' END, CASE WHEN user_column IS NULL THEN 'user_column' END,
+		CASE WHEN item_column IS NULL THEN 'item_column' END, CASE WHEN time_column IS NULL THEN 'time_column' END], ', ');
+	keys record;
+	source_key text;
+	further_columns bool;
+	filter text;
+	exposures text;
+	lock text;
 BEGIN
-	IF target IS NULL OR filter_column IS NULL OR source IS NULL OR user_column IS NULL
-		OR item_column IS NULL OR time_column IS NULL OR width IS NULL OR fpr IS NULL OR headroom IS NULL THEN
-		RAISE 'target, source, columns, width, fpr and headroom must not be null'
-			USING ERRCODE = 'null_value_not_allowed';
+	IF target IS NULL THEN
+		RAISE 'target must not be null' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	IF width OPERATOR(pg_catalog.<=) '0' THEN
+	IF missing <> '' THEN
+		RAISE 'arguments of bloom_rebuild() are missing: %', missing
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'Name the table of the exposures and its columns of users, items and times.';
+	END IF;
+	width := COALESCE(width, '30 days');
+	fpr := COALESCE(fpr, 0.01);
+	headroom := COALESCE(headroom, 0.2);
+	IF width <= '0' THEN
 		RAISE 'width of the window must be positive' USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	EXECUTE pg_catalog.format('SELECT * FROM %I.bloom_track_keys($1, $2, $3, $4, $5, $6, $7, $8)', schema)
+	IF filter_column IS NULL THEN
+		EXECUTE format('SELECT %I.bloom_filter_column($1, $2)', schema) INTO filter_column USING target, filter_column;
+	END IF;
+	target_user_column := COALESCE(target_user_column, user_column);
+	EXECUTE format('SELECT * FROM %I.bloom_track_keys($1, $2, $3, $4, $5, $6, $7, $8)', schema)
 	INTO keys USING schema, target, filter_column, target_user_column, source, user_column, item_column, time_column;
+	source_key := format('%s::%s', keys.source_user, keys.key_type);
+
+	-- Users whose exposures a policy hides would lose their filters.  Whether there are
+	-- policies behind a view, only a query tells.
+	IF row_security_active(source) THEN
+		RAISE 'row-level security policies of table "%" apply to role "%"',
+			(SELECT c.relname FROM pg_class AS c WHERE c.oid = source), current_user
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Users whose exposures they hide would lose their filters.',
+				HINT = 'Rebuild as a role with BYPASSRLS, or as the owner of the table without FORCE ROW LEVEL SECURITY.';
+	END IF;
+	EXECUTE format('SELECT FROM %s AS e WHERE false', keys.source_name);
 
 	-- A row may be deleted if the filter is all that it tells of the user.
-	SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 INTO further_columns
-	FROM pg_catalog.pg_attribute AS a
-	WHERE a.attrelid OPERATOR(pg_catalog.=) target AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
-		AND NOT a.attname OPERATOR(pg_catalog.=) ANY (ARRAY[filter_column, target_user_column,
-			COALESCE(rebuilt_at_column, filter_column)]);
-	SELECT a.attnotnull INTO not_null
-	FROM pg_catalog.pg_attribute AS a
-	WHERE a.attrelid OPERATOR(pg_catalog.=) target AND a.attname OPERATOR(pg_catalog.=) filter_column;
-	IF further_columns AND not_null THEN
-		RAISE 'column "%" of table "%" must allow nulls', filter_column, target
+	further_columns := EXISTS (
+		SELECT FROM pg_attribute AS a
+		WHERE a.attrelid = target AND a.attnum > 0 AND NOT a.attisdropped
+			AND NOT a.attname = ANY (ARRAY[filter_column, target_user_column, COALESCE(rebuilt_at_column, filter_column)]));
+	IF further_columns AND (SELECT a.attnotnull FROM pg_attribute AS a WHERE a.attrelid = target AND a.attname = filter_column) THEN
+		RAISE 'column "%" of table "%" must allow nulls', filter_column, (SELECT c.relname FROM pg_class AS c WHERE c.oid = target)
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'The table has further columns, so a row is kept without a filter if its user has no exposure left.';
 	END IF;
 
+	IF rebuilt_at_column IS NOT NULL THEN
+		EXECUTE format('SELECT %I.bloom_time_column($1, $2)', schema) USING target, rebuilt_at_column;
+	END IF;
+
 	-- In all statements $1 are the users, or the last user done, and $3 is the end of
 	-- the window.  Users come as texts, and so does every constant of the caller's.
-	item := keys.source_item;
+	-- (concat() makes such a text by the type's output function, never by a cast.)
 	filter := CASE WHEN slices IS NULL
-		THEN pg_catalog.format('%I.bloom_agg(%s, %L, %L)', schema, item, fpr::pg_catalog.numeric, headroom::pg_catalog.numeric)
-		ELSE pg_catalog.format('%1$I.bloom_expire(%1$I.bloom_window_agg(%2$s, e.%3$I::pg_catalog.timestamptz, %4$L, %5$L, %6$L), $3)',
-							   schema, item, time_column, width, slices, fpr::pg_catalog.numeric) END;
+		THEN format('%I.bloom_agg(%s, %L::pg_catalog.float8, %L::pg_catalog.float8)', schema, keys.source_item, fpr, headroom)
+		ELSE format('%1$I.bloom_expire(%1$I.bloom_window_agg(%2$s, %3$s, %4$L::pg_catalog.interval, %5$L::pg_catalog.int4, '
+					'%6$L::pg_catalog.float8), $3)', schema, keys.source_item, keys.source_time, width, slices, fpr) END;
 	-- (UTC, because a day has 24 hours in a filter with a window, and not 23 on some)
-	exposures := pg_catalog.format('FROM %s AS e WHERE e.%I OPERATOR(pg_catalog.>=) pg_catalog.timezone(''UTC'', '
+	exposures := format('FROM %s AS e WHERE e.%I OPERATOR(pg_catalog.>=) pg_catalog.timezone(''UTC'', '
 		'pg_catalog.timezone(''UTC'', $3) OPERATOR(pg_catalog.-) %L::pg_catalog.interval) '
 		'AND e.%I IS NOT NULL AND e.%I IS NOT NULL',
 		keys.source_name, time_column, width, user_column, item_column);
 
-	next_users := pg_catalog.format(
-		'SELECT pg_catalog.array_agg(k.u::pg_catalog.text ORDER BY k.u) FROM ('
-		'(SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I IS NOT NULL AND ($1 IS NULL OR f.%1$I %3$s $1::%4$s) ORDER BY 1 LIMIT $2) '
-		'UNION (SELECT DISTINCT %5$s %6$s AND ($1 IS NULL OR %5$s %3$s $1::%4$s) ORDER BY 1 LIMIT $2) '
+	next_users := format(
+		'SELECT pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u) FROM ('
+		'(SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I IS NOT NULL AND ($1 IS NULL OR %3$s %4$s $1::%5$s) ORDER BY 1 LIMIT $2) '
+		'UNION (SELECT DISTINCT %6$s %7$s AND ($1 IS NULL OR %8$s %4$s $1::%5$s) ORDER BY 1 LIMIT $2) '
 		'ORDER BY 1 LIMIT $2) AS k',
-		target_user_column, keys.target_name, keys.greater, keys.user_type, keys.source_user, exposures);
+		target_user_column, keys.target_name, keys.target_key, keys.greater, keys.key_type, keys.source_user, exposures, source_key);
 
-	lock := 'WITH present AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I %3$s ANY ($1::%4$s[])), '
-		'locked AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I %3$s ANY ($1::%4$s[]) ORDER BY 1 FOR UPDATE %5$s) '
-		'SELECT ARRAY(SELECT u::pg_catalog.text FROM locked), '
-		'ARRAY(SELECT b.u::pg_catalog.text FROM (SELECT u FROM present EXCEPT SELECT u FROM locked) AS b ORDER BY b.u)';
-	lock_free := pg_catalog.format(lock, target_user_column, keys.target_name, keys.equal, keys.user_type, 'SKIP LOCKED');
-	lock_one := pg_catalog.format(lock, target_user_column, keys.target_name, keys.equal, keys.user_type, '');
+	lock := 'WITH present AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE %3$s %4$s ANY ($1::%5$s[])), '
+		'locked AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE %3$s %4$s ANY ($1::%5$s[]) ORDER BY 1 FOR UPDATE %6$s) '
+		'SELECT ARRAY(SELECT pg_catalog.concat(u) FROM locked), '
+		'ARRAY(SELECT pg_catalog.concat(b.u) FROM (SELECT u FROM present EXCEPT SELECT u FROM locked) AS b ORDER BY b.u)';
+	lock_free := format(lock, target_user_column, keys.target_name, keys.target_key, keys.equal, keys.key_type, 'SKIP LOCKED');
+	lock_one := format(lock, target_user_column, keys.target_name, keys.target_key, keys.equal, keys.key_type, '');
 
 	-- $2 are the users whose rows are locked, $4 those who must wait.
-	write := pg_catalog.format(
+	write := format(
 		'WITH fresh AS MATERIALIZED (SELECT %5$s AS u, %6$s AS filter %7$s '
-			'AND %5$s %8$s ANY ($1::%9$s[]) AND NOT %5$s %8$s ANY ($4::%9$s[]) GROUP BY 1), '
+			'AND %15$s %8$s ANY ($1::%9$s[]) AND NOT %15$s %8$s ANY ($4::%9$s[]) GROUP BY 1), '
 		'kept AS (UPDATE %1$s AS f SET %3$I = n.filter %10$s FROM fresh AS n '
-			'WHERE f.%2$I %8$s n.u AND f.%2$I %8$s ANY ($2::%9$s[]) %11$s), '
-		'gone AS (%12$s f.%2$I %8$s ANY ($2::%9$s[]) AND NOT EXISTS (SELECT FROM fresh AS n WHERE n.u %8$s f.%2$I)) '
+			'WHERE %16$s %8$s n.u::%9$s AND %16$s %8$s ANY ($2::%9$s[]) %11$s), '
+		'gone AS (%12$s %16$s %8$s ANY ($2::%9$s[]) AND NOT EXISTS (SELECT FROM fresh AS n WHERE n.u::%9$s %8$s %16$s)) '
 		'INSERT INTO %1$s AS f (%2$I, %3$I %13$s) SELECT n.u, n.filter %14$s FROM fresh AS n '
-			'WHERE NOT n.u %8$s ANY ($2::%9$s[]) ORDER BY n.u '
+			'WHERE NOT n.u::%9$s %8$s ANY ($2::%9$s[]) ORDER BY n.u '
 		'ON CONFLICT (%2$I) DO UPDATE SET %3$I = %4$I.bloom_union(f.%3$I, excluded.%3$I) %10$s',
-		keys.target_name, target_user_column, filter_column, schema, keys.source_user, filter, exposures, keys.equal, keys.user_type,
-		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE pg_catalog.format(', %I = pg_catalog.now()', rebuilt_at_column) END,
+		keys.target_name, target_user_column, filter_column, schema, keys.source_user, filter, exposures, keys.equal, keys.key_type,
+		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE format(', %I = pg_catalog.now()', rebuilt_at_column) END,
 		CASE WHEN rebuilt_at_column IS NULL
 			-- no need to write what is there
-			THEN pg_catalog.format('AND (f.%1$I IS NULL OR f.%1$I OPERATOR(%2$I.<>) n.filter)', filter_column, schema)
+			THEN format('AND (f.%1$I IS NULL OR f.%1$I OPERATOR(%2$I.<>) n.filter)', filter_column, schema)
 			ELSE '' END,
 		CASE WHEN further_columns
-			THEN pg_catalog.format('UPDATE %1$s AS f SET %2$I = NULL WHERE f.%2$I IS NOT NULL AND', keys.target_name, filter_column)
-			ELSE pg_catalog.format('DELETE FROM %s AS f WHERE', keys.target_name) END,
-		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE pg_catalog.format(', %I', rebuilt_at_column) END,
-		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE ', pg_catalog.now()' END);
+			THEN format('UPDATE %1$s AS f SET %2$I = NULL WHERE f.%2$I IS NOT NULL AND', keys.target_name, filter_column)
+			ELSE format('DELETE FROM %s AS f WHERE', keys.target_name) END,
+		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE format(', %I', rebuilt_at_column) END,
+		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE ', pg_catalog.now()' END,
+		source_key, keys.target_key);
 
 	-- Of the users $2, or of all of them.
-	count_fresh := pg_catalog.format(
+	count_fresh := format(
 		'SELECT pg_catalog.count(*) AS users, COALESCE(pg_catalog.sum(n), 0) AS exposures, COALESCE(pg_catalog.sum(bytes), 0) AS bytes '
 		'FROM (SELECT pg_catalog.count(*) AS n, (%1$I.bloom_info(%2$s)).bytes %3$s AND ($1 IS NULL OR %4$s %5$s $1::%6$s) '
-			'AND ($2 IS NULL OR %4$s %7$s ANY ($2::%6$s[])) GROUP BY %4$s) AS f',
-		schema, filter, exposures, keys.source_user, keys.greater, keys.user_type, keys.equal);
-	count_others := pg_catalog.format(
-		'SELECT pg_catalog.count(*) FROM %1$s AS f WHERE ($1 IS NULL OR f.%2$I %3$s $1::%4$s) '
-		'AND NOT EXISTS (SELECT %5$s AND %6$s %7$s f.%2$I)',
-		keys.target_name, target_user_column, keys.greater, keys.user_type, exposures, keys.source_user, keys.equal);
+			'AND ($2 IS NULL OR %4$s %7$s ANY ($2::%6$s[])) GROUP BY %8$s) AS f',
+		schema, filter, exposures, source_key, keys.greater, keys.key_type, keys.equal, keys.source_user);
+	count_others := format(
+		'SELECT pg_catalog.count(*) FROM %1$s AS f WHERE ($1 IS NULL OR %2$s %3$s $1::%4$s) '
+		'AND NOT EXISTS (SELECT %5$s AND %6$s %7$s %2$s)',
+		keys.target_name, keys.target_key, keys.greater, keys.key_type, exposures, source_key, keys.equal);
 END
 $$;
 
 COMMENT ON FUNCTION bloom_rebuild_statements(name, regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, name, name) IS
 'the statements that bloom_rebuild() executes';
 
+-- It commits, so it can have no SET clause, and names every schema itself.
+
 CREATE PROCEDURE bloom_rebuild(
 	target regclass,
-	filter_column name,
-	source regclass,
-	user_column name,
-	item_column name,
-	time_column name,
-	width interval DEFAULT '30 days',
-	fpr double precision DEFAULT 0.01,
-	headroom double precision DEFAULT 0.2,
+	filter_column name DEFAULT NULL,
+	source regclass DEFAULT NULL,
+	user_column name DEFAULT NULL,
+	item_column name DEFAULT NULL,
+	time_column name DEFAULT NULL,
+	width interval DEFAULT NULL,
+	fpr double precision DEFAULT NULL,
+	headroom double precision DEFAULT NULL,
 	slices integer DEFAULT NULL,
 	batch_size integer DEFAULT 1000,
 	pause interval DEFAULT '0',
@@ -170,7 +199,7 @@ BEGIN
 	WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp';
 	EXECUTE pg_catalog.format('SELECT * FROM %I.bloom_rebuild_statements($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)', schema)
 	INTO statements USING schema, target, filter_column, source, user_column, item_column, time_column,
-		width, fpr, headroom, slices, rebuilt_at_column, COALESCE(target_user_column, user_column);
+		width, fpr, headroom, slices, rebuilt_at_column, target_user_column;
 
 	IF dry_run THEN
 		-- All batches take the time of the first, or that of a look at everything if it is
@@ -181,7 +210,7 @@ BEGIN
 		batch_took := told_at OPERATOR(pg_catalog.-) started_at;
 		EXECUTE statements.count_fresh INTO figures USING start_after, NULL::pg_catalog.text[], COALESCE(at, pg_catalog.now());
 		all_took := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) told_at;
-		EXECUTE statements.count_others INTO others USING start_after, NULL, COALESCE(at, pg_catalog.now());
+		EXECUTE statements.count_others INTO others USING start_after, NULL::pg_catalog.text, COALESCE(at, pg_catalog.now());
 		batches := pg_catalog.ceil((figures.users OPERATOR(pg_catalog.+) others) OPERATOR(pg_catalog./) batch_size::pg_catalog.float8);
 		RAISE NOTICE 'dry run: % exposures of % users would make filters of % bytes, in about %; % rows are of other users',
 			figures.exposures, figures.users, figures.bytes,
@@ -204,15 +233,16 @@ BEGIN
 			IF pause OPERATOR(pg_catalog.>) '0' THEN
 				-- in a transaction of its own, so that the window does not end before it
 				PERFORM pg_catalog.set_config('application_name',
-					pg_catalog.format('bloom_rebuild: %s users%s (%s)', done, ', last ' OPERATOR(pg_catalog.||) last_user, target), true);
+					pg_catalog.format('bloom_rebuild: %s users (%s)', done, target), true);
 				PERFORM pg_catalog.pg_sleep(pg_catalog.date_part('epoch', pause));
 				COMMIT;
 				SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 			END IF;
 		END IF;
 
+		-- (no user: every role can read this)
 		PERFORM pg_catalog.set_config('application_name',
-			pg_catalog.format('bloom_rebuild: %s users%s (%s)', done, ', last ' OPERATOR(pg_catalog.||) last_user, target), true);
+			pg_catalog.format('bloom_rebuild: %s users (%s)', done, target), true);
 		IF NOT pg_catalog.pg_try_advisory_xact_lock(
 				pg_catalog.hashtextextended(pg_catalog.format('bloom_rebuild %s', target::pg_catalog.oid), 0)) THEN
 			RAISE 'table "%" is being rebuilt by another session', target USING ERRCODE = 'lock_not_available';
