@@ -60,6 +60,8 @@ SELECT FROM seen FOR UPDATE;
 SELECT count(*) FROM exposures;
 INSERT INTO exposures VALUES (7, 71);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+-- and keeps no rebuild away
+SELECT bloom_rebuild_lock('seen');
 RESET ROLE;
 
 -- Each privilege is needed: without it the work fails.

@@ -1,3 +1,17 @@
+CREATE FUNCTION bloom_rebuild_lock(target regclass) RETURNS boolean
+AS 'MODULE_PATHNAME', 'bloomexp_rebuild_lock'
+LANGUAGE C VOLATILE STRICT;
+
+COMMENT ON FUNCTION bloom_rebuild_lock(regclass) IS
+'takes the lock of bloom_rebuild() on a table, for the session until an error; false if another session has it';
+
+CREATE FUNCTION bloom_rebuild_unlock() RETURNS void
+AS 'MODULE_PATHNAME', 'bloomexp_rebuild_unlock'
+LANGUAGE C VOLATILE STRICT;
+
+COMMENT ON FUNCTION bloom_rebuild_unlock() IS
+'releases what bloom_rebuild_lock() took';
+
 CREATE FUNCTION bloom_rebuild_statements(
 	schema name,
 	target regclass,
@@ -171,6 +185,7 @@ DECLARE
 	schema pg_catalog.name;
 	statements pg_catalog.record;
 	figures pg_catalog.record;
+	is_ours pg_catalog.bool;
 	batch pg_catalog.text[];			-- users to be done together
 	locked pg_catalog.text[];			-- those of them whose rows are ours
 	busy pg_catalog.text[] := '{}';		-- those to be done one at a time
@@ -220,6 +235,12 @@ BEGIN
 		RETURN;
 	END IF;
 
+	-- Held until the end of the call, whatever it commits, or until it fails.
+	EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_lock($1)', schema) INTO is_ours USING target;
+	IF NOT is_ours THEN
+		RAISE 'table "%" is being rebuilt by another session', target USING ERRCODE = 'lock_not_available';
+	END IF;
+
 	LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -243,10 +264,6 @@ BEGIN
 		-- (no user: every role can read this)
 		PERFORM pg_catalog.set_config('application_name',
 			pg_catalog.format('bloom_rebuild: %s users (%s)', done, target), true);
-		IF NOT pg_catalog.pg_try_advisory_xact_lock(
-				pg_catalog.hashtextextended(pg_catalog.format('bloom_rebuild %s', target::pg_catalog.oid), 0)) THEN
-			RAISE 'table "%" is being rebuilt by another session', target USING ERRCODE = 'lock_not_available';
-		END IF;
 
 		IF busy OPERATOR(pg_catalog.<>) '{}' THEN
 			users := busy[1:1];
@@ -269,6 +286,7 @@ BEGIN
 		END;
 	END LOOP;
 
+	EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_unlock()', schema);
 	RAISE NOTICE 'rebuilt the filters of % users', done;
 END
 $$;
