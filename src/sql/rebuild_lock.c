@@ -14,10 +14,11 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "value/compat.h"
+#include "postgres.h"
 
 #include "access/xact.h"
 #include "catalog/pg_class.h"
+#include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/acl.h"
