@@ -92,6 +92,14 @@ BEGIN
 			END;
 		END LOOP;
 	END LOOP;
+	-- calls that leave out arguments, or have literals of no type
+	FOREACH arguments IN ARRAY '{bloom_new(integer\, numeric),bloom_new(integer\, double precision),bloom_new(integer\, text),bloom_new(anyelement\, numeric),
+		bloom_window(text\, text\, text),bloom_window(interval\, integer\, numeric)}'::text[]
+	LOOP
+		EXECUTE format('CREATE FUNCTION shelf.%s RETURNS shelf.bloom LANGUAGE plpgsql AS $f$ BEGIN RAISE ''a planted function was called: %s''; END $f$',
+			arguments, arguments);
+		functions := functions + 1;
+	END LOOP;
 	FOR pair IN
 		SELECT name, l, r FROM unnest('{<>,=,>,|}'::text[]) AS name,
 			(VALUES ('anyelement', 'anyelement'), ('shelf.bloom', 'anyelement'), ('anyelement', 'shelf.bloom'), ('shelf.bloom', 'bytea'),
@@ -121,7 +129,7 @@ SELECT shelf.bloom_add(NULL::shelf.bloom, '{1,2}'::bigint[]);
 SELECT 1::bigint OPERATOR(shelf.=) 1::bigint;
 \set VERBOSITY default
 
--- Two tables of exposures and four of filters, for items and users of a type: everything that generates statements.
+-- A table of exposures and two of filters, for users and items of a type: all that generates statements, but the rebuild.
 CREATE FUNCTION work(user_type text, item_type text, users text[], items text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('CREATE TABLE exposures (user_id %s, item_id %s, shown_at timestamptz DEFAULT now())', user_type, item_type);
@@ -149,7 +157,7 @@ BEGIN
 	PERFORM FROM shelf.bloom_overview('recent', 'items', 50, 'rebuilt_at');
 END
 $$;
--- (Written so that no planted operator can answer: contained by the binary form of the item, through the aggregate.)
+-- Are all exposures in the filters?  (By calls into which no trap fits.)
 CREATE FUNCTION result(OUT users bigint, OUT exposures bigint, OUT seen bigint, OUT recent bigint) LANGUAGE plpgsql AS $$
 DECLARE
 	item_type text := (SELECT CASE WHEN t.typcategory = 'S' THEN 'text' WHEN t.typcategory = 'N' THEN 'bigint' ELSE t.typname END

@@ -4,13 +4,12 @@
  *	  The trigger that adds new exposures to the filters of their users.
  *
  * bloom_track_statements(), in SQL, checks the trigger's arguments and writes
- * the statements that it executes.  To look all that up and plan it takes a
- * millisecond or two, so each trigger's plans are kept for the session, as long
- * as the server calls the first of them valid.  There is nothing else to watch:
- * the filters' and the exposures' table (whose row type the transition table
- * has), functions and schemas are all in the plan.  Whatever would make other
- * statements of it, such as a lost index or new arguments of the trigger, makes
- * the plan invalid.
+ * the statements that it executes.  Lookups and planning take a millisecond or
+ * two, so each trigger's plans are kept for the session, as long as the first of
+ * them is valid.  That is all there is to watch: the plan depends on the tables
+ * of filters and of exposures (whose row type the transition table has), on the
+ * functions and on the schemas.  Whatever would lead to other statements, such as
+ * a dropped index or new arguments of the trigger, invalidates the plan.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,9 +32,9 @@
 #include "utils/tuplestore.h"
 
 /*
- * A statement of more rows is planned for itself.  That costs little beside its
- * rows, and it needs a plan of its own: one for few rows may read all of a small
- * table of filters as often as it has users.
+ * A statement of more rows gets a plan of its own.  Planning costs little beside
+ * so many rows, and a plan for few rows may scan a small table of filters once
+ * for each user.
  */
 #define FEW_ROWS 100
 
@@ -57,7 +56,7 @@ typedef struct TrackPlan
 /* What the session keeps. */
 static HTAB *kept_plans = NULL;
 
-/* The trigger that calls, if it can be served. */
+/* The calling trigger; raises an error if it is of the wrong kind. */
 static TriggerData *
 get_trigger(FunctionCallInfo fcinfo)
 {
@@ -79,7 +78,7 @@ get_trigger(FunctionCallInfo fcinfo)
 	return trigger;
 }
 
-/* Complain about what should not happen. */
+/* Raise an internal error on an unexpected SPI result. */
 static void
 expect(int result, int expected, const char *function)
 {
@@ -207,14 +206,14 @@ prepare(const TriggerData *trigger, Oid function, TrackPlan *made)
 	made->count_missed = prepare_statements(missed);
 }
 
-/* Whether a kept plan is as good as a new one. */
+/* Whether a kept plan can still be used. */
 static bool
 is_good(const TrackPlan *kept)
 {
 	return !kept->outgrown && SPI_plan_is_valid(kept->add);
 }
 
-/* Free the kept plans that are no good, those of dropped triggers among them. */
+/* Free the kept plans that cannot be used, such as those of dropped triggers. */
 static void
 forget_bad(void)
 {
@@ -249,7 +248,7 @@ keep(const TrackPlan *made)
 /*
  * The kept plan of a trigger, good or not, or NULL.
  *
- * When we have the lock, we know what others did to the table before.
+ * The lock makes changes of the table by others visible before we look.
  */
 static TrackPlan *
 find(Oid trigger)
