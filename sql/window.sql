@@ -223,3 +223,16 @@ SELECT user_id, sum(lost) AS lost, max(fpr) <= 0.01 AS p_kept, max(slices) AS sl
 	round(max(bytes / optimum) FILTER (WHERE day >= 36)::numeric, 2) AS times_optimum
 FROM nights GROUP BY user_id ORDER BY user_id;
 DROP TABLE kept, feed, nights, exposures, w;
+
+-- What bloom_info() and bloom_layers() tell of times: nothing without a window, none before the first bloom_expire(),
+-- and the infinite ones where a timestamptz ends.
+SET timezone = 'UTC';
+SELECT (bloom_info(bloom_new())).expired_before AS plain, (bloom_info(bloom_window('6 days'))).expired_before AS never,
+	(bloom_info(bloom_expire(bloom_window('6 days'), '2026-01-10 12:00+00'))).expired_before AS once,
+	(bloom_info(bloom_expire(bloom_window('6 days'), '4714-11-25 00:00+00 BC'))).expired_before AS early;
+SELECT slice, slice_start
+FROM bloom_layers(bloom_add_at(bloom_add_at(bloom_add_at(bloom_window('6 days'), 1, '2026-01-10 12:00+00'), 2, '1999-12-31 12:00+00'),
+	3, '4714-11-24 00:00+00 BC'));
+SELECT slice_start FROM bloom_layers(bloom_new());
+SELECT slice_start FROM bloom_layers(bloom_add_at(bloom_window('106000000 days', 1), 1, '1999-01-01 00:00+00'));
+RESET timezone;

@@ -31,12 +31,13 @@ CREATE FUNCTION bloom_info(
 	OUT seed integer,
 	OUT counting boolean,
 	OUT window_width interval,
-	OUT slices integer)
+	OUT slices integer,
+	OUT expired_before timestamp with time zone)
 AS 'MODULE_PATHNAME', 'bloomexp_info'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800;
 
 COMMENT ON FUNCTION bloom_info(bloom) IS
-'state of a filter: kind of its items, items added, items it has room for in all, promised false positive rate, the rate now, bits, bits set, their share, layers, bytes as stored, seed, whether it counts, and its window';
+'state of a filter: kind of its items, items added, items it has room for in all, promised false positive rate, the rate now, bits, bits set, their share, layers, bytes as stored, seed, whether it counts, its window, and the time before which that has expired';
 
 CREATE FUNCTION bloom_layers(
 	filter bloom,
@@ -51,7 +52,8 @@ CREATE FUNCTION bloom_layers(
 	OUT hashes integer,
 	OUT blocks integer,
 	OUT bytes bigint,
-	OUT slice bigint)
+	OUT slice bigint,
+	OUT slice_start timestamp with time zone)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'bloomexp_layers'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800 ROWS 3;

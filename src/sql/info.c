@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "common/int.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -21,6 +22,7 @@
 #include "value/filter.h"
 #include "value/kind.h"
 #include "value/layout.h"
+#include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_sizing);
 PG_FUNCTION_INFO_V1(bloomexp_cardinality);
@@ -89,6 +91,29 @@ width_interval(int64 width)
 	return interval;
 }
 
+/* A time as a timestamptz; the infinite ones where that has no such time. */
+static Datum
+time_datum(int64 time)
+{
+	if (time < MIN_TIMESTAMP)
+		return TimestampTzGetDatum(DT_NOBEGIN);
+	if (time >= END_TIMESTAMP)
+		return TimestampTzGetDatum(DT_NOEND);
+	return TimestampTzGetDatum(time);
+}
+
+/* The time at which a slice of a windowed filter begins. */
+static Datum
+slice_start(const BloomFilter *filter, int64 slice)
+{
+	int64		length = filter->windowed ? bloomexp_window_slice_length(filter->width, filter->slices) : 0;
+	int64		start;
+
+	if (pg_mul_s64_overflow(slice, length, &start))
+		start = slice < 0 ? PG_INT64_MIN : PG_INT64_MAX;
+	return time_datum(start);
+}
+
 /* bloom_info(filter) */
 Datum
 bloomexp_info(PG_FUNCTION_ARGS)
@@ -96,7 +121,7 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	enum
 	{
 		KIND, ITEMS, CAPACITY, FPR, FPR_NOW, BITS, BITS_SET, FILL, LAYERS, BYTES,
-		SEED, COUNTING, WINDOW_WIDTH, SLICES, NCOLUMNS
+		SEED, COUNTING, WINDOW_WIDTH, SLICES, EXPIRED_BEFORE, NCOLUMNS
 	};
 	Datum		values[NCOLUMNS];
 	bool		nulls[NCOLUMNS] = {false};
@@ -137,6 +162,8 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	nulls[WINDOW_WIDTH] = !filter.windowed;
 	values[SLICES] = Int32GetDatum(filter.windowed ? (int32) filter.slices : 0);
 	nulls[SLICES] = !filter.windowed;
+	nulls[EXPIRED_BEFORE] = !filter.windowed || filter.floor == BLOOMEXP_NO_FLOOR;
+	values[EXPIRED_BEFORE] = time_datum(nulls[EXPIRED_BEFORE] ? 0 : filter.floor);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
 }
 
@@ -147,7 +174,7 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 	enum
 	{
 		LAYER, ITEMS, CAPACITY, FPR, FPR_NOW, BITS, BITS_SET, FILL, HASHES, BLOCKS,
-		BYTES, SLICE, NCOLUMNS
+		BYTES, SLICE, SLICE_START, NCOLUMNS
 	};
 	FuncCallContext *call;
 	BloomFilter *filter;
@@ -192,5 +219,7 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 	values[BYTES] = Int64GetDatum((int64) bloomexp_layout_layer_size(layer));
 	values[SLICE] = Int64GetDatum(layer->slice);
 	nulls[SLICE] = !filter->windowed;
+	nulls[SLICE_START] = !filter->windowed;
+	values[SLICE_START] = slice_start(filter, layer->slice);
 	SRF_RETURN_NEXT(call, HeapTupleGetDatum(heap_form_tuple(call->tuple_desc, values, nulls)));
 }
