@@ -91,10 +91,10 @@ BEGIN
 		RAISE 'column "%" of relation "%" does not exist', time_column, relation_name USING ERRCODE = 'undefined_column';
 	END IF;
 	IF column_type.typcategory <> 'D' THEN
-		RAISE 'column "%" of relation "%" is not a time', time_column, relation_name
+		RAISE 'column "%" of relation "%" is not of a date/time type', time_column, relation_name
 			USING ERRCODE = 'datatype_mismatch',
 				DETAIL = format('It is of type %s.', format_type(column_type.oid, NULL)),
-				HINT = 'Times are of type timestamp with time zone, timestamp or date.';
+				HINT = 'Name a column of type timestamp with time zone, timestamp or date.';
 	END IF;
 	RETURN time_column;
 END
@@ -114,7 +114,6 @@ CREATE FUNCTION bloom_track_keys(
 	time_column name,
 	OUT target_name text,
 	OUT source_name text,
-	OUT user_type text,
 	OUT key_type text,
 	OUT equal text,
 	OUT greater text,
@@ -131,6 +130,7 @@ DECLARE
 	bases oid[];				-- the same without domains
 	collations oid[];
 	column_found record;
+	user_type text;
 	index_order record;
 	operators text[];
 	untrusted record;

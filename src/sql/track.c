@@ -120,6 +120,9 @@ get_arguments(const Trigger *trigger)
  * The statements for a trigger, the one that counts what they *missed, and the
  * table of its filters, from the schema where `function` is.
  *
+ * The arguments are of exactly the declared types, so that no other function of
+ * the name can be called.
+ *
  * The catalogs are read as they are now, whatever the isolation level: the plan
  * may live longer than the transaction and its snapshot.
  */

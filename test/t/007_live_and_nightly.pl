@@ -184,7 +184,8 @@ $pausing->{run}->pump until $pausing->{out} =~ /^\d+$/m;
 like($pausing->{out}, qr/canceling statement due to user request/, 'it was cancelled');
 query(rebuild('seen'));
 complete('now()', 'after the cancelled rebuild');
-is(query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"), '1', 'its session is still there');
+ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"),
+	'its session is still there');
 query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
 $pausing->{run}->finish;
 
