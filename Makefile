@@ -19,6 +19,8 @@
 #: make bench           what it costs, beside the alternatives: 25 minutes
 #:   SCALE=0.02 ROUNDS=3 PARTS="batch online"    smaller: see bench/speed/run
 #:
+#: make mutants         break the source in one place at a time, and see that a
+#:                      test notices: half an hour
 #: make indent          lay the C source out, by clang-format
 #:
 #: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.
@@ -52,7 +54,7 @@ SHLIB_LINK += -lm
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check demo bench indent
+ours = help check demo bench mutants indent
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
@@ -75,6 +77,10 @@ demo:
 bench:
 	@test/lib/bootstrap bench
 	@bench/speed/run
+
+mutants:
+	@test/lib/bootstrap check
+	@test/mutants
 
 indent:
 	@test/lib/indent
