@@ -64,6 +64,10 @@ my %samples = (
 		q{'{42,NULL,-1}'::bigint[]}, q{'{42,42,-1}'::smallint[]}, q{'{item,"",NULL}'::text[]},
 		q{ARRAY['123e4567-e89b-12d3-a456-426614174000'::uuid, NULL, md5('')::uuid]},
 		q{'{"\\\\x2a","\\\\x",NULL}'::bytea[]}, 'many' ],
+	'bigint[]' => [q{'{42,NULL,-1}'::bigint[]}, 'many'],
+	'text[]' => [q{'{item,"",NULL}'::text[]}],
+	'uuid[]' => [q{ARRAY['123e4567-e89b-12d3-a456-426614174000'::uuid, NULL, md5('')::uuid]}],
+	'bytea[]' => [q{'{"\\\\x2a","\\\\x",NULL}'::bytea[]}],
 	'bloom[]' => ['ARRAY[subject, NULL, other]::bloom[]']);
 
 my $calls = '';
