@@ -304,6 +304,9 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 				 errdetail("Only a counting filter can forget single items."),
 				 errhint("Make the filter with bloom_new(capacity, counting => true), or rebuild it from the items that remain.")));
 
+	if (filter->kind == BLOOM_KIND_NONE)
+		return NULL;			/* no item was ever added */
+
 	for (int i = 0; i < n; i++)
 	{
 		uint32		newly_unset;
