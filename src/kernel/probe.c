@@ -125,7 +125,7 @@ narrow(const BloomBits *bits, bool counting, bool blocked, const uint64_t *steps
 
 	for (int j = 0; j < probes; j++)
 		bloomexp_simd_find_positions(hashes, n, steps[j], steps[j] * BLOOMEXP_START,
-								bits->shape.block_bits, positions[j]);
+									 bits->shape.block_bits, positions[j]);
 
 	for (int i = 0; i < n; i++)
 	{

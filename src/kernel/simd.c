@@ -113,7 +113,7 @@ bloomexp_simd_hash_int64s(uint64_t *numbers, int n, uint32_t seed)
  */
 void
 bloomexp_simd_find_positions(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,
-						uint32_t positions, uint32_t *found)
+							 uint32_t positions, uint32_t *found)
 {
 	for (int i = HAS_AVX2 ? find_vectors(hashes, n, factor, offset, positions, found) : 0; i < n; i++)
 		found[i] = bloomexp_simd_position(hashes[i] * factor + offset, positions);

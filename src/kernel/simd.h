@@ -23,6 +23,6 @@ bloomexp_simd_position(uint64_t state, uint32_t positions)
 
 extern void bloomexp_simd_hash_int64s(uint64_t *numbers, int n, uint32_t seed);
 extern void bloomexp_simd_find_positions(const uint64_t *hashes, int n, uint64_t factor,
-									uint64_t offset, uint32_t positions, uint32_t *found);
+										 uint64_t offset, uint32_t positions, uint32_t *found);
 
 #endif							/* BLOOMEXP_SIMD_H */

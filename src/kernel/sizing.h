@@ -65,7 +65,7 @@ extern double bloomexp_sizing_current_fpr(const BloomShape *shape, uint64_t bits
 extern double bloomexp_sizing_estimate_items(const BloomShape *shape, uint64_t bits_set);
 extern double bloomexp_sizing_most_items(const BloomShape *shape, uint64_t bits_set);
 extern bool bloomexp_sizing_fit(double items, double fpr, uint32_t max_words,
-							  BloomShape *shape);
+								BloomShape *shape);
 extern uint64_t bloomexp_sizing_max_items(double fpr, uint32_t max_words);
 
 #endif							/* BLOOMEXP_SIZING_H */

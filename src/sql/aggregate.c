@@ -252,7 +252,7 @@ bloomexp_agg_final(PG_FUNCTION_ARGS)
 
 	bloomexp_list_compact(&state->hashes);
 	bloomexp_filter_init(&filter, (int64) ceil(state->hashes.n * (1.0 + state->headroom)),
-				  state->fpr, 0, false);
+						 state->fpr, 0, false);
 	filter.kind = state->kind;
 	value = bloomexp_layout_form(&filter);
 	bloomexp_filter_fill(&filter, state->hashes.elements, state->hashes.n);

@@ -32,7 +32,7 @@ bloomexp_new(PG_FUNCTION_ARGS)
 
 	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
 	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1),
-				  (uint32) PG_GETARG_INT32(2), PG_GETARG_BOOL(3));
+						 (uint32) PG_GETARG_INT32(2), PG_GETARG_BOOL(3));
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
 
@@ -55,7 +55,7 @@ seed_of(const BloomFilter *filter)
 
 /* A change to a filter by some hashes: bloomexp_filter_add or bloomexp_filter_remove. */
 typedef struct varlena *(*Change) (BloomFilter *filter, BloomKind kind,
-								   uint64 *hashes, int n);
+								  uint64 *hashes, int n);
 
 /* Change the filter of argument 0 by the item of argument 1. */
 static Datum
@@ -110,7 +110,7 @@ change_by_array(FunctionCallInfo fcinfo, Change change)
 		return bloomexp_arguments_return_untouched(fcinfo);
 	filter = open_argument(fcinfo, &space);
 	hashes = bloomexp_item_hash_array(bloomexp_arguments_array(fcinfo, 1), PG_GET_COLLATION(),
-								 seed_of(filter), &kind, &n);
+									  seed_of(filter), &kind, &n);
 	return bloomexp_arguments_return_changed(fcinfo, change(filter, kind, hashes, n));
 }
 

@@ -90,7 +90,7 @@ open_filters(FunctionCallInfo fcinfo, int argno, int lookups, Filters *filters)
 	{
 		if (!nulls[i])
 			bloomexp_stored_open_whole(&filters->stored[filters->n++],
-								   PG_DETOAST_DATUM_PACKED(values[i]));
+									   PG_DETOAST_DATUM_PACKED(values[i]));
 	}
 }
 

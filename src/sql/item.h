@@ -69,6 +69,6 @@ extern bool bloomexp_item_next(BloomItems *items, BloomBatch *batch);
 extern void bloomexp_item_hash_batch(const BloomBatch *batch, uint32 seed, uint64 *hashes);
 extern char *bloomexp_item_copy(char *out, const BloomBatch *batch, const int *picks, int n);
 extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed,
-								   BloomKind *kind, int *n);
+										BloomKind *kind, int *n);
 
 #endif							/* BLOOMEXP_ITEM_H */

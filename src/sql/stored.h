@@ -32,7 +32,7 @@ extern void bloomexp_stored_headers(struct varlena *source, BloomFilter *filter)
 extern void bloomexp_stored_open(BloomStored *stored, struct varlena *source, uint64 lookups);
 extern void bloomexp_stored_open_whole(BloomStored *stored, struct varlena *value);
 extern int	bloomexp_stored_misses(BloomStored *stored, const uint64 *hashes,
-								   int *picks, int n);
+								  int *picks, int n);
 extern bool bloomexp_stored_contains(FunctionCallInfo fcinfo, int filter_arg,
 									 int item_arg, BloomKind kind);
 

@@ -212,5 +212,5 @@ bloomexp_window_agg_final(PG_FUNCTION_ARGS)
 	bloomexp_list_compact(&state->exposures);
 	init_filter(&filter, &state->window);
 	PG_RETURN_POINTER(bloomexp_window_add(&filter, state->kind, state->exposures.elements,
-											 state->exposures.n, true));
+										  state->exposures.n, true));
 }

@@ -28,7 +28,7 @@
  */
 void
 bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, uint32 seed,
-			  bool counting)
+					 bool counting)
 {
 	memset(filter, 0, sizeof(*filter));
 	filter->counting = counting;
@@ -259,7 +259,7 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 			return NULL;
 		filter = &fresh;
 		bloomexp_filter_init(filter, Max(part.n, BLOOMEXP_DEFAULT_CAPACITY),
-					  BLOOMEXP_DEFAULT_FPR, 0, false);
+							 BLOOMEXP_DEFAULT_FPR, 0, false);
 	}
 	bloomexp_filter_require_kind(filter, kind);
 	require_unwindowed(filter);

@@ -26,7 +26,7 @@ bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
  * picks[0 .. n - 1] need them, before the layer is asked for these.
  */
 typedef void (*BloomFetch) (void *source, uint32 layer, const uint64 *hashes,
-							const int *picks, int n);
+						   const int *picks, int n);
 
 extern void bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr,
 								 uint32 seed, bool counting);
@@ -34,7 +34,7 @@ extern void bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind ki
 
 extern bool bloomexp_filter_contains(const BloomFilter *filter, uint64 hash);
 extern int	bloomexp_filter_misses(const BloomFilter *filter, BloomFetch fetch, void *source,
-								   const uint64 *hashes, int *picks, int n);
+								  const uint64 *hashes, int *picks, int n);
 extern void bloomexp_filter_fill(BloomFilter *filter, const uint64 *hashes, uint64 n);
 extern struct varlena *bloomexp_filter_add(BloomFilter *filter, BloomKind kind,
 										   uint64 *hashes, int n);

@@ -185,7 +185,7 @@ static double
 grown_fpr(const BloomLayer *layer, double items)
 {
 	return bloomexp_sizing_expected_fpr(&layer->bits.shape,
-								 bloomexp_sizing_offered_items(&layer->bits.shape, items));
+										bloomexp_sizing_offered_items(&layer->bits.shape, items));
 }
 
 /*

@@ -121,7 +121,7 @@ bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)
  */
 struct varlena *
 bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposures,
-					   uint64 n, bool final)
+					uint64 n, bool final)
 {
 	uint64	   *hashes = palloc_extended(Max(n, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	BloomPart  *parts;

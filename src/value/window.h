@@ -40,7 +40,7 @@ extern void bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices,
 extern void bloomexp_window_require(const BloomFilter *filter, const char *function);
 extern uint64 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n);
 extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
-											  BloomExposure *exposures, uint64 n, bool final);
+										   BloomExposure *exposures, uint64 n, bool final);
 extern struct varlena *bloomexp_window_expire(BloomFilter *filter, int64 at);
 
 #endif							/* BLOOMEXP_WINDOW_H */
