@@ -214,3 +214,18 @@ UPDATE d SET f = bloom_add(f, ARRAY[4, 5, 6]);
 SELECT f @> 3 AS f, a[1] @> 1 AS first, a[2] @> 1 AS none, a[3] @> 1 AS third FROM d;
 DROP TABLE d;
 DROP DOMAIN week;
+
+-- A value compared with itself is not read: an add that changes nothing returns the stored value, and bloom_track()
+-- compares the two.
+CREATE TABLE large AS SELECT bloom_agg(i) AS f FROM generate_series(1, 100000) i;
+CREATE FUNCTION pg_temp.blocks_read(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
+END $$;
+SELECT pg_temp.blocks_read('SELECT f <> f, f = f FROM large') = pg_temp.blocks_read('SELECT f IS NULL FROM large') AS not_read,
+	pg_temp.blocks_read($$SELECT f <> ('\x' || encode(f::bytea, 'hex'))::bloom FROM large$$) > 10 AS read_where_it_must_be,
+	(SELECT f = ('\x' || encode(f::bytea, 'hex'))::bloom FROM large) AS equal;
+DROP TABLE large;
