@@ -1,0 +1,695 @@
+# test/lib/format_writer.pl
+#
+# A second writer of bloom values, written from doc/format.md and nothing else: it
+# chooses every number of a value by the chapter "Sizes", so that its bytes must be the
+# server's.  Hashes, positions and parsing are the reader's (format_reader.pl).
+#
+# A value is what format_reader::parse returns: a hash with a list of layers.  The
+# functions below change it in place, and bytes() packs it.  Items are in the reader's
+# text form, times are microseconds since 2000-01-01 00:00 UTC.
+#
+# Perl programs "require" this file and call its functions.
+
+package format_writer;
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use List::Util qw(max min sum0 uniq);
+use POSIX qw(ceil expm1 floor lgamma log1p log2);
+
+require(dirname(abs_path(__FILE__)) . '/format_reader.pl');
+
+use constant {
+	VERSION => 1,
+	NEVER_EXPIRED => -1 - (~0 >> 1),    # the smallest i64
+	ONE_BLOCK => 4096,
+	BLOCK_WORDS => 250,
+	SMALL_CAPACITY => 100,
+	FIRST_SHARE => 127 / 128,
+	FULL_SHARE => 511 / 512,
+	FULL_EXCESS => 129 / 128,
+	BELOW_1 => 1 - 2**-52,
+};
+
+my %number_of_kind = (integer => 1, text => 2, uuid => 3, bytea => 4);
+
+# The same numbers are asked for again and again, and a layer is dear to size.
+my %remembered;
+
+sub remember
+{
+	my ($compute, @key) = @_;
+
+	return $remembered{ join ' ', @key } //= $compute->();
+}
+
+#
+# Expected rate of a layer
+#
+
+sub blocks_of
+{
+	my ($words) = @_;
+
+	return $words <= ONE_BLOCK ? 1 : ceil($words / BLOCK_WORDS);
+}
+
+# One block, few items: the exact probability.
+sub exact_rate
+{
+	my ($m, $k, $n) = @_;
+	my @a = (1, (0) x ($k + 1));
+
+	for (1 .. $k)
+	{
+		$a[$_] = $a[$_] * $_ / $m + $a[ $_ - 1 ] * ($m - $_ + 1) / $m for reverse 1 .. $k;
+		$a[0] = 0;
+	}
+	for (1 .. $k * $n)
+	{
+		$a[$_] = $a[$_] * (1 - $_ / $m) + $a[ $_ + 1 ] * ($_ + 1) / $m for 0 .. $k;
+	}
+	return $a[0];
+}
+
+# One block, any number of items: R(m, k, n).
+sub log_normal_rate
+{
+	my ($m, $k, $n) = @_;
+	my $t = $k * $n;
+	my $e = exp($t * log1p(-1 / $m));
+	my $c = $e**2 * expm1($t * log1p(-1 / ($m - 1)**2));
+	my $f = 1 - $e;
+	my $v = $c * (1 - 1 / $m) + $e * (1 - $e) / $m;
+
+	return 0 if $n == 0;
+	return min(1, $f**$k * exp($k * ($k - 1) / 2 * $v / $f**2));
+}
+
+# Several blocks: their numbers of items are Poisson variables.
+sub poisson_rate
+{
+	my ($blocks, $b, $k, $n) = @_;
+	my $mean = $n / $blocks;
+	my $step = max(1, floor(sqrt($mean) / 2));
+	my $last = $mean + $k + 9 * sqrt($mean + $k);
+	my $sum = 0;
+
+	for (my $j = max(0, floor($mean - 9 * sqrt $mean)); $j <= $last; $j += $step)
+	{
+		$sum += exp($j * log($mean) - $mean - lgamma($j + 1)) * log_normal_rate($b, $k, $j);
+	}
+	return $sum * $step;
+}
+
+# The expected rate of a layer of so many words and hashes that holds n items.
+sub expected_rate
+{
+	my ($words, $k, $n) = @_;
+	my $blocks = blocks_of($words);
+	my $b = 64 * $words / $blocks;
+
+	return 0 if $n == 0;
+	return remember(sub {
+			return poisson_rate($blocks, $b, $k, $n) if $blocks > 1;
+			return $n <= 4 * $k ? exact_rate($b, $k, $n) : log_normal_rate($b, $k, $n);
+		}, 'rate', $words, $k, $n);
+}
+
+#
+# Size of a layer
+#
+
+# The first number of words, from this one on, that a layer can have.
+sub round_up
+{
+	my ($words) = @_;
+	my $blocks = blocks_of($words);
+
+	return $blocks * ceil($words / $blocks);
+}
+
+# The smallest number of words with which k hashes keep the rate.
+sub smallest_words
+{
+	my ($n, $p, $k) = @_;
+	my $keeps = sub { expected_rate(round_up($_[0]), $k, $n) <= $p };
+	# more words err less, but where the layer is first cut into blocks
+	my ($below, $enough) = $keeps->(ONE_BLOCK) ? (0, ONE_BLOCK) : (ONE_BLOCK, 2 * ONE_BLOCK);
+
+	if ($below)
+	{
+		($below, $enough) = ($enough, 2 * $enough) until $keeps->($enough);
+	}
+	# the textbook's number is near
+	my $near = ceil(-$k * $n / log(1 - $p**(1 / $k)) / 64);
+	for ($near - 1, $near + 1, floor($near * 0.98) - 3, ceil($near * 1.03) + 4)
+	{
+		next if $_ <= $below || $_ >= $enough;
+		$keeps->($_) ? $enough = $_ : $below = $_;
+	}
+	while ($enough - $below > 1)
+	{
+		my $middle = int(($below + $enough) / 2);
+
+		$keeps->($middle) ? $enough = $middle : $below = $middle;
+	}
+	my $words = round_up($enough);
+	# nor where a last, smaller block would begin: all blocks get smaller by it
+	my $whole = BLOCK_WORDS * (blocks_of($words) - 1);
+	return $whole > ONE_BLOCK && $keeps->($whole) ? $whole : $words;
+}
+
+# Words and hashes of a layer for n items at rate p.
+sub shape
+{
+	my ($n, $p) = @_;
+	my $bits = log2(1 / $p);
+
+	return @{ remember(sub {
+			my $words = min map { smallest_words($n, $p, $_) }
+			  max(1, floor($bits) - 1) .. ceil($bits) + 1;
+			my $hashes = 1;
+
+			$hashes++ until expected_rate($words, $hashes, $n) <= $p;
+			return [ $words, $hashes ];
+		}, 'shape', $n, $p) };
+}
+
+# A layer without items.
+sub new_layer
+{
+	my ($value, $capacity, $p) = @_;
+	my ($words, $hashes) = shape($capacity, $p);
+	my $blocks = blocks_of($words);
+
+	return {
+		words => $words, hashes => $hashes, blocks => $blocks,
+		block_bits => 64 * $words / $blocks,
+		capacity => $capacity, items => 0, bits_set => 0,
+		bits => "\0" x ($words * ($value->{counting} ? 32 : 8)) };
+}
+
+#
+# When a layer is full
+#
+
+# How many items were offered until n of them changed a bit.
+sub offered
+{
+	my ($words, $k, $n) = @_;
+	my $rate = sub { (-expm1(-$k * $_[0] / (64 * $words)))**$k };
+	my $o = $n;
+
+	return 0 if $n == 0;
+	while (1)
+	{
+		my $h = $o / 8;
+		my $integral = ($rate->(0) + $rate->($o)) * $h / 3;
+
+		$integral += ($_ % 2 ? 4 : 2) * $rate->($_ * $h) * $h / 3 for 1 .. 7;
+		my $change = abs($n + $integral - $o);
+		$o = $n + $integral;
+		return $o if $change < 1e-6 * $n;
+	}
+}
+
+sub offered_rate
+{
+	my ($layer, $n) = @_;
+	my ($words, $k) = @$layer{qw(words hashes)};
+
+	return expected_rate($words, $k, offered($words, $k, $n));
+}
+
+# The number of items at which a layer is full, one of so many that keep fpr together.
+sub full_at
+{
+	my ($layer, $fpr, $layers) = @_;
+	my ($words, $k, $capacity) = @$layer{qw(words hashes capacity)};
+
+	return $capacity if $fpr <= 0.01;
+	return remember(sub {
+			my $limit = $layers == 1 ? FULL_SHARE * $fpr : FULL_EXCESS * expected_rate($words, $k, $capacity);
+			my ($fits, $beyond) = (0, $capacity + 1);
+
+			while ($beyond - $fits > 1)
+			{
+				my $middle = int(($fits + $beyond) / 2);
+
+				offered_rate($layer, $middle) <= $limit ? $fits = $middle : $beyond = $middle;
+			}
+			return $fits;
+		}, 'full', $words, $k, $capacity, $fpr, $layers == 1);
+}
+
+sub room
+{
+	my ($layer, $fpr, $layers) = @_;
+
+	return max(0, full_at($layer, $fpr, $layers) - $layer->{items});
+}
+
+#
+# The next layer
+#
+
+# No more than the layer could hold at fpr by the textbook.
+sub believed_capacity
+{
+	my ($layer, $fpr) = @_;
+	my ($m, $k) = (64 * $layer->{words}, $layer->{hashes});
+
+	return min($layer->{capacity}, ceil(-$m / $k * log(1 - $fpr**(1 / $k))));
+}
+
+# Capacity and rate of the layer after these, for so many items that found no room.
+sub next_layer
+{
+	my ($fpr, $items, @layers) = @_;
+	my $capacities = sum0 map { believed_capacity($_, $fpr) } @layers;
+	my $unused = $fpr - sum0 map { min(offered_rate($_, $_->{capacity}), FULL_SHARE * $fpr) } @layers;
+
+	return (max(floor($capacities / 2), 50, $items), max($unused / 4, $fpr * 1e-6));
+}
+
+#
+# Values
+#
+
+sub first_share
+{
+	my ($capacity) = @_;
+
+	return $capacity <= SMALL_CAPACITY ? 1 / 2 : FIRST_SHARE;
+}
+
+# bloom_new(capacity, fpr, seed, counting)
+sub new_value
+{
+	my ($capacity, $fpr, $seed, $counting) = @_;
+	my %value = (kind => 0, counting => $counting // 0, windowed => 0, seed => $seed // 0, fpr => $fpr);
+
+	$value{layers} = [ new_layer(\%value, $capacity, $fpr * first_share($capacity)) ];
+	return \%value;
+}
+
+# bloom_window(width, slices, fpr, seed)
+sub new_window
+{
+	my ($width, $slices, $fpr, $seed) = @_;
+
+	return { kind => 0, counting => 0, windowed => 1, seed => $seed // 0, fpr => $fpr,
+		width => $width, floor => NEVER_EXPIRED, slices => $slices, layers => [] };
+}
+
+# The hash of an item, which gives the value its kind.
+sub hash_of
+{
+	my ($value, $kind, $item) = @_;
+	my ($x) = format_reader::murmur3(format_reader::canonical_bytes($kind, $item), $value->{seed});
+
+	$value->{kind} ||= $number_of_kind{$kind};
+	die "wrong kind\n" if $value->{kind} != $number_of_kind{$kind};
+	return $x;
+}
+
+# Whether one of the layers contains the item of this hash.
+sub in_layers
+{
+	my ($value, $x, @layers) = @_;
+	my $width = $value->{counting} ? 4 : 1;
+
+	layer: for my $layer (@layers)
+	{
+		my (undef, @positions) = format_reader::positions($layer, $x);
+
+		for (@positions)
+		{
+			next layer unless vec $layer->{bits}, $_, $width;
+		}
+		return 1;
+	}
+	return 0;
+}
+
+# Set the positions of an item, or count them; returns whether one of them was new.
+sub put
+{
+	my ($value, $layer, $x) = @_;
+	my (undef, @positions) = format_reader::positions($layer, $x);
+	my $before = $layer->{bits_set};
+
+	for (@positions)
+	{
+		if ($value->{counting})
+		{
+			my $counter = vec $layer->{bits}, $_, 4;
+
+			$layer->{bits_set}++ if $counter == 0;
+			vec($layer->{bits}, $_, 4) = min(15, $counter + 1);
+		}
+		elsif (!vec $layer->{bits}, $_, 1)
+		{
+			$layer->{bits_set}++;
+			vec($layer->{bits}, $_, 1) = 1;
+		}
+	}
+	return $layer->{bits_set} > $before;
+}
+
+# Put new items into the newest of some layers that has room, or into the one that
+# $next makes for them.  Which of them go where, if they do not fit in one, is not said.
+sub place
+{
+	my ($value, $fpr, $layers, $hashes, $next) = @_;
+	my ($layer) = grep { room($_, $fpr, scalar @$layers) } reverse @$layers;
+
+	die "no room for all\n" if $layer && @$hashes > room($layer, $fpr, scalar @$layers);
+	$layer //= $next->();
+	put($value, $layer, $_) for @$hashes;
+	$layer->{items} += @$hashes;
+	return;
+}
+
+# bloom_add(filter, items)
+sub add
+{
+	my ($value, $kind, @items) = @_;
+	my @hashes = map { hash_of($value, $kind, $_) } @items;
+	my ($fpr, @layers) = ($value->{fpr}, @{ $value->{layers} });
+
+	return add_counting($value, @hashes) if $value->{counting};
+	@hashes = grep { !in_layers($value, $_, @layers) } uniq @hashes;
+	return unless @hashes;
+	return place($value, $fpr, \@layers, \@hashes, sub {
+			push @{ $value->{layers} }, new_layer($value, next_layer($fpr, scalar @hashes, @layers));
+			return $value->{layers}[-1];
+		});
+}
+
+# bloom_agg(item, fpr, headroom)
+sub aggregate
+{
+	my ($kind, $fpr, $headroom, @items) = @_;
+	my %distinct = map { $_ => 1 } @items;
+	my $value = new_value(ceil(keys(%distinct) * (1 + $headroom)), $fpr);
+	my ($layer) = @{ $value->{layers} };
+
+	put($value, $layer, hash_of($value, $kind, $_)) for keys %distinct;
+	$layer->{items} = keys %distinct;
+	return $value;
+}
+
+#
+# Counting
+#
+
+# The number of items that the bits stand for.
+sub items_by_bits
+{
+	my ($layer) = @_;
+	my $m = 64 * $layer->{words};
+	my ($blocks, $b, $k) = @$layer{qw(blocks block_bits hashes)};
+	my $u = max(0.5, $m - $layer->{bits_set});
+
+	return log($u / $m) / ($k * log1p(-1 / $m)) if $blocks == 1;
+	return $blocks * log($u / $m) / expm1($k * log1p(-1 / $b));
+}
+
+sub add_counting
+{
+	my ($value, @hashes) = @_;
+	my ($layer) = @{ $value->{layers} };
+
+	for (@hashes)
+	{
+		die "full\n" unless room($layer, $value->{fpr}, 1) || in_layers($value, $_, $layer);
+		$layer->{items}++ if put($value, $layer, $_);
+	}
+	return;
+}
+
+# bloom_remove(filter, item)
+sub remove
+{
+	my ($value, $kind, $item) = @_;
+	my $x = hash_of($value, $kind, $item);
+	my ($layer) = @{ $value->{layers} };
+	my (undef, @positions) = format_reader::positions($layer, $x);
+	my $before = $layer->{bits_set};
+
+	return unless in_layers($value, $x, $layer);
+	for (@positions)
+	{
+		my $counter = vec $layer->{bits}, $_, 4;
+
+		next if $counter == 0 || $counter == 15;
+		vec($layer->{bits}, $_, 4) = $counter - 1;
+		$layer->{bits_set}-- if $counter == 1;
+	}
+	my $estimate = items_by_bits($layer);
+	$layer->{items}-- if $layer->{bits_set} < $before;
+	$layer->{items} = min($layer->{capacity}, ceil($estimate), max(floor($estimate), $layer->{items}));
+	return;
+}
+
+#
+# Windows
+#
+
+# The promise of each slice.
+sub slice_fpr
+{
+	my ($value) = @_;
+
+	return $value->{fpr} / ($value->{slices} + 1);
+}
+
+# The items to expect in a slice by the two before it, or nothing if there is none.
+sub usual_items
+{
+	my ($value, $slice) = @_;
+	my %items;
+
+	$items{ $_->{slice} } += $_->{items} for grep { $_->{slice} < $slice } @{ $value->{layers} };
+	my @newest = sort { $b <=> $a } keys %items;
+	splice @newest, 2 if @newest > 2;
+	return unless @newest;
+	return 17 / 16 * sum0(@items{@newest}) / @newest;
+}
+
+# A new layer, for so many items at least, of a slice that has these.
+sub next_slice_layer
+{
+	my ($value, $slice, $items, @layers) = @_;
+	my $fpr = slice_fpr($value);
+	my $usual = usual_items($value, $slice);
+
+	unless (@layers)
+	{
+		return new_layer($value, max(50, $items), $fpr / 2) unless defined $usual;
+		return new_layer($value, max(ceil($usual), 16, $items), $fpr * FIRST_SHARE);
+	}
+	my ($capacity, $rate) = next_layer($fpr, $items, @layers);
+	if (defined $usual)
+	{
+		$capacity = max(floor($layers[0]{capacity} / 8), 16, $items) if @layers == 1;
+		$capacity = max($capacity, ceil($usual) - sum0 map { $_->{capacity} } @layers);
+	}
+	return new_layer($value, $capacity, $rate);
+}
+
+# Put a layer behind all others of its slice.
+sub insert_layer
+{
+	my ($value, $layer, $slice) = @_;
+	my $before = grep { $_->{slice} <= $slice } @{ $value->{layers} };
+
+	$layer->{slice} = $slice;
+	splice @{ $value->{layers} }, $before, 0, $layer;
+	return;
+}
+
+# The hashes of exposures, which are pairs of item and time, by their newest slices.
+sub by_slice
+{
+	my ($value, $kind, @exposures) = @_;
+	my (%newest, %hashes);
+
+	for (@exposures)
+	{
+		my ($item, $time) = @$_;
+		my $x = hash_of($value, $kind, $item);
+		my $slice = format_reader::slice_of($value, $time);
+
+		next if $time < $value->{floor};
+		$newest{$x} = $slice if !defined $newest{$x} || $slice > $newest{$x};
+	}
+	push @{ $hashes{ $newest{$_} } }, $_ for keys %newest;
+	return %hashes;
+}
+
+# bloom_add_at(filter, items, times)
+sub add_at
+{
+	my ($value, $kind, @exposures) = @_;
+	my %hashes = by_slice($value, $kind, @exposures);
+
+	for my $slice (keys %hashes)
+	{
+		my @newer = grep { $_->{slice} >= $slice } @{ $value->{layers} };
+
+		@{ $hashes{$slice} } = grep { !in_layers($value, $_, @newer) } @{ $hashes{$slice} };
+	}
+	for my $slice (sort { $a <=> $b } grep { @{ $hashes{$_} } } keys %hashes)
+	{
+		my @layers = grep { $_->{slice} == $slice } @{ $value->{layers} };
+
+		place($value, slice_fpr($value), \@layers, $hashes{$slice}, sub {
+				my $layer = next_slice_layer($value, $slice, scalar @{ $hashes{$slice} }, @layers);
+
+				insert_layer($value, $layer, $slice);
+				return $layer;
+			});
+	}
+	return;
+}
+
+# bloom_window_agg(item, time, width, slices, fpr)
+sub aggregate_window
+{
+	my ($kind, $width, $slices, $fpr, @exposures) = @_;
+	my $value = new_window($width, $slices, $fpr);
+	my %hashes = by_slice($value, $kind, @exposures);
+
+	for my $slice (sort { $a <=> $b } keys %hashes)
+	{
+		my @hashes = @{ $hashes{$slice} };
+		my $layer = new_layer($value, scalar @hashes, slice_fpr($value) * FIRST_SHARE);
+
+		put($value, $layer, $_) for @hashes;
+		$layer->{items} = @hashes;
+		insert_layer($value, $layer, $slice);
+	}
+	return $value;
+}
+
+# bloom_expire(filter, at)
+sub expire
+{
+	my ($value, $at) = @_;
+	my $floor = $at - $value->{width};
+
+	return if $floor <= $value->{floor};
+	$value->{floor} = $floor;
+	my $first = format_reader::slice_of($value, $floor);
+	@{ $value->{layers} } = grep { $_->{slice} >= $first } @{ $value->{layers} };
+	return;
+}
+
+#
+# Unions
+#
+
+# The bits of both layers, or their counters added up.
+sub merge_bits
+{
+	my ($value, $first, $second) = @_;
+	my ($bits, $added) = ($first->{bits}, $second->{bits});
+
+	return ($bits | $added, unpack '%32b*', $bits | $added) unless $value->{counting};
+	vec($bits, $_, 4) = min(15, vec($bits, $_, 4) + vec($added, $_, 4)) for 0 .. 2 * length($bits) - 1;
+	return ($bits, unpack('H*', $bits) =~ tr/0//c);
+}
+
+# The rate of a layer by the bits that are set.
+sub rate_by_bits
+{
+	my ($layer) = @_;
+	my ($words, $k) = @$layer{qw(words hashes)};
+
+	return expected_rate($words, $k, items_by_bits($layer)) if $layer->{blocks} > 1;
+	return ($layer->{bits_set} / (64 * $words))**$k;
+}
+
+# The merged layer of two of one shape and slice, or nothing if it would err too much.
+sub merge
+{
+	my ($value, $first, $second) = @_;
+	my ($words, $k) = @$first{qw(words hashes)};
+	my %merged = %$first;
+
+	@merged{qw(bits bits_set)} = merge_bits($value, $first, $second);
+	if ($merged{bits_set} == $second->{bits_set})
+	{
+		$merged{items} = $second->{items};
+	}
+	elsif ($merged{bits_set} == $first->{bits_set})
+	{
+		$merged{items} = $first->{items};
+	}
+	else
+	{
+		my ($fewer, $more) = sort { $a <=> $b } $first->{items}, $second->{items};
+
+		$merged{items} = min($fewer + $more, max($more, ceil(items_by_bits(\%merged))));
+	}
+	$merged{capacity} = max($first->{capacity}, $second->{capacity}, $merged{items});
+
+	my $both = sum0 map { expected_rate($words, $k, $_->{capacity}) } $first, $second;
+	return if expected_rate($words, $k, $merged{capacity}) > $both;
+	return if rate_by_bits(\%merged) > $both;
+	return \%merged;
+}
+
+# bloom_union(first, second)
+sub unite
+{
+	my ($first, $second) = @_;
+	my %united = (%$first, fpr => min(BELOW_1, $first->{fpr} + $second->{fpr}), layers => [ @{ $first->{layers} } ]);
+
+	$united{kind} ||= $second->{kind};
+	$united{floor} = min($first->{floor}, $second->{floor}) if $first->{windowed};
+	layer: for my $layer (@{ $second->{layers} })
+	{
+		for my $i (0 .. $#{ $first->{layers} })
+		{
+			my $other = $united{layers}[$i];
+
+			next if grep { ($layer->{$_} // 0) != ($other->{$_} // 0) } qw(words hashes slice);
+			my $merged = merge($first, $other, $layer) or next;
+			$united{layers}[$i] = $merged;
+			next layer;
+		}
+		push @{ $united{layers} }, $layer;
+	}
+	# sort is stable
+	@{ $united{layers} } = sort { $a->{slice} <=> $b->{slice} } @{ $united{layers} }
+	  if $united{windowed};
+	return \%united;
+}
+
+#
+# Bytes
+#
+
+sub bytes
+{
+	my ($value) = @_;
+	my @layers = @{ $value->{layers} };
+	my $flags = $value->{kind} | $value->{counting} << 4 | $value->{windowed} << 5;
+
+	return join '',
+	  pack('CCvVd<', VERSION, $flags, scalar @layers, @$value{qw(seed fpr)}),
+	  $value->{windowed} ? pack('q<q<VV', @$value{qw(width floor slices)}, 0) : '',
+	  (map {
+		  pack('VVVV', $_->{words} | $_->{hashes} << 26, @$_{qw(capacity items bits_set)})
+			. ($value->{windowed} ? pack('q<', $_->{slice}) : '') } @layers),
+	  map { $_->{bits} } @layers;
+}
+
+1;

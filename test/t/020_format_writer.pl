@@ -1,0 +1,370 @@
+# doc/format.md is enough to write values, too: a writer that was made from it alone
+# (test/lib/format_writer.pl) must choose every number as the server does, so that both
+# have the same bytes after the same calls.  Where they differ, the document or the
+# server is wrong: the chapter "Sizes" is as binding as the rest.
+
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+require "$FindBin::RealBin/../lib/format_writer.pl";
+
+my $node = PostgreSQL::Test::Cluster->new('writer');
+$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION bloomexp;
+
+	-- the filter after these numbers of items, which are added one at a time
+	CREATE FUNCTION grow(filter bloom, moments integer[]) RETURNS SETOF bloom LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR i IN 1 .. moments[cardinality(moments)] LOOP
+			filter := bloom_add(filter, i);
+			IF i = ANY (moments) THEN
+				RETURN NEXT filter;
+			END IF;
+		END LOOP;
+	END
+	$$;
+
+	CREATE FUNCTION at(microseconds bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
+		SELECT timestamptz '2000-01-01 00:00+00' + microseconds * interval '1 microsecond'
+	$$;
+
+	CREATE FUNCTION at(microseconds bigint[]) RETURNS timestamptz[] LANGUAGE sql IMMUTABLE AS $$
+		SELECT array_agg(at(us) ORDER BY i) FROM unnest(microseconds) WITH ORDINALITY t (us, i)
+	$$;
+
+	-- the windowed filter after each day of exposures, which come one at a time
+	CREATE FUNCTION keep(filter bloom, items integer[], times bigint[], per_day integer) RETURNS SETOF bloom
+	LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR i IN 1 .. cardinality(items) LOOP
+			filter := bloom_add_at(filter, items[i], at(times[i]));
+			IF i % per_day = 0 THEN
+				filter := bloom_expire(filter, at(times[i]));
+				RETURN NEXT filter;
+			END IF;
+		END LOOP;
+	END
+	$$;
+
+	-- the counting filter after every fifth step: a number is added, its negative removed
+	CREATE FUNCTION count_steps(filter bloom, steps integer[]) RETURNS SETOF bloom LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR i IN 1 .. cardinality(steps) LOOP
+			filter := CASE WHEN steps[i] > 0 THEN bloom_add(filter, steps[i]) ELSE bloom_remove(filter, -steps[i]) END;
+			IF i % 5 = 0 THEN
+				RETURN NEXT filter;
+			END IF;
+		END LOOP;
+	END
+	$$;
+
+	-- windowed filters after each day, for unions
+	CREATE TABLE kept (way text, day integer, filter bloom);
+});
+
+# The rows of an answer.
+sub ask
+{
+	my ($sql) = @_;
+
+	return split /\n/, $node->safe_psql('postgres', $sql);
+}
+
+# What a value says of itself, to be read beside another.
+sub describe
+{
+	my ($value) = @_;
+
+	return join "\n", "kind $value->{kind}, fpr $value->{fpr}" . ($value->{windowed} ? ", floor $value->{floor}" : ''),
+	  map {
+		sprintf 'words %d, hashes %d, capacity %d, items %d, bits set %d%s', @$_{qw(words hashes capacity items bits_set)},
+		  $value->{windowed} ? ", slice $_->{slice}" : '' } @{ $value->{layers} };
+}
+
+# The text form of one of our values.
+sub text_form
+{
+	my ($value) = @_;
+
+	return '\\x' . unpack 'H*', format_writer::bytes($value);
+}
+
+# Values from the server, in their text form, must have the bytes of ours.
+sub same_bytes
+{
+	my ($name, $theirs, @ours) = @_;
+	my @theirs = @$theirs;
+
+	return fail("$name: @theirs values, not " . @ours) if @theirs != @ours;
+	for my $i (grep { $theirs[$_] ne text_form($ours[$_]) } 0 .. $#ours)
+	{
+		fail($name);
+		diag("value $i, server:\n" . describe(format_reader::parse(format_reader::unhex($theirs[$i])))
+			  . "\nwriter:\n" . describe($ours[$i]));
+		return 0;
+	}
+	return pass($name);
+}
+
+# A copy that does not change when the value does.
+sub copy
+{
+	my ($value) = @_;
+
+	return format_reader::parse(format_writer::bytes($value));
+}
+
+# A list of numbers as an array in SQL.
+sub array
+{
+	return "'{" . join(',', @_) . "}'";
+}
+
+# The most items, nearly, for which a layer of so many words is enough at rate p.
+sub most_items
+{
+	my ($words, $p) = @_;
+	my ($fits, $beyond) = (0, int(64 * $words / -log($p) * 1.5) + 1);
+
+	while ($beyond - $fits > 1)
+	{
+		my $middle = int(($fits + $beyond) / 2);
+		my ($needed) = format_writer::shape($middle, $p * format_writer::first_share($middle));
+
+		$needed <= $words ? $fits = $middle : $beyond = $middle;
+	}
+	return $fits;
+}
+
+# Sizes: at every border that the document names, and between them.
+my %sizes;
+for my $p (qw(0.99 0.9 0.7 0.5 0.3 0.2 0.1 0.05 0.02 0.0101 0.01 0.003 0.001 1e-4 1e-5 1e-6 1e-7 1e-8 2e-9 1e-9))
+{
+	my $hashes = -log($p) / log 2;
+	# few items, for which the rate is computed exactly up to 4 a hash, and ever more
+	my @capacities = (1 .. 3, 5, 8, 12, 20, 33, 50, 75, 99 .. 102, 200, 333, 1000, 3650, 10000, 1e5, 1e6, 1e7, 1e8, 3e8,
+		(map { $_ * 4 - 1 .. $_ * 4 + 1 } int($hashes), int($hashes) + 1));
+
+	# one block is too small; blocks of 250 words are, and there is one more; and so on
+	for my $words (4096, 4250, 7500, 62500)
+	{
+		my $most = most_items($words, $p);
+
+		push @capacities, int($most / 1.01), $most - 1 .. $most + 2;
+	}
+	$sizes{"$_ $p"} = 1 for grep { $_ >= 1 && $_ * $hashes / log 2 < 4e9 } @capacities;
+}
+
+my @sizes = map { [split] } sort keys %sizes;
+my $values = join ', ', map { "($_->[0], $_->[1])" } @sizes;
+my (@shapes, @rates);
+for (ask("SELECT n, p, s.bits, s.hashes, s.bytes, s.expected_fpr
+		FROM (VALUES $values) AS size (n, p), bloom_sizing(n, p) AS s"))
+{
+	my ($n, $p, $bits, $hashes, $bytes, $rate) = split /\|/;
+	my ($words, $k) = format_writer::shape($n, $p * format_writer::first_share($n));
+	my $expected = format_writer::expected_rate($words, $k, $n);
+
+	push @shapes, "n = $n, p = $p: $bits bits, $hashes hashes, $bytes bytes; not " . 64 * $words . ", $k"
+	  if $bits != 64 * $words || $hashes != $k || $bytes != 36 + 8 * $words;
+	push @rates, "n = $n, p = $p: $rate, not $expected"
+	  if abs($rate - $expected) > 1e-9 * $expected;
+}
+cmp_ok(scalar @sizes, '>', 900, scalar(@sizes) . ' sizes were compared');
+is(join("\n", @shapes), '', 'bits, hashes and bytes are those of the document');
+is(join("\n", @rates), '', 'so is the expected rate');
+
+@sizes = grep { $_->[0] <= 20000 } @sizes;
+$values = join ', ', map { "($_, $sizes[$_][0], $sizes[$_][1])" } 0 .. $#sizes;
+same_bytes('bloom_new makes ' . @sizes . ' values',
+	[ ask("SELECT bloom_new(n, p) FROM (VALUES $values) AS size (i, n, p) ORDER BY i") ],
+	map { format_writer::new_value(@$_) } @sizes);
+
+# Filters that grow one item at a time.
+my @ways = ([ 30000, 0.01, 46000 ], [ 60000, 0.1, 70000 ], [ 8000, 1e-9, 12500 ]);
+for my $capacity (1, 10, 100, 101, 333, 1000)
+{
+	push @ways, map { [ $capacity, $_, int($capacity * ($_ > 0.05 ? 6 : 3.5)) + 300 ] } qw(0.7 0.5 0.1 0.02 0.01 0.001 1e-6);
+}
+for my $way (@ways)
+{
+	my ($capacity, $p, $last) = @$way;
+	my @moments = map { int($last * $_ / 8) } 1 .. 8;
+	my $ours = format_writer::new_value($capacity, $p);
+	my (@ours, $i);
+
+	for my $moment (@moments)
+	{
+		format_writer::add($ours, integer => ++$i) while ($i // 0) < $moment;
+		push @ours, copy($ours);
+	}
+	same_bytes("bloom_new($capacity, $p) grows to $last items, " . @{ $ours->{layers} } . ' layers',
+		[ ask("SELECT grow(bloom_new($capacity, $p), " . array(@moments) . ")") ], @ours);
+	cmp_ok(scalar @{ $ours->{layers} }, '>', 1, 'it did grow');
+}
+
+# Items that come together: from nothing, to some room, and beyond it.
+for my $way ([ 1000, 0.9, 150, 300 ], [ 1000, 0.1, 400, 850 ], [ 300, 0.01, 250, 250 ], [ 50000, 0.1, 20000, 45000 ],
+	[ 500, 0.01, 500, 1700 ], [ 500, 1e-4, 500, 510 ])
+{
+	my ($capacity, $p, $some, $all) = @$way;
+	my $ours = format_writer::new_value($capacity, $p);
+
+	format_writer::add($ours, integer => 1 .. $some);
+	format_writer::add($ours, integer => 1 .. $all);
+	same_bytes("$some items of $all, then all, $capacity, $p",
+		[ ask("SELECT bloom_add(bloom_add(bloom_new($capacity, $p), ARRAY(SELECT generate_series(1, $some))),
+			ARRAY(SELECT i / 2 FROM generate_series(2, 2 * $all + 1) AS i))") ], $ours);
+}
+for my $n (1, 100, 101, 5000)
+{
+	my $ours = format_writer::new_value($n < 100 ? 100 : $n, 0.01);
+
+	format_writer::add($ours, integer => 1 .. $n);
+	same_bytes("$n items and no filter",
+		[ ask("SELECT bloom_add(NULL, ARRAY(SELECT generate_series(1, $n)))") ], $ours);
+}
+
+# One filter for all that there are.
+for my $headroom (0, 0.1, 0.2, 1.5)
+{
+	my @groups = map { my $n = $_; map { [ $n, $_ ] } 0.5, 0.01, 0.001 } 1, 20, 70, 84, 100, 101, 1000, 40000;
+
+	same_bytes('bloom_agg of ' . @groups . " groups, headroom $headroom",
+		[ map { ask("SELECT bloom_agg(i / 2, $_->[1], $headroom) FROM generate_series(2, 2 * $_->[0] + 1) AS i") } @groups ],
+		map { format_writer::aggregate('integer', $_->[1], $headroom, 1 .. $_->[0]) } @groups);
+}
+
+# Counting: items come, some of them more than once, and go.
+for my $way ([ 1, 0.01 ], [ 50, 0.3 ], [ 100, 0.01 ], [ 500, 0.05 ], [ 700, 1e-4 ], [ 50000, 0.01 ])
+{
+	my ($capacity, $p) = @$way;
+	my $ours = format_writer::new_value($capacity, $p, 0, 1);
+	my (@live, @steps, @ours);
+
+	srand 1;
+	for my $i (1 .. 1200)
+	{
+		my $step = @live && (@live > 0.7 * $capacity || rand > 0.7) ? -splice(@live, rand @live, 1) : 1 + int rand 3 * $capacity;
+
+		push @live, $step if $step > 0;
+		push @steps, $step;
+		$step > 0 ? format_writer::add($ours, integer => $step) : format_writer::remove($ours, integer => -$step);
+		push @ours, copy($ours) if $i % 5 == 0;
+	}
+	my $new = "bloom_new($capacity, $p, counting => true)";
+	same_bytes("counting, $capacity, $p, " . @steps . ' steps',
+		[ ask("SELECT count_steps($new, " . array(@steps) . ")") ], @ours);
+}
+
+# Windows that are kept: on most days the same number of items, some of them shown
+# before, some shown late or early.
+use constant DAY => 86_400_000_000;
+for my $way ([ 6, 0.01, 60 ], [ 6, 0.5, 100 ], [ 1, 0.1, 150 ], [ 3, 0.001, 40 ], [ 30, 0.9, 30 ])
+{
+	my ($slices, $p, $per_day) = @$way;
+	my $width = 12 * DAY + 1;
+	my $ours = format_writer::new_window($width, $slices, $p);
+	my $window = "bloom_window($width * interval '1 microsecond', $slices, $p)";
+	my (@exposures, @ours);
+
+	srand 2;
+	for my $day (1 .. 30)
+	{
+		for my $i (1 .. $per_day)
+		{
+			my $time = int(($day + rand) * DAY * ($day % 10 > 7 ? 0.9 : 1) + (rand > 0.03 ? 0 : (rand(8) - 4) * DAY));
+
+			push @exposures, [ 1 + int rand 15 * $per_day, $time ];
+			format_writer::add_at($ours, integer => $exposures[-1]);
+		}
+		format_writer::expire($ours, $exposures[-1][1]);
+		push @ours, copy($ours);
+	}
+	my $arrays = join ', ', array(map { $_->[0] } @exposures) . '::integer[]', array(map { $_->[1] } @exposures) . '::bigint[]';
+	same_bytes("window of $slices slices, $p, 30 days",
+		[ ask("INSERT INTO kept SELECT '@$way', day, filter
+			FROM keep($window, $arrays, $per_day) WITH ORDINALITY AS t (filter, day) RETURNING filter") ],
+		@ours);
+
+	# nothing is contained before, and a new slice has room for all
+	$ours = format_writer::new_window($width, $slices, $p);
+	format_writer::add_at($ours, integer => @exposures);
+	same_bytes('the same exposures in one call',
+		[ ask("SELECT bloom_add_at($window, items, at(times)) FROM (VALUES ($arrays)) AS v (items, times)") ], $ours);
+
+	same_bytes('the same exposures by bloom_window_agg',
+		[ ask("SELECT bloom_window_agg(item, at(time), $width * interval '1 microsecond', $slices, $p)
+			FROM unnest($arrays) AS t (item, time)") ],
+		format_writer::aggregate_window('integer', $width, $slices, $p, @exposures));
+}
+
+# Unions: of plain filters of one shape, with items of which none, some or all are the
+# other's, with and without room, with several layers; of other shapes; of unions; of
+# counting filters; and of windows.
+$node->safe_psql('postgres', q{
+	CREATE TABLE plain AS
+	SELECT c, p, from_item, bloom_add(bloom_new(c, p), ARRAY(SELECT generate_series(from_item, to_item))) AS filter
+	FROM unnest('{100,101,1000,30000}'::integer[]) AS c, unnest('{0.01,0.1,0.4}'::float8[]) AS p,
+		LATERAL (VALUES (1, 10), (5, 10), (1, c / 2), (c / 2, c), (1, c), (c, 2 * c - 1), (1, 3 * c)) AS range (from_item, to_item)
+	WHERE c < 2000 OR p = 0.01;
+
+	CREATE TABLE united AS
+	SELECT a.filter AS first, b.filter AS second, a.filter | b.filter AS result
+	FROM plain AS a JOIN plain AS b ON a.c = b.c AND a.p = b.p
+		OR a.c + b.c < 2000 AND a.p + b.p < 0.2 AND a.from_item + b.from_item > 50;
+
+	INSERT INTO united
+	SELECT a.result, b.filter, a.result | b.filter
+	FROM (SELECT result, row_number() OVER () AS i FROM united WHERE bloom_fpr(result) < 0.3) AS a,
+		(SELECT filter, row_number() OVER () AS i FROM plain WHERE p < 0.2) AS b
+	WHERE a.i % 7 = 0 AND (a.i + b.i) % 11 = 0;
+
+	-- the same bits of more items and of fewer
+	INSERT INTO united
+	SELECT a, b, a | b
+	FROM (SELECT bloom_add(bloom_new(1000, 0.9), ARRAY(SELECT generate_series(1, 400))), grow(bloom_new(1000, 0.9), '{400}')) AS v (x, y),
+		LATERAL (VALUES (x, y), (y, x)) AS w (a, b);
+
+	-- no item, and rates of 1 and more
+	INSERT INTO united
+	SELECT a, b, a | b
+	FROM (SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) AS c UNION ALL SELECT bloom_add(bloom_new(100, 0.4), 1)) AS x (a),
+		(SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) AS c UNION ALL SELECT bloom_add(bloom_new(100, 0.4), 2)) AS y (b);
+
+	INSERT INTO united
+	SELECT a, b, a | b
+	FROM unnest('{1,50,700,40000}'::integer[]) AS c, unnest('{0.01,0.6}'::float8[]) AS p, unnest('{1,3,10}'::integer[]) AS part,
+		bloom_add(bloom_new(c, p, counting => true), ARRAY(SELECT generate_series(1, (c + part - 1) / part))) AS a,
+		bloom_add(bloom_new(c, p, counting => true), ARRAY(SELECT i % greatest(c / part, 1) FROM generate_series(0, 2 * c) AS i)) AS b
+	WHERE c > 1 OR p > 0.1;
+
+	INSERT INTO united
+	SELECT a.filter, b.filter, a.filter | b.filter
+	FROM kept AS a JOIN kept AS b USING (way)
+	WHERE a.day % 7 = 0 AND b.day % 5 = 0;
+});
+my ($unions, $merged, @differing) = (0, 0);
+for (ask('SELECT first, second, result FROM united'))
+{
+	my ($first, $second, $theirs) = map { format_reader::parse(format_reader::unhex($_)) } split /\|/;
+	my $ours = format_writer::unite($first, $second);
+
+	$unions++;
+	$merged++ if @{ $ours->{layers} } < @{ $first->{layers} } + @{ $second->{layers} };
+	push @differing, join "\n", map { describe($_) } $first, $second, $theirs, $ours
+	  if format_writer::bytes($ours) ne format_writer::bytes($theirs);
+}
+is(scalar @differing, 0, "$unions unions") or diag("first, second, server, writer:\n$differing[0]");
+cmp_ok($merged, '>', 100, "$merged of them have a merged layer");
+cmp_ok($unions - $merged, '>', 100, 'and ' . ($unions - $merged) . ' have none');
+
+$node->stop;
+done_testing();
