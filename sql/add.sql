@@ -162,3 +162,18 @@ BEGIN
 END
 $$;
 DROP TABLE seen;
+
+-- At rates next to 1 most items are false positives when they are added, and a layer is full long before its capacity.
+CREATE FUNCTION pg_temp.highest_fpr(capacity bigint, p float8, items int) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	f bloom := bloom_new(capacity, p);
+	highest float8 := 0;
+BEGIN
+	FOR i IN 1 .. items LOOP
+		f := bloom_add(f, i);
+		highest := greatest(highest, bloom_fpr(f));
+	END LOOP;
+	RETURN highest;
+END $$;
+SELECT p, pg_temp.highest_fpr(1000, p, 6000) <= p AS promise_kept
+FROM unnest('{0.7,0.85,0.9,0.95,0.99}'::float8[]) p;

@@ -148,20 +148,27 @@ bloomexp_sizing_expected_fpr(const BloomShape *shape, double items)
 	return classic_fpr(shape->block_bits, shape->hashes, throws);
 }
 
+/* The textbook rate, (1 - exp(-kn/m))^k. */
+static double
+textbook_fpr(const BloomShape *shape, double items)
+{
+	double		k = shape->hashes;
+
+	return pow(-expm1(-k * items / (double) bloomexp_sizing_bits(shape)), k);
+}
+
 /* Expected number of `offered` distinct items that were false positives when added. */
 static double
 absorbed_items(const BloomShape *shape, double offered)
 {
-	const int	steps = 8;		/* of Simpson's rule over the textbook rate */
-	double		m = (double) bloomexp_sizing_bits(shape);
+	const int	steps = 8;		/* of Simpson's rule */
 	double		sum = 0.0;
 
 	for (int i = 0; i <= steps; i++)
 	{
 		double		weight = i == 0 || i == steps ? 1.0 : i % 2 == 1 ? 4.0 : 2.0;
-		double		throws = offered * i / steps * shape->hashes;
 
-		sum += weight * pow(-expm1(-throws / m), shape->hashes);
+		sum += weight * textbook_fpr(shape, offered * i / steps);
 	}
 	return sum * offered / steps / 3.0;
 }
@@ -171,20 +178,23 @@ absorbed_items(const BloomShape *shape, double offered)
  *		How many distinct items were offered to a layer, one by one, until
  *		`items` of them changed a bit.  The others were false positives, at the
  *		rate that the layer had by then.
+ *
+ * By Newton's method from below.  A layer that is nearly always a false positive
+ * takes no end of items: there it stops.
  */
 double
 bloomexp_sizing_offered_items(const BloomShape *shape, double items)
 {
 	double		offered = items;
-	double		before;
 
-	/* each round brings it nearer by the rate of false positives */
-	for (int round = 0; round < 20; round++)
+	for (int round = 0; round < 100; round++)
 	{
-		before = offered;
-		offered = items + absorbed_items(shape, offered);
-		if (offered - before < 1e-6 * items)
+		double		missing = items + absorbed_items(shape, offered) - offered;
+		double		misses = 1.0 - textbook_fpr(shape, offered);
+
+		if (missing < 1e-12 * items || misses < 1e-9)
 			break;
+		offered += missing / misses;
 	}
 	return offered;
 }

@@ -189,6 +189,18 @@ grown_fpr(const BloomLayer *layer, double items)
 }
 
 /*
+ * Capacity of a layer, as far as its bits can hold that many at the promised
+ * rate: a false one must not make the next layer huge.
+ */
+static int64
+credible_capacity(const BloomLayer *layer, double fpr)
+{
+	double		most = ceil(bloomexp_sizing_textbook_items(&layer->bits.shape, fpr));
+
+	return most < layer->capacity ? (int64) most : layer->capacity;
+}
+
+/*
  * How many more items may change a layer; exact only when `wanted` items may not
  * fit.  At a high rate a layer is full before its capacity, because the items
  * skipped as false positives, which are not counted, are no longer few.
@@ -201,7 +213,7 @@ room_in(const BloomLayer *layer, const Span *span, int64 wanted)
 	double		limit = span->fpr * FULL_SHARE;
 
 	if (span->fpr <= COUNTING_FPR || layer->items == layer->capacity ||
-		(span->fpr <= 0.5 && fits + wanted <= layer->capacity / 2))
+		(span->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, span->fpr) / 2))
 		return layer->capacity - layer->items;
 	if (span->end - span->first > 1)
 		limit = bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity) * FULL_EXCESS;
@@ -252,18 +264,6 @@ rhythm(const BloomFilter *filter, const Span *span)
 		items += filter->layers[i].items;
 	}
 	return slices > 0 ? items / slices : 0.0;
-}
-
-/*
- * Capacity of a layer, as far as its bits can hold that many at the promised
- * rate: a false one must not make the next layer huge.
- */
-static int64
-credible_capacity(const BloomLayer *layer, double fpr)
-{
-	double		most = ceil(bloomexp_sizing_textbook_items(&layer->bits.shape, fpr));
-
-	return most < layer->capacity ? (int64) most : layer->capacity;
 }
 
 /* Capacity, at least `pending` items, and rate of one more layer of a span. */

@@ -213,7 +213,7 @@ sub offered
 		$integral += ($_ % 2 ? 4 : 2) * $rate->($_ * $h) * $h / 3 for 1 .. 7;
 		my $change = abs($n + $integral - $o);
 		$o = $n + $integral;
-		return $o if $change < 1e-6 * $n;
+		return $o if $change < 1e-12 * $n;
 	}
 }
 

@@ -191,7 +191,7 @@ same_bytes('bloom_new makes ' . @sizes . ' values',
 my @ways = ([ 30000, 0.01, 46000 ], [ 60000, 0.1, 70000 ], [ 8000, 1e-9, 12500 ]);
 for my $capacity (1, 10, 100, 101, 333, 1000)
 {
-	push @ways, map { [ $capacity, $_, int($capacity * ($_ > 0.05 ? 6 : 3.5)) + 300 ] } qw(0.7 0.5 0.1 0.02 0.01 0.001 1e-6);
+	push @ways, map { [ $capacity, $_, int($capacity * ($_ > 0.05 ? 6 : 3.5)) + 300 ] } qw(0.99 0.9 0.8 0.7 0.5 0.1 0.02 0.01 0.001 1e-6);
 }
 for my $way (@ways)
 {
