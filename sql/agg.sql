@@ -31,6 +31,10 @@ SELECT bloom_agg(i::smallint) = bloom_agg(i::bigint) AS smallint, bloom_agg(i) =
 	bloom_agg(i::text::varchar) = bloom_agg(i::text) AS varchar, bloom_agg(i::text::char(9)) = bloom_agg(i::text) AS char
 FROM generate_series(1, 1000) i;
 
+-- the empty text, whose hash is 0: once, and again and again
+SELECT n, items, f @> '' AS has_it
+FROM unnest('{1,2,1000}'::int[]) n, LATERAL (SELECT bloom_agg(t) FROM generate_series(1, n), unnest('{"",a}'::text[]) t) AS a(f), bloom_info(f) ORDER BY n;
+
 --
 -- Which rows count
 --

@@ -169,6 +169,9 @@ RESET plan_cache_mode;
 SELECT items, bloom_contains_any(f, items) AS any, bloom_contains_all(f, items) AS all, bloom_contains_each(f, items) AS each
 FROM bloom_add(NULL, ARRAY['a', 'b', 'c']) f,
 	unnest(ARRAY['(a b)', '(a x)', '(x a)', '(x y)', '()', '(b b x b)', '(c)', '(x)']) list, LATERAL (SELECT string_to_array(trim('()' from list), ' ')) AS l(items);
+-- a NULL item is not contained, so not all of them are
+SELECT items, bloom_contains_any(f, items) AS any, bloom_contains_all(f, items) AS all, bloom_contains_each(f, items) AS each
+FROM bloom_add(NULL, ARRAY['a', 'b']) f, (VALUES ('{a,NULL}'::text[]), ('{NULL,b,a}'), ('{NULL}'), ('{NULL,x}')) AS v(items);
 -- more than one batch, with the only hit or miss at its ends
 SELECT at, bloom_contains_any(bloom_add(bloom_new(100, 1e-6), at), items) AS any,
 	bloom_contains_any(bloom_add(bloom_new(100, 1e-6), at + 5000), items) AS none,

@@ -95,6 +95,10 @@ SELECT pg_temp.slices(e) AS expired, pg_temp.slices(bloom_add_at(e, 7, '2024-03-
 	pg_temp.slices(bloom_add_at(e, '{7,8}'::int[], '{2024-03-01 00:00+00,2025-01-01 00:00+00}')) AS old_and_future,
 	bloom_expire(e, '2024-03-12 11:00+00') = e AS earlier, bloom_expire(e, '2024-03-12 12:00+00') = e AS same
 FROM w, bloom_expire(f, '2024-03-12 12:00+00') e;
+-- the same for many at once
+SELECT pg_temp.slices(bloom_add_at(e, '{7,8}'::int[], '{2024-03-06 11:59:59.999999+00,2024-03-06 11:59:59.999999+00}')) = pg_temp.slices(e) AS before_floor,
+	bloom_contains_each(bloom_add_at(e, '{7,8}'::int[], '{2024-03-06 11:59:59.999999+00,2024-03-06 12:00+00}'), '{7,8}'::int[]) AS around_floor
+FROM w, bloom_expire(f, '2024-03-12 12:00+00') e;
 -- a wrong clock, once: later items are not lost, and the wrong one is forgotten in its time
 SELECT pg_temp.slices(e), e @> 9 AS has_9, e @> 10 AS has_10
 FROM w, bloom_expire(bloom_add_at(bloom_add_at(f, 9, '2124-01-01'), 10, '2024-03-11 01:00+00'), '2024-03-12 12:00+00') e;
