@@ -31,10 +31,10 @@
 /*
  * How far the sum over the items in a block goes beyond the mean, in standard
  * deviations, and how many terms it has for each of these.  (The terms follow a
- * bell curve, so that every n-th of them tells their sum to twelve digits.)
+ * bell curve, so that every n-th of them tells their sum to ten digits.)
  */
-#define POISSON_RANGE 9.0
-#define POISSON_TERMS 2.0
+#define POISSON_RANGE 7.0
+#define POISSON_TERMS 1.5
 
 /*
  * Exact rate of a classic filter of m bits after `throws` probes, k of them
@@ -118,6 +118,15 @@ blocked_fpr(double m, double k, double items)
 	return fmin(1.0, sum * step);
 }
 
+/* The textbook rate, (1 - exp(-kn/m))^k. */
+static double
+textbook_fpr(const BloomShape *shape, double items)
+{
+	double		k = shape->hashes;
+
+	return pow(-expm1(-k * items / (double) bloomexp_sizing_bits(shape)), k);
+}
+
 /*
  * bloomexp_sizing_textbook_items
  *		The items at which the textbook rate, which is below the expected one,
@@ -146,15 +155,6 @@ bloomexp_sizing_expected_fpr(const BloomShape *shape, double items)
 	if (items <= EXACT_ITEMS * (double) shape->hashes)
 		return exact_fpr(shape->block_bits, shape->hashes, (int) throws);
 	return classic_fpr(shape->block_bits, shape->hashes, throws);
-}
-
-/* The textbook rate, (1 - exp(-kn/m))^k. */
-static double
-textbook_fpr(const BloomShape *shape, double items)
-{
-	double		k = shape->hashes;
-
-	return pow(-expm1(-k * items / (double) bloomexp_sizing_bits(shape)), k);
 }
 
 /* Expected number of `offered` distinct items that were false positives when added. */
@@ -287,6 +287,13 @@ keeps(const BloomShape *shape, double items, double fpr)
 	return bloomexp_sizing_expected_fpr(shape, items) <= fpr;
 }
 
+/* Words for `items` items at `fpr` by the textbook, which the true number is not below. */
+static double
+textbook_words(double items, double fpr, uint32_t k)
+{
+	return ceil(-(double) k * items / log1p(-pow(fpr, 1.0 / k)) / 64.0);
+}
+
 /*
  * The smallest shape with k probes that keeps `fpr` for `items` items, or false
  * if no layer has so many words.
@@ -302,17 +309,14 @@ smallest_for_hashes(double items, double fpr, uint32_t k, BloomShape *shape)
 
 	for (int round = 0; round < 3; round++)
 	{
-		double		words = ceil(-(double) k * items / log1p(-pow(aim, 1.0 / k)) / 64.0);
-		double		m;
+		double		words = textbook_words(items, aim, k);
 
 		if (words > BLOOMEXP_MAX_WORDS)
 			return false;
 		*shape = round_to_blocks((uint32_t) fmax(1.0, words), k);
-		m = (double) bloomexp_sizing_bits(shape);
 		if (shape->words == 1)
 			break;
-		aim = fpr * pow(-expm1(-(double) k * items / m), k) /
-			bloomexp_sizing_expected_fpr(shape, items);
+		aim = fpr * textbook_fpr(shape, items) / bloomexp_sizing_expected_fpr(shape, items);
 	}
 
 	while (!keeps(shape, items, fpr))
@@ -341,12 +345,14 @@ find_size(double items, double fpr, BloomShape *shape)
 	int			last = (int) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0);
 	bool		found = false;
 
-	for (int k = first; k <= last; k++)
+	for (int k = last; k >= first; k--)
 	{
 		BloomShape	candidate;
 
+		if (found && textbook_words(items, fpr, k) > shape->words)
+			continue;
 		if (smallest_for_hashes(items, fpr, k, &candidate) &&
-			(!found || candidate.words < shape->words))
+			(!found || candidate.words <= shape->words))
 		{
 			*shape = candidate;
 			found = true;

@@ -94,11 +94,11 @@ sub poisson_rate
 {
 	my ($blocks, $b, $k, $n) = @_;
 	my $mean = $n / $blocks;
-	my $step = max(1, floor(sqrt($mean) / 2));
-	my $last = $mean + $k + 9 * sqrt($mean + $k);
+	my $step = max(1, floor(sqrt($mean) / 1.5));
+	my $last = $mean + $k + 7 * sqrt($mean + $k);
 	my $sum = 0;
 
-	for (my $j = max(0, floor($mean - 9 * sqrt $mean)); $j <= $last; $j += $step)
+	for (my $j = max(0, floor($mean - 7 * sqrt $mean)); $j <= $last; $j += $step)
 	{
 		$sum += exp($j * log($mean) - $mean - lgamma($j + 1)) * log_normal_rate($b, $k, $j);
 	}
