@@ -25,6 +25,11 @@
 #:
 #: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.
 
+# Files are found by wildcards, so it builds where it lies.
+ifeq ($(wildcard bloomexp.control),)
+$(error run make in the folder of bloomexp.control)
+endif
+
 EXTENSION = bloomexp
 MODULE_big = bloomexp
 PGFILEDESC = "bloomexp - Bloom filters of what a user was shown"

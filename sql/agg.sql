@@ -213,3 +213,10 @@ SELECT bloom_contains_all((SELECT bloom_union_agg(a) FROM hashed), array_agg(ite
 
 DROP VIEW filters, filter;
 DROP TABLE exposures, parts, hashed, serial;
+
+-- Items that set no further bit are counted as well, even if somebody has chosen them: what the aggregate makes is a value.
+CREATE TABLE chosen AS
+SELECT i FROM generate_series(1, 100000) i WHERE bloom_add(bloom_new(300, 0.9), 1) @> i LIMIT 300;
+SELECT items, bits_set < 5 AS few_bits, f::text::bloom = f AS is_a_value
+FROM (SELECT bloom_agg(i, 0.9) AS f FROM chosen) a, bloom_info(f);
+DROP TABLE chosen;

@@ -117,12 +117,13 @@ CREATE VIEW members AS
 
 \set by_name 'ORDER BY p.oid::regprocedure::text COLLATE "C"'
 
--- Every object tells what it is.  (A type's array, the rows of an operator class and the like belong to another one.)
+-- Every object tells what it is.  (A type's array, the rows of an operator class and the like belong to another one; some versions list the array.)
 SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
 FROM pg_depend d
 WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 	AND NOT EXISTS (SELECT FROM pg_description c WHERE c.classoid = d.classid AND c.objoid = d.objid AND c.objsubid = 0)
+	AND NOT EXISTS (SELECT FROM pg_type t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typcategory = 'A')
 ORDER BY pg_describe_object(d.classid, d.objid, 0) COLLATE "C";
 -- (What there is, so that the list above is not empty for want of objects.)
 SELECT d.classid::regclass AS catalog, count(*) > 0 AS some

@@ -217,7 +217,7 @@ DROP DOMAIN week;
 
 -- A value compared with itself is not read: an add that changes nothing returns the stored value, and bloom_track()
 -- compares the two.
-CREATE TABLE large AS SELECT bloom_agg(i) AS f FROM generate_series(1, 100000) i;
+CREATE TABLE compared AS SELECT bloom_agg(i) AS f FROM generate_series(1, 100000) i;
 CREATE FUNCTION pg_temp.blocks_read(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -225,7 +225,7 @@ BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || query INTO plan;
 	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
 END $$;
-SELECT pg_temp.blocks_read('SELECT f <> f, f = f FROM large') = pg_temp.blocks_read('SELECT f IS NULL FROM large') AS not_read,
-	pg_temp.blocks_read($$SELECT f <> ('\x' || encode(f::bytea, 'hex'))::bloom FROM large$$) > 10 AS read_where_it_must_be,
-	(SELECT f = ('\x' || encode(f::bytea, 'hex'))::bloom FROM large) AS equal;
-DROP TABLE large;
+SELECT pg_temp.blocks_read('SELECT f <> f, f = f FROM compared') = pg_temp.blocks_read('SELECT f IS NULL FROM compared') AS not_read,
+	pg_temp.blocks_read($$SELECT f <> ('\x' || encode(f::bytea, 'hex'))::bloom FROM compared$$) > 10 AS read_where_it_must_be,
+	(SELECT f = ('\x' || encode(f::bytea, 'hex'))::bloom FROM compared) AS equal;
+DROP TABLE compared;

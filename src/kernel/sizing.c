@@ -28,6 +28,9 @@
  */
 #define EXACT_ITEMS 4
 
+/* Chances below this are 0. */
+#define NEGLIGIBLE 1e-290
+
 /*
  * How far the sum over the items in a block goes beyond the mean, in standard
  * deviations, and how many terms it has for each of these.  (The terms follow a
@@ -59,8 +62,13 @@ exact_fpr(double m, int k, int throws)
 	}
 
 	for (int i = 0; i < throws; i++)
+	{
 		for (int r = 0; r <= k; r++)
 			chance[r] = chance[r] * (1.0 - r / m) + chance[r + 1] * ((r + 1) / m);
+		/* CPUs are slow with numbers so small, and nothing depends on them */
+		while (k > 0 && chance[k] < NEGLIGIBLE)
+			chance[k--] = 0.0;
+	}
 
 	return chance[0];
 }

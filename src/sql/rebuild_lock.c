@@ -24,6 +24,8 @@
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 
+#include "value/compat.h"
+
 /* The fourth field of the tag: what the lock is for. */
 #define REBUILD_LOCK 0x626C
 
@@ -40,7 +42,9 @@ release(void)
 	if (!is_held)
 		return;
 	is_held = false;
-	LockRelease(&held, ExclusiveLock, true);
+	/* pg_advisory_unlock_all() and DISCARD ALL release it, too */
+	if (BLOOMEXP_LOCK_IS_HELD(&held, ExclusiveLock))
+		LockRelease(&held, ExclusiveLock, true);
 }
 
 /* At the end of every transaction of the session. */

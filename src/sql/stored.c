@@ -171,7 +171,8 @@ fetch_block(BloomStored *stored, const BloomBits *bits, uint32 block, uint32 nth
 	if (VARSIZE_ANY_EXHDR(slice) != size)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("stored filter ends early")));
+				 errmsg("stored value of type %s is damaged", "bloom"),
+				 errdetail("It ends early.")));
 	memcpy(place, VARDATA_ANY(slice), size);
 	pfree(slice);
 	stored->fetched[nth / 8] |= 1 << (nth % 8);

@@ -40,4 +40,11 @@
 #define BLOOMEXP_ARRAY_LENGTH(root, expr) ((double) estimate_array_length(expr))
 #endif
 
+/* PostgreSQL 17 can also ask for a stronger lock. */
+#if PG_VERSION_NUM >= 170000
+#define BLOOMEXP_LOCK_IS_HELD(tag, mode) LockHeldByMe(tag, mode, false)
+#else
+#define BLOOMEXP_LOCK_IS_HELD(tag, mode) LockHeldByMe(tag, mode)
+#endif
+
 #endif							/* BLOOMEXP_COMPAT_H */

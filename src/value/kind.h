@@ -4,8 +4,9 @@
  *	  What the items of a filter are.
  *
  * A new kind needs: a number here and a name in kind.c, its SQL types in item.c,
- * a line of BLOOMEXP_FUNCTION_PER_KIND in arguments.h, a line of the template of
- * the install script, and its canonical bytes in doc/format.md.
+ * a line of BLOOMEXP_FUNCTION_PER_KIND in arguments.h, its name in the kinds of the
+ * Makefile, from which the install script is made, and its canonical bytes in
+ * doc/format.md.
  *
  *-------------------------------------------------------------------------
  */

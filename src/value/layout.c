@@ -346,16 +346,25 @@ bloomexp_layout_close(BloomFilter *filter)
 		pfree(filter->layers);
 }
 
-/* Whether the header of an opened layer agrees with its bits. */
+/*
+ * Whether the header of an opened layer agrees with its bits.
+ *
+ * A layer made for a group of items counts also those that set no further bit, up
+ * to what it was sized for, whatever the items: as many are always credible.
+ */
 static bool
-check_bits(const BloomLayer *layer, uint32 number, char **problem)
+check_bits(const BloomFilter *filter, const BloomLayer *layer, uint32 number,
+		   char **problem)
 {
+	const BloomShape *shape = &layer->bits.shape;
 	if (layer->bits_set != bloomexp_probe_count_set(&layer->bits))
 		bad_bytes("Layer %u does not have as many bits set as its header says.", number);
 	/* a saturated counter outlives the removal of its items */
 	if (!layer->bits.counting &&
-		(layer->bits_set > (uint64) layer->items * layer->bits.shape.hashes ||
-		 layer->items > bloomexp_sizing_most_items(&layer->bits.shape, layer->bits_set)))
+		(layer->bits_set > (uint64) layer->items * shape->hashes ||
+		 (layer->bits_set == 0 && layer->items > 0) ||
+		 layer->items > Max(bloomexp_sizing_most_items(shape, layer->bits_set),
+							bloomexp_sizing_textbook_items(shape, filter->fpr))))
 		bad_bytes("Layer %u has a number of bits set that its items cannot explain.", number);
 	return true;
 }
@@ -372,7 +381,7 @@ check_value(const uint8 *data, Size size, char **problem)
 	for (uint32 i = 0; i < filter.nlayers; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!check_bits(&filter.layers[i], i + 1, problem))
+		if (!check_bits(&filter, &filter.layers[i], i + 1, problem))
 			return false;
 	}
 	return true;

@@ -188,20 +188,23 @@ sub parse
 		die "bits set\n" if $set != $layer->{bits_set};
 		next if $value{counting};
 		die "more bits set than items explain\n" if $set > $layer->{items} * $layer->{hashes};
-		die "more items than bits set explain\n" if $layer->{items} > most_items($layer, $set);
+		die "more items than bits set explain\n" if $layer->{items} > most_items(\%value, $layer, $set);
 	}
 	return \%value;
 }
 
-# More items than this cannot have left only $set bits set.
+# More items than this neither leave only $set bits set nor fit at the promised rate.
 sub most_items
 {
-	my ($layer, $set) = @_;
-	my $positions = 64 * $layer->{words};
+	my ($value, $layer, $set) = @_;
+	my ($k, $positions) = ($layer->{hashes}, 64 * $layer->{words});
 	my $unset = $set < $positions ? $positions - $set : 0.5;
+	my $from_bits = $positions / $k * (log($positions / $unset) + 1 + 44 / $unset);
+	my $misses = 1 - $value->{fpr}**(1 / $k);
+	my $by_rate = $misses > 0 ? -$positions / $k * log($misses) : 9**9**9;
 
 	return 0 if $set == 0;
-	return $positions / $layer->{hashes} * (log($positions / $unset) + 1 + 44 / $unset);
+	return $from_bits > $by_rate ? $from_bits : $by_rate;
 }
 
 # Where an item of hash $x stands in a layer: its block's number, then its positions.

@@ -748,7 +748,8 @@ SKIP:
 my %tall = (
 	'shallow' => [ 1, 1, 100, 1, "\1" . "\0" x 7 ],
 	'slow to unite' => [ 1, 20, 1, 1, "\x3f\0\0\x0f" x 2 ],
-	'slow to size' => [ 1, 63, 49, 49, "\xfe" . "\xff" x 7 ]);
+	'slow to size' => [ 1, 63, 49, 49, "\xfe" . "\xff" x 7 ],
+	'denormal chances' => [ 2, 63, 252, 1, "\xfe" . "\xff" x 7 . "\0" x 8 ]);
 for my $name (sort keys %tall)
 {
 	my $bytes = value(1, 0, 0.01, undef, ($tall{$name}) x 4096);
