@@ -138,7 +138,7 @@ WHERE provolatile <> 'i' OR proparallel <> 's'
 :by_name;
 
 -- None runs with its owner's rights.  What is written in PL/pgSQL runs in a search_path of its own, but for a procedure
--- that commits, which cannot; nothing else changes a setting.
+-- that commits, which cannot; else only what parses a condition changes settings.
 SELECT p.oid::regprocedure AS exception FROM members p
 WHERE prosecdef
 :by_name;

@@ -75,7 +75,7 @@ BEGIN
 					('anyarray', 'varchar[]'), ('anyarray', 'uuid[]'), ('anyarray', 'bytea[]'), ('anyarray', 'bigint_domain[]'), ('anyarray', 'anyelement'),
 					('bigint[]', 'integer[]'), ('bigint[]', 'anyarray'), ('text[]', 'varchar[]'), ('text[]', 'anyarray'), ('uuid[]', 'anyarray'), ('bytea[]', 'anyarray'),
 					('shelf.bloom', 'anyelement'), ('shelf.bloom', 'bytea'), ('shelf.bloom', 'text'),
-					('regclass', 'oid'), ('regclass', 'text'), ('name', 'text'), ('name', 'varchar')) AS v (type, replacement),
+					('regclass', 'oid'), ('regclass', 'text'), ('name', 'text'), ('name', 'varchar'), ('jsonb', 'json'), ('jsonb', 'text'), ('jsonb', 'anyelement')) AS v (type, replacement),
 				(VALUES (true), (false)) AS a (all_alike),
 				generate_series(1, ours.pronargs) AS i,
 				unnest(ours.types) WITH ORDINALITY AS o (type, n)
@@ -136,9 +136,9 @@ BEGIN
 	EXECUTE format('CREATE TABLE seen (user_id %s PRIMARY KEY, items shelf.bloom)', user_type);
 	EXECUTE format('CREATE TABLE recent (user_id %s PRIMARY KEY, items shelf.bloom, rebuilt_at timestamptz)', user_type);
 	CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
-		FOR EACH STATEMENT EXECUTE FUNCTION shelf.bloom_track('seen', 'items', 'user_id', 'item_id');
+		FOR EACH STATEMENT EXECUTE FUNCTION shelf.bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at', 'condition=user_id IS NOT NULL AND shown_at <= now()');
 	CREATE TRIGGER track_recent AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
-		FOR EACH STATEMENT EXECUTE FUNCTION shelf.bloom_track('recent', 'items', 'user_id', 'item_id', 'shown_at');
+		FOR EACH STATEMENT EXECUTE FUNCTION shelf.bloom_track('recent', 'items', 'user_id', 'item_id', 'time=shown_at', 'slices=6', 'condition=concat(item_id) IN (concat(item_id), ''x'')');
 	CREATE INDEX ON exposures (user_id);
 	-- (policies, so that the trigger looks whether it reached all filters)
 	ALTER TABLE seen ENABLE ROW LEVEL SECURITY;
@@ -171,6 +171,8 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION everybody() RETURNS text[] LANGUAGE plpgsql AS $$ BEGIN RETURN ARRAY(SELECT concat(user_id) FROM seen); END $$;
+
 -- Are the indexes of both tables used, with all these casts?  Lists what is read from end to end.
 CREATE FUNCTION read_wholly() RETURNS SETOF text LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
@@ -181,8 +183,8 @@ DECLARE
 	line text;
 BEGIN
 	SELECT * INTO rebuild FROM shelf.bloom_rebuild_statements('shelf'::name, 'seen'::regclass, 'items'::name, 'exposures'::regclass,
-		'user_id'::name, 'item_id'::name, 'shown_at'::name, NULL::interval, NULL::float8, NULL::float8, NULL::int, NULL::name, NULL::name);
-	SELECT * INTO track FROM shelf.bloom_track_statements('shelf'::text, 'exposures'::regclass, 'new_rows'::text, ARRAY['seen', 'items', 'user_id', 'item_id']);
+		'user_id'::name, 'item_id'::name, 'shown_at'::name, NULL::interval, NULL::float8, NULL::float8, NULL::int, NULL::name, NULL::name, NULL::text);
+	SELECT * INTO track FROM shelf.bloom_track_statements('shelf'::name, 'exposures'::regclass, 'new_rows'::text, ARRAY['seen', 'items', 'user_id', 'item_id']);
 	CREATE TEMPORARY TABLE new_rows AS TABLE exposures;
 	FOREACH statement IN ARRAY string_to_array(track.statements, '; ') || rebuild.write || rebuild.lock_one LOOP
 		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement
@@ -198,7 +200,7 @@ END
 $$;
 
 \set VERBOSITY terse
-\set rebuild 'UPDATE seen SET items = NULL; UPDATE recent SET items = NULL; CALL shelf.bloom_rebuild(\'seen\', \'items\', \'exposures\', \'user_id\', \'item_id\', \'shown_at\', dry_run => true); CALL shelf.bloom_rebuild(\'seen\', \'items\', \'exposures\', \'user_id\', \'item_id\', \'shown_at\', batch_size => 2); CALL shelf.bloom_rebuild(\'recent\', \'items\', \'exposures\', \'user_id\', \'item_id\', \'shown_at\', batch_size => 2, slices => 6, rebuilt_at_column => \'rebuilt_at\'); SELECT * FROM result(); SELECT * FROM read_wholly(); DROP TABLE exposures, seen, recent;'
+\set rebuild 'UPDATE seen SET items = NULL; UPDATE recent SET items = NULL; CALL shelf.bloom_rebuild(\'seen\', \'items\', \'exposures\', \'user_id\', \'item_id\', \'shown_at\', dry_run => true); CALL shelf.bloom_rebuild(\'seen\', \'items\', \'exposures\', \'user_id\', \'item_id\', \'shown_at\', batch_size => 2); CALL shelf.bloom_rebuild(\'recent\', batch_size => 2, rebuilt_at_column => \'rebuilt_at\'); CALL shelf.bloom_rebuild(\'seen\', users => everybody()); SELECT * FROM result(); SELECT * FROM read_wholly(); DROP TABLE exposures, seen, recent;'
 SELECT work('bigint', 'bigint', '{1,2,3}', '{1,2,3,4}');
 SELECT * FROM result();
 :rebuild
@@ -259,6 +261,41 @@ SET ROLE regress_bloomexp_planter;
 DROP CAST (text AS public.mood);
 RESET ROLE;
 
+-- A condition means what it says with the names of pg_catalog alone, for who writes and who rebuilds.
+SET ROLE regress_bloomexp_planter;
+CREATE FUNCTION shelf.varchar_equals(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted operator was called'; END $$;
+CREATE OPERATOR shelf.= (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = shelf.varchar_equals);
+CREATE FUNCTION shelf.upper(varchar) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted function was called'; END $$;
+CREATE FUNCTION shelf.is_read(text) RETURNS boolean LANGUAGE sql STABLE AS $$ SELECT $1 OPERATOR(pg_catalog.=) 'read' $$;
+CREATE DOMAIN shelf.text AS pg_catalog.text CHECK (false);
+CREATE DOMAIN shelf.interval AS pg_catalog.interval CHECK (false);
+RESET ROLE;
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), kind varchar(9), mood mood DEFAULT 'ok');
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items shelf.bloom);
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION
+	shelf.bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at',
+		'condition=(kind IN (''read'', ''like'') OR upper(kind) = ''HIDE'') AND kind = kind AND mood = mood AND item_id > 0
+			AND shown_at > now() - interval ''1 day'' AND kind::text = kind');
+SET search_path = shelf, pg_catalog, public;
+-- (the planted ones are the better match here, and the first)
+SELECT kind = 'read' FROM (VALUES ('read'::varchar)) AS v (kind);
+SELECT upper('read'::varchar);
+SELECT 'read'::text;
+INSERT INTO public.exposures (user_id, item_id, kind) VALUES (1, 1, 'read'), (1, 2, 'skip'), (1, 3, 'hide'), (1, -1, 'like');
+SET search_path = '';
+INSERT INTO public.exposures (user_id, item_id, kind) VALUES (1, 4, 'read'), (1, 5, 'skip');
+SET search_path = shelf, pg_catalog, public;
+SELECT bloom_contains(items, i) FROM public.seen, pg_catalog.generate_series(1::bigint, 5) AS i;
+UPDATE public.seen SET items = NULL;
+CALL shelf.bloom_rebuild('public.seen');
+SELECT bloom_contains(items, i) FROM public.seen, pg_catalog.generate_series(1::bigint, 5) AS i;
+-- what is not of pg_catalog is not found, and with its schema it is
+CALL shelf.bloom_rebuild('public.seen', condition => 'is_read(kind)');
+CALL shelf.bloom_rebuild('public.seen', condition => 'shelf.is_read(kind)');
+SELECT bloom_contains(items, i) FROM public.seen, pg_catalog.generate_series(1::bigint, 5) AS i;
+SET search_path = public, shelf;
+DROP TABLE exposures, seen;
+
 -- Functions with defaults are as good a match as ours, and neither is taken: an error, and everything stays as it is.
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE TABLE seen (user_id bigint PRIMARY KEY, items shelf.bloom);
@@ -278,7 +315,7 @@ SELECT count(*) FROM exposures;
 SELECT bloom_contains(items, 1::bigint) FROM seen;
 DROP TABLE exposures, seen;
 
-DROP FUNCTION work, result, read_wholly;
+DROP FUNCTION work, result, everybody, read_wholly;
 ALTER TYPE mood OWNER TO CURRENT_USER;
 DROP OWNED BY regress_bloomexp_planter CASCADE;
 DROP OWNED BY regress_bloomexp_writer;

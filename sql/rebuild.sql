@@ -172,6 +172,135 @@ DROP FUNCTION add_users;
 DROP TYPE mood, positive;
 
 --
+-- What the triggers say need not be said again.
+--
+
+CREATE TABLE shown ("us'er" bigint, "it\000em" bigint, "at=" timestamptz DEFAULT now(), kind text) PARTITION BY LIST (kind);
+CREATE TABLE shown_1 PARTITION OF shown FOR VALUES IN ('read', 'skip');
+CREATE TABLE shown_2 PARTITION OF shown DEFAULT;
+CREATE TABLE filters (uid bigint PRIMARY KEY, items bloom, recent bloom);
+CREATE TRIGGER track AFTER INSERT ON shown REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('filters', 'items', 'us''er', 'it\000em', 'time=at=', 'target_user_column=uid', 'fpr=0.001', 'headroom=1', 'width=10 days', 'condition=kind <> ''skip''');
+CREATE TRIGGER track_recent AFTER INSERT ON shown REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('filters', 'recent', 'us''er', 'it\000em', 'time=at=', 'target_user_column=uid', 'slices=5', 'width=20 days', 'fpr=0.00001');
+-- (only a partition of it feeds the other column, and is as good)
+CREATE TABLE other_filters (uid bigint PRIMARY KEY, items bloom);
+CREATE TRIGGER track_other AFTER INSERT ON shown_1 REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('public.other_filters', 'items', 'us''er', 'it\000em', 'time=at=', 'target_user_column=uid');
+INSERT INTO shown SELECT 1, d, now() - d * interval '1 day', k FROM generate_series(1, 35) AS d, unnest('{read,skip,NULL}'::text[]) AS k
+	WHERE (d % 2 = 0) = (k IS NOT DISTINCT FROM 'read');
+INSERT INTO shown VALUES (2, 36, NULL, 'read'), (3, 36, now(), 'skip');
+UPDATE filters SET items = bloom_add(NULL, -1), recent = bloom_window('1 day');
+CREATE FUNCTION state() RETURNS TABLE (filter text, uid bigint, items text, fpr float8, room numeric, width interval, slices int) LANGUAGE sql AS $$
+	SELECT f.filter, f.uid, (SELECT string_agg(n::text, ' ' ORDER BY n) FROM generate_series(1, 36) AS n WHERE f.items @> n),
+		i.fpr, round(i.capacity::numeric / i.items), i.window_width, i.slices
+	FROM (SELECT 'items' AS filter, uid, items FROM filters UNION ALL SELECT 'recent', uid, recent FROM filters
+		  UNION ALL SELECT 'other', uid, items FROM other_filters) AS f, bloom_info(f.items) AS i WHERE f.items IS NOT NULL ORDER BY 1, 2
+$$;
+CALL bloom_rebuild('filters');
+CALL bloom_rebuild('filters', 'items');
+CALL bloom_rebuild('filters', 'recent');
+CALL bloom_rebuild('other_filters');
+SELECT * FROM state();
+-- Parameters of the call come first.
+CALL bloom_rebuild('filters', 'items', fpr => 0.00001, headroom => 0, width => '5 days', condition => 'kind = ''skip''');
+CALL bloom_rebuild('filters', 'recent', slices => 2);
+SELECT * FROM state() WHERE filter <> 'other';
+CREATE VIEW latest AS SELECT "us'er" AS who, "it\000em" AS what, "at=" AS "when" FROM shown WHERE "at=" > now() - interval '60 hours';
+CALL bloom_rebuild('filters', 'items', 'latest', 'who', 'what', 'when', condition => 'true');
+SELECT * FROM state() WHERE filter = 'items';
+\set SHOW_CONTEXT never
+-- (the condition is that of the table)
+CALL bloom_rebuild('filters', 'items', 'latest', 'who', 'what', 'when');
+CALL bloom_rebuild('filters', 'items', condition => 'kind = unread');
+CALL bloom_rebuild('filters', 'items', condition => 'true) OR (true');
+CALL bloom_rebuild('filters', 'items', condition => '');
+-- Triggers that disagree
+CREATE TRIGGER another AFTER INSERT ON shown_2 REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('filters', 'items', 'us''er', 'it\000em', 'time=at=', 'target_user_column=uid', 'headroom=1', 'width=10 days');
+CALL bloom_rebuild('filters', 'items');
+CALL bloom_rebuild('filters', 'items', fpr => 0.01);
+CALL bloom_rebuild('filters', 'items', fpr => 0.01, condition => 'kind = ''read''');
+DROP TRIGGER another ON shown_2;
+CREATE TABLE elsewhere (LIKE shown);
+CREATE TRIGGER another AFTER INSERT ON elsewhere REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('filters', 'items', 'us''er', 'it\000em', 'time=at=', 'target_user_column=uid', 'fpr=0.001', 'headroom=1', 'width=10 days', 'condition=kind <> ''skip''');
+CALL bloom_rebuild('filters', 'items');
+CALL bloom_rebuild('filters', 'items', 'shown');
+DROP TABLE elsewhere;
+-- A trigger with a mistake, if it is for this column
+CREATE TRIGGER another AFTER INSERT ON shown_2 REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('filters', 'items', 'us''er', 'it\000em', 'at=');
+CREATE TRIGGER no_table AFTER INSERT ON shown_2 REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('nobody', 'items', 'us''er', 'it\000em');
+CREATE TRIGGER no_name AFTER INSERT ON shown_2 REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('no body', 'items', 'us''er', 'it\000em');
+CREATE TRIGGER no_schema AFTER INSERT ON shown_2 REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('nowhere.filters', 'items', 'us''er', 'it\000em');
+CREATE TRIGGER no_arguments AFTER INSERT ON shown_2 REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track();
+CALL bloom_rebuild('filters', 'items');
+CALL bloom_rebuild('filters', 'recent');
+DROP TRIGGER another ON shown_2;
+CALL bloom_rebuild('filters', 'items');
+-- A trigger that does not know the time, and none at all
+CREATE OR REPLACE TRIGGER track_other AFTER INSERT ON shown_1 REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('other_filters', 'items', 'us''er', 'it\000em', 'target_user_column=uid');
+CALL bloom_rebuild('other_filters');
+CALL bloom_rebuild('other_filters', time_column => 'at=');
+DROP TRIGGER track_other ON shown_1;
+CALL bloom_rebuild('other_filters', user_column => 'us''er');
+-- A stranger's trigger is not asked.
+CREATE ROLE regress_bloomexp_stranger;
+CREATE SCHEMA strange AUTHORIZATION regress_bloomexp_stranger;
+GRANT SELECT, INSERT, UPDATE, DELETE ON other_filters TO regress_bloomexp_stranger;
+SET ROLE regress_bloomexp_stranger;
+CREATE TABLE strange.shown AS SELECT 1::bigint AS uid, 1::bigint AS item, now() AS at;
+CREATE FUNCTION strange.trap(bigint) RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE 'a stranger''s function was called'; END $$;
+CREATE TRIGGER track AFTER INSERT ON strange.shown REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('public.other_filters', 'items', 'uid', 'item', 'time=at', 'condition=strange.trap(item)');
+RESET ROLE;
+CALL bloom_rebuild('other_filters');
+CALL bloom_rebuild('other_filters', 'items', 'shown', 'us''er', 'it\000em', 'at=', target_user_column => 'uid');
+SELECT * FROM state() WHERE filter = 'other';
+SELECT current_user AS me \gset
+GRANT :"me" TO regress_bloomexp_stranger;
+CALL bloom_rebuild('other_filters');
+DROP SCHEMA strange CASCADE;
+DROP OWNED BY regress_bloomexp_stranger;
+DROP ROLE regress_bloomexp_stranger;
+\set SHOW_CONTEXT errors
+
+--
+-- Some users only
+--
+
+TRUNCATE shown, filters;
+DROP TRIGGER track_recent ON shown;
+INSERT INTO shown SELECT u, u * 100 + n, now(), 'read' FROM generate_series(1, 6) AS u, generate_series(1, 3) AS n;
+DELETE FROM filters WHERE uid IN (2, 5);
+DELETE FROM shown WHERE "us'er" IN (1, 4) OR "it\000em" % 100 = 1;
+UPDATE filters SET recent = NULL;
+CREATE VIEW changed AS SELECT uid, items @> uid * 100 + 1 AS gone, items @> uid * 100 + 2 AS there FROM filters ORDER BY 1;
+-- one with an item less, one whose row is missing, one without exposures, one whom nobody knows; not 4, 5 and 6
+CALL bloom_rebuild('filters', 'items', users => '{3,2,1,2,NULL,77}');
+SELECT * FROM changed;
+CALL bloom_rebuild('filters', 'items', users => '{}');
+CALL bloom_rebuild('filters', 'items', users => '{ 04 ,5}', start_after => '4');
+SELECT * FROM changed;
+SET client_min_messages = notice;
+CALL bloom_rebuild('filters', 'items', users => '{4,6,77}', dry_run => true);
+CALL bloom_rebuild('filters', 'items', users => '{4,6,77}', batch_size => 1);
+SET client_min_messages = warning;
+SELECT * FROM changed;
+CALL bloom_rebuild('filters', 'items', users => '{six}');
+ALTER TABLE filters DROP COLUMN recent CASCADE;
+CALL bloom_rebuild('filters', users => '{1,6}');
+SELECT * FROM changed;
+DROP FUNCTION state();
+DROP TABLE shown, filters, other_filters CASCADE;
+
+--
 -- No search_path and no setting leads it astray.
 --
 

@@ -101,7 +101,7 @@ DROP TRIGGER keep ON seen;
 -- No error: a counting filter, which each add changes, and windows for what is older than they are or shown again.
 CREATE TABLE recent (user_id bigint PRIMARY KEY, items bloom);
 CREATE TRIGGER track_recent AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'shown_at');
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'time=shown_at', 'slices=6');
 ALTER TABLE recent ENABLE ROW LEVEL SECURITY;
 CREATE POLICY app ON recent TO regress_bloomexp_app USING (true);
 GRANT SELECT, INSERT, UPDATE ON recent TO regress_bloomexp_app;

@@ -9,7 +9,7 @@ CREATE TABLE recent (user_id bigint PRIMARY KEY, items bloom NOT NULL);
 CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
 CREATE TRIGGER track_recent AFTER INSERT ON exposures REFERENCING NEW TABLE AS "newer ""rows"""
-	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'shown_at', 'width=7 days', 'slices=7', 'fpr=0.001');
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'time=shown_at', 'width=7 days', 'slices=7', 'fpr=0.001');
 
 -- Is every exposure in both filters, and how many others are?
 CREATE VIEW state AS
@@ -129,7 +129,7 @@ BEGIN
 	CREATE TRIGGER "tr ack" AFTER INSERT ON other."ex po" REFERENCING NEW TABLE AS "n ew" FOR EACH STATEMENT
 		EXECUTE FUNCTION bloom_track('"sch""ema" . "%I"', 'f $1', 'us er', 'item''s', 'target_user_column=us"er');
 	CREATE TRIGGER "tr ack2" AFTER INSERT ON other."ex po" REFERENCING NEW TABLE AS "n ew" FOR EACH STATEMENT
-		EXECUTE FUNCTION bloom_track('"sch""ema"."%I"', '%w', 'us er', 'item''s', '%time', 'target_user_column=us"er');
+		EXECUTE FUNCTION bloom_track('"sch""ema"."%I"', '%w', 'us er', 'item''s', 'time=%time', 'slices=6', 'target_user_column=us"er');
 	FOR i IN 1 .. 2 LOOP
 		EXECUTE format('INSERT INTO other."ex po" VALUES (%1$L, %1$L), (%1$L, %2$L), (%2$L, %2$L)', a, b);
 	END LOOP;
@@ -243,15 +243,24 @@ SELECT mistake('''seen'', ''other'', ''user_id'', ''item_id''');
 SELECT mistake('''seen'', ''items'', ''user'', ''item_id''');
 SELECT mistake('''seen'', ''items'', ''user_id'', ''item''');
 SELECT mistake('''seen'', ''items'', ''user_id'', ''score''');
-SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''shown''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown''');
 SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''target_user_column=uid''');
-SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''shown_at'', ''color=blue''');
-SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''shown_at'', ''shown_at''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown_at'', ''color=blue''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''Time=shown_at''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''shown_at''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown_at'', ''time=shown_at''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=score''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''slices=6''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown_at'', ''slices=6'', ''headroom=0.5''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown_at'', ''slices=0''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown_at'', ''slices=''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''headroom=-1''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''width=0 days''');
 SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''fpr=2''');
 SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''fpr=1%''');
-SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''shown_at'', ''width=1 month''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown_at'', ''slices=6'', ''width=1 month''');
 INSERT INTO seen VALUES (1, bloom_new());
-SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''shown_at''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown_at'', ''slices=6''');
 UPDATE seen SET items = bloom_window('30 days');
 SELECT mistake(:good);
 UPDATE seen SET items = bloom_add(NULL, 'text');
@@ -260,6 +269,159 @@ SELECT mistake(:good);
 SELECT bloom_track();
 DROP FUNCTION mistake;
 DROP TABLE exposures, seen;
+
+--
+-- Which rows are exposures: those with a time, if the trigger knows its column, and for which the condition is true
+--
+
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz, kind text, mood mood, read boolean, "o'n" varchar(20), n int);
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
+CREATE TABLE recent (user_id bigint PRIMARY KEY, items bloom);
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at');
+CREATE TRIGGER track_recent AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'time=shown_at', 'slices=6', 'condition=kind IN (''read'', ''like'') AND NOT read');
+INSERT INTO exposures VALUES (1, 1, now(), 'read', 'ok', false), (1, 2, now(), 'skip', 'ok', false), (1, 3, NULL, 'read', 'ok', false),
+	(1, 4, now(), NULL, 'ok', false), (1, 5, now(), 'like', 'ok', NULL), (1, 6, now(), 'like', 'ok', false),
+	(2, 1, NULL, 'read', 'ok', false), (3, 1, now(), 'skip', 'ok', false);
+SELECT user_id, bloom_contains_each(s.items, '{1,2,3,4,5,6}'::int[]) AS seen, bloom_contains_each(r.items, '{1,2,3,4,5,6}'::int[]) AS recent
+FROM seen AS s FULL JOIN recent AS r USING (user_id) ORDER BY user_id;
+
+-- Any expression over the columns.  With each of these the trigger adds the rows that the condition, in a query, finds.
+CREATE TABLE conditions (n serial, condition text);
+COPY conditions (condition) FROM STDIN;
+true
+null
+read
+read IS NOT TRUE
+kind = 'read'
+kind = ANY ('{read,like}')
+kind IN ('read', 'like') OR n > 1 AND NOT read
+n + 1 * 2 - 3 = n - 1 AND - n < 0
+mood = 'ok'
+mood > 'sad'::public.mood
+"o'n" = 'it''s'
+"o'n" = E'back\\\\slash\\\\'
+"o'n" ~ '\\\\'
+"o'n" ~~* '%I%' COLLATE "C"
+e.kind LIKE 'r%' -- a comment
+upper(kind) || '!' = 'READ!'
+shown_at >= '2026-01-02 10:00'
+extract(hour from shown_at AT TIME ZONE 'UTC') = 11
+shown_at > '2026-01-03 00:00+00'::timestamptz - interval '13 hours 30 minutes'
+CASE WHEN n > 1 THEN read ELSE kind = 'read' END
+(n, kind) < (2, 'read')
+n::numeric / 2 > 0.5
+n BETWEEN SYMMETRIC 2 AND 1
+COALESCE(n, 0) = greatest(n, 2)
+jsonb_build_object('n', n) @> '{"n": 2}'
+array_length(string_to_array(kind, 'e'), 1) = 2
+kind SIMILAR TO '(read|like)'
+\.
+TRUNCATE exposures;
+INSERT INTO exposures
+SELECT 1, row_number() OVER (), '2026-01-01 23:00+00'::timestamptz + n * interval '6 hours', k, m, r, o, n
+FROM generate_series(1, 3) AS n, unnest('{read,skip,like,NULL}'::text[]) AS k, unnest('{sad,ok,NULL}'::mood[]) AS m, unnest('{t,f,NULL}'::bool[]) AS r,
+	unnest(ARRAY['it''s', E'back\\slash\\', NULL]) AS o;
+CREATE FUNCTION compare(condition text) RETURNS TABLE (exposures bigint, of bigint, missing bigint, others bigint) LANGUAGE plpgsql
+SET timezone = 'UTC' SET standard_conforming_strings = on AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT count(*) FILTER (WHERE exposed), count(*), count(*) FILTER (WHERE exposed AND contained IS NOT TRUE),
+		count(*) FILTER (WHERE NOT exposed AND contained)
+		FROM (SELECT (%s ) IS TRUE AS exposed, items @> item_id AS contained FROM exposures AS e LEFT JOIN seen USING (user_id)) AS x',
+		condition || E'\n');
+END
+$$;
+CREATE FUNCTION apply(condition text) RETURNS TABLE (exposures bigint, of bigint, missing bigint, others bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE OR REPLACE TRIGGER track AFTER UPDATE ON exposures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+		EXECUTE FUNCTION bloom_track(''seen'', ''items'', ''user_id'', ''item_id'', ''fpr=0.000000001'', %L)', 'condition=' || condition);
+	TRUNCATE seen;
+	UPDATE exposures SET user_id = user_id;
+	RETURN QUERY SELECT * FROM compare(condition);
+END
+$$;
+-- under settings that would read or write a constant otherwise
+SET timezone = 'America/Los_Angeles';
+SET datestyle = 'German';
+SET intervalstyle = 'sql_standard';
+SET extra_float_digits = -15;
+SET standard_conforming_strings = off;
+SET escape_string_warning = off;
+SELECT n, a.* FROM conditions, apply(condition) AS a ORDER BY n;
+RESET ALL;
+SET client_min_messages = warning;
+
+-- Mistakes, and what could let a condition say more than that
+CREATE FUNCTION mistake(condition text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	hint text;
+	detail text;
+BEGIN
+	RETURN apply(condition)::text;
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	RETURN concat_ws(E'\n', sqlstate || ' ' || sqlerrm, nullif(detail, ''), nullif(hint, ''));
+END
+$$;
+\pset tuples_only
+SELECT mistake('');
+SELECT mistake('kind =');
+SELECT mistake('true) OR (true');
+SELECT mistake('true; DROP TABLE seen');
+SELECT mistake('true FROM exposures');
+SELECT mistake('true AS other');
+SELECT mistake('true, true');
+SELECT mistake('DISTINCT true');
+SELECT mistake('true INTO other');
+SELECT mistake('true LIMIT 1');
+SELECT mistake('true UNION SELECT true');
+SELECT mistake('*');
+SELECT mistake('e.*');
+SELECT mistake('kind');
+SELECT mistake('n');
+SELECT mistake('kinds = ''read''');
+SELECT mistake('f.items IS NULL');
+SELECT mistake('ctid IS NOT NULL');
+SELECT mistake('e IS NOT NULL');
+SELECT mistake('n = $1');
+SELECT mistake('EXISTS (SELECT FROM seen)');
+SELECT mistake('count(*) > 1');
+SELECT mistake('generate_series(1, n) = 1');
+SELECT mistake('random() < 0.5');
+SELECT mistake('n IS DISTINCT FROM 1');
+SELECT mistake('NULLIF(n, 1) = 2');
+SELECT mistake('CASE n WHEN 1 THEN true END');
+-- a name from elsewhere needs its schema
+SELECT mistake('mood = ''ok''::mood');
+SELECT mistake('nothing(n)');
+SELECT mistake('mood = ''angry''');
+\pset tuples_only
+-- where it is wrong
+DROP FUNCTION mistake;
+CREATE OR REPLACE TRIGGER track AFTER UPDATE ON exposures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', 'condition=read AND kind = unread AND true');
+\set SHOW_CONTEXT never
+UPDATE exposures SET user_id = user_id;
+\set SHOW_CONTEXT errors
+-- It is evaluated as the writer.
+CREATE FUNCTION whose(text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE WARNING 'evaluated as %', current_user; RETURN true; END $$;
+CREATE OR REPLACE TRIGGER track AFTER UPDATE ON exposures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', 'condition=public.whose(kind)');
+CREATE ROLE regress_bloomexp_writer;
+GRANT SELECT, UPDATE ON exposures TO regress_bloomexp_writer;
+GRANT SELECT, INSERT, UPDATE ON seen TO regress_bloomexp_writer;
+SET ROLE regress_bloomexp_writer;
+\set VERBOSITY terse
+UPDATE exposures SET user_id = user_id WHERE item_id = 1;
+\set VERBOSITY default
+RESET ROLE;
+DROP OWNED BY regress_bloomexp_writer;
+DROP ROLE regress_bloomexp_writer;
+DROP FUNCTION apply, compare, whose;
+DROP TABLE exposures, seen, recent, conditions;
+DROP TYPE mood;
 
 --
 -- Partitions
@@ -297,11 +459,54 @@ SELECT command FROM bloom_untracked('exposures') \gexec
 SELECT count(*) FROM bloom_untracked('exposures');
 CREATE TRIGGER again AFTER INSERT ON exposures_3 REFERENCING NEW TABLE AS n
 	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('public.seen', 'items', 'user_id', 'item_id', 'fpr=0.001');
-SELECT relation, trigger_name FROM bloom_untracked('exposures');
+-- (it lacks four, and both triggers feed one column)
+SELECT * FROM bloom_untracked('exposures');
 -- of one partition alone, of a table without any
 SELECT * FROM bloom_untracked('exposures_3');
 SELECT * FROM bloom_untracked('seen_1');
 SELECT * FROM bloom_untracked(NULL);
+-- triggers that fail, or whose rebuild would
+DROP TRIGGER again ON exposures_3;
+\a
+\set untracked 'SELECT relation, trigger_name, problem FROM bloom_untracked(\'exposures\');'
+ALTER TABLE exposures RENAME item_id TO item;
+:untracked
+ALTER TABLE exposures RENAME item TO item_id;
+ALTER TABLE seen RENAME TO seen_before;
+:untracked
+ALTER TABLE seen_before RENAME TO seen;
+DROP TABLE seen;
+CREATE TABLE seen (user_id bigint, items bloom);
+SELECT relation, problem FROM bloom_untracked('exposures_1');
+ALTER TABLE seen ADD PRIMARY KEY (user_id);
+SELECT relation, problem FROM bloom_untracked('exposures_1');
+\a
+DROP TABLE exposures, seen;
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz);
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom, others bloom);
+CREATE FUNCTION problem(argument text, clauses text DEFAULT 'REFERENCING NEW TABLE AS n FOR EACH STATEMENT', column_name text DEFAULT 'items')
+RETURNS TABLE (trigger_name name, problem text) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE OR REPLACE TRIGGER t AFTER INSERT ON exposures %s EXECUTE FUNCTION bloom_track(''seen'', %L, ''user_id'', ''item_id'', %L)',
+		clauses, column_name, argument);
+	RETURN QUERY SELECT u.trigger_name, u.problem FROM bloom_untracked('exposures') AS u;
+	DROP TRIGGER t ON exposures;
+END
+$$;
+SELECT * FROM problem('fpr=0.001');
+SELECT * FROM problem('fpr=2');
+SELECT * FROM problem('slices=6');
+SELECT * FROM problem('shown_at');
+SELECT * FROM problem('condition=item_id >');
+SELECT * FROM problem('condition=item > 1');
+SELECT * FROM problem('fpr=0.001', 'FOR EACH ROW');
+SELECT * FROM problem('fpr=0.001', 'REFERENCING NEW TABLE AS n FOR EACH ROW');
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at');
+SELECT * FROM problem('time=shown_at');
+SELECT * FROM problem('width=1 day');
+SELECT * FROM problem('width=1 day', column_name => 'others');
+DROP FUNCTION problem;
 DROP TABLE exposures, seen;
 DROP SCHEMA other CASCADE;
 DROP SCHEMA "sch""ema";
@@ -318,7 +523,7 @@ CREATE TABLE recent (user_id bigint PRIMARY KEY, items bloom);
 CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS n
 	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
 CREATE TRIGGER track_recent AFTER INSERT ON exposures REFERENCING NEW TABLE AS n
-	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'shown_at');
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'time=shown_at', 'slices=6');
 -- both filters, the one with a window as it will be on February 5, and what is in them
 CREATE FUNCTION contents() RETURNS TABLE (user_id bigint, seen boolean[], recent boolean[]) LANGUAGE sql AS $$
 	SELECT user_id, bloom_contains_each(s.items, '{1,2,3,4}'::int[]),
@@ -334,7 +539,7 @@ SELECT * FROM contents();
 CREATE TRIGGER track_again AFTER UPDATE ON exposures REFERENCING NEW TABLE AS n OLD TABLE AS o
 	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
 CREATE TRIGGER track_recent_again AFTER UPDATE ON exposures REFERENCING NEW TABLE AS n
-	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'shown_at');
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('recent', 'items', 'user_id', 'item_id', 'time=shown_at', 'slices=6');
 INSERT INTO exposures VALUES (1, 1, '2026-01-20'), (1, 4, '2026-01-20'), (2, 1, '2026-01-20')
 	ON CONFLICT (user_id, item_id) DO UPDATE SET shown_at = excluded.shown_at;
 SELECT * FROM contents();

@@ -26,7 +26,9 @@ CREATE FUNCTION bloom_rebuild_statements(
 	slices integer,
 	rebuilt_at_column name,
 	target_user_column name,
+	condition text,
 	OUT next_users text,
+	OUT next_given text,
 	OUT lock_free text,
 	OUT lock_one text,
 	OUT write text,
@@ -36,9 +38,8 @@ LANGUAGE plpgsql STABLE
 -- (so that a rate is written with all its digits, and that policies are an error)
 SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 SET row_security = off AS $$
 DECLARE
-	missing text := array_to_string(ARRAY[
-		CASE WHEN source IS NULL THEN 'source' END, CASE WHEN user_column IS NULL THEN 'user_column' END,
-		CASE WHEN item_column IS NULL THEN 'item_column' END, CASE WHEN time_column IS NULL THEN 'time_column' END], ', ');
+	definition jsonb;
+	missing text;
 	keys record;
 	source_key text;
 	further_columns bool;
@@ -49,23 +50,43 @@ BEGIN
 	IF target IS NULL THEN
 		RAISE 'target must not be null' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
+	EXECUTE format('SELECT %I.bloom_filter_column($1, $2)', schema) INTO filter_column USING target, filter_column;
+
+	-- What the call leaves out the triggers say.
+	EXECUTE format('SELECT %I.bloom_track_agreed($1, $2, $3, $4)', schema) INTO definition
+	USING schema, target, filter_column, jsonb_strip_nulls(jsonb_build_object(
+		'source', source::oid, 'user_column', user_column, 'item_column', item_column, 'time_column', time_column,
+		'width', width, 'fpr', fpr, 'headroom', headroom, 'slices', slices, 'condition', condition,
+		'target_user_column', target_user_column));
+	SELECT d.source, d.user_column, d.item_column, d.time_column, d.width, d.fpr, d.headroom, d.slices, d.condition,
+		COALESCE(d.target_user_column, d.user_column)
+	INTO source, user_column, item_column, time_column, width, fpr, headroom, slices, condition, target_user_column
+	FROM jsonb_to_record(definition) AS d (source oid, user_column name, item_column name, time_column name,
+		width interval, fpr float8, headroom float8, slices int4, condition text, target_user_column name);
+
+	missing := concat_ws(', ', CASE WHEN source IS NULL THEN 'source' END, CASE WHEN user_column IS NULL THEN 'user_column' END,
+		CASE WHEN item_column IS NULL THEN 'item_column' END, CASE WHEN time_column IS NULL THEN 'time_column' END);
 	IF missing <> '' THEN
 		RAISE 'arguments of bloom_rebuild() are missing: %', missing
 			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'Name the table of the exposures and its columns of users, items and times.';
+				DETAIL = CASE
+					WHEN definition ->> 'trigger' IS NOT NULL
+						THEN format('Trigger %s is not given time=....', definition ->> 'trigger')
+					WHEN definition ->> 'ignored' IS NOT NULL
+						THEN format('Trigger %s does not count, because the owner of that table does not have the privileges of the owner of table "%s".',
+							definition ->> 'ignored', (SELECT c.relname FROM pg_class AS c WHERE c.oid = target))
+					ELSE format('No trigger on bloom_track() adds to column "%s" of table "%s".',
+						filter_column, (SELECT c.relname FROM pg_class AS c WHERE c.oid = target)) END,
+				HINT = CASE
+					WHEN definition ->> 'trigger' IS NOT NULL
+						THEN 'Name the column of the times of the exposures, in the trigger or in the call.'
+					ELSE 'Name the table of the exposures and its columns of users, items and times.' END;
 	END IF;
-	width := COALESCE(width, '30 days');
-	fpr := COALESCE(fpr, 0.01);
-	headroom := COALESCE(headroom, 0.2);
 	IF width <= '0' THEN
 		RAISE 'width of the window must be positive' USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	IF filter_column IS NULL THEN
-		EXECUTE format('SELECT %I.bloom_filter_column($1, $2)', schema) INTO filter_column USING target, filter_column;
-	END IF;
-	target_user_column := COALESCE(target_user_column, user_column);
-	EXECUTE format('SELECT * FROM %I.bloom_track_keys($1, $2, $3, $4, $5, $6, $7, $8)', schema)
-	INTO keys USING schema, target, filter_column, target_user_column, source, user_column, item_column, time_column;
+	EXECUTE format('SELECT * FROM %I.bloom_track_keys($1, $2, $3, $4, $5, $6, $7, $8, $9)', schema)
+	INTO keys USING schema, target, filter_column, target_user_column, source, user_column, item_column, time_column, condition;
 	source_key := format('%s::%s', keys.source_user, keys.key_type);
 
 	-- Users whose exposures a policy hides would lose their filters.  Whether there are
@@ -104,8 +125,8 @@ BEGIN
 	-- (UTC, because a day has 24 hours in a filter with a window, and not 23 on some)
 	exposures := format('FROM %s AS e WHERE e.%I OPERATOR(pg_catalog.>=) pg_catalog.timezone(''UTC'', '
 		'pg_catalog.timezone(''UTC'', $3) OPERATOR(pg_catalog.-) %L::pg_catalog.interval) '
-		'AND e.%I IS NOT NULL AND e.%I IS NOT NULL',
-		keys.source_name, time_column, width, user_column, item_column);
+		'AND %s',
+		keys.source_name, time_column, width, keys.is_exposure);
 
 	next_users := format(
 		'SELECT pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u) FROM ('
@@ -113,6 +134,13 @@ BEGIN
 		'UNION (SELECT DISTINCT %6$s %7$s AND ($1 IS NULL OR %8$s %4$s $1::%5$s) ORDER BY 1 LIMIT $2) '
 		'ORDER BY 1 LIMIT $2) AS k',
 		target_user_column, keys.target_name, keys.target_key, keys.greater, keys.key_type, keys.source_user, exposures, source_key);
+
+	-- $4 are the users who are to be done.
+	next_given := format(
+		'SELECT pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u) FROM ('
+		'SELECT DISTINCT g.u FROM pg_catalog.unnest($4::%1$s[]) AS g (u) '
+		'WHERE g.u IS NOT NULL AND ($1 IS NULL OR g.u %2$s $1::%1$s) ORDER BY 1 LIMIT $2) AS k',
+		keys.key_type, keys.greater);
 
 	lock := 'WITH present AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE %3$s %4$s ANY ($1::%5$s[])), '
 		'locked AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE %3$s %4$s ANY ($1::%5$s[]) ORDER BY 1 FOR UPDATE %6$s) '
@@ -152,12 +180,12 @@ BEGIN
 		schema, filter, exposures, source_key, keys.greater, keys.key_type, keys.equal, keys.source_user);
 	count_others := format(
 		'SELECT pg_catalog.count(*) FROM %1$s AS f WHERE ($1 IS NULL OR %2$s %3$s $1::%4$s) '
-		'AND NOT EXISTS (SELECT %5$s AND %6$s %7$s %2$s)',
+		'AND ($2 IS NULL OR %2$s %7$s ANY ($2::%4$s[])) AND NOT EXISTS (SELECT %5$s AND %6$s %7$s %2$s)',
 		keys.target_name, keys.target_key, keys.greater, keys.key_type, exposures, source_key, keys.equal);
 END
 $$;
 
-COMMENT ON FUNCTION bloom_rebuild_statements(name, regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, name, name) IS
+COMMENT ON FUNCTION bloom_rebuild_statements(name, regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, name, name, text) IS
 'the statements that bloom_rebuild() executes';
 
 -- It commits, so it can have no SET clause, and names every schema itself.
@@ -179,17 +207,20 @@ CREATE PROCEDURE bloom_rebuild(
 	rebuilt_at_column name DEFAULT NULL,
 	dry_run boolean DEFAULT false,
 	target_user_column name DEFAULT NULL,
-	at timestamp with time zone DEFAULT NULL)
+	at timestamp with time zone DEFAULT NULL,
+	condition text DEFAULT NULL,
+	users text[] DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
 	schema pg_catalog.name;
 	statements pg_catalog.record;
+	next_batch pg_catalog.text;			-- the statement for one
 	figures pg_catalog.record;
 	is_ours pg_catalog.bool;
 	batch pg_catalog.text[];			-- users to be done together
 	locked pg_catalog.text[];			-- those of them whose rows are ours
 	busy pg_catalog.text[] := '{}';		-- those to be done one at a time
-	users pg_catalog.text[];			-- one of these
+	next_one pg_catalog.text[];			-- one of these
 	last_user pg_catalog.text := start_after;
 	done pg_catalog.int8 := 0;
 	started_at pg_catalog.timestamptz := pg_catalog.clock_timestamp();
@@ -212,20 +243,21 @@ BEGIN
 	SELECT n.nspname INTO schema
 	FROM pg_catalog.pg_extension AS e JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 	WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp';
-	EXECUTE pg_catalog.format('SELECT * FROM %I.bloom_rebuild_statements($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)', schema)
+	EXECUTE pg_catalog.format('SELECT * FROM %I.bloom_rebuild_statements($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)', schema)
 	INTO statements USING schema, target, filter_column, source, user_column, item_column, time_column,
-		width, fpr, headroom, slices, rebuilt_at_column, target_user_column;
+		width, fpr, headroom, slices, rebuilt_at_column, target_user_column, condition;
+	next_batch := CASE WHEN users IS NULL THEN statements.next_users ELSE statements.next_given END;
 
 	IF dry_run THEN
 		-- All batches take the time of the first, or that of a look at everything if it is
 		-- more; what they would write comes on top.
-		EXECUTE statements.next_users INTO batch USING start_after, batch_size, COALESCE(at, pg_catalog.now());
+		EXECUTE next_batch INTO batch USING start_after, batch_size, COALESCE(at, pg_catalog.now()), users;
 		EXECUTE statements.count_fresh INTO figures USING start_after, batch, COALESCE(at, pg_catalog.now());
 		told_at := pg_catalog.clock_timestamp();
 		batch_took := told_at OPERATOR(pg_catalog.-) started_at;
-		EXECUTE statements.count_fresh INTO figures USING start_after, NULL::pg_catalog.text[], COALESCE(at, pg_catalog.now());
+		EXECUTE statements.count_fresh INTO figures USING start_after, users, COALESCE(at, pg_catalog.now());
 		all_took := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) told_at;
-		EXECUTE statements.count_others INTO others USING start_after, NULL::pg_catalog.text, COALESCE(at, pg_catalog.now());
+		EXECUTE statements.count_others INTO others USING start_after, users, COALESCE(at, pg_catalog.now());
 		batches := pg_catalog.ceil((figures.users OPERATOR(pg_catalog.+) others) OPERATOR(pg_catalog./) batch_size::pg_catalog.float8);
 		RAISE NOTICE 'dry run: % exposures of % users would make filters of % bytes, in about %; % rows are of other users',
 			figures.exposures, figures.users, figures.bytes,
@@ -235,10 +267,14 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- Held until the end of the call, whatever it commits, or until it fails.
-	EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_lock($1)', schema) INTO is_ours USING target;
-	IF NOT is_ours THEN
-		RAISE 'table "%" is being rebuilt by another session', target USING ERRCODE = 'lock_not_available';
+	-- Held until the end of the call, whatever it commits, or until it fails.  A rebuild
+	-- of some users does without: the locks on their rows are enough, and an application
+	-- that forgets an item must not have to wait for the night to end.
+	IF users IS NULL THEN
+		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_lock($1)', schema) INTO is_ours USING target;
+		IF NOT is_ours THEN
+			RAISE 'table "%" is being rebuilt by another session', target USING ERRCODE = 'lock_not_available';
+		END IF;
 	END IF;
 
 	LOOP
@@ -266,14 +302,14 @@ BEGIN
 			pg_catalog.format('bloom_rebuild: %s users (%s)', done, target), true);
 
 		IF busy OPERATOR(pg_catalog.<>) '{}' THEN
-			users := busy[1:1];
+			next_one := busy[1:1];
 			busy := busy[2:];
-			EXECUTE statements.lock_one INTO locked USING users;
-			EXECUTE statements.write USING users, locked, COALESCE(at, pg_catalog.now()), busy;
+			EXECUTE statements.lock_one INTO locked USING next_one;
+			EXECUTE statements.write USING next_one, locked, COALESCE(at, pg_catalog.now()), busy;
 			CONTINUE;
 		END IF;
 
-		EXECUTE statements.next_users INTO batch USING last_user, batch_size, COALESCE(at, pg_catalog.now());
+		EXECUTE next_batch INTO batch USING last_user, batch_size, COALESCE(at, pg_catalog.now()), users;
 		EXIT WHEN batch IS NULL;
 		BEGIN
 			-- What is left to wait for is a user without a row that another session inserts
@@ -291,5 +327,5 @@ BEGIN
 END
 $$;
 
-COMMENT ON PROCEDURE bloom_rebuild(regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, integer, interval, text, name, boolean, name, timestamp with time zone) IS
-'builds every filter of a table anew from the exposures of a time window, in batches of users with a transaction each, while writers go on';
+COMMENT ON PROCEDURE bloom_rebuild(regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, integer, interval, text, name, boolean, name, timestamp with time zone, text, text[]) IS
+'builds every filter of a table, or those of some users, anew from the exposures of a time window, in batches of users with a transaction each, while writers go on';

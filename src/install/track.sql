@@ -103,6 +103,35 @@ $$;
 COMMENT ON FUNCTION bloom_time_column(regclass, name) IS
 'for bloom_track(), bloom_rebuild() and bloom_overview(): checks that a column is of a type of dates and times';
 
+CREATE FUNCTION bloom_track_target(source regclass, target text) RETURNS regclass
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	names text[] := parse_ident(target);
+BEGIN
+	-- A table without a schema is in that of the exposures, whatever search_path says.
+	IF cardinality(names) = 1 THEN
+		names := (SELECT ARRAY[n.nspname::text, names[1]]
+				  FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+				  WHERE c.oid = source);
+	END IF;
+	RETURN format('%I.%I', names[1], names[2]);
+END
+$$;
+
+COMMENT ON FUNCTION bloom_track_target(regclass, text) IS
+'the table of the filters that the first argument of a trigger on bloom_track() names';
+
+-- The settings make a condition mean the same for all who write exposures or rebuild.
+
+CREATE FUNCTION bloom_track_condition(source regclass, condition text) RETURNS text
+AS 'MODULE_PATHNAME', 'bloomexp_track_condition'
+LANGUAGE C STABLE STRICT
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'iso_8601'
+SET standard_conforming_strings = on SET transform_null_equals = off SET extra_float_digits = 1;
+
+COMMENT ON FUNCTION bloom_track_condition(regclass, text) IS
+'checks the condition given to bloom_track() or bloom_rebuild(), and writes it with the schema of every name';
+
 CREATE FUNCTION bloom_track_keys(
 	schema name,
 	target regclass,
@@ -112,6 +141,7 @@ CREATE FUNCTION bloom_track_keys(
 	user_column name,
 	item_column name,
 	time_column name,
+	condition text,
 	OUT target_name text,
 	OUT source_name text,
 	OUT key_type text,
@@ -120,7 +150,8 @@ CREATE FUNCTION bloom_track_keys(
 	OUT target_key text,
 	OUT source_user text,
 	OUT source_item text,
-	OUT source_time text)
+	OUT source_time text,
+	OUT is_exposure text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	relations regclass[] := ARRAY[target, source, source];
@@ -239,18 +270,115 @@ BEGIN
 	END IF;
 	source_item := format('e.%I::pg_catalog.%s', item_column, source_item);
 
+	is_exposure := format('e.%I IS NOT NULL AND e.%I IS NOT NULL', user_column, item_column);
 	IF time_column IS NOT NULL THEN
 		EXECUTE format('SELECT %I.bloom_time_column($1, $2)', schema) USING source, time_column;
 		source_time := format('e.%I::pg_catalog.timestamptz', time_column);
+		is_exposure := format('%s AND e.%I IS NOT NULL', is_exposure, time_column);
+	END IF;
+	IF condition IS NOT NULL THEN
+		EXECUTE format('SELECT %I.bloom_track_condition($1, $2)', schema) INTO condition USING source, condition;
+		is_exposure := format('%s AND (%s)', is_exposure, condition);
 	END IF;
 END
 $$;
 
-COMMENT ON FUNCTION bloom_track_keys(name, regclass, name, name, regclass, name, name, name) IS
-'checks the tables and columns given to bloom_track() and bloom_rebuild(), and tells them how to write users, items and times';
+COMMENT ON FUNCTION bloom_track_keys(name, regclass, name, name, regclass, name, name, name, text) IS
+'checks the tables, columns and condition given to bloom_track() and bloom_rebuild(), and tells them how to write users, items and times, and which rows are exposures';
+
+CREATE FUNCTION bloom_track_definition(
+	schema name,
+	source regclass,
+	arguments text[],
+	OUT target regclass,
+	OUT filter_column name,
+	OUT user_column name,
+	OUT item_column name,
+	OUT time_column name,
+	OUT width interval,
+	OUT slices integer,
+	OUT fpr double precision,
+	OUT headroom double precision,
+	OUT condition text,
+	OUT target_user_column name)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	setting text;
+	settings text[] := '{}';
+	value text;
+BEGIN
+	IF cardinality(arguments) < 4 THEN
+		RAISE 'bloom_track() needs at least 4 arguments, not %', cardinality(arguments)
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'They are the table of the filters, its filter column, the user column and the item column.';
+	END IF;
+	EXECUTE format('SELECT %I.bloom_track_target($1, $2)', schema) INTO target USING source, arguments[1];
+	filter_column := arguments[2];
+	user_column := arguments[3];
+	item_column := arguments[4];
+
+	FOR i IN 5 .. cardinality(arguments) LOOP
+		setting := split_part(arguments[i], '=', 1);
+		value := substr(arguments[i], length(setting) + 2);
+		IF setting = arguments[i] THEN
+			RAISE 'argument % of bloom_track() is not of the form name=value: "%"', i, setting
+				USING ERRCODE = 'invalid_parameter_value',
+					HINT = 'A column of times is written time=column. With slices=number the filters are sliding windows.';
+		ELSIF setting = ANY (settings) THEN
+			RAISE 'argument "%" of bloom_track() is given twice', setting USING ERRCODE = 'invalid_parameter_value';
+		ELSIF setting = 'time' THEN
+			time_column := value;
+		ELSIF setting = 'width' THEN
+			width := value;
+		ELSIF setting = 'slices' THEN
+			slices := value;
+		ELSIF setting = 'fpr' THEN
+			fpr := value;
+		ELSIF setting = 'headroom' THEN
+			headroom := value;
+		ELSIF setting = 'condition' THEN
+			condition := value;
+		ELSIF setting = 'target_user_column' THEN
+			target_user_column := value;
+		ELSE
+			RAISE 'unrecognized argument of bloom_track(): "%"', arguments[i]
+				USING ERRCODE = 'invalid_parameter_value',
+					HINT = 'The names are time, width, slices, fpr, headroom, condition and target_user_column.';
+		END IF;
+		settings := settings || setting;
+	END LOOP;
+
+	IF slices IS NOT NULL AND time_column IS NULL THEN
+		RAISE 'bloom_track() needs time=... if it is given slices=...'
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Name the column that has the times of the exposures.';
+	END IF;
+	IF slices IS NOT NULL AND headroom IS NOT NULL THEN
+		RAISE 'bloom_track() does not take both slices=... and headroom=...'
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'Sliding windows have no headroom.';
+	END IF;
+	width := COALESCE(width, '30 days');
+	fpr := COALESCE(fpr, 0.01);
+	headroom := COALESCE(headroom, 0.2);
+	target_user_column := COALESCE(target_user_column, user_column);
+
+	IF width <= '0' THEN
+		RAISE 'width of the window must be positive' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	-- The functions that get these values know which are allowed.
+	IF slices IS NULL THEN
+		EXECUTE format('SELECT %I.bloom_agg(1::int8, $1, $2)', schema) USING fpr, headroom;
+	ELSE
+		EXECUTE format('SELECT %I.bloom_window($1, $2, $3, 0)', schema) USING width, slices, fpr;
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloom_track_definition(name, regclass, text[]) IS
+'what the arguments of a trigger on bloom_track() say';
 
 CREATE FUNCTION bloom_track_statements(
-	schema text,
+	schema name,
 	source regclass,
 	new_table text,
 	arguments text[],
@@ -261,76 +389,35 @@ LANGUAGE plpgsql STABLE
 -- (so that a rate is written with all its digits)
 SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $$
 DECLARE
-	target_name text[];
-	time_column text;
-	target_user_column text := arguments[3];
-	width interval := '30 days';
-	slices int4 := 6;
-	fpr float8 := 0.01;
-	setting text;
-	value text;
+	definition record;
 	keys record;
 	shown text;
 	start text;
-	add text;
-	items text;
+	add text := format('%I.bloom_track_add', schema);
+	items text := 's.items';
 	added text;
 BEGIN
-	IF cardinality(arguments) < 4 THEN
-		RAISE 'bloom_track() needs at least 4 arguments, not %', cardinality(arguments)
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'They are the table of the filters, its filter column, the user column and the item column.';
-	END IF;
-	FOR i IN 5 .. cardinality(arguments) LOOP
-		setting := split_part(arguments[i], '=', 1);
-		value := substr(arguments[i], length(setting) + 2);
-		IF setting = 'width' THEN
-			width := value;
-		ELSIF setting = 'slices' THEN
-			slices := value;
-		ELSIF setting = 'fpr' THEN
-			fpr := value;
-		ELSIF setting = 'target_user_column' THEN
-			target_user_column := value;
-		ELSIF i = 5 THEN
-			time_column := arguments[i];
-		ELSE
-			RAISE 'unrecognized argument of bloom_track(): "%"', arguments[i]
-				USING ERRCODE = 'invalid_parameter_value',
-					HINT = 'The columns are followed by width=..., slices=..., fpr=... or target_user_column=....';
-		END IF;
-	END LOOP;
-
-	-- A table without a schema is in that of the exposures, whatever search_path says.
-	target_name := parse_ident(arguments[1]);
-	IF cardinality(target_name) = 1 THEN
-		target_name := (SELECT ARRAY[n.nspname::text, target_name[1]]
-						FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-						WHERE c.oid = source);
-	END IF;
-	target := format('%I.%I', target_name[1], target_name[2]);
-
-	EXECUTE format('SELECT * FROM %I.bloom_track_keys($1, $2, $3, $4, $5, $6, $7, $8)', schema)
-	INTO keys USING schema::name, target, arguments[2]::name, target_user_column::name,
-		source, arguments[3]::name, arguments[4]::name, time_column::name;
+	EXECUTE format('SELECT * FROM %I.bloom_track_definition($1, $2, $3)', schema)
+	INTO definition USING schema, source, arguments;
+	target := definition.target;
+	EXECUTE format('SELECT * FROM %I.bloom_track_keys($1, $2, $3, $4, $5, $6, $7, $8, $9)', schema)
+	INTO keys USING schema, target, definition.filter_column, definition.target_user_column, source,
+		definition.user_column, definition.item_column, definition.time_column, definition.condition;
 
 	-- One row a user, with the new items and, for a filter with a window, their times.
-	shown := format('SELECT %s AS u, pg_catalog.array_agg(%s) AS items, %s AS times FROM %I AS e '
-		'WHERE e.%I IS NOT NULL AND e.%I IS NOT NULL GROUP BY 1',
+	shown := format('SELECT %s AS u, pg_catalog.array_agg(%s) AS items, %s AS times FROM %I AS e WHERE %s GROUP BY 1',
 		keys.source_user, keys.source_item,
-		CASE WHEN time_column IS NULL THEN 'NULL' ELSE format('pg_catalog.array_agg(%s)', keys.source_time) END,
-		new_table, arguments[3], arguments[4]);
-	add := format('%I.bloom_track_add', schema);
-	IF time_column IS NULL THEN
+		CASE WHEN definition.slices IS NULL THEN 'NULL' ELSE format('pg_catalog.array_agg(%s)', keys.source_time) END,
+		new_table, keys.is_exposure);
+	IF definition.slices IS NULL THEN
 		start := format('%I.bloom_new(GREATEST(100::pg_catalog.int8, pg_catalog.cardinality(s.items)::pg_catalog.int8), '
-			'%L::pg_catalog.float8, 0::pg_catalog.int4, false::pg_catalog.bool)', schema, fpr);
-		items := 's.items';
+			'%L::pg_catalog.float8, 0::pg_catalog.int4, false::pg_catalog.bool)', schema, definition.fpr);
 	ELSE
 		start := format('%I.bloom_window(%L::pg_catalog.interval, %L::pg_catalog.int4, %L::pg_catalog.float8, 0::pg_catalog.int4)',
-			schema, width, slices, fpr);
+			schema, definition.width, definition.slices, definition.fpr);
 		items := 's.items, s.times';
 	END IF;
-	added := format('%s(COALESCE(f.%I, %s), %s)', add, arguments[2], start, items);
+	added := format('%s(COALESCE(f.%I, %s), %s)', add, definition.filter_column, start, items);
 
 	statements := format(
 		-- Lock the filters in the order of the users, and start those that are missing.
@@ -342,21 +429,21 @@ BEGIN
 		-- Now each filter is as the last one who had the lock left it.  Write it if it changes.
 		'UPDATE %1$s AS f SET %3$I = %8$s FROM (%7$s) AS s '
 		'WHERE %9$s %10$s s.u::%11$s AND (f.%3$I IS NULL OR %8$s OPERATOR(%12$I.<>) f.%3$I)',
-		keys.target_name, target_user_column, arguments[2], add, start, items, shown, added,
+		keys.target_name, definition.target_user_column, definition.filter_column, add, start, items, shown, added,
 		keys.target_key, keys.equal, keys.key_type, schema);
 
 	-- How many users' filters lack something then.  (To a counting filter each add adds
 	-- something, and a window can contain an item for an older exposure.)
 	missed := format(
 		'SELECT pg_catalog.count(*) FROM (%1$s) AS s LEFT JOIN %2$s AS f ON %3$s %4$s s.u::%5$s WHERE f.%6$I IS NULL OR %7$s',
-		shown, keys.target_name, keys.target_key, keys.equal, keys.key_type, arguments[2],
-		CASE WHEN time_column IS NULL
-			THEN format('NOT %I.bloom_track_contains(f.%I, s.items)', schema, arguments[2])
-			ELSE format('%s OPERATOR(%I.<>) f.%I', added, schema, arguments[2]) END);
+		shown, keys.target_name, keys.target_key, keys.equal, keys.key_type, definition.filter_column,
+		CASE WHEN definition.slices IS NULL
+			THEN format('NOT %I.bloom_track_contains(f.%I, s.items)', schema, definition.filter_column)
+			ELSE format('%s OPERATOR(%I.<>) f.%I', added, schema, definition.filter_column) END);
 END
 $$;
 
-COMMENT ON FUNCTION bloom_track_statements(text, regclass, text, text[]) IS
+COMMENT ON FUNCTION bloom_track_statements(name, regclass, text, text[]) IS
 'the statements that bloom_track() executes';
 
 CREATE FUNCTION bloom_track() RETURNS trigger
@@ -364,22 +451,124 @@ AS 'MODULE_PATHNAME', 'bloomexp_track'
 LANGUAGE C;
 
 COMMENT ON FUNCTION bloom_track() IS
-'trigger function: adds the rows of an INSERT or UPDATE to the filters of their users; arguments: filter table, filter column, user column, item column, for windowed filters the time column, then width=, slices=, fpr=, target_user_column= as wanted';
+'trigger function: adds the rows of an INSERT or UPDATE to the filters of their users; arguments: filter table, filter column, user column, item column, then time=, width=, slices=, fpr=, headroom=, condition=, target_user_column= as wanted';
+
+CREATE FUNCTION bloom_track_triggers(
+	schema name,
+	OUT relation regclass,
+	OUT trigger_name name,
+	OUT works boolean,
+	OUT source regclass,
+	OUT arguments text[])
+RETURNS SETOF record
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	bytes bytea;
+	many int4;
+	ends int4;
+BEGIN
+	FOR relation, trigger_name, works, source, bytes, many IN
+		SELECT g.tgrelid, g.tgname, g.tgnewtable IS NOT NULL AND g.tgtype & 1 = 0,
+			COALESCE(pg_partition_root(g.tgrelid), g.tgrelid), g.tgargs, g.tgnargs
+		FROM pg_trigger AS g JOIN pg_class AS c ON c.oid = g.tgrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE g.tgfoid = format('%I.bloom_track()', schema)::regprocedure
+		ORDER BY n.nspname, c.relname, g.tgname
+	LOOP
+		arguments := '{}';
+		FOR i IN 1 .. many LOOP
+			ends := position('\x00'::bytea IN bytes);
+			arguments := arguments || convert_from(substring(bytes FOR ends - 1), getdatabaseencoding());
+			bytes := substring(bytes FROM ends + 1);
+		END LOOP;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION bloom_track_triggers(name) IS
+'all triggers on bloom_track(): their tables and names, whether they are of the right kind, the tables of exposures, which are the roots of partitions, and their arguments';
+
+CREATE FUNCTION bloom_track_agreed(
+	schema name,
+	target regclass,
+	filter_column name,
+	given jsonb)
+RETURNS jsonb
+LANGUAGE plpgsql STABLE
+-- (so that a rate is written with all its digits)
+SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $$
+DECLARE
+	trigger record;
+	its_name text;
+	its_target regclass;
+	its_definition jsonb;
+	first_name text;
+	first_definition jsonb;
+	ignored text;
+BEGIN
+	FOR trigger IN EXECUTE format('SELECT * FROM %I.bloom_track_triggers($1)', schema) USING schema LOOP
+		CONTINUE WHEN trigger.arguments[2] IS DISTINCT FROM filter_column;
+		BEGIN
+			EXECUTE format('SELECT %I.bloom_track_target($1, $2)', schema) INTO its_target
+			USING trigger.relation, trigger.arguments[1];
+		EXCEPTION WHEN undefined_table OR invalid_schema_name OR invalid_parameter_value OR insufficient_privilege THEN
+			CONTINUE;
+		END;
+		CONTINUE WHEN its_target IS DISTINCT FROM target;
+
+		its_name := format('"%s" of table "%s"', trigger.trigger_name,
+						   (SELECT c.relname FROM pg_class AS c WHERE c.oid = trigger.relation));
+		-- A trigger says what a rebuild reads and evaluates, with the rights of who calls
+		-- it.  So strangers must not have a say in it.
+		IF NOT (SELECT pg_has_role(c.relowner, t.relowner, 'USAGE') FROM pg_class AS c, pg_class AS t
+				WHERE c.oid = trigger.relation AND t.oid = target) THEN
+			ignored := its_name;
+			CONTINUE;
+		END IF;
+
+		EXECUTE format('SELECT pg_catalog.to_jsonb(d) FROM %I.bloom_track_definition($1, $2, $3) AS d', schema)
+		INTO its_definition USING schema, trigger.relation, trigger.arguments;
+		its_definition := its_definition - 'target' || jsonb_build_object('source', trigger.source::oid) || given;
+		IF first_definition IS NULL THEN
+			first_name := its_name;
+			first_definition := its_definition;
+		ELSIF its_definition <> first_definition THEN
+			RAISE 'triggers % and % define the filters differently', first_name, its_name
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = format('They differ in %s.', (
+						SELECT string_agg(replace(d.key, '_', ' '), ', ' ORDER BY d.key) FROM jsonb_each(its_definition) AS d
+						WHERE d.value <> first_definition -> d.key)),
+					HINT = 'Give both the same arguments, or bloom_rebuild() what they differ in.';
+		END IF;
+	END LOOP;
+	RETURN COALESCE(first_definition, '{"width": "30 days", "fpr": 0.01, "headroom": 0.2}' || given)
+		|| jsonb_build_object('trigger', first_name, 'ignored', ignored);
+END
+$$;
+
+COMMENT ON FUNCTION bloom_track_agreed(name, regclass, name, jsonb) IS
+'what the triggers that feed a column of filters say, after what is given';
 
 CREATE FUNCTION bloom_untracked(
 	source regclass,
 	OUT relation regclass,
 	OUT trigger_name name,
-	OUT command text)
+	OUT command text,
+	OUT problem text)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	schema name := (SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+					WHERE e.extname = 'bloomexp');
+	relations oid[] := ARRAY(SELECT source::oid UNION SELECT p.relid::oid FROM pg_partition_tree(source) AS p);
+	trigger record;
+	detail text;
 BEGIN
 	RETURN QUERY
 	WITH tables AS (
 		SELECT c.oid AS relid, format('%I.%I', n.nspname, c.relname) AS name
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-		WHERE c.oid = source
-			OR c.oid = ANY (ARRAY(SELECT p.relid::oid FROM pg_partition_tree(source) AS p))
+		WHERE c.oid = ANY (relations)
 	), triggers AS (
 		-- What follows the name of the table is the same on every partition.
 		SELECT g.tgrelid, g.tgname, g.tgenabled = ANY ('{O,A}'::"char"[]) AS enabled,
@@ -387,32 +576,55 @@ BEGIN
 				format('CREATE TRIGGER %I AFTER %s ON %s ', g.tgname, e.event, t.name))) AS definition
 		FROM tables AS t
 		JOIN pg_trigger AS g ON g.tgrelid = t.relid
+			AND g.tgfoid = format('%I.bloom_track()', schema)::regprocedure
 		JOIN (VALUES (4, 'INSERT'), (16, 'UPDATE')) AS e (bit, event)
 			ON (g.tgtype & e.bit) <> 0
-		JOIN pg_proc AS f ON f.oid = g.tgfoid
-			AND f.proname = 'bloom_track'
-		JOIN pg_depend AS d ON d.classid = 'pg_catalog.pg_proc'::regclass
-			AND d.objid = f.oid AND d.deptype = 'e'
-	)
-	SELECT t.relid::regclass, w.tgname,
-		CASE WHEN w.tgname IS NULL THEN NULL
-			WHEN EXISTS (SELECT FROM triggers AS g WHERE g.tgrelid = t.relid
-							  AND g.tgname = w.tgname
+	), lacking AS (
+		SELECT t.relid, t.name, w.tgname, w.event, w.definition,
+			EXISTS (SELECT FROM triggers AS g WHERE g.tgrelid = t.relid AND g.tgname = w.tgname
+						AND g.event = w.event AND g.definition = w.definition) AS disabled
+		FROM tables AS t
+		CROSS JOIN ((SELECT DISTINCT ON (g.event, g.definition) g.tgname, g.event, g.definition FROM triggers AS g
+					 ORDER BY g.event, g.definition, g.tgname)
+					UNION ALL
+					SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM triggers AS g WHERE g.event = 'INSERT')) AS w
+		WHERE NOT EXISTS (SELECT FROM triggers AS g WHERE g.tgrelid = t.relid
 							  AND g.event = w.event
-							  AND g.definition = w.definition)
-			THEN format('ALTER TABLE %s ENABLE TRIGGER %I', t.name, w.tgname)
-			ELSE format('CREATE TRIGGER %I AFTER %s ON %s%s', w.tgname, w.event, t.name, w.definition) END
-	FROM tables AS t
-	CROSS JOIN ((SELECT DISTINCT ON (g.event, g.definition) g.tgname, g.event, g.definition FROM triggers AS g
-				 ORDER BY g.event, g.definition, g.tgname)
-				UNION ALL
-				SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM triggers AS g WHERE g.event = 'INSERT')) AS w
-	WHERE NOT EXISTS (SELECT FROM triggers AS g WHERE g.tgrelid = t.relid
-						  AND g.event = w.event
-						  AND g.definition = w.definition AND g.enabled)
-	ORDER BY t.name, w.tgname;
+							  AND g.definition = w.definition AND g.enabled)
+	)
+	SELECT l.relid::regclass, l.tgname,
+		CASE WHEN l.tgname IS NULL THEN NULL
+			WHEN l.disabled THEN format('ALTER TABLE %s ENABLE TRIGGER %I', l.name, l.tgname)
+			ELSE format('CREATE TRIGGER %I AFTER %s ON %s%s', l.tgname, l.event, l.name, l.definition) END,
+		CASE WHEN l.tgname IS NULL THEN 'no trigger adds what is inserted'
+			WHEN l.disabled THEN 'the trigger is disabled'
+			ELSE 'the trigger is missing' END
+	FROM lacking AS l
+	ORDER BY l.name, l.tgname;
+
+	-- Triggers with mistakes, which are errors when a row is written or at night.
+	FOR trigger IN
+		EXECUTE format('SELECT * FROM %I.bloom_track_triggers($1) AS t WHERE t.relation::pg_catalog.oid '
+			'OPERATOR(pg_catalog.=) ANY ($2)', schema) USING schema, relations
+	LOOP
+		relation := trigger.relation;
+		trigger_name := trigger.trigger_name;
+		command := NULL;
+		BEGIN
+			IF NOT trigger.works THEN
+				RAISE 'the trigger is not for each statement, with a transition table of new rows';
+			END IF;
+			EXECUTE format('SELECT %1$I.bloom_track_agreed($1, s.target, $3, ''{}''::pg_catalog.jsonb) '
+				'FROM %1$I.bloom_track_statements($1, $2, ''new_rows''::pg_catalog.text, $4) AS s', schema)
+			USING schema, trigger.relation, trigger.arguments[2]::name, trigger.arguments;
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+			problem := concat_ws(E'\n', sqlerrm, nullif(detail, ''));
+			RETURN NEXT;
+		END;
+	END LOOP;
 END
 $$;
 
 COMMENT ON FUNCTION bloom_untracked(regclass) IS
-'the table and its partitions that lack a trigger on bloom_track() which another of them has, or have it disabled, and the command that mends it; if no INSERT has such a trigger, all of them, without a command';
+'what is wrong with the triggers on bloom_track() of a table and its partitions: those that lack a trigger which another of them has, or have it disabled, with the command that mends it; and triggers with mistakes. If no INSERT has such a trigger, all of them, without a command';

@@ -130,9 +130,9 @@ static char *
 ask_statements(const TriggerData *trigger, Oid function, Oid *target, char **missed)
 {
 	char	   *schema = get_namespace_name(get_func_namespace(function));
-	Oid			types[] = {TEXTOID, REGCLASSOID, TEXTOID, TEXTARRAYOID};
+	Oid			types[] = {NAMEOID, REGCLASSOID, TEXTOID, TEXTARRAYOID};
 	Datum		values[] = {
-		CStringGetTextDatum(schema),
+		DirectFunctionCall1(namein, CStringGetDatum(schema)),
 		ObjectIdGetDatum(RelationGetRelid(trigger->tg_relation)),
 		CStringGetTextDatum(trigger->tg_trigger->tgnewtable),
 		PointerGetDatum(get_arguments(trigger->tg_trigger))
