@@ -419,3 +419,26 @@ CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at
 SELECT * FROM state('seen');
 DROP FUNCTION state;
 DROP TABLE exposures, seen, recent, two;
+
+--
+-- Users travel as texts: whatever the session's settings, each text is the user again.  One a batch, so that a wrong one
+-- would be skipped or come twice.
+--
+CREATE TABLE by_float (u float8, i int, t timestamptz);
+CREATE TABLE seen_by_float (u float8 PRIMARY KEY, f bloom);
+INSERT INTO by_float VALUES (0.1::float8 + 0.2::float8, 1, now()), (7, 2, now()), (1e-300, 3, now());
+CREATE TABLE by_time (u timestamptz, i int, t timestamptz);
+CREATE TABLE seen_by_time (u timestamptz PRIMARY KEY, f bloom);
+INSERT INTO by_time VALUES ('2026-02-01 12:00:00.123456+00', 1, now()), ('2026-01-02 12:00+00', 2, now());
+SET extra_float_digits = 0;
+SET datestyle = 'SQL, DMY';
+SET timezone = 'Asia/Kolkata';
+CALL bloom_rebuild('seen_by_float', 'f', 'by_float', 'u', 'i', 't', batch_size => 1);
+CALL bloom_rebuild('seen_by_float', 'f', 'by_float', 'u', 'i', 't', batch_size => 1);
+CALL bloom_rebuild('seen_by_time', 'f', 'by_time', 'u', 'i', 't', batch_size => 1);
+RESET extra_float_digits;
+RESET datestyle;
+RESET timezone;
+SELECT count(*) FILTER (WHERE f @> i) AS float_users, count(*) AS of FROM by_float LEFT JOIN seen_by_float USING (u);
+SELECT count(*) FILTER (WHERE f @> i) AS time_users, count(*) AS of FROM by_time LEFT JOIN seen_by_time USING (u);
+DROP TABLE by_float, seen_by_float, by_time, seen_by_time;

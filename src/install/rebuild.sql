@@ -12,6 +12,27 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION bloom_rebuild_unlock() IS
 'releases what bloom_rebuild_lock() took';
 
+CREATE FUNCTION bloom_rebuild_policies(source regclass) RETURNS void
+LANGUAGE plpgsql STABLE
+-- (policies are an error then)
+SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+BEGIN
+	IF row_security_active(source) THEN
+		RAISE 'row-level security policies of table "%" apply to role "%"',
+			(SELECT c.relname FROM pg_class AS c WHERE c.oid = source), current_user
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Users whose exposures they hide would lose their filters.',
+				HINT = 'Rebuild as a role with BYPASSRLS, or as the owner of the table without FORCE ROW LEVEL SECURITY.';
+	END IF;
+	-- Whether there are policies behind a view, only a query tells.
+	EXECUTE (SELECT format('SELECT FROM %I.%I AS e WHERE false', n.nspname, c.relname)
+			 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = source);
+END
+$$;
+
+COMMENT ON FUNCTION bloom_rebuild_policies(regclass) IS
+'for bloom_rebuild(): raises an error if row-level security policies hide exposures from the caller';
+
 CREATE FUNCTION bloom_rebuild_statements(
 	schema name,
 	target regclass,
@@ -33,10 +54,11 @@ CREATE FUNCTION bloom_rebuild_statements(
 	OUT lock_one text,
 	OUT write text,
 	OUT count_fresh text,
-	OUT count_others text)
+	OUT count_others text,
+	OUT exposures_table regclass)
 LANGUAGE plpgsql STABLE
--- (so that a rate is written with all its digits, and that policies are an error)
-SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 SET row_security = off AS $$
+-- (so that a rate is written with all its digits)
+SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $$
 DECLARE
 	definition jsonb;
 	missing text;
@@ -89,16 +111,8 @@ BEGIN
 	INTO keys USING schema, target, filter_column, target_user_column, source, user_column, item_column, time_column, condition;
 	source_key := format('%s::%s', keys.source_user, keys.key_type);
 
-	-- Users whose exposures a policy hides would lose their filters.  Whether there are
-	-- policies behind a view, only a query tells.
-	IF row_security_active(source) THEN
-		RAISE 'row-level security policies of table "%" apply to role "%"',
-			(SELECT c.relname FROM pg_class AS c WHERE c.oid = source), current_user
-			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'Users whose exposures they hide would lose their filters.',
-				HINT = 'Rebuild as a role with BYPASSRLS, or as the owner of the table without FORCE ROW LEVEL SECURITY.';
-	END IF;
-	EXECUTE format('SELECT FROM %s AS e WHERE false', keys.source_name);
+	EXECUTE format('SELECT %I.bloom_rebuild_policies($1)', schema) USING source;
+	exposures_table := source;
 
 	-- A row may be deleted if the filter is all that it tells of the user.
 	further_columns := EXISTS (
@@ -248,6 +262,9 @@ BEGIN
 		width, fpr, headroom, slices, rebuilt_at_column, target_user_column, condition;
 	next_batch := CASE WHEN users IS NULL THEN statements.next_users ELSE statements.next_given END;
 
+	-- Users travel as texts, which must be the same users again, so that none is skipped.
+	PERFORM pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('datestyle', 'ISO', true);
+
 	IF dry_run THEN
 		-- All batches take the time of the first, or that of a look at everything if it is
 		-- more; what they would write comes on top.
@@ -273,7 +290,9 @@ BEGIN
 	IF users IS NULL THEN
 		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_lock($1)', schema) INTO is_ours USING target;
 		IF NOT is_ours THEN
-			RAISE 'table "%" is being rebuilt by another session', target USING ERRCODE = 'lock_not_available';
+			RAISE 'table "%" is being rebuilt by another session',
+				(SELECT c.relname FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) target)
+				USING ERRCODE = 'lock_not_available';
 		END IF;
 	END IF;
 
@@ -300,17 +319,25 @@ BEGIN
 		-- (no user: every role can read this)
 		PERFORM pg_catalog.set_config('application_name',
 			pg_catalog.format('bloom_rebuild: %s users (%s)', done, target), true);
+		PERFORM pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('datestyle', 'ISO', true);
+		-- also if somebody enables policies while it runs
+		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_policies($1)', schema) USING statements.exposures_table;
 
 		IF busy OPERATOR(pg_catalog.<>) '{}' THEN
 			next_one := busy[1:1];
 			busy := busy[2:];
 			EXECUTE statements.lock_one INTO locked USING next_one;
-			EXECUTE statements.write USING next_one, locked, COALESCE(at, pg_catalog.now()), busy;
+			EXECUTE statements.write USING next_one, locked, COALESCE(at, pg_catalog.now()), '{}'::pg_catalog.text[];
 			CONTINUE;
 		END IF;
 
 		EXECUTE next_batch INTO batch USING last_user, batch_size, COALESCE(at, pg_catalog.now()), users;
 		EXIT WHEN batch IS NULL;
+		IF last_user OPERATOR(pg_catalog.=) ANY (batch) THEN
+			RAISE 'users of table "%" have no text that tells them apart',
+				(SELECT c.relname FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) target)
+				USING ERRCODE = 'feature_not_supported';
+		END IF;
 		BEGIN
 			-- What is left to wait for is a user without a row that another session inserts
 			-- just now.  Then the batch is given up before anybody deadlocks.

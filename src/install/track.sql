@@ -29,7 +29,8 @@
 -- caller, in a schema in which others may be able to create functions and
 -- operators.  So what they generate names every schema, and it gives each
 -- argument exactly the type that our function declares: PostgreSQL takes such a
--- match before all others, and there can be no second one.  Hence the casts on all
+-- match before all others.  (What others can do is to plant the same with further
+-- arguments that have defaults: then the call is not unique, and fails.)  Hence the casts on all
 -- arguments, the arguments that have defaults, and bloom_track_add() and
 -- bloom_track_contains() instead of functions of anyarray.
 --
