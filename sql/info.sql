@@ -108,6 +108,23 @@ SELECT bool_and(bytes >= coalesce(before, 0)) AS monotonic FROM
 SELECT bytes BETWEEN 119000000 AND 124000000 AS about_114_mib, hashes FROM bloom_sizing(100000000, 0.01);
 
 --
+--
+-- bloom_capacity: the inverse
+--
+SELECT * FROM bloom_capacity(4428, 0.01);
+SELECT bool_and(s.bytes <= b AND (s.bits, s.hashes, s.expected_fpr) = (c.bits, c.hashes, c.expected_fpr)) AS fits,
+	bool_and(c.capacity IN (100, 4294967295) OR (SELECT bytes FROM bloom_sizing(c.capacity + 1, p)) > b) AS and_no_more
+FROM unnest('{0.9,0.1,0.01,0.0001,1e-9}'::float8[]) p, unnest('{52,100,180,190,1000,4427,4428,4429,32804,33000,100000,10000000,500000000}'::bigint[]) b,
+	bloom_capacity(b, p) c, bloom_sizing(c.capacity, p) s;
+-- a filter for 100 items or fewer has a stricter first layer, so 101 can take less
+SELECT c.capacity FROM bloom_sizing(100, 0.01) s, bloom_capacity(s.bytes - 8, 0.01) c;
+SELECT bloom_capacity(9223372036854775807, 0.01) = bloom_capacity(500 * 1024 * 1024, 0.01) AS limited;
+SELECT bloom_capacity(43, 0.01);
+SELECT bloom_capacity(-1, 1e-9);
+SELECT bloom_capacity(100, 0);
+SELECT bloom_capacity(NULL, 0.01);
+SELECT bloom_capacity(100, NULL);
+
 -- What can't be asked for: an error names the limit, and never comes a smaller filter than asked for
 --
 

@@ -429,7 +429,7 @@ uint64_t
 bloomexp_sizing_max_items(double fpr, uint32_t max_words)
 {
 	uint64_t	fits = 0;
-	uint64_t	too_many = UINT32_MAX;
+	uint64_t	too_many = UINT64_C(1) << 32;	/* what a header can count, and 1 */
 	BloomShape	shape;
 
 	while (too_many - fits > 1)

@@ -20,11 +20,13 @@
 #include "sql/stored.h"
 #include "value/compat.h"
 #include "value/filter.h"
+#include "value/growth.h"
 #include "value/kind.h"
 #include "value/layout.h"
 #include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_sizing);
+PG_FUNCTION_INFO_V1(bloomexp_capacity);
 PG_FUNCTION_INFO_V1(bloomexp_cardinality);
 PG_FUNCTION_INFO_V1(bloomexp_fpr);
 PG_FUNCTION_INFO_V1(bloomexp_info);
@@ -50,6 +52,36 @@ bloomexp_sizing(PG_FUNCTION_ARGS)
 	values[1] = Int32GetDatum(shape->hashes);
 	values[2] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
 	values[3] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, filter.few[0].capacity));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
+}
+
+/* bloom_capacity(bytes, fpr) */
+Datum
+bloomexp_capacity(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"bytes", "fpr"};
+	TupleDesc	tupdesc;
+	BloomFilter filter;
+	const BloomShape *shape = &filter.few[0].bits.shape;
+	int64		capacity;
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	capacity = bloomexp_growth_capacity(Max(PG_GETARG_INT64(0), 0), PG_GETARG_FLOAT8(1));
+	bloomexp_filter_init(&filter, Max(capacity, 1), PG_GETARG_FLOAT8(1), 0, false);
+	if (capacity == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bytes must be at least %llu at this false positive rate",
+						(unsigned long long) bloomexp_layout_size(&filter))));
+	values[0] = Int64GetDatum(capacity);
+	values[1] = Int32GetDatum(shape->hashes);
+	values[2] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
+	values[3] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, capacity));
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
 }
 

@@ -120,14 +120,23 @@ span_of(const BloomFilter *filter, int64 slice)
 	return span;
 }
 
+/* Words of the only layer of a value of `size` bytes, length word included. */
+static uint32
+words_in(uint64 size, bool counting)
+{
+	BloomFilter one = {.nlayers = 1};
+	uint64		headers = VARHDRSZ + bloomexp_layout_headers_size(&one);
+
+	if (size < headers)
+		return 0;
+	return (size - headers) / bloomexp_probe_bytes(1, counting);
+}
+
 /* Words of the largest single layer. */
 static uint32
 max_words(bool counting)
 {
-	BloomFilter one = {.nlayers = 1};
-
-	return (BLOOMEXP_MAX_SIZE - VARHDRSZ - bloomexp_layout_headers_size(&one)) /
-		bloomexp_probe_bytes(1, counting);
+	return words_in(BLOOMEXP_MAX_SIZE, counting);
 }
 
 /*
@@ -178,6 +187,24 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 				 errmsg("capacity must be at least 1")));
 	bloomexp_growth_check_fpr(fpr);
 	return new_layer(layer_shape(capacity, fpr * share, fpr, counting), capacity, counting);
+}
+
+/*
+ * bloomexp_growth_capacity
+ *		The largest capacity of a filter with one layer that takes at most `size`
+ *		bytes, length word included; 0 if there is none.
+ */
+int64
+bloomexp_growth_capacity(uint64 size, double fpr)
+{
+	uint32		words = words_in(Min(size, BLOOMEXP_MAX_SIZE), false);
+	uint64		capacity;
+
+	bloomexp_growth_check_fpr(fpr);
+	capacity = bloomexp_sizing_max_items(fpr * SIZED_SHARE, words);
+	if (capacity <= UNSIZED_CAPACITY)
+		capacity = Min(bloomexp_sizing_max_items(fpr * UNSIZED_SHARE, words), UNSIZED_CAPACITY);
+	return capacity;
 }
 
 /* Expected rate of a layer after `items` items, added one by one, changed it. */
