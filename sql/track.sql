@@ -576,6 +576,23 @@ UPDATE exposures SET shown_at = '2026-02-05' WHERE item_id = 1;
 UPDATE exposures_1 SET shown_at = '2026-01-06' WHERE item_id = 2;
 INSERT INTO exposures_1 VALUES (1, 3, '2026-01-05') ON CONFLICT (user_id, item_id, shown_at) DO UPDATE SET shown_at = excluded.shown_at;
 SELECT bloom_contains_each(items, '{1,2,3,4}'::int[]) FROM seen;
+-- A partition may have its columns in another order: they go by name.
+CREATE TABLE exposures_3 (kind text, shown_at date NOT NULL, gone int, item_id bigint, user_id bigint);
+ALTER TABLE exposures ADD kind text;
+ALTER TABLE exposures_3 DROP gone;
+ALTER TABLE exposures ATTACH PARTITION exposures_3 FOR VALUES FROM ('2026-03-01') TO ('2026-04-01');
+CREATE TABLE read (user_id bigint PRIMARY KEY, items bloom);
+CREATE TRIGGER track_read AFTER INSERT ON exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('read', 'items', 'user_id', 'item_id', 'time=shown_at', 'condition=kind = ''read''');
+CREATE TRIGGER track_read AFTER INSERT ON exposures_3 REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('read', 'items', 'user_id', 'item_id', 'time=shown_at', 'condition=kind = ''read''');
+INSERT INTO exposures (user_id, item_id, shown_at, kind) VALUES (1, 1, '2026-03-05', 'read'), (1, 2, '2026-03-05', 'skip');
+INSERT INTO exposures_3 (user_id, item_id, shown_at, kind) VALUES (1, 3, '2026-03-05', 'read'), (1, 4, '2026-03-05', 'skip');
+SELECT bloom_contains_each(items, '{1,2,3,4}'::int[]) FROM read;
+CALL bloom_rebuild('read', at => '2026-03-10');
+SELECT bloom_contains_each(items, '{1,2,3,4}'::int[]) FROM read;
+DROP TABLE exposures_3, read;
+DROP TRIGGER track_read ON exposures;
 -- Updates alone are not enough.
 DROP TRIGGER track ON exposures;
 DROP TRIGGER track ON exposures_1;

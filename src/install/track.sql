@@ -32,7 +32,8 @@
 -- match before all others.  (What others can do is to plant the same with further
 -- arguments that have defaults: then the call is not unique, and fails.)  Hence the casts on all
 -- arguments, the arguments that have defaults, and bloom_track_add() and
--- bloom_track_contains() instead of functions of anyarray.
+-- bloom_track_contains() instead of functions of anyarray.  A condition is written
+-- by bloom_track_condition() with the schema of every name; see condition.c.
 --
 
 CREATE FUNCTION bloom_filter_column(target regclass, filter_column name) RETURNS name
@@ -527,8 +528,13 @@ BEGIN
 			CONTINUE;
 		END IF;
 
-		EXECUTE format('SELECT pg_catalog.to_jsonb(d) FROM %I.bloom_track_definition($1, $2, $3) AS d', schema)
-		INTO its_definition USING schema, trigger.relation, trigger.arguments;
+		BEGIN
+			EXECUTE format('SELECT pg_catalog.to_jsonb(d) FROM %I.bloom_track_definition($1, $2, $3) AS d', schema)
+			INTO its_definition USING schema, trigger.relation, trigger.arguments;
+		EXCEPTION WHEN OTHERS THEN
+			RAISE 'trigger % cannot be used: %', its_name, sqlerrm
+				USING ERRCODE = sqlstate, HINT = 'Correct its arguments, or drop it.';
+		END;
 		its_definition := its_definition - 'target' || jsonb_build_object('source', trigger.source::oid) || given;
 		IF first_definition IS NULL THEN
 			first_name := its_name;

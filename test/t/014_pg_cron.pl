@@ -63,6 +63,11 @@ for my $way ('libpq', 'workers')
 		INSERT INTO recent SELECT user_id, bloom_window_agg(item_id, shown_at, '30 days', 6, 0.01) FROM exposures
 		WHERE shown_at < now() - interval '12 hours' GROUP BY user_id;
 		CREATE TABLE windows (user_id bigint PRIMARY KEY, items bloom, rebuilt_at timestamptz);
+		-- (made last, so that these filters do not know either)
+		CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+			FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at');
+		CREATE TRIGGER track_windows AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+			FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('windows', 'items', 'user_id', 'item_id', 'time=shown_at', 'slices=6');
 		-- for jobs that fail; one filter is in the hands of a writer that never ends
 		CREATE TABLE slow (user_id bigint PRIMARY KEY, items bloom);
 		CREATE TABLE held (user_id bigint PRIMARY KEY, items bloom);
@@ -121,7 +126,7 @@ for my $way (sort keys %node)
 #
 
 my %job = (
-	'rebuild' => rebuild('seen', 'batch_size => 50', "rebuilt_at_column => 'rebuilt_at'"),
+	'rebuild' => "CALL bloom_rebuild('seen', batch_size => 50, rebuilt_at_column => 'rebuilt_at')",
 	'window' => q{
 		INSERT INTO recent
 		SELECT DISTINCT user_id, bloom_window('30 days', 6, 0.01) FROM exposures
@@ -134,7 +139,7 @@ my %job = (
 			  WHERE shown_at >= now() - interval '26 hours' GROUP BY user_id) AS today
 		WHERE f.user_id = today.user_id},
 	'vacuum' => 'VACUUM (ANALYZE) seen',
-	'windows' => rebuild('windows', 'slices => 6', "rebuilt_at_column => 'rebuilt_at'"),
+	'windows' => "CALL bloom_rebuild('windows', rebuilt_at_column => 'rebuilt_at')",
 	'two statements' => "SET lock_timeout = '1min'; " . rebuild('slow'),
 	'too slow' => rebuild('slow', 'batch_size => 1', "pause => '1 s'"),
 	'held' => rebuild('held'));
