@@ -250,6 +250,13 @@ CALL bloom_rebuild('other_filters');
 CALL bloom_rebuild('other_filters', time_column => 'at=');
 DROP TRIGGER track_other ON shown_1;
 CALL bloom_rebuild('other_filters', user_column => 'us''er');
+-- A name that is too long is cut, as everywhere.
+ALTER TABLE other_filters RENAME items TO xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx;
+CREATE TRIGGER track_other AFTER INSERT ON shown_1 REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('other_filters', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxyz', 'us''er', 'it\000em', 'time=at=', 'target_user_column=uid');
+CALL bloom_rebuild('other_filters');
+DROP TRIGGER track_other ON shown_1;
+ALTER TABLE other_filters RENAME xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx TO items;
 -- A stranger's trigger is not asked.
 CREATE ROLE regress_bloomexp_stranger;
 CREATE SCHEMA strange AUTHORIZATION regress_bloomexp_stranger;

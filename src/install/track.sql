@@ -509,7 +509,7 @@ DECLARE
 	ignored text;
 BEGIN
 	FOR trigger IN EXECUTE format('SELECT * FROM %I.bloom_track_triggers($1)', schema) USING schema LOOP
-		CONTINUE WHEN trigger.arguments[2] IS DISTINCT FROM filter_column;
+		CONTINUE WHEN trigger.arguments[2]::name IS DISTINCT FROM filter_column;
 		BEGIN
 			EXECUTE format('SELECT %I.bloom_track_target($1, $2)', schema) INTO its_target
 			USING trigger.relation, trigger.arguments[1];
