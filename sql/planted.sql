@@ -136,9 +136,9 @@ BEGIN
 	EXECUTE format('CREATE TABLE seen (user_id %s PRIMARY KEY, items shelf.bloom)', user_type);
 	EXECUTE format('CREATE TABLE recent (user_id %s PRIMARY KEY, items shelf.bloom, rebuilt_at timestamptz)', user_type);
 	CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
-		FOR EACH STATEMENT EXECUTE FUNCTION shelf.bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at', 'condition=user_id IS NOT NULL AND shown_at <= now()');
+		FOR EACH STATEMENT EXECUTE FUNCTION shelf.bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at', 'condition=user_id IS NOT NULL AND shown_at > ''2000-01-01 00:00+00''');
 	CREATE TRIGGER track_recent AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
-		FOR EACH STATEMENT EXECUTE FUNCTION shelf.bloom_track('recent', 'items', 'user_id', 'item_id', 'time=shown_at', 'slices=6', 'condition=concat(item_id) IN (concat(item_id), ''x'')');
+		FOR EACH STATEMENT EXECUTE FUNCTION shelf.bloom_track('recent', 'items', 'user_id', 'item_id', 'time=shown_at', 'slices=6', 'condition=item_id IN (item_id, item_id)');
 	CREATE INDEX ON exposures (user_id);
 	-- (policies, so that the trigger looks whether it reached all filters)
 	ALTER TABLE seen ENABLE ROW LEVEL SECURITY;
@@ -266,7 +266,7 @@ SET ROLE regress_bloomexp_planter;
 CREATE FUNCTION shelf.varchar_equals(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted operator was called'; END $$;
 CREATE OPERATOR shelf.= (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = shelf.varchar_equals);
 CREATE FUNCTION shelf.upper(varchar) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted function was called'; END $$;
-CREATE FUNCTION shelf.is_read(text) RETURNS boolean LANGUAGE sql STABLE AS $$ SELECT $1 OPERATOR(pg_catalog.=) 'read' $$;
+CREATE FUNCTION shelf.is_read(text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT $1 OPERATOR(pg_catalog.=) 'read' $$;
 CREATE DOMAIN shelf.text AS pg_catalog.text CHECK (false);
 CREATE DOMAIN shelf.interval AS pg_catalog.interval CHECK (false);
 RESET ROLE;
@@ -275,7 +275,7 @@ CREATE TABLE seen (user_id bigint PRIMARY KEY, items shelf.bloom);
 CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION
 	shelf.bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at',
 		'condition=(kind IN (''read'', ''like'') OR upper(kind) = ''HIDE'') AND kind = kind AND mood = mood AND item_id > 0
-			AND shown_at > now() - interval ''1 day'' AND kind::text = kind');
+			AND shown_at AT TIME ZONE ''UTC'' > ''2000-01-01''::timestamp + interval ''1 day'' AND kind::text = kind');
 SET search_path = shelf, pg_catalog, public;
 -- (the planted ones are the better match here, and the first)
 SELECT kind = 'read' FROM (VALUES ('read'::varchar)) AS v (kind);

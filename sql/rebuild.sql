@@ -263,7 +263,7 @@ CREATE SCHEMA strange AUTHORIZATION regress_bloomexp_stranger;
 GRANT SELECT, INSERT, UPDATE, DELETE ON other_filters TO regress_bloomexp_stranger;
 SET ROLE regress_bloomexp_stranger;
 CREATE TABLE strange.shown AS SELECT 1::bigint AS uid, 1::bigint AS item, now() AS at;
-CREATE FUNCTION strange.trap(bigint) RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE 'a stranger''s function was called'; END $$;
+CREATE FUNCTION strange.trap(bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'a stranger''s function was called'; END $$;
 CREATE TRIGGER track AFTER INSERT ON strange.shown REFERENCING NEW TABLE AS n FOR EACH STATEMENT
 	EXECUTE FUNCTION bloom_track('public.other_filters', 'items', 'uid', 'item', 'time=at', 'condition=strange.trap(item)');
 RESET ROLE;

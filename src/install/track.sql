@@ -398,6 +398,7 @@ DECLARE
 	add text := format('%I.bloom_track_add', schema);
 	items text := 's.items';
 	added text;
+	generated_column name;
 BEGIN
 	EXECUTE format('SELECT * FROM %I.bloom_track_definition($1, $2, $3)', schema)
 	INTO definition USING schema, source, arguments;
@@ -405,6 +406,19 @@ BEGIN
 	EXECUTE format('SELECT * FROM %I.bloom_track_keys($1, $2, $3, $4, $5, $6, $7, $8, $9)', schema)
 	INTO keys USING schema, target, definition.filter_column, definition.target_user_column, source,
 		definition.user_column, definition.item_column, definition.time_column, definition.condition;
+
+	-- as check_generated() of condition.c
+	generated_column := (SELECT a.attname FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+						 WHERE a.attrelid = source
+							 AND a.attname = ANY (ARRAY[definition.user_column, definition.item_column, definition.time_column])
+							 AND (a.attgenerated = 'v' OR a.attgenerated = 's' AND c.relkind = 'p')
+						 LIMIT 1);
+	IF generated_column IS NOT NULL THEN
+		RAISE 'generated column "%" cannot be used by bloom_track()', generated_column
+			USING ERRCODE = 'feature_not_supported',
+				DETAIL = 'Its value may not be there yet when the trigger is called.',
+				HINT = 'Use the columns from which it is generated, or a trigger on each partition.';
+	END IF;
 
 	-- One row a user, with the new items and, for a filter with a window, their times.
 	shown := format('SELECT %s AS u, pg_catalog.array_agg(%s) AS items, %s AS times FROM %I AS e WHERE %s GROUP BY 1',
@@ -470,7 +484,8 @@ DECLARE
 	ends int4;
 BEGIN
 	FOR relation, trigger_name, works, source, bytes, many IN
-		SELECT g.tgrelid, g.tgname, g.tgnewtable IS NOT NULL AND g.tgtype & 1 = 0,
+		SELECT g.tgrelid, g.tgname, -- after an INSERT or UPDATE, for each statement
+			g.tgnewtable IS NOT NULL AND g.tgtype & 67 = 0 AND g.tgtype & 20 <> 0,
 			COALESCE(pg_partition_root(g.tgrelid), g.tgrelid), g.tgargs, g.tgnargs
 		FROM pg_trigger AS g JOIN pg_class AS c ON c.oid = g.tgrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE g.tgfoid = format('%I.bloom_track()', schema)::regprocedure
@@ -509,7 +524,7 @@ DECLARE
 	ignored text;
 BEGIN
 	FOR trigger IN EXECUTE format('SELECT * FROM %I.bloom_track_triggers($1)', schema) USING schema LOOP
-		CONTINUE WHEN trigger.arguments[2]::name IS DISTINCT FROM filter_column;
+		CONTINUE WHEN NOT trigger.works OR trigger.arguments[2]::name IS DISTINCT FROM filter_column;
 		BEGIN
 			EXECUTE format('SELECT %I.bloom_track_target($1, $2)', schema) INTO its_target
 			USING trigger.relation, trigger.arguments[1];

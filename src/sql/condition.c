@@ -17,9 +17,14 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
@@ -32,8 +37,11 @@
 #include "parser/parse_relation.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
+#include "utils/syscache.h"
 
 /* The alias of the exposures in generated statements. */
 #define ALIAS "e"
@@ -87,17 +95,74 @@ parse_alone(const char *statement)
 	return target->val;
 }
 
-/* Look for columns that a transition table does not have. */
-static bool
-refuse_other_columns(Node *node, void *context)
+/*
+ * Refuse a generated column where a transition table may not have its value: a
+ * virtual one is not stored at all, and a stored one is not computed in rows that a
+ * partitioned table hands on to a partition of another layout.
+ */
+static void
+check_generated(Oid table, AttrNumber column)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var) && ((Var *) node)->varattno <= 0)
+	char		generated = get_attgenerated(table, column);
+
+	if (generated == '\0' ||
+		(generated == ATTRIBUTE_GENERATED_STORED && get_rel_relkind(table) != RELKIND_PARTITIONED_TABLE))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("generated column \"%s\" cannot be used by bloom_track()",
+					get_attname(table, column, false)),
+			 errdetail("Its value may not be there yet when the trigger is called."),
+			 errhint("Use the columns from which it is generated, or a trigger on each partition.")));
+}
+
+/* Refuse what a transition table does not have. */
+static void
+check_column(Oid table, const Var *column)
+{
+	if (column->varattno <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("condition must not use system columns or whole rows")));
-	return expression_tree_walker(node, refuse_other_columns, context);
+	check_generated(table, column->varattno);
+}
+
+/*
+ * Refuse a cast that the owner of a type may have made: it needs no name in the
+ * condition, and can come about later.
+ */
+static void
+check_cast(const FuncExpr *call)
+{
+	HeapTuple	function;
+	Oid			owner;
+
+	if (call->funcformat != COERCE_IMPLICIT_CAST && call->funcformat != COERCE_EXPLICIT_CAST)
+		return;
+	function = SearchSysCache1(PROCOID, ObjectIdGetDatum(call->funcid));
+	if (!HeapTupleIsValid(function))
+		elog(ERROR, "cache lookup failed for function %u", call->funcid);
+	owner = ((Form_pg_proc) GETSTRUCT(function))->proowner;
+	ReleaseSysCache(function);
+	if (!superuser_arg(owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("condition must not use a cast to type %s whose function %s does not belong to a superuser",
+						format_type_be(call->funcresulttype), format_procedure(call->funcid)),
+				 errhint("Call the function by its name.")));
+}
+
+/* Look for what a condition must not use. */
+static bool
+check_nodes(Node *node, void *table)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		check_column(*(Oid *) table, (Var *) node);
+	if (IsA(node, FuncExpr))
+		check_cast((FuncExpr *) node);
+	return expression_tree_walker(node, check_nodes, table);
 }
 
 /* A condition over the columns of a table, as the deparser writes it. */
@@ -118,12 +183,12 @@ resolve(Oid source, const char *statement)
 	assign_expr_collations(state, expression);
 	relation_close(relation, NoLock);
 
-	refuse_other_columns(expression, NULL);
-	if (contain_volatile_functions(expression))
+	check_nodes(expression, &source);
+	if (contain_mutable_functions(expression))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("condition must not call volatile functions"),
-				 errdetail("A row must be an exposure for the trigger and for the rebuild, or for neither.")));
+				 errmsg("condition must call immutable functions only"),
+				 errdetail("A row must be an exposure for the trigger and for the rebuild, or for neither, whatever the settings and the time.")));
 	return deparse_expression(expression, deparse_context_for(ALIAS, source), true, false);
 }
 
@@ -246,9 +311,21 @@ bloomexp_track_condition(PG_FUNCTION_ARGS)
 		.arg = condition
 	};
 	char	   *qualified;
+	Relation	relation;
+	Oid			user;
+	int			security;
 
+	/*
+	 * To parse an expression can call functions, such as the check of a domain.
+	 * Who looks at a table must not run what its owner has put there.
+	 */
+	relation = relation_open(source, AccessShareLock);
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(relation->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
 	error_context_stack = &context;
 	qualified = qualify(resolve(source, psprintf(BEFORE "%s", condition)));
 	error_context_stack = context.previous;
+	SetUserIdAndSecContext(user, security);
+	relation_close(relation, NoLock);
 	PG_RETURN_TEXT_P(cstring_to_text(qualified));
 }
