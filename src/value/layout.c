@@ -331,7 +331,11 @@ bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 	uint8	   *data = (uint8 *) VARDATA_ANY(value);
 	Size		size = VARSIZE_ANY_EXHDR(value);
 
-	bloomexp_layout_open_headers(filter, data, size, size);
+	char	   *problem;
+
+	check_version(data, size, NULL);
+	if (!read_headers(filter, data, size, size, &problem))
+		report_damage(problem);
 	bloomexp_layout_locate(filter, data);
 }
 
