@@ -262,10 +262,9 @@ BEGIN
 		width, fpr, headroom, slices, rebuilt_at_column, target_user_column, condition;
 	next_batch := CASE WHEN users IS NULL THEN statements.next_users ELSE statements.next_given END;
 
-	-- Users travel as texts, which must be the same users again, so that none is skipped.
-	PERFORM pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('datestyle', 'ISO', true);
-
 	IF dry_run THEN
+		-- as for the batches below
+		PERFORM pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('datestyle', 'ISO', true);
 		-- All batches take the time of the first, or that of a look at everything if it is
 		-- more; what they would write comes on top.
 		EXECUTE next_batch INTO batch USING start_after, batch_size, COALESCE(at, pg_catalog.now()), users;
@@ -319,6 +318,7 @@ BEGIN
 		-- (no user: every role can read this)
 		PERFORM pg_catalog.set_config('application_name',
 			pg_catalog.format('bloom_rebuild: %s users (%s)', done, target), true);
+		-- Users travel as texts, which must be the same users again, so that none is skipped.
 		PERFORM pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('datestyle', 'ISO', true);
 		-- also if somebody enables policies while it runs
 		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_policies($1)', schema) USING statements.exposures_table;

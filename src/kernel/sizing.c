@@ -135,6 +135,13 @@ textbook_fpr(const BloomShape *shape, double items)
 	return pow(-expm1(-k * items / (double) bloomexp_sizing_bits(shape)), k);
 }
 
+/* The probes a position, kn/m, at which the textbook rate is `fpr`. */
+static double
+textbook_load(double fpr, uint32_t k)
+{
+	return -log1p(-pow(fpr, 1.0 / k));
+}
+
 /*
  * bloomexp_sizing_textbook_items
  *		The items at which the textbook rate, which is below the expected one,
@@ -143,9 +150,7 @@ textbook_fpr(const BloomShape *shape, double items)
 double
 bloomexp_sizing_textbook_items(const BloomShape *shape, double fpr)
 {
-	double		k = shape->hashes;
-
-	return -log1p(-pow(fpr, 1.0 / k)) * (double) bloomexp_sizing_bits(shape) / k;
+	return textbook_load(fpr, shape->hashes) * (double) bloomexp_sizing_bits(shape) / shape->hashes;
 }
 
 /*
@@ -244,8 +249,6 @@ bloomexp_sizing_most_items(const BloomShape *shape, uint64_t bits_set)
 	double		m = (double) bloomexp_sizing_bits(shape);
 	double		unset = fmax(m - (double) bits_set, 0.5);
 
-	if (bits_set == 0)
-		return 0.0;
 	return m / shape->hashes * (log(m / unset) + 1.0 + 44.0 / unset);
 }
 
@@ -299,7 +302,7 @@ keeps(const BloomShape *shape, double items, double fpr)
 static double
 textbook_words(double items, double fpr, uint32_t k)
 {
-	return ceil(-(double) k * items / log1p(-pow(fpr, 1.0 / k)) / 64.0);
+	return ceil((double) k * items / textbook_load(fpr, k) / 64.0);
 }
 
 /*

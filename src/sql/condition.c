@@ -167,10 +167,10 @@ check_nodes(Node *node, void *table)
 
 /* A condition over the columns of a table, as the deparser writes it. */
 static char *
-resolve(Oid source, const char *statement)
+resolve(Relation relation, const char *statement)
 {
 	ParseState *state = make_parsestate(NULL);
-	Relation	relation = relation_open(source, AccessShareLock);
+	Oid			source = RelationGetRelid(relation);
 	Alias	   *alias = makeAlias(ALIAS, NIL);
 	Node	   *expression;
 
@@ -181,7 +181,6 @@ resolve(Oid source, const char *statement)
 	expression = transformExpr(state, parse_alone(statement), EXPR_KIND_TRIGGER_WHEN);
 	expression = coerce_to_boolean(state, expression, "condition");
 	assign_expr_collations(state, expression);
-	relation_close(relation, NoLock);
 
 	check_nodes(expression, &source);
 	if (contain_mutable_functions(expression))
@@ -303,7 +302,7 @@ qualify(const char *expression)
 Datum
 bloomexp_track_condition(PG_FUNCTION_ARGS)
 {
-	Oid			source = PG_GETARG_OID(0);
+	Relation	relation = relation_open(PG_GETARG_OID(0), AccessShareLock);
 	char	   *condition = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	ErrorContextCallback context = {
 		.previous = error_context_stack,
@@ -311,7 +310,6 @@ bloomexp_track_condition(PG_FUNCTION_ARGS)
 		.arg = condition
 	};
 	char	   *qualified;
-	Relation	relation;
 	Oid			user;
 	int			security;
 
@@ -319,11 +317,10 @@ bloomexp_track_condition(PG_FUNCTION_ARGS)
 	 * To parse an expression can call functions, such as the check of a domain.
 	 * Who looks at a table must not run what its owner has put there.
 	 */
-	relation = relation_open(source, AccessShareLock);
 	GetUserIdAndSecContext(&user, &security);
 	SetUserIdAndSecContext(relation->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
 	error_context_stack = &context;
-	qualified = qualify(resolve(source, psprintf(BEFORE "%s", condition)));
+	qualified = qualify(resolve(relation, psprintf(BEFORE "%s", condition)));
 	error_context_stack = context.previous;
 	SetUserIdAndSecContext(user, security);
 	relation_close(relation, NoLock);

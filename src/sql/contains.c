@@ -68,7 +68,7 @@ contained_items(FunctionCallInfo fcinfo, ArrayType *array, int *n)
 
 	if (!PG_ARGISNULL(0))
 	{
-		bloomexp_stored_open(&stored, (struct varlena *) PG_GETARG_POINTER(0), nelements);
+		bloomexp_stored_open(&stored, PG_GETARG_BLOOM_STORED(0), nelements);
 		seed = stored.filter.seed;
 	}
 	hashes = bloomexp_item_hash_array(array, PG_GET_COLLATION(), seed, &kind, n);

@@ -63,7 +63,7 @@ open_filter(FunctionCallInfo fcinfo, int argno, int lookups, Filters *filters)
 		return;
 	filters->stored = palloc(sizeof(BloomStored));
 	bloomexp_stored_open(&filters->stored[filters->n++],
-						 (struct varlena *) PG_GETARG_POINTER(argno), lookups);
+						 PG_GETARG_BLOOM_STORED(argno), lookups);
 }
 
 /* The filters of an array argument without NULLs; each is there as a whole. */

@@ -32,27 +32,35 @@ PG_FUNCTION_INFO_V1(bloomexp_fpr);
 PG_FUNCTION_INFO_V1(bloomexp_info);
 PG_FUNCTION_INFO_V1(bloomexp_layers);
 
+/* The rows that a function returns. */
+static TupleDesc
+row_type(FunctionCallInfo fcinfo)
+{
+	TupleDesc	type;
+
+	if (get_call_result_type(fcinfo, NULL, &type) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return BlessTupleDesc(type);
+}
+
 /* bloom_sizing(capacity, fpr) */
 Datum
 bloomexp_sizing(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"capacity", "fpr"};
-	TupleDesc	tupdesc;
 	BloomFilter filter;
 	const BloomShape *shape = &filter.few[0].bits.shape;
 	Datum		values[4];
 	bool		nulls[4] = {false};
 
 	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 
 	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), 0, false);
 	values[0] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
 	values[1] = Int32GetDatum(shape->hashes);
 	values[2] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
 	values[3] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, filter.few[0].capacity));
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), values, nulls)));
 }
 
 /* bloom_capacity(bytes, fpr) */
@@ -60,7 +68,6 @@ Datum
 bloomexp_capacity(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"bytes", "fpr"};
-	TupleDesc	tupdesc;
 	BloomFilter filter;
 	const BloomShape *shape = &filter.few[0].bits.shape;
 	int64		capacity;
@@ -68,8 +75,6 @@ bloomexp_capacity(PG_FUNCTION_ARGS)
 	bool		nulls[4] = {false};
 
 	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 
 	capacity = bloomexp_growth_capacity(Max(PG_GETARG_INT64(0), 0), PG_GETARG_FLOAT8(1));
 	bloomexp_filter_init(&filter, Max(capacity, 1), PG_GETARG_FLOAT8(1), 0, false);
@@ -82,7 +87,7 @@ bloomexp_capacity(PG_FUNCTION_ARGS)
 	values[1] = Int32GetDatum(shape->hashes);
 	values[2] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
 	values[3] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, capacity));
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), values, nulls)));
 }
 
 /* bloom_cardinality(filter) */
@@ -94,7 +99,7 @@ bloomexp_cardinality(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_INT64(0);
-	bloomexp_stored_headers((struct varlena *) PG_GETARG_POINTER(0), &filter);
+	bloomexp_stored_headers(PG_GETARG_BLOOM_STORED(0), &filter);
 	items = bloomexp_filter_items(&filter);
 	/* an item whose probes meet in one place looks like less than one */
 	PG_RETURN_INT64(items > 0.0 ? (int64) rint(Max(items, 1.0)) : 0);
@@ -108,7 +113,7 @@ bloomexp_fpr(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_FLOAT8(0.0);
-	bloomexp_stored_headers((struct varlena *) PG_GETARG_POINTER(0), &filter);
+	bloomexp_stored_headers(PG_GETARG_BLOOM_STORED(0), &filter);
 	PG_RETURN_FLOAT8(bloomexp_filter_fpr(&filter));
 }
 
@@ -157,16 +162,13 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	};
 	Datum		values[NCOLUMNS];
 	bool		nulls[NCOLUMNS] = {false};
-	TupleDesc	tupdesc;
 	BloomFilter filter;
 	int64		items = 0;
 	int64		capacity = 0;
 	int64		bits = 0;
 	int64		bits_set = 0;
 
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	bloomexp_stored_headers((struct varlena *) PG_GETARG_POINTER(0), &filter);
+	bloomexp_stored_headers(PG_GETARG_BLOOM_STORED(0), &filter);
 	for (uint32 i = 0; i < filter.nlayers; i++)
 	{
 		const BloomLayer *layer = &filter.layers[i];
@@ -196,7 +198,7 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	nulls[SLICES] = !filter.windowed;
 	nulls[EXPIRED_BEFORE] = !filter.windowed || filter.floor == BLOOMEXP_NO_FLOOR;
 	values[EXPIRED_BEFORE] = time_datum(nulls[EXPIRED_BEFORE] ? 0 : filter.floor);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), values, nulls)));
 }
 
 /* bloom_layers(filter): one row a layer, oldest first */
@@ -221,11 +223,9 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 
 		call = SRF_FIRSTCALL_INIT();
 		caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
-		if (get_call_result_type(fcinfo, NULL, &call->tuple_desc) != TYPEFUNC_COMPOSITE)
-			elog(ERROR, "return type must be a row type");
-		BlessTupleDesc(call->tuple_desc);
+		call->tuple_desc = row_type(fcinfo);
 		filter = palloc(sizeof(BloomFilter));
-		bloomexp_stored_headers((struct varlena *) PG_GETARG_POINTER(0), filter);
+		bloomexp_stored_headers(PG_GETARG_BLOOM_STORED(0), filter);
 		call->user_fctx = filter;
 		call->max_calls = filter->nlayers;
 		MemoryContextSwitchTo(caller);

@@ -239,7 +239,7 @@ get_cached(FmgrInfo *call_site, struct varlena *source)
 static BloomStored *
 open_for_lookup(FunctionCallInfo fcinfo, int argno, BloomStored *space)
 {
-	struct varlena *source = (struct varlena *) PG_GETARG_POINTER(argno);
+	struct varlena *source = PG_GETARG_BLOOM_STORED(argno);
 	MemoryContext caller;
 	CachedFilter *cached;
 

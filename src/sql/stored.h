@@ -14,6 +14,9 @@
 #include "value/kind.h"
 #include "value/layout.h"
 
+/* A filter as it is stored, not detoasted. */
+#define PG_GETARG_BLOOM_STORED(n) ((struct varlena *) PG_GETARG_POINTER(n))
+
 /*
  * A filter to be asked for many items.  If it is read block by block, its layers
  * point into memory for the whole value, of which only the fetched blocks are

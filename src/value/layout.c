@@ -314,7 +314,7 @@ bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size availa
 	check_version(data, available, NULL);
 	if (!read_header(filter, data, available, &problem))
 		report_damage(problem);
-	if (bloomexp_layout_headers_size(filter) > available && available < size)
+	if (bloomexp_layout_headers_size(filter) > available)
 		return false;
 	if (!read_headers(filter, data, available, size, &problem))
 		report_damage(problem);
