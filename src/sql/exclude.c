@@ -12,7 +12,6 @@
 #include "postgres.h"
 
 #include "access/tupmacs.h"
-#include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -21,10 +20,10 @@
 #include "utils/selfuncs.h"
 
 #include "kernel/batch.h"
-#include "kernel/probe.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "sql/stored.h"
+#include "sql/survivors.h"
 #include "value/compat.h"
 #include "value/filter.h"
 #include "value/kind.h"
@@ -36,15 +35,8 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 
-/* The filters of a call, all asked in turn. */
-typedef struct Filters
-{
-	BloomStored *stored;
-	int			n;
-} Filters;
-
 /* Opens the filters of an argument: open_filter or open_filters. */
-typedef void (*Opener) (FunctionCallInfo fcinfo, int argno, int lookups, Filters *filters);
+typedef void (*Opener) (FunctionCallInfo fcinfo, int argno, int lookups, BloomFilters *filters);
 
 /* Survivors that go out as rows: the next of them, and how many are left. */
 typedef struct Rows
@@ -56,7 +48,7 @@ typedef struct Rows
 
 /* The one filter of an argument, for `lookups` lookups; NULL is none. */
 static void
-open_filter(FunctionCallInfo fcinfo, int argno, int lookups, Filters *filters)
+open_filter(FunctionCallInfo fcinfo, int argno, int lookups, BloomFilters *filters)
 {
 	filters->n = 0;
 	if (PG_ARGISNULL(argno))
@@ -68,7 +60,7 @@ open_filter(FunctionCallInfo fcinfo, int argno, int lookups, Filters *filters)
 
 /* The filters of an array argument without NULLs; each is there as a whole. */
 static void
-open_filters(FunctionCallInfo fcinfo, int argno, int lookups, Filters *filters)
+open_filters(FunctionCallInfo fcinfo, int argno, int lookups, BloomFilters *filters)
 {
 	ArrayType  *array;
 	Datum	   *values;
@@ -95,48 +87,20 @@ open_filters(FunctionCallInfo fcinfo, int argno, int lookups, Filters *filters)
 }
 
 /*
- * The candidates of a batch that no filter contains, in order, as indexes into
- * it; returns their number.
- */
-static int
-pick_survivors(const Filters *filters, const BloomBatch *batch, int *picks)
-{
-	uint64		hashes[BLOOMEXP_BATCH];
-	uint32		seed = 0;
-	int			n = bloomexp_probe_pick_all(picks, batch->n);
-
-	for (int i = 0; i < filters->n && n > 0; i++)
-	{
-		BloomStored *stored = &filters->stored[i];
-
-		/* filters of one seed share the hashes */
-		if (i == 0 || stored->filter.seed != seed)
-		{
-			seed = stored->filter.seed;
-			bloomexp_item_hash_batch(batch, seed, hashes);
-		}
-		n = bloomexp_stored_misses(stored, hashes, picks, n);
-	}
-	return n;
-}
-
-/*
  * Copy the candidates that survive the filters to `out`, one after another as
  * in an array.  Returns where they end, and their number in *survivors.
  */
 static char *
-copy_survivors(BloomItems *candidates, const Filters *filters, char *out, int *survivors)
+copy_survivors(BloomItems *candidates, const BloomFilters *filters, char *out, int *survivors)
 {
 	BloomBatch	batch;
 	int			picks[BLOOMEXP_BATCH];
 
-	for (int i = 0; i < filters->n; i++)
-		bloomexp_filter_require_kind(&filters->stored[i].filter, candidates->type->kind);
-
+	bloomexp_survivors_require_kind(filters, candidates->type->kind);
 	*survivors = 0;
 	while (bloomexp_item_next(candidates, &batch))
 	{
-		int			n = pick_survivors(filters, &batch, picks);
+		int			n = bloomexp_survivors_pick(filters, &batch, picks);
 
 		CHECK_FOR_INTERRUPTS();
 		out = bloomexp_item_copy(out, &batch, picks, n);
@@ -157,7 +121,7 @@ exclude(FunctionCallInfo fcinfo, Opener opener, MemoryContext context,
 	ArrayType  *array = bloomexp_arguments_array(fcinfo, 0);
 	ArrayType  *result;
 	BloomItems	candidates;
-	Filters		filters;
+	BloomFilters filters;
 	int			survivors;
 	char	   *end;
 
@@ -165,20 +129,9 @@ exclude(FunctionCallInfo fcinfo, Opener opener, MemoryContext context,
 	opener(fcinfo, 1, candidates.nitems, &filters);
 	*type = candidates.type;
 
-	/* survivors take no more than the candidates did */
-	result = MemoryContextAllocHuge(context, MAXALIGN(VARSIZE(array)) + ARR_OVERHEAD_NONULLS(1));
-	end = copy_survivors(&candidates, &filters,
-						 (char *) result + ARR_OVERHEAD_NONULLS(1), &survivors);
-	if (survivors == 0)
-		return construct_empty_array(candidates.element_type);
-
-	SET_VARSIZE(result, end - (char *) result);
-	result->ndim = 1;
-	result->dataoffset = 0;
-	result->elemtype = candidates.element_type;
-	ARR_DIMS(result)[0] = survivors;
-	ARR_LBOUND(result)[0] = 1;
-	return result;
+	result = bloomexp_survivors_open_array(context, array);
+	end = copy_survivors(&candidates, &filters, ARR_DATA_PTR(result), &survivors);
+	return bloomexp_survivors_close_array(result, end, survivors, candidates.element_type);
 }
 
 /* bloom_exclude_array(candidates, filter), candidates - filter */
@@ -190,19 +143,13 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 
-	/* an array type of its own, whose subscripts start at 0 */
-	if (get_fn_expr_argtype(fcinfo->flinfo, 0) == INT2VECTOROID)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("candidates of type int2vector are not supported"),
-				 errhint("Cast the candidates to smallint[].")));
-
+	bloomexp_survivors_check_type(fcinfo, 0);
 	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, open_filter, CurrentMemoryContext, &type));
 }
 
 /* Refuse filters whose items cannot be packed. */
 static void
-require_integers(const Filters *filters)
+require_integers(const BloomFilters *filters)
 {
 	for (int i = 0; i < filters->n; i++)
 	{
@@ -223,7 +170,7 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 	bytea	   *packed;
 	bytea	   *result;
 	BloomItems	candidates;
-	Filters		filters;
+	BloomFilters filters;
 	int			survivors;
 	char	   *end;
 

@@ -15,21 +15,19 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
-#include "storage/bufmgr.h"
 #include "storage/sinval.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
+
+#include "sql/kept.h"
 
 /*
  * A statement of more rows gets a plan of its own.  Planning costs little beside
@@ -40,20 +38,11 @@
 
 PG_FUNCTION_INFO_V1(bloomexp_track);
 
-/* The plans of a trigger. */
-typedef struct TrackPlan
-{
-	Oid			trigger;		/* the key */
-	Oid			target;			/* the table of the filters */
-	BlockNumber pages;			/* its size when planned */
-	bool		outgrown;		/* it is much larger now */
-	SPIPlanPtr	add;			/* the statements that lock and add */
-	SPIPlanPtr	count_missed;	/* how many users' filters they did not reach */
-	int			users;			/* calls that execute it now: a table of filters may
-								 * have triggers that insert exposures */
-} TrackPlan;
+/* The kept plans of each trigger: they lock and add ... */
+#define ADD 0
+/* ... and count the users whose filters were not reached. */
+#define COUNT_MISSED 1
 
-/* What the session keeps. */
 static HTAB *kept_plans = NULL;
 
 /* The calling trigger; raises an error if it is of the wrong kind. */
@@ -78,14 +67,6 @@ get_trigger(FunctionCallInfo fcinfo)
 	return trigger;
 }
 
-/* Raise an internal error on an unexpected SPI result. */
-static void
-expect(int result, int expected, const char *function)
-{
-	if (result != expected)
-		elog(ERROR, "%s failed: %s", function, SPI_result_code_string(result));
-}
-
 /*
  * Give the statements their transition table, and the planner a number of rows.
  *
@@ -102,7 +83,7 @@ register_new_rows(const TriggerData *trigger, double rows)
 	table->md.enrtype = ENR_NAMED_TUPLESTORE;
 	table->md.enrtuples = rows;
 	table->reldata = trigger->tg_newtable;
-	expect(SPI_register_relation(table), SPI_OK_REL_REGISTER, "SPI_register_relation");
+	bloomexp_kept_expect(SPI_register_relation(table), SPI_OK_REL_REGISTER, "SPI_register_relation");
 }
 
 /* The arguments of a trigger. */
@@ -143,37 +124,12 @@ ask_statements(const TriggerData *trigger, Oid function, Oid *target, char **mis
 	PushActiveSnapshot(GetLatestSnapshot());
 	query = psprintf("SELECT target, statements, missed FROM %s.bloom_track_statements($1, $2, $3, $4)",
 					 quote_identifier(schema));
-	expect(SPI_execute_with_args(query, lengthof(types), types, values, NULL, true, 0),
+	bloomexp_kept_expect(SPI_execute_with_args(query, lengthof(types), types, values, NULL, true, 0),
 		   SPI_OK_SELECT, "SPI_execute_with_args");
 	PopActiveSnapshot();
 	*target = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
 	*missed = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3);
 	return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
-}
-
-static SPIPlanPtr
-prepare_statements(const char *statements)
-{
-	SPIPlanPtr	plan = SPI_prepare(statements, 0, NULL);
-
-	if (plan == NULL)
-		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-	return plan;
-}
-
-/* Lock a table of filters; returns its pages, 0 if it is partitioned or gone. */
-static BlockNumber
-lock_target(Oid target)
-{
-	Relation	relation = try_relation_open(target, RowExclusiveLock);
-	BlockNumber pages = 0;
-
-	if (relation == NULL)
-		return 0;
-	if (RELKIND_HAS_STORAGE(relation->rd_rel->relkind))
-		pages = RelationGetNumberOfBlocks(relation);
-	relation_close(relation, NoLock);
-	return pages;
 }
 
 /*
@@ -183,7 +139,7 @@ lock_target(Oid target)
  * anything in the catalogs changed until we had the lock, they are written anew.
  */
 static void
-prepare(const TriggerData *trigger, Oid function, TrackPlan *made)
+prepare(const TriggerData *trigger, Oid function, BloomKept *made)
 {
 	Oid			locked = InvalidOid;
 	char	   *statements;
@@ -196,75 +152,14 @@ prepare(const TriggerData *trigger, Oid function, TrackPlan *made)
 		statements = ask_statements(trigger, function, &made->target, &missed);
 		if (made->target == locked)
 			break;
-		made->pages = lock_target(made->target);
+		made->pages = bloomexp_kept_lock_target(made->target);
 		if (messages == SharedInvalidMessageCounter)
 			break;
 		locked = made->target;
 	}
 
-	made->trigger = trigger->tg_trigger->tgoid;
-	made->outgrown = false;
-	made->users = 0;
-	made->add = prepare_statements(statements);
-	made->count_missed = prepare_statements(missed);
-}
-
-/* Whether a kept plan can still be used. */
-static bool
-is_good(const TrackPlan *kept)
-{
-	return !kept->outgrown && SPI_plan_is_valid(kept->add);
-}
-
-/* Free the kept plans that cannot be used, such as those of dropped triggers. */
-static void
-forget_bad(void)
-{
-	HASH_SEQ_STATUS scan;
-	TrackPlan  *kept;
-
-	hash_seq_init(&scan, kept_plans);
-	while ((kept = hash_seq_search(&scan)) != NULL)
-	{
-		if (kept->users > 0 || is_good(kept))
-			continue;
-		SPI_freeplan(kept->add);
-		SPI_freeplan(kept->count_missed);
-		hash_search(kept_plans, &kept->trigger, HASH_REMOVE, NULL);
-	}
-}
-
-/* Keep a plan in place of its trigger's old one, which must not be in use. */
-static TrackPlan *
-keep(const TrackPlan *made)
-{
-	TrackPlan  *kept;
-
-	forget_bad();
-	expect(SPI_keepplan(made->add), 0, "SPI_keepplan");
-	expect(SPI_keepplan(made->count_missed), 0, "SPI_keepplan");
-	kept = hash_search(kept_plans, &made->trigger, HASH_ENTER, NULL);
-	*kept = *made;
-	return kept;
-}
-
-/*
- * The kept plan of a trigger, good or not, or NULL.
- *
- * The lock makes changes of the table by others visible before we look.
- */
-static TrackPlan *
-find(Oid trigger)
-{
-	HASHCTL		control = {.keysize = sizeof(Oid),.entrysize = sizeof(TrackPlan)};
-	TrackPlan  *kept;
-
-	if (kept_plans == NULL)
-		kept_plans = hash_create("bloom_track plans", 16, &control, HASH_ELEM | HASH_BLOBS);
-	kept = hash_search(kept_plans, &trigger, HASH_FIND, NULL);
-	if (kept != NULL && SPI_plan_is_valid(kept->add))
-		kept->outgrown = lock_target(kept->target) / 2 > kept->pages + 4;
-	return kept;
+	made->plans[ADD] = bloomexp_kept_prepare(statements, 0, NULL);
+	made->plans[COUNT_MISSED] = bloomexp_kept_prepare(missed, 0, NULL);
 }
 
 /*
@@ -272,14 +167,14 @@ find(Oid trigger)
  * An exposure must not be lost like that.
  */
 static void
-check_nothing_missed(const TrackPlan *plan)
+check_nothing_missed(const BloomKept *plan)
 {
 	bool		isnull;
 	Datum		users;
 
 	if (check_enable_rls(plan->target, InvalidOid, true) != RLS_ENABLED)
 		return;
-	expect(SPI_execute_plan(plan->count_missed, NULL, NULL, false, 0),
+	bloomexp_kept_expect(SPI_execute_plan(plan->plans[COUNT_MISSED], NULL, NULL, false, 0),
 		   SPI_OK_SELECT, "SPI_execute_plan");
 	users = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	if (DatumGetInt64(users) > 0)
@@ -290,27 +185,13 @@ check_nothing_missed(const TrackPlan *plan)
 				 errhint("Who writes exposures needs policies for SELECT, INSERT and UPDATE.")));
 }
 
-/*
- * Add, each statement with a snapshot of its own.  The plans stay ours until the
- * end, whatever becomes of them meanwhile.
- */
+/* Add, each statement with a snapshot of its own: for bloomexp_kept_use(). */
 static void
-execute(TrackPlan *plan)
+add(BloomKept *plan, void *argument)
 {
-	plan->users++;
-	PG_TRY();
-	{
-		expect(SPI_execute_plan(plan->add, NULL, NULL, false, 0),
-			   SPI_OK_UPDATE, "SPI_execute_plan");
-		check_nothing_missed(plan);
-	}
-	PG_CATCH();
-	{
-		plan->users--;
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
-	plan->users--;
+	bloomexp_kept_expect(SPI_execute_plan(plan->plans[ADD], NULL, NULL, false, 0),
+						 SPI_OK_UPDATE, "SPI_execute_plan");
+	check_nothing_missed(plan);
 }
 
 /* bloom_track() */
@@ -319,24 +200,26 @@ bloomexp_track(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = get_trigger(fcinfo);
 	int64		rows = tuplestore_tuple_count(trigger->tg_newtable);
-	TrackPlan  *plan;
-	TrackPlan	made;
+	bool		few = rows <= FEW_ROWS;
+	BloomKept  *plan = NULL;
+	BloomKept	made = {.key.object = trigger->tg_trigger->tgoid};
 
 	if (rows == 0)
 		return PointerGetDatum(NULL);
-	expect(SPI_connect(), SPI_OK_CONNECT, "SPI_connect");
-	register_new_rows(trigger, rows > FEW_ROWS ? rows : 1);
+	if (kept_plans == NULL)
+		kept_plans = bloomexp_kept_create("bloom_track plans", sizeof(BloomKept));
+	bloomexp_kept_expect(SPI_connect(), SPI_OK_CONNECT, "SPI_connect");
+	register_new_rows(trigger, few ? 1 : rows);
 
-	plan = find(trigger->tg_trigger->tgoid);
-	if (rows > FEW_ROWS || plan == NULL || !is_good(plan))
+	if (few)
+		plan = bloomexp_kept_find(kept_plans, &made.key);
+	if (plan == NULL)
 	{
-		bool		for_once = rows > FEW_ROWS || (plan != NULL && plan->users > 0);
-
 		prepare(trigger, fcinfo->flinfo->fn_oid, &made);
-		plan = for_once ? &made : keep(&made);
+		plan = few ? bloomexp_kept_keep(kept_plans, &made, sizeof(made)) : &made;
 	}
-	execute(plan);
+	bloomexp_kept_use(plan, add, NULL);
 
-	expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
+	bloomexp_kept_expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
 	return PointerGetDatum(NULL);
 }

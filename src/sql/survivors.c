@@ -1,0 +1,102 @@
+/*-------------------------------------------------------------------------
+ *
+ * survivors.c
+ *	  The candidates that no filter of a call contains.
+ *
+ * They are picked batch by batch, and go into an array of the candidates' type.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+
+#include "kernel/batch.h"
+#include "kernel/probe.h"
+#include "sql/survivors.h"
+#include "value/filter.h"
+
+/*
+ * bloomexp_survivors_check_type
+ *		Refuse candidates that cannot go out as an array of their type.
+ */
+void
+bloomexp_survivors_check_type(FunctionCallInfo fcinfo, int argno)
+{
+	/* an array type of its own, whose subscripts start at 0 */
+	if (get_fn_expr_argtype(fcinfo->flinfo, argno) == INT2VECTOROID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("candidates of type int2vector are not supported"),
+				 errhint("Cast the candidates to smallint[].")));
+}
+
+/*
+ * bloomexp_survivors_require_kind
+ *		Refuse candidates of another kind than what the filters hold.
+ */
+void
+bloomexp_survivors_require_kind(const BloomFilters *filters, BloomKind kind)
+{
+	for (int i = 0; i < filters->n; i++)
+		bloomexp_filter_require_kind(&filters->stored[i].filter, kind);
+}
+
+/*
+ * bloomexp_survivors_pick
+ *		The candidates of a batch that no filter contains, in order, as indexes
+ *		into it; returns their number.
+ */
+int
+bloomexp_survivors_pick(const BloomFilters *filters, const BloomBatch *batch, int *picks)
+{
+	uint64		hashes[BLOOMEXP_BATCH];
+	uint32		seed = 0;
+	int			n = bloomexp_probe_pick_all(picks, batch->n);
+
+	for (int i = 0; i < filters->n && n > 0; i++)
+	{
+		BloomStored *stored = &filters->stored[i];
+
+		/* filters of one seed share the hashes */
+		if (i == 0 || stored->filter.seed != seed)
+		{
+			seed = stored->filter.seed;
+			bloomexp_item_hash_batch(batch, seed, hashes);
+		}
+		n = bloomexp_stored_misses(stored, hashes, picks, n);
+	}
+	return n;
+}
+
+/*
+ * bloomexp_survivors_open_array
+ *		Room in a memory context for an array of survivors, which take no more
+ *		than the candidates did; they go to its ARR_DATA_PTR.
+ */
+ArrayType *
+bloomexp_survivors_open_array(MemoryContext context, const ArrayType *candidates)
+{
+	ArrayType  *array = MemoryContextAllocHuge(context, MAXALIGN(VARSIZE(candidates)) +
+											   ARR_OVERHEAD_NONULLS(1));
+
+	array->ndim = 1;
+	array->dataoffset = 0;
+	return array;
+}
+
+/*
+ * bloomexp_survivors_close_array
+ *		That array as a value: so many survivors, up to `end`.
+ */
+ArrayType *
+bloomexp_survivors_close_array(ArrayType *array, char *end, int survivors, Oid element_type)
+{
+	if (survivors == 0)
+		return construct_empty_array(element_type);
+	SET_VARSIZE(array, end - (char *) array);
+	array->elemtype = element_type;
+	ARR_DIMS(array)[0] = survivors;
+	ARR_LBOUND(array)[0] = 1;
+	return array;
+}
