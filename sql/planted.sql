@@ -56,7 +56,7 @@ BEGIN
 			CASE WHEN p.proretset OR p.prorettype = 'record'::regtype THEN 'bigint' ELSE format_type(p.prorettype, NULL) END AS result
 		FROM pg_proc AS p JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
 		JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'bloomexp'
-		WHERE p.proname ~ '^bloom_(new|window|add|add_at|contains_all|agg|window_agg|expire|union|info|layers|track.*|rebuild_.*|filter_column|time_column)$'
+		WHERE p.proname ~ '^bloom_(new|window|add|add_at|contains_all|agg|window_agg|expire|union|info|layers|track.*|take_.*|rebuild_.*|filter_column|live_column|time_column)$'
 			AND 'internal'::regtype <> ALL (p.proargtypes::oid[]) AND p.pronargs > 0
 		ORDER BY p.oid
 	LOOP
@@ -151,6 +151,7 @@ BEGIN
 	FOR n IN 1 .. 2 LOOP
 		EXECUTE format('INSERT INTO exposures SELECT u::%s, i::%s FROM unnest($1) AS u, unnest($2[$3:$3 + 1]) AS i', user_type, item_type) USING users, items, n * 2 - 1;
 	END LOOP;
+	EXECUTE format('SELECT shelf.bloom_take(''seen'', $1[1]::%s, $2::%s[]), shelf.bloom_take(''recent'', $1[1], $2::%2$s[])', user_type, item_type) USING users, items;
 	RESET ROLE;
 	PERFORM FROM shelf.bloom_untracked('exposures');
 	PERFORM FROM shelf.bloom_overview('seen', 'items');

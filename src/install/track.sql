@@ -39,11 +39,13 @@
 CREATE FUNCTION bloom_filter_column(target regclass, filter_column name) RETURNS name
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+	schema name := (SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+					WHERE e.extname = 'bloomexp');
 	relation_name text := (SELECT c.relname FROM pg_class AS c WHERE c.oid = target);
-	filter_type oid := (SELECT t.oid FROM pg_extension AS e JOIN pg_type AS t ON t.typnamespace = e.extnamespace
-						WHERE e.extname = 'bloomexp' AND t.typname = 'bloom');
+	filter_type oid := format('%I.bloom', schema)::regtype;
 	column_type oid;
 	found_columns name[];
+	fed_columns name[];
 BEGIN
 	IF relation_name IS NULL THEN
 		RAISE 'relation with OID % does not exist', target::oid USING ERRCODE = 'undefined_table';
@@ -68,6 +70,13 @@ BEGIN
 		RAISE 'relation "%" has no column of type bloom', relation_name USING ERRCODE = 'undefined_column';
 	END IF;
 	IF cardinality(found_columns) > 1 THEN
+		EXECUTE format('SELECT ARRAY(SELECT DISTINCT g.arguments[2]::pg_catalog.name FROM %I.bloom_track_feeders($1, $2, NULL::pg_catalog.name) AS g '
+			'WHERE g.trusted)', schema) INTO fed_columns USING schema, target;
+		IF cardinality(fed_columns) = 1 THEN
+			found_columns := fed_columns;
+		END IF;
+	END IF;
+	IF cardinality(found_columns) > 1 THEN
 		RAISE 'relation "%" has more than one column of type bloom', relation_name
 			USING ERRCODE = 'ambiguous_column',
 				DETAIL = format('They are %s.', array_to_string(ARRAY(SELECT format('"%s"', c) FROM unnest(found_columns) AS c), ', ')),
@@ -78,7 +87,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloom_filter_column(regclass, name) IS
-'for bloom_rebuild() and bloom_overview(): the column of the filters, which is the only one of type bloom if none is named';
+'for bloom_take(), bloom_rebuild() and bloom_overview(): the column of the filters, which is the only one of type bloom, or the only one that triggers feed, if none is named';
 
 CREATE FUNCTION bloom_time_column(source regclass, time_column name) RETURNS name
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -134,6 +143,135 @@ SET standard_conforming_strings = on SET transform_null_equals = off SET extra_f
 COMMENT ON FUNCTION bloom_track_condition(regclass, text) IS
 'checks the condition given to bloom_track() or bloom_rebuild(), and writes it with the schema of every name';
 
+CREATE FUNCTION bloom_live_column(target regclass, filter_column name, live_column name) RETURNS name
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	schema name := (SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+					WHERE e.extname = 'bloomexp');
+	relation_name text := (SELECT c.relname FROM pg_class AS c WHERE c.oid = target);
+	must_be_filled name;
+BEGIN
+	EXECUTE format('SELECT %I.bloom_filter_column($1, $2)', schema) USING target, live_column;
+	IF live_column = filter_column THEN
+		RAISE 'live column must not be the column of the filters, "%"', filter_column
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Add a second column of type bloom.';
+	END IF;
+	must_be_filled := (SELECT a.attname FROM pg_attribute AS a
+					   WHERE a.attrelid = target AND a.attname = ANY (ARRAY[filter_column, live_column]) AND a.attnotnull
+					   ORDER BY a.attnum LIMIT 1);
+	IF must_be_filled IS NOT NULL THEN
+		RAISE 'column "%" of table "%" must allow nulls', must_be_filled, relation_name
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'A new user has only a live filter, and a rebuild removes that.';
+	END IF;
+	RETURN live_column;
+END
+$$;
+
+COMMENT ON FUNCTION bloom_live_column(regclass, name, name) IS
+'checks the column of live filters that is named to bloom_track() or bloom_rebuild()';
+
+-- An item that was not exposed is dropped if either of two filters contains it, so they
+-- share the promised rate.  The live filter is small; a tenth is enough for it.  It
+-- starts with room for what most users see in a day, because each add writes all of it.
+
+CREATE FUNCTION bloom_track_shares(
+	fpr double precision,
+	has_live boolean,
+	OUT capacity bigint,
+	OUT tracked_fpr double precision,
+	OUT rebuilt_fpr double precision)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+	SELECT CASE WHEN has_live THEN 40 ELSE 100 END,
+		CASE WHEN has_live THEN fpr OPERATOR(pg_catalog.*) 0.1::pg_catalog.float8 ELSE fpr END,
+		CASE WHEN has_live THEN fpr OPERATOR(pg_catalog.*) 0.9::pg_catalog.float8 ELSE fpr END
+$$;
+
+COMMENT ON FUNCTION bloom_track_shares(double precision, boolean) IS
+'for how many items a filter starts to which exposures are added, its rate, and that of a filter which is rebuilt: the same filter, or one beside a live filter';
+
+CREATE FUNCTION bloom_track_key(
+	target regclass,
+	INOUT user_column name,
+	OUT target_name text,
+	OUT user_type_oid oid,
+	OUT user_type text,
+	OUT user_collation oid,
+	OUT key_type_oid oid,
+	OUT key_type text,
+	OUT target_key text,
+	OUT equal text,
+	OUT greater text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	user_attnum int2;
+	key_family oid;
+	operators text[];
+BEGIN
+	-- Names with a schema, since a transition table or a WITH may have the name alone.
+	target_name := (SELECT format('%I.%I', n.nspname, c.relname)
+					FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+					WHERE c.oid = target AND c.relkind = ANY ('{r,p}'::"char"[]));
+	IF target_name IS NULL THEN
+		RAISE '"%" is not a table', (SELECT c.relname FROM pg_class AS c WHERE c.oid = target)
+			USING ERRCODE = 'wrong_object_type', DETAIL = 'Filters are kept in a table or a partitioned table.';
+	END IF;
+	IF user_column IS NULL THEN
+		user_column := (SELECT a.attname
+						FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+						WHERE i.indrelid = target AND i.indisprimary AND i.indnkeyatts = 1);
+		IF user_column IS NULL THEN
+			RAISE 'table "%" has no primary key of one column', (SELECT c.relname FROM pg_class AS c WHERE c.oid = target)
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = 'The primary key says which row is whose.';
+		END IF;
+	END IF;
+	SELECT a.attnum, a.atttypid, a.attcollation INTO user_attnum, user_type_oid, user_collation
+	FROM pg_attribute AS a
+	WHERE a.attrelid = target AND a.attname = user_column AND a.attnum > 0 AND NOT a.attisdropped;
+	IF NOT FOUND THEN
+		RAISE 'column "%" of relation "%" does not exist', user_column,
+			(SELECT c.relname FROM pg_class AS c WHERE c.oid = target) USING ERRCODE = 'undefined_column';
+	END IF;
+
+	-- The order of users is that of the index by which ON CONFLICT finds their rows.
+	SELECT c.opcfamily, c.opcintype INTO key_family, key_type_oid
+	FROM pg_index AS i JOIN pg_opclass AS c ON c.oid = i.indclass[0]
+	WHERE i.indrelid = target AND i.indnkeyatts = 1 AND i.indkey[0] = user_attnum AND c.opcdefault
+		AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL
+	LIMIT 1;
+	IF NOT FOUND THEN
+		RAISE 'table "%" has no unique index on column "%" alone',
+			(SELECT c.relname FROM pg_class AS c WHERE c.oid = target), user_column
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = format('ALTER TABLE %s ADD PRIMARY KEY (%I);', target_name, user_column);
+	END IF;
+
+	-- (Subqueries here and below keep the plans at index scans.)
+	operators := ARRAY(SELECT (SELECT format('OPERATOR(%I.%s)', (SELECT n.nspname FROM pg_namespace AS n
+																   WHERE n.oid = o.oprnamespace), o.oprname)
+							   FROM pg_operator AS o WHERE o.oid = m.amopopr)
+					   FROM pg_amop AS m
+					   WHERE m.amopfamily = key_family
+						   AND m.amoplefttype = key_type_oid AND m.amoprighttype = key_type_oid
+					   ORDER BY m.amopstrategy);
+	equal := operators[3];
+	greater := operators[5];
+
+	-- Users are compared as what these operators take, so that nothing fits better, such
+	-- as an operator for a domain.  No index minds that cast.  (Operators for a
+	-- polymorphic type, as those of enums, are in pg_catalog, where nobody can add one.)
+	user_type := (SELECT format('%I.%I', n.nspname, t.typname)
+				  FROM pg_type AS t JOIN pg_namespace AS n ON n.oid = t.typnamespace WHERE t.oid = user_type_oid);
+	key_type := (SELECT CASE WHEN t.typtype = 'p' THEN user_type ELSE format('%I.%I', n.nspname, t.typname) END
+				 FROM pg_type AS t JOIN pg_namespace AS n ON n.oid = t.typnamespace WHERE t.oid = key_type_oid);
+	target_key := format('f.%I::%s', user_column, key_type);
+END
+$$;
+
+COMMENT ON FUNCTION bloom_track_key(regclass, name) IS
+'checks the table of filters given to bloom_track(), bloom_rebuild() or bloom_take() and its column of users, which is the primary key if none is given, and tells how to write and compare these';
+
 CREATE FUNCTION bloom_track_keys(
 	schema name,
 	target regclass,
@@ -156,90 +294,54 @@ CREATE FUNCTION bloom_track_keys(
 	OUT is_exposure text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-	relations regclass[] := ARRAY[target, source, source];
-	names name[] := ARRAY[target_user_column, user_column, item_column];
-	attnums int2[];
+	key record;
+	names name[] := ARRAY[user_column, item_column];
 	types oid[];
-	bases oid[];				-- the same without domains
-	collations oid[];
+	bases oid[];				-- of both and of the users of the filters, without domains
+	user_collation oid;
 	column_found record;
-	user_type text;
-	index_order record;
-	operators text[];
 	untrusted record;
 BEGIN
-	-- Names with a schema, since a transition table or a WITH may have the name alone.
-	SELECT max(x.name) FILTER (WHERE x.oid = target AND x.relkind = ANY ('{r,p}'::"char"[])),
-		max(x.name) FILTER (WHERE x.oid = source) INTO target_name, source_name
-	FROM (SELECT c.oid, c.relkind, format('%I.%I', n.nspname, c.relname) AS name
-		  FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-		  WHERE c.oid = ANY (ARRAY[target::oid, source::oid])) AS x;
-	IF target_name IS NULL THEN
-		RAISE '"%" is not a table', (SELECT c.relname FROM pg_class AS c WHERE c.oid = target)
-			USING ERRCODE = 'wrong_object_type', DETAIL = 'Filters are kept in a table or a partitioned table.';
-	END IF;
+	EXECUTE format('SELECT * FROM %I.bloom_track_key($1, $2)', schema) INTO key USING target, target_user_column;
+	target_name := key.target_name;
+	key_type := key.key_type;
+	equal := key.equal;
+	greater := key.greater;
+	target_key := key.target_key;
 	EXECUTE format('SELECT %I.bloom_filter_column($1, $2)', schema) USING target, filter_column;
+	source_name := (SELECT format('%I.%I', n.nspname, c.relname)
+					FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = source);
 
-	FOR i IN 1 .. 3 LOOP
-		SELECT a.attnum, a.atttypid, a.attcollation INTO column_found
+	FOR i IN 1 .. 2 LOOP
+		SELECT a.atttypid, a.attcollation INTO column_found
 		FROM pg_attribute AS a
-		WHERE a.attrelid = relations[i] AND a.attname = names[i] AND a.attnum > 0 AND NOT a.attisdropped;
+		WHERE a.attrelid = source AND a.attname = names[i] AND a.attnum > 0 AND NOT a.attisdropped;
 		IF NOT FOUND THEN
 			RAISE 'column "%" of relation "%" does not exist', names[i],
-				(SELECT c.relname FROM pg_class AS c WHERE c.oid = relations[i]) USING ERRCODE = 'undefined_column';
+				(SELECT c.relname FROM pg_class AS c WHERE c.oid = source) USING ERRCODE = 'undefined_column';
 		END IF;
-		attnums[i] := column_found.attnum;
 		types[i] := column_found.atttypid;
-		collations[i] := column_found.attcollation;
-		bases[i] := types[i];
+		IF i = 1 THEN
+			user_collation := column_found.attcollation;
+		END IF;
+	END LOOP;
+	bases := types || key.user_type_oid;
+	FOR i IN 1 .. 3 LOOP
 		WHILE (SELECT t.typtype FROM pg_type AS t WHERE t.oid = bases[i]) = 'd' LOOP
 			bases[i] := (SELECT t.typbasetype FROM pg_type AS t WHERE t.oid = bases[i]);
 		END LOOP;
 	END LOOP;
 
-	-- The order of users is that of the index by which ON CONFLICT finds their rows.
-	SELECT c.opcfamily AS family, c.opcintype AS type INTO index_order
-	FROM pg_index AS i JOIN pg_opclass AS c ON c.oid = i.indclass[0]
-	WHERE i.indrelid = target AND i.indnkeyatts = 1 AND i.indkey[0] = attnums[1] AND c.opcdefault
-		AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL
-	LIMIT 1;
-	IF NOT FOUND THEN
-		RAISE 'table "%" has no unique index on column "%" alone',
-			(SELECT c.relname FROM pg_class AS c WHERE c.oid = target), target_user_column
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = format('ALTER TABLE %s ADD PRIMARY KEY (%I);', target_name, target_user_column);
-	END IF;
-
-	-- (Subqueries here and below keep the plans at index scans.)
-	operators := ARRAY(SELECT (SELECT format('OPERATOR(%I.%s)', (SELECT n.nspname FROM pg_namespace AS n
-																   WHERE n.oid = o.oprnamespace), o.oprname)
-							   FROM pg_operator AS o WHERE o.oid = m.amopopr)
-					   FROM pg_amop AS m
-					   WHERE m.amopfamily = index_order.family
-						   AND m.amoplefttype = index_order.type AND m.amoprighttype = index_order.type
-					   ORDER BY m.amopstrategy);
-	equal := operators[3];
-	greater := operators[5];
-
-	-- Users are compared as what these operators take, so that nothing fits better, such
-	-- as an operator for a domain.  No index minds that cast.  (Operators for a
-	-- polymorphic type, as those of enums, are in pg_catalog, where nobody can add one.)
-	user_type := (SELECT format('%I.%I', n.nspname, t.typname)
-				  FROM pg_type AS t JOIN pg_namespace AS n ON n.oid = t.typnamespace WHERE t.oid = types[1]);
-	key_type := (SELECT CASE WHEN t.typtype = 'p' THEN user_type ELSE format('%I.%I', n.nspname, t.typname) END
-				 FROM pg_type AS t JOIN pg_namespace AS n ON n.oid = t.typnamespace WHERE t.oid = index_order.type);
-	target_key := format('f.%I::%s', target_user_column, key_type);
-
 	-- Users of both tables must be told apart alike.  A cast that changes nothing is
 	-- left out, for it keeps an index of the source from being used.
 	source_user := format('e.%I', user_column);
-	IF types[2] <> types[1] THEN
-		source_user := format('%s::%s', source_user, user_type);
+	IF types[1] <> key.user_type_oid THEN
+		source_user := format('%s::%s', source_user, key.user_type);
 	END IF;
-	IF collations[2] <> collations[1] AND collations[1] <> 0 THEN
+	IF user_collation <> key.user_collation AND key.user_collation <> 0 THEN
 		source_user := (SELECT format('(%s COLLATE %I.%I)', source_user, n.nspname, c.collname)
 						FROM pg_collation AS c JOIN pg_namespace AS n ON n.oid = c.collnamespace
-						WHERE c.oid = collations[1]);
+						WHERE c.oid = key.user_collation);
 	END IF;
 
 	-- The owner of a type can make casts of it by any function.  There must be none that
@@ -247,8 +349,8 @@ BEGIN
 	-- operator than that of a polymorphic type fit.
 	SELECT c.castsource, c.casttarget, p.oid::regprocedure AS function INTO untrusted
 	FROM pg_cast AS c JOIN pg_proc AS p ON p.oid = c.castfunc
-	WHERE (c.castsource = bases[1] AND c.castcontext = 'i'
-		   OR c.castsource = ANY (ARRAY[bases[2], 'text'::regtype::oid]) AND c.casttarget = ANY (ARRAY[bases[1], index_order.type]))
+	WHERE (c.castsource = bases[3] AND c.castcontext = 'i'
+		   OR c.castsource = ANY (ARRAY[bases[1], 'text'::regtype::oid]) AND c.casttarget = ANY (ARRAY[bases[3], key.key_type_oid]))
 		AND c.castsource <> c.casttarget
 		AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = p.proowner AND r.rolsuper)
 	LIMIT 1;
@@ -264,9 +366,9 @@ BEGIN
 						WHEN t.oid = ANY ('{int2,int4,int8}'::regtype[]) THEN 'int8'
 						WHEN t.typcategory = 'S' THEN 'text'
 						WHEN t.oid = ANY ('{uuid,bytea}'::regtype[]) THEN t.typname END
-					FROM pg_type AS t WHERE t.oid = bases[3]);
+					FROM pg_type AS t WHERE t.oid = bases[2]);
 	IF source_item IS NULL THEN
-		RAISE 'items of type % cannot be in a filter', format_type(types[3], NULL)
+		RAISE 'items of type % cannot be in a filter', format_type(types[2], NULL)
 			USING ERRCODE = 'datatype_mismatch',
 				DETAIL = 'Items are integers (smallint, integer, bigint), text (text, varchar, char), uuid or bytea.';
 	END IF;
@@ -302,6 +404,7 @@ CREATE FUNCTION bloom_track_definition(
 	OUT fpr double precision,
 	OUT headroom double precision,
 	OUT condition text,
+	OUT live_column name,
 	OUT target_user_column name)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -340,12 +443,14 @@ BEGIN
 			headroom := value;
 		ELSIF setting = 'condition' THEN
 			condition := value;
+		ELSIF setting = 'live' THEN
+			live_column := value;
 		ELSIF setting = 'target_user_column' THEN
 			target_user_column := value;
 		ELSE
 			RAISE 'unrecognized argument of bloom_track(): "%"', arguments[i]
 				USING ERRCODE = 'invalid_parameter_value',
-					HINT = 'The names are time, width, slices, fpr, headroom, condition and target_user_column.';
+					HINT = 'The names are time, width, slices, fpr, headroom, condition, live and target_user_column.';
 		END IF;
 		settings := settings || setting;
 	END LOOP;
@@ -373,6 +478,9 @@ BEGIN
 	ELSE
 		EXECUTE format('SELECT %I.bloom_window($1, $2, $3, 0)', schema) USING width, slices, fpr;
 	END IF;
+	IF live_column IS NOT NULL THEN
+		EXECUTE format('SELECT %1$I.bloom_new(s.capacity, s.tracked_fpr, 0, false) FROM %1$I.bloom_track_shares($1, true) AS s', schema) USING fpr;
+	END IF;
 END
 $$;
 
@@ -394,7 +502,10 @@ DECLARE
 	definition record;
 	keys record;
 	shown text;
+	tracked_column name;		-- to which exposures are added
+	shares record;
 	start text;
+	is_windowed bool;
 	add text := format('%I.bloom_track_add', schema);
 	items text := 's.items';
 	added text;
@@ -420,20 +531,30 @@ BEGIN
 				HINT = 'Use the columns from which it is generated, or a trigger on each partition.';
 	END IF;
 
+	IF definition.live_column IS NOT NULL THEN
+		EXECUTE format('SELECT %I.bloom_live_column($1, $2, $3)', schema)
+		USING target, definition.filter_column, definition.live_column;
+	END IF;
+	tracked_column := COALESCE(definition.live_column, definition.filter_column);
+	-- (a live filter is emptied long before a window ends)
+	is_windowed := definition.slices IS NOT NULL AND definition.live_column IS NULL;
+
 	-- One row a user, with the new items and, for a filter with a window, their times.
 	shown := format('SELECT %s AS u, pg_catalog.array_agg(%s) AS items, %s AS times FROM %I AS e WHERE %s GROUP BY 1',
 		keys.source_user, keys.source_item,
-		CASE WHEN definition.slices IS NULL THEN 'NULL' ELSE format('pg_catalog.array_agg(%s)', keys.source_time) END,
+		CASE WHEN is_windowed THEN format('pg_catalog.array_agg(%s)', keys.source_time) ELSE 'NULL' END,
 		new_table, keys.is_exposure);
-	IF definition.slices IS NULL THEN
-		start := format('%I.bloom_new(GREATEST(100::pg_catalog.int8, pg_catalog.cardinality(s.items)::pg_catalog.int8), '
-			'%L::pg_catalog.float8, 0::pg_catalog.int4, false::pg_catalog.bool)', schema, definition.fpr);
-	ELSE
+	IF is_windowed THEN
 		start := format('%I.bloom_window(%L::pg_catalog.interval, %L::pg_catalog.int4, %L::pg_catalog.float8, 0::pg_catalog.int4)',
 			schema, definition.width, definition.slices, definition.fpr);
 		items := 's.items, s.times';
+	ELSE
+		EXECUTE format('SELECT * FROM %I.bloom_track_shares($1, $2)', schema)
+		INTO shares USING definition.fpr, definition.live_column IS NOT NULL;
+		start := format('%I.bloom_new(GREATEST(%s::pg_catalog.int8, pg_catalog.cardinality(s.items)::pg_catalog.int8), '
+			'%L::pg_catalog.float8, 0::pg_catalog.int4, false::pg_catalog.bool)', schema, shares.capacity, shares.tracked_fpr);
 	END IF;
-	added := format('%s(COALESCE(f.%I, %s), %s)', add, definition.filter_column, start, items);
+	added := format('%s(COALESCE(f.%I, %s), %s)', add, tracked_column, start, items);
 
 	statements := format(
 		-- Lock the filters in the order of the users, and start those that are missing.
@@ -445,17 +566,17 @@ BEGIN
 		-- Now each filter is as the last one who had the lock left it.  Write it if it changes.
 		'UPDATE %1$s AS f SET %3$I = %8$s FROM (%7$s) AS s '
 		'WHERE %9$s %10$s s.u::%11$s AND (f.%3$I IS NULL OR %8$s OPERATOR(%12$I.<>) f.%3$I)',
-		keys.target_name, definition.target_user_column, definition.filter_column, add, start, items, shown, added,
+		keys.target_name, definition.target_user_column, tracked_column, add, start, items, shown, added,
 		keys.target_key, keys.equal, keys.key_type, schema);
 
 	-- How many users' filters lack something then.  (To a counting filter each add adds
 	-- something, and a window can contain an item for an older exposure.)
 	missed := format(
 		'SELECT pg_catalog.count(*) FROM (%1$s) AS s LEFT JOIN %2$s AS f ON %3$s %4$s s.u::%5$s WHERE f.%6$I IS NULL OR %7$s',
-		shown, keys.target_name, keys.target_key, keys.equal, keys.key_type, definition.filter_column,
-		CASE WHEN definition.slices IS NULL
-			THEN format('NOT %I.bloom_track_contains(f.%I, s.items)', schema, definition.filter_column)
-			ELSE format('%s OPERATOR(%I.<>) f.%I', added, schema, definition.filter_column) END);
+		shown, keys.target_name, keys.target_key, keys.equal, keys.key_type, tracked_column,
+		CASE WHEN is_windowed
+			THEN format('%s OPERATOR(%I.<>) f.%I', added, schema, tracked_column)
+			ELSE format('NOT %I.bloom_track_contains(f.%I, s.items)', schema, tracked_column) END);
 END
 $$;
 
@@ -505,6 +626,48 @@ $$;
 COMMENT ON FUNCTION bloom_track_triggers(name) IS
 'all triggers on bloom_track(): their tables and names, whether they are of the right kind, the tables of exposures, which are the roots of partitions, and their arguments';
 
+CREATE FUNCTION bloom_track_feeders(
+	schema name,
+	target regclass,
+	filter_column name,
+	OUT name text,
+	OUT trusted boolean,
+	OUT relation regclass,
+	OUT source regclass,
+	OUT arguments text[])
+RETURNS SETOF record
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	trigger record;
+	its_target regclass;
+BEGIN
+	FOR trigger IN EXECUTE format('SELECT * FROM %I.bloom_track_triggers($1)', schema) USING schema LOOP
+		CONTINUE WHEN NOT trigger.works OR trigger.arguments[2] IS NULL OR trigger.arguments[2]::name <> filter_column;
+		BEGIN
+			EXECUTE format('SELECT %I.bloom_track_target($1, $2)', schema) INTO its_target
+			USING trigger.relation, trigger.arguments[1];
+		EXCEPTION WHEN undefined_table OR invalid_schema_name OR invalid_parameter_value OR insufficient_privilege THEN
+			CONTINUE;
+		END;
+		CONTINUE WHEN its_target IS DISTINCT FROM target;
+
+		-- A trigger says what a rebuild reads and evaluates, with the rights of who calls
+		-- it.  So strangers must not have a say in it.
+		SELECT format('"%s" of table "%s"', trigger.trigger_name, c.relname), pg_has_role(c.relowner, t.relowner, 'USAGE')
+		INTO name, trusted
+		FROM pg_class AS c, pg_class AS t
+		WHERE c.oid = trigger.relation AND t.oid = target;
+		relation := trigger.relation;
+		source := trigger.source;
+		arguments := trigger.arguments;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION bloom_track_feeders(name, regclass, name) IS
+'the triggers that feed a column of filters, or any column of the table for NULL, and whether they count: the owner of their table has the privileges of the owner of the filters';
+
 CREATE FUNCTION bloom_track_agreed(
 	schema name,
 	target regclass,
@@ -516,30 +679,16 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $$
 DECLARE
 	trigger record;
-	its_name text;
-	its_target regclass;
 	its_definition jsonb;
 	first_name text;
 	first_definition jsonb;
 	ignored text;
 BEGIN
-	FOR trigger IN EXECUTE format('SELECT * FROM %I.bloom_track_triggers($1)', schema) USING schema LOOP
-		CONTINUE WHEN NOT trigger.works OR trigger.arguments[2]::name IS DISTINCT FROM filter_column;
-		BEGIN
-			EXECUTE format('SELECT %I.bloom_track_target($1, $2)', schema) INTO its_target
-			USING trigger.relation, trigger.arguments[1];
-		EXCEPTION WHEN undefined_table OR invalid_schema_name OR invalid_parameter_value OR insufficient_privilege THEN
-			CONTINUE;
-		END;
-		CONTINUE WHEN its_target IS DISTINCT FROM target;
-
-		its_name := format('"%s" of table "%s"', trigger.trigger_name,
-						   (SELECT c.relname FROM pg_class AS c WHERE c.oid = trigger.relation));
-		-- A trigger says what a rebuild reads and evaluates, with the rights of who calls
-		-- it.  So strangers must not have a say in it.
-		IF NOT (SELECT pg_has_role(c.relowner, t.relowner, 'USAGE') FROM pg_class AS c, pg_class AS t
-				WHERE c.oid = trigger.relation AND t.oid = target) THEN
-			ignored := its_name;
+	FOR trigger IN EXECUTE format('SELECT * FROM %I.bloom_track_feeders($1, $2, $3)', schema)
+		USING schema, target, filter_column
+	LOOP
+		IF NOT trigger.trusted THEN
+			ignored := trigger.name;
 			CONTINUE;
 		END IF;
 
@@ -547,15 +696,15 @@ BEGIN
 			EXECUTE format('SELECT pg_catalog.to_jsonb(d) FROM %I.bloom_track_definition($1, $2, $3) AS d', schema)
 			INTO its_definition USING schema, trigger.relation, trigger.arguments;
 		EXCEPTION WHEN OTHERS THEN
-			RAISE 'trigger % cannot be used: %', its_name, sqlerrm
+			RAISE 'trigger % cannot be used: %', trigger.name, sqlerrm
 				USING ERRCODE = sqlstate, HINT = 'Correct its arguments, or drop it.';
 		END;
 		its_definition := its_definition - 'target' || jsonb_build_object('source', trigger.source::oid) || given;
 		IF first_definition IS NULL THEN
-			first_name := its_name;
+			first_name := trigger.name;
 			first_definition := its_definition;
 		ELSIF its_definition <> first_definition THEN
-			RAISE 'triggers % and % define the filters differently', first_name, its_name
+			RAISE 'triggers % and % define the filters differently', first_name, trigger.name
 				USING ERRCODE = 'object_not_in_prerequisite_state',
 					DETAIL = format('They differ in %s.', (
 						SELECT string_agg(replace(d.key, '_', ' '), ', ' ORDER BY d.key) FROM jsonb_each(its_definition) AS d

@@ -131,9 +131,8 @@ bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name)
  *		An interval in microseconds.
  */
 int64
-bloomexp_arguments_width(FunctionCallInfo fcinfo, int argno)
+bloomexp_arguments_width(const Interval *interval)
 {
-	const Interval *interval = PG_GETARG_INTERVAL_P(argno);
 	int64		days;
 	int64		width;
 

@@ -8,6 +8,7 @@
 #ifndef BLOOMEXP_ARGUMENTS_H
 #define BLOOMEXP_ARGUMENTS_H
 
+#include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "utils/array.h"
 
@@ -43,7 +44,7 @@ extern void bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno
 extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
 extern int64 bloomexp_arguments_check_time(Datum time, bool isnull, const char *name);
 extern int64 bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name);
-extern int64 bloomexp_arguments_width(FunctionCallInfo fcinfo, int argno);
+extern int64 bloomexp_arguments_width(const Interval *interval);
 
 /* Argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
 static inline Datum

@@ -15,6 +15,7 @@
 #include "kernel/probe.h"
 #include "sql/survivors.h"
 #include "value/filter.h"
+#include "value/kind.h"
 
 /*
  * bloomexp_survivors_check_type
@@ -92,10 +93,15 @@ bloomexp_survivors_open_array(MemoryContext context, const ArrayType *candidates
 ArrayType *
 bloomexp_survivors_close_array(ArrayType *array, char *end, int survivors, Oid element_type)
 {
-	if (survivors == 0)
-		return construct_empty_array(element_type);
-	SET_VARSIZE(array, end - (char *) array);
 	array->elemtype = element_type;
+	if (survivors == 0)
+	{
+		/* an empty array has no dimension; it must stay in its memory context */
+		array->ndim = 0;
+		SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(0));
+		return array;
+	}
+	SET_VARSIZE(array, end - (char *) array);
 	ARR_DIMS(array)[0] = survivors;
 	ARR_LBOUND(array)[0] = 1;
 	return array;

@@ -13,6 +13,7 @@
 
 #include "sql/item.h"
 #include "sql/stored.h"
+#include "value/kind.h"
 
 /* The filters of a call, all asked in turn. */
 typedef struct BloomFilters

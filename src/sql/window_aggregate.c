@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "libpq/pqformat.h"
+#include "utils/timestamp.h"
 
 #include "sql/aggregate.h"
 #include "sql/arguments.h"
@@ -79,7 +80,7 @@ get_window(FunctionCallInfo fcinfo)
 	Window		window;
 
 	bloomexp_arguments_require(fcinfo, 3, names, lengthof(names));
-	window.width = bloomexp_arguments_width(fcinfo, 3);
+	window.width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(3));
 	window.slices = PG_GETARG_INT32(4);
 	window.fpr = PG_GETARG_FLOAT8(5);
 	return window;

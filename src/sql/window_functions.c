@@ -29,7 +29,7 @@ bloomexp_window(PG_FUNCTION_ARGS)
 	BloomFilter filter;
 
 	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
-	bloomexp_window_init(&filter, bloomexp_arguments_width(fcinfo, 0), PG_GETARG_INT32(1),
+	bloomexp_window_init(&filter, bloomexp_arguments_width(PG_GETARG_INTERVAL_P(0)), PG_GETARG_INT32(1),
 						 PG_GETARG_FLOAT8(2), (uint32) PG_GETARG_INT32(3));
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }

@@ -93,7 +93,7 @@ $node->safe_psql('postgres', q{
 			OR EXISTS (SELECT FROM pg_proc WHERE prosupport = p.oid) AS internal,
 		(SELECT string_agg(concat_ws(' ',
 				CASE WHEN p.proargmodes[n] = 'v' THEN 'VARIADIC' END,
-				nullif(p.proargnames[n], ''), format_type(type, NULL)), ', ' ORDER BY n)
+				quote_ident(nullif(p.proargnames[n], '')), format_type(type, NULL)), ', ' ORDER BY n)
 			FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS arguments (type, n)) AS arguments
 	FROM pg_proc AS p JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND objid = p.oid
 	JOIN pg_extension AS e ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid

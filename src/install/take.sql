@@ -1,0 +1,84 @@
+--
+-- Candidates that are taken and remembered in one statement.
+--
+-- The row of the user is locked before its filter is read, and stays locked until
+-- the end of the transaction.  So of two sessions that take for one user, the
+-- second one reads the filter as the first one has left it.  A user without a row
+-- has nothing to lock: there the INSERT decides who was first, and the other one
+-- starts again with the row that is there now.
+--
+-- What is said at bloom_track() about names in generated statements is true here.
+--
+
+CREATE FUNCTION bloom_take_statements(
+	schema name,
+	target regclass,
+	filter_column name,
+	OUT lock text,
+	OUT start text,
+	OUT write text,
+	OUT user_type oid,
+	OUT filter_type oid,
+	OUT has_live boolean,
+	OUT capacity bigint,
+	OUT fpr double precision,
+	OUT width interval,
+	OUT slices integer)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	definition record;
+	key record;
+	tracked_column name;
+BEGIN
+	EXECUTE format('SELECT %I.bloom_filter_column($1, $2)', schema) INTO filter_column USING target, filter_column;
+	-- Triggers need not agree in what does not matter here.
+	EXECUTE format('SELECT d.* FROM %I.bloom_track_agreed($1, $2, $3, $4) AS a, pg_catalog.jsonb_to_record(a) AS d '
+		'(target_user_column pg_catalog.name, fpr pg_catalog.float8, width pg_catalog.interval, slices pg_catalog.int4, live_column pg_catalog.name)', schema)
+	INTO definition USING schema, target, filter_column,
+		'{"source": 0, "user_column": "", "item_column": "", "time_column": "", "headroom": 0, "condition": ""}'::jsonb;
+
+	EXECUTE format('SELECT * FROM %I.bloom_track_key($1, $2)', schema) INTO key USING target, definition.target_user_column;
+
+	user_type := key.user_type_oid;
+	WHILE (SELECT t.typtype FROM pg_type AS t WHERE t.oid = user_type) = 'd' LOOP
+		user_type := (SELECT t.typbasetype FROM pg_type AS t WHERE t.oid = user_type);
+	END LOOP;
+	filter_type := format('%I.bloom', schema)::regtype;
+	has_live := definition.live_column IS NOT NULL;
+	IF has_live THEN
+		EXECUTE format('SELECT %I.bloom_live_column($1, $2, $3)', schema) USING target, filter_column, definition.live_column;
+	ELSE
+		slices := definition.slices;
+		width := definition.width;
+	END IF;
+	EXECUTE format('SELECT s.capacity, s.tracked_fpr FROM %I.bloom_track_shares($1, $2) AS s', schema)
+	INTO capacity, fpr USING definition.fpr, has_live;
+	tracked_column := COALESCE(definition.live_column, filter_column);
+
+	-- $1 is the user, $2 a filter.  The filters to ask are one or two; the last one takes.
+	lock := format('SELECT %s FROM %s AS f WHERE %s %s $1::%s FOR NO KEY UPDATE',
+		concat_ws(', ', format('f.%I', filter_column), CASE WHEN has_live THEN format('f.%I', definition.live_column) END),
+		key.target_name, key.target_key, key.equal, key.key_type);
+	-- (WHERE false locks a row that is there, and leaves it as it is.)
+	start := format('INSERT INTO %1$s AS f (%2$I, %3$I) VALUES ($1, $2) ON CONFLICT (%2$I) DO UPDATE SET %3$I = f.%3$I WHERE false',
+		key.target_name, key.user_column, tracked_column);
+	write := format('UPDATE %s AS f SET %I = $2 WHERE %s %s $1::%s',
+		key.target_name, tracked_column, key.target_key, key.equal, key.key_type);
+END
+$$;
+
+COMMENT ON FUNCTION bloom_take_statements(name, regclass, name) IS
+'the statements that bloom_take() executes, and how it starts a filter';
+
+CREATE FUNCTION bloom_take(
+	target regclass,
+	"user" anycompatible,
+	candidates anyarray,
+	wanted integer DEFAULT NULL,
+	filter_column name DEFAULT NULL)
+RETURNS anyarray
+AS 'MODULE_PATHNAME', 'bloomexp_take'
+LANGUAGE C VOLATILE COST 10000;
+
+COMMENT ON FUNCTION bloom_take(regclass, anycompatible, anyarray, integer, name) IS
+'the first so many candidates, or all of them, that the filter of a user does not contain, in order and without repetitions, which are added to it at the same time; two calls never take the same for one user';

@@ -1,0 +1,424 @@
+/*-------------------------------------------------------------------------
+ *
+ * take.c
+ *	  Candidates that are taken and remembered in one statement.
+ *
+ * bloom_take_statements(), in SQL, finds the column of users and writes the
+ * statements; there it is said why two calls never take the same.  How a filter
+ * starts is in the definition of its column, which is a trigger on some other
+ * table, and no plan here depends on that.  So after any change to a table of the
+ * database, which PostgreSQL tells us of, the definition is looked up again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "parser/parse_coerce.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "kernel/batch.h"
+#include "sql/arguments.h"
+#include "sql/item.h"
+#include "sql/kept.h"
+#include "sql/stored.h"
+#include "sql/survivors.h"
+#include "value/filter.h"
+#include "value/kind.h"
+#include "value/layout.h"
+#include "value/window.h"
+
+PG_FUNCTION_INFO_V1(bloomexp_take);
+
+/* The kept plans of each column: lock the row of a user and read the filter, */
+#define LOCK 0
+/* insert a row with a filter, unless there is one, */
+#define START 1
+/* write the filter. */
+#define WRITE 2
+
+/* What is kept of a column of filters. */
+typedef struct TakePlans
+{
+	BloomKept	kept;
+	uint64		looked_up;		/* the value of table_changes then */
+	Oid			user_type;		/* of the users, without domains */
+	int			filters;		/* in a row: the large one, and a live one */
+	/* a new filter: */
+	int64		capacity;
+	double		fpr;
+	int32		slices;			/* 0: without a window */
+	int64		width;			/* of the window, in microseconds */
+} TakePlans;
+
+/* A call. */
+typedef struct Take
+{
+	ArrayType  *candidates;
+	Oid			collation;
+	int			wanted;
+	Datum		user;
+	MemoryContext context;		/* for the result */
+	ArrayType  *taken;			/* the result */
+	uint64	   *hashes;			/* of what was taken */
+	int			n;
+} Take;
+
+/* The hashes of what was taken. */
+typedef struct Taken
+{
+	uint64		hash;
+	char		status;
+} Taken;
+
+#define SH_PREFIX taken
+#define SH_ELEMENT_TYPE Taken
+#define SH_KEY_TYPE uint64
+#define SH_KEY hash
+#define SH_HASH_KEY(table, key) ((uint32) (key))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+static HTAB *kept_plans = NULL;
+
+/* How many times something about a table has changed. */
+static uint64 table_changes = 0;
+
+/* Called by PostgreSQL for each change. */
+static void
+count_change(Datum argument, Oid table)
+{
+	table_changes++;
+}
+
+/* The schema of this function. */
+static char *
+get_schema(FunctionCallInfo fcinfo)
+{
+	return get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid));
+}
+
+/* A column of the row that SPI found, not NULL. */
+static Datum
+get_found(int column)
+{
+	bool		isnull;
+
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
+}
+
+/* Prepare a statement that a column of that row has; `nargs` of its arguments are used. */
+static SPIPlanPtr
+prepare_found(int column, Oid *types, int nargs)
+{
+	char	   *statement = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
+
+	return bloomexp_kept_prepare(statement, nargs, types);
+}
+
+/*
+ * Ask for the statements and plan them.
+ *
+ * The arguments are of exactly the declared types, so that no other function of
+ * the name can be called.
+ */
+static void
+prepare(FunctionCallInfo fcinfo, TakePlans *made)
+{
+	char	   *schema = get_schema(fcinfo);
+	Oid			types[] = {NAMEOID, REGCLASSOID, NAMEOID};
+	Datum		values[] = {
+		DirectFunctionCall1(namein, CStringGetDatum(schema)),
+		ObjectIdGetDatum(made->kept.target),
+		NameGetDatum(&made->kept.key.column)
+	};
+	char		nulls[] = {' ', ' ', PG_ARGISNULL(4) ? 'n' : ' '};
+	char	   *query;
+	Oid			arguments[2];
+	SPITupleTable *found;
+
+	made->kept.pages = bloomexp_kept_lock_target(made->kept.target);
+	made->looked_up = table_changes;
+	query = psprintf("SELECT lock, start, write, user_type, filter_type, has_live, capacity, fpr, slices, width "
+					 "FROM %s.bloom_take_statements($1, $2, $3)", quote_identifier(schema));
+	bloomexp_kept_expect(SPI_execute_with_args(query, lengthof(types), types, values, nulls, false, 0),
+						 SPI_OK_SELECT, "SPI_execute_with_args");
+	found = SPI_tuptable;
+	made->user_type = arguments[0] = DatumGetObjectId(get_found(4));
+	arguments[1] = DatumGetObjectId(get_found(5));
+	made->filters = DatumGetBool(get_found(6)) ? 2 : 1;
+	made->capacity = DatumGetInt64(get_found(7));
+	made->fpr = DatumGetFloat8(get_found(8));
+	made->slices = DatumGetInt32(get_found(9));
+	if (made->slices != 0)
+		made->width = bloomexp_arguments_width(DatumGetIntervalP(get_found(10)));
+	made->kept.plans[LOCK] = prepare_found(1, arguments, 1);
+	made->kept.plans[START] = prepare_found(2, arguments, 2);
+	made->kept.plans[WRITE] = prepare_found(3, arguments, 2);
+	SPI_freetuptable(found);
+}
+
+/* The plans for the table and column of a call. */
+static TakePlans *
+get_plans(FunctionCallInfo fcinfo, TakePlans *space)
+{
+	TakePlans  *plans;
+
+	if (kept_plans == NULL)
+	{
+		kept_plans = bloomexp_kept_create("bloom_take plans", sizeof(TakePlans));
+		CacheRegisterRelcacheCallback(count_change, (Datum) 0);
+	}
+
+	memset(space, 0, sizeof(*space));
+	space->kept.key.object = space->kept.target = PG_GETARG_OID(0);
+	if (!PG_ARGISNULL(4))
+		space->kept.key.column = *PG_GETARG_NAME(4);
+	bloomexp_kept_require_update(space->kept.target);
+
+	plans = (TakePlans *) bloomexp_kept_find(kept_plans, &space->kept.key);
+	if (plans != NULL && plans->looked_up == table_changes)
+		return plans;
+	prepare(fcinfo, space);
+	return (TakePlans *) bloomexp_kept_keep(kept_plans, &space->kept, sizeof(TakePlans));
+}
+
+/*
+ * The user of a call as a value of the type of the table's users.
+ *
+ * A cast of that type could be anybody's function.  Its input function is the
+ * type's own.
+ */
+static Datum
+get_user(FunctionCallInfo fcinfo, Oid type)
+{
+	Oid			given = getBaseType(get_fn_expr_argtype(fcinfo->flinfo, 1));
+	Datum		user = PG_GETARG_DATUM(1);
+	Oid			output;
+	Oid			input;
+	Oid			parameter;
+	bool		is_varlena;
+
+	if (IsBinaryCoercible(given, type))
+		return user;
+	if (given == BPCHAROID)
+	{
+		/* its blanks at the end mean nothing */
+		user = DirectFunctionCall1(rtrim1, user);
+		given = TEXTOID;
+	}
+	getTypeOutputInfo(given, &output, &is_varlena);
+	getTypeInputInfo(type, &input, &parameter);
+	return OidInputFunctionCall(input, OidOutputFunctionCall(output, user), parameter, -1);
+}
+
+/*
+ * Keep the picks that were not taken yet, until there are as many as wanted;
+ * returns their number.
+ */
+static int
+keep_new(Take *take, taken_hash *taken, const uint64 *hashes, int *picks, int n)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < n && take->n < take->wanted; i++)
+	{
+		bool		found;
+
+		taken_insert(taken, hashes[picks[i]], &found);
+		if (found)
+			continue;
+		take->hashes[take->n++] = hashes[picks[i]];
+		picks[kept++] = picks[i];
+	}
+	return kept;
+}
+
+/* Take the first candidates that no filter contains; hash them by `seed`. */
+static void
+pick(Take *take, const BloomFilters *filters, BloomItems *candidates, uint32 seed)
+{
+	taken_hash *taken = taken_create(CurrentMemoryContext, Min(take->wanted, 256), NULL);
+	ArrayType  *result = bloomexp_survivors_open_array(take->context, take->candidates);
+	char	   *end = ARR_DATA_PTR(result);
+	BloomBatch	batch;
+	uint64		hashes[BLOOMEXP_BATCH];
+	int			picks[BLOOMEXP_BATCH];
+
+	bloomexp_survivors_require_kind(filters, candidates->type->kind);
+	take->n = 0;
+	take->hashes = palloc_extended(Max(candidates->nitems, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	while (take->n < take->wanted && bloomexp_item_next(candidates, &batch))
+	{
+		int			n = bloomexp_survivors_pick(filters, &batch, picks);
+
+		CHECK_FOR_INTERRUPTS();
+		bloomexp_item_hash_batch(&batch, seed, hashes);
+		n = keep_new(take, taken, hashes, picks, n);
+		end = bloomexp_item_copy(end, &batch, picks, n);
+	}
+	take->taken = bloomexp_survivors_close_array(result, end, take->n, candidates->element_type);
+}
+
+/* The filter with what was taken, shown now. */
+static struct varlena *
+remember(const Take *take, BloomFilter *filter, BloomKind kind)
+{
+	BloomExposure *exposures;
+	int64		shown_at;
+	int64		slice;
+
+	if (!filter->windowed)
+		return bloomexp_filter_add(filter, kind, take->hashes, take->n);
+
+	/* what is before the floor would be forgotten at once */
+	shown_at = Max(GetCurrentTransactionStartTimestamp(), filter->floor);
+	slice = bloomexp_window_slice_of(shown_at,
+									 bloomexp_window_slice_length(filter->width, filter->slices));
+	exposures = palloc_extended(take->n * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < take->n; i++)
+		exposures[i] = (BloomExposure) {.hash = take->hashes[i], .slice = slice};
+	return bloomexp_window_add(filter, kind, exposures, take->n, false);
+}
+
+/* Start a filter for the first items of a user. */
+static void
+start_filter(const TakePlans *plans, BloomFilter *filter, int n)
+{
+	if (plans->slices != 0)
+		bloomexp_window_init(filter, plans->width, plans->slices, plans->fpr, 0);
+	else
+		bloomexp_filter_init(filter, Max(plans->capacity, n), plans->fpr, 0, false);
+}
+
+/*
+ * Take candidates by the filters that are stored for a user, of which any may be
+ * NULL; returns the last one as it is to be stored, or NULL if nothing is taken.
+ */
+static struct varlena *
+take_from(const TakePlans *plans, Take *take, struct varlena **stored)
+{
+	int			last = plans->filters - 1;
+	BloomStored asked[2];
+	BloomFilters filters = {asked, 0};
+	BloomFilter adding;
+	BloomItems	candidates;
+
+	bloomexp_item_begin(&candidates, take->candidates, take->collation);
+	for (int i = 0; i < last; i++)
+	{
+		if (stored[i] != NULL)
+			bloomexp_stored_open(&asked[filters.n++], stored[i], candidates.nitems);
+	}
+	if (stored[last] != NULL)
+	{
+		struct varlena *value = PG_DETOAST_DATUM_PACKED(PointerGetDatum(stored[last]));
+
+		bloomexp_stored_open_whole(&asked[filters.n++], value);
+		bloomexp_layout_open(&adding, value);
+	}
+
+	pick(take, &filters, &candidates, stored[last] != NULL ? adding.seed : 0);
+	if (take->n == 0)
+		return NULL;
+	if (stored[last] == NULL)
+		start_filter(plans, &adding, take->n);
+	return remember(take, &adding, candidates.type->kind);
+}
+
+/* Execute one of the plans for the user of a call, and a filter. */
+static uint64
+execute(const TakePlans *plans, int plan, const Take *take, struct varlena *filter)
+{
+	static const int results[] = {SPI_OK_SELECT, SPI_OK_INSERT, SPI_OK_UPDATE};
+	Datum		arguments[] = {take->user, PointerGetDatum(filter)};
+
+	bloomexp_kept_expect(SPI_execute_plan(plans->kept.plans[plan], arguments, NULL, false, 0),
+						 results[plan], "SPI_execute_plan");
+	return SPI_processed;
+}
+
+/* Take by the row that is locked; false if there is none. */
+static bool
+take_from_row(const TakePlans *plans, Take *take)
+{
+	struct varlena *stored[2];
+	struct varlena *filter;
+
+	if (execute(plans, LOCK, take, NULL) == 0)
+		return false;
+	for (int i = 0; i < plans->filters; i++)
+	{
+		bool		isnull;
+		Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 1, &isnull);
+
+		stored[i] = isnull ? NULL : (struct varlena *) DatumGetPointer(value);
+	}
+	filter = take_from(plans, take, stored);
+	return filter == NULL || execute(plans, WRITE, take, filter) == 1;
+}
+
+/* Take for a user without a row; false if there is one now, which is locked then. */
+static bool
+take_first(const TakePlans *plans, Take *take)
+{
+	struct varlena *stored[2] = {NULL, NULL};
+	struct varlena *filter = take_from(plans, take, stored);
+
+	return filter == NULL || execute(plans, START, take, filter) == 1;
+}
+
+/* Take: for bloomexp_kept_use(). */
+static void
+take_by_plans(BloomKept *kept, void *argument)
+{
+	const TakePlans *plans = (const TakePlans *) kept;
+	Take	   *take = argument;
+
+	if (!take_from_row(plans, take) && !take_first(plans, take) && !take_from_row(plans, take))
+		ereport(ERROR,
+				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+				 errmsg("taken items are not stored in table \"%s\"", get_rel_name(kept->target)),
+				 errdetail("A policy or a trigger of the table keeps its rows as they are.")));
+}
+
+/* bloom_take(target, user, candidates, wanted, filter_column) */
+Datum
+bloomexp_take(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"target", "user"};
+	TakePlans	space;
+	TakePlans  *plans;
+	Take		take;
+
+	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
+	if (PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	if (!PG_ARGISNULL(3) && PG_GETARG_INT32(3) < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("wanted must not be negative")));
+	bloomexp_survivors_check_type(fcinfo, 2);
+
+	memset(&take, 0, sizeof(take));
+	take.candidates = bloomexp_arguments_array(fcinfo, 2);
+	take.collation = PG_GET_COLLATION();
+	take.wanted = PG_ARGISNULL(3) ? INT_MAX : PG_GETARG_INT32(3);
+	take.context = CurrentMemoryContext;
+
+	bloomexp_kept_expect(SPI_connect(), SPI_OK_CONNECT, "SPI_connect");
+	plans = get_plans(fcinfo, &space);
+	take.user = get_user(fcinfo, plans->user_type);
+	bloomexp_kept_use(&plans->kept, take_by_plans, &take);
+	bloomexp_kept_expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
+	PG_RETURN_ARRAYTYPE_P(take.taken);
+}
