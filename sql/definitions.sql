@@ -15,7 +15,8 @@ CREATE TRIGGER track AFTER INSERT ON owned.exposures REFERENCING NEW TABLE AS ne
 RESET ROLE;
 SELECT relation, trigger_name, problem FROM public.bloom_untracked('owned.exposures');
 SET ROLE regress_bloomexp_owner;
-CREATE OR REPLACE TRIGGER track AFTER INSERT ON owned.exposures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION
+DROP TRIGGER track ON owned.exposures;
+CREATE TRIGGER track AFTER INSERT ON owned.exposures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION
 	public.bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at', 'condition=state = ''ok''');
 CREATE FUNCTION owned.to_text(owned.state) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'a planted cast was called'; END $$;
 CREATE CAST (owned.state AS text) WITH FUNCTION owned.to_text(owned.state) AS IMPLICIT;
@@ -33,7 +34,8 @@ CREATE TRIGGER track AFTER INSERT ON owned.parted REFERENCING NEW TABLE AS new_r
 	public.bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at', 'condition=is_read');
 \set SHOW_CONTEXT never
 INSERT INTO owned.parted (user_id, kind, item_id, shown_at) VALUES (1, 'read', 1, now());
-CREATE OR REPLACE TRIGGER track AFTER INSERT ON owned.parted REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION
+DROP TRIGGER track ON owned.parted;
+CREATE TRIGGER track AFTER INSERT ON owned.parted REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION
 	public.bloom_track('seen', 'items', 'user_id', 'double_id', 'time=shown_at');
 INSERT INTO owned.parted (user_id, kind, item_id, shown_at) VALUES (1, 'read', 1, now());
 DROP TRIGGER track ON owned.parted;

@@ -244,7 +244,8 @@ CALL bloom_rebuild('filters', 'recent');
 DROP TRIGGER another ON shown_2;
 CALL bloom_rebuild('filters', 'items');
 -- A trigger that does not know the time, and none at all
-CREATE OR REPLACE TRIGGER track_other AFTER INSERT ON shown_1 REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+DROP TRIGGER track_other ON shown_1;
+CREATE TRIGGER track_other AFTER INSERT ON shown_1 REFERENCING NEW TABLE AS n FOR EACH STATEMENT
 	EXECUTE FUNCTION bloom_track('other_filters', 'items', 'us''er', 'it\000em', 'target_user_column=uid');
 CALL bloom_rebuild('other_filters');
 CALL bloom_rebuild('other_filters', time_column => 'at=');
