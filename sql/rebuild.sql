@@ -309,6 +309,129 @@ DROP FUNCTION state();
 DROP TABLE shown, filters, other_filters CASCADE;
 
 --
+-- Several sessions share one rebuild.
+--
+
+CREATE TABLE shared (user_id bigint PRIMARY KEY, items bloom);
+CREATE FUNCTION difference(OUT filters bigint, OUT others bigint) LANGUAGE sql AS $$
+	SELECT count(*), count(*) FILTER (WHERE (s.items = w.items) IS NOT TRUE) FROM shared AS s FULL JOIN seen AS w USING (user_id)
+$$;
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+-- 1 has no row, 2 and 3 an old filter, 11 and 99 nothing in the window.
+INSERT INTO shared SELECT u, bloom_add(NULL, -1) FROM unnest('{2,3,11,99}'::int[]) AS u;
+SET client_min_messages = notice;
+CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 2, parts => 3, dry_run => true);
+CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 1, parts => 3, batch_size => 2);
+CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 2, parts => 3, batch_size => 1);
+SELECT others > 0 AS incomplete FROM difference();
+CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 3, parts => 3);
+SET client_min_messages = warning;
+SELECT * FROM difference();
+-- the same through a view, whose exposures are all read
+CREATE VIEW all_of_them AS SELECT * FROM exposures;
+TRUNCATE shared;
+DO $$ BEGIN FOR p IN 1 .. 4 LOOP CALL bloom_rebuild('shared', 'items', 'all_of_them', 'user_id', 'item_id', 'shown_at', part => p, parts => 4, batch_size => p); END LOOP; END $$;
+SELECT * FROM difference();
+-- more parts than users
+TRUNCATE shared;
+DO $$ BEGIN FOR p IN 1 .. 100 LOOP CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => p, parts => 100); END LOOP; END $$;
+SELECT * FROM difference();
+-- A part goes on where it stopped, and NULL is the default.
+TRUNCATE shared;
+CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 1, parts => 2);
+CREATE TEMPORARY TABLE first_part AS SELECT user_id FROM shared;
+TRUNCATE shared;
+CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 1, parts => 2, start_after => '5', batch_size => 1);
+SELECT count(*) > 0 AS some, bool_and(user_id > 5) AS behind, count(*) = (SELECT count(*) FROM first_part WHERE user_id > 5) AS all_of_them
+FROM shared JOIN first_part USING (user_id);
+CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => NULL, parts => NULL);
+SELECT * FROM difference();
+DROP VIEW all_of_them;
+DROP FUNCTION difference;
+DROP TABLE shared, first_part;
+
+-- Users who are equal but not alike are one user, in one part: each filter is written once.
+CREATE TABLE writes (u numeric);
+CREATE FUNCTION log_write() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO writes VALUES (NEW.u); RETURN NULL; END $$;
+CREATE TABLE alike (u numeric, i int, t timestamptz DEFAULT now());
+CREATE TABLE alike_seen (u numeric PRIMARY KEY, f bloom, at timestamptz);
+CREATE TRIGGER log AFTER INSERT OR UPDATE ON alike_seen FOR EACH ROW EXECUTE FUNCTION log_write();
+INSERT INTO alike SELECT u + s, n FROM generate_series(1, 20) AS u, unnest('{0,0.0,0.00}'::numeric[]) WITH ORDINALITY AS s (s, n);
+CREATE INDEX ON alike (u);
+DO $$ BEGIN FOR p IN 1 .. 5 LOOP CALL bloom_rebuild('alike_seen', 'f', 'alike', 'u', 'i', 't', part => p, parts => 5, batch_size => 3, rebuilt_at_column => 'at'); END LOOP; END $$;
+SELECT count(*), count(DISTINCT u), (SELECT bool_and(bloom_contains_all(f, '{1,2,3}'::int[])) FROM alike_seen) AS complete FROM writes;
+TRUNCATE writes, alike_seen;
+INSERT INTO alike_seen SELECT u + 0.000 FROM generate_series(1, 20, 2) AS u;
+TRUNCATE writes;
+DO $$ BEGIN FOR p IN 1 .. 5 LOOP CALL bloom_rebuild('alike_seen', 'f', 'alike', 'u', 'i', 't', part => p, parts => 5, batch_size => 3, rebuilt_at_column => 'at'); END LOOP; END $$;
+SELECT count(*), count(DISTINCT u), (SELECT bool_and(bloom_contains_all(f, '{1,2,3}'::int[])) FROM alike_seen) AS complete FROM writes;
+DROP TABLE alike, alike_seen;
+CREATE TABLE alike (u float8, i int, t timestamptz DEFAULT now());
+CREATE TABLE alike_seen (u float8 PRIMARY KEY, f bloom);
+INSERT INTO alike VALUES (0, 1), ('-0', 2), ('NaN', 3), ('-inf', 4), ('inf', 5);
+DO $$ BEGIN FOR p IN 1 .. 3 LOOP CALL bloom_rebuild('alike_seen', 'f', 'alike', 'u', 'i', 't', part => p, parts => 3); END LOOP; END $$;
+SELECT count(*) FILTER (WHERE f @> i) AS contained, count(*) AS of, count(DISTINCT u) AS users FROM alike LEFT JOIN alike_seen USING (u);
+DROP TABLE alike, alike_seen, writes;
+DROP FUNCTION log_write;
+-- A type that has no hash function can do without, but not in parts.
+CREATE TABLE hashless (u money, i int, t timestamptz DEFAULT now());
+CREATE TABLE hashless_seen (u money PRIMARY KEY, f bloom);
+INSERT INTO hashless VALUES (1, 1), (2, 2);
+CALL bloom_rebuild('hashless_seen', 'f', 'hashless', 'u', 'i', 't');
+\set VERBOSITY terse
+CALL bloom_rebuild('hashless_seen', 'f', 'hashless', 'u', 'i', 't', part => 1, parts => 2);
+\set VERBOSITY default
+SELECT count(*) FROM hashless_seen;
+DROP TABLE hashless, hashless_seen;
+
+--
+-- Users are found by a walk along an index, where there is one, and by all exposures otherwise.
+--
+
+CREATE TABLE walked (u text COLLATE "C", v varchar, i int, t timestamptz);
+CREATE TABLE walked_seen (u text COLLATE "C" PRIMARY KEY, f bloom);
+CREATE FUNCTION walks(relation text DEFAULT 'walked', user_column name DEFAULT 'u') RETURNS boolean LANGUAGE sql AS $$
+	SELECT walks FROM bloom_rebuild_statements('public', 'walked_seen', 'f', $1::regclass, $2, 'i', 't', NULL, NULL, NULL, NULL, NULL, 'u', NULL)
+$$;
+CREATE VIEW walked_view AS SELECT * FROM walked;
+CREATE INDEX walked_1 ON walked (i, u);
+CREATE INDEX walked_2 ON walked (u) WHERE i > 0;
+CREATE INDEX walked_3 ON walked USING hash (u);
+CREATE INDEX walked_4 ON walked (u COLLATE "POSIX");
+CREATE INDEX walked_5 ON walked (u text_pattern_ops);
+CREATE INDEX walked_6 ON walked (lower(u));
+CREATE INDEX walked_7 ON walked (v);
+SELECT walks(), walks(user_column => 'v') AS other_type, walks('walked_view') AS view;
+CREATE INDEX walked_8 ON walked (u DESC, i);
+SELECT walks(), walks('walked_view') AS view;
+-- what inherits has indexes of its own
+CREATE TABLE walked_child () INHERITS (walked);
+SELECT walks();
+DROP TABLE walked_child;
+DROP TABLE walked CASCADE;
+CREATE TABLE walked (u text COLLATE "C", i int, t timestamptz DEFAULT now()) PARTITION BY RANGE (t);
+CREATE TABLE walked_1 PARTITION OF walked FOR VALUES FROM (MINVALUE) TO ('2020-01-01');
+CREATE TABLE walked_2 PARTITION OF walked DEFAULT;
+SELECT walks();
+CREATE INDEX ON walked (u);
+SELECT walks(), walks('walked_1') AS partition;
+-- Every user is found, in all batches; and it is one look each, whatever the statistics say.
+INSERT INTO walked SELECT 'u' || u, n, now() - interval '40 days' FROM generate_series(1, 60) AS u, generate_series(1, 200) AS n;
+ANALYZE walked, walked_1, walked_2;
+INSERT INTO walked SELECT 'u' || u, n FROM generate_series(11, 60) AS u, generate_series(1, 40) AS n;
+CREATE SEQUENCE looks;
+CREATE FUNCTION look(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN nextval('looks') > 0; END $$;
+CALL bloom_rebuild('walked_seen', 'f', 'walked', 'u', 'i', 't', condition => 'public.look(i)', batch_size => 7);
+SELECT count(*), sum((bloom_info(f)).items), (SELECT last_value - 50 * 40 FROM looks) AS looks FROM walked_seen;
+ALTER SEQUENCE looks RESTART;
+TRUNCATE walked_seen;
+DO $$ BEGIN FOR p IN 1 .. 3 LOOP CALL bloom_rebuild('walked_seen', 'f', 'walked', 'u', 'i', 't', condition => 'public.look(i)', batch_size => 7, part => p, parts => 3); END LOOP; END $$;
+SELECT count(*), sum((bloom_info(f)).items), (SELECT last_value - 50 * 40 <= 3 * 50 + 21 FROM looks) AS few_looks FROM walked_seen;
+DROP SEQUENCE looks;
+DROP FUNCTION walks, look;
+DROP TABLE walked, walked_seen;
+
+--
 -- No search_path and no setting leads it astray.
 --
 
@@ -424,6 +547,12 @@ CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => 0);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => NULL);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', start_after => 'x');
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', parts => 0);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 1, parts => 1001);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 0, parts => 2);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 3, parts => 2);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 2);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', users => '{1}', part => 1, parts => 2);
 SELECT * FROM state('seen');
 DROP FUNCTION state;
 DROP TABLE exposures, seen, recent, two;

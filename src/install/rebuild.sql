@@ -1,9 +1,9 @@
-CREATE FUNCTION bloom_rebuild_lock(target regclass) RETURNS boolean
+CREATE FUNCTION bloom_rebuild_lock(target regclass, part integer, parts integer, hash integer) RETURNS void
 AS 'MODULE_PATHNAME', 'bloomexp_rebuild_lock'
 LANGUAGE C VOLATILE STRICT;
 
-COMMENT ON FUNCTION bloom_rebuild_lock(regclass) IS
-'takes the lock of bloom_rebuild() on a table, for the session until an error; false if another session has it';
+COMMENT ON FUNCTION bloom_rebuild_lock(regclass, integer, integer, integer) IS
+'takes the locks of bloom_rebuild() on a table or a part of it, for the session until an error; the hash is of what all parts have in common';
 
 CREATE FUNCTION bloom_rebuild_unlock() RETURNS void
 AS 'MODULE_PATHNAME', 'bloomexp_rebuild_unlock'
@@ -55,10 +55,11 @@ CREATE FUNCTION bloom_rebuild_statements(
 	OUT write text,
 	OUT count_fresh text,
 	OUT count_others text,
+	OUT walks boolean,
 	OUT exposures_table regclass)
 LANGUAGE plpgsql STABLE
--- (so that a rate is written with all its digits)
-SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $$
+-- (so that a rate is written with all its digits, and an interval in one way)
+SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 SET intervalstyle = 'iso_8601' AS $$
 DECLARE
 	definition jsonb;
 	missing text;
@@ -67,6 +68,8 @@ DECLARE
 	further_columns bool;
 	filter text;
 	exposures text;
+	exposed text;
+	is_of_part text;
 	lock text;
 BEGIN
 	IF target IS NULL THEN
@@ -142,12 +145,39 @@ BEGIN
 		'AND %s',
 		keys.source_name, time_column, width, keys.is_exposure);
 
+	-- $5 is the part of $6 whose users are to be done.  A user's part is told by the hash
+	-- function of the type, which is the same for users who are equal but not alike, as
+	-- 1.0 and 1.00 are: nobody knows by which of them the other part finds the user.
+	is_of_part := '($6 OPERATOR(pg_catalog.=) 1 OR pg_catalog.mod(pg_catalog.hash_array_extended(ARRAY[%s], 0::pg_catalog.int8) '
+		'OPERATOR(pg_catalog.&) 9223372036854775807, $6::pg_catalog.int8) OPERATOR(pg_catalog.=) ($5 OPERATOR(pg_catalog.-) 1))';
+
+	-- The users who have exposures: by a walk from one to the next along an index, which
+	-- is one look for each.  Without such an index all exposures are read.
+	walks := keys.source_user = format('e.%I', user_column) AND EXISTS (
+		SELECT FROM pg_index AS i JOIN pg_opclass AS c ON c.oid = i.indclass[0]
+			JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+		WHERE i.indrelid = source AND a.attname = user_column AND i.indcollation[0] = a.attcollation
+			AND i.indisvalid AND i.indpred IS NULL AND c.opcdefault
+			AND c.opcmethod = (SELECT m.oid FROM pg_am AS m WHERE m.amname = 'btree')
+			-- (those who inherit from a table have indexes of their own)
+			AND NOT EXISTS (SELECT FROM pg_class AS r WHERE r.oid = source AND r.relhassubclass AND r.relkind = 'r'));
+	exposed := CASE WHEN walks
+		THEN 'WITH RECURSIVE walk AS ('
+			'(SELECT %1$s AS u, %2$s::pg_catalog.int4 AS chosen %4$s AND ($1 IS NULL OR %5$s %6$s $1::%7$s) ORDER BY 1 LIMIT 1) '
+			'UNION ALL SELECT n.u, n.chosen FROM walk AS w CROSS JOIN LATERAL ('
+				'SELECT %1$s AS u, w.chosen OPERATOR(pg_catalog.+) %2$s::pg_catalog.int4 AS chosen '
+				'%4$s AND %5$s %6$s w.u::%7$s ORDER BY 1 LIMIT 1) AS n '
+			'WHERE w.chosen OPERATOR(pg_catalog.<) $2) '
+			'SELECT w.u FROM walk AS w WHERE %3$s'
+		ELSE 'SELECT DISTINCT %1$s AS u %4$s AND ($1 IS NULL OR %5$s %6$s $1::%7$s) AND %2$s ORDER BY 1 LIMIT $2' END;
+	exposed := format(exposed, keys.source_user, format(is_of_part, keys.source_user), format(is_of_part, 'w.u'),
+		exposures, source_key, keys.greater, keys.key_type);
 	next_users := format(
 		'SELECT pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u) FROM ('
-		'(SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I IS NOT NULL AND ($1 IS NULL OR %3$s %4$s $1::%5$s) ORDER BY 1 LIMIT $2) '
-		'UNION (SELECT DISTINCT %6$s %7$s AND ($1 IS NULL OR %8$s %4$s $1::%5$s) ORDER BY 1 LIMIT $2) '
-		'ORDER BY 1 LIMIT $2) AS k',
-		target_user_column, keys.target_name, keys.target_key, keys.greater, keys.key_type, keys.source_user, exposures, source_key);
+		'(SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I IS NOT NULL AND ($1 IS NULL OR %3$s %4$s $1::%5$s) AND %6$s ORDER BY 1 LIMIT $2) '
+		'UNION (%7$s) ORDER BY 1 LIMIT $2) AS k',
+		target_user_column, keys.target_name, keys.target_key, keys.greater, keys.key_type,
+		format(is_of_part, format('f.%I', target_user_column)), exposed);
 
 	-- $4 are the users who are to be done.
 	next_given := format(
@@ -169,10 +199,11 @@ BEGIN
 			'AND %15$s %8$s ANY ($1::%9$s[]) AND NOT %15$s %8$s ANY ($4::%9$s[]) GROUP BY 1), '
 		'kept AS (UPDATE %1$s AS f SET %3$I = n.filter %10$s FROM fresh AS n '
 			'WHERE %16$s %8$s n.u::%9$s AND %16$s %8$s ANY ($2::%9$s[]) %11$s), '
-		'gone AS (%12$s %16$s %8$s ANY ($2::%9$s[]) AND NOT EXISTS (SELECT FROM fresh AS n WHERE n.u::%9$s %8$s %16$s)) '
-		'INSERT INTO %1$s AS f (%2$I, %3$I %13$s) SELECT n.u, n.filter %14$s FROM fresh AS n '
+		'gone AS (%12$s %16$s %8$s ANY ($2::%9$s[]) AND NOT EXISTS (SELECT FROM fresh AS n WHERE n.u::%9$s %8$s %16$s) RETURNING 1), '
+		'new AS (INSERT INTO %1$s AS f (%2$I, %3$I %13$s) SELECT n.u, n.filter %14$s FROM fresh AS n '
 			'WHERE NOT n.u::%9$s %8$s ANY ($2::%9$s[]) ORDER BY n.u '
-		'ON CONFLICT (%2$I) DO UPDATE SET %3$I = %4$I.bloom_union(f.%3$I, excluded.%3$I) %10$s',
+			'ON CONFLICT (%2$I) DO UPDATE SET %3$I = %4$I.bloom_union(f.%3$I, excluded.%3$I) %10$s) '
+		'SELECT (SELECT pg_catalog.count(*) FROM fresh) AS built, (SELECT pg_catalog.count(*) FROM gone) AS removed',
 		keys.target_name, target_user_column, filter_column, schema, keys.source_user, filter, exposures, keys.equal, keys.key_type,
 		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE format(', %I = pg_catalog.now()', rebuilt_at_column) END,
 		CASE WHEN rebuilt_at_column IS NULL
@@ -190,12 +221,14 @@ BEGIN
 	count_fresh := format(
 		'SELECT pg_catalog.count(*) AS users, COALESCE(pg_catalog.sum(n), 0) AS exposures, COALESCE(pg_catalog.sum(bytes), 0) AS bytes '
 		'FROM (SELECT pg_catalog.count(*) AS n, (%1$I.bloom_info(%2$s)).bytes %3$s AND ($1 IS NULL OR %4$s %5$s $1::%6$s) '
-			'AND ($2 IS NULL OR %4$s %7$s ANY ($2::%6$s[])) GROUP BY %8$s) AS f',
-		schema, filter, exposures, source_key, keys.greater, keys.key_type, keys.equal, keys.source_user);
+			'AND ($2 IS NULL OR %4$s %7$s ANY ($2::%6$s[])) AND %9$s GROUP BY %8$s) AS f',
+		schema, filter, exposures, source_key, keys.greater, keys.key_type, keys.equal, keys.source_user,
+		format(is_of_part, keys.source_user));
 	count_others := format(
 		'SELECT pg_catalog.count(*) FROM %1$s AS f WHERE ($1 IS NULL OR %2$s %3$s $1::%4$s) '
-		'AND ($2 IS NULL OR %2$s %7$s ANY ($2::%4$s[])) AND NOT EXISTS (SELECT %5$s AND %6$s %7$s %2$s)',
-		keys.target_name, keys.target_key, keys.greater, keys.key_type, exposures, source_key, keys.equal);
+		'AND ($2 IS NULL OR %2$s %7$s ANY ($2::%4$s[])) AND %8$s AND NOT EXISTS (SELECT %5$s AND %6$s %7$s %2$s)',
+		keys.target_name, keys.target_key, keys.greater, keys.key_type, exposures, source_key, keys.equal,
+		format(is_of_part, format('f.%I', target_user_column)));
 END
 $$;
 
@@ -223,20 +256,25 @@ CREATE PROCEDURE bloom_rebuild(
 	target_user_column name DEFAULT NULL,
 	at timestamp with time zone DEFAULT NULL,
 	condition text DEFAULT NULL,
-	users text[] DEFAULT NULL)
+	users text[] DEFAULT NULL,
+	part integer DEFAULT 1,
+	parts integer DEFAULT 1)
 LANGUAGE plpgsql AS $$
 DECLARE
 	schema pg_catalog.name;
 	statements pg_catalog.record;
 	next_batch pg_catalog.text;			-- the statement for one
 	figures pg_catalog.record;
-	is_ours pg_catalog.bool;
+	which pg_catalog.text := '';		-- of the parts
+	enable_sort pg_catalog.text := pg_catalog.current_setting('enable_sort');
 	batch pg_catalog.text[];			-- users to be done together
 	locked pg_catalog.text[];			-- those of them whose rows are ours
 	busy pg_catalog.text[] := '{}';		-- those to be done one at a time
 	next_one pg_catalog.text[];			-- one of these
 	last_user pg_catalog.text := start_after;
 	done pg_catalog.int8 := 0;
+	built pg_catalog.int8 := 0;
+	removed pg_catalog.int8 := 0;
 	started_at pg_catalog.timestamptz := pg_catalog.clock_timestamp();
 	told_at pg_catalog.timestamptz := started_at;
 	batches pg_catalog.float8;
@@ -254,6 +292,21 @@ BEGIN
 	IF NOT pg_catalog.isfinite(at) THEN
 		RAISE 'at must be finite' USING ERRCODE = 'invalid_parameter_value';
 	END IF;
+	part := COALESCE(part, 1);
+	parts := COALESCE(parts, 1);
+	IF parts OPERATOR(pg_catalog.<) 1 OR parts OPERATOR(pg_catalog.>) 1000 THEN
+		RAISE 'parts must be from 1 to 1000' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF part OPERATOR(pg_catalog.<) 1 OR part OPERATOR(pg_catalog.>) parts THEN
+		RAISE 'part must be from 1 to parts, which is %', parts USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF parts OPERATOR(pg_catalog.>) 1 THEN
+		IF users IS NOT NULL THEN
+			RAISE 'users and parts cannot be given together'
+				USING ERRCODE = 'invalid_parameter_value', HINT = 'Rebuild the filters of some users in one call, without parts.';
+		END IF;
+		which := pg_catalog.format(', part %s of %s', part, parts);
+	END IF;
 	SELECT n.nspname INTO schema
 	FROM pg_catalog.pg_extension AS e JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 	WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp';
@@ -264,19 +317,22 @@ BEGIN
 
 	IF dry_run THEN
 		-- as for the batches below
-		PERFORM pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('datestyle', 'ISO', true);
+		PERFORM pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('datestyle', 'ISO', true),
+			pg_catalog.set_config('jit', 'off', true);
 		-- All batches take the time of the first, or that of a look at everything if it is
 		-- more; what they would write comes on top.
-		EXECUTE next_batch INTO batch USING start_after, batch_size, COALESCE(at, pg_catalog.now()), users;
-		EXECUTE statements.count_fresh INTO figures USING start_after, batch, COALESCE(at, pg_catalog.now());
+		PERFORM pg_catalog.set_config('enable_sort', CASE WHEN statements.walks THEN 'off' ELSE enable_sort END, true);
+		EXECUTE next_batch INTO batch USING start_after, batch_size, COALESCE(at, pg_catalog.now()), users, part, parts;
+		PERFORM pg_catalog.set_config('enable_sort', enable_sort, true);
+		EXECUTE statements.count_fresh INTO figures USING start_after, batch, COALESCE(at, pg_catalog.now()), users, part, parts;
 		told_at := pg_catalog.clock_timestamp();
 		batch_took := told_at OPERATOR(pg_catalog.-) started_at;
-		EXECUTE statements.count_fresh INTO figures USING start_after, users, COALESCE(at, pg_catalog.now());
+		EXECUTE statements.count_fresh INTO figures USING start_after, users, COALESCE(at, pg_catalog.now()), users, part, parts;
 		all_took := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) told_at;
-		EXECUTE statements.count_others INTO others USING start_after, users, COALESCE(at, pg_catalog.now());
+		EXECUTE statements.count_others INTO others USING start_after, users, COALESCE(at, pg_catalog.now()), users, part, parts;
 		batches := pg_catalog.ceil((figures.users OPERATOR(pg_catalog.+) others) OPERATOR(pg_catalog./) batch_size::pg_catalog.float8);
-		RAISE NOTICE 'dry run: % exposures of % users would make filters of % bytes, in about %; % rows are of other users',
-			figures.exposures, figures.users, figures.bytes,
+		RAISE NOTICE 'dry run%: % exposures of % users would make filters of % bytes, in about %; % rows are of other users',
+			which, figures.exposures, figures.users, figures.bytes,
 			pg_catalog.date_trunc('minute', (pause OPERATOR(pg_catalog.*) batches) OPERATOR(pg_catalog.+) interval '1 minute'
 				OPERATOR(pg_catalog.+) GREATEST(batch_took OPERATOR(pg_catalog.*) batches, all_took)),
 			others;
@@ -287,12 +343,10 @@ BEGIN
 	-- of some users does without: the locks on their rows are enough, and an application
 	-- that forgets an item must not have to wait for the night to end.
 	IF users IS NULL THEN
-		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_lock($1)', schema) INTO is_ours USING target;
-		IF NOT is_ours THEN
-			RAISE 'table "%" is being rebuilt by another session',
-				(SELECT c.relname FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) target)
-				USING ERRCODE = 'lock_not_available';
-		END IF;
+		-- (parts of one rebuild execute the same statements)
+		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_lock($1, $2, $3, $4)', schema)
+		USING target, part, parts, pg_catalog.hashtext(pg_catalog.concat_ws(' ', parts, pg_catalog.date_part('epoch', at),
+			statements.next_users, statements.write));
 	END IF;
 
 	LOOP
@@ -308,7 +362,7 @@ BEGIN
 			IF pause OPERATOR(pg_catalog.>) '0' THEN
 				-- in a transaction of its own, so that the window does not end before it
 				PERFORM pg_catalog.set_config('application_name',
-					pg_catalog.format('bloom_rebuild: %s users (%s)', done, target), true);
+					pg_catalog.format('bloom_rebuild: %s users%s (%s)', done, which, target), true);
 				PERFORM pg_catalog.pg_sleep(pg_catalog.date_part('epoch', pause));
 				COMMIT;
 				SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -317,9 +371,11 @@ BEGIN
 
 		-- (no user: every role can read this)
 		PERFORM pg_catalog.set_config('application_name',
-			pg_catalog.format('bloom_rebuild: %s users (%s)', done, target), true);
+			pg_catalog.format('bloom_rebuild: %s users%s (%s)', done, which, target), true);
 		-- Users travel as texts, which must be the same users again, so that none is skipped.
-		PERFORM pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('datestyle', 'ISO', true);
+		-- Nothing is compiled anew for each batch.
+		PERFORM pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('datestyle', 'ISO', true),
+			pg_catalog.set_config('jit', 'off', true);
 		-- also if somebody enables policies while it runs
 		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_policies($1)', schema) USING statements.exposures_table;
 
@@ -327,11 +383,17 @@ BEGIN
 			next_one := busy[1:1];
 			busy := busy[2:];
 			EXECUTE statements.lock_one INTO locked USING next_one;
-			EXECUTE statements.write USING next_one, locked, COALESCE(at, pg_catalog.now()), '{}'::pg_catalog.text[];
+			EXECUTE statements.write INTO figures USING next_one, locked, COALESCE(at, pg_catalog.now()), '{}'::pg_catalog.text[];
+			built := built OPERATOR(pg_catalog.+) figures.built;
+			removed := removed OPERATOR(pg_catalog.+) figures.removed;
 			CONTINUE;
 		END IF;
 
-		EXECUTE next_batch INTO batch USING last_user, batch_size, COALESCE(at, pg_catalog.now()), users;
+		-- Without sorting, each step of a walk is one look into the index, even if old
+		-- statistics know of no exposure in the window.
+		PERFORM pg_catalog.set_config('enable_sort', CASE WHEN statements.walks THEN 'off' ELSE enable_sort END, true);
+		EXECUTE next_batch INTO batch USING last_user, batch_size, COALESCE(at, pg_catalog.now()), users, part, parts;
+		PERFORM pg_catalog.set_config('enable_sort', enable_sort, true);
 		EXIT WHEN batch IS NULL;
 		IF last_user OPERATOR(pg_catalog.=) ANY (batch) THEN
 			RAISE 'users of table "%" have no text that tells them apart',
@@ -343,16 +405,21 @@ BEGIN
 			-- just now.  Then the batch is given up before anybody deadlocks.
 			PERFORM pg_catalog.set_config('lock_timeout', '10ms', true);
 			EXECUTE statements.lock_free INTO locked, busy USING batch;
-			EXECUTE statements.write USING batch, locked, COALESCE(at, pg_catalog.now()), busy;
+			EXECUTE statements.write INTO figures USING batch, locked, COALESCE(at, pg_catalog.now()), busy;
+			built := built OPERATOR(pg_catalog.+) figures.built;
+			removed := removed OPERATOR(pg_catalog.+) figures.removed;
 		EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 			busy := batch;
 		END;
 	END LOOP;
 
 	EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_unlock()', schema);
-	RAISE NOTICE 'rebuilt the filters of % users', done;
+	IF users IS NULL AND built OPERATOR(pg_catalog.=) 0 AND removed OPERATOR(pg_catalog.>) 0 THEN
+		RAISE WARNING 'no exposure in the window: removed the filters of % users', removed;
+	END IF;
+	RAISE NOTICE 'rebuilt the filters of % users%', done, which;
 END
 $$;
 
-COMMENT ON PROCEDURE bloom_rebuild(regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, integer, interval, text, name, boolean, name, timestamp with time zone, text, text[]) IS
-'builds every filter of a table, or those of some users, anew from the exposures of a time window, in batches of users with a transaction each, while writers go on';
+COMMENT ON PROCEDURE bloom_rebuild(regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, integer, interval, text, name, boolean, name, timestamp with time zone, text, text[], integer, integer) IS
+'builds every filter of a table, or those of some users or of a part of them, anew from the exposures of a time window, in batches of users with a transaction each, while writers go on';

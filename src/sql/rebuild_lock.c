@@ -1,16 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * rebuild_lock.c
- *	  The lock that keeps a second rebuild away from a table.
+ *	  The locks that keep other rebuilds away from a table, or from a part of it.
  *
- * bloom_rebuild() commits after each batch and sleeps between them, so its lock
- * belongs to the session.  If the call fails or is cancelled, the abort of its
- * transaction releases it; a session that ends releases it anyway.  So nothing is
- * left behind in a session that is pooled.
+ * bloom_rebuild() commits after each batch and sleeps between them, so its locks
+ * belong to the session.  If the call fails or is cancelled, the abort of its
+ * transaction releases them; a session that ends releases them anyway.  So nothing
+ * is left behind in a session that is pooled.
  *
- * It is an advisory lock, in a key space of its own, where no pg_advisory_lock()
+ * They are advisory locks, in a key space of their own, where no pg_advisory_lock()
  * comes: those set the fourth field of the tag to 1 or 2.  The key is the database
- * and the table; the third field is free for a part of the table.
+ * and the table; the third field says what of it is locked:
+ *
+ *		third field		lock
+ *
+ *		0				the table: exclusive for a whole rebuild, shared for a part
+ *		1, 2, ...		the part: exclusive
+ *		SHARING | hash	how the parts share the work: shared, for all parts of one
+ *						rebuild have the same hash.  A session that sees another one
+ *						leaves the table alone, for users could be in no part then.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,22 +37,32 @@
 /* The fourth field of the tag: what the lock is for. */
 #define REBUILD_LOCK 0x626C
 
+/* Of the third field. */
+#define WHOLE_TABLE 0
+#define SHARING (UINT32_C(1) << 31)
+
 PG_FUNCTION_INFO_V1(bloomexp_rebuild_lock);
 PG_FUNCTION_INFO_V1(bloomexp_rebuild_unlock);
 
-/* The lock that this session holds. */
-static bool is_held = false;
-static LOCKTAG held;
+/* The locks that this session holds, at most one of each sort. */
+static struct
+{
+	LOCKTAG		tag;
+	LOCKMODE	mode;
+}			held[3];
+static int	n_held = 0;
 
 static void
 release(void)
 {
-	if (!is_held)
-		return;
-	is_held = false;
-	/* pg_advisory_unlock_all() and DISCARD ALL release it, too */
-	if (BLOOMEXP_LOCK_IS_HELD(&held, ExclusiveLock))
-		LockRelease(&held, ExclusiveLock, true);
+	while (n_held > 0)
+	{
+		int			i = --n_held;
+
+		/* pg_advisory_unlock_all() and DISCARD ALL release them, too */
+		if (BLOOMEXP_LOCK_IS_HELD(&held[i].tag, held[i].mode))
+			LockRelease(&held[i].tag, held[i].mode, true);
+	}
 }
 
 /* At the end of every transaction of the session. */
@@ -67,12 +85,80 @@ check_may_update(Oid table)
 		aclcheck_error(result, OBJECT_TABLE, get_rel_name(table));
 }
 
-/* bloom_rebuild_lock(target regclass): whether the session has the lock now */
+/* Whether the session has this lock now.  It does not wait. */
+static bool
+acquire(Oid table, uint32 what, LOCKMODE mode)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, table, what, REBUILD_LOCK);
+	if (LockAcquire(&tag, mode, true, true) == LOCKACQUIRE_NOT_AVAIL)
+		return false;
+	held[n_held].tag = tag;
+	held[n_held].mode = mode;
+	n_held++;
+	return true;
+}
+
+/* Whether another session shares a rebuild of the table in another way. */
+static bool
+is_shared_otherwise(Oid table, uint32 sharing)
+{
+	LockData   *locks = GetLockStatusData();
+
+	for (int i = 0; i < locks->nelements; i++)
+	{
+		const LOCKTAG *tag = &locks->locks[i].locktag;
+
+		if (tag->locktag_type == LOCKTAG_ADVISORY && tag->locktag_field4 == REBUILD_LOCK &&
+			tag->locktag_field1 == MyDatabaseId && tag->locktag_field2 == table &&
+			(tag->locktag_field3 & SHARING) != 0 && tag->locktag_field3 != sharing)
+			return true;
+	}
+	return false;
+}
+
+static void
+lock_table(Oid table, LOCKMODE mode)
+{
+	if (!acquire(table, WHOLE_TABLE, mode))
+		ereport(ERROR,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("table \"%s\" is being rebuilt by another session", get_rel_name(table))));
+}
+
+static void
+lock_part(Oid table, int32 part, int32 hash)
+{
+	uint32		sharing = (uint32) hash | SHARING;
+
+	/* whoever comes second sees the first, as both take theirs before they look */
+	if (!acquire(table, sharing, ShareLock) || is_shared_otherwise(table, sharing))
+		ereport(ERROR,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("table \"%s\" is being rebuilt by another session with other parameters",
+						get_rel_name(table)),
+				 errdetail("All parts of a rebuild have the same number of parts and the same parameters.")));
+	if (!acquire(table, (uint32) part & ~SHARING, ExclusiveLock))
+		ereport(ERROR,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("part %d of table \"%s\" is being rebuilt by another session",
+						part, get_rel_name(table))));
+}
+
+/*
+ * bloom_rebuild_lock(target regclass, part integer, parts integer, hash integer)
+ *
+ * An error if another session is in the way.
+ */
 Datum
 bloomexp_rebuild_lock(PG_FUNCTION_ARGS)
 {
 	static bool is_registered = false;
 	Oid			table = PG_GETARG_OID(0);
+	int32		part = PG_GETARG_INT32(1);
+	bool		is_whole = PG_GETARG_INT32(2) == 1;
+	int32		hash = PG_GETARG_INT32(3);
 
 	check_may_update(table);
 	if (!is_registered)
@@ -81,9 +167,20 @@ bloomexp_rebuild_lock(PG_FUNCTION_ARGS)
 
 	/* A session rebuilds one table at a time. */
 	release();
-	SET_LOCKTAG_ADVISORY(held, MyDatabaseId, table, 0, REBUILD_LOCK);
-	is_held = LockAcquire(&held, ExclusiveLock, true, true) != LOCKACQUIRE_NOT_AVAIL;
-	PG_RETURN_BOOL(is_held);
+	PG_TRY();
+	{
+		lock_table(table, is_whole ? ExclusiveLock : ShareLock);
+		if (!is_whole)
+			lock_part(table, part, hash);
+	}
+	PG_CATCH();
+	{
+		/* also if somebody catches the error, so that no transaction aborts */
+		release();
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	PG_RETURN_VOID();
 }
 
 /* bloom_rebuild_unlock() */
