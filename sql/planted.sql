@@ -184,7 +184,7 @@ DECLARE
 	line text;
 BEGIN
 	SELECT * INTO rebuild FROM shelf.bloom_rebuild_statements('shelf'::name, 'seen'::regclass, 'items'::name, 'exposures'::regclass,
-		'user_id'::name, 'item_id'::name, 'shown_at'::name, NULL::interval, NULL::float8, NULL::float8, NULL::int, NULL::name, NULL::name, NULL::text);
+		'user_id'::name, 'item_id'::name, 'shown_at'::name, NULL::interval, NULL::float8, NULL::float8, NULL::int, NULL::name, NULL::name, NULL::text, NULL::name);
 	SELECT * INTO track FROM shelf.bloom_track_statements('shelf'::name, 'exposures'::regclass, 'new_rows'::text, ARRAY['seen', 'items', 'user_id', 'item_id']);
 	CREATE TEMPORARY TABLE new_rows AS TABLE exposures;
 	FOREACH statement IN ARRAY string_to_array(track.statements, '; ') || rebuild.write || rebuild.lock_one LOOP

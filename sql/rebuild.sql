@@ -3,6 +3,7 @@
 --
 SET client_min_messages = warning;
 SET timezone = 'UTC';
+\set SHOW_CONTEXT never
 
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz);
 CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
@@ -209,7 +210,6 @@ SELECT * FROM state() WHERE filter <> 'other';
 CREATE VIEW latest AS SELECT "us'er" AS who, "it\000em" AS what, "at=" AS "when" FROM shown WHERE "at=" > now() - interval '60 hours';
 CALL bloom_rebuild('filters', 'items', 'latest', 'who', 'what', 'when', condition => 'true');
 SELECT * FROM state() WHERE filter = 'items';
-\set SHOW_CONTEXT never
 -- (the condition is that of the table)
 CALL bloom_rebuild('filters', 'items', 'latest', 'who', 'what', 'when');
 CALL bloom_rebuild('filters', 'items', condition => 'kind = unread');
@@ -277,7 +277,6 @@ CALL bloom_rebuild('other_filters');
 DROP SCHEMA strange CASCADE;
 DROP OWNED BY regress_bloomexp_stranger;
 DROP ROLE regress_bloomexp_stranger;
-\set SHOW_CONTEXT errors
 
 --
 -- Some users only
@@ -391,7 +390,7 @@ DROP TABLE hashless, hashless_seen;
 CREATE TABLE walked (u text COLLATE "C", v varchar, i int, t timestamptz);
 CREATE TABLE walked_seen (u text COLLATE "C" PRIMARY KEY, f bloom);
 CREATE FUNCTION walks(relation text DEFAULT 'walked', user_column name DEFAULT 'u') RETURNS boolean LANGUAGE sql AS $$
-	SELECT walks FROM bloom_rebuild_statements('public', 'walked_seen', 'f', $1::regclass, $2, 'i', 't', NULL, NULL, NULL, NULL, NULL, 'u', NULL)
+	SELECT walks FROM bloom_rebuild_statements('public', 'walked_seen', 'f', $1::regclass, $2, 'i', 't', NULL, NULL, NULL, NULL, NULL, 'u', NULL, NULL)
 $$;
 CREATE VIEW walked_view AS SELECT * FROM walked;
 CREATE INDEX walked_1 ON walked (i, u);
@@ -516,7 +515,6 @@ CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'user_id'
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', rebuilt_at_column => 'rebuilt_at');
 DO $$ BEGIN CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at'); EXCEPTION WHEN OTHERS THEN RAISE; END $$;
 \set VERBOSITY default
-\set SHOW_CONTEXT never
 CALL bloom_rebuild('exposures', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
 CALL bloom_rebuild('seen', 'item', 'exposures', 'user_id', 'item_id', 'shown_at');
 CALL bloom_rebuild('seen', 'user_id', 'exposures', 'user_id', 'item_id', 'shown_at');

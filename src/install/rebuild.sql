@@ -48,6 +48,7 @@ CREATE FUNCTION bloom_rebuild_statements(
 	rebuilt_at_column name,
 	target_user_column name,
 	condition text,
+	live_column name,
 	OUT next_users text,
 	OUT next_given text,
 	OUT lock_free text,
@@ -71,6 +72,8 @@ DECLARE
 	exposed text;
 	is_of_part text;
 	lock text;
+	has_live text := '';		-- whether a row has a live filter
+	emptied text := '';			-- ... then it is removed
 BEGIN
 	IF target IS NULL THEN
 		RAISE 'target must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -82,12 +85,12 @@ BEGIN
 	USING schema, target, filter_column, jsonb_strip_nulls(jsonb_build_object(
 		'source', source::oid, 'user_column', user_column, 'item_column', item_column, 'time_column', time_column,
 		'width', width, 'fpr', fpr, 'headroom', headroom, 'slices', slices, 'condition', condition,
-		'target_user_column', target_user_column));
+		'live_column', live_column, 'target_user_column', target_user_column));
 	SELECT d.source, d.user_column, d.item_column, d.time_column, d.width, d.fpr, d.headroom, d.slices, d.condition,
-		COALESCE(d.target_user_column, d.user_column)
-	INTO source, user_column, item_column, time_column, width, fpr, headroom, slices, condition, target_user_column
+		d.live_column, COALESCE(d.target_user_column, d.user_column)
+	INTO source, user_column, item_column, time_column, width, fpr, headroom, slices, condition, live_column, target_user_column
 	FROM jsonb_to_record(definition) AS d (source oid, user_column name, item_column name, time_column name,
-		width interval, fpr float8, headroom float8, slices int4, condition text, target_user_column name);
+		width interval, fpr float8, headroom float8, slices int4, condition text, live_column name, target_user_column name);
 
 	missing := concat_ws(', ', CASE WHEN source IS NULL THEN 'source' END, CASE WHEN user_column IS NULL THEN 'user_column' END,
 		CASE WHEN item_column IS NULL THEN 'item_column' END, CASE WHEN time_column IS NULL THEN 'time_column' END);
@@ -117,11 +120,20 @@ BEGIN
 	EXECUTE format('SELECT %I.bloom_rebuild_policies($1)', schema) USING source;
 	exposures_table := source;
 
+	IF live_column IS NOT NULL THEN
+		EXECUTE format('SELECT %I.bloom_live_column($1, $2, $3)', schema) USING target, filter_column, live_column;
+		has_live := format('OR f.%I IS NOT NULL', live_column);
+		emptied := format(', %I = NULL', live_column);
+	END IF;
+	EXECUTE format('SELECT s.rebuilt_fpr FROM %I.bloom_track_shares($1, $2) AS s', schema)
+	INTO fpr USING fpr, live_column IS NOT NULL;
+
 	-- A row may be deleted if the filter is all that it tells of the user.
 	further_columns := EXISTS (
 		SELECT FROM pg_attribute AS a
 		WHERE a.attrelid = target AND a.attnum > 0 AND NOT a.attisdropped
-			AND NOT a.attname = ANY (ARRAY[filter_column, target_user_column, COALESCE(rebuilt_at_column, filter_column)]));
+			AND NOT a.attname = ANY (ARRAY[filter_column, target_user_column, COALESCE(rebuilt_at_column, filter_column),
+				COALESCE(live_column, filter_column)]));
 	IF further_columns AND (SELECT a.attnotnull FROM pg_attribute AS a WHERE a.attrelid = target AND a.attname = filter_column) THEN
 		RAISE 'column "%" of table "%" must allow nulls', filter_column, (SELECT c.relname FROM pg_class AS c WHERE c.oid = target)
 			USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -193,11 +205,12 @@ BEGIN
 	lock_free := format(lock, target_user_column, keys.target_name, keys.target_key, keys.equal, keys.key_type, 'SKIP LOCKED');
 	lock_one := format(lock, target_user_column, keys.target_name, keys.target_key, keys.equal, keys.key_type, '');
 
-	-- $2 are the users whose rows are locked, $4 those who must wait.
+	-- $2 are the users whose rows are locked, $4 those who must wait.  A live filter has
+	-- nothing that the exposures lack, once its row is locked: it is emptied.
 	write := format(
 		'WITH fresh AS MATERIALIZED (SELECT %5$s AS u, %6$s AS filter %7$s '
 			'AND %15$s %8$s ANY ($1::%9$s[]) AND NOT %15$s %8$s ANY ($4::%9$s[]) GROUP BY 1), '
-		'kept AS (UPDATE %1$s AS f SET %3$I = n.filter %10$s FROM fresh AS n '
+		'kept AS (UPDATE %1$s AS f SET %3$I = n.filter %10$s %17$s FROM fresh AS n '
 			'WHERE %16$s %8$s n.u::%9$s AND %16$s %8$s ANY ($2::%9$s[]) %11$s), '
 		'gone AS (%12$s %16$s %8$s ANY ($2::%9$s[]) AND NOT EXISTS (SELECT FROM fresh AS n WHERE n.u::%9$s %8$s %16$s) RETURNING 1), '
 		'new AS (INSERT INTO %1$s AS f (%2$I, %3$I %13$s) SELECT n.u, n.filter %14$s FROM fresh AS n '
@@ -208,14 +221,15 @@ BEGIN
 		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE format(', %I = pg_catalog.now()', rebuilt_at_column) END,
 		CASE WHEN rebuilt_at_column IS NULL
 			-- no need to write what is there
-			THEN format('AND (f.%1$I IS NULL OR f.%1$I OPERATOR(%2$I.<>) n.filter)', filter_column, schema)
+			THEN format('AND (f.%1$I IS NULL OR f.%1$I OPERATOR(%2$I.<>) n.filter %3$s)', filter_column, schema, has_live)
 			ELSE '' END,
 		CASE WHEN further_columns
-			THEN format('UPDATE %1$s AS f SET %2$I = NULL WHERE f.%2$I IS NOT NULL AND', keys.target_name, filter_column)
+			THEN format('UPDATE %1$s AS f SET %2$I = NULL %3$s WHERE (f.%2$I IS NOT NULL %4$s) AND', keys.target_name, filter_column,
+				emptied, has_live)
 			ELSE format('DELETE FROM %s AS f WHERE', keys.target_name) END,
 		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE format(', %I', rebuilt_at_column) END,
 		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE ', pg_catalog.now()' END,
-		source_key, keys.target_key);
+		source_key, keys.target_key, emptied);
 
 	-- Of the users $2, or of all of them.
 	count_fresh := format(
@@ -232,7 +246,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION bloom_rebuild_statements(name, regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, name, name, text) IS
+COMMENT ON FUNCTION bloom_rebuild_statements(name, regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, name, name, text, name) IS
 'the statements that bloom_rebuild() executes';
 
 -- It commits, so it can have no SET clause, and names every schema itself.
@@ -256,6 +270,7 @@ CREATE PROCEDURE bloom_rebuild(
 	target_user_column name DEFAULT NULL,
 	at timestamp with time zone DEFAULT NULL,
 	condition text DEFAULT NULL,
+	live_column name DEFAULT NULL,
 	users text[] DEFAULT NULL,
 	part integer DEFAULT 1,
 	parts integer DEFAULT 1)
@@ -310,9 +325,9 @@ BEGIN
 	SELECT n.nspname INTO schema
 	FROM pg_catalog.pg_extension AS e JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 	WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp';
-	EXECUTE pg_catalog.format('SELECT * FROM %I.bloom_rebuild_statements($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)', schema)
+	EXECUTE pg_catalog.format('SELECT * FROM %I.bloom_rebuild_statements($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)', schema)
 	INTO statements USING schema, target, filter_column, source, user_column, item_column, time_column,
-		width, fpr, headroom, slices, rebuilt_at_column, target_user_column, condition;
+		width, fpr, headroom, slices, rebuilt_at_column, target_user_column, condition, live_column;
 	next_batch := CASE WHEN users IS NULL THEN statements.next_users ELSE statements.next_given END;
 
 	IF dry_run THEN
@@ -421,5 +436,5 @@ BEGIN
 END
 $$;
 
-COMMENT ON PROCEDURE bloom_rebuild(regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, integer, interval, text, name, boolean, name, timestamp with time zone, text, text[], integer, integer) IS
+COMMENT ON PROCEDURE bloom_rebuild(regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, integer, interval, text, name, boolean, name, timestamp with time zone, text, name, text[], integer, integer) IS
 'builds every filter of a table, or those of some users or of a part of them, anew from the exposures of a time window, in batches of users with a transaction each, while writers go on';
