@@ -2,6 +2,7 @@
 -- The state of a table of filters
 --
 SET client_min_messages = warning;
+\set SHOW_CONTEXT never
 SET timezone = 'UTC';
 \set state 'users, items, bytes, bytes_p50, bytes_p99, over_capacity, layers_max, promised_max, round(fpr_p50::numeric, 4) AS fpr_p50, round(fpr_p99::numeric, 4) AS fpr_p99, round(fpr_max::numeric, 4) AS fpr_max, oldest_rebuild'
 
