@@ -177,3 +177,12 @@ BEGIN
 END $$;
 SELECT p, pg_temp.highest_fpr(1000, p, 6000) <= p AS promise_kept
 FROM unnest('{0.7,0.85,0.9,0.95,0.99}'::float8[]) p;
+
+-- Many items at once, past the room of layers that are cut into blocks: those that the old layer has room for and those
+-- of the new one are spread over all blocks of theirs.
+SELECT kept, more, (bloom_info(f)).layers, 100000 - cardinality(others - f) <= 1000 + 4 * sqrt(1000) AS promise_kept,
+	bloom_contains_all(f, ARRAY(SELECT n::bigint FROM generate_series(1, kept + more) AS n)) AS all_contained
+FROM (VALUES (25000, 10000), (25000, 25000), (40000, 40000)) AS v (kept, more),
+	LATERAL (SELECT bloom_agg(n, 0.01, 0.2) AS built FROM generate_series(1, kept) AS n) AS b,
+	LATERAL (SELECT bloom_add(built, ARRAY(SELECT n::bigint FROM generate_series(kept + 1, kept + more) AS n)) AS f OFFSET 0) AS a,
+	(SELECT array_agg(n::bigint) AS others FROM generate_series(1000001, 1100000) AS n) AS o;

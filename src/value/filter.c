@@ -188,15 +188,37 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 	return value;
 }
 
+/*
+ * Whether the items of a part must be spread over two layers, in place of filling
+ * the open one with the first of them.
+ *
+ * Many hashes come in nearly ascending order, which is that of blocks.  The first
+ * ones would all fall into the first blocks of the open layer, and leave these
+ * blocks of the new one empty; the others then hold more than they were sized for.
+ */
+static bool
+spreads(const BloomFilter *filter, const BloomPart *part)
+{
+	return part->room > 0 && part->room < part->n &&
+		(filter->layers[part->open].bits.shape.blocks > 1 ||
+		 filter->layers[part->grown].bits.shape.blocks > 1);
+}
+
 /* Set the bits of the items of a part; the layers count them already. */
 static void
 fill_part(BloomFilter *filter, const BloomPart *part)
 {
+	bool		spread = spreads(filter, part);
+	int64		before = 0;		/* items of the open layer before this one */
+
 	for (int i = 0; i < part->n; i++)
 	{
-		/* what the open layer has no room for goes into the new one */
-		BloomLayer *layer = &filter->layers[i < part->room ? part->open : part->grown];
+		int64		after = spread ? (i + 1) * part->room / part->n : Min(i + 1, part->room);
 
+		/* what the open layer has no room for goes into the new one */
+		BloomLayer *layer = &filter->layers[before < after ? part->open : part->grown];
+
+		before = after;
 		layer->bits_set += bloomexp_probe_set(&layer->bits, part->hashes[i]);
 		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();

@@ -22,7 +22,7 @@ typedef struct BloomPart
 	int			n;
 	bool		final;			/* the last ones: leave no room for more */
 	/* set by bloomexp_growth_place_parts(): */
-	uint32		open;			/* layer that takes the first `room` items */
+	uint32		open;			/* layer that takes `room` of the items */
 	int64		room;
 	uint32		grown;			/* new layer that takes the others */
 } BloomPart;
