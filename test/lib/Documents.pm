@@ -8,8 +8,9 @@ use warnings;
 
 use Exporter 'import';
 use IPC::Run;
+use Test::More;
 
-our @EXPORT = qw(document visible blocks explained program python);
+our @EXPORT = qw(document visible blocks statements_ok explained program python);
 
 # The text of a file.
 sub document
@@ -52,9 +53,53 @@ sub blocks
 	{
 		my $next = $blocks[ $i + 1 ];
 
-		$blocks[$i]{output} = visible($next->{text}) if $next->{below} && $next->{language} eq 'text';
+		next unless $next->{below} && $next->{language} eq 'text';
+		$blocks[$i]{output} = visible($next->{text});
+		$next->{of_sql} = $blocks[$i]{language} eq 'sql';
 	}
 	return @blocks;
+}
+
+# Run the SQL blocks of a document, or of a chapter, in order, and compare what comes out
+# with the text block below.
+sub statements_ok
+{
+	my ($node, $database, $file, @blocks) = @_;
+
+	for my $block (@blocks)
+	{
+		my $name = "$file line $block->{line}";
+
+		like($block->{language}, qr/^(sql|sh|text|python|javascript|java|go)$/, "$name: language") or next;
+		if ($block->{language} eq 'text')
+		{
+			ok($block->{of_sql}, "$name: output of what");
+		}
+		statement_ok($node, $database, $name, $block) if $block->{language} eq 'sql';
+	}
+}
+
+sub statement_ok
+{
+	my ($node, $database, $name, $block) = @_;
+	my $expected = $block->{output};
+	my ($stdout, $stderr);
+	my $status = $node->psql($database, $block->{text}, stdout => \$stdout, stderr => \$stderr,
+		on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180,
+		extra_params => [ '-P', 'format=aligned', '-P', 'tuples_only=off' ]);
+
+	$stderr =~ s/^psql:<stdin>:\d+: //mg;
+	$stderr =~ s/^NOTICE: .*\n?//mg;
+	if (defined $expected && $expected =~ /^ERROR: /)
+	{
+		is(visible($stderr), $expected, "$name: error");
+	}
+	else
+	{
+		is(visible($stderr), '', "$name: no error");
+		is($status, 0, "$name: status");
+		is(visible($stdout), $expected, "$name: output") if defined $expected;
+	}
 }
 
 # A block in which a comment above a statement claims something of its plan: the

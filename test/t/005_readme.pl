@@ -42,37 +42,7 @@ for my $file (@with_statements)
 	my @blocks = blocks($document{$file});
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	for my $i (0 .. $#blocks)
-	{
-		my $block = $blocks[$i];
-		my $name = "$file line $block->{line}";
-
-		like($block->{language}, qr/^(sql|sh|text|python|javascript|java|go)$/, "$name: language") or next;
-		if ($block->{language} eq 'text')
-		{
-			ok($block->{below} && $blocks[ $i - 1 ]{language} eq 'sql', "$name: output of what");
-		}
-		next unless $block->{language} eq 'sql';
-
-		my $expected = $block->{output};
-		my ($stdout, $stderr);
-		my $status = $node->psql($database, $block->{text}, stdout => \$stdout, stderr => \$stderr,
-			on_error_die => 0, timeout => $patience,
-			extra_params => [ '-P', 'format=aligned', '-P', 'tuples_only=off' ]);
-		$stderr =~ s/^psql:<stdin>:\d+: //mg;
-		$stderr =~ s/^NOTICE: .*\n?//mg;
-
-		if (defined $expected && $expected =~ /^ERROR: /)
-		{
-			is(visible($stderr), $expected, "$name: error");
-		}
-		else
-		{
-			is(visible($stderr), '', "$name: no error");
-			is($status, 0, "$name: status");
-			is(visible($stdout), $expected, "$name: output") if defined $expected;
-		}
-	}
+	statements_ok($node, $database, $file, @blocks);
 }
 
 #
