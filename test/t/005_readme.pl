@@ -22,8 +22,8 @@ my @with_statements = ('README.md', 'doc/tasks.md', 'doc/reference.md', 'doc/cho
 	'doc/from-redis.md', 'doc/troubleshooting.md');
 my %document;
 
-for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/benchmarks.md', 'doc/citus.md', 'CHANGELOG.md',
-	'CONTRIBUTING.md')
+for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/benchmarks.md', 'doc/citus.md', 'doc/neighbours.md',
+	'CHANGELOG.md', 'CONTRIBUTING.md')
 {
 	$document{$file} = document("$root/$file");
 }

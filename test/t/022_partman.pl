@@ -1,0 +1,172 @@
+# doc/neighbours.md under pg_partman, where it is installed: its statements, and then
+# days of writing through the table and straight into partitions, while maintenance
+# makes and drops partitions and the filters are rebuilt.  A log beside the exposures
+# tells what must be in the filters.  Then what the document warns of.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+
+use Documents;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $sharedir = `$ENV{PG_CONFIG} --sharedir`;
+chomp $sharedir;
+plan skip_all => 'pg_partman is not installed (Debian: postgresql-N-partman)'
+  unless -e "$sharedir/extension/pg_partman.control";
+
+my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+my $days = 6;
+
+my $node = PostgreSQL::Test::Cluster->new('partman');
+$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->append_conf('postgresql.conf', "deadlock_timeout = 100ms\nmax_locks_per_transaction = 256");
+$node->start;
+
+sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
+
+#
+# The document
+#
+
+my $file = 'doc/neighbours.md';
+my @blocks = grep { $_->{chapter} eq 'pg_partman' } blocks(document("$FindBin::RealBin/../../$file"));
+my ($version) = query("SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'") =~ /^(\d+)/;
+
+$blocks[0]{text} =~ s/'native', 'daily'/'1 day'/g or die 'create_parent()' if $version >= 5;
+cmp_ok(scalar @blocks, '>', 5, 'the document has statements');
+statements_ok($node, 'postgres', $file, @blocks);
+
+my ($equip) = map { $_->{text} =~ /^(DO .*?\n\$\$;)/s } @blocks;
+
+#
+# Days.  The clock is a table, because retention and rebuild can be told the time.
+# pg_partman makes partitions ahead of what the table has.
+#
+
+query(q{
+	UPDATE partman.part_config SET infinite_time_partitions = false;
+	SELECT partman.create_partition_time('public.exposures',
+		ARRAY(SELECT generate_series(current_date - 45, current_date - 5, interval '1 day')::timestamptz));
+	CREATE TABLE clock AS SELECT 0 AS day;
+	CREATE FUNCTION today() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT now() + day * interval '1 day' FROM clock$$;
+	CREATE TABLE log (user_id bigint, item_id bigint, shown_at timestamptz);
+	CREATE PROCEDURE expose(u bigint, i bigint, n integer, straight boolean) LANGUAGE plpgsql AS $$
+	DECLARE
+		at timestamptz := today();
+		relation text := 'exposures';
+	BEGIN
+		IF straight THEN
+			SELECT format('%I.%I', partition_schema, partition_table) INTO relation
+			FROM partman.show_partition_name('public.exposures', at::text);
+		END IF;
+		EXECUTE format('INSERT INTO %s SELECT $1, $2 + k, $3 FROM generate_series(1, $4) AS k', relation) USING u, i, at, n;
+		INSERT INTO log SELECT u, i + k, at FROM generate_series(1, n) AS k;
+	END
+	$$;
+	-- of the exposures that the log has in the window, those that are not in a filter
+	CREATE FUNCTION missing() RETURNS text LANGUAGE sql AS $$
+		SELECT format('%s of %s', count(*) FILTER (WHERE (items @> item_id) IS NOT TRUE), count(*))
+		FROM log LEFT JOIN seen USING (user_id) WHERE shown_at >= today() - interval '30 days'
+	$$;
+	INSERT INTO log SELECT u, u * 10000 + n, now() - n * interval '3 hours' FROM generate_series(1, 40) AS u, generate_series(0, 359) AS n;
+	INSERT INTO exposures SELECT * FROM log});
+is(query("SELECT count(*) FROM exposures_default"), '0', 'there are partitions for the time before');
+cmp_ok(query("SELECT count(*) FROM bloom_untracked('exposures')"), '>', 30, 'new partitions have no trigger');
+query($equip);
+
+append_to_file($node->basedir . '/write.sql', q{
+\set user random(1, 60)
+\set item random(1000000, 9000000)
+CALL expose(:user, :item, 10, :item % 2 = 0);
+});
+my $output = '';
+my $writers = IPC::Run::start([ 'pgbench', '-n', '-c', '3', '-R', '200', '-T', 600, '--max-tries=1000',
+		'-f', $node->basedir . '/write.sql', $node->connstr('postgres') ],
+	'>', \$output, '2>&1', IPC::Run::timeout($patience));
+
+my ($wrong, $dropped) = ('', 0);
+for my $day (1 .. $days)
+{
+	query("UPDATE clock SET day = $day; SELECT pg_sleep(0.5)");
+	query('CALL partman.run_maintenance_proc()');
+	$wrong .= "day $day: all partitions have the trigger\n" unless query("SELECT count(*) FROM bloom_untracked('exposures')");
+	query($equip);
+	$wrong .= "day $day: a partition has no trigger\n" if query("SELECT count(*) FROM bloom_untracked('exposures')");
+	$dropped += query("SELECT partman.drop_partition_time('public.exposures', p_reference_timestamp => today())");
+	query("CALL bloom_rebuild('seen', at => today(), batch_size => 7)");
+	my $missing = query('SELECT missing()');
+	$wrong .= "day $day: missing: $missing\n" unless $missing =~ /^0 of [1-9]/;
+}
+$writers->signal('INT');
+$writers->finish;
+
+is($wrong, '', 'every day new partitions got the trigger, and nothing was missing');
+unlike($output, qr/aborted|ERROR/, 'no writer failed');
+is($dropped, $days, 'a partition was dropped a day');
+like(query('SELECT missing()'), qr/^0 of [1-9]/, 'nothing is missing at the end');
+is(query('SELECT count(*) FROM exposures_default'), '0', 'no exposure is in the default partition');
+cmp_ok(query("SELECT min(shown_at) > today() - interval '37 days' FROM exposures"), 'eq', 't', 'old exposures are gone');
+cmp_ok(query("SELECT avg((items \@> item_id)::int) FROM log JOIN seen USING (user_id) WHERE shown_at < today() - interval '31 days'"),
+	'<', 0.03, 'and forgotten');
+cmp_ok(query("SELECT count(*) FROM log WHERE item_id > 1000000 AND item_id % 2 = 0"), '>', 1000, 'there was something to lose');
+
+#
+# What the document warns of
+#
+
+# How many of the ten items from one on user 7's filter has.
+sub has { return query("SELECT cardinality(array_positions(bloom_contains_each(items, ARRAY(SELECT generate_series($_[0], $_[0] + 9))), true))
+	FROM seen WHERE user_id = 7") }
+
+query("UPDATE clock SET day = $days - 1");
+my $relation = query("SELECT format('%I', partition_table) FROM partman.show_partition_name('public.exposures', today()::text)");
+query("DROP TRIGGER track ON $relation; CALL expose(7, 100, 10, false); CALL expose(7, 200, 10, true)");
+is(has(101), 10, 'without a trigger on the partition: through the table');
+cmp_ok(has(201), '<', 5, 'straight into it');
+query("CALL bloom_rebuild('seen')");
+is(has(201), 10, 'the rebuild brings it in');
+query($equip);
+
+# tables that are kept
+query(q{
+	UPDATE partman.part_config SET retention = '33 days', retention_keep_table = true;
+	SELECT partman.drop_partition_time('public.exposures', p_reference_timestamp => today())});
+my (undef, undef, $stderr) = $node->psql('postgres', "CALL bloom_rebuild('seen')");
+like($stderr, qr/ERROR:  triggers "track" of table "exposures" and "track" of table "exposures_p\w+" define the filters differently/,
+	'the trigger of a table that was kept');
+like($stderr, qr/They differ in source\./, 'in which they differ');
+cmp_ok(query("SELECT count(*) FROM bloom_untracked('exposures') WHERE problem LIKE '%define the filters differently%'"), '>', 0,
+	'it is found before');
+query("CALL bloom_rebuild('seen', source => 'exposures')");
+like(query('SELECT missing()'), qr/^0 of [1-9]/, 'with the table in the call nothing is missing');
+query($_) for split /\n/, query(q{SELECT format('DROP TRIGGER track ON %s', tgrelid::regclass) FROM pg_trigger
+	WHERE tgname = 'track' AND NOT (SELECT relispartition OR relkind = 'p' FROM pg_class WHERE oid = tgrelid)});
+query("CALL bloom_rebuild('seen')");
+like(query('SELECT missing()'), qr/^0 of [1-9]/, 'nor without such triggers');
+
+# rows without a partition
+query("INSERT INTO exposures SELECT 7, i, now() + interval '300 days' FROM generate_series(301, 310) AS i");
+is(query('SELECT count(*) FROM exposures_default'), '10', 'there is no partition');
+is(has(301), 10, 'but the filter has them');
+query("CALL partman.partition_data_proc('public.exposures')");
+is(query('SELECT count(*) FROM exposures_default'), '0', 'they were moved');
+is(has(301), 10, 'the filter still has them');
+query("CALL bloom_rebuild('seen')");
+is(has(301), 10, 'after a rebuild, too');
+
+# a retention that is too short
+is(query(q{SELECT bool_and(items @> user_id * 10000 + 160) FROM seen WHERE user_id <= 40}), 't', 'twenty days ago');
+query(q{
+	UPDATE partman.part_config SET retention = '10 days', retention_keep_table = false;
+	SELECT partman.drop_partition_time('public.exposures')});
+query("CALL bloom_rebuild('seen')");
+cmp_ok(query(q{SELECT avg((items @> user_id * 10000 + 160)::int) FROM seen WHERE user_id <= 40}), '<', 0.2, 'forgotten within the window');
+
+$node->stop;
+done_testing();
