@@ -135,6 +135,27 @@ require_same_parameters(const AggState *state, double fpr, double headroom)
 	bloomexp_aggregate_require_same(state->headroom, headroom, "headroom");
 }
 
+/*
+ * Refuse parameters that differ from those of the first row.
+ *
+ * In every row of nearly every query they are the same; nothing else may cost
+ * anything here.
+ */
+static inline void
+check_parameters(FunctionCallInfo fcinfo, const AggState *state)
+{
+	double		fpr;
+	double		headroom;
+
+	if (PG_NARGS() <= 2)
+		return;
+	if (!PG_ARGISNULL(2) && PG_GETARG_FLOAT8(2) == state->fpr &&
+		(PG_NARGS() <= 3 || (!PG_ARGISNULL(3) && PG_GETARG_FLOAT8(3) == state->headroom)))
+		return;
+	get_parameters(fcinfo, &fpr, &headroom);
+	require_same_parameters(state, fpr, headroom);
+}
+
 /* Transition: bloom_agg(item [, fpr [, headroom]]) */
 static inline Datum
 agg(FunctionCallInfo fcinfo, BloomKind kind)
@@ -146,14 +167,7 @@ agg(FunctionCallInfo fcinfo, BloomKind kind)
 	else
 	{
 		state = (AggState *) PG_GETARG_POINTER(0);
-		if (PG_NARGS() > 2)
-		{
-			double		fpr;
-			double		headroom;
-
-			get_parameters(fcinfo, &fpr, &headroom);
-			require_same_parameters(state, fpr, headroom);
-		}
+		check_parameters(fcinfo, state);
 	}
 
 	if (!PG_ARGISNULL(1))
