@@ -1,0 +1,42 @@
+# doc/neighbours.md with pgvector, where it is installed: its statements return full
+# pages of what the user has not seen, by the index, and the filter is read once.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+
+use Documents;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $sharedir = `$ENV{PG_CONFIG} --sharedir`;
+chomp $sharedir;
+my $control = "$sharedir/extension/vector.control";
+plan skip_all => 'pgvector is not installed' unless -e $control;
+my ($major, $minor) = slurp_file($control) =~ /default_version = '(\d+)\.(\d+)/;
+plan skip_all => 'pgvector is older than 0.8' if $major == 0 && $minor < 8;
+
+my $node = PostgreSQL::Test::Cluster->new('pgvector');
+$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->start;
+
+my $file = 'doc/neighbours.md';
+my @blocks = grep { $_->{chapter} eq 'pgvector' } blocks(document("$FindBin::RealBin/../../$file"));
+cmp_ok(scalar @blocks, '>', 6, 'the document has statements');
+statements_ok($node, 'postgres', $file, @blocks);
+
+# The plan of the page: the index gives the order, and the filter is read once.
+my ($query) = map { /^(WITH page AS .*?;)/ms } map { $_->{text} } grep { $_->{language} eq 'sql' } @blocks;
+my $plan = $node->safe_psql('postgres', "EXPLAIN (COSTS OFF) $query");
+like($plan, qr/Index Scan using posts_embedding_idx on posts/, 'the index of the vectors');
+like($plan, qr/Filter: \(NOT \((?:\$\d+|\(InitPlan \d+\)\.col1) @> id\)\)/, 'the filter is read once');
+
+is($node->safe_psql('postgres', "SET hnsw.iterative_scan = strict_order; $query"), '50|0', 'in strict order, too');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM next_page, seen WHERE user_id = 42 AND items @> id'), '50',
+	'what was taken is remembered');
+
+$node->stop;
+done_testing();
