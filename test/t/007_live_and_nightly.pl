@@ -1,7 +1,7 @@
 # No exposure is lost between the trigger that adds exposures as they happen and
 # the rebuild at night:
 #
-#	1. writers beside one rebuild after another;
+#	1. writers beside one rebuild after another, some of them in parts;
 #	2. a rebuild while another one pauses;
 #	3. forty days, a night of which is missed, with a crash of the server in the
 #	   middle of a rebuild and another in the middle of writing.
@@ -90,6 +90,24 @@ sub start
 	return \%run;
 }
 
+# A rebuild that several sessions share: start all of them, and wait until they are done.
+sub start_parts
+{
+	my ($table, $parts, @options) = @_;
+
+	return map {
+		start('psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', rebuild($table, @options, "part => $_", "parts => $parts"))
+	} 1 .. $parts;
+}
+
+sub in_parts
+{
+	my @sessions = start_parts(@_);
+
+	$_->{run}->finish for @sessions;
+	unlike(join('', map { $_->{out} } @sessions), qr/ERROR|FATAL/, 'parts of a rebuild had no error');
+}
+
 #
 # Writers beside rebuilds
 #
@@ -143,8 +161,16 @@ while (time < $began + $seconds - 1)
 		END
 		\$\$;
 		DELETE FROM seen WHERE user_id IN (SELECT user_id FROM seen WHERE user_id % 3 = 0 FOR UPDATE SKIP LOCKED)");
-	query(rebuild('seen', "source => 'slowly'", 'batch_size => ' . (1000, 50)[ $rebuilds % 2 ]));
-	query(rebuild('recent', 'batch_size => ' . (1000, 3, 50)[ $rebuilds % 3 ]));
+	if ($rebuilds % 3 == 1)
+	{
+		in_parts('seen', 2, "source => 'slowly'");
+		in_parts('recent', 3, 'batch_size => 10');
+	}
+	else
+	{
+		query(rebuild('seen', "source => 'slowly'", 'batch_size => ' . (1000, 50)[ $rebuilds % 2 ]));
+		query(rebuild('recent', 'batch_size => ' . (1000, 3, 50)[ $rebuilds % 3 ]));
+	}
 	query(rebuild('flat', $rebuilds % 2 ? "source => 'slowly'" : (), 'batch_size => ' . (50, 1000, 7)[ $rebuilds % 3 ]));
 	# A statement sees exposures and filters of one moment: they must agree at any.
 	for my $table ('seen', 'recent', 'flat')
@@ -220,13 +246,11 @@ sub day
 # Wait until a rebuild has done some users, and more are to be done.
 sub in_the_middle
 {
-	my ($rebuild) = @_;
-
 	ok($node->poll_query_until('postgres',
 			"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name ~ '^bloom_rebuild: [1-9]')"),
 		'the rebuild is under way');
-	my $name = query("SELECT application_name FROM pg_stat_activity WHERE application_name ~ '^bloom_rebuild: [1-9]'");
-	like($name, qr/^bloom_rebuild: \d+ users \(\w+\)$/, 'others see how many users are done, but not who');
+	my $name = query("SELECT max(application_name) FROM pg_stat_activity WHERE application_name ~ '^bloom_rebuild: [1-9]'");
+	like($name, qr/^bloom_rebuild: \d+ users(?:, part \d of \d)? \(\w+\)$/, 'others see how many users are done, but not who');
 }
 
 for my $day (1 .. 40)
@@ -243,7 +267,7 @@ for my $day (1 .. 40)
 		my $began = query('SELECT now()');
 		my $rebuild = start('psql', '-XAtq', '-d', $node->connstr('postgres'), '-c',
 			rebuild($table, @at, 'batch_size => 4', "pause => '200 milliseconds'"));
-		in_the_middle($rebuild);
+		in_the_middle();
 
 		$node->stop('immediate');
 		$rebuild->{run}->finish;
@@ -270,7 +294,28 @@ for my $day (1 .. 40)
 		complete(noon($day), "day $day: after a crash while writing");
 	}
 
-	query(rebuild('seen', @at, 'batch_size => 20')) unless $day == 20;
+	if ($day == 36)
+	{
+		# both parts are lost in the middle, and done again one after the other
+		my @rebuild = start_parts('seen', 2, @at, 'batch_size => 2', "pause => '200 milliseconds'");
+		in_the_middle();
+
+		$node->stop('immediate');
+		$_->{run}->finish for @rebuild;
+		$node->start;
+		complete(noon($day), "day $day: after a crash in a rebuild in parts");
+		query(rebuild('seen', @at, "part => $_", 'parts => 2')) for 2, 1;
+	}
+
+	if ($day % 4 == 0)
+	{
+		# (these two are done)
+		in_parts('seen', 3, @at, 'batch_size => 7') unless $day == 20 || $day == 36;
+	}
+	else
+	{
+		query(rebuild('seen', @at, 'batch_size => 20'));
+	}
 	query(rebuild('flat', @at)) unless $day == 29;
 	query($day % 3
 		? 'UPDATE recent SET items = bloom_expire(items, ' . noon($day) . ')'

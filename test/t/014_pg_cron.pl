@@ -1,7 +1,6 @@
 # The nightly jobs of doc/operations.md under pg_cron: the rebuild of plain filters,
-# which commits as it goes, the nightly statements for windows, and the vacuum of the
-# tables' owner.  Two servers, one
-# for each way in which pg_cron runs a job: through a connection of libpq and in a
+# which commits as it goes, one that several jobs share, the nightly statements for
+# windows, and the vacuum of the tables' owner.  Two servers, one for each way in which pg_cron runs a job: through a connection of libpq and in a
 # background worker.  pg_cron starts jobs at full minutes, so this waits for one of
 # them, the same for all jobs of both servers, and meanwhile does what a crontab
 # would do.
@@ -68,7 +67,12 @@ for my $way ('libpq', 'workers')
 			FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at');
 		CREATE TRIGGER track_windows AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
 			FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('windows', 'items', 'user_id', 'item_id', 'time=shown_at', 'slices=6');
+		CREATE TRIGGER track_shared AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+			FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('shared', 'items', 'user_id', 'item_id', 'time=shown_at');
+		CREATE TABLE shared (user_id bigint PRIMARY KEY, items bloom, rebuilt_at timestamptz);
+		INSERT INTO shared SELECT user_id, items FROM seen;
 		-- for jobs that fail; one filter is in the hands of a writer that never ends
+		CREATE TABLE split (user_id bigint PRIMARY KEY, items bloom);
 		CREATE TABLE slow (user_id bigint PRIMARY KEY, items bloom);
 		CREATE TABLE held (user_id bigint PRIMARY KEY, items bloom);
 		INSERT INTO held VALUES (7, bloom_new());
@@ -79,7 +83,7 @@ for my $way ('libpq', 'workers')
 		CREATE ROLE nightly LOGIN;
 		GRANT USAGE ON SCHEMA cron TO nightly;
 		GRANT SELECT ON exposures TO nightly;
-		GRANT SELECT, INSERT, UPDATE, DELETE ON seen, recent, windows, slow, held TO nightly;
+		GRANT SELECT, INSERT, UPDATE, DELETE ON seen, recent, windows, shared, split, slow, held TO nightly;
 		CREATE ROLE feed_owner LOGIN;
 		GRANT USAGE ON SCHEMA cron TO feed_owner;
 		ALTER TABLE seen OWNER TO feed_owner;
@@ -98,7 +102,7 @@ for my $way ('libpq', 'workers')
 sub state_of
 {
 	my ($node, $table) = @_;
-	my $days = $table eq 'seen' ? 30 : 35;
+	my $days = $table =~ /seen|shared/ ? 30 : 35;
 
 	return split /\|/, $node->safe_psql('postgres', "
 		SELECT count(*) FILTER (WHERE shown_at > now() - interval '30 days' AND (items \@> item_id) IS NOT TRUE),
@@ -140,6 +144,7 @@ my %job = (
 		WHERE f.user_id = today.user_id},
 	'vacuum' => 'VACUUM (ANALYZE) seen',
 	'windows' => "CALL bloom_rebuild('windows', rebuilt_at_column => 'rebuilt_at')",
+	(map { ("part $_" => "CALL bloom_rebuild('shared', rebuilt_at_column => 'rebuilt_at', part => $_, parts => 4)") } 1 .. 4),
 	'two statements' => "SET lock_timeout = '1min'; " . rebuild('slow'),
 	'too slow' => rebuild('slow', 'batch_size => 1', "pause => '1 s'"),
 	'held' => rebuild('held'));
@@ -186,6 +191,27 @@ is($status, 3, 'psql: a failure is seen');
 like($output, qr/canceling statement due to lock timeout/, 'psql: it tells why');
 unlike($output, qr/the end/, 'psql: it stops');
 
+# The line of the crontab for a rebuild in parts, all at once.
+sub parts
+{
+	my ($role, $table) = @_;
+	my $file = $node{libpq}->basedir . '/parts.sql';
+	my $connection = $node{libpq}->connstr('postgres');
+	my $output;
+
+	unlink $file;
+	append_to_file($file, rebuild($table, 'part => :part', 'parts => 4') . ";\n");
+	local $ENV{PGOPTIONS} = '-c client_min_messages=warning';
+	IPC::Run::run([ 'sh', '-c', "for part in 1 2 3 4; do (psql -X -q -v ON_ERROR_STOP=1 -v part=\$part -U $role -d '$connection' "
+				. "-f $file || echo \"bloomexp nightly, part \$part: exit status \$?\") & done; wait" ], '>&', \$output);
+	return $output;
+}
+
+is(parts('nightly', 'split'), '', 'crontab: four parts say nothing after a good night');
+is((state_of($node{libpq}, 'split'))[0], 0, 'crontab: nothing is missing');
+my @failures = parts('hasty', 'held') =~ /^bloomexp nightly, part (\d): exit status 3$/mg;
+is(scalar @failures, 1, 'crontab: the part that waits for a writer fails, and says which it is');
+
 #
 # What pg_cron has done
 #
@@ -203,7 +229,7 @@ for my $way (sort keys %node)
 	my $node = $node{$way};
 
 	$node->poll_query_until('postgres',
-		q{SELECT count(*) = 7 FROM cron.job_run_details WHERE status IN ('succeeded', 'failed')})
+		q{SELECT count(*) = 11 FROM cron.job_run_details WHERE status IN ('succeeded', 'failed')})
 	  or diag slurp_file($node->logfile);
 
 	my $result = sub {
@@ -216,6 +242,7 @@ for my $way (sort keys %node)
 	};
 	is($result->('rebuild'), 'succeeded: CALL', "$way: the rebuild");
 	is($result->('windows'), 'succeeded: CALL', "$way: the rebuild of windows");
+	is($result->("part $_"), 'succeeded: CALL', "$way: part $_ of a rebuild") for 1 .. 4;
 	like($result->('window'), qr/^succeeded: /, "$way: the statements for windows");
 	is($result->('vacuum'), 'succeeded: VACUUM', "$way: the vacuum");
 	# (of another role it is a warning only)
@@ -226,7 +253,7 @@ for my $way (sort keys %node)
 	is($result->('too slow'), 'failed: canceling statement due to statement timeout', "$way: a time-out of the role");
 	is($result->('held'), 'failed: canceling statement due to lock timeout', "$way: a time-out for locks");
 
-	for my $table ('seen', 'recent', 'windows')
+	for my $table ('seen', 'recent', 'windows', 'shared')
 	{
 		my ($missing, $old) = state_of($node, $table);
 
@@ -240,7 +267,8 @@ for my $way (sort keys %node)
 			FROM cron.job LEFT JOIN LATERAL (
 				SELECT * FROM cron.job_run_details AS d WHERE d.jobid = job.jobid ORDER BY runid DESC LIMIT 1) AS last ON true
 			ORDER BY jobname}, extra_params => [ '-U', 'nightly' ]),
-		"rebuild|succeeded\ntwo statements|failed\nwindow|succeeded\nwindows|succeeded", "$way: the last runs");
+		join("\n", map({ "part $_|succeeded" } 1 .. 4), 'rebuild|succeeded', 'two statements|failed', 'window|succeeded', 'windows|succeeded'),
+		"$way: the last runs");
 	is($node->safe_psql('postgres', q{
 			SELECT now() - oldest_rebuild > interval '2 days' OR oldest_rebuild IS NULL AS late
 			FROM bloom_overview('seen', 'items', 100, 'rebuilt_at')}, extra_params => [ '-U', 'nightly' ]),
