@@ -10,7 +10,7 @@ use Exporter 'import';
 use IPC::Run;
 use Test::More;
 
-our @EXPORT = qw(document visible blocks statements_ok explained program python);
+our @EXPORT = qw(document visible blocks statements statements_ok explained program python);
 
 # The text of a file.
 sub document
@@ -58,6 +58,15 @@ sub blocks
 		$next->{of_sql} = $blocks[$i]{language} eq 'sql';
 	}
 	return @blocks;
+}
+
+# The SQL blocks of a chapter, in their order.
+sub statements
+{
+	my ($text, $chapter) = @_;
+	my @found = grep { $_->{chapter} eq $chapter && $_->{language} eq 'sql' } blocks($text);
+
+	return @found ? map({ $_->{text} } @found) : die "no chapter $chapter";
 }
 
 # Run the SQL blocks of a document, or of a chapter, in order, and compare what comes out

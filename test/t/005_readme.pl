@@ -18,7 +18,7 @@ use Test::More;
 
 my $root = "$FindBin::RealBin/../..";
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my @with_statements = ('README.md', 'doc/tasks.md', 'doc/reference.md', 'doc/choosing.md', 'doc/operations.md',
+my @with_statements = ('README.md', 'doc/tasks.md', 'doc/recipes.md', 'doc/reference.md', 'doc/choosing.md', 'doc/operations.md',
 	'doc/from-redis.md', 'doc/troubleshooting.md');
 my %document;
 

@@ -19,18 +19,9 @@ use constant LATE => 5;			# seconds, where some milliseconds were asked for
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 
-# The SQL blocks of a section, in their order.
-sub section
-{
-	my ($heading) = @_;
-
-	my @found = grep { $_->{chapter} eq $heading && $_->{language} eq 'sql' }
-	  blocks(document("$FindBin::RealBin/../../doc/operations.md"));
-	return @found ? map({ $_->{text} } @found) : die "no section $heading";
-}
-
-my ($tables) = section('Tables of the examples');
-my ($fresh, $limits, $role) = section('When filters can\'t be read in time');
+my $operations = document("$FindBin::RealBin/../../doc/operations.md");
+my ($tables) = statements($operations, 'Tables of the examples');
+my ($fresh, $limits, $role) = statements($operations, 'When filters can\'t be read in time');
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);

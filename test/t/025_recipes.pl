@@ -1,0 +1,348 @@
+# What doc/recipes.md promises and its examples cannot show: the rate of a set in
+# shards, two crawlers at once, a set of keys that is never behind, layers night by
+# night, a stream that is killed and replayed, and who may compute a keyed digest.
+#
+# The statements are those of the document.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use Documents;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+my $recipes = document("$FindBin::RealBin/../../doc/recipes.md");
+my $preamble = "CREATE EXTENSION bloomexp; SET client_min_messages = warning;";
+
+my $node = PostgreSQL::Test::Cluster->new('recipes');
+$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->start;
+
+# A database for a chapter; a function that runs statements in it.
+sub database
+{
+	my ($name) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->safe_psql($name, 'CREATE EXTENSION bloomexp');
+	return sub { return $node->safe_psql($name, "SET client_min_messages = warning; $_[0]") };
+}
+
+# The part of a text from a first to a last statement, which begin like this.
+sub part
+{
+	my ($text, $first, $last) = @_;
+
+	return $text =~ /^(\Q$first\E.*?^\Q$last\E.*?;)$/ms ? $1 : die "no statements from $first to $last";
+}
+
+# A session that works on while we look away.
+sub session
+{
+	my ($database, $statements) = @_;
+	my %session = (in => "$statements\n\\echo reached\n", out => '');
+
+	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr($database) ],
+		'<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout($patience));
+	$session{run}->pump_nb;
+	return \%session;
+}
+
+sub reached
+{
+	my ($session) = @_;
+
+	$session->{run}->pump until $session->{out} =~ /^reached$/m;
+}
+
+#
+# One shared set
+#
+
+my ($set, $discover, $unknown, $blocklist, $keys) = statements($recipes, 'One shared set');
+my $discovering = part($discover, 'PREPARE discover', 'RETURNING');
+my $asking = part($unknown, 'PREPARE unknown', 'ORDER BY nth');
+my $adding = part($unknown, 'UPDATE crawled', 'WHERE f.shard');
+my $url = "'https://example.com/page/'";
+
+# The rate is that of one filter, however many there are.
+for my $shards (1, 16, 1024)
+{
+	my $query = database("set_$shards");
+	my $last = $shards - 1;
+	my $capacity = int(20000 / $shards);
+
+	$query->($set =~ s/& 15\)/& $last)/r =~ s/\(0, 15\)/(0, $last)/r =~ s/bloom_new\(1000/bloom_new($capacity/r);
+	is($query->('SELECT count(*), min(shard), max(shard) FROM crawled'), "$shards|0|$last", "$shards shards");
+	$query->($adding =~ s/unnest\(.*?\) AS url/(SELECT $url || n AS url FROM generate_series(1, 20000) AS n) AS added/r);
+
+	my $asked = sub { return $asking =~ s/PREPARE unknown AS//r =~ s/\$1::text\[\]/ARRAY(SELECT $url || n FROM generate_series($_[0]) AS n)/r };
+	my $left = sub { return $query->("SELECT count(*) FROM (" . $asked->($_[0]) =~ s/;$//r . ") AS left_over") };
+	is($left->('1, 20000'), 0, "$shards shards: all that was added is there");
+
+	# 100 of 100,000 at the promised 0.1%, with a standard deviation of 10
+	my $dropped = 100000 - $left->('100001, 200000');
+	cmp_ok($dropped, '<', 150, "$shards shards: rates do not add up");
+	cmp_ok($dropped, '>', 10, "$shards shards: but there is one");
+	cmp_ok($query->('SELECT max(fpr) FROM crawled, bloom_info(urls)'), '<=', 0.001, "$shards shards: promised");
+}
+
+# Crawlers side by side, which find the same links in other orders: each link is new once.
+my $query = database('crawlers');
+$query->("$set; CREATE TABLE queue (url text NOT NULL);
+	CREATE FUNCTION links(page integer, crawler integer) RETURNS text[] LANGUAGE sql
+	AS \$\$ SELECT array_agg($url || n ORDER BY hashint4(n + crawler)) FROM generate_series(page * 50, page * 50 + 149) AS n \$\$");
+my @crawlers = map {
+	my $crawler = $_;
+	session('crawlers', join "\n", $discovering, map { "EXECUTE discover (links($_, $crawler));" } 0 .. 39);
+} 1 .. 4;
+reached($_) for @crawlers;
+unlike($_->{out}, qr/ERROR/, 'a crawler without an error') for @crawlers;
+my ($queued, $distinct) = split /\|/, $query->('SELECT count(*), count(DISTINCT url) FROM queue');
+is($queued, $distinct, 'no link is new twice');
+cmp_ok($distinct, '>=', 2100 - 15, 'nearly all are new once');
+is($query->('SELECT count(*) FROM queue JOIN crawled ON shard = shard_of(url) WHERE (urls @> url) IS NOT TRUE'), 0, 'all are remembered');
+$_->{in} .= "\\q\n", $_->{run}->finish for @crawlers;
+
+# A crawler that fails after it has asked has taken nothing.
+is($query->("BEGIN; $discovering EXECUTE discover ('{https://new.example/}'); ROLLBACK;"), 'https://new.example/', 'taken');
+is($query->("$discovering EXECUTE discover ('{https://new.example/}')"), 'https://new.example/', 'and free again after a rollback');
+
+# While the blocklist is built anew, readers have the old one.
+$query = database('blocklist');
+$query->("$set; $blocklist");
+my $blocked = part($blocklist, 'SELECT c.name', 'WHERE');
+my $building = session('blocklist', part($blocklist, 'BEGIN', 'INSERT'));
+reached($building);
+is($query->($blocked), 'bad77.example', 'blocked while the list is built');
+$building->{in} .= "COMMIT;\n\\q\n";
+$building->{run}->finish;
+is($query->($blocked), 'bad77.example', 'blocked afterwards');
+is($query->("DELETE FROM blocklist WHERE name = 'bad77.example'; $blocked"), '', 'the exact list has the last word');
+
+# A key that others can see is in the set.
+$query = database('keys');
+$query->("$set; $keys");
+my $missing = 'SELECT count(*) FROM accounts JOIN names USING (shard) WHERE (names @> name) IS NOT TRUE';
+my $may_exist = sub { return $query->("SELECT names @> '$_[0]' FROM names WHERE shard = shard_of('$_[0]')") };
+is($query->($missing), 0, 'all keys are in the set');
+my $writer = session('keys', "BEGIN; INSERT INTO accounts (name) VALUES ('late');");
+reached($writer);
+is($query->("SELECT count(*) FROM accounts WHERE name = 'late'") . $may_exist->('late'), '0f', 'not yet committed');
+$writer->{in} .= "COMMIT;\n\\q\n";
+$writer->{run}->finish;
+is($query->("SELECT count(*) FROM accounts WHERE name = 'late'") . $may_exist->('late'), '1t', 'committed');
+$query->("DELETE FROM accounts WHERE name IN ('late', 'user77')");
+is($may_exist->('late') . $may_exist->('user77'), 'tt', 'a deleted key stays');
+$query->("CALL bloom_rebuild('names')");
+is($may_exist->('late') . $may_exist->('user77'), 'ff', 'until the rebuild');
+is($query->($missing), 0, 'which loses none');
+
+#
+# Layers of a day, a week and all, over some nights
+#
+
+my ($layers) = statements($recipes, 'Layers of a day, a week and all');
+my $exposures = part($recipes, 'CREATE TABLE exposures', 'CREATE INDEX ON exposures');
+my @nightly = $layers =~ /^(CALL .*?)\);$/mg;
+is(scalar @nightly, 3, 'a rebuild for each layer');
+
+# One exposure an hour, so that an item is the hour in which it was shown.
+sub nights
+{
+	my ($name, @calls) = @_;
+	my $query = database($name);
+	my $lost = 0;
+
+	$query->($exposures . part($layers, 'CREATE TABLE layers', 'FOR EACH STATEMENT'));
+	for my $night (1 .. 9)
+	{
+		my $at = "at => timestamptz '2026-01-01 00:00+00' + interval '$night days'";
+		my $hours = sub { return "INSERT INTO exposures SELECT 42, h, timestamptz '2026-01-01 00:00+00' + h * interval '1 hour'
+			FROM generate_series($night * 24 + $_[0]) AS h" };
+
+		$query->($hours->('-24, $night * 24 - 1' =~ s/\$night/$night/r));
+		for my $call (@calls)
+		{
+			$query->("$call, $at)");
+			# somebody sees something between two rebuilds
+			$query->("INSERT INTO exposures SELECT 42, 100000 + count(*), timestamptz '2026-01-01 00:00+00' + interval '$night days' FROM exposures");
+			$lost += $query->('SELECT count(*) FROM exposures JOIN layers USING (user_id) WHERE NOT day @> item_id AND (ever @> item_id) IS NOT TRUE');
+		}
+	}
+	return ($query, $lost);
+}
+
+($query, my $lost) = nights('layers', @nightly);
+is($lost, 0, 'candidates - ever - day lets no exposure through');
+# 9 nights of 24 hours: the last one shown in hour 215
+for my $layer ([ day => 192 ], [ week => 48 ], [ ever => 0 ])
+{
+	my ($column, $oldest) = @$layer;
+
+	is($query->("SELECT bloom_contains_all($column, ARRAY(SELECT generate_series($oldest, 215)))
+		FROM layers"), 't', "$column has what is as old");
+	cmp_ok($query->("SELECT count(*) FROM layers, generate_series(0, $oldest - 1) AS n WHERE $column @> n"), '<', 10,
+		"$column has nothing older") if $oldest;
+}
+(undef, $lost) = nights('no_ever', grep { !/'ever'/ } @nightly);
+cmp_ok($lost, '>', 0, 'without the oldest layer exposures are lost');
+
+#
+# Exposures from a stream
+#
+
+my ($stream) = statements($recipes, 'Exposures from a stream');
+my $prepared = part($stream, 'PREPARE advance', 'INSERT INTO displayed');
+$query = database('stream');
+$query->(part($stream, 'CREATE TABLE displayed', 'INSERT INTO stream_position'));
+
+# The stream: batches of 100 exposures of 20 users, some of them twice in a batch or in two.
+sub events
+{
+	my ($offsets) = @_;
+
+	return "SELECT item_id % 20 AS user_id, item_id FROM generate_series($offsets) AS n, LATERAL (SELECT n - n % 3 + n / 2 % 2) AS event (item_id)";
+}
+
+for my $column ([ users => 'bigint', 'user_id' ], [ items => 'bigint', 'item_id' ],
+	[ times => 'timestamptz', "timestamptz '2026-11-01 00:00+00' + item_id * interval '1 second'" ], [ sources => 'text', "'web'::text" ])
+{
+	my ($name, $type, $expression) = @$column;
+	my $batch = events('batch * 100, batch * 100 + 99');
+
+	$query->("CREATE FUNCTION $name(batch integer) RETURNS ${type}[] LANGUAGE sql AS \$\$ SELECT array_agg($expression) FROM ($batch) AS events \$\$");
+}
+
+sub batch
+{
+	my ($n) = @_;
+
+	return "EXECUTE advance ('exposures', 0, $n * 100, $n * 100 + 100);\n" . store($n);
+}
+
+sub store
+{
+	return "EXECUTE store (users($_[0]), items($_[0]), times($_[0]), sources($_[0]));\n";
+}
+
+my $position = sub { return $query->("SELECT next_offset FROM stream_position") };
+my $filters = sub { return $query->("SELECT md5(string_agg(user_id || items::text, ' ' ORDER BY user_id)) FROM displayed_seen") };
+my $state = sub { return join '|', $position->(), $query->('SELECT count(*) FROM displayed'), $filters->() };
+sub complete
+{
+	my ($batches, $name) = @_;
+	my $all = '(SELECT DISTINCT * FROM (' . events("0, $batches * 100 - 1") . ') AS events) AS events';
+
+	is($query->("SELECT (SELECT count(*) FROM displayed) - (SELECT count(*) FROM $all)"), 0, "$name: each exposure is stored once");
+	is($query->("SELECT count(*) FROM $all LEFT JOIN displayed_seen USING (user_id) WHERE (items @> item_id::bigint) IS NOT TRUE"), 0,
+		"$name: and is in its filter");
+}
+
+$query->("$prepared BEGIN; " . batch(0) . 'COMMIT');
+complete(1, 'a batch');
+
+# Killed before it commits: nothing is there.  The next one continues at the stored position.
+my $before = $state->();
+my $killed = session('stream', "$prepared BEGIN; " . batch(1) . "SELECT pg_backend_pid();");
+reached($killed);
+my ($pid) = $killed->{out} =~ /^(\d+)$/m;
+$query->("SELECT pg_terminate_backend($pid)");
+ok($node->poll_query_until('stream', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid"), 'killed');
+$killed->{in} .= "\\q\n";
+$killed->{run}->finish;
+is($state->(), $before, 'nothing is left of a consumer that was killed');
+
+# The same by a crash of the server, with a batch before it that was committed and not acknowledged.
+$query->("$prepared BEGIN; " . batch(1) . 'COMMIT');
+$before = $state->();
+my $crashed = session('stream', "$prepared BEGIN; " . batch(2));
+reached($crashed);
+$node->stop('immediate');
+$crashed->{in} .= "\\q\n";
+$crashed->{run}->finish;
+$node->start;
+is($state->(), $before, 'nor of one that a crash has ended');
+complete(2, 'after the crash');
+is($position->(), 200, 'the position of the last commit');
+
+# A consumer that does not know the position replays all, as connectors do.
+$query->("$prepared " . store(0) . store(1));
+is($state->(), $before, 'a replay changes nothing, not a bit of a filter');
+$query->("$prepared BEGIN; " . batch(2) . 'COMMIT');
+complete(3, 'after the replay');
+
+# Two consumers of one partition: the second one waits, and finds that it is late.
+my $first = session('stream', "$prepared BEGIN; " . batch(3));
+reached($first);
+my $second = session('stream', "$prepared BEGIN;\n\\unset QUIET\n" . "EXECUTE advance ('exposures', 0, 300, 400);");
+ok($node->poll_query_until('stream', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"), 'the second consumer waits');
+$first->{in} .= "COMMIT;\n\\q\n";
+$first->{run}->finish;
+reached($second);
+like($second->{out}, qr/^UPDATE 0$/m, 'and is told that it is late');
+$second->{in} .= "ROLLBACK;\n\\q\n";
+$second->{run}->finish;
+complete(4, 'after two consumers');
+
+# What the connectors write: a row that is there is updated, and no trigger for UPDATE is missing.
+$before = $filters->();
+$query->(q{INSERT INTO displayed VALUES (1, 0, '2026-11-01 00:00+00', 'app'), (1, 999, '2026-11-01 00:00+00', 'app')
+	ON CONFLICT (user_id, shown_at, item_id) DO UPDATE SET source = excluded.source});
+is($query->("SELECT string_agg(item_id || source, ' ' ORDER BY item_id) FROM displayed
+	WHERE user_id = 1 AND shown_at = '2026-11-01 00:00+00'"), '0app 999app', 'an upsert of both');
+is($query->("SELECT bloom_contains_all(items, '{0,999}'::bigint[]) FROM displayed_seen WHERE user_id = 1"), 't', 'both are in the filter');
+
+#
+# Ids that users choose
+#
+
+my ($twins, $seeds, $digest) = statements($recipes, 'Ids that users choose');
+$query = database('ids');
+$query->($digest);
+$query->('CREATE ROLE feed; CREATE ROLE stranger; GRANT EXECUTE ON FUNCTION item_key TO feed');
+is($query->("SET ROLE feed; SELECT length(item_key('a'))"), 32, 'a role of the feed computes digests');
+for my $attempt ([ feed => 'SELECT secret FROM item_secret' ], [ stranger => 'SELECT secret FROM item_secret' ], [ stranger => "SELECT item_key('a')" ])
+{
+	my ($role, $statement) = @$attempt;
+	my ($status, undef, $error) = $node->psql('ids', "SET ROLE $role; $statement");
+
+	like($error, qr/permission denied/, "$role: $statement");
+}
+isnt($query->("SELECT item_key('a')"), $query->("UPDATE item_secret SET secret = secret || 'x'; SELECT item_key('a')"),
+	'another secret is another digest');
+
+# Items that are chosen so that each sets only new bits fill a filter above its promise.
+my $chosen = $query->(q{
+	CREATE FUNCTION filled(OUT chosen integer, OUT layers integer, OUT fpr float8) LANGUAGE plpgsql AS $$
+	DECLARE
+		filter bloom := bloom_add(bloom_new(3650), 0);
+		bits bigint := (bloom_info(filter)).bits_set;
+		larger bloom;
+		larger_bits bigint;
+	BEGIN
+		chosen := 1;
+		FOR item IN 1 .. 400000 LOOP
+			CONTINUE WHEN filter @> item;
+			larger := bloom_add(filter, item);
+			larger_bits := (bloom_info(larger)).bits_set;
+			CONTINUE WHEN larger_bits < bits + 7;
+			filter := larger;
+			bits := larger_bits;
+			chosen := chosen + 1;
+		END LOOP;
+		layers := (bloom_info(filter)).layers;
+		fpr := bloom_fpr(filter);
+	END $$;
+	SELECT chosen, layers, round(100 * fpr::numeric, 1) FROM filled()});
+my ($items, undef, $percent) = split /\|/, $chosen;
+is($chosen, "$items|1|$percent", 'one layer');
+ok($recipes =~ /\b@{[ $items =~ s{(\d{3})$}{,$1}r ]} of them.{1,150}\b$percent% instead of 1%/s, "as documented: $chosen");
+
+$node->stop;
+done_testing();
