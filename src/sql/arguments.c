@@ -8,6 +8,9 @@
 #include "postgres.h"
 
 #include "common/int.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "sql/arguments.h"
@@ -152,4 +155,19 @@ bloomexp_arguments_width(const Interval *interval)
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("interval out of range")));
 	return width;
+}
+
+/*
+ * bloomexp_arguments_require_update
+ *		Refuse who may not update a table of filters; he must not lock it, either.
+ */
+void
+bloomexp_arguments_require_update(Oid table)
+{
+	AclResult	result = pg_class_aclcheck(table, GetUserId(), ACL_UPDATE);
+
+	if (result != ACLCHECK_OK)
+		result = pg_attribute_aclcheck_all(table, GetUserId(), ACL_UPDATE, ACLMASK_ANY);
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_TABLE, get_rel_name(table));
 }

@@ -45,6 +45,7 @@ extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
 extern int64 bloomexp_arguments_check_time(Datum time, bool isnull, const char *name);
 extern int64 bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name);
 extern int64 bloomexp_arguments_width(const Interval *interval);
+extern void bloomexp_arguments_require_update(Oid table);
 
 /* Argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
 static inline Datum

@@ -13,10 +13,7 @@
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "utils/acl.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "sql/kept.h"
@@ -44,21 +41,6 @@ bloomexp_kept_prepare(const char *statements, int nargs, Oid *types)
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
 	return plan;
-}
-
-/*
- * bloomexp_kept_require_update
- *		Refuse who may not update a table of filters; he must not lock it, either.
- */
-void
-bloomexp_kept_require_update(Oid target)
-{
-	AclResult	result = pg_class_aclcheck(target, GetUserId(), ACL_UPDATE);
-
-	if (result != ACLCHECK_OK)
-		result = pg_attribute_aclcheck_all(target, GetUserId(), ACL_UPDATE, ACLMASK_ANY);
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_TABLE, get_rel_name(target));
 }
 
 /*

@@ -35,7 +35,6 @@ typedef struct BloomKept
 
 extern void bloomexp_kept_expect(int result, int expected, const char *function);
 extern SPIPlanPtr bloomexp_kept_prepare(const char *statements, int nargs, Oid *types);
-extern void bloomexp_kept_require_update(Oid target);
 extern BlockNumber bloomexp_kept_lock_target(Oid target);
 extern HTAB *bloomexp_kept_create(const char *name, Size entry_size);
 extern BloomKept *bloomexp_kept_find(HTAB *table, const BloomKeptKey *key);

@@ -25,13 +25,12 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
-#include "utils/acl.h"
 #include "utils/lsyscache.h"
 
+#include "sql/arguments.h"
 #include "value/compat.h"
 
 /* The fourth field of the tag: what the lock is for. */
@@ -71,18 +70,6 @@ release_at_abort(XactEvent event, void *argument)
 {
 	if (event == XACT_EVENT_ABORT)
 		release();
-}
-
-/* Nobody may keep a rebuild away who could not change the filters himself. */
-static void
-check_may_update(Oid table)
-{
-	AclResult	result = pg_class_aclcheck(table, GetUserId(), ACL_UPDATE);
-
-	if (result != ACLCHECK_OK)
-		result = pg_attribute_aclcheck_all(table, GetUserId(), ACL_UPDATE, ACLMASK_ANY);
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_TABLE, get_rel_name(table));
 }
 
 /* Whether the session has this lock now.  It does not wait. */
@@ -160,7 +147,8 @@ bloomexp_rebuild_lock(PG_FUNCTION_ARGS)
 	bool		is_whole = PG_GETARG_INT32(2) == 1;
 	int32		hash = PG_GETARG_INT32(3);
 
-	check_may_update(table);
+	/* nobody may keep a rebuild away who could not change the filters himself */
+	bloomexp_arguments_require_update(table);
 	if (!is_registered)
 		RegisterXactCallback(release_at_abort, NULL);
 	is_registered = true;

@@ -184,7 +184,7 @@ get_plans(FunctionCallInfo fcinfo, TakePlans *space)
 	space->kept.key.object = space->kept.target = PG_GETARG_OID(0);
 	if (!PG_ARGISNULL(4))
 		space->kept.key.column = *PG_GETARG_NAME(4);
-	bloomexp_kept_require_update(space->kept.target);
+	bloomexp_arguments_require_update(space->kept.target);
 
 	plans = (TakePlans *) bloomexp_kept_find(kept_plans, &space->kept.key);
 	if (plans != NULL && plans->looked_up == table_changes)
