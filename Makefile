@@ -16,6 +16,8 @@
 #: make check           every test
 #:   TESTS="add 003"    only those whose names begin so
 #:   WERROR=1           warnings are errors
+#: make check-versions  the SQL and isolation tests on each PostgreSQL that is
+#:                      installed, or those of PG_CONFIGS: see test/versions
 #: make bench           what it costs, beside the alternatives: 25 minutes
 #:   SCALE=0.02 ROUNDS=3 PARTS="batch online"    smaller: see bench/speed/run
 #:
@@ -59,7 +61,7 @@ SHLIB_LINK += -lm
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check demo bench mutants indent
+ours = help check check-versions demo bench mutants indent
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
@@ -73,6 +75,9 @@ help:
 check:
 	@test/lib/bootstrap check
 	@test/lib/cluster run -o output -- test/check
+
+check-versions:
+	@test/versions
 
 demo:
 	@bench/demo/run check
