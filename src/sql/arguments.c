@@ -88,7 +88,8 @@ bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno, BloomKind 
 {
 	text	   *item;
 
-	if (kind != BLOOM_KIND_TEXT)
+	/* without an expression it is the planner that asks, for a value of its statistics */
+	if (kind != BLOOM_KIND_TEXT || fcinfo->flinfo->fn_expr == NULL)
 		return;
 	item = PG_GETARG_TEXT_PP(argno);
 	if (looks_like_array(item))

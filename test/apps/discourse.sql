@@ -20,7 +20,8 @@ INSERT INTO topics (id, title, excerpt, created_at, bumped_at, category_id)
 SELECT n, 'What was asked in topic ' || n, repeat('text ', 20), '2026-01-01'::timestamp + n * interval '20 seconds',
 	'2026-01-01'::timestamp + n * interval '20 seconds', n % 50
 FROM size, generate_series(1, 3 * items) AS n;
-INSERT INTO topic_users SELECT me, n, 1, 1 FROM size, reader, generate_series(1, 3 * size.items, 1000) AS n;
+-- half of them have only set how they are notified
+INSERT INTO topic_users SELECT me, n, CASE WHEN n % 2000 = 1 THEN 1 END, 1 FROM size, reader, generate_series(1, 3 * size.items, 1000) AS n;
 CREATE FUNCTION dismiss(who int) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO dismissed_topic_users (user_id, topic_id, created_at)
 	SELECT who, id, '2026-10-01' FROM topics, size WHERE id > items / 2
