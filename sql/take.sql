@@ -160,6 +160,9 @@ DROP TRIGGER track ON exposures;
 CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('defined', 'items', 'user_id', 'item_id', 'time=shown_at', 'live=today', 'slices=6');
 SELECT * FROM started();
+-- candidates of another kind do not start a filter which no exposure could go into
+SELECT bloom_take('defined', 2, '{1,2,3}'::text[], 1);
+SELECT count(*) FROM defined WHERE user_id = 2;
 -- two exposure tables, which differ in what is no matter here
 CREATE TABLE clicks (who bigint, what bigint, at timestamptz DEFAULT now());
 CREATE TRIGGER track AFTER INSERT ON clicks REFERENCING NEW TABLE AS new_rows

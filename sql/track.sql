@@ -259,6 +259,15 @@ SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''width=0 days'''
 SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''fpr=2''');
 SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''fpr=1%''');
 SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown_at'', ''slices=6'', ''width=1 month''');
+-- (a number would be seconds)
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''width=30''');
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''headroom=20%''');
+-- (blanks mean nothing)
+SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time = shown_at'', '' condition = item_id IS NOT NULL''');
+-- users who are not to be compared
+CREATE TABLE seen_by_uuid (id uuid PRIMARY KEY, items bloom);
+SELECT mistake('''seen_by_uuid'', ''items'', ''user_id'', ''item_id'', ''target_user_column=id''');
+DROP TABLE seen_by_uuid;
 INSERT INTO seen VALUES (1, bloom_new());
 SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown_at'', ''slices=6''');
 UPDATE seen SET items = bloom_window('30 days');

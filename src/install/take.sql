@@ -19,6 +19,7 @@ CREATE FUNCTION bloom_take_statements(
 	OUT write text,
 	OUT user_type oid,
 	OUT filter_type oid,
+	OUT item_kind integer,
 	OUT has_live boolean,
 	OUT capacity bigint,
 	OUT fpr double precision,
@@ -29,6 +30,7 @@ DECLARE
 	definition record;
 	key record;
 	tracked_column name;
+	item_types text[];
 BEGIN
 	EXECUTE format('SELECT %I.bloom_filter_column($1, $2)', schema) INTO filter_column USING target, filter_column;
 	-- Triggers need not agree in what does not matter here.
@@ -39,10 +41,12 @@ BEGIN
 
 	EXECUTE format('SELECT * FROM %I.bloom_track_key($1, $2)', schema) INTO key USING target, definition.target_user_column;
 
-	user_type := key.user_type_oid;
-	WHILE (SELECT t.typtype FROM pg_type AS t WHERE t.oid = user_type) = 'd' LOOP
-		user_type := (SELECT t.typbasetype FROM pg_type AS t WHERE t.oid = user_type);
-	END LOOP;
+	EXECUTE format('SELECT %I.bloom_track_base_type($1)', schema) INTO user_type USING key.user_type_oid;
+	-- What a trigger adds is of one kind, and nothing else may start a filter.
+	EXECUTE format('SELECT array_agg(DISTINCT %1$I.bloom_track_item_type(g.relation, g.arguments[4]::pg_catalog.name)) '
+		'FROM %1$I.bloom_track_feeders($1, $2, $3) AS g WHERE g.trusted', schema)
+	INTO item_types USING schema, target, filter_column;
+	item_kind := CASE WHEN cardinality(item_types) = 1 THEN array_position('{int8,text,uuid,bytea}', item_types[1]) ELSE 0 END;
 	filter_type := format('%I.bloom', schema)::regtype;
 	has_live := definition.live_column IS NOT NULL;
 	IF has_live THEN

@@ -162,7 +162,8 @@ BEGIN
 	IF must_be_filled IS NOT NULL THEN
 		RAISE 'column "%" of table "%" must allow nulls', must_be_filled, relation_name
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'A new user has only a live filter, and a rebuild removes that.';
+				DETAIL = 'A new user has only a live filter, and a rebuild removes that.',
+				HINT = format('ALTER TABLE %s ALTER %I DROP NOT NULL;', target, must_be_filled);
 	END IF;
 	RETURN live_column;
 END
@@ -223,7 +224,8 @@ BEGIN
 		IF user_column IS NULL THEN
 			RAISE 'table "%" has no primary key of one column', (SELECT c.relname FROM pg_class AS c WHERE c.oid = target)
 				USING ERRCODE = 'object_not_in_prerequisite_state',
-					DETAIL = 'The primary key says which row is whose.';
+					DETAIL = 'The primary key says which row is whose.',
+					HINT = 'Make the column of the users the primary key.';
 		END IF;
 	END IF;
 	SELECT a.attnum, a.atttypid, a.attcollation INTO user_attnum, user_type_oid, user_collation
@@ -272,6 +274,50 @@ $$;
 COMMENT ON FUNCTION bloom_track_key(regclass, name) IS
 'checks the table of filters given to bloom_track(), bloom_rebuild() or bloom_take() and its column of users, which is the primary key if none is given, and tells how to write and compare these';
 
+CREATE FUNCTION bloom_track_base_type(type oid) RETURNS oid
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+	WHILE (SELECT t.typtype FROM pg_type AS t WHERE t.oid = type) = 'd' LOOP
+		type := (SELECT t.typbasetype FROM pg_type AS t WHERE t.oid = type);
+	END LOOP;
+	RETURN type;
+END
+$$;
+
+COMMENT ON FUNCTION bloom_track_base_type(oid) IS 'the type without the domains over it';
+
+CREATE FUNCTION bloom_track_item_type(source regclass, item_column name) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	schema name := (SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+					WHERE e.extname = 'bloomexp');
+	column_type oid := (SELECT a.atttypid FROM pg_attribute AS a
+						WHERE a.attrelid = source AND a.attname = item_column AND a.attnum > 0 AND NOT a.attisdropped);
+	base_type oid;
+	item_type text;
+BEGIN
+	IF column_type IS NULL THEN
+		RAISE 'column "%" of relation "%" does not exist', item_column,
+			(SELECT c.relname FROM pg_class AS c WHERE c.oid = source) USING ERRCODE = 'undefined_column';
+	END IF;
+	EXECUTE format('SELECT %I.bloom_track_base_type($1)', schema) INTO base_type USING column_type;
+	item_type := (SELECT CASE
+					  WHEN t.oid = ANY ('{int2,int4,int8}'::regtype[]) THEN 'int8'
+					  WHEN t.typcategory = 'S' THEN 'text'
+					  WHEN t.oid = ANY ('{uuid,bytea}'::regtype[]) THEN t.typname END
+				  FROM pg_type AS t WHERE t.oid = base_type);
+	IF item_type IS NULL THEN
+		RAISE 'items of type % cannot be in a filter', format_type(column_type, NULL)
+			USING ERRCODE = 'datatype_mismatch',
+				DETAIL = 'Items are integers (smallint, integer, bigint), text (text, varchar, char), uuid or bytea.';
+	END IF;
+	RETURN item_type;
+END
+$$;
+
+COMMENT ON FUNCTION bloom_track_item_type(regclass, name) IS
+'the type to which the items of a column are cast: int8, text, uuid or bytea';
+
 CREATE FUNCTION bloom_track_keys(
 	schema name,
 	target regclass,
@@ -295,11 +341,10 @@ CREATE FUNCTION bloom_track_keys(
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	key record;
-	names name[] := ARRAY[user_column, item_column];
-	types oid[];
-	bases oid[];				-- of both and of the users of the filters, without domains
-	user_collation oid;
-	column_found record;
+	source_type oid;
+	source_collation oid;
+	source_base oid;			-- both without domains
+	target_base oid;
 	untrusted record;
 BEGIN
 	EXECUTE format('SELECT * FROM %I.bloom_track_key($1, $2)', schema) INTO key USING target, target_user_column;
@@ -312,33 +357,23 @@ BEGIN
 	source_name := (SELECT format('%I.%I', n.nspname, c.relname)
 					FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = source);
 
-	FOR i IN 1 .. 2 LOOP
-		SELECT a.atttypid, a.attcollation INTO column_found
-		FROM pg_attribute AS a
-		WHERE a.attrelid = source AND a.attname = names[i] AND a.attnum > 0 AND NOT a.attisdropped;
-		IF NOT FOUND THEN
-			RAISE 'column "%" of relation "%" does not exist', names[i],
-				(SELECT c.relname FROM pg_class AS c WHERE c.oid = source) USING ERRCODE = 'undefined_column';
-		END IF;
-		types[i] := column_found.atttypid;
-		IF i = 1 THEN
-			user_collation := column_found.attcollation;
-		END IF;
-	END LOOP;
-	bases := types || key.user_type_oid;
-	FOR i IN 1 .. 3 LOOP
-		WHILE (SELECT t.typtype FROM pg_type AS t WHERE t.oid = bases[i]) = 'd' LOOP
-			bases[i] := (SELECT t.typbasetype FROM pg_type AS t WHERE t.oid = bases[i]);
-		END LOOP;
-	END LOOP;
+	SELECT a.atttypid, a.attcollation INTO source_type, source_collation
+	FROM pg_attribute AS a
+	WHERE a.attrelid = source AND a.attname = user_column AND a.attnum > 0 AND NOT a.attisdropped;
+	IF NOT FOUND THEN
+		RAISE 'column "%" of relation "%" does not exist', user_column,
+			(SELECT c.relname FROM pg_class AS c WHERE c.oid = source) USING ERRCODE = 'undefined_column';
+	END IF;
+	EXECUTE format('SELECT %1$I.bloom_track_base_type($1), %1$I.bloom_track_base_type($2)', schema)
+	INTO source_base, target_base USING source_type, key.user_type_oid;
 
 	-- Users of both tables must be told apart alike.  A cast that changes nothing is
 	-- left out, for it keeps an index of the source from being used.
 	source_user := format('e.%I', user_column);
-	IF types[1] <> key.user_type_oid THEN
+	IF source_type <> key.user_type_oid THEN
 		source_user := format('%s::%s', source_user, key.user_type);
 	END IF;
-	IF user_collation <> key.user_collation AND key.user_collation <> 0 THEN
+	IF source_collation <> key.user_collation AND key.user_collation <> 0 THEN
 		source_user := (SELECT format('(%s COLLATE %I.%I)', source_user, n.nspname, c.collname)
 						FROM pg_collation AS c JOIN pg_namespace AS n ON n.oid = c.collnamespace
 						WHERE c.oid = key.user_collation);
@@ -349,8 +384,8 @@ BEGIN
 	-- operator than that of a polymorphic type fit.
 	SELECT c.castsource, c.casttarget, p.oid::regprocedure AS function INTO untrusted
 	FROM pg_cast AS c JOIN pg_proc AS p ON p.oid = c.castfunc
-	WHERE (c.castsource = bases[3] AND c.castcontext = 'i'
-		   OR c.castsource = ANY (ARRAY[bases[1], 'text'::regtype::oid]) AND c.casttarget = ANY (ARRAY[bases[3], key.key_type_oid]))
+	WHERE (c.castsource = target_base AND c.castcontext = 'i'
+		   OR c.castsource = ANY (ARRAY[source_base, 'text'::regtype::oid]) AND c.casttarget = ANY (ARRAY[target_base, key.key_type_oid]))
 		AND c.castsource <> c.casttarget
 		AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = p.proowner AND r.rolsuper)
 	LIMIT 1;
@@ -362,16 +397,22 @@ BEGIN
 				HINT = 'Drop the cast, or let users be of another type.';
 	END IF;
 
-	source_item := (SELECT CASE
-						WHEN t.oid = ANY ('{int2,int4,int8}'::regtype[]) THEN 'int8'
-						WHEN t.typcategory = 'S' THEN 'text'
-						WHEN t.oid = ANY ('{uuid,bytea}'::regtype[]) THEN t.typname END
-					FROM pg_type AS t WHERE t.oid = bases[2]);
-	IF source_item IS NULL THEN
-		RAISE 'items of type % cannot be in a filter', format_type(types[2], NULL)
-			USING ERRCODE = 'datatype_mismatch',
-				DETAIL = 'Items are integers (smallint, integer, bigint), text (text, varchar, char), uuid or bytea.';
+	-- (now that the cast can be trusted)
+	IF source_type <> key.user_type_oid THEN
+		BEGIN
+			EXECUTE format('SELECT NULL::%s::%s', format_type(source_type, NULL), key.user_type);
+		EXCEPTION WHEN cannot_coerce THEN
+			RAISE 'users of type % cannot be those of a table with users of type %',
+				format_type(source_type, NULL), format_type(key.user_type_oid, NULL)
+				USING ERRCODE = 'datatype_mismatch',
+					DETAIL = format('They are in columns "%s" of relation "%s" and "%s" of table "%s".',
+						user_column, (SELECT c.relname FROM pg_class AS c WHERE c.oid = source),
+						target_user_column, (SELECT c.relname FROM pg_class AS c WHERE c.oid = target)),
+					HINT = 'Give both columns the same type.';
+		END;
 	END IF;
+
+	EXECUTE format('SELECT %I.bloom_track_item_type($1, $2)', schema) INTO source_item USING source, item_column;
 	source_item := format('e.%I::pg_catalog.%s', item_column, source_item);
 
 	is_exposure := format('e.%I IS NOT NULL AND e.%I IS NOT NULL', user_column, item_column);
@@ -423,36 +464,52 @@ BEGIN
 	item_column := arguments[4];
 
 	FOR i IN 5 .. cardinality(arguments) LOOP
-		setting := split_part(arguments[i], '=', 1);
-		value := substr(arguments[i], length(setting) + 2);
-		IF setting = arguments[i] THEN
+		setting := btrim(split_part(arguments[i], '=', 1));
+		value := btrim(substr(arguments[i], position('=' IN arguments[i]) + 1));
+		IF position('=' IN arguments[i]) = 0 THEN
 			RAISE 'argument % of bloom_track() is not of the form name=value: "%"', i, setting
 				USING ERRCODE = 'invalid_parameter_value',
 					HINT = 'A column of times is written time=column. With slices=number the filters are sliding windows.';
 		ELSIF setting = ANY (settings) THEN
 			RAISE 'argument "%" of bloom_track() is given twice', setting USING ERRCODE = 'invalid_parameter_value';
-		ELSIF setting = 'time' THEN
-			time_column := value;
-		ELSIF setting = 'width' THEN
-			width := value;
-		ELSIF setting = 'slices' THEN
-			slices := value;
-		ELSIF setting = 'fpr' THEN
-			fpr := value;
-		ELSIF setting = 'headroom' THEN
-			headroom := value;
-		ELSIF setting = 'condition' THEN
-			condition := value;
-		ELSIF setting = 'live' THEN
-			live_column := value;
-		ELSIF setting = 'target_user_column' THEN
-			target_user_column := value;
-		ELSE
-			RAISE 'unrecognized argument of bloom_track(): "%"', arguments[i]
-				USING ERRCODE = 'invalid_parameter_value',
-					HINT = 'The names are time, width, slices, fpr, headroom, condition, live and target_user_column.';
 		END IF;
 		settings := settings || setting;
+
+		BEGIN
+			IF setting = 'time' THEN
+				time_column := value;
+			ELSIF setting = 'width' THEN
+				width := value;
+			ELSIF setting = 'slices' THEN
+				slices := value;
+			ELSIF setting = 'fpr' THEN
+				fpr := value;
+			ELSIF setting = 'headroom' THEN
+				headroom := value;
+			ELSIF setting = 'condition' THEN
+				condition := value;
+			ELSIF setting = 'live' THEN
+				live_column := value;
+			ELSIF setting = 'target_user_column' THEN
+				target_user_column := value;
+			ELSE
+				RAISE 'unrecognized argument of bloom_track(): "%"', arguments[i]
+					USING ERRCODE = 'invalid_parameter_value',
+						HINT = 'The names are time, width, slices, fpr, headroom, condition, live and target_user_column.';
+			END IF;
+			-- (a number alone would be seconds)
+			IF setting = 'width' AND value ~ '^[0-9.]+$' THEN
+				RAISE invalid_datetime_format;
+			END IF;
+		EXCEPTION WHEN invalid_text_representation OR invalid_datetime_format OR numeric_value_out_of_range OR datetime_field_overflow OR interval_field_overflow THEN
+			RAISE 'invalid argument of bloom_track(): "%"', arguments[i]
+				USING ERRCODE = 'invalid_parameter_value',
+					HINT = CASE setting
+						WHEN 'width' THEN 'Write the width with its unit: width=30 days.'
+						WHEN 'slices' THEN 'Write a whole number.'
+						WHEN 'fpr' THEN 'Write 0.01 for 1%.'
+						ELSE 'Write 0.2 for room for 20% more items.' END;
+		END;
 	END LOOP;
 
 	IF slices IS NOT NULL AND time_column IS NULL THEN
@@ -683,6 +740,7 @@ DECLARE
 	first_name text;
 	first_definition jsonb;
 	ignored text;
+	hint text;
 BEGIN
 	FOR trigger IN EXECUTE format('SELECT * FROM %I.bloom_track_feeders($1, $2, $3)', schema)
 		USING schema, target, filter_column
@@ -696,8 +754,9 @@ BEGIN
 			EXECUTE format('SELECT pg_catalog.to_jsonb(d) FROM %I.bloom_track_definition($1, $2, $3) AS d', schema)
 			INTO its_definition USING schema, trigger.relation, trigger.arguments;
 		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
 			RAISE 'trigger % cannot be used: %', trigger.name, sqlerrm
-				USING ERRCODE = sqlstate, HINT = 'Correct its arguments, or drop it.';
+				USING ERRCODE = sqlstate, HINT = COALESCE(nullif(hint, ''), 'Correct its arguments, or drop it.');
 		END;
 		its_definition := its_definition - 'target' || jsonb_build_object('source', trigger.source::oid) || given;
 		IF first_definition IS NULL THEN
@@ -709,7 +768,7 @@ BEGIN
 					DETAIL = format('They differ in %s.', (
 						SELECT string_agg(replace(d.key, '_', ' '), ', ' ORDER BY d.key) FROM jsonb_each(its_definition) AS d
 						WHERE d.value <> first_definition -> d.key)),
-					HINT = 'Give both the same arguments, or bloom_rebuild() what they differ in.';
+					HINT = 'Give both the same arguments, drop one of them, or give bloom_rebuild() what they differ in.';
 		END IF;
 	END LOOP;
 	RETURN COALESCE(first_definition, '{"width": "30 days", "fpr": 0.01, "headroom": 0.2}' || given)
@@ -734,6 +793,7 @@ DECLARE
 	relations oid[] := ARRAY(SELECT source::oid UNION SELECT p.relid::oid FROM pg_partition_tree(source) AS p);
 	trigger record;
 	detail text;
+	hint text;
 BEGIN
 	RETURN QUERY
 	WITH tables AS (
@@ -789,8 +849,8 @@ BEGIN
 				'FROM %1$I.bloom_track_statements($1, $2, ''new_rows''::pg_catalog.text, $4) AS s', schema)
 			USING schema, trigger.relation, trigger.arguments[2]::name, trigger.arguments;
 		EXCEPTION WHEN OTHERS THEN
-			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-			problem := concat_ws(E'\n', sqlerrm, nullif(detail, ''));
+			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+			problem := concat_ws(E'\n', sqlerrm, nullif(detail, ''), nullif(hint, ''));
 			RETURN NEXT;
 		END;
 	END LOOP;

@@ -187,7 +187,8 @@ resolve(Relation relation, const char *statement)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("condition must call immutable functions only"),
-				 errdetail("A row must be an exposure for the trigger and for the rebuild, or for neither, whatever the settings and the time.")));
+				 errdetail("A row must be an exposure for the trigger and for the rebuild, or for neither, whatever the settings and the time."),
+				 errhint("A date of a timestamptz is immutable with its time zone, as in (at AT TIME ZONE 'UTC')::date.")));
 	return deparse_expression(expression, deparse_context_for(ALIAS, source), true, false);
 }
 

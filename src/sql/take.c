@@ -50,6 +50,7 @@ typedef struct TakePlans
 	BloomKept	kept;
 	uint64		looked_up;		/* the value of table_changes then */
 	Oid			user_type;		/* of the users, without domains */
+	BloomKind	kind;			/* of items; BLOOM_KIND_NONE: of any */
 	int			filters;		/* in a row: the large one, and a live one */
 	/* a new filter: */
 	int64		capacity;
@@ -149,7 +150,7 @@ prepare(FunctionCallInfo fcinfo, TakePlans *made)
 
 	made->kept.pages = bloomexp_kept_lock_target(made->kept.target);
 	made->looked_up = table_changes;
-	query = psprintf("SELECT lock, start, write, user_type, filter_type, has_live, capacity, fpr, slices, width "
+	query = psprintf("SELECT lock, start, write, user_type, filter_type, has_live, capacity, fpr, slices, width, item_kind "
 					 "FROM %s.bloom_take_statements($1, $2, $3)", quote_identifier(schema));
 	bloomexp_kept_expect(SPI_execute_with_args(query, lengthof(types), types, values, nulls, false, 0),
 						 SPI_OK_SELECT, "SPI_execute_with_args");
@@ -162,6 +163,7 @@ prepare(FunctionCallInfo fcinfo, TakePlans *made)
 	made->slices = DatumGetInt32(get_found(9));
 	if (made->slices != 0)
 		made->width = bloomexp_arguments_width(DatumGetIntervalP(get_found(10)));
+	made->kind = DatumGetInt32(get_found(11));
 	made->kept.plans[LOCK] = prepare_found(1, arguments, 1);
 	made->kept.plans[START] = prepare_found(2, arguments, 2);
 	made->kept.plans[WRITE] = prepare_found(3, arguments, 2);
@@ -291,6 +293,22 @@ remember(const Take *take, BloomFilter *filter, BloomKind kind)
 	return bloomexp_window_add(filter, kind, exposures, take->n, false);
 }
 
+/*
+ * Refuse candidates of another kind than what is tracked.
+ *
+ * A filter that they start would keep out every exposure of its user.
+ */
+static void
+require_kind(const TakePlans *plans, BloomKind kind)
+{
+	if (plans->kind != BLOOM_KIND_NONE && plans->kind != kind)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("filters of table \"%s\" hold %s items, not %s", get_rel_name(plans->kept.target),
+						bloomexp_kind_name(plans->kind), bloomexp_kind_name(kind)),
+				 errhint("Cast the candidates to %s[].", bloomexp_kind_type(plans->kind))));
+}
+
 /* Start a filter for the first items of a user. */
 static void
 start_filter(const TakePlans *plans, BloomFilter *filter, int n)
@@ -315,6 +333,7 @@ take_from(const TakePlans *plans, Take *take, struct varlena **stored)
 	BloomItems	candidates;
 
 	bloomexp_item_begin(&candidates, take->candidates, take->collation);
+	require_kind(plans, candidates.type->kind);
 	for (int i = 0; i < last; i++)
 	{
 		if (stored[i] != NULL)

@@ -194,6 +194,16 @@ add(BloomKept *plan, void *argument)
 	check_nothing_missed(plan);
 }
 
+/* To each error, which trigger it was: a table may have some. */
+static void
+name_trigger(void *argument)
+{
+	const TriggerData *trigger = argument;
+
+	errcontext("trigger \"%s\" of table \"%s\"", trigger->tg_trigger->tgname,
+			   RelationGetRelationName(trigger->tg_relation));
+}
+
 /* bloom_track() */
 Datum
 bloomexp_track(PG_FUNCTION_ARGS)
@@ -203,9 +213,11 @@ bloomexp_track(PG_FUNCTION_ARGS)
 	bool		few = rows <= FEW_ROWS;
 	BloomKept  *plan = NULL;
 	BloomKept	made = {.key.object = trigger->tg_trigger->tgoid};
+	ErrorContextCallback context = {error_context_stack, name_trigger, trigger};
 
 	if (rows == 0)
 		return PointerGetDatum(NULL);
+	error_context_stack = &context;
 	if (kept_plans == NULL)
 		kept_plans = bloomexp_kept_create("bloom_track plans", sizeof(BloomKept));
 	bloomexp_kept_expect(SPI_connect(), SPI_OK_CONNECT, "SPI_connect");
@@ -221,5 +233,6 @@ bloomexp_track(PG_FUNCTION_ARGS)
 	bloomexp_kept_use(plan, add, NULL);
 
 	bloomexp_kept_expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
+	error_context_stack = context.previous;
 	return PointerGetDatum(NULL);
 }
