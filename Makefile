@@ -18,7 +18,7 @@
 #:   WERROR=1           warnings are errors
 #: make check-versions  the SQL and isolation tests on each PostgreSQL that is
 #:                      installed, or those of PG_CONFIGS: see test/versions
-#: make bench           what it costs, beside the alternatives: 25 minutes
+#: make bench           what it costs, beside the alternatives: 35 minutes
 #:   SCALE=0.02 ROUNDS=3 PARTS="batch online"    smaller: see bench/speed/run
 #:
 #: make mutants         break the source in one place at a time, and see that a

@@ -4,7 +4,8 @@
 SET client_min_messages = warning;
 
 -- Every figure, with those that follow from others: nanoseconds a candidate, row
--- or item, and the same without the floor.
+-- or item, and the same without the floor; and what a trigger adds to the log of
+-- the rows that fire it.
 CREATE VIEW bench_figure AS
 SELECT part, name, metric, round, value FROM bench_result
 UNION ALL
@@ -14,7 +15,12 @@ UNION ALL
 SELECT r.part, r.name, 'net ns', r.round, (r.value - f.value) * 1e6 / units
 FROM bench_result AS r JOIN bench_method AS m USING (part, name)
 JOIN bench_result AS f ON f.part = r.part AND f.name = m.floor AND f.metric = r.metric AND f.round = r.round
-WHERE r.metric = 'ms' AND r.part = 'row' AND m.role = 'ours';
+WHERE r.metric = 'ms' AND r.part = 'row' AND m.role = 'ours'
+UNION ALL
+SELECT r.part, r.name, 'net ' || r.metric, r.round, r.value - f.value
+FROM bench_result AS r JOIN bench_method AS m USING (part, name)
+JOIN bench_result AS f ON f.part = r.part AND f.name = m.floor AND f.metric = r.metric AND f.round = r.round
+WHERE r.metric LIKE 'WAL bytes%' AND r.part = 'flat' AND r.name ~ 'trigger';
 
 CREATE VIEW bench_median AS
 SELECT f.part, f.name, f.metric,
@@ -47,7 +53,7 @@ $$;
 
 CREATE VIEW bench_figures AS
 SELECT m.part, m.name, role, metric, bench_format(value) AS median,
-	CASE WHEN metric NOT IN ('ns', 'net ns', 'spilled MB') AND m.name <> coalesce(m.floor, '') THEN bench_format(ratio) END AS "x floor"
+	CASE WHEN metric NOT IN ('ns', 'spilled MB', 'HOT, %') AND metric NOT LIKE 'net %' AND m.name <> coalesce(m.floor, '') THEN bench_format(ratio) END AS "x floor"
 FROM bench_median JOIN bench_method AS m USING (part, name)
 WHERE metric <> 'survivors'
 ORDER BY m.nth, metric = 'ns', metric;
