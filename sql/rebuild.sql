@@ -323,7 +323,7 @@ CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_
 CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 1, parts => 3, batch_size => 2);
 CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 2, parts => 3, batch_size => 1);
 SELECT others > 0 AS incomplete FROM difference();
-CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 3, parts => 3);
+CALL bloom_rebuild('shared', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 3, parts => 3, batch_size => 1);
 SET client_min_messages = warning;
 SELECT * FROM difference();
 -- the same through a view, whose exposures are all read
@@ -403,7 +403,7 @@ CREATE INDEX walked_7 ON walked (v);
 SELECT walks(), walks(user_column => 'v') AS other_type, walks('walked_view') AS view;
 CREATE INDEX walked_8 ON walked (u DESC, i);
 SELECT walks(), walks('walked_view') AS view;
--- what inherits has indexes of its own
+-- what inherits has indexes of its own, and so have partitions
 CREATE TABLE walked_child () INHERITS (walked);
 SELECT walks();
 DROP TABLE walked_child;
@@ -411,12 +411,14 @@ DROP TABLE walked CASCADE;
 CREATE TABLE walked (u text COLLATE "C", i int, t timestamptz DEFAULT now()) PARTITION BY RANGE (t);
 CREATE TABLE walked_1 PARTITION OF walked FOR VALUES FROM (MINVALUE) TO ('2020-01-01');
 CREATE TABLE walked_2 PARTITION OF walked DEFAULT;
-SELECT walks();
 CREATE INDEX ON walked (u);
 SELECT walks(), walks('walked_1') AS partition;
+DROP TABLE walked;
+CREATE TABLE walked (u text COLLATE "C", i int, t timestamptz DEFAULT now());
+CREATE INDEX ON walked (u);
 -- Every user is found, in all batches; and it is one look each, whatever the statistics say.
 INSERT INTO walked SELECT 'u' || u, n, now() - interval '40 days' FROM generate_series(1, 60) AS u, generate_series(1, 200) AS n;
-ANALYZE walked, walked_1, walked_2;
+ANALYZE walked;
 INSERT INTO walked SELECT 'u' || u, n FROM generate_series(11, 60) AS u, generate_series(1, 40) AS n;
 CREATE SEQUENCE looks;
 CREATE FUNCTION look(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN nextval('looks') > 0; END $$;
@@ -425,7 +427,7 @@ SELECT count(*), sum((bloom_info(f)).items), (SELECT last_value - 50 * 40 FROM l
 ALTER SEQUENCE looks RESTART;
 TRUNCATE walked_seen;
 DO $$ BEGIN FOR p IN 1 .. 3 LOOP CALL bloom_rebuild('walked_seen', 'f', 'walked', 'u', 'i', 't', condition => 'public.look(i)', batch_size => 7, part => p, parts => 3); END LOOP; END $$;
-SELECT count(*), sum((bloom_info(f)).items), (SELECT last_value - 50 * 40 <= 3 * 50 + 21 FROM looks) AS few_looks FROM walked_seen;
+SELECT count(*), sum((bloom_info(f)).items), (SELECT last_value - 50 * 40 FROM looks) AS looks FROM walked_seen;
 DROP SEQUENCE looks;
 DROP FUNCTION walks, look;
 DROP TABLE walked, walked_seen;

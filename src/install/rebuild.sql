@@ -164,39 +164,35 @@ BEGIN
 		'OPERATOR(pg_catalog.&) 9223372036854775807, $6::pg_catalog.int8) OPERATOR(pg_catalog.=) ($5 OPERATOR(pg_catalog.-) 1))';
 
 	-- The users who have exposures: by a walk from one to the next along an index, which
-	-- is one look for each.  Without such an index all exposures are read.
+	-- is one look for each.  Otherwise all exposures are read.  That is also better with
+	-- partitions, or tables that inherit, each of which would take a look for each user.
 	walks := keys.source_user = format('e.%I', user_column) AND EXISTS (
-		SELECT FROM pg_index AS i JOIN pg_opclass AS c ON c.oid = i.indclass[0]
-			JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-		WHERE i.indrelid = source AND a.attname = user_column AND i.indcollation[0] = a.attcollation
+		SELECT FROM pg_class AS r JOIN pg_attribute AS a ON a.attrelid = r.oid
+			JOIN pg_index AS i ON i.indrelid = r.oid AND i.indkey[0] = a.attnum AND i.indcollation[0] = a.attcollation
+			JOIN pg_opclass AS c ON c.oid = i.indclass[0]
+		WHERE r.oid = source AND NOT r.relhassubclass AND a.attname = user_column
 			AND i.indisvalid AND i.indpred IS NULL AND c.opcdefault
-			AND c.opcmethod = (SELECT m.oid FROM pg_am AS m WHERE m.amname = 'btree')
-			-- (those who inherit from a table have indexes of their own)
-			AND NOT EXISTS (SELECT FROM pg_class AS r WHERE r.oid = source AND r.relhassubclass AND r.relkind = 'r'));
+			AND c.opcmethod = (SELECT m.oid FROM pg_am AS m WHERE m.amname = 'btree'));
 	exposed := CASE WHEN walks
 		THEN 'WITH RECURSIVE walk AS ('
-			'(SELECT %1$s AS u, %2$s::pg_catalog.int4 AS chosen %4$s AND ($1 IS NULL OR %5$s %6$s $1::%7$s) ORDER BY 1 LIMIT 1) '
-			'UNION ALL SELECT n.u, n.chosen FROM walk AS w CROSS JOIN LATERAL ('
-				'SELECT %1$s AS u, w.chosen OPERATOR(pg_catalog.+) %2$s::pg_catalog.int4 AS chosen '
-				'%4$s AND %5$s %6$s w.u::%7$s ORDER BY 1 LIMIT 1) AS n '
-			'WHERE w.chosen OPERATOR(pg_catalog.<) $2) '
-			'SELECT w.u FROM walk AS w WHERE %3$s'
-		ELSE 'SELECT DISTINCT %1$s AS u %4$s AND ($1 IS NULL OR %5$s %6$s $1::%7$s) AND %2$s ORDER BY 1 LIMIT $2' END;
-	exposed := format(exposed, keys.source_user, format(is_of_part, keys.source_user), format(is_of_part, 'w.u'),
-		exposures, source_key, keys.greater, keys.key_type);
-	next_users := format(
-		'SELECT pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u) FROM ('
-		'(SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I IS NOT NULL AND ($1 IS NULL OR %3$s %4$s $1::%5$s) AND %6$s ORDER BY 1 LIMIT $2) '
-		'UNION (%7$s) ORDER BY 1 LIMIT $2) AS k',
-		target_user_column, keys.target_name, keys.target_key, keys.greater, keys.key_type,
-		format(is_of_part, format('f.%I', target_user_column)), exposed);
+			'(SELECT %1$s AS u, 1 AS nth %2$s AND ($1 IS NULL OR %3$s %4$s $1::%5$s) ORDER BY 1 LIMIT 1) '
+			'UNION ALL SELECT n.u, w.nth OPERATOR(pg_catalog.+) 1 FROM walk AS w '
+				'CROSS JOIN LATERAL (SELECT %1$s AS u %2$s AND %3$s %4$s w.u::%5$s ORDER BY 1 LIMIT 1) AS n '
+			'WHERE w.nth OPERATOR(pg_catalog.<) $2) '
+			'SELECT w.u FROM walk AS w'
+		ELSE 'SELECT DISTINCT %1$s %2$s AND ($1 IS NULL OR %3$s %4$s $1::%5$s) ORDER BY 1 LIMIT $2' END;
+	exposed := format(exposed, keys.source_user, exposures, source_key, keys.greater, keys.key_type);
 
-	-- $4 are the users who are to be done.
-	next_given := format(
-		'SELECT pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u) FROM ('
-		'SELECT DISTINCT g.u FROM pg_catalog.unnest($4::%1$s[]) AS g (u) '
-		'WHERE g.u IS NOT NULL AND ($1 IS NULL OR g.u %2$s $1::%1$s) ORDER BY 1 LIMIT $2) AS k',
-		keys.key_type, keys.greater);
+	-- The next $2 users of all parts: those of ours, and the last one.
+	next_users := 'SELECT pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u) FILTER (WHERE %1$s) AS batch, '
+		'(pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u))[pg_catalog.count(*)::pg_catalog.int4] AS last_user FROM (%2$s ORDER BY 1 LIMIT $2) AS k';
+	-- ($4 are users who were given)
+	next_given := format(next_users, 'true', format('SELECT DISTINCT g.u FROM pg_catalog.unnest($4::%1$s[]) AS g (u) '
+		'WHERE g.u IS NOT NULL AND ($1 IS NULL OR g.u %2$s $1::%1$s)', keys.key_type, keys.greater));
+	next_users := format(next_users, format(is_of_part, 'k.u'), format(
+		'(SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I IS NOT NULL AND ($1 IS NULL OR %3$s %4$s $1::%5$s) ORDER BY 1 LIMIT $2) '
+		'UNION (%6$s)',
+		target_user_column, keys.target_name, keys.target_key, keys.greater, keys.key_type, exposed));
 
 	lock := 'WITH present AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE %3$s %4$s ANY ($1::%5$s[])), '
 		'locked AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE %3$s %4$s ANY ($1::%5$s[]) ORDER BY 1 FOR UPDATE %6$s) '
@@ -286,7 +282,9 @@ DECLARE
 	locked pg_catalog.text[];			-- those of them whose rows are ours
 	busy pg_catalog.text[] := '{}';		-- those to be done one at a time
 	next_one pg_catalog.text[];			-- one of these
+	chosen pg_catalog.int8;				-- users among whom a batch is chosen
 	last_user pg_catalog.text := start_after;
+	next_last pg_catalog.text;			-- the last of them
 	done pg_catalog.int8 := 0;
 	built pg_catalog.int8 := 0;
 	removed pg_catalog.int8 := 0;
@@ -329,6 +327,7 @@ BEGIN
 	INTO statements USING schema, target, filter_column, source, user_column, item_column, time_column,
 		width, fpr, headroom, slices, rebuilt_at_column, target_user_column, condition, live_column;
 	next_batch := CASE WHEN users IS NULL THEN statements.next_users ELSE statements.next_given END;
+	chosen := batch_size::pg_catalog.int8 OPERATOR(pg_catalog.*) parts;
 
 	IF dry_run THEN
 		-- as for the batches below
@@ -337,9 +336,9 @@ BEGIN
 		-- All batches take the time of the first, or that of a look at everything if it is
 		-- more; what they would write comes on top.
 		PERFORM pg_catalog.set_config('enable_sort', CASE WHEN statements.walks THEN 'off' ELSE enable_sort END, true);
-		EXECUTE next_batch INTO batch USING start_after, batch_size, COALESCE(at, pg_catalog.now()), users, part, parts;
+		EXECUTE next_batch INTO batch, next_last USING start_after, chosen, COALESCE(at, pg_catalog.now()), users, part, parts;
 		PERFORM pg_catalog.set_config('enable_sort', enable_sort, true);
-		EXECUTE statements.count_fresh INTO figures USING start_after, batch, COALESCE(at, pg_catalog.now()), users, part, parts;
+		EXECUTE statements.count_fresh INTO figures USING start_after, COALESCE(batch, '{}'), COALESCE(at, pg_catalog.now()), users, part, parts;
 		told_at := pg_catalog.clock_timestamp();
 		batch_took := told_at OPERATOR(pg_catalog.-) started_at;
 		EXECUTE statements.count_fresh INTO figures USING start_after, users, COALESCE(at, pg_catalog.now()), users, part, parts;
@@ -367,9 +366,9 @@ BEGIN
 	LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-		IF busy OPERATOR(pg_catalog.=) '{}' AND batch IS NOT NULL THEN
-			done := done OPERATOR(pg_catalog.+) pg_catalog.cardinality(batch);
-			last_user := batch[pg_catalog.cardinality(batch)];
+		IF busy OPERATOR(pg_catalog.=) '{}' AND next_last IS NOT NULL THEN
+			done := done OPERATOR(pg_catalog.+) COALESCE(pg_catalog.cardinality(batch), 0);
+			last_user := next_last;
 			IF pg_catalog.clock_timestamp() OPERATOR(pg_catalog.>=) (told_at OPERATOR(pg_catalog.+) interval '20 seconds') THEN
 				RAISE NOTICE 'rebuilt the filters of % users, the last one is %', done, last_user;
 				told_at := pg_catalog.clock_timestamp();
@@ -407,14 +406,15 @@ BEGIN
 		-- Without sorting, each step of a walk is one look into the index, even if old
 		-- statistics know of no exposure in the window.
 		PERFORM pg_catalog.set_config('enable_sort', CASE WHEN statements.walks THEN 'off' ELSE enable_sort END, true);
-		EXECUTE next_batch INTO batch USING last_user, batch_size, COALESCE(at, pg_catalog.now()), users, part, parts;
+		EXECUTE next_batch INTO batch, next_last USING last_user, chosen, COALESCE(at, pg_catalog.now()), users, part, parts;
 		PERFORM pg_catalog.set_config('enable_sort', enable_sort, true);
-		EXIT WHEN batch IS NULL;
-		IF last_user OPERATOR(pg_catalog.=) ANY (batch) THEN
+		EXIT WHEN next_last IS NULL;
+		IF last_user OPERATOR(pg_catalog.=) ANY (batch OPERATOR(pg_catalog.||) next_last) THEN
 			RAISE 'users of table "%" have no text that tells them apart',
 				(SELECT c.relname FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) target)
 				USING ERRCODE = 'feature_not_supported';
 		END IF;
+		CONTINUE WHEN batch IS NULL;
 		BEGIN
 			-- What is left to wait for is a user without a row that another session inserts
 			-- just now.  Then the batch is given up before anybody deadlocks.
