@@ -189,6 +189,63 @@ ALTER TABLE defined ALTER items DROP NOT NULL, DROP COLUMN today;
 SELECT bloom_take('defined', 1, '{1,2,3,4,5,6,7,8}'::bigint[], 2);
 DROP TABLE exposures, defined;
 
+-- A live column is none to take by, and triggers that differ in the width of no window agree.
+CREATE TABLE defined (user_id bigint PRIMARY KEY, items bloom, today bloom);
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('defined', 'items', 'user_id', 'item_id', 'live=today');
+CREATE TRIGGER track_again AFTER UPDATE ON exposures REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('defined', 'items', 'user_id', 'item_id', 'width=7 days', ' live = today');
+SELECT bloom_take('defined', 1, '{1,2,3}'::bigint[], 1, 'today');
+SELECT bloom_take('defined', 1, '{1,2,3}'::bigint[], 1, 'items');
+
+-- Who may not define filters is not asked, but one is told of him; the next call knows who is a member of what.
+CREATE ROLE regress_bloomexp_feeds;
+CREATE ROLE regress_bloomexp_logger;
+ALTER TABLE defined OWNER TO regress_bloomexp_feeds;
+ALTER TABLE exposures OWNER TO regress_bloomexp_logger;
+SELECT bloom_take('defined', 1, '{1,2,3}'::bigint[], 1, 'items');
+SELECT relation, trigger_name, problem FROM bloom_untracked('exposures');
+GRANT regress_bloomexp_feeds TO regress_bloomexp_logger;
+SELECT bloom_take('defined', 1, '{1,2,3}'::bigint[], 1, 'items');
+SELECT relation, trigger_name, problem FROM bloom_untracked('exposures');
+DROP TABLE defined, exposures;
+DROP ROLE regress_bloomexp_feeds, regress_bloomexp_logger;
+
+-- The input of a user can be anybody's code, and come here again.
+CREATE TABLE "by code" (user_id bigint PRIMARY KEY, items bloom);
+CREATE FUNCTION check_by_taking(what integer) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	GRANT SELECT ON composite TO PUBLIC;
+	PERFORM bloom_take('"by code"', 7::bigint, '{1,2,3}'::bigint[], 1);
+	RETURN true;
+END
+$$;
+CREATE DOMAIN checked AS integer CHECK (check_by_taking(VALUE));
+CREATE TYPE pair AS (a checked, b integer);
+CREATE TABLE composite (user_id pair PRIMARY KEY, items bloom);
+SELECT bloom_take('composite', '(1,2)', '{1,2,3}'::bigint[], 1);
+SELECT bloom_take('composite', '(1,2)', '{1,2,3}'::bigint[], 1);
+SELECT 'by code' AS filters, user_id::text, '{1,2,3}'::bigint[] - items AS left FROM "by code"
+UNION ALL SELECT 'composite', user_id::text, '{1,2,3}'::bigint[] - items FROM composite;
+DROP TABLE composite, "by code";
+DROP TYPE pair;
+DROP DOMAIN checked;
+DROP FUNCTION check_by_taking;
+
+-- The collation of the candidates is theirs, not that of the user.
+CREATE TABLE names (name text COLLATE "C" PRIMARY KEY, items bloom);
+CREATE TABLE candidates (item text COLLATE "POSIX");
+INSERT INTO names VALUES ('u');
+INSERT INTO candidates VALUES ('a');
+SELECT bloom_take('names', n.name, ARRAY[c.item]) FROM names AS n, candidates AS c;
+DROP TABLE candidates;
+
+-- Arrays are no users.
+CREATE TABLE arrays (user_ids integer[] PRIMARY KEY, items bloom);
+SELECT bloom_take('arrays', '{1,2}'::integer[], '{1,2,3}'::bigint[], 1);
+DROP TABLE names, arrays;
+
 -- The table changes under a session that has plans.
 CREATE TABLE changing (user_id integer PRIMARY KEY, items bloom);
 SELECT bloom_take('changing', 1, '{1,2,3,4,5,6}'::bigint[], 1);
@@ -215,6 +272,8 @@ CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 SELECT user_id, bloom_take('parted', user_id, '{1,2,3}'::bigint[], 1), bloom_take('parted', user_id, '{1,2,3}'::bigint[], 1) FROM generate_series(1, 4) AS user_id;
 SELECT count(*), count(DISTINCT tableoid) FROM parted;
+-- a partition is as its whole is
+SELECT user_id, bloom_take('parted_0', user_id, '{1,2,3,4}'::bigint[], 1) FROM generate_series(1, 4) AS user_id;
 DROP TABLE parted;
 
 -- Triggers of the table: one that takes for the same table itself, and one that keeps rows as they are.

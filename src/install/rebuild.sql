@@ -57,6 +57,7 @@ CREATE FUNCTION bloom_rebuild_statements(
 	OUT count_fresh text,
 	OUT count_others text,
 	OUT walks boolean,
+	OUT splits boolean,
 	OUT exposures_table regclass)
 LANGUAGE plpgsql STABLE
 -- (so that a rate is written with all its digits, and an interval in one way)
@@ -162,6 +163,13 @@ BEGIN
 	-- 1.0 and 1.00 are: nobody knows by which of them the other part finds the user.
 	is_of_part := '($6 OPERATOR(pg_catalog.=) 1 OR pg_catalog.mod(pg_catalog.hash_array_extended(ARRAY[%s], 0::pg_catalog.int8) '
 		'OPERATOR(pg_catalog.&) 9223372036854775807, $6::pg_catalog.int8) OPERATOR(pg_catalog.=) ($5 OPERATOR(pg_catalog.-) 1))';
+
+	BEGIN
+		EXECUTE format('SELECT hash_array_extended(ARRAY[NULL::%s], 0)', keys.key_type);
+		splits := true;
+	EXCEPTION WHEN undefined_function THEN
+		splits := false;
+	END;
 
 	-- The users who have exposures: by a walk from one to the next along an index, which
 	-- is one look for each.  Otherwise all exposures are read.  That is also better with
@@ -327,6 +335,11 @@ BEGIN
 	INTO statements USING schema, target, filter_column, source, user_column, item_column, time_column,
 		width, fpr, headroom, slices, rebuilt_at_column, target_user_column, condition, live_column;
 	next_batch := CASE WHEN users IS NULL THEN statements.next_users ELSE statements.next_given END;
+	IF parts OPERATOR(pg_catalog.>) 1 AND NOT statements.splits THEN
+		RAISE 'users of table "%" cannot be split into parts',
+			(SELECT c.relname FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) target)
+			USING ERRCODE = 'feature_not_supported', DETAIL = 'Their type has no extended hash function.', HINT = 'Rebuild in one part.';
+	END IF;
 	chosen := batch_size::pg_catalog.int8 OPERATOR(pg_catalog.*) parts;
 
 	IF dry_run THEN
@@ -429,7 +442,8 @@ BEGIN
 	END LOOP;
 
 	EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_unlock()', schema);
-	IF users IS NULL AND built OPERATOR(pg_catalog.=) 0 AND removed OPERATOR(pg_catalog.>) 0 THEN
+	IF users IS NULL AND parts OPERATOR(pg_catalog.=) 1 AND start_after IS NULL
+		AND built OPERATOR(pg_catalog.=) 0 AND removed OPERATOR(pg_catalog.>) 0 THEN
 		RAISE WARNING 'no exposure in the window: removed the filters of % users', removed;
 	END IF;
 	RAISE NOTICE 'rebuilt the filters of % users%', done, which;

@@ -27,17 +27,39 @@ CREATE FUNCTION bloom_take_statements(
 	OUT slices integer)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+	-- Triggers need not agree in what does not matter here.
+	no_matter jsonb := '{"source": 0, "user_column": "", "item_column": "", "time_column": "", "headroom": 0, "condition": ""}';
+	ask text := format('SELECT d.* FROM %I.bloom_track_agreed($1, $2, $3, $4) AS a, pg_catalog.jsonb_to_record(a) AS d '
+		'(target_user_column pg_catalog.name, fpr pg_catalog.float8, width pg_catalog.interval, slices pg_catalog.int4, '
+		'live_column pg_catalog.name, ignored pg_catalog.text)', schema);
 	definition record;
 	key record;
 	tracked_column name;
+	large_column name;
 	item_types text[];
 BEGIN
+	-- A partition is as its whole is.
+	target := COALESCE(pg_partition_root(target), target);
 	EXECUTE format('SELECT %I.bloom_filter_column($1, $2)', schema) INTO filter_column USING target, filter_column;
-	-- Triggers need not agree in what does not matter here.
-	EXECUTE format('SELECT d.* FROM %I.bloom_track_agreed($1, $2, $3, $4) AS a, pg_catalog.jsonb_to_record(a) AS d '
-		'(target_user_column pg_catalog.name, fpr pg_catalog.float8, width pg_catalog.interval, slices pg_catalog.int4, live_column pg_catalog.name)', schema)
-	INTO definition USING schema, target, filter_column,
-		'{"source": 0, "user_column": "", "item_column": "", "time_column": "", "headroom": 0, "condition": ""}'::jsonb;
+	EXECUTE ask INTO definition USING schema, target, filter_column, no_matter || '{"width": "0"}';
+	IF definition.slices IS NOT NULL THEN
+		EXECUTE ask INTO definition USING schema, target, filter_column, no_matter;
+	END IF;
+	IF definition.ignored IS NOT NULL THEN
+		RAISE WARNING 'bloom_take() does not know of trigger %', definition.ignored
+			USING DETAIL = format('The owner of that table does not have the privileges of the owner of table "%s".',
+				(SELECT c.relname FROM pg_class AS c WHERE c.oid = target));
+	END IF;
+
+	EXECUTE format('SELECT g.arguments[2] FROM %I.bloom_track_feeders($1, $2, NULL::pg_catalog.name) AS g '
+		'WHERE g.trusted AND EXISTS (SELECT FROM pg_catalog.unnest(g.arguments[5:]) AS x (argument) '
+			'WHERE pg_catalog.regexp_replace(x.argument, ''^\s*live\s*=\s*'', ''live='') OPERATOR(pg_catalog.=) pg_catalog.concat(''live='', $3))', schema)
+	INTO large_column USING schema, target, filter_column;
+	IF large_column IS NOT NULL THEN
+		RAISE 'column "%" of table "%" is the live column of "%"', filter_column,
+			(SELECT c.relname FROM pg_class AS c WHERE c.oid = target), large_column
+			USING ERRCODE = 'invalid_parameter_value', HINT = format('Name column "%s".', large_column);
+	END IF;
 
 	EXECUTE format('SELECT * FROM %I.bloom_track_key($1, $2)', schema) INTO key USING target, definition.target_user_column;
 

@@ -249,6 +249,11 @@ BEGIN
 				HINT = format('ALTER TABLE %s ADD PRIMARY KEY (%I);', target_name, user_column);
 	END IF;
 
+	IF key_type_oid = 'anyarray'::regtype THEN
+		RAISE 'users of type % are not supported', format_type(user_type_oid, NULL)
+			USING ERRCODE = 'feature_not_supported', DETAIL = 'They are arrays.';
+	END IF;
+
 	-- (Subqueries here and below keep the plans at index scans.)
 	operators := ARRAY(SELECT (SELECT format('OPERATOR(%I.%s)', (SELECT n.nspname FROM pg_namespace AS n
 																   WHERE n.oid = o.oprnamespace), o.oprname)
@@ -647,36 +652,41 @@ LANGUAGE C;
 COMMENT ON FUNCTION bloom_track() IS
 'trigger function: adds the rows of an INSERT or UPDATE to the filters of their users; arguments: filter table, filter column, user column, item column, then time=, width=, slices=, fpr=, headroom=, condition=, target_user_column= as wanted';
 
+CREATE FUNCTION bloom_track_arguments(bytes bytea) RETURNS text[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	arguments text[] := '{}';
+	ends int4;
+BEGIN
+	-- as pg_trigger.tgargs has them: each ends with a zero
+	WHILE bytes <> '' LOOP
+		ends := position('\x00'::bytea IN bytes);
+		arguments := arguments || convert_from(substring(bytes FOR ends - 1), getdatabaseencoding());
+		bytes := substring(bytes FROM ends + 1);
+	END LOOP;
+	RETURN arguments;
+END
+$$;
+
+COMMENT ON FUNCTION bloom_track_arguments(bytea) IS 'the arguments of a trigger';
+
 CREATE FUNCTION bloom_track_triggers(
 	schema name,
 	OUT relation regclass,
 	OUT trigger_name name,
 	OUT works boolean,
 	OUT source regclass,
-	OUT arguments text[])
+	OUT arguments bytea)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-	bytes bytea;
-	many int4;
-	ends int4;
 BEGIN
-	FOR relation, trigger_name, works, source, bytes, many IN
-		SELECT g.tgrelid, g.tgname, -- after an INSERT or UPDATE, for each statement
-			g.tgnewtable IS NOT NULL AND g.tgtype & 67 = 0 AND g.tgtype & 20 <> 0,
-			COALESCE(pg_partition_root(g.tgrelid), g.tgrelid), g.tgargs, g.tgnargs
-		FROM pg_trigger AS g JOIN pg_class AS c ON c.oid = g.tgrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
-		WHERE g.tgfoid = format('%I.bloom_track()', schema)::regprocedure
-		ORDER BY n.nspname, c.relname, g.tgname
-	LOOP
-		arguments := '{}';
-		FOR i IN 1 .. many LOOP
-			ends := position('\x00'::bytea IN bytes);
-			arguments := arguments || convert_from(substring(bytes FOR ends - 1), getdatabaseencoding());
-			bytes := substring(bytes FROM ends + 1);
-		END LOOP;
-		RETURN NEXT;
-	END LOOP;
+	RETURN QUERY
+	SELECT g.tgrelid::regclass, g.tgname, -- after an INSERT or UPDATE, for each statement
+		g.tgnewtable IS NOT NULL AND g.tgtype & 67 = 0 AND g.tgtype & 20 <> 0,
+		COALESCE(pg_partition_root(g.tgrelid), g.tgrelid), g.tgargs
+	FROM pg_trigger AS g JOIN pg_class AS c ON c.oid = g.tgrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+	WHERE g.tgfoid = format('%I.bloom_track()', schema)::regprocedure
+	ORDER BY n.nspname, c.relname, g.tgname;
 END
 $$;
 
@@ -698,11 +708,18 @@ DECLARE
 	trigger record;
 	its_target regclass;
 BEGIN
-	FOR trigger IN EXECUTE format('SELECT * FROM %I.bloom_track_triggers($1)', schema) USING schema LOOP
-		CONTINUE WHEN NOT trigger.works OR trigger.arguments[2] IS NULL OR trigger.arguments[2]::name <> filter_column;
+	-- Partitions have the same trigger, often by the hundred: one of them is enough.
+	FOR trigger IN EXECUTE format(
+		'SELECT d.* FROM (SELECT DISTINCT ON (g.arguments, g.source, c.relnamespace, c.relowner) g.*, c.relname, c.relowner, n.nspname '
+			'FROM %I.bloom_track_triggers($1) AS g JOIN pg_class AS c ON c.oid = g.relation JOIN pg_namespace AS n ON n.oid = c.relnamespace '
+			'WHERE g.works ORDER BY g.arguments, g.source, c.relnamespace, c.relowner, c.relname, g.trigger_name) AS d '
+		'ORDER BY d.nspname, d.relname, d.trigger_name', schema) USING schema
+	LOOP
+		EXECUTE format('SELECT %I.bloom_track_arguments($1)', schema) INTO arguments USING trigger.arguments;
+		CONTINUE WHEN arguments[2] IS NULL OR arguments[2]::name <> filter_column;
 		BEGIN
 			EXECUTE format('SELECT %I.bloom_track_target($1, $2)', schema) INTO its_target
-			USING trigger.relation, trigger.arguments[1];
+			USING trigger.relation, arguments[1];
 		EXCEPTION WHEN undefined_table OR invalid_schema_name OR invalid_parameter_value OR insufficient_privilege THEN
 			CONTINUE;
 		END;
@@ -710,13 +727,10 @@ BEGIN
 
 		-- A trigger says what a rebuild reads and evaluates, with the rights of who calls
 		-- it.  So strangers must not have a say in it.
-		SELECT format('"%s" of table "%s"', trigger.trigger_name, c.relname), pg_has_role(c.relowner, t.relowner, 'USAGE')
-		INTO name, trusted
-		FROM pg_class AS c, pg_class AS t
-		WHERE c.oid = trigger.relation AND t.oid = target;
+		name := format('"%s" of table "%s"', trigger.trigger_name, trigger.relname);
+		trusted := pg_has_role(trigger.relowner, (SELECT t.relowner FROM pg_class AS t WHERE t.oid = target), 'USAGE');
 		relation := trigger.relation;
 		source := trigger.source;
-		arguments := trigger.arguments;
 		RETURN NEXT;
 	END LOOP;
 END
@@ -792,6 +806,8 @@ DECLARE
 					WHERE e.extname = 'bloomexp');
 	relations oid[] := ARRAY(SELECT source::oid UNION SELECT p.relid::oid FROM pg_partition_tree(source) AS p);
 	trigger record;
+	arguments text[];
+	target regclass;
 	detail text;
 	hint text;
 BEGIN
@@ -841,13 +857,20 @@ BEGIN
 		relation := trigger.relation;
 		trigger_name := trigger.trigger_name;
 		command := NULL;
+		EXECUTE format('SELECT %I.bloom_track_arguments($1)', schema) INTO arguments USING trigger.arguments;
 		BEGIN
 			IF NOT trigger.works THEN
 				RAISE 'the trigger is not for each statement, with a transition table of new rows';
 			END IF;
-			EXECUTE format('SELECT %1$I.bloom_track_agreed($1, s.target, $3, ''{}''::pg_catalog.jsonb) '
+			EXECUTE format('SELECT s.target, %1$I.bloom_track_agreed($1, s.target, $3, ''{}''::pg_catalog.jsonb) '
 				'FROM %1$I.bloom_track_statements($1, $2, ''new_rows''::pg_catalog.text, $4) AS s', schema)
-			USING schema, trigger.relation, trigger.arguments[2]::name, trigger.arguments;
+			INTO target USING schema, trigger.relation, arguments[2]::name, arguments;
+			IF NOT (SELECT pg_has_role(c.relowner, t.relowner, 'USAGE') FROM pg_class AS c, pg_class AS t
+					WHERE c.oid = relation AND t.oid = target) THEN
+				RAISE 'bloom_rebuild() and bloom_take() do not know of this trigger'
+					USING DETAIL = format('The owner of table "%s" does not have the privileges of the owner of table "%s".',
+						(SELECT c.relname FROM pg_class AS c WHERE c.oid = relation), (SELECT c.relname FROM pg_class AS c WHERE c.oid = target));
+			END IF;
 		EXCEPTION WHEN OTHERS THEN
 			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 			problem := concat_ws(E'\n', sqlerrm, nullif(detail, ''), nullif(hint, ''));

@@ -7,7 +7,8 @@
  * statements; there it is said why two calls never take the same.  How a filter
  * starts is in the definition of its column, which is a trigger on some other
  * table, and no plan here depends on that.  So after any change to a table of the
- * database, which PostgreSQL tells us of, the definition is looked up again.
+ * database, or to the members of a role, the definition is looked up again.
+ * PostgreSQL tells us of these changes.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,11 +18,14 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "kernel/batch.h"
@@ -30,6 +34,7 @@
 #include "sql/kept.h"
 #include "sql/stored.h"
 #include "sql/survivors.h"
+#include "value/compat.h"
 #include "value/filter.h"
 #include "value/kind.h"
 #include "value/layout.h"
@@ -48,7 +53,7 @@ PG_FUNCTION_INFO_V1(bloomexp_take);
 typedef struct TakePlans
 {
 	BloomKept	kept;
-	uint64		looked_up;		/* the value of table_changes then */
+	uint64		looked_up;		/* the value of changes then */
 	Oid			user_type;		/* of the users, without domains */
 	BloomKind	kind;			/* of items; BLOOM_KIND_NONE: of any */
 	int			filters;		/* in a row: the large one, and a live one */
@@ -62,8 +67,8 @@ typedef struct TakePlans
 /* A call. */
 typedef struct Take
 {
+	FunctionCallInfo fcinfo;
 	ArrayType  *candidates;
-	Oid			collation;
 	int			wanted;
 	Datum		user;
 	MemoryContext context;		/* for the result */
@@ -92,14 +97,20 @@ typedef struct Taken
 
 static HTAB *kept_plans = NULL;
 
-/* How many times something about a table has changed. */
-static uint64 table_changes = 0;
+/* How many times something has changed on which a definition may depend. */
+static uint64 changes = 0;
 
-/* Called by PostgreSQL for each change. */
+/* Called by PostgreSQL for each change of a table, and of who is a member of a role. */
 static void
 count_change(Datum argument, Oid table)
 {
-	table_changes++;
+	changes++;
+}
+
+static void
+count_member(Datum argument, BLOOMEXP_SYSCACHE_ID cache, uint32 hash)
+{
+	changes++;
 }
 
 /* The schema of this function. */
@@ -132,6 +143,9 @@ prepare_found(int column, Oid *types, int nargs)
  *
  * The arguments are of exactly the declared types, so that no other function of
  * the name can be called.
+ *
+ * The catalogs are read as they are now, whatever the isolation level: the plans
+ * may live longer than the transaction and its snapshot.
  */
 static void
 prepare(FunctionCallInfo fcinfo, TakePlans *made)
@@ -149,11 +163,13 @@ prepare(FunctionCallInfo fcinfo, TakePlans *made)
 	SPITupleTable *found;
 
 	made->kept.pages = bloomexp_kept_lock_target(made->kept.target);
-	made->looked_up = table_changes;
+	made->looked_up = changes;
 	query = psprintf("SELECT lock, start, write, user_type, filter_type, has_live, capacity, fpr, slices, width, item_kind "
 					 "FROM %s.bloom_take_statements($1, $2, $3)", quote_identifier(schema));
-	bloomexp_kept_expect(SPI_execute_with_args(query, lengthof(types), types, values, nulls, false, 0),
+	PushActiveSnapshot(GetLatestSnapshot());
+	bloomexp_kept_expect(SPI_execute_with_args(query, lengthof(types), types, values, nulls, true, 0),
 						 SPI_OK_SELECT, "SPI_execute_with_args");
+	PopActiveSnapshot();
 	found = SPI_tuptable;
 	made->user_type = arguments[0] = DatumGetObjectId(get_found(4));
 	arguments[1] = DatumGetObjectId(get_found(5));
@@ -180,6 +196,7 @@ get_plans(FunctionCallInfo fcinfo, TakePlans *space)
 	{
 		kept_plans = bloomexp_kept_create("bloom_take plans", sizeof(TakePlans));
 		CacheRegisterRelcacheCallback(count_change, (Datum) 0);
+		CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, count_member, (Datum) 0);
 	}
 
 	memset(space, 0, sizeof(*space));
@@ -189,7 +206,7 @@ get_plans(FunctionCallInfo fcinfo, TakePlans *space)
 	bloomexp_arguments_require_update(space->kept.target);
 
 	plans = (TakePlans *) bloomexp_kept_find(kept_plans, &space->kept.key);
-	if (plans != NULL && plans->looked_up == table_changes)
+	if (plans != NULL && plans->looked_up == changes)
 		return plans;
 	prepare(fcinfo, space);
 	return (TakePlans *) bloomexp_kept_keep(kept_plans, &space->kept, sizeof(TakePlans));
@@ -222,6 +239,16 @@ get_user(FunctionCallInfo fcinfo, Oid type)
 	getTypeOutputInfo(given, &output, &is_varlena);
 	getTypeInputInfo(type, &input, &parameter);
 	return OidInputFunctionCall(input, OidOutputFunctionCall(output, user), parameter, -1);
+}
+
+/* The collation of the candidates; that of the call comes from the user as well. */
+static Oid
+get_collation(FunctionCallInfo fcinfo)
+{
+	Node	   *call = fcinfo->flinfo->fn_expr;
+
+	return call != NULL && IsA(call, FuncExpr) ?
+		exprCollation(list_nth(((FuncExpr *) call)->args, 2)) : PG_GET_COLLATION();
 }
 
 /*
@@ -332,7 +359,7 @@ take_from(const TakePlans *plans, Take *take, struct varlena **stored)
 	BloomFilter adding;
 	BloomItems	candidates;
 
-	bloomexp_item_begin(&candidates, take->candidates, take->collation);
+	bloomexp_item_begin(&candidates, take->candidates, get_collation(take->fcinfo));
 	require_kind(plans, candidates.type->kind);
 	for (int i = 0; i < last; i++)
 	{
@@ -404,11 +431,13 @@ take_by_plans(BloomKept *kept, void *argument)
 	const TakePlans *plans = (const TakePlans *) kept;
 	Take	   *take = argument;
 
+	/* (an input function can execute anybody's code, and that may come here again) */
+	take->user = get_user(take->fcinfo, plans->user_type);
 	if (!take_from_row(plans, take) && !take_first(plans, take) && !take_from_row(plans, take))
 		ereport(ERROR,
 				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
 				 errmsg("taken items are not stored in table \"%s\"", get_rel_name(kept->target)),
-				 errdetail("A policy or a trigger of the table keeps its rows as they are.")));
+				 errdetail("A policy or a trigger of the table keeps its rows as they are, or the column of the users stores another value.")));
 }
 
 /* bloom_take(target, user, candidates, wanted, filter_column) */
@@ -430,14 +459,13 @@ bloomexp_take(PG_FUNCTION_ARGS)
 	bloomexp_survivors_check_type(fcinfo, 2);
 
 	memset(&take, 0, sizeof(take));
+	take.fcinfo = fcinfo;
 	take.candidates = bloomexp_arguments_array(fcinfo, 2);
-	take.collation = PG_GET_COLLATION();
 	take.wanted = PG_ARGISNULL(3) ? INT_MAX : PG_GETARG_INT32(3);
 	take.context = CurrentMemoryContext;
 
 	bloomexp_kept_expect(SPI_connect(), SPI_OK_CONNECT, "SPI_connect");
 	plans = get_plans(fcinfo, &space);
-	take.user = get_user(fcinfo, plans->user_type);
 	bloomexp_kept_use(&plans->kept, take_by_plans, &take);
 	bloomexp_kept_expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
 	PG_RETURN_ARRAYTYPE_P(take.taken);

@@ -47,4 +47,11 @@
 #define BLOOMEXP_LOCK_IS_HELD(tag, mode) LockHeldByMe(tag, mode)
 #endif
 
+/* PostgreSQL 19 has a type for the caches of the catalogs. */
+#if PG_VERSION_NUM >= 190000
+#define BLOOMEXP_SYSCACHE_ID SysCacheIdentifier
+#else
+#define BLOOMEXP_SYSCACHE_ID int
+#endif
+
 #endif							/* BLOOMEXP_COMPAT_H */
