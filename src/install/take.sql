@@ -51,10 +51,14 @@ BEGIN
 				(SELECT c.relname FROM pg_class AS c WHERE c.oid = target));
 	END IF;
 
-	EXECUTE format('SELECT g.arguments[2] FROM %I.bloom_track_feeders($1, $2, NULL::pg_catalog.name) AS g '
-		'WHERE g.trusted AND EXISTS (SELECT FROM pg_catalog.unnest(g.arguments[5:]) AS x (argument) '
-			'WHERE pg_catalog.regexp_replace(x.argument, ''^\s*live\s*=\s*'', ''live='') OPERATOR(pg_catalog.=) pg_catalog.concat(''live='', $3))', schema)
-	INTO large_column USING schema, target, filter_column;
+	-- What a trigger adds is of one kind, and nothing else may start a filter.
+	EXECUTE format('SELECT pg_catalog.max(f.arguments[2]) FILTER (WHERE f.is_live), pg_catalog.array_agg(DISTINCT f.item_type) FILTER (WHERE f.item_type IS NOT NULL) '
+		'FROM (SELECT g.arguments, '
+			'CASE WHEN g.arguments[2] OPERATOR(pg_catalog.=) $3::pg_catalog.text THEN %1$I.bloom_track_item_type(g.relation, g.arguments[4]::pg_catalog.name) END AS item_type, '
+			'EXISTS (SELECT FROM pg_catalog.unnest(g.arguments[5:]) AS x (argument) '
+				'WHERE pg_catalog.regexp_replace(x.argument, ''^\s*live\s*=\s*'', ''live='') OPERATOR(pg_catalog.=) pg_catalog.concat(''live='', $3)) AS is_live '
+			'FROM %1$I.bloom_track_feeders($1, $2, NULL::pg_catalog.name) AS g WHERE g.trusted) AS f', schema)
+	INTO large_column, item_types USING schema, target, filter_column;
 	IF large_column IS NOT NULL THEN
 		RAISE 'column "%" of table "%" is the live column of "%"', filter_column,
 			(SELECT c.relname FROM pg_class AS c WHERE c.oid = target), large_column
@@ -64,10 +68,6 @@ BEGIN
 	EXECUTE format('SELECT * FROM %I.bloom_track_key($1, $2)', schema) INTO key USING target, definition.target_user_column;
 
 	EXECUTE format('SELECT %I.bloom_track_base_type($1)', schema) INTO user_type USING key.user_type_oid;
-	-- What a trigger adds is of one kind, and nothing else may start a filter.
-	EXECUTE format('SELECT array_agg(DISTINCT %1$I.bloom_track_item_type(g.relation, g.arguments[4]::pg_catalog.name)) '
-		'FROM %1$I.bloom_track_feeders($1, $2, $3) AS g WHERE g.trusted', schema)
-	INTO item_types USING schema, target, filter_column;
 	item_kind := CASE WHEN cardinality(item_types) = 1 THEN array_position('{int8,text,uuid,bytea}', item_types[1]) ELSE 0 END;
 	filter_type := format('%I.bloom', schema)::regtype;
 	has_live := definition.live_column IS NOT NULL;

@@ -675,7 +675,7 @@ CREATE FUNCTION bloom_track_triggers(
 	OUT relation regclass,
 	OUT trigger_name name,
 	OUT works boolean,
-	OUT source regclass,
+	OUT whole regclass,
 	OUT arguments bytea)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -683,15 +683,16 @@ BEGIN
 	RETURN QUERY
 	SELECT g.tgrelid::regclass, g.tgname, -- after an INSERT or UPDATE, for each statement
 		g.tgnewtable IS NOT NULL AND g.tgtype & 67 = 0 AND g.tgtype & 20 <> 0,
-		COALESCE(pg_partition_root(g.tgrelid), g.tgrelid), g.tgargs
+		COALESCE(i.inhparent, g.tgrelid)::regclass, g.tgargs
 	FROM pg_trigger AS g JOIN pg_class AS c ON c.oid = g.tgrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+	LEFT JOIN pg_inherits AS i ON i.inhrelid = g.tgrelid AND c.relispartition
 	WHERE g.tgfoid = format('%I.bloom_track()', schema)::regprocedure
 	ORDER BY n.nspname, c.relname, g.tgname;
 END
 $$;
 
 COMMENT ON FUNCTION bloom_track_triggers(name) IS
-'all triggers on bloom_track(): their tables and names, whether they are of the right kind, the tables of exposures, which are the roots of partitions, and their arguments';
+'all triggers on bloom_track(): their tables and names, whether they are of the right kind, of which table theirs is a partition, and their arguments';
 
 CREATE FUNCTION bloom_track_feeders(
 	schema name,
@@ -710,9 +711,9 @@ DECLARE
 BEGIN
 	-- Partitions have the same trigger, often by the hundred: one of them is enough.
 	FOR trigger IN EXECUTE format(
-		'SELECT d.* FROM (SELECT DISTINCT ON (g.arguments, g.source, c.relnamespace, c.relowner) g.*, c.relname, c.relowner, n.nspname '
+		'SELECT d.* FROM (SELECT DISTINCT ON (g.arguments, g.whole, c.relnamespace, c.relowner) g.*, c.relname, c.relowner, n.nspname '
 			'FROM %I.bloom_track_triggers($1) AS g JOIN pg_class AS c ON c.oid = g.relation JOIN pg_namespace AS n ON n.oid = c.relnamespace '
-			'WHERE g.works ORDER BY g.arguments, g.source, c.relnamespace, c.relowner, c.relname, g.trigger_name) AS d '
+			'WHERE g.works ORDER BY g.arguments, g.whole, c.relnamespace, c.relowner, c.relname, g.trigger_name) AS d '
 		'ORDER BY d.nspname, d.relname, d.trigger_name', schema) USING schema
 	LOOP
 		EXECUTE format('SELECT %I.bloom_track_arguments($1)', schema) INTO arguments USING trigger.arguments;
@@ -730,7 +731,7 @@ BEGIN
 		name := format('"%s" of table "%s"', trigger.trigger_name, trigger.relname);
 		trusted := pg_has_role(trigger.relowner, (SELECT t.relowner FROM pg_class AS t WHERE t.oid = target), 'USAGE');
 		relation := trigger.relation;
-		source := trigger.source;
+		source := COALESCE(pg_partition_root(trigger.relation), trigger.relation);
 		RETURN NEXT;
 	END LOOP;
 END
