@@ -27,7 +27,8 @@ SELECT bloom_take('seen', 42, '{10,20}'::bigint[]), bloom_take('seen', 42, '{}':
 SELECT ctid = :'before' AS untouched FROM seen WHERE user_id = 42;
 SELECT bloom_take('seen', 45, '{}'::bigint[]), bloom_take('seen', 45, '{1}'::bigint[], 0);
 SELECT count(*) FROM seen WHERE user_id = 45;
-SELECT bloom_take('seen', 42, '{10}'::bigint[]) AS none, bloom_take('seen', 47, ARRAY(SELECT generate_series(1::bigint, 300)), 2) AS two;
+SELECT bloom_take('seen', 42, '{10}'::bigint[]) AS none, bloom_take('seen', 47, ARRAY(SELECT generate_series(1::bigint, 300)), 2) AS two,
+	bloom_take('seen', 42, '{10}'::bigint[]) AS none, cardinality(bloom_take('seen', 48, ARRAY(SELECT generate_series(1::bigint, 300)))) AS many;
 -- a row without a filter
 INSERT INTO seen VALUES (46, NULL);
 SELECT bloom_take('seen', 46, '{1,2}'::bigint[], 1), bloom_take('seen', 46, '{1,2}'::bigint[]);

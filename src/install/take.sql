@@ -1,11 +1,12 @@
 --
 -- Candidates that are taken and remembered in one statement.
 --
--- The row of the user is locked before its filter is read, and stays locked until
--- the end of the transaction.  So of two sessions that take for one user, the
--- second one reads the filter as the first one has left it.  A user without a row
--- has nothing to lock: there the INSERT decides who was first, and the other one
--- starts again with the row that is there now.
+-- The filter is written only if the row is still the version that was read: of two
+-- sessions that take for one user, the UPDATE of the second one waits for the first,
+-- and finds another xmin if that has committed.  Then an INSERT decides: it starts a
+-- filter if there is no row any more, and otherwise it locks the row, so that what is
+-- read next stays as it is.  A user without a row begins with that INSERT.  (To lock
+-- the row each time would be a second WAL record for each page of a feed.)
 --
 -- What is said at bloom_track() about names in generated statements is true here.
 --
@@ -14,7 +15,7 @@ CREATE FUNCTION bloom_take_statements(
 	schema name,
 	target regclass,
 	filter_column name,
-	OUT lock text,
+	OUT read text,
 	OUT start text,
 	OUT write text,
 	OUT user_type oid,
@@ -81,14 +82,15 @@ BEGIN
 	INTO capacity, fpr USING definition.fpr, has_live;
 	tracked_column := COALESCE(definition.live_column, filter_column);
 
-	-- $1 is the user, $2 a filter.  The filters to ask are one or two; the last one takes.
-	lock := format('SELECT %s FROM %s AS f WHERE %s %s $1::%s FOR NO KEY UPDATE',
+	-- $1 is the user, $2 a filter, $3 the transaction that made the version which was read.
+	-- The filters to ask are one or two; the last one takes.
+	read := format('SELECT f.xmin, %s FROM %s AS f WHERE %s %s $1::%s',
 		concat_ws(', ', format('f.%I', filter_column), CASE WHEN has_live THEN format('f.%I', definition.live_column) END),
 		key.target_name, key.target_key, key.equal, key.key_type);
 	-- (WHERE false locks a row that is there, and leaves it as it is.)
 	start := format('INSERT INTO %1$s AS f (%2$I, %3$I) VALUES ($1, $2) ON CONFLICT (%2$I) DO UPDATE SET %3$I = f.%3$I WHERE false',
 		key.target_name, key.user_column, tracked_column);
-	write := format('UPDATE %s AS f SET %I = $2 WHERE %s %s $1::%s',
+	write := format('UPDATE %s AS f SET %I = $2 WHERE %s %s $1::%s AND f.xmin OPERATOR(pg_catalog.=) $3::pg_catalog.xid',
 		key.target_name, tracked_column, key.target_key, key.equal, key.key_type);
 END
 $$;

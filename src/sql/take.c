@@ -42,11 +42,11 @@
 
 PG_FUNCTION_INFO_V1(bloomexp_take);
 
-/* The kept plans of each column: lock the row of a user and read the filter, */
-#define LOCK 0
-/* insert a row with a filter, unless there is one, */
+/* The kept plans of each column: read the filters of a user, */
+#define READ 0
+/* insert a row with a filter, or lock the one that there is, */
 #define START 1
-/* write the filter. */
+/* write the filter, unless the row is another version now. */
 #define WRITE 2
 
 /* What is kept of a column of filters. */
@@ -159,12 +159,12 @@ prepare(FunctionCallInfo fcinfo, TakePlans *made)
 	};
 	char		nulls[] = {' ', ' ', PG_ARGISNULL(4) ? 'n' : ' '};
 	char	   *query;
-	Oid			arguments[2];
+	Oid			arguments[3] = {[2] = XIDOID};
 	SPITupleTable *found;
 
 	made->kept.pages = bloomexp_kept_lock_target(made->kept.target);
 	made->looked_up = changes;
-	query = psprintf("SELECT lock, start, write, user_type, filter_type, has_live, capacity, fpr, slices, width, item_kind "
+	query = psprintf("SELECT read, start, write, user_type, filter_type, has_live, capacity, fpr, slices, width, item_kind "
 					 "FROM %s.bloom_take_statements($1, $2, $3)", quote_identifier(schema));
 	PushActiveSnapshot(GetLatestSnapshot());
 	bloomexp_kept_expect(SPI_execute_with_args(query, lengthof(types), types, values, nulls, true, 0),
@@ -180,9 +180,9 @@ prepare(FunctionCallInfo fcinfo, TakePlans *made)
 	if (made->slices != 0)
 		made->width = bloomexp_arguments_width(DatumGetIntervalP(get_found(10)));
 	made->kind = DatumGetInt32(get_found(11));
-	made->kept.plans[LOCK] = prepare_found(1, arguments, 1);
+	made->kept.plans[READ] = prepare_found(1, arguments, 1);
 	made->kept.plans[START] = prepare_found(2, arguments, 2);
-	made->kept.plans[WRITE] = prepare_found(3, arguments, 2);
+	made->kept.plans[WRITE] = prepare_found(3, arguments, 3);
 	SPI_freetuptable(found);
 }
 
@@ -382,36 +382,41 @@ take_from(const TakePlans *plans, Take *take, struct varlena **stored)
 	return remember(take, &adding, candidates.type->kind);
 }
 
-/* Execute one of the plans for the user of a call, and a filter. */
+/* Execute one of the plans for the user of a call, a filter, and a version of the row. */
 static uint64
-execute(const TakePlans *plans, int plan, const Take *take, struct varlena *filter)
+execute(const TakePlans *plans, int plan, const Take *take, struct varlena *filter, Datum version)
 {
 	static const int results[] = {SPI_OK_SELECT, SPI_OK_INSERT, SPI_OK_UPDATE};
-	Datum		arguments[] = {take->user, PointerGetDatum(filter)};
+	Datum		arguments[] = {take->user, PointerGetDatum(filter), version};
 
 	bloomexp_kept_expect(SPI_execute_plan(plans->kept.plans[plan], arguments, NULL, false, 0),
 						 results[plan], "SPI_execute_plan");
 	return SPI_processed;
 }
 
-/* Take by the row that is locked; false if there is none. */
+/*
+ * Take by the row of the user; false if there is none, or if it has changed before
+ * the filter was written.
+ */
 static bool
 take_from_row(const TakePlans *plans, Take *take)
 {
 	struct varlena *stored[2];
 	struct varlena *filter;
+	Datum		version;
 
-	if (execute(plans, LOCK, take, NULL) == 0)
+	if (execute(plans, READ, take, NULL, (Datum) 0) == 0)
 		return false;
+	version = get_found(1);
 	for (int i = 0; i < plans->filters; i++)
 	{
 		bool		isnull;
-		Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 1, &isnull);
+		Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 2, &isnull);
 
 		stored[i] = isnull ? NULL : (struct varlena *) DatumGetPointer(value);
 	}
 	filter = take_from(plans, take, stored);
-	return filter == NULL || execute(plans, WRITE, take, filter) == 1;
+	return filter == NULL || execute(plans, WRITE, take, filter, version) == 1;
 }
 
 /* Take for a user without a row; false if there is one now, which is locked then. */
@@ -421,7 +426,7 @@ take_first(const TakePlans *plans, Take *take)
 	struct varlena *stored[2] = {NULL, NULL};
 	struct varlena *filter = take_from(plans, take, stored);
 
-	return filter == NULL || execute(plans, START, take, filter) == 1;
+	return filter == NULL || execute(plans, START, take, filter, (Datum) 0) == 1;
 }
 
 /* Take: for bloomexp_kept_use(). */

@@ -1,4 +1,4 @@
-# Many sessions take for a few users, with an exact log of what each got: no item twice for
+# Many sessions take for a few users, or for one, with an exact log of what each got: no item twice for
 # a user, none that the filter does not contain afterwards, and of those that were free
 # nearly all.  For plain filters, windows and live columns, under READ COMMITTED, where
 # they wait, and REPEATABLE READ, where some fail.
@@ -24,6 +24,7 @@ query(q{
 	CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz);
 	CREATE TABLE log (form text, user_id bigint, item_id bigint);
 	CREATE TABLE plain (user_id bigint PRIMARY KEY, items bloom);
+	CREATE TABLE crowded (user_id bigint PRIMARY KEY, items bloom);
 	CREATE TABLE windowed (user_id bigint PRIMARY KEY, items bloom);
 	CREATE TABLE live (user_id bigint PRIMARY KEY, items bloom, today bloom);
 	CREATE TRIGGER track_windowed AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
@@ -34,14 +35,14 @@ query(q{
 # New users come in as the run goes on, so that some calls race for a user's first row.
 sub run_clients
 {
-	my ($form, $isolation, @options) = @_;
+	my ($form, $isolation, $users, $range, @options) = @_;
 	my $script = $node->basedir . "/$form.sql";
 
 	append_to_file($script, "
-\\set user random(1, 10)
+\\set user random(1, :users)
 \\set newcomer random(1, 3)
-\\set first random(1, 3000)
-\\if :newcomer = 1
+\\set first random(1, :range)
+\\if :newcomer = 1 and :users > 1
 SELECT 11 + count(*) / 40 AS user FROM log WHERE form = '$form'
 \\gset
 \\endif
@@ -49,7 +50,7 @@ BEGIN ISOLATION LEVEL $isolation;
 INSERT INTO log SELECT '$form', :user, unnest(bloom_take('$form', :user, ARRAY(SELECT generate_series(:first::bigint, :first + 300)), 10));
 COMMIT;
 ");
-	my ($stdout, $stderr) = run_command([ 'pgbench', '-n', '-c', '8', '-j', '2', '-M', 'prepared', '-t', $calls, @options,
+	my ($stdout, $stderr) = run_command([ 'pgbench', '-n', '-c', '8', '-j', '2', '-M', 'prepared', '-t', $calls, '-D', "users=$users", '-D', "range=$range", @options,
 			'-f', $script, $node->connstr('postgres') ]);
 
 	unlike($stderr, qr/ERROR|FATAL|aborted|PANIC/, "$form, $isolation: no error");
@@ -65,7 +66,7 @@ for my $form ('plain', 'windowed', 'live')
 	{
 		# (pgbench repeats what fails to serialize from PostgreSQL 15 on)
 		my @options = $isolation eq 'REPEATABLE READ' ? ('--max-tries=1000') : ();
-		my $stdout = run_clients($form, $isolation, @options);
+		my $stdout = run_clients($form, $isolation, 10, 3000, @options);
 
 		like($stdout, qr/number of transactions actually processed: @{[ 8 * $calls ]}/, "$form, $isolation: all were processed");
 	}
@@ -86,6 +87,11 @@ for my $form ('plain', 'windowed', 'live')
 	cmp_ok($lost, '<', 0.02, "$form: what nobody took is there");
 	cmp_ok($lost, '>=', 0, "$form: and nothing more");
 }
+
+# All clients for one user: what a call has read has nearly always changed when it writes.
+run_clients('crowded', 'READ COMMITTED', 1, 1000000);
+is(query("SELECT count(*), count(DISTINCT item_id) = count(*) FROM log WHERE form = 'crowded'"), 80 * $calls . '|t', 'one user: all were served, and nothing twice');
+is(query("SELECT count(*) FROM log, crowded WHERE form = 'crowded' AND NOT items @> item_id"), '0', 'one user: everything taken is remembered');
 
 $node->stop;
 done_testing();
