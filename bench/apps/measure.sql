@@ -34,7 +34,7 @@ BEGIN
 			INSERT INTO timing SELECT name, me, round, method, ms WHERE round > 0;
 		END LOOP;
 		methods := ARRAY(SELECT m FROM unnest(methods) WITH ORDINALITY AS u (m, place) ORDER BY place DESC);
-		EXIT WHEN clock_timestamp() > until AND round >= 100;
+		EXIT WHEN clock_timestamp() > until AND round >= 50;
 	END LOOP;
 	FOREACH method IN ARRAY methods LOOP
 		EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ' || statement(app, method, me) INTO plan;

@@ -11,7 +11,7 @@ END
 $$;
 -- three digits
 CREATE FUNCTION short(x numeric) RETURNS text LANGUAGE sql AS
-	$$SELECT to_char(round(x, greatest(0, 2 - floor(log(greatest(x, 0.001)))::int)), 'FM999,999,990.' || repeat('9', 5)) $$;
+	$$SELECT rtrim(to_char(round(x, greatest(0, 2 - floor(log(greatest(x, 0.001)))::int)), 'FM999,999,990.99999'), '.')$$;
 
 \pset tuples_only off
 \pset format aligned
