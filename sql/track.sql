@@ -357,8 +357,15 @@ SET timezone = 'America/Los_Angeles';
 SET datestyle = 'German';
 SET intervalstyle = 'sql_standard';
 SET extra_float_digits = -15;
-SET standard_conforming_strings = off;
-SET escape_string_warning = off;
+-- (PostgreSQL 19 knows no other strings)
+DO $$
+BEGIN
+	IF current_setting('server_version_num')::int < 190000 THEN
+		SET standard_conforming_strings = off;
+		SET escape_string_warning = off;
+	END IF;
+END
+$$;
 SELECT n, a.* FROM conditions, apply(condition) AS a ORDER BY n;
 RESET ALL;
 SET client_min_messages = warning;
@@ -407,7 +414,7 @@ SELECT mistake('NULLIF(n, 1) = 2');
 SELECT mistake('CASE n WHEN 1 THEN true END');
 -- a name from elsewhere needs its schema
 SELECT mistake('mood = ''ok''::mood');
-SELECT mistake('nothing(n)');
+SELECT split_part(mistake('nothing(n)'), E'\n', 1);
 SELECT mistake('mood = ''angry''');
 \pset tuples_only
 -- where it is wrong
