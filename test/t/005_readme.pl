@@ -157,6 +157,39 @@ my ($check) = $document{'doc/operations.md'} =~ /(SELECT count\(\*\) AS missing\
 cmp_ok($node->safe_psql('operations', "DELETE FROM log_seen; " . $check =~ s/\(10\)/(100)/r),
 	'>', 1000, 'exposures of users without a filter are missing');
 
+# What the application needs privileges for: its page fails without any of them.
+sub needs
+{
+	my ($database, $role, $prefix, $page, @privileges) = @_;
+	my $as = "SET ROLE $role; SET app.tenant = 1; $prefix";
+
+	for my $privilege (@privileges)
+	{
+		my ($status, undef, $error) = $node->psql($database, "BEGIN; REVOKE $privilege FROM $role; $as $page");
+
+		like($error, qr/permission denied for table/, "$database: a page needs $privilege");
+	}
+	is($node->psql($database, "BEGIN; $as $page"), 0, "$database: and nothing else");
+}
+
+my ($page) = $document{'doc/operations.md'} =~ /^(INSERT INTO exposures \(user_id, item_id\)\n.*?;)$/ms;
+needs('operations', 'feed_app', '', $page =~ s{\{7,8\}}{{70,80}}r, 'INSERT ON exposures', 'SELECT (item_id) ON exposures',
+	'SELECT ON seen', 'INSERT ON seen', 'UPDATE ON seen');
+
+# That of a table with one row for a user and an item, and what else it must do.
+my ($page_again) = $document{'doc/reference.md'} =~ /^(PREPARE page_again AS\n.*?;)$/ms;
+my @columns = qw(user_id item_id shown_at);
+$node->safe_psql('reference', 'CREATE ROLE pages; GRANT SELECT, INSERT, UPDATE ON last_seen TO pages; GRANT INSERT, UPDATE (shown_at), '
+	  . join(', ', map { "SELECT ($_)" } @columns) . ' ON last_shown TO pages');
+needs('reference', 'pages', $page_again, "EXECUTE page_again(43, '{1,2}')", 'UPDATE (shown_at) ON last_shown',
+	map { "SELECT ($_) ON last_shown" } @columns);
+
+my $repeated = sub { return "INSERT INTO last_shown VALUES (44, 1, NULL); $_[0] EXECUTE page_again(44, '{1,2}')" };
+is($node->safe_psql('reference', 'BEGIN; ' . $repeated->($page_again)), "1\n2", 'a row that is no exposure is taken and returned');
+is($node->safe_psql('reference', 'BEGIN; ' . $repeated->($page_again =~ s/DO UPDATE SET .*/DO NOTHING/r)), '2', 'DO NOTHING takes it and does not return it');
+my (undef, undef, $duplicate) = $node->psql('reference', 'BEGIN; ' . $repeated->($page_again =~ s/ON CONFLICT .*//r));
+like($duplicate, qr/duplicate key value violates unique constraint/, 'and without ON CONFLICT the page fails');
+
 #
 # The nightly rebuild.  The database of doc/tasks.md has tables and filters; a
 # writer and a rebuild go through it in the order that matters.
