@@ -95,7 +95,7 @@ sub statement_ok
 	my ($stdout, $stderr);
 	my $status = $node->psql($database, $block->{text}, stdout => \$stdout, stderr => \$stderr,
 		on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180,
-		extra_params => [ '-P', 'format=aligned', '-P', 'tuples_only=off' ]);
+		extra_params => [ '-v', 'SHOW_CONTEXT=never', '-P', 'format=aligned', '-P', 'tuples_only=off' ]);
 
 	$stderr =~ s/^psql:<stdin>:\d+: //mg;
 	$stderr =~ s/^NOTICE: .*\n?//mg;
