@@ -3,6 +3,11 @@
  * murmur3.h
  *	  MurmurHash3 x64 128, Austin Appleby's public-domain hash.
  *
+ * Written from the description of the algorithm.  Words are read as
+ * little-endian whatever the machine, so that every CPU computes one hash.
+ * It is all inline, so that the compiler leaves out what a caller does not need:
+ * tails where the length is constant, or the second half of the hash.
+ *
  * Pure C: this room knows nothing else of the extension, nor PostgreSQL.
  *
  *-------------------------------------------------------------------------
@@ -28,6 +33,37 @@ murmur3_read_word(const void *bytes)
 		(uint64_t) b[2] << 16 | (uint64_t) b[3] << 24 |
 		(uint64_t) b[4] << 32 | (uint64_t) b[5] << 40 |
 		(uint64_t) b[6] << 48 | (uint64_t) b[7] << 56;
+}
+
+/* Four bytes as a little-endian number. */
+static inline uint32_t
+murmur3_read_half(const uint8_t *b)
+{
+	return (uint32_t) b[0] | (uint32_t) b[1] << 8 |
+		(uint32_t) b[2] << 16 | (uint32_t) b[3] << 24;
+}
+
+/*
+ * Fewer than 8 bytes as a little-endian number, without a loop.  Where reads
+ * overlap, they read the same.
+ */
+static inline uint64_t
+murmur3_read_few(const uint8_t *b, size_t count)
+{
+	if (count >= 4)
+		return murmur3_read_half(b) |
+			(uint64_t) murmur3_read_half(b + count - 4) << (8 * (count - 4));
+	if (count == 0)
+		return 0;
+	return (uint64_t) b[0] | (uint64_t) b[count / 2] << (8 * (count / 2)) |
+		(uint64_t) b[count - 1] << (8 * (count - 1));
+}
+
+/* The 1 to 8 bytes before `end`, of at least 8 that can be read. */
+static inline uint64_t
+murmur3_read_last(const uint8_t *end, size_t count)
+{
+	return murmur3_read_word(end - 8) >> (64 - 8 * count);
 }
 
 static inline uint64_t
@@ -60,6 +96,50 @@ murmur3_avalanche(uint64_t lane)
 }
 
 /*
+ * bloomexp_murmur3
+ *		The 128-bit hash of `length` bytes, as two 64-bit halves.
+ *
+ * Nothing outside of them is read.
+ */
+static inline void
+bloomexp_murmur3(const void *bytes, size_t length, uint32_t seed, uint64_t hash[2])
+{
+	const uint8_t *end = (const uint8_t *) bytes + length;
+	size_t		left = length;
+	uint64_t	lane1 = seed;
+	uint64_t	lane2 = seed;
+
+	for (; left >= 16; left -= 16)
+	{
+		lane1 ^= murmur3_scramble1(murmur3_read_word(end - left));
+		lane1 = (murmur3_rotate(lane1, 27) + lane2) * 5 + 0x52dce729;
+		lane2 ^= murmur3_scramble2(murmur3_read_word(end - left + 8));
+		lane2 = (murmur3_rotate(lane2, 31) + lane1) * 5 + 0x38495ab5;
+	}
+
+	/* what is left of the last block; a missing word is 0 and changes nothing */
+	if (length < 8)
+		lane1 ^= murmur3_scramble1(murmur3_read_few(bytes, length));
+	else if (left > 0)
+	{
+		size_t		first = left < 8 ? left : 8;
+
+		lane1 ^= murmur3_scramble1(murmur3_read_last(end - left + first, first));
+		if (left > 8)
+			lane2 ^= murmur3_scramble2(murmur3_read_last(end, left - 8));
+	}
+
+	lane1 ^= length;
+	lane2 ^= length;
+	lane1 += lane2;
+	lane2 += lane1;
+	lane1 = murmur3_avalanche(lane1);
+	lane2 = murmur3_avalanche(lane2);
+	hash[0] = lane1 + lane2;
+	hash[1] = lane2 + hash[0];
+}
+
+/*
  * bloomexp_murmur3_int64
  *		First 64 bits of the hash of a number's 8 little-endian bytes.
  *
@@ -74,8 +154,5 @@ bloomexp_murmur3_int64(uint64_t number, uint32_t seed)
 
 	return murmur3_avalanche(lane1) + murmur3_avalanche(lane2 + lane1);
 }
-
-extern void bloomexp_murmur3(const void *bytes, size_t length, uint32_t seed,
-							 uint64_t hash[2]);
 
 #endif							/* BLOOMEXP_MURMUR3_H */

@@ -6,6 +6,8 @@
  *-------------------------------------------------------------------------
  */
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "kernel/murmur3.h"
 #include "tap.h"
@@ -107,27 +109,98 @@ test_int64(void)
 	ok(differ == 0, "the hash of a number is that of its 8 bytes (%d of 100000 differ)", differ);
 }
 
+/*
+ * The hash as the algorithm's description has it, byte by byte: the last block is
+ * filled with zeros, and not mixed.
+ */
+static void
+hash_plainly(const uint8_t *bytes, size_t length, uint32_t seed, uint64_t hash[2])
+{
+	uint64_t	lanes[2] = {seed, seed};
+
+	for (size_t start = 0; start < length; start += 16)
+	{
+		uint64_t	words[2] = {0, 0};
+
+		for (size_t i = start; i < length && i < start + 16; i++)
+			words[(i - start) / 8] |= (uint64_t) bytes[i] << (i % 8 * 8);
+		lanes[0] ^= murmur3_scramble1(words[0]);
+		if (start + 16 <= length)
+			lanes[0] = (murmur3_rotate(lanes[0], 27) + lanes[1]) * 5 + 0x52dce729;
+		lanes[1] ^= murmur3_scramble2(words[1]);
+		if (start + 16 <= length)
+			lanes[1] = (murmur3_rotate(lanes[1], 31) + lanes[0]) * 5 + 0x38495ab5;
+	}
+	lanes[1] ^= length;
+	lanes[0] = (lanes[0] ^ length) + lanes[1];
+	lanes[1] = murmur3_avalanche(lanes[1] + lanes[0]);
+	hash[0] = murmur3_avalanche(lanes[0]) + lanes[1];
+	hash[1] = lanes[1] + hash[0];
+}
+
+/* 1 if the hash of some bytes is not what the description says. */
+static int
+is_wrong(const uint8_t *bytes, size_t length, uint32_t seed)
+{
+	uint64_t	hash[2];
+	uint64_t	expected[2];
+
+	bloomexp_murmur3(bytes, length, seed, hash);
+	hash_plainly(bytes, length, seed, expected);
+	return memcmp(hash, expected, sizeof(hash)) != 0;
+}
+
+static void
+fill(uint8_t *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		bytes[i] = (uint8_t) random64();
+}
+
+/* Alignments, with other bytes around. */
 static void
 test_alignment(void)
 {
-	uint8_t		bytes[MAX_LENGTH + 8];
-	uint64_t	aligned[2];
-	uint64_t	hash[2];
-	int			differ = 0;
+	int			wrong = 0;
 
 	for (size_t length = 0; length <= MAX_LENGTH; length++)
 	{
-		for (size_t shift = 0; shift < 8; shift++)
+		for (size_t shift = 0; shift < 16; shift++)
 		{
-			for (size_t i = 0; i < length; i++)
-				bytes[shift + i] = (uint8_t) (i * i + length);
-			bloomexp_murmur3(bytes + shift, length, 7, hash);
-			if (shift == 0)
-				memcpy(aligned, hash, sizeof(hash));
-			differ += memcmp(aligned, hash, sizeof(hash)) != 0;
+			uint8_t		bytes[MAX_LENGTH + 32];
+
+			fill(bytes, sizeof(bytes));
+			wrong += is_wrong(bytes + shift, length, (uint32_t) random64());
 		}
 	}
-	ok(differ == 0, "the hash does not depend on alignment");
+	ok(wrong == 0, "hashes of 0 to %d bytes at 16 alignments (%d wrong)", MAX_LENGTH, wrong);
+}
+
+/*
+ * Bytes up to the end of a page, and from its start, with no memory that could be
+ * read beyond: a byte too many ends the program.
+ */
+static void
+test_edges_of_memory(void)
+{
+	size_t		size = (size_t) sysconf(_SC_PAGESIZE);
+	uint8_t    *pages = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t    *page = pages + size;
+	int			wrong = 0;
+
+	if (pages == MAP_FAILED || mprotect(page, size, PROT_READ | PROT_WRITE) != 0)
+	{
+		ok(false, "memory with guard pages");
+		return;
+	}
+	fill(page, size);
+	for (size_t length = 0; length <= MAX_LENGTH; length++)
+	{
+		wrong += is_wrong(page, length, 0);
+		wrong += is_wrong(page + size - length, length, 0);
+	}
+	ok(wrong == 0, "hashes at both ends of a page alone in memory (%d wrong)", wrong);
+	munmap(pages, 3 * size);
 }
 
 static void
@@ -168,6 +241,7 @@ main(void)
 	test_vectors();
 	test_int64();
 	test_alignment();
+	test_edges_of_memory();
 	test_library();
 	return done_testing();
 }
