@@ -93,12 +93,13 @@ open_filters(FunctionCallInfo fcinfo, int argno, int lookups, BloomFilters *filt
 static char *
 copy_survivors(BloomItems *candidates, const BloomFilters *filters, char *out, int *survivors)
 {
+	uint32		seed = filters->n > 0 ? filters->stored[0].filter.seed : 0;
 	BloomBatch	batch;
 	int			picks[BLOOMEXP_BATCH];
 
 	bloomexp_survivors_require_kind(filters, candidates->type->kind);
 	*survivors = 0;
-	while (bloomexp_item_next(candidates, &batch))
+	while (bloomexp_item_next(candidates, seed, &batch))
 	{
 		int			n = bloomexp_survivors_pick(filters, &batch, picks);
 

@@ -20,6 +20,9 @@
 #include "sql/item.h"
 #include "value/compat.h"
 
+/* Bytes of an item of variable length that are copied at a time. */
+#define COPY_PIECE 48
+
 static const BloomItemType item_types[] = {
 	{INT8OID, BLOOM_KIND_INTEGER, sizeof(int64), TYPALIGN_DOUBLE},
 	{INT4OID, BLOOM_KIND_INTEGER, sizeof(int32), TYPALIGN_INT},
@@ -98,12 +101,6 @@ hash_bytes64(const void *bytes, Size length, uint32 seed)
 	return hash[0];
 }
 
-static inline uint64
-hash_varlena(const void *value, uint32 seed)
-{
-	return hash_bytes64(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), seed);
-}
-
 /*
  * bloomexp_item_hash
  *		Hash of one text, uuid or bytea; a bigint needs no more than
@@ -119,7 +116,7 @@ bloomexp_item_hash(BloomKind kind, Datum item, uint32 seed)
 		return hash_bytes64(DatumGetPointer(item), UUID_LEN, seed);
 
 	value = PG_DETOAST_DATUM_PACKED(item);
-	hash = hash_varlena(value, seed);
+	hash = hash_bytes64(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), seed);
 	if ((Pointer) value != DatumGetPointer(item))
 		pfree(value);
 	return hash;
@@ -184,51 +181,50 @@ bloomexp_item_begin_packed(BloomItems *items, bytea *packed)
 	items->next = VARDATA_ANY(packed);
 }
 
-/*
- * bloomexp_item_next
- *		Point `batch` at the next items, BLOOMEXP_BATCH at most; false at the end.
- */
-bool
-bloomexp_item_next(BloomItems *items, BloomBatch *batch)
-{
-	const BloomItemType *type = items->type;
-
-	batch->type = type;
-	batch->n = Min(items->left, BLOOMEXP_BATCH);
-	batch->first = items->next;
-	items->left -= batch->n;
-	if (type->length > 0)
-		items->next += (Size) batch->n * type->length;
-	else
-	{
-		for (int i = 0; i < batch->n; i++)
-		{
-			batch->varlenas[i] = items->next;
-			items->next += INTALIGN(VARSIZE_ANY(items->next));
-		}
-	}
-	return batch->n > 0;
-}
-
 /* Widen the numbers of a batch into the array where their hashes go. */
 #define READ_NUMBERS(ctype) \
-	for (int i = 0; i < n; i++) \
-		hashes[i] = (uint64) (int64) ((const ctype *) batch->first)[i]
+	for (int i = 0; i < batch->n; i++) \
+		batch->hashes[i] = (uint64) (int64) ((const ctype *) batch->first)[i]
 
 /*
- * bloomexp_item_hash_batch
- *		Hashes of some items.
+ * Find the items of variable length of a batch, and hash them; those that are
+ * `blank_padded` without their trailing blanks.
+ *
+ * One loop does both: finding an item waits for the length of the one before, and
+ * the CPU hashes meanwhile.
  */
-void
-bloomexp_item_hash_batch(const BloomBatch *batch, uint32 seed, uint64 *hashes)
+static inline void
+hash_varlenas(BloomBatch *batch, uint32 seed, bool blank_padded)
+{
+	const char *next = batch->first;
+
+	for (int i = 0; i < batch->n; i++)
+	{
+		Size		size = VARSIZE_ANY(next);
+		char	   *bytes = (char *) VARDATA_ANY(next);
+		Size		length = next + size - bytes;
+
+		if (blank_padded)
+			length = bpchartruelen(bytes, length);
+		batch->hashes[i] = hash_bytes64(bytes, length, seed);
+		batch->varlenas[i] = next;
+		next += INTALIGN(size);
+	}
+	batch->varlenas[batch->n] = next;
+}
+
+/* Hash the items of a batch. */
+static void
+hash_batch(BloomBatch *batch, uint32 seed)
 {
 	int			n = batch->n;
 
+	batch->seed = seed;
 	switch (batch->type->type)
 	{
 		case InvalidOid:		/* packed */
 			for (int i = 0; i < n; i++)
-				hashes[i] = murmur3_read_word(batch->first + i * sizeof(int64));
+				batch->hashes[i] = murmur3_read_word(batch->first + i * sizeof(int64));
 			break;
 		case INT8OID:
 			READ_NUMBERS(int64);
@@ -241,25 +237,48 @@ bloomexp_item_hash_batch(const BloomBatch *batch, uint32 seed, uint64 *hashes)
 			break;
 		case UUIDOID:
 			for (int i = 0; i < n; i++)
-				hashes[i] = hash_bytes64(batch->first + i * UUID_LEN, UUID_LEN, seed);
+				batch->hashes[i] = hash_bytes64(batch->first + i * UUID_LEN, UUID_LEN, seed);
 			break;
 		case BPCHAROID:
-			for (int i = 0; i < n; i++)
-			{
-				char	   *text = VARDATA_ANY((char *) batch->varlenas[i]);
-
-				hashes[i] = hash_bytes64(text,
-										 bpchartruelen(text, VARSIZE_ANY_EXHDR(batch->varlenas[i])),
-										 seed);
-			}
+			hash_varlenas(batch, seed, true);
 			break;
 		default:				/* text, varchar, bytea */
-			for (int i = 0; i < n; i++)
-				hashes[i] = hash_varlena(batch->varlenas[i], seed);
+			hash_varlenas(batch, seed, false);
 			break;
 	}
 	if (batch->type->kind == BLOOM_KIND_INTEGER)
-		bloomexp_simd_hash_int64s(hashes, n, seed);
+		bloomexp_simd_hash_int64s(batch->hashes, n, seed);
+}
+
+/*
+ * bloomexp_item_next
+ *		Let `batch` be the next items, BLOOMEXP_BATCH at most, with their hashes
+ *		by `seed`; false at the end.
+ */
+bool
+bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch)
+{
+	int			length = items->type->length;
+
+	batch->type = items->type;
+	batch->n = Min(items->left, BLOOMEXP_BATCH);
+	batch->first = items->next;
+	hash_batch(batch, seed);
+	items->left -= batch->n;
+	items->next = length > 0 ? items->next + (Size) batch->n * length : batch->varlenas[batch->n];
+	return batch->n > 0;
+}
+
+/*
+ * bloomexp_item_hashes
+ *		The hashes of a batch by any seed.
+ */
+const uint64 *
+bloomexp_item_hashes(BloomBatch *batch, uint32 seed)
+{
+	if (batch->seed != seed)
+		hash_batch(batch, seed);
+	return batch->hashes;
 }
 
 /* Copy the picked items of a batch, of `length` bytes each; returns the end of `out`. */
@@ -272,9 +291,40 @@ copy_fixed(char *out, const BloomBatch *batch, const int *picks, int n, Size len
 }
 
 /*
+ * The same for items of variable length, with what pads them.
+ *
+ * Most are short, so they are copied in pieces of a constant length, which are
+ * instructions and not calls.  The last piece copies what follows the item, too,
+ * and the next item overwrites that: picks ascend, so no item is nearer to the end
+ * of its array there than here.
+ */
+static char *
+copy_varlenas(char *out, const BloomBatch *batch, const int *picks, int n)
+{
+	const char *end = batch->varlenas[batch->n];
+
+	for (int i = 0; i < n; i++)
+	{
+		const char *item = batch->varlenas[picks[i]];
+		Size		size = batch->varlenas[picks[i] + 1] - item;
+
+		if (size + COPY_PIECE > (Size) (end - item))
+			memcpy(out, item, size);
+		else
+		{
+			for (Size copied = 0; copied < size; copied += COPY_PIECE)
+				memcpy(out + copied, item + copied, COPY_PIECE);
+		}
+		out += size;
+	}
+	return out;
+}
+
+/*
  * bloomexp_item_copy
- *		Copy the items of a batch whose indexes are picks[0 .. n - 1] to `out`,
- *		as they follow each other in an array; returns where they end.
+ *		Copy the items of a batch whose indexes are picks[0 .. n - 1], ascending,
+ *		to `out`, as they follow each other in an array; returns where they end.
+ *		There must be room for all items of their array.
  *
  * A constant length makes each copy one instruction.
  */
@@ -292,16 +342,7 @@ bloomexp_item_copy(char *out, const BloomBatch *batch, const int *picks, int n)
 		case UUID_LEN:
 			return copy_fixed(out, batch, picks, n, UUID_LEN);
 	}
-	for (int i = 0; i < n; i++)
-	{
-		const char *item = batch->varlenas[picks[i]];
-		Size		length = VARSIZE_ANY(item);
-
-		memcpy(out, item, length);
-		memset(out + length, 0, INTALIGN(length) - length);
-		out += INTALIGN(length);
-	}
-	return out;
+	return copy_varlenas(out, batch, picks, n);
 }
 
 /*
@@ -320,10 +361,10 @@ bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind
 	hashes = palloc_extended(Max(items.nitems, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	*kind = items.type->kind;
 	*n = 0;
-	while (bloomexp_item_next(&items, &batch))
+	while (bloomexp_item_next(&items, seed, &batch))
 	{
 		CHECK_FOR_INTERRUPTS();
-		bloomexp_item_hash_batch(&batch, seed, hashes + *n);
+		memcpy(hashes + *n, batch.hashes, batch.n * sizeof(uint64));
 		*n += batch.n;
 	}
 	return hashes;

@@ -51,13 +51,16 @@ typedef struct BloomItems
 	const char *next;			/* the next one: NULLs take no space */
 } BloomItems;
 
-/* Some items where they stand. */
+/* Some items where they stand, and their hashes. */
 typedef struct BloomBatch
 {
 	const BloomItemType *type;
 	int			n;
-	const char *first;			/* of fixed length: they follow each other */
-	const char *varlenas[BLOOMEXP_BATCH];	/* of variable length: each of them */
+	uint32		seed;			/* of the hashes */
+	const char *first;			/* they follow each other */
+	const char *varlenas[BLOOMEXP_BATCH + 1];	/* of variable length: each of
+												 * them, and their end */
+	uint64		hashes[BLOOMEXP_BATCH];
 } BloomBatch;
 
 extern void bloomexp_item_check_collation(Oid collation);
@@ -65,8 +68,8 @@ extern uint64 bloomexp_item_hash(BloomKind kind, Datum item, uint32 seed);
 extern void bloomexp_item_check_dimensions(const ArrayType *array, const char *what);
 extern void bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation);
 extern void bloomexp_item_begin_packed(BloomItems *items, bytea *packed);
-extern bool bloomexp_item_next(BloomItems *items, BloomBatch *batch);
-extern void bloomexp_item_hash_batch(const BloomBatch *batch, uint32 seed, uint64 *hashes);
+extern bool bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch);
+extern const uint64 *bloomexp_item_hashes(BloomBatch *batch, uint32 seed);
 extern char *bloomexp_item_copy(char *out, const BloomBatch *batch, const int *picks, int n);
 extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed,
 										BloomKind *kind, int *n);

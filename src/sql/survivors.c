@@ -11,7 +11,6 @@
 
 #include "catalog/pg_type.h"
 
-#include "kernel/batch.h"
 #include "kernel/probe.h"
 #include "sql/survivors.h"
 #include "value/filter.h"
@@ -49,23 +48,16 @@ bloomexp_survivors_require_kind(const BloomFilters *filters, BloomKind kind)
  *		into it; returns their number.
  */
 int
-bloomexp_survivors_pick(const BloomFilters *filters, const BloomBatch *batch, int *picks)
+bloomexp_survivors_pick(const BloomFilters *filters, BloomBatch *batch, int *picks)
 {
-	uint64		hashes[BLOOMEXP_BATCH];
-	uint32		seed = 0;
 	int			n = bloomexp_probe_pick_all(picks, batch->n);
 
 	for (int i = 0; i < filters->n && n > 0; i++)
 	{
 		BloomStored *stored = &filters->stored[i];
 
-		/* filters of one seed share the hashes */
-		if (i == 0 || stored->filter.seed != seed)
-		{
-			seed = stored->filter.seed;
-			bloomexp_item_hash_batch(batch, seed, hashes);
-		}
-		n = bloomexp_stored_misses(stored, hashes, picks, n);
+		n = bloomexp_stored_misses(stored, bloomexp_item_hashes(batch, stored->filter.seed),
+								   picks, n);
 	}
 	return n;
 }

@@ -281,19 +281,17 @@ pick(Take *take, const BloomFilters *filters, BloomItems *candidates, uint32 see
 	ArrayType  *result = bloomexp_survivors_open_array(take->context, take->candidates);
 	char	   *end = ARR_DATA_PTR(result);
 	BloomBatch	batch;
-	uint64		hashes[BLOOMEXP_BATCH];
 	int			picks[BLOOMEXP_BATCH];
 
 	bloomexp_survivors_require_kind(filters, candidates->type->kind);
 	take->n = 0;
 	take->hashes = palloc_extended(Max(candidates->nitems, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
-	while (take->n < take->wanted && bloomexp_item_next(candidates, &batch))
+	while (take->n < take->wanted && bloomexp_item_next(candidates, seed, &batch))
 	{
 		int			n = bloomexp_survivors_pick(filters, &batch, picks);
 
 		CHECK_FOR_INTERRUPTS();
-		bloomexp_item_hash_batch(&batch, seed, hashes);
-		n = keep_new(take, taken, hashes, picks, n);
+		n = keep_new(take, taken, bloomexp_item_hashes(&batch, seed), picks, n);
 		end = bloomexp_item_copy(end, &batch, picks, n);
 	}
 	take->taken = bloomexp_survivors_close_array(result, end, take->n, candidates->element_type);
