@@ -180,14 +180,14 @@ fetch_block(BloomStored *stored, const BloomBits *bits, uint32 block, uint32 nth
 
 /* Fetch the blocks of a layer that some items need: a BloomFetch. */
 static void
-fetch_blocks(void *source, uint32 layer, const uint64 *hashes, const int *picks, int n)
+fetch_blocks(void *source, uint32 layer, const uint64 *hashes, int n)
 {
 	BloomStored *stored = source;
 	const BloomBits *bits = &stored->filter.layers[layer].bits;
 
 	for (int i = 0; i < n; i++)
 	{
-		uint32		block = bloomexp_probe_block_of(&bits->shape, hashes[picks[i]]);
+		uint32		block = bloomexp_probe_block_of(&bits->shape, hashes[i]);
 
 		fetch_block(stored, bits, block, stored->first_block[layer] + block);
 	}

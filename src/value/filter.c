@@ -83,25 +83,48 @@ bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 /*
  * Which of some items no layer from `first` on contains, the newest asked first;
  * see bloomexp_filter_misses().
+ *
+ * A layer is asked about the items that no newer one contains.  These stand side
+ * by side, in no order: to keep them in order would cost more than to ask them.
  */
 static inline int
 misses_from(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *source,
 			const uint64 *hashes, int *picks, int n)
 {
+	uint64		asked[BLOOMEXP_BATCH];
+	uint8		missed[BLOOMEXP_BATCH] = {0};
+	int			end = n > 0 ? picks[n - 1] + 1 : 0;
+	int			misses = 0;
+
+	for (int i = 0; i < n; i++)
+		asked[i] = hashes[picks[i]];
 	for (uint32 i = filter->nlayers; i-- > first && n > 0;)
 	{
 		if (filter->layers[i].bits_set == 0)
 			continue;
 		if (fetch != NULL)
-			fetch(source, i, hashes, picks, n);
-		n = bloomexp_probe_misses(&filter->layers[i].bits, hashes, picks, n);
+			fetch(source, i, asked, n);
+		n = bloomexp_probe_misses(&filter->layers[i].bits, asked, picks, n);
 	}
-	return n;
+
+	/* back in order */
+	for (int i = 0; i < n; i++)
+		missed[picks[i]] = 1;
+	for (int i = 0; i < end; i++)
+	{
+		picks[misses] = i;
+		misses += missed[i];
+	}
+	return misses;
 }
 
 /*
  * bloomexp_filter_misses
- *		Which of some items no layer contains; see bloomexp_probe_misses().
+ *		Which of some items no layer contains.
+ *
+ * picks[0 .. n - 1], ascending and each less than BLOOMEXP_BATCH, are the items to
+ * ask for, as indexes into hashes.  On return the first of them, ascending, are
+ * those that the filter does not contain; the result is their number.
  *
  * `fetch` is called with `source` before a layer is asked; NULL if all bits are
  * in memory.

@@ -22,11 +22,10 @@ bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
 }
 
 /*
- * Makes the bits of a layer, by its index, available as far as the items at
- * picks[0 .. n - 1] need them, before the layer is asked for these.
+ * Makes the bits of a layer, by its index, available as far as n items need them,
+ * before the layer is asked for these.
  */
-typedef void (*BloomFetch) (void *source, uint32 layer, const uint64 *hashes,
-						   const int *picks, int n);
+typedef void (*BloomFetch) (void *source, uint32 layer, const uint64 *hashes, int n);
 
 extern void bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr,
 								 uint32 seed, bool counting);
