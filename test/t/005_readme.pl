@@ -173,6 +173,14 @@ is(alarms('events', 'finished', $of_events =~ s/;/ AND (kind IN ('read', 'like')
 cmp_ok(alarms('impressions', 'seen_flat', $check), '>', 0, 'false alarms without the live column');
 is(alarms('impressions', 'seen_flat', $check =~ s/\(items \@> item_id\) IS NOT TRUE/$both/r), 0, 'none with it');
 
+# A trigger without time= works until the rebuild; a dry run says so before, bloom_untracked() does not.
+my $without_time = 'CREATE TABLE views (user_id bigint, item_id bigint, at timestamptz); CREATE TABLE viewed (user_id bigint PRIMARY KEY, items bloom);'
+  . "CREATE TRIGGER track AFTER INSERT ON views REFERENCING NEW TABLE AS n FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('viewed', 'items', 'user_id', 'item_id')";
+is($node->safe_psql('readme', "$without_time; INSERT INTO views VALUES (42, 1, now()); SELECT count(*) FROM bloom_untracked('views')"),
+	0, 'a trigger without time= is no error');
+my (undef, undef, $lacking) = $node->psql('readme', "CALL bloom_rebuild('viewed', dry_run => true)");
+like($lacking, qr/arguments of bloom_rebuild\(\) are missing: time_column/, 'until a dry run');
+
 # What the application needs privileges for: its page fails without any of them.
 sub needs
 {
