@@ -181,6 +181,19 @@ is($node->safe_psql('readme', "$without_time; INSERT INTO views VALUES (42, 1, n
 my (undef, undef, $lacking) = $node->psql('readme', "CALL bloom_rebuild('viewed', dry_run => true)");
 like($lacking, qr/arguments of bloom_rebuild\(\) are missing: time_column/, 'until a dry run');
 
+# What removing the extension refuses, and takes.
+my (undef, undef, $refused) = $node->psql('readme', 'DROP EXTENSION bloomexp');
+like($refused, qr/trigger track on table exposures.*function bloom_track/, 'the extension cannot be removed under a trigger');
+is($node->safe_psql('readme', q{
+		SET client_min_messages = warning;
+		BEGIN;
+		CREATE TABLE before AS TABLE exposures;
+		DROP EXTENSION bloomexp CASCADE;
+		SELECT (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_attribute WHERE attrelid = 'seen'::regclass AND attname = 'items'),
+			(SELECT count(*) FROM (TABLE exposures EXCEPT ALL TABLE before) AS e) + (SELECT count(*) FROM (TABLE before EXCEPT ALL TABLE exposures) AS e);
+		ROLLBACK}),
+	'0|0|0', 'CASCADE takes triggers and filters, and no exposure');
+
 # What the application needs privileges for: its page fails without any of them.
 sub needs
 {
