@@ -228,7 +228,7 @@ CREATE TABLE composite (user_id pair PRIMARY KEY, items bloom);
 SELECT bloom_take('composite', '(1,2)', '{1,2,3}'::bigint[], 1);
 SELECT bloom_take('composite', '(1,2)', '{1,2,3}'::bigint[], 1);
 SELECT 'by code' AS filters, user_id::text, '{1,2,3}'::bigint[] - items AS left FROM "by code"
-UNION ALL SELECT 'composite', user_id::text, '{1,2,3}'::bigint[] - items FROM composite;
+UNION ALL SELECT 'composite', user_id::text, '{1,2,3}'::bigint[] - items FROM composite ORDER BY 1;
 DROP TABLE composite, "by code";
 DROP TYPE pair;
 DROP DOMAIN checked;
