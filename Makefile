@@ -107,7 +107,7 @@ else ifneq ($(and $(PGXS),$(wildcard $(include_server)/postgres.h)),)
 # symbols.
 script = bloomexp--1.0.sql
 parts = $(patsubst %,src/install/%.sql,start type new items exclude aggregate \
-	window union info compare track take rebuild overview)
+	window union info compare definition track take rebuild overview)
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
 
 DATA_built = $(script)

@@ -1,8 +1,8 @@
 --
 -- The state of a table of filters.
 --
--- VOLATILE because a sample is another one each time.  For names in it the same is
--- true as for bloom_track() and bloom_rebuild(); see there.
+-- VOLATILE because a sample is another one each time.  How names in its statement are
+-- written is said in definition.sql.
 --
 
 CREATE FUNCTION bloom_overview(

@@ -8,7 +8,7 @@
 -- read next stays as it is.  A user without a row begins with that INSERT.  (To lock
 -- the row each time would be a second WAL record for each page of a feed.)
 --
--- What is said at bloom_track() about names in generated statements is true here.
+-- How names in these statements are written is said in definition.sql.
 --
 
 CREATE FUNCTION bloom_take_statements(
