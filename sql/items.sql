@@ -63,9 +63,9 @@ SELECT bloom_add(NULL, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid) = bloom_add
 SELECT '{"\\x","\\x00","\\x0000","\\x01","\\xff"}'::bytea[] - bloom_add(NULL, '\x00'::bytea) AS others,
 	bloom_add(NULL, ''::bytea) @> ''::bytea AS empty;
 
--- Items of every length, in arrays of several batches: what is kept is kept byte by byte, wherever it stood, and
--- an item alone is what it is in an array.
-CREATE TABLE lengths AS SELECT i, repeat(chr(97 + i % 26), i % 211) || i AS t FROM generate_series(1, 1500) AS i;
+-- Items of every length, mixed and sorted, in arrays of several batches: what is kept is kept byte by byte, wherever
+-- it stood, and an item alone is what it is in an array.
+CREATE TABLE lengths AS SELECT i, repeat(chr(97 + i % 26), i * 37 % 211) || i AS t FROM generate_series(1, 1500) AS i;
 SELECT array_send(all_t - f) = array_send(kept_t) AS text, array_send(all_v - f) = array_send(kept_v) AS varchar,
 	array_send(all_c - f) = array_send(kept_c) AS char, array_send(all_b - g) = array_send(kept_b) AS bytea,
 	pg_column_size(all_t - f) = pg_column_size(kept_t) AS size, cardinality(kept_t) AS kept
@@ -74,7 +74,7 @@ FROM (SELECT bloom_add(bloom_new(1500, 1e-9), array_agg(t) FILTER (WHERE i % 7 <
 		array_agg(t ORDER BY i) AS all_t, array_agg(t ORDER BY i) FILTER (WHERE i % 7 >= 3) AS kept_t,
 		array_agg(t::varchar ORDER BY -i) AS all_v, array_agg(t::varchar ORDER BY -i) FILTER (WHERE i % 7 >= 3) AS kept_v,
 		array_agg(t::char(230) ORDER BY i) AS all_c, array_agg(t::char(230) ORDER BY i) FILTER (WHERE i % 7 >= 3) AS kept_c,
-		array_agg(t::bytea ORDER BY i) AS all_b, array_agg(t::bytea ORDER BY i) FILTER (WHERE i % 7 >= 3) AS kept_b
+		array_agg(t::bytea ORDER BY length(t), i) AS all_b, array_agg(t::bytea ORDER BY length(t), i) FILTER (WHERE i % 7 >= 3) AS kept_b
 	FROM lengths) AS arrays;
 SELECT bool_and(f @> t AND g @> t::bytea AND h @> t) AS contained
 FROM (SELECT bloom_add(bloom_new(1500), array_agg(t)) AS f, bloom_add(bloom_new(1500), array_agg(t::bytea)) AS g, bloom_agg(t) AS h

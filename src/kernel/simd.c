@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * simd.c
- *	  The two purely arithmetic loops over a batch, portable and for AVX2.
+ *	  Hashes and positions of many items at once, portable and for AVX2.
  *
  * Probing memory is not vectorised: gathering bits by vector instructions gains
  * nothing, and is slow where microcode guards it.
@@ -10,6 +10,9 @@
  */
 #include "kernel/murmur3.h"
 #include "kernel/simd.h"
+
+/* The longest item that is hashed with others. */
+#define MAX_LENGTH 128
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(BLOOMEXP_PORTABLE)
 #include <immintrin.h>
@@ -43,6 +46,113 @@ avalanche(__m256i lane)
 	return _mm256_xor_si256(lane, _mm256_srli_epi64(lane, 33));
 }
 
+/* What the lanes of murmur3.h do with words. */
+static inline AVX2 __m256i
+scramble1(__m256i words)
+{
+	words = multiply(words, _mm256_set1_epi64x((int64_t) MURMUR3_C1));
+	return multiply(rotate(words, 31), _mm256_set1_epi64x((int64_t) MURMUR3_C2));
+}
+
+static inline AVX2 __m256i
+scramble2(__m256i words)
+{
+	words = multiply(words, _mm256_set1_epi64x((int64_t) MURMUR3_C2));
+	return multiply(rotate(words, 33), _mm256_set1_epi64x((int64_t) MURMUR3_C1));
+}
+
+/* lanes * 5 + addend */
+static inline AVX2 __m256i
+times_five(__m256i lanes, uint32_t addend)
+{
+	return _mm256_add_epi64(_mm256_add_epi64(lanes, _mm256_slli_epi64(lanes, 2)),
+							_mm256_set1_epi64x(addend));
+}
+
+/* The block of an item after `done` bytes; if less is left, its last 16 bytes. */
+static inline const uint8_t *
+block_after(const BloomBytes *item, size_t done)
+{
+	size_t		back = item->length < done + 16 ? 16 : item->length - done;
+
+	return item->start + item->length - back;
+}
+
+/*
+ * The two words of such a block of each of four items.
+ *
+ * The items were just stored, word by word.  A loop over them would become loads of
+ * two words at a time, which wait until both are in the cache.
+ */
+static inline AVX2 void
+read_blocks(const BloomBytes *items, size_t done, __m256i *first, __m256i *second)
+{
+	__m128i		a = _mm_loadu_si128((const __m128i *) block_after(&items[0], done));
+	__m128i		b = _mm_loadu_si128((const __m128i *) block_after(&items[1], done));
+	__m128i		c = _mm_loadu_si128((const __m128i *) block_after(&items[2], done));
+	__m128i		d = _mm_loadu_si128((const __m128i *) block_after(&items[3], done));
+	__m256i		even = _mm256_inserti128_si256(_mm256_castsi128_si256(a), c, 1);
+	__m256i		odd = _mm256_inserti128_si256(_mm256_castsi128_si256(b), d, 1);
+
+	*first = _mm256_unpacklo_epi64(even, odd);
+	*second = _mm256_unpackhi_epi64(even, odd);
+}
+
+/* The two words of what is left after all blocks, filled with 0. */
+static inline AVX2 void
+read_tails(const BloomBytes *items, size_t longest, __m256i lengths, __m256i *first, __m256i *second)
+{
+	__m256i		left = _mm256_and_si256(lengths, _mm256_set1_epi64x(15));
+	__m256i		drop = _mm256_slli_epi64(_mm256_sub_epi64(_mm256_set1_epi64x(16), left), 3);
+	__m256i		word = _mm256_set1_epi64x(64);
+	__m256i		low;
+	__m256i		high;
+
+	read_blocks(items, longest, &low, &high);
+
+	/* shift 128 bits right by `drop`; a shift by 64 or more, or less than 0, gives 0 */
+	low = _mm256_or_si256(_mm256_srlv_epi64(low, drop),
+						  _mm256_sllv_epi64(high, _mm256_sub_epi64(word, drop)));
+	*first = _mm256_or_si256(low, _mm256_srlv_epi64(high, _mm256_sub_epi64(drop, word)));
+	*second = _mm256_srlv_epi64(high, drop);
+}
+
+/* As bloomexp_murmur3() of four items, the longest of so many bytes. */
+static AVX2 void
+hash_items(const BloomBytes *items, size_t longest, uint32_t seed, uint64_t *hashes)
+{
+	__m256i		lengths = _mm256_setr_epi64x((int64_t) items[0].length, (int64_t) items[1].length,
+											 (int64_t) items[2].length, (int64_t) items[3].length);
+	__m256i		lane1 = _mm256_set1_epi64x(seed);
+	__m256i		lane2 = lane1;
+	__m256i		word1;
+	__m256i		word2;
+
+	for (size_t done = 0; done + 16 <= longest; done += 16)
+	{
+		__m256i		has_block = _mm256_cmpgt_epi64(lengths, _mm256_set1_epi64x((int64_t) done + 15));
+		__m256i		next1;
+		__m256i		next2;
+
+		read_blocks(items, done, &word1, &word2);
+		next1 = rotate(_mm256_xor_si256(lane1, scramble1(word1)), 27);
+		next1 = times_five(_mm256_add_epi64(next1, lane2), 0x52dce729);
+		next2 = rotate(_mm256_xor_si256(lane2, scramble2(word2)), 31);
+		next2 = times_five(_mm256_add_epi64(next2, next1), 0x38495ab5);
+
+		/* an item without a block here keeps its lanes */
+		lane1 = _mm256_blendv_epi8(lane1, next1, has_block);
+		lane2 = _mm256_blendv_epi8(lane2, next2, has_block);
+	}
+
+	read_tails(items, longest, lengths, &word1, &word2);
+	lane1 = _mm256_xor_si256(_mm256_xor_si256(lane1, scramble1(word1)), lengths);
+	lane2 = _mm256_xor_si256(_mm256_xor_si256(lane2, scramble2(word2)), lengths);
+	lane1 = _mm256_add_epi64(lane1, lane2);
+	lane2 = _mm256_add_epi64(lane2, lane1);
+	_mm256_storeu_si256((__m256i *) hashes, _mm256_add_epi64(avalanche(lane1), avalanche(lane2)));
+}
+
 /* Hash the numbers that fill whole vectors; returns how many. */
 static AVX2 int
 hash_vectors(uint64_t *numbers, int n, uint32_t seed)
@@ -57,9 +167,7 @@ hash_vectors(uint64_t *numbers, int n, uint32_t seed)
 		__m256i		lane2 = seeds;
 
 		/* as bloomexp_murmur3_int64() */
-		lane1 = multiply(lane1, _mm256_set1_epi64x((int64_t) MURMUR3_C1));
-		lane1 = multiply(rotate(lane1, 31), _mm256_set1_epi64x((int64_t) MURMUR3_C2));
-		lane1 = _mm256_add_epi64(_mm256_xor_si256(lane1, seeds), lane2);
+		lane1 = _mm256_add_epi64(_mm256_xor_si256(scramble1(lane1), seeds), lane2);
 		lane2 = _mm256_add_epi64(lane2, lane1);
 		_mm256_storeu_si256(place, _mm256_add_epi64(avalanche(lane1), avalanche(lane2)));
 	}
@@ -92,9 +200,39 @@ find_vectors(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,
 
 #else
 #define HAS_AVX2 0
+#define hash_items(items, longest, seed, hashes)
 #define hash_vectors(numbers, n, seed) 0
 #define find_vectors(hashes, n, factor, offset, positions, found) 0
 #endif
+
+/*
+ * bloomexp_simd_hash_bytes
+ *		The first halves of bloomexp_murmur3() of BLOOMEXP_SIMD_ITEMS items; the 16
+ *		bytes before the end of each can be read, even if it is shorter.
+ *
+ * This is for items of unlike lengths, whose branches the CPU does not foresee; for
+ * others bloomexp_murmur3() is faster.  A long item would keep the others waiting.
+ */
+void
+bloomexp_simd_hash_bytes(const BloomBytes *items, uint32_t seed, uint64_t *hashes)
+{
+	size_t		longest = 0;
+
+	for (int i = 0; i < BLOOMEXP_SIMD_ITEMS; i++)
+		longest = items[i].length > longest ? items[i].length : longest;
+	if (HAS_AVX2 && longest <= MAX_LENGTH)
+	{
+		hash_items(items, longest, seed, hashes);
+		return;
+	}
+	for (int i = 0; i < BLOOMEXP_SIMD_ITEMS; i++)
+	{
+		uint64_t	hash[2];
+
+		bloomexp_murmur3(items[i].start, items[i].length, seed, hash);
+		hashes[i] = hash[0];
+	}
+}
 
 /*
  * bloomexp_simd_hash_int64s

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * simd.h
- *	  The two purely arithmetic loops over a batch.
+ *	  Hashes and positions of many items at once.
  *
  * Pure C, without PostgreSQL.  On x86-64 with AVX2 they take four items at a time;
  * the CPU is checked at run time.  Their results are the same bits everywhere.
@@ -12,6 +12,7 @@
 #ifndef BLOOMEXP_SIMD_H
 #define BLOOMEXP_SIMD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Maps a state's high half to [0, positions). */
@@ -21,6 +22,17 @@ bloomexp_simd_position(uint64_t state, uint32_t positions)
 	return (uint32_t) (((state >> 32) * positions) >> 32);
 }
 
+/* The bytes of an item. */
+typedef struct BloomBytes
+{
+	const uint8_t *start;
+	size_t		length;
+} BloomBytes;
+
+/* Items of BloomBytes that are hashed at a time. */
+#define BLOOMEXP_SIMD_ITEMS 4
+
+extern void bloomexp_simd_hash_bytes(const BloomBytes *items, uint32_t seed, uint64_t *hashes);
 extern void bloomexp_simd_hash_int64s(uint64_t *numbers, int n, uint32_t seed);
 extern void bloomexp_simd_find_positions(const uint64_t *hashes, int n, uint64_t factor,
 										 uint64_t offset, uint32_t positions, uint32_t *found);

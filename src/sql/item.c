@@ -186,6 +186,42 @@ bloomexp_item_begin_packed(BloomItems *items, bytea *packed)
 	for (int i = 0; i < batch->n; i++) \
 		batch->hashes[i] = (uint64) (int64) ((const ctype *) batch->first)[i]
 
+/* The bytes of an item of an array; returns where the next one is. */
+static inline const char *
+read_varlena(const char *item, bool blank_padded, BloomBytes *bytes)
+{
+	Size		size = VARSIZE_ANY(item);
+	char	   *start = (char *) VARDATA_ANY(item);
+
+	bytes->start = (const uint8 *) start;
+	bytes->length = item + size - start;
+	if (blank_padded)
+		bytes->length = bpchartruelen(start, bytes->length);
+	return item + INTALIGN(size);
+}
+
+/*
+ * Whether the first items of a batch are of unlike numbers of words; most others
+ * will be, too.
+ */
+static bool
+lengths_vary(const BloomBatch *batch)
+{
+	const char *next = batch->first;
+	bool		vary = false;
+	Size		words = 0;
+
+	for (int i = 0; i < Min(batch->n, BLOOMEXP_SIMD_ITEMS); i++)
+	{
+		BloomBytes	item;
+
+		next = read_varlena(next, false, &item);
+		vary |= i > 0 && (item.length + 7) / 8 != words;
+		words = (item.length + 7) / 8;
+	}
+	return vary;
+}
+
 /*
  * Find the items of variable length of a batch, and hash them; those that are
  * `blank_padded` without their trailing blanks.
@@ -197,18 +233,29 @@ static inline void
 hash_varlenas(BloomBatch *batch, uint32 seed, bool blank_padded)
 {
 	const char *next = batch->first;
+	int			i = 0;
 
-	for (int i = 0; i < batch->n; i++)
+	if (lengths_vary(batch))
 	{
-		Size		size = VARSIZE_ANY(next);
-		char	   *bytes = (char *) VARDATA_ANY(next);
-		Size		length = next + size - bytes;
+		BloomBytes	items[BLOOMEXP_SIMD_ITEMS];
 
-		if (blank_padded)
-			length = bpchartruelen(bytes, length);
-		batch->hashes[i] = hash_bytes64(bytes, length, seed);
+		for (; i + BLOOMEXP_SIMD_ITEMS <= batch->n; i += BLOOMEXP_SIMD_ITEMS)
+		{
+			for (int j = 0; j < BLOOMEXP_SIMD_ITEMS; j++)
+			{
+				batch->varlenas[i + j] = next;
+				next = read_varlena(next, blank_padded, &items[j]);
+			}
+			bloomexp_simd_hash_bytes(items, seed, batch->hashes + i);
+		}
+	}
+	for (; i < batch->n; i++)
+	{
+		BloomBytes	item;
+
 		batch->varlenas[i] = next;
-		next += INTALIGN(size);
+		next = read_varlena(next, blank_padded, &item);
+		batch->hashes[i] = hash_bytes64(item.start, item.length, seed);
 	}
 	batch->varlenas[batch->n] = next;
 }

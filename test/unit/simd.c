@@ -1,17 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * simd.c
- *	  The loops for a batch do what is done for one item, with and without
+ *	  What is done for many items is what is done for one, with and without
  *	  vector instructions, for every length.
  *
  *-------------------------------------------------------------------------
  */
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "kernel/batch.h"
 #include "kernel/murmur3.h"
 #include "kernel/simd.h"
 #include "tap.h"
+
+#define MAX_LENGTH 150
 
 static const uint64_t edges[] = {
 	0, 1, UINT32_MAX, UINT64_C(1) << 32, UINT64_C(1) << 63, UINT64_MAX, UINT64_MAX - UINT32_MAX
@@ -47,6 +51,59 @@ test_hashes(void)
 	ok(wrong == 0, "hashes of 0 to %d numbers (%d wrong)", BLOOMEXP_BATCH, wrong);
 }
 
+/*
+ * Items of 0 to MAX_LENGTH bytes together, each where a page starts, but for the
+ * bytes that can be read before its end; where the page ends; or anywhere in it.
+ * No memory is beside the page.
+ */
+static void
+test_bytes(void)
+{
+	size_t		size = (size_t) sysconf(_SC_PAGESIZE);
+	uint8_t    *pages = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t    *page = pages + size;
+	int			wrong = 0;
+
+	if (pages == MAP_FAILED || mprotect(page, size, PROT_READ | PROT_WRITE) != 0)
+	{
+		ok(false, "memory with guard pages");
+		return;
+	}
+	for (size_t i = 0; i < size; i++)
+		page[i] = (uint8_t) random64();
+	for (int n = 0; n < 100000; n++)
+	{
+		uint32_t	seed = n % 3 == 0 ? 0 : (uint32_t) random64();
+		BloomBytes	items[BLOOMEXP_SIMD_ITEMS];
+		uint64_t	hashes[BLOOMEXP_SIMD_ITEMS];
+
+		for (int i = 0; i < BLOOMEXP_SIMD_ITEMS; i++)
+		{
+			/* short ones more often */
+			uint32_t	length = random_below(random_below(MAX_LENGTH + 1) + 1);
+			uint8_t    *starts[] = {
+				page + (length < 16 ? 16 - length : 0),
+				page + size - length,
+				page + 16 + random_below(1000)
+			};
+
+			items[i].start = starts[random_below(3)];
+			items[i].length = length;
+		}
+		bloomexp_simd_hash_bytes(items, seed, hashes);
+		for (int i = 0; i < BLOOMEXP_SIMD_ITEMS; i++)
+		{
+			uint64_t	hash[2];
+
+			bloomexp_murmur3(items[i].start, items[i].length, seed, hash);
+			wrong += hashes[i] != hash[0];
+		}
+	}
+	ok(wrong == 0, "hashes of %d items of 0 to %d bytes (%d wrong)",
+	   BLOOMEXP_SIMD_ITEMS, MAX_LENGTH, wrong);
+	munmap(pages, 3 * size);
+}
+
 static void
 test_positions(void)
 {
@@ -78,6 +135,7 @@ int
 main(void)
 {
 	test_hashes();
+	test_bytes();
 	test_positions();
 	return done_testing();
 }
