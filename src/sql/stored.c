@@ -155,6 +155,22 @@ close_stored(BloomStored *stored)
 	}
 }
 
+/* A part of a value that can be sliced. */
+static struct varlena *
+read_slice(struct varlena *source, Size offset, Size size)
+{
+	struct varlena *slice;
+
+	CHECK_FOR_INTERRUPTS();
+	slice = detoast_attr_slice(source, offset, size);
+	if (VARSIZE_ANY_EXHDR(slice) != size)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("stored value of type %s is damaged", "bloom"),
+				 errdetail("It ends early.")));
+	return slice;
+}
+
 /* Fetch a block of a layer, unless it is there. */
 static void
 fetch_block(BloomStored *stored, const BloomBits *bits, uint32 block, uint32 nth)
@@ -165,14 +181,7 @@ fetch_block(BloomStored *stored, const BloomBits *bits, uint32 block, uint32 nth
 
 	if (stored->fetched[nth / 8] & (1 << (nth % 8)))
 		return;
-	CHECK_FOR_INTERRUPTS();
-	slice = detoast_attr_slice(stored->source,
-							   place - (uint8 *) VARDATA(stored->value), size);
-	if (VARSIZE_ANY_EXHDR(slice) != size)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("stored value of type %s is damaged", "bloom"),
-				 errdetail("It ends early.")));
+	slice = read_slice(stored->source, place - (uint8 *) VARDATA(stored->value), size);
 	memcpy(place, VARDATA_ANY(slice), size);
 	pfree(slice);
 	stored->fetched[nth / 8] |= 1 << (nth % 8);
@@ -228,13 +237,62 @@ get_cached(FmgrInfo *call_site, struct varlena *source)
 }
 
 /*
+ * Open the headers of a value for the one lookup that may be all; false if it
+ * costs less to read all of it.
+ */
+static bool
+open_once(BloomStored *stored, struct varlena *source)
+{
+	if (!pays_to_slice(source, 1) || !open_headers(source, &stored->filter))
+		return false;
+	if (!pays_to_slice(source, stored->filter.nlayers))
+	{
+		bloomexp_layout_close(&stored->filter);
+		return false;
+	}
+	stored->source = source;
+	stored->value = NULL;
+	return true;
+}
+
+/*
+ * Whether a filter that was opened by open_once() contains an item.
+ *
+ * To map memory for the whole of a large value, as for many lookups, takes longer
+ * than to fetch a block.
+ */
+static bool
+contains_once(const BloomStored *stored, uint64 hash)
+{
+	const BloomFilter *filter = &stored->filter;
+	Size		start = toast_raw_datum_size(PointerGetDatum(stored->source)) - VARHDRSZ;
+	bool		contained = false;
+
+	for (uint32 i = filter->nlayers; i-- > 0 && !contained;)
+	{
+		const BloomLayer *layer = &filter->layers[i];
+		Size		size = bloomexp_probe_block_bytes(&layer->bits);
+		struct varlena *block;
+
+		start -= bloomexp_layout_layer_size(layer);
+		if (layer->bits_set == 0)
+			continue;
+		block = read_slice(stored->source,
+						   start + size * bloomexp_probe_block_of(&layer->bits.shape, hash), size);
+		contained = bloomexp_probe_block_contains(&layer->bits, (uint8 *) VARDATA_ANY(block), hash);
+		pfree(block);
+	}
+	return contained;
+}
+
+/*
  * The filter of an argument for one more lookup.
  *
  * A query that looks up many items in one stored filter hands us the same TOAST
  * pointer each time, and to read the filter each time would cost far more than
  * the lookup.  A TOAST pointer names one value for as long as the statement can
- * see it, so the filter asked last is kept with the call site: the blocks that
- * were needed, and after many lookups all of it.
+ * see it, so the filter asked last is kept with the call site from the second
+ * lookup on: the blocks that were needed, and after many lookups all of it.
  */
 static BloomStored *
 open_for_lookup(FunctionCallInfo fcinfo, int argno, BloomStored *space)
@@ -251,6 +309,8 @@ open_for_lookup(FunctionCallInfo fcinfo, int argno, BloomStored *space)
 
 	cached = get_cached(fcinfo->flinfo, source);
 	cached->lookups++;
+	if (cached->lookups == 1 && open_once(space, source))
+		return space;
 	if (cached->open && cached->stored.source)
 	{
 		cached->stored.source = source;
@@ -289,5 +349,7 @@ bloomexp_stored_contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg,
 	hash = bloomexp_arguments_hash(fcinfo, item_arg, kind, filter->seed);
 	if (stored->source == NULL)
 		return bloomexp_filter_contains(filter, hash);
+	if (stored->value == NULL)
+		return contains_once(stored, hash);
 	return bloomexp_stored_misses(stored, &hash, &pick, 1) == 0;
 }

@@ -25,7 +25,8 @@
 typedef struct BloomStored
 {
 	BloomFilter filter;
-	struct varlena *value;		/* whose bytes the layers point to */
+	struct varlena *value;		/* whose bytes the layers point to; NULL if no
+								 * block is kept */
 	struct varlena *source;		/* to fetch blocks from; NULL if all is there */
 	uint8	   *fetched;		/* a bit a block, over all layers */
 	uint32	   *first_block;	/* of each layer, an index into these bits */
