@@ -51,6 +51,12 @@ WHERE (bloom_info(a)).bits = (bloom_info(b)).bits AND (SELECT hashes FROM bloom_
 -- (the same capacity at another rate is another shape)
 SELECT layers, capacity, fpr FROM bloom_info(bloom_new(1000, 0.01) | bloom_new(1000, 0.02));
 
+-- Layers are merged with those of the other filter, never with one another.  (No function makes a filter of two layers that could be.)
+SELECT (bloom_info(twins | bloom_new(400))).layers AS twins_first, (bloom_info(bloom_new(400) | twins)).layers AS twins_second, (bloom_info(twins | twins)).layers AS twice,
+	twins @> 1 AND twins @> 2 AS no_false_negative
+FROM (SELECT bloom_add(bloom_new(100), 1)::bytea AS a, bloom_add(bloom_new(100), 2)::bytea AS b) AS ab,
+	LATERAL (SELECT (set_byte(substr(a, 1, 16), 2, 2) || substr(a, 17, 16) || substr(b, 17, 16) || substr(a, 33) || substr(b, 33))::bloom AS twins) AS t;
+
 -- Order does not matter to what is contained, and neither does association.
 SELECT bool_and((ab_c @> i) = (a_bc @> i)) AS same
 FROM (SELECT (a.f | b.f) | c.f AS ab_c, a.f | (b.f | c.f) AS a_bc FROM f a, f b, f c WHERE a.name = 'small' AND b.name = 'large' AND c.name = 'grown') AS u, generate_series(1, 30000, 7) i;
@@ -112,6 +118,90 @@ SELECT bloom_union_agg(f) FILTER (WHERE name = 'one') = (SELECT f FROM f WHERE n
 -- in a window: a transition must not change its own result of the row before
 SELECT name, so_far @> 1 AS small, so_far @> 2001 AS strict, so_far @> 6000 AS large FROM
 	(SELECT name, bloom_union_agg(f) OVER (ORDER BY name) AS so_far FROM f WHERE name IN ('large', 'small', 'strict')) AS w ORDER BY name;
+
+-- The state of the aggregate is not a value, but the result is the one of a | b | c | ..., byte for byte.  Of every sort of filter, of
+-- layers that are merged, that stand side by side, and that would be merged but for the rate; in groups, by sorting and by hashing.
+CREATE FUNCTION pg_temp.one_after_another(filters bloom[]) RETURNS bloom LANGUAGE plpgsql AS $$
+DECLARE
+	f bloom;
+	united bloom;
+BEGIN
+	FOREACH f IN ARRAY filters LOOP
+		united := united | f;
+	END LOOP;
+	RETURN united;
+END $$;
+CREATE TABLE many (sort text, n int, f bloom);
+INSERT INTO many SELECT 'unlike', n, bloom_agg(n * 1000 + i) FROM generate_series(1, 200) n, LATERAL generate_series(1, 10 + n * 7 % 190) i GROUP BY n;
+INSERT INTO many SELECT 'full', n, bloom_add(bloom_new(200), ARRAY(SELECT n * 1000 + i FROM generate_series(1, 200) i)) FROM generate_series(1, 60) n;
+INSERT INTO many SELECT 'room', n, bloom_add(bloom_new(400 + n % 3), ARRAY(SELECT n * 1000 + i FROM generate_series(1, 20 + n * 7 % 50) i)) FROM generate_series(1, 100) n;
+INSERT INTO many SELECT 'again', n, bloom_add(bloom_new(200), ARRAY(SELECT n % 5 * 1000 + i FROM generate_series(1, 150) i)) FROM generate_series(1, 60) n;
+INSERT INTO many SELECT 'grown', n, bloom_add(bloom_add(bloom_new(20), ARRAY(SELECT n * 1000 + i FROM generate_series(1, 25) i)), ARRAY(SELECT n * 1000 + i FROM generate_series(26, 100 + n) i)) FROM generate_series(1, 40) n;
+INSERT INTO many SELECT 'blocks', n, bloom_add(bloom_new(40000), ARRAY(SELECT n * 100000 + i FROM generate_series(1, 9000) i)) FROM generate_series(1, 9) n;
+INSERT INTO many SELECT 'window', n, bloom_window_agg(n * 1000 + i, '2026-01-01Z'::timestamptz + (n * 53 % 80 + i) * interval '1 hour', '6 days', 6, 0.01) FROM generate_series(1, 60) n, LATERAL generate_series(1, 30 + n % 4) i GROUP BY n;
+UPDATE many SET f = bloom_expire(f, '2026-01-06Z'::timestamptz - n * interval '1 hour') WHERE sort = 'window' AND n % 3 = 0;
+INSERT INTO many SELECT 'slices', n, bloom_add_at(bloom_window('6 days', 6, 0.1), ARRAY(SELECT n * 1000 + i FROM generate_series(1, 20) i), ARRAY(SELECT '2026-01-01Z'::timestamptz + (n * 7 % 5 + i % 4) * interval '1 day' FROM generate_series(1, 20) i)) FROM generate_series(1, 40) n;
+INSERT INTO many SELECT 'counting', n, bloom_add(bloom_new(500, counting => true), ARRAY[n, n + 1, n + 2]) FROM generate_series(1, 40) n;
+INSERT INTO many SELECT 'empty', n, CASE n % 3 WHEN 0 THEN bloom_new(100 + n / 3) WHEN 1 THEN bloom_add(bloom_new(100 + n / 3), n) END FROM generate_series(1, 60) n;
+CREATE VIEW by_sort AS SELECT sort, count(*), bloom_union_agg(f ORDER BY n) AS f, pg_temp.one_after_another(array_agg(f ORDER BY n)) AS expected FROM many GROUP BY sort;
+SELECT sort, count, f::bytea = expected::bytea AS same, layers, layers < (SELECT sum((bloom_info(f)).layers) FROM many m WHERE m.sort = by_sort.sort) AS merged FROM by_sort, bloom_info(f) ORDER BY sort;
+-- of many small groups
+CREATE VIEW by_group AS SELECT sort, n / 5 AS part, bloom_union_agg(f) AS f, pg_temp.one_after_another(array_agg(f)) AS expected FROM (SELECT * FROM many ORDER BY n) AS m GROUP BY sort, n / 5;
+SET enable_sort = off;
+SELECT count(*), count(f) AS not_null, bool_and(f::bytea = expected::bytea) AS hashed FROM by_group;
+RESET enable_sort;
+SET enable_hashagg = off;
+SELECT count(*), count(f) AS not_null, bool_and(f::bytea = expected::bytea) AS sorted FROM by_group;
+RESET enable_hashagg;
+-- each slice of a window keeps its layer
+SELECT layers, slices FROM (SELECT bloom_union_agg(bloom_add_at(bloom_window('500 days', 500), n, '2026-01-01Z'::timestamptz + n * interval '24 hours')) FROM generate_series(1, 500) n) AS u(f), bloom_info(f);
+-- in a window function, where the state goes on after its value was returned; and in an aggregate that has no final function
+CREATE AGGREGATE pg_temp.together(bloom) (SFUNC = bloom_union, STYPE = bloom);
+SELECT count(*), bool_and(f::bytea = expected::bytea) AS same, bool_and(together::bytea = expected::bytea) AS without_final
+FROM (SELECT bloom_union_agg(f) OVER w AS f, pg_temp.together(f) OVER w AS together, pg_temp.one_after_another(array_agg(f) OVER w) AS expected
+	FROM many WHERE sort IN ('room', 'window', 'grown') WINDOW w AS (PARTITION BY sort ORDER BY n)) AS w;
+-- a distributed database sends the states of its nodes, by the type's own functions, and combines them
+CREATE AGGREGATE pg_temp.sent(bloom) (SFUNC = bloom_union, STYPE = bloom, FINALFUNC = bloom_send);
+SELECT sort, bloom_union_agg(sent::bloom ORDER BY part)::bytea = pg_temp.one_after_another(array_agg(state ORDER BY part))::bytea AS same
+FROM (SELECT sort, n % 4 AS part, pg_temp.sent(f ORDER BY n) AS sent, pg_temp.one_after_another(array_agg(f ORDER BY n)) AS state FROM many GROUP BY sort, n % 4) AS nodes
+GROUP BY sort ORDER BY sort;
+-- what cannot be united
+SELECT bloom_union_agg(f) FROM (VALUES (bloom_new(seed => 1)), (NULL), (bloom_new(seed => 1)), (bloom_new(seed => 2))) AS v(f);
+SELECT bloom_union_agg(f ORDER BY sort DESC) FROM many WHERE sort IN ('window', 'room');
+SELECT bloom_union_agg(bloom_add(bloom_new(20 * n, counting => true), n)) FROM generate_series(1, 3) n;
+-- as many layers as a value can have, and one more
+SELECT layers, bloom_contains_all(f, ARRAY(SELECT generate_series(1, 4096))) AS no_false_negative
+FROM (SELECT bloom_union_agg(bloom_add(bloom_new(100 + n / 2 * 5, CASE n % 2 WHEN 0 THEN 0.0001 ELSE 0.001 END), n)) AS f FROM generate_series(1, 4096) n) AS u, bloom_info(f);
+SELECT (bloom_info(bloom_union_agg(bloom_new(100 + n / 2 * 5, CASE n % 2 WHEN 0 THEN 0.0001 ELSE 0.001 END)))).layers FROM generate_series(1, 4097) n;
+-- The time is linear in the number of filters in a group, and in that of groups: of eight times as many it is far from 64 times as long.
+CREATE TABLE unlike AS SELECT n, bloom_new(100 + n * 8) AS f FROM generate_series(1, 4000) n;
+CREATE TABLE pairs AS SELECT n, n / 16 AS pair, bloom_new(CASE n / 8 % 2 WHEN 0 THEN 10 ELSE 20 END) AS f FROM generate_series(1, 32000) n;
+CREATE FUNCTION pg_temp.is_linear(statement text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	eighth float8 := 'Infinity';
+	whole float8 := 'Infinity';
+	began timestamptz;
+	half_time timestamptz;
+BEGIN
+	FOR i IN 1 .. 10 LOOP
+		began := clock_timestamp();
+		EXECUTE format(statement, 'WHERE n % 8 = 0');
+		half_time := clock_timestamp();
+		EXECUTE format(statement, '');
+		eighth := least(eighth, extract(epoch FROM half_time - began));
+		whole := least(whole, extract(epoch FROM clock_timestamp() - half_time));
+	END LOOP;
+	RETURN whole < 24 * eighth;
+END $$;
+SELECT pg_temp.is_linear('SELECT bloom_union_agg(f) FROM unlike %s') AS filters;
+SET enable_sort = off;
+SET work_mem = '256MB';
+SELECT pg_temp.is_linear('SELECT bloom_union_agg(f) FROM pairs %s GROUP BY n %% 8, pair') AS groups;
+RESET work_mem;
+RESET enable_sort;
+
+DROP VIEW by_sort, by_group;
+DROP TABLE many, unlike, pairs;
 
 -- Parallel: in which order processes meet is chance, so bytes may differ, but no item is lost and the promise is the same.
 CREATE TABLE users (user_id int, f bloom) WITH (parallel_workers = 3);

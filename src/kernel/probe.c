@@ -338,6 +338,24 @@ bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
 	}
 }
 
+/* Number of set positions in 8 bytes of a layer. */
+static inline uint64_t
+count_in_word(uint64_t word, bool counting)
+{
+	if (counting)				/* fold each counter into its lowest bit */
+	{
+		word |= word >> 2;
+		word |= word >> 1;
+		word &= UINT64_C(0x1111111111111111);
+	}
+	/* sums of bits by 2, by 4, by 8, then all in the top byte */
+	word -= (word >> 1) & UINT64_C(0x5555555555555555);
+	word = (word & UINT64_C(0x3333333333333333)) +
+		((word >> 2) & UINT64_C(0x3333333333333333));
+	word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (word * UINT64_C(0x0101010101010101)) >> 56;
+}
+
 /*
  * bloomexp_probe_count_set
  *		Number of positions of a layer that are set.
@@ -353,18 +371,29 @@ bloomexp_probe_count_set(const BloomBits *bits)
 		uint64_t	word;
 
 		memcpy(&word, bits->bytes + i, sizeof(word));
-		if (bits->counting)		/* fold each counter into its lowest bit */
-		{
-			word |= word >> 2;
-			word |= word >> 1;
-			word &= UINT64_C(0x1111111111111111);
-		}
-		/* sums of bits by 2, by 4, by 8, then all in the top byte */
-		word -= (word >> 1) & UINT64_C(0x5555555555555555);
-		word = (word & UINT64_C(0x3333333333333333)) +
-			((word >> 2) & UINT64_C(0x3333333333333333));
-		word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-		count += (word * UINT64_C(0x0101010101010101)) >> 56;
+		count += count_in_word(word, bits->counting);
+	}
+	return count;
+}
+
+/*
+ * bloomexp_probe_count_merged
+ *		The same of a layer and another of the same shape, once they are merged.
+ */
+uint64_t
+bloomexp_probe_count_merged(const BloomBits *bits, const BloomBits *other)
+{
+	uint64_t	size = bloomexp_probe_bytes(bits->shape.words, bits->counting);
+	uint64_t	count = 0;
+
+	for (uint64_t i = 0; i < size; i += sizeof(uint64_t))
+	{
+		uint64_t	word;
+		uint64_t	other_word;
+
+		memcpy(&word, bits->bytes + i, sizeof(word));
+		memcpy(&other_word, other->bytes + i, sizeof(other_word));
+		count += count_in_word(word | other_word, bits->counting);
 	}
 	return count;
 }

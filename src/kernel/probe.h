@@ -83,5 +83,6 @@ extern void bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashe
 extern uint32_t bloomexp_probe_unset(const BloomBits *bits, uint64_t hash);
 extern void bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other);
 extern uint64_t bloomexp_probe_count_set(const BloomBits *bits);
+extern uint64_t bloomexp_probe_count_merged(const BloomBits *bits, const BloomBits *other);
 
 #endif							/* BLOOMEXP_PROBE_H */

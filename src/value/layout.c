@@ -475,6 +475,21 @@ bloomexp_layout_check_layers(uint32 nlayers)
 }
 
 /*
+ * bloomexp_layout_check_size
+ *		Refuse more bytes than a value may have, length word included.
+ */
+void
+bloomexp_layout_check_size(uint64 size)
+{
+	if (size > BLOOMEXP_MAX_SIZE)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter would be too large"),
+				 errdetail("It would take %llu bytes; the limit is %llu.",
+						   (unsigned long long) size, (unsigned long long) BLOOMEXP_MAX_SIZE)));
+}
+
+/*
  * bloomexp_layout_form
  *		Lay a filter out as a new value, in the current memory context.
  *
@@ -487,19 +502,24 @@ bloomexp_layout_form(BloomFilter *filter)
 {
 	uint64		size = bloomexp_layout_size(filter);
 	struct varlena *value;
-	uint8	   *next;
 
-	if (size > BLOOMEXP_MAX_SIZE)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("filter would be too large"),
-				 errdetail("It would take %llu bytes; the limit is %llu.",
-						   (unsigned long long) size, (unsigned long long) BLOOMEXP_MAX_SIZE)));
+	bloomexp_layout_check_size(size);
 	bloomexp_layout_check_layers(filter->nlayers);
-
 	value = palloc(size);
+	bloomexp_layout_form_into(filter, value, size);
+	return value;
+}
+
+/*
+ * bloomexp_layout_form_into
+ *		The same into memory of the filter's size.
+ */
+void
+bloomexp_layout_form_into(BloomFilter *filter, struct varlena *value, Size size)
+{
+	uint8	   *next = (uint8 *) VARDATA(value) + bloomexp_layout_headers_size(filter);
+
 	SET_VARSIZE(value, size);
-	next = (uint8 *) VARDATA(value) + bloomexp_layout_headers_size(filter);
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
 		BloomLayer *layer = &filter->layers[i];
@@ -513,5 +533,4 @@ bloomexp_layout_form(BloomFilter *filter)
 		next += bloomexp_layout_layer_size(layer);
 	}
 	bloomexp_layout_store(filter, value);
-	return value;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * union.c
- *	  Two filters made one.
+ *	  Filters made one.
  *
  * Layers of equal shape are merged bit by bit if the merged layer, which holds the
  * items of both, keeps the sum of their rates.  Other layers stand side by side.
@@ -24,21 +24,97 @@
 #include "value/layout.h"
 #include "value/union.h"
 
-/* A copy of `a` with the bits of `b`, of the same shape, as well. */
+#define NO_LAYER PG_UINT32_MAX
+
+/* Fits the unions that most queries make: two filters of a layer or two. */
+#define INITIAL_SPACE 4
+
+/* Layers that could be merged are in one bucket. */
+static uint32 *
+bucket_of(const BloomUnion *united, const BloomLayer *layer)
+{
+	const BloomShape *shape = &layer->bits.shape;
+	uint64		key = layer->slice * BLOOMEXP_STEP + ((uint64) shape->words << 6) + shape->hashes;
+
+	return &united->buckets[(key * BLOOMEXP_START) >> 32 & (united->space - 1)];
+}
+
+/* Put the layers, whose number or whose buckets have changed, into their buckets. */
+static void
+fill_buckets(BloomUnion *united)
+{
+	for (uint32 i = 0; i < united->space; i++)
+		united->buckets[i] = NO_LAYER;
+	/* each is put before the later ones */
+	for (uint32 i = united->head.nlayers; i-- > 0;)
+	{
+		uint32	   *bucket = bucket_of(united, &united->layers[i].layer);
+
+		united->layers[i].next = *bucket;
+		*bucket = i;
+	}
+}
+
+/* Make space for so many more layers. */
+static void
+make_space(BloomUnion *united, uint32 nlayers)
+{
+	uint32		space = Max(united->space, INITIAL_SPACE);
+
+	nlayers += united->head.nlayers;
+	if (nlayers <= united->space)
+		return;
+	while (space < nlayers)
+		space *= 2;
+	if (united->layers == NULL)
+	{
+		united->layers = MemoryContextAlloc(united->context, space * sizeof(BloomUnionLayer));
+		united->buckets = MemoryContextAlloc(united->context, space * sizeof(uint32));
+	}
+	else
+	{
+		united->layers = repalloc(united->layers, space * sizeof(BloomUnionLayer));
+		united->buckets = repalloc(united->buckets, space * sizeof(uint32));
+	}
+	united->space = space;
+	fill_buckets(united);
+}
+
+/* The rate to expect of a layer at its capacity. */
+static double
+full_fpr(BloomUnionLayer *mine)
+{
+	const BloomLayer *layer = &mine->layer;
+
+	if (mine->full_fpr < 0)
+		mine->full_fpr = bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity);
+	return mine->full_fpr;
+}
+
+/* Give the union bits of its own for a layer. */
+static void
+own_bits(BloomUnion *united, BloomUnionLayer *mine)
+{
+	BloomBits  *bits = &mine->layer.bits;
+	Size		size = bloomexp_layout_layer_size(&mine->layer);
+	uint8	   *copy;
+
+	if (mine->owned)
+		return;
+	copy = MemoryContextAllocExtended(united->context, size, MCXT_ALLOC_HUGE);
+	memcpy(copy, bits->bytes, size);
+	bits->bytes = copy;
+	mine->owned = true;
+}
+
+/* Header of `a` with the bits of `b`, of the same shape, as well, of which so many are set. */
 static BloomLayer
-merge_layers(const BloomLayer *a, const BloomLayer *b)
+merged_header(const BloomLayer *a, const BloomLayer *b, uint32 bits_set)
 {
 	BloomLayer	merged = *a;
-	Size		size = bloomexp_layout_layer_size(a);
 	double		items;
 
-	merged.bits.bytes = palloc_extended(size, MCXT_ALLOC_HUGE);
-	memcpy(merged.bits.bytes, a->bits.bytes, size);
-	CHECK_FOR_INTERRUPTS();		/* half a gigabyte takes a while */
-	bloomexp_probe_merge(&merged.bits, &b->bits);
-	CHECK_FOR_INTERRUPTS();
-	merged.bits_set = bloomexp_probe_count_set(&merged.bits);
-
+	merged.bits_set = bits_set;
 	/* where one adds nothing to the other, its count is the better one */
 	if (merged.bits_set == b->bits_set)
 		merged.items = b->items;
@@ -54,35 +130,64 @@ merge_layers(const BloomLayer *a, const BloomLayer *b)
 }
 
 /*
- * Merge `layer` into a layer of equal shape, if the rate of the merged layer stays
+ * Merge `other` into `mine`, of equal shape, if the rate of the merged layer stays
  * within the sum of what the two may reach by themselves.
  */
 static bool
-merge_into(BloomFilter *filter, const BloomLayer *layer)
+merge_into(BloomUnion *united, BloomUnionLayer *mine, BloomUnionLayer *other)
 {
-	for (uint32 i = 0; i < filter->nlayers; i++)
-	{
-		BloomLayer *mine = &filter->layers[i];
-		double		both;
-		BloomLayer	merged;
+	double		both = full_fpr(mine) + full_fpr(other);
+	BloomUnionLayer merged = {.full_fpr = -1.0};
 
-		CHECK_FOR_INTERRUPTS();
-		if (mine->bits.shape.words != layer->bits.shape.words ||
-			mine->bits.shape.hashes != layer->bits.shape.hashes ||
-			mine->slice != layer->slice)
-			continue;
-		both = bloomexp_sizing_expected_fpr(&mine->bits.shape, mine->capacity) +
-			bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity);
-		merged = merge_layers(mine, layer);
-		if (bloomexp_sizing_expected_fpr(&merged.bits.shape, merged.capacity) <= both &&
-			bloomexp_filter_layer_fpr(&merged) <= both)
-		{
-			*mine = merged;
-			return true;
-		}
-		pfree(merged.bits.bytes);
+	CHECK_FOR_INTERRUPTS();		/* half a gigabyte takes a while */
+	merged.layer = merged_header(&mine->layer, &other->layer,
+								 bloomexp_probe_count_merged(&mine->layer.bits, &other->layer.bits));
+	if (bloomexp_filter_layer_fpr(&merged.layer) > both ||
+		full_fpr(&merged) > both)
+		return false;
+
+	CHECK_FOR_INTERRUPTS();
+	own_bits(united, mine);
+	CHECK_FOR_INTERRUPTS();
+	bloomexp_probe_merge(&mine->layer.bits, &other->layer.bits);
+	mine->layer.bits_set = merged.layer.bits_set;
+	mine->layer.items = merged.layer.items;
+	mine->layer.capacity = merged.layer.capacity;
+	mine->full_fpr = merged.full_fpr;
+	return true;
+}
+
+/* Whether two layers have one shape and are of one slice. */
+static bool
+are_equal(const BloomLayer *a, const BloomLayer *b)
+{
+	return a->bits.shape.words == b->bits.shape.words &&
+		a->bits.shape.hashes == b->bits.shape.hashes &&
+		a->slice == b->slice;
+}
+
+/*
+ * Merge a layer into the first one that takes it of the union's first `nmine`, or
+ * append it.  There is space for it.
+ */
+static void
+add_layer(BloomUnion *united, const BloomLayer *layer, uint32 nmine)
+{
+	BloomUnionLayer added = {.layer = *layer, .full_fpr = -1.0, .next = NO_LAYER};
+	uint32	   *link = bucket_of(united, layer);
+
+	for (; *link != NO_LAYER; link = &united->layers[*link].next)
+	{
+		BloomUnionLayer *mine = &united->layers[*link];
+
+		if (*link < nmine && are_equal(&mine->layer, layer) && merge_into(united, mine, &added))
+			return;
 	}
-	return false;
+	if (united->keeps_bits)
+		own_bits(united, &added);
+	*link = united->head.nlayers;
+	united->layers[united->head.nlayers++] = added;
+	united->bits_size += bloomexp_layout_layer_size(layer);
 }
 
 /* Refuse filters whose time slices differ. */
@@ -125,52 +230,109 @@ require_unitable(const BloomFilter *a, const BloomFilter *b)
 	require_same_window(a, b);
 }
 
-/*
- * bloomexp_union_make
- *		A new value that contains what `a` or `b` contain.
- *
- * Layers of `b` are merged with their equals in `a` where the promise allows
- * it, and stand behind them otherwise.  The promised rate is the sum.  Of two
- * windows the earlier floor stands, so that nothing is ignored that one of them
- * would take.
- */
-struct varlena *
-bloomexp_union_make(BloomFilter *a, BloomFilter *b)
+/* Refuse what no value can hold. */
+static void
+require_formable(const BloomUnion *united)
 {
-	BloomLayer *layers = palloc_extended(((Size) a->nlayers + b->nlayers) * sizeof(BloomLayer),
-										 MCXT_ALLOC_HUGE);
-	uint32		nlayers = 0;
-	uint32		rest = 0;		/* of the layers of b */
-	uint32		next = 0;		/* of a */
-
-	require_unitable(a, b);
-	for (uint32 i = 0; i < b->nlayers; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!merge_into(a, &b->layers[i]))
-			b->layers[rest++] = b->layers[i];
-	}
-
-	/* in each slice those of b stand behind those of a */
-	for (uint32 i = 0; i < rest; i++)
-	{
-		while (next < a->nlayers && a->layers[next].slice <= b->layers[i].slice)
-			layers[nlayers++] = a->layers[next++];
-		layers[nlayers++] = b->layers[i];
-	}
-	memcpy(layers + nlayers, a->layers + next, (a->nlayers - next) * sizeof(BloomLayer));
-	a->nlayers += rest;
-	a->layers = layers;
-	if (a->windowed)
-		a->floor = Min(a->floor, b->floor);
-	if (a->counting && a->nlayers > 1)
+	if (united->head.counting && united->head.nlayers > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("union of the counting filters does not fit in one"),
 				 errdetail("They differ in capacity or false positive rate, or hold too many items together."),
 				 errhint("Make both with the same bloom_new(capacity, fpr, counting => true), with room for the items of both.")));
+	bloomexp_layout_check_size(bloomexp_union_size(united));
+	bloomexp_layout_check_layers(united->head.nlayers);
+}
+
+/*
+ * bloomexp_union_start
+ *		A union of one filter so far, whose memory comes from `context`.
+ *
+ * If it `keeps_bits`, the filters that go into it may go away; otherwise they stay
+ * as long as the union, which then copies no bits that it does not change.
+ */
+void
+bloomexp_union_start(BloomUnion *united, const BloomFilter *first, MemoryContext context,
+					 bool keeps_bits)
+{
+	memset(united, 0, sizeof(*united));
+	united->head = *first;
+	united->head.layers = NULL;
+	united->head.nlayers = 0;
+	united->context = context;
+	united->keeps_bits = keeps_bits;
+	make_space(united, first->nlayers + 1);
+	for (uint32 i = 0; i < first->nlayers; i++)
+		add_layer(united, &first->layers[i], 0);
+}
+
+/*
+ * bloomexp_union_add
+ *		Add what a filter contains.
+ *
+ * Its layers are merged with their equals in the union where the promise allows
+ * it, and stand behind them otherwise.  The promised rate is the sum.  Of two
+ * windows the earlier floor stands, so that nothing is ignored that one of them
+ * would take.
+ */
+void
+bloomexp_union_add(BloomUnion *united, const BloomFilter *filter)
+{
+	BloomFilter *a = &united->head;
+	uint32		nmine = a->nlayers;
+
+	require_unitable(a, filter);
+	make_space(united, filter->nlayers);
+	for (uint32 i = 0; i < filter->nlayers; i++)
+		add_layer(united, &filter->layers[i], nmine);
+
+	if (a->windowed)
+		a->floor = Min(a->floor, filter->floor);
 	if (a->kind == BLOOM_KIND_NONE)
-		a->kind = b->kind;
-	a->fpr = Min(a->fpr + b->fpr, 1.0 - DBL_EPSILON);
-	return bloomexp_layout_form(a);
+		a->kind = filter->kind;
+	a->fpr = Min(a->fpr + filter->fpr, 1.0 - DBL_EPSILON);
+	require_formable(united);
+}
+
+/*
+ * bloomexp_union_size
+ *		Bytes of a union as a value, length word included.
+ */
+uint64
+bloomexp_union_size(const BloomUnion *united)
+{
+	return VARHDRSZ + bloomexp_layout_headers_size(&united->head) + united->bits_size;
+}
+
+/* Order by slice; in each slice as they came. */
+static int
+compare_slices(const void *a, const void *b)
+{
+	const BloomUnionLayer *x = *(BloomUnionLayer *const *) a;
+	const BloomUnionLayer *y = *(BloomUnionLayer *const *) b;
+
+	if (x->layer.slice != y->layer.slice)
+		return x->layer.slice < y->layer.slice ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * bloomexp_union_get_filter
+ *		The union as a filter, to be laid out.  Its layers have the union's bits.
+ */
+void
+bloomexp_union_get_filter(const BloomUnion *united, BloomFilter *filter)
+{
+	uint32		nlayers = united->head.nlayers;
+	BloomUnionLayer **order = palloc(nlayers * sizeof(BloomUnionLayer *));
+
+	*filter = united->head;
+	filter->layers = palloc(nlayers * sizeof(BloomLayer));
+	for (uint32 i = 0; i < nlayers; i++)
+		order[i] = &united->layers[i];
+	if (filter->windowed)
+		qsort(order, nlayers, sizeof(BloomUnionLayer *), compare_slices);
+	for (uint32 i = 0; i < nlayers; i++)
+		filter->layers[i] = order[i]->layer;
+	pfree(order);
 }

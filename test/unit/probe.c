@@ -367,7 +367,10 @@ test_unset(uint32_t words)
 	ok(wrong == 0, "removal, %u words (%d wrong)", words, wrong);
 }
 
-/* A merged layer holds what either held: the sums of counters, as far as 15. */
+/*
+ * A merged layer holds what either held: the sums of counters, as far as 15.  How
+ * many positions are set then is known before.
+ */
 static void
 test_merge(bool counting)
 {
@@ -380,13 +383,16 @@ test_merge(bool counting)
 		BloomBits	b = new_bits(words, 1, counting);
 		BloomBits	before = new_bits(words, 1, counting);
 		uint64_t	size = bloomexp_probe_bytes(words, counting);
+		uint64_t	merged;
 
 		for (uint64_t j = 0; j < size; j++)
 		{
 			a.bytes[j] = before.bytes[j] = (uint8_t) (random64() & random64());
 			b.bytes[j] = (uint8_t) (random64() & random64());
 		}
+		merged = bloomexp_probe_count_merged(&a, &b);
 		bloomexp_probe_merge(&a, &b);
+		wrong += merged != naive_count(a.bytes, counting, words);
 		for (uint64_t j = 0; j < 64 * (uint64_t) words; j++)
 		{
 			uint32_t	sum = naive_get(before.bytes, counting, j) + naive_get(b.bytes, counting, j);
