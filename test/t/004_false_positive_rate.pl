@@ -496,5 +496,70 @@ for (@kept)
 }
 note join("\n", 'Windows that are kept for 60 days', $heading =~ s/     n/      /r, @table);
 
+# Windows of users without any habit: how new slices are sized must not matter to the
+# promise.  Slices of 5 days, from number 0 to 6, are one window; three items come at a
+# time.  A history says in which slice an item is, by its number i from 0 to n - 1 and a
+# fixed random number u from 0 to 1.
+$node->safe_psql(
+	'postgres', q{
+CREATE FUNCTION history(first bigint, n integer, p float8, places float8[], night boolean, OUT filter bloom, OUT items bigint[])
+LANGUAGE plpgsql AS $$
+DECLARE
+	zero CONSTANT timestamptz = '2000-01-01 00:00+00';
+	slice CONSTANT interval = '5 days';
+	times timestamptz[] = ARRAY(SELECT zero + place * slice FROM unnest(places) WITH ORDINALITY AS t (place, i) ORDER BY i);
+	every bigint[] = keys(first, n);
+	floor timestamptz;
+BEGIN
+	filter := bloom_window('30 days', 6, p);
+	FOR i IN 1 .. n BY 3 LOOP
+		IF night THEN
+			filter := bloom_expire(filter, zero + i * 20.0 / n * slice);
+		END IF;
+		filter := bloom_add_at(filter, every[i:least(i + 2, n)], times[i:least(i + 2, n)]);
+	END LOOP;
+	floor := (bloom_info(filter)).expired_before;
+	items := ARRAY(SELECT item FROM unnest(every, times) AS e (item, at) WHERE floor IS NULL OR at >= floor);
+END $$});
+
+# Name, slice of an item, whether old ones are expired all the time, share of p that the
+# slices must keep.
+my @histories = (
+	[ 'any slice', '7 * u', 0, 1 ],
+	[ 'one slice', '3.5', 0, 1 / 7 ],
+	[ 'newest first', '7 * (1 - (i + 0.5) / n)', 0, 1 ],
+	[ 'ever more', '7 * sqrt(sqrt((i + 0.5) / n))', 0, 1 ],
+	[ 'ever less', '7 * ((i + 0.5) / n) ^ 3', 0, 1 ],
+	[ 'some late', 'CASE WHEN u < 0.7 THEN 6.5 ELSE 7 * (u - 0.7) / 0.3 END', 0, 1 ],
+	[ 'late, expired', 'greatest(0, 20 * i / n - 4 * u * u)', 1, 1 ]);
+
+@table = ();
+for (@histories)
+{
+	my ($name, $place, $night, $share) = @$_;
+
+	for my $p (0.3, @rates[ 0, 1 ])
+	{
+		for my $n (60, 1500)
+		{
+			my $filters = ($n == 60 ? 100 : 10) * $scale;
+			my $promised = $p * $share;
+			my $cell = measure('snowflake', 600, qq{
+				SELECT 'all' AS cell, r, $promised AS promised, filter AS f, items
+				FROM generate_series(1, $filters) AS r,
+					LATERAL (SELECT $first + r * 20000::bigint AS first) AS firsts,
+					LATERAL (
+						SELECT array_agg($place ORDER BY i) AS places
+						FROM (SELECT i::float8, $n AS n, (hashint8(first + i)::float8 + 2147483648) / 4294967296 AS u
+							FROM generate_series(0, $n - 1) AS i) AS numbers) AS p,
+					LATERAL history(first, $n, $p, places, ${\($night ? 'true' : 'false')})})->{all};
+			judge("window, $name, n = $n, p = $p", $cell);
+			push @table, row($name, $n, $cell);
+			$first += $filters * 20000;
+		}
+	}
+}
+note join("\n", 'Windows without a habit', $heading, @table);
+
 $node->stop;
 done_testing();
