@@ -228,13 +228,6 @@ SELECT user_id, sum(lost) AS lost, max(fpr) <= 0.01 AS p_kept, max(slices) AS sl
 FROM nights GROUP BY user_id ORDER BY user_id;
 DROP TABLE kept, feed, nights, exposures, w;
 
--- A value may have been sized by other rules, here with room for 50 items in its first slice: it is read, and takes more.
-SELECT f @> 1 AND f @> 2 AS contains, i.capacity, layers_after, contains_all
-FROM (VALUES ('\x01210100ffffffff000000000000e03f0060d71d14000000000000000000008006000000000000000600000c320000000200000006000000f9ffffffffffffff000000000000000000010000000000000084000000000400000000000000000000000000000000000820000000000000'::bloom)) AS v (f),
-	bloom_info(f) AS i,
-	LATERAL (SELECT (bloom_info(g)).layers AS layers_after, bloom_contains_all(g, ARRAY(SELECT generate_series(1, 200))) AS contains_all
-		FROM bloom_add_at(f, ARRAY(SELECT generate_series(3, 200)), array_fill(timestamptz '1999-12-30 21:00+00', '{198}')) AS g) AS after;
-
 -- What bloom_info() and bloom_layers() tell of times: nothing without a window, none before the first bloom_expire(),
 -- and the infinite ones where a timestamptz ends.
 SET timezone = 'UTC';

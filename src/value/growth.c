@@ -59,33 +59,14 @@
 #define GROWTH_MIN 50
 
 /*
- * A new slice of a window is sized by the mean number of items of the newest
- * RHYTHM_SLICES slices before it, but no more than RHYTHM_FALL times the newest
- * one's, for users whose activity falls: RHYTHM_SPARE times that, and
- * RHYTHM_DEVIATIONS times its root, by which users without any habit differ from
- * their mean.  At least RHYTHM_MIN, for a further layer costs as much as a dozen
- * items.
+ * Capacity of a new slice of a window: RHYTHM_SPARE times the mean number of items
+ * of the newest RHYTHM_SLICES slices before it, and at least RHYTHM_MIN.  Its
+ * second layer has RHYTHM_OVERFLOW of the first one's capacity.
  */
-#define RHYTHM_SLICES 3
-#define RHYTHM_FALL 1.5
-#define RHYTHM_SPARE (33.0 / 32.0)
-#define RHYTHM_DEVIATIONS 0.375
-#define RHYTHM_MIN 4
-
-/* Share of the slice's rate for that layer: one slice in three gets a second one. */
-#define RHYTHM_SHARE (31.0 / 32.0)
-
-/* Capacity of the second one: this part of the first one's, and at least that. */
+#define RHYTHM_SLICES 2
+#define RHYTHM_SPARE (17.0 / 16.0)
 #define RHYTHM_OVERFLOW 0.125
-#define RHYTHM_OVERFLOW_MIN 8
-
-/*
- * A slice without older ones has a first layer for SLICE_MIN items, and each
- * further layer of any slice is for as many at least.  It gets SLICE_GROWTH_SHARE of
- * the unused part of the slice's rate: slices have fewer layers than plain filters.
- */
-#define SLICE_MIN 16
-#define SLICE_GROWTH_SHARE 0.5
+#define RHYTHM_MIN 16
 
 /*
  * bloomexp_growth_check_fpr
@@ -292,12 +273,11 @@ open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *roo
 	return span->end;
 }
 
-/* Items to expect in a slice by the newest ones before it; 0 if there are none. */
+/* Mean number of items of the newest slices before a span; 0 if there are none. */
 static double
-expected_items(const BloomFilter *filter, const Span *span)
+rhythm(const BloomFilter *filter, const Span *span)
 {
 	double		items = 0.0;
-	double		newest = 0.0;
 	int			slices = 0;
 
 	for (uint32 i = span->first; i-- > 0;)
@@ -309,35 +289,17 @@ expected_items(const BloomFilter *filter, const Span *span)
 			slices++;
 		}
 		items += filter->layers[i].items;
-		if (slices == 1)
-			newest = items;
 	}
-	return slices > 0 ? Min(items / slices, RHYTHM_FALL * newest) : 0.0;
+	return slices > 0 ? items / slices : 0.0;
 }
 
-/* Room that a slice needs, by the slices before it; 0 if there are none. */
-static int64
-rhythm(const BloomFilter *filter, const Span *span)
-{
-	double		expected = expected_items(filter, span);
-
-	return (int64) ceil(expected * RHYTHM_SPARE + RHYTHM_DEVIATIONS * sqrt(expected));
-}
-
-/* Capacity and rate of the first layer of a slice. */
+/* Capacity, at least `pending` items, and rate of one more layer of a span. */
 static void
-plan_first(const Span *span, int64 usual, int64 *capacity, double *share)
-{
-	*capacity = usual > 0 ? Max(usual, RHYTHM_MIN) : SLICE_MIN;
-	*share = span->fpr * (usual > 0 ? RHYTHM_SHARE : UNSIZED_SHARE);
-}
-
-/* Capacity and rate of one more layer of a span. */
-static void
-plan_next(const BloomFilter *filter, const Span *span, int64 usual,
-		  int64 *capacity, double *share)
+plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
+		   int64 *capacity, double *share)
 {
 	double		left = span->fpr;
+	double		usual = rhythm(filter, span) * RHYTHM_SPARE;
 	int64		present = 0;
 
 	for (uint32 i = span->first; i < span->end; i++)
@@ -349,26 +311,22 @@ plan_next(const BloomFilter *filter, const Span *span, int64 usual,
 		present += credible_capacity(layer, span->fpr);
 	}
 
-	if (usual > 0 && span->end - span->first == 1)
-		*capacity = Max((int64) (present * RHYTHM_OVERFLOW), RHYTHM_OVERFLOW_MIN);
+	if (present == 0 && usual > 0)
+	{
+		/* a new slice after others */
+		*capacity = Max((int64) ceil(usual), RHYTHM_MIN);
+		*share = span->fpr * SIZED_SHARE;
+	}
 	else
-		*capacity = Max((int64) (present * GROWTH_FACTOR), filter->windowed ? SLICE_MIN : GROWTH_MIN);
-	*capacity = Max(*capacity, usual - present);
-	/* a union at a high rate can have spent all of it, or more */
-	*share = Max(left * (filter->windowed ? SLICE_GROWTH_SHARE : GROWTH_SHARE), span->fpr * 1e-6);
-}
-
-/* Capacity, at least `pending` items, and rate of one more layer of a span. */
-static void
-plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
-		   int64 *capacity, double *share)
-{
-	int64		usual = rhythm(filter, span);
-
-	if (span->first == span->end)
-		plan_first(span, usual, capacity, share);
-	else
-		plan_next(filter, span, usual, capacity, share);
+	{
+		*capacity = Max((int64) (present * GROWTH_FACTOR), GROWTH_MIN);
+		if (usual > 0 && span->end - span->first == 1)
+			*capacity = Max((int64) (present * RHYTHM_OVERFLOW), RHYTHM_MIN);
+		*capacity = Max(*capacity, (int64) ceil(usual) - present);
+		/* a union at a high rate can have spent all of it, or more */
+		*share = present == 0 ? span->fpr * UNSIZED_SHARE :
+			Max(left * GROWTH_SHARE, span->fpr * 1e-6);
+	}
 	*capacity = Max(*capacity, pending);
 }
 

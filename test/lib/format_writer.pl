@@ -267,14 +267,13 @@ sub believed_capacity
 }
 
 # Capacity and rate of the layer after these, for so many items that found no room.
-# Windows have a least capacity and a share of their own.
 sub next_layer
 {
-	my ($fpr, $items, $least, $share, @layers) = @_;
+	my ($fpr, $items, @layers) = @_;
 	my $capacities = sum0 map { believed_capacity($_, $fpr) } @layers;
 	my $unused = $fpr - sum0 map { min(offered_rate($_, $_->{capacity}), FULL_SHARE * $fpr) } @layers;
 
-	return (max(floor($capacities / 2), $least, $items), max($unused * $share, $fpr * 1e-6));
+	return (max(floor($capacities / 2), 50, $items), max($unused / 4, $fpr * 1e-6));
 }
 
 #
@@ -387,7 +386,7 @@ sub add
 	@hashes = grep { !in_layers($value, $_, @layers) } uniq @hashes;
 	return unless @hashes;
 	return place($value, $fpr, \@layers, \@hashes, sub {
-			push @{ $value->{layers} }, new_layer($value, next_layer($fpr, scalar @hashes, 50, 1 / 4, @layers));
+			push @{ $value->{layers} }, new_layer($value, next_layer($fpr, scalar @hashes, @layers));
 			return $value->{layers}[-1];
 		});
 }
@@ -470,7 +469,7 @@ sub slice_fpr
 	return $value->{fpr} / ($value->{slices} + 1);
 }
 
-# The items to expect in a slice by the three before it, or nothing if there is none.
+# The items to expect in a slice by the two before it, or nothing if there is none.
 sub usual_items
 {
 	my ($value, $slice) = @_;
@@ -478,10 +477,9 @@ sub usual_items
 
 	$items{ $_->{slice} } += $_->{items} for grep { $_->{slice} < $slice } @{ $value->{layers} };
 	my @newest = sort { $b <=> $a } keys %items;
-	splice @newest, 3 if @newest > 3;
+	splice @newest, 2 if @newest > 2;
 	return unless @newest;
-	my $expected = min(sum0(@items{@newest}) / @newest, 3 / 2 * $items{ $newest[0] });
-	return ceil(33 / 32 * $expected + 3 / 8 * sqrt $expected);
+	return 17 / 16 * sum0(@items{@newest}) / @newest;
 }
 
 # A new layer, for so many items at least, of a slice that has these.
@@ -493,14 +491,14 @@ sub next_slice_layer
 
 	unless (@layers)
 	{
-		return new_layer($value, max(16, $items), $fpr / 2) unless defined $usual;
-		return new_layer($value, max($usual, 4, $items), $fpr * 31 / 32);
+		return new_layer($value, max(50, $items), $fpr / 2) unless defined $usual;
+		return new_layer($value, max(ceil($usual), 16, $items), $fpr * FIRST_SHARE);
 	}
-	my ($capacity, $rate) = next_layer($fpr, $items, 16, 1 / 2, @layers);
+	my ($capacity, $rate) = next_layer($fpr, $items, @layers);
 	if (defined $usual)
 	{
-		$capacity = max(floor($layers[0]{capacity} / 8), 8, $items) if @layers == 1;
-		$capacity = max($capacity, $usual - sum0 map { $_->{capacity} } @layers);
+		$capacity = max(floor($layers[0]{capacity} / 8), 16, $items) if @layers == 1;
+		$capacity = max($capacity, ceil($usual) - sum0 map { $_->{capacity} } @layers);
 	}
 	return new_layer($value, $capacity, $rate);
 }
