@@ -15,6 +15,7 @@
 #include "executor/spi.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "sql/kept.h"
 
@@ -27,6 +28,22 @@ bloomexp_kept_expect(int result, int expected, const char *function)
 {
 	if (result != expected)
 		elog(ERROR, "%s failed: %s", function, SPI_result_code_string(result));
+}
+
+/*
+ * bloomexp_kept_ask
+ *		Execute a query that says what to keep; the answer is in SPI_tuptable.
+ *
+ * The catalogs are read as they are now, whatever the isolation level: the plans
+ * may live longer than the transaction and its snapshot.
+ */
+void
+bloomexp_kept_ask(const char *query, int nargs, Oid *types, Datum *values, const char *nulls)
+{
+	PushActiveSnapshot(GetLatestSnapshot());
+	bloomexp_kept_expect(SPI_execute_with_args(query, nargs, types, values, nulls, true, 0),
+						 SPI_OK_SELECT, "SPI_execute_with_args");
+	PopActiveSnapshot();
 }
 
 /*

@@ -34,6 +34,8 @@ typedef struct BloomKept
 } BloomKept;
 
 extern void bloomexp_kept_expect(int result, int expected, const char *function);
+extern void bloomexp_kept_ask(const char *query, int nargs, Oid *types, Datum *values,
+							  const char *nulls);
 extern SPIPlanPtr bloomexp_kept_prepare(const char *statements, int nargs, Oid *types);
 extern BlockNumber bloomexp_kept_lock_target(Oid target);
 extern HTAB *bloomexp_kept_create(const char *name, Size entry_size);

@@ -24,7 +24,6 @@
 #include "utils/builtins.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
@@ -143,9 +142,6 @@ prepare_found(int column, Oid *types, int nargs)
  *
  * The arguments are of exactly the declared types, so that no other function of
  * the name can be called.
- *
- * The catalogs are read as they are now, whatever the isolation level: the plans
- * may live longer than the transaction and its snapshot.
  */
 static void
 prepare(FunctionCallInfo fcinfo, TakePlans *made)
@@ -166,10 +162,7 @@ prepare(FunctionCallInfo fcinfo, TakePlans *made)
 	made->looked_up = changes;
 	query = psprintf("SELECT read, start, write, user_type, filter_type, has_live, capacity, fpr, slices, width, item_kind "
 					 "FROM %s.bloom_take_statements($1, $2, $3)", quote_identifier(schema));
-	PushActiveSnapshot(GetLatestSnapshot());
-	bloomexp_kept_expect(SPI_execute_with_args(query, lengthof(types), types, values, nulls, true, 0),
-						 SPI_OK_SELECT, "SPI_execute_with_args");
-	PopActiveSnapshot();
+	bloomexp_kept_ask(query, lengthof(types), types, values, nulls);
 	found = SPI_tuptable;
 	made->user_type = arguments[0] = DatumGetObjectId(get_found(4));
 	arguments[1] = DatumGetObjectId(get_found(5));

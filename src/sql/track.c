@@ -24,7 +24,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
-#include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
 #include "sql/kept.h"
@@ -103,9 +102,6 @@ get_arguments(const Trigger *trigger)
  *
  * The arguments are of exactly the declared types, so that no other function of
  * the name can be called.
- *
- * The catalogs are read as they are now, whatever the isolation level: the plan
- * may live longer than the transaction and its snapshot.
  */
 static char *
 ask_statements(const TriggerData *trigger, Oid function, Oid *target, char **missed)
@@ -121,12 +117,9 @@ ask_statements(const TriggerData *trigger, Oid function, Oid *target, char **mis
 	char	   *query;
 	bool		isnull;
 
-	PushActiveSnapshot(GetLatestSnapshot());
 	query = psprintf("SELECT target, statements, missed FROM %s.bloom_track_statements($1, $2, $3, $4)",
 					 quote_identifier(schema));
-	bloomexp_kept_expect(SPI_execute_with_args(query, lengthof(types), types, values, NULL, true, 0),
-		   SPI_OK_SELECT, "SPI_execute_with_args");
-	PopActiveSnapshot();
+	bloomexp_kept_ask(query, lengthof(types), types, values, NULL);
 	*target = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
 	*missed = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3);
 	return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
