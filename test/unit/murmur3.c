@@ -6,10 +6,9 @@
  *-------------------------------------------------------------------------
  */
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "kernel/murmur3.h"
+#include "page.h"
 #include "tap.h"
 
 /*
@@ -183,16 +182,12 @@ test_alignment(void)
 static void
 test_edges_of_memory(void)
 {
-	size_t		size = (size_t) sysconf(_SC_PAGESIZE);
-	uint8_t    *pages = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint8_t    *page = pages + size;
+	size_t		size;
+	uint8_t    *page = guarded_page(&size);
 	int			wrong = 0;
 
-	if (pages == MAP_FAILED || mprotect(page, size, PROT_READ | PROT_WRITE) != 0)
-	{
-		ok(false, "memory with guard pages");
+	if (page == NULL)
 		return;
-	}
 	fill(page, size);
 	for (size_t length = 0; length <= MAX_LENGTH; length++)
 	{
@@ -200,7 +195,7 @@ test_edges_of_memory(void)
 		wrong += is_wrong(page + size - length, length, 0);
 	}
 	ok(wrong == 0, "hashes at both ends of a page alone in memory (%d wrong)", wrong);
-	munmap(pages, 3 * size);
+	free_guarded_page(page, size);
 }
 
 static void

@@ -7,12 +7,11 @@
  *-------------------------------------------------------------------------
  */
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "kernel/batch.h"
 #include "kernel/murmur3.h"
 #include "kernel/simd.h"
+#include "page.h"
 #include "tap.h"
 
 #define MAX_LENGTH 150
@@ -59,16 +58,12 @@ test_hashes(void)
 static void
 test_bytes(void)
 {
-	size_t		size = (size_t) sysconf(_SC_PAGESIZE);
-	uint8_t    *pages = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint8_t    *page = pages + size;
+	size_t		size;
+	uint8_t    *page = guarded_page(&size);
 	int			wrong = 0;
 
-	if (pages == MAP_FAILED || mprotect(page, size, PROT_READ | PROT_WRITE) != 0)
-	{
-		ok(false, "memory with guard pages");
+	if (page == NULL)
 		return;
-	}
 	for (size_t i = 0; i < size; i++)
 		page[i] = (uint8_t) random64();
 	for (int n = 0; n < 100000; n++)
@@ -101,7 +96,7 @@ test_bytes(void)
 	}
 	ok(wrong == 0, "hashes of %d items of 0 to %d bytes (%d wrong)",
 	   BLOOMEXP_SIMD_ITEMS, MAX_LENGTH, wrong);
-	munmap(pages, 3 * size);
+	free_guarded_page(page, size);
 }
 
 static void
