@@ -1,13 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * simd.c
- *	  Hashes and positions of many items at once, portable and for AVX2.
+ *	  Hashes and positions of many items at once, portable, for AVX2 and for
+ *	  AVX-512.
  *
  * Probing memory is not vectorised: gathering bits by vector instructions gains
  * nothing, and is slow where microcode guards it.
  *
  *-------------------------------------------------------------------------
  */
+#include <string.h>
+
 #include "kernel/murmur3.h"
 #include "kernel/simd.h"
 
@@ -155,7 +158,7 @@ hash_items(const BloomBytes *items, size_t longest, uint32_t seed, uint64_t *has
 
 /* Hash the numbers that fill whole vectors; returns how many. */
 static AVX2 int
-hash_vectors(uint64_t *numbers, int n, uint32_t seed)
+hash_numbers_avx2(uint64_t *numbers, int n, uint32_t seed)
 {
 	__m256i		seeds = _mm256_set1_epi64x(seed ^ 8);
 	int			i = 0;
@@ -176,8 +179,8 @@ hash_vectors(uint64_t *numbers, int n, uint32_t seed)
 
 /* Positions of the hashes that fill whole vectors; returns how many. */
 static AVX2 int
-find_vectors(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,
-			 uint32_t positions, uint32_t *found)
+find_positions_avx2(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,
+					uint32_t positions, uint32_t *found)
 {
 	__m256i		factors = _mm256_set1_epi64x((int64_t) factor);
 	__m256i		offsets = _mm256_set1_epi64x((int64_t) offset);
@@ -198,11 +201,76 @@ find_vectors(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,
 	return i;
 }
 
+/*
+ * The same for AVX-512, which multiplies 64-bit lanes itself and takes eight of them.
+ * Vectors have the operators of C here, so it reads as murmur3.h does.
+ */
+#ifndef BLOOMEXP_NO_AVX512
+#define AVX512 __attribute__((target("avx512f,avx512dq")))
+#define HAS_AVX512 __builtin_cpu_supports("avx512dq")
+
+typedef uint64_t Lanes __attribute__((vector_size(64)));
+typedef uint32_t HalfLanes __attribute__((vector_size(32)));
+
+static inline AVX512 Lanes
+avalanche_lanes(Lanes lane)
+{
+	lane = (lane ^ lane >> 33) * MURMUR3_AVALANCHE1;
+	lane = (lane ^ lane >> 33) * MURMUR3_AVALANCHE2;
+	return lane ^ lane >> 33;
+}
+
+static AVX512 int
+hash_numbers_avx512(uint64_t *numbers, int n, uint32_t seed)
+{
+	uint64_t	lane2 = seed ^ UINT64_C(8);
+	int			i = 0;
+
+	for (; i + 8 <= n; i += 8)
+	{
+		Lanes		lane1;
+
+		memcpy(&lane1, numbers + i, sizeof(lane1));
+		lane1 *= MURMUR3_C1;
+		lane1 = (lane1 << 31 | lane1 >> 33) * MURMUR3_C2;
+		lane1 = (lane1 ^ lane2) + lane2;
+		lane1 = avalanche_lanes(lane1) + avalanche_lanes(lane1 + lane2);
+		memcpy(numbers + i, &lane1, sizeof(lane1));
+	}
+	return i;
+}
+
+static AVX512 int
+find_positions_avx512(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,
+					  uint32_t positions, uint32_t *found)
+{
+	int			i = 0;
+
+	for (; i + 8 <= n; i += 8)
+	{
+		Lanes		state;
+		HalfLanes	places;
+
+		memcpy(&state, hashes + i, sizeof(state));
+		state = (((state * factor + offset) >> 32) * positions) >> 32;
+		places = __builtin_convertvector(state, HalfLanes);
+		memcpy(found + i, &places, sizeof(places));
+	}
+	return i;
+}
+#endif
+
 #else
 #define HAS_AVX2 0
 #define hash_items(items, longest, seed, hashes)
-#define hash_vectors(numbers, n, seed) 0
-#define find_vectors(hashes, n, factor, offset, positions, found) 0
+#define hash_numbers_avx2(numbers, n, seed) 0
+#define find_positions_avx2(hashes, n, factor, offset, positions, found) 0
+#endif
+
+#ifndef HAS_AVX512
+#define HAS_AVX512 0
+#define hash_numbers_avx512(numbers, n, seed) 0
+#define find_positions_avx512(hashes, n, factor, offset, positions, found) 0
 #endif
 
 /*
@@ -241,7 +309,13 @@ bloomexp_simd_hash_bytes(const BloomBytes *items, uint32_t seed, uint64_t *hashe
 void
 bloomexp_simd_hash_int64s(uint64_t *numbers, int n, uint32_t seed)
 {
-	for (int i = HAS_AVX2 ? hash_vectors(numbers, n, seed) : 0; i < n; i++)
+	int			i = 0;
+
+	if (HAS_AVX512)
+		i = hash_numbers_avx512(numbers, n, seed);
+	else if (HAS_AVX2)
+		i = hash_numbers_avx2(numbers, n, seed);
+	for (; i < n; i++)
 		numbers[i] = bloomexp_murmur3_int64(numbers[i], seed);
 }
 
@@ -253,6 +327,12 @@ void
 bloomexp_simd_find_positions(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,
 							 uint32_t positions, uint32_t *found)
 {
-	for (int i = HAS_AVX2 ? find_vectors(hashes, n, factor, offset, positions, found) : 0; i < n; i++)
+	int			i = 0;
+
+	if (HAS_AVX512)
+		i = find_positions_avx512(hashes, n, factor, offset, positions, found);
+	else if (HAS_AVX2)
+		i = find_positions_avx2(hashes, n, factor, offset, positions, found);
+	for (; i < n; i++)
 		found[i] = bloomexp_simd_position(hashes[i] * factor + offset, positions);
 }

@@ -3,9 +3,10 @@
  * simd.h
  *	  Hashes and positions of many items at once.
  *
- * Pure C, without PostgreSQL.  On x86-64 with AVX2 they take four items at a time;
- * the CPU is checked at run time.  Their results are the same bits everywhere.
- * BLOOMEXP_PORTABLE leaves the vector code out, for tests.
+ * Pure C, without PostgreSQL.  On x86-64 with AVX2 they take four items at a time, with
+ * AVX-512 eight integers; the CPU is checked at run time.  Their results are the same
+ * bits everywhere.  For tests, BLOOMEXP_NO_AVX512 leaves the widest vectors out, and
+ * BLOOMEXP_PORTABLE all.
  *
  *-------------------------------------------------------------------------
  */
