@@ -77,7 +77,7 @@ bloomexp_probe_pick_all(int *picks, int n)
 extern bool bloomexp_probe_contains(const BloomBits *bits, uint64_t hash);
 extern bool bloomexp_probe_block_contains(const BloomBits *bits, const uint8_t *block,
 										  uint64_t hash);
-extern int	bloomexp_probe_misses(const BloomBits *bits, uint64_t *hashes, int *picks, int n);
+extern int	bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16_t *hits);
 extern uint32_t bloomexp_probe_set(const BloomBits *bits, uint64_t hash);
 extern void bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t n);
 extern uint32_t bloomexp_probe_unset(const BloomBits *bits, uint64_t hash);

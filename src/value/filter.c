@@ -81,6 +81,24 @@ bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 }
 
 /*
+ * Take the items at so many indexes, which ascend, out of a list of n; the last ones
+ * take their places.  `origins` says where each came from, and moves along.
+ */
+static inline int
+drop(const uint16 *indexes, int nindexes, uint64 *hashes, uint16 *origins, int n)
+{
+	while (nindexes > 0)
+	{
+		int			index = indexes[--nindexes];
+
+		n--;
+		hashes[index] = hashes[n];
+		origins[index] = origins[n];
+	}
+	return n;
+}
+
+/*
  * Which of some items no layer from `first` on contains, the newest asked first;
  * see bloomexp_filter_misses().
  *
@@ -92,28 +110,36 @@ misses_from(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *sou
 			const uint64 *hashes, int *picks, int n)
 {
 	uint64		asked[BLOOMEXP_BATCH];
-	uint8		missed[BLOOMEXP_BATCH] = {0};
-	int			end = n > 0 ? picks[n - 1] + 1 : 0;
+	uint16		origins[BLOOMEXP_BATCH];	/* their places among the picks */
+	uint16		hits[BLOOMEXP_BATCH];
+	uint8		contained[BLOOMEXP_BATCH] = {0};	/* by place among the picks */
+	int			nasked = n;
 	int			misses = 0;
 
 	for (int i = 0; i < n; i++)
-		asked[i] = hashes[picks[i]];
-	for (uint32 i = filter->nlayers; i-- > first && n > 0;)
 	{
+		asked[i] = hashes[picks[i]];
+		origins[i] = i;
+	}
+	for (uint32 i = filter->nlayers; i-- > first && nasked > 0;)
+	{
+		int			nhits;
+
 		if (filter->layers[i].bits_set == 0)
 			continue;
 		if (fetch != NULL)
-			fetch(source, i, asked, n);
-		n = bloomexp_probe_misses(&filter->layers[i].bits, asked, picks, n);
+			fetch(source, i, asked, nasked);
+		nhits = bloomexp_probe_hits(&filter->layers[i].bits, asked, nasked, hits);
+		for (int j = 0; j < nhits; j++)
+			contained[origins[hits[j]]] = 1;
+		if (i > first)
+			nasked = drop(hits, nhits, asked, origins, nasked);
 	}
 
-	/* back in order */
 	for (int i = 0; i < n; i++)
-		missed[picks[i]] = 1;
-	for (int i = 0; i < end; i++)
 	{
-		picks[misses] = i;
-		misses += missed[i];
+		picks[misses] = picks[i];
+		misses += !contained[i];
 	}
 	return misses;
 }

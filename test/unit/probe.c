@@ -252,33 +252,28 @@ test_misses(uint32_t words, bool counting)
 
 		for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
 		{
-			int			picks[BLOOMEXP_BATCH];
 			uint64_t	asked[BLOOMEXP_BATCH];
-			bool		expected[BLOOMEXP_BATCH] = {false};
-			int			nexpected = 0;
-			int			n = 0;
+			uint16_t	hits[BLOOMEXP_BATCH];
+			int			nasked = 0;
+			int			nhits;
+			int			seen = 0;
 
 			/* the first of all, or any of them */
-			for (int j = 0; n < lengths[i]; j++)
+			for (int j = 0; nasked < lengths[i]; j++)
 			{
 				if (k % 2 == 0 ||
-					random_below(BLOOMEXP_BATCH - j) < (uint64_t) (lengths[i] - n))
-					picks[n++] = j;
+					random_below(BLOOMEXP_BATCH - j) < (uint64_t) (lengths[i] - nasked))
+					asked[nasked++] = hashes[j];
 			}
-			for (int j = 0; j < n; j++)
+			nhits = bloomexp_probe_hits(&bits, asked, nasked, hits);
+			for (int j = 0; j < nasked; j++)
 			{
-				asked[j] = hashes[picks[j]];
-				expected[picks[j]] = !naive_probe(bits.bytes, counting, words, k, asked[j]);
-				nexpected += expected[picks[j]];
+				bool		hit = seen < nhits && hits[seen] == j;
+
+				wrong += hit != naive_probe(bits.bytes, counting, words, k, asked[j]);
+				seen += hit;
 			}
-			n = bloomexp_probe_misses(&bits, asked, picks, n);
-			wrong += n != nexpected;
-			for (int j = 0; j < n; j++)
-			{
-				/* each once, beside its hash */
-				wrong += !expected[picks[j]] || asked[j] != hashes[picks[j]];
-				expected[picks[j]] = false;
-			}
+			wrong += seen != nhits;
 		}
 		free(bits.bytes);
 	}
