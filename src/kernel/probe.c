@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "kernel/batch.h"
 #include "kernel/probe.h"
 #include "kernel/simd.h"
 

@@ -12,7 +12,6 @@
 #ifndef BLOOMEXP_PROBE_H
 #define BLOOMEXP_PROBE_H
 
-#include "kernel/batch.h"
 #include "kernel/sizing.h"
 
 /*
@@ -62,16 +61,6 @@ static inline uint64_t
 bloomexp_probe_block_bytes(const BloomBits *bits)
 {
 	return bloomexp_probe_bytes(bits->shape.block_bits / 64, bits->counting);
-}
-
-/* Pick all of n items, or as many as a batch takes; returns their number. */
-static inline int
-bloomexp_probe_pick_all(int *picks, int n)
-{
-	n = n < BLOOMEXP_BATCH ? n : BLOOMEXP_BATCH;
-	for (int i = 0; i < n; i++)
-		picks[i] = i;
-	return n;
 }
 
 extern bool bloomexp_probe_contains(const BloomBits *bits, uint64_t hash);

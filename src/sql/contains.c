@@ -11,7 +11,6 @@
 #include "miscadmin.h"
 
 #include "kernel/batch.h"
-#include "kernel/probe.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "sql/stored.h"
@@ -76,16 +75,10 @@ contained_items(FunctionCallInfo fcinfo, ArrayType *array, int *n)
 		return contained;
 
 	bloomexp_filter_require_kind(&stored.filter, kind);
-	memset(contained, true, *n);
 	for (int from = 0; from < *n; from += BLOOMEXP_BATCH)
 	{
-		int			picks[BLOOMEXP_BATCH];
-		int			misses = bloomexp_probe_pick_all(picks, *n - from);
-
 		CHECK_FOR_INTERRUPTS();
-		misses = bloomexp_stored_misses(&stored, hashes + from, picks, misses);
-		for (int i = 0; i < misses; i++)
-			contained[from + picks[i]] = false;
+		bloomexp_stored_mark(&stored, hashes + from, Min(*n - from, BLOOMEXP_BATCH), contained + from);
 	}
 	return contained;
 }

@@ -95,17 +95,15 @@ copy_survivors(BloomItems *candidates, const BloomFilters *filters, char *out, i
 {
 	uint32		seed = filters->n > 0 ? filters->stored[0].filter.seed : 0;
 	BloomBatch	batch;
-	int			picks[BLOOMEXP_BATCH];
+	bool		exposed[BLOOMEXP_BATCH];
 
 	bloomexp_survivors_require_kind(filters, candidates->type->kind);
 	*survivors = 0;
 	while (bloomexp_item_next(candidates, seed, &batch))
 	{
-		int			n = bloomexp_survivors_pick(filters, &batch, picks);
-
 		CHECK_FOR_INTERRUPTS();
-		out = bloomexp_item_copy(out, &batch, picks, n);
-		*survivors += n;
+		bloomexp_survivors_mark(filters, &batch, exposed);
+		out = bloomexp_item_copy(out, &batch, exposed, survivors);
 	}
 	return out;
 }

@@ -328,28 +328,45 @@ bloomexp_item_hashes(BloomBatch *batch, uint32 seed)
 	return batch->hashes;
 }
 
-/* Copy the picked items of a batch, of `length` bytes each; returns the end of `out`. */
+/*
+ * Copy the items of a batch, of `length` bytes each, but those to omit; returns the
+ * end of `out`.
+ */
 static inline char *
-copy_fixed(char *out, const BloomBatch *batch, const int *picks, int n, Size length)
+copy_fixed(char *out, const BloomBatch *batch, const bool *omit, Size length)
 {
-	for (int i = 0; i < n; i++)
-		memcpy(out + i * length, batch->first + picks[i] * length, length);
-	return out + n * length;
+	const char *item = batch->first;
+
+	/* an item to omit is overwritten by the next one: there is no branch to foresee */
+	for (int i = 0; i < batch->n; i++, item += length)
+	{
+		memcpy(out, item, length);
+		out += omit[i] ? 0 : length;
+	}
+	return out;
 }
 
 /*
- * The same for items of variable length, with what pads them.
+ * The same for items of variable length, with what pads them; adds their number to
+ * *copied.
  *
  * Most are short, so they are copied in pieces of a constant length, which are
  * instructions and not calls.  The last piece copies what follows the item, too,
- * and the next item overwrites that: picks ascend, so no item is nearer to the end
- * of its array there than here.
+ * and the next item overwrites that: no item is nearer to the end of its array
+ * there than here.
  */
 static char *
-copy_varlenas(char *out, const BloomBatch *batch, const int *picks, int n)
+copy_varlenas(char *out, const BloomBatch *batch, const bool *omit, int *copied)
 {
 	const char *end = batch->varlenas[batch->n];
+	uint16		picks[BLOOMEXP_BATCH];
+	int			n = 0;
 
+	for (int i = 0; i < batch->n; i++)
+	{
+		picks[n] = i;
+		n += !omit[i];
+	}
 	for (int i = 0; i < n; i++)
 	{
 		const char *item = batch->varlenas[picks[i]];
@@ -359,37 +376,47 @@ copy_varlenas(char *out, const BloomBatch *batch, const int *picks, int n)
 			memcpy(out, item, size);
 		else
 		{
-			for (Size copied = 0; copied < size; copied += COPY_PIECE)
-				memcpy(out + copied, item + copied, COPY_PIECE);
+			for (Size done = 0; done < size; done += COPY_PIECE)
+				memcpy(out + done, item + done, COPY_PIECE);
 		}
 		out += size;
 	}
+	*copied += n;
 	return out;
 }
 
 /*
  * bloomexp_item_copy
- *		Copy the items of a batch whose indexes are picks[0 .. n - 1], ascending,
- *		to `out`, as they follow each other in an array; returns where they end.
+ *		Copy the items of a batch, but those to omit, to `out`, as they follow each
+ *		other in an array; returns where they end, and adds their number to *copied.
  *		There must be room for all items of their array.
  *
  * A constant length makes each copy one instruction.
  */
 char *
-bloomexp_item_copy(char *out, const BloomBatch *batch, const int *picks, int n)
+bloomexp_item_copy(char *out, const BloomBatch *batch, const bool *omit, int *copied)
 {
+	char	   *end;
+
 	switch (batch->type->length)
 	{
 		case sizeof(int64):
-			return copy_fixed(out, batch, picks, n, sizeof(int64));
+			end = copy_fixed(out, batch, omit, sizeof(int64));
+			break;
 		case sizeof(int32):
-			return copy_fixed(out, batch, picks, n, sizeof(int32));
+			end = copy_fixed(out, batch, omit, sizeof(int32));
+			break;
 		case sizeof(int16):
-			return copy_fixed(out, batch, picks, n, sizeof(int16));
+			end = copy_fixed(out, batch, omit, sizeof(int16));
+			break;
 		case UUID_LEN:
-			return copy_fixed(out, batch, picks, n, UUID_LEN);
+			end = copy_fixed(out, batch, omit, UUID_LEN);
+			break;
+		default:
+			return copy_varlenas(out, batch, omit, copied);
 	}
-	return copy_varlenas(out, batch, picks, n);
+	*copied += (int) ((end - out) / batch->type->length);
+	return end;
 }
 
 /*

@@ -203,15 +203,14 @@ fetch_blocks(void *source, uint32 layer, const uint64 *hashes, int n)
 }
 
 /*
- * bloomexp_stored_misses
- *		Which of some items the filter does not contain; see
- *		bloomexp_filter_misses().
+ * bloomexp_stored_mark
+ *		Mark the items that the filter contains; see bloomexp_filter_mark().
  */
-int
-bloomexp_stored_misses(BloomStored *stored, const uint64 *hashes, int *picks, int n)
+void
+bloomexp_stored_mark(BloomStored *stored, const uint64 *hashes, int n, bool *contained)
 {
-	return bloomexp_filter_misses(&stored->filter, stored->source ? fetch_blocks : NULL, stored,
-								  hashes, picks, n);
+	bloomexp_filter_mark(&stored->filter, stored->source ? fetch_blocks : NULL, stored,
+						 hashes, n, contained);
 }
 
 /* This call site's cache entry, reset if it is for another value. */
@@ -343,7 +342,7 @@ bloomexp_stored_contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg,
 	BloomStored *stored = open_for_lookup(fcinfo, filter_arg, &space);
 	const BloomFilter *filter = &stored->filter;
 	uint64		hash;
-	int			pick = 0;
+	bool		contained = false;
 
 	bloomexp_filter_require_kind(filter, kind);
 	hash = bloomexp_arguments_hash(fcinfo, item_arg, kind, filter->seed);
@@ -351,5 +350,6 @@ bloomexp_stored_contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg,
 		return bloomexp_filter_contains(filter, hash);
 	if (stored->value == NULL)
 		return contains_once(stored, hash);
-	return bloomexp_stored_misses(stored, &hash, &pick, 1) == 0;
+	bloomexp_stored_mark(stored, &hash, 1, &contained);
+	return contained;
 }

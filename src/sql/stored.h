@@ -35,8 +35,7 @@ typedef struct BloomStored
 extern void bloomexp_stored_headers(struct varlena *source, BloomFilter *filter);
 extern void bloomexp_stored_open(BloomStored *stored, struct varlena *source, uint64 lookups);
 extern void bloomexp_stored_open_whole(BloomStored *stored, struct varlena *value);
-extern int	bloomexp_stored_misses(BloomStored *stored, const uint64 *hashes,
-								  int *picks, int n);
+extern void bloomexp_stored_mark(BloomStored *stored, const uint64 *hashes, int n, bool *contained);
 extern bool bloomexp_stored_contains(FunctionCallInfo fcinfo, int filter_arg,
 									 int item_arg, BloomKind kind);
 

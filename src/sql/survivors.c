@@ -3,7 +3,7 @@
  * survivors.c
  *	  The candidates that no filter of a call contains.
  *
- * They are picked batch by batch, and go into an array of the candidates' type.
+ * The others are marked batch by batch, and these go into an array of the candidates' type.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +11,6 @@
 
 #include "catalog/pg_type.h"
 
-#include "kernel/probe.h"
 #include "sql/survivors.h"
 #include "value/filter.h"
 #include "value/kind.h"
@@ -43,23 +42,20 @@ bloomexp_survivors_require_kind(const BloomFilters *filters, BloomKind kind)
 }
 
 /*
- * bloomexp_survivors_pick
- *		The candidates of a batch that no filter contains, in order, as indexes
- *		into it; returns their number.
+ * bloomexp_survivors_mark
+ *		Mark the candidates of a batch that a filter contains, and no others.
  */
-int
-bloomexp_survivors_pick(const BloomFilters *filters, BloomBatch *batch, int *picks)
+void
+bloomexp_survivors_mark(const BloomFilters *filters, BloomBatch *batch, bool *exposed)
 {
-	int			n = bloomexp_probe_pick_all(picks, batch->n);
-
-	for (int i = 0; i < filters->n && n > 0; i++)
+	memset(exposed, false, batch->n);
+	for (int i = 0; i < filters->n; i++)
 	{
 		BloomStored *stored = &filters->stored[i];
 
-		n = bloomexp_stored_misses(stored, bloomexp_item_hashes(batch, stored->filter.seed),
-								   picks, n);
+		bloomexp_stored_mark(stored, bloomexp_item_hashes(batch, stored->filter.seed),
+							 batch->n, exposed);
 	}
-	return n;
 }
 
 /*

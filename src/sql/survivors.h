@@ -24,7 +24,7 @@ typedef struct BloomFilters
 
 extern void bloomexp_survivors_check_type(FunctionCallInfo fcinfo, int argno);
 extern void bloomexp_survivors_require_kind(const BloomFilters *filters, BloomKind kind);
-extern int	bloomexp_survivors_pick(const BloomFilters *filters, BloomBatch *batch, int *picks);
+extern void bloomexp_survivors_mark(const BloomFilters *filters, BloomBatch *batch, bool *exposed);
 extern ArrayType *bloomexp_survivors_open_array(MemoryContext context,
 												const ArrayType *candidates);
 extern ArrayType *bloomexp_survivors_close_array(ArrayType *array, char *end, int survivors,

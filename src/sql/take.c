@@ -245,25 +245,21 @@ get_collation(FunctionCallInfo fcinfo)
 }
 
 /*
- * Keep the picks that were not taken yet, until there are as many as wanted;
- * returns their number.
+ * Take the candidates that are not marked, until there are as many as wanted; marks
+ * what comes again, and the rest.
  */
-static int
-keep_new(Take *take, taken_hash *taken, const uint64 *hashes, int *picks, int n)
+static void
+take_new(Take *take, taken_hash *taken, const uint64 *hashes, int n, bool *omit)
 {
-	int			kept = 0;
-
-	for (int i = 0; i < n && take->n < take->wanted; i++)
+	for (int i = 0; i < n; i++)
 	{
-		bool		found;
-
-		taken_insert(taken, hashes[picks[i]], &found);
-		if (found)
+		omit[i] |= take->n == take->wanted;
+		if (omit[i])
 			continue;
-		take->hashes[take->n++] = hashes[picks[i]];
-		picks[kept++] = picks[i];
+		taken_insert(taken, hashes[i], &omit[i]);
+		if (!omit[i])
+			take->hashes[take->n++] = hashes[i];
 	}
-	return kept;
 }
 
 /* Take the first candidates that no filter contains; hash them by `seed`. */
@@ -274,20 +270,20 @@ pick(Take *take, const BloomFilters *filters, BloomItems *candidates, uint32 see
 	ArrayType  *result = bloomexp_survivors_open_array(take->context, take->candidates);
 	char	   *end = ARR_DATA_PTR(result);
 	BloomBatch	batch;
-	int			picks[BLOOMEXP_BATCH];
+	bool		omit[BLOOMEXP_BATCH];
+	int			copied = 0;
 
 	bloomexp_survivors_require_kind(filters, candidates->type->kind);
 	take->n = 0;
 	take->hashes = palloc_extended(Max(candidates->nitems, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	while (take->n < take->wanted && bloomexp_item_next(candidates, seed, &batch))
 	{
-		int			n = bloomexp_survivors_pick(filters, &batch, picks);
-
 		CHECK_FOR_INTERRUPTS();
-		n = keep_new(take, taken, bloomexp_item_hashes(&batch, seed), picks, n);
-		end = bloomexp_item_copy(end, &batch, picks, n);
+		bloomexp_survivors_mark(filters, &batch, omit);
+		take_new(take, taken, bloomexp_item_hashes(&batch, seed), batch.n, omit);
+		end = bloomexp_item_copy(end, &batch, omit, &copied);
 	}
-	take->taken = bloomexp_survivors_close_array(result, end, take->n, candidates->element_type);
+	take->taken = bloomexp_survivors_close_array(result, end, copied, candidates->element_type);
 }
 
 /* The filter with what was taken, shown now. */

@@ -99,27 +99,26 @@ drop(const uint16 *indexes, int nindexes, uint64 *hashes, uint16 *origins, int n
 }
 
 /*
- * Which of some items no layer from `first` on contains, the newest asked first;
- * see bloomexp_filter_misses().
+ * Mark the items that layers from `first` on contain; see bloomexp_filter_mark().
  *
- * A layer is asked about the items that no newer one contains.  These stand side
- * by side, in no order: to keep them in order would cost more than to ask them.
+ * The newest layer is asked first, and each about the items that no newer one
+ * contains.  These stand side by side, in no order: to keep them in order would cost
+ * more than to ask them.
  */
-static inline int
-misses_from(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *source,
-			const uint64 *hashes, int *picks, int n)
+static inline void
+mark_from(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *source,
+		  const uint64 *hashes, int n, bool *contained)
 {
 	uint64		asked[BLOOMEXP_BATCH];
-	uint16		origins[BLOOMEXP_BATCH];	/* their places among the picks */
+	uint16		origins[BLOOMEXP_BATCH];	/* their indexes */
 	uint16		hits[BLOOMEXP_BATCH];
-	uint8		contained[BLOOMEXP_BATCH] = {0};	/* by place among the picks */
-	int			nasked = n;
-	int			misses = 0;
+	int			nasked = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		asked[i] = hashes[picks[i]];
-		origins[i] = i;
+		asked[nasked] = hashes[i];
+		origins[nasked] = i;
+		nasked += !contained[i];
 	}
 	for (uint32 i = filter->nlayers; i-- > first && nasked > 0;)
 	{
@@ -131,35 +130,25 @@ misses_from(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *sou
 			fetch(source, i, asked, nasked);
 		nhits = bloomexp_probe_hits(&filter->layers[i].bits, asked, nasked, hits);
 		for (int j = 0; j < nhits; j++)
-			contained[origins[hits[j]]] = 1;
+			contained[origins[hits[j]]] = true;
 		if (i > first)
 			nasked = drop(hits, nhits, asked, origins, nasked);
 	}
-
-	for (int i = 0; i < n; i++)
-	{
-		picks[misses] = picks[i];
-		misses += !contained[i];
-	}
-	return misses;
 }
 
 /*
- * bloomexp_filter_misses
- *		Which of some items no layer contains.
- *
- * picks[0 .. n - 1], ascending and each less than BLOOMEXP_BATCH, are the items to
- * ask for, as indexes into hashes.  On return the first of them, ascending, are
- * those that the filter does not contain; the result is their number.
+ * bloomexp_filter_mark
+ *		Mark those of n items, at most BLOOMEXP_BATCH, that the filter contains.
+ *		It is not asked about those that are marked already.
  *
  * `fetch` is called with `source` before a layer is asked; NULL if all bits are
  * in memory.
  */
-int
-bloomexp_filter_misses(const BloomFilter *filter, BloomFetch fetch, void *source,
-					   const uint64 *hashes, int *picks, int n)
+void
+bloomexp_filter_mark(const BloomFilter *filter, BloomFetch fetch, void *source,
+					 const uint64 *hashes, int n, bool *contained)
 {
-	return misses_from(filter, 0, fetch, source, hashes, picks, n);
+	mark_from(filter, 0, fetch, source, hashes, n, contained);
 }
 
 /*
@@ -192,13 +181,16 @@ keep_misses(const BloomFilter *filter, uint32 first, uint64 *hashes, int n)
 
 	for (int from = 0; from < n; from += BLOOMEXP_BATCH)
 	{
-		int			picks[BLOOMEXP_BATCH];
-		int			npicks = bloomexp_probe_pick_all(picks, n - from);
+		int			batch = Min(n - from, BLOOMEXP_BATCH);
+		bool		contained[BLOOMEXP_BATCH] = {false};
 
 		CHECK_FOR_INTERRUPTS();
-		npicks = misses_from(filter, first, NULL, NULL, hashes + from, picks, npicks);
-		for (int i = 0; i < npicks; i++)
-			hashes[kept++] = hashes[from + picks[i]];
+		mark_from(filter, first, NULL, NULL, hashes + from, batch, contained);
+		for (int i = 0; i < batch; i++)
+		{
+			hashes[kept] = hashes[from + i];
+			kept += !contained[i];
+		}
 	}
 	return kept;
 }

@@ -32,8 +32,8 @@ extern void bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr
 extern void bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind);
 
 extern bool bloomexp_filter_contains(const BloomFilter *filter, uint64 hash);
-extern int	bloomexp_filter_misses(const BloomFilter *filter, BloomFetch fetch, void *source,
-								  const uint64 *hashes, int *picks, int n);
+extern void bloomexp_filter_mark(const BloomFilter *filter, BloomFetch fetch, void *source,
+								 const uint64 *hashes, int n, bool *contained);
 extern void bloomexp_filter_fill(BloomFilter *filter, const uint64 *hashes, uint64 n);
 extern struct varlena *bloomexp_filter_add(BloomFilter *filter, BloomKind kind,
 										   uint64 *hashes, int n);
