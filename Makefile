@@ -105,7 +105,7 @@ else ifneq ($(and $(PGXS),$(wildcard $(include_server)/postgres.h)),)
 # The install script is built from its parts: one for each topic, and the
 # template for each kind of item, given as its SQL type and the suffix of its C
 # symbols.
-script = bloomexp--1.0.sql
+script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" bloomexp.control).sql
 parts = $(patsubst %,src/install/%.sql,start type new items exclude aggregate \
 	window union info compare definition track take rebuild overview)
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
