@@ -24,6 +24,8 @@
 #: make mutants         break the source in one place at a time, and see that a
 #:                      test notices: half an hour
 #: make indent          lay the C source out, by clang-format
+#: make dist            the archive of a release, of the commit HEAD
+#:   REF=v1.0.0         of another one
 #:
 #: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.
 
@@ -61,7 +63,7 @@ SHLIB_LINK += -lm
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check check-versions demo bench mutants indent
+ours = help check check-versions demo bench mutants indent dist
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
@@ -94,6 +96,13 @@ mutants:
 
 indent:
 	@test/lib/indent
+
+# What a commit has, whatever lies about here.
+REF = HEAD
+dist:
+	@version=$$(git show $(REF):META.json | sed -n '/"version"/{s/[^0-9.]//g;p;q;}') && \
+	git archive --format=zip --prefix=bloomexp-$$version/ -o bloomexp-$$version.zip $(REF) && \
+	echo bloomexp-$$version.zip
 
 $(filter-out $(ours),$(MAKECMDGOALS)):
 	@$(MAKE) $@
