@@ -23,7 +23,7 @@ my @with_statements = ('README.md', 'doc/tasks.md', 'doc/recipes.md', 'doc/refer
 my %document;
 
 for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/benchmarks.md', 'doc/citus.md', 'doc/neighbours.md',
-	'CHANGELOG.md', 'CONTRIBUTING.md')
+	'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md')
 {
 	$document{$file} = document("$root/$file");
 }
