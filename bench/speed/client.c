@@ -3,9 +3,10 @@
  *
  * What a service would do: send the candidates of one user after another, read
  * the survivors, in the binary protocol and with the statement prepared.
- * $1 of the statement are the candidates, as bigint[] or, if it is a bytea, as
- * consecutive 8-byte little-endian integers; $2 is the user.  The survivors come
- * back in the same form.
+ * $1 of the statement are the candidates: as bigint[]; as consecutive 8-byte
+ * little-endian integers, if it is a bytea; or as integer[], for methods that
+ * know no more and may answer in any order.  $2 is the user.  The survivors
+ * come back in the same form.
  *
  * One pass over all users checks the answers; then a second warms up, and the
  * seconds after that count.  Prints: transactions a second, their mean, median,
@@ -22,20 +23,26 @@
 #include <time.h>
 
 #define BYTEA_OID 17
+#define INT4_ARRAY_OID 1007
 #define MAX_CALLS 20000000
 
 /* bigint[] of one dimension: dimensions, nulls?, type, length, lower bound; then a length before each element */
 #define ARRAY_HEADER 20
-#define ARRAY_ELEMENT 12
+#define LENGTH_WORD 4
 
 typedef struct
 {
 	char	   *user;			/* big-endian int8, as it goes over the wire */
 	char	   *array;			/* so does this */
 	int			array_size;
-	char	   *packed;
+	char	   *packed;			/* for "check", and as a bytea */
 	int			packed_size;
 } Call;
+
+/* What $1 and the survivors are. */
+static bool is_packed;
+static bool in_order;
+static int	width;				/* of an integer */
 
 static void
 die(const char *what, const char *why)
@@ -77,30 +84,43 @@ pack(char *packed, const char *array, int size)
 {
 	int			n = 0;
 
-	for (int at = ARRAY_HEADER; at < size; at += ARRAY_ELEMENT, n++)
-		for (int byte = 0; byte < 8; byte++)
-			packed[8 * n + byte] = array[at + ARRAY_ELEMENT - 1 - byte];
-	return 8 * n;
+	for (int at = ARRAY_HEADER; at < size; at += LENGTH_WORD + width, n++)
+		for (int byte = 0; byte < width; byte++)
+			packed[width * n + byte] = array[at + LENGTH_WORD + width - 1 - byte];
+	return width * n;
+}
+
+static int
+compare_packed(const void *a, const void *b)
+{
+	return memcmp(a, b, width);
 }
 
 /* Survivors must be candidates, in their order.  Returns how many they are. */
 static int
-check(const Call *call, const char *answer, int size, bool is_packed)
+check(const Call *call, const char *answer, int size)
 {
-	char	   *packed = copy(answer, size);
+	char	   *candidates = copy(call->packed, call->packed_size);
+	char	   *survivors = copy(answer, size);
 	int			from = 0;
 
 	if (!is_packed)
-		size = pack(packed, answer, size);
-	for (int at = 0; at < size; at += 8, from += 8)
+		size = pack(survivors, answer, size);
+	if (!in_order)
 	{
-		while (from < call->packed_size && memcmp(call->packed + from, packed + at, 8) != 0)
-			from += 8;
+		qsort(candidates, call->packed_size / width, width, compare_packed);
+		qsort(survivors, size / width, width, compare_packed);
+	}
+	for (int at = 0; at < size; at += width, from += width)
+	{
+		while (from < call->packed_size && memcmp(candidates + from, survivors + at, width) != 0)
+			from += width;
 		if (from >= call->packed_size)
 			die("client", "WRONG RESULT: the survivors are not candidates in their order");
 	}
-	free(packed);
-	return size / 8;
+	free(candidates);
+	free(survivors);
+	return size / width;
 }
 
 static int
@@ -122,7 +142,6 @@ main(int argc, char **argv)
 	int			users,
 				n = 0;
 	long		survivors = 0;
-	bool		is_packed;
 	double		start,
 				end;
 
@@ -133,7 +152,16 @@ main(int argc, char **argv)
 	if (PQstatus(conn) != CONNECTION_OK)
 		die("client", PQerrorMessage(conn));
 
-	result = checked(conn, PQexecParams(conn, "SELECT user_id, items FROM candidates ORDER BY random()",
+	PQclear(checked(conn, PQprepare(conn, "ask", argv[2], 0, NULL), PGRES_COMMAND_OK));
+	result = checked(conn, PQdescribePrepared(conn, "ask"), PGRES_COMMAND_OK);
+	is_packed = PQparamtype(result, 0) == BYTEA_OID;
+	in_order = PQparamtype(result, 0) != INT4_ARRAY_OID;
+	width = in_order ? 8 : 4;
+	PQclear(result);
+
+	result = checked(conn, PQexecParams(conn, in_order ?
+										"SELECT user_id, items FROM candidates ORDER BY random()" :
+										"SELECT user_id, items4 FROM candidates ORDER BY random()",
 										0, NULL, NULL, NULL, NULL, 1), PGRES_TUPLES_OK);
 	users = PQntuples(result);
 	calls = calloc(users, sizeof(Call));
@@ -148,10 +176,6 @@ main(int argc, char **argv)
 		call->packed_size = pack(call->packed, call->array, call->array_size);
 	}
 
-	PQclear(checked(conn, PQprepare(conn, "", argv[2], 0, NULL), PGRES_COMMAND_OK));
-	result = checked(conn, PQdescribePrepared(conn, ""), PGRES_COMMAND_OK);
-	is_packed = PQparamtype(result, 0) == BYTEA_OID;
-
 	start = now() + 1e6;
 	end = start + atof(argv[1]) * 1e6;
 	for (int i = 0;; i++)
@@ -165,10 +189,10 @@ main(int argc, char **argv)
 
 		if (i >= users && before >= end)
 			break;
-		result = checked(conn, PQexecPrepared(conn, "", 2, values, lengths, binary, 1), PGRES_TUPLES_OK);
+		result = checked(conn, PQexecPrepared(conn, "ask", 2, values, lengths, binary, 1), PGRES_TUPLES_OK);
 		after = now();
 		if (i < users)
-			survivors += check(call, PQgetvalue(result, 0, 0), PQgetlength(result, 0, 0), is_packed);
+			survivors += check(call, PQgetvalue(result, 0, 0), PQgetlength(result, 0, 0));
 		else if (before >= start && n < MAX_CALLS)
 			times[n++] = after - before;
 		PQclear(result);

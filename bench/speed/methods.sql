@@ -127,16 +127,19 @@ INSERT INTO bench_method (part, name, role, how, floor, settings, command)
 SELECT 'online', name, role, 'pgbench', 'read the candidates', settings::text[], format(E'\\set user (10 * random(1, %s) - 5) * 2654435761 & 4294967295\n%s;',
 	:candidate_users, command)
 FROM (VALUES
-	('find the row', 'floor', '{}', 'SELECT user_id FROM candidates WHERE user_id = :user'),
-	('read the candidates', 'floor', '{}', 'SELECT cardinality(items) FROM candidates WHERE user_id = :user'),
+	('find the row', 'floor', '{}', 'SELECT user_id FROM candidates WHERE user_id = :user', true),
+	('read the candidates', 'floor', '{}', 'SELECT cardinality(items) FROM candidates WHERE user_id = :user', true),
 	('candidates - filter', 'ours', '{}',
-		'SELECT cardinality(c.items - s.items) FROM candidates AS c LEFT JOIN seen AS s USING (user_id) WHERE user_id = :user'),
+		'SELECT cardinality(c.items - s.items) FROM candidates AS c LEFT JOIN seen AS s USING (user_id) WHERE user_id = :user', true),
 	('candidates - filter in its row', 'ours', '{}',
-		'SELECT cardinality(c.items - s.items) FROM candidates AS c LEFT JOIN seen_inline AS s USING (user_id) WHERE user_id = :user'),
-	('NOT EXISTS, hashed', 'peer', :'hashed', format('SELECT n FROM candidates AS c, LATERAL (%s) AS k (n) WHERE user_id = :user', :'not_exists')),
+		'SELECT cardinality(c.items - s.items) FROM candidates AS c LEFT JOIN seen_inline AS s USING (user_id) WHERE user_id = :user', true),
+	('NOT EXISTS, hashed', 'peer', :'hashed', format('SELECT n FROM candidates AS c, LATERAL (%s) AS k (n) WHERE user_id = :user', :'not_exists'), true),
 	('intarray, int4', 'peer', '{}',
-		'SELECT cardinality(c.items4 - s.items4) FROM candidates AS c LEFT JOIN seen_array AS s USING (user_id) WHERE user_id = :user')
-) AS m (name, role, settings, command);
+		'SELECT cardinality(c.items4 - s.items4) FROM candidates AS c LEFT JOIN seen_array AS s USING (user_id) WHERE user_id = :user', true),
+	('roaringbitmap, int4', 'peer', '{}',
+		'SELECT rb_andnot_cardinality(rb_build(c.items4), s.items) FROM candidates AS c LEFT JOIN seen_roaring AS s USING (user_id) WHERE user_id = :user', :'roaring')
+) AS m (name, role, settings, command, possible)
+WHERE possible;
 
 -- As a share of the floor, too: one client's transactions a second are mostly the
 -- time that the operating system takes to wake up the other side.
@@ -147,7 +150,9 @@ INSERT INTO bench_target (part, name, metric, against, sense, must, aim) VALUES
 
 --
 -- wire: 1,000 candidates from the client and the survivors back, in the binary
--- protocol.  $1 are the candidates, as array or packed, $2 the user.
+-- protocol.  $1 are the candidates, as array or packed, $2 the user.  A bitmap gets
+-- int4, which are fewer bytes, and makes a sorted set of them: what it returns has
+-- neither the candidates' order nor their duplicates.
 --
 INSERT INTO bench_method (part, name, role, how, floor, settings, command)
 SELECT 'wire', name, role, 'client', 'echo the array', CASE role WHEN 'peer' THEN :'hashed' ELSE '{}' END::text[], command
@@ -157,7 +162,9 @@ FROM (VALUES
 	('array - filter', 'ours', 'SELECT $1::bigint[] - (SELECT items FROM seen WHERE user_id = $2::bigint)', true),
 	('packed - filter', 'ours', 'SELECT bloom_exclude_packed($1::bytea, (SELECT items FROM seen WHERE user_id = $2::bigint))', :'packed'),
 	('NOT EXISTS, hashed', 'peer', 'SELECT ARRAY(SELECT i FROM unnest($1::bigint[]) AS i
-		WHERE NOT EXISTS (SELECT FROM exposures AS e WHERE e.user_id = $2::bigint AND e.item_id = i))', true)
+		WHERE NOT EXISTS (SELECT FROM exposures AS e WHERE e.user_id = $2::bigint AND e.item_id = i))', true),
+	('roaringbitmap, int4', 'peer', 'SELECT rb_to_array(rb_andnot(rb_build($1::integer[]),
+		(SELECT items FROM seen_roaring WHERE user_id = $2::bigint)))', :'roaring')
 ) AS m (name, role, command, possible)
 WHERE possible;
 
