@@ -1,8 +1,8 @@
 --
 -- Every method against the exact answer, which the run does not survive if it is
 -- wrong: a peer's must be the same multiset (the same set, where a method makes
--- sets).  Ours may lack fresh candidates, at most the share p that the filters
--- promise and five standard deviations more, and nothing else: no exposed
+-- sets).  A filter's may lack fresh candidates, at most the share p that it
+-- promises and five standard deviations more, and nothing else: no exposed
 -- candidate, no change in order or in duplicates.
 --
 CREATE TABLE truth AS
@@ -108,6 +108,9 @@ CALL bench_check_expression('intarray, int4', 'set of int4', 'seen_array', '(c.i
 CALL bench_check_expression('roaringbitmap, int4', 'set of int4', 'seen_roaring',
 	'rb_to_array(rb_andnot(rb_build(c.items4), s.items))::bigint[]');
 \endif
+\if :redis
+CALL bench_check('RedisBloom', 'filter', 'SELECT user_id, items FROM redis_answer');
+\endif
 
 -- The timed statements return sums; these must be the sums of the answers above.
 CREATE TABLE expected AS
@@ -118,11 +121,12 @@ WITH sums AS (
 )
 SELECT part, name,
 	CASE WHEN role = 'ours' THEN kept
+		WHEN how = 'redis' THEN (SELECT sum(cardinality(items)) FROM redis_answer)
 		WHEN name ~ 'unnest|echo' THEN candidates
 		WHEN name ~ 'EXCEPT|intarray|roaring' THEN distinct_fresh
 		ELSE fresh END AS survivors
 FROM bench_method, sums
-WHERE part IN ('batch', 'rows', 'wire') AND name <> 'read both columns';
+WHERE (part IN ('batch', 'rows', 'wire') OR how = 'redis') AND name <> 'read both columns';
 
 CREATE PROCEDURE bench_check_sum(wanted text, method_name text, got numeric) LANGUAGE plpgsql AS $$
 BEGIN

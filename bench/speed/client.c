@@ -9,22 +9,17 @@
  * come back in the same form.
  *
  * One pass over all users checks the answers; then a second warms up, and the
- * seconds after that count.  Prints: transactions a second, their mean, median,
- * 99% and 99.9% in microseconds, and the survivors of the pass.  libpq's
- * environment variables say where to connect.
+ * seconds after that count.  Prints what print_times() does.  libpq's environment
+ * variables say where to connect.
  */
-#include <arpa/inet.h>
 #include <libpq-fe.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "times.h"
 
 #define BYTEA_OID 17
 #define INT4_ARRAY_OID 1007
-#define MAX_CALLS 20000000
 
 /* bigint[] of one dimension: dimensions, nulls?, type, length, lower bound; then a length before each element */
 #define ARRAY_HEADER 20
@@ -43,22 +38,6 @@ typedef struct
 static bool is_packed;
 static bool in_order;
 static int	width;				/* of an integer */
-
-static void
-die(const char *what, const char *why)
-{
-	fprintf(stderr, "%s: %s\n", what, why);
-	exit(1);
-}
-
-static double
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
-}
 
 static void *
 copy(const void *bytes, int size)
@@ -121,15 +100,6 @@ check(const Call *call, const char *answer, int size)
 	free(candidates);
 	free(survivors);
 	return size / width;
-}
-
-static int
-compare(const void *a, const void *b)
-{
-	float		x = *(const float *) a,
-				y = *(const float *) b;
-
-	return (x > y) - (x < y);
 }
 
 int
@@ -198,16 +168,6 @@ main(int argc, char **argv)
 		PQclear(result);
 	}
 
-	if (n == 0)
-		die("client", "no time left to measure: more seconds, please");
-	{
-		double		sum = 0;
-
-		for (int i = 0; i < n; i++)
-			sum += times[i];
-		qsort(times, n, sizeof(float), compare);
-		printf("%.1f %.2f %.2f %.2f %.2f %ld\n", n / sum * 1e6, sum / n,
-			   times[n / 2], times[(int) (n * 0.99)], times[(int) (n * 0.999)], survivors);
-	}
+	print_times(times, n, 1, survivors);
 	return 0;
 }

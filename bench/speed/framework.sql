@@ -23,7 +23,7 @@ CREATE TABLE bench_method (
 	part text,
 	name text,
 	role text CHECK (role IN ('floor', 'peer', 'ours')),
-	how text CHECK (how IN ('sql', 'loop', 'pgbench', 'client', 'fresh')) DEFAULT 'sql',
+	how text CHECK (how IN ('sql', 'loop', 'pgbench', 'client', 'redis', 'fresh')) DEFAULT 'sql',
 	units float8,			-- candidates, rows or items in one execution
 	floor text,				-- the method of the part to compare with
 	settings text[] DEFAULT '{}',
@@ -31,6 +31,9 @@ CREATE TABLE bench_method (
 	command text,
 	PRIMARY KEY (part, name)
 );
+
+-- The survivors by RedisBloom, if it is asked.
+CREATE TABLE redis_answer (user_id bigint, items bigint[]);
 
 CREATE TABLE bench_result (part text, name text, metric text, round integer, value float8);
 

@@ -3,7 +3,8 @@
 -- (items of the big filter).
 --
 SELECT to_regprocedure('bloom_exclude_packed(bytea, bloom)') IS NOT NULL AS packed,
-	count(*) AS candidate_users, sum(cardinality(items)) AS candidates
+	count(*) AS candidate_users, sum(cardinality(items)) AS candidates,
+	EXISTS (SELECT FROM redis_answer) AS redis
 FROM candidates \gset
 \if :packed
 \else
@@ -58,6 +59,12 @@ VACUUM (ANALYZE) seen_roaring;
 INSERT INTO bench_method (part, name, role, units, floor, command)
 VALUES ('batch', 'roaringbitmap, int4', 'peer', :candidates, 'read both columns',
 	'SELECT sum(rb_andnot_cardinality(rb_build(c.items4), s.items)) FROM candidates AS c JOIN seen_roaring AS s USING (user_id)');
+\endif
+
+-- Candidates are not stored in a Redis: in each part they come over its socket.
+\if :redis
+INSERT INTO bench_method (part, name, role, how, floor, units)
+VALUES ('batch', 'RedisBloom', 'peer', 'redis', 'read both columns', :candidates);
 \endif
 
 INSERT INTO bench_target (part, name, metric, against, sense, must, aim) VALUES
@@ -141,6 +148,11 @@ FROM (VALUES
 ) AS m (name, role, settings, command, possible)
 WHERE possible;
 
+\if :redis
+INSERT INTO bench_method (part, name, role, how, floor)
+VALUES ('online', 'RedisBloom', 'peer', 'redis', 'read the candidates');
+\endif
+
 -- As a share of the floor, too: one client's transactions a second are mostly the
 -- time that the operating system takes to wake up the other side.
 INSERT INTO bench_target (part, name, metric, against, sense, must, aim) VALUES
@@ -167,6 +179,11 @@ FROM (VALUES
 		(SELECT items FROM seen_roaring WHERE user_id = $2::bigint)))', :'roaring')
 ) AS m (name, role, command, possible)
 WHERE possible;
+
+\if :redis
+INSERT INTO bench_method (part, name, role, how, floor)
+VALUES ('wire', 'RedisBloom', 'peer', 'redis', 'echo the array');
+\endif
 
 INSERT INTO bench_target (part, name, metric, against, sense, must, aim)
 SELECT 'wire', name, 'us', 'echo the array', '<=', must, aim
