@@ -186,6 +186,8 @@ BEGIN
 		('uuid', 'uuid', 'md5(i::text)::uuid'),
 		('text16', 'text', 'left(md5(i::text), 16)'),
 		('text32', 'text', 'md5(i::text)'),
+		('text36', 'text', 'md5(i::text)::uuid::text'),
+		('mixed', 'text', 'left(md5(i::text), 8 + i % 25)'),	-- 8 to 32 bytes
 		('bytea', 'bytea', 'decode(md5(i::text), ''hex'')')
 	LOOP
 		EXECUTE (
@@ -204,11 +206,11 @@ BEGIN
 					FOR attempt IN 1..5 LOOP
 						start := clock_timestamp();
 						FOR turn IN 1..20 LOOP
-							sum := sum + %s;
+							%s
 						END LOOP;
 						middle := clock_timestamp();
 						FOR turn IN 1..20 LOOP
-							sum := sum + %s;
+							%s
 						END LOOP;
 						busy := least(busy, clock_timestamp() - middle);
 						empty := least(empty, middle - start);
@@ -218,8 +220,9 @@ BEGIN
 				END
 				$$ $f$, kind, item,
 				string_agg(format('%s %s[] := ARRAY(SELECT %s FROM unnest(bench_draw(n, exposed)) AS i);', c, type, item), E'\n'),
-				string_agg(format('cardinality(%s)', c), ' + '),
-				string_agg(format('cardinality(%s - f)', c), ' + '))
+				-- (in one expression, all eight results would be kept)
+				string_agg(format('sum := sum + cardinality(%s);', c), E'\n'),
+				string_agg(format('sum := sum + cardinality(%s - f);', c), E'\n'))
 			FROM unnest(arrays::text[]) AS c);
 	END LOOP;
 END

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/batch.h"
 #include "kernel/probe.h"
 #include "tap.h"
 
