@@ -228,6 +228,11 @@ SELECT user_id, sum(lost) AS lost, max(fpr) <= 0.01 AS p_kept, max(slices) AS sl
 FROM nights GROUP BY user_id ORDER BY user_id;
 DROP TABLE kept, feed, nights, exposures, w;
 
+-- A slice whose bits say nothing (all are set) and that claims 64 items a bit does not make the next one huge.
+SELECT (bloom_info(f)).items, (bloom_info(f)).bytes, (bloom_info(bloom_add_at(f, 1, '2026-01-10 12:00+00'))).bytes AS after_one_more
+FROM (SELECT ('\x012101000000000095d626e80b2e113e00100000000000000000000000000080e803000000000000'
+	'100000040000010000000100000400000700000000000000' || repeat('ff', 128))::bloom) AS v (f);
+
 -- What bloom_info() and bloom_layers() tell of times: nothing without a window, none before the first bloom_expire(),
 -- and the infinite ones where a timestamptz ends.
 SET timezone = 'UTC';

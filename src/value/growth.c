@@ -273,7 +273,10 @@ open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *roo
 	return span->end;
 }
 
-/* Mean number of items of the newest slices before a span; 0 if there are none. */
+/*
+ * Mean number of items of the newest slices before a span, as far as their bits can
+ * hold that many at the promised rate; 0 if there are none.
+ */
 static double
 rhythm(const BloomFilter *filter, const Span *span)
 {
@@ -288,7 +291,7 @@ rhythm(const BloomFilter *filter, const Span *span)
 				break;
 			slices++;
 		}
-		items += filter->layers[i].items;
+		items += Min(filter->layers[i].items, credible_capacity(&filter->layers[i], span->fpr));
 	}
 	return slices > 0 ? items / slices : 0.0;
 }

@@ -475,7 +475,7 @@ sub usual_items
 	my ($value, $slice) = @_;
 	my %items;
 
-	$items{ $_->{slice} } += $_->{items} for grep { $_->{slice} < $slice } @{ $value->{layers} };
+	$items{ $_->{slice} } += min($_->{items}, believed_capacity($_, slice_fpr($value))) for grep { $_->{slice} < $slice } @{ $value->{layers} };
 	my @newest = sort { $b <=> $a } keys %items;
 	splice @newest, 2 if @newest > 2;
 	return unless @newest;
