@@ -1,0 +1,513 @@
+/*-------------------------------------------------------------------------
+ *
+ * fuzz.c
+ *	  Values that libFuzzer makes up, through the reader, the text input, and,
+ *	  where they are accepted, through add, remove, expire, union and exclude.
+ *
+ * Whatever comes in, nothing crashes, errors are those for users, and what comes
+ * out is a value again that lost nothing.
+ *
+ * An input is a header of INPUT_HEADER bytes (number that chooses times and kinds,
+ * length of the first value) and the bytes of two values.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "server.h"
+
+#include "common/int.h"
+
+#include "kernel/murmur3.h"
+#include "kernel/probe.h"
+#include "value/compat.h"
+#include "value/filter.h"
+#include "value/growth.h"
+#include "value/layout.h"
+#include "value/union.h"
+#include "value/window.h"
+
+#define INPUT_HEADER 6
+
+/* Integers 1 to ITEMS are in the values of the corpus; the first of them are added. */
+#define ITEMS 64
+#define ADDED 20
+#define CANDIDATES 600			/* more than a batch */
+
+/*
+ * What a value may grow to by ADDED items: times so much, and so much more.  At a
+ * rate next to 1 a position takes 37 items, and a new layer for half as many has 30
+ * positions for each.
+ */
+#define GROWTH_TIMES 1024
+#define GROWTH_MORE 65536
+
+extern Datum bloomexp_in(PG_FUNCTION_ARGS);
+extern Datum bloomexp_exclude_packed(PG_FUNCTION_ARGS);
+
+size_t		LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+
+#define expect(condition) \
+	do { \
+		if (!(condition)) \
+		{ \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+			abort(); \
+		} \
+	} while (0)
+
+static uint32 choice;			/* of the input */
+
+/* Pieces of memory of their own, so that what is read behind their end is seen. */
+static struct varlena *
+make_varlena(const void *bytes, Size size)
+{
+	struct varlena *value = palloc(VARHDRSZ + size);
+
+	SET_VARSIZE(value, VARHDRSZ + size);
+	memcpy(VARDATA(value), bytes, size);
+	return value;
+}
+
+static bool
+same(const struct varlena *a, const struct varlena *b)
+{
+	return VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
+}
+
+static uint64
+hash_of(uint64 item, const BloomFilter *filter)
+{
+	return bloomexp_murmur3_int64(item, filter->seed);
+}
+
+/*
+ * The reader
+ */
+
+/* Some bytes as a value, or NULL. */
+static struct varlena *
+read_value(const uint8 *bytes, Size size)
+{
+	struct varlena *value = make_varlena(bytes, size);
+
+	if (try(bloomexp_layout_check((uint8 *) VARDATA(value), size, NULL)))
+		return value;
+	expect(error_code == ERRCODE_INVALID_BINARY_REPRESENTATION ||
+		   error_code == ERRCODE_FEATURE_NOT_SUPPORTED);
+	return NULL;
+}
+
+/* A value that the rooms made is one that the reader accepts. */
+static void
+expect_value(struct varlena *value)
+{
+	expect(try(bloomexp_layout_check((uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ, NULL)));
+}
+
+/* What is read and laid out again is the same. */
+static void
+expect_fixed_point(struct varlena *value)
+{
+	BloomFilter filter;
+
+	bloomexp_layout_open(&filter, value);
+	expect(same(value, bloomexp_layout_form(&filter)));
+}
+
+/* The value of a text, or NULL. */
+static struct varlena *
+read_text(const char *text)
+{
+	LOCAL_FCINFO(fcinfo, 1);
+	static Datum value;
+
+	InitFunctionCallInfoData(*fcinfo, NULL, 1, InvalidOid, NULL, NULL);
+	fcinfo->args[0].value = CStringGetDatum(text);
+	fcinfo->args[0].isnull = false;
+	if (try(value = bloomexp_in(fcinfo)))
+		return (struct varlena *) DatumGetPointer(value);
+	expect(error_code == ERRCODE_INVALID_TEXT_REPRESENTATION ||
+		   error_code == ERRCODE_INVALID_BINARY_REPRESENTATION ||
+		   error_code == ERRCODE_FEATURE_NOT_SUPPORTED);
+	return NULL;
+}
+
+/* The text of some bytes means what they mean. */
+static void
+expect_same_by_text(const uint8 *bytes, Size size, const struct varlena *value)
+{
+	char	   *text = palloc(2 * size + 1);
+	struct varlena *read;
+
+	for (Size i = 0; i < size; i++)
+	{
+		text[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+		text[2 * i + 1] = "0123456789ABCDEF"[bytes[i] & 0xf];
+	}
+	text[2 * size] = '\0';
+	read = read_text(text);
+	expect((read == NULL) == (value == NULL));
+	expect(value == NULL || same(read, value));
+}
+
+/* Bytes as text are no value, unless they are its digits. */
+static void
+try_as_text(const uint8 *bytes, Size size)
+{
+	char	   *text = memcpy(palloc(size + 1), bytes, size);
+	struct varlena *value;
+
+	text[size] = '\0';
+	value = read_text(text);
+	if (value != NULL)
+		expect_value(value);
+}
+
+/*
+ * What a value contains
+ */
+
+static void
+expect_contains(struct varlena *value, uint64 nitems)
+{
+	BloomFilter filter;
+
+	bloomexp_layout_open(&filter, value);
+	for (uint64 item = 0; item < nitems; item++)
+		expect(bloomexp_filter_contains(&filter, hash_of(item, &filter)));
+}
+
+/* Everything that `before` contains, `after` does. */
+static void
+expect_kept(struct varlena *before, struct varlena *after)
+{
+	BloomFilter old;
+	BloomFilter new;
+
+	bloomexp_layout_open(&old, before);
+	bloomexp_layout_open(&new, after);
+	for (uint64 item = 0; item < ITEMS; item++)
+		expect(!bloomexp_filter_contains(&old, hash_of(item, &old)) ||
+			   bloomexp_filter_contains(&new, hash_of(item, &new)));
+}
+
+/* Exclude drops the candidates that the filter contains, and no other, in order. */
+static void
+expect_excluded(struct varlena *value)
+{
+	LOCAL_FCINFO(fcinfo, 2);
+	static Datum result;
+	BloomFilter filter;
+	uint64		candidates[CANDIDATES];
+	uint64	   *survivors = palloc(sizeof(candidates));
+	int			n = 0;
+
+	bloomexp_layout_open(&filter, value);
+	for (int i = 0; i < CANDIDATES; i++)
+	{
+		candidates[i] = i % 3 == 0 ? (uint64) i / 3 : (uint64) i * BLOOMEXP_START * choice;
+		if (!bloomexp_filter_contains(&filter, hash_of(candidates[i], &filter)))
+			survivors[n++] = candidates[i];
+	}
+	InitFunctionCallInfoData(*fcinfo, NULL, 2, InvalidOid, NULL, NULL);
+	fcinfo->args[0].value = PointerGetDatum(make_varlena(candidates, sizeof(candidates)));
+	fcinfo->args[0].isnull = false;
+	fcinfo->args[1].value = PointerGetDatum(value);
+	fcinfo->args[1].isnull = false;
+	if (!try(result = bloomexp_exclude_packed(fcinfo)))
+		expect(error_code == ERRCODE_DATATYPE_MISMATCH &&
+			   !bloomexp_filter_can_hold(&filter, BLOOM_KIND_INTEGER));
+	else
+		expect(same((struct varlena *) DatumGetPointer(result),
+					make_varlena(survivors, n * sizeof(uint64))));
+}
+
+/*
+ * What changes a value
+ */
+
+/* The result of a change that was tried: NULL where there is none. */
+static struct varlena *
+changed(bool done, struct varlena *before, struct varlena *after)
+{
+	if (!done)
+	{
+		expect(error_code == ERRCODE_PROGRAM_LIMIT_EXCEEDED);
+		return NULL;
+	}
+	if (after == NULL)
+		return before;
+	expect_value(after);
+	return after;
+}
+
+/* The slices around which items are added: of a layer, or of some time. */
+static int64
+near_slice(const BloomFilter *filter)
+{
+	if (filter->nlayers == 0)
+		return (int64) choice - PG_INT32_MAX;
+	return filter->layers[choice % filter->nlayers].slice;
+}
+
+/* A windowed value without the slices before one; other values as they are. */
+static struct varlena *
+expire(struct varlena *value, int64 slice)
+{
+	static struct varlena *result;
+	BloomFilter filter;
+	int64		at;
+
+	bloomexp_layout_open(&filter, value);
+	if (!filter.windowed ||
+		pg_mul_s64_overflow(slice, bloomexp_window_slice_length(filter.width, filter.slices), &at) ||
+		pg_add_s64_overflow(at, filter.width, &at))
+		return value;
+	expect(try(result = bloomexp_window_expire(&filter, at)));
+	return changed(true, value, result);
+}
+
+static struct varlena *
+add_to_window(BloomFilter *filter, BloomKind kind, int64 slice)
+{
+	BloomExposure *exposures = palloc(ADDED * sizeof(BloomExposure));
+
+	for (int i = 0; i < ADDED; i++)
+	{
+		exposures[i].hash = hash_of(i, filter);
+		exposures[i].slice = slice;
+		if (i % 4 == 3 && slice < PG_INT64_MAX)
+			exposures[i].slice++;
+	}
+	return bloomexp_window_add(filter, kind, exposures, ADDED, choice % 2 == 0);
+}
+
+static struct varlena *
+add_to_filter(BloomFilter *filter, BloomKind kind)
+{
+	uint64	   *hashes = palloc(ADDED * sizeof(uint64));
+
+	for (int i = 0; i < ADDED; i++)
+		hashes[i] = hash_of(i, filter);
+	return bloomexp_filter_add(filter, kind, hashes, ADDED);
+}
+
+/* The value with items 0 to ADDED - 1. */
+static struct varlena *
+add(struct varlena *value)
+{
+	static struct varlena *result;
+	BloomFilter filter;
+	BloomKind	kind;
+	int64		slice;
+	bool		done;
+
+	bloomexp_layout_open(&filter, value);
+	slice = near_slice(&filter);
+	kind = filter.kind == BLOOM_KIND_NONE ? BLOOM_KIND_INTEGER : filter.kind;
+	done = try(result = filter.windowed ? add_to_window(&filter, kind, slice) : add_to_filter(&filter, kind));
+	result = changed(done, value, result);
+	if (result == NULL)
+		return value;
+	expect_contains(result, ADDED);
+	expect_contains(expire(result, slice), ADDED);
+	expect_kept(value, result);
+	expect(VARSIZE(result) <= (Size) VARSIZE(value) * GROWTH_TIMES + GROWTH_MORE);
+	return result;
+}
+
+/* To remove what was added, once from a counting filter, leaves what it contained. */
+static void
+expect_removed(struct varlena *before, struct varlena *added)
+{
+	static struct varlena *result;
+	BloomFilter filter;
+	uint64		hashes[ADDED];
+
+	bloomexp_layout_open(&filter, added);
+	for (int i = 0; i < ADDED; i++)
+		hashes[i] = hash_of(i, &filter);
+	if (!filter.counting || before == added)
+		return;
+	expect(try(result = bloomexp_filter_remove(&filter, filter.kind, hashes, ADDED)));
+	expect_kept(before, changed(true, added, result));
+}
+
+static struct varlena *
+form_union(struct varlena *a, struct varlena *b)
+{
+	BloomFilter first;
+	BloomFilter second;
+	BloomFilter filter;
+	BloomUnion	united;
+
+	bloomexp_layout_open(&first, a);
+	bloomexp_layout_open(&second, b);
+	bloomexp_union_start(&united, &first, CurrentMemoryContext, choice % 2 == 0);
+	bloomexp_union_add(&united, &second);
+	bloomexp_union_get_filter(&united, &filter);
+	return bloomexp_layout_form(&filter);
+}
+
+static void
+unite(struct varlena *a, struct varlena *b)
+{
+	static struct varlena *result;
+
+	if (!try(result = form_union(a, b)))
+	{
+		expect(error_code == ERRCODE_INVALID_PARAMETER_VALUE || error_code == ERRCODE_DATATYPE_MISMATCH ||
+			   error_code == ERRCODE_PROGRAM_LIMIT_EXCEEDED);
+		return;
+	}
+	expect_value(result);
+	expect_kept(a, result);
+	expect_kept(b, result);
+	expect(VARSIZE(result) <= VARSIZE(a) + VARSIZE(b));
+	expect_excluded(result);
+	add(result);
+}
+
+/*
+ * Inputs
+ */
+
+typedef struct Input
+{
+	uint32		choice;
+	const uint8 *values[2];
+	Size		sizes[2];
+} Input;
+
+static bool
+read_input(const uint8 *data, Size size, Input *input)
+{
+	uint16		first;
+
+	if (size < INPUT_HEADER)
+		return false;
+	memcpy(&input->choice, data, sizeof(input->choice));
+	memcpy(&first, data + sizeof(input->choice), sizeof(first));
+	size -= INPUT_HEADER;
+	input->values[0] = data + INPUT_HEADER;
+	input->sizes[0] = Min(first, size);
+	input->values[1] = input->values[0] + input->sizes[0];
+	input->sizes[1] = size - input->sizes[0];
+	return true;
+}
+
+/* Returns the size.  The values are cut where they do not fit. */
+static Size
+write_input(uint8 *data, Size max_size, const Input *input)
+{
+	uint8	   *copy = palloc(max_size);
+	uint16		first = Min(Min(input->sizes[0], PG_UINT16_MAX), max_size - INPUT_HEADER);
+	Size		second = Min(input->sizes[1], max_size - INPUT_HEADER - first);
+
+	/* the values can be in `data` */
+	memcpy(copy, &input->choice, sizeof(input->choice));
+	memcpy(copy + sizeof(input->choice), &first, sizeof(first));
+	memcpy(copy + INPUT_HEADER, input->values[0], first);
+	memcpy(copy + INPUT_HEADER + first, input->values[1], second);
+	memcpy(data, copy, INPUT_HEADER + first + second);
+	free_all();
+	return INPUT_HEADER + first + second;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	Input		input;
+	struct varlena *values[2];
+
+	if (!read_input(data, size, &input))
+		return 0;
+	choice = input.choice;
+	for (int i = 0; i < 2; i++)
+	{
+		values[i] = read_value(input.values[i], input.sizes[i]);
+		try_as_text(input.values[i], input.sizes[i]);
+		expect_same_by_text(input.values[i], input.sizes[i], values[i]);
+		if (values[i] == NULL)
+			continue;
+		expect_fixed_point(values[i]);
+		expect_excluded(values[i]);
+		expect_removed(values[i], add(values[i]));
+	}
+	if (values[0] != NULL && values[1] != NULL)
+		unite(values[0], values[1]);
+	free_all();
+	return 0;
+}
+
+/*
+ * Set the fields that the bits decide, so that not every mutant is refused for
+ * them.  The offsets are those of doc/format.md.
+ */
+static void
+repair(uint8 *value, Size size)
+{
+	Size		window = size > 1 && value[1] & 0x20 ? 8 : 0;
+	uint16		nlayers;
+	Size		header = 16 + 3 * window;
+	Size		bits;
+
+	if (size < header)
+		return;
+	memcpy(&nlayers, value + 2, sizeof(nlayers));
+	bits = header + nlayers * (16 + window);
+	for (; nlayers-- > 0 && bits < size; header += 16 + window)
+	{
+		BloomBits	layer = {.counting = (value[1] & 0x10) != 0, .bytes = value + bits};
+		uint32		fields[4];	/* shape, capacity, items, bits set */
+
+		memcpy(fields, value + header, sizeof(fields));
+		layer.shape = bloomexp_sizing_shape(Max(fields[0] & 0x3ffffff, 1), Max(fields[0] >> 26, 1));
+		bits += bloomexp_probe_bytes(layer.shape.words, layer.counting);
+		if (bits > size)
+			return;
+		fields[3] = bloomexp_probe_count_set(&layer);
+		fields[2] = Max(fields[2], (fields[3] + layer.shape.hashes - 1) / layer.shape.hashes);
+		fields[1] = Max(fields[1], Max(fields[2], 1));
+		memcpy(value + header, fields, sizeof(fields));
+	}
+}
+
+/* One of the values is changed, and mostly repaired. */
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
+{
+	Input		input;
+	int			which = seed % 2;
+	uint8	   *changed_value;
+
+	if (!read_input(data, size, &input) || max_size < INPUT_HEADER)
+		return LLVMFuzzerMutate(data, size, max_size);
+	input.choice = seed / 32;
+	changed_value = palloc(max_size);
+	memcpy(changed_value, input.values[which], input.sizes[which]);
+	input.sizes[which] = LLVMFuzzerMutate(changed_value, input.sizes[which], max_size - INPUT_HEADER);
+	input.values[which] = changed_value;
+	if (seed / 2 % 8 > 0)
+		repair(changed_value, input.sizes[which]);
+	if (seed / 16 % 8 == 0)
+	{
+		input.values[!which] = changed_value;
+		input.sizes[!which] = input.sizes[which];
+	}
+	return write_input(data, max_size, &input);
+}
+
+/* The first value of one input beside the second of another. */
+size_t
+LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1, const uint8_t *data2, size_t size2,
+						  uint8_t *out, size_t max_size, unsigned int seed)
+{
+	Input		one;
+	Input		other;
+
+	if (max_size < INPUT_HEADER || !read_input(data1, size1, &one) || !read_input(data2, size2, &other))
+		return 0;
+	one.values[1] = other.values[seed % 2];
+	one.sizes[1] = other.sizes[seed % 2];
+	return write_input(out, max_size, &one);
+}
