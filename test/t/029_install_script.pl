@@ -1,0 +1,130 @@
+# The install script, which a superuser may run in a schema where others have planted
+# objects: it takes over nothing that is there, does nothing but create, and what it
+# creates calls nothing that the caller's search_path could change.  What PostgreSQL
+# has made of it is tested by sql/install.sql, and with planted objects by
+# sql/planted.sql.
+#
+# Each rule is a function from a script to complaints.  It is tried on scripts that
+# break it before it looks at ours.
+
+use strict;
+use warnings;
+
+use File::Basename;
+use Test::More;
+
+# Its statements: without psql's lines, comments, and the contents of strings; the
+# bodies of functions stand apart.
+sub statements
+{
+	my ($script) = @_;
+	my @bodies;
+
+	$script =~ s/^\\.*//gm;
+	$script =~ s{\$\$(.*?)\$\$}{push @bodies, $1; '$' . $#bodies . '$'}gse;
+	return map {
+		my $text = bare($_);
+		{ text => $text, body => $text =~ /\$(\d+)\$/ ? bare($bodies[$1]) : '' }
+	} grep { /\S/ } split /;/, bare($script);
+}
+
+sub bare
+{
+	my ($text) = @_;
+
+	$text =~ s{--[^\n]*|/\*.*?\*/|('(?:[^']|'')*')}{defined $1 ? "''" : ''}gse;
+	return $text =~ s/^\s+//r;
+}
+
+# What a statement is about, for complaints.
+sub subject { return $_[0]{text} =~ /^([^(\n]*[^(\s])/ ? $1 : '' }
+
+sub takes_over
+{
+	return grep { $_->{text} =~ /\bOR\s+REPLACE\b|\bIF\s+NOT\s+EXISTS\b/i } @_;
+}
+
+sub does_more
+{
+	return grep { $_->{text} !~ /^(?:CREATE (?:FUNCTION|PROCEDURE|AGGREGATE|TYPE|CAST|OPERATOR(?: CLASS)?)|COMMENT ON)\b/ } @_;
+}
+
+# A default is a constant: it is an expression that is parsed when the script runs.
+sub computes_defaults
+{
+	return grep { $_->{text} =~ /\bDEFAULT\s+(?!FOR TYPE\b|NULL\b|true\b|false\b|''|-?[\d.]+\b)/ } @_;
+}
+
+sub runs_as_owner { return grep { $_->{text} =~ /\bSECURITY\s+DEFINER\b/i } @_ }
+
+# Words before a parenthesis that are no functions, or none of a schema.
+my $grammar = join '|', qw(AND ANY AS BY CASE COALESCE EXISTS FROM GREATEST IF IN IS LEAST NOT NULLIF ON OPERATOR OR OVER
+	RETURNING ROW SELECT THEN USING VALUES WHEN WHERE);
+
+# A body without a search_path of its own has names and operators with their schemas,
+# and nothing that is an operator in other words.
+sub finds_by_path
+{
+	my @found;
+
+	for my $function (grep { $_->{text} =~ /\bLANGUAGE (?:plpgsql|sql)\b/ && $_->{text} !~ /\bSET search_path = pg_catalog, pg_temp\b/ } @_)
+	{
+		my $body = $function->{body} =~ s/\bOPERATOR\(pg_catalog\.[^)]+\)|:=|::\s*pg_catalog\.|\bSELECT \*|\b(?:ERRCODE|DETAIL|HINT) =/ /gr;
+
+		push @found, $function
+		  if $body =~ m{[-+*/<>=~!@#%^&|?]|::}
+		  || $body =~ /\b(?:I?LIKE|SIMILAR|BETWEEN|DISTINCT FROM|NULLIF)\b|\bCASE\s+(?!WHEN\b)|\bIN\s*\(/
+		  || $body =~ /(?<![.\w])(?!(?:$grammar)\b)[a-z_]\w*\s*\(/i
+		  || $body =~ /\b(?:FROM|JOIN|UPDATE|INTO)\s+(?!pg_catalog\.)\w+\s+AS\b/;
+	}
+	return @found;
+}
+
+my @rules = (
+	[ 'nothing that is there is taken over', \&takes_over,
+		"CREATE OR REPLACE FUNCTION f() RETURNS int LANGUAGE sql AS \$\$ SELECT 1 \$\$;\nCREATE TABLE IF NOT EXISTS t ();" => 'CREATE OR REPLACE FUNCTION f|CREATE TABLE IF NOT EXISTS t',
+		"CREATE FUNCTION f() AS 'CREATE OR REPLACE'; -- IF NOT EXISTS\nCOMMENT ON FUNCTION f() IS 'IF NOT EXISTS; or replace'" => '' ],
+	[ 'the script creates, and does nothing else', \&does_more,
+		"SELECT f(1);\nDO \$\$ BEGIN END \$\$;\nSET search_path = x" => 'SELECT f|DO $0$|SET search_path = x',
+		"\\echo Use it; now\nCREATE TYPE t;\nCREATE OPERATOR - (FUNCTION = f);\nCREATE OPERATOR CLASS c DEFAULT FOR TYPE t USING hash AS OPERATOR 1 =;" => '' ],
+	[ 'defaults of arguments are constants', \&computes_defaults,
+		"CREATE FUNCTION f(a timestamptz DEFAULT now()) AS 'x'" => 'CREATE FUNCTION f',
+		"CREATE FUNCTION f(a text DEFAULT 'it''s now()', b int DEFAULT -1, c int DEFAULT NULL, d bool DEFAULT true, e float8 DEFAULT 0.01) AS 'x'" => '' ],
+	[ 'nothing runs with the rights of its owner', \&runs_as_owner,
+		"CREATE FUNCTION f() SECURITY DEFINER AS 'x'" => 'CREATE FUNCTION f',
+		"COMMENT ON FUNCTION f() IS 'SECURITY DEFINER'" => '' ],
+	[ 'code without a search_path of its own names the schemas', \&finds_by_path,
+		(map { ("CREATE FUNCTION f() LANGUAGE plpgsql AS \$\$ BEGIN $_; END \$\$" => 'CREATE FUNCTION f') }
+			'RETURN a = b', 'a := b || c', 'PERFORM g()', 'PERFORM shelf.g(), now ()', 'SELECT x FROM pg_class AS c', "RETURN a LIKE ''", 'RETURN a IN (1, 2)', 'RETURN a IS DISTINCT FROM b',
+			"RETURN CASE a WHEN 1 THEN 2 END", 'RETURN a::text', 'RETURN a OPERATOR(shelf.=) b'),
+		"CREATE FUNCTION f() LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS \$\$ BEGIN RETURN a = now(); END \$\$;\n" .
+			"CREATE FUNCTION f() LANGUAGE sql AS \$\$ SELECT * FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) a::pg_catalog.oid " .
+			"AND pg_catalog.now() IS NOT NULL; RAISE 'no %', a USING HINT = 'a = b' -- as now() = 1\n AND COALESCE(b, 'now() = x') IS NULL \$\$" => '' ]);
+
+my $script = slurp((glob dirname(__FILE__) . '/../../bloomexp--1.0.sql')[0]);
+my @ours = statements($script);
+
+cmp_ok(scalar @ours, '>', 200, 'there are statements');
+cmp_ok(scalar(grep { $_->{body} } @ours), '>', 10, 'some with a body');
+
+for (@rules)
+{
+	my ($name, $rule, @examples) = @$_;
+
+	while (my ($example, $complaint) = splice @examples, 0, 2)
+	{
+		is(join('|', map { subject($_) } $rule->(statements($example))), $complaint,
+			"$name: the rule sees " . ($complaint ? $complaint : 'what is right'));
+	}
+	my @complaints = map { subject($_) } $rule->(@ours);
+	ok(!@complaints, $name) or diag join "\n", @complaints;
+}
+
+sub slurp
+{
+	open(my $file, '<', $_[0]) or die "$_[0]: $!";
+	local $/;
+	return <$file>;
+}
+
+done_testing();
