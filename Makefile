@@ -21,6 +21,12 @@
 #: make bench           what it costs, beside the alternatives: 35 minutes
 #:   SCALE=0.02 ROUNDS=3 PARTS="batch online"    smaller: see bench/speed/run
 #:
+#: make check-sanitized the tests under the address and undefined behaviour
+#:                      sanitizers: a quarter of an hour
+#: make check-valgrind  some of them under valgrind: four minutes
+#:   TESTS="add 003"    only those, for both
+#: make fuzz            made-up values for the rooms that read and change them
+#:   SECONDS=60         so long
 #: make mutants         break the source in one place at a time, and see that a
 #:                      test notices: half an hour
 #: make indent          lay the C source out, by clang-format
@@ -63,7 +69,7 @@ SHLIB_LINK += -lm
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check check-versions demo bench mutants indent dist
+ours = help check check-versions check-sanitized check-valgrind fuzz demo bench mutants indent dist
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
@@ -80,6 +86,18 @@ check:
 
 check-versions:
 	@test/versions
+
+check-sanitized:
+	@test/lib/bootstrap sanitizers
+	@test/watched sanitizers
+
+check-valgrind:
+	@test/lib/bootstrap valgrind
+	@test/watched valgrind
+
+fuzz:
+	@test/lib/bootstrap fuzz
+	@test/fuzz/run $(or $(SECONDS),60)
 
 demo:
 	@bench/demo/run check
