@@ -1,0 +1,33 @@
+# What a provider of PostgreSQL asks before it offers an extension: the README says so,
+# and the module and the control file show it.  sql/install.sql has the rest: an
+# ordinary role creates it, and no function runs with its owner's rights.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $config = $ENV{PG_CONFIG} || 'pg_config';
+chomp(my $sharedir = `$config --sharedir`);
+chomp(my $pkglibdir = `$config --pkglibdir`);
+
+like(slurp_file("$sharedir/extension/bloomexp.control"), qr/^trusted = true$/m, 'trusted');
+
+# Workers, settings, hooks, shared memory; files, sockets, programs.
+my $forbidden = qr/^(?:Register\w*BackgroundWorker|DefineCustom\w+|\w+_hook(?:_type)?|RequestAddin\w+|ShmemInit\w+|
+	(?:Allocate|OpenTransient|PathNameOpen|BasicOpen)File\w*|f?open(?:at)?(?:64)?|socket|connect|system|popen|fork|exec[lv]\w*)$/x;
+
+is(join(' ', grep { /$forbidden/ } qw(palloc fopen64 RegisterDynamicBackgroundWorker planner_hook DefineCustomIntVariable relation_open)),
+	'fopen64 RegisterDynamicBackgroundWorker planner_hook DefineCustomIntVariable', 'the rule sees what it looks for');
+
+SKIP:
+{
+	my @names = map { / U (\w+)/ ? $1 : () } `nm -D --undefined-only '$pkglibdir/bloomexp.so' 2>/dev/null`;
+	skip 'no nm', 2 unless @names;
+
+	ok((grep { $_ eq 'palloc' } @names), 'what the module takes from the server and the system');
+	is(join(' ', grep { /$forbidden/ } @names), '', 'none of it is a worker, a setting, a hook, a file or a socket');
+}
+
+done_testing();
