@@ -162,7 +162,7 @@ $(script): $(parts) src/install/kind.sql.in Makefile
 src/kernel/simd.o src/kernel/probe.o src/sql/item.o src/sql/exclude.o: override CFLAGS += -O3
 
 # Code compiled at run time must not ask for the CPU by symbols of the compiler's.
-src/kernel/simd.bc src/kernel/probe.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
+src/kernel/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
 
 # PGXS knows nothing of headers.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard src/*/*.h) Makefile

@@ -99,6 +99,10 @@ CALL bench_check_expression('int4 candidates - filter', 'filter', '(SELECT user_
 CALL bench_check_expression('packed - filter', 'filter', 'seen',
 	'bench_unpack(bloom_exclude_packed(bench_pack(c.items), s.items))');
 \endif
+\if :windows
+CALL bench_check_expression('candidates - window, built', 'filter', 'windows_built', 'c.items - s.items');
+CALL bench_check_expression('candidates - window, kept daily', 'filter', 'windows_kept', 'c.items - s.items');
+\endif
 CALL bench_check_expression('EXCEPT', 'set', 'seen',
 	'ARRAY(SELECT unnest(c.items) EXCEPT SELECT item_id FROM exposures AS e WHERE e.user_id = c.user_id)');
 CALL bench_check_expression('anti join of arrays', 'multiset', 'seen_array',

@@ -232,8 +232,9 @@ WHERE name IN (SELECT name FROM bench_method WHERE part = 'wire');
 
 --
 -- build: all filters from the exposures, by every way to group; the same for texts of
--- 16 bytes and uuids, of every fourth user; and wide, a million users of 50 items.  memory: the same in a fresh server process, also
--- with a work_mem of 4 MB, where a hash table must spill.
+-- 16 bytes and uuids, of every fourth user; and wide, a million users of 50 items.
+-- memory: the same in a fresh server process, also with a work_mem of 4 MB, where a
+-- hash table must spill.
 --
 CREATE TEMP TABLE builds AS
 SELECT DISTINCT ON (p.nth, m.nth) p.*, m.nth AS method_nth, m.name, m.role, m.aggregate

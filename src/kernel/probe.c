@@ -169,7 +169,7 @@ narrow(const BloomBits *bits, bool counting, bool blocked, bool first, const uin
 
 /* bloomexp_probe_hits(), for one pair of constants. */
 static SPECIALIZED int
-specialized_hits(const BloomBits *bits, bool counting, bool blocked,
+probe_hits(const BloomBits *bits, bool counting, bool blocked,
 		   const uint64_t *hashes, int n, uint16_t *hits)
 {
 	uint64_t	steps[BLOOMEXP_MAX_HASHES + MORE_PROBES];
@@ -185,29 +185,6 @@ specialized_hits(const BloomBits *bits, bool counting, bool blocked,
 	return n;
 }
 
-static SPECIALIZED int
-probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16_t *hits)
-{
-	if (bits->counting)
-		return specialized_hits(bits, true, bits->shape.blocks > 1, hashes, n, hits);
-	if (bits->shape.blocks > 1)
-		return specialized_hits(bits, false, true, hashes, n, hits);
-	return specialized_hits(bits, false, false, hashes, n, hits);
-}
-
-/* The same code for a CPU that shifts by a variable in one instruction: 8% faster. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(BLOOMEXP_PORTABLE)
-#define HAS_BMI2 __builtin_cpu_supports("bmi2")
-static __attribute__((target("bmi2"))) int
-probe_hits_bmi2(const BloomBits *bits, const uint64_t *hashes, int n, uint16_t *hits)
-{
-	return probe_hits(bits, hashes, n, hits);
-}
-#else
-#define HAS_BMI2 0
-#define probe_hits_bmi2 probe_hits
-#endif
-
 /*
  * bloomexp_probe_hits
  *		Which of n items, at most BLOOMEXP_BATCH, a layer contains: their indexes,
@@ -216,9 +193,11 @@ probe_hits_bmi2(const BloomBits *bits, const uint64_t *hashes, int n, uint16_t *
 int
 bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16_t *hits)
 {
-	if (HAS_BMI2)
-		return probe_hits_bmi2(bits, hashes, n, hits);
-	return probe_hits(bits, hashes, n, hits);
+	if (bits->counting)
+		return probe_hits(bits, true, bits->shape.blocks > 1, hashes, n, hits);
+	if (bits->shape.blocks > 1)
+		return probe_hits(bits, false, true, hashes, n, hits);
+	return probe_hits(bits, false, false, hashes, n, hits);
 }
 
 /*

@@ -203,11 +203,12 @@ find_positions_avx2(const uint64_t *hashes, int n, uint64_t factor, uint64_t off
 
 /*
  * The same for AVX-512, which multiplies 64-bit lanes itself and takes eight of them.
- * Vectors have the operators of C here, so it reads as murmur3.h does.
+ * Vectors have the operators of C here, for which gcc must be 9 or later, so it reads
+ * as murmur3.h does.
  */
-#ifndef BLOOMEXP_NO_AVX512
+#if !defined(BLOOMEXP_NO_AVX512) && (defined(__clang__) || __GNUC__ >= 9)
 #define AVX512 __attribute__((target("avx512f,avx512dq")))
-#define HAS_AVX512 __builtin_cpu_supports("avx512dq")
+#define HAS_AVX512 (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
 
 typedef uint64_t Lanes __attribute__((vector_size(64)));
 typedef uint32_t HalfLanes __attribute__((vector_size(32)));

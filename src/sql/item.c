@@ -329,15 +329,15 @@ bloomexp_item_hashes(BloomBatch *batch, uint32 seed)
 }
 
 /*
- * Copy the items of a batch, of `length` bytes each, but those to omit; returns the
- * end of `out`.
+ * Copy the items of a batch, of `length` bytes each, except those to omit; returns
+ * the end of `out`.
  */
 static inline char *
 copy_fixed(char *out, const BloomBatch *batch, const bool *omit, Size length)
 {
 	const char *item = batch->first;
 
-	/* an item to omit is overwritten by the next one: there is no branch to foresee */
+	/* an item to omit is overwritten by the next one: without a branch to mispredict */
 	for (int i = 0; i < batch->n; i++, item += length)
 	{
 		memcpy(out, item, length);
@@ -387,7 +387,7 @@ copy_varlenas(char *out, const BloomBatch *batch, const bool *omit, int *copied)
 
 /*
  * bloomexp_item_copy
- *		Copy the items of a batch, but those to omit, to `out`, as they follow each
+ *		Copy the items of a batch, except those to omit, to `out`, as they follow each
  *		other in an array; returns where they end, and adds their number to *copied.
  *		There must be room for all items of their array.
  *

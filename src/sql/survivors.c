@@ -53,6 +53,8 @@ bloomexp_survivors_mark(const BloomFilters *filters, BloomBatch *batch, bool *ex
 	{
 		BloomStored *stored = &filters->stored[i];
 
+		if (i > 0 && memchr(exposed, false, batch->n) == NULL)
+			break;
 		bloomexp_stored_mark(stored, bloomexp_item_hashes(batch, stored->filter.seed),
 							 batch->n, exposed);
 	}

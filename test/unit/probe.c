@@ -234,7 +234,7 @@ test_set(uint32_t words, bool counting)
 
 /* The batch kernel against the naive implementation, on picks of all kinds. */
 static void
-test_misses(uint32_t words, bool counting)
+test_hits(uint32_t words, bool counting)
 {
 	static const int lengths[] = {0, 1, 2, 3, 17, 511, BLOOMEXP_BATCH};
 	int			wrong = 0;
@@ -459,8 +459,8 @@ main(void)
 	{
 		test_set(sizes[i], false);
 		test_set(sizes[i], true);
-		test_misses(sizes[i], false);
-		test_misses(sizes[i], true);
+		test_hits(sizes[i], false);
+		test_hits(sizes[i], true);
 		test_unset(sizes[i]);
 	}
 	test_saturation();
