@@ -55,9 +55,9 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 include_server := $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)
 
-# A fused multiply-add rounds differently, and the size of a filter must be the
-# same on every CPU.
-exact = -ffp-contract=off
+# A fused multiply-add rounds differently, and so does the x87 of 32-bit x86; the
+# size of a filter must be the same on every CPU.
+exact = -ffp-contract=off $(if $(filter i386-% i486-% i586-% i686-%,$(shell $(CC) -dumpmachine)),-msse2 -mfpmath=sse)
 
 # -isystem spares PostgreSQL's own headers the extra warnings.  The last two
 # options quieten clang about gcc options with which PostgreSQL may be built.

@@ -17,10 +17,15 @@
  *
  *-------------------------------------------------------------------------
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "kernel/sizing.h"
+
+#if FLT_EVAL_METHOD == 2 || FLT_EVAL_METHOD < 0
+#error "double arithmetic must not be wider than double; for 32-bit x86 compile with -msse2 -mfpmath=sse"
+#endif
 
 /*
  * Up to so many items for each probe of an item, the rate is computed exactly;
