@@ -18,6 +18,7 @@
 #:   WERROR=1           warnings are errors
 #: make check-versions  the SQL and isolation tests on each PostgreSQL that is
 #:                      installed, or those of PG_CONFIGS: see test/versions
+#:   TESTS=0            the TAP tests instead
 #: make bench           what it costs, beside the alternatives: an hour
 #:   SCALE=0.02 ROUNDS=3 PARTS="batch online"    smaller: see bench/speed/run
 #:
