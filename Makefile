@@ -19,6 +19,8 @@
 #: make check-versions  the SQL and isolation tests on each PostgreSQL that is
 #:                      installed, or those of PG_CONFIGS: see test/versions
 #:   TESTS=0            the TAP tests instead
+#: make check-clients   the readers in clients/ whose language is installed,
+#:                      against what a server answered; needs no server
 #: make bench           what it costs, beside the alternatives: an hour
 #:   SCALE=0.02 ROUNDS=3 PARTS="batch online"    smaller: see bench/speed/run
 #:
@@ -70,7 +72,7 @@ SHLIB_LINK += -lm
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check check-versions check-sanitized check-valgrind fuzz demo bench mutants indent dist
+ours = help check check-versions check-clients check-sanitized check-valgrind fuzz demo bench mutants indent dist
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
@@ -99,6 +101,9 @@ check-valgrind:
 fuzz:
 	@test/lib/bootstrap fuzz
 	@test/fuzz/run $(or $(SECONDS),60)
+
+check-clients:
+	@test/clients
 
 demo:
 	@bench/demo/run check

@@ -1,0 +1,466 @@
+"""Reads the Bloom filters that bloomexp keeps in PostgreSQL, outside of the server.
+
+    filter = bloomexp.parse(row.items)      # bytes, or the text form
+    filter.exclude(candidates)              # those that the filter does not contain
+    filter.contains(item)
+
+An int is an item of kind integer, a str text, a UUID uuid, and bytes are bytea.
+The bytes are those of doc/format.md.  Integers are excluded by numpy where it is
+installed; nothing else is needed.
+"""
+
+import binascii
+import itertools
+import math
+import operator
+import re
+import struct
+from datetime import datetime, timedelta, timezone
+from typing import NamedTuple, Optional
+from uuid import UUID
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+__all__ = ["Error", "Filter", "Info", "parse"]
+__version__ = "1.0.0"
+
+KINDS = ("none", "integer", "text", "uuid", "bytea")
+INTEGER, TEXT, ITEM_UUID, BYTEA = 1, 2, 3, 4
+
+MAX_BYTES = 500 * 1024 * 1024 - 4
+MAX_LAYERS = 4096
+MAX_SLICES = 1000
+MIN_FPR = 1e-9
+MAX_ITEMS_A_POSITION = 64
+NO_FLOOR = -(2**63)
+BLOCKED_FROM = 4096
+BLOCK_WORDS = 250
+START = 0x9E3779B97F4A7C15
+STEP = 0xD1342543DE82EF95
+ALL = 2**64 - 1
+EPOCH = datetime(2000, 1, 1, tzinfo=timezone.utc)
+
+# Below so many candidates a numpy array costs more than it gains.
+FEW = 16
+
+
+class Error(ValueError):
+    """What the server would refuse, with its SQLSTATE and message."""
+
+    def __init__(self, sqlstate, message, detail=None, hint=None):
+        super().__init__(message if detail is None else f"{message}: {detail}")
+        self.sqlstate, self.message, self.detail, self.hint = sqlstate, message, detail, hint
+
+
+class Info(NamedTuple):
+    """The columns of bloom_info()."""
+
+    kind: Optional[str]
+    items: int
+    capacity: int
+    fpr: float
+    fpr_now: float
+    bits: int
+    bits_set: int
+    fill: float
+    layers: int
+    bytes: int
+    seed: int
+    counting: bool
+    window_width: Optional[timedelta]
+    slices: Optional[int]
+    expired_before: Optional[datetime]
+
+
+#
+# From an item to its positions.  Except where it says so, numbers are int or numpy
+# arrays of uint64, which wrap around by themselves.
+#
+
+
+def _rotate(x, count):
+    return (x << count | x >> (64 - count)) & ALL
+
+
+def _mix1(k):
+    return _rotate(k * 0x87C37B91114253D5 & ALL, 31) * 0x4CF5AD432745937F & ALL
+
+
+def _mix2(k):
+    return _rotate(k * 0x4CF5AD432745937F & ALL, 33) * 0x87C37B91114253D5 & ALL
+
+
+def _avalanche(h):
+    h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD & ALL
+    h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 & ALL
+    return h ^ h >> 33
+
+
+def _finish(h1, h2, k1, k2, length):
+    """First half of the hash, from the state before the last bytes and these."""
+    h1 = h1 ^ _mix1(k1) ^ length
+    h2 = h2 ^ _mix2(k2) ^ length
+    h1 = h1 + h2 & ALL
+    h2 = h2 + h1 & ALL
+    return _avalanche(h1) + _avalanche(h2) & ALL
+
+
+def _hash(data, seed):
+    """First half of MurmurHash3 x64 128 of bytes."""
+    h1 = h2 = seed
+    whole = len(data) & ~15
+    for k1, k2 in struct.iter_unpack("<QQ", data[:whole]):
+        h1 = (_rotate(h1 ^ _mix1(k1), 27) + h2) * 5 + 0x52DCE729 & ALL
+        h2 = (_rotate(h2 ^ _mix2(k2), 31) + h1) * 5 + 0x38495AB5 & ALL
+    return _finish(h1, h2, *struct.unpack("<QQ", data[whole:].ljust(16, b"\0")), len(data))
+
+
+def _canonical(item):
+    """Kind and canonical bytes of an item."""
+    if isinstance(item, str):
+        return TEXT, item.encode()
+    if isinstance(item, (bytes, bytearray, memoryview)):
+        return BYTEA, bytes(item)
+    if isinstance(item, UUID):
+        return ITEM_UUID, item.bytes
+    if isinstance(item, bool) or not hasattr(item, "__index__"):
+        raise Error("42804", f"items of type {type(item).__name__} cannot be in a filter",
+                    "Items are int, str, uuid.UUID or bytes.")
+    try:
+        return INTEGER, struct.pack("<q", operator.index(item))
+    except struct.error:
+        raise Error("22003", "bigint out of range") from None
+
+
+class Layer:
+    """A layer as its header describes it."""
+
+    def __init__(self, value, number, header):
+        shape, self.capacity, self.items, self.bits_set = struct.unpack_from("<4I", header)
+        self.words, self.hashes = shape & 0x3FFFFFF, shape >> 26
+        if self.words == 0 or self.hashes == 0:
+            raise _invalid(f"Layer {number} has no bits or no hashes.")
+        self.slice = struct.unpack_from("<q", header, 16)[0] if value.windowed else None
+        self.blocks = 1 if self.words <= BLOCKED_FROM else -(-self.words // BLOCK_WORDS)
+        self.positions = 64 * self.words
+        self.block_bits = self.positions // self.blocks
+        self.size = self.words * (32 if value.counting else 8)
+        self._start = START * (2 * self.words + 1) & ALL
+
+        if self.words % self.blocks:
+            raise _invalid(f"Layer {number} cannot be cut into equal blocks.")
+        if self.capacity == 0:
+            raise _invalid(f"Layer {number} has no capacity.")
+        if self.capacity > MAX_ITEMS_A_POSITION * self.positions:
+            raise _invalid(f"Layer {number} has a capacity that its bits cannot hold.")
+        if self.items > self.capacity:
+            raise _invalid(f"Layer {number} holds more items than its capacity.")
+        if value.kind == 0 and self.items > 0:
+            raise _invalid(f"Layer {number} holds items of no kind.")
+
+    def read_bits(self, value, number, data):
+        """Take the bits, counters as one bit each, and compare them with the header."""
+        self.bits = _counters_set(data) if value.counting else data
+        if self.bits_set != _count(self.bits):
+            raise _invalid(f"Layer {number} does not have as many bits set as its header says.")
+        # a saturated counter outlives the removal of its items
+        if not value.counting and (
+            self.bits_set > self.items * self.hashes or self.items > self._most_items(value.fpr)
+        ):
+            raise _invalid(f"Layer {number} has a number of bits set that its items cannot explain.")
+
+    def _most_items(self, fpr):
+        """More items neither leave so few bits set nor fit at the rate."""
+        if self.bits_set == 0:
+            return 0
+        unset = max(self.positions - self.bits_set, 0.5)
+        from_bits = math.log(self.positions / unset) + 1 + 44 / unset
+        share = fpr ** (1 / self.hashes)
+        by_rate = -math.log1p(-share) if share < 1 else math.inf
+        return self.positions / self.hashes * max(from_bits, by_rate)
+
+    def probes(self, x):
+        """The positions of the item of hash x, or arrays of them."""
+        # of the product's 128 bits the upper half; blocks has few bits, so this does
+        block = (x >> 32) * self.blocks + ((x & 0xFFFFFFFF) * self.blocks >> 32) >> 32
+        first = block * self.block_bits
+        g = (x + START & ALL) * self._start & ALL
+        for _ in range(self.hashes):
+            yield first + ((g >> 32) * self.block_bits >> 32)
+            g = g * STEP & ALL
+
+    def contains(self, x):
+        bits = self.bits
+        return all(bits[i >> 3] >> (i & 7) & 1 for i in self.probes(x))
+
+    def contains_each(self, x):
+        """The same for an array of hashes."""
+        bits = numpy.frombuffer(self.bits, numpy.uint8)
+        contained = numpy.ones(len(x), numpy.uint8)
+        for i in self.probes(x):
+            contained &= bits[(i >> 3).astype(numpy.intp)] >> (i & 7).astype(numpy.uint8)
+        return contained & 1 == 1
+
+    def fpr_now(self):
+        if self.blocks == 1:
+            return (self.bits_set / self.positions) ** self.hashes
+        unset = max(self.positions - self.bits_set, 0.5) / self.positions
+        items = math.log(unset) / math.expm1(self.hashes * math.log1p(-1 / self.block_bits))
+        return _blocked_fpr(self.block_bits, self.hashes, items)
+
+
+def _invalid(detail):
+    return Error("22P03", "invalid bytes for type bloom", detail)
+
+
+# From a byte of two counters to two bits.
+_SET = bytes((byte & 15 != 0) | (byte >> 4 != 0) << 1 for byte in range(256))
+
+
+def _counters_set(counters):
+    """Bits for counters: whether they are not 0."""
+    pairs = bytes(counters).translate(_SET)
+    return bytes(a | b << 2 | c << 4 | d << 6 for a, b, c, d in zip(*[iter(pairs)] * 4))
+
+
+# Python has int.bit_count() from 3.10 on.
+_ones = getattr(int, "bit_count", None) or (lambda number: bin(number).count("1"))
+
+
+def _count(bits):
+    """The bits that are 1."""
+    step = 65536
+    return sum(_ones(int.from_bytes(bits[i : i + step], "little")) for i in range(0, len(bits), step))
+
+
+def _blocked_fpr(m, k, items):
+    """Expected rate of blocks of m positions with so many items on average."""
+    if items <= 0:
+        return 0.0
+    step = max(1, math.floor(math.sqrt(items) / 1.5))
+    first = max(0, math.floor(items - 7 * math.sqrt(items)))
+    last = math.ceil(items + k + 7 * math.sqrt(items + k))
+    total = 0.0
+    for n in range(first, last + 1, step):
+        chance = math.exp(n * math.log(items) - items - math.lgamma(n + 1))
+        total += chance * _block_fpr(m, k, n * k)
+    return min(1.0, total * step)
+
+
+def _block_fpr(m, k, throws):
+    """Expected rate after so many probes into m positions."""
+    empty = math.exp(throws * math.log1p(-1 / m))
+    covariance = empty**2 * math.expm1(throws * math.log1p(-1 / (m - 1) ** 2))
+    mean = 1 - empty
+    if mean <= 0:
+        return 0.0
+    variance = covariance * (1 - 1 / m) + empty * mean / m
+    return min(1.0, mean**k * math.exp(k * (k - 1) / 2 * variance / mean**2))
+
+
+class Filter:
+    """A filter as it was when it was read.  parse() makes one."""
+
+    def __init__(self, data):
+        self._data = bytes(data)
+        self._read_header()
+        size = 24 if self.windowed else 16
+        at = 40 if self.windowed else 16
+        expected = at + self._nlayers * size
+        if len(self._data) < expected:
+            raise _invalid("The value ends within the headers of its layers.")
+
+        self.layers = []
+        for number in range(1, self._nlayers + 1):
+            layer = Layer(self, number, self._data[at : at + size])
+            if self.windowed and self.layers and layer.slice < self.layers[-1].slice:
+                raise _invalid(f"Layer {number} is of an earlier slice than the one before.")
+            self.layers.append(layer)
+            at += size
+            expected += layer.size
+        if len(self._data) != expected:
+            raise _invalid(f"The headers announce {expected} bytes, but there are {len(self._data)}.")
+
+        view = memoryview(self._data)
+        for number, layer in enumerate(self.layers, 1):
+            layer.read_bits(self, number, view[at : at + layer.size])
+            at += layer.size
+
+    def _read_header(self):
+        data = self._data
+        if len(data) > MAX_BYTES:
+            raise Error("54000", "value of type bloom is too large",
+                        f"It has {len(data)} bytes; the limit is {MAX_BYTES}.")
+        if not data:
+            raise _invalid("The value is empty.")
+        if data[0] > 1:
+            raise Error("0A000", f"format version {data[0]} of type bloom is not supported",
+                        "This release of bloomexp knows format version 1.",
+                        "Install the release of bloomexp that wrote the value, or a later one.")
+        if data[0] < 1:
+            raise _invalid("There is no format version 0.")
+        if len(data) < 16:
+            raise _invalid("The value ends within its header.")
+        flags, self._nlayers, self.seed, self.fpr = struct.unpack_from("<xBHId", data)
+        self.kind = flags & 15
+        self.counting, self.windowed = flags >> 4 & 1 == 1, flags >> 5 & 1 == 1
+        if self.kind >= len(KINDS):
+            raise _invalid(f"There is no kind of items number {self.kind}.")
+        if flags >> 6:
+            raise _invalid("A reserved flag is set.")
+        if self.counting and self.windowed:
+            raise _invalid("A filter cannot be both counting and windowed.")
+        if not MIN_FPR <= self.fpr < 1:  # NaN too
+            raise _invalid("The false positive rate is not between 1e-09 and 1.")
+        if self._nlayers == 0 and not self.windowed:
+            raise _invalid("There is no layer.")
+        if self._nlayers > MAX_LAYERS:
+            raise _invalid(f"There are {self._nlayers} layers; the limit is {MAX_LAYERS}.")
+        if self._nlayers > 1 and self.counting:
+            raise _invalid("A counting filter has more than one layer.")
+        if self.windowed:
+            self._read_window()
+
+    def _read_window(self):
+        if len(self._data) < 40:
+            raise _invalid("The value ends within its header.")
+        self.width, self.floor, self.slices, reserved = struct.unpack_from("<qqII", self._data, 16)
+        if self.width <= 0:
+            raise _invalid("The width of the window is not positive.")
+        if not 1 <= self.slices <= MAX_SLICES:
+            raise _invalid(f"The window does not have between 1 and {MAX_SLICES} slices.")
+        if reserved:
+            raise _invalid("A reserved field is not 0.")
+
+    def __bytes__(self):
+        return self._data
+
+    def __str__(self):
+        """The text form."""
+        return "\\x" + self._data.hex()
+
+    def _require_kind(self, kind):
+        if self.kind not in (0, kind):
+            name = KINDS[self.kind]
+            raise Error("42804", f"filter holds {name} items, not {KINDS[kind]}",
+                        hint=f"Cast the items to {'bigint' if self.kind == INTEGER else name}.")
+
+    def contains(self, item):
+        """Whether the filter contains the item; None if that is None."""
+        if item is None:
+            return None
+        kind, data = _canonical(item)
+        self._require_kind(kind)
+        x = _hash(data, self.seed)
+        return any(layer.contains(x) for layer in reversed(self.layers))
+
+    def __contains__(self, item):
+        return bool(self.contains(item))
+
+    def exclude(self, candidates):
+        """The candidates that the filter does not contain, in their order, without None.
+
+        A list, or an array where the candidates are a numpy array of integers.
+        """
+        if numpy is not None:
+            if isinstance(candidates, numpy.ndarray) and candidates.dtype.kind in "iu":
+                return candidates[~self._contains_each(candidates)]
+            candidates = list(candidates)
+            if len(candidates) >= FEW and all(type(item) is int for item in candidates):
+                return self._exclude_integers(candidates)
+        return [item for item in candidates if item is not None and not self.contains(item)]
+
+    def _exclude_integers(self, candidates):
+        try:
+            items = numpy.array(candidates, numpy.int64)
+        except OverflowError:
+            raise Error("22003", "bigint out of range") from None
+        return list(itertools.compress(candidates, ~self._contains_each(items)))
+
+    def _contains_each(self, items):
+        """An array of booleans for an array of integers."""
+        if items.ndim != 1:
+            raise Error("2202E", f"array of candidates has {items.ndim} dimensions",
+                        "Only arrays of one dimension can be used.")
+        self._require_kind(INTEGER)
+        if items.dtype.kind == "u" and (items > 2**63 - 1).any():
+            raise Error("22003", "bigint out of range")
+        x = _finish(self.seed, self.seed, items.astype(numpy.int64).view(numpy.uint64), 0, 8)
+        contained = numpy.zeros(len(x), bool)
+        for layer in self.layers:
+            contained |= layer.contains_each(x)
+        return contained
+
+    def exclude_packed(self, candidates):
+        """bloom_exclude_packed(): bytes of 8 for each integer, in and out."""
+        if len(candidates) % 8:
+            raise Error("22P03", f"length of packed items must be a multiple of 8 bytes, not {len(candidates)}",
+                        "Each item is an integer of 8 bytes, the lowest first.")
+        if self.kind not in (0, INTEGER):
+            name = KINDS[self.kind]
+            raise Error("42804", f"filter holds {name} items, not packed integers",
+                        hint=f"Use bloom_exclude_array() with an array of {name}.")
+        if numpy is not None:
+            return self.exclude(numpy.frombuffer(candidates, "<i8")).tobytes()
+        survivors = self.exclude(item for (item,) in struct.iter_unpack("<q", candidates))
+        return struct.pack(f"<{len(survivors)}q", *survivors)
+
+    def fpr_now(self):
+        """The false positive rate now, from the bits that are set."""
+        rates = [layer.fpr_now() for layer in self.layers]
+        if 1.0 in rates:
+            return 1.0
+        return 0.0 - math.expm1(sum(math.log1p(-rate) for rate in rates))
+
+    def info(self):
+        """What bloom_info() says of the filter."""
+        bits = sum(layer.positions for layer in self.layers)
+        bits_set = sum(layer.bits_set for layer in self.layers)
+        expired = self.windowed and self.floor != NO_FLOOR
+        return Info(
+            kind=KINDS[self.kind] if self.kind else None,
+            items=sum(layer.items for layer in self.layers),
+            capacity=sum(layer.capacity for layer in self.layers),
+            fpr=self.fpr,
+            fpr_now=self.fpr_now(),
+            bits=bits,
+            bits_set=bits_set,
+            fill=bits_set / bits if bits else 0.0,
+            layers=len(self.layers),
+            bytes=len(self._data) + 4,  # PostgreSQL's length word
+            seed=self.seed - 2**32 if self.seed >= 2**31 else self.seed,
+            counting=self.counting,
+            window_width=timedelta(microseconds=self.width) if self.windowed else None,
+            slices=self.slices if self.windowed else None,
+            expired_before=_time(self.floor) if expired else None,
+        )
+
+
+def _time(microseconds):
+    """A time of the format; the first or last datetime where there is none."""
+    try:
+        return EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return (datetime.min if microseconds < 0 else datetime.max).replace(tzinfo=timezone.utc)
+
+
+def parse(value):
+    """Make a Filter of a value's bytes or its text form."""
+    if isinstance(value, str):
+        value = _from_text(value.encode())
+    return Filter(value)
+
+
+def _from_text(digits):
+    if digits.startswith(b"\\x"):
+        digits = digits[2:]
+    wrong = re.search(rb"[^0-9a-fA-F]", digits[: len(digits) & ~1])
+    if wrong:
+        raise Error("22P02", "invalid input syntax for type bloom",
+                    f"There is no hexadecimal digit at byte {wrong.start() // 2 + 1}.")
+    if len(digits) % 2:
+        raise Error("22P02", "invalid input syntax for type bloom", "The number of hexadecimal digits is odd.")
+    return binascii.unhexlify(digits)

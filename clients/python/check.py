@@ -1,0 +1,110 @@
+"""Compares the reader with the server's answers, in plain Python and by numpy."""
+
+import json
+import pathlib
+import re
+import sys
+from datetime import timedelta
+from uuid import UUID
+
+import bloomexp
+
+SET = pathlib.Path(__file__).parent.parent / "conformance" / "values.jsonl"
+ITEM = {"integer": int, "text": str, "uuid": UUID, "bytea": lambda text: bytes.fromhex(text[2:])}
+
+complaints = []
+
+
+def equal(what, value, expected):
+    if value != expected:
+        complaints.append(f"{what} is {value!r}, not {expected!r}")
+
+
+def fails(what, error, function, *arguments):
+    try:
+        function(*arguments)
+    except bloomexp.Error as raised:
+        equal(f"code of {what}", raised.sqlstate, error["code"])
+        equal(f"message of {what}", raised.message, error["message"])
+        equal(f"detail of {what}", raised.detail, error.get("detail"))
+    else:
+        complaints.append(f"{what} is accepted")
+
+
+def microseconds(span):
+    return str(span // timedelta(microseconds=1))
+
+
+def check_info(info, expected):
+    fpr_now = expected.pop("fpr_now")
+    if abs(info.fpr_now - fpr_now) > 1e-8 * fpr_now:
+        complaints.append(f"fpr_now is {info.fpr_now}, not {fpr_now}")
+    answer = {name: value for name, value in info._asdict().items() if name != "fpr_now" and value is not None}
+    if info.window_width is not None:
+        answer["window_width"] = microseconds(info.window_width)
+    if info.expired_before is not None:
+        answer["expired_before"] = microseconds(info.expired_before - bloomexp.EPOCH)
+    equal("info", answer, expected)
+
+
+def check_integers(value, items, survivors):
+    out_of_range = {"code": "22003", "message": "bigint out of range"}
+    for item in (2**63, -(2**63) - 1):
+        fails(item, out_of_range, value.contains, item)
+        fails(f"list of {item}", out_of_range, value.exclude, [item] * 100)
+    equal("exclude with None", value.exclude([None, *items]), survivors)
+    if bloomexp.numpy:
+        equal("exclude of an array", value.exclude(bloomexp.numpy.array(items)).tolist(), survivors)
+        fails("unsigned", out_of_range, value.exclude, bloomexp.numpy.array([2**63], "u8"))
+
+
+def check_value(line):
+    value = bloomexp.parse(line["value"])
+    text = line.get("text", line["value"])
+    equal("text", str(value), text)
+    equal("text of the bytes", str(bloomexp.parse(bytes.fromhex(text[2:]))), text)
+    check_info(value.info(), dict(line["info"]))
+
+    items = [ITEM[line["kind"]](text) for text in line["candidates"]]
+    contained = [answer == "1" for answer in line["contains"]]
+    survivors = [item for item, answer in zip(items, contained) if not answer]
+    equal("contains", [value.contains(item) for item in items], contained)
+    equal("exclude", value.exclude(items), survivors)
+    if line["kind"] == "integer":
+        check_integers(value, items, survivors)
+    if "packed" in line:
+        packed = value.exclude_packed(bytes.fromhex(line["packed"][2:]))
+        equal("packed survivors", packed, bytes.fromhex(line["packed_survivors"][2:]))
+    for question in line.get("refuses", ()):
+        if "packed" in question:
+            fails("packed", question["error"], value.exclude_packed, bytes.fromhex(question["packed"][2:]))
+        else:
+            item = ITEM[question["kind"]](question["candidate"])
+            fails(question["kind"], question["error"], value.contains, item)
+            fails(f"list of {question['kind']}", question["error"], value.exclude, [item] * 100)
+
+
+def check_refusal(line):
+    fails("text", line["error"], bloomexp.parse, line["value"])
+    digits = re.fullmatch(r"\\x((?:[0-9a-f]{2})*)", line["value"])
+    if digits:
+        fails("bytes", line["error"], bloomexp.parse, bytes.fromhex(digits[1]))
+
+
+numpys = [bloomexp.numpy, None] if bloomexp.numpy else [None]
+passed = failed = 0
+with open(SET, encoding="utf-8") as lines:
+    for line in map(json.loads, lines):
+        complaints.clear()
+        for bloomexp.numpy in numpys:
+            try:
+                (check_refusal if "error" in line else check_value)(line)
+            except Exception as error:
+                complaints.append(repr(error))
+        passed, failed = passed + (not complaints), failed + bool(complaints)
+        for complaint in complaints:
+            print(f"{line['name']}: {complaint}")
+if not numpys[0]:
+    print("without numpy")
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0 or passed == 0)
