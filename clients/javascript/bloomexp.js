@@ -1,0 +1,587 @@
+/**
+ * Reads the Bloom filters that bloomexp keeps in PostgreSQL, outside of the server:
+ *
+ *     const seen = parse(row.items);          // the text form, or a Uint8Array
+ *     const fresh = seen.exclude(candidates);
+ *
+ * The bytes are those of doc/format.md.  bloomexp.d.ts has the types.
+ *
+ * A number of 64 bits is two of 32 here, because BigInt takes six times as long; a
+ * function that makes one leaves it in `high` and `low`.
+ */
+
+const KINDS = ['none', 'integer', 'text', 'uuid', 'bytea'];
+const [INTEGER, TEXT, UUID, BYTEA] = [1, 2, 3, 4];
+
+const MAX_BYTES = 500 * 1024 * 1024 - 4;
+const MAX_LAYERS = 4096;
+const MAX_SLICES = 1000;
+const MIN_FPR = 1e-9;
+const MAX_ITEMS_A_POSITION = 64;
+const NO_FLOOR = -(2n ** 63n);
+const BLOCKED_FROM = 4096;
+const BLOCK_WORDS = 250;
+const TWO_32 = 2 ** 32;
+
+/** What the server would refuse, with its SQLSTATE and message. */
+export class BloomError extends Error {
+    constructor(code, message, detail, hint) {
+        super(message);
+        this.name = 'BloomError';
+        Object.assign(this, { code, detail, hint });
+    }
+}
+
+function invalid(detail) {
+    return new BloomError('22P03', 'invalid bytes for type bloom', detail);
+}
+
+//
+// Arithmetic modulo 2^64
+//
+
+let high = 0;
+let low = 0;
+
+function add(ah, al, bh, bl) {
+    low = (al + bl) | 0;
+    high = (ah + bh + (low >>> 0 < al >>> 0 ? 1 : 0)) | 0;
+}
+
+function multiply(ah, al, bh, bl) {
+    // the upper half of al * bl from products of 16 bits
+    const a0 = al & 0xffff;
+    const a1 = al >>> 16;
+    const b0 = bl & 0xffff;
+    const b1 = bl >>> 16;
+    const middle = (Math.imul(a1, b0) + (Math.imul(a0, b0) >>> 16)) | 0;
+    const other = (Math.imul(a0, b1) + (middle & 0xffff)) | 0;
+
+    high = (Math.imul(a1, b1) + (middle >>> 16) + (other >>> 16) + Math.imul(al, bh) + Math.imul(ah, bl)) | 0;
+    low = Math.imul(al, bl);
+}
+
+/** Rotate to the left by 1 to 31. */
+function rotate(h, l, count) {
+    high = (h << count) | (l >>> (32 - count));
+    low = (l << count) | (h >>> (32 - count));
+}
+
+function mix1(h, l) {
+    multiply(h, l, 0x87c37b91, 0x114253d5);
+    rotate(high, low, 31);
+    multiply(high, low, 0x4cf5ad43, 0x2745937f);
+}
+
+function mix2(h, l) {
+    multiply(h, l, 0x4cf5ad43, 0x2745937f);
+    rotate(low, high, 1); // by 33
+    multiply(high, low, 0x87c37b91, 0x114253d5);
+}
+
+function avalanche(h, l) {
+    multiply(h, l ^ (h >>> 1), 0xff51afd7, 0xed558ccd);
+    multiply(high, low ^ (high >>> 1), 0xc4ceb9fe, 0x1a85ec53);
+    low ^= high >>> 1;
+}
+
+/**
+ * First half of the hash, from the state (two numbers) before the last bytes and
+ * these (two numbers, filled up with zeros).
+ */
+function finish(h1h, h1l, h2h, h2l, k1h, k1l, k2h, k2l, length) {
+    mix1(k1h, k1l);
+    h1h ^= high;
+    h1l ^= low ^ length;
+    mix2(k2h, k2l);
+    h2h ^= high;
+    h2l ^= low ^ length;
+    add(h1h, h1l, h2h, h2l);
+    h1h = high;
+    h1l = low;
+    add(h2h, h2l, h1h, h1l);
+    avalanche(high, low);
+    h2h = high;
+    h2l = low;
+    avalanche(h1h, h1l);
+    add(high, low, h2h, h2l);
+}
+
+/** First half of MurmurHash3 x64 128 of bytes. */
+function hash(bytes, seed) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const whole = bytes.length & ~15;
+    let h1h = 0;
+    let h1l = seed;
+    let h2h = 0;
+    let h2l = seed;
+
+    for (let i = 0; i < whole; i += 16) {
+        mix1(view.getInt32(i + 4, true), view.getInt32(i, true));
+        rotate(h1h ^ high, h1l ^ low, 27);
+        add(high, low, h2h, h2l);
+        multiply(high, low, 0, 5);
+        add(high, low, 0, 0x52dce729);
+        h1h = high;
+        h1l = low;
+        mix2(view.getInt32(i + 12, true), view.getInt32(i + 8, true));
+        rotate(h2h ^ high, h2l ^ low, 31);
+        add(high, low, h1h, h1l);
+        multiply(high, low, 0, 5);
+        add(high, low, 0, 0x38495ab5);
+        h2h = high;
+        h2l = low;
+    }
+
+    const tail = new Int32Array(4);
+    for (let i = whole; i < bytes.length; i++) {
+        tail[(i - whole) >> 2] |= bytes[i] << (8 * (i & 3));
+    }
+    finish(h1h, h1l, h2h, h2l, tail[1], tail[0], tail[3], tail[2], bytes.length);
+}
+
+//
+// Layers
+//
+
+/** Bytes of bits for bytes of counters: whether they are not 0. */
+function countersSet(counters) {
+    const bits = new Uint8Array(counters.length / 4);
+    for (let i = 0; i < counters.length; i++) {
+        const two = (counters[i] & 15 ? 1 : 0) | (counters[i] >> 4 ? 2 : 0);
+        bits[i >> 2] |= two << (2 * (i & 3));
+    }
+    return bits;
+}
+
+const ONES = new Uint8Array(256);
+for (let byte = 1; byte < 256; byte++) {
+    ONES[byte] = ONES[byte >> 1] + (byte & 1);
+}
+
+function countOnes(bits) {
+    let ones = 0;
+    for (let i = 0; i < bits.length; i++) {
+        ones += ONES[bits[i]];
+    }
+    return ones;
+}
+
+/** ln(n!), by Stirling's series where that is exact. */
+function logFactorial(n) {
+    let sum = 0;
+    if (n < 32) {
+        for (let i = 2; i <= n; i++) {
+            sum += Math.log(i);
+        }
+        return sum;
+    }
+    return (n + 0.5) * Math.log(n) - n + Math.log(2 * Math.PI) / 2 +
+        1 / (12 * n) - 1 / (360 * n ** 3) + 1 / (1260 * n ** 5);
+}
+
+/** Expected rate after so many probes into m positions. */
+function blockRate(m, k, throws) {
+    const empty = Math.exp(throws * Math.log1p(-1 / m));
+    const covariance = empty ** 2 * Math.expm1(throws * Math.log1p(-1 / (m - 1) ** 2));
+    const mean = 1 - empty;
+    const variance = covariance * (1 - 1 / m) + (empty * mean) / m;
+    if (mean <= 0) {
+        return 0;
+    }
+    return Math.min(1, mean ** k * Math.exp((((k * (k - 1)) / 2) * variance) / mean ** 2));
+}
+
+/** Expected rate of blocks of m positions with so many items on average. */
+function blockedRate(m, k, items) {
+    if (items <= 0) {
+        return 0;
+    }
+    const step = Math.max(1, Math.floor(Math.sqrt(items) / 1.5));
+    const first = Math.max(0, Math.floor(items - 7 * Math.sqrt(items)));
+    const last = Math.ceil(items + k + 7 * Math.sqrt(items + k));
+    let sum = 0;
+    for (let n = first; n <= last; n += step) {
+        sum += Math.exp(n * Math.log(items) - items - logFactorial(n)) * blockRate(m, k, n * k);
+    }
+    return Math.min(1, sum * step);
+}
+
+class Layer {
+    constructor(filter, number, view, at) {
+        const shape = view.getUint32(at, true);
+        this.words = shape & 0x3ffffff;
+        this.hashes = shape >>> 26;
+        this.capacity = view.getUint32(at + 4, true);
+        this.items = view.getUint32(at + 8, true);
+        this.bitsSet = view.getUint32(at + 12, true);
+        this.slice = filter.windowed ? view.getBigInt64(at + 16, true) : null;
+        this.blocks = this.words <= BLOCKED_FROM ? 1 : Math.ceil(this.words / BLOCK_WORDS);
+        this.positions = 64 * this.words;
+        this.blockBits = this.positions / this.blocks;
+        this.size = this.words * (filter.counting ? 32 : 8);
+
+        if (this.words === 0 || this.hashes === 0) {
+            throw invalid(`Layer ${number} has no bits or no hashes.`);
+        }
+        if (this.words % this.blocks !== 0) {
+            throw invalid(`Layer ${number} cannot be cut into equal blocks.`);
+        }
+        if (this.capacity === 0) {
+            throw invalid(`Layer ${number} has no capacity.`);
+        }
+        if (this.capacity > MAX_ITEMS_A_POSITION * this.positions) {
+            throw invalid(`Layer ${number} has a capacity that its bits cannot hold.`);
+        }
+        if (this.items > this.capacity) {
+            throw invalid(`Layer ${number} holds more items than its capacity.`);
+        }
+        if (filter.kindNumber === 0 && this.items > 0) {
+            throw invalid(`Layer ${number} holds items of no kind.`);
+        }
+        multiply(0x9e3779b9, 0x7f4a7c15, 0, 2 * this.words + 1);
+        this.startHigh = high;
+        this.startLow = low;
+    }
+
+    /** Take the bits, counters as one bit each, and compare them with the header. */
+    readBits(filter, number, bytes) {
+        this.bits = filter.counting ? countersSet(bytes) : bytes;
+        if (this.bitsSet !== countOnes(this.bits)) {
+            throw invalid(`Layer ${number} does not have as many bits set as its header says.`);
+        }
+        // a saturated counter outlives the removal of its items
+        if (!filter.counting &&
+            (this.bitsSet > this.items * this.hashes || this.items > this.mostItems(filter.fpr))) {
+            throw invalid(`Layer ${number} has a number of bits set that its items cannot explain.`);
+        }
+    }
+
+    /** More items neither leave so few bits set nor fit at the rate. */
+    mostItems(fpr) {
+        if (this.bitsSet === 0) {
+            return 0;
+        }
+        const unset = Math.max(this.positions - this.bitsSet, 0.5);
+        const fromBits = Math.log(this.positions / unset) + 1 + 44 / unset;
+        const byRate = -Math.log1p(-(fpr ** (1 / this.hashes)));
+        return (this.positions / this.hashes) * Math.max(fromBits, byRate);
+    }
+
+    /** Whether it contains the item of a hash. */
+    contains(xHigh, xLow) {
+        const { bits, blocks, blockBits, hashes } = this;
+        // halves, because a double holds products of 53 bits; blocks and blockBits have few
+        const block = blocks === 1 ? 0 : Math.floor(
+            ((xHigh >>> 0) * blocks + Math.floor(((xLow >>> 0) * blocks) / TWO_32)) / TWO_32);
+        const first = block * blockBits;
+
+        add(xHigh, xLow, 0x9e3779b9, 0x7f4a7c15);
+        multiply(high, low, this.startHigh, this.startLow);
+        for (let i = 0; i < hashes; i++) {
+            const position = first + ((((high >>> 0) * blockBits) / TWO_32) >>> 0);
+            if (((bits[position >>> 3] >> (position & 7)) & 1) === 0) {
+                return false;
+            }
+            multiply(high, low, 0xd1342543, 0xde82ef95);
+        }
+        return true;
+    }
+
+    rateNow() {
+        if (this.blocks === 1) {
+            return (this.bitsSet / this.positions) ** this.hashes;
+        }
+        const unset = Math.max(this.positions - this.bitsSet, 0.5) / this.positions;
+        const items = Math.log(unset) / Math.expm1(this.hashes * Math.log1p(-1 / this.blockBits));
+        return blockedRate(this.blockBits, this.hashes, items);
+    }
+}
+
+//
+// Items
+//
+
+const encoder = new TextEncoder();
+const scratch = new BigInt64Array(1);
+const halves = new Int32Array(scratch.buffer);
+const LOW = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 0 : 1; // by the CPU's order
+
+function uuidBytes(text) {
+    const digits = text.replaceAll('-', '');
+    if (!/^[0-9a-f]{32}$/i.test(digits)) {
+        throw new BloomError('22P02', `invalid input syntax for type uuid: "${text}"`);
+    }
+    return fromHex(digits);
+}
+
+function fromHex(digits) {
+    const bytes = new Uint8Array(digits.length / 2);
+    const digit = (i) => (digits.charCodeAt(i) & 15) + 9 * (digits.charCodeAt(i) >> 6);
+    for (let i = 0; i < bytes.length; i++) {
+        bytes[i] = (digit(2 * i) << 4) | digit(2 * i + 1);
+    }
+    return bytes;
+}
+
+function fromText(text) {
+    const digits = text.startsWith('\\x') ? text.slice(2) : text;
+    const wrong = digits.search(/[^0-9a-f]/i);
+    const size = wrong < 0 ? digits.length : encoder.encode(digits).length;
+    if (wrong >= 0 && wrong < size - (size % 2)) {
+        throw new BloomError('22P02', 'invalid input syntax for type bloom',
+            `There is no hexadecimal digit at byte ${Math.floor(wrong / 2) + 1}.`);
+    }
+    if (size % 2 !== 0) {
+        throw new BloomError('22P02', 'invalid input syntax for type bloom', 'The number of hexadecimal digits is odd.');
+    }
+    return fromHex(digits);
+}
+
+/** A filter as it was when it was read.  parse() makes one. */
+export class Filter {
+    constructor(bytes) {
+        this.bytes = bytes;
+        const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+        const count = this.readHeader(view);
+        const size = this.windowed ? 24 : 16;
+        let at = this.windowed ? 40 : 16;
+        let expected = at + count * size;
+
+        if (bytes.length < expected) {
+            throw invalid('The value ends within the headers of its layers.');
+        }
+        this.layers = [];
+        for (let number = 1; number <= count; number++) {
+            const layer = new Layer(this, number, view, at);
+            if (this.windowed && number > 1 && layer.slice < this.layers[number - 2].slice) {
+                throw invalid(`Layer ${number} is of an earlier slice than the one before.`);
+            }
+            this.layers.push(layer);
+            at += size;
+            expected += layer.size;
+        }
+        if (bytes.length !== expected) {
+            throw invalid(`The headers announce ${expected} bytes, but there are ${bytes.length}.`);
+        }
+        this.layers.forEach((layer, i) => {
+            layer.readBits(this, i + 1, bytes.subarray(at, at + layer.size));
+            at += layer.size;
+        });
+    }
+
+    /** Reads what stands before the layers; returns their number. */
+    readHeader(view) {
+        const length = view.byteLength;
+        if (length > MAX_BYTES) {
+            throw new BloomError('54000', 'value of type bloom is too large',
+                `It has ${length} bytes; the limit is ${MAX_BYTES}.`);
+        }
+        if (length === 0) {
+            throw invalid('The value is empty.');
+        }
+        const version = view.getUint8(0);
+        if (version > 1) {
+            throw new BloomError('0A000', `format version ${version} of type bloom is not supported`,
+                'This release of bloomexp knows format version 1.',
+                'Install the release of bloomexp that wrote the value, or a later one.');
+        }
+        if (version < 1) {
+            throw invalid('There is no format version 0.');
+        }
+        if (length < 16) {
+            throw invalid('The value ends within its header.');
+        }
+        const flags = view.getUint8(1);
+        const count = view.getUint16(2, true);
+        this.kindNumber = flags & 15;
+        this.counting = (flags & 16) !== 0;
+        this.windowed = (flags & 32) !== 0;
+        this.seed = view.getInt32(4, true);
+        this.fpr = view.getFloat64(8, true);
+        if (this.kindNumber >= KINDS.length) {
+            throw invalid(`There is no kind of items number ${this.kindNumber}.`);
+        }
+        if (flags >> 6 !== 0) {
+            throw invalid('A reserved flag is set.');
+        }
+        if (this.counting && this.windowed) {
+            throw invalid('A filter cannot be both counting and windowed.');
+        }
+        if (!(this.fpr >= MIN_FPR && this.fpr < 1)) { // NaN too
+            throw invalid('The false positive rate is not between 1e-09 and 1.');
+        }
+        if (count === 0 && !this.windowed) {
+            throw invalid('There is no layer.');
+        }
+        if (count > MAX_LAYERS) {
+            throw invalid(`There are ${count} layers; the limit is ${MAX_LAYERS}.`);
+        }
+        if (count > 1 && this.counting) {
+            throw invalid('A counting filter has more than one layer.');
+        }
+        if (this.windowed) {
+            this.readWindow(view);
+        }
+        return count;
+    }
+
+    readWindow(view) {
+        if (view.byteLength < 40) {
+            throw invalid('The value ends within its header.');
+        }
+        this.width = view.getBigInt64(16, true);
+        this.floor = view.getBigInt64(24, true);
+        this.slices = view.getUint32(32, true);
+        if (this.width <= 0n) {
+            throw invalid('The width of the window is not positive.');
+        }
+        if (this.slices < 1 || this.slices > MAX_SLICES) {
+            throw invalid(`The window does not have between 1 and ${MAX_SLICES} slices.`);
+        }
+        if (view.getUint32(36, true) !== 0) {
+            throw invalid('A reserved field is not 0.');
+        }
+    }
+
+    /** The text form. */
+    toString() {
+        return '\\x' + Array.from(this.bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+    }
+
+    requireKind(kind) {
+        if (this.kindNumber !== 0 && this.kindNumber !== kind) {
+            const name = KINDS[this.kindNumber];
+            throw new BloomError('42804', `filter holds ${name} items, not ${KINDS[kind]}`, undefined,
+                `Cast the items to ${name === 'integer' ? 'bigint' : name}.`);
+        }
+    }
+
+    /** Hash an item into `high` and `low`. */
+    hash(item) {
+        if (typeof item === 'bigint') {
+            scratch[0] = item;
+            if (scratch[0] !== item) {
+                throw new BloomError('22003', 'bigint out of range');
+            }
+            this.hashInteger(halves[1 - LOW], halves[LOW]);
+        } else if (typeof item === 'number') {
+            if (!Number.isSafeInteger(item)) {
+                throw Number.isInteger(item)
+                    ? new BloomError('22003', 'bigint out of range', 'A number beyond 2^53 is not exact; use a BigInt.')
+                    : new BloomError('42804', 'items of type number cannot be in a filter unless they are integers');
+            }
+            this.hashInteger(Math.floor(item / TWO_32), item | 0);
+        } else if (typeof item === 'string') {
+            const uuid = this.kindNumber === UUID;
+            this.requireKind(uuid ? UUID : TEXT);
+            hash(uuid ? uuidBytes(item) : encoder.encode(item), this.seed);
+        } else if (item instanceof Uint8Array) {
+            this.requireKind(BYTEA);
+            hash(item, this.seed);
+        } else {
+            throw new BloomError('42804', `items of type ${typeof item} cannot be in a filter`,
+                'Items are number, bigint, string or Uint8Array.');
+        }
+    }
+
+    hashInteger(itemHigh, itemLow) {
+        this.requireKind(INTEGER);
+        finish(0, this.seed, 0, this.seed, itemHigh, itemLow, 0, 0, 8);
+    }
+
+    /** Whether the filter contains an item; null if that is null. */
+    contains(item) {
+        if (item === null || item === undefined) {
+            return null;
+        }
+        this.hash(item);
+        return this.containsHash(high, low);
+    }
+
+    /** The same for an item's hash. */
+    containsHash(xHigh, xLow) {
+        for (let i = this.layers.length - 1; i >= 0; i--) {
+            if (this.layers[i].contains(xHigh, xLow)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The candidates that the filter does not contain, in their order, without null. */
+    exclude(candidates) {
+        if (candidates instanceof BigInt64Array) {
+            return this.excludeIntegers(candidates);
+        }
+        return candidates.filter((item) => this.contains(item) === false);
+    }
+
+    /** The same for a BigInt64Array, whose halves lie side by side. */
+    excludeIntegers(candidates) {
+        const parts = new Int32Array(candidates.buffer, candidates.byteOffset, 2 * candidates.length);
+        const survivors = new BigInt64Array(candidates.length);
+        let count = 0;
+        for (let i = 0; i < candidates.length; i++) {
+            this.hashInteger(parts[2 * i + 1 - LOW], parts[2 * i + LOW]);
+            if (!this.containsHash(high, low)) {
+                survivors[count++] = candidates[i];
+            }
+        }
+        return survivors.slice(0, count);
+    }
+
+    /** bloom_exclude_packed(): 8 bytes for each integer, in and out. */
+    excludePacked(candidates) {
+        if (candidates.length % 8 !== 0) {
+            throw new BloomError('22P03',
+                `length of packed items must be a multiple of 8 bytes, not ${candidates.length}`,
+                'Each item is an integer of 8 bytes, the lowest first.');
+        }
+        if (this.kindNumber !== 0 && this.kindNumber !== INTEGER) {
+            const name = KINDS[this.kindNumber];
+            throw new BloomError('42804', `filter holds ${name} items, not packed integers`, undefined,
+                `Use bloom_exclude_array() with an array of ${name}.`);
+        }
+        const view = new DataView(candidates.buffer, candidates.byteOffset, candidates.byteLength);
+        const survivors = new Uint8Array(candidates.length);
+        let size = 0;
+        for (let i = 0; i < candidates.length; i += 8) {
+            if (!this.contains(view.getBigInt64(i, true))) {
+                survivors.set(candidates.subarray(i, i + 8), size);
+                size += 8;
+            }
+        }
+        return survivors.slice(0, size);
+    }
+
+    /** What bloom_info() says; times in microseconds, as doc/format.md has them. */
+    info() {
+        const sum = (field) => this.layers.reduce((total, layer) => total + layer[field], 0);
+        const bits = sum('positions');
+        const bitsSet = sum('bitsSet');
+        const missed = this.layers.reduce((total, layer) => total + Math.log1p(-layer.rateNow()), 0);
+        return {
+            kind: this.kindNumber === 0 ? null : KINDS[this.kindNumber],
+            items: sum('items'),
+            capacity: sum('capacity'),
+            fpr: this.fpr,
+            fprNow: 0 - Math.expm1(missed),
+            bits,
+            bitsSet,
+            fill: bits > 0 ? bitsSet / bits : 0,
+            layers: this.layers.length,
+            bytes: this.bytes.length + 4, // PostgreSQL's length word
+            seed: this.seed,
+            counting: this.counting,
+            windowWidth: this.windowed ? this.width : null,
+            slices: this.windowed ? this.slices : null,
+            expiredBefore: this.windowed && this.floor !== NO_FLOOR ? this.floor : null,
+        };
+    }
+}
+
+/** Make a Filter of a value's text form or its bytes. */
+export function parse(value) {
+    return new Filter(typeof value === 'string' ? fromText(value) : value);
+}

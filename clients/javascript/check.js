@@ -1,0 +1,121 @@
+// Compares the reader with the server's answers.
+
+import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { parse } from './bloomexp.js';
+
+const set = new URL('../conformance/values.jsonl', import.meta.url);
+const bytes = (text) => new Uint8Array(Buffer.from(text.slice(2), 'hex'));
+const item = { integer: BigInt, text: String, uuid: String, bytea: bytes };
+
+let complaints = [];
+
+function equal(what, value, expected) {
+    if (!isDeepStrictEqual(value, expected)) {
+        complaints.push(`${what} is ${String(value)}, not ${String(expected)}`);
+    }
+}
+
+function fails(what, error, action) {
+    try {
+        action();
+        complaints.push(`${what} is accepted`);
+    } catch (raised) {
+        equal(`code of ${what}`, raised.code, error.code);
+        equal(`message of ${what}`, raised.message, error.message);
+        equal(`detail of ${what}`, raised.detail, error.detail);
+    }
+}
+
+// From the names of the columns to ours.
+function camelCase(columns) {
+    const entries = Object.entries(columns).map(([name, value]) => [
+        name.replace(/_(.)/g, (_, letter) => letter.toUpperCase()),
+        name === 'window_width' || name === 'expired_before' ? BigInt(value) : value,
+    ]);
+    return Object.fromEntries(entries);
+}
+
+function checkInfo(info, columns) {
+    const { fprNow, ...expected } = camelCase(columns);
+    const { fprNow: rate, ...rest } = info;
+    if (!(Math.abs(rate - fprNow) <= 1e-8 * fprNow)) {
+        complaints.push(`fprNow is ${rate}, not ${fprNow}`);
+    }
+    for (const [name, value] of Object.entries(rest)) {
+        equal(name, value, expected[name] ?? null);
+    }
+}
+
+// A small integer can be a number, too, and integers a BigInt64Array; a large one is none.
+function checkIntegers(value, items, contained, survivors) {
+    items.forEach((bigint, i) => {
+        if (Number.isSafeInteger(Number(bigint))) {
+            equal(`contains ${bigint}`, value.contains(Number(bigint)), contained[i]);
+        }
+    });
+    for (const bigint of [2n ** 63n, -(2n ** 63n) - 1n]) {
+        fails(bigint, { code: '22003', message: 'bigint out of range' }, () => value.contains(bigint));
+    }
+    equal('exclude with null', value.exclude([null, ...items]), survivors);
+    equal('exclude of an array', value.exclude(BigInt64Array.from(items)), BigInt64Array.from(survivors));
+}
+
+// A string is a text or a uuid, whichever the filter holds.
+function canAsk(question, kind) {
+    return question.kind !== 'uuid' && !(question.kind === 'text' && kind === 'uuid');
+}
+
+function checkValue(line) {
+    const value = parse(line.value);
+    const text = line.text ?? line.value;
+    equal('text', value.toString(), text);
+    equal('text of the bytes', parse(bytes(text)).toString(), text);
+    checkInfo(value.info(), line.info);
+
+    const items = line.candidates.map((candidate) => item[line.kind](candidate));
+    const contained = Array.from(line.contains, (answer) => answer === '1');
+    const survivors = items.filter((_, i) => !contained[i]);
+    equal('contains', items.map((one) => value.contains(one)), contained);
+    equal('exclude', value.exclude(items), survivors);
+    if (line.kind === 'integer') {
+        checkIntegers(value, items, contained, survivors);
+    }
+    if (line.packed !== undefined) {
+        equal('packed survivors', value.excludePacked(bytes(line.packed)), bytes(line.packed_survivors));
+    }
+    for (const question of line.refuses ?? []) {
+        if (question.packed !== undefined) {
+            fails('packed', question.error, () => value.excludePacked(bytes(question.packed)));
+        } else if (canAsk(question, line.kind)) {
+            const asked = item[question.kind](question.candidate);
+            fails(question.kind, question.error, () => value.contains(asked));
+        }
+    }
+}
+
+function checkRefusal(line) {
+    fails('text', line.error, () => parse(line.value));
+    if (/^\\x([0-9a-f]{2})*$/.test(line.value)) {
+        fails('bytes', line.error, () => parse(bytes(line.value)));
+    }
+}
+
+let passed = 0;
+let failed = 0;
+for (const line of readFileSync(set, 'utf8').trimEnd().split('\n').map((text) => JSON.parse(text))) {
+    complaints = [];
+    try {
+        (line.error ? checkRefusal : checkValue)(line);
+    } catch (error) {
+        complaints.push(error.stack);
+    }
+    complaints.forEach((complaint) => console.log(`${line.name}: ${complaint}`));
+    if (complaints.length > 0) {
+        failed++;
+    } else {
+        passed++;
+    }
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
