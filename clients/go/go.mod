@@ -1,0 +1,3 @@
+module bloomexp
+
+go 1.18
