@@ -186,3 +186,8 @@ FROM (VALUES (25000, 10000), (25000, 25000), (40000, 40000)) AS v (kept, more),
 	LATERAL (SELECT bloom_agg(n, 0.01, 0.2) AS built FROM generate_series(1, kept) AS n) AS b,
 	LATERAL (SELECT bloom_add(built, ARRAY(SELECT n::bigint FROM generate_series(kept + 1, kept + more) AS n)) AS f OFFSET 0) AS a,
 	(SELECT array_agg(n::bigint) AS others FROM generate_series(1000001, 1100000) AS n) AS o;
+
+-- A layer that claims more items than such a shape can hold takes no further one: the value would be refused where it is read again.
+SELECT count(bloom_add(f, ARRAY(SELECT generate_series(1, n)::bigint))::bytea::bloom) AS read_again
+FROM (SELECT '\x0101020000000000e27a14ae47e1ca3f01000014050000000500000013000000010000400b000000090000000a0000000680924488084cab0000000000aa6813'::bloom) AS v (f),
+	generate_series(1, 30) AS n;

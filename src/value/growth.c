@@ -259,13 +259,27 @@ room_in(const BloomLayer *layer, const Span *span, int64 wanted)
 	return fits - layer->items;
 }
 
+/*
+ * The same, but no more items than a reader believes of the layer's shape: one with a
+ * false header could take an item and become a value that is refused.
+ */
+static int64
+credible_room_in(const BloomFilter *filter, const BloomLayer *layer, const Span *span,
+				 int64 wanted)
+{
+	double		most = floor(bloomexp_sizing_textbook_items(&layer->bits.shape, filter->fpr));
+	int64		room = room_in(layer, span, wanted);
+
+	return most >= (double) layer->items + room ? room : Max((int64) most - layer->items, 0);
+}
+
 /* Index of the newest layer with room, and its room; the end of the span and 0 if none. */
 static uint32
 open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *room)
 {
 	for (uint32 i = span->end; i-- > span->first;)
 	{
-		*room = room_in(&filter->layers[i], span, wanted);
+		*room = credible_room_in(filter, &filter->layers[i], span, wanted);
 		if (*room > 0)
 			return i;
 	}
