@@ -267,9 +267,12 @@ static int64
 credible_room_in(const BloomFilter *filter, const BloomLayer *layer, const Span *span,
 				 int64 wanted)
 {
-	double		most = floor(bloomexp_sizing_textbook_items(&layer->bits.shape, filter->fpr));
 	int64		room = room_in(layer, span, wanted);
+	double		most;
 
+	if (room == 0)
+		return 0;				/* as of most layers, without the logarithms */
+	most = floor(bloomexp_sizing_textbook_items(&layer->bits.shape, filter->fpr));
 	return most >= (double) layer->items + room ? room : Max((int64) most - layer->items, 0);
 }
 
