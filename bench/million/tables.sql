@@ -42,16 +42,12 @@ FROM bloom_sizing(ceil(1.2 * :per_user)::bigint, 0.01);
 CREATE TABLE figures (
 	nth int GENERATED ALWAYS AS IDENTITY, figure text, unit text, measured float8, low float8, high float8);
 
-CREATE FUNCTION shown(value float8) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-	SELECT CASE WHEN value = 0 THEN '0'
-		WHEN abs(value) >= 1000 THEN trim(to_char(value, '999,999,999,999'))
-		ELSE trim_scale(round(value::numeric, greatest(0, 2 - floor(log(abs(value)))::int)))::text END
-$$;
+\ir ../format.sql
 
 -- The ratio is to the nearer end of what is predicted.
 CREATE VIEW report AS
-SELECT nth, figure, shown(measured) AS measured, unit,
-	CASE WHEN low IS NULL THEN '—' WHEN low < high THEN shown(low) || ' to ' || shown(high) ELSE shown(low) END AS predicted,
-	COALESCE(shown(ratio), '') AS ratio, COALESCE(ratio NOT BETWEEN 0.8 AND 1.2, false) AS differs
+SELECT nth, figure, bench_format(measured) AS measured, unit,
+	CASE WHEN low IS NULL THEN '—' WHEN low < high THEN bench_format(low) || ' to ' || bench_format(high) ELSE bench_format(low) END AS predicted,
+	COALESCE(bench_format(ratio), '') AS ratio, COALESCE(ratio NOT BETWEEN 0.8 AND 1.2, false) AS differs
 FROM figures, LATERAL (SELECT CASE WHEN measured < low THEN measured / low WHEN measured > high THEN measured / high
 	WHEN low IS NOT NULL THEN 1 END AS ratio) AS r;

@@ -45,11 +45,7 @@ LEFT JOIN bench_figure AS other ON other.part = t.part AND other.name = t.agains
 WHERE against IS NULL OR other.value IS NOT NULL
 GROUP BY t.nth, t.part, t.name, t.metric, against, sense, must, aim;
 
-CREATE FUNCTION bench_format(value float8) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-	SELECT CASE WHEN value = 0 THEN '0'
-		WHEN abs(value) >= 1000 THEN trim(to_char(value, '999,999,999,990'))
-		ELSE trim_scale(round(value::numeric, greatest(0, 2 - floor(log(abs(value)))::integer)))::text END
-$$;
+\ir ../format.sql
 
 CREATE VIEW bench_figures AS
 SELECT m.part, m.name, role, metric, bench_format(value) AS median,
