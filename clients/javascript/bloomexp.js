@@ -181,7 +181,7 @@ function logFactorial(n) {
 }
 
 /** Expected rate after so many probes into m positions. */
-function blockRate(m, k, throws) {
+export function blockRate(m, k, throws) {
     const empty = Math.exp(throws * Math.log1p(-1 / m));
     const covariance = empty ** 2 * Math.expm1(throws * Math.log1p(-1 / (m - 1) ** 2));
     const mean = 1 - empty;
@@ -193,7 +193,7 @@ function blockRate(m, k, throws) {
 }
 
 /** Expected rate of blocks of m positions with so many items on average. */
-function blockedRate(m, k, items) {
+export function blockedRate(m, k, items) {
     if (items <= 0) {
         return 0;
     }

@@ -1,0 +1,495 @@
+// The page: fields in, text and pictures out.
+
+import { BloomError, parse } from '../javascript/bloomexp.js';
+import { capacityOf, short, sizing } from './sizing.js';
+import { examples } from './examples.js';
+
+const KINDS = ['none', 'integer', 'text', 'uuid', 'bytea']; // as doc/format.md counts them
+const SOME_LAYERS = 200;
+const SOME_ANSWERS = 500;
+const PARTS = 160; // of a layer's picture
+const SEEN_BLOCKS = 64; // so many have visible borders
+const DISK = 2.3; // times the filters: doc/operations.md, "Capacity planning"
+const INDEX = 25; // bytes a user
+
+const $ = (id) => document.getElementById(id);
+let filter = null;
+
+//
+// Making elements
+//
+
+/** element('p', { class: 'note' }, text or elements…) */
+function element(name, attributes = {}, ...content) {
+    const svg = ['svg', 'rect', 'path'].includes(name);
+    const made = svg ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    made.append(...content);
+    return made;
+}
+
+function showError(id, error) {
+    const box = $(id);
+    box.hidden = !error;
+    box.replaceChildren();
+    if (error) {
+        const parts = [`ERROR: ${error.message}`, error.detail, error.hint].filter(Boolean);
+        box.append(...parts.map((part) => element('p', {}, part)));
+        box.dataset.code = error.code;
+    }
+}
+
+/** Call a function; its BloomError is shown in an element, and what it tells is none then. */
+function attempt(errorId, action) {
+    try {
+        const result = action();
+        showError(errorId, null);
+        return result;
+    } catch (error) {
+        if (!(error instanceof BloomError)) {
+            throw error;
+        }
+        showError(errorId, error);
+        return null;
+    }
+}
+
+/** Fill a list with [name, value, raw value, class of the value]. */
+function fillList(list, rows) {
+    list.replaceChildren(...rows.flatMap(([name, value, raw, style]) => [
+        element('dt', {}, name),
+        element('dd', { 'data-value': String(raw), ...(style && { class: style }) }, value),
+    ]));
+}
+
+//
+// Words for numbers
+//
+
+const count = (number) => number.toLocaleString('en-US');
+const counted = (number, word) => `${count(number)} ${word}${number === 1 ? '' : 's'}`;
+
+function percent(share) {
+    const value = share * 100;
+    return value === 0 || value >= 0.001
+        ? `${Number(value.toPrecision(3))}%`
+        : short(Number(share.toPrecision(3)));
+}
+
+/** As pg_size_pretty() has it. */
+function size(bytes) {
+    const units = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
+    let unit = 0;
+    let value = bytes;
+    while (Math.round(value) >= (unit === 0 ? 10240 : 10239.5) && unit < units.length - 1) {
+        value /= 1024;
+        unit++;
+    }
+    return `${count(Math.round(value))} ${units[unit]}`;
+}
+
+function duration(microseconds) {
+    const days = microseconds / 86400000000n;
+    const rest = microseconds % 86400000000n;
+    const seconds = rest / 1000000n;
+    const two = (number) => String(number).padStart(2, '0');
+    const fraction = rest % 1000000n === 0n ? '' : `.${String(rest % 1000000n).padStart(6, '0')}`;
+    const time = rest === 0n ? '' : `${two(seconds / 3600n)}:${two((seconds / 60n) % 60n)}:${two(seconds % 60n)}${fraction}`;
+    return [days > 0n && counted(Number(days), 'day'), time].filter(Boolean).join(' ');
+}
+
+/** A time in microseconds since 2000, or null where a Date cannot have it. */
+function time(microseconds) {
+    const date = new Date(Number(microseconds / 1000n) + Date.UTC(2000, 0, 1));
+    return Number.isNaN(date.getTime())
+        ? null
+        : date.toISOString().replace('T', ' ').replace(/(:00)?\.000Z$/, '').replace('Z', '');
+}
+
+//
+// Pictures
+//
+
+const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
+
+/** How many of the positions in [from, to) are set. */
+function setBetween(bits, from, to) {
+    let set = 0;
+    if (from % 8 === 0 && to % 8 === 0) {
+        for (let byte = from / 8; byte < to / 8; byte++) {
+            set += ONES[bits[byte]];
+        }
+        return set;
+    }
+    for (let position = from; position < to; position++) {
+        set += (bits[position >>> 3] >> (position & 7)) & 1;
+    }
+    return set;
+}
+
+/** The outline of the share of positions set, from left to right. */
+function outline({ bits, positions }) {
+    const width = positions <= PARTS ? 1 : Math.ceil(positions / PARTS / 8) * 8;
+    let path = 'M0 100';
+    for (let from = 0; from < positions; from += width) {
+        const to = Math.min(from + width, positions);
+        path += `V${Math.round(100 - (100 * setBetween(bits, from, to)) / (to - from))}H${to}`;
+    }
+    return `${path}V100Z`;
+}
+
+function strip(layer, widest) {
+    const { positions, blocks, blockBits } = layer;
+    const picture = element('svg', {
+        class: 'strip',
+        width: `${(100 * positions) / widest}%`,
+        viewBox: `0 0 ${positions} 100`,
+        preserveAspectRatio: 'none',
+        'shape-rendering': 'crispEdges',
+        'aria-hidden': 'true', // the text beside it says the same
+    }, element('rect', { class: 'track', width: positions, height: 100 }),
+    element('path', { class: 'set', d: outline(layer) }));
+    for (let block = 1; block < blocks && blocks <= SEEN_BLOCKS; block++) {
+        picture.append(element('rect', { class: 'border', x: block * blockBits, width: positions / 600, height: 100 }));
+    }
+    return picture;
+}
+
+function layerRow(layer, number, widest) {
+    const { positions, hashes, blocks, blockBits } = layer;
+    const shape = `${counted(positions, 'bit')}, ${hashes === 1 ? '1 hash' : `${hashes} hashes`}`;
+    return element('li', {},
+        element('div', {},
+            element('p', {}, element('strong', {}, `Layer ${count(number)}`)),
+            element('p', {}, `${count(layer.items)} of ${counted(layer.capacity, 'item')}`)),
+        element('div', { class: 'picture' },
+            strip(layer, widest),
+            element('p', { class: 'muted' },
+                blocks > 1 ? `${shape}, in ${count(blocks)} blocks of ${count(blockBits)} bits` : shape)),
+        element('div', { class: 'right' },
+            element('p', {}, `${percent(layer.bitsSet / positions)} set`),
+            element('p', { class: 'muted' }, `rate ${percent(layer.rateNow())}`)));
+}
+
+function sliceTitle(slice, width) {
+    const [from, to] = [time(slice * width), time((slice + 1n) * width)];
+    return element('p', { class: 'slice' },
+        `Slice ${count(slice)}`,
+        from && to ? element('span', { class: 'muted' }, ', ', element('time', {}, from), ' to ', element('time', {}, to), ' UTC') : '');
+}
+
+function showLayers(info) {
+    const { layers } = filter;
+    const width = info.slices && (info.windowWidth + BigInt(info.slices) - 1n) / BigInt(info.slices);
+    const widest = layers.reduce((most, layer) => Math.max(most, layer.positions), 0);
+    const parts = [];
+    let list;
+    layers.slice(0, SOME_LAYERS).forEach((layer, i) => {
+        if (i === 0 || layer.slice !== layers[i - 1].slice) {
+            list = element('ol', { class: 'layers', start: i + 1 });
+            parts.push(...(width ? [sliceTitle(layer.slice, width)] : []), list);
+        }
+        list.append(layerRow(layer, i + 1, widest));
+    });
+    if (layers.length === 0) {
+        parts.push(element('p', {}, 'There is none: no slice has items.'));
+    } else if (layers.length > SOME_LAYERS) {
+        parts.push(element('p', { class: 'muted' }, `And ${counted(layers.length - SOME_LAYERS, 'more layer')}.`));
+    }
+    $('layers').replaceChildren(...parts);
+}
+
+/** What each layer has of the rate now, beside the promise. */
+function showRate(info) {
+    const whole = Math.max(info.fpr, info.fprNow);
+    const scale = 1000 / whole;
+    const rates = filter.layers.slice(-SOME_LAYERS).map((layer) => layer.rateNow());
+    const sum = rates.reduce((total, rate) => total + rate, 0);
+    const parts = [element('rect', { class: 'track', width: 1000, height: 10 })];
+    let at = 0;
+    for (const rate of rates.filter((one) => one > 0)) {
+        const width = (rate / sum) * info.fprNow * scale;
+        parts.push(element('rect', { class: 'part', x: at, width, height: 10 }));
+        at += width;
+    }
+    if (info.fprNow > info.fpr) {
+        const promise = info.fpr * scale;
+        parts.push(element('rect', { class: 'excess', x: promise, width: 1000 - promise, height: 10 }),
+            element('rect', { class: 'promise', x: Math.max(0, promise - 2), width: 4, height: 10 }));
+    }
+    $('rate-bar').replaceChildren(...parts);
+    $('rate-text').textContent = `False positive rate now: ${percent(info.fprNow)}, ` +
+        `${info.fprNow > info.fpr ? 'more than' : 'of'} the ${percent(info.fpr)} promised${rates.length > 1 ? '; by layer' : ''}`;
+}
+
+//
+// The filter
+//
+
+function tagsOf(info) {
+    const blocked = filter.layers.some((layer) => layer.blocks > 1);
+    return [
+        info.windowWidth !== null && `window of ${duration(info.windowWidth)} in ${counted(info.slices, 'slice')}`,
+        info.counting && 'counting',
+        info.windowWidth === null && info.layers > 1 && 'grown',
+        blocked && 'blocked',
+    ].filter(Boolean);
+}
+
+function showFigures(info) {
+    const figures = [
+        ['Items', count(info.items), `of ${count(info.capacity)}`],
+        ['Bits set', percent(info.fill), `of ${count(info.bits)}`],
+        ['False positives', percent(info.fprNow), `${percent(info.fpr)} promised`],
+        ['Bytes stored', count(info.bytes), info.bytes >= 10240 ? size(info.bytes) : counted(info.layers, 'layer')],
+    ];
+    $('figures').replaceChildren(...figures.map(([name, large, small]) => element('div', {},
+        element('dt', {}, name),
+        element('dd', { class: 'large' }, large),
+        element('dd', { class: 'muted' }, small))));
+}
+
+function showInfo(info) {
+    const words = { windowWidth: duration, expiredBefore: (at) => `${time(at) ?? at} UTC`, fpr: percent, fprNow: percent, fill: percent };
+    $('info').replaceChildren(...Object.entries(info).map(([name, value]) => {
+        const column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+        const word = words[name] ?? ((other) => (typeof other === 'number' ? count(other) : String(other)));
+        return element('tr', { 'data-name': name },
+            element('th', { scope: 'row' }, element('code', {}, column)),
+            value === null
+                ? element('td', { class: 'muted' }, 'NULL')
+                : element('td', { 'data-value': String(value) }, word(value)));
+    }));
+}
+
+function showFilter() {
+    $('filter').hidden = !filter;
+    if (!filter) {
+        return;
+    }
+    const info = filter.info();
+    const layers = counted(info.layers, 'layer');
+    $('filter-title').textContent = info.kind
+        ? `${info.kind[0].toUpperCase()}${info.kind.slice(1)} items in ${layers}`
+        : `No items yet, ${layers}`;
+    $('tags').replaceChildren(...tagsOf(info).map((tag) => element('li', {}, tag)));
+    showFigures(info);
+    showRate(info);
+    showLayers(info);
+    showInfo(info);
+    if (info.kind && info.kind !== $('kind').value) {
+        $('kind').value = info.kind;
+        $('items').value = '';
+    }
+    askItems();
+}
+
+/** Show a value, its text form or its bytes, of a file or an example. */
+function setValue(value, { note, sql } = {}) {
+    const nothing = value.length === 0;
+    filter = attempt('value-error', () => (nothing ? null : parse(value)));
+    $('value').setAttribute('aria-invalid', String(!nothing && !filter));
+    $('value-note').textContent = note ?? 'A file can hold the text form or the bytes, and can be dropped here.';
+    $('made').hidden = !sql;
+    $('made-by').textContent = sql ?? '';
+    $('examples').querySelectorAll('button').forEach((button, i) =>
+        button.setAttribute('aria-pressed', String(sql !== undefined && examples[i].sql === sql)));
+    showFilter();
+}
+
+/** Bytes of a value begin with its version; the text form does with \ or 0. */
+async function readFile(file) {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    const isText = bytes[0] === 0x5c || bytes[0] === 0x30;
+    $('value').value = '';
+    setValue(isText ? new TextDecoder().decode(bytes).trim() : bytes, { note: `${file.name}, ${counted(file.size, 'byte')}` });
+    if (bytes.length === 0) {
+        showError('value-error', new BloomError('22P03', 'invalid bytes for type bloom', 'The value is empty.'));
+    }
+}
+
+//
+// Items
+//
+
+function bytesOf(digits) {
+    return Uint8Array.from(digits.match(/../g) ?? [], (two) => parseInt(two, 16));
+}
+
+function syntaxError(kind, text, hint) {
+    return new BloomError('22P02', `invalid input syntax for type ${kind}: "${text}"`, undefined, hint);
+}
+
+/** What the reader takes for an item, from its text. */
+const readItem = {
+    integer(text) {
+        if (!/^[+-]?\d+$/.test(text)) {
+            throw syntaxError('bigint', text);
+        }
+        const item = BigInt(text);
+        if (BigInt.asIntN(64, item) !== item) {
+            throw new BloomError('22003', `value "${text}" is out of range for type bigint`);
+        }
+        return item;
+    },
+    text: (text) => text,
+    uuid(text) {
+        const digits = text.replaceAll('-', '');
+        if (!/^[0-9a-f]{32}$/i.test(digits)) {
+            throw syntaxError('uuid', text);
+        }
+        // a string is a text, unless the filter has uuids
+        return filter.info().kind === 'uuid' ? text : bytesOf(digits);
+    },
+    bytea(text) {
+        if (!/^\\x([0-9a-f]{2})*$/i.test(text)) {
+            throw syntaxError('bytea', text, 'Write \\x and pairs of hexadecimal digits.');
+        }
+        return bytesOf(text.slice(2));
+    },
+};
+
+const NOTES = {
+    integer: 'Separated by blanks, commas or lines.',
+    text: 'One a line, with its blanks.',
+    uuid: 'Separated by blanks, commas or lines.',
+    bytea: 'As \\x and hexadecimal digits; separated by blanks, commas or lines.',
+};
+
+function splitItems(kind, text) {
+    if (kind !== 'text') {
+        return text.split(/[\s,;{}[\]"']+/).filter(Boolean);
+    }
+    return text === '' ? [] : text.replace(/\n$/, '').split('\n');
+}
+
+function ask(kind, texts) {
+    filter.requireKind(KINDS.indexOf(kind));
+    return texts.map((text) => ({ text, contained: filter.contains(readItem[kind](text)) }));
+}
+
+function askItems() {
+    if (!filter) {
+        return;
+    }
+    const kind = $('kind').value;
+    const texts = splitItems(kind, $('items').value);
+    $('items-note').textContent = NOTES[kind];
+    const answers = attempt('items-error', () => (texts.length > 0 ? ask(kind, texts) : [])) ?? [];
+    const survivors = answers.filter(({ contained }) => !contained);
+
+    $('items').setAttribute('aria-invalid', String(!$('items-error').hidden));
+    $('answer').textContent = answers.length === 0 ? '' :
+        `${count(answers.length - survivors.length)} of ${counted(answers.length, 'item')} contained, ` +
+        `${survivors.length === 1 ? '1 survives' : `${count(survivors.length)} survive`}`;
+    $('answers').replaceChildren(...answers.slice(0, SOME_ANSWERS).map(({ text, contained }) => element('li',
+        { 'data-contained': contained ? '1' : '0' },
+        element('code', {}, text),
+        element('span', { class: contained ? 'in' : 'out' }, contained ? '✕ contained' : '✓ survives'))));
+    if (answers.length > SOME_ANSWERS) {
+        $('answers').append(element('li', {}, `and ${count(answers.length - SOME_ANSWERS)} more`));
+    }
+    $('survivors-part').hidden = answers.length === 0;
+    $('survivors').textContent = survivors.length > 0 ? survivors.map(({ text }) => text).join('\n') : 'no rows';
+}
+
+//
+// The calculator
+//
+
+/** A number; 1,000 and 1% are some. */
+function numberOf(id, name) {
+    const text = $(id).value.trim();
+    const plain = /^\d{1,3}(,\d{3})+$/.test(text) ? text.replaceAll(',', '') : text;
+    const [, digits, unit] = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*(%?)$/i.exec(plain) ?? [];
+    $(id).setAttribute('aria-invalid', String(digits === undefined));
+    if (digits === undefined) {
+        throw new BloomError('22P02', `${name} is not a number`, undefined, 'Write it like 1000, 0.01 or 1%.');
+    }
+    return unit ? Number(digits) / 100 : Number(digits);
+}
+
+function within(name, value, low, high) {
+    if (!(value >= low && value <= high)) {
+        throw new BloomError('22023', `${name} must be between ${count(low)} and ${count(high)}`);
+    }
+    return value;
+}
+
+function showSizing() {
+    const found = attempt('sizing-error', () => {
+        const items = within('items', numberOf('capacity', 'items'), 0, Number.MAX_SAFE_INTEGER);
+        const headroom = within('headroom', numberOf('headroom', 'headroom'), 0, 1000);
+        const users = within('users', numberOf('users', 'users'), 0, 1e12);
+        return { users, ...sizing(Math.ceil(items * (1 + headroom)), numberOf('fpr', 'false positive rate')) };
+    });
+    const { users, capacity, bits, hashes, bytes, expectedFpr } = found ?? {};
+    fillList($('sizing'), found ? [
+        ['Bytes a filter', count(bytes), bytes, 'main'],
+        ['On disk, all users', size(users * DISK * bytes), users * DISK * bytes, 'main'],
+        ['of which filters', size(users * bytes), users * bytes],
+        ['of which index', size(users * INDEX), users * INDEX],
+        ['Room for items', count(capacity), capacity],
+        ['Bits', count(bits), bits],
+        ['Hashes', count(hashes), hashes],
+        ['Rate when full', percent(expectedFpr), expectedFpr],
+    ] : []);
+}
+
+function showInverse() {
+    const found = attempt('inverse-error', () =>
+        capacityOf(Math.floor(numberOf('bytes', 'bytes')), numberOf('bytes-fpr', 'false positive rate')));
+    fillList($('inverse'), found ? [
+        ['Items', count(found.capacity), found.capacity, 'main'],
+        ['Bits', count(found.bits), found.bits],
+        ['Hashes', count(found.hashes), found.hashes],
+        ['Rate when full', percent(found.expectedFpr), found.expectedFpr],
+    ] : []);
+}
+
+//
+// Events
+//
+
+function listen(ids, action) {
+    ids.forEach((id) => $(id).addEventListener('input', action));
+}
+
+$('examples').append(...examples.map((example) => {
+    const button = element('button', { type: 'button', 'aria-pressed': 'false' }, example.name);
+    button.addEventListener('click', () => {
+        $('value').value = example.value;
+        $('kind').value = example.kind;
+        $('items').value = example.items.join('\n');
+        setValue(example.value, example);
+    });
+    return button;
+}));
+listen(['value'], () => setValue($('value').value.trim()));
+listen(['items', 'kind'], askItems);
+listen(['capacity', 'fpr', 'headroom', 'users'], showSizing);
+listen(['bytes', 'bytes-fpr'], showInverse);
+
+$('file').addEventListener('change', () => {
+    if ($('file').files.length > 0) {
+        readFile($('file').files[0]);
+        $('file').value = ''; // the same file can be chosen again
+    }
+});
+const target = $('value-part');
+const dropping = (is) => target.classList.toggle('dropping', is);
+document.addEventListener('dragover', (event) => {
+    event.preventDefault(); // or the browser leaves the page for the file
+    dropping(event.dataTransfer.types.includes('Files'));
+});
+document.addEventListener('dragleave', (event) => dropping(event.relatedTarget !== null));
+document.addEventListener('drop', (event) => {
+    dropping(false);
+    if (event.dataTransfer.files.length > 0) {
+        event.preventDefault();
+        readFile(event.dataTransfer.files[0]);
+    }
+});
+
+showSizing();
+showInverse();
