@@ -463,7 +463,7 @@ async function checkWords() {
             '0 of 2 items contained, 2 survive',
             ...Array(3).fill('0 of 1 item contained, 1 survives'),
         ]),
-        ...equal('users', asked.users, 'ERROR: users is not a number'),
+        ...equal('users', asked.users, 'ERROR: "many" is not a number'),
         ...[/908 .* 1,992 MB .* 866 MB .* 24 MB /, /908 .* 194 GB .* 85 GB .* 2,384 MB /].flatMap((pattern, i) =>
             (pattern.test(asked.disk[i]) ? [] : [`disk is ${asked.disk[i]}`])),
     ];

@@ -320,7 +320,7 @@ function syntaxError(kind, text, hint) {
     return new BloomError('22P02', `invalid input syntax for type ${kind}: "${text}"`, undefined, hint);
 }
 
-/** What the reader takes for an item, from its text. */
+/** What the reader takes for an item, from its text; the filter holds a kind, or null. */
 const readItem = {
     integer(text) {
         if (!/^[+-]?\d+$/.test(text)) {
@@ -333,13 +333,13 @@ const readItem = {
         return item;
     },
     text: (text) => text,
-    uuid(text) {
+    uuid(text, held) {
         const digits = text.replaceAll('-', '');
         if (!/^[0-9a-f]{32}$/i.test(digits)) {
             throw syntaxError('uuid', text);
         }
         // a string is a text, unless the filter has uuids
-        return filter.info().kind === 'uuid' ? text : bytesOf(digits);
+        return held === 'uuid' ? text : bytesOf(digits);
     },
     bytea(text) {
         if (!/^\\x([0-9a-f]{2})*$/i.test(text)) {
@@ -365,7 +365,8 @@ function splitItems(kind, text) {
 
 function ask(kind, texts) {
     filter.requireKind(KINDS.indexOf(kind));
-    return texts.map((text) => ({ text, contained: filter.contains(readItem[kind](text)) }));
+    const held = filter.info().kind;
+    return texts.map((text) => ({ text, contained: filter.contains(readItem[kind](text, held)) }));
 }
 
 function askItems() {
@@ -398,13 +399,13 @@ function askItems() {
 //
 
 /** A number; 1,000 and 1% are some. */
-function numberOf(id, name) {
+function numberOf(id) {
     const text = $(id).value.trim();
     const plain = /^\d{1,3}(,\d{3})+$/.test(text) ? text.replaceAll(',', '') : text;
     const [, digits, unit] = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*(%?)$/i.exec(plain) ?? [];
     $(id).setAttribute('aria-invalid', String(digits === undefined));
     if (digits === undefined) {
-        throw new BloomError('22P02', `${name} is not a number`, undefined, 'Write it like 1000, 0.01 or 1%.');
+        throw new BloomError('22P02', `"${text}" is not a number`, undefined, 'Write it like 1000, 0.01 or 1%.');
     }
     return unit ? Number(digits) / 100 : Number(digits);
 }
@@ -418,10 +419,10 @@ function within(name, value, low, high) {
 
 function showSizing() {
     const found = attempt('sizing-error', () => {
-        const items = within('items', numberOf('capacity', 'items'), 0, Number.MAX_SAFE_INTEGER);
-        const headroom = within('headroom', numberOf('headroom', 'headroom'), 0, 1000);
-        const users = within('users', numberOf('users', 'users'), 0, 1e12);
-        return { users, ...sizing(Math.ceil(items * (1 + headroom)), numberOf('fpr', 'false positive rate')) };
+        const items = within('items', numberOf('capacity'), 0, Number.MAX_SAFE_INTEGER);
+        const headroom = within('headroom', numberOf('headroom'), 0, 1000);
+        const users = within('users', numberOf('users'), 0, 1e12);
+        return { users, ...sizing(Math.ceil(items * (1 + headroom)), numberOf('fpr')) };
     });
     const { users, capacity, bits, hashes, bytes, expectedFpr } = found ?? {};
     fillList($('sizing'), found ? [
@@ -438,7 +439,7 @@ function showSizing() {
 
 function showInverse() {
     const found = attempt('inverse-error', () =>
-        capacityOf(Math.floor(numberOf('bytes', 'bytes')), numberOf('bytes-fpr', 'false positive rate')));
+        capacityOf(Math.floor(numberOf('bytes')), numberOf('bytes-fpr')));
     fillList($('inverse'), found ? [
         ['Items', count(found.capacity), found.capacity, 'main'],
         ['Bits', count(found.bits), found.bits],
@@ -479,8 +480,10 @@ $('file').addEventListener('change', () => {
 const target = $('value-part');
 const dropping = (is) => target.classList.toggle('dropping', is);
 document.addEventListener('dragover', (event) => {
-    event.preventDefault(); // or the browser leaves the page for the file
-    dropping(event.dataTransfer.types.includes('Files'));
+    if (event.dataTransfer.types.includes('Files')) {
+        event.preventDefault(); // or the browser leaves the page for the file
+        dropping(true);
+    }
 });
 document.addEventListener('dragleave', (event) => dropping(event.relatedTarget !== null));
 document.addEventListener('drop', (event) => {

@@ -56,13 +56,15 @@ for my $example (map { decode_json($_) } slurp_file("$page/examples.js") =~ /^(\
 srand 37;
 my $blocked = 0;
 my @cases;
-for ([ bloom_sizing => 1000, 9.2 ], [ bloom_capacity => 200, 9 ])
+for ([ bloom_sizing => 1000, 8.6 ], [ bloom_capacity => 200, 9 ])
 {
 	my ($call, $count, $digits) = @$_;
 
 	push @cases, map { [ $call, int(10**rand $digits), sprintf('%.17g', 10**-rand 9) ] } 1 .. $count;
 }
-push @cases, map { [ bloom_sizing => @$_ ] } [ 0, 0.01 ], [ 100, 0 ], [ 100, 1 ], [ 100, 1e-10 ], [ 1, 1e-9 ], [ 100, 0.01 ], [ 101, 0.01 ];
+push @cases, map { [ bloom_sizing => @$_ ] } [ 0, 0.01 ], [ 100, 0 ], [ 100, 1 ], [ 100, 1e-10 ], [ 1, 1e-9 ], [ 100, 0.01 ], [ 101, 0.01 ],
+  # the largest of one block, and one item more
+  [ 27_281, 0.01 ], [ 27_282, 0.01 ], [ 103_380, 0.3 ], [ 103_381, 0.3 ], [ 6_075, 1e-9 ], [ 6_076, 1e-9 ];
 push @cases, map { [ bloom_capacity => @$_ ] } [ 43, 0.01 ], [ 100, 0 ], [ 44, 0.5 ], [ 2**50, 0.01 ], [ 172, 0.01 ];
 my $answers = $node->safe_psql('postgres', "SELECT ask(c, n, r) FROM (VALUES\n" .
 	join(",\n", map { "($_, '$cases[$_][0]', $cases[$_][1]::bigint, '$cases[$_][2]')" } 0 .. $#cases) . ') AS v (i, c, n, r) ORDER BY i');
