@@ -155,9 +155,9 @@ function strip(layer, widest) {
     return picture;
 }
 
-function layerRow(layer, number, widest) {
+function layerRow(layer, number, widest, word) {
     const { positions, hashes, blocks, blockBits } = layer;
-    const shape = `${counted(positions, 'bit')}, ${hashes === 1 ? '1 hash' : `${hashes} hashes`}`;
+    const shape = `${counted(positions, word)}, ${hashes === 1 ? '1 hash' : `${hashes} hashes`}`;
     return element('li', {},
         element('div', {},
             element('p', {}, element('strong', {}, `Layer ${count(number)}`)),
@@ -165,7 +165,7 @@ function layerRow(layer, number, widest) {
         element('div', { class: 'picture' },
             strip(layer, widest),
             element('p', { class: 'muted' },
-                blocks > 1 ? `${shape}, in ${count(blocks)} blocks of ${count(blockBits)} bits` : shape)),
+                blocks > 1 ? `${shape}, in ${count(blocks)} blocks of ${counted(blockBits, word)}` : shape)),
         element('div', { class: 'right' },
             element('p', {}, `${percent(layer.bitsSet / positions)} set`),
             element('p', { class: 'muted' }, `rate ${percent(layer.rateNow())}`)));
@@ -174,7 +174,7 @@ function layerRow(layer, number, widest) {
 function sliceTitle(slice, width) {
     const [from, to] = [time(slice * width), time((slice + 1n) * width)];
     return element('p', { class: 'slice' },
-        `Slice ${count(slice)}`,
+        `Slice ${slice}`,
         from && to ? element('span', { class: 'muted' }, ', ', element('time', {}, from), ' to ', element('time', {}, to), ' UTC') : '');
 }
 
@@ -189,7 +189,7 @@ function showLayers(info) {
             list = element('ol', { class: 'layers', start: i + 1 });
             parts.push(...(width ? [sliceTitle(layer.slice, width)] : []), list);
         }
-        list.append(layerRow(layer, i + 1, widest));
+        list.append(layerRow(layer, i + 1, widest, info.counting ? 'counter' : 'bit'));
     });
     if (layers.length === 0) {
         parts.push(element('p', {}, 'There is none: no slice has items.'));
@@ -230,7 +230,7 @@ function tagsOf(info) {
     const blocked = filter.layers.some((layer) => layer.blocks > 1);
     return [
         info.windowWidth !== null && `window of ${duration(info.windowWidth)} in ${counted(info.slices, 'slice')}`,
-        info.counting && 'counting',
+        info.counting && 'counting, 4 bits a counter',
         info.windowWidth === null && info.layers > 1 && 'grown',
         blocked && 'blocked',
     ].filter(Boolean);
