@@ -399,7 +399,8 @@ func (f *Filter) ExcludePacked(candidates []byte) ([]byte, error) {
 	}
 	if f.kind != None && f.kind != Integer {
 		return nil, &Error{Code: "42804",
-			Message: fmt.Sprintf("filter holds %v items, not packed integers", f.kind)}
+			Message: fmt.Sprintf("filter holds %v items, not packed integers", f.kind),
+			Hint:    fmt.Sprintf("Use bloom_exclude_array() with an array of %v.", f.kind)}
 	}
 
 	survivors := make([]byte, 0, len(candidates))
@@ -415,7 +416,12 @@ func (f *Filter) requireKind(kind Kind) error {
 	if f.kind == None || f.kind == kind {
 		return nil
 	}
-	return &Error{Code: "42804", Message: fmt.Sprintf("filter holds %v items, not %v", f.kind, kind)}
+	target := f.kind.String()
+	if f.kind == Integer {
+		target = "bigint"
+	}
+	return &Error{Code: "42804", Message: fmt.Sprintf("filter holds %v items, not %v", f.kind, kind),
+		Hint: fmt.Sprintf("Cast the items to %s.", target)}
 }
 
 func (f *Filter) contains(hash uint64) bool {

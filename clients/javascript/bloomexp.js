@@ -6,8 +6,8 @@
  *
  * The bytes are those of doc/format.md.  bloomexp.d.ts has the types.
  *
- * A number of 64 bits is two of 32 here, because BigInt takes six times as long; a
- * function that makes one leaves it in `high` and `low`.
+ * A number of 64 bits is two of 32 here, because BigInt takes six times as long.  In
+ * an array the lower half is the first; a function that makes one writes it to `pair`.
  */
 
 const KINDS = ['none', 'integer', 'text', 'uuid', 'bytea'];
@@ -22,6 +22,9 @@ const NO_FLOOR = -(2n ** 63n);
 const BLOCKED_FROM = 4096;
 const BLOCK_WORDS = 250;
 const TWO_32 = 2 ** 32;
+const LOW = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 0 : 1; // by the CPU's order
+
+const pair = new Int32Array(2);
 
 /** What the server would refuse, with its SQLSTATE and message. */
 export class BloomError extends Error {
@@ -37,18 +40,11 @@ function invalid(detail) {
 }
 
 //
-// Arithmetic modulo 2^64
+// The hash, in halves
 //
 
-let high = 0;
-let low = 0;
-
-function add(ah, al, bh, bl) {
-    low = (al + bl) | 0;
-    high = (ah + bh + (low >>> 0 < al >>> 0 ? 1 : 0)) | 0;
-}
-
-function multiply(ah, al, bh, bl) {
+/** Upper half of a product modulo 2^64; the lower one is Math.imul(al, bl). */
+function productHigh(ah, al, bh, bl) {
     // the upper half of al * bl from products of 16 bits
     const a0 = al & 0xffff;
     const a1 = al >>> 16;
@@ -57,58 +53,71 @@ function multiply(ah, al, bh, bl) {
     const middle = (Math.imul(a1, b0) + (Math.imul(a0, b0) >>> 16)) | 0;
     const other = (Math.imul(a0, b1) + (middle & 0xffff)) | 0;
 
-    high = (Math.imul(a1, b1) + (middle >>> 16) + (other >>> 16) + Math.imul(al, bh) + Math.imul(ah, bl)) | 0;
-    low = Math.imul(al, bl);
+    return (Math.imul(a1, b1) + (middle >>> 16) + (other >>> 16) + Math.imul(al, bh) + Math.imul(ah, bl)) | 0;
 }
 
-/** Rotate to the left by 1 to 31. */
-function rotate(h, l, count) {
-    high = (h << count) | (l >>> (32 - count));
-    low = (l << count) | (h >>> (32 - count));
+/** What the lower half of a sum carries over: it is less than either term then. */
+function carry(sum, term) {
+    return sum >>> 0 < term >>> 0 ? 1 : 0;
 }
 
-function mix1(h, l) {
-    multiply(h, l, 0x87c37b91, 0x114253d5);
-    rotate(high, low, 31);
-    multiply(high, low, 0x4cf5ad43, 0x2745937f);
+/** The product of k and c1, rotated by 31, times c2: into `pair`. */
+function mix1(kh, kl) {
+    const h = productHigh(kh, kl, 0x87c37b91, 0x114253d5);
+    const l = Math.imul(kl, 0x114253d5);
+    const rotated = (l << 31) | (h >>> 1);
+
+    pair[1] = productHigh((h << 31) | (l >>> 1), rotated, 0x4cf5ad43, 0x2745937f);
+    pair[0] = Math.imul(rotated, 0x2745937f);
 }
 
-function mix2(h, l) {
-    multiply(h, l, 0x4cf5ad43, 0x2745937f);
-    rotate(low, high, 1); // by 33
-    multiply(high, low, 0x87c37b91, 0x114253d5);
+/** The product of k and c2, rotated by 33, times c1: into `pair`. */
+function mix2(kh, kl) {
+    const h = productHigh(kh, kl, 0x4cf5ad43, 0x2745937f);
+    const l = Math.imul(kl, 0x2745937f);
+    const rotated = (h << 1) | (l >>> 31);
+
+    pair[1] = productHigh((l << 1) | (h >>> 31), rotated, 0x87c37b91, 0x114253d5);
+    pair[0] = Math.imul(rotated, 0x114253d5);
 }
 
+/** A state after 16 bytes: rotated, plus the other one, times 5, plus a number: into `pair`. */
+function advance(h, l, count, otherHigh, otherLow, number) {
+    const sumLow = (((l << count) | (h >>> (32 - count))) + otherLow) | 0;
+    const sumHigh = ((h << count) | (l >>> (32 - count))) + otherHigh + carry(sumLow, otherLow);
+
+    pair[0] = Math.imul(sumLow, 5) + number;
+    pair[1] = productHigh(sumHigh, sumLow, 0, 5) + carry(pair[0], number);
+}
+
+/** The last steps for one of the two states: into `pair`. */
 function avalanche(h, l) {
-    multiply(h, l ^ (h >>> 1), 0xff51afd7, 0xed558ccd);
-    multiply(high, low ^ (high >>> 1), 0xc4ceb9fe, 0x1a85ec53);
-    low ^= high >>> 1;
+    const l1 = l ^ (h >>> 1);
+    const h1 = productHigh(h, l1, 0xff51afd7, 0xed558ccd);
+    const l2 = Math.imul(l1, 0xed558ccd) ^ (h1 >>> 1);
+    const h2 = productHigh(h1, l2, 0xc4ceb9fe, 0x1a85ec53);
+
+    pair[1] = h2;
+    pair[0] = Math.imul(l2, 0x1a85ec53) ^ (h2 >>> 1);
 }
 
-/**
- * First half of the hash, from the state (two numbers) before the last bytes and
- * these (two numbers, filled up with zeros).
- */
-function finish(h1h, h1l, h2h, h2l, k1h, k1l, k2h, k2l, length) {
-    mix1(k1h, k1l);
-    h1h ^= high;
-    h1l ^= low ^ length;
-    mix2(k2h, k2l);
-    h2h ^= high;
-    h2l ^= low ^ length;
-    add(h1h, h1l, h2h, h2l);
-    h1h = high;
-    h1l = low;
-    add(h2h, h2l, h1h, h1l);
-    avalanche(high, low);
-    h2h = high;
-    h2l = low;
-    avalanche(h1h, h1l);
-    add(high, low, h2h, h2l);
+/** First half of the hash, from both states after the last bytes: into hashes from `at` on. */
+function finish(hashes, at, h1h, h1l, h2h, h2l, length) {
+    const otherLow = h2l ^ length;
+    const oneLow = ((h1l ^ length) + otherLow) | 0;
+    const oneHigh = (h1h + h2h + carry(oneLow, otherLow)) | 0;
+    const twoLow = (otherLow + oneLow) | 0;
+
+    avalanche(oneHigh, oneLow);
+    const low = pair[0];
+    const high = pair[1];
+    avalanche(h2h + oneHigh + carry(twoLow, oneLow), twoLow);
+    hashes[at] = low + pair[0];
+    hashes[at + 1] = high + pair[1] + carry(hashes[at], low);
 }
 
-/** First half of MurmurHash3 x64 128 of bytes. */
-function hash(bytes, seed) {
+/** First half of MurmurHash3 x64 128 of bytes: into hashes from `at` on. */
+function hash(bytes, seed, hashes, at) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const whole = bytes.length & ~15;
     let h1h = 0;
@@ -118,26 +127,30 @@ function hash(bytes, seed) {
 
     for (let i = 0; i < whole; i += 16) {
         mix1(view.getInt32(i + 4, true), view.getInt32(i, true));
-        rotate(h1h ^ high, h1l ^ low, 27);
-        add(high, low, h2h, h2l);
-        multiply(high, low, 0, 5);
-        add(high, low, 0, 0x52dce729);
-        h1h = high;
-        h1l = low;
+        advance(h1h ^ pair[1], h1l ^ pair[0], 27, h2h, h2l, 0x52dce729);
+        [h1l, h1h] = [pair[0], pair[1]];
         mix2(view.getInt32(i + 12, true), view.getInt32(i + 8, true));
-        rotate(h2h ^ high, h2l ^ low, 31);
-        add(high, low, h1h, h1l);
-        multiply(high, low, 0, 5);
-        add(high, low, 0, 0x38495ab5);
-        h2h = high;
-        h2l = low;
+        advance(h2h ^ pair[1], h2l ^ pair[0], 31, h1h, h1l, 0x38495ab5);
+        [h2l, h2h] = [pair[0], pair[1]];
     }
 
     const tail = new Int32Array(4);
     for (let i = whole; i < bytes.length; i++) {
         tail[(i - whole) >> 2] |= bytes[i] << (8 * (i & 3));
     }
-    finish(h1h, h1l, h2h, h2l, tail[1], tail[0], tail[3], tail[2], bytes.length);
+    mix1(tail[1], tail[0]);
+    h1l ^= pair[0];
+    h1h ^= pair[1];
+    mix2(tail[3], tail[2]);
+    finish(hashes, at, h1h, h1l, h2h ^ pair[1], h2l ^ pair[0], bytes.length);
+}
+
+/** The same for integers, whose halves are in the CPU's order. */
+function hashIntegers(parts, seed, hashes) {
+    for (let i = 0; i < parts.length; i += 2) {
+        mix1(parts[i + 1 - LOW], parts[i + LOW]);
+        finish(hashes, i, pair[1], seed ^ pair[0], 0, seed, 8);
+    }
 }
 
 //
@@ -239,9 +252,8 @@ class Layer {
         if (filter.kindNumber === 0 && this.items > 0) {
             throw invalid(`Layer ${number} holds items of no kind.`);
         }
-        multiply(0x9e3779b9, 0x7f4a7c15, 0, 2 * this.words + 1);
-        this.startHigh = high;
-        this.startLow = low;
+        this.factorHigh = productHigh(0x9e3779b9, 0x7f4a7c15, 0, 2 * this.words + 1);
+        this.factorLow = Math.imul(0x7f4a7c15, 2 * this.words + 1);
     }
 
     /** Take the bits, counters as one bit each, and compare them with the header. */
@@ -275,15 +287,18 @@ class Layer {
         const block = blocks === 1 ? 0 : Math.floor(
             ((xHigh >>> 0) * blocks + Math.floor(((xLow >>> 0) * blocks) / TWO_32)) / TWO_32);
         const first = block * blockBits;
+        let low = (xLow + 0x7f4a7c15) | 0;
+        let high = xHigh + 0x9e3779b9 + carry(low, xLow);
 
-        add(xHigh, xLow, 0x9e3779b9, 0x7f4a7c15);
-        multiply(high, low, this.startHigh, this.startLow);
+        high = productHigh(high, low, this.factorHigh, this.factorLow);
+        low = Math.imul(low, this.factorLow);
         for (let i = 0; i < hashes; i++) {
             const position = first + ((((high >>> 0) * blockBits) / TWO_32) >>> 0);
             if (((bits[position >>> 3] >> (position & 7)) & 1) === 0) {
                 return false;
             }
-            multiply(high, low, 0xd1342543, 0xde82ef95);
+            high = productHigh(high, low, 0xd1342543, 0xde82ef95);
+            low = Math.imul(low, 0xde82ef95);
         }
         return true;
     }
@@ -305,7 +320,7 @@ class Layer {
 const encoder = new TextEncoder();
 const scratch = new BigInt64Array(1);
 const halves = new Int32Array(scratch.buffer);
-const LOW = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 0 : 1; // by the CPU's order
+const hashed = new Int32Array(2);
 
 function uuidBytes(text) {
     const digits = text.replaceAll('-', '');
@@ -330,7 +345,8 @@ function fromText(text) {
     const size = wrong < 0 ? digits.length : encoder.encode(digits).length;
     if (wrong >= 0 && wrong < size - (size % 2)) {
         throw new BloomError('22P02', 'invalid input syntax for type bloom',
-            `There is no hexadecimal digit at byte ${Math.floor(wrong / 2) + 1}.`);
+            `There is no hexadecimal digit at byte ${Math.floor(wrong / 2) + 1}.`,
+            'The text form of a filter is "\\x" and hexadecimal digits; make one with bloom_new().');
     }
     if (size % 2 !== 0) {
         throw new BloomError('22P02', 'invalid input syntax for type bloom', 'The number of hexadecimal digits is odd.');
@@ -457,37 +473,40 @@ export class Filter {
         }
     }
 
-    /** Hash an item into `high` and `low`. */
+    /** Hash an item into `hashed`. */
     hash(item) {
         if (typeof item === 'bigint') {
             scratch[0] = item;
             if (scratch[0] !== item) {
                 throw new BloomError('22003', 'bigint out of range');
             }
-            this.hashInteger(halves[1 - LOW], halves[LOW]);
+            this.hashInteger();
         } else if (typeof item === 'number') {
             if (!Number.isSafeInteger(item)) {
                 throw Number.isInteger(item)
                     ? new BloomError('22003', 'bigint out of range', 'A number beyond 2^53 is not exact; use a BigInt.')
                     : new BloomError('42804', 'items of type number cannot be in a filter unless they are integers');
             }
-            this.hashInteger(Math.floor(item / TWO_32), item | 0);
+            halves[LOW] = item | 0;
+            halves[1 - LOW] = Math.floor(item / TWO_32);
+            this.hashInteger();
         } else if (typeof item === 'string') {
             const uuid = this.kindNumber === UUID;
             this.requireKind(uuid ? UUID : TEXT);
-            hash(uuid ? uuidBytes(item) : encoder.encode(item), this.seed);
+            hash(uuid ? uuidBytes(item) : encoder.encode(item), this.seed, hashed, 0);
         } else if (item instanceof Uint8Array) {
             this.requireKind(BYTEA);
-            hash(item, this.seed);
+            hash(item, this.seed, hashed, 0);
         } else {
             throw new BloomError('42804', `items of type ${typeof item} cannot be in a filter`,
                 'Items are number, bigint, string or Uint8Array.');
         }
     }
 
-    hashInteger(itemHigh, itemLow) {
+    /** The same for the integer in `halves`. */
+    hashInteger() {
         this.requireKind(INTEGER);
-        finish(0, this.seed, 0, this.seed, itemHigh, itemLow, 0, 0, 8);
+        hashIntegers(halves, this.seed, hashed);
     }
 
     /** Whether the filter contains an item; null if that is null. */
@@ -496,7 +515,7 @@ export class Filter {
             return null;
         }
         this.hash(item);
-        return this.containsHash(high, low);
+        return this.containsHash(hashed[1], hashed[0]);
     }
 
     /** The same for an item's hash. */
@@ -517,14 +536,15 @@ export class Filter {
         return candidates.filter((item) => this.contains(item) === false);
     }
 
-    /** The same for a BigInt64Array, whose halves lie side by side. */
+    /** The same for a BigInt64Array. */
     excludeIntegers(candidates) {
-        const parts = new Int32Array(candidates.buffer, candidates.byteOffset, 2 * candidates.length);
+        this.requireKind(INTEGER);
+        const hashes = new Int32Array(2 * candidates.length);
         const survivors = new BigInt64Array(candidates.length);
         let count = 0;
+        hashIntegers(new Int32Array(candidates.buffer, candidates.byteOffset, hashes.length), this.seed, hashes);
         for (let i = 0; i < candidates.length; i++) {
-            this.hashInteger(parts[2 * i + 1 - LOW], parts[2 * i + LOW]);
-            if (!this.containsHash(high, low)) {
+            if (!this.containsHash(hashes[2 * i + 1], hashes[2 * i])) {
                 survivors[count++] = candidates[i];
             }
         }
@@ -543,16 +563,13 @@ export class Filter {
             throw new BloomError('42804', `filter holds ${name} items, not packed integers`, undefined,
                 `Use bloom_exclude_array() with an array of ${name}.`);
         }
-        const view = new DataView(candidates.buffer, candidates.byteOffset, candidates.byteLength);
-        const survivors = new Uint8Array(candidates.length);
-        let size = 0;
-        for (let i = 0; i < candidates.length; i += 8) {
-            if (!this.contains(view.getBigInt64(i, true))) {
-                survivors.set(candidates.subarray(i, i + 8), size);
-                size += 8;
-            }
-        }
-        return survivors.slice(0, size);
+        const packed = new DataView(candidates.buffer, candidates.byteOffset, candidates.byteLength);
+        const items = new BigInt64Array(candidates.length / 8);
+        items.forEach((_, i) => { items[i] = packed.getBigInt64(8 * i, true); });
+        const survivors = this.excludeIntegers(items);
+        const answer = new DataView(new ArrayBuffer(8 * survivors.length));
+        survivors.forEach((item, i) => answer.setBigInt64(8 * i, item, true));
+        return new Uint8Array(answer.buffer);
     }
 
     /** What bloom_info() says; times in microseconds, as doc/format.md has them. */

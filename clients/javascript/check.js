@@ -24,6 +24,7 @@ function fails(what, error, action) {
         equal(`code of ${what}`, raised.code, error.code);
         equal(`message of ${what}`, raised.message, error.message);
         equal(`detail of ${what}`, raised.detail, error.detail);
+        equal(`hint of ${what}`, raised.hint, error.hint);
     }
 }
 

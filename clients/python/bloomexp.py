@@ -460,7 +460,8 @@ def _from_text(digits):
     wrong = re.search(rb"[^0-9a-fA-F]", digits[: len(digits) & ~1])
     if wrong:
         raise Error("22P02", "invalid input syntax for type bloom",
-                    f"There is no hexadecimal digit at byte {wrong.start() // 2 + 1}.")
+                    f"There is no hexadecimal digit at byte {wrong.start() // 2 + 1}.",
+                    'The text form of a filter is "\\x" and hexadecimal digits; make one with bloom_new().')
     if len(digits) % 2:
         raise Error("22P02", "invalid input syntax for type bloom", "The number of hexadecimal digits is odd.")
     return binascii.unhexlify(digits)

@@ -27,6 +27,7 @@ def fails(what, error, function, *arguments):
         equal(f"code of {what}", raised.sqlstate, error["code"])
         equal(f"message of {what}", raised.message, error["message"])
         equal(f"detail of {what}", raised.detail, error.get("detail"))
+        equal(f"hint of {what}", raised.hint, error.get("hint"))
     else:
         complaints.append(f"{what} is accepted")
 

@@ -263,7 +263,8 @@ public final class BloomFilter {
                     "Each item is an integer of 8 bytes, the lowest first.", null);
         }
         if (kind != 0 && kind != INTEGER) {
-            throw new BloomException("42804", "filter holds " + KINDS[kind] + " items, not packed integers", null, null);
+            throw new BloomException("42804", "filter holds " + KINDS[kind] + " items, not packed integers", null,
+                    "Use bloom_exclude_array() with an array of " + KINDS[kind] + ".");
         }
         for (int i = 0; i < candidates.length; i += 8) {
             long item = (long) Hash.WORDS.get(candidates, i);
@@ -325,7 +326,8 @@ public final class BloomFilter {
 
     private void requireKind(int wanted) {
         if (kind != 0 && kind != wanted) {
-            throw new BloomException("42804", "filter holds " + KINDS[kind] + " items, not " + KINDS[wanted], null, null);
+            throw new BloomException("42804", "filter holds " + KINDS[kind] + " items, not " + KINDS[wanted], null,
+                    "Cast the items to " + (kind == INTEGER ? "bigint" : KINDS[kind]) + ".");
         }
     }
 }

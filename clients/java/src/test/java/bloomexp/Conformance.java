@@ -127,7 +127,8 @@ final class Conformance {
         items.add(null);
         equal("integers", filter.exclude(items), List.of(41, (short) -43));
         refused(() -> filter.exclude(List.of(42.0)),
-                Map.of("code", "42804", "message", "items of type java.lang.Double cannot be in a filter"));
+                Map.of("code", "42804", "message", "items of type java.lang.Double cannot be in a filter",
+                        "detail", "Items are Long, Integer, Short, String, UUID or byte[]."));
     }
 
     private static Object ask(BloomFilter filter, Map<String, Object> question) {
@@ -168,9 +169,8 @@ final class Conformance {
         } catch (BloomException refusal) {
             equal("code", refusal.sqlState(), error.get("code"));
             equal("message", refusal.primary(), error.get("message"));
-            if (refusal.detail() != null && error.containsKey("detail")) {
-                equal("detail", refusal.detail(), error.get("detail"));
-            }
+            equal("detail", refusal.detail(), error.get("detail"));
+            equal("hint", refusal.hint(), error.get("hint"));
             return;
         }
         throw new AssertionError("not refused: " + error.get("message"));
