@@ -21,6 +21,7 @@ const MAX_ITEMS_A_POSITION = 64;
 const NO_FLOOR = -(2n ** 63n);
 const BLOCKED_FROM = 4096;
 const BLOCK_WORDS = 250;
+const EMPTY = '\\x01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000'; // what bloom_new(1) makes
 const TWO_32 = 2 ** 32;
 const LOW = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 0 : 1; // by the CPU's order
 
@@ -598,7 +599,10 @@ export class Filter {
     }
 }
 
-/** Make a Filter of a value's text form or its bytes. */
+/** Make a Filter of a value's text form or its bytes; an empty one of null, as NULL is one. */
 export function parse(value) {
+    if (value === null || value === undefined) {
+        return parse(EMPTY);
+    }
     return new Filter(typeof value === 'string' ? fromText(value) : value);
 }

@@ -102,6 +102,9 @@ function checkRefusal(line) {
     }
 }
 
+if (!isDeepStrictEqual(parse(null).exclude([1, 'a', null, 1]), [1, 'a', 1]) || parse(undefined).contains(0)) {
+    throw new Error('NULL is not an empty filter');
+}
 let passed = 0;
 let failed = 0;
 for (const line of readFileSync(set, 'utf8').trimEnd().split('\n').map((text) => JSON.parse(text))) {

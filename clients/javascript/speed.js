@@ -1,32 +1,56 @@
-// Measures what a feed does with a fetched filter: median microseconds of 2,000 rounds.
-//
-// The filter is "3,650 at 1%" of ../conformance; of the 1,000 candidates it holds half.
+// Measures what a feed does, for user 42 of bench/clients.
 
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { isDeepStrictEqual } from 'node:util';
 import { parse } from './bloomexp.js';
 
-const set = new URL('../conformance/values.jsonl', import.meta.url);
+const { Client } = createRequire(import.meta.url)('pg');
 
-function microseconds(action) {
-    const times = Array.from({ length: 2000 }, () => {
+const FETCH = { name: 'fetch', text: 'SELECT items::bytea AS items FROM seen WHERE user_id = $1' };
+const SEND = {
+    name: 'send',
+    text: 'SELECT bloom_exclude_packed($1, (SELECT items FROM seen WHERE user_id = $2)) AS fresh',
+};
+
+// Microseconds of one of many calls.
+async function median(what, call) {
+    const times = [];
+    for (let i = 0; i < 3000; i++) {
         const start = performance.now();
-        action();
-        return 1000 * (performance.now() - start);
-    });
-    return `${times.sort((a, b) => a - b)[1000].toFixed(0)} us`;
+        const answer = call();
+        if (answer instanceof Promise) {
+            await answer;
+        }
+        times.push(1000 * (performance.now() - start));
+    }
+    console.log(`${what}\t${times.sort((a, b) => a - b)[1500].toFixed(1)}`);
 }
 
-const { value } = readFileSync(set, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line))
-    .find((line) => line.name === '3,650 at 1%');
-const bytes = new Uint8Array(Buffer.from(value.slice(2), 'hex'));
-const bigints = Array.from({ length: 1000 }, (_, n) => {
-    const i = BigInt(n + 5);
-    return i % 6n === 0n ? i * 4294967297n : [7199254740993000000n + i * 4194304n, -i, i][Number(i % 3n)];
-});
-const array = BigInt64Array.from(bigints);
-const seen = parse(bytes);
+async function fetch() {
+    const { rows } = await client.query({ ...FETCH, values: [42] });
+    return rows[0].items;
+}
 
-console.log('parse bytes', microseconds(() => parse(bytes)));
-console.log('parse text', microseconds(() => parse(value)));
-console.log('exclude bigints', microseconds(() => seen.exclude(bigints)));
-console.log('exclude a BigInt64Array', microseconds(() => seen.exclude(array)));
+// The driver's Buffer is of the server's hexadecimal text; its bytes may not be aligned.
+async function excludePacked() {
+    const packed = Buffer.from(array.buffer, array.byteOffset, array.byteLength);
+    const { rows } = await client.query({ ...SEND, values: [packed, 42] });
+    return new BigInt64Array(Uint8Array.from(rows[0].fresh).buffer);
+}
+
+const client = new Client();
+await client.connect();
+const { rows } = await client.query('SELECT candidates FROM seen WHERE user_id = 42');
+const bigints = rows[0].candidates.map(BigInt);
+const array = BigInt64Array.from(bigints);
+const bytes = await fetch();
+const seen = parse(bytes);
+if (!isDeepStrictEqual(seen.exclude(array), await excludePacked())) {
+    throw new Error("other survivors than the server's");
+}
+await median('parse', () => parse(bytes));
+await median('exclude', () => seen.exclude(array));
+await median('exclude, an array of BigInt', () => seen.exclude(bigints));
+await median('fetch and parse', async () => parse(await fetch()));
+await median('packed', excludePacked);
+await client.end();

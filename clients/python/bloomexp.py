@@ -43,6 +43,9 @@ STEP = 0xD1342543DE82EF95
 ALL = 2**64 - 1
 EPOCH = datetime(2000, 1, 1, tzinfo=timezone.utc)
 
+# What bloom_new(1) makes.
+EMPTY = "\\x01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000"
+
 # Below so many candidates a numpy array costs more than it gains.
 FEW = 16
 
@@ -448,7 +451,9 @@ def _time(microseconds):
 
 
 def parse(value):
-    """Make a Filter of a value's bytes or its text form."""
+    """Make a Filter of a value's bytes or its text form; an empty one of None, as NULL is one."""
+    if value is None:
+        value = EMPTY
     if isinstance(value, str):
         value = _from_text(value.encode())
     return Filter(value)

@@ -92,6 +92,8 @@ def check_refusal(line):
         fails("bytes", line["error"], bloomexp.parse, bytes.fromhex(digits[1]))
 
 
+if bloomexp.parse(None).exclude([1, "a", None, 1]) != [1, "a", 1] or bloomexp.parse(None).contains(0):
+    sys.exit("NULL is not an empty filter")
 numpys = [bloomexp.numpy, None] if bloomexp.numpy else [None]
 passed = failed = 0
 with open(SET, encoding="utf-8") as lines:

@@ -1,36 +1,55 @@
-"""Measures what a feed does with a fetched filter: median microseconds of 200 rounds.
+"""Measures what a feed does, for user 42 of bench/clients."""
 
-The filter is "3,650 at 1%" of ../conformance; of the 1,000 candidates it holds half.
-"""
-
-import json
-import pathlib
 import statistics
+import struct
 import time
 
 import bloomexp
+import psycopg
 
-SET = pathlib.Path(__file__).parent.parent / "conformance" / "values.jsonl"
+FETCH = "SELECT items::bytea FROM seen WHERE user_id = %s"
+SEND = "SELECT bloom_exclude_packed(%s, (SELECT items FROM seen WHERE user_id = %s))"
 
 
-def microseconds(function, *arguments):
+def median(what, function, calls=1000):
+    """Print the microseconds of one of many calls."""
+
     def once():
         start = time.perf_counter()
-        function(*arguments)
+        function()
         return time.perf_counter() - start
 
-    return f"{1e6 * statistics.median(once() for _ in range(200)):.0f} us"
+    print(f"{what}\t{1e6 * statistics.median(once() for _ in range(calls)):.1f}")
 
 
-with open(SET, encoding="utf-8") as lines:
-    value = next(line["value"] for line in map(json.loads, lines) if line["name"] == "3,650 at 1%")
-data = bytes.fromhex(value[2:])
-candidates = [i * 4294967297 if i % 6 == 0 else [7199254740993000000 + i * 4194304, -i, i][i % 3] for i in range(5, 1005)]
-seen = bloomexp.parse(data)
-print("parse bytes", microseconds(bloomexp.parse, data))
-print("parse text", microseconds(bloomexp.parse, value))
-if bloomexp.numpy:
-    print("exclude an array, numpy", microseconds(seen.exclude, bloomexp.numpy.array(candidates)))
-    print("exclude a list, numpy", microseconds(seen.exclude, candidates))
+def fetch():
+    return connection.execute(FETCH, [42], binary=True, prepare=True).fetchone()[0]
+
+
+def exclude_packed():
+    packed = struct.pack(f"<{len(candidates)}q", *candidates)
+    (answer,) = connection.execute(SEND, [packed, 42], binary=True, prepare=True).fetchone()
+    return list(struct.unpack(f"<{len(answer) // 8}q", answer))
+
+
+def exclude_packed_array():
+    (answer,) = connection.execute(SEND, [array.tobytes(), 42], binary=True, prepare=True).fetchone()
+    return numpy.frombuffer(answer, "<i8")
+
+
+with psycopg.connect(autocommit=True) as connection:
+    value = fetch()
+    (candidates,) = connection.execute("SELECT candidates FROM seen WHERE user_id = 42").fetchone()
+    seen = bloomexp.parse(value)
+    assert seen.exclude(candidates) == exclude_packed(), "other survivors than the server's"
+    median("parse", lambda: bloomexp.parse(value))
+    median("fetch and parse", lambda: bloomexp.parse(fetch()))
+    if bloomexp.numpy:
+        numpy = bloomexp.numpy
+        array = numpy.array(candidates)
+        median("exclude, an array of numpy", lambda: seen.exclude(array))
+        median("packed, an array of numpy", exclude_packed_array)
+        median("exclude, a list by numpy", lambda: seen.exclude(candidates))
     bloomexp.numpy = None
-print("exclude a list, without numpy", microseconds(seen.exclude, candidates))
+    median("exclude, a list", lambda: seen.exclude(candidates), 100)
+    median("packed, a list", exclude_packed)

@@ -26,6 +26,10 @@ public final class BloomFilter {
     private static final int UUIDS = 3;
     private static final int BYTEA = 4;
 
+    /** What bloom_new(1) makes. */
+    private static final String EMPTY =
+            "\\x01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000";
+
     private static final int VERSION = 1;
     private static final int MAX_BYTES = (500 << 20) - 4;
     private static final int MAX_LAYERS = 4096;
@@ -49,10 +53,13 @@ public final class BloomFilter {
      * Checks a value as the server does, and opens it.
      *
      * @param value the bytes of the binary protocol, or of a cast to bytea; the filter keeps
-     *     them, and they must not change
+     *     them, and they must not change. null, as NULL, is an empty filter
      * @throws BloomException if it is none
      */
     public static BloomFilter parse(byte[] value) {
+        if (value == null) {
+            return parse(EMPTY);
+        }
         if (value.length > MAX_BYTES) {
             throw new BloomException("54000", "value of type bloom is too large",
                     "It has " + value.length + " bytes; the limit is " + MAX_BYTES + ".", null);
@@ -66,11 +73,15 @@ public final class BloomFilter {
     }
 
     /**
-     * Checks a value in its text form, \x and hexadecimal digits, and opens it.
+     * Checks a value in its text form, \x and hexadecimal digits, and opens it; null is an
+     * empty filter.
      *
      * @throws BloomException if it is none
      */
     public static BloomFilter parse(String text) {
+        if (text == null) {
+            return parse(EMPTY);
+        }
         byte[] digits = text.getBytes(StandardCharsets.UTF_8);
         int start = text.startsWith("\\x") ? 2 : 0;
         byte[] value = new byte[(digits.length - start) / 2];

@@ -126,6 +126,8 @@ final class Conformance {
 
         items.add(null);
         equal("integers", filter.exclude(items), List.of(41, (short) -43));
+        equal("no filter", BloomFilter.parse((byte[]) null).exclude(List.of(1, "a", 1)), List.of(1, "a", 1));
+        equal("no text", BloomFilter.parse((String) null).contains(0), false);
         refused(() -> filter.exclude(List.of(42.0)),
                 Map.of("code", "42804", "message", "items of type java.lang.Double cannot be in a filter",
                         "detail", "Items are Long, Integer, Short, String, UUID or byte[]."));
