@@ -22,7 +22,7 @@ my @with_statements = ('README.md', 'doc/tasks.md', 'doc/recipes.md', 'doc/refer
 	'doc/from-redis.md', 'doc/troubleshooting.md');
 my %document;
 
-for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/benchmarks.md', 'doc/citus.md', 'doc/neighbours.md',
+for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/clients.md', 'doc/benchmarks.md', 'doc/citus.md', 'doc/neighbours.md',
 	'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md')
 {
 	$document{$file} = document("$root/$file");
