@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { parse } from './bloomexp.js';
+import { BloomError, parse } from './bloomexp.js';
 
 const set = new URL('../conformance/values.jsonl', import.meta.url);
 const bytes = (text) => new Uint8Array(Buffer.from(text.slice(2), 'hex'));
@@ -100,6 +100,23 @@ function checkRefusal(line) {
     if (/^\\x([0-9a-f]{2})*$/.test(line.value)) {
         fails('bytes', line.error, () => parse(bytes(line.value)));
     }
+}
+
+// What the types declare, there is; and info() has no more.
+const types = readFileSync(new URL('bloomexp.d.ts', import.meta.url), 'utf8');
+const one = parse(null);
+const declared = { Info: one.info(), Layer: one.layers[0], Filter: one, BloomError: new BloomError('', '') };
+for (const [, name, body] of types.matchAll(/^export (?:interface|class) (\w+).*\{$([^}]*)/gm)) {
+    const members = Array.from(body.matchAll(/^    (?:readonly )?(\w+)\??[:(<]/gm), ([, member]) => member);
+    equal(`members of ${name}`, members.filter((member) => !(member in declared[name])), []);
+    if (name === 'Info') {
+        equal('members of info()', Object.keys(one.info()), members);
+    }
+    delete declared[name];
+}
+equal('types', Object.keys(declared), []);
+if (complaints.length > 0) {
+    throw new Error(`bloomexp.d.ts: ${complaints.join('; ')}`);
 }
 
 if (!isDeepStrictEqual(parse(null).exclude([1, 'a', null, 1]), [1, 'a', 1]) || parse(undefined).contains(0)) {
