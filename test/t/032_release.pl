@@ -1,5 +1,5 @@
-# A release has one version, that of META.json: the changelog and the packages have the same,
-# and SQL has it without the last number, which stands for changes of the module alone.
+# A release has one version, that of META.json: the changelog, the packages and the clients have
+# the same, and SQL has it without the last number, which stands for changes of the module alone.
 # META.json has what PGXN's specification 1.0.0 requires, and names only what there is.
 #
 # Each rule is tried on a release that breaks it.
@@ -13,6 +13,16 @@ use Test::More;
 
 my $root = dirname(__FILE__) . '/../..';
 my $semantic = qr/\A(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}\z/;
+
+# Where other files say it.
+my %place = (
+	'bloomexp.control' => qr/^default_version = '(.*)'$/m,
+	'CHANGELOG.md' => qr/^## (\S+) \(/m,
+	'debian/changelog' => qr/\A\S+ \((.*)-[^-]*\)/,
+	'packaging/rpm/bloomexp.spec' => qr/^Version:\s*(\S+)$/m,
+	'clients/java/pom.xml' => qr/<version>(.*)<\/version>/,
+	'clients/javascript/package.json' => qr/^\s*"version": "(.*)"/m,
+	'clients/python/pyproject.toml' => qr/^version = "(.*)"$/m);
 
 sub slurp
 {
@@ -38,27 +48,20 @@ sub complaints
 	push @found, "META.json: " . ($_ // 'no status') . ' is no status'
 	  for grep { !defined || !/^(?:stable|testing|unstable)$/ } $meta->{release_status};
 
-	my %says = ('META.json' => $mine->{version});
-	($says{'bloomexp.control'}) = ($files->{'bloomexp.control'} // '') =~ /^default_version = '(.*)'$/m;
+	my %says = map { $_ => ($files->{$_} // '') =~ $place{$_} ? $1 : undef } keys %place;
+	$says{'META.json'} = $mine->{version};
 	$says{'bloomexp.control'} .= $1 if defined $says{'bloomexp.control'} && $version =~ /(\.\d+)\z/;
-	my ($changes, $date) = ($files->{'CHANGELOG.md'} // '') =~ /^## (\S+) \((.*)\)$/m;
-	$says{'CHANGELOG.md'} = $changes;
-	($says{'debian/changelog'}) = $files->{'debian/changelog'} =~ /\A\S+ \((.*)-[^-]*\)/ if defined $files->{'debian/changelog'};
-	($says{'bloomexp.spec'}) = $files->{'bloomexp.spec'} =~ /^Version:\s*(\S+)$/m if defined $files->{'bloomexp.spec'};
 	for (sort keys %says)
 	{
 		push @found, "$_ says " . ($says{$_} // 'nothing') . ", not $version" if ($says{$_} // '') ne $version;
 	}
+	my ($dated) = ($files->{'CHANGELOG.md'} // '') =~ /^## \S+ \((.*)\)$/m;
 	push @found, 'CHANGELOG.md and META.json differ in whether it is released'
-	  if $released != (($date // '') =~ /^\d{4}-\d\d-\d\d$/);
+	  if $released != (($dated // '') =~ /^\d{4}-\d\d-\d\d$/);
 	return @found;
 }
 
-my ($spec) = glob "$root/packaging/*/bloomexp.spec $root/packaging/bloomexp.spec";
-my ($debian) = grep { -e } "$root/debian/changelog", "$root/packaging/debian/changelog";
-my %ours = map { $_ => slurp("$root/$_") } qw(META.json bloomexp.control CHANGELOG.md);
-$ours{'bloomexp.spec'} = slurp($spec) if $spec && -e $spec;
-$ours{'debian/changelog'} = slurp($debian) if $debian;
+my %ours = map { $_ => slurp("$root/$_") } 'META.json', keys %place;
 
 is(join("\n", complaints(\%ours, sub { -e "$root/$_[0]" })), '', 'this release');
 
@@ -69,7 +72,10 @@ my %sound = (
 	'bloomexp.control' => "comment = 'c'\ndefault_version = '2.3'\n",
 	'CHANGELOG.md' => "# Changelog\n\n## 2.3.4 (2027-01-02)\n\n- a\n\n## 2.3.3 (2026-01-02)\n",
 	'debian/changelog' => "postgresql-bloomexp (2.3.4-1) unstable; urgency=medium\n",
-	'bloomexp.spec' => "Name: bloomexp\nVersion:\t2.3.4\n");
+	'packaging/rpm/bloomexp.spec' => "Name: bloomexp\nVersion:\t2.3.4\n",
+	'clients/java/pom.xml' => '<?xml version="1.0"?><project><version>2.3.4</version></project>',
+	'clients/javascript/package.json' => qq({\n  "name": "bloomexp",\n  "version": "2.3.4"\n}\n),
+	'clients/python/pyproject.toml' => qq([project]\nname = "bloomexp"\nversion = "2.3.4"\n));
 my $exists = sub { $_[0] =~ /^(?:bloomexp\.control|doc\/a\.md)$/ };
 
 is(join("\n", complaints(\%sound, $exists)), '', 'a sound one');
@@ -84,7 +90,10 @@ for (
 	[ 'CHANGELOG.md', qr/2\.3\.4/, '2.4.0', 'CHANGELOG.md says 2.4.0, not 2.3.4' ],
 	[ 'CHANGELOG.md', qr/2027-01-02/, 'unreleased', 'CHANGELOG.md and META.json differ in whether it is released' ],
 	[ 'debian/changelog', qr/2\.3\.4/, '2.3.3', 'debian/changelog says 2.3.3, not 2.3.4' ],
-	[ 'bloomexp.spec', qr/2\.3\.4/, '2.3', 'bloomexp.spec says 2.3, not 2.3.4' ])
+	[ 'packaging/rpm/bloomexp.spec', qr/2\.3\.4/, '2.3', 'packaging/rpm/bloomexp.spec says 2.3, not 2.3.4' ],
+	map({ [ "clients/$_", qr/2\.3\.4/, '2.3.3', "clients/$_ says 2.3.3, not 2.3.4" ] }
+		qw(java/pom.xml javascript/package.json python/pyproject.toml)),
+	[ 'clients/java/pom.xml', qr/<version>.*<\/version>/, '', 'clients/java/pom.xml says nothing, not 2.3.4' ])
 {
 	my ($file, $from, $to, $complaint) = @$_;
 
