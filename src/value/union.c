@@ -29,6 +29,12 @@
 /* Fits the unions that most queries make: two filters of a layer or two. */
 #define INITIAL_SPACE 4
 
+/*
+ * A layer is offered to the last of its shape, so many.  To offer it to all, of which
+ * thousands can be full, would take a time that is quadratic in their number.
+ */
+#define MAX_OFFERS 64
+
 /* Layers that could be merged are in one bucket. */
 static uint32 *
 bucket_of(const BloomUnion *united, const BloomLayer *layer)
@@ -45,8 +51,8 @@ fill_buckets(BloomUnion *united)
 {
 	for (uint32 i = 0; i < united->space; i++)
 		united->buckets[i] = NO_LAYER;
-	/* each is put before the later ones */
-	for (uint32 i = united->head.nlayers; i-- > 0;)
+	/* each is put before the earlier ones */
+	for (uint32 i = 0; i < united->head.nlayers; i++)
 	{
 		uint32	   *bucket = bucket_of(united, &united->layers[i].layer);
 
@@ -167,25 +173,30 @@ are_equal(const BloomLayer *a, const BloomLayer *b)
 }
 
 /*
- * Merge a layer into the first one that takes it of the union's first `nmine`, or
- * append it.  There is space for it.
+ * Merge a layer into the first one to which it is offered, of the union's first
+ * `nmine`, and that takes it, or append it.  There is space for it.
  */
 static void
 add_layer(BloomUnion *united, const BloomLayer *layer, uint32 nmine)
 {
-	BloomUnionLayer added = {.layer = *layer, .full_fpr = -1.0, .next = NO_LAYER};
-	uint32	   *link = bucket_of(united, layer);
+	uint32	   *bucket = bucket_of(united, layer);
+	BloomUnionLayer added = {.layer = *layer, .full_fpr = -1.0, .next = *bucket};
+	uint32		offers[MAX_OFFERS];
+	int			noffers = 0;
 
-	for (; *link != NO_LAYER; link = &united->layers[*link].next)
+	for (uint32 i = *bucket; i != NO_LAYER && noffers < MAX_OFFERS; i = united->layers[i].next)
 	{
-		BloomUnionLayer *mine = &united->layers[*link];
-
-		if (*link < nmine && are_equal(&mine->layer, layer) && merge_into(united, mine, &added))
+		if (i < nmine && are_equal(&united->layers[i].layer, layer))
+			offers[noffers++] = i;
+	}
+	while (noffers > 0)
+	{
+		if (merge_into(united, &united->layers[offers[--noffers]], &added))
 			return;
 	}
 	if (united->keeps_bits)
 		own_bits(united, &added);
-	*link = united->head.nlayers;
+	*bucket = united->head.nlayers;
 	united->layers[united->head.nlayers++] = added;
 	united->bits_size += bloomexp_layout_layer_size(layer);
 }

@@ -18,7 +18,7 @@ typedef struct BloomUnionLayer
 	BloomLayer	layer;
 	double		full_fpr;		/* to expect at its capacity; negative: not computed yet */
 	bool		owned;			/* are its bits the union's, which may change them? */
-	uint32		next;			/* later layer of the same bucket */
+	uint32		next;			/* earlier layer of the same bucket */
 } BloomUnionLayer;
 
 /*

@@ -656,12 +656,15 @@ sub unite
 	$united{floor} = min($first->{floor}, $second->{floor}) if $first->{windowed};
 	layer: for my $layer (@{ $second->{layers} })
 	{
-		for my $i (0 .. $#{ $first->{layers} })
-		{
-			my $other = $united{layers}[$i];
+		my @alike = grep {
+			my $other = $first->{layers}[$_];
+			!grep { ($layer->{$_} // 0) != ($other->{$_} // 0) } qw(words hashes slice);
+		} 0 .. $#{ $first->{layers} };
 
-			next if grep { ($layer->{$_} // 0) != ($other->{$_} // 0) } qw(words hashes slice);
-			my $merged = merge($first, $other, $layer) or next;
+		splice @alike, 0, -64 if @alike > 64;
+		for my $i (@alike)
+		{
+			my $merged = merge($first, $united{layers}[$i], $layer) or next;
 			$united{layers}[$i] = $merged;
 			next layer;
 		}

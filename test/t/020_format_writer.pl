@@ -333,6 +333,13 @@ $node->safe_psql('postgres', q{
 	FROM (SELECT bloom_add(bloom_new(1000, 0.9), ARRAY(SELECT generate_series(1, 400))), grow(bloom_new(1000, 0.9), '{400}')) AS v (x, y),
 		LATERAL (VALUES (x, y), (y, x)) AS w (a, b);
 
+	-- what the first of 64 full layers has, or of 65
+	INSERT INTO united
+	SELECT a, b, a | b
+	FROM unnest('{64,65}'::integer[]) AS n,
+		LATERAL (SELECT bloom_union_agg(f ORDER BY i), (array_agg(f ORDER BY i))[1]
+			FROM (SELECT i, bloom_agg(i * 100 + j, 0.001) FROM generate_series(1, n) AS i, generate_series(1, 100) AS j GROUP BY i) AS v (i, f)) AS w (a, b);
+
 	-- no item, and rates of 1 and more
 	INSERT INTO united
 	SELECT a, b, a | b
