@@ -1,0 +1,338 @@
+"""A recall server that keeps users' filters in its memory, and knows how old they are.
+
+    recall.py /run/recall.sock 'host=db dbname=feed user=recall'
+
+The connection must lead to the primary, past poolers.  It listens on a Unix socket.
+A line is a request in JSON, and its answer a line:
+
+    {"user": 42, "candidates": [1, 2, 3]}   {"fresh": [1, 3], "age": 0.1}
+    {"forget": 42}                          {}
+    {}                                      {"cached": 1, "asked": 1, "fetched": 1}
+
+What was committed more than STALE seconds before an answer is in the answer, or the
+answer is an error.  README.md says why.
+"""
+
+import asyncio
+import json
+import struct
+import sys
+import time
+from collections import OrderedDict
+
+import bloomexp
+import psycopg
+
+STALE = 1.0  # seconds
+TICK = 0.2  # seconds between two questions to the server how far its log is
+CAPACITY = 100_000  # users in memory; those asked longest ago make room
+BATCH = 200  # users fetched at once when their filters have changed
+NEVER = float("-inf")
+
+# Adapt these: the table, its publication, and how to read a user as the stream has it.
+PUBLICATION = "recall"
+USER = int
+QUERY = """
+SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint, pg_current_snapshot()::text, wanted, items::bytea
+FROM (SELECT) AS once LEFT JOIN (unnest(%s::bigint[]) AS wanted LEFT JOIN seen ON user_id = wanted) ON true
+"""
+
+
+class Refused(Exception):
+    """The server did not tell in time."""
+
+
+def clock():
+    """Seconds that go on while the machine sleeps, where there is such a clock."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+class Snapshot:
+    """What a statement sees, from the text of pg_current_snapshot()."""
+
+    def __init__(self, text):
+        _, end, running = text.split(":")
+        self.end = int(end)
+        self.running = {int(xid) & 0xFFFFFFFF for xid in running.split(",") if xid}
+
+    def sees(self, xid):
+        """Whether it sees a transaction that has committed; its number has 32 bits."""
+        return xid not in self.running and (xid - self.end) & 0x80000000 != 0
+
+
+class Entry:
+    def __init__(self, filters, fetched, followed):
+        self.filters = filters
+        self.fetched = fetched  # right at this time,
+        self.followed = followed  # and if this is true since then, as far as the stream was heard
+        self.asked = False
+
+
+class Cache:
+    def __init__(self, conninfo):
+        self.conninfo = conninfo
+        self.entries = OrderedDict()  # by user, the one asked longest ago first
+        self.asked = self.fetched = 0
+        self.sql = None  # a connection
+        self.turn = asyncio.Lock()  # for it
+        self._begin(None)
+
+    def _begin(self, stream, unseen=()):
+        """What follows a stream, which is a new one or none, begins anew."""
+        self.stream = stream
+        self.heard = NEVER  # what was committed before this time has come
+        self.position = 0  # in the server's log
+        self.xid = None  # the transaction that is coming
+        self.entries.clear()
+        self.changed = set()  # users who were dropped, to be fetched again
+        # The stream may bring a transaction before other sessions see it.  Until a
+        # snapshot does, what is fetched of its users may lack what it has changed.
+        self.recent = {}  # user: transaction
+        self.unseen = set(unseen)  # the same for transactions that may be of any user
+
+    #
+    # Asking
+    #
+
+    async def exclude(self, user, candidates):
+        """The candidates that the user has not seen, and the age of what says so."""
+        self.asked += 1
+        entry = self._entry(user)
+        if entry is None:
+            entry = await self.fetch(user)
+        entry.asked = True
+        age = self._age(entry)
+        if age > STALE:
+            raise Refused("the server was too slow")
+        for part in entry.filters:
+            candidates = part.exclude(candidates)
+        return candidates, age
+
+    def _age(self, entry):
+        return clock() - max(entry.fetched, self.heard if entry.followed else NEVER)
+
+    def _entry(self, user):
+        entry = self.entries.get(user)
+        if entry is None or self._age(entry) > STALE:
+            return None
+        self.entries.move_to_end(user)
+        return entry
+
+    async def forget(self, user):
+        """After a commit of one's own: the next question gets it."""
+        async with self.turn:  # not before a fetch that has not seen it
+            self.entries.pop(user, None)
+
+    #
+    # Fetching
+    #
+
+    async def fetch(self, user):
+        try:
+            return await asyncio.wait_for(self._fetch_once(user), STALE)
+        except asyncio.TimeoutError:
+            raise Refused("the server does not answer") from None
+
+    async def _fetch_once(self, user):
+        async with self.turn:
+            entry = self._entry(user)  # others may have waited for the same user
+            return entry or (await self._fetch([user]))[0][user]
+
+    async def _query(self, users):
+        try:
+            if self.sql is None:
+                self.sql = await psycopg.AsyncConnection.connect(
+                    self.conninfo, autocommit=True, options=f"-c statement_timeout={STALE}s")
+            cursor = await self.sql.cursor(binary=True).execute(QUERY, [users])
+            return await cursor.fetchall()
+        except BaseException:  # a timeout, too: its answer would be taken for the next one's
+            if self.sql is not None:
+                self.sql.pgconn.finish()
+            self.sql = None
+            raise
+
+    async def _fetch(self, users):
+        """Entries of users, and up to where the log was written.  The caller has the turn."""
+        began, stream = clock(), self.stream
+        rows = await self._query(users)
+        flushed, snapshot = rows[0][0], Snapshot(rows[0][1])
+        self.recent = {user: xid for user, xid in self.recent.items() if not snapshot.sees(xid)}
+        self.unseen = {xid for xid in self.unseen if not snapshot.sees(xid)}
+        followed = stream is not None and stream is self.stream and not self.unseen
+
+        entries = {}
+        for _, _, user, *values in rows:
+            if user is not None:
+                filters = [bloomexp.parse(value) for value in values if value is not None]
+                entries[user] = Entry(filters, began, followed and user not in self.recent)
+        self.fetched += len(entries)
+        for user, entry in entries.items():
+            self.entries[user] = entry
+            self.entries.move_to_end(user)
+        while len(self.entries) > CAPACITY:
+            self.entries.popitem(last=False)
+        return entries, began, flushed
+
+    #
+    # Following
+    #
+
+    async def follow_always(self):
+        while True:
+            try:
+                await self.follow()
+            except (psycopg.Error, OSError, asyncio.TimeoutError, bloomexp.Error) as error:
+                print(f"following begins anew: {error or type(error).__name__}", file=sys.stderr)
+            self._begin(None)
+            await asyncio.sleep(TICK)
+
+    async def follow(self):
+        """Drop from memory what changes, as long as a connection and its slot live."""
+        connection = await psycopg.AsyncConnection.connect(
+            self.conninfo, replication="database", autocommit=True, prepare_threshold=None)
+        try:
+            await self._start(connection)
+            while True:
+                _, began, flushed = await self._fetch_changed()
+                self._ping(connection.pgconn)
+                until = clock() + TICK
+                while clock() < until:
+                    caught_up = self._receive(connection.pgconn)
+                    if self.position >= flushed:
+                        self.heard = began
+                    await (readable(connection.pgconn, until - clock()) if caught_up else asyncio.sleep(0))
+        finally:
+            await connection.close()
+
+    async def _start(self, connection):
+        """A slot that is gone with its connection: what it held back the server may remove."""
+        slot = f"recall_{time.time_ns():x}"
+        await connection.execute(f"CREATE_REPLICATION_SLOT {slot} TEMPORARY LOGICAL pgoutput NOEXPORT_SNAPSHOT")
+        # Of what the slot leaves out some may not be visible yet.  Its number is lower
+        # than a new one's, and so it is among those that run.
+        await connection.execute("SELECT pg_current_xact_id()")
+        snapshot = await (await connection.execute("SELECT pg_current_snapshot()::text")).fetchone()
+        start = f"START_REPLICATION SLOT {slot} LOGICAL 0/0 (proto_version '1', publication_names '{PUBLICATION}')"
+        result = connection.pgconn.exec_(start.encode())
+        if result.status != psycopg.pq.ExecStatus.COPY_BOTH:
+            raise psycopg.OperationalError(result.error_message.decode())
+        self._begin(connection, Snapshot(snapshot[0]).running)
+
+    async def _fetch_changed(self):
+        """Up to where the log is written; with it some that were dropped, before anybody asks."""
+        users = [self.changed.pop() for _ in range(min(BATCH, len(self.changed)))]
+        self.changed.clear()  # the rest waits until asked
+
+        async def fetch():
+            async with self.turn:
+                return await self._fetch(users)
+
+        return await asyncio.wait_for(fetch(), STALE)
+
+    def _ping(self, pgconn):
+        """Say how far we are, and ask how far the server is."""
+        pgconn.put_copy_data(struct.pack(">cqqqqb", b"r", self.position, self.position, self.position, 0, 1))
+        pgconn.flush()
+
+    def _receive(self, pgconn):
+        """Take what has come, up to a number of messages; whether that is all."""
+        pgconn.consume_input()
+        for _ in range(1000):
+            size, data = pgconn.get_copy_data(1)
+            if size == 0:
+                return True
+            if size < 0:
+                raise OSError("the server has ended the stream")
+            if data[:1] == b"w":
+                self._apply(bytes(data[25:]))
+            elif data[:1] == b"k":
+                self.position = max(self.position, *struct.unpack_from(">q", data, 1))
+        return False
+
+    def _apply(self, message):
+        """A message of pgoutput: what it changes is dropped."""
+        tag = message[:1]
+        if tag == b"B":  # begin: position, time, transaction
+            (self.xid,) = struct.unpack_from(">I", message, 17)
+        elif tag == b"C":  # commit: flags, its position, the position after it
+            self.position = max(self.position, *struct.unpack_from(">q", message, 10))
+        elif tag in (b"I", b"D"):  # insert, delete: table, kind of row, row
+            self._drop(first_column(message, 6)[0])
+        elif tag == b"U":  # update: perhaps the old row or key, then the new row
+            user, end = first_column(message, 6)
+            self._drop(user)
+            if message[5:6] != b"N":
+                self._drop(first_column(message, end + 1)[0])
+        elif tag == b"T":  # truncate
+            self.unseen.add(self.xid)
+            self.entries.clear()
+
+    def _drop(self, user):
+        user = USER(user)
+        self.recent[user] = self.xid
+        entry = self.entries.pop(user, None)
+        if entry is not None and entry.asked:
+            self.changed.add(user)
+
+
+def first_column(message, at):
+    """The text of a row's first column, and where the row ends."""
+    (columns,) = struct.unpack_from(">H", message, at)
+    at += 2
+    first = None
+    for number in range(columns):
+        size = 0
+        if message[at : at + 1] == b"t":
+            (size,) = struct.unpack_from(">I", message, at + 1)
+            if number == 0:
+                first = message[at + 5 : at + 5 + size].decode()
+            at += 4
+        at += 1 + size
+    return first, at
+
+
+async def readable(pgconn, seconds):
+    """Wait until something has come, but no longer than that."""
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(pgconn.socket, ready.set)
+    try:
+        await asyncio.wait_for(ready.wait(), max(seconds, 0))
+    except asyncio.TimeoutError:
+        pass
+    finally:
+        loop.remove_reader(pgconn.socket)
+
+
+async def answer(cache, line):
+    try:
+        request = json.loads(line)
+        if "candidates" in request:
+            fresh, age = await cache.exclude(request["user"], request["candidates"])
+            return {"fresh": fresh, "age": round(age, 3)}
+        if "forget" in request:
+            await cache.forget(request["forget"])
+            return {}
+        return {"cached": len(cache.entries), "asked": cache.asked, "fetched": cache.fetched}
+    except (psycopg.Error, OSError, Refused, ValueError, KeyError, TypeError) as error:
+        return {"error": str(error)}
+
+
+async def main(path, conninfo):
+    cache = Cache(conninfo)
+
+    async def serve(reader, writer):
+        try:
+            async for line in reader:
+                writer.write(json.dumps(await answer(cache, line)).encode() + b"\n")
+                await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    await asyncio.start_unix_server(serve, path, limit=1 << 24)
+    await cache.follow_always()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
