@@ -1,0 +1,298 @@
+# clients/cache: a recall server with filters in its memory lets no exposed item through
+# later than it says, although it is killed, stopped and cut off, its server restarts,
+# and a night rewrites every filter; and it leaves nothing behind that holds the log.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+
+use Documents;
+use IO::Socket::UNIX;
+use IPC::Run;
+use JSON::PP;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $python = python();
+if (!$python)
+{
+	plan skip_all => 'psycopg is not installed' unless $ENV{CI};
+	BAIL_OUT('psycopg is not installed, which CI needs');
+}
+
+my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+my $folder = "$FindBin::RealBin/../../clients/cache";
+my $socket = PostgreSQL::Test::Utils::tempdir_short() . '/recall';
+my ($changes, $users, $seconds) = (1000, 50, 10);
+
+$ENV{PYTHONPATH} = "$folder/../python";
+$ENV{PYTHONDONTWRITEBYTECODE} = 1;
+
+my $node = PostgreSQL::Test::Cluster->new('cache');
+$node->init(allows_streaming => 'logical', extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->append_conf('postgresql.conf', "wal_sender_timeout = 2s\nautovacuum = off");
+$node->start;
+
+sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
+
+sub becomes_true
+{
+	my ($query, $name) = @_;
+
+	ok($node->poll_query_until('postgres', "SELECT $query"), $name);
+}
+
+query(qq{
+	CREATE EXTENSION bloomexp;
+	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+	CREATE INDEX ON exposures (user_id, shown_at, item_id);
+	CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
+	CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+		FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at');
+	INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, $users) AS u, generate_series(1, 300) AS n});
+
+# What the README says to set up.  Before 15 a publication has all columns.
+my @setup = map { $_->{text} } grep { $_->{language} eq 'sql' } blocks(document("$folder/README.md"));
+s/^(CREATE PUBLICATION .*) \(user_id\);/$1;/m for query('SHOW server_version_num') < 150_000 ? @setup : ();
+is(scalar @setup, 1, 'the README sets up');
+query($_) for @setup;
+
+#
+# The recall server
+#
+
+my ($server, $log, $client) = (undef, '', undef);
+
+sub start_server
+{
+	$server = IPC::Run::start([ $python, "$folder/recall.py", $socket, $node->connstr('postgres') . ' user=recall' ],
+		'<', \undef, '>&', \$log, IPC::Run::timeout(2 * $patience));
+	undef $client;
+}
+
+sub stop_server
+{
+	$server->signal('KILL');
+	eval { $server->finish };
+	undef $server;
+}
+
+END
+{
+	my $status = $?;
+
+	stop_server() if $server;
+	$? = $status;
+}
+
+# Its answer to a request.
+sub answer
+{
+	my (%request) = @_;
+	my $deadline = time + $patience;
+
+	while (time < $deadline)
+	{
+		$client //= IO::Socket::UNIX->new(Peer => $socket);
+		if ($client)
+		{
+			print $client encode_json(\%request), "\n";
+			my $line = <$client>;
+			return decode_json($line) if defined $line;
+			undef $client;
+		}
+		sleep 0.05;
+	}
+	die 'the recall server does not answer';
+}
+
+# Those of the candidates that a user has not seen, as text.
+sub fresh
+{
+	my ($user, @candidates) = @_;
+	my $answer = answer(user => $user, candidates => \@candidates);
+
+	return $answer->{fresh} ? join ' ', @{ $answer->{fresh} } : $answer->{error};
+}
+
+# As soon as it follows, what has been asked before is answered from memory.
+sub follows
+{
+	my ($name) = @_;
+	my $deadline = time + $patience;
+	my $streak = 0;
+
+	while ($streak < 12 && time < $deadline)
+	{
+		my $fetched = answer()->{fetched};
+		fresh(1, 1001);
+		$streak = answer()->{fetched} == $fetched ? $streak + 1 : 0;
+		sleep 0.1;
+	}
+	is($streak, 12, "$name: answers from memory for longer than it may without the stream");
+}
+
+# Stop the process that sends the stream; its number.
+sub silence
+{
+	becomes_true('count(*) = 1 FROM pg_stat_replication', 'a stream');
+	my $pid = query('SELECT pid FROM pg_stat_replication') || die 'no stream';
+
+	kill 'STOP', $pid;
+	return $pid;
+}
+
+start_server();
+follows('at first');
+
+#
+# 1,000 commits, and all that may happen
+#
+
+my $sum = '';
+my $judge = IPC::Run::start(
+	[ $python, "$folder/judge.py", $socket, $node->connstr('postgres'), $changes, 4, $users, $seconds ],
+	'<', \undef, '>', \$sum, IPC::Run::timeout($patience));
+
+# Wait until that part of them is written.
+sub at
+{
+	my ($part) = @_;
+
+	becomes_true("count(*) >= $part * $changes FROM exposures WHERE item_id > 1000000000", "$part of the changes");
+}
+
+at(0.1);
+my $pid = silence();		# connected: only the age tells
+sleep 2.5;
+kill 'CONT', $pid;
+
+at(0.3);
+stop_server();
+becomes_true('count(*) = 0 FROM pg_replication_slots', 'killed: its slot is gone');
+start_server();
+
+at(0.45);
+$node->restart('immediate');
+
+at(0.6);
+query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'walsender' OR query LIKE '%pg_current_wal_flush_lsn%'
+	AND pid <> pg_backend_pid()");
+
+at(0.7);
+query("CALL bloom_rebuild('seen', fpr => 0.005, batch_size => 20)");
+
+at(0.8);
+$server->signal('STOP');
+becomes_true('count(*) = 0 FROM pg_replication_slots', 'stopped: after wal_sender_timeout its slot is gone');
+$server->signal('CONT');
+
+$judge->finish;
+note $sum;
+$sum = decode_json($sum =~ /(\{.*\})\s*\z/ ? $1 : '{}');
+cmp_ok($sum->{changes} // 0, '>=', $changes - 20, 'changes were committed');
+is($sum->{late}, 0, 'no exposed item was let through later than the stated staleness');
+is($sum->{older}, 0, 'and none that an answer of its age must know');
+is($sum->{known}, $sum->{changes}, 'all are known at last');
+cmp_ok($sum->{refused}, '<', $sum->{asked} / 2, 'most questions were answered');
+# A session that does something, and ends when it is told to.
+sub begin
+{
+	my ($statement) = @_;
+	my %session = (in => "BEGIN; $statement;\n\\echo done\n", out => '');
+
+	$session{run} = IPC::Run::start([ 'psql', '-Xq', '-d', $node->connstr('postgres') ],
+		'<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout($patience));
+	$session{run}->pump until $session{out} =~ /done/;
+	return \%session;
+}
+
+sub commit
+{
+	my ($session) = @_;
+
+	$session->{in} .= "COMMIT;\n\\q\n";
+	$session->{run}->finish;
+}
+
+#
+# A lock on the table
+#
+
+my $session = begin('LOCK seen');
+sleep 1.1;
+like(fresh(1, 7), qr/does not answer|statement timeout/, 'while the table is locked, there is no answer') for 1 .. 3;
+is(query("SELECT count(*) <= 2 FROM pg_locks WHERE relation = 'seen'::regclass AND NOT granted"), 't', 'and few wait');
+commit($session);
+
+#
+# A transaction that is open while the server starts: no slot is made before it ends
+#
+
+stop_server();
+$session = begin('SELECT pg_current_xact_id()');
+start_server();
+is(fresh(1, 7), '7', 'without a stream: an answer');
+query('INSERT INTO exposures VALUES (1, 7)');
+sleep 1.1;
+is(fresh(1, 7), '', 'and one a second later');
+is(query("SELECT count(*) FROM pg_replication_slots WHERE confirmed_flush_lsn IS NOT NULL"), '0', 'the slot waits');
+commit($session);
+follows('then');
+
+#
+# A commit that the stream brings before other sessions see it: it waits for a standby that
+# does not come.
+#
+
+is(fresh(2, 7), '7', 'not exposed');
+query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()");
+my $waiting = IPC::Run::start([ 'psql', '-Xq', '-d', $node->connstr('postgres'), '-c', 'INSERT INTO exposures VALUES (2, 7)' ],
+	'<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
+becomes_true("count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'", 'a commit waits');
+sleep 0.5;
+is(fresh(2, 7), '7', 'and nobody sees it');
+query("ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf()");
+$waiting->finish;
+sleep 1.1;
+is(fresh(2, 7), '', 'afterwards it is seen');
+
+#
+# What else changes rows
+#
+
+sub changed
+{
+	my ($name, $statement, @expected) = @_;
+
+	query($statement);
+	sleep 1.1;
+	while (my ($user, $expected) = splice @expected, 0, 2)
+	{
+		is(fresh($user, 11, 12), $expected, "$name: user $user");
+	}
+}
+
+# (in memory, until one of these)
+fresh($_, 11, 12) for 3, 4, 901, 902;
+follows('what was asked for');
+changed('new user', 'INSERT INTO exposures VALUES (901, 11)', 901, '12');
+changed('other key', 'UPDATE seen SET user_id = 902 WHERE user_id = 901', 901, '11 12', 902, '12');
+changed('deleted', 'DELETE FROM seen WHERE user_id = 902', 902, '11 12');
+query('INSERT INTO exposures VALUES (3, 11)');
+changed('emptied', 'TRUNCATE seen', 3, '11 12', 4, '11 12');
+
+$pid = silence();
+is(fresh(4, 11, 12), '11 12', 'in memory');
+query('INSERT INTO exposures VALUES (4, 12)');
+answer(forget => 4);
+is(fresh(4, 11, 12), '11', "forgotten: one's own commit is seen at once");
+kill 'CONT', $pid;
+
+stop_server();
+$node->stop;
+done_testing();
