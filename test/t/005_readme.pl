@@ -123,16 +123,18 @@ for (split /\n/, $node->safe_psql('postgres', q{
 # Links: to files of the checkout that the tests have, and to headings
 #
 
+my %text = map { s{^\Q$root\E/}{}r => document($_) }
+  glob "$root/*.md $root/doc/*.md $root/clients/*/README.md";
 my %headings;
-for my $file (keys %document)
+for my $file (keys %text)
 {
-	$headings{$file}{ lc($1) =~ s/[^\w\- ]//gr =~ s/ /-/gr } = 1 while $document{$file} =~ /^#+ (.*)$/mg;
+	$headings{$file}{ lc($1) =~ s/[^\w\- ]//gr =~ s/ /-/gr } = 1 while $text{$file} =~ /^#+ (.*)$/mg;
 }
-for my $file (sort keys %document)
+for my $file (sort keys %text)
 {
 	my ($folder) = $file =~ m{^(.*/)};
 
-	while ($document{$file} =~ /\]\(([^)\s#]*)(?:#([^)\s]*))?\)/g)
+	while ($text{$file} =~ /\]\(([^)\s#]*)(?:#([^)\s]*))?\)/g)
 	{
 		my ($path, $heading) = ($1, $2);
 		my $target = $path eq '' ? $file : ($folder // '') . $path;
