@@ -177,7 +177,8 @@ becomes_true('count(*) = 0 FROM pg_replication_slots', 'killed: its slot is gone
 start_server();
 
 at(0.45);
-$node->restart('immediate');
+$node->stop('immediate');
+$node->start;
 
 at(0.6);
 query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'walsender' OR query LIKE '%pg_current_wal_flush_lsn%'
