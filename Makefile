@@ -19,6 +19,9 @@
 #: make check-versions  the SQL and isolation tests on each PostgreSQL that is
 #:                      installed, or those of PG_CONFIGS: see test/versions
 #:   TESTS=0            the TAP tests instead
+#: make check-processors    the unit, SQL and isolation tests on arm64, s390x, i386
+#:                      and armhf, emulated: hours; see test/processors
+#:   PROCESSORS=arm64 TESTS="003 add"    only those
 #: make check-clients   the readers in clients/ whose language is installed,
 #:                      against what a server answered; needs no server
 #: make bench           what it costs, beside the alternatives: an hour
@@ -72,7 +75,7 @@ SHLIB_LINK += -lm
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check check-versions check-clients check-sanitized check-valgrind fuzz demo bench mutants indent dist
+ours = help check check-versions check-processors check-clients check-sanitized check-valgrind fuzz demo bench mutants indent dist
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
@@ -89,6 +92,9 @@ check:
 
 check-versions:
 	@test/versions
+
+check-processors:
+	@test/processors $(PROCESSORS)
 
 check-sanitized:
 	@test/lib/bootstrap sanitizers

@@ -16,8 +16,9 @@ my @rooms = map { "$root/src/kernel/$_.c" } qw(simd sizing probe);
 # The server's compiler, unless CC names one; with its options, if it has any.
 my $cc = $ENV{CC} || `@{[ $ENV{PG_CONFIG} || 'pg_config' ]} --cc 2>/dev/null` || 'cc';
 my @cc = split ' ', $cc;
+my $machine = `$cc -dumpmachine 2>/dev/null`;
 # what the Makefile says of exact arithmetic
-my @exact = ('-ffp-contract=off', `$cc -dumpmachine 2>/dev/null` =~ /^i\d86-/ ? qw(-msse2 -mfpmath=sse) : ());
+my @exact = ('-ffp-contract=off', $machine =~ /^i\d86-/ ? qw(-msse2 -mfpmath=sse) : ());
 
 # Run a command; returns its output and its exit status.
 sub run
@@ -53,7 +54,8 @@ my @libraries = ('-lm', works('-lmurmurhash') ? '-lmurmurhash' : ());
 note "@cc @sanitize @libraries";
 
 # (with the vector instructions that the CPU has, without the widest, and without any)
-for (map { my $source = $_; map { [ $source, $_ ] } '', '-DBLOOMEXP_NO_AVX512', '-DBLOOMEXP_PORTABLE' } sort glob "$root/test/unit/*.c")
+my @ways = ('', $machine =~ /^x86_64-/ ? qw(-DBLOOMEXP_NO_AVX512 -DBLOOMEXP_PORTABLE) : ());
+for (map { my $source = $_; map { [ $source, $_ ] } @ways } sort glob "$root/test/unit/*.c")
 {
 	my ($source, $portable) = @$_;
 	my $name = basename($source, '.c');
