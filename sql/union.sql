@@ -173,6 +173,9 @@ SELECT bloom_union_agg(bloom_add(bloom_new(20 * n, counting => true), n)) FROM g
 SELECT layers, bloom_contains_all(f, ARRAY(SELECT generate_series(1, 4096))) AS no_false_negative
 FROM (SELECT bloom_union_agg(bloom_add(bloom_new(100 + n / 2 * 5, CASE n % 2 WHEN 0 THEN 0.0001 ELSE 0.001 END), n)) AS f FROM generate_series(1, 4096) n) AS u, bloom_info(f);
 SELECT (bloom_info(bloom_union_agg(bloom_new(100 + n / 2 * 5, CASE n % 2 WHEN 0 THEN 0.0001 ELSE 0.001 END)))).layers FROM generate_series(1, 4097) n;
+-- Of thousands of full layers a union does not try each, but it knows one again: with itself it becomes no larger.
+SELECT layers, bits = (bloom_info(f)).bits AND bits_set = (bloom_info(f)).bits_set AS same
+FROM (SELECT bloom_union_agg(f) AS f FROM (SELECT bloom_agg(n * 100 + i, 0.0001) AS f FROM generate_series(1, 200) n, generate_series(1, 100) i GROUP BY n) AS full_filters) AS u, bloom_info(f | f);
 -- The time is linear in the number of filters in a group, whether their layers stand side by side because their shapes differ or because
 -- they are full, and in that of groups: of eight times as many it is far from 64 times as long.  (No two of these can be merged.  An
 -- emulated processor takes far longer to merge bits than to copy them, so more merges in the whole than in its eighth would tell nothing.)

@@ -31,7 +31,8 @@
 
 /*
  * A layer is offered to the last of its shape, so many.  To offer it to all, of which
- * thousands can be full, would take a time that is quadratic in their number.
+ * thousands can be full, would take a time that is quadratic in their number.  One
+ * that is among them already is found without: so a union with itself adds nothing.
  */
 #define MAX_OFFERS 64
 
@@ -165,11 +166,19 @@ merge_into(BloomUnion *united, BloomUnionLayer *mine, BloomUnionLayer *other)
 
 /* Whether two layers have one shape and are of one slice. */
 static bool
-are_equal(const BloomLayer *a, const BloomLayer *b)
+are_alike(const BloomLayer *a, const BloomLayer *b)
 {
 	return a->bits.shape.words == b->bits.shape.words &&
 		a->bits.shape.hashes == b->bits.shape.hashes &&
 		a->slice == b->slice;
+}
+
+/* Whether two that are alike are the same. */
+static bool
+are_equal(const BloomLayer *a, const BloomLayer *b)
+{
+	return a->capacity == b->capacity && a->items == b->items && a->bits_set == b->bits_set &&
+		memcmp(a->bits.bytes, b->bits.bytes, bloomexp_layout_layer_size(a)) == 0;
 }
 
 /*
@@ -184,10 +193,16 @@ add_layer(BloomUnion *united, const BloomLayer *layer, uint32 nmine)
 	uint32		offers[MAX_OFFERS];
 	int			noffers = 0;
 
-	for (uint32 i = *bucket; i != NO_LAYER && noffers < MAX_OFFERS; i = united->layers[i].next)
+	for (uint32 i = *bucket; i != NO_LAYER; i = united->layers[i].next)
 	{
-		if (i < nmine && are_equal(&united->layers[i].layer, layer))
+		const BloomLayer *mine = &united->layers[i].layer;
+
+		if (i >= nmine || !are_alike(mine, layer))
+			continue;
+		if (noffers < MAX_OFFERS)
 			offers[noffers++] = i;
+		else if (are_equal(mine, layer))
+			return;
 	}
 	while (noffers > 0)
 	{

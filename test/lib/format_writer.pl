@@ -661,7 +661,12 @@ sub unite
 			!grep { ($layer->{$_} // 0) != ($other->{$_} // 0) } qw(words hashes slice);
 		} 0 .. $#{ $first->{layers} };
 
-		splice @alike, 0, -64 if @alike > 64;
+		for my $i (@alike > 64 ? splice @alike, 0, -64 : ())
+		{
+			my $other = $united{layers}[$i];
+
+			next layer unless grep { $layer->{$_} ne $other->{$_} } qw(capacity items bits);
+		}
 		for my $i (@alike)
 		{
 			my $merged = merge($first, $united{layers}[$i], $layer) or next;

@@ -333,12 +333,13 @@ $node->safe_psql('postgres', q{
 	FROM (SELECT bloom_add(bloom_new(1000, 0.9), ARRAY(SELECT generate_series(1, 400))), grow(bloom_new(1000, 0.9), '{400}')) AS v (x, y),
 		LATERAL (VALUES (x, y), (y, x)) AS w (a, b);
 
-	-- what the first of 64 full layers has, or of 65
+	-- what the first of 64 full layers has, or of 65, and all but one of its items
 	INSERT INTO united
 	SELECT a, b, a | b
 	FROM unnest('{64,65}'::integer[]) AS n,
-		LATERAL (SELECT bloom_union_agg(f ORDER BY i), (array_agg(f ORDER BY i))[1]
-			FROM (SELECT i, bloom_agg(i * 100 + j, 0.001) FROM generate_series(1, n) AS i, generate_series(1, 100) AS j GROUP BY i) AS v (i, f)) AS w (a, b);
+		LATERAL (SELECT bloom_union_agg(f ORDER BY i)
+			FROM (SELECT i, bloom_add(bloom_new(200, 0.001), array_agg(i * 1000 + j)) FROM generate_series(1, n) AS i, generate_series(1, 200) AS j GROUP BY i) AS v (i, f)) AS w (a),
+		LATERAL (SELECT bloom_add(bloom_new(200, 0.001), ARRAY(SELECT 1000 + j FROM generate_series(1, last) AS j)) FROM unnest('{199,200}'::integer[]) AS last) AS x (b);
 
 	-- no item, and rates of 1 and more
 	INSERT INTO united
