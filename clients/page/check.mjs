@@ -408,9 +408,13 @@ async function checkFiles() {
     const text = valueOf('agg of 300 uuid');
     const files = {
         'bytes.bin': [Buffer.from(text.slice(2), 'hex'), 'uuid'],
-        'text.txt': [`${text}\n`, 'uuid'],
+        'text.txt': [`\n${text}\n`, 'uuid'],
+        'mark.txt': [`\ufeff${text}`, 'uuid'], // of the byte order
+        'value.json': [JSON.stringify(text), 'uuid'],
+        'copy.tsv': [`\\${text}\n`, 'uuid'],
         'empty': ['', 'The value is empty.'],
-        'picture.png': [Buffer.from('89504e47', 'hex'), 'This release of bloomexp knows format version 1.'],
+        'rows.csv': [`user_id,items\n42,${text}\n`, 'The text form of a filter is "\\x" and hexadecimal digits; make one with bloom_new().'],
+        'picture.png': [Buffer.from('89504e47', 'hex'), 'Or the file holds something else than a filter.'],
     };
     const complaints = [];
     for (const [name, [content, expected]] of Object.entries(files)) {
@@ -421,14 +425,14 @@ async function checkFiles() {
                 await new Promise((resolve) => { setTimeout(resolve); });
             }
             await new Promise((resolve) => { setTimeout(resolve); });
-            return use.error('value-error')?.parts[1] ?? use.info().kind;
+            return use.error('value-error')?.parts.at(-1) ?? use.info().kind;
         }, name), expected));
     }
     rmSync(folder, { recursive: true });
     return complaints;
 }
 
-/** Items of a wrong form, and the disk of doc/operations.md. */
+/** Values in quotes, items of a wrong form, and the disk of doc/operations.md. */
 async function checkWords() {
     const asked = await call((values) => {
         const refusals = [];
@@ -443,7 +447,11 @@ async function checkWords() {
             return list();
         });
         use.fill('users', 'many');
-        return { refusals, disk, users: use.error('sizing-error').parts[0] };
+        const quoted = [["'", values[0][0], "'"], ['"\\', values[0][0], '" ']].map((parts) => {
+            use.fill('value', parts.join(''));
+            return use.error('value-error') ?? use.info().kind;
+        });
+        return { quoted, refusals, disk, users: use.error('sizing-error').parts[0] };
     }, [
         [valueOf('agg of 300 integer'), 'integer', '1.5'],
         [valueOf('agg of 300 integer'), 'integer', '9223372036854775808'],
@@ -463,6 +471,7 @@ async function checkWords() {
             '0 of 2 items contained, 2 survive',
             ...Array(3).fill('0 of 1 item contained, 1 survives'),
         ]),
+        ...equal('values in quotes', asked.quoted, ['integer', 'integer']),
         ...equal('users', asked.users, 'ERROR: "many" is not a number'),
         ...[/908 .* 1,992 MB .* 866 MB .* 24 MB /, /908 .* 194 GB .* 85 GB .* 2,384 MB /].flatMap((pattern, i) =>
             (pattern.test(asked.disk[i]) ? [] : [`disk is ${asked.disk[i]}`])),

@@ -297,12 +297,26 @@ function setValue(value, { note, sql } = {}) {
     showFilter();
 }
 
-/** Bytes of a value begin with its version; the text form does with \ or 0. */
+/** The value in a text: JSON and others put it into quotes, JSON and COPY double its backslash. */
+const bare = (text) => text.trim().replace(/^(['"])(.*)\1$/s, '$2').replace(/^\\\\/, '\\');
+
+/** The text of a file, or null if it has none: bytes of a value begin with their version. */
+function textOf(bytes) {
+    try {
+        return bytes[0] < 9 ? null : new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    } catch {
+        return null;
+    }
+}
+
 async function readFile(file) {
     const bytes = new Uint8Array(await file.arrayBuffer());
-    const isText = bytes[0] === 0x5c || bytes[0] === 0x30;
+    const text = textOf(bytes);
     $('value').value = '';
-    setValue(isText ? new TextDecoder().decode(bytes).trim() : bytes, { note: `${file.name}, ${counted(file.size, 'byte')}` });
+    setValue(text === null ? bytes : bare(text), { note: `${file.name}, ${counted(file.size, 'byte')}` });
+    if (!filter && $('value-error').dataset.code === '0A000') {
+        $('value-error').append(element('p', {}, 'Or the file holds something else than a filter.'));
+    }
     if (bytes.length === 0) {
         showError('value-error', new BloomError('22P03', 'invalid bytes for type bloom', 'The value is empty.'));
     }
@@ -466,7 +480,7 @@ $('examples').append(...examples.map((example) => {
     });
     return button;
 }));
-listen(['value'], () => setValue($('value').value.trim()));
+listen(['value'], () => setValue(bare($('value').value)));
 listen(['items', 'kind'], askItems);
 listen(['capacity', 'fpr', 'headroom', 'users'], showSizing);
 listen(['bytes', 'bytes-fpr'], showInverse);
