@@ -45,7 +45,8 @@ class Judge:
             user, item = random.randint(1, self.users), 1_000_000_000 + number
             try:
                 connection = connection or psycopg.connect(self.conninfo, autocommit=True)
-                connection.execute("INSERT INTO exposures VALUES (%s, %s)", [user, item])
+                connection.execute(
+                    "INSERT INTO exposures (user_id, item_id, shown_at) VALUES (%s, %s, now())", [user, item])
                 with self.lock:
                     self.committed.append([user, item, time.monotonic(), None])
             except psycopg.Error:  # whether it was committed nobody knows
@@ -132,4 +133,6 @@ class Judge:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 7:
+        sys.exit(__doc__)
     sys.exit(Judge(*sys.argv[1:]).run() > 0)

@@ -29,7 +29,7 @@ CAPACITY = 100_000  # users in memory; those asked longest ago make room
 BATCH = 200  # users fetched at once when their filters have changed
 NEVER = float("-inf")
 
-# Adapt these: the table, its publication, and how to read a user as the stream has it.
+# Adapt these: the table, its publication, and how to read a user from text, as the stream has it.
 PUBLICATION = "recall"
 USER = int
 QUERY = """
@@ -182,7 +182,7 @@ class Cache:
             try:
                 await self.follow()
             except (psycopg.Error, OSError, asyncio.TimeoutError, bloomexp.Error) as error:
-                print(f"following begins anew: {error or type(error).__name__}", file=sys.stderr)
+                print(f"following begins anew: {str(error) or type(error).__name__}", file=sys.stderr)
             self._begin(None)
             await asyncio.sleep(TICK)
 
@@ -306,14 +306,16 @@ async def readable(pgconn, seconds):
 async def answer(cache, line):
     try:
         request = json.loads(line)
-        if "candidates" in request:
-            fresh, age = await cache.exclude(request["user"], request["candidates"])
-            return {"fresh": fresh, "age": round(age, 3)}
+        if not request:
+            return {"cached": len(cache.entries), "asked": cache.asked, "fetched": cache.fetched}
         if "forget" in request:
-            await cache.forget(request["forget"])
+            await cache.forget(USER(str(request["forget"])))
             return {}
-        return {"cached": len(cache.entries), "asked": cache.asked, "fetched": cache.fetched}
-    except (psycopg.Error, OSError, Refused, ValueError, KeyError, TypeError) as error:
+        fresh, age = await cache.exclude(USER(str(request["user"])), request["candidates"])
+        return {"fresh": fresh, "age": round(age, 3)}
+    except KeyError as error:
+        return {"error": f"the request lacks {error}"}
+    except (psycopg.Error, OSError, Refused, ValueError, TypeError) as error:
         return {"error": str(error)}
 
 
@@ -335,4 +337,9 @@ async def main(path, conninfo):
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    try:
+        asyncio.run(main(*sys.argv[1:]))
+    except KeyboardInterrupt:
+        pass
