@@ -119,6 +119,12 @@ if (complaints.length > 0) {
     throw new Error(`bloomexp.d.ts: ${complaints.join('; ')}`);
 }
 
+// Older tools read `main` and `types`, newer ones `exports`.
+const { main, types: typesFile, exports } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'));
+if (!isDeepStrictEqual(exports['.'], { types: typesFile, default: main })) {
+    throw new Error('package.json: main and types are not what is exported');
+}
+
 if (!isDeepStrictEqual(parse(null).exclude([1, 'a', null, 1]), [1, 'a', 1]) || parse(undefined).contains(0)) {
     throw new Error('NULL is not an empty filter');
 }

@@ -16,13 +16,13 @@ import operator
 import re
 import struct
 from datetime import datetime, timedelta, timezone
-from typing import NamedTuple, Optional
+from typing import Any, Iterable, List, NamedTuple, Optional, SupportsIndex, TypeVar, Union, overload
 from uuid import UUID
 
 try:
     import numpy
 except ImportError:
-    numpy = None
+    numpy = None  # type: ignore[assignment]
 
 __all__ = ["Error", "Filter", "Info", "parse"]
 __version__ = "1.0.0"
@@ -46,6 +46,10 @@ EPOCH = datetime(2000, 1, 1, tzinfo=timezone.utc)
 # What bloom_new(1) makes.
 EMPTY = "\\x01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000"
 
+Bytes = Union[bytes, bytearray, memoryview]
+Item = Union[SupportsIndex, str, UUID, Bytes]
+T = TypeVar("T")
+
 # Below so many candidates a numpy array costs more than it gains.
 FEW = 16
 
@@ -53,7 +57,7 @@ FEW = 16
 class Error(ValueError):
     """What the server would refuse, with its SQLSTATE and message."""
 
-    def __init__(self, sqlstate, message, detail=None, hint=None):
+    def __init__(self, sqlstate: str, message: str, detail: Optional[str] = None, hint: Optional[str] = None) -> None:
         super().__init__(message if detail is None else f"{message}: {detail}")
         self.sqlstate, self.message, self.detail, self.hint = sqlstate, message, detail, hint
 
@@ -267,7 +271,7 @@ def _block_fpr(m, k, throws):
 class Filter:
     """A filter as it was when it was read.  parse() makes one."""
 
-    def __init__(self, data):
+    def __init__(self, data: Bytes) -> None:
         self._data = bytes(data)
         self._read_header()
         size = 24 if self.windowed else 16
@@ -276,7 +280,7 @@ class Filter:
         if len(self._data) < expected:
             raise _invalid("The value ends within the headers of its layers.")
 
-        self.layers = []
+        self.layers: List[Layer] = []
         for number in range(1, self._nlayers + 1):
             layer = Layer(self, number, self._data[at : at + size])
             if self.windowed and self.layers and layer.slice < self.layers[-1].slice:
@@ -338,10 +342,10 @@ class Filter:
         if reserved:
             raise _invalid("A reserved field is not 0.")
 
-    def __bytes__(self):
+    def __bytes__(self) -> bytes:
         return self._data
 
-    def __str__(self):
+    def __str__(self) -> str:
         """The text form."""
         return "\\x" + self._data.hex()
 
@@ -351,7 +355,7 @@ class Filter:
             raise Error("42804", f"filter holds {name} items, not {KINDS[kind]}",
                         hint=f"Cast the items to {'bigint' if self.kind == INTEGER else name}.")
 
-    def contains(self, item):
+    def contains(self, item: Optional[Item]) -> Optional[bool]:
         """Whether the filter contains the item; None if that is None."""
         if item is None:
             return None
@@ -360,10 +364,18 @@ class Filter:
         x = _hash(data, self.seed)
         return any(layer.contains(x) for layer in reversed(self.layers))
 
-    def __contains__(self, item):
+    def __contains__(self, item: Optional[Item]) -> bool:
         return bool(self.contains(item))
 
-    def exclude(self, candidates):
+    @overload
+    def exclude(self, candidates: "numpy.ndarray[Any, Any]") -> "numpy.ndarray[Any, Any]":  # type: ignore[misc]
+        ...
+
+    @overload
+    def exclude(self, candidates: Iterable[Optional[T]]) -> List[T]:
+        ...
+
+    def exclude(self, candidates: Any) -> Any:
         """The candidates that the filter does not contain, in their order, without None.
 
         A list, or an array where the candidates are a numpy array of integers.
@@ -397,7 +409,7 @@ class Filter:
             contained |= layer.contains_each(x)
         return contained
 
-    def exclude_packed(self, candidates):
+    def exclude_packed(self, candidates: Bytes) -> bytes:
         """bloom_exclude_packed(): bytes of 8 for each integer, in and out."""
         if len(candidates) % 8:
             raise Error("22P03", f"length of packed items must be a multiple of 8 bytes, not {len(candidates)}",
@@ -411,14 +423,14 @@ class Filter:
         survivors = self.exclude(item for (item,) in struct.iter_unpack("<q", candidates))
         return struct.pack(f"<{len(survivors)}q", *survivors)
 
-    def fpr_now(self):
+    def fpr_now(self) -> float:
         """The false positive rate now, from the bits that are set."""
         rates = [layer.fpr_now() for layer in self.layers]
         if 1.0 in rates:
             return 1.0
         return 0.0 - math.expm1(sum(math.log1p(-rate) for rate in rates))
 
-    def info(self):
+    def info(self) -> Info:
         """What bloom_info() says of the filter."""
         bits = sum(layer.positions for layer in self.layers)
         bits_set = sum(layer.bits_set for layer in self.layers)
@@ -450,13 +462,11 @@ def _time(microseconds):
         return (datetime.min if microseconds < 0 else datetime.max).replace(tzinfo=timezone.utc)
 
 
-def parse(value):
+def parse(value: Union[str, Bytes, None]) -> Filter:
     """Make a Filter of a value's bytes or its text form; an empty one of None, as NULL is one."""
     if value is None:
         value = EMPTY
-    if isinstance(value, str):
-        value = _from_text(value.encode())
-    return Filter(value)
+    return Filter(_from_text(value.encode()) if isinstance(value, str) else value)
 
 
 def _from_text(digits):

@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import sys
+import typing
 from datetime import timedelta
 from uuid import UUID
 
@@ -94,6 +95,11 @@ def check_refusal(line):
 
 if bloomexp.parse(None).exclude([1, "a", None, 1]) != [1, "a", 1] or bloomexp.parse(None).contains(0):
     sys.exit("NULL is not an empty filter")
+methods = [m for name, m in vars(bloomexp.Filter).items() if callable(m) and not re.match("_[^_]", name)]
+public = [bloomexp.parse, bloomexp.Error.__init__, *methods]
+unhinted = [f.__qualname__ for f in public if "return" not in typing.get_type_hints(f)]
+if unhinted:
+    sys.exit(f"without type hints: {unhinted}")
 numpys = [bloomexp.numpy, None] if bloomexp.numpy else [None]
 passed = failed = 0
 with open(SET, encoding="utf-8") as lines:
