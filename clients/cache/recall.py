@@ -28,6 +28,7 @@ TICK = 0.2  # seconds between two questions to the server how far its log is
 CAPACITY = 100_000  # users in memory; those asked longest ago make room
 BATCH = 200  # users fetched at once when their filters have changed
 NEVER = float("-inf")
+EMPTY = [bloomexp.parse(None)]  # a user who has no filter
 
 # Adapt these: the table, its publication, and how to read a user from text, as the stream has it.
 PUBLICATION = "recall"
@@ -101,11 +102,11 @@ class Cache:
         if entry is None:
             entry = await self.fetch(user)
         entry.asked = True
-        age = self._age(entry)
-        if age > STALE:
-            raise Refused("the server was too slow")
         for part in entry.filters:
             candidates = part.exclude(candidates)
+        age = self._age(entry)  # now, because that may have taken long
+        if age > STALE:
+            raise Refused("it took too long")
         return candidates, age
 
     def _age(self, entry):
@@ -164,7 +165,7 @@ class Cache:
         for _, _, user, *values in rows:
             if user is not None:
                 filters = [bloomexp.parse(value) for value in values if value is not None]
-                entries[user] = Entry(filters, began, followed and user not in self.recent)
+                entries[user] = Entry(filters or EMPTY, began, followed and user not in self.recent)
         self.fetched += len(entries)
         for user, entry in entries.items():
             self.entries[user] = entry
@@ -264,10 +265,13 @@ class Cache:
             if message[5:6] != b"N":
                 self._drop(first_column(message, end + 1)[0])
         elif tag == b"T":  # truncate
-            self.unseen.add(self.xid)
-            self.entries.clear()
+            self._drop(None)
 
     def _drop(self, user):
+        if user is None:  # it may be any
+            self.unseen.add(self.xid)
+            self.entries.clear()
+            return
         user = USER(user)
         self.recent[user] = self.xid
         entry = self.entries.pop(user, None)
@@ -315,7 +319,7 @@ async def answer(cache, line):
         return {"fresh": fresh, "age": round(age, 3)}
     except KeyError as error:
         return {"error": f"the request lacks {error}"}
-    except (psycopg.Error, OSError, Refused, ValueError, TypeError) as error:
+    except (psycopg.Error, OSError, Refused, ValueError, TypeError, RecursionError) as error:
         return {"error": str(error)}
 
 
@@ -327,7 +331,7 @@ async def main(path, conninfo):
             async for line in reader:
                 writer.write(json.dumps(await answer(cache, line)).encode() + b"\n")
                 await writer.drain()
-        except ConnectionError:
+        except (ConnectionError, ValueError):  # the other end is gone, or a line too long
             pass
         finally:
             writer.close()

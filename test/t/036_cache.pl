@@ -294,6 +294,66 @@ changed('deleted', 'DELETE FROM seen WHERE user_id = 902', 902, '11 12');
 query('INSERT INTO exposures VALUES (3, 11)');
 changed('emptied', 'TRUNCATE seen', 3, '11 12', 4, '11 12');
 
+# (of another table, a row that does not say whose it is)
+query('CREATE TABLE others (user_id bigint, item_id bigint PRIMARY KEY)');
+query('ALTER PUBLICATION recall ADD TABLE others');
+changed('no user', 'INSERT INTO others VALUES (NULL, 1); INSERT INTO exposures VALUES (4, 11)', 4, '12');
+follows('after that');
+query('TRUNCATE seen');
+
+#
+# Requests
+#
+
+sub refuses
+{
+	my ($name, $reason, %request) = @_;
+
+	like(answer(%request)->{error}, $reason, $name);
+}
+
+is(fresh('4', 11, undef, 12), '11 12', 'a user as text, and candidates that are NULL, of an empty filter');
+refuses('no user', qr/invalid literal/, user => undef, candidates => []);
+refuses('candidates of no kind', qr/type float/, user => 4, candidates => [1.5]);
+
+# Lines that are no request
+sub says
+{
+	my ($line) = @_;
+	my $other = IO::Socket::UNIX->new(Peer => $socket);
+
+	local $SIG{PIPE} = 'IGNORE';
+	print $other "$line\n";
+	return <$other> // 'nothing';
+}
+
+like(says('[' x 100_000), qr/error/, 'nested too deeply');
+says('[' x (1 << 25));
+answer();
+$server->pump_nb;
+unlike($log, qr/Traceback/, 'nothing of that is unexpected');
+
+# An answer that takes long is made when it is there.
+my $slow = q{
+import asyncio, time, recall
+class Slow:
+    def exclude(self, candidates):
+        time.sleep(1.1)
+        return candidates
+async def main():
+    cache = recall.Cache('')
+    cache.entries[1] = recall.Entry([Slow()], recall.clock(), False)
+    print(await recall.answer(cache, '{"user": 1, "candidates": [2]}'))
+asyncio.run(main())
+};
+{
+	local $ENV{PYTHONPATH} = "$ENV{PYTHONPATH}:$folder";
+	IPC::Run::run([ $python, '-c', $slow ], '>&', \my $said, IPC::Run::timeout($patience));
+	like($said, qr/error.*too long/, 'an answer that takes longer than a second is none');
+}
+
+query('TRUNCATE seen');
+sleep 1.1;
 $pid = silence();
 is(fresh(4, 11, 12), '11 12', 'in memory');
 query('INSERT INTO exposures VALUES (4, 12)');
