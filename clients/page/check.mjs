@@ -429,6 +429,13 @@ async function checkFiles() {
         }, name), expected));
     }
     rmSync(folder, { recursive: true });
+    complaints.push(...equal('a file that cannot be read', await call(async (text) => {
+        use.fill('value', text);
+        File.prototype.arrayBuffer = () => Promise.reject(new DOMException('', 'NotReadableError'));
+        await Promise.race([use.drop('', 'gone'), new Promise((resolve) => { setTimeout(resolve, 5000); })]);
+        delete File.prototype.arrayBuffer;
+        return [use.error('value-error')?.parts, use.$('filter').hidden];
+    }, text), [['ERROR: could not read "gone"'], true]));
     return complaints;
 }
 

@@ -310,14 +310,17 @@ function textOf(bytes) {
 }
 
 async function readFile(file) {
-    const bytes = new Uint8Array(await file.arrayBuffer());
+    const read = await file.arrayBuffer().catch(() => null); // a folder, or one that is gone
+    const bytes = new Uint8Array(read ?? []);
     const text = textOf(bytes);
     $('value').value = '';
     setValue(text === null ? bytes : bare(text), { note: `${file.name}, ${counted(file.size, 'byte')}` });
     if (!filter && $('value-error').dataset.code === '0A000') {
         $('value-error').append(element('p', {}, 'Or the file holds something else than a filter.'));
     }
-    if (bytes.length === 0) {
+    if (!read) {
+        showError('value-error', new BloomError('58030', `could not read "${file.name}"`));
+    } else if (bytes.length === 0) {
         showError('value-error', new BloomError('22P03', 'invalid bytes for type bloom', 'The value is empty.'));
     }
 }
