@@ -11,8 +11,8 @@ use FindBin;
 use lib "$FindBin::RealBin/../lib";
 
 use Documents;
+use Drivers;
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -34,26 +34,7 @@ $statement{take} = 'SELECT ' . (delete($statement{page}) =~ /\b(bloom_take\(.*\)
 # A server that JDBC reaches, too: by TCP, with a password.
 #
 
-my $node = PostgreSQL::Test::Cluster->new('drivers');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'");
-unlink $node->data_dir . '/pg_hba.conf';
-$node->append_conf('pg_hba.conf', "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n");
-$node->start;
-
-my $user = $node->safe_psql('postgres', 'SELECT current_user');
-my $password = join '', map { sprintf '%08x', rand 2**32 } 1 .. 4;
-$node->safe_psql('postgres', "ALTER ROLE current_user PASSWORD '$password'");
-@ENV{qw(PGHOST PGPORT PGUSER)} = ($node->host, $node->port, $user);
-
-# Drivers look for PGDATABASE, the one of JDBC for what we give it.
-sub connect_to
-{
-	my ($database) = @_;
-
-	$ENV{PGDATABASE} = $database;
-	$ENV{JDBC_URL} = 'jdbc:postgresql://127.0.0.1:' . $node->port . "/$database?user=$user&password=$password";
-}
+my $node = start_node('drivers');
 
 # Run a command; its output, or nothing if it fails.
 sub output_of
