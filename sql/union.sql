@@ -180,7 +180,7 @@ FROM (SELECT bloom_union_agg(f) AS f FROM (SELECT bloom_agg(n * 100 + i, 0.0001)
 -- they are full, and in that of groups: of eight times as many it is far from 64 times as long.  (No two of these can be merged.  An
 -- emulated processor takes far longer to merge bits than to copy them, so more merges in the whole than in its eighth would tell nothing.)
 CREATE TABLE unlike AS SELECT n, bloom_new(100 + n / 2 * 5, CASE n % 2 WHEN 0 THEN 0.0001 ELSE 0.001 END) AS f FROM generate_series(1, 4000) n;
-CREATE TABLE alike AS SELECT n, bloom_agg(n * 100 + i) AS f FROM generate_series(1, 4000) n, generate_series(1, 100) i GROUP BY n;
+CREATE TABLE alike AS SELECT n, bloom_agg(n * 1000 + i) AS f FROM generate_series(1, 2000) n, generate_series(1, 500) i GROUP BY n;
 CREATE TABLE pairs AS SELECT n, n / 16 AS pair, bloom_new(CASE n / 8 % 2 WHEN 0 THEN 10 ELSE 20 END) AS f FROM generate_series(1, 32000) n;
 CREATE FUNCTION pg_temp.is_linear(statement text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
