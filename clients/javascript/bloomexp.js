@@ -10,17 +10,17 @@
  * an array the lower half is the first; a function that makes one writes it to `pair`.
  */
 
-const KINDS = ['none', 'integer', 'text', 'uuid', 'bytea'];
+export const KINDS = ['none', 'integer', 'text', 'uuid', 'bytea'];
 const [INTEGER, TEXT, UUID, BYTEA] = [1, 2, 3, 4];
 
 const MAX_BYTES = 500 * 1024 * 1024 - 4;
 const MAX_LAYERS = 4096;
 const MAX_SLICES = 1000;
-const MIN_FPR = 1e-9;
+export const MIN_FPR = 1e-9;
 const MAX_ITEMS_A_POSITION = 64;
 const NO_FLOOR = -(2n ** 63n);
-const BLOCKED_FROM = 4096;
-const BLOCK_WORDS = 250;
+export const BLOCKED_FROM = 4096;
+export const BLOCK_WORDS = 250;
 const EMPTY = '\\x01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000'; // what bloom_new(1) makes
 const TWO_32 = 2 ** 32;
 const LOW = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 0 : 1; // by the CPU's order
@@ -173,7 +173,7 @@ for (let byte = 1; byte < 256; byte++) {
     ONES[byte] = ONES[byte >> 1] + (byte & 1);
 }
 
-function countOnes(bits) {
+export function countOnes(bits) {
     let ones = 0;
     for (let i = 0; i < bits.length; i++) {
         ones += ONES[bits[i]];
@@ -221,6 +221,11 @@ export function blockedRate(m, k, items) {
     return Math.min(1, sum * step);
 }
 
+/** Blocks of a layer of so many words. */
+export function blocksOf(words) {
+    return words <= BLOCKED_FROM ? 1 : Math.ceil(words / BLOCK_WORDS);
+}
+
 class Layer {
     constructor(filter, number, view, at) {
         const shape = view.getUint32(at, true);
@@ -230,7 +235,7 @@ class Layer {
         this.items = view.getUint32(at + 8, true);
         this.bitsSet = view.getUint32(at + 12, true);
         this.slice = filter.windowed ? view.getBigInt64(at + 16, true) : null;
-        this.blocks = this.words <= BLOCKED_FROM ? 1 : Math.ceil(this.words / BLOCK_WORDS);
+        this.blocks = blocksOf(this.words);
         this.positions = 64 * this.words;
         this.blockBits = this.positions / this.blocks;
         this.size = this.words * (filter.counting ? 32 : 8);
@@ -323,7 +328,7 @@ const scratch = new BigInt64Array(1);
 const halves = new Int32Array(scratch.buffer);
 const hashed = new Int32Array(2);
 
-function uuidBytes(text) {
+export function uuidBytes(text) {
     const digits = text.replaceAll('-', '');
     if (!/^[0-9a-f]{32}$/i.test(digits)) {
         throw new BloomError('22P02', `invalid input syntax for type uuid: "${text}"`);
@@ -331,7 +336,7 @@ function uuidBytes(text) {
     return fromHex(digits);
 }
 
-function fromHex(digits) {
+export function fromHex(digits) {
     const bytes = new Uint8Array(digits.length / 2);
     const digit = (i) => (digits.charCodeAt(i) & 15) + 9 * (digits.charCodeAt(i) >> 6);
     for (let i = 0; i < bytes.length; i++) {

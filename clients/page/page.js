@@ -1,10 +1,9 @@
 // The page: fields in, text and pictures out.
 
-import { BloomError, parse } from '../javascript/bloomexp.js';
+import { BloomError, KINDS, countOnes, fromHex, parse, uuidBytes } from '../javascript/bloomexp.js';
 import { capacityOf, short, sizing } from './sizing.js';
 import { examples } from './examples.js';
 
-const KINDS = ['none', 'integer', 'text', 'uuid', 'bytea']; // as doc/format.md counts them
 const SOME_LAYERS = 200;
 const SOME_ANSWERS = 500;
 const PARTS = 160; // of a layer's picture
@@ -110,17 +109,12 @@ function time(microseconds) {
 // Pictures
 //
 
-const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
-
 /** How many of the positions in [from, to) are set. */
 function setBetween(bits, from, to) {
-    let set = 0;
     if (from % 8 === 0 && to % 8 === 0) {
-        for (let byte = from / 8; byte < to / 8; byte++) {
-            set += ONES[bits[byte]];
-        }
-        return set;
+        return countOnes(bits.subarray(from / 8, to / 8));
     }
+    let set = 0;
     for (let position = from; position < to; position++) {
         set += (bits[position >>> 3] >> (position & 7)) & 1;
     }
@@ -329,10 +323,6 @@ async function readFile(file) {
 // Items
 //
 
-function bytesOf(digits) {
-    return Uint8Array.from(digits.match(/../g) ?? [], (two) => parseInt(two, 16));
-}
-
 function syntaxError(kind, text, hint) {
     return new BloomError('22P02', `invalid input syntax for type ${kind}: "${text}"`, undefined, hint);
 }
@@ -350,19 +340,13 @@ const readItem = {
         return item;
     },
     text: (text) => text,
-    uuid(text, held) {
-        const digits = text.replaceAll('-', '');
-        if (!/^[0-9a-f]{32}$/i.test(digits)) {
-            throw syntaxError('uuid', text);
-        }
-        // a string is a text, unless the filter has uuids
-        return held === 'uuid' ? text : bytesOf(digits);
-    },
+    // a string is a text, unless the filter has uuids
+    uuid: (text, held) => (held === 'uuid' ? text : uuidBytes(text)),
     bytea(text) {
         if (!/^\\x([0-9a-f]{2})*$/i.test(text)) {
             throw syntaxError('bytea', text, 'Write \\x and pairs of hexadecimal digits.');
         }
-        return bytesOf(text.slice(2));
+        return fromHex(text.slice(2));
     },
 };
 

@@ -1,14 +1,11 @@
 // bloom_sizing() and bloom_capacity(): the sizes of doc/format.md.
 
-import { BloomError, blockRate, blockedRate } from '../javascript/bloomexp.js';
+import { BLOCKED_FROM, BLOCK_WORDS, BloomError, MIN_FPR, blockRate, blockedRate, blocksOf } from '../javascript/bloomexp.js';
 
 const MAX_SIZE = 500 * 1024 * 1024;
 const HEADERS = 4 + 16 + 16; // PostgreSQL's length word, the value's and the layer's
 const MAX_WORDS = 2 ** 26 - 1;
 const MAX_HASHES = 63;
-const BLOCKED_FROM = 4096;
-const BLOCK_WORDS = 250;
-const MIN_FPR = 1e-9;
 
 const UNSIZED_CAPACITY = 100;
 const UNSIZED_SHARE = 1 / 2;
@@ -31,7 +28,7 @@ export function short(rate) {
 //
 
 function shapeOf(words, hashes) {
-    const blocks = words <= BLOCKED_FROM ? 1 : Math.ceil(words / BLOCK_WORDS);
+    const blocks = blocksOf(words);
     return { words, hashes, blocks, blockBits: (words / blocks) * 64 };
 }
 
