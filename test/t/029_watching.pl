@@ -62,7 +62,7 @@ is(scalar keys %$queries, 4, 'queries');
 
 my $node = PostgreSQL::Test::Cluster->new('watched');
 $node->init(allows_streaming => 1, extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "autovacuum = off\nTimeZone = 'Asia/Tokyo'");
+$node->append_conf('postgresql.conf', "autovacuum = off\nmax_prepared_transactions = 1\nTimeZone = 'Asia/Tokyo'");
 $node->start;
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION bloomexp;
@@ -105,7 +105,14 @@ $node->safe_psql('postgres', q{
 	ALTER ROLE exporter SET search_path = pg_catalog, public, pg_temp;
 	GRANT USAGE ON SCHEMA feed TO exporter;
 	GRANT SELECT (today) ON seen TO exporter;
-	GRANT SELECT (items) ON parts, many, passing TO exporter});
+	GRANT SELECT (items) ON parts, many, passing TO exporter;
+
+	-- an owner who is no superuser
+	CREATE ROLE keeper;
+	GRANT USAGE, CREATE ON SCHEMA public TO keeper;
+	GRANT exporter TO keeper;
+	ALTER TABLE parts OWNER TO keeper;
+	ALTER TABLE views OWNER TO keeper});
 
 # What the exporter gets of a query: for each row, its names without the database, and a
 # value for each metric.
@@ -184,6 +191,67 @@ for my $right ('SELECT (items) ON feed.seen', 'SELECT (rebuilt_at) ON feed.seen'
 	is_deeply([ map { values_of('bloomexp_filters', $_)->{readable} } 'feed.seen.items', 'public.parts.items' ], [ 0, 1 ], "not readable without $right");
 	$node->safe_psql('postgres', "GRANT $right TO exporter");
 }
+
+#
+# Tables of others: none of their code runs as the exporter, and none of them stops what it
+# sees.  Nobody but a member of the exporter's role may own what it reads.
+#
+
+my %before = map { $_ => [ sort keys %{ rows($_) } ] } keys %$queries;
+
+sub as_stranger { $node->safe_psql('postgres', $_[0], extra_params => [ '-U', 'stranger' ]) }
+
+$node->safe_psql('postgres', q{
+	CREATE ROLE stranger LOGIN;
+	CREATE ROLE staff;
+	GRANT staff TO stranger, exporter;
+	GRANT CREATE ON DATABASE postgres TO stranger});
+as_stranger(q{
+	CREATE SCHEMA s;
+	CREATE FUNCTION s.run() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'code of a stranger, as % in a session of %', current_user, session_user; END $$;
+	CREATE DOMAIN s.watched AS integer CHECK (s.run());
+
+	CREATE TABLE s.policy (items public.bloom, rebuilt_at timestamptz);
+	ALTER TABLE s.policy ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY run ON s.policy USING (s.run());
+	CREATE TABLE s.shared (LIKE s.policy);
+	ALTER TABLE s.shared ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY run ON s.shared USING (s.run());
+	CREATE TABLE s.type (items public.bloom, rebuilt_at integer);
+	CREATE TABLE s.locked (items public.bloom);
+	CREATE TABLE s.exposures (user_id s.watched, item_id bigint);
+	CREATE TABLE s.seen (user_id integer PRIMARY KEY, items public.bloom);
+	CREATE TRIGGER track AFTER INSERT ON s.exposures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+		EXECUTE FUNCTION public.bloom_track('seen', 'items', 'user_id', 'item_id');
+
+	INSERT INTO s.policy VALUES (public.bloom_new());
+	INSERT INTO s.shared VALUES (public.bloom_new());
+	GRANT USAGE ON SCHEMA s TO PUBLIC;
+	GRANT CREATE ON SCHEMA s TO staff;
+	GRANT SELECT ON ALL TABLES IN SCHEMA s TO PUBLIC;
+	ALTER TABLE s.shared OWNER TO staff;
+	BEGIN;
+	LOCK s.locked;
+	PREPARE TRANSACTION 'locked'});
+for my $query (sort keys %$queries)
+{
+	my ($status, $out, $error) =
+	  $node->psql('postgres', $queries->{$query}{query}, extra_params => [ '-U', 'exporter' ]);
+
+	is("$status $error", '0 ', "$query: goes on beside tables of a stranger");
+	is_deeply([ eval { sort keys %{ rows($query) } } ], $before{$query}, "$query: and does not show them");
+}
+is($node->safe_psql('postgres', "SET ROLE exporter; SELECT count(*) FROM ($queries->{bloomexp_filters}{query}) AS f WHERE relname = 'parts'"), '0',
+	q{in a superuser's session, whatever its role, only superusers' tables are read});
+$node->safe_psql('postgres', 'REVOKE exporter FROM keeper');
+is(rows('bloomexp_filters')->{'public.parts.items'}, undef, 'nor what belongs to an owner who is not a member');
+is(rows('bloomexp_exposures')->{'public.views'}, undef, 'nor its triggers');
+$node->safe_psql('postgres', q{GRANT exporter TO keeper});
+$node->safe_psql('postgres', q{ROLLBACK PREPARED 'locked'});
+
+# A column that is only called so.
+$node->safe_psql('postgres', q{ALTER TABLE many ADD rebuilt_at integer; GRANT SELECT (rebuilt_at) ON many TO exporter});
+is(values_of('bloomexp_filters', 'public.many.items')->{readable}, 1, 'rebuilt_at of another type is not taken for a time');
 
 $node->backup('copy');
 my $standby = PostgreSQL::Test::Cluster->new('watched_standby');
