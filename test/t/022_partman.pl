@@ -46,7 +46,8 @@ my ($equip) = map { $_->{text} =~ /^(DO .*?\n\$\$;)/s } @blocks;
 
 #
 # Days.  The clock is a table, because retention and rebuild can be told the time.
-# pg_partman makes partitions ahead of what the table has.
+# pg_partman makes partitions ahead of what the table has: one a day, but 4.7 rounds
+# how far ahead it is, and so has made the first day's already from noon on.
 #
 
 query(q{
@@ -80,6 +81,8 @@ is(query("SELECT count(*) FROM exposures_default"), '0', 'there are partitions f
 cmp_ok(query("SELECT count(*) FROM bloom_untracked('exposures')"), '>', 30, 'new partitions have no trigger');
 query($equip);
 
+my $partitions = "SELECT array_agg(inhrelid) FROM pg_inherits WHERE inhparent = 'exposures'::regclass";
+
 append_to_file($node->basedir . '/write.sql', q{
 \set user random(1, 60)
 \set item random(1000000, 9000000)
@@ -90,12 +93,16 @@ my $writers = IPC::Run::start([ 'pgbench', '-n', '-c', '3', '-R', '200', '-T', 6
 		'-f', $node->basedir . '/write.sql', $node->connstr('postgres') ],
 	'>', \$output, '2>&1', IPC::Run::timeout($patience));
 
-my ($wrong, $dropped) = ('', 0);
+my ($wrong, $made, $dropped) = ('', 0, 0);
 for my $day (1 .. $days)
 {
 	query("UPDATE clock SET day = $day; SELECT pg_sleep(0.5)");
+	my $before = query($partitions);
 	query('CALL partman.run_maintenance_proc()');
-	$wrong .= "day $day: all partitions have the trigger\n" unless query("SELECT count(*) FROM bloom_untracked('exposures')");
+	my $new = query("SELECT cardinality(($partitions AND inhrelid <> ALL ('$before')))") || 0;
+	my $untracked = query("SELECT count(*) FROM bloom_untracked('exposures')");
+	$wrong .= "day $day: $untracked of $new new partitions have no trigger\n" unless $untracked == $new;
+	$made += $new;
 	query($equip);
 	$wrong .= "day $day: a partition has no trigger\n" if query("SELECT count(*) FROM bloom_untracked('exposures')");
 	$dropped += query("SELECT partman.drop_partition_time('public.exposures', p_reference_timestamp => today())");
@@ -107,9 +114,11 @@ for my $day (1 .. $days)
 $writers->signal('TERM');
 $writers->finish;
 
-is($wrong, '', 'every day new partitions got the trigger, and nothing was missing');
+is($wrong, '', 'new partitions got the trigger every day, and nothing was missing');
+cmp_ok($made, '>=', $days - 1, 'there were new partitions');
 unlike($output, qr/aborted|ERROR/, 'no writer failed');
-is($dropped, $days, 'a partition was dropped a day');
+# (one more if midnight has passed meanwhile)
+cmp_ok($dropped, '>=', $days, 'a partition was dropped a day');
 like(query('SELECT missing()'), qr/^0 of [1-9]/, 'nothing is missing at the end');
 is(query('SELECT count(*) FROM exposures_default'), '0', 'no exposure is in the default partition');
 cmp_ok(query("SELECT min(shown_at) > today() - interval '37 days' FROM exposures"), 'eq', 't', 'old exposures are gone');
