@@ -120,6 +120,9 @@ SELECT 'by hand: ' || name, kind, bytes::bloom
 FROM (VALUES
 	('63 hashes, all capacity, lowest rate', 'integer', '\x01 01 0100 00000000 95d626e80b2e113e  010000fc 00100000 02000000 40000000  ffffffffffffffff'::bytea),
 	('highest rate, most items of few bits', 'integer', '\x01 01 0100 00000000 ffffffffffffef3f  01000004 00100000 2f090000 01000000  0000000000000080'),
+	('highest rate, a root between two doubles', 'integer', '\x01 01 0100 00000000 ffffffffffffef3f  01000008 00100000 00100000 02000000  0100000000000080'),
+	('high rate, a root between two doubles', 'integer', '\x01 01 0100 00000000 fdffffffffffef3f  01000008 00100000 81040000 02000000  0100000000000080'),
+	('high rate, four hashes', 'uuid', '\x01 03 0100 00000000 faffffffffffef3f  01000010 00100000 40020000 04000000  0100000000000380'),
 	('highest rate, any number of items', 'text', '\x01 02 0100 00000000 ffffffffffffef3f  010000fc 00100000 00100000 40000000  ffffffffffffffff'),
 	('most items of few bits at 1%', 'bytea', '\x01 04 0100 00000000 7b14ae47e17a843f  01000004 00100000 6d000000 01000000  0100000000000000'),
 	('two layers, one of them full', 'text', '\x01 02 0200 ffffffff 000000000000e03f  01000004 40000000 40000000 40000000  02000008 0a000000 02000000 04000000  ffffffffffffffff 01000000000000800100000000000080'),

@@ -355,8 +355,12 @@ func (l *layer) mostItems() float64 {
 // textbookItems is what fits at a rate, whatever the items.
 func (l *layer) textbookItems(fpr float64) float64 {
 	k := float64(l.hashes)
+	share := math.Pow(fpr, 1/k)
 
-	return -math.Log1p(-math.Pow(fpr, 1/k)) * float64(l.positions()) / k
+	if k > 1 { // of a root the server's rounding and this one are off by 2^-53 each
+		share = math.Min(share+0x1p-52, 1)
+	}
+	return -math.Log1p(-share) * float64(l.positions()) / k
 }
 
 // Contains tells whether a filter contains an item. An item that was added is

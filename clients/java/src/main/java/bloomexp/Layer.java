@@ -87,7 +87,9 @@ final class Layer {
         double m = positions();
         double u = unset();
         double fromBits = m / hashes * (Math.log(m / u) + 1 + 44 / u);
-        double atRate = -Math.log1p(-Math.pow(fpr, 1.0 / hashes)) * m / hashes;
+        // (of a root the server's rounding and this one are off by 2^-53 each)
+        double share = Math.pow(fpr, 1.0 / hashes) + (hashes > 1 ? 0x1p-52 : 0);
+        double atRate = -Math.log1p(-Math.min(share, 1)) * m / hashes;
 
         // a saturated counter outlives the removal of its items
         return counting || bitsSet <= items * hashes && (bitsSet > 0 || items == 0)
