@@ -28,6 +28,7 @@
 #include "utils/timestamp.h"
 
 #include "kernel/batch.h"
+#include "kernel/murmur3.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "sql/kept.h"
@@ -83,11 +84,14 @@ typedef struct Taken
 	char		status;
 } Taken;
 
+/* What whoever chooses ids cannot know: without it the table could be one long run. */
+static uint64 secret;
+
 #define SH_PREFIX taken
 #define SH_ELEMENT_TYPE Taken
 #define SH_KEY_TYPE uint64
 #define SH_KEY hash
-#define SH_HASH_KEY(table, key) ((uint32) (key))
+#define SH_HASH_KEY(table, key) ((uint32) murmur3_avalanche((key) ^ secret))
 #define SH_EQUAL(table, a, b) ((a) == (b))
 #define SH_SCOPE static inline
 #define SH_DECLARE
@@ -187,6 +191,10 @@ get_plans(FunctionCallInfo fcinfo, TakePlans *space)
 
 	if (kept_plans == NULL)
 	{
+		if (!pg_strong_random(&secret, sizeof(secret)))
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("could not generate random values")));
 		kept_plans = bloomexp_kept_create("bloom_take plans", sizeof(TakePlans));
 		CacheRegisterRelcacheCallback(count_change, (Datum) 0);
 		CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, count_member, (Datum) 0);
