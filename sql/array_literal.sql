@@ -1,32 +1,62 @@
 --
--- Text items that look like an array literal.  PostgreSQL takes a parameter or a
--- literal without a type for text: then a whole array would be one item, and its
--- elements would be shown again.
+-- Arrays that a driver passes as a text or without a type: then a whole array would
+-- be one item, and its elements would be shown again.
 --
 
--- what drivers send that write parameters without types
-PREPARE add_seen AS SELECT bloom_add(NULL, $1);
-EXECUTE add_seen('{news,shop}');
-PREPARE add_ids AS SELECT bloom_add(bloom_new(), $1);
-EXECUTE add_ids('{1,2}');
+-- What changes a filter, or makes one, takes no parameter or literal without a type,
+-- whatever is in it: that is PostgreSQL's error.
+\set VERBOSITY terse
+PREPARE p AS SELECT bloom_add(NULL, $1);
+PREPARE p AS SELECT bloom_add(bloom_new(), $1);
+PREPARE p AS SELECT bloom_add($1, $2);
+PREPARE p AS SELECT bloom_add_at(bloom_window('1 day'), $1, now());
+PREPARE p AS SELECT bloom_add_at(bloom_window('1 day'), $1, $2);
+PREPARE p AS SELECT bloom_add_at($1, $2, $3);
+PREPARE p AS SELECT bloom_remove(bloom_new(counting => true), $1);
+PREPARE p AS SELECT bloom_remove($1, $2);
+PREPARE p AS SELECT bloom_agg($1);
+PREPARE p AS SELECT bloom_agg($1, 0.01);
+PREPARE p AS SELECT bloom_agg($1, 0.01, 0.2);
+PREPARE p AS SELECT bloom_window_agg($1, now(), '1 day', 6, 0.01);
+SELECT bloom_add(NULL, '1');
+SELECT bloom_add(bloom_new(), 'a');
+SELECT bloom_add(bloom_new(), '{1,2}');
+SELECT bloom_add(bloom_new(), '{}');
+SELECT bloom_add(bloom_new(), NULL);
+SELECT bloom_add_at(bloom_window('1 day'), 'a', '2026-01-01');
+SELECT bloom_add_at(bloom_window('1 day'), '{a}', ARRAY[now()]);
+SELECT bloom_remove(bloom_new(counting => true), 'a');
+SELECT bloom_agg('a');
+-- with a type it is what the type says, and the other parameters need none
+PREPARE p AS SELECT (bloom_info(bloom_add(NULL, $1::bigint))).kind, (bloom_info(bloom_add($2, $1))).items;
+EXECUTE p(42301, NULL);
+DEALLOCATE p;
+PREPARE p AS SELECT bloom_add($1, $2::text[]) @> 'a', bloom_add_at(bloom_window('1 day'), $3::uuid, $4) @> $3, bloom_remove($1, $2::text[]);
+EXECUTE p(NULL, '{a,b}', '00000000-0000-0000-0000-000000000001', now());
+DEALLOCATE p;
+\set VERBOSITY default
+
+-- For what asks, an item without a type is text.  A text that looks like an array is refused.
 PREPARE ask AS SELECT bloom_new() @> $1;
+EXECUTE ask('a');
 EXECUTE ask('{"1","2"}');
 DEALLOCATE ALL;
--- an empty page must not make a filter of texts
-SELECT bloom_add(NULL, '{}');
 
--- every function and operator that takes one item, with a filter and without
-SELECT bloom_add(bloom_new(), '{a}');
+-- Every function and operator that takes one item refuses such a text, with a filter and without.
+SELECT bloom_add(NULL, '{news,shop}'::text);
+-- an empty page must not make a filter of texts
+SELECT bloom_add(NULL, '{}'::text);
+SELECT bloom_add(bloom_new(), '{a}'::varchar);
 SELECT bloom_add_at(bloom_window('1 day'), '{a}'::text, '2026-01-01');
-SELECT bloom_remove(bloom_new(counting => true), '{a}');
-SELECT bloom_remove(NULL, '{a}');
+SELECT bloom_remove(bloom_new(counting => true), '{a}'::text);
+SELECT bloom_remove(NULL, '{a}'::text);
 SELECT bloom_contains(bloom_new(), '{a}');
 SELECT bloom_contains(NULL, '{a}');
 SELECT bloom_new() @> '{a}';
 SELECT '{a}' <@ bloom_new();
 SELECT '{a}'::varchar <@ NULL::bloom;
 -- also of a filter that holds integers: the cast is what is missing
-SELECT bloom_add(bloom_add(NULL, 1), '{2,3}');
+SELECT bloom_add(bloom_add(NULL, 1), '{2,3}'::text);
 
 -- with blanks around, as array_in() takes it
 CREATE FUNCTION refused(item text) RETURNS boolean LANGUAGE plpgsql AS $$

@@ -22,10 +22,10 @@ SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELEC
 SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELECT '{1,2}'::int[] AS c) AS c, bloom_exclude(c, f) e;
 SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELECT '{1,2}'::bigint[] AS c) AS c, bloom_exclude(c, f) e;
 SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELECT '{1,2}'::item_id[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b') f, (SELECT '{a,b}'::text[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b') f, (SELECT '{a,b}'::varchar[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b') f, (SELECT '{a,b}'::char(3)[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b') f, (SELECT '{a,b}'::slug[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b'::text) f, (SELECT '{a,b}'::text[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b'::text) f, (SELECT '{a,b}'::varchar[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b'::text) f, (SELECT '{a,b}'::char(3)[] AS c) AS c, bloom_exclude(c, f) e;
+SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b'::text) f, (SELECT '{a,b}'::slug[] AS c) AS c, bloom_exclude(c, f) e;
 SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, '\x02'::bytea) f, (SELECT '{"\\x01","\\x02"}'::bytea[] AS c) AS c, bloom_exclude(c, f) e;
 SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, '00000000-0000-0000-0000-000000000002'::uuid) f,
 	(SELECT '{00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002}'::uuid[] AS c) AS c, bloom_exclude(c, f) e;
@@ -109,7 +109,7 @@ GROUP BY name ORDER BY name;
 DROP TABLE packed;
 SELECT bloom_exclude_packed('\x04', bloom_new());
 SELECT bloom_exclude_packed('\x04000000000000000500000000', NULL);
-SELECT bloom_exclude_packed('\x0400000000000000', bloom_add(NULL, 'a'));
+SELECT bloom_exclude_packed('\x0400000000000000', bloom_add(NULL, 'a'::text));
 
 --
 -- Where it can stand
@@ -181,7 +181,7 @@ BEGIN
 	candidates[7] := 70;
 	RAISE WARNING '% %', candidates - seen_items, (SELECT array_agg(c) FROM bloom_exclude(candidates, seen_items) c);
 	titles[2] := 'long ' || repeat('b', 20);
-	RAISE WARNING '%', titles - bloom_add(NULL, 'c');
+	RAISE WARNING '%', titles - bloom_add(NULL, 'c'::text);
 	RAISE WARNING '%', titles - bloom_add(NULL, titles[1:2]);
 END
 $$;

@@ -29,18 +29,18 @@ SELECT '{-32768,-1,0,32767}'::smallint[] - bloom_add(NULL, '{-32768,-1}'::bigint
 SELECT count(DISTINCT f::text) AS filters, bool_and(f @> 'ab'::text AND f @> 'ab'::varchar AND f @> 'ab'::char(5)) AS has_ab,
 	bool_or(f @> 'ab '::text OR f @> 'AB'::text OR f @> 'ab '::varchar) AS has_other
 FROM (VALUES (bloom_add(NULL, 'ab'::text)), (bloom_add(NULL, 'ab'::varchar)), (bloom_add(NULL, 'ab'::varchar(9))),
-	(bloom_add(NULL, 'ab'::char(2))), (bloom_add(NULL, 'ab'::char(5))), (bloom_add(NULL, 'ab'::name)),
+	(bloom_add(NULL, 'ab'::char(2))), (bloom_add(NULL, 'ab'::char(5))), (bloom_add(NULL, 'ab'::char(2) COLLATE "C")),
 	(bloom_add(NULL, ARRAY['ab'])), (bloom_add(NULL, ARRAY['ab']::varchar[])), (bloom_add(NULL, ARRAY['ab']::varchar(9)[])),
 	(bloom_add(NULL, ARRAY['ab']::char(2)[])), (bloom_add(NULL, ARRAY['ab', 'ab ']::char(5)[]))) AS v(f);
--- an untyped literal is text
-SELECT bloom_add(NULL, 'ab') = bloom_add(NULL, 'ab'::text) AS literal, bloom_add(NULL, 'ab') @> 'ab' AS operator;
+-- to what asks an untyped literal is text
+SELECT bloom_add(NULL, 'ab'::text) @> 'ab' AS operator, bloom_contains(bloom_add(NULL, 'ab'::text), 'ab') AS function;
 -- blanks count in text and varchar, and so do blanks before and within
-SELECT ARRAY['a', 'a ', ' a', 'a b', '', ' ']::varchar[] - bloom_add(NULL, 'a ') AS varchar,
+SELECT ARRAY['a', 'a ', ' a', 'a b', '', ' ']::varchar[] - bloom_add(NULL, 'a '::text) AS varchar,
 	ARRAY['a', 'a ', ' a', 'a b', '', ' ']::char(3)[] - bloom_add(NULL, 'a'::text) AS char,
 	ARRAY['a', 'a ', ' a', 'a b', '', ' ']::text[] - bloom_add(NULL, ARRAY['', ' a']::char(3)[]) AS text;
 -- no normal form, no case folding, no end at a backslash
-SELECT bloom_add(NULL, E'\xc3\xa9') @> E'e\xcc\x81' AS other_normal_form, bloom_add(NULL, E'\xc3\xa9') @> E'\xc3\xa9' AS same,
-	bloom_add(NULL, 'a\b') @> 'a' AS up_to_backslash;
+SELECT bloom_add(NULL, E'\xc3\xa9'::text) @> E'e\xcc\x81' AS other_normal_form, bloom_add(NULL, E'\xc3\xa9'::text) @> E'\xc3\xa9' AS same,
+	bloom_add(NULL, 'a\b'::text) @> 'a' AS up_to_backslash;
 -- A text of more than 64 kB, TOASTed and compressed where it stands, is one item like others.
 CREATE TABLE texts (t text, b bytea, a text[]);
 ALTER TABLE texts ALTER b SET STORAGE external;
@@ -101,24 +101,32 @@ SELECT bloom_add(NULL, 7::item_id) = f AS item_id, bloom_add(NULL, 7::small_id) 
 FROM bloom_add(NULL, 7) f;
 SELECT bloom_add(NULL, 'ab'::slug) = f AS slug, bloom_add(NULL, 'ab'::code) = f AS code,
 	bloom_add(NULL, ARRAY['ab']::slug[]) = f AS slugs, bloom_add(NULL, ARRAY['ab', 'ab  ']::code[]) = f AS codes
-FROM bloom_add(NULL, 'ab') f;
+FROM bloom_add(NULL, 'ab'::text) f;
 SELECT bloom_add(NULL, ARRAY['00000000-0000-0000-0000-000000000007']::guid[]) @> '00000000-0000-0000-0000-000000000007'::guid AS guid,
 	bloom_add(NULL, ARRAY['\x07']::blob[]) @> '\x07'::blob AS blob;
 SELECT bloom_add(NULL, ARRAY[7]::price[]);
 SELECT bloom_agg(i::item_id) = bloom_add(bloom_new(9), array_agg(i::post_id)) AS aggregate FROM generate_series(1, 9) i;
 
 --
--- Types that are no items.  For a scalar the parser finds no function, for an array we say what to do.
+-- Types that are no items.  To ask for one item the parser finds no function, else we say what to do.
 --
 
 \set VERBOSITY terse
-SELECT bloom_add(NULL, 1.5);
-SELECT bloom_add(NULL, 1::float8);
 SELECT bloom_contains(NULL, '{}'::jsonb);
 SELECT bloom_new() @> now();
-SELECT bloom_agg(current_date);
-SELECT bloom_agg(true);
 \set VERBOSITY default
+SELECT bloom_add(NULL, 1.5);
+SELECT bloom_add(bloom_new(), 1::float8);
+SELECT bloom_add(NULL, 'a'::name);
+SELECT bloom_add(NULL, 1::oid);
+SELECT bloom_add(NULL, 1::price);
+SELECT bloom_add_at(bloom_window('1 day'), now(), now());
+SELECT bloom_remove(bloom_new(counting => true), ROW(1, 'a'));
+SELECT bloom_agg(current_date);
+SELECT bloom_agg(true, 0.01, 0.2);
+-- (also if the first item is none)
+SELECT bloom_agg(NULL::numeric, 0.01);
+SELECT bloom_window_agg(1.5, now(), '1 day', 6, 0.01);
 SELECT bloom_add(NULL, ARRAY[1.5]);
 SELECT bloom_contains_any(bloom_new(), ARRAY[1.5::float8]);
 SELECT bloom_contains_all(NULL, '{}'::jsonb[]);
@@ -132,20 +140,24 @@ SELECT bloom_add(NULL, ARRAY[1]::oid[]);
 -- (empty, too: what is wrong shows at once and not on the day of the first item)
 SELECT '{}'::numeric[] - NULL::bloom;
 
--- citext is text to a filter, and so loses its blindness for case; as an array it needs a cast.
-CREATE FUNCTION pg_temp.citext(OUT equal boolean, OUT one_item boolean, OUT complaint text) LANGUAGE plpgsql AS $$
+-- citext needs a cast, with which it loses its blindness for case; what asks for one item takes it as text.
+CREATE FUNCTION pg_temp.citext(OUT equal boolean, OUT one_item boolean, OUT complaints text[]) LANGUAGE plpgsql AS $$
+DECLARE
+	item text;
 BEGIN
 	IF NOT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') THEN
-		SELECT true, false, 'items of type citext cannot be in a filter' INTO equal, one_item, complaint;
+		SELECT true, false, array_fill('items of type citext cannot be in a filter'::text, ARRAY[3]) INTO equal, one_item, complaints;
 		RETURN;
 	END IF;
 	CREATE EXTENSION citext;
-	EXECUTE $q$SELECT 'ab'::citext = 'AB'::citext, bloom_add(NULL, 'ab'::citext) @> 'AB'::citext$q$ INTO equal, one_item;
-	BEGIN
-		EXECUTE $q$SELECT bloom_add(NULL, ARRAY['ab']::citext[])$q$;
-	EXCEPTION WHEN datatype_mismatch THEN
-		complaint := SQLERRM;
-	END;
+	EXECUTE $q$SELECT 'ab'::citext = 'AB'::citext, bloom_add(NULL, 'ab'::citext::text) @> 'AB'::citext$q$ INTO equal, one_item;
+	FOREACH item IN ARRAY ARRAY[$q$bloom_add(NULL, 'ab'::citext)$q$, $q$bloom_add(NULL, ARRAY['ab']::citext[])$q$, $q$bloom_agg('ab'::citext)$q$] LOOP
+		BEGIN
+			EXECUTE 'SELECT ' || item;
+		EXCEPTION WHEN datatype_mismatch THEN
+			complaints := complaints || SQLERRM;
+		END;
+	END LOOP;
 	DROP EXTENSION citext;
 END
 $$;
@@ -156,9 +168,9 @@ SELECT * FROM pg_temp.citext();
 -- refused. (A DO block, because a server may be built without ICU.)
 --
 
-SELECT bloom_add(NULL, 'ab' COLLATE "C") = bloom_add(NULL, 'ab') AS scalar,
-	bloom_add(NULL, ARRAY['ab' COLLATE "C"]) = bloom_add(NULL, 'ab') AS array,
-	bloom_add(NULL, 'ab' COLLATE "C") @> ('ab' COLLATE "POSIX") AS contains;
+SELECT bloom_add(NULL, 'ab'::text COLLATE "C") = bloom_add(NULL, 'ab'::text) AS scalar,
+	bloom_add(NULL, ARRAY['ab' COLLATE "C"]) = bloom_add(NULL, 'ab'::text) AS array,
+	bloom_add(NULL, 'ab'::text COLLATE "C") @> ('ab' COLLATE "POSIX") AS contains;
 CREATE FUNCTION pg_temp.refusal(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	message text;
@@ -182,7 +194,7 @@ BEGIN
 		CREATE COLLATION blinder (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
 		CREATE TABLE blind_text (t text COLLATE blind, u text COLLATE blinder, v varchar COLLATE blind, a text[] COLLATE blind, f bloom);
 		CREATE DOMAIN blind_domain AS text COLLATE blind;
-		INSERT INTO blind_text VALUES ('ab', 'ab', 'ab', '{ab}', bloom_add(NULL, 'ab'));
+		INSERT INTO blind_text VALUES ('ab', 'ab', 'ab', '{ab}', bloom_add(NULL, 'ab'::text));
 	EXCEPTION WHEN feature_not_supported OR undefined_object OR invalid_parameter_value THEN
 		has_icu := false;
 	END;
@@ -204,7 +216,9 @@ BEGIN
 		'SELECT a - f FROM blind_text',
 		'SELECT a - NULL::bloom FROM blind_text',
 		'SELECT bloom_agg(t) FROM blind_text',
-		'SELECT bloom_agg(v, 0.1, 0.2) FROM blind_text']
+		'SELECT bloom_agg(v, 0.1, 0.2) FROM blind_text',
+		'SELECT bloom_add_at(bloom_window(''1 day''), t, now()) FROM blind_text',
+		'SELECT bloom_window_agg(t, now(), ''1 day'', 6, 0.01) FROM blind_text']
 	LOOP
 		is_right := NOT has_icu OR pg_temp.refusal(statement) = right_answer;
 		RETURN NEXT;
@@ -253,12 +267,12 @@ SELECT bloom_contains_any(bloom_add(NULL, 1), ARRAY['1']);
 SELECT bloom_contains_all(bloom_add(NULL, 1), ARRAY['1']);
 SELECT bloom_contains_each(bloom_add(NULL, 1), ARRAY['1']);
 SELECT bloom_exclude(ARRAY['1'], bloom_add(NULL, 1));
-SELECT * FROM bloom_exclude(ARRAY['1'], bloom_add(NULL, '1'), bloom_add(NULL, 1));
+SELECT * FROM bloom_exclude(ARRAY['1'], bloom_add(NULL, '1'::text), bloom_add(NULL, 1));
 SELECT ARRAY['1'] - bloom_add(NULL, 1);
-SELECT bloom_add(NULL, 1) | bloom_add(NULL, '1');
-SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(NULL, 1)), (bloom_add(NULL, '1'))) AS v(f);
+SELECT bloom_add(NULL, 1) | bloom_add(NULL, '1'::text);
+SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(NULL, 1)), (bloom_add(NULL, '1'::text))) AS v(f);
 -- the other kinds
-SELECT bloom_add(NULL, 'a') @> 1;
+SELECT bloom_add(NULL, 'a'::text) @> 1;
 SELECT bloom_add(NULL, '\x01'::bytea) @> '\x01'::text;
 SELECT bloom_add(NULL, '00000000-0000-0000-0000-000000000001'::uuid) @> '00000000-0000-0000-0000-000000000001'::text;
 -- (even where there is nothing to look for: the kind of the question is wrong, not the items)
@@ -269,9 +283,9 @@ SELECT (bloom_info(bloom_new())).kind AS of_new, (bloom_info(bloom_add(bloom_new
 	(bloom_info(bloom_add(bloom_new(), NULL::text))).kind AS of_null,
 	bloom_new() @> 1 OR bloom_new() @> 'a' OR bloom_new() @> '\x01'::bytea AS contains,
 	'{1,2}'::int[] - bloom_new() AS integers, '{a,b}'::text[] - bloom_new() AS texts;
-SELECT i, (bloom_info(f)).kind FROM (VALUES (1, bloom_add(bloom_new(), 1)), (2, bloom_add(bloom_new(), 'a')),
+SELECT i, (bloom_info(f)).kind FROM (VALUES (1, bloom_add(bloom_new(), 1)), (2, bloom_add(bloom_new(), 'a'::text)),
 	(3, bloom_add(bloom_new(), '00000000-0000-0000-0000-000000000001'::uuid)), (4, bloom_add(bloom_new(), ''::bytea)),
-	(5, bloom_new() | bloom_add(NULL, 'a')), (6, bloom_add(NULL, 'a') | bloom_new())) AS v(i, f)
+	(5, bloom_new() | bloom_add(NULL, 'a'::text)), (6, bloom_add(NULL, 'a'::text) | bloom_new())) AS v(i, f)
 ORDER BY i;
 
 --

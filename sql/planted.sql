@@ -56,7 +56,7 @@ BEGIN
 			CASE WHEN p.proretset OR p.prorettype = 'record'::regtype THEN 'bigint' ELSE format_type(p.prorettype, NULL) END AS result
 		FROM pg_proc AS p JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
 		JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'bloomexp'
-		WHERE p.proname ~ '^bloom_(new|window|add|add_at|contains_all|agg|window_agg|expire|union|info|layers|track.*|take_.*|rebuild_.*|filter_column|live_column|time_column)$'
+		WHERE p.proname ~ '^bloom_(new|window|add|add_at|remove|contains_all|agg|window_agg|expire|union|info|layers|track.*|take_.*|rebuild_.*|filter_column|live_column|time_column)$'
 			AND 'internal'::regtype <> ALL (p.proargtypes::oid[]) AND p.pronargs > 0
 		ORDER BY p.oid
 	LOOP
@@ -73,6 +73,8 @@ BEGIN
 					('timestamp with time zone[]', 'timestamp[]'), ('timestamp with time zone[]', 'anyarray'),
 					('anyarray', 'bigint[]'), ('anyarray', 'integer[]'), ('anyarray', 'smallint[]'), ('anyarray', 'text[]'),
 					('anyarray', 'varchar[]'), ('anyarray', 'uuid[]'), ('anyarray', 'bytea[]'), ('anyarray', 'bigint_domain[]'), ('anyarray', 'anyelement'),
+					('anynonarray', 'bigint'), ('anynonarray', 'integer'), ('anynonarray', 'text'), ('anynonarray', 'uuid'), ('anynonarray', 'bytea'),
+					('anynonarray', 'bigint_domain'), ('anynonarray', 'anyelement'),
 					('bigint[]', 'integer[]'), ('bigint[]', 'anyarray'), ('text[]', 'varchar[]'), ('text[]', 'anyarray'), ('uuid[]', 'anyarray'), ('bytea[]', 'anyarray'),
 					('shelf.bloom', 'anyelement'), ('shelf.bloom', 'bytea'), ('shelf.bloom', 'text'),
 					('regclass', 'oid'), ('regclass', 'text'), ('name', 'text'), ('name', 'varchar'), ('jsonb', 'json'), ('jsonb', 'text'), ('jsonb', 'anyelement')) AS v (type, replacement),
@@ -119,13 +121,16 @@ SELECT functions > 300 AS functions, operators FROM shelf.plant();
 CREATE FUNCTION shelf.bloom_info(VARIADIC shelf.bloom[]) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted function was called'; END $$;
 CREATE FUNCTION shelf.bloom_union(VARIADIC shelf.bloom[]) RETURNS shelf.bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted function was called'; END $$;
 CREATE FUNCTION shelf.bloom_expire(shelf.bloom, VARIADIC timestamptz[]) RETURNS shelf.bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted function was called'; END $$;
-CREATE FUNCTION shelf.bloom_agg(bigint, VARIADIC float8[]) RETURNS shelf.bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted function was called'; END $$;
+CREATE FUNCTION shelf.bloom_rebuild_agg(bigint, VARIADIC float8[]) RETURNS shelf.bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted function was called'; END $$;
 CREATE FUNCTION shelf.bloom_new(bigint, float8, integer, VARIADIC boolean[]) RETURNS shelf.bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted function was called'; END $$;
 RESET ROLE;
 
 -- The traps work: an ordinary call falls into one.
 \set VERBOSITY terse
 SELECT shelf.bloom_add(NULL::shelf.bloom, '{1,2}'::bigint[]);
+SELECT shelf.bloom_add(NULL::shelf.bloom, 1::bigint);
+SELECT shelf.bloom_agg(1::bigint, 0.01::float8, 0.2::float8);
+SELECT shelf.bloom_window_agg(1::bigint, now(), '1 day'::interval, 6, 0.01::float8);
 SELECT 1::bigint OPERATOR(shelf.=) 1::bigint;
 \set VERBOSITY default
 
@@ -305,7 +310,7 @@ CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
 INSERT INTO exposures VALUES (1, 1);
 SET ROLE regress_bloomexp_planter;
 CREATE FUNCTION shelf.bloom_track_add(shelf.bloom, bigint[], integer DEFAULT 0) RETURNS shelf.bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted function was called'; END $$;
-CREATE FUNCTION shelf.bloom_agg(bigint, float8, float8, integer DEFAULT 0) RETURNS shelf.bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted function was called'; END $$;
+CREATE FUNCTION shelf.bloom_rebuild_agg(bigint, float8, float8, integer DEFAULT 0) RETURNS shelf.bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'a planted function was called'; END $$;
 RESET ROLE;
 -- (so that a new plan is made)
 GRANT SELECT ON seen TO PUBLIC;

@@ -448,7 +448,7 @@ CREATE OPERATOR other.< (LEFTARG = int, RIGHTARG = int, FUNCTION = other.trap);
 CREATE OPERATOR other.= (LEFTARG = text[], RIGHTARG = text[], FUNCTION = other.trap);
 CREATE FUNCTION other.cardinality(text[]) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
 CREATE FUNCTION other.now() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
-CREATE FUNCTION other.bloom_agg(bigint, float8, float8) RETURNS bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION other.bloom_rebuild_agg(bigint, float8, float8) RETURNS bloom LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
 SET search_path = other, pg_catalog;
 SET default_transaction_isolation = 'serializable';
 SET intervalstyle = 'sql_standard';

@@ -272,7 +272,7 @@ INSERT INTO seen VALUES (1, bloom_new());
 SELECT mistake('''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown_at'', ''slices=6''');
 UPDATE seen SET items = bloom_window('30 days');
 SELECT mistake(:good);
-UPDATE seen SET items = bloom_add(NULL, 'text');
+UPDATE seen SET items = bloom_add(NULL, 'text'::text);
 SELECT mistake(:good);
 \pset tuples_only
 SELECT bloom_track();

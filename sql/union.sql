@@ -92,7 +92,7 @@ FROM (SELECT bloom_add(bloom_new(100000), ARRAY(SELECT generate_series(1, 30000)
 -- What can't be united
 --
 
-SELECT bloom_add(NULL, 1) | bloom_add(NULL, 'a');
+SELECT bloom_add(NULL, 1) | bloom_add(NULL, 'a'::text);
 SELECT bloom_union(bloom_add(NULL, '\x01'::bytea), bloom_add(NULL, '00000000-0000-0000-0000-000000000001'::uuid));
 SELECT bloom_new(100, 0.01, 1) | bloom_new(100, 0.01, 2);
 SELECT bloom_new(100, 0.01, 0) | bloom_new(100, 0.01, -1);
@@ -102,7 +102,7 @@ SELECT bloom_new(100, counting => true) | bloom_new(200, counting => true);
 SELECT layers, items BETWEEN 3 AND 4 AS items, counting, bloom_contains_all(f, '{1,2,3}'::int[]) AS no_false_negative
 FROM (SELECT bloom_add(bloom_new(100, counting => true), '{1,2}'::int[]) | bloom_add(bloom_new(100, counting => true), '{2,3}'::int[]) AS f) AS u, bloom_info(f);
 -- (an empty filter has no kind that could be wrong, but a seed)
-SELECT (bloom_info(bloom_new() | bloom_add(NULL, 'a'))).kind, (bloom_info(bloom_add(NULL, 1) | bloom_new(7))).kind;
+SELECT (bloom_info(bloom_new() | bloom_add(NULL, 'a'::text))).kind, (bloom_info(bloom_add(NULL, 1) | bloom_new(7))).kind;
 SELECT bloom_add(NULL, 1) | bloom_new(100, 0.01, 5);
 
 --

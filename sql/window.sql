@@ -74,7 +74,7 @@ SELECT bloom_add_at(f, '{1,2}'::int[], '{now,infinity}') FROM w;
 SELECT bloom_add_at(f, '{1,2}'::int[], NULL) FROM w;
 SELECT bloom_add_at(f, '{1,2}'::int[], ARRAY[now()]) FROM w;
 SELECT bloom_add_at(f, '{1,2}'::int[], ARRAY[[now()], [now()]]) FROM w;
-SELECT bloom_add_at(f, 'a', now()) FROM w;
+SELECT bloom_add_at(f, 'a'::text, now()) FROM w;
 SELECT bloom_add_at(f, '{a}'::text[], ARRAY[now()]) FROM w;
 SELECT bloom_add_at(f, '{1.5}'::numeric[], ARRAY[now()]) FROM w;
 -- what does not say when
@@ -197,7 +197,7 @@ SELECT bloom_new() | f FROM w;
 SELECT f | bloom_window('6 days', 5) FROM w;
 SELECT f | bloom_window('7 days', 6) FROM w;
 SELECT f | bloom_window('6 days', 6, 0.01, 1) FROM w;
-SELECT f | bloom_add_at(bloom_window('6 days', 6), 'a', now()) FROM w;
+SELECT f | bloom_add_at(bloom_window('6 days', 6), 'a'::text, now()) FROM w;
 
 --
 -- Sixty days of nightly work: one statement over one day's rows.  Nothing is lost, p is kept, layers stay few.

@@ -1,6 +1,5 @@
 --
--- One filter of many rows. Not polymorphic, so that a distributed database can
--- push them down.
+-- One filter of many rows.
 --
 
 CREATE FUNCTION bloom_agg_combine(internal, internal) RETURNS internal
@@ -26,3 +25,51 @@ AS 'MODULE_PATHNAME', 'bloomexp_agg_final'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloom_agg_final(internal) IS 'final function of bloom_agg()';
+
+CREATE FUNCTION bloom_agg_transition(internal, anynonarray) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_agg'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_agg_transition(internal, anynonarray) IS 'transition function of bloom_agg()';
+
+CREATE AGGREGATE bloom_agg(item anynonarray) (
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
+	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
+	PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE bloom_agg(anynonarray) IS
+'one filter of the items of all rows, sized for the distinct ones at a false positive rate of 1%';
+
+CREATE FUNCTION bloom_agg_transition(internal, anynonarray, double precision) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_agg'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_agg_transition(internal, anynonarray, double precision) IS 'transition function of bloom_agg()';
+
+CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision) (
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
+	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
+	PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE bloom_agg(anynonarray, double precision) IS
+'one filter of the items of all rows, sized for the distinct ones at false positive rate fpr';
+
+CREATE FUNCTION bloom_agg_transition(internal, anynonarray, double precision, double precision) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_agg'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_agg_transition(internal, anynonarray, double precision, double precision) IS 'transition function of bloom_agg()';
+
+CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision, headroom double precision) (
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
+	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
+	PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE bloom_agg(anynonarray, double precision, double precision) IS
+'one filter of the items of all rows, sized for the distinct ones at false positive rate fpr, with room for a part headroom more (0.2 is 20%)';

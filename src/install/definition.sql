@@ -9,8 +9,9 @@
 -- argument exactly the type that our function declares: PostgreSQL takes such a
 -- match before all others.  (What others can do is to plant the same with further
 -- arguments that have defaults: then the call is not unique, and fails.)  Hence the casts on all
--- arguments, the arguments that have defaults, and bloom_track_add() and
--- bloom_track_contains() instead of functions of anyarray.  A condition is written
+-- arguments, the arguments that have defaults, and bloom_track_add(),
+-- bloom_track_contains(), bloom_rebuild_agg() and bloom_rebuild_window_agg() instead
+-- of functions of polymorphic types.  A condition is written
 -- by bloom_track_condition() with the schema of every name; see condition.c.
 --
 
@@ -514,7 +515,7 @@ BEGIN
 	END IF;
 	-- The functions that get these values know which are allowed.
 	IF slices IS NULL THEN
-		EXECUTE format('SELECT %I.bloom_agg(1::int8, $1, $2)', schema) USING fpr, headroom;
+		EXECUTE format('SELECT %I.bloom_rebuild_agg(1::int8, $1, $2)', schema) USING fpr, headroom;
 	ELSE
 		EXECUTE format('SELECT %I.bloom_window($1, $2, $3, 0)', schema) USING width, slices, fpr;
 	END IF;

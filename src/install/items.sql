@@ -2,6 +2,17 @@
 -- Adding and asking. A NULL filter is an empty one; a NULL item is not added,
 -- and NULL is the answer to whether it is contained.
 --
+-- What changes a filter has one form for an item and one for an array, and none of
+-- text: so a parameter or literal without a type is an error, and never a text that
+-- was meant to be something else.
+--
+
+CREATE FUNCTION bloom_add(filter bloom, item anynonarray) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_add'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
+
+COMMENT ON FUNCTION bloom_add(bloom, anynonarray) IS
+'the filter with one item more; comes back untouched if it contains the item already';
 
 CREATE FUNCTION bloom_add(filter bloom, items anyarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_array'
@@ -9,6 +20,13 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, anyarray) IS
 'the filter with all items of an array more, in one pass; comes back untouched if it contains them already';
+
+CREATE FUNCTION bloom_remove(filter bloom, item anynonarray) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_remove'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
+
+COMMENT ON FUNCTION bloom_remove(bloom, anynonarray) IS
+'a counting filter with the item taken out once; comes back untouched if it does not contain the item';
 
 CREATE FUNCTION bloom_remove(filter bloom, items anyarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove_array'

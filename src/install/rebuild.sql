@@ -149,8 +149,8 @@ BEGIN
 	-- the window.  Users come as texts, and so does every constant of the caller's.
 	-- (concat() makes such a text by the type's output function, never by a cast.)
 	filter := CASE WHEN slices IS NULL
-		THEN format('%I.bloom_agg(%s, %L::pg_catalog.float8, %L::pg_catalog.float8)', schema, keys.source_item, fpr, headroom)
-		ELSE format('%1$I.bloom_expire(%1$I.bloom_window_agg(%2$s, %3$s, %4$L::pg_catalog.interval, %5$L::pg_catalog.int4, '
+		THEN format('%I.bloom_rebuild_agg(%s, %L::pg_catalog.float8, %L::pg_catalog.float8)', schema, keys.source_item, fpr, headroom)
+		ELSE format('%1$I.bloom_expire(%1$I.bloom_rebuild_window_agg(%2$s, %3$s, %4$L::pg_catalog.interval, %5$L::pg_catalog.int4, '
 					'%6$L::pg_catalog.float8), $3)', schema, keys.source_item, keys.source_time, width, slices, fpr) END;
 	-- (UTC, because a day has 24 hours in a filter with a window, and not 23 on some)
 	exposures := format('FROM %s AS e WHERE e.%I OPERATOR(pg_catalog.>=) pg_catalog.timezone(''UTC'', '

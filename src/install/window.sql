@@ -14,6 +14,13 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_window(interval, integer, double precision, integer) IS
 'an empty filter with a sliding window: an item is contained for width after its last exposure and forgotten by bloom_expire() at the latest one slice, width / slices, later; fpr is promised for any slices + 1 slices in a row together';
 
+CREATE FUNCTION bloom_add_at(filter bloom, item anynonarray, shown_at timestamp with time zone) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_add_at'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
+
+COMMENT ON FUNCTION bloom_add_at(bloom, anynonarray, timestamp with time zone) IS
+'a windowed filter with one item more, which was shown at a time; comes back untouched if it contains the item for as long already, or if the time is before that up to which the filter was expired';
+
 CREATE FUNCTION bloom_add_at(filter bloom, items anyarray, shown_at timestamp with time zone[]) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_at_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
@@ -51,3 +58,19 @@ AS 'MODULE_PATHNAME', 'bloomexp_window_agg_final'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloom_window_agg_final(internal) IS 'final function of bloom_window_agg()';
+
+CREATE FUNCTION bloom_window_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_window_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) IS 'transition function of bloom_window_agg()';
+
+CREATE AGGREGATE bloom_window_agg(item anynonarray, shown_at timestamp with time zone, width interval, slices integer, fpr double precision) (
+	SFUNC = bloom_window_agg_transition, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = bloom_window_agg_final, COMBINEFUNC = bloom_window_agg_combine,
+	SERIALFUNC = bloom_window_agg_serialize, DESERIALFUNC = bloom_window_agg_deserialize,
+	PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE bloom_window_agg(anynonarray, timestamp with time zone, interval, integer, double precision) IS
+'one windowed filter of the exposures of all rows, with slices sized for their distinct items; an item goes into the slice of its newest exposure';

@@ -19,6 +19,7 @@
 
 #include "sql/aggregate.h"
 #include "sql/arguments.h"
+#include "sql/item.h"
 #include "value/compat.h"
 #include "value/distinct.h"
 #include "value/filter.h"
@@ -27,6 +28,7 @@
 #include "value/layout.h"
 #include "value/list.h"
 
+PG_FUNCTION_INFO_V1(bloomexp_agg);
 PG_FUNCTION_INFO_V1(bloomexp_agg_combine);
 PG_FUNCTION_INFO_V1(bloomexp_agg_serialize);
 PG_FUNCTION_INFO_V1(bloomexp_agg_deserialize);
@@ -157,13 +159,14 @@ check_parameters(FunctionCallInfo fcinfo, const AggState *state)
 }
 
 /* Transition: bloom_agg(item [, fpr [, headroom]]) */
-static inline Datum
-agg(FunctionCallInfo fcinfo, BloomKind kind)
+Datum
+bloomexp_agg(PG_FUNCTION_ARGS)
 {
+	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo, 1);
 	AggState   *state;
 
 	if (PG_ARGISNULL(0))
-		state = first_state(fcinfo, kind);
+		state = first_state(fcinfo, type->kind);
 	else
 	{
 		state = (AggState *) PG_GETARG_POINTER(0);
@@ -172,14 +175,12 @@ agg(FunctionCallInfo fcinfo, BloomKind kind)
 
 	if (!PG_ARGISNULL(1))
 	{
-		uint64		hash = bloomexp_arguments_hash(fcinfo, 1, kind, 0);
+		uint64		hash = bloomexp_arguments_hash(fcinfo, 1, type, 0);
 
 		bloomexp_list_add(&state->hashes, &hash, sizeof(hash));
 	}
 	PG_RETURN_POINTER(state);
 }
-
-BLOOMEXP_FUNCTION_PER_KIND(agg);
 
 Datum
 bloomexp_agg_combine(PG_FUNCTION_ARGS)

@@ -102,6 +102,30 @@ bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno, BloomKind 
 }
 
 /*
+ * bloomexp_arguments_item_type
+ *		The type of the items that an argument of any type passes.  It is looked
+ *		up once for each call site, which must keep nothing else in fn_extra.
+ */
+const BloomItemType *
+bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno)
+{
+	const BloomItemType *type = fcinfo->flinfo->fn_extra;
+
+	if (type == NULL)
+	{
+		Oid			argument_type = get_fn_expr_argtype(fcinfo->flinfo, argno);
+
+		if (!OidIsValid(argument_type))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("could not determine the data type of the item")));
+		type = bloomexp_item_type(argument_type, PG_GET_COLLATION());
+		fcinfo->flinfo->fn_extra = unconstify(BloomItemType *, type);
+	}
+	return type;
+}
+
+/*
  * bloomexp_arguments_check_time
  *		A time in microseconds since 2000-01-01 00:00 UTC; NULL and the infinite
  *		ones are errors.

@@ -8,6 +8,7 @@
 #ifndef BLOOMEXP_ARGUMENTS_H
 #define BLOOMEXP_ARGUMENTS_H
 
+#include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "utils/array.h"
@@ -41,6 +42,7 @@ extern void bloomexp_arguments_require(FunctionCallInfo fcinfo, int first,
 									   const char *const *names, int n);
 extern void bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno,
 											  BloomKind kind);
+extern const BloomItemType *bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno);
 extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
 extern int64 bloomexp_arguments_check_time(Datum time, bool isnull, const char *name);
 extern int64 bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name);
@@ -65,15 +67,22 @@ bloomexp_arguments_return_changed(FunctionCallInfo fcinfo, struct varlena *value
 	PG_RETURN_POINTER(value);
 }
 
-/* Hash of an item that is not NULL. */
+/* Hash of an item of a type, not NULL. */
 static inline uint64
-bloomexp_arguments_hash(FunctionCallInfo fcinfo, int argno, BloomKind kind, uint32 seed)
+bloomexp_arguments_hash(FunctionCallInfo fcinfo, int argno, const BloomItemType *type, uint32 seed)
 {
-	if (kind == BLOOM_KIND_INTEGER)
-		return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(argno), seed);
-	if (kind == BLOOM_KIND_TEXT)
-		bloomexp_item_check_collation(PG_GET_COLLATION());
-	return bloomexp_item_hash(kind, PG_GETARG_DATUM(argno), seed);
+	switch (type->type)
+	{
+		case INT8OID:
+			return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(argno), seed);
+		case INT4OID:
+			return bloomexp_murmur3_int64((uint64) (int64) PG_GETARG_INT32(argno), seed);
+		case INT2OID:
+			return bloomexp_murmur3_int64((uint64) (int64) PG_GETARG_INT16(argno), seed);
+		default:
+			return bloomexp_item_hash(type->kind, type->type == BPCHAROID,
+									  PG_GETARG_DATUM(argno), seed);
+	}
 }
 
 #endif							/* BLOOMEXP_ARGUMENTS_H */

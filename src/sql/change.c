@@ -18,6 +18,8 @@
 #include "value/layout.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_new);
+PG_FUNCTION_INFO_V1(bloomexp_add);
+PG_FUNCTION_INFO_V1(bloomexp_remove);
 PG_FUNCTION_INFO_V1(bloomexp_add_array);
 PG_FUNCTION_INFO_V1(bloomexp_remove_array);
 
@@ -57,42 +59,37 @@ typedef struct varlena *(*Change) (BloomFilter *filter, BloomKind kind,
 
 /* Change the filter of argument 0 by the item of argument 1. */
 static Datum
-change_by_item(FunctionCallInfo fcinfo, BloomKind kind, Change change)
+change_by_item(FunctionCallInfo fcinfo, Change change)
 {
+	const BloomItemType *type;
 	BloomFilter space;
 	BloomFilter *filter;
 	uint64		hash;
 
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	bloomexp_arguments_require_scalar(fcinfo, 1, kind);
+	type = bloomexp_arguments_item_type(fcinfo, 1);
+	bloomexp_arguments_require_scalar(fcinfo, 1, type->kind);
 	filter = open_argument(fcinfo, &space);
-	hash = bloomexp_arguments_hash(fcinfo, 1, kind, seed_of(filter));
-	return bloomexp_arguments_return_changed(fcinfo, change(filter, kind, &hash, 1));
+	hash = bloomexp_arguments_hash(fcinfo, 1, type, seed_of(filter));
+	return bloomexp_arguments_return_changed(fcinfo, change(filter, type->kind, &hash, 1));
 }
 
-/* bloom_add(filter, item) */
-static Datum
-add(FunctionCallInfo fcinfo, BloomKind kind)
+/* bloom_add(filter, item anynonarray) */
+Datum
+bloomexp_add(PG_FUNCTION_ARGS)
 {
-	return change_by_item(fcinfo, kind, bloomexp_filter_add);
+	return change_by_item(fcinfo, bloomexp_filter_add);
 }
 
-/* bloom_remove(filter, item) */
-static Datum
-remove_item(FunctionCallInfo fcinfo, BloomKind kind)
+/* bloom_remove(filter, item anynonarray) */
+Datum
+bloomexp_remove(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0))
-	{
-		if (!PG_ARGISNULL(1))
-			bloomexp_arguments_require_scalar(fcinfo, 1, kind);
 		PG_RETURN_NULL();
-	}
-	return change_by_item(fcinfo, kind, bloomexp_filter_remove);
+	return change_by_item(fcinfo, bloomexp_filter_remove);
 }
-
-BLOOMEXP_FUNCTION_PER_KIND(add);
-BLOOMEXP_FUNCTION_PER_KIND(remove_item);
 
 /* Change the filter of argument 0 by the array of items of argument 1. */
 static Datum

@@ -63,7 +63,7 @@ find_item_type(Oid type)
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("items of type %s cannot be in a filter", format_type_be(type)),
 			 errdetail("Items are integers (smallint, integer, bigint), text (text, varchar, char), uuid or bytea."),
-			 errhint("Cast the items, for example with ::bigint[] or ::text[].")));
+			 errhint("Cast an item with ::bigint or ::text, an array with ::bigint[] or ::text[].")));
 	return NULL;				/* keep compiler quiet */
 }
 
@@ -91,6 +91,21 @@ bloomexp_item_check_collation(Oid collation)
 				 errhint("Add COLLATE \"C\" to the item, and fold it yourself, for example by lower().")));
 }
 
+/*
+ * bloomexp_item_type
+ *		The type of items, which must be one whose values can be items; `collation`
+ *		is what applies to them, if they are text.
+ */
+const BloomItemType *
+bloomexp_item_type(Oid type, Oid collation)
+{
+	const BloomItemType *item_type = find_item_type(type);
+
+	if (item_type->kind == BLOOM_KIND_TEXT)
+		bloomexp_item_check_collation(collation);
+	return item_type;
+}
+
 /* First 64 bits of the hash of some bytes. */
 static inline uint64
 hash_bytes64(const void *bytes, Size length, uint32 seed)
@@ -103,20 +118,24 @@ hash_bytes64(const void *bytes, Size length, uint32 seed)
 
 /*
  * bloomexp_item_hash
- *		Hash of one text, uuid or bytea; a bigint needs no more than
- *		bloomexp_murmur3_int64().
+ *		Hash of one text, which may be `blank_padded`, uuid or bytea; an integer
+ *		needs no more than bloomexp_murmur3_int64().
  */
 uint64
-bloomexp_item_hash(BloomKind kind, Datum item, uint32 seed)
+bloomexp_item_hash(BloomKind kind, bool blank_padded, Datum item, uint32 seed)
 {
 	struct varlena *value;
+	int			length;
 	uint64		hash;
 
 	if (kind == BLOOM_KIND_UUID)
 		return hash_bytes64(DatumGetPointer(item), UUID_LEN, seed);
 
 	value = PG_DETOAST_DATUM_PACKED(item);
-	hash = hash_bytes64(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), seed);
+	length = VARSIZE_ANY_EXHDR(value);
+	if (blank_padded)
+		length = bpchartruelen(VARDATA_ANY(value), length);
+	hash = hash_bytes64(VARDATA_ANY(value), length, seed);
 	if ((Pointer) value != DatumGetPointer(item))
 		pfree(value);
 	return hash;
@@ -148,9 +167,7 @@ bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation)
 
 	bloomexp_item_check_dimensions(array, "items");
 	items->element_type = ARR_ELEMTYPE(array);
-	items->type = find_item_type(items->element_type);
-	if (items->type->kind == BLOOM_KIND_TEXT)
-		bloomexp_item_check_collation(collation);
+	items->type = bloomexp_item_type(items->element_type, collation);
 	items->nitems = nelements;
 	if (ARR_HASNULL(array))
 	{

@@ -64,7 +64,8 @@ typedef struct BloomBatch
 } BloomBatch;
 
 extern void bloomexp_item_check_collation(Oid collation);
-extern uint64 bloomexp_item_hash(BloomKind kind, Datum item, uint32 seed);
+extern const BloomItemType *bloomexp_item_type(Oid type, Oid collation);
+extern uint64 bloomexp_item_hash(BloomKind kind, bool blank_padded, Datum item, uint32 seed);
 extern void bloomexp_item_check_dimensions(const ArrayType *array, const char *what);
 extern void bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation);
 extern void bloomexp_item_begin_packed(BloomItems *items, bytea *packed);

@@ -14,8 +14,9 @@
 #include "access/detoast.h"
 #include "miscadmin.h"
 
+#include "kernel/murmur3.h"
 #include "kernel/probe.h"
-#include "sql/arguments.h"
+#include "sql/item.h"
 #include "sql/stored.h"
 #include "value/compat.h"
 #include "value/filter.h"
@@ -329,6 +330,17 @@ open_for_lookup(FunctionCallInfo fcinfo, int argno, BloomStored *space)
 	return &cached->stored;
 }
 
+/* Hash of an item of an argument of the type of its kind. */
+static inline uint64
+hash_argument(FunctionCallInfo fcinfo, int argno, BloomKind kind, uint32 seed)
+{
+	if (kind == BLOOM_KIND_INTEGER)
+		return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(argno), seed);
+	if (kind == BLOOM_KIND_TEXT)
+		bloomexp_item_check_collation(PG_GET_COLLATION());
+	return bloomexp_item_hash(kind, false, PG_GETARG_DATUM(argno), seed);
+}
+
 /*
  * bloomexp_stored_contains
  *		Whether the filter of one argument contains the item of another; neither
@@ -345,7 +357,7 @@ bloomexp_stored_contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg,
 	bool		contained = false;
 
 	bloomexp_filter_require_kind(filter, kind);
-	hash = bloomexp_arguments_hash(fcinfo, item_arg, kind, filter->seed);
+	hash = hash_argument(fcinfo, item_arg, kind, filter->seed);
 	if (stored->source == NULL)
 		return bloomexp_filter_contains(filter, hash);
 	if (stored->value == NULL)

@@ -17,12 +17,14 @@
 
 #include "sql/aggregate.h"
 #include "sql/arguments.h"
+#include "sql/item.h"
 #include "value/compat.h"
 #include "value/kind.h"
 #include "value/layout.h"
 #include "value/list.h"
 #include "value/window.h"
 
+PG_FUNCTION_INFO_V1(bloomexp_window_agg);
 PG_FUNCTION_INFO_V1(bloomexp_window_agg_combine);
 PG_FUNCTION_INFO_V1(bloomexp_window_agg_serialize);
 PG_FUNCTION_INFO_V1(bloomexp_window_agg_deserialize);
@@ -106,9 +108,10 @@ require_same_parameters(const WindowAggState *state, const Window *window)
 }
 
 /* Transition: bloom_window_agg(item, shown_at, width, slices, fpr) */
-static Datum
-window_agg(FunctionCallInfo fcinfo, BloomKind kind)
+Datum
+bloomexp_window_agg(PG_FUNCTION_ARGS)
 {
+	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo, 1);
 	Window		window = get_window(fcinfo);
 	WindowAggState *state;
 
@@ -117,7 +120,7 @@ window_agg(FunctionCallInfo fcinfo, BloomKind kind)
 		BloomFilter filter;
 
 		init_filter(&filter, &window);
-		state = new_state(bloomexp_aggregate_context(fcinfo), kind, &window, 0);
+		state = new_state(bloomexp_aggregate_context(fcinfo), type->kind, &window, 0);
 	}
 	else
 	{
@@ -129,7 +132,7 @@ window_agg(FunctionCallInfo fcinfo, BloomKind kind)
 	{
 		int64		shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
 		BloomExposure exposure = {
-			.hash = bloomexp_arguments_hash(fcinfo, 1, kind, 0),
+			.hash = bloomexp_arguments_hash(fcinfo, 1, type, 0),
 			.slice = bloomexp_window_slice_of(shown_at, state->length)
 		};
 
@@ -137,8 +140,6 @@ window_agg(FunctionCallInfo fcinfo, BloomKind kind)
 	}
 	PG_RETURN_POINTER(state);
 }
-
-BLOOMEXP_FUNCTION_PER_KIND(window_agg);
 
 Datum
 bloomexp_window_agg_combine(PG_FUNCTION_ARGS)

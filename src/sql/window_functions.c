@@ -18,6 +18,7 @@
 #include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_window);
+PG_FUNCTION_INFO_V1(bloomexp_add_at);
 PG_FUNCTION_INFO_V1(bloomexp_add_at_array);
 PG_FUNCTION_INFO_V1(bloomexp_expire);
 
@@ -68,9 +69,10 @@ add_exposures(FunctionCallInfo fcinfo, BloomFilter *filter, BloomKind kind,
 }
 
 /* bloom_add_at(filter, item, shown_at) */
-static Datum
-add_at(FunctionCallInfo fcinfo, BloomKind kind)
+Datum
+bloomexp_add_at(PG_FUNCTION_ARGS)
 {
+	const BloomItemType *type;
 	BloomFilter filter;
 	BloomExposure exposure;
 	int64		shown_at;
@@ -78,14 +80,13 @@ add_at(FunctionCallInfo fcinfo, BloomKind kind)
 	open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	bloomexp_arguments_require_scalar(fcinfo, 1, kind);
+	type = bloomexp_arguments_item_type(fcinfo, 1);
+	bloomexp_arguments_require_scalar(fcinfo, 1, type->kind);
 	shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
-	exposure.hash = bloomexp_arguments_hash(fcinfo, 1, kind, filter.seed);
+	exposure.hash = bloomexp_arguments_hash(fcinfo, 1, type, filter.seed);
 	exposure.slice = slice_of(&filter, shown_at);
-	return add_exposures(fcinfo, &filter, kind, &exposure, shown_at >= filter.floor);
+	return add_exposures(fcinfo, &filter, type->kind, &exposure, shown_at >= filter.floor);
 }
-
-BLOOMEXP_FUNCTION_PER_KIND(add_at);
 
 /* The times of an array, one for each of n items. */
 static void

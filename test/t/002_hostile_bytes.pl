@@ -60,6 +60,9 @@ my %samples = (
 	'interval' => [q{interval '1 day'}],
 	'timestamp with time zone' => [q{timestamptz '2024-02-29 12:00+0'}],
 	'timestamp with time zone[]' => [q{array_fill(timestamptz '2024-02-29 12:00+0', '{3}')}],
+	'anynonarray' => [
+		'42::bigint', '42::smallint', q{'item'::text}, q{'item'::char(6)},
+		q{'123e4567-e89b-12d3-a456-426614174000'::uuid}, q{'\x2a00000000000000'::bytea} ],
 	'anyarray' => [
 		q{'{42,NULL,-1}'::bigint[]}, q{'{42,42,-1}'::smallint[]}, q{'{item,"",NULL}'::text[]},
 		q{ARRAY['123e4567-e89b-12d3-a456-426614174000'::uuid, NULL, md5('')::uuid]},

@@ -36,7 +36,7 @@ $node->safe_psql('postgres', q{
 	WHERE bit % 3 > 0 AND bit + n < 63;
 	CREATE TABLE seen AS
 	SELECT user_id, bloom_agg(item_id) AS items FROM exposures GROUP BY user_id;
-	INSERT INTO seen VALUES (101, bloom_add(NULL, 'news')), (102, NULL), (103, bloom_new());
+	INSERT INTO seen VALUES (101, bloom_add(NULL, 'news'::text)), (102, NULL), (103, bloom_new());
 	ALTER TABLE seen ADD PRIMARY KEY (user_id)});
 
 #
