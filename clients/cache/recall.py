@@ -19,6 +19,7 @@ import struct
 import sys
 import time
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 
 import bloomexp
 import psycopg
@@ -27,16 +28,25 @@ STALE = 1.0  # seconds
 TICK = 0.2  # seconds between two questions to the server how far its log is
 CAPACITY = 100_000  # users in memory; those asked longest ago make room
 BATCH = 200  # users fetched at once when their filters have changed
+LINE = 1 << 18  # bytes of a request
+SMALL = 10_000  # candidates times layers, or bytes of filters, for which others may wait
 NEVER = float("-inf")
 EMPTY = [bloomexp.parse(None)]  # a user who has no filter
 
 # Adapt these: the table, its publication, and how to read a user from text, as the stream has it.
 PUBLICATION = "recall"
-USER = int
 QUERY = """
 SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint, pg_current_snapshot()::text, wanted, items::bytea
 FROM (SELECT) AS once LEFT JOIN (unnest(%s::bigint[]) AS wanted LEFT JOIN seen ON user_id = wanted) ON true
 """
+
+
+def to_user(text):
+    """A user whom the table can have: another one would be the server's error."""
+    user = int(text)
+    if not -(2**63) <= user < 2**63:
+        raise ValueError("bigint out of range")
+    return user
 
 
 class Refused(Exception):
@@ -65,7 +75,7 @@ class Entry:
     def __init__(self, filters, fetched, followed):
         self.filters = filters
         self.fetched = fetched  # right at this time,
-        self.followed = followed  # and if this is true since then, as far as the stream was heard
+        self.followed = followed  # and if this is true since then, see _known()
         self.asked = False
 
 
@@ -76,6 +86,7 @@ class Cache:
         self.asked = self.fetched = 0
         self.sql = None  # a connection
         self.turn = asyncio.Lock()  # for it
+        self.aside = ThreadPoolExecutor(1)  # for what takes long, one after another
         self._begin(None)
 
     def _begin(self, stream, unseen=()):
@@ -102,19 +113,25 @@ class Cache:
         if entry is None:
             entry = await self.fetch(user)
         entry.asked = True
-        for part in entry.filters:
-            candidates = part.exclude(candidates)
-        age = self._age(entry)  # now, because that may have taken long
+        known = self._known(user, entry)  # now, because it may change while that is asked,
+        if sum(len(part.layers) for part in entry.filters) * len(candidates) <= SMALL:
+            candidates = survivors(entry.filters, candidates)
+        else:
+            candidates = await asyncio.get_running_loop().run_in_executor(
+                self.aside, survivors_until, clock() + STALE, entry.filters, candidates)
+        age = clock() - known  # and now, because that may have taken long
         if age > STALE:
             raise Refused("it took too long")
         return candidates, age
 
-    def _age(self, entry):
-        return clock() - max(entry.fetched, self.heard if entry.followed else NEVER)
+    def _known(self, user, entry):
+        """The time at which it was right: as long as it is in memory, as far as the stream was heard."""
+        followed = entry.followed and self.entries.get(user) is entry
+        return max(entry.fetched, self.heard if followed else NEVER)
 
     def _entry(self, user):
         entry = self.entries.get(user)
-        if entry is None or self._age(entry) > STALE:
+        if entry is None or clock() - self._known(user, entry) > STALE:
             return None
         self.entries.move_to_end(user)
         return entry
@@ -147,9 +164,9 @@ class Cache:
             cursor = await self.sql.cursor(binary=True).execute(QUERY, [users])
             return await cursor.fetchall()
         except BaseException:  # a timeout, too: its answer would be taken for the next one's
-            if self.sql is not None:
+            if self.sql is not None and self.sql.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self.sql.pgconn.finish()
-            self.sql = None
+                self.sql = None
             raise
 
     async def _fetch(self, users):
@@ -157,15 +174,16 @@ class Cache:
         began, stream = clock(), self.stream
         rows = await self._query(users)
         flushed, snapshot = rows[0][0], Snapshot(rows[0][1])
+        if sum(len(value) for row in rows for value in row[3:] if value is not None) <= SMALL:
+            found = parse(rows)
+        else:
+            found = await asyncio.get_running_loop().run_in_executor(self.aside, parse, rows)
+        # From here on nothing waits: what the stream brings comes before or after it.
         self.recent = {user: xid for user, xid in self.recent.items() if not snapshot.sees(xid)}
         self.unseen = {xid for xid in self.unseen if not snapshot.sees(xid)}
         followed = stream is not None and stream is self.stream and not self.unseen
 
-        entries = {}
-        for _, _, user, *values in rows:
-            if user is not None:
-                filters = [bloomexp.parse(value) for value in values if value is not None]
-                entries[user] = Entry(filters or EMPTY, began, followed and user not in self.recent)
+        entries = {user: Entry(filters, began, followed and user not in self.recent) for user, filters in found}
         self.fetched += len(entries)
         for user, entry in entries.items():
             self.entries[user] = entry
@@ -272,11 +290,34 @@ class Cache:
             self.unseen.add(self.xid)
             self.entries.clear()
             return
-        user = USER(user)
+        user = to_user(user)
         self.recent[user] = self.xid
         entry = self.entries.pop(user, None)
         if entry is not None and entry.asked:
             self.changed.add(user)
+
+
+def parse(rows):
+    """Users and their filters."""
+    return [(user, [bloomexp.parse(value) for value in values if value is not None] or EMPTY)
+            for _, _, user, *values in rows if user is not None]
+
+
+def survivors(filters, candidates):
+    for part in filters:
+        candidates = part.exclude(candidates)
+    return candidates
+
+
+def survivors_until(deadline, filters, candidates):
+    """The same in pieces: what nobody waits for any more is given up."""
+    size = max(1, SMALL // sum(len(part.layers) for part in filters))
+    result = []
+    for start in range(0, len(candidates), size):
+        if clock() > deadline:
+            raise Refused("it took too long")
+        result += survivors(filters, candidates[start : start + size])
+    return result
 
 
 def first_column(message, at):
@@ -313,9 +354,9 @@ async def answer(cache, line):
         if not request:
             return {"cached": len(cache.entries), "asked": cache.asked, "fetched": cache.fetched}
         if "forget" in request:
-            await cache.forget(USER(str(request["forget"])))
+            await cache.forget(to_user(str(request["forget"])))
             return {}
-        fresh, age = await cache.exclude(USER(str(request["user"])), request["candidates"])
+        fresh, age = await cache.exclude(to_user(str(request["user"])), request["candidates"])
         return {"fresh": fresh, "age": round(age, 3)}
     except KeyError as error:
         return {"error": f"the request lacks {error}"}
@@ -331,12 +372,14 @@ async def main(path, conninfo):
             async for line in reader:
                 writer.write(json.dumps(await answer(cache, line)).encode() + b"\n")
                 await writer.drain()
-        except (ConnectionError, ValueError):  # the other end is gone, or a line too long
+        except ValueError:
+            writer.write(json.dumps({"error": f"the request is longer than {LINE} bytes"}).encode() + b"\n")
+        except ConnectionError:  # the other end is gone
             pass
         finally:
             writer.close()
 
-    await asyncio.start_unix_server(serve, path, limit=1 << 24)
+    await asyncio.start_unix_server(serve, path, limit=LINE)
     await cache.follow_always()
 
 

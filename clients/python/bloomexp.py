@@ -190,12 +190,15 @@ class Layer:
         by_rate = -math.log1p(-share) if share < 1 else math.inf
         return self.positions / self.hashes * max(from_bits, by_rate)
 
-    def probes(self, x):
-        """The positions of the item of hash x, or arrays of them."""
+    def _begin(self, x):
+        """The first position of a block, and what gives those within it; of a hash or an array of them."""
         # of the product's 128 bits the upper half; blocks has few bits, so this does
         block = (x >> 32) * self.blocks + ((x & 0xFFFFFFFF) * self.blocks >> 32) >> 32
-        first = block * self.block_bits
-        g = (x + START & ALL) * self._start & ALL
+        return block * self.block_bits, (x + START & ALL) * self._start & ALL
+
+    def probes(self, x):
+        """The positions of the item of hash x."""
+        first, g = self._begin(x)
         for _ in range(self.hashes):
             yield first + ((g >> 32) * self.block_bits >> 32)
             g = g * STEP & ALL
@@ -205,12 +208,17 @@ class Layer:
         return all(bits[i >> 3] >> (i & 7) & 1 for i in self.probes(x))
 
     def contains_each(self, x):
-        """The same for an array of hashes."""
+        """The places of those hashes of an array that it contains; each is asked until a bit is not set."""
         bits = numpy.frombuffer(self.bits, numpy.uint8)
-        contained = numpy.ones(len(x), numpy.uint8)
-        for i in self.probes(x):
-            contained &= bits[(i >> 3).astype(numpy.intp)] >> (i & 7).astype(numpy.uint8)
-        return contained & 1 == 1
+        places = numpy.arange(len(x))
+        first, g = self._begin(x)
+        for _ in range(self.hashes):
+            i = first + ((g >> 32) * self.block_bits >> 32)
+            passed = numpy.flatnonzero(bits[(i >> 3).astype(numpy.intp)] >> (i & 7).astype(numpy.uint8) & 1)
+            places, first, g = places[passed], first[passed], g[passed] * STEP & ALL
+            if len(places) == 0:
+                break
+        return places
 
     def fpr_now(self):
         if self.blocks == 1:
@@ -405,9 +413,13 @@ class Filter:
         if items.dtype.kind == "u" and (items > 2**63 - 1).any():
             raise Error("22003", "bigint out of range")
         x = _finish(self.seed, self.seed, items.astype(numpy.int64).view(numpy.uint64), 0, 8)
-        contained = numpy.zeros(len(x), bool)
-        for layer in self.layers:
-            contained |= layer.contains_each(x)
+        left = numpy.arange(len(x))  # those that no layer contained
+        for layer in reversed(self.layers):
+            left = numpy.delete(left, layer.contains_each(x[left]))
+            if len(left) == 0:
+                break
+        contained = numpy.ones(len(x), bool)
+        contained[left] = False
         return contained
 
     def exclude_packed(self, candidates: Bytes) -> bytes:

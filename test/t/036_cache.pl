@@ -316,6 +316,17 @@ is(fresh('4', 11, undef, 12), '11 12', 'a user as text, and candidates that are 
 refuses('no user', qr/invalid literal/, user => undef, candidates => []);
 refuses('candidates of no kind', qr/type float/, user => 4, candidates => [1.5]);
 
+# What the server would refuse costs nobody the connection.
+sub fetching { return query("SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_current_wal_flush_lsn%' AND pid <> pg_backend_pid()") }
+
+my $connection = fetching();
+refuses('a user that no bigint is', qr/bigint out of range/, user => $_, candidates => [1]) for '9223372036854775808', '-9223372036854775809';
+query('REVOKE SELECT ON seen FROM recall');
+refuses('no privilege', qr/permission denied/, user => 77, candidates => [1]);
+query('GRANT SELECT ON seen TO recall');
+is(fresh('9223372036854775807', 1), '1', 'the greatest user');
+is(fetching(), $connection, 'the connection is still the same');
+
 # Lines that are no request
 sub says
 {
@@ -328,7 +339,7 @@ sub says
 }
 
 like(says('[' x 100_000), qr/error/, 'nested too deeply');
-says('[' x (1 << 25));
+like(says('[' x (1 << 25)), qr/longer than \d+ bytes/, 'too long');
 answer();
 $server->pump_nb;
 unlike($log, qr/Traceback/, 'nothing of that is unexpected');
@@ -337,6 +348,7 @@ unlike($log, qr/Traceback/, 'nothing of that is unexpected');
 my $slow = q{
 import asyncio, time, recall
 class Slow:
+    layers = [None]
     def exclude(self, candidates):
         time.sleep(1.1)
         return candidates
@@ -350,6 +362,54 @@ asyncio.run(main())
 	local $ENV{PYTHONPATH} = "$ENV{PYTHONPATH}:$folder";
 	IPC::Run::run([ $python, '-c', $slow ], '>&', \my $said, IPC::Run::timeout($patience));
 	like($said, qr/error.*too long/, 'an answer that takes longer than a second is none');
+}
+
+# While a filter of thousands of layers is asked or read, others get their answers.
+my $heavy = q{
+import asyncio, struct, time, bloomexp, recall
+layers = 4096
+value = (struct.pack("<BBHId", 1, 1, layers, 0, 0.5) + struct.pack("<IIII", 1 | 63 << 26, 4096, 1, 32) * layers
+         + bytes.fromhex("0123456789abcdef") * layers)
+
+async def longest_wait(cache, work):
+    task, longest = asyncio.create_task(work), 0
+    while not task.done():
+        began = time.monotonic()
+        cache.entries[2] = recall.Entry(recall.EMPTY, recall.clock(), False)
+        assert "fresh" in await recall.answer(cache, '{"user": 2, "candidates": [1]}')
+        await asyncio.sleep(0.001)
+        longest = max(longest, time.monotonic() - began)
+    return task.result(), longest
+
+async def main():
+    async def query(users):
+        return [(0, "3:3:", user, value) for user in range(50)]
+    cache = recall.Cache("")
+    cache._query = query
+    cache.entries[1] = recall.Entry([bloomexp.parse(value)], recall.clock(), False)
+    asked, wait1 = await longest_wait(cache, recall.answer(cache, '{"user": 1, "candidates": %s}' % list(range(1000))))
+    read, wait2 = await longest_wait(cache, cache._fetch([]))
+    print("fresh" in asked or asked["error"] == "it took too long", len(read[0]), "waited", max(wait1, wait2))
+asyncio.run(main())
+};
+# What is forgotten while it is asked has no age of the stream's.
+my $dropped = q{
+import asyncio, recall
+async def main():
+    cache = recall.Cache("")
+    entry = cache.entries[1] = recall.Entry(recall.EMPTY, recall.clock() - 0.5, True)
+    cache.heard = recall.clock()
+    before = cache._known(1, entry) == cache.heard
+    cache._drop("1")
+    print(before, cache._known(1, entry) == entry.fetched)
+asyncio.run(main())
+};
+{
+	local $ENV{PYTHONPATH} = "$ENV{PYTHONPATH}:$folder";
+	IPC::Run::run([ $python, '-c', $heavy ], '>&', \my $said, IPC::Run::timeout($patience));
+	like($said, qr/^True 50 waited 0\.\d+$/, 'a filter of 4,096 layers keeps nobody else waiting for a second');
+	IPC::Run::run([ $python, '-c', $dropped ], '>&', \$said, IPC::Run::timeout($patience));
+	is($said, "True True\n", 'what was dropped is not followed any more');
 }
 
 query('TRUNCATE seen');
