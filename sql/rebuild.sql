@@ -72,10 +72,10 @@ CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at
 SELECT user_id, items @> -1 AS old FROM seen ORDER BY 1;
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', start_after => '99');
 
--- dry_run tells, and leaves everything as it is
+-- dry_run tells, and leaves everything as it is.  (With 30 slices each day has one, whichever day it is.)
 SET client_min_messages = notice;
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', dry_run => true);
-CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', slices => 6, dry_run => true);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', slices => 30, dry_run => true);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => 4, pause => '1 hour', dry_run => true);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', start_after => '9', dry_run => true);
 SELECT user_id, items @> -1 AS old FROM seen ORDER BY 1;

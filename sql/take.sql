@@ -138,7 +138,7 @@ SELECT bloom_contains(bloom_expire(items, now() + interval '29 days'), 1), bloom
 -- ... and not forgotten at once where the window has gone ahead
 UPDATE seen SET items = bloom_expire(items, now() + interval '90 days') WHERE user_id = 61;
 SELECT bloom_take('seen', 61, '{1,2}'::bigint[], 1), bloom_take('seen', 61, '{1,2}'::bigint[], 1), bloom_take('seen', 61, '{1,2}'::bigint[]);
-SELECT bloom_contains_each(bloom_expire(items, now() + interval '91 days'), '{1,2,3}'::bigint[]) FROM seen WHERE user_id = 61;
+SELECT bloom_contains_each(bloom_expire(items, now() + interval '90 days'), '{1,2,3}'::bigint[]) FROM seen WHERE user_id = 61;
 
 -- What a trigger defines.  A definition that comes, changes or goes is known at the next call.
 CREATE TABLE defined (user_id bigint PRIMARY KEY, items bloom, today bloom);
