@@ -50,8 +50,12 @@ SELECT extname, extversion, extrelocatable, nspname AS schema, pg_get_userbyid(e
 FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
 WHERE extname = 'bloomexp';
 RESET ROLE;
-SELECT name, version, superuser, trusted, relocatable, schema, requires
-FROM pg_available_extension_versions WHERE name = 'bloomexp' AND installed;
+-- (Not from pg_available_extension_versions: Debian builds a package before it is installed, in a
+-- folder named by extension_destdir, below which that view does not look.)
+SELECT r.extname AS requires
+FROM pg_extension e JOIN pg_depend d ON d.classid = 'pg_extension'::regclass AND d.objid = e.oid
+	JOIN pg_extension r ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = r.oid
+WHERE e.extname = 'bloomexp';
 
 -- Everybody may use it, by qualified names if its schema is not in the path.
 SET ROLE regress_bloomexp_guest;
