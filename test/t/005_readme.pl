@@ -183,6 +183,16 @@ is($node->safe_psql('readme', "$without_time; INSERT INTO views VALUES (42, 1, n
 my (undef, undef, $lacking) = $node->psql('readme', "CALL bloom_rebuild('viewed', dry_run => true)");
 like($lacking, qr/arguments of bloom_rebuild\(\) are missing: time_column/, 'until a dry run');
 
+# A line of a crontab can log in where the role has the name of the operating system user, as Debian wants it.
+my @lines = $document{'doc/operations.md'} =~ /^ *(?:[\d*]+ ){5}(\w+ .*psql .*)$/mg;
+cmp_ok(scalar @lines, '>', 1, 'there are lines for crontabs');
+for (@lines)
+{
+	my ($user) = /^(\w+)/;
+
+	is((/ -U (\w+)/)[0] // $user, $user, "a crontab line of the user $user");
+}
+
 # What removing the extension refuses, and takes.
 my (undef, undef, $refused) = $node->psql('readme', 'DROP EXTENSION bloomexp');
 like($refused, qr/trigger track on table exposures.*function bloom_track/, 'the extension cannot be removed under a trigger');

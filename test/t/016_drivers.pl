@@ -95,29 +95,33 @@ sub set_up_readme
 }
 
 my $seen = q{SELECT string_agg(item_id::text, ' ' ORDER BY item_id) FROM exposures JOIN seen USING (user_id)
-	WHERE user_id = 42 AND item_id BETWEEN 703 AND 705 AND items @> item_id};
+	WHERE user_id = %s AND item_id BETWEEN 703 AND 705 AND items @> item_id};
+
+# Each program has a user of its own, so that one after the other prints something.
+my %user = (psycopg => 42, 'node-postgres' => 43, JDBC => 44);
 
 # The numbers that a program prints, whatever stands around them.
 sub page { return join ' ', ($_[0] // 'failed') =~ /\w+/g }
 
 sub readme_program
 {
-	my ($command) = @_;
+	my ($driver, $command) = @_;
+	my $user = $user{$driver};
 
 	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS readme');
 	$node->safe_psql('postgres', 'CREATE DATABASE readme TEMPLATE before');
 	connect_to('readme');
 
 	is(page(output_of('', @$command)), '703 704', 'the first page');
-	is($node->safe_psql('readme', $seen), '703 704', 'is recorded');
+	is($node->safe_psql('readme', sprintf $seen, $user), '703 704', 'is recorded');
 	is(page(output_of('', @$command)), '705', 'what is left');
 	is(page(output_of('', @$command)), '', 'and no more');
 
 	# Another request of the same user takes first.
-	$node->safe_psql('readme', q{
+	$node->safe_psql('readme', "
 		DELETE FROM exposures WHERE item_id < 1000;
-		UPDATE seen SET items = bloom_add(NULL, 42001) WHERE user_id = 42});
-	my %other = (in => "BEGIN; $statement{take};\n\\echo has it\n" =~ s/\$1/42/r =~ s/\$2/'{703}'/r, out => '');
+		UPDATE seen SET items = bloom_add(NULL, ${user}001) WHERE user_id = $user");
+	my %other = (in => "BEGIN; $statement{take};\n\\echo has it\n" =~ s/\$1/$user/r =~ s/\$2/'{703}'/r, out => '');
 	$other{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-' ], '<', \$other{in}, '>', \$other{out}, '2>&1',
 		IPC::Run::timeout($patience));
 	$other{run}->pump until $other{out} =~ /has it/;
@@ -130,6 +134,13 @@ sub readme_program
 	$other{run}->finish;
 	ok($program->finish, 'until the first one ends') or diag $stderr;
 	is(page($stdout), '704 705', 'and gets other items');
+
+	# Without PGHOST it looks for the Unix socket where libpq does.  (JDBC knows only its URL.)
+	return if $driver eq 'JDBC';
+	local %ENV = (%ENV, PGPORT => 1);
+	delete $ENV{PGHOST};
+	IPC::Run::run($command, '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
+	like($said, qr/\.s\.PGSQL\.1\b|on that socket/, 'without PGHOST: the Unix socket');
 }
 
 #
@@ -306,7 +317,7 @@ for my $driver (sort keys %driver)
 			plan skip_all => "$driver is not installed" unless $ENV{CI};
 			return;
 		}
-		readme_program($program);
+		readme_program($driver, $program);
 		all_ways($driver, $ours);
 	};
 }
