@@ -146,7 +146,7 @@ else ifneq ($(and $(PGXS),$(wildcard $(include_server)/postgres.h)),)
 # symbols.
 script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" bloomexp.control).sql
 parts = $(patsubst %,src/install/%.sql,start type new items exclude aggregate \
-	window union info compare definition track take rebuild overview)
+	window union info compare definition track take rebuild guard overview)
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
 
 DATA_built = $(script)

@@ -12,6 +12,13 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION bloom_rebuild_unlock() IS
 'releases what bloom_rebuild_lock() took';
 
+CREATE FUNCTION bloom_rebuild_writes(target regclass) RETURNS void
+AS 'MODULE_PATHNAME', 'bloomexp_rebuild_writes'
+LANGUAGE C STRICT;
+
+COMMENT ON FUNCTION bloom_rebuild_writes(regclass) IS
+'lets the filters that this transaction writes into a table pass bloom_guard()';
+
 CREATE FUNCTION bloom_rebuild_policies(source regclass) RETURNS void
 LANGUAGE plpgsql STABLE
 -- (policies are an error then)
@@ -405,6 +412,7 @@ BEGIN
 			pg_catalog.set_config('jit', 'off', true);
 		-- also if somebody enables policies while it runs
 		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_policies($1)', schema) USING statements.exposures_table;
+		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_writes($1)', schema) USING target;
 
 		IF busy OPERATOR(pg_catalog.<>) '{}' THEN
 			next_one := busy[1:1];

@@ -16,6 +16,7 @@
 
 #include "kernel/batch.h"
 #include "sql/arguments.h"
+#include "sql/stored.h"
 #include "value/compat.h"
 #include "value/layout.h"
 
@@ -155,18 +156,6 @@ bloomexp_to_bytea(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/* Whether two datums are one value: the same memory, or the same TOAST pointer. */
-static bool
-same_datum(Datum a, Datum b)
-{
-	struct varlena *x = (struct varlena *) DatumGetPointer(a);
-	struct varlena *y = (struct varlena *) DatumGetPointer(b);
-
-	return x == y ||
-		(VARATT_IS_EXTERNAL_ONDISK(x) && VARATT_IS_EXTERNAL_ONDISK(y) &&
-		 memcmp(x, y, VARSIZE_EXTERNAL(x)) == 0);
-}
-
 /* Whether two values have the same bytes. */
 static bool
 same_bytes(FunctionCallInfo fcinfo)
@@ -177,7 +166,7 @@ same_bytes(FunctionCallInfo fcinfo)
 	bool		same;
 
 	/* an add that changed nothing returns what it was given */
-	if (same_datum(PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)))
+	if (bloomexp_stored_is_same(PG_GETARG_BLOOM_STORED(0), PG_GETARG_BLOOM_STORED(1)))
 		return true;
 	size = toast_raw_datum_size(PG_GETARG_DATUM(0));
 

@@ -31,10 +31,12 @@
 #include "utils/lsyscache.h"
 
 #include "sql/arguments.h"
+#include "sql/rebuild_lock.h"
 #include "value/compat.h"
 
 /* The fourth field of the tag: what the lock is for. */
 #define REBUILD_LOCK 0x626C
+#define WRITES_LOCK 0x6277		/* see set_writes_tag() */
 
 /* Of the third field. */
 #define WHOLE_TABLE 0
@@ -42,6 +44,7 @@
 
 PG_FUNCTION_INFO_V1(bloomexp_rebuild_lock);
 PG_FUNCTION_INFO_V1(bloomexp_rebuild_unlock);
+PG_FUNCTION_INFO_V1(bloomexp_rebuild_writes);
 
 /* The locks that this session holds, at most one of each sort. */
 static struct
@@ -177,4 +180,46 @@ bloomexp_rebuild_unlock(PG_FUNCTION_ARGS)
 {
 	release();
 	PG_RETURN_VOID();
+}
+
+/*
+ * The lock of a transaction that writes filters anew.
+ *
+ * It keeps nobody away.  But unlike a variable, it is gone when the transaction ends,
+ * or the part of it that took it is rolled back, however that comes.
+ */
+static void
+set_writes_tag(LOCKTAG *tag, Oid table)
+{
+	SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, table, 0, WRITES_LOCK);
+}
+
+/*
+ * bloom_rebuild_writes(target regclass)
+ *
+ * Until the end of the transaction bloom_guard() lets pass what it writes.
+ */
+Datum
+bloomexp_rebuild_writes(PG_FUNCTION_ARGS)
+{
+	Oid			table = PG_GETARG_OID(0);
+	LOCKTAG		tag;
+
+	bloomexp_arguments_require_update(table);
+	set_writes_tag(&tag, table);
+	LockAcquire(&tag, ShareLock, false, false);
+	PG_RETURN_VOID();
+}
+
+/*
+ * bloomexp_rebuild_lock_is_writing
+ *		Whether this transaction rebuilds the filters of a table.
+ */
+bool
+bloomexp_rebuild_lock_is_writing(Oid table)
+{
+	LOCKTAG		tag;
+
+	set_writes_tag(&tag, table);
+	return BLOOMEXP_LOCK_IS_HELD(&tag, ShareLock);
 }

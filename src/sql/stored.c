@@ -50,6 +50,18 @@ can_be_sliced(struct varlena *source)
 		toast_datum_size(datum) == toast_raw_datum_size(datum) - VARHDRSZ;
 }
 
+/*
+ * bloomexp_stored_is_same
+ *		Whether two are one value: the same memory, or the same TOAST pointer.
+ */
+bool
+bloomexp_stored_is_same(struct varlena *a, struct varlena *b)
+{
+	return a == b ||
+		(VARATT_IS_EXTERNAL_ONDISK(a) && VARATT_IS_EXTERNAL_ONDISK(b) &&
+		 memcmp(a, b, VARSIZE_EXTERNAL(a)) == 0);
+}
+
 /* Open the headers of a value that can be sliced; false if they are too long. */
 static bool
 open_headers(struct varlena *source, BloomFilter *filter)

@@ -32,6 +32,7 @@ typedef struct BloomStored
 	uint32	   *first_block;	/* of each layer, an index into these bits */
 } BloomStored;
 
+extern bool bloomexp_stored_is_same(struct varlena *a, struct varlena *b);
 extern void bloomexp_stored_headers(struct varlena *source, BloomFilter *filter);
 extern void bloomexp_stored_open(BloomStored *stored, struct varlena *source, uint64 lookups);
 extern void bloomexp_stored_open_whole(BloomStored *stored, struct varlena *value);

@@ -362,3 +362,58 @@ bloomexp_union_get_filter(const BloomUnion *united, BloomFilter *filter)
 		filter->layers[i] = order[i]->layer;
 	pfree(order);
 }
+
+/* Whether what is in filter `b` means the same in filter `a`. */
+static bool
+speak_alike(const BloomFilter *a, const BloomFilter *b)
+{
+	return bloomexp_filter_can_hold(b, a->kind) && a->seed == b->seed && a->counting == b->counting &&
+		a->windowed == b->windowed &&
+		(!a->windowed || (a->width == b->width && a->slices == b->slices));
+}
+
+/* Whether a filter has a layer with all bits of one; looks from *start on, all around. */
+static bool
+includes_layer(const BloomFilter *filter, const BloomLayer *layer, uint32 *start)
+{
+	for (uint32 n = filter->nlayers; n > 0; n--)
+	{
+		const BloomLayer *mine = &filter->layers[*start % filter->nlayers];
+
+		CHECK_FOR_INTERRUPTS();
+		*start = *start % filter->nlayers + 1;
+		if (are_alike(mine, layer) && mine->bits_set >= layer->bits_set &&
+			bloomexp_probe_includes(&mine->bits, &layer->bits))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * bloomexp_union_includes
+ *		Whether a filter has all that another one has, as if the other was changed
+ *		into it by adding items and filters only.  NULL is an empty filter.
+ *
+ * These leave each layer where it is, in its shape and slice, and only set more of
+ * its bits, or count more; nor do they raise the floor of a window.  So "true" is
+ * certain: an item that a layer contains is contained by the one with its bits.  A
+ * filter that was built anew may hold the same items in other layers, and is "false".
+ */
+bool
+bloomexp_union_includes(const BloomFilter *filter, const BloomFilter *other)
+{
+	uint32		start = 0;
+
+	for (uint32 i = 0; i < other->nlayers; i++)
+	{
+		const BloomLayer *layer = &other->layers[i];
+
+		if (layer->bits_set == 0)
+			continue;
+		if (filter == NULL || !speak_alike(filter, other) ||
+			(filter->windowed && filter->floor > other->floor) ||
+			!includes_layer(filter, layer, &start))
+			return false;
+	}
+	return true;
+}
