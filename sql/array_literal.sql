@@ -80,7 +80,46 @@ DROP TABLE long_texts;
 -- NULL is no item, and other kinds have no such look
 SELECT bloom_add(NULL, NULL::text) IS NULL AS no_item, bloom_contains(NULL, '{a}'::bytea) AS bytea;
 
--- Such a text can be an item all the same: in an array, or as a row of an aggregate.
+-- Only a constant or a parameter can be an array by mistake.  What comes from a row is what it is: a column, an
+-- element of an array, what a function makes of them; and one hostile row stops no query.
+CREATE TABLE slugs (id text, v varchar(9), c char(9), n name, f bloom, w bloom, k bloom);
+INSERT INTO slugs SELECT id, id, id, id, bloom_add(NULL, ARRAY['{a}', 'b']), bloom_window('1 day'), bloom_new(counting => true)
+FROM unnest(ARRAY['{a}', 'b', '{c,d}', '']) AS id;
+SELECT id, f @> id AS text, f @> v AS varchar, f @> c AS char, f @> n AS name, id <@ f AS commuted, bloom_contains(f, id) AS function, NULL::bloom @> id AS of_null,
+	f @> upper(id) AS upper, f @> (id COLLATE "C") AS collated, f @> concat(id) AS stable, bloom_contains(item => id, filter => f) AS named
+FROM slugs ORDER BY id COLLATE "C";
+SELECT e, f @> e AS contained FROM (SELECT DISTINCT f FROM slugs) AS s, unnest('{"{a}","{x}"}'::text[]) AS e ORDER BY e COLLATE "C";
+SELECT f @> ANY ('{"{a}"}'::text[]) AS in_array, f @> ALL (ARRAY(SELECT id FROM slugs)) AS in_all FROM slugs LIMIT 1;
+SELECT count(*) FROM slugs WHERE NOT (SELECT f FROM slugs AS s LIMIT 1) @> id;
+SELECT bloom_add(NULL, id) @> id AS added, bloom_add(NULL, c) @> id AS char, bloom_add_at(w, v, now()) @> id AS added_at,
+	bloom_remove(bloom_add(k, id), id) @> id AS removed
+FROM slugs WHERE id ~ '^{' ORDER BY id COLLATE "C";
+-- (in a plan with parameters and in one that knows their values, and in PL/pgSQL)
+PREPARE ask (text) AS SELECT bool_or(f @> $1) AS parameter FROM slugs;
+PREPARE ask_all AS SELECT bool_or(f @> id) AS rows FROM slugs WHERE id <> $1;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE ask('{a}');
+EXECUTE ask_all('{');
+SET plan_cache_mode = force_custom_plan;
+EXECUTE ask('{a}');
+EXECUTE ask_all('{');
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+DO $$
+DECLARE
+	answers text;
+BEGIN
+	SELECT string_agg((f @> id)::text, ' ' ORDER BY id COLLATE "C") INTO answers FROM slugs;
+	RAISE NOTICE '%', answers;
+END
+$$;
+-- nor does a row of an aggregate that calls such a function
+CREATE AGGREGATE pg_temp.add_all(text) (SFUNC = bloom_add, STYPE = bloom);
+SELECT pg_temp.add_all(id) @> id AS aggregate FROM slugs GROUP BY id ORDER BY id COLLATE "C";
+DROP AGGREGATE pg_temp.add_all(text);
+DROP TABLE slugs;
+
+-- Such a text can be asked for and added by constants and parameters all the same: in an array.
 SELECT '{"{a}",b}'::text[] - bloom_add(NULL, ARRAY['{a}'::text]) AS arrays,
 	'{"{a}",b}'::text[] - bloom_agg(item) AS aggregated,
 	bloom_contains_any(bloom_agg(item), ARRAY['{a}'::text]) AS asked,

@@ -9,6 +9,7 @@
 
 #include "common/int.h"
 #include "miscadmin.h"
+#include "nodes/primnodes.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -77,26 +78,51 @@ looks_like_array(const text *item)
 }
 
 /*
- * bloomexp_arguments_require_scalar
- *		Refuse one text item, not NULL, that looks like an array literal.
+ * Whether an argument is a constant or a parameter of the statement.
  *
- * PostgreSQL takes a parameter without a type for text.  An array that a driver
- * sends that way would be one item, and its elements would be lost in silence.
+ * Without an expression it is the planner that calls, for a value of its statistics.
+ * With @> ANY it is an element of an array.
+ */
+static bool
+is_constant_or_parameter(const FmgrInfo *flinfo, int argno)
+{
+	Node	   *call = flinfo->fn_expr;
+	Node	   *argument;
+
+	if (call != NULL && IsA(call, FuncExpr))
+		argument = list_nth(((FuncExpr *) call)->args, argno);
+	else if (call != NULL && IsA(call, OpExpr))
+		argument = list_nth(((OpExpr *) call)->args, argno);
+	else
+		return false;
+	while (IsA(argument, RelabelType))
+		argument = (Node *) ((RelabelType *) argument)->arg;
+	return IsA(argument, Const) ||
+		(IsA(argument, Param) && ((Param *) argument)->paramkind == PARAM_EXTERN);
+}
+
+/*
+ * bloomexp_arguments_require_scalar
+ *		Refuse one text item, not NULL, that looks like an array literal, if it is a
+ *		constant or a parameter.
+ *
+ * Many drivers send parameters without a type, which PostgreSQL takes for text where
+ * it can, or strings as varchar.  An array that is sent that way would be one item,
+ * and its elements would be lost in silence.  What is in a column is no such array.
  */
 void
 bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno, BloomKind kind)
 {
 	text	   *item;
 
-	/* without an expression it is the planner that asks, for a value of its statistics */
-	if (kind != BLOOM_KIND_TEXT || fcinfo->flinfo->fn_expr == NULL)
+	if (kind != BLOOM_KIND_TEXT || !is_constant_or_parameter(fcinfo->flinfo, argno))
 		return;
 	item = PG_GETARG_TEXT_PP(argno);
 	if (looks_like_array(item))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("text item looks like an array literal"),
-				 errdetail("A parameter or literal without a type is taken for text, so the whole array would be one item."),
+				 errdetail("If it is meant as an array, all of it would be one item."),
 				 errhint("Cast an array of items, for example $1::text[] or $1::bigint[]. If it is one text, put it into an array: ARRAY[$1::text].")));
 	PG_FREE_IF_COPY(item, argno);
 }
