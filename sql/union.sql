@@ -257,3 +257,48 @@ FROM unnest('{0.3,0.1}'::float8[]) p, generate_series(1, 20) seed,
 	LATERAL (SELECT pg_temp.one_by_one(bloom_new(1000, p, seed) | bloom_new(1200, p, seed), 1, 2200) AS f) AS u,
 	LATERAL (SELECT bloom_fpr(f) AS says, 1 - cardinality(ARRAY(SELECT generate_series(100001, 120000)) - f) / 20000.0 AS rate) AS m
 GROUP BY p ORDER BY p;
+
+--
+-- Rates next to 1: a union promises no less than either filter, so that what is valid stays valid
+--
+SELECT u.fpr < 1 AS below_1, u.fpr >= (bloom_info(f)).fpr AS no_less, (f | f)::text::bloom = f | f AS can_be_restored
+FROM (VALUES ('\x010101008e9efdffffffffffffffef3f010000100010000000100000040000000000004008000003'::bloom)) AS v (f), bloom_info(f | f) AS u;
+
+CREATE FUNCTION pg_temp.little_endian(bytes bytea) RETURNS bytea LANGUAGE sql AS $$
+	SELECT string_agg(substr(bytes, i, 1), '' ORDER BY i DESC) FROM generate_series(1, length(bytes)) AS i
+$$;
+-- a filter of one layer of a word, with as many items as are credible at most
+CREATE FUNCTION pg_temp.fullest(fpr float8, hashes int, bits bytea, OUT f bloom) LANGUAGE plpgsql AS $$
+DECLARE
+	low int := 0;
+	high int := 4096;
+	items int;
+BEGIN
+	WHILE low < high LOOP
+		items := (low + high + 1) / 2;
+		BEGIN
+			f := '\x0101010000000000'::bytea || pg_temp.little_endian(float8send(fpr)) || pg_temp.little_endian(int4send(hashes << 26 | 1)) ||
+				pg_temp.little_endian(int4send(4096)) || pg_temp.little_endian(int4send(items)) || pg_temp.little_endian(int4send(
+					(SELECT count(*)::int FROM generate_series(0, 63) AS b WHERE get_bit(bits, b) = 1))) || bits;
+			low := items;
+		EXCEPTION WHEN invalid_binary_representation THEN
+			high := items - 1;
+		END;
+	END LOOP;
+END
+$$;
+CREATE FUNCTION pg_temp.can_be_restored(f bloom) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN f::text::bloom = f;
+EXCEPTION WHEN invalid_binary_representation THEN
+	RETURN false;
+END
+$$;
+DO $$ BEGIN PERFORM setseed(0.5); END $$;
+CREATE TEMPORARY TABLE near_1 AS
+SELECT hashes, pg_temp.fullest(fpr, hashes, bits) AS f
+FROM generate_series(1, 60) AS n, LATERAL (SELECT
+	CASE WHEN n % 3 = 0 THEN random() ELSE 1 - (1 + n % 4) * 2::float8 ^ -53 END AS fpr, 1 + n % 8 AS hashes,
+	int8send((random() * 2::float8 ^ 60)::bigint & (random() * 2::float8 ^ 60)::bigint & CASE WHEN n % 2 = 0 THEN (random() * 2::float8 ^ 60)::bigint ELSE -1 END) AS bits) AS r;
+SELECT count(*) > 1000 AS pairs, count(*) FILTER (WHERE NOT pg_temp.can_be_restored(a.f | b.f)) AS cannot_be_restored
+FROM near_1 AS a, near_1 AS b WHERE a.f IS NOT NULL AND b.f IS NOT NULL;

@@ -316,7 +316,8 @@ bloomexp_union_add(BloomUnion *united, const BloomFilter *filter)
 		a->floor = Min(a->floor, filter->floor);
 	if (a->kind == BLOOM_KIND_NONE)
 		a->kind = filter->kind;
-	a->fpr = Min(a->fpr + filter->fpr, 1.0 - DBL_EPSILON);
+	/* never less than either: as many items as it promises must stay credible */
+	a->fpr = Max(Max(a->fpr, filter->fpr), Min(a->fpr + filter->fpr, 1.0 - DBL_EPSILON));
 	require_formable(united);
 }
 

@@ -650,7 +650,7 @@ sub merge
 sub unite
 {
 	my ($first, $second) = @_;
-	my %united = (%$first, fpr => min(BELOW_1, $first->{fpr} + $second->{fpr}), layers => [ @{ $first->{layers} } ]);
+	my %united = (%$first, fpr => max($first->{fpr}, $second->{fpr}, min(BELOW_1, $first->{fpr} + $second->{fpr})), layers => [ @{ $first->{layers} } ]);
 
 	$united{kind} ||= $second->{kind};
 	$united{floor} = min($first->{floor}, $second->{floor}) if $first->{windowed};
