@@ -43,7 +43,7 @@ FROM generate_series(1, 5000) AS nth,
 	LATERAL (SELECT (rank * 7907 + nth * (rank * 48271 % 500008 + 1)) % 500009) AS walk (item);
 \endif
 VACUUM (ANALYZE) exposures;
-SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gset
+SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 1) AS seconds \gset
 \echo '  ' :seconds s
 
 --
@@ -55,14 +55,14 @@ SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gs
 SELECT clock_timestamp() AS start \gset
 CREATE TABLE counts AS
 SELECT user_id, count(*) FROM exposures GROUP BY user_id;
-SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 2) AS count_s \gset
+SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 2) AS count_s \gset
 \echo '  ' :count_s s
 
 \echo building a filter for each user
 SELECT clock_timestamp() AS start \gset
 CREATE TABLE seen WITH (toast_tuple_target = 8160, fillfactor = 50) AS
 SELECT user_id, bloom_agg(item_id, :p) AS items FROM exposures GROUP BY user_id;
-SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 2) AS build_s \gset
+SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 2) AS build_s \gset
 \echo '  ' :build_s s
 ALTER TABLE seen ADD PRIMARY KEY (user_id);
 VACUUM (ANALYZE) seen;
@@ -71,7 +71,7 @@ VACUUM (ANALYZE) seen;
 SELECT clock_timestamp() AS start \gset
 CREATE INDEX exposures_by_user ON exposures (user_id, item_id);
 VACUUM exposures;
-SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gset
+SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 1) AS seconds \gset
 \echo '  ' :seconds s
 
 --
@@ -113,7 +113,7 @@ FROM (
 ) AS chosen
 GROUP BY user_id;
 VACUUM (ANALYZE) candidates;
-SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gset
+SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 1) AS seconds \gset
 \echo '  ' :seconds s
 
 --
@@ -168,7 +168,7 @@ FROM candidates AS c JOIN seen AS s USING (user_id),
 CREATE TABLE history AS
 SELECT user_id, (SELECT count(DISTINCT item_id) FROM exposures AS e WHERE e.user_id = s.user_id) AS n
 FROM seen AS s;
-SELECT round(extract(epoch FROM clock_timestamp() - :'start'), 1) AS seconds \gset
+SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 1) AS seconds \gset
 \echo '  ' :seconds s
 
 -- The candidates of one user share a filter and its luck, so the error is taken
