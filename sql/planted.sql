@@ -185,6 +185,7 @@ DECLARE
 	statements text[] := ARRAY[]::text[];
 	rebuild record;
 	track record;
+	literals text[];
 	statement text;
 	line text;
 BEGIN
@@ -192,10 +193,10 @@ BEGIN
 		'user_id'::name, 'item_id'::name, 'shown_at'::name, NULL::interval, NULL::float8, NULL::float8, NULL::int, NULL::name, NULL::name, NULL::text, NULL::name);
 	SELECT * INTO track FROM shelf.bloom_track_statements('shelf'::name, 'exposures'::regclass, 'new_rows'::text, ARRAY['seen', 'items', 'user_id', 'item_id']);
 	CREATE TEMPORARY TABLE new_rows AS TABLE exposures;
-	FOREACH statement IN ARRAY string_to_array(track.statements, '; ') || rebuild.write || rebuild.lock_one LOOP
-		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement
-			USING ARRAY(SELECT concat(user_id) FROM seen LIMIT 1), ARRAY(SELECT concat(user_id) FROM seen LIMIT 1), now(), '{}'::text[]
-		LOOP
+	literals := array_fill(ARRAY(SELECT concat(user_id) FROM seen LIMIT 1)::text, '{2}') || '{"{}",NULL}'::text[] || rebuild.names;
+	FOREACH statement IN ARRAY string_to_array(track.statements, '; ') || format(rebuild.write, VARIADIC literals) || format(rebuild.lock_one, VARIADIC literals)
+	LOOP
+		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement USING now() LOOP
 			IF line ~ 'Seq Scan on (seen|exposures)' THEN
 				RETURN NEXT line || ' in ' || statement;
 			END IF;

@@ -300,7 +300,9 @@ CALL bloom_rebuild('filters', 'items', users => '{4,6,77}', dry_run => true);
 CALL bloom_rebuild('filters', 'items', users => '{4,6,77}', batch_size => 1);
 SET client_min_messages = warning;
 SELECT * FROM changed;
+\set VERBOSITY sqlstate
 CALL bloom_rebuild('filters', 'items', users => '{six}');
+\set VERBOSITY default
 ALTER TABLE filters DROP COLUMN recent CASCADE;
 CALL bloom_rebuild('filters', users => '{1,6}');
 SELECT * FROM changed;
@@ -432,6 +434,52 @@ DROP SEQUENCE looks;
 DROP FUNCTION walks, look;
 DROP TABLE walked, walked_seen;
 
+-- Integers of different lengths are compared as they are, so that the index is used.  (The others of a pair are cast.)
+CREATE DOMAIN long AS bigint;
+SET enable_seqscan = off;
+DO $$
+DECLARE
+	types text[];
+	result record;
+	statements record;
+	line text;
+	plan text;
+BEGIN
+	FOREACH types SLICE 1 IN ARRAY '{{bigint,bigint},{smallint,integer},{integer,bigint},{bigint,integer},{long,integer},{integer,long},{numeric,bigint},{integer,numeric}}'::text[] LOOP
+		EXECUTE format('CREATE TABLE walked (u %s, i int, t timestamptz DEFAULT now())', types[1]);
+		EXECUTE format('CREATE TABLE walked_seen (u %s PRIMARY KEY, f bloom)', types[2]);
+		CREATE INDEX ON walked (u);
+		INSERT INTO walked SELECT u, u * 100 + n FROM generate_series(-7, 7) AS u, generate_series(1, 3) AS n;
+		INSERT INTO walked_seen SELECT u, bloom_add(NULL, -1) FROM generate_series(-9, 9, 2) AS u;
+		CALL bloom_rebuild('walked_seen', 'f', 'walked', 'u', 'i', 't', batch_size => 4);
+		SELECT count(*) AS users, bool_and(f = (SELECT bloom_agg(i, 0.01, 0.2) FROM walked AS e WHERE e.u = s.u)) AS complete INTO result FROM walked_seen AS s;
+		SELECT * INTO statements FROM bloom_rebuild_statements('public', 'walked_seen', 'f', 'walked', 'u', 'i', 't', NULL, NULL, NULL, NULL, NULL, 'u', NULL, NULL);
+		plan := '';
+		FOR line IN EXECUTE 'EXPLAIN ' || format(statements.write, VARIADIC '{"{1,2}","{1}","{}",1}'::text[] || statements.names) USING now() LOOP
+			plan := concat_ws(chr(10), plan, line);
+		END LOOP;
+		RAISE WARNING '% in exposures, % in filters: % users, complete %, index walked % and looked into %', types[1], types[2], result.users, result.complete,
+			statements.walks, plan ~ '\mwalked_u_idx\M[^\n]*\n *Index Cond: [^\n]* = ANY';
+		DROP TABLE walked, walked_seen;
+	END LOOP;
+END
+$$;
+RESET enable_seqscan;
+DROP DOMAIN long;
+-- In parts, and users whom the filters' column cannot hold
+CREATE TABLE walked (u bigint, i int, t timestamptz DEFAULT now());
+CREATE TABLE walked_seen (u int PRIMARY KEY, f bloom);
+CREATE INDEX ON walked (u);
+INSERT INTO walked SELECT u, u FROM generate_series(1, 50) AS u;
+DO $$ BEGIN FOR p IN 1 .. 3 LOOP CALL bloom_rebuild('walked_seen', 'f', 'walked', 'u', 'i', 't', part => p, parts => 3, batch_size => 4); END LOOP; END $$;
+SELECT count(*), bool_and(f @> u) AS complete FROM walked_seen;
+INSERT INTO walked VALUES (3000000000, 1);
+\set VERBOSITY sqlstate
+CALL bloom_rebuild('walked_seen', 'f', 'walked', 'u', 'i', 't', batch_size => 4);
+\set VERBOSITY default
+SELECT count(*), bool_and(f @> u) AS complete FROM walked_seen;
+DROP TABLE walked, walked_seen;
+
 --
 -- No search_path and no setting leads it astray.
 --
@@ -546,7 +594,9 @@ CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', '1 month', slices => 6);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => 0);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => NULL);
+\set VERBOSITY sqlstate
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', start_after => 'x');
+\set VERBOSITY default
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', parts => 0);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 1, parts => 1001);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', part => 0, parts => 2);

@@ -1,3 +1,10 @@
+CREATE PROCEDURE bloom_rebuild_start()
+AS 'MODULE_PATHNAME', 'bloomexp_rebuild_start'
+LANGUAGE C;
+
+COMMENT ON PROCEDURE bloom_rebuild_start() IS
+'for bloom_rebuild(): raises an error if it is called where it cannot commit';
+
 CREATE FUNCTION bloom_rebuild_lock(target regclass, part integer, parts integer, hash integer) RETURNS void
 AS 'MODULE_PATHNAME', 'bloomexp_rebuild_lock'
 LANGUAGE C VOLATILE STRICT;
@@ -19,26 +26,43 @@ LANGUAGE C STRICT;
 COMMENT ON FUNCTION bloom_rebuild_writes(regclass) IS
 'lets the filters that this transaction writes into a table pass bloom_guard()';
 
-CREATE FUNCTION bloom_rebuild_policies(source regclass) RETURNS void
+CREATE FUNCTION bloom_rebuild_require(source regclass, source_name text, target regclass, target_name text) RETURNS void
 LANGUAGE plpgsql STABLE
 -- (policies are an error then)
 SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+DECLARE
+	relation regclass;
+	replaced text;
 BEGIN
-	IF row_security_active(source) THEN
-		RAISE 'row-level security policies of table "%" apply to role "%"',
-			(SELECT c.relname FROM pg_class AS c WHERE c.oid = source), current_user
-			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'Users whose exposures they hide would lose their filters.',
-				HINT = 'Rebuild as a role with BYPASSRLS, or as the owner of the table without FORCE ROW LEVEL SECURITY.';
+	FOREACH relation IN ARRAY ARRAY[source, target] LOOP
+		IF row_security_active(relation) THEN
+			RAISE 'row-level security policies of table "%" apply to role "%"',
+				(SELECT c.relname FROM pg_class AS c WHERE c.oid = relation), current_user
+				USING ERRCODE = 'insufficient_privilege',
+					DETAIL = CASE WHEN relation = source THEN 'Users whose exposures they hide would lose their filters.'
+						ELSE 'Filters that they hide would not be rebuilt.' END,
+					HINT = 'Rebuild as a role with BYPASSRLS, or as the owner of the table without FORCE ROW LEVEL SECURITY.';
+		END IF;
+	END LOOP;
+	-- Whether there are policies behind a view, only a query tells.  The locks that it
+	-- takes keep the names with these tables until the transaction ends.
+	EXECUTE format('SELECT FROM %s AS e WHERE false', source_name);
+	EXECUTE format('SELECT FROM %s AS f WHERE false', target_name);
+	-- (Citus hides a shard in pg_class from a session that has a name of its own, as a
+	-- rebuild has.  A name leads to it all the same.)
+	replaced := CASE WHEN to_regclass(source_name) IS DISTINCT FROM source THEN source_name
+		WHEN to_regclass(target_name) IS DISTINCT FROM target THEN target_name END;
+	IF replaced IS NOT NULL THEN
+		RAISE 'table "%" was replaced during the rebuild', (parse_ident(replaced))[2]
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'Its name now belongs to another table.',
+				HINT = 'Rebuild again.';
 	END IF;
-	-- Whether there are policies behind a view, only a query tells.  (Citus hides a shard in
-	-- pg_class from a session that has a name of its own, as a rebuild has.)
-	EXECUTE format('SELECT FROM %s AS e WHERE false', source);
 END
 $$;
 
-COMMENT ON FUNCTION bloom_rebuild_policies(regclass) IS
-'for bloom_rebuild(): raises an error if row-level security policies hide exposures from the caller';
+COMMENT ON FUNCTION bloom_rebuild_require(regclass, text, regclass, text) IS
+'for bloom_rebuild(): raises an error if row-level security policies hide exposures or filters from the caller, or if a name does not lead to its table any more';
 
 CREATE FUNCTION bloom_rebuild_statements(
 	schema name,
@@ -65,7 +89,10 @@ CREATE FUNCTION bloom_rebuild_statements(
 	OUT count_others text,
 	OUT walks boolean,
 	OUT splits boolean,
-	OUT exposures_table regclass)
+	OUT names text[],
+	OUT source_table regclass,
+	OUT source_name text,
+	OUT target_name text)
 LANGUAGE plpgsql STABLE
 -- (so that a rate is written with all its digits, and an interval in one way)
 SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 SET intervalstyle = 'iso_8601' AS $$
@@ -73,15 +100,24 @@ DECLARE
 	definition jsonb;
 	missing text;
 	keys record;
+	integer_type name;			-- of the exposures' users, if all users are integers
 	source_key text;
 	further_columns bool;
 	filter text;
 	exposures text;
-	exposed text;
-	is_of_part text;
 	lock text;
-	has_live text := '';		-- whether a row has a live filter
-	emptied text := '';			-- ... then it is removed
+	touched text := '';			-- columns that are written beside the filter, with the values,
+	columns text := '';			-- their names alone
+	times text := '';			-- and their values alone
+	emptied text := '';			-- the live filter that is removed,
+	has_live text := '';		-- if a row has one
+	-- Parts of the statements, which are formats as these are
+	is_after text := '(%4$L IS NULL OR %12$s %10$s %4$L::%8$s)';
+	is_given text := '(%1$L IS NULL OR %12$s %9$s ANY (%1$L::%8$s[]))';
+	is_target_after text := '(%4$L IS NULL OR %7$s %10$s %4$L::%8$s)';
+	is_target_given text := '(%1$L IS NULL OR %7$s %9$s ANY (%1$L::%8$s[]))';
+	is_of_part text;
+	exposed text;
 BEGIN
 	IF target IS NULL THEN
 		RAISE 'target must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -123,15 +159,25 @@ BEGIN
 	END IF;
 	EXECUTE format('SELECT * FROM %I.bloom_track_keys($1, $2, $3, $4, $5, $6, $7, $8, $9)', schema)
 	INTO keys USING schema, target, filter_column, target_user_column, source, user_column, item_column, time_column, condition;
-	source_key := format('%s::%s', keys.source_user, keys.key_type);
+	source_table := source;
+	source_name := keys.source_name;
+	target_name := keys.target_name;
+	EXECUTE format('SELECT %I.bloom_rebuild_require($1, $2, $3, $4)', schema) USING source, source_name, target, target_name;
 
-	EXECUTE format('SELECT %I.bloom_rebuild_policies($1)', schema) USING source;
-	exposures_table := source;
+	-- Integers of different lengths have operators that compare them, so they do without
+	-- the cast, which would keep an index of the source from being used.
+	IF keys.key_type = ANY ('{pg_catalog.int2,pg_catalog.int4,pg_catalog.int8}') THEN
+		EXECUTE format('SELECT t.typname FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = %I.bloom_track_base_type(a.atttypid) '
+			'WHERE a.attrelid = $1 AND a.attname = $2 AND t.typname = ANY (''{int2,int4,int8}'') AND t.typnamespace = ''pg_catalog''::regnamespace', schema)
+		INTO integer_type USING source, user_column;
+	END IF;
+	source_key := CASE WHEN integer_type IS NULL THEN format('%s::%s', keys.source_user, keys.key_type)
+		ELSE format('e.%I::pg_catalog.%I', user_column, integer_type) END;
 
 	IF live_column IS NOT NULL THEN
 		EXECUTE format('SELECT %I.bloom_live_column($1, $2, $3)', schema) USING target, filter_column, live_column;
-		has_live := format('OR f.%I IS NOT NULL', live_column);
-		emptied := format(', %I = NULL', live_column);
+		emptied := ', %18$I = NULL';
+		has_live := ' OR f.%18$I IS NOT NULL';
 	END IF;
 	EXECUTE format('SELECT s.rebuilt_fpr FROM %I.bloom_track_shares($1, $2) AS s', schema)
 	INTO fpr USING fpr, live_column IS NOT NULL;
@@ -152,27 +198,36 @@ BEGIN
 		EXECUTE format('SELECT %I.bloom_time_column($1, $2)', schema) USING target, rebuilt_at_column;
 	END IF;
 
-	-- In all statements $1 are the users, or the last user done, and $3 is the end of
-	-- the window.  Users come as texts, and so does every constant of the caller's.
-	-- (concat() makes such a text by the type's output function, never by a cast.)
+	-- The statements are formats.  A batch writes its users into them, as literals, which
+	-- their type's input function reads: a parameter would be cast, and whoever owns the
+	-- type can make casts to it.  What the tables and the caller name comes in at the same
+	-- time, so that nothing in it is taken for a part of a format.
+	--
+	-- %1$L are users, NULL for all of them, %2$L those whose rows are locked, %3$L those
+	-- who must wait, and %4$L is the last user done.  The others are names, in their order.
+	-- Of the parameters $1 is the end of the window, and $2 how many users to find.  Users
+	-- are written by concat(), which calls the type's output function and never a cast.
 	filter := CASE WHEN slices IS NULL
 		THEN format('%I.bloom_rebuild_agg(%s, %L::pg_catalog.float8, %L::pg_catalog.float8)', schema, keys.source_item, fpr, headroom)
 		ELSE format('%1$I.bloom_expire(%1$I.bloom_rebuild_window_agg(%2$s, %3$s, %4$L::pg_catalog.interval, %5$L::pg_catalog.int4, '
-					'%6$L::pg_catalog.float8), $3)', schema, keys.source_item, keys.source_time, width, slices, fpr) END;
+					'%6$L::pg_catalog.float8), $1)', schema, keys.source_item, keys.source_time, width, slices, fpr) END;
 	-- (UTC, because a day has 24 hours in a filter with a window, and not 23 on some)
 	exposures := format('FROM %s AS e WHERE e.%I OPERATOR(pg_catalog.>=) pg_catalog.timezone(''UTC'', '
-		'pg_catalog.timezone(''UTC'', $3) OPERATOR(pg_catalog.-) %L::pg_catalog.interval) '
+		'pg_catalog.timezone(''UTC'', $1) OPERATOR(pg_catalog.-) %L::pg_catalog.interval) '
 		'AND %s',
 		keys.source_name, time_column, width, keys.is_exposure);
+	names := ARRAY[keys.target_name, target_user_column, keys.target_key, keys.key_type, keys.equal, keys.greater,	-- 5 to 10
+		keys.source_user, source_key, exposures, filter, filter_column, schema, rebuilt_at_column, live_column];		-- 11 to 18
 
-	-- $5 is the part of $6 whose users are to be done.  A user's part is told by the hash
+	-- $3 is the part of $4 whose users are to be done.  A user's part is told by the hash
 	-- function of the type, which is the same for users who are equal but not alike, as
 	-- 1.0 and 1.00 are: nobody knows by which of them the other part finds the user.
-	is_of_part := '($6 OPERATOR(pg_catalog.=) 1 OR pg_catalog.mod(pg_catalog.hash_array_extended(ARRAY[%s], 0::pg_catalog.int8) '
-		'OPERATOR(pg_catalog.&) 9223372036854775807, $6::pg_catalog.int8) OPERATOR(pg_catalog.=) ($5 OPERATOR(pg_catalog.-) 1))';
+	is_of_part := '($4 OPERATOR(pg_catalog.=) 1 OR pg_catalog.mod(pg_catalog.hash_array_extended(ARRAY[%s], 0::pg_catalog.int8) '
+		'OPERATOR(pg_catalog.&) 9223372036854775807, $4::pg_catalog.int8) OPERATOR(pg_catalog.=) ($3 OPERATOR(pg_catalog.-) 1))';
 
+	-- (Of no users, for a look must evaluate nothing of a type.)
 	BEGIN
-		EXECUTE format('SELECT hash_array_extended(ARRAY[NULL::%s], 0)', keys.key_type);
+		EXECUTE format('SELECT hash_array_extended(%L::%s[], 0)', '{}', keys.key_type);
 		splits := true;
 	EXCEPTION WHEN undefined_function THEN
 		splits := false;
@@ -181,7 +236,7 @@ BEGIN
 	-- The users who have exposures: by a walk from one to the next along an index, which
 	-- is one look for each.  Otherwise all exposures are read.  That is also better with
 	-- partitions, or tables that inherit, each of which would take a look for each user.
-	walks := keys.source_user = format('e.%I', user_column) AND EXISTS (
+	walks := (integer_type IS NOT NULL OR keys.source_user = format('e.%I', user_column)) AND EXISTS (
 		SELECT FROM pg_class AS r JOIN pg_attribute AS a ON a.attrelid = r.oid
 			JOIN pg_index AS i ON i.indrelid = r.oid AND i.indkey[0] = a.attnum AND i.indcollation[0] = a.attcollation
 			JOIN pg_opclass AS c ON c.oid = i.indclass[0]
@@ -190,70 +245,61 @@ BEGIN
 			AND c.opcmethod = (SELECT m.oid FROM pg_am AS m WHERE m.amname = 'btree'));
 	exposed := CASE WHEN walks
 		THEN 'WITH RECURSIVE walk AS ('
-			'(SELECT %1$s AS u, 1 AS nth %2$s AND ($1 IS NULL OR %3$s %4$s $1::%5$s) ORDER BY 1 LIMIT 1) '
+			'(SELECT %12$s AS u, 1 AS nth %13$s AND ' || is_after || ' ORDER BY 1 LIMIT 1) '
 			'UNION ALL SELECT n.u, w.nth OPERATOR(pg_catalog.+) 1 FROM walk AS w '
-				'CROSS JOIN LATERAL (SELECT %1$s AS u %2$s AND %3$s %4$s w.u::%5$s ORDER BY 1 LIMIT 1) AS n '
+				'CROSS JOIN LATERAL (SELECT %12$s AS u %13$s AND %12$s %10$s w.u ORDER BY 1 LIMIT 1) AS n '
 			'WHERE w.nth OPERATOR(pg_catalog.<) $2) '
 			'SELECT w.u FROM walk AS w'
-		ELSE 'SELECT DISTINCT %1$s %2$s AND ($1 IS NULL OR %3$s %4$s $1::%5$s) ORDER BY 1 LIMIT $2' END;
-	exposed := format(exposed, keys.source_user, exposures, source_key, keys.greater, keys.key_type);
+		ELSE 'SELECT DISTINCT %12$s %13$s AND ' || is_after || ' ORDER BY 1 LIMIT $2' END;
 
 	-- The next $2 users of all parts: those of ours, and the last one.
-	next_users := 'SELECT pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u) FILTER (WHERE %1$s) AS batch, '
-		'(pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u))[pg_catalog.count(*)::pg_catalog.int4] AS last_user FROM (%2$s ORDER BY 1 LIMIT $2) AS k';
-	-- ($4 are users who were given)
-	next_given := format(next_users, 'true', format('SELECT DISTINCT g.u FROM pg_catalog.unnest($4::%1$s[]) AS g (u) '
-		'WHERE g.u IS NOT NULL AND ($1 IS NULL OR g.u %2$s $1::%1$s)', keys.key_type, keys.greater));
-	next_users := format(next_users, format(is_of_part, 'k.u'), format(
-		'(SELECT f.%1$I AS u FROM %2$s AS f WHERE f.%1$I IS NOT NULL AND ($1 IS NULL OR %3$s %4$s $1::%5$s) ORDER BY 1 LIMIT $2) '
-		'UNION (%6$s)',
-		target_user_column, keys.target_name, keys.target_key, keys.greater, keys.key_type, exposed));
+	next_users := 'SELECT pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u) FILTER (WHERE %s) AS batch, '
+		'(pg_catalog.array_agg(pg_catalog.concat(k.u) ORDER BY k.u))[pg_catalog.count(*)::pg_catalog.int4] AS last_user FROM ';
+	-- (of those who were given)
+	next_given := format(next_users, 'true') ||
+		'(SELECT DISTINCT g.u FROM pg_catalog.unnest(%1$L::%8$s[]) AS g (u) '
+		'WHERE g.u IS NOT NULL AND (%4$L IS NULL OR g.u %10$s %4$L::%8$s) ORDER BY 1 LIMIT $2) AS k';
+	next_users := format(next_users, format(is_of_part, 'k.u')) ||
+		'((SELECT f.%6$I AS u FROM %5$s AS f WHERE f.%6$I IS NOT NULL AND ' || is_target_after || ' ORDER BY 1 LIMIT $2) '
+		'UNION (' || exposed || ') ORDER BY 1 LIMIT $2) AS k';
 
-	lock := 'WITH present AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE %3$s %4$s ANY ($1::%5$s[])), '
-		'locked AS (SELECT f.%1$I AS u FROM %2$s AS f WHERE %3$s %4$s ANY ($1::%5$s[]) ORDER BY 1 FOR UPDATE %6$s) '
+	lock := 'WITH present AS (SELECT f.%%6$I AS u FROM %%5$s AS f WHERE %%7$s %%9$s ANY (%%1$L::%%8$s[])), '
+		'locked AS (SELECT f.%%6$I AS u FROM %%5$s AS f WHERE %%7$s %%9$s ANY (%%1$L::%%8$s[]) ORDER BY 1 FOR UPDATE %s) '
 		'SELECT ARRAY(SELECT pg_catalog.concat(u) FROM locked), '
 		'ARRAY(SELECT pg_catalog.concat(b.u) FROM (SELECT u FROM present EXCEPT SELECT u FROM locked) AS b ORDER BY b.u)';
-	lock_free := format(lock, target_user_column, keys.target_name, keys.target_key, keys.equal, keys.key_type, 'SKIP LOCKED');
-	lock_one := format(lock, target_user_column, keys.target_name, keys.target_key, keys.equal, keys.key_type, '');
+	lock_free := format(lock, 'SKIP LOCKED');
+	lock_one := format(lock, '');
 
-	-- $2 are the users whose rows are locked, $4 those who must wait.  A live filter has
-	-- nothing that the exposures lack, once its row is locked: it is emptied.
-	write := format(
-		'WITH fresh AS MATERIALIZED (SELECT %5$s AS u, %6$s AS filter %7$s '
-			'AND %15$s %8$s ANY ($1::%9$s[]) AND NOT %15$s %8$s ANY ($4::%9$s[]) GROUP BY 1), '
-		'kept AS (UPDATE %1$s AS f SET %3$I = n.filter %10$s %17$s FROM fresh AS n '
-			'WHERE %16$s %8$s n.u::%9$s AND %16$s %8$s ANY ($2::%9$s[]) %11$s), '
-		'gone AS (%12$s %16$s %8$s ANY ($2::%9$s[]) AND NOT EXISTS (SELECT FROM fresh AS n WHERE n.u::%9$s %8$s %16$s) RETURNING 1), '
-		'new AS (INSERT INTO %1$s AS f (%2$I, %3$I %13$s) SELECT n.u, n.filter %14$s FROM fresh AS n '
-			'WHERE NOT n.u::%9$s %8$s ANY ($2::%9$s[]) ORDER BY n.u '
-			'ON CONFLICT (%2$I) DO UPDATE SET %3$I = %4$I.bloom_union(f.%3$I, excluded.%3$I) %10$s) '
-		'SELECT (SELECT pg_catalog.count(*) FROM fresh) AS built, (SELECT pg_catalog.count(*) FROM gone) AS removed',
-		keys.target_name, target_user_column, filter_column, schema, keys.source_user, filter, exposures, keys.equal, keys.key_type,
-		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE format(', %I = pg_catalog.now()', rebuilt_at_column) END,
-		CASE WHEN rebuilt_at_column IS NULL
-			-- no need to write what is there
-			THEN format('AND (f.%1$I IS NULL OR f.%1$I OPERATOR(%2$I.<>) n.filter %3$s)', filter_column, schema, has_live)
-			ELSE '' END,
-		CASE WHEN further_columns
-			THEN format('UPDATE %1$s AS f SET %2$I = NULL %3$s WHERE (f.%2$I IS NOT NULL %4$s) AND', keys.target_name, filter_column,
-				emptied, has_live)
-			ELSE format('DELETE FROM %s AS f WHERE', keys.target_name) END,
-		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE format(', %I', rebuilt_at_column) END,
-		CASE WHEN rebuilt_at_column IS NULL THEN '' ELSE ', pg_catalog.now()' END,
-		source_key, keys.target_key, emptied);
+	IF rebuilt_at_column IS NOT NULL THEN
+		touched := ', %17$I = pg_catalog.now()';
+		columns := ', %17$I';
+		times := ', pg_catalog.now()';
+	END IF;
+	-- A live filter has nothing that the exposures lack, once its row is locked: it is
+	-- emptied.
+	write := 'WITH fresh AS MATERIALIZED (SELECT %11$s AS u, %14$s AS filter %13$s '
+			'AND %12$s %9$s ANY (%1$L::%8$s[]) AND NOT %12$s %9$s ANY (%3$L::%8$s[]) GROUP BY 1), '
+		'kept AS (UPDATE %5$s AS f SET %15$I = n.filter' || touched || emptied || ' FROM fresh AS n '
+			'WHERE %7$s %9$s n.u::%8$s AND %7$s %9$s ANY (%2$L::%8$s[])' ||
+			CASE WHEN rebuilt_at_column IS NOT NULL THEN ''
+				-- no need to write what is there
+				ELSE ' AND (f.%15$I IS NULL OR f.%15$I OPERATOR(%16$I.<>) n.filter' || has_live || ')' END || '), '
+		'gone AS (' ||
+			CASE WHEN further_columns
+				THEN 'UPDATE %5$s AS f SET %15$I = NULL' || emptied || ' WHERE (f.%15$I IS NOT NULL' || has_live || ') AND'
+				ELSE 'DELETE FROM %5$s AS f WHERE' END ||
+			' %7$s %9$s ANY (%2$L::%8$s[]) AND NOT EXISTS (SELECT FROM fresh AS n WHERE n.u::%8$s %9$s %7$s) RETURNING 1), '
+		'new AS (INSERT INTO %5$s AS f (%6$I, %15$I' || columns || ') SELECT n.u, n.filter' || times || ' FROM fresh AS n '
+			'WHERE NOT n.u::%8$s %9$s ANY (%2$L::%8$s[]) ORDER BY n.u '
+			'ON CONFLICT (%6$I) DO UPDATE SET %15$I = %16$I.bloom_union(f.%15$I, excluded.%15$I)' || touched || ') '
+		'SELECT (SELECT pg_catalog.count(*) FROM fresh) AS built, (SELECT pg_catalog.count(*) FROM gone) AS removed';
 
-	-- Of the users $2, or of all of them.
-	count_fresh := format(
-		'SELECT pg_catalog.count(*) AS users, COALESCE(pg_catalog.sum(n), 0) AS exposures, COALESCE(pg_catalog.sum(bytes), 0) AS bytes '
-		'FROM (SELECT pg_catalog.count(*) AS n, (%1$I.bloom_info(%2$s)).bytes %3$s AND ($1 IS NULL OR %4$s %5$s $1::%6$s) '
-			'AND ($2 IS NULL OR %4$s %7$s ANY ($2::%6$s[])) AND %9$s GROUP BY %8$s) AS f',
-		schema, filter, exposures, source_key, keys.greater, keys.key_type, keys.equal, keys.source_user,
-		format(is_of_part, keys.source_user));
-	count_others := format(
-		'SELECT pg_catalog.count(*) FROM %1$s AS f WHERE ($1 IS NULL OR %2$s %3$s $1::%4$s) '
-		'AND ($2 IS NULL OR %2$s %7$s ANY ($2::%4$s[])) AND %8$s AND NOT EXISTS (SELECT %5$s AND %6$s %7$s %2$s)',
-		keys.target_name, keys.target_key, keys.greater, keys.key_type, exposures, source_key, keys.equal,
-		format(is_of_part, format('f.%I', target_user_column)));
+	-- Of the users %1$L, or of all of them.
+	count_fresh := 'SELECT pg_catalog.count(*) AS users, COALESCE(pg_catalog.sum(n), 0) AS exposures, COALESCE(pg_catalog.sum(bytes), 0) AS bytes '
+		'FROM (SELECT pg_catalog.count(*) AS n, (%16$I.bloom_info(%14$s)).bytes %13$s AND ' || is_after || ' AND ' || is_given ||
+			' AND ' || format(is_of_part, '%11$s') || ' GROUP BY %11$s) AS f';
+	count_others := 'SELECT pg_catalog.count(*) FROM %5$s AS f WHERE ' || is_target_after || ' AND ' || is_target_given ||
+		' AND ' || format(is_of_part, 'f.%6$I') || ' AND NOT EXISTS (SELECT %13$s AND %12$s %9$s %7$s)';
 END
 $$;
 
@@ -310,7 +356,14 @@ DECLARE
 	all_took pg_catalog.interval;
 	others pg_catalog.int8;				-- rows of users without exposures
 BEGIN
-	-- In a transaction block this fails, before anything is done.
+	SELECT n.nspname INTO schema
+	FROM pg_catalog.pg_extension AS e JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+	WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp';
+
+	-- Only a procedure can tell whether it may commit, and only one that is called without
+	-- EXECUTE, so its schema is that of search_path, which the COMMIT sets back.
+	PERFORM pg_catalog.set_config('search_path', pg_catalog.quote_ident(schema), true);
+	CALL bloom_rebuild_start();
 	COMMIT;
 	SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -335,9 +388,6 @@ BEGIN
 		END IF;
 		which := pg_catalog.format(', part %s of %s', part, parts);
 	END IF;
-	SELECT n.nspname INTO schema
-	FROM pg_catalog.pg_extension AS e JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
-	WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp';
 	EXECUTE pg_catalog.format('SELECT * FROM %I.bloom_rebuild_statements($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)', schema)
 	INTO statements USING schema, target, filter_column, source, user_column, item_column, time_column,
 		width, fpr, headroom, slices, rebuilt_at_column, target_user_column, condition, live_column;
@@ -352,18 +402,24 @@ BEGIN
 	IF dry_run THEN
 		-- as for the batches below
 		PERFORM pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('datestyle', 'ISO', true),
-			pg_catalog.set_config('jit', 'off', true);
+			pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('row_security', 'off', true);
 		-- All batches take the time of the first, or that of a look at everything if it is
 		-- more; what they would write comes on top.
 		PERFORM pg_catalog.set_config('enable_sort', CASE WHEN statements.walks THEN 'off' ELSE enable_sort END, true);
-		EXECUTE next_batch INTO batch, next_last USING start_after, chosen, COALESCE(at, pg_catalog.now()), users, part, parts;
+		EXECUTE pg_catalog.format(next_batch, VARIADIC ARRAY[users::pg_catalog.text, NULL, NULL, start_after] OPERATOR(pg_catalog.||) statements.names)
+		INTO batch, next_last USING COALESCE(at, pg_catalog.now()), chosen, part, parts;
 		PERFORM pg_catalog.set_config('enable_sort', enable_sort, true);
-		EXECUTE statements.count_fresh INTO figures USING start_after, COALESCE(batch, '{}'), COALESCE(at, pg_catalog.now()), users, part, parts;
+		EXECUTE pg_catalog.format(statements.count_fresh, VARIADIC ARRAY[COALESCE(batch, '{}')::pg_catalog.text, NULL, NULL, start_after] OPERATOR(pg_catalog.||) statements.names)
+		INTO figures USING COALESCE(at, pg_catalog.now()), chosen, part, parts;
 		told_at := pg_catalog.clock_timestamp();
 		batch_took := told_at OPERATOR(pg_catalog.-) started_at;
-		EXECUTE statements.count_fresh INTO figures USING start_after, users, COALESCE(at, pg_catalog.now()), users, part, parts;
+		EXECUTE pg_catalog.format(statements.count_fresh, VARIADIC ARRAY[users::pg_catalog.text, NULL, NULL, start_after] OPERATOR(pg_catalog.||) statements.names)
+		INTO figures USING COALESCE(at, pg_catalog.now()), chosen, part, parts;
 		all_took := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) told_at;
-		EXECUTE statements.count_others INTO others USING start_after, users, COALESCE(at, pg_catalog.now()), users, part, parts;
+		EXECUTE pg_catalog.format(statements.count_others, VARIADIC ARRAY[users::pg_catalog.text, NULL, NULL, start_after] OPERATOR(pg_catalog.||) statements.names)
+		INTO others USING COALESCE(at, pg_catalog.now()), chosen, part, parts;
+		-- (so that no setting from above stays behind in a block)
+		COMMIT;
 		batches := pg_catalog.ceil((figures.users OPERATOR(pg_catalog.+) others) OPERATOR(pg_catalog./) batch_size::pg_catalog.float8);
 		RAISE NOTICE 'dry run%: % exposures of % users would make filters of % bytes, in about %; % rows are of other users',
 			which, figures.exposures, figures.users, figures.bytes,
@@ -380,7 +436,7 @@ BEGIN
 		-- (parts of one rebuild execute the same statements)
 		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_lock($1, $2, $3, $4)', schema)
 		USING target, part, parts, pg_catalog.hashtext(pg_catalog.concat_ws(' ', parts, pg_catalog.date_part('epoch', at),
-			statements.next_users, statements.write));
+			statements.next_users, statements.write, statements.names::pg_catalog.text));
 	END IF;
 
 	LOOP
@@ -407,18 +463,21 @@ BEGIN
 		PERFORM pg_catalog.set_config('application_name',
 			pg_catalog.format('bloom_rebuild: %s users%s (%s)', done, which, target), true);
 		-- Users travel as texts, which must be the same users again, so that none is skipped.
-		-- Nothing is compiled anew for each batch.
+		-- Nothing is compiled anew for each batch.  Policies are an error, also those behind a
+		-- view or a function, and those that somebody creates while it runs.
 		PERFORM pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('datestyle', 'ISO', true),
-			pg_catalog.set_config('jit', 'off', true);
-		-- also if somebody enables policies while it runs
-		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_policies($1)', schema) USING statements.exposures_table;
+			pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('row_security', 'off', true);
+		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_require($1, $2, $3, $4)', schema)
+		USING statements.source_table, statements.source_name, target, statements.target_name;
 		EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_writes($1)', schema) USING target;
 
 		IF busy OPERATOR(pg_catalog.<>) '{}' THEN
 			next_one := busy[1:1];
 			busy := busy[2:];
-			EXECUTE statements.lock_one INTO locked USING next_one;
-			EXECUTE statements.write INTO figures USING next_one, locked, COALESCE(at, pg_catalog.now()), '{}'::pg_catalog.text[];
+			EXECUTE pg_catalog.format(statements.lock_one, VARIADIC ARRAY[next_one::pg_catalog.text, NULL, NULL, NULL] OPERATOR(pg_catalog.||) statements.names)
+			INTO locked;
+			EXECUTE pg_catalog.format(statements.write, VARIADIC ARRAY[next_one::pg_catalog.text, locked::pg_catalog.text, '{}', NULL] OPERATOR(pg_catalog.||) statements.names)
+			INTO figures USING COALESCE(at, pg_catalog.now());
 			built := built OPERATOR(pg_catalog.+) figures.built;
 			removed := removed OPERATOR(pg_catalog.+) figures.removed;
 			CONTINUE;
@@ -427,7 +486,8 @@ BEGIN
 		-- Without sorting, each step of a walk is one look into the index, even if old
 		-- statistics know of no exposure in the window.
 		PERFORM pg_catalog.set_config('enable_sort', CASE WHEN statements.walks THEN 'off' ELSE enable_sort END, true);
-		EXECUTE next_batch INTO batch, next_last USING last_user, chosen, COALESCE(at, pg_catalog.now()), users, part, parts;
+		EXECUTE pg_catalog.format(next_batch, VARIADIC ARRAY[users::pg_catalog.text, NULL, NULL, last_user] OPERATOR(pg_catalog.||) statements.names)
+		INTO batch, next_last USING COALESCE(at, pg_catalog.now()), chosen, part, parts;
 		PERFORM pg_catalog.set_config('enable_sort', enable_sort, true);
 		EXIT WHEN next_last IS NULL;
 		IF last_user OPERATOR(pg_catalog.=) ANY (batch OPERATOR(pg_catalog.||) next_last) THEN
@@ -440,8 +500,10 @@ BEGIN
 			-- What is left to wait for is a user without a row that another session inserts
 			-- just now.  Then the batch is given up before anybody deadlocks.
 			PERFORM pg_catalog.set_config('lock_timeout', '10ms', true);
-			EXECUTE statements.lock_free INTO locked, busy USING batch;
-			EXECUTE statements.write INTO figures USING batch, locked, COALESCE(at, pg_catalog.now()), busy;
+			EXECUTE pg_catalog.format(statements.lock_free, VARIADIC ARRAY[batch::pg_catalog.text, NULL, NULL, NULL] OPERATOR(pg_catalog.||) statements.names)
+			INTO locked, busy;
+			EXECUTE pg_catalog.format(statements.write, VARIADIC ARRAY[batch::pg_catalog.text, locked::pg_catalog.text, busy::pg_catalog.text, NULL] OPERATOR(pg_catalog.||) statements.names)
+			INTO figures USING COALESCE(at, pg_catalog.now());
 			built := built OPERATOR(pg_catalog.+) figures.built;
 			removed := removed OPERATOR(pg_catalog.+) figures.removed;
 		EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
@@ -450,6 +512,7 @@ BEGIN
 	END LOOP;
 
 	EXECUTE pg_catalog.format('SELECT %I.bloom_rebuild_unlock()', schema);
+	COMMIT;
 	IF users IS NULL AND parts OPERATOR(pg_catalog.=) 1 AND start_after IS NULL
 		AND built OPERATOR(pg_catalog.=) 0 AND removed OPERATOR(pg_catalog.>) 0 THEN
 		RAISE WARNING 'no exposure in the window: removed the filters of % users', removed;

@@ -24,11 +24,16 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
+#include "utils/acl.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "sql/arguments.h"
 #include "sql/rebuild_lock.h"
@@ -136,6 +141,38 @@ lock_part(Oid table, int32 part, int32 hash)
 						part, get_rel_name(table))));
 }
 
+static int
+count_columns(Oid table)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	int			n = 0;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		n = ((Form_pg_class) GETSTRUCT(tuple))->relnatts;
+		ReleaseSysCache(tuple);
+	}
+	return n;
+}
+
+/*
+ * Nobody may keep a rebuild away who could not change filters.  UPDATE on other
+ * columns is not enough.
+ */
+static void
+require_update(Oid table, Oid filter_type)
+{
+	AclResult	result = pg_class_aclcheck(table, GetUserId(), ACL_UPDATE);
+
+	for (int i = count_columns(table); i > 0 && result != ACLCHECK_OK; i--)
+	{
+		if (get_atttype(table, i) == filter_type)
+			result = pg_attribute_aclcheck(table, i, GetUserId(), ACL_UPDATE);
+	}
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_TABLE, get_rel_name(table));
+}
+
 /*
  * bloom_rebuild_lock(target regclass, part integer, parts integer, hash integer)
  *
@@ -150,8 +187,8 @@ bloomexp_rebuild_lock(PG_FUNCTION_ARGS)
 	bool		is_whole = PG_GETARG_INT32(2) == 1;
 	int32		hash = PG_GETARG_INT32(3);
 
-	/* nobody may keep a rebuild away who could not change the filters himself */
-	bloomexp_arguments_require_update(table);
+	require_update(table, GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("bloom"),
+										  ObjectIdGetDatum(get_func_namespace(fcinfo->flinfo->fn_oid))));
 	if (!is_registered)
 		RegisterXactCallback(release_at_abort, NULL);
 	is_registered = true;

@@ -249,7 +249,7 @@ for my $way (sort keys %node)
 	ok($node->poll_query_until('postgres',
 			q{SELECT last_vacuum IS NOT NULL FROM pg_stat_user_tables WHERE relname = 'seen'}),
 		"$way: the table was vacuumed");
-	is($result->('two statements'), 'failed: invalid transaction termination', "$way: a job is one statement");
+	is($result->('two statements'), 'failed: bloom_rebuild() cannot be called inside a transaction', "$way: a job is one statement");
 	is($result->('too slow'), 'failed: canceling statement due to statement timeout', "$way: a time-out of the role");
 	is($result->('held'), 'failed: canceling statement due to lock timeout', "$way: a time-out for locks");
 

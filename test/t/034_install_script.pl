@@ -62,14 +62,15 @@ my $grammar = join '|', qw(AND ANY AS BY CASE COALESCE EXISTS FROM GREATEST IF I
 	RETURNING ROW SELECT THEN USING VALUES WHEN WHERE);
 
 # A body without a search_path of its own has names and operators with their schemas,
-# and nothing that is an operator in other words.
+# and nothing that is an operator in other words.  (A CALL that may commit cannot be made
+# at run time, when the schema is known: for that one the body sets search_path.)
 sub finds_by_path
 {
 	my @found;
 
 	for my $function (grep { $_->{text} =~ /\bLANGUAGE (?:plpgsql|sql)\b/ && $_->{text} !~ /\bSET search_path = pg_catalog, pg_temp\b/ } @_)
 	{
-		my $body = $function->{body} =~ s/\bOPERATOR\(pg_catalog\.[^)]+\)|:=|::\s*pg_catalog\.|\bSELECT \*|\b(?:ERRCODE|DETAIL|HINT) =/ /gr;
+		my $body = $function->{body} =~ s/\bOPERATOR\(pg_catalog\.[^)]+\)|:=|::\s*pg_catalog\.|\bset_config\('', pg_catalog\.quote_ident\(schema\), true\);\s*CALL bloom_\w+\(\);|\bSELECT \*|\b(?:ERRCODE|DETAIL|HINT) =/ /gr;
 
 		push @found, $function
 		  if $body =~ m{[-+*/<>=~!@#%^&|?]|::}
