@@ -30,6 +30,15 @@ class Jdbc {
                 statement.setArray(place, connection.createArrayOf("uuid",
                         Arrays.stream(items).map(UUID::fromString).toArray()));
                 break;
+            case "integer":
+                statement.setLong(place, Long.parseLong(list));
+                break;
+            case "uuid":
+                statement.setObject(place, UUID.fromString(list));
+                break;
+            case "string":
+                statement.setString(place, list);
+                break;
             case "literal":
                 statement.setString(place, "{" + list + "}");
                 break;

@@ -9,6 +9,12 @@ function integer(text) {
 }
 
 function parameters(how, user, list) {
+    if (how === 'integer') {
+        return [integer(user), integer(list)];
+    }
+    if (how === 'uuid' || how === 'string' || how === 'joined') {
+        return [user, list];
+    }
     const items = list === '' ? [] : list.split(',');
     if (how === 'integers') {
         return [integer(user), items.map(integer)];

@@ -1,8 +1,8 @@
 """Runs the statements of 016_drivers.pl by psycopg 3.
 
 A line of the input has a statement with $1 and $2, how to pass them, the user and
-the items, with tabs between.  A line of the output has "ok" and the array that
-came back, or "error", the SQLSTATE and the message.
+the items, or one item, with tabs between.  A line of the output has "ok" and the
+array that came back, or "error", the SQLSTATE and the message.
 """
 
 import re
@@ -13,6 +13,12 @@ import psycopg
 
 
 def parameters(how, user, items):
+    if how == "integer":
+        return int(user), int(items)
+    if how == "uuid":
+        return int(user), uuid.UUID(items)
+    if how in ("string", "joined"):
+        return user, items
     items = items.split(",") if items else []
     if how == "integers":
         return int(user), [int(item) for item in items]

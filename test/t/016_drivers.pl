@@ -12,6 +12,7 @@ use lib "$FindBin::RealBin/../lib";
 
 use Documents;
 use Drivers;
+use File::Copy qw(copy);
 use IPC::Run;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -29,6 +30,11 @@ $_ = s/\s+/ /gr for values %statement;
 is_deeply([ sort keys %statement ], [qw(add add_to_filter exclude page)], 'statements of the README');
 # (as an array, which is what our programs print)
 $statement{take} = 'SELECT ' . (delete($statement{page}) =~ /\b(bloom_take\(.*\))\) AS item_id/)[0];
+
+# The same for one item.
+$statement{add_one} = $statement{add_to_filter} =~ s/bigint\[\]/bigint/gr;
+$statement{ask_one} = q{SELECT CASE WHEN (SELECT items FROM seen WHERE user_id = $1::bigint) @> $2::bigint
+	THEN ARRAY['contained'] ELSE ARRAY['fresh'] END} =~ s/\s+/ /gr;
 
 #
 # A server that JDBC reaches, too: by TCP, with a password.
@@ -78,6 +84,21 @@ sub jdbc
 	my @files = (program($readme, 'java', "$folder/Page.java"), "$drivers/Jdbc.java");
 	ok(defined output_of('', 'javac', '-d', "$folder/classes", '-encoding', 'UTF-8', @files), 'JDBC: compiles');
 	return map { [ 'java', '-cp', "$folder/classes:$jar", $_ ] } qw(Page Jdbc);
+}
+
+# (The README has no program for it.)
+sub lib_pq
+{
+	my $driver = '/usr/share/gocode/src/github.com/lib/pq';
+	return unless -d $driver && works(qw(go version));
+
+	mkdir "$folder/go";
+	copy("$drivers/libpq.go", "$folder/go/main.go") or die "copy: $!";
+	local @ENV{qw(GOFLAGS GOCACHE)} = ('-mod=mod', "$folder/cache");
+	ok(defined output_of('', 'bash', '-c', "cd '$folder/go' && exec 2>&1 && go mod init items &&
+		go mod edit -require=github.com/lib/pq\@v1.10.7 -replace=github.com/lib/pq=$driver && go build -o items main.go"),
+		'lib/pq: compiles');
+	return (undef, [ "$folder/go/items" ]);
 }
 
 #
@@ -154,7 +175,9 @@ my %items = (
 	text => [ qw(news shop about), q{o'clock} ],
 	uuid => [ map { "6ecd8c99-4036-403d-bf84-cf8400f6783$_" } 0 .. 3 ]);
 my %kind_of = (bigint => 'integer', text => 'text', uuid => 'uuid');
-my %ways = (bigint => [qw(integers strings literal)], text => [qw(strings literal)], uuid => [qw(uuids strings literal)]);
+my %ways = (bigint => [qw(integers strings literal joined)], text => [qw(strings literal joined)],
+	uuid => [qw(uuids strings literal joined)]);
+my %ways_of_one = (bigint => [qw(integer string literal)], text => [qw(string literal)], uuid => [qw(uuid string literal)]);
 
 # Odd users have a filter with the first item, even ones have none.
 for my $type (sort keys %items)
@@ -210,6 +233,12 @@ sub wrong
 
 		return "survivors are not $fresh" if $ok->[0] ne $fresh;
 	}
+	if ($ok && $case->{name} eq 'ask_one')
+	{
+		my $right = $expected{ $case->{items}[0] } ? 'contained' : 'fresh';
+
+		return "is not $right" if $ok->[0] ne $right;
+	}
 	if ($ok && $case->{name} =~ /^(?:add|take)/)
 	{
 		$expected{$_} = 1 for @{ $case->{items} };
@@ -223,8 +252,8 @@ sub wrong
 	return;
 }
 
-# All cases of a type; those of a driver, because an array that says it is of
-# texts is of texts.
+# All cases of a type; those of a driver, because what says that it is a text, or an
+# array of texts, is one.
 sub cases
 {
 	my ($driver, $type) = @_;
@@ -234,15 +263,20 @@ sub cases
 
 	for my $name (sort keys %statement)
 	{
+		my $of_one = $name =~ /_one$/;
+
 		for my $casts (1, 0)
 		{
-			my $text = $statement{$name} =~ s/bigint\[\]/$type\[]/gr;
+			my $text = $statement{$name} =~ s/\$2::bigint/\$2::$type/gr;
 
 			$text =~ s/::\w+(?:\[\])?//g unless $casts;
-			for my $way (@{ $ways{$type} })
+			for my $way (@{ $of_one ? $ways_of_one{$type} : $ways{$type} })
 			{
-				next if !$casts && $driver eq 'JDBC' && $way eq 'strings' && $type ne 'text';
-				for my $items ([], [ $items[1] ], [ @items[ 0, 1, 3 ] ])
+				# (an array that is written otherwise than PostgreSQL does)
+				next if $way eq 'joined' && ($casts || $driver eq 'JDBC');
+				next if $way eq 'literal' && $of_one && $casts;
+				next if $way =~ /^strings?$/ && !$casts && $driver eq 'JDBC' && $type ne 'text';
+				for my $items ($of_one ? map { [$_] } @items : ([], [ $items[1] ], [ @items[ 0, 1, 3 ] ]))
 				{
 					push @cases, {
 						type => $type, name => $name, casts => $casts, way => $way, items => $items,
@@ -305,19 +339,19 @@ sub all_ways
 }
 
 set_up_readme();
-my %driver = (psycopg => \&psycopg, 'node-postgres' => \&node_postgres, JDBC => \&jdbc);
+my %driver = (psycopg => \&psycopg, 'node-postgres' => \&node_postgres, JDBC => \&jdbc, 'lib/pq' => \&lib_pq);
 for my $driver (sort keys %driver)
 {
 	subtest $driver => sub {
 		my ($program, $ours) = $driver{$driver}->();
 
-		if (!$program)
+		if (!$ours)
 		{
 			ok(0, "$driver, which CI needs") if $ENV{CI};
 			plan skip_all => "$driver is not installed" unless $ENV{CI};
 			return;
 		}
-		readme_program($driver, $program);
+		readme_program($driver, $program) if $program;
 		all_ways($driver, $ours);
 	};
 }
