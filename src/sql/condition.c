@@ -13,15 +13,24 @@
  * OPERATOR() has another precedence than the operators that it replaces.  The
  * deparser puts parentheses around each operator, so that does not matter.
  *
+ * Others look at a condition, too, and must not run what its author has put there.
+ * To parse an expression evaluates nothing but its string literals: the parser reads
+ * them as soon as it knows their type, and to read a value of a domain in an array
+ * calls the check of that domain.  So each literal is hidden from the parser as a
+ * parameter, and read only when its type has been found harmless.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/tupdesc.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -35,6 +44,7 @@
 #include "parser/parse_expr.h"
 #include "parser/parse_node.h"
 #include "parser/parse_relation.h"
+#include "parser/parse_type.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -42,6 +52,9 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "value/compat.h"
 
 /* The alias of the exposures in generated statements. */
 #define ALIAS "e"
@@ -49,6 +62,13 @@
 #define BEFORE "SELECT "
 
 PG_FUNCTION_INFO_V1(bloomexp_track_condition);
+
+/* The string literals of a condition; the n-th hides behind parameter -n. */
+typedef struct Literals
+{
+	ParseState *state;
+	List	   *strings;
+} Literals;
 
 /* A change of a text. */
 typedef struct Edit
@@ -127,6 +147,20 @@ check_column(Oid table, const Var *column)
 	check_generated(table, column->varattno);
 }
 
+/* Whether a function belongs to a superuser. */
+static bool
+is_trusted(Oid id)
+{
+	HeapTuple	function = SearchSysCache1(PROCOID, ObjectIdGetDatum(id));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(function))
+		elog(ERROR, "cache lookup failed for function %u", id);
+	owner = ((Form_pg_proc) GETSTRUCT(function))->proowner;
+	ReleaseSysCache(function);
+	return superuser_arg(owner);
+}
+
 /*
  * Refuse a cast that the owner of a type may have made: it needs no name in the
  * condition, and can come about later.
@@ -134,17 +168,9 @@ check_column(Oid table, const Var *column)
 static void
 check_cast(const FuncExpr *call)
 {
-	HeapTuple	function;
-	Oid			owner;
-
 	if (call->funcformat != COERCE_IMPLICIT_CAST && call->funcformat != COERCE_EXPLICIT_CAST)
 		return;
-	function = SearchSysCache1(PROCOID, ObjectIdGetDatum(call->funcid));
-	if (!HeapTupleIsValid(function))
-		elog(ERROR, "cache lookup failed for function %u", call->funcid);
-	owner = ((Form_pg_proc) GETSTRUCT(function))->proowner;
-	ReleaseSysCache(function);
-	if (!superuser_arg(owner))
+	if (!is_trusted(call->funcid))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("condition must not use a cast to type %s whose function %s does not belong to a superuser",
@@ -165,21 +191,219 @@ check_nodes(Node *node, void *table)
 	return expression_tree_walker(node, check_nodes, table);
 }
 
+static bool is_harmless(Oid type);
+
+/* Whether to read a row of a composite type calls only what is the server's. */
+static bool
+is_harmless_row(Oid type)
+{
+	/* the lock, so that the columns stay what they are until the literal is read */
+	Relation	relation = relation_open(get_typ_typrelid(type), AccessShareLock);
+	TupleDesc	columns = RelationGetDescr(relation);
+	bool		harmless = true;
+
+	for (int i = 0; i < columns->natts && harmless; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+
+		harmless = column->attisdropped || is_harmless(column->atttypid);
+	}
+	relation_close(relation, NoLock);
+	return harmless;
+}
+
+/* Whether to read a range calls only what is the server's. */
+static bool
+is_harmless_range(Oid type)
+{
+	TypeCacheEntry *range = lookup_type_cache(type, TYPECACHE_RANGE_INFO);
+	Oid			canonical = range->rng_canonical_finfo.fn_oid;
+
+	return is_trusted(range->rng_cmp_proc_finfo.fn_oid) &&
+		(!OidIsValid(canonical) || is_trusted(canonical)) &&
+		is_harmless(range->rngelemtype->type_id);
+}
+
+/*
+ * Whether to read a value of a type calls only what is the server's.
+ *
+ * Only a superuser can make a base type and its input function, and enums are read
+ * from the catalogs.  A domain has checks of its owner's.
+ */
+static bool
+is_harmless(Oid type)
+{
+	Oid			element = get_element_type(type);
+
+	check_stack_depth();
+	if (OidIsValid(element))
+		return is_harmless(element);
+	switch (get_typtype(type))
+	{
+		case TYPTYPE_DOMAIN:
+			return false;
+		case TYPTYPE_COMPOSITE:
+			return is_harmless_row(type);
+		case TYPTYPE_RANGE:
+			return is_harmless_range(type);
+		case TYPTYPE_MULTIRANGE:
+			return is_harmless(get_multirange_range(type));
+		default:
+			return true;
+	}
+}
+
+static bool
+is_string(Node *node)
+{
+	return IsA(node, A_Const) && IsA(&((A_Const *) node)->val, String);
+}
+
+/*
+ * Write a call such as date('2026-01-01') as the cast that it is, in place.  The parser
+ * knows it by its literal, which will be hidden.
+ */
+static void
+write_cast(FuncCall *call)
+{
+	TypeCast   *cast = (TypeCast *) call;
+	TypeName   *name = makeTypeNameFromNameList(call->funcname);
+	Node	   *literal = list_length(call->args) == 1 ? linitial(call->args) : NULL;
+	FuncCall	bare = {
+		.type = T_FuncCall,
+		.funcname = call->funcname,
+		.args = call->args
+	};
+	Type		type;
+	bool		is_scalar;
+
+	StaticAssertStmt(sizeof(TypeCast) <= sizeof(FuncCall), "a call must have room for a cast");
+	if (literal == NULL || !is_string(literal) || !equal(call, &bare))
+		return;
+	type = LookupTypeNameExtended(NULL, name, NULL, false, true);
+	if (type == NULL)
+		return;
+	is_scalar = ((Form_pg_type) GETSTRUCT(type))->typisdefined && !OidIsValid(typeTypeRelid(type));
+	ReleaseSysCache(type);
+	if (!is_scalar)
+		return;
+	*cast = (TypeCast) {
+		.type = T_TypeCast,
+		.arg = literal,
+		.typeName = name,
+		.location = call->location
+	};
+}
+
+/* Hide the string literals of a raw expression from the parser, in place. */
+static bool
+hide_literals(Node *node, void *context)
+{
+	Literals   *literals = context;
+
+	if (node == NULL || IsA(node, TypeName))	/* (the modifiers of a type stay) */
+		return false;
+	if (IsA(node, ParamRef) && ((ParamRef *) node)->number >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_PARAMETER),
+				 errmsg("there is no parameter $%d", ((ParamRef *) node)->number),
+				 parser_errposition(literals->state, ((ParamRef *) node)->location)));
+	if (IsA(node, FuncCall))
+		write_cast((FuncCall *) node);
+	if (is_string(node))
+	{
+		A_Const		literal = *(A_Const *) node;
+
+		StaticAssertStmt(sizeof(ParamRef) <= sizeof(A_Const), "a literal must have room for a parameter");
+		literals->strings = lappend(literals->strings, strVal(&literal.val));
+		*(ParamRef *) node = (ParamRef) {
+			.type = T_ParamRef,
+			.number = -list_length(literals->strings),
+			.location = literal.location
+		};
+		return false;
+	}
+	return raw_expression_tree_walker(node, hide_literals, context);
+}
+
+/* A literal as the parser has it while it does not know its type. */
+static Const *
+make_unknown(const Literals *literals, const Param *hidden)
+{
+	Const	   *literal = makeConst(UNKNOWNOID, -1, InvalidOid, -2,
+									CStringGetDatum(list_nth(literals->strings, -hidden->paramid - 1)),
+									false, false);
+
+	literal->location = hidden->location;
+	return literal;
+}
+
+/* Called by the parser for each parameter. */
+static Node *
+make_hidden(ParseState *state, ParamRef *reference)
+{
+	Param	   *hidden = makeNode(Param);
+
+	hidden->paramkind = PARAM_EXTERN;
+	hidden->paramid = reference->number;
+	hidden->paramtype = UNKNOWNOID;
+	hidden->paramtypmod = -1;
+	hidden->location = reference->location;
+	return (Node *) hidden;
+}
+
+/*
+ * Called by the parser when it knows the type of a parameter: read the literal, if
+ * that is harmless.
+ */
+static Node *
+read_literal(ParseState *state, Param *hidden, Oid type, int32 modifier, int location)
+{
+	if (hidden->paramtype != UNKNOWNOID)
+		return NULL;
+	if (!is_harmless(type))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("condition must not have a constant of type %s", format_type_be(type)),
+				 errdetail("To read it could call functions of others, such as the check of a domain."),
+				 errhint("Use a constant of a type of the server's."),
+				 parser_errposition(state, hidden->location)));
+	return coerce_type(state, (Node *) make_unknown(state->p_ref_hook_state, hidden), UNKNOWNOID,
+					   type, modifier, COERCION_IMPLICIT, COERCE_IMPLICIT_CAST, location);
+}
+
+/* Show the literals that are of no type, as in 'x' IS NULL. */
+static Node *
+show_unknown(Node *node, void *literals)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Param))
+		return (Node *) make_unknown(literals, (Param *) node);
+	return expression_tree_mutator(node, show_unknown, literals);
+}
+
 /* A condition over the columns of a table, as the deparser writes it. */
 static char *
 resolve(Relation relation, const char *statement)
 {
 	ParseState *state = make_parsestate(NULL);
+	Literals	literals = {state, NIL};
 	Oid			source = RelationGetRelid(relation);
 	Alias	   *alias = makeAlias(ALIAS, NIL);
-	Node	   *expression;
+	Node	   *expression = parse_alone(statement);
 
 	state->p_sourcetext = statement;
+	state->p_paramref_hook = make_hidden;
+	state->p_coerce_param_hook = read_literal;
+	state->p_ref_hook_state = &literals;
 	addNSItemToQuery(state,
 					 addRangeTableEntryForRelation(state, relation, AccessShareLock, alias, false, true),
 					 false, true, true);
-	expression = transformExpr(state, parse_alone(statement), EXPR_KIND_TRIGGER_WHEN);
+	hide_literals(expression, &literals);
+	expression = transformExpr(state, expression, EXPR_KIND_TRIGGER_WHEN);
 	expression = coerce_to_boolean(state, expression, "condition");
+	expression = show_unknown(expression, &literals);
 	assign_expr_collations(state, expression);
 
 	check_nodes(expression, &source);
@@ -203,11 +427,40 @@ add_edit(List **edits, int location, int length, char *text)
 	*edits = lappend(*edits, edit);
 }
 
+/* Refuse what each session has in another schema, or not at all. */
+static void
+refuse_temporary(const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("condition must not use \"%s\", which is temporary", name),
+			 errdetail("Other sessions do not have it.")));
+}
+
+static void
+check_schema(List *name)
+{
+	if (list_length(name) == 2 && strncmp(strVal(linitial(name)), "pg_temp", strlen("pg_temp")) == 0)
+		refuse_temporary(strVal(lsecond(name)));
+}
+
 static void
 add_schema(List **edits, List *name, int location)
 {
+	check_schema(name);
 	if (list_length(name) == 1)
 		add_edit(edits, location, 0, "pg_catalog.");
+}
+
+/* The deparser leaves out the schema of a temporary type as well. */
+static void
+add_schema_of_type(List **edits, const TypeName *type)
+{
+	if (list_length(type->names) == 1 &&
+		!SearchSysCacheExists2(TYPENAMENSP, CStringGetDatum(strVal(linitial(type->names))),
+							   ObjectIdGetDatum(PG_CATALOG_NAMESPACE)))
+		refuse_temporary(strVal(linitial(type->names)));
+	add_schema(edits, type->names, type->location);
 }
 
 /* Constructs that look for an operator by search_path, without naming it. */
@@ -250,6 +503,7 @@ collect_edits(Node *node, void *context)
 		if (expression->kind != AEXPR_OP && expression->kind != AEXPR_OP_ANY &&
 			expression->kind != AEXPR_OP_ALL)
 			refuse_hidden_operator();
+		check_schema(expression->name);
 		if (list_length(expression->name) == 1)
 			add_edit(edits, expression->location, strlen(operator),
 					 psprintf("OPERATOR(pg_catalog.%s)", operator));
@@ -259,11 +513,11 @@ collect_edits(Node *node, void *context)
 	else if (IsA(node, FuncCall))
 		add_schema(edits, ((FuncCall *) node)->funcname, ((FuncCall *) node)->location);
 	else if (IsA(node, TypeName))
-		add_schema(edits, ((TypeName *) node)->names, ((TypeName *) node)->location);
+		add_schema_of_type(edits, (TypeName *) node);
 	else if (IsA(node, CollateClause))
 		add_schema(edits, ((CollateClause *) node)->collname,
 				   ((CollateClause *) node)->location + strlen("COLLATE "));
-	else if (IsA(node, A_Const) && IsA(&((A_Const *) node)->val, String))
+	else if (is_string(node))
 		add_string(edits, strVal(&((A_Const *) node)->val), ((A_Const *) node)->location);
 	return raw_expression_tree_walker(node, collect_edits, context);
 }
@@ -311,19 +565,10 @@ bloomexp_track_condition(PG_FUNCTION_ARGS)
 		.arg = condition
 	};
 	char	   *qualified;
-	Oid			user;
-	int			security;
 
-	/*
-	 * To parse an expression can call functions, such as the check of a domain.
-	 * Who looks at a table must not run what its owner has put there.
-	 */
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(relation->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
 	error_context_stack = &context;
 	qualified = qualify(resolve(relation, psprintf(BEFORE "%s", condition)));
 	error_context_stack = context.previous;
-	SetUserIdAndSecContext(user, security);
 	relation_close(relation, NoLock);
 	PG_RETURN_TEXT_P(cstring_to_text(qualified));
 }

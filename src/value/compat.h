@@ -28,6 +28,12 @@
 	} while (0)
 #endif
 
+/* There are multiranges from PostgreSQL 14 on. */
+#if PG_VERSION_NUM < 140000
+#define TYPTYPE_MULTIRANGE 'm'
+#define get_multirange_range(type) ((void) (type), InvalidOid)
+#endif
+
 /* Intervals can be infinite from PostgreSQL 17 on. */
 #if PG_VERSION_NUM < 170000
 #define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)
