@@ -68,7 +68,7 @@ BEGIN
 
 	EXECUTE format('SELECT * FROM %I.bloom_track_key($1, $2)', schema) INTO key USING target, definition.target_user_column;
 
-	EXECUTE format('SELECT %I.bloom_track_base_type($1)', schema) INTO user_type USING key.user_type_oid;
+	user_type := key.user_base;
 	item_kind := CASE WHEN cardinality(item_types) = 1 THEN array_position('{int8,text,uuid,bytea}', item_types[1]) ELSE 0 END;
 	filter_type := format('%I.bloom', schema)::regtype;
 	has_live := definition.live_column IS NOT NULL;
