@@ -545,22 +545,10 @@ COMMENT ON FUNCTION bloom_track_definition(name, regclass, text[]) IS
 'what the arguments of a trigger on bloom_track() say';
 
 CREATE FUNCTION bloom_track_arguments(bytes bytea) RETURNS text[]
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-	arguments text[] := '{}';
-	ends int4;
-BEGIN
-	-- as pg_trigger.tgargs has them: each ends with a zero
-	WHILE bytes <> '' LOOP
-		ends := position('\x00'::bytea IN bytes);
-		arguments := arguments || convert_from(substring(bytes FOR ends - 1), getdatabaseencoding());
-		bytes := substring(bytes FROM ends + 1);
-	END LOOP;
-	RETURN arguments;
-END
-$$;
+AS 'MODULE_PATHNAME', 'bloomexp_track_arguments'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_track_arguments(bytea) IS 'the arguments of a trigger';
+COMMENT ON FUNCTION bloom_track_arguments(bytea) IS 'the arguments of a trigger, as pg_trigger.tgargs has them';
 
 CREATE FUNCTION bloom_track_triggers(
 	schema name,
@@ -572,13 +560,17 @@ CREATE FUNCTION bloom_track_triggers(
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+	-- (by an index, among all triggers of the database, and without those of temporary
+	-- tables of other sessions)
 	RETURN QUERY
 	SELECT g.tgrelid::regclass, g.tgname, -- after an INSERT or UPDATE, for each statement
 		g.tgnewtable IS NOT NULL AND g.tgtype & 67 = 0 AND g.tgtype & 20 <> 0,
 		COALESCE(i.inhparent, g.tgrelid)::regclass, g.tgargs
-	FROM pg_trigger AS g JOIN pg_class AS c ON c.oid = g.tgrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+	FROM pg_depend AS d JOIN pg_trigger AS g ON g.oid = d.objid
+	JOIN pg_class AS c ON c.oid = g.tgrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
 	LEFT JOIN pg_inherits AS i ON i.inhrelid = g.tgrelid AND c.relispartition
-	WHERE g.tgfoid = format('%I.bloom_track()', schema)::regprocedure
+	WHERE d.refclassid = 'pg_proc'::regclass AND d.refobjid = format('%I.bloom_track()', schema)::regprocedure
+		AND d.classid = 'pg_trigger'::regclass AND (c.relpersistence <> 't' OR c.relnamespace = pg_my_temp_schema())
 	ORDER BY n.nspname, c.relname, g.tgname;
 END
 $$;
@@ -598,15 +590,22 @@ CREATE FUNCTION bloom_track_feeders(
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+	owner oid := (SELECT t.relowner FROM pg_class AS t WHERE t.oid = target);
 	trigger record;
 	its_target regclass;
 BEGIN
+	-- A trigger says what a rebuild reads and evaluates, with the rights of who calls it.
+	-- So strangers must not have a say in it.  Theirs are only told of: two arguments
+	-- are enough for that, which are not long, while all of them may be.
 	-- Partitions have the same trigger, often by the hundred: one of them is enough.
 	FOR trigger IN EXECUTE format(
-		'SELECT d.* FROM (SELECT DISTINCT ON (g.arguments, g.whole, c.relnamespace, c.relowner) g.*, c.relname, c.relowner, n.nspname '
+		'SELECT d.* FROM (SELECT DISTINCT ON (a.arguments, g.whole, c.relnamespace, c.relowner) '
+			'g.relation, g.trigger_name, o.trusted, a.arguments, c.relname, n.nspname '
 			'FROM %I.bloom_track_triggers($1) AS g JOIN pg_class AS c ON c.oid = g.relation JOIN pg_namespace AS n ON n.oid = c.relnamespace '
-			'WHERE g.works ORDER BY g.arguments, g.whole, c.relnamespace, c.relowner, c.relname, g.trigger_name) AS d '
-		'ORDER BY d.nspname, d.relname, d.trigger_name', schema) USING schema
+			'CROSS JOIN LATERAL (SELECT pg_has_role(c.relowner, $2, ''USAGE'')) AS o (trusted) '
+			'CROSS JOIN LATERAL (SELECT CASE WHEN o.trusted THEN g.arguments ELSE substring(g.arguments FOR 1000) END) AS a (arguments) '
+			'WHERE g.works ORDER BY a.arguments, g.whole, c.relnamespace, c.relowner, c.relname, g.trigger_name) AS d '
+		'ORDER BY d.nspname, d.relname, d.trigger_name', schema) USING schema, owner
 	LOOP
 		EXECUTE format('SELECT %I.bloom_track_arguments($1)', schema) INTO arguments USING trigger.arguments;
 		CONTINUE WHEN arguments[2] IS NULL OR arguments[2]::name <> filter_column;
@@ -618,10 +617,8 @@ BEGIN
 		END;
 		CONTINUE WHEN its_target IS DISTINCT FROM target;
 
-		-- A trigger says what a rebuild reads and evaluates, with the rights of who calls
-		-- it.  So strangers must not have a say in it.
 		name := format('"%s" of table "%s"', trigger.trigger_name, trigger.relname);
-		trusted := pg_has_role(trigger.relowner, (SELECT t.relowner FROM pg_class AS t WHERE t.oid = target), 'USAGE');
+		trusted := trigger.trusted;
 		relation := trigger.relation;
 		source := COALESCE(pg_partition_root(trigger.relation), trigger.relation);
 		RETURN NEXT;

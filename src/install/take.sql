@@ -57,7 +57,7 @@ BEGIN
 		'FROM (SELECT g.arguments, '
 			'CASE WHEN g.arguments[2] OPERATOR(pg_catalog.=) $3::pg_catalog.text THEN %1$I.bloom_track_item_type(g.relation, g.arguments[4]::pg_catalog.name) END AS item_type, '
 			'EXISTS (SELECT FROM pg_catalog.unnest(g.arguments[5:]) AS x (argument) '
-				'WHERE pg_catalog.regexp_replace(x.argument, ''^\s*live\s*=\s*'', ''live='') OPERATOR(pg_catalog.=) pg_catalog.concat(''live='', $3)) AS is_live '
+				'WHERE pg_catalog.regexp_replace(x.argument, ''^[[:space:]]*live[[:space:]]*=[[:space:]]*'', ''live='') OPERATOR(pg_catalog.=) pg_catalog.concat(''live='', $3)) AS is_live '
 			'FROM %1$I.bloom_track_feeders($1, $2, NULL::pg_catalog.name) AS g WHERE g.trusted) AS f', schema)
 	INTO large_column, item_types USING schema, target, filter_column;
 	IF large_column IS NOT NULL THEN

@@ -146,44 +146,56 @@ DECLARE
 	trigger record;
 	arguments text[];
 	target regclass;
+	must_be_given name;
 	detail text;
 	hint text;
 BEGIN
 	RETURN QUERY
 	WITH tables AS (
-		SELECT c.oid AS relid, format('%I.%I', n.nspname, c.relname) AS name
+		SELECT c.oid AS relid, c.relname, c.relowner, format('%I.%I', n.nspname, c.relname) AS name
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE c.oid = ANY (relations)
 	), triggers AS (
-		-- What follows the name of the table is the same on every partition.
+		-- What follows the name of the table is the same on every partition.  It is cut off
+		-- only where it is sure to begin: whoever owns a partition has chosen its name.
 		SELECT g.tgrelid, g.tgname, g.tgenabled = ANY ('{O,A}'::"char"[]) AS enabled,
-			e.event, substr(pg_get_triggerdef(g.oid), length(
-				format('CREATE TRIGGER %I AFTER %s ON %s ', g.tgname, e.event, t.name))) AS definition
+			e.event, substr(d.definition, length(d.prefix)) AS definition,
+			CASE WHEN g.tgqual IS NOT NULL
+				THEN 'There is no command for a trigger with WHEN.'
+			WHEN NOT pg_has_role(t.relowner, r.relowner, 'USAGE')
+				THEN format('There is no command, because the owner of table "%s" does not have the privileges of the owner of table "%s".',
+					t.relname, r.relname) END AS not_given
 		FROM tables AS t
 		JOIN pg_trigger AS g ON g.tgrelid = t.relid
 			AND g.tgfoid = format('%I.bloom_track()', schema)::regprocedure
-		JOIN (VALUES (4, 'INSERT'), (16, 'UPDATE')) AS e (bit, event)
-			ON (g.tgtype & e.bit) <> 0
+		-- after an INSERT or an UPDATE of any column, for each statement
+		JOIN (VALUES (4, 'INSERT'), (16, 'UPDATE')) AS e (tgtype, event) ON e.tgtype = g.tgtype
+		JOIN pg_class AS r ON r.oid = COALESCE(pg_partition_root(source), source)
+		CROSS JOIN LATERAL (SELECT pg_get_triggerdef(g.oid), format('CREATE TRIGGER %I AFTER %s ON %s ', g.tgname, e.event, t.name))
+			AS d (definition, prefix)
+		WHERE g.tgnewtable IS NOT NULL AND g.tgattr::text = '' AND g.tgconstraint = 0 AND starts_with(d.definition, d.prefix)
 	), lacking AS (
-		SELECT t.relid, t.name, w.tgname, w.event, w.definition,
+		SELECT t.relid, t.name, w.tgname, w.event, w.definition, w.not_given,
 			EXISTS (SELECT FROM triggers AS g WHERE g.tgrelid = t.relid AND g.tgname = w.tgname
 						AND g.event = w.event AND g.definition = w.definition) AS disabled
 		FROM tables AS t
-		CROSS JOIN ((SELECT DISTINCT ON (g.event, g.definition) g.tgname, g.event, g.definition FROM triggers AS g
-					 ORDER BY g.event, g.definition, g.tgname)
+		CROSS JOIN ((SELECT DISTINCT ON (g.event, g.definition) g.tgname, g.event, g.definition, g.not_given FROM triggers AS g
+					 ORDER BY g.event, g.definition, g.not_given NULLS FIRST, g.tgname)
 					UNION ALL
-					SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM triggers AS g WHERE g.event = 'INSERT')) AS w
+					SELECT NULL, NULL, NULL, NULL
+					WHERE NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = ANY (relations) AND g.tgtype & 4 <> 0
+										  AND g.tgfoid = format('%I.bloom_track()', schema)::regprocedure)) AS w
 		WHERE NOT EXISTS (SELECT FROM triggers AS g WHERE g.tgrelid = t.relid
 							  AND g.event = w.event
 							  AND g.definition = w.definition AND g.enabled)
 	)
 	SELECT l.relid::regclass, l.tgname,
-		CASE WHEN l.tgname IS NULL THEN NULL
+		CASE WHEN l.tgname IS NULL OR l.not_given IS NOT NULL THEN NULL
 			WHEN l.disabled THEN format('ALTER TABLE %s ENABLE TRIGGER %I', l.name, l.tgname)
 			ELSE format('CREATE TRIGGER %I AFTER %s ON %s%s', l.tgname, l.event, l.name, l.definition) END,
-		CASE WHEN l.tgname IS NULL THEN 'no trigger adds what is inserted'
+		concat_ws(chr(10), CASE WHEN l.tgname IS NULL THEN 'no trigger adds what is inserted'
 			WHEN l.disabled THEN 'the trigger is disabled'
-			ELSE 'the trigger is missing' END
+			ELSE 'the trigger is missing' END, l.not_given)
 	FROM lacking AS l
 	ORDER BY l.name, l.tgname;
 
@@ -208,6 +220,20 @@ BEGIN
 				RAISE 'bloom_rebuild() and bloom_take() do not know of this trigger'
 					USING DETAIL = format('The owner of table "%s" does not have the privileges of the owner of table "%s".',
 						(SELECT c.relname FROM pg_class AS c WHERE c.oid = relation), (SELECT c.relname FROM pg_class AS c WHERE c.oid = target));
+			END IF;
+			-- (A trigger of that table may fill it, which is too late for a domain.)
+			EXECUTE format('SELECT a.attname FROM %I.bloom_track_definition($1, $2, $3) AS d JOIN pg_attribute AS a ON a.attrelid = d.target '
+				'JOIN pg_type AS t ON t.oid = a.atttypid '
+				'WHERE a.attnum > 0 AND NOT a.attisdropped AND (t.typnotnull OR a.attnotnull '
+					'AND NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = d.target AND g.tgtype & 7 = 7)) '
+				'AND NOT a.atthasdef AND a.attidentity = '''' AND t.typdefault IS NULL '
+				'AND a.attname <> d.target_user_column AND a.attname <> COALESCE(d.live_column, d.filter_column) '
+				'ORDER BY a.attnum LIMIT 1', schema)
+			INTO must_be_given USING schema, trigger.relation, arguments;
+			IF must_be_given IS NOT NULL THEN
+				RAISE 'column "%" of table "%" must have a default or allow nulls',
+					must_be_given, (SELECT c.relname FROM pg_class AS c WHERE c.oid = target)
+					USING DETAIL = 'The row of a new user gets the user and a filter, and nothing else.';
 			END IF;
 		EXCEPTION WHEN OTHERS THEN
 			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
