@@ -14,6 +14,7 @@
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
 #include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -28,6 +29,24 @@ bloomexp_kept_expect(int result, int expected, const char *function)
 {
 	if (result != expected)
 		elog(ERROR, "%s failed: %s", function, SPI_result_code_string(result));
+}
+
+/*
+ * bloomexp_kept_schema
+ *		The schema of a function that is called.
+ *
+ * Queries do not lock functions, so the extension may have been dropped meanwhile.
+ */
+char *
+bloomexp_kept_schema(Oid function)
+{
+	char	   *schema = get_namespace_name(get_func_namespace(function));
+
+	if (schema == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("function with OID %u does not exist", function)));
+	return schema;
 }
 
 /*

@@ -34,6 +34,7 @@ typedef struct BloomKept
 } BloomKept;
 
 extern void bloomexp_kept_expect(int result, int expected, const char *function);
+extern char *bloomexp_kept_schema(Oid function);
 extern void bloomexp_kept_ask(const char *query, int nargs, Oid *types, Datum *values,
 							  const char *nulls);
 extern SPIPlanPtr bloomexp_kept_prepare(const char *statements, int nargs, Oid *types);

@@ -116,13 +116,6 @@ count_member(Datum argument, BLOOMEXP_SYSCACHE_ID cache, uint32 hash)
 	changes++;
 }
 
-/* The schema of this function. */
-static char *
-get_schema(FunctionCallInfo fcinfo)
-{
-	return get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid));
-}
-
 /* A column of the row that SPI found, not NULL. */
 static Datum
 get_found(int column)
@@ -150,7 +143,7 @@ prepare_found(int column, Oid *types, int nargs)
 static void
 prepare(FunctionCallInfo fcinfo, TakePlans *made)
 {
-	char	   *schema = get_schema(fcinfo);
+	char	   *schema = bloomexp_kept_schema(fcinfo->flinfo->fn_oid);
 	Oid			types[] = {NAMEOID, REGCLASSOID, NAMEOID};
 	Datum		values[] = {
 		DirectFunctionCall1(namein, CStringGetDatum(schema)),

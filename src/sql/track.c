@@ -106,7 +106,7 @@ get_arguments(const Trigger *trigger)
 static char *
 ask_statements(const TriggerData *trigger, Oid function, Oid *target, char **missed)
 {
-	char	   *schema = get_namespace_name(get_func_namespace(function));
+	char	   *schema = bloomexp_kept_schema(function);
 	Oid			types[] = {NAMEOID, REGCLASSOID, TEXTOID, TEXTARRAYOID};
 	Datum		values[] = {
 		DirectFunctionCall1(namein, CStringGetDatum(schema)),
