@@ -197,7 +197,7 @@ BEGIN
 			WHEN l.disabled THEN 'the trigger is disabled'
 			ELSE 'the trigger is missing' END, l.not_given)
 	FROM lacking AS l
-	ORDER BY l.name, l.tgname;
+	ORDER BY l.name, l.tgname, l.event, l.definition;
 
 	-- Triggers with mistakes, which are errors when a row is written or at night.
 	FOR trigger IN

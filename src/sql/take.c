@@ -6,9 +6,10 @@
  * bloom_take_statements(), in SQL, finds the column of users and writes the
  * statements; there it is said why two calls never take the same.  How a filter
  * starts is in the definition of its column, which is a trigger on some other
- * table, and no plan here depends on that.  So after any change to a table of the
- * database, or to the members of a role, the definition is looked up again.
- * PostgreSQL tells us of these changes.
+ * table, and no plan here depends on that.  PostgreSQL tells us of changes to any
+ * table of the database, and to the members of a role, but not whether they matter.
+ * There can be a thousand a second, by temporary tables alone.  So the definition is
+ * looked up again only if what it comes from is not as it was.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,6 +31,7 @@
 #include "kernel/batch.h"
 #include "kernel/murmur3.h"
 #include "sql/arguments.h"
+#include "sql/definition.h"
 #include "sql/item.h"
 #include "sql/kept.h"
 #include "sql/stored.h"
@@ -53,7 +55,8 @@ PG_FUNCTION_INFO_V1(bloomexp_take);
 typedef struct TakePlans
 {
 	BloomKept	kept;
-	uint64		looked_up;		/* the value of changes then */
+	uint64		looked_up;		/* the value of changes when it was right */
+	uint64		fingerprint;	/* of what the definition comes from */
 	Oid			user_type;		/* of the users, without domains */
 	BloomKind	kind;			/* of items; BLOOM_KIND_NONE: of any */
 	int			filters;		/* in a row: the large one, and a live one */
@@ -134,6 +137,28 @@ prepare_found(int column, Oid *types, int nargs)
 	return bloomexp_kept_prepare(statement, nargs, types);
 }
 
+/* What the definition of a table's filters comes from now. */
+static uint64
+get_fingerprint(FunctionCallInfo fcinfo, Oid target)
+{
+	return bloomexp_definition_fingerprint(get_func_namespace(fcinfo->flinfo->fn_oid), target);
+}
+
+/* Whether the definition would be found as it was. */
+static bool
+is_defined_alike(FunctionCallInfo fcinfo, TakePlans *plans)
+{
+	uint64		looked_up = changes;
+
+	if (plans->looked_up != looked_up)
+	{
+		if (plans->fingerprint != get_fingerprint(fcinfo, plans->kept.target))
+			return false;
+		plans->looked_up = looked_up;
+	}
+	return true;
+}
+
 /*
  * Ask for the statements and plan them.
  *
@@ -157,6 +182,7 @@ prepare(FunctionCallInfo fcinfo, TakePlans *made)
 
 	made->kept.pages = bloomexp_kept_lock_target(made->kept.target);
 	made->looked_up = changes;
+	made->fingerprint = get_fingerprint(fcinfo, made->kept.target);
 	query = psprintf("SELECT read, start, write, user_type, filter_type, has_live, capacity, fpr, slices, width, item_kind "
 					 "FROM %s.bloom_take_statements($1, $2, $3)", quote_identifier(schema));
 	bloomexp_kept_ask(query, lengthof(types), types, values, nulls);
@@ -200,7 +226,7 @@ get_plans(FunctionCallInfo fcinfo, TakePlans *space)
 	bloomexp_arguments_require_update(space->kept.target);
 
 	plans = (TakePlans *) bloomexp_kept_find(kept_plans, &space->kept.key);
-	if (plans != NULL && plans->looked_up == changes)
+	if (plans != NULL && is_defined_alike(fcinfo, plans))
 		return plans;
 	prepare(fcinfo, space);
 	return (TakePlans *) bloomexp_kept_keep(kept_plans, &space->kept, sizeof(TakePlans));
