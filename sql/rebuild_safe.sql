@@ -58,7 +58,7 @@ SELECT "%2$L", "%I" @> "%4$s" AS has FROM safe."$1 %1$s" FULL JOIN safe."%1$L %%
 DROP TABLE safe."%1$L %%", safe."$1 %1$s";
 
 --
--- A dry run only looks: no CHECK of a domain is evaluated.  (A domain over an enum cannot be the users' type.)
+-- A dry run only looks: no CHECK of a domain is evaluated.
 --
 CREATE TYPE safe.mood AS ENUM ('sad', 'ok');
 CREATE FUNCTION safe.check_mood(safe.mood) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'checked as %', current_user; END $$;
