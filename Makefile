@@ -13,7 +13,7 @@
 #:   CSV=file           your exposures, .gz and .zst too, with the header
 #:                      user_id,item_id,shown_at; made ones without
 #:   P=0.01             the false positive rate to promise
-#: make check           every test
+#: make check           every test; make test is the same
 #:   TESTS="add 003"    only those whose names begin so
 #:   WERROR=1           warnings are errors
 #: make check-versions  the SQL and isolation tests on each PostgreSQL that is
@@ -41,20 +41,22 @@
 #:
 #: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.
 
-# Files are found by wildcards, so it builds where it lies.
-ifeq ($(wildcard bloomexp.control),)
-$(error run make in the folder of bloomexp.control)
+# Files are found by wildcards: where this file lies, or VPATH leads.
+here := $(patsubst %/,%,$(or $(VPATH),$(dir $(firstword $(MAKEFILE_LIST)))))
+ifeq ($(wildcard $(here)/bloomexp.control),)
+$(error run make in the folder of bloomexp.control, or with -f and the path of its Makefile)
 endif
 
 EXTENSION = bloomexp
 MODULE_big = bloomexp
 PGFILEDESC = "bloomexp - Bloom filters of what a user was shown"
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+OBJS = $(patsubst $(here)/%.c,%.o,$(sort $(wildcard $(here)/src/*.c $(here)/src/*/*.c)))
 
-REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
-REGRESS_OPTS = --load-extension=bloomexp
-ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
-ISOLATION_OPTS = --inputdir=test --load-extension=bloomexp
+# The tests have text in UTF-8, whatever the server's databases are in.
+REGRESS = $(patsubst $(here)/sql/%.sql,%,$(sort $(wildcard $(here)/sql/*.sql)))
+REGRESS_OPTS = --load-extension=bloomexp --encoding=UTF8 --no-locale
+ISOLATION = $(patsubst $(here)/test/specs/%.spec,%,$(sort $(wildcard $(here)/test/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=$(here)/test $(REGRESS_OPTS)
 EXTRA_CLEAN = output
 
 PG_CONFIG ?= pg_config
@@ -67,7 +69,7 @@ exact = -ffp-contract=off $(if $(filter i386-% i486-% i586-% i686-%,$(shell $(CC
 
 # -isystem spares PostgreSQL's own headers the extra warnings.  The last two
 # options quieten clang about gcc options with which PostgreSQL may be built.
-PG_CPPFLAGS = -I$(CURDIR)/src -isystem $(include_server)
+PG_CPPFLAGS = -I$(here)/src -isystem $(include_server)
 PG_CFLAGS = $(exact) -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) \
 	-Wno-unknown-warning-option -Wno-ignored-optimization-argument
 SHLIB_LINK += -lm
@@ -75,7 +77,7 @@ SHLIB_LINK += -lm
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check check-versions check-processors check-clients check-sanitized check-valgrind fuzz demo bench mutants indent dist
+ours = help check test check-versions check-processors check-clients check-sanitized check-valgrind fuzz demo bench mutants indent dist
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
@@ -89,6 +91,8 @@ help:
 check:
 	@test/lib/bootstrap check
 	@test/lib/cluster run -o output -- test/check
+
+test: check
 
 check-versions:
 	@test/versions
@@ -144,13 +148,13 @@ else ifneq ($(and $(PGXS),$(wildcard $(include_server)/postgres.h)),)
 # The install script is built from its parts: one for each topic, and the
 # template for each kind of item, given as its SQL type and the suffix of its C
 # symbols.
-script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" bloomexp.control).sql
-parts = $(patsubst %,src/install/%.sql,start type new items exclude aggregate \
+script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control).sql
+parts = $(patsubst %,$(here)/src/install/%.sql,start type new items exclude aggregate \
 	window union info compare definition track take rebuild guard overview)
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
 
 DATA_built = $(script)
-DATA = $(filter-out $(script),$(sort $(wildcard bloomexp--*.sql)))
+DATA = $(filter-out $(script),$(sort $(notdir $(wildcard $(here)/bloomexp--*.sql))))
 
 # Bitcode for the JIT needs the clang that PostgreSQL was built with.  The
 # module works without.
@@ -159,25 +163,34 @@ ifeq ($(if $(clang),$(shell $(clang) --version 2>/dev/null)),)
 override with_llvm = no
 endif
 
+# Options of the user's own come last.
+chosen := $(filter command,$(origin CFLAGS)) $(COPT) $(PROFILE)
+
 include $(PGXS)
+
+ifneq ($(here),.)
+$(shell mkdir -p $(sort $(dir $(OBJS))))
+endif
 
 BITCODE_CFLAGS += $(exact)
 
-$(script): $(parts) src/install/kind.sql.in Makefile
+$(script): $(parts) $(here)/src/install/kind.sql.in $(here)/Makefile
 	@{ for part in $(parts); do cat $$part && echo || exit; done && \
 	for kind in $(kinds); do \
-		sed -e "s/@type@/$${kind%:*}/g" -e "s/@suffix@/$${kind#*:}/g" src/install/kind.sql.in && echo || exit; \
+		sed -e "s/@type@/$${kind%:*}/g" -e "s/@suffix@/$${kind#*:}/g" $(here)/src/install/kind.sql.in && echo || exit; \
 	done; } >$@.tmp
 	@mv $@.tmp $@
 
 # The loops over candidates: a fifth faster than with -O2.
+ifeq ($(strip $(chosen)),)
 src/kernel/simd.o src/kernel/probe.o src/sql/item.o src/sql/exclude.o: override CFLAGS += -O3
+endif
 
 # Code compiled at run time must not ask for the CPU by symbols of the compiler's.
 src/kernel/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
 
 # PGXS knows nothing of headers.
-$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*/*.h) Makefile
+$(OBJS) $(OBJS:.o=.bc): $(wildcard $(here)/src/*/*.h) $(here)/Makefile
 
 else
 
