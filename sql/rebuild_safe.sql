@@ -38,6 +38,10 @@ SET escape_string_warning = off;
 UPDATE safe.felt_seen SET items = NULL;
 CALL bloom_rebuild('safe.felt_seen', 'items', 'safe.felt', 'mood', 'item_id', 'shown_at', batch_size => 2);
 CALL bloom_rebuild('safe.felt_seen', 'items', 'safe.felt', 'mood', 'item_id', 'shown_at', users => enum_range(NULL::safe.mood)::text::text[]);
+CREATE TRIGGER track AFTER INSERT ON safe.felt REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('felt_seen', 'items', 'mood', 'item_id', 'time=shown_at');
+UPDATE safe.felt_seen SET items = NULL;
+CALL bloom_rebuild('safe.felt_seen');
 RESET standard_conforming_strings;
 RESET backslash_quote;
 RESET escape_string_warning;
