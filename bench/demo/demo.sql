@@ -2,7 +2,8 @@
 -- The demo: exposures, one filter a user built from them, candidates filtered by
 -- it and by NOT EXISTS, and a count of what went wrong.  "make demo" runs this
 -- file in psql.  Variables: p, the promised false positive rate; csv, the name of
--- a CSV file on standard input, or not set; columns, those of the file.
+-- a CSV file on standard input, or not set; columns, those of the file; at, the
+-- time of a row of it.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION bloomexp;
@@ -21,7 +22,7 @@ CREATE TABLE loaded (:columns);
 \copy loaded FROM pstdin WITH (FORMAT csv, HEADER, FORCE_NULL (user_id, item_id, shown_at))
 \set loaded :ROW_COUNT
 CREATE TABLE exposures AS
-SELECT user_id, item_id, shown_at FROM loaded WHERE user_id <> '' AND item_id <> '';
+SELECT user_id, item_id, :at AS shown_at FROM loaded WHERE user_id <> '' AND item_id <> '';
 SELECT :loaded - :ROW_COUNT AS skipped, :loaded > :ROW_COUNT AS skips, :ROW_COUNT = 0 AS nothing \gset
 DROP TABLE loaded;
 \if :skips
@@ -201,7 +202,8 @@ FROM (VALUES
 	(4, 'a user on disk, with index',
 		to_char(:filter_disk, 'FM999,999,999') || ' bytes',
 		format('table of exposures: %s bytes (%s times); ours keeps half a page free',
-			to_char(:table_disk, 'FM999,999,999'), round(:table_disk / :filter_disk::numeric))),
+			to_char(:table_disk, 'FM999,999,999'),
+			round(:table_disk / :filter_disk::numeric, CASE WHEN :table_disk < 10 * :filter_disk THEN 1 ELSE 0 END))),
 	(5, 'candidates filtered',
 		round((:candidates / :filter_s / 1e6)::numeric, 1) || ' million/s',
 		format('NOT EXISTS: %s million/s (%s times)', round((:candidates / :table_s / 1e6)::numeric, 1),

@@ -74,12 +74,19 @@ refused({ CSV => file('utf16.csv', "\xFF\xFEu\x00") }, 'UTF-16', 'UTF-16');
 refused({ CSV => file('header.csv', "user,item_id,shown_at\n$row") },
 	'no column user_id; .*is: user,item_id,shown_at', 'a header without users');
 refused({ CSV => file('twice.csv', "$header,Item_ID\n") }, 'names item_id twice', 'a column twice');
+refused({ CSV => file('wide.csv', "$header," . ',' x 20000 . "\n") }, 'names 20004 columns; at most 1600', 'thousands of columns');
+refused({ CSV => file('binary.csv', "\x1b[31m\x7f\x00\x01\xff" x 100) }, 'is: \?\[31m[ -~]*', 'a binary file');
 refused({ DATA => 'exposures.csv' }, 'CSV=exposures\.csv', 'an option that it has not');
 
 unreadable("$header\n", qr/holds no exposures$/m, 'no rows');
 unreadable("$header\n$row" . "u,j,someday\n",
 	qr/invalid input syntax for type timestamp.*"someday"\nCONTEXT: .* line 3, column shown_at/,
 	'an unknown time');
+
+unreadable("$header\n$row" . "u,j,\x1b[31m\n", qr/"\?\[31m"\nCONTEXT: /, 'an escape sequence');
+unreadable("$header\n$row" . "\\.\r\n$row", qr/^bloomexp: line 3 of .* is \\\., at which/, 'the end of data for psql');
+unreadable("$header\n,,\nu,i,1767225600\nu,j,2026-01-01\n",
+	qr/invalid input syntax for type double precision: "2026-01-01"\nCONTEXT: .* line 4, column shown_at/, 'two formats of time');
 
 my $whole = file('cut.csv', $header . "\n" . join('', map { "u,$_," . rand() . "\n" } 1 .. 10000), 'gzip');
 truncate "$folder/$whole", (-s "$folder/$whole") / 2;
@@ -99,5 +106,15 @@ like($stdout, qr/^ *3 of 6 rows have no user or no item and are skipped$/m, 'row
 like($stdout, qr/^ users +\| 2 +\| they saw 3 items: /m, 'the rest');
 like($stdout, qr/^ exposed items let through +\| 0 +\| of 3 /m, 'no exposed item let through');
 like($stdout, qr/promised: 0\.1/, 'the promised rate');
+
+# Seconds and milliseconds since 1970, in the last of three quoted columns.
+for my $time ('1767225600', '1767225600.5', '1767225600000')
+{
+	my ($ok, $stdout, $stderr) = demo({ CSV => file('epoch.csv', "user_id,item_id,shown_at\n\"u, \"\"1\",a,\nu1,b,\"$time\"\n") });
+
+	ok($ok, "a time of $time") or diag $stderr;
+	like($stdout, qr/^ users +\| 2 /m, "$time: is read");
+	like($stdout, qr/ bytes \(\d\.\d times\)/, "$time: a digit behind the point");
+}
 
 done_testing();
