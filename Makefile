@@ -33,8 +33,6 @@
 #:   TESTS="add 003"    only those, for both
 #: make fuzz            made-up values for the rooms that read and change them
 #:   SECONDS=60         so long
-#: make mutants         break the source in one place at a time, and see that a
-#:                      test notices: half an hour
 #: make indent          lay the C source out, by clang-format
 #: make dist            the archive of a release, of the commit HEAD
 #:   REF=v1.0.0         of another one
@@ -77,7 +75,7 @@ SHLIB_LINK += -lm
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check test check-versions check-processors check-clients check-sanitized check-valgrind fuzz demo bench mutants indent dist
+ours = help check test check-versions check-processors check-clients check-sanitized check-valgrind fuzz demo bench indent dist
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
@@ -124,10 +122,6 @@ bench:
 	@test/lib/bootstrap bench
 	@bench/speed/run
 
-mutants:
-	@test/lib/bootstrap check
-	@test/mutants
-
 indent:
 	@test/lib/indent
 
@@ -150,7 +144,7 @@ else ifneq ($(and $(PGXS),$(wildcard $(include_server)/postgres.h)),)
 # symbols.
 script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control).sql
 parts = $(patsubst %,$(here)/src/install/%.sql,start type new items exclude aggregate \
-	window union info compare definition track take rebuild guard overview)
+	window union info compare track take rebuild guard overview)
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
 
 DATA_built = $(script)

@@ -73,25 +73,11 @@ CALL bloom_rebuild('users', part => 2, parts => 2);
 -- An old filter from before the rebuild holds more, and lacks what came afterwards.
 INSERT INTO exposures VALUES (1, 6);
 UPDATE users SET items = :'fresh' WHERE id = 1;
--- What a rebuild may do ends with its transaction, or the part of it that said so.
-BEGIN;
-SAVEPOINT before;
-SELECT bloom_rebuild_writes('users');
+-- What a rebuild may do ends with it, if it fails, too.
+\set SHOW_CONTEXT never
+CALL bloom_rebuild('users', condition => '1 / (item_id - 6) > 0');
+\set SHOW_CONTEXT errors
 UPDATE users SET items = :'fresh' WHERE id = 1;
-ROLLBACK TO before;
-UPDATE users SET items = :'fresh' WHERE id = 1;
-ROLLBACK;
-BEGIN;
-SELECT bloom_rebuild_writes('exposures');
-UPDATE users SET items = :'fresh' WHERE id = 1;
-ROLLBACK;
-CREATE ROLE regress_bloomexp_reader;
-GRANT SELECT ON users TO regress_bloomexp_reader;
-SET ROLE regress_bloomexp_reader;
-SELECT bloom_rebuild_writes('users');
-RESET ROLE;
-DROP OWNED BY regress_bloomexp_reader;
-DROP ROLE regress_bloomexp_reader;
 SELECT seen();
 
 -- keep: the other columns change.

@@ -136,20 +136,17 @@ DROP PROCEDURE tell_settings;
 --
 ALTER TABLE safe.seen ADD nick text, ADD second bloom;
 REVOKE ALL ON safe.seen FROM regress_bloomexp_job;
-GRANT SELECT, UPDATE (nick, user_id) ON safe.seen TO regress_bloomexp_job;
+GRANT SELECT, INSERT, DELETE, UPDATE (nick, user_id) ON safe.seen TO regress_bloomexp_job;
 SET ROLE regress_bloomexp_job;
-SELECT bloom_rebuild_lock('safe.seen', 1, 1, 0);
-SELECT bloom_rebuild_lock('safe.seen', 1, 2, 0);
+CALL bloom_rebuild('safe.seen', 'items', 'safe.exposures', 'user_id', 'item_id', 'shown_at');
+CALL bloom_rebuild('safe.seen', 'items', 'safe.exposures', 'user_id', 'item_id', 'shown_at', part => 1, parts => 2);
 RESET ROLE;
 GRANT UPDATE (second) ON safe.seen TO regress_bloomexp_job;
 SET ROLE regress_bloomexp_job;
-SELECT bloom_rebuild_lock('safe.seen', 1, 1, 0);
-SELECT bloom_rebuild_unlock();
+CALL bloom_rebuild('safe.seen', 'items', 'safe.exposures', 'user_id', 'item_id', 'shown_at');
+CALL bloom_rebuild('safe.seen', 'second', 'safe.exposures', 'user_id', 'item_id', 'shown_at');
 RESET ROLE;
 ALTER TABLE safe.seen DROP second;
-SET ROLE regress_bloomexp_job;
-SELECT bloom_rebuild_lock('safe.seen', 1, 1, 0);
-RESET ROLE;
 ALTER TABLE safe.seen DROP nick;
 
 --

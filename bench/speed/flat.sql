@@ -47,7 +47,7 @@ $$;
 CREATE FUNCTION bench_flat_add(form text, "user" text, items text) RETURNS text LANGUAGE sql AS $$
 	SELECT format(CASE form
 		WHEN 'one' THEN 'UPDATE flat_one_<n> SET items = bloom_add(items, %2$s) WHERE user_id = %1$s'
-		ELSE 'UPDATE flat_two_<n> SET today = bloom_add(COALESCE(today, (SELECT bloom_new(capacity, tracked_fpr) FROM bloom_track_shares(0.01, true))), %2$s) WHERE user_id = %1$s' END,
+		ELSE 'UPDATE flat_two_<n> SET today = bloom_add(COALESCE(today, bloom_new(40, 0.001)), %2$s) WHERE user_id = %1$s' END,
 		"user", items)
 $$;
 

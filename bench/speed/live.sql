@@ -11,7 +11,7 @@ SELECT format('CREATE TABLE live_one_%s (user_id bigint PRIMARY KEY, items bloom
 	-- (the live filter as it grows by pages of ten)
 	format('INSERT INTO live_two_%1$s SELECT user_id, bloom_agg(bench_id(bench_item(user_id, nth)), 0.009, 0.2)
 		FROM generate_series(1, %2$s) AS user_id, generate_series(1, %1$s) AS nth GROUP BY user_id', n, :users),
-	format('UPDATE live_two_%s SET today = bloom_new(capacity, tracked_fpr) FROM bloom_track_shares(0.01, true)', n),
+	format('UPDATE live_two_%s SET today = bloom_new(40, 0.001)', n),
 	format('DO $$ BEGIN FOR page IN 0..9 LOOP
 		UPDATE live_two_%1$s SET today = bloom_add(today, ARRAY(SELECT bench_id(bench_item(user_id, %1$s + 10 * page + nth)) FROM generate_series(1, 10) AS nth));
 		END LOOP; END $$', n),

@@ -25,7 +25,6 @@
 #include "value/filter.h"
 #include "value/growth.h"
 #include "value/kind.h"
-#include "value/layout.h"
 #include "value/list.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_agg);
@@ -99,6 +98,20 @@ get_parameters(FunctionCallInfo fcinfo, double *fpr, double *headroom)
 	*headroom = PG_NARGS() > 3 ? PG_GETARG_FLOAT8(3) : 0.0;
 }
 
+/*
+ * bloomexp_aggregate_check_headroom
+ *		Refuse a headroom that cannot be meant.
+ */
+void
+bloomexp_aggregate_check_headroom(double headroom)
+{
+	if (!(headroom >= 0.0 && headroom <= MAX_HEADROOM))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("headroom must be between 0 and %d", MAX_HEADROOM),
+				 errhint("Write 0.2 for room for 20%% more items.")));
+}
+
 /* The state of a group at its first row. */
 static AggState *
 first_state(FunctionCallInfo fcinfo, BloomKind kind)
@@ -108,11 +121,7 @@ first_state(FunctionCallInfo fcinfo, BloomKind kind)
 
 	get_parameters(fcinfo, &fpr, &headroom);
 	bloomexp_growth_check_fpr(fpr);
-	if (!(headroom >= 0.0 && headroom <= MAX_HEADROOM))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("headroom must be between 0 and %d", MAX_HEADROOM),
-				 errhint("Write 0.2 for room for 20%% more items.")));
+	bloomexp_aggregate_check_headroom(headroom);
 	return new_state(bloomexp_aggregate_context(fcinfo), kind, fpr, headroom, 0);
 }
 
@@ -259,18 +268,10 @@ Datum
 bloomexp_agg_final(PG_FUNCTION_ARGS)
 {
 	AggState   *state = PG_ARGISNULL(0) ? NULL : (AggState *) PG_GETARG_POINTER(0);
-	BloomFilter filter;
-	struct varlena *value;
 
 	if (state == NULL || state->hashes.n == 0)
 		PG_RETURN_NULL();
-
 	bloomexp_list_compact(&state->hashes);
-	bloomexp_filter_init(&filter, (int64) ceil(state->hashes.n * (1.0 + state->headroom)),
-						 state->fpr, 0, false);
-	filter.kind = state->kind;
-	value = bloomexp_layout_form(&filter);
-	bloomexp_filter_fill(&filter, state->hashes.elements, state->hashes.n);
-	bloomexp_layout_store(&filter, value);
-	PG_RETURN_POINTER(value);
+	PG_RETURN_POINTER(bloomexp_filter_build(state->kind, state->hashes.elements, state->hashes.n,
+											state->fpr, state->headroom));
 }

@@ -12,6 +12,7 @@
 #include "lib/stringinfo.h"
 
 extern MemoryContext bloomexp_aggregate_context(FunctionCallInfo fcinfo);
+extern void bloomexp_aggregate_check_headroom(double headroom);
 extern void bloomexp_aggregate_require_same(double mine, double other, const char *name);
 extern void bloomexp_aggregate_read_message(StringInfo message, bytea *bytes);
 

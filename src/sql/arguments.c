@@ -209,16 +209,16 @@ bloomexp_arguments_width(const Interval *interval)
 }
 
 /*
- * bloomexp_arguments_require_update
- *		Refuse who may not update a table of filters; he must not lock it, either.
+ * bloomexp_arguments_require_privilege
+ *		Refuse who has not a privilege on a table, or on one of its columns.
  */
 void
-bloomexp_arguments_require_update(Oid table)
+bloomexp_arguments_require_privilege(Oid table, AclMode privilege)
 {
-	AclResult	result = pg_class_aclcheck(table, GetUserId(), ACL_UPDATE);
+	AclResult	result = pg_class_aclcheck(table, GetUserId(), privilege);
 
 	if (result != ACLCHECK_OK)
-		result = pg_attribute_aclcheck_all(table, GetUserId(), ACL_UPDATE, ACLMASK_ANY);
+		result = pg_attribute_aclcheck_all(table, GetUserId(), privilege, ACLMASK_ANY);
 	if (result != ACLCHECK_OK)
 		aclcheck_error(result, OBJECT_TABLE, get_rel_name(table));
 }

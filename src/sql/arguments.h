@@ -11,6 +11,7 @@
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
 #include "fmgr.h"
+#include "nodes/parsenodes.h"
 #include "utils/array.h"
 
 #include "kernel/murmur3.h"
@@ -47,7 +48,7 @@ extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
 extern int64 bloomexp_arguments_check_time(Datum time, bool isnull, const char *name);
 extern int64 bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name);
 extern int64 bloomexp_arguments_width(const Interval *interval);
-extern void bloomexp_arguments_require_update(Oid table);
+extern void bloomexp_arguments_require_privilege(Oid table, AclMode privilege);
 
 /* Argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
 static inline Datum

@@ -171,6 +171,25 @@ bloomexp_filter_fill(BloomFilter *filter, const uint64 *hashes, uint64 n)
 }
 
 /*
+ * bloomexp_filter_build
+ *		A filter of `n` distinct items, not 0, sized for them, with room for a part
+ *		`headroom` more.
+ */
+struct varlena *
+bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr, double headroom)
+{
+	BloomFilter filter;
+	struct varlena *value;
+
+	bloomexp_filter_init(&filter, (int64) ceil(n * (1.0 + headroom)), fpr, 0, false);
+	filter.kind = kind;
+	value = bloomexp_layout_form(&filter);
+	bloomexp_filter_fill(&filter, hashes, n);
+	bloomexp_layout_store(&filter, value);
+	return value;
+}
+
+/*
  * Drop the hashes that layers from `first` on contain; returns how many remain,
  * in order.
  */

@@ -201,13 +201,13 @@ complete('now()', 'after another rebuild');
 my $pausing = start('psql', '-XAtq', '-d', $node->connstr('postgres'), '-c',
 	rebuild('seen', 'batch_size => 20', "pause => '1 hour'"), '-c', 'SELECT pg_backend_pid()', '-c', 'SELECT pg_sleep(600)');
 ok($node->poll_query_until('postgres',
-		"SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'bloom_rebuild: 20 users (seen)' AND wait_event = 'PgSleep'"),
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE query = 'bloom_rebuild: 20 users (seen)' AND wait_event = 'PgSleep'"),
 	'a rebuild pauses');
 my (undef, undef, $refusal) = $node->psql('postgres', rebuild('seen'), timeout => $patience);
 like($refusal, qr/table "seen" is being rebuilt by another session/, 'a second one of the table is refused');
 query(rebuild('recent'));
 complete('now()', 'one of another table is not');
-query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'bloom_rebuild%'");
+query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'bloom_rebuild%'");
 # (the session goes on, and has left nothing behind)
 $pausing->{run}->pump until $pausing->{out} =~ /^\d+$/m;
 like($pausing->{out}, qr/canceling statement due to user request/, 'it was cancelled');
@@ -247,9 +247,9 @@ sub day
 sub in_the_middle
 {
 	ok($node->poll_query_until('postgres',
-			"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name ~ '^bloom_rebuild: [1-9]')"),
+			"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query ~ '^bloom_rebuild: [1-9]')"),
 		'the rebuild is under way');
-	my $name = query("SELECT max(application_name) FROM pg_stat_activity WHERE application_name ~ '^bloom_rebuild: [1-9]'");
+	my $name = query("SELECT max(query) FROM pg_stat_activity WHERE query ~ '^bloom_rebuild: [1-9]'");
 	like($name, qr/^bloom_rebuild: \d+ users(?:, part \d of \d)? \(\w+\)$/, 'others see how many users are done, but not who');
 }
 

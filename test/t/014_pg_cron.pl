@@ -221,7 +221,7 @@ for my $way (sort keys %node)
 	my $node = $node{$way};
 
 	ok($node->poll_query_until('postgres',
-			q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name ~ '^bloom_rebuild: [1-9]')}),
+			q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query ~ '^bloom_rebuild: [1-9]')}),
 		"$way: the progress of a rebuild is seen");
 }
 for my $way (sort keys %node)

@@ -153,7 +153,7 @@ sub complete
 		is(query("SELECT count(*) - count(DISTINCT (user_id, item_id)) FROM $log"), '0', "$name: nothing of $log was shown twice");
 	}
 	is(query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), '0', "$name: no lock is left");
-	is(query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'bloom_rebuild%'"), '0', "$name: no name is left");
+	is(query("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'bloom_rebuild%'"), '0', "$name: no name is left");
 }
 
 #

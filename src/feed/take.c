@@ -3,19 +3,19 @@
  * take.c
  *	  Candidates that are taken and remembered in one statement.
  *
- * bloom_take_statements(), in SQL, finds the column of users and writes the
- * statements; there it is said why two calls never take the same.  How a filter
- * starts is in the definition of its column, which is a trigger on some other
- * table, and no plan here depends on that.  PostgreSQL tells us of changes to any
- * table of the database, and to the members of a role, but not whether they matter.
- * There can be a thousand a second, by temporary tables alone.  So the definition is
- * looked up again only if what it comes from is not as it was.
+ * See rows.c for why two calls never take the same.  How a filter starts is in the
+ * definition of its column, which is a trigger on some other table.  So after a change of
+ * any table, or of the members of a role, the triggers are looked at again: if they and
+ * their tables are those that they were, the definition is, too.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -23,17 +23,19 @@
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
+#include "feed/columns.h"
+#include "feed/definition.h"
+#include "feed/plans.h"
+#include "feed/rows.h"
+#include "feed/triggers.h"
 #include "kernel/batch.h"
 #include "kernel/murmur3.h"
 #include "sql/arguments.h"
-#include "sql/definition.h"
 #include "sql/item.h"
-#include "sql/kept.h"
 #include "sql/stored.h"
 #include "sql/survivors.h"
 #include "value/compat.h"
@@ -44,36 +46,24 @@
 
 PG_FUNCTION_INFO_V1(bloomexp_take);
 
-/* The kept plans of each column: read the filters of a user, */
-#define READ 0
-/* insert a row with a filter, or lock the one that there is, */
-#define START 1
-/* write the filter, unless the row is another version now. */
-#define WRITE 2
-
 /* What is kept of a column of filters. */
 typedef struct TakePlans
 {
-	BloomKept	kept;
-	uint64		looked_up;		/* the value of changes when it was right */
-	uint64		fingerprint;	/* of what the definition comes from */
-	Oid			user_type;		/* of the users, without domains */
+	BloomRows	rows;
 	BloomKind	kind;			/* of items; BLOOM_KIND_NONE: of any */
-	int			filters;		/* in a row: the large one, and a live one */
-	/* a new filter: */
-	int64		capacity;
-	double		fpr;
-	int32		slices;			/* 0: without a window */
-	int64		width;			/* of the window, in microseconds */
+	Oid			track;			/* bloom_track(), by whose triggers this is defined */
+	Oid			owner;			/* of the table of filters */
+	uint64		fingerprint;	/* of the triggers */
+	uint64		changes;		/* that had happened when they were looked at */
 } TakePlans;
 
 /* A call. */
 typedef struct Take
 {
 	FunctionCallInfo fcinfo;
+	const TakePlans *plans;
 	ArrayType  *candidates;
 	int			wanted;
-	Datum		user;
 	MemoryContext context;		/* for the result */
 	ArrayType  *taken;			/* the result */
 	uint64	   *hashes;			/* of what was taken */
@@ -101,135 +91,157 @@ static uint64 secret;
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-static HTAB *kept_plans = NULL;
-
-/* How many times something has changed on which a definition may depend. */
-static uint64 changes = 0;
-
-/* Called by PostgreSQL for each change of a table, and of who is a member of a role. */
-static void
-count_change(Datum argument, Oid table)
-{
-	changes++;
-}
-
-static void
-count_member(Datum argument, BLOOMEXP_SYSCACHE_ID cache, uint32 hash)
-{
-	changes++;
-}
-
-/* A column of the row that SPI found, not NULL. */
-static Datum
-get_found(int column)
-{
-	bool		isnull;
-
-	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
-}
-
-/* Prepare a statement that a column of that row has; `nargs` of its arguments are used. */
-static SPIPlanPtr
-prepare_found(int column, Oid *types, int nargs)
-{
-	char	   *statement = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
-
-	return bloomexp_kept_prepare(statement, nargs, types);
-}
-
-/* What the definition of a table's filters comes from now. */
-static uint64
-get_fingerprint(FunctionCallInfo fcinfo, Oid target)
-{
-	return bloomexp_definition_fingerprint(get_func_namespace(fcinfo->flinfo->fn_oid), target);
-}
-
-/* Whether the definition would be found as it was. */
-static bool
-is_defined_alike(FunctionCallInfo fcinfo, TakePlans *plans)
-{
-	uint64		looked_up = changes;
-
-	if (plans->looked_up != looked_up)
-	{
-		if (plans->fingerprint != get_fingerprint(fcinfo, plans->kept.target))
-			return false;
-		plans->looked_up = looked_up;
-	}
-	return true;
-}
-
 /*
- * Ask for the statements and plan them.
- *
- * The arguments are of exactly the declared types, so that no other function of
- * the name can be called.
+ * Look at the other triggers that feed a table: what they add to a column of filters is of
+ * one kind, and nothing else may start a filter there; and a live column is none to take
+ * by.
  */
-static void
-prepare(FunctionCallInfo fcinfo, TakePlans *made)
+static BloomKind
+find_kind(const BloomExtension *extension, Oid target, const char *filter_column)
 {
-	char	   *schema = bloomexp_kept_schema(fcinfo->flinfo->fn_oid);
-	Oid			types[] = {NAMEOID, REGCLASSOID, NAMEOID};
-	Datum		values[] = {
-		DirectFunctionCall1(namein, CStringGetDatum(schema)),
-		ObjectIdGetDatum(made->kept.target),
-		NameGetDatum(&made->kept.key.column)
-	};
-	char		nulls[] = {' ', ' ', PG_ARGISNULL(4) ? 'n' : ' '};
-	char	   *query;
-	Oid			arguments[3] = {[2] = XIDOID};
-	SPITupleTable *found;
+	BloomKind	kind = BLOOM_KIND_NONE;
+	bool		differ = false;
+	ListCell   *cell;
 
-	made->kept.pages = bloomexp_kept_lock_target(made->kept.target);
-	made->looked_up = changes;
-	made->fingerprint = get_fingerprint(fcinfo, made->kept.target);
-	query = psprintf("SELECT read, start, write, user_type, filter_type, has_live, capacity, fpr, slices, width, item_kind "
-					 "FROM %s.bloom_take_statements($1, $2, $3)", quote_identifier(schema));
-	bloomexp_kept_ask(query, lengthof(types), types, values, nulls);
-	found = SPI_tuptable;
-	made->user_type = arguments[0] = DatumGetObjectId(get_found(4));
-	arguments[1] = DatumGetObjectId(get_found(5));
-	made->filters = DatumGetBool(get_found(6)) ? 2 : 1;
-	made->capacity = DatumGetInt64(get_found(7));
-	made->fpr = DatumGetFloat8(get_found(8));
-	made->slices = DatumGetInt32(get_found(9));
-	if (made->slices != 0)
-		made->width = bloomexp_arguments_width(DatumGetIntervalP(get_found(10)));
-	made->kind = DatumGetInt32(get_found(11));
-	made->kept.plans[READ] = prepare_found(1, arguments, 1);
-	made->kept.plans[START] = prepare_found(2, arguments, 2);
-	made->kept.plans[WRITE] = prepare_found(3, arguments, 3);
-	SPI_freetuptable(found);
+	foreach (cell, bloomexp_definition_feeders(extension, target, NULL))
+	{
+		const BloomTrigger *trigger = lfirst(cell);
+		const char *its_column = trigger->column;
+		BloomDefinition definition;
+		BloomKind	its_kind;
+
+		if (!trigger->counts)
+			continue;
+		bloomexp_definition_of_trigger(trigger->nargs, trigger->args, &definition);
+		if (definition.live_column != NULL && strcmp(definition.live_column, filter_column) == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("column \"%s\" of table \"%s\" is the live column of \"%s\"", filter_column,
+							get_rel_name(target), its_column),
+					 errhint("Name column \"%s\".", its_column)));
+		if (strcmp(its_column, filter_column) != 0)
+			continue;
+		its_kind = bloomexp_columns_item_kind(trigger->relation, definition.item_column);
+		differ |= kind != BLOOM_KIND_NONE && kind != its_kind;
+		kind = its_kind;
+	}
+	return differ ? BLOOM_KIND_NONE : kind;
+}
+
+/* The definition of a column of filters, as far as it matters here. */
+static void
+read_definition(const BloomExtension *extension, TakePlans *plans)
+{
+	BloomRows  *rows = &plans->rows;
+	Oid			target = rows->plans.target;
+	BloomDefinition nothing = {0};
+
+	/* Triggers need not agree in what does not matter here. */
+	uint32		no_matter = BLOOM_SETTING_BIT(BLOOM_SETTING_SOURCE) |
+		BLOOM_SETTING_BIT(BLOOM_SETTING_USER_COLUMN) | BLOOM_SETTING_BIT(BLOOM_SETTING_ITEM_COLUMN) |
+		BLOOM_SETTING_BIT(BLOOM_SETTING_TIME_COLUMN) | BLOOM_SETTING_BIT(BLOOM_SETTING_HEADROOM) |
+		BLOOM_SETTING_BIT(BLOOM_SETTING_CONDITION);
+
+	bloomexp_definition_agree(extension, target, rows->filter_column, &nothing,
+							  no_matter | BLOOM_SETTING_BIT(BLOOM_SETTING_WIDTH), &rows->definition);
+	if (rows->definition.slices > 0)
+		bloomexp_definition_agree(extension, target, rows->filter_column, &nothing, no_matter,
+								  &rows->definition);
+	if (rows->definition.ignored != NULL)
+		ereport(WARNING,
+				(errmsg("bloom_take() does not know of trigger %s", rows->definition.ignored),
+				 errdetail("The owner of that table does not have the privileges of the owner of table \"%s\".",
+						   get_rel_name(target))));
+	plans->kind = find_kind(extension, target, rows->filter_column);
+}
+
+/* The owner of a table, or InvalidOid if it is gone. */
+static Oid
+get_owner(Oid table)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+/* A partition is as its whole is. */
+static Oid
+get_whole(Oid table)
+{
+	List	   *ancestors = get_rel_relispartition(table) ? get_partition_ancestors(table) : NIL;
+
+	return ancestors == NIL ? table : llast_oid(ancestors);
+}
+
+/* Find out how to take by a column of a table. */
+static TakePlans *
+make_plans(FunctionCallInfo fcinfo, const BloomPlansKey *key)
+{
+	TakePlans  *plans = (TakePlans *) bloomexp_plans_begin(key, sizeof(TakePlans));
+	BloomRows  *rows = &plans->rows;
+	MemoryContext caller = MemoryContextSwitchTo(rows->plans.context);
+	BloomExtension extension;
+
+	ereport(DEBUG1, (errmsg_internal("bloom_take() reads the definition of table \"%s\"", get_rel_name(key->target))));
+	rows->plans.target = get_whole(key->target);
+	rows->plans.pages = bloomexp_plans_lock_target(rows->plans.target);
+	bloomexp_triggers_find_extension(fcinfo->flinfo->fn_oid, &extension);
+	plans->track = extension.track;
+	plans->owner = get_owner(rows->plans.target);
+	plans->changes = bloomexp_plans_changes();
+	plans->fingerprint = bloomexp_triggers_fingerprint(plans->track, plans->owner);
+
+	rows->filter_column = bloomexp_definition_filter_column(&extension, rows->plans.target,
+															PG_ARGISNULL(4) ? NULL :
+																NameStr(*PG_GETARG_NAME(4)));
+	read_definition(&extension, plans);
+	bloomexp_columns_find_key(rows->plans.target, rows->definition.target_user_column, &rows->key);
+	bloomexp_columns_check_live(&extension, &rows->definition, rows->plans.target, rows->filter_column);
+	bloomexp_rows_prepare(rows, &extension);
+	MemoryContextSwitchTo(caller);
+	bloomexp_plans_keep(&rows->plans);
+	return plans;
+}
+
+/* Are the triggers still those by which the plans were made? */
+static bool
+is_defined_so(TakePlans *plans)
+{
+	uint64		changes = bloomexp_plans_changes();
+
+	if (plans->changes == changes)
+		return true;
+	if (plans->owner != get_owner(plans->rows.plans.target) ||
+		plans->fingerprint != bloomexp_triggers_fingerprint(plans->track, plans->owner))
+		return false;
+	plans->changes = changes;
+	return true;
 }
 
 /* The plans for the table and column of a call. */
 static TakePlans *
-get_plans(FunctionCallInfo fcinfo, TakePlans *space)
+get_plans(FunctionCallInfo fcinfo)
 {
+	BloomPlansKey key;
 	TakePlans  *plans;
 
-	if (kept_plans == NULL)
-	{
-		if (!pg_strong_random(&secret, sizeof(secret)))
-			ereport(ERROR,
-					(errcode(ERRCODE_INTERNAL_ERROR),
-					 errmsg("could not generate random values")));
-		kept_plans = bloomexp_kept_create("bloom_take plans", sizeof(TakePlans));
-		CacheRegisterRelcacheCallback(count_change, (Datum) 0);
-		CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, count_member, (Datum) 0);
-	}
-
-	memset(space, 0, sizeof(*space));
-	space->kept.key.object = space->kept.target = PG_GETARG_OID(0);
+	if (secret == 0 && !pg_strong_random(&secret, sizeof(secret)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate random values")));
+	memset(&key, 0, sizeof(key));
+	key.target = PG_GETARG_OID(0);
 	if (!PG_ARGISNULL(4))
-		space->kept.key.column = *PG_GETARG_NAME(4);
-	bloomexp_arguments_require_update(space->kept.target);
-
-	plans = (TakePlans *) bloomexp_kept_find(kept_plans, &space->kept.key);
-	if (plans != NULL && is_defined_alike(fcinfo, plans))
-		return plans;
-	prepare(fcinfo, space);
-	return (TakePlans *) bloomexp_kept_keep(kept_plans, &space->kept, sizeof(TakePlans));
+		key.column = *PG_GETARG_NAME(4);
+	bloomexp_arguments_require_privilege(key.target, ACL_UPDATE);
+	plans = (TakePlans *) bloomexp_plans_find(&key);
+	return plans != NULL && is_defined_so(plans) ? plans : make_plans(fcinfo, &key);
 }
 
 /*
@@ -345,7 +357,7 @@ require_kind(const TakePlans *plans, BloomKind kind)
 	if (plans->kind != BLOOM_KIND_NONE && plans->kind != kind)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("filters of table \"%s\" hold %s items, not %s", get_rel_name(plans->kept.target),
+				 errmsg("filters of table \"%s\" hold %s items, not %s", get_rel_name(plans->rows.plans.target),
 						bloomexp_kind_name(plans->kind), bloomexp_kind_name(kind)),
 				 errhint("Cast the candidates to %s[].", bloomexp_kind_type(plans->kind))));
 }
@@ -354,20 +366,27 @@ require_kind(const TakePlans *plans, BloomKind kind)
 static void
 start_filter(const TakePlans *plans, BloomFilter *filter, int n)
 {
-	if (plans->slices != 0)
-		bloomexp_window_init(filter, plans->width, plans->slices, plans->fpr, 0);
+	const BloomDefinition *definition = &plans->rows.definition;
+
+	if (bloomexp_definition_tracks_window(definition))
+		bloomexp_window_init(filter, bloomexp_arguments_width(definition->width),
+							 definition->slices, definition->fpr, 0);
 	else
-		bloomexp_filter_init(filter, Max(plans->capacity, n), plans->fpr, 0, false);
+		bloomexp_filter_init(filter, Max(bloomexp_definition_tracked_capacity(definition), n),
+							 bloomexp_definition_tracked_fpr(definition), 0, false);
 }
 
 /*
  * Take candidates by the filters that are stored for a user, of which any may be
- * NULL; returns the last one as it is to be stored, or NULL if nothing is taken.
+ * NULL; returns the last one as it is to be stored, or NULL if nothing is taken: a
+ * BloomChange.
  */
 static struct varlena *
-take_from(const TakePlans *plans, Take *take, struct varlena **stored)
+take_from(void *argument, uint64 nth, struct varlena **stored)
 {
-	int			last = plans->filters - 1;
+	Take	   *take = argument;
+	const TakePlans *plans = take->plans;
+	int			last = plans->rows.nfilters - 1;
 	BloomStored asked[2];
 	BloomFilters filters = {asked, 0};
 	BloomFilter adding;
@@ -396,63 +415,19 @@ take_from(const TakePlans *plans, Take *take, struct varlena **stored)
 	return remember(take, &adding, candidates.type->kind);
 }
 
-/* Execute one of the plans for the user of a call, a filter, and a version of the row. */
-static uint64
-execute(const TakePlans *plans, int plan, const Take *take, struct varlena *filter, Datum version)
-{
-	static const int results[] = {SPI_OK_SELECT, SPI_OK_INSERT, SPI_OK_UPDATE};
-	Datum		arguments[] = {take->user, PointerGetDatum(filter), version};
-
-	bloomexp_kept_expect(SPI_execute_plan(plans->kept.plans[plan], arguments, NULL, false, 0),
-						 results[plan], "SPI_execute_plan");
-	return SPI_processed;
-}
-
-/*
- * Take by the row of the user; false if there is none, or if it has changed before
- * the filter was written.
- */
-static bool
-take_from_row(const TakePlans *plans, Take *take)
-{
-	struct varlena *stored[2];
-	struct varlena *filter;
-	Datum		version;
-
-	if (execute(plans, READ, take, NULL, (Datum) 0) == 0)
-		return false;
-	version = get_found(1);
-	for (int i = 0; i < plans->filters; i++)
-	{
-		bool		isnull;
-		Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 2, &isnull);
-
-		stored[i] = isnull ? NULL : (struct varlena *) DatumGetPointer(value);
-	}
-	filter = take_from(plans, take, stored);
-	return filter == NULL || execute(plans, WRITE, take, filter, version) == 1;
-}
-
-/* Take for a user without a row; false if there is one now, which is locked then. */
-static bool
-take_first(const TakePlans *plans, Take *take)
-{
-	struct varlena *stored[2] = {NULL, NULL};
-	struct varlena *filter = take_from(plans, take, stored);
-
-	return filter == NULL || execute(plans, START, take, filter, (Datum) 0) == 1;
-}
-
-/* Take: for bloomexp_kept_use(). */
+/* Take: for bloomexp_plans_use(). */
 static void
-take_by_plans(BloomKept *kept, void *argument)
+take_by_plans(BloomPlans *kept, void *argument)
 {
-	const TakePlans *plans = (const TakePlans *) kept;
+	TakePlans  *plans = (TakePlans *) kept;
 	Take	   *take = argument;
+	BloomChanges changes = {.change = take_from, .argument = take};
 
 	/* (an input function can execute anybody's code, and that may come here again) */
-	take->user = get_user(take->fcinfo, plans->user_type);
-	if (!take_from_row(plans, take) && !take_first(plans, take) && !take_from_row(plans, take))
+	Datum		user = get_user(take->fcinfo, plans->rows.key.type);
+
+	take->plans = plans;
+	if (!bloomexp_rows_change(&plans->rows, &changes, 0, user))
 		ereport(ERROR,
 				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
 				 errmsg("taken items are not stored in table \"%s\"", get_rel_name(kept->target)),
@@ -464,7 +439,6 @@ Datum
 bloomexp_take(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"target", "user"};
-	TakePlans	space;
 	TakePlans  *plans;
 	Take		take;
 
@@ -483,9 +457,9 @@ bloomexp_take(PG_FUNCTION_ARGS)
 	take.wanted = PG_ARGISNULL(3) ? INT_MAX : PG_GETARG_INT32(3);
 	take.context = CurrentMemoryContext;
 
-	bloomexp_kept_expect(SPI_connect(), SPI_OK_CONNECT, "SPI_connect");
-	plans = get_plans(fcinfo, &space);
-	bloomexp_kept_use(&plans->kept, take_by_plans, &take);
-	bloomexp_kept_expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
+	bloomexp_plans_expect(SPI_connect(), SPI_OK_CONNECT, "SPI_connect");
+	plans = get_plans(fcinfo);
+	bloomexp_plans_use(&plans->rows.plans, take_by_plans, &take);
+	bloomexp_plans_expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
 	PG_RETURN_ARRAYTYPE_P(take.taken);
 }

@@ -8,6 +8,7 @@
 #ifndef BLOOMEXP_REBUILD_LOCK_H
 #define BLOOMEXP_REBUILD_LOCK_H
 
-extern bool bloomexp_rebuild_lock_is_writing(Oid table);
+extern void bloomexp_rebuild_lock_acquire(Oid table, int32 part, int32 parts, uint32 hash);
+extern void bloomexp_rebuild_lock_release(void);
 
 #endif							/* BLOOMEXP_REBUILD_LOCK_H */

@@ -7,7 +7,7 @@
  * writes a filter without the exposures that came meanwhile.  The trigger compares
  * the filters of each row that is updated.  What bloom_track(), bloom_take(),
  * bloom_add() and bloom_union() make of the row's filter has all bits of it.  Only
- * bloom_rebuild() may write others; its transactions say so.
+ * bloom_rebuild() may write others.
  *
  * It is against accidents.  Who may update the table can also delete the row, and what
  * other triggers of the table write is the business of its owner.
@@ -23,7 +23,8 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "sql/rebuild_lock.h"
+#include "feed/rebuild.h"
+#include "feed/triggers.h"
 #include "sql/stored.h"
 #include "value/compat.h"
 #include "value/layout.h"
@@ -64,18 +65,6 @@ get_keep(const Trigger *trigger)
 					 errhint("The only argument is 'keep'.")));
 	}
 	return trigger->tgnargs > 0;
-}
-
-/* The type of filters, which is in the schema of `function`. */
-static Oid
-get_filter_type(Oid function)
-{
-	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("bloom"),
-									   ObjectIdGetDatum(get_func_namespace(function)));
-
-	if (!OidIsValid(type))
-		elog(ERROR, "type bloom is not in the schema of bloom_guard()");
-	return type;
 }
 
 /*
@@ -124,23 +113,16 @@ loses(const TriggerData *trigger, int column)
 	return !bloomexp_union_includes(open_filter(written, &after), open_filter(stored, &before));
 }
 
-/* Whether this transaction rebuilds the table, or the whole of which it is a partition. */
+/* Whether this session rebuilds the table, or the whole of which it is a partition. */
 static bool
 is_rebuilt(Relation relation)
 {
-	Oid			table = RelationGetRelid(relation);
-	ListCell   *cell;
+	Oid			rebuilt = bloomexp_rebuild_target();
 
-	if (bloomexp_rebuild_lock_is_writing(table))
-		return true;
-	if (!relation->rd_rel->relispartition)
-		return false;
-	foreach(cell, get_partition_ancestors(table))
-	{
-		if (bloomexp_rebuild_lock_is_writing(lfirst_oid(cell)))
-			return true;
-	}
-	return false;
+	return OidIsValid(rebuilt) &&
+		(rebuilt == RelationGetRelid(relation) ||
+		 (relation->rd_rel->relispartition &&
+		  list_member_oid(get_partition_ancestors(RelationGetRelid(relation)), rebuilt)));
 }
 
 /* The new row with the old one's value of a column. */
@@ -176,14 +158,15 @@ bloomexp_guard(PG_FUNCTION_ARGS)
 	TriggerData *trigger = get_trigger(fcinfo);
 	TupleDesc	columns = RelationGetDescr(trigger->tg_relation);
 	bool		keep = get_keep(trigger->tg_trigger);
-	Oid			filter_type = get_filter_type(fcinfo->flinfo->fn_oid);
+	BloomExtension extension;
 	HeapTuple	row = trigger->tg_newtuple;
 
+	bloomexp_triggers_find_extension(fcinfo->flinfo->fn_oid, &extension);
 	for (int i = 0; i < columns->natts; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(columns, i);
 
-		if (!is_guarded(column, filter_type) || !loses(trigger, i + 1))
+		if (!is_guarded(column, extension.filter_type) || !loses(trigger, i + 1))
 			continue;
 		if (is_rebuilt(trigger->tg_relation))
 			break;

@@ -47,6 +47,7 @@
 #include "parser/parse_type.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
@@ -54,14 +55,14 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "feed/columns.h"
+#include "feed/condition.h"
 #include "value/compat.h"
 
 /* The alias of the exposures in generated statements. */
 #define ALIAS "e"
 /* An expression is parsed as a statement. */
 #define BEFORE "SELECT "
-
-PG_FUNCTION_INFO_V1(bloomexp_track_condition);
 
 /* The string literals of a condition; the n-th hides behind parameter -n. */
 typedef struct Literals
@@ -115,27 +116,6 @@ parse_alone(const char *statement)
 	return target->val;
 }
 
-/*
- * Refuse a generated column where a transition table may not have its value: a
- * virtual one is not stored at all, and a stored one is not computed in rows that a
- * partitioned table hands on to a partition of another layout.
- */
-static void
-check_generated(Oid table, AttrNumber column)
-{
-	char		generated = get_attgenerated(table, column);
-
-	if (generated == '\0' ||
-		(generated == ATTRIBUTE_GENERATED_STORED && get_rel_relkind(table) != RELKIND_PARTITIONED_TABLE))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("generated column \"%s\" cannot be used by bloom_track()",
-					get_attname(table, column, false)),
-			 errdetail("Its value may not be there yet when the trigger is called."),
-			 errhint("Use the columns from which it is generated, or a trigger on each partition.")));
-}
-
 /* Refuse what a transition table does not have. */
 static void
 check_column(Oid table, const Var *column)
@@ -144,7 +124,7 @@ check_column(Oid table, const Var *column)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("condition must not use system columns or whole rows")));
-	check_generated(table, column->varattno);
+	bloomexp_columns_check_generated(table, column->varattno);
 }
 
 /* Whether a function belongs to a superuser. */
@@ -383,8 +363,8 @@ show_unknown(Node *node, void *literals)
 	return expression_tree_mutator(node, show_unknown, literals);
 }
 
-/* A condition over the columns of a table, as the deparser writes it. */
-static char *
+/* A condition over the columns of a table. */
+static Node *
 resolve(Relation relation, const char *statement)
 {
 	ParseState *state = make_parsestate(NULL);
@@ -413,6 +393,13 @@ resolve(Relation relation, const char *statement)
 				 errmsg("condition must call immutable functions only"),
 				 errdetail("A row must be an exposure for the trigger and for the rebuild, or for neither, whatever the settings and the time."),
 				 errhint("A date of a timestamptz is immutable with its time zone, as in (at AT TIME ZONE 'UTC')::date.")));
+	return expression;
+}
+
+/* An expression over the columns of a table, as the deparser writes it. */
+static char *
+deparse(Oid source, Node *expression)
+{
 	return deparse_expression(expression, deparse_context_for(ALIAS, source), true, false);
 }
 
@@ -553,22 +540,68 @@ qualify(const char *expression)
 	return qualified.data;
 }
 
-/* bloom_track_condition(source regclass, condition text) */
-Datum
-bloomexp_track_condition(PG_FUNCTION_ARGS)
+/*
+ * Settings by which an expression means the same for all who write exposures or rebuild,
+ * until the nest level that this returns ends.  (An error ends it, too.)
+ */
+static int
+begin_settings(void)
 {
-	Relation	relation = relation_open(PG_GETARG_OID(0), AccessShareLock);
-	char	   *condition = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	static const char *const settings[][2] = {
+		{"search_path", "pg_catalog, pg_temp"},
+		{"timezone", "UTC"},
+		{"datestyle", "ISO"},
+		{"intervalstyle", "iso_8601"},
+		{"standard_conforming_strings", "on"},
+		{"transform_null_equals", "off"},
+		{"extra_float_digits", "1"}
+	};
+	int			level = NewGUCNestLevel();
+
+	for (int i = 0; i < (int) lengthof(settings); i++)
+		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	return level;
+}
+
+/*
+ * bloomexp_condition_parse
+ *		A condition over the columns of a table, which are those of relation 1; an error
+ *		if it cannot be one.
+ */
+Node *
+bloomexp_condition_parse(Oid source, const char *condition)
+{
+	Relation	relation = relation_open(source, AccessShareLock);
+	int			level = begin_settings();
 	ErrorContextCallback context = {
 		.previous = error_context_stack,
 		.callback = tell_condition,
-		.arg = condition
+		.arg = unconstify(char *, condition)
 	};
-	char	   *qualified;
+	Node	   *expression;
 
 	error_context_stack = &context;
-	qualified = qualify(resolve(relation, psprintf(BEFORE "%s", condition)));
+	expression = resolve(relation, psprintf(BEFORE "%s", condition));
+	/* the rebuild must be able to write what the trigger evaluates */
+	(void) qualify(deparse(source, expression));
 	error_context_stack = context.previous;
+	AtEOXact_GUC(true, level);
 	relation_close(relation, NoLock);
-	PG_RETURN_TEXT_P(cstring_to_text(qualified));
+	return expression;
+}
+
+/*
+ * bloomexp_condition_write
+ *		An expression over the columns of a table, as SQL in which the table is "e" and
+ *		every name has its schema.
+ */
+char *
+bloomexp_condition_write(Oid source, Node *expression)
+{
+	int			level = begin_settings();
+	char	   *sql = qualify(deparse(source, expression));
+
+	AtEOXact_GUC(true, level);
+	return sql;
 }

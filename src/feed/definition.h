@@ -1,0 +1,99 @@
+/*-------------------------------------------------------------------------
+ *
+ * definition.h
+ *	  Which exposures go into which filters, and how these are made: what the
+ *	  arguments of a trigger on bloom_track() say, or those of bloom_rebuild().
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_DEFINITION_H
+#define BLOOMEXP_DEFINITION_H
+
+#include "datatype/timestamp.h"
+#include "fmgr.h"
+
+#include "feed/triggers.h"
+
+/* The settings, in the order in which messages name those of a trigger. */
+typedef enum BloomSetting
+{
+	BLOOM_SETTING_SOURCE,
+	BLOOM_SETTING_USER_COLUMN,
+	BLOOM_SETTING_ITEM_COLUMN,
+	BLOOM_SETTING_TIME_COLUMN,
+	BLOOM_SETTING_WIDTH,
+	BLOOM_SETTING_SLICES,
+	BLOOM_SETTING_FPR,
+	BLOOM_SETTING_HEADROOM,
+	BLOOM_SETTING_CONDITION,
+	BLOOM_SETTING_LIVE_COLUMN,
+	BLOOM_SETTING_TARGET_USER_COLUMN
+} BloomSetting;
+
+#define BLOOM_SETTINGS (BLOOM_SETTING_TARGET_USER_COLUMN + 1)
+
+/* A set of settings is a mask. */
+#define BLOOM_SETTING_BIT(setting) (UINT32_C(1) << (setting))
+
+typedef struct BloomDefinition
+{
+	uint32		said;			/* the settings that were said, and are no defaults */
+	Oid			source;			/* table of the exposures, the root of partitions;
+								 * InvalidOid if it is not said, */
+	char	   *user_column;	/* ... and NULL for the columns */
+	char	   *item_column;
+	char	   *time_column;
+	Interval   *width;			/* of the window */
+	int32		slices;			/* of a filter with a sliding window; 0 without one */
+	double		fpr;			/* promised false positive rate of the filters */
+	double		headroom;		/* room that a rebuild leaves, as a part of the items */
+	char	   *condition;		/* SQL expression that makes a row an exposure */
+	char	   *live_column;	/* column of the small filters to which is added */
+	char	   *target_user_column;
+
+	/* by bloomexp_definition_agree(): triggers as messages describe them, or NULL */
+	char	   *trigger;		/* the first of those that define this */
+	char	   *ignored;		/* one that does not count */
+} BloomDefinition;
+
+/*
+ * Two filters share the promised rate: an item that was not exposed is dropped if
+ * either contains it.  The live filter is small, so a tenth is enough for it.
+ */
+#define BLOOM_LIVE_SHARE 0.1
+
+/* How a filter starts to which exposures are added. */
+static inline double
+bloomexp_definition_tracked_fpr(const BloomDefinition *definition)
+{
+	return definition->live_column != NULL ? definition->fpr * BLOOM_LIVE_SHARE : definition->fpr;
+}
+
+/* The rate of a filter that is rebuilt: the same filter, or one beside a live filter. */
+static inline double
+bloomexp_definition_rebuilt_fpr(const BloomDefinition *definition)
+{
+	return definition->live_column != NULL ? definition->fpr * (1 - BLOOM_LIVE_SHARE) : definition->fpr;
+}
+
+/* Is a filter windowed to which exposures are added?  A live one is emptied before. */
+static inline bool
+bloomexp_definition_tracks_window(const BloomDefinition *definition)
+{
+	return definition->slices > 0 && definition->live_column == NULL;
+}
+
+extern int64 bloomexp_definition_tracked_capacity(const BloomDefinition *definition);
+extern Oid bloomexp_definition_target(Oid namespace, const char *name, bool missing_ok);
+extern void bloomexp_definition_of_trigger(int nargs, char **args, BloomDefinition *definition);
+extern void bloomexp_definition_check(const BloomDefinition *definition);
+extern void bloomexp_definition_of_call(FunctionCallInfo fcinfo, BloomDefinition *definition);
+extern List *bloomexp_definition_feeders(const BloomExtension *extension, Oid target,
+										 const char *filter_column);
+extern void bloomexp_definition_agree(const BloomExtension *extension, Oid target,
+									  const char *filter_column, const BloomDefinition *given,
+									  uint32 no_matter, BloomDefinition *definition);
+extern char *bloomexp_definition_filter_column(const BloomExtension *extension, Oid target,
+											   const char *filter_column);
+
+#endif							/* BLOOMEXP_DEFINITION_H */

@@ -1,0 +1,50 @@
+/*-------------------------------------------------------------------------
+ *
+ * exposures.h
+ *	  Exposures, gathered and grouped by their users.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_EXPOSURES_H
+#define BLOOMEXP_EXPOSURES_H
+
+#include "utils/sortsupport.h"
+
+#include "feed/columns.h"
+#include "value/kind.h"
+
+/* What one user was shown. */
+typedef struct BloomShown
+{
+	Datum		user;
+	uint64		first;			/* of the items and their times */
+	uint64		n;
+} BloomShown;
+
+typedef struct BloomExposures
+{
+	MemoryContext context;		/* of all that follows */
+	BloomKind	kind;
+	uint32		seed;			/* of the hashes */
+	bool		timed;
+	int16		length;			/* of users, as pg_type.typlen */
+	bool		by_value;
+	SortSupportData order;		/* of users */
+
+	uint64	   *hashes;			/* of the items */
+	int64	   *times;			/* in microseconds since 2000-01-01 UTC, if timed */
+	uint64		n;
+	uint64		space;
+
+	BloomShown *users;			/* as they come, then in their order and each once */
+	uint64		nusers;
+	uint64		users_space;
+} BloomExposures;
+
+extern void bloomexp_exposures_begin(BloomExposures *exposures, const BloomKey *key, BloomKind kind,
+									 uint32 seed, bool timed);
+extern void bloomexp_exposures_add(BloomExposures *exposures, Datum user, Datum item, int64 time);
+extern void bloomexp_exposures_group(BloomExposures *exposures);
+extern int	bloomexp_exposures_compare(BloomExposures *exposures, Datum a, Datum b);
+
+#endif							/* BLOOMEXP_EXPOSURES_H */

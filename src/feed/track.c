@@ -1,0 +1,397 @@
+/*-------------------------------------------------------------------------
+ *
+ * track.c
+ *	  The trigger that adds new exposures to the filters of their users.
+ *
+ * The rows come in a transition table.  They are read here, once, and grouped by their
+ * users; then the filter of each user is changed once.  See rows.c for how.
+ *
+ * A trigger is read when it is called for the first time, and kept until its table or
+ * that of the filters changes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "executor/executor.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/tuplestore.h"
+
+#include "feed/columns.h"
+#include "feed/condition.h"
+#include "feed/definition.h"
+#include "feed/exposures.h"
+#include "feed/plans.h"
+#include "feed/rows.h"
+#include "feed/track.h"
+#include "feed/triggers.h"
+#include "sql/arguments.h"
+#include "sql/item.h"
+#include "value/filter.h"
+#include "value/kind.h"
+#include "value/layout.h"
+#include "value/window.h"
+
+PG_FUNCTION_INFO_V1(bloomexp_track);
+
+/* Up to so many users are changed one by one, and more in batches of this size. */
+#define FEW_USERS 3
+#define BATCH_USERS 500
+
+/* The exposures of a call, with hashes by the seed of a filter; nearly all have the same. */
+typedef struct Gathered
+{
+	BloomExposures exposures;
+	struct Gathered *next;		/* ... by another seed */
+} Gathered;
+
+/* A call. */
+typedef struct Call
+{
+	const TriggerData *trigger;
+	BloomTracker *tracker;
+	Gathered   *gathered;		/* by seed 0 */
+} Call;
+
+/* The calling trigger; raises an error if it is of the wrong kind. */
+static TriggerData *
+get_trigger(FunctionCallInfo fcinfo)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("trigger functions can only be called as triggers")));
+	if (!TRIGGER_FIRED_AFTER(trigger->tg_event) ||
+		!TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) ||
+		!(TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
+		  TRIGGER_FIRED_BY_UPDATE(trigger->tg_event)) ||
+		trigger->tg_newtable == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("bloom_track() must be called by an AFTER INSERT or AFTER UPDATE trigger for each statement, with a transition table"),
+				 errhint("CREATE TRIGGER ... AFTER INSERT ON ... REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION bloom_track(...);")));
+	return trigger;
+}
+
+/* Lock the table of the filters that the trigger names, for whoever may update it. */
+static BlockNumber
+lock_target(const TriggerData *trigger)
+{
+	Oid			namespace = RelationGetNamespace(trigger->tg_relation);
+	const char *name = trigger->tg_trigger->tgargs[BLOOMEXP_TRIGGER_TARGET];
+	Oid			target = bloomexp_definition_target(namespace, name, false);
+	Oid			locked;
+	BlockNumber pages;
+
+	/* until the name leads to what is locked */
+	do
+	{
+		locked = target;
+		bloomexp_arguments_require_privilege(locked, ACL_UPDATE);
+		pages = bloomexp_plans_lock_target(locked);
+		target = bloomexp_definition_target(namespace, name, false);
+	} while (target != locked);
+	return pages;
+}
+
+/* Does an expression only read a column? */
+static bool
+is_column(const Node *expression)
+{
+	while (expression != NULL && IsA(expression, RelabelType))
+		expression = (const Node *) ((const RelabelType *) expression)->arg;
+	return expression == NULL || IsA(expression, Var);
+}
+
+/*
+ * bloomexp_track_read
+ *		What a trigger on a table does, by its arguments; an error if it cannot do it.
+ *
+ * This only asks the catalogs.
+ */
+void
+bloomexp_track_read(const BloomExtension *extension, Oid source, int nargs, char **args,
+					BloomTracker *tracker)
+{
+	BloomRows  *rows = &tracker->rows;
+	BloomDefinition *definition = &rows->definition;
+	Oid			target;
+
+	bloomexp_definition_of_trigger(nargs, args, definition);
+	target = bloomexp_definition_target(get_rel_namespace(source), args[BLOOMEXP_TRIGGER_TARGET], false);
+	rows->plans.source = source;
+	rows->plans.target = target;
+	bloomexp_columns_find_key(target, definition->target_user_column, &rows->key);
+	rows->filter_column = bloomexp_definition_filter_column(extension, target,
+															args[BLOOMEXP_TRIGGER_COLUMN]);
+	bloomexp_columns_find(definition, source, &rows->key, &tracker->columns);
+	if (definition->condition != NULL)
+		tracker->condition = bloomexp_condition_parse(source, definition->condition);
+	bloomexp_columns_check_tracked(definition, source);
+	bloomexp_columns_check_live(extension, definition, target, rows->filter_column);
+	if (tracker->columns.kind == BLOOM_KIND_TEXT)
+		bloomexp_item_check_collation(exprCollation(tracker->columns.item));
+	tracker->windowed = bloomexp_definition_tracks_window(definition);
+	rows->plans.by_expressions = tracker->condition != NULL || !is_column(tracker->columns.user) ||
+		!is_column(tracker->columns.item) || !is_column(tracker->columns.time);
+}
+
+/* Read a trigger, and keep what it does. */
+static BloomTracker *
+make_tracker(const TriggerData *trigger, Oid function)
+{
+	BloomPlansKey key = {.trigger = trigger->tg_trigger->tgoid};
+	BloomTracker *tracker = (BloomTracker *) bloomexp_plans_begin(&key, sizeof(BloomTracker));
+	BloomRows  *rows = &tracker->rows;
+	MemoryContext caller = MemoryContextSwitchTo(rows->plans.context);
+	BloomExtension extension;
+
+	ereport(DEBUG1, (errmsg_internal("bloom_track() reads trigger \"%s\"", trigger->tg_trigger->tgname)));
+	bloomexp_triggers_find_extension(function, &extension);
+	if (trigger->tg_trigger->tgnargs > BLOOMEXP_TRIGGER_TARGET)
+		rows->plans.pages = lock_target(trigger);
+	bloomexp_track_read(&extension, RelationGetRelid(trigger->tg_relation), trigger->tg_trigger->tgnargs,
+						trigger->tg_trigger->tgargs, tracker);
+	bloomexp_rows_prepare(rows, &extension);
+	MemoryContextSwitchTo(caller);
+	bloomexp_plans_keep(&rows->plans);
+	return tracker;
+}
+
+/* An expression over the rows of the transition table, ready to be evaluated. */
+typedef struct Reader
+{
+	AttrNumber	column;			/* it only reads this one, */
+	ExprState  *expression;		/* ... or is something else, or nothing */
+} Reader;
+
+static Reader
+make_reader(Node *expression, EState *estate)
+{
+	Reader		reader = {InvalidAttrNumber, NULL};
+
+	if (expression == NULL)
+		return reader;
+	if (!is_column(expression))
+	{
+		reader.expression = ExecPrepareExpr((Expr *) expression, estate);
+		return reader;
+	}
+	while (IsA(expression, RelabelType))
+		expression = (Node *) ((RelabelType *) expression)->arg;
+	reader.column = ((Var *) expression)->varattno;
+	return reader;
+}
+
+/* The value of an expression for a row. */
+static inline Datum
+read_row(const Reader *reader, TupleTableSlot *row, ExprContext *context, bool *isnull)
+{
+	if (reader->column != InvalidAttrNumber)
+		return slot_getattr(row, reader->column, isnull);
+	*isnull = false;
+	return reader->expression ? ExecEvalExprSwitchContext(reader->expression, context, isnull) : (Datum) 0;
+}
+
+/* Gather the exposures of the transition table, hashed by `seed`. */
+static Gathered *
+gather(const Call *call, uint32 seed)
+{
+	const BloomTracker *tracker = call->tracker;
+	Tuplestorestate *rows = call->trigger->tg_newtable;
+	Gathered   *gathered = palloc0(sizeof(Gathered));
+	EState	   *estate = CreateExecutorState();
+	ExprContext *context = GetPerTupleExprContext(estate);
+	TupleTableSlot *row = MakeSingleTupleTableSlot(RelationGetDescr(call->trigger->tg_relation),
+												   &TTSOpsMinimalTuple);
+	Reader		user = make_reader(tracker->columns.user, estate);
+	Reader		item = make_reader(tracker->columns.item, estate);
+	Reader		time = make_reader(tracker->columns.time, estate);
+	Reader		condition = make_reader(tracker->condition, estate);
+
+	bloomexp_exposures_begin(&gathered->exposures, &tracker->rows.key, tracker->columns.kind, seed,
+							 tracker->windowed);
+	context->ecxt_scantuple = row;
+	tuplestore_select_read_pointer(rows, tuplestore_alloc_read_pointer(rows, EXEC_FLAG_REWIND));
+	tuplestore_rescan(rows);
+	while (tuplestore_gettupleslot(rows, true, false, row))
+	{
+		bool		isnull[4];
+		Datum		its_user = read_row(&user, row, context, &isnull[0]);
+		Datum		its_item = read_row(&item, row, context, &isnull[1]);
+		Datum		its_time = read_row(&time, row, context, &isnull[2]);
+		Datum		counts = read_row(&condition, row, context, &isnull[3]);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!isnull[0] && !isnull[1] && !isnull[2] && !isnull[3] &&
+			(tracker->condition == NULL || DatumGetBool(counts)))
+			bloomexp_exposures_add(&gathered->exposures, its_user, its_item,
+								   tracker->windowed ?
+									   bloomexp_arguments_check_time(its_time, false, "shown_at") : 0);
+		ResetExprContext(context);
+	}
+	tuplestore_select_read_pointer(rows, 0);
+	ExecDropSingleTupleTableSlot(row);
+	FreeExecutorState(estate);
+	bloomexp_exposures_group(&gathered->exposures);
+	return gathered;
+}
+
+/* The exposures hashed by the seed of a filter. */
+static const BloomExposures *
+get_exposures(Call *call, uint32 seed, MemoryContext context)
+{
+	Gathered  **next = &call->gathered;
+
+	while (*next != NULL && (*next)->exposures.seed != seed)
+		next = &(*next)->next;
+	if (*next == NULL)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(context);
+
+		*next = gather(call, seed);
+		MemoryContextSwitchTo(caller);
+	}
+	return &(*next)->exposures;
+}
+
+/* Add what a user was shown to a windowed filter. */
+static struct varlena *
+add_in_window(BloomFilter *filter, const BloomExposures *exposures, const BloomShown *shown)
+{
+	int64		length;
+	BloomExposure *added = palloc_extended(shown->n * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
+	uint64		n = 0;
+
+	bloomexp_window_require(filter, "bloom_add_at()");
+	length = bloomexp_window_slice_length(filter->width, filter->slices);
+	for (uint64 i = 0; i < shown->n; i++)
+	{
+		int64		time = exposures->times[shown->first + i];
+
+		added[n].hash = exposures->hashes[shown->first + i];
+		added[n].slice = bloomexp_window_slice_of(time, length);
+		n += time >= filter->floor;
+	}
+	n = bloomexp_window_keep_newest(added, n);
+	return bloomexp_window_add(filter, exposures->kind, added, n, false);
+}
+
+/* The filter of a user with what was shown: a BloomChange. */
+static struct varlena *
+add_shown(void *argument, uint64 nth, struct varlena **stored)
+{
+	Call	   *call = argument;
+	const BloomRows *rows = &call->tracker->rows;
+	const BloomDefinition *definition = &rows->definition;
+	struct varlena *value = stored[rows->nfilters - 1];
+	const BloomExposures *exposures = &call->gathered->exposures;
+	const BloomShown *shown = &exposures->users[nth];
+	BloomFilter filter;
+	uint64	   *hashes;
+
+	if (shown->n > INT_MAX / 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many exposures of one user in one statement")));
+	if (value != NULL)
+	{
+		bloomexp_layout_open(&filter, PG_DETOAST_DATUM_PACKED(PointerGetDatum(value)));
+		exposures = get_exposures(call, filter.seed, exposures->context);
+		shown = &exposures->users[nth];
+	}
+	else if (call->tracker->windowed)
+		bloomexp_window_init(&filter, bloomexp_arguments_width(definition->width),
+							 definition->slices, definition->fpr, 0);
+	else
+		bloomexp_filter_init(&filter,
+							 Max(bloomexp_definition_tracked_capacity(definition), (int64) shown->n),
+							 bloomexp_definition_tracked_fpr(definition), 0, false);
+
+	if (call->tracker->windowed)
+		return add_in_window(&filter, exposures, shown);
+	/* (it reorders them) */
+	hashes = palloc_extended(shown->n * sizeof(uint64), MCXT_ALLOC_HUGE);
+	memcpy(hashes, exposures->hashes + shown->first, shown->n * sizeof(uint64));
+	return bloomexp_filter_add(&filter, exposures->kind, hashes, (int) shown->n);
+}
+
+/* Change the filters of all users: for bloomexp_plans_use(). */
+static void
+add(BloomPlans *plans, void *argument)
+{
+	Call	   *call = argument;
+	BloomRows  *rows = (BloomRows *) plans;
+	BloomChanges changes = {.change = add_shown, .argument = call, .must_lock = true};
+	BloomExposures *exposures;
+	bool		all = true;
+
+	/* (also for users who have a row: the privilege must not be missing some other day) */
+	bloomexp_arguments_require_privilege(rows->plans.target, ACL_INSERT);
+	call->gathered = gather(call, 0);
+	exposures = &call->gathered->exposures;
+	if (exposures->nusers <= FEW_USERS)
+	{
+		for (uint64 i = 0; i < exposures->nusers; i++)
+			all &= bloomexp_rows_change(rows, &changes, i, exposures->users[i].user);
+	}
+	else
+	{
+		for (uint64 i = 0; i < exposures->nusers; i += BATCH_USERS)
+			all &= bloomexp_rows_change_many(rows, &changes, exposures, i,
+											 Min(BATCH_USERS, exposures->nusers - i));
+	}
+
+	/*
+	 * Rows that a policy hides from an UPDATE stay as they are, without an error.  An
+	 * exposure must not be lost like that.
+	 */
+	if (!all && check_enable_rls(rows->plans.target, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row-level security policies of table \"%s\" keep new exposures out of the filters",
+						get_rel_name(rows->plans.target)),
+				 errhint("Who writes exposures needs policies for SELECT, INSERT and UPDATE.")));
+}
+
+/* To each error, which trigger it was: a table may have some. */
+static void
+name_trigger(void *argument)
+{
+	const TriggerData *trigger = argument;
+
+	errcontext("trigger \"%s\" of table \"%s\"", trigger->tg_trigger->tgname,
+			   RelationGetRelationName(trigger->tg_relation));
+}
+
+/* bloom_track() */
+Datum
+bloomexp_track(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = get_trigger(fcinfo);
+	BloomPlansKey key = {.trigger = trigger->tg_trigger->tgoid};
+	ErrorContextCallback context = {error_context_stack, name_trigger, trigger};
+	Call		call = {.trigger = trigger};
+
+	if (tuplestore_tuple_count(trigger->tg_newtable) == 0)
+		return PointerGetDatum(NULL);
+	error_context_stack = &context;
+	bloomexp_plans_expect(SPI_connect(), SPI_OK_CONNECT, "SPI_connect");
+	call.tracker = (BloomTracker *) bloomexp_plans_find(&key);
+	if (call.tracker == NULL)
+		call.tracker = make_tracker(trigger, fcinfo->flinfo->fn_oid);
+	bloomexp_plans_use(&call.tracker->rows.plans, add, &call);
+	bloomexp_plans_expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
+	error_context_stack = context.previous;
+	return PointerGetDatum(NULL);
+}
