@@ -3,9 +3,10 @@
  * exposures.c
  *	  Exposures, gathered and grouped by their users.
  *
- * Exposures often come many in a row for one user: a page of a feed is one user's, and an
- * index gives them in order.  So what is kept of users are runs, and what is sorted are
- * runs; an exposure is a hash, and a time if somebody asks for it.
+ * An exposure is a hash here, and a time if somebody asks for it.  It often has the user
+ * of the one before: a page of a feed is one user's, and an index gives them in order.
+ * Other users are found by a hash table, if their type has a hash function; without one,
+ * a user is there as often as he comes up again, until all are sorted.
  *
  * Users are in the order of the index by which their rows are found, which is the order
  * in which everybody locks these rows.
@@ -17,6 +18,7 @@
 #include "miscadmin.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 
 #include "feed/exposures.h"
 #include "kernel/batch.h"
@@ -26,6 +28,34 @@
 
 #define INITIAL_SPACE 64
 
+/* Where a user is. */
+typedef struct Found
+{
+	Datum		user;
+	uint32		index;
+	uint32		hash;
+	char		status;
+} Found;
+
+static inline uint32
+hash_user(BloomExposures *exposures, Datum user)
+{
+	return DatumGetUInt32(FunctionCall1Coll(exposures->hash, exposures->order.ssup_collation, user));
+}
+
+#define SH_PREFIX found
+#define SH_ELEMENT_TYPE Found
+#define SH_KEY_TYPE Datum
+#define SH_KEY user
+#define SH_HASH_KEY(table, key) hash_user((table)->private_data, key)
+#define SH_EQUAL(table, a, b) (bloomexp_exposures_compare((table)->private_data, a, b) == 0)
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, element) ((element)->hash)
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
 /*
  * bloomexp_exposures_begin
  *		No exposures, in the current memory context; items of a kind are hashed by `seed`.
@@ -34,6 +64,8 @@ void
 bloomexp_exposures_begin(BloomExposures *exposures, const BloomKey *key, BloomKind kind,
 						 uint32 seed, bool timed)
 {
+	TypeCacheEntry *type = lookup_type_cache(key->compared_type, TYPECACHE_HASH_PROC_FINFO);
+
 	memset(exposures, 0, sizeof(*exposures));
 	exposures->context = CurrentMemoryContext;
 	exposures->kind = kind;
@@ -44,10 +76,16 @@ bloomexp_exposures_begin(BloomExposures *exposures, const BloomKey *key, BloomKi
 	exposures->order.ssup_cxt = CurrentMemoryContext;
 	exposures->order.ssup_collation = key->collation;
 	PrepareSortSupportFromOrderingOp(key->less, &exposures->order);
+	if (OidIsValid(type->hash_proc))
+	{
+		exposures->hash = &type->hash_proc_finfo;
+		exposures->found = found_create(CurrentMemoryContext, INITIAL_SPACE, exposures);
+	}
 
 	exposures->space = exposures->users_space = INITIAL_SPACE;
 	exposures->hashes = palloc(INITIAL_SPACE * sizeof(uint64));
 	exposures->times = timed ? palloc(INITIAL_SPACE * sizeof(int64)) : NULL;
+	exposures->owners = palloc(INITIAL_SPACE * sizeof(uint32));
 	exposures->users = palloc(INITIAL_SPACE * sizeof(BloomShown));
 }
 
@@ -61,23 +99,47 @@ bloomexp_exposures_compare(BloomExposures *exposures, Datum a, Datum b)
 	return ApplySortComparator(a, false, b, false, &exposures->order);
 }
 
-/* Begin a run of a user, of whom the caller's memory may go. */
-static void
-begin_run(BloomExposures *exposures, Datum user)
+/* Add a user, of whom the caller's memory may go; returns the copy. */
+static Datum
+add_user(BloomExposures *exposures, Datum user)
 {
 	MemoryContext caller;
 
 	if (exposures->nusers == exposures->users_space)
 	{
+		if (exposures->users_space > PG_INT32_MAX)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("too many users in one statement")));
 		exposures->users_space *= 2;
 		exposures->users = repalloc_huge(exposures->users, exposures->users_space * sizeof(BloomShown));
 	}
 	caller = MemoryContextSwitchTo(exposures->context);
-	exposures->users[exposures->nusers++] = (BloomShown) {
-		.user = datumCopy(user, exposures->by_value, exposures->length),
-		.first = exposures->n
-	};
+	user = datumCopy(user, exposures->by_value, exposures->length);
 	MemoryContextSwitchTo(caller);
+	exposures->users[exposures->nusers++] = (BloomShown) {.user = user};
+	return user;
+}
+
+/* Find a user, who may be new; returns his index. */
+static uint32
+find_user(BloomExposures *exposures, Datum user)
+{
+	Found	   *found;
+	bool		is_there;
+
+	if (exposures->found == NULL)
+	{
+		(void) add_user(exposures, user);
+		return exposures->nusers - 1;
+	}
+	found = found_insert(exposures->found, user, &is_there);
+	if (!is_there)
+	{
+		found->user = add_user(exposures, user);
+		found->index = exposures->nusers - 1;
+	}
+	return found->index;
 }
 
 /*
@@ -87,49 +149,63 @@ begin_run(BloomExposures *exposures, Datum user)
 void
 bloomexp_exposures_add(BloomExposures *exposures, Datum user, Datum item, int64 time)
 {
-	if (exposures->nusers == 0 ||
-		bloomexp_exposures_compare(exposures, exposures->users[exposures->nusers - 1].user, user) != 0)
-		begin_run(exposures, user);
-	if (exposures->n == exposures->space)
+	uint64		n = exposures->n;
+	uint32		owner = n > 0 ? exposures->owners[n - 1] : 0;
+
+	if (n == 0 || bloomexp_exposures_compare(exposures, exposures->users[owner].user, user) != 0)
+		owner = find_user(exposures, user);
+	if (n == exposures->space)
 	{
 		exposures->space *= 2;
 		exposures->hashes = repalloc_huge(exposures->hashes, exposures->space * sizeof(uint64));
+		exposures->owners = repalloc_huge(exposures->owners, exposures->space * sizeof(uint32));
 		if (exposures->timed)
 			exposures->times = repalloc_huge(exposures->times, exposures->space * sizeof(int64));
 	}
-	exposures->hashes[exposures->n] = exposures->kind == BLOOM_KIND_INTEGER ?
+	exposures->hashes[n] = exposures->kind == BLOOM_KIND_INTEGER ?
 		bloomexp_murmur3_int64((uint64) DatumGetInt64(item), exposures->seed) :
 		bloomexp_item_hash(exposures->kind, false, item, exposures->seed);
 	if (exposures->timed)
-		exposures->times[exposures->n] = time;
+		exposures->times[n] = time;
+	exposures->owners[n] = owner;
 	exposures->n++;
-	exposures->users[exposures->nusers - 1].n++;
+	exposures->users[owner].n++;
 }
 
-/* Order runs by user, and by place for those of one user. */
+/* Order users, each with his index before in `first`. */
 static int
-compare_runs(const void *a, const void *b, void *argument)
+compare_users(const void *a, const void *b, void *exposures)
 {
 	const BloomShown *x = a;
 	const BloomShown *y = b;
-	int			order = bloomexp_exposures_compare(argument, x->user, y->user);
+	int			order = bloomexp_exposures_compare(exposures, x->user, y->user);
 
 	if (order != 0)
 		return order;
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Are there runs to sort or to join? */
-static bool
-is_grouped(BloomExposures *exposures)
+/* Sort the users and join those who are the same; places[] gets where each is now. */
+static void
+sort_users(BloomExposures *exposures, uint32 *places)
 {
-	for (uint64 i = 1; i < exposures->nusers; i++)
+	uint32		nusers = 0;
+
+	for (uint32 i = 0; i < exposures->nusers; i++)
+		exposures->users[i].first = i;
+	qsort_arg(exposures->users, exposures->nusers, sizeof(BloomShown), compare_users, exposures);
+	for (uint32 i = 0; i < exposures->nusers; i++)
 	{
-		if (bloomexp_exposures_compare(exposures, exposures->users[i - 1].user,
-									   exposures->users[i].user) >= 0)
-			return false;
+		BloomShown	shown = exposures->users[i];
+
+		if (nusers > 0 &&
+			bloomexp_exposures_compare(exposures, exposures->users[nusers - 1].user, shown.user) == 0)
+			exposures->users[nusers - 1].n += shown.n;
+		else
+			exposures->users[nusers++] = shown;
+		places[shown.first] = nusers - 1;
 	}
-	return true;
+	exposures->nusers = nusers;
 }
 
 /*
@@ -139,42 +215,40 @@ is_grouped(BloomExposures *exposures)
 void
 bloomexp_exposures_group(BloomExposures *exposures)
 {
-	MemoryContext caller;
-	uint64	   *hashes;
-	int64	   *times = NULL;
-	uint64		nusers = 0;
-	uint64		n = 0;
+	MemoryContext caller = MemoryContextSwitchTo(exposures->context);
+	uint64		space = Max(exposures->n, 1);
+	uint64	   *hashes = palloc_extended(space * sizeof(uint64), MCXT_ALLOC_HUGE);
+	int64	   *times = exposures->timed ? palloc_extended(space * sizeof(int64), MCXT_ALLOC_HUGE) : NULL;
+	uint32	   *places = palloc_extended(Max(exposures->nusers, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	uint64	   *ends;
+	uint64		end = 0;
 
-	if (is_grouped(exposures))
-		return;
-	CHECK_FOR_INTERRUPTS();
-	qsort_arg(exposures->users, exposures->nusers, sizeof(BloomShown), compare_runs, exposures);
-
-	caller = MemoryContextSwitchTo(exposures->context);
-	hashes = palloc_extended(exposures->space * sizeof(uint64), MCXT_ALLOC_HUGE);
-	if (exposures->timed)
-		times = palloc_extended(exposures->space * sizeof(int64), MCXT_ALLOC_HUGE);
-	for (uint64 i = 0; i < exposures->nusers; i++)
+	sort_users(exposures, places);
+	ends = palloc_extended(Max(exposures->nusers, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < exposures->nusers; i++)
 	{
-		BloomShown	run = exposures->users[i];
+		exposures->users[i].first = ends[i] = end;
+		end += exposures->users[i].n;
+	}
+	for (uint64 i = 0; i < exposures->n; i++)
+	{
+		uint64		place = ends[places[exposures->owners[i]]]++;
 
 		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
-		memcpy(hashes + n, exposures->hashes + run.first, run.n * sizeof(uint64));
+		hashes[place] = exposures->hashes[i];
 		if (times)
-			memcpy(times + n, exposures->times + run.first, run.n * sizeof(int64));
-		if (nusers > 0 && bloomexp_exposures_compare(exposures, exposures->users[nusers - 1].user,
-													 run.user) == 0)
-			exposures->users[nusers - 1].n += run.n;
-		else
-			exposures->users[nusers++] = (BloomShown) {.user = run.user, .first = n, .n = run.n};
-		n += run.n;
+			times[place] = exposures->times[i];
 	}
+
+	pfree(ends);
+	pfree(places);
+	pfree(exposures->owners);
 	pfree(exposures->hashes);
 	if (times)
 		pfree(exposures->times);
+	exposures->owners = NULL;
 	exposures->hashes = hashes;
 	exposures->times = times;
-	exposures->nusers = nusers;
 	MemoryContextSwitchTo(caller);
 }

@@ -30,15 +30,18 @@ typedef struct BloomExposures
 	int16		length;			/* of users, as pg_type.typlen */
 	bool		by_value;
 	SortSupportData order;		/* of users */
+	FmgrInfo   *hash;			/* of users; NULL: their type has none */
+	struct found_hash *found;	/* where a user is in `users` */
 
 	uint64	   *hashes;			/* of the items */
 	int64	   *times;			/* in microseconds since 2000-01-01 UTC, if timed */
+	uint32	   *owners;			/* of each item: an index of `users`, until they are grouped */
 	uint64		n;
 	uint64		space;
 
 	BloomShown *users;			/* as they come, then in their order and each once */
-	uint64		nusers;
-	uint64		users_space;
+	uint32		nusers;
+	uint32		users_space;
 } BloomExposures;
 
 extern void bloomexp_exposures_begin(BloomExposures *exposures, const BloomKey *key, BloomKind kind,
