@@ -40,6 +40,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
 #include "pgstat.h"
+#include "tcop/dest.h"
 #include "tcop/pquery.h"
 #include "utils/acl.h"
 #include "utils/array.h"
@@ -92,7 +93,6 @@ PG_FUNCTION_INFO_V1(bloomexp_rebuild);
 #define LOCK_TIMEOUT "10ms"
 
 #define NOTICE_SECONDS 20
-#define FETCH_ROWS 10000
 #define WRITE_BYTES ((Size) 16 * 1024 * 1024)
 
 /* The statements, and their arguments. */
@@ -496,7 +496,8 @@ write_statements(Rebuild *rebuild, const BloomExtension *extension)
 	sql[PRESENT] = locked;
 	sql[LOCK_FREE] = psprintf("%s FOR UPDATE SKIP LOCKED", locked);
 	sql[LOCK_ALL] = psprintf("%s FOR UPDATE", locked);
-	sql[EXPOSURES] = psprintf("SELECT %s, %s, %s %s $1 AND %s AND %s %s ANY ($2%s)", user, item, time, in_window, is_exposure,
+	sql[EXPOSURES] = psprintf("SELECT %s, %s%s %s $1 AND %s AND %s %s ANY ($2%s)", user, item,
+							  definition->slices > 0 ? psprintf(", %s", time) : "", in_window, is_exposure,
 							  compared, key->equal_sql, is_integer(key->type) ? "" :
 								  psprintf("::%s[]", key->type_sql));
 
@@ -915,38 +916,62 @@ find_batch(Rebuild *rebuild, Users *batch, Datum *last)
 	return true;
 }
 
-/* Gather the exposures of some users. */
+/* Where the rows of a query go. */
+typedef struct Receiver
+{
+	DestReceiver pub;
+	BloomExposures *exposures;
+} Receiver;
+
+/* For each row: user, item and, for a window, the time. */
+static bool
+receive_row(TupleTableSlot *row, DestReceiver *self)
+{
+	BloomExposures *exposures = ((Receiver *) self)->exposures;
+	int64		time = 0;
+
+	slot_getallattrs(row);
+	if (exposures->timed)
+		time = bloomexp_arguments_check_time(row->tts_values[2], false, "shown_at");
+	bloomexp_exposures_add(exposures, row->tts_values[0], row->tts_values[1], time);
+	return true;
+}
+
+static void
+begin_receiving(DestReceiver *self, int operation, TupleDesc shape)
+{
+}
+
+static void
+end_receiving(DestReceiver *self)
+{
+}
+
+/*
+ * Gather the exposures of some users.
+ *
+ * They go from the executor straight to where they are gathered: SPI would copy each row.
+ */
 static BloomExposures *
 gather(Rebuild *rebuild, const Users *users)
 {
-	BloomExposures *exposures = palloc(sizeof(BloomExposures));
-	bool		windowed = rebuild->definition.slices > 0;
+	Receiver	receiver = {
+		.pub.receiveSlot = receive_row,
+		.pub.rStartup = begin_receiving,
+		.pub.rShutdown = end_receiving,
+		.pub.rDestroy = end_receiving,
+		.pub.mydest = DestNone,
+		.exposures = palloc(sizeof(BloomExposures))
+	};
 	Datum		arguments[] = {get_start(rebuild), make_users(rebuild, users)};
 	Portal		portal = SPI_cursor_open(NULL, rebuild->plans[EXPOSURES], arguments, NULL, false);
 
-	bloomexp_exposures_begin(exposures, &rebuild->key, rebuild->columns.kind, 0, windowed);
-	do
-	{
-		SPI_cursor_fetch(portal, true, FETCH_ROWS);
-		for (uint64 i = 0; i < SPI_processed; i++)
-		{
-			HeapTuple	row = SPI_tuptable->vals[i];
-			bool		isnull;
-			Datum		user = SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &isnull);
-			Datum		item = SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &isnull);
-
-			int64		time = 0;
-
-			if (windowed)
-				time = bloomexp_arguments_check_time(SPI_getbinval(row, SPI_tuptable->tupdesc, 3, &isnull),
-													 false, "shown_at");
-			bloomexp_exposures_add(exposures, user, item, time);
-		}
-		SPI_freetuptable(SPI_tuptable);
-	} while (SPI_processed > 0);
+	bloomexp_exposures_begin(receiver.exposures, &rebuild->key, rebuild->columns.kind, 0,
+							 rebuild->definition.slices > 0);
+	(void) PortalRunFetch(portal, FETCH_FORWARD, FETCH_ALL, &receiver.pub);
 	SPI_cursor_close(portal);
-	bloomexp_exposures_group(exposures);
-	return exposures;
+	bloomexp_exposures_group(receiver.exposures);
+	return receiver.exposures;
 }
 
 /* The filter of what a user was shown. */
