@@ -34,6 +34,7 @@
 #include "utils/syscache.h"
 
 #include "feed/triggers.h"
+#include "value/compat.h"
 
 /*
  * bloomexp_triggers_find_extension
@@ -200,7 +201,7 @@ list_trigger(HeapTuple row, TupleDesc shape, void *argument)
 	trigger = palloc0(sizeof(BloomTrigger));
 	trigger->oid = form->oid;
 	trigger->relation = form->tgrelid;
-	trigger->parent = relation->relispartition ? get_partition_parent(form->tgrelid, true) : form->tgrelid;
+	trigger->parent = relation->relispartition ? BLOOMEXP_PARTITION_PARENT(form->tgrelid) : form->tgrelid;
 	trigger->namespace = relation->relnamespace;
 	trigger->owner = relation->relowner;
 	trigger->name = pstrdup(NameStr(form->tgname));

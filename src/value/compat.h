@@ -34,6 +34,13 @@
 #define get_multirange_range(type) ((void) (type), InvalidOid)
 #endif
 
+/* From PostgreSQL 14 on a partition can be on its way out, and still has its parent. */
+#if PG_VERSION_NUM >= 140000
+#define BLOOMEXP_PARTITION_PARENT(partition) get_partition_parent(partition, true)
+#else
+#define BLOOMEXP_PARTITION_PARENT(partition) get_partition_parent(partition)
+#endif
+
 /* Intervals can be infinite from PostgreSQL 17 on. */
 #if PG_VERSION_NUM < 170000
 #define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)
