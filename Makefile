@@ -65,11 +65,14 @@ include_server := $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)
 # size of a filter must be the same on every CPU.
 exact = -ffp-contract=off $(if $(filter i386-% i486-% i586-% i686-%,$(shell $(CC) -dumpmachine)),-msse2 -mfpmath=sse)
 
+# For those who ask the server which modules are loaded.
+version := $(shell sed -n '/"version"/{s/[^0-9.]//g;p;q;}' $(here)/META.json)
+
 # -isystem spares PostgreSQL's own headers the extra warnings.  A function without its
 # declaration cuts pointers in half; headers that one version includes for us may be
 # missing in another.  The last two options quieten clang about gcc options with which
 # PostgreSQL may be built.
-PG_CPPFLAGS = -I$(here)/src -isystem $(include_server)
+PG_CPPFLAGS = -DBLOOMEXP_VERSION='"$(version)"' -I$(here)/src -isystem $(include_server)
 PG_CFLAGS = $(exact) -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration \
 	$(if $(WERROR),-Werror) -Wno-unknown-warning-option -Wno-ignored-optimization-argument
 SHLIB_LINK += -lm

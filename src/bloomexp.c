@@ -3,9 +3,9 @@
  * bloomexp.c
  *	  The exposure filter for feeds: makes the rooms below this folder one module.
  *
- * kernel is arithmetic in plain C, value works on filters in memory, sql is what
- * SQL calls; each floor knows only those before it.  CONTRIBUTING.md has the list
- * of rooms.
+ * kernel is arithmetic in plain C, value works on filters in memory, sql is what SQL
+ * calls on values, feed reads and writes tables; each floor knows only those before
+ * it.  CONTRIBUTING.md has the list of rooms.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,4 +13,6 @@
 
 #include "fmgr.h"
 
-PG_MODULE_MAGIC;
+#include "value/compat.h"
+
+BLOOMEXP_MODULE_MAGIC;

@@ -35,30 +35,6 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_expire(bloom, timestamp with time zone) IS
 'a windowed filter without the slices that lie wholly before the window that ends at a time; from then on items shown before that window are ignored';
 
-CREATE FUNCTION bloom_window_agg_combine(internal, internal) RETURNS internal
-AS 'MODULE_PATHNAME', 'bloomexp_window_agg_combine'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloom_window_agg_combine(internal, internal) IS 'combine function of bloom_window_agg()';
-
-CREATE FUNCTION bloom_window_agg_serialize(internal) RETURNS bytea
-AS 'MODULE_PATHNAME', 'bloomexp_window_agg_serialize'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloom_window_agg_serialize(internal) IS 'serialization function of bloom_window_agg()';
-
-CREATE FUNCTION bloom_window_agg_deserialize(bytea, internal) RETURNS internal
-AS 'MODULE_PATHNAME', 'bloomexp_window_agg_deserialize'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloom_window_agg_deserialize(bytea, internal) IS 'deserialization function of bloom_window_agg()';
-
-CREATE FUNCTION bloom_window_agg_final(internal) RETURNS bloom
-AS 'MODULE_PATHNAME', 'bloomexp_window_agg_final'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloom_window_agg_final(internal) IS 'final function of bloom_window_agg()';
-
 CREATE FUNCTION bloom_window_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_window_agg'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -67,8 +43,8 @@ COMMENT ON FUNCTION bloom_window_agg_transition(internal, anynonarray, timestamp
 
 CREATE AGGREGATE bloom_window_agg(item anynonarray, shown_at timestamp with time zone, width interval, slices integer, fpr double precision) (
 	SFUNC = bloom_window_agg_transition, STYPE = internal, SSPACE = 8192,
-	FINALFUNC = bloom_window_agg_final, COMBINEFUNC = bloom_window_agg_combine,
-	SERIALFUNC = bloom_window_agg_serialize, DESERIALFUNC = bloom_window_agg_deserialize,
+	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
+	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
 );
 

@@ -1,21 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * aggregate.c
- *	  bloom_agg(): one filter of a group's items, sized for the distinct ones.
+ *	  bloom_agg() and bloom_window_agg(): one filter of a group's items, sized for
+ *	  the distinct ones.
  *
- * The size is known only when all items are.  So the state is a list of their
- * hashes, 8 bytes each, and the filter is made at the end.  Bits do not depend on
- * the order in which they are set, so every plan makes the same bytes.  (Dropping
- * repetitions from the list changes nothing that a later row can see, so
- * functions that only read the state may do it.)
+ * The size is known only when all items are.  So the state is a list of their hashes,
+ * of 8 bytes each, or of 16 with the time slice for a filter with a window; the filter is
+ * made at the end.  Bits do not depend on the order in which they are set, and an item
+ * of a window goes into the slice of its newest exposure only, so every plan makes the
+ * same bytes.  (Dropping repetitions from the list changes nothing that a later row can
+ * see, so functions that only read the state may do it.)
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "libpq/pqformat.h"
+#include "utils/timestamp.h"
 
 #include "sql/aggregate.h"
 #include "sql/arguments.h"
@@ -25,9 +26,12 @@
 #include "value/filter.h"
 #include "value/growth.h"
 #include "value/kind.h"
+#include "value/layout.h"
 #include "value/list.h"
+#include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_agg);
+PG_FUNCTION_INFO_V1(bloomexp_window_agg);
 PG_FUNCTION_INFO_V1(bloomexp_agg_combine);
 PG_FUNCTION_INFO_V1(bloomexp_agg_serialize);
 PG_FUNCTION_INFO_V1(bloomexp_agg_deserialize);
@@ -43,6 +47,13 @@ keep_distinct(void *hashes, uint64 n)
 	return bloomexp_distinct_keep(hashes, n);
 }
 
+/* bloomexp_window_keep_newest() for a list of exposures. */
+static uint64
+keep_newest(void *exposures, uint64 n)
+{
+	return bloomexp_window_keep_newest(exposures, n);
+}
+
 static const BloomListType hash_list = {
 	.size = sizeof(uint64),
 	.initial_space = 64,
@@ -52,20 +63,34 @@ static const BloomListType hash_list = {
 	.hint = "Make the filter with bloom_new(capacity) and add the items in parts."
 };
 
-typedef struct AggState
+static const BloomListType exposure_list = {
+	.size = sizeof(BloomExposure),
+	.initial_space = 8,
+	.first_compact = 2048,
+	.max = 60000000,
+	.compact = keep_newest,
+	.hint = "Make the filter with bloom_window() and add the items in parts."
+};
+
+/* What all rows of a group have in common. */
+typedef struct Parameters
 {
 	BloomKind	kind;
 	double		fpr;
 	double		headroom;		/* room for this part more than seen */
-	BloomList	hashes;
+	int64		width;			/* of the window, in microseconds; 0: without one */
+	int32		slices;
+} Parameters;
+
+typedef struct AggState
+{
+	Parameters	parameters;
+	int64		slice_length;
+	BloomList	list;			/* hashes, or exposures */
 } AggState;
 
-/*
- * bloomexp_aggregate_context
- *		The context in which an aggregate's state lives.
- */
-MemoryContext
-bloomexp_aggregate_context(FunctionCallInfo fcinfo)
+static MemoryContext
+get_context(FunctionCallInfo fcinfo)
 {
 	MemoryContext context;
 
@@ -74,28 +99,17 @@ bloomexp_aggregate_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
+/* A state with room for some elements. */
 static AggState *
-new_state(MemoryContext context, BloomKind kind, double fpr, double headroom,
-		  uint64 space)
+new_state(MemoryContext context, const Parameters *parameters, uint64 space)
 {
 	AggState   *state = MemoryContextAlloc(context, sizeof(AggState));
+	bool		windowed = parameters->width > 0;
 
-	state->kind = kind;
-	state->fpr = fpr;
-	state->headroom = headroom;
-	bloomexp_list_init(&state->hashes, &hash_list, context, space);
+	state->parameters = *parameters;
+	state->slice_length = windowed ? bloomexp_window_slice_length(parameters->width, parameters->slices) : 0;
+	bloomexp_list_init(&state->list, windowed ? &exposure_list : &hash_list, context, space);
 	return state;
-}
-
-/* The parameters of the aggregate in this row. */
-static void
-get_parameters(FunctionCallInfo fcinfo, double *fpr, double *headroom)
-{
-	static const char *const names[] = {"fpr", "headroom"};
-
-	bloomexp_arguments_require(fcinfo, 2, names, PG_NARGS() - 2);
-	*fpr = PG_NARGS() > 2 ? PG_GETARG_FLOAT8(2) : BLOOMEXP_DEFAULT_FPR;
-	*headroom = PG_NARGS() > 3 ? PG_GETARG_FLOAT8(3) : 0.0;
 }
 
 /*
@@ -112,25 +126,9 @@ bloomexp_aggregate_check_headroom(double headroom)
 				 errhint("Write 0.2 for room for 20%% more items.")));
 }
 
-/* The state of a group at its first row. */
-static AggState *
-first_state(FunctionCallInfo fcinfo, BloomKind kind)
-{
-	double		fpr;
-	double		headroom;
-
-	get_parameters(fcinfo, &fpr, &headroom);
-	bloomexp_growth_check_fpr(fpr);
-	bloomexp_aggregate_check_headroom(headroom);
-	return new_state(bloomexp_aggregate_context(fcinfo), kind, fpr, headroom, 0);
-}
-
-/*
- * bloomexp_aggregate_require_same
- *		Refuse a parameter that differs within a group.
- */
-void
-bloomexp_aggregate_require_same(double mine, double other, const char *name)
+/* Refuse a parameter that differs within a group. */
+static void
+require_same(double mine, double other, const char *name)
 {
 	if (mine != other)
 		ereport(ERROR,
@@ -140,10 +138,40 @@ bloomexp_aggregate_require_same(double mine, double other, const char *name)
 }
 
 static void
-require_same_parameters(const AggState *state, double fpr, double headroom)
+require_same_parameters(const Parameters *mine, const Parameters *other)
 {
-	bloomexp_aggregate_require_same(state->fpr, fpr, "fpr");
-	bloomexp_aggregate_require_same(state->headroom, headroom, "headroom");
+	require_same(mine->fpr, other->fpr, "fpr");
+	require_same(mine->headroom, other->headroom, "headroom");
+	require_same(mine->slices, other->slices, "slices");
+	if (mine->width != other->width)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be the same for all rows of a group", "width")));
+}
+
+/* The parameters of bloom_agg() in this row. */
+static Parameters
+get_parameters(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	static const char *const names[] = {"fpr", "headroom"};
+
+	bloomexp_arguments_require(fcinfo, 2, names, PG_NARGS() - 2);
+	return (Parameters) {
+		.kind = kind,
+		.fpr = PG_NARGS() > 2 ? PG_GETARG_FLOAT8(2) : BLOOMEXP_DEFAULT_FPR,
+		.headroom = PG_NARGS() > 3 ? PG_GETARG_FLOAT8(3) : 0.0
+	};
+}
+
+/* The same, checked: for the first row of a group. */
+static AggState *
+first_state(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	Parameters	parameters = get_parameters(fcinfo, kind);
+
+	bloomexp_growth_check_fpr(parameters.fpr);
+	bloomexp_aggregate_check_headroom(parameters.headroom);
+	return new_state(get_context(fcinfo), &parameters, 0);
 }
 
 /*
@@ -155,16 +183,16 @@ require_same_parameters(const AggState *state, double fpr, double headroom)
 static inline void
 check_parameters(FunctionCallInfo fcinfo, const AggState *state)
 {
-	double		fpr;
-	double		headroom;
+	const Parameters *mine = &state->parameters;
+	Parameters	parameters;
 
 	if (PG_NARGS() <= 2)
 		return;
-	if (!PG_ARGISNULL(2) && PG_GETARG_FLOAT8(2) == state->fpr &&
-		(PG_NARGS() <= 3 || (!PG_ARGISNULL(3) && PG_GETARG_FLOAT8(3) == state->headroom)))
+	if (!PG_ARGISNULL(2) && PG_GETARG_FLOAT8(2) == mine->fpr &&
+		(PG_NARGS() <= 3 || (!PG_ARGISNULL(3) && PG_GETARG_FLOAT8(3) == mine->headroom)))
 		return;
-	get_parameters(fcinfo, &fpr, &headroom);
-	require_same_parameters(state, fpr, headroom);
+	parameters = get_parameters(fcinfo, mine->kind);
+	require_same_parameters(mine, &parameters);
 }
 
 /* Transition: bloom_agg(item [, fpr [, headroom]]) */
@@ -186,7 +214,63 @@ bloomexp_agg(PG_FUNCTION_ARGS)
 	{
 		uint64		hash = bloomexp_arguments_hash(fcinfo, 1, type, 0);
 
-		bloomexp_list_add(&state->hashes, &hash, sizeof(hash));
+		bloomexp_list_add(&state->list, &hash, sizeof(hash));
+	}
+	PG_RETURN_POINTER(state);
+}
+
+/* The parameters of bloom_window_agg() in this row. */
+static Parameters
+get_window_parameters(FunctionCallInfo fcinfo, BloomKind kind)
+{
+	static const char *const names[] = {"width", "slices", "fpr"};
+
+	bloomexp_arguments_require(fcinfo, 3, names, lengthof(names));
+	return (Parameters) {
+		.kind = kind,
+		.width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(3)),
+		.slices = PG_GETARG_INT32(4),
+		.fpr = PG_GETARG_FLOAT8(5)
+	};
+}
+
+/* An empty filter with the window of a group; an error if there can't be one. */
+static void
+init_window(BloomFilter *filter, const Parameters *parameters)
+{
+	bloomexp_window_init(filter, parameters->width, parameters->slices, parameters->fpr, 0);
+}
+
+/* Transition: bloom_window_agg(item, shown_at, width, slices, fpr) */
+Datum
+bloomexp_window_agg(PG_FUNCTION_ARGS)
+{
+	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo, 1);
+	Parameters	parameters = get_window_parameters(fcinfo, type->kind);
+	AggState   *state;
+
+	if (PG_ARGISNULL(0))
+	{
+		BloomFilter filter;
+
+		init_window(&filter, &parameters);
+		state = new_state(get_context(fcinfo), &parameters, 0);
+	}
+	else
+	{
+		state = (AggState *) PG_GETARG_POINTER(0);
+		require_same_parameters(&state->parameters, &parameters);
+	}
+
+	if (!PG_ARGISNULL(1))
+	{
+		int64		shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
+		BloomExposure exposure = {
+			.hash = bloomexp_arguments_hash(fcinfo, 1, type, 0),
+			.slice = bloomexp_window_slice_of(shown_at, state->slice_length)
+		};
+
+		bloomexp_list_add(&state->list, &exposure, sizeof(exposure));
 	}
 	PG_RETURN_POINTER(state);
 }
@@ -194,72 +278,59 @@ bloomexp_agg(PG_FUNCTION_ARGS)
 Datum
 bloomexp_agg_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = bloomexp_aggregate_context(fcinfo);
+	MemoryContext context = get_context(fcinfo);
 	AggState   *state;
 	AggState   *other;
 
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	other = (AggState *) PG_GETARG_POINTER(1);
-	state = PG_ARGISNULL(0) ?
-		new_state(context, other->kind, other->fpr, other->headroom, other->hashes.n) :
+	state = PG_ARGISNULL(0) ? new_state(context, &other->parameters, other->list.n) :
 		(AggState *) PG_GETARG_POINTER(0);
-	require_same_parameters(state, other->fpr, other->headroom);
-	bloomexp_list_append(&state->hashes, other->hashes.elements, other->hashes.n);
+	require_same_parameters(&state->parameters, &other->parameters);
+	bloomexp_list_append(&state->list, other->list.elements, other->list.n);
 	PG_RETURN_POINTER(state);
 }
 
-/* To another process of the same server: parameters, then the hashes. */
+/* To another process of the same server: parameters, then the list. */
 Datum
 bloomexp_agg_serialize(PG_FUNCTION_ARGS)
 {
 	AggState   *state = (AggState *) PG_GETARG_POINTER(0);
+	Parameters	parameters;
 	Size		size;
 	StringInfoData message;
 
-	bloomexp_list_compact(&state->hashes);
-	size = state->hashes.n * sizeof(uint64);
+	bloomexp_list_compact(&state->list);
+	size = state->list.n * state->list.type->size;
+	/* (the bytes between its members, too, are always the same) */
+	memset(&parameters, 0, sizeof(parameters));
+	parameters.kind = state->parameters.kind;
+	parameters.fpr = state->parameters.fpr;
+	parameters.headroom = state->parameters.headroom;
+	parameters.width = state->parameters.width;
+	parameters.slices = state->parameters.slices;
 	pq_begintypsend(&message);
-	enlargeStringInfo(&message, 32 + size);
-	pq_sendint32(&message, state->kind);
-	pq_sendfloat8(&message, state->fpr);
-	pq_sendfloat8(&message, state->headroom);
-	appendBinaryStringInfo(&message, (char *) state->hashes.elements, size);
+	enlargeStringInfo(&message, sizeof(parameters) + size);
+	appendBinaryStringInfo(&message, (char *) &parameters, sizeof(parameters));
+	appendBinaryStringInfo(&message, (char *) state->list.elements, size);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
-}
-
-/*
- * bloomexp_aggregate_read_message
- *		Let the functions of pqformat.h read a serialized state.
- */
-void
-bloomexp_aggregate_read_message(StringInfo message, bytea *bytes)
-{
-	message->data = VARDATA_ANY(bytes);
-	message->len = message->maxlen = VARSIZE_ANY_EXHDR(bytes);
-	message->cursor = 0;
 }
 
 /* A state only for bloomexp_agg_combine(), which copies it. */
 Datum
 bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 {
-	StringInfoData message;
+	bytea	   *message = PG_GETARG_BYTEA_PP(0);
+	const char *bytes = VARDATA_ANY(message);
+	Size		size = VARSIZE_ANY_EXHDR(message) - sizeof(Parameters);
+	Parameters	parameters;
 	AggState   *state;
-	BloomKind	kind;
-	double		fpr;
-	double		headroom;
-	int			n;
 
-	bloomexp_aggregate_read_message(&message, PG_GETARG_BYTEA_PP(0));
-	kind = pq_getmsgint(&message, 4);
-	fpr = pq_getmsgfloat8(&message);
-	headroom = pq_getmsgfloat8(&message);
-	n = (message.len - message.cursor) / (int) sizeof(uint64);
-	state = new_state(CurrentMemoryContext, kind, fpr, headroom, n);
-	state->hashes.n = n;
-	pq_copymsgbytes(&message, (char *) state->hashes.elements, n * (int) sizeof(uint64));
-	pq_getmsgend(&message);
+	memcpy(&parameters, bytes, sizeof(parameters));
+	state = new_state(CurrentMemoryContext, &parameters, size / sizeof(uint64));
+	state->list.n = size / state->list.type->size;
+	memcpy(state->list.elements, bytes + sizeof(parameters), size);
 	PG_RETURN_POINTER(state);
 }
 
@@ -268,10 +339,17 @@ Datum
 bloomexp_agg_final(PG_FUNCTION_ARGS)
 {
 	AggState   *state = PG_ARGISNULL(0) ? NULL : (AggState *) PG_GETARG_POINTER(0);
+	const Parameters *parameters;
+	BloomFilter filter;
 
-	if (state == NULL || state->hashes.n == 0)
+	if (state == NULL || state->list.n == 0)
 		PG_RETURN_NULL();
-	bloomexp_list_compact(&state->hashes);
-	PG_RETURN_POINTER(bloomexp_filter_build(state->kind, state->hashes.elements, state->hashes.n,
-											state->fpr, state->headroom));
+	bloomexp_list_compact(&state->list);
+	parameters = &state->parameters;
+	if (parameters->width == 0)
+		PG_RETURN_POINTER(bloomexp_filter_build(parameters->kind, state->list.elements, state->list.n,
+												parameters->fpr, parameters->headroom));
+	init_window(&filter, parameters);
+	PG_RETURN_POINTER(bloomexp_window_add(&filter, parameters->kind, state->list.elements,
+										  state->list.n, true));
 }

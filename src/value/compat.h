@@ -60,6 +60,16 @@
 #define BLOOMEXP_LOCK_IS_HELD(tag, mode) LockHeldByMe(tag, mode)
 #endif
 
+/*
+ * PostgreSQL 18 can tell the name and version of a module that is loaded; the version
+ * comes from the Makefile.
+ */
+#if PG_VERSION_NUM >= 180000
+#define BLOOMEXP_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomexp", .version = BLOOMEXP_VERSION)
+#else
+#define BLOOMEXP_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
 /* PostgreSQL 19 has a type for the caches of the catalogs. */
 #if PG_VERSION_NUM >= 190000
 #define BLOOMEXP_SYSCACHE_ID SysCacheIdentifier

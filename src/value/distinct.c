@@ -12,10 +12,7 @@
 #include "kernel/batch.h"
 #include "value/distinct.h"
 
-/*
- * Up to so many hashes are compared in a table that fits into the CPU's cache; it
- * and what goes with it take 112 kB of stack.
- */
+/* Up to so many hashes are compared in a table that fits into the CPU's cache. */
 #define SMALL 4096
 
 /* More hashes are split by so many bits at a time. */
@@ -24,6 +21,15 @@
 
 /* Slots a hash, so that distinct hashes seldom share one. */
 #define SLOTS_A_HASH 16
+
+/* Memory for the comparison of up to SMALL hashes. */
+typedef struct Scratch
+{
+	uint64	   *slots;			/* two for a hash; 0: free */
+	uint64	   *suspects;
+	uint64	   *taken;			/* bits, SLOTS_A_HASH for a hash */
+	uint64	   *shared;
+} Scratch;
 
 /* Slot of a hash, from the bits after the first `used`. */
 static inline uint64
@@ -38,9 +44,8 @@ slot_of(uint64 hash, int used, uint64 nslots)
  * slots, which is nearly ascending.
  */
 static uint64
-compare_in_table(uint64 *hashes, uint64 n, int used)
+compare_in_table(uint64 *hashes, uint64 n, int used, uint64 *slots)
 {
-	uint64		slots[SMALL * 2];	/* 0: free */
 	uint64		nslots = n * 2;
 	uint64		kept = 0;
 	bool		zero = false;	/* the hash that no slot can hold */
@@ -73,11 +78,11 @@ compare_in_table(uint64 *hashes, uint64 n, int used)
  * Neither loop has a branch that the CPU cannot predict.
  */
 static uint64
-keep_distinct_few(uint64 *hashes, uint64 n, int used)
+keep_distinct_few(uint64 *hashes, uint64 n, int used, const Scratch *scratch)
 {
-	uint64		taken[SMALL * SLOTS_A_HASH / 64 + 1];
-	uint64		shared[SMALL * SLOTS_A_HASH / 64 + 1];
-	uint64		suspects[SMALL];
+	uint64	   *taken = scratch->taken;
+	uint64	   *shared = scratch->shared;
+	uint64	   *suspects = scratch->suspects;
 	uint64		nslots = n * SLOTS_A_HASH;
 	uint64		kept = 0;
 	uint64		nsuspects = 0;
@@ -104,7 +109,7 @@ keep_distinct_few(uint64 *hashes, uint64 n, int used)
 		kept += !suspect;
 	}
 
-	nsuspects = compare_in_table(suspects, nsuspects, used);
+	nsuspects = compare_in_table(suspects, nsuspects, used, scratch->slots);
 	memcpy(hashes + kept, suspects, nsuspects * sizeof(uint64));
 	return kept + nsuspects;
 }
@@ -150,7 +155,7 @@ split(uint64 *hashes, uint64 n, int used, uint64 *ends)
 
 /* bloomexp_distinct_keep() for hashes that share their first `used` bits. */
 static uint64
-keep_distinct(uint64 *hashes, uint64 n, int used)
+keep_distinct(uint64 *hashes, uint64 n, int used, const Scratch *scratch)
 {
 	uint64		ends[SPLIT];
 	uint64		start = 0;
@@ -159,13 +164,13 @@ keep_distinct(uint64 *hashes, uint64 n, int used)
 	if (used == 64)
 		return Min(n, 1);
 	if (n <= SMALL)
-		return keep_distinct_few(hashes, n, used);
+		return keep_distinct_few(hashes, n, used, scratch);
 
 	split(hashes, n, used, ends);
 	for (int part = 0; part < SPLIT; part++)
 	{
 		uint64		size = keep_distinct(hashes + start, ends[part] - start,
-										 used + SPLIT_BITS);
+										 used + SPLIT_BITS, scratch);
 
 		memmove(hashes + kept, hashes + start, size * sizeof(uint64));
 		kept += size;
@@ -183,5 +188,18 @@ keep_distinct(uint64 *hashes, uint64 n, int used)
 uint64
 bloomexp_distinct_keep(uint64 *hashes, uint64 n)
 {
-	return keep_distinct(hashes, n, 0);
+	uint64		few = Min(n, SMALL);
+	uint64		words = few * SLOTS_A_HASH / 64 + 1;
+	Scratch		scratch;
+	uint64		kept;
+
+	if (n <= 1)
+		return n;
+	scratch.slots = palloc((few * 3 + words * 2) * sizeof(uint64));
+	scratch.suspects = scratch.slots + few * 2;
+	scratch.taken = scratch.suspects + few;
+	scratch.shared = scratch.taken + words;
+	kept = keep_distinct(hashes, n, 0, &scratch);
+	pfree(scratch.slots);
+	return kept;
 }
