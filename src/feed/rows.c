@@ -92,11 +92,11 @@ bloomexp_rows_prepare(BloomRows *rows, const BloomExtension *extension)
 				  psprintf("INSERT INTO %s AS f (%s, %s) VALUES ($1, $2) %s", key->table_sql, key->column_sql, changed, on_conflict),
 				  2, key->type, extension->filter_type, InvalidOid);
 	set_statement(rows, BLOOM_WRITE, SPI_OK_UPDATE,
-				  psprintf("UPDATE %s AS f SET %s = $2 WHERE %s AND f.xmin OPERATOR(pg_catalog.=) $3", key->table_sql, changed, of_user),
-				  3, key->type, extension->filter_type, XIDOID);
+				  psprintf("UPDATE %s AS f SET %s = $3 WHERE %s AND f.xmin OPERATOR(pg_catalog.=) $2", key->table_sql, changed, of_user),
+				  3, key->type, XIDOID, extension->filter_type);
 	set_statement(rows, BLOOM_LOCK, SPI_OK_SELECT,
-				  psprintf("SELECT FROM %s AS f WHERE %s AND f.xmin OPERATOR(pg_catalog.=) $3 FOR NO KEY UPDATE", key->table_sql, of_user),
-				  3, key->type, extension->filter_type, XIDOID);
+				  psprintf("SELECT FROM %s AS f WHERE %s AND f.xmin OPERATOR(pg_catalog.=) $2 FOR NO KEY UPDATE", key->table_sql, of_user),
+				  2, key->type, XIDOID, InvalidOid);
 	set_statement(rows, BLOOM_READ_MANY, SPI_OK_SELECT,
 				  psprintf("SELECT f.%s, %s FROM %s AS f WHERE %s %s ANY ($1::%s[]) ORDER BY %s", key->column_sql, filters,
 						   key->table_sql, key->compared_sql, key->equal_sql, key->type_sql,
@@ -140,10 +140,10 @@ change_row(BloomRows *rows, const BloomChanges *changes, uint64 nth, Datum user)
 
 	if (bloomexp_plans_execute(&rows->plans, BLOOM_READ, arguments) == 0)
 		return false;
-	arguments[2] = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	arguments[1] = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	get_stored(rows, SPI_tuptable->vals[0], 2, stored);
 	filter = changes->change(changes->argument, nth, stored);
-	arguments[1] = PointerGetDatum(filter);
+	arguments[2] = PointerGetDatum(filter);
 	if (filter != NULL)
 		return bloomexp_plans_execute(&rows->plans, BLOOM_WRITE, arguments) == 1;
 	return !changes->must_lock || bloomexp_plans_execute(&rows->plans, BLOOM_LOCK, arguments) == 1;
