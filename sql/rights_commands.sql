@@ -73,6 +73,15 @@ DROP TRIGGER track_when ON exposures_1;
 -- A mallory who has the owner's privileges is trusted.
 GRANT regress_bloomexp_owner TO regress_bloomexp_mallory;
 SELECT command FROM bloom_untracked('exposures') WHERE command IS NOT NULL ORDER BY command COLLATE "C";
+-- Who may create triggers on one partition has no say in the others.
+CREATE ROLE regress_bloomexp_helper;
+GRANT TRIGGER ON exposures_1 TO regress_bloomexp_helper;
+DROP TRIGGER track_when ON mallory.part;
+CREATE TRIGGER planted AFTER INSERT ON exposures_1 REFERENCING NEW TABLE AS n FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('mallory.seen', 'items', 'user_id', 'item_id');
+SELECT relation, trigger_name, command, problem FROM bloom_untracked('exposures') WHERE trigger_name = 'planted';
+REVOKE TRIGGER ON exposures_1 FROM regress_bloomexp_helper;
+SELECT command FROM bloom_untracked('exposures') WHERE trigger_name = 'planted' ORDER BY command COLLATE "C";
+DROP ROLE regress_bloomexp_helper;
 
 -- Columns that the row of a new user leaves out
 CREATE DOMAIN filled AS text NOT NULL;

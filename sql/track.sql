@@ -620,3 +620,47 @@ DROP TRIGGER track ON exposures_1;
 DROP TRIGGER track ON exposures_2;
 SELECT * FROM bloom_untracked('exposures');
 DROP TABLE exposures, seen;
+
+-- A user has one row: tables that inherit from the filters could hold another.
+CREATE TABLE exposures (user_id bigint, item_id bigint);
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
+CREATE TABLE seen_child () INHERITS (seen);
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+INSERT INTO exposures VALUES (1, 1);
+DROP TABLE seen_child;
+-- The table stays the same one when its schema is renamed and another comes to bear the name, and so after another change of type.
+CREATE SCHEMA feed;
+ALTER TABLE exposures SET SCHEMA feed;
+ALTER TABLE seen SET SCHEMA feed;
+INSERT INTO feed.exposures SELECT i, i FROM generate_series(1, 100) i;
+ALTER SCHEMA feed RENAME TO moved;
+CREATE SCHEMA feed;
+CREATE TABLE feed.seen (user_id bigint PRIMARY KEY, items bloom);
+INSERT INTO moved.exposures SELECT i, 1000 + i FROM generate_series(1, 100) i;
+INSERT INTO moved.exposures SELECT i, 1000 + i FROM generate_series(101, 200) i;
+SELECT count(*) FILTER (WHERE bloom_contains(items, user_id)), count(*) FILTER (WHERE bloom_contains(items, 1000 + user_id)) FROM moved.seen;
+SELECT count(*) FROM feed.seen;
+ALTER TABLE moved.exposures SET SCHEMA public;
+ALTER TABLE moved.seen SET SCHEMA public;
+DROP TABLE feed.seen;
+DROP SCHEMA feed, moved;
+ALTER TABLE exposures ALTER item_id TYPE integer;
+INSERT INTO exposures SELECT i, 2000 + i FROM generate_series(1, 100) i;
+SELECT count(*) FILTER (WHERE bloom_contains(items, (2000 + user_id)::int)) FROM seen;
+-- Users whose filters differ in their seeds each get their own positions.
+TRUNCATE seen;
+INSERT INTO seen SELECT i, bloom_new(1000, 0.01, i % 7) FROM generate_series(1, 50) i;
+INSERT INTO exposures SELECT i, j FROM generate_series(1, 100) i, generate_series(1, 20) j;
+SELECT count(*), count(*) FILTER (WHERE bloom_contains_all(items, ARRAY(SELECT generate_series(1, 20)))) FROM seen;
+DROP TABLE exposures, seen;
+-- A column that stores another user than it is given would lose the exposures.
+CREATE TABLE exposures (user_id numeric, item_id bigint);
+CREATE TABLE seen (user_id numeric(6, 0) PRIMARY KEY, items bloom);
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+INSERT INTO exposures VALUES (1.4, 1);
+INSERT INTO exposures VALUES (1, 1);
+INSERT INTO exposures VALUES (1.4, 2);
+SELECT user_id, bloom_contains_each(items, '{1,2}'::bigint[]) FROM seen;
+DROP TABLE exposures, seen;

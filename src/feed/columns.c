@@ -23,6 +23,7 @@
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
@@ -61,7 +62,14 @@ find_column(Oid table, const char *column)
 char *
 bloomexp_columns_table_sql(Oid table)
 {
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)), get_rel_name(table));
+	char	   *schema = get_namespace_name(get_rel_namespace(table));
+	char	   *name = get_rel_name(table);
+
+	if (schema == NULL || name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", table)));
+	return quote_qualified_identifier(schema, name);
 }
 
 /* A type with its schema: format_type_be() would write some in other ways. */
@@ -108,6 +116,20 @@ get_type_owner(Oid type)
 	owner = ((Form_pg_type) GETSTRUCT(tuple))->typowner;
 	ReleaseSysCache(tuple);
 	return owner;
+}
+
+/*
+ * bloomexp_columns_require_same
+ *		Complain unless the columns of a table are the same as when a statement was written.
+ */
+void
+bloomexp_columns_require_same(Oid table, bool same)
+{
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("columns of table \"%s\" have changed meanwhile", get_rel_name(table)),
+				 errhint("Try again.")));
 }
 
 /*
@@ -163,13 +185,22 @@ find_unique_class(HeapTuple row, TupleDesc shape, AttrNumber column)
 	bool		isnull;
 	bool		whole;
 	Datum		classes = heap_getattr(row, Anum_pg_index_indclass, shape, &isnull);
+	Datum		collations = heap_getattr(row, Anum_pg_index_indcollation, shape, &isnull);
 	Oid			class = ((oidvector *) DatumGetPointer(classes))->values[0];
+	Oid			collation = ((oidvector *) DatumGetPointer(collations))->values[0];
+	Oid			type;
+	int32		modifier;
+	Oid			column_collation;
 	HeapTuple	tuple;
 	bool		is_default;
 
 	(void) heap_getattr(row, Anum_pg_index_indpred, shape, &whole);
 	if (index->indnkeyatts != 1 || index->indkey.values[0] != column || !index->indisunique ||
 		!index->indimmediate || !index->indisvalid || !whole)
+		return InvalidOid;
+	/* by another collation other users are the same */
+	get_atttypetypmodcoll(index->indrelid, column, &type, &modifier, &column_collation);
+	if (collation != column_collation)
 		return InvalidOid;
 	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(class));
 	if (!HeapTupleIsValid(tuple))
@@ -235,6 +266,7 @@ bloomexp_columns_find_key(Oid table, const char *column, BloomKey *key)
 	AttrNumber	number = InvalidAttrNumber;
 	Oid			class = InvalidOid;
 	Oid			family;
+	int32		modifier;
 	char		align;
 
 	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
@@ -242,6 +274,11 @@ bloomexp_columns_find_key(Oid table, const char *column, BloomKey *key)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a table", get_rel_name(table)),
 				 errdetail("Filters are kept in a table or a partitioned table.")));
+	if (kind == RELKIND_RELATION && find_inheritance_children(table, NoLock) != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("table \"%s\" has tables that inherit from it", get_rel_name(table)),
+				 errdetail("A user could have a row in each of them.")));
 	if (column != NULL)
 		number = find_column(table, column);
 	else
@@ -258,7 +295,7 @@ bloomexp_columns_find_key(Oid table, const char *column, BloomKey *key)
 	key->table_sql = bloomexp_columns_table_sql(table);
 	key->column = get_attname(table, number, false);
 	key->column_sql = pstrdup(quote_identifier(key->column));
-	get_atttypetypmodcoll(table, number, &key->type, (int32[1]) {0}, &key->collation);
+	get_atttypetypmodcoll(table, number, &key->type, &modifier, &key->collation);
 	key->type = getBaseType(key->type);
 	get_typlenbyvalalign(key->type, &key->length, &key->by_value, &align);
 
@@ -274,6 +311,11 @@ bloomexp_columns_find_key(Oid table, const char *column, BloomKey *key)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("users of type %s are not supported", format_type_be(key->type)),
 				 errdetail("They are arrays.")));
+	if (get_typtype(key->type) == TYPTYPE_COMPOSITE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("users of type %s are not supported", format_type_be(key->type)),
+				 errdetail("They are rows.")));
 	family = get_opclass_family(class);
 	key->less = get_opfamily_member(family, key->compared_type, key->compared_type, BTLessStrategyNumber);
 	key->equal = get_opfamily_member(family, key->compared_type, key->compared_type, BTEqualStrategyNumber);

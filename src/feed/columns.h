@@ -53,6 +53,7 @@ typedef struct BloomColumns
 
 extern char *bloomexp_columns_table_sql(Oid table);
 extern Oid	bloomexp_columns_table_owner(Oid table);
+extern void bloomexp_columns_require_same(Oid table, bool same);
 extern bool bloomexp_columns_is_domain_not_null(Oid type);
 extern void bloomexp_columns_find_key(Oid table, const char *column, BloomKey *key);
 extern void bloomexp_columns_find(const BloomDefinition *definition, Oid source, const BloomKey *key,

@@ -587,7 +587,7 @@ bloomexp_condition_parse(Oid source, const char *condition)
 	(void) qualify(deparse(source, expression));
 	error_context_stack = context.previous;
 	AtEOXact_GUC(true, level);
-	relation_close(relation, NoLock);
+	relation_close(relation, AccessShareLock);
 	return expression;
 }
 

@@ -9,7 +9,7 @@
  * line of it, and a member of BloomDefinition.
  *
  * Nothing here evaluates anything that others wrote.  What the columns are, and
- * whether they fit, is the job of keys.c; conditions are that of condition.c.
+ * whether they fit, is the job of columns.c; conditions are that of condition.c.
  *
  *-------------------------------------------------------------------------
  */

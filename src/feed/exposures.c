@@ -19,6 +19,7 @@
 #include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
+#include "utils/uuid.h"
 
 #include "feed/exposures.h"
 #include "kernel/batch.h"
@@ -84,6 +85,7 @@ bloomexp_exposures_begin(BloomExposures *exposures, const BloomKey *key, BloomKi
 
 	exposures->space = exposures->users_space = INITIAL_SPACE;
 	exposures->hashes = palloc(INITIAL_SPACE * sizeof(uint64));
+	exposures->items = NULL;
 	exposures->times = timed ? palloc(INITIAL_SPACE * sizeof(int64)) : NULL;
 	exposures->owners = palloc(INITIAL_SPACE * sizeof(uint32));
 	exposures->users = palloc(INITIAL_SPACE * sizeof(BloomShown));
@@ -142,6 +144,29 @@ find_user(BloomExposures *exposures, Datum user)
 	return found->index;
 }
 
+/* Hash an item. */
+static inline uint64
+hash_item(BloomKind kind, Datum item, uint32 seed)
+{
+	return kind == BLOOM_KIND_INTEGER ? bloomexp_murmur3_int64((uint64) DatumGetInt64(item), seed) :
+		bloomexp_item_hash(kind, false, item, seed);
+}
+
+/* Keep an item, of which the caller's memory may go. */
+static void
+keep_item(BloomExposures *exposures, uint64 n, Datum item)
+{
+	MemoryContext caller = MemoryContextSwitchTo(exposures->context);
+	bool		by_value = exposures->kind == BLOOM_KIND_INTEGER && FLOAT8PASSBYVAL;
+	int			length = exposures->kind == BLOOM_KIND_INTEGER ? (int) sizeof(int64) :
+		exposures->kind == BLOOM_KIND_UUID ? UUID_LEN : -1;
+
+	if (exposures->items == NULL)
+		exposures->items = palloc_extended(exposures->space * sizeof(Datum), MCXT_ALLOC_HUGE);
+	exposures->items[n] = datumCopy(item, by_value, length);
+	MemoryContextSwitchTo(caller);
+}
+
 /*
  * bloomexp_exposures_add
  *		Add an exposure; neither user nor item is NULL.
@@ -161,10 +186,12 @@ bloomexp_exposures_add(BloomExposures *exposures, Datum user, Datum item, int64 
 		exposures->owners = repalloc_huge(exposures->owners, exposures->space * sizeof(uint32));
 		if (exposures->timed)
 			exposures->times = repalloc_huge(exposures->times, exposures->space * sizeof(int64));
+		if (exposures->items)
+			exposures->items = repalloc_huge(exposures->items, exposures->space * sizeof(Datum));
 	}
-	exposures->hashes[n] = exposures->kind == BLOOM_KIND_INTEGER ?
-		bloomexp_murmur3_int64((uint64) DatumGetInt64(item), exposures->seed) :
-		bloomexp_item_hash(exposures->kind, false, item, exposures->seed);
+	if (exposures->keeps_items)
+		keep_item(exposures, n, item);
+	exposures->hashes[n] = hash_item(exposures->kind, item, exposures->seed);
 	if (exposures->timed)
 		exposures->times[n] = time;
 	exposures->owners[n] = owner;
@@ -219,6 +246,7 @@ bloomexp_exposures_group(BloomExposures *exposures)
 	uint64		space = Max(exposures->n, 1);
 	uint64	   *hashes = palloc_extended(space * sizeof(uint64), MCXT_ALLOC_HUGE);
 	int64	   *times = exposures->timed ? palloc_extended(space * sizeof(int64), MCXT_ALLOC_HUGE) : NULL;
+	Datum	   *items = exposures->items ? palloc_extended(space * sizeof(Datum), MCXT_ALLOC_HUGE) : NULL;
 	uint32	   *places = palloc_extended(Max(exposures->nusers, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
 	uint64	   *ends;
 	uint64		end = 0;
@@ -239,6 +267,8 @@ bloomexp_exposures_group(BloomExposures *exposures)
 		hashes[place] = exposures->hashes[i];
 		if (times)
 			times[place] = exposures->times[i];
+		if (items)
+			items[place] = exposures->items[i];
 	}
 
 	pfree(ends);
@@ -247,8 +277,28 @@ bloomexp_exposures_group(BloomExposures *exposures)
 	pfree(exposures->hashes);
 	if (times)
 		pfree(exposures->times);
+	if (items)
+		pfree(exposures->items);
+	exposures->items = items;
 	exposures->owners = NULL;
 	exposures->hashes = hashes;
 	exposures->times = times;
 	MemoryContextSwitchTo(caller);
+}
+
+/*
+ * bloomexp_exposures_hash
+ *		The hashes of what a user was shown, by a seed; by another one than that of the
+ *		exposures only if the items are kept.
+ */
+void
+bloomexp_exposures_hash(const BloomExposures *exposures, const BloomShown *shown, uint32 seed, uint64 *hashes)
+{
+	if (seed == exposures->seed)
+	{
+		memcpy(hashes, exposures->hashes + shown->first, shown->n * sizeof(uint64));
+		return;
+	}
+	for (uint64 i = 0; i < shown->n; i++)
+		hashes[i] = hash_item(exposures->kind, exposures->items[shown->first + i], seed);
 }

@@ -27,6 +27,7 @@ typedef struct BloomExposures
 	BloomKind	kind;
 	uint32		seed;			/* of the hashes */
 	bool		timed;
+	bool		keeps_items;
 	int16		length;			/* of users, as pg_type.typlen */
 	bool		by_value;
 	SortSupportData order;		/* of users */
@@ -34,6 +35,7 @@ typedef struct BloomExposures
 	struct found_hash *found;	/* where a user is in `users` */
 
 	uint64	   *hashes;			/* of the items */
+	Datum	   *items;			/* themselves, if they are kept */
 	int64	   *times;			/* in microseconds since 2000-01-01 UTC, if timed */
 	uint32	   *owners;			/* of each item: an index of `users`, until they are grouped */
 	uint64		n;
@@ -48,6 +50,8 @@ extern void bloomexp_exposures_begin(BloomExposures *exposures, const BloomKey *
 									 uint32 seed, bool timed);
 extern void bloomexp_exposures_add(BloomExposures *exposures, Datum user, Datum item, int64 time);
 extern void bloomexp_exposures_group(BloomExposures *exposures);
+extern void bloomexp_exposures_hash(const BloomExposures *exposures, const BloomShown *shown, uint32 seed,
+									uint64 *hashes);
 extern int	bloomexp_exposures_compare(BloomExposures *exposures, Datum a, Datum b);
 
 #endif							/* BLOOMEXP_EXPOSURES_H */

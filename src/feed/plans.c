@@ -22,6 +22,7 @@
 #include "utils/syscache.h"
 
 #include "feed/plans.h"
+#include "sql/arguments.h"
 #include "value/compat.h"
 
 /* What the hash table has. */
@@ -122,12 +123,20 @@ bloomexp_plans_lock_target(Oid target)
 	return pages;
 }
 
-/* Can the plans still be used? */
+/*
+ * Can the plans still be used?
+ *
+ * That of a schema's new name only PostgreSQL tells, and only of plans that are made: any
+ * of them may be the one.
+ */
 static bool
 is_good(const BloomPlans *plans)
 {
-	return !plans->stale &&
-		(plans->plans[BLOOM_READ].plan == NULL || SPI_plan_is_valid(plans->plans[BLOOM_READ].plan));
+	bool		good = !plans->stale;
+
+	for (int i = 0; i < BLOOM_STATEMENTS && good; i++)
+		good = plans->plans[i].plan == NULL || SPI_plan_is_valid(plans->plans[i].plan);
+	return good;
 }
 
 static void
@@ -161,6 +170,7 @@ bloomexp_plans_find(const BloomPlansKey *key)
 	entry = hash_search(entries, key, HASH_FIND, NULL);
 	if (entry == NULL || !is_good(entry->plans))
 		return NULL;
+	bloomexp_arguments_require_privilege(entry->plans->target, ACL_UPDATE);
 	pages = bloomexp_plans_lock_target(entry->plans->target);
 	if (pages / 2 > entry->plans->pages + 4)
 		entry->plans->stale = true;
@@ -252,6 +262,7 @@ uint64
 bloomexp_plans_execute(BloomPlans *plans, BloomStatement statement, Datum *arguments)
 {
 	BloomPlan  *plan = &plans->plans[statement];
+	MemoryContext caller = CurrentMemoryContext;
 
 	if (plan->plan == NULL)
 	{
@@ -263,6 +274,9 @@ bloomexp_plans_execute(BloomPlans *plans, BloomStatement statement, Datum *argum
 			bloomexp_plans_expect(SPI_keepplan(made), 0, "SPI_keepplan");
 		plan->plan = made;
 	}
-	bloomexp_plans_expect(SPI_execute_plan(plan->plan, arguments, NULL, false, 0), plan->expected, "SPI_execute_plan");
+	bloomexp_plans_expect(SPI_execute_plan(plan->plan, arguments, NULL, false, 0), plan->expected,
+						  "SPI_execute_plan");
+	/* (SPI leaves its own context behind, which lasts until SPI_finish()) */
+	MemoryContextSwitchTo(caller);
 	return SPI_processed;
 }

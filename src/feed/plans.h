@@ -23,7 +23,7 @@ typedef struct BloomPlansKey
 /* The statements of an entry. */
 typedef enum BloomStatement
 {
-	BLOOM_READ,					/* stands for all: they depend on the same objects */
+	BLOOM_READ,
 	BLOOM_START,
 	BLOOM_WRITE,
 	BLOOM_LOCK,

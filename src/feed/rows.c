@@ -98,7 +98,7 @@ bloomexp_rows_prepare(BloomRows *rows, const BloomExtension *extension)
 				  psprintf("SELECT FROM %s AS f WHERE %s AND f.xmin OPERATOR(pg_catalog.=) $2 FOR NO KEY UPDATE", key->table_sql, of_user),
 				  2, key->type, XIDOID, InvalidOid);
 	set_statement(rows, BLOOM_READ_MANY, SPI_OK_SELECT,
-				  psprintf("SELECT f.%s, %s FROM %s AS f WHERE %s %s ANY ($1::%s[]) ORDER BY %s", key->column_sql, filters,
+				  psprintf("SELECT f.%s, %s FROM %s AS f WHERE %s %s ANY ($1::%s[]) ORDER BY %s FOR NO KEY UPDATE", key->column_sql, filters,
 						   key->table_sql, key->compared_sql, key->equal_sql, key->type_sql,
 						   key->compared_sql),
 				  1, users, InvalidOid, InvalidOid);
@@ -113,14 +113,30 @@ bloomexp_rows_prepare(BloomRows *rows, const BloomExtension *extension)
 				  2, users, extension->filter_array_type, InvalidOid);
 }
 
+/*
+ * Refuse rows of other types than those for which the statement was written.
+ *
+ * A plan that is made anew, because a table has changed, returns what the table has now.
+ */
+static void
+check_shape(const BloomRows *rows, TupleDesc shape, int column)
+{
+	Oid			filter_type = rows->plans.plans[BLOOM_START].types[1];
+	bool		same = shape->natts == column - 1 + rows->nfilters;
+
+	for (int i = 0; i < rows->nfilters && same; i++)
+		same = TupleDescAttr(shape, column - 1 + i)->atttypid == filter_type;
+	bloomexp_columns_require_same(rows->key.table, same);
+}
+
 /* The filters of a row that was read, from a column on; NULL where there is none. */
 static void
-get_stored(const BloomRows *rows, HeapTuple row, int column, struct varlena **stored)
+get_stored(const BloomRows *rows, TupleDesc shape, HeapTuple row, int column, struct varlena **stored)
 {
 	for (int i = 0; i < rows->nfilters; i++)
 	{
 		bool		isnull;
-		Datum		value = SPI_getbinval(row, SPI_tuptable->tupdesc, column + i, &isnull);
+		Datum		value = SPI_getbinval(row, shape, column + i, &isnull);
 
 		stored[i] = isnull ? NULL : (struct varlena *) DatumGetPointer(value);
 	}
@@ -140,8 +156,9 @@ change_row(BloomRows *rows, const BloomChanges *changes, uint64 nth, Datum user)
 
 	if (bloomexp_plans_execute(&rows->plans, BLOOM_READ, arguments) == 0)
 		return false;
+	check_shape(rows, SPI_tuptable->tupdesc, 2);
 	arguments[1] = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
-	get_stored(rows, SPI_tuptable->vals[0], 2, stored);
+	get_stored(rows, SPI_tuptable->tupdesc, SPI_tuptable->vals[0], 2, stored);
 	filter = changes->change(changes->argument, nth, stored);
 	arguments[2] = PointerGetDatum(filter);
 	if (filter != NULL)
@@ -258,35 +275,30 @@ start_or_lock(BloomRows *rows, const BloomChanges *changes, const BloomExposures
 }
 
 /*
- * bloomexp_rows_change_many
- *		Change or start the filters of n users from the first on; false if the table
- *		keeps some of its rows as they are.
- *
- * All rows are locked first, whatever changes.
+ * Change the filters of users from *next on, whose rows are locked, until so much has been
+ * made that it is to be written.  Returns whether each user has a row that takes it.
  */
-bool
-bloomexp_rows_change_many(BloomRows *rows, const BloomChanges *changes, BloomExposures *exposures,
-						  uint64 first, uint64 n)
+static bool
+change_some(BloomRows *rows, const BloomChanges *changes, BloomExposures *exposures, uint64 *next, uint64 end)
 {
-	MemoryContext caller = CurrentMemoryContext;
-	MemoryContext context = AllocSetContextCreate(caller, "bloomexp rows", ALLOCSET_DEFAULT_SIZES);
 	Datum		arguments[BLOOM_STATEMENT_ARGUMENTS];
+	uint64		n = end - *next;
+	uint64		processed;
 	SPITupleTable *found;
-	uint64		next = first;
-	bool		all = true;
 	Batch		batch;
+	bool		all;
 
-	MemoryContextSwitchTo(context);
-	start_or_lock(rows, changes, exposures, first, n);
-
-	/* Now each filter is as the last one who had the lock left it. */
 	begin_batch(&batch, n);
 	for (uint64 i = 0; i < n; i++)
-		batch.users[i] = exposures->users[first + i].user;
+		batch.users[i] = exposures->users[*next + i].user;
 	arguments[0] = make_array(batch.users, (int) n, rows->key.type);
-	all = bloomexp_plans_execute(&rows->plans, BLOOM_READ_MANY, arguments) == n;
+	processed = bloomexp_plans_execute(&rows->plans, BLOOM_READ_MANY, arguments);
 	found = SPI_tuptable;
-	for (uint64 i = 0; i < found->numvals; i++)
+	check_shape(rows, found->tupdesc, 2);
+	bloomexp_columns_require_same(rows->key.table,
+								  getBaseType(TupleDescAttr(found->tupdesc, 0)->atttypid) == rows->key.type);
+	all = processed == n;
+	for (uint64 i = 0; i < processed && batch.size <= WRITE_BYTES; i++)
 	{
 		struct varlena *stored[BLOOM_ROW_FILTERS];
 		struct varlena *filter;
@@ -294,21 +306,54 @@ bloomexp_rows_change_many(BloomRows *rows, const BloomChanges *changes, BloomExp
 		Datum		user = SPI_getbinval(found->vals[i], found->tupdesc, 1, &isnull);
 
 		CHECK_FOR_INTERRUPTS();
-		while (next < first + n &&
-			   bloomexp_exposures_compare(exposures, exposures->users[next].user, user) < 0)
-			next++;
-		if (next == first + n)
-			elog(ERROR, "users of table \"%s\" are not in the order of their index", get_rel_name(rows->key.table));
-		SPI_tuptable = found;
-		get_stored(rows, found->vals[i], 2, stored);
-		filter = changes->change(changes->argument, next, stored);
+		while (*next < end && bloomexp_exposures_compare(exposures, exposures->users[*next].user, user) < 0)
+			(*next)++;
+		if (*next == end || bloomexp_exposures_compare(exposures, exposures->users[*next].user, user) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_CARDINALITY_VIOLATION),
+					 errmsg("table \"%s\" has more than one row of a user", get_rel_name(rows->key.table))));
+		get_stored(rows, found->tupdesc, found->vals[i], 2, stored);
+		filter = changes->change(changes->argument, *next, stored);
 		if (filter != NULL)
-			add_to_batch(&batch, exposures->users[next].user, filter);
-		if (batch.size > WRITE_BYTES)
-			all &= execute_batch(rows, BLOOM_WRITE_MANY, &batch);
+			add_to_batch(&batch, exposures->users[*next].user, filter);
+		(*next)++;
+		if (i == processed - 1)
+			*next = end;
 	}
-	all &= execute_batch(rows, BLOOM_WRITE_MANY, &batch);
+	if (processed == 0)
+		*next = end;
 	SPI_freetuptable(found);
+	return execute_batch(rows, BLOOM_WRITE_MANY, &batch) && all;
+}
+
+/*
+ * bloomexp_rows_change_many
+ *		Change or start the filters of n users from the first on; false if the table
+ *		keeps some of its rows as they are.
+ *
+ * All rows are locked first, whatever changes.  What triggers of the table do when some
+ * are written is seen before the next ones are.
+ */
+bool
+bloomexp_rows_change_many(BloomRows *rows, const BloomChanges *changes, BloomExposures *exposures,
+						  uint64 first, uint64 n)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(caller, "bloomexp rows", ALLOCSET_DEFAULT_SIZES);
+	uint64		next = first;
+	bool		all = true;
+
+	MemoryContextSwitchTo(context);
+	start_or_lock(rows, changes, exposures, first, n);
+	while (next < first + n)
+	{
+		/*
+		 * Now each filter is as the last one who had the lock left it.  (It is locked once
+		 * more, because a trigger may have kept the INSERT from coming to it.)
+		 */
+		MemoryContextReset(context);
+		all &= change_some(rows, changes, exposures, &next, first + n);
+	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 	return all;

@@ -13,6 +13,8 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
@@ -46,19 +48,14 @@ PG_FUNCTION_INFO_V1(bloomexp_track);
 #define FEW_USERS 3
 #define BATCH_USERS 500
 
-/* The exposures of a call, with hashes by the seed of a filter; nearly all have the same. */
-typedef struct Gathered
-{
-	BloomExposures exposures;
-	struct Gathered *next;		/* ... by another seed */
-} Gathered;
-
 /* A call. */
 typedef struct Call
 {
 	const TriggerData *trigger;
 	BloomTracker *tracker;
-	Gathered   *gathered;		/* by seed 0 */
+	uint8	   *counted;		/* bits: which rows of the transition table are exposures? */
+	BloomExposures *exposures;	/* hashed by seed 0, as nearly all filters are */
+	BloomExposures *with_items; /* ... and with their items, for a filter of another seed */
 } Call;
 
 /* The calling trigger; raises an error if it is of the wrong kind. */
@@ -113,6 +110,17 @@ is_column(const Node *expression)
 	return expression == NULL || IsA(expression, Var);
 }
 
+/* Is a cast one of the server's own, which never change?  Of others, nothing is known. */
+static bool
+is_built_in(const Node *expression)
+{
+	while (expression != NULL && IsA(expression, FuncExpr) &&
+		   ((const FuncExpr *) expression)->funcid < FirstNormalObjectId &&
+		   list_length(((const FuncExpr *) expression)->args) > 0)
+		expression = linitial(((const FuncExpr *) expression)->args);
+	return is_column(expression);
+}
+
 /*
  * bloomexp_track_read
  *		What a trigger on a table does, by its arguments; an error if it cannot do it.
@@ -142,8 +150,8 @@ bloomexp_track_read(const BloomExtension *extension, Oid source, int nargs, char
 	if (tracker->columns.kind == BLOOM_KIND_TEXT)
 		bloomexp_item_check_collation(exprCollation(tracker->columns.item));
 	tracker->windowed = bloomexp_definition_tracks_window(definition);
-	rows->plans.by_expressions = tracker->condition != NULL || !is_column(tracker->columns.user) ||
-		!is_column(tracker->columns.item) || !is_column(tracker->columns.time);
+	rows->plans.by_expressions = tracker->condition != NULL || !is_built_in(tracker->columns.user) ||
+		!is_built_in(tracker->columns.item) || !is_built_in(tracker->columns.time);
 }
 
 /* Read a trigger, and keep what it does. */
@@ -203,13 +211,28 @@ read_row(const Reader *reader, TupleTableSlot *row, ExprContext *context, bool *
 	return reader->expression ? ExecEvalExprSwitchContext(reader->expression, context, isnull) : (Datum) 0;
 }
 
-/* Gather the exposures of the transition table, hashed by `seed`. */
-static Gathered *
-gather(const Call *call, uint32 seed)
+/* Is a row an exposure?  Whatever a condition would say, it is asked once. */
+static bool
+counts(Call *call, uint64 row, bool first, const Reader *condition, TupleTableSlot *slot,
+	   ExprContext *context)
+{
+	uint8	   *byte = &call->counted[row / 8];
+	uint8		bit = 1 << (row % 8);
+	bool		isnull;
+
+	if (first && (call->tracker->condition == NULL ||
+				  (DatumGetBool(read_row(condition, slot, context, &isnull)) && !isnull)))
+		*byte |= bit;
+	return (*byte & bit) != 0;
+}
+
+/* Gather the exposures of the transition table, for the first time or with their items. */
+static BloomExposures *
+gather(Call *call, bool first)
 {
 	const BloomTracker *tracker = call->tracker;
 	Tuplestorestate *rows = call->trigger->tg_newtable;
-	Gathered   *gathered = palloc0(sizeof(Gathered));
+	BloomExposures *exposures = palloc(sizeof(BloomExposures));
 	EState	   *estate = CreateExecutorState();
 	ExprContext *context = GetPerTupleExprContext(estate);
 	TupleTableSlot *row = MakeSingleTupleTableSlot(RelationGetDescr(call->trigger->tg_relation),
@@ -218,56 +241,66 @@ gather(const Call *call, uint32 seed)
 	Reader		item = make_reader(tracker->columns.item, estate);
 	Reader		time = make_reader(tracker->columns.time, estate);
 	Reader		condition = make_reader(tracker->condition, estate);
+	uint64		nth = 0;
 
-	bloomexp_exposures_begin(&gathered->exposures, &tracker->rows.key, tracker->columns.kind, seed,
-							 tracker->windowed);
+	bloomexp_exposures_begin(exposures, &tracker->rows.key, tracker->columns.kind, 0, tracker->windowed);
+	exposures->keeps_items = !first;
 	context->ecxt_scantuple = row;
 	tuplestore_select_read_pointer(rows, tuplestore_alloc_read_pointer(rows, EXEC_FLAG_REWIND));
 	tuplestore_rescan(rows);
 	while (tuplestore_gettupleslot(rows, true, false, row))
 	{
-		bool		isnull[4];
+		bool		isnull[3];
 		Datum		its_user = read_row(&user, row, context, &isnull[0]);
 		Datum		its_item = read_row(&item, row, context, &isnull[1]);
 		Datum		its_time = read_row(&time, row, context, &isnull[2]);
-		Datum		counts = read_row(&condition, row, context, &isnull[3]);
 
 		CHECK_FOR_INTERRUPTS();
-		if (!isnull[0] && !isnull[1] && !isnull[2] && !isnull[3] &&
-			(tracker->condition == NULL || DatumGetBool(counts)))
-			bloomexp_exposures_add(&gathered->exposures, its_user, its_item,
+		if (!isnull[0] && !isnull[1] && !isnull[2] && counts(call, nth, first, &condition, row, context))
+			bloomexp_exposures_add(exposures, its_user, its_item,
 								   tracker->windowed ?
 									   bloomexp_arguments_check_time(its_time, false, "shown_at") : 0);
 		ResetExprContext(context);
+		nth++;
 	}
 	tuplestore_select_read_pointer(rows, 0);
 	ExecDropSingleTupleTableSlot(row);
 	FreeExecutorState(estate);
-	bloomexp_exposures_group(&gathered->exposures);
-	return gathered;
+	bloomexp_exposures_group(exposures);
+	return exposures;
 }
 
-/* The exposures hashed by the seed of a filter. */
-static const BloomExposures *
-get_exposures(Call *call, uint32 seed, MemoryContext context)
+/*
+ * Write the hashes of what a user was shown, by the seed of a filter.
+ *
+ * A seed other than 0 is rare.  Then the rows are read once more, and their items are kept.
+ */
+static void
+get_hashes(Call *call, uint64 nth, uint32 seed, uint64 *hashes)
 {
-	Gathered  **next = &call->gathered;
+	BloomExposures *exposures = call->exposures;
 
-	while (*next != NULL && (*next)->exposures.seed != seed)
-		next = &(*next)->next;
-	if (*next == NULL)
+	if (seed != exposures->seed)
 	{
-		MemoryContext caller = MemoryContextSwitchTo(context);
+		if (call->with_items == NULL)
+		{
+			MemoryContext caller = MemoryContextSwitchTo(exposures->context);
 
-		*next = gather(call, seed);
-		MemoryContextSwitchTo(caller);
+			call->with_items = gather(call, false);
+			MemoryContextSwitchTo(caller);
+		}
+		if (call->with_items->nusers != exposures->nusers ||
+			call->with_items->users[nth].n != exposures->users[nth].n)
+			elog(ERROR, "exposures are others when they are read again");
+		exposures = call->with_items;
 	}
-	return &(*next)->exposures;
+	bloomexp_exposures_hash(exposures, &exposures->users[nth], seed, hashes);
 }
 
 /* Add what a user was shown to a windowed filter. */
 static struct varlena *
-add_in_window(BloomFilter *filter, const BloomExposures *exposures, const BloomShown *shown)
+add_in_window(BloomFilter *filter, const BloomExposures *exposures, const BloomShown *shown,
+			  const uint64 *hashes)
 {
 	int64		length;
 	BloomExposure *added = palloc_extended(shown->n * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
@@ -279,7 +312,7 @@ add_in_window(BloomFilter *filter, const BloomExposures *exposures, const BloomS
 	{
 		int64		time = exposures->times[shown->first + i];
 
-		added[n].hash = exposures->hashes[shown->first + i];
+		added[n].hash = hashes[i];
 		added[n].slice = bloomexp_window_slice_of(time, length);
 		n += time >= filter->floor;
 	}
@@ -295,7 +328,7 @@ add_shown(void *argument, uint64 nth, struct varlena **stored)
 	const BloomRows *rows = &call->tracker->rows;
 	const BloomDefinition *definition = &rows->definition;
 	struct varlena *value = stored[rows->nfilters - 1];
-	const BloomExposures *exposures = &call->gathered->exposures;
+	const BloomExposures *exposures = call->exposures;
 	const BloomShown *shown = &exposures->users[nth];
 	BloomFilter filter;
 	uint64	   *hashes;
@@ -305,11 +338,7 @@ add_shown(void *argument, uint64 nth, struct varlena **stored)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("too many exposures of one user in one statement")));
 	if (value != NULL)
-	{
 		bloomexp_layout_open(&filter, PG_DETOAST_DATUM_PACKED(PointerGetDatum(value)));
-		exposures = get_exposures(call, filter.seed, exposures->context);
-		shown = &exposures->users[nth];
-	}
 	else if (call->tracker->windowed)
 		bloomexp_window_init(&filter, bloomexp_arguments_width(definition->width),
 							 definition->slices, definition->fpr, 0);
@@ -318,12 +347,44 @@ add_shown(void *argument, uint64 nth, struct varlena **stored)
 							 Max(bloomexp_definition_tracked_capacity(definition), (int64) shown->n),
 							 bloomexp_definition_tracked_fpr(definition), 0, false);
 
-	if (call->tracker->windowed)
-		return add_in_window(&filter, exposures, shown);
-	/* (it reorders them) */
+	/* (they are reordered) */
 	hashes = palloc_extended(shown->n * sizeof(uint64), MCXT_ALLOC_HUGE);
-	memcpy(hashes, exposures->hashes + shown->first, shown->n * sizeof(uint64));
-	return bloomexp_filter_add(&filter, exposures->kind, hashes, (int) shown->n);
+	get_hashes(call, nth, filter.seed, hashes);
+	return call->tracker->windowed ? add_in_window(&filter, exposures, shown, hashes) :
+		bloomexp_filter_add(&filter, exposures->kind, hashes, (int) shown->n);
+}
+
+/* Can a trigger of a table keep its rows as they are?  That is its owner's business. */
+static bool
+has_keeper(Oid table)
+{
+	Relation	relation = table_open(table, NoLock);
+	bool		has = relation->trigdesc != NULL &&
+		(relation->trigdesc->trig_insert_before_row || relation->trigdesc->trig_update_before_row);
+
+	table_close(relation, NoLock);
+	return has;
+}
+
+/* Complain if filters were not reached: an exposure must not be lost like that. */
+static void
+check_all(const BloomRows *rows)
+{
+	Oid			target = rows->plans.target;
+
+	/* rows that a policy hides from an UPDATE stay as they are, without an error */
+	if (check_enable_rls(target, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row-level security policies of table \"%s\" keep new exposures out of the filters",
+						get_rel_name(target)),
+				 errhint("Who writes exposures needs policies for SELECT, INSERT and UPDATE.")));
+	if (!has_keeper(target))
+		ereport(ERROR,
+				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+				 errmsg("exposures are not stored in table \"%s\"", get_rel_name(target)),
+				 errdetail("The column of the users stores another value than it is given."),
+				 errhint("Give both columns of users the same type.")));
 }
 
 /* Change the filters of all users: for bloomexp_plans_use(). */
@@ -338,8 +399,8 @@ add(BloomPlans *plans, void *argument)
 
 	/* (also for users who have a row: the privilege must not be missing some other day) */
 	bloomexp_arguments_require_privilege(rows->plans.target, ACL_INSERT);
-	call->gathered = gather(call, 0);
-	exposures = &call->gathered->exposures;
+	call->counted = palloc0(tuplestore_tuple_count(call->trigger->tg_newtable) / 8 + 1);
+	exposures = call->exposures = gather(call, true);
 	if (exposures->nusers <= FEW_USERS)
 	{
 		for (uint64 i = 0; i < exposures->nusers; i++)
@@ -352,16 +413,8 @@ add(BloomPlans *plans, void *argument)
 											 Min(BATCH_USERS, exposures->nusers - i));
 	}
 
-	/*
-	 * Rows that a policy hides from an UPDATE stay as they are, without an error.  An
-	 * exposure must not be lost like that.
-	 */
-	if (!all && check_enable_rls(rows->plans.target, InvalidOid, true) == RLS_ENABLED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row-level security policies of table \"%s\" keep new exposures out of the filters",
-						get_rel_name(rows->plans.target)),
-				 errhint("Who writes exposures needs policies for SELECT, INSERT and UPDATE.")));
+	if (!all)
+		check_all(rows);
 }
 
 /* To each error, which trigger it was: a table may have some. */

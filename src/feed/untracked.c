@@ -152,6 +152,34 @@ get_definition(const BloomTrigger *trigger, const Table *table)
 	return strncmp(command, prefix, strlen(prefix)) == 0 ? command + strlen(prefix) : NULL;
 }
 
+/* Can a role that has not the privileges of the owner create triggers on a table? */
+static bool
+is_open_to_others(Oid table, Oid owner)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	bool		isnull;
+	bool		open = false;
+	Datum		privileges;
+	Acl		   *acl;
+
+	if (!HeapTupleIsValid(tuple))
+		return true;
+	privileges = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_relacl, &isnull);
+	if (!isnull)
+	{
+		acl = DatumGetAclP(privileges);
+		for (int i = 0; i < ACL_NUM(acl); i++)
+		{
+			const AclItem *item = &ACL_DAT(acl)[i];
+
+			open |= (ACLITEM_GET_PRIVS(*item) & ACL_TRIGGER) != 0 &&
+				(item->ai_grantee == ACL_ID_PUBLIC || !has_privs_of_role(item->ai_grantee, owner));
+		}
+	}
+	ReleaseSysCache(tuple);
+	return open;
+}
+
 /* Why no command is given that makes a trigger on other tables, too, or NULL. */
 static char *
 get_reason(const BloomTrigger *trigger, Oid root)
@@ -161,6 +189,10 @@ get_reason(const BloomTrigger *trigger, Oid root)
 	if (!trigger->counts)
 		return psprintf("There is no command, because the owner of table \"%s\" does not have the privileges of the owner of table \"%s\".",
 						trigger->relation_name, get_rel_name(root));
+	/* it would bring another one's code to who writes elsewhere */
+	if (is_open_to_others(trigger->relation, bloomexp_columns_table_owner(root)))
+		return psprintf("There is no command, because roles without the privileges of the owner of table \"%s\" may create triggers on table \"%s\".",
+						get_rel_name(root), trigger->relation_name);
 	return NULL;
 }
 
@@ -315,7 +347,7 @@ check_new_row(const BloomRows *rows)
 					 errmsg("column \"%s\" of table \"%s\" must have a default or allow nulls", name, RelationGetRelationName(table)),
 					 errdetail("The row of a new user gets the user and a filter, and nothing else.")));
 	}
-	table_close(table, NoLock);
+	table_close(table, AccessShareLock);
 }
 
 /* Raise an error if a trigger cannot do its work, or a rebuild or bloom_take() cannot. */
@@ -346,6 +378,23 @@ check_trigger(const BloomExtension *extension, BloomTrigger *trigger)
 	check_new_row(rows);
 }
 
+/* Is an error one of a trigger, and not of the server or the moment? */
+static bool
+is_mistake(int code)
+{
+	switch (ERRCODE_TO_CATEGORY(code))
+	{
+		case ERRCODE_TO_CATEGORY(ERRCODE_TRANSACTION_ROLLBACK):
+		case ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES):
+		case ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION):
+		case ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR):
+		case ERRCODE_TO_CATEGORY(ERRCODE_INTERNAL_ERROR):
+			return false;
+		default:
+			return code != ERRCODE_LOCK_NOT_AVAILABLE;
+	}
+}
+
 /* The error of a trigger that cannot do its work, or NULL. */
 static char *
 find_mistake(const BloomExtension *extension, BloomTrigger *trigger)
@@ -369,7 +418,7 @@ find_mistake(const BloomExtension *extension, BloomTrigger *trigger)
 		error = CopyErrorData();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		if (!is_mistake(error->sqlerrcode))
 			ReThrowError(error);
 		mistake = psprintf("%s%s%s%s%s", error->message, error->detail ? "\n" : "", error->detail ? error->detail : "",
 						   error->hint ? "\n" : "", error->hint ? error->hint : "");
