@@ -306,13 +306,21 @@ set_argument(BloomDefinition *definition, int i, const char *argument)
 }
 
 /*
- * bloomexp_definition_tracked_capacity
- *		How many items a filter starts with room for to which exposures are added.
+ * bloomexp_definition_start_filter
+ *		Start the filter to which the exposures of a user are added, the first n of them
+ *		at once.
  */
-int64
-bloomexp_definition_tracked_capacity(const BloomDefinition *definition)
+void
+bloomexp_definition_start_filter(const BloomDefinition *definition, BloomFilter *filter, int64 n)
 {
-	return definition->live_column != NULL ? LIVE_CAPACITY : TRACKED_CAPACITY;
+	bool		live = definition->live_column != NULL;
+
+	if (bloomexp_definition_tracks_window(definition))
+		bloomexp_window_init(filter, bloomexp_arguments_width(definition->width),
+							 definition->slices, definition->fpr, 0);
+	else
+		bloomexp_filter_init(filter, Max(live ? LIVE_CAPACITY : TRACKED_CAPACITY, n),
+							 live ? definition->fpr * BLOOM_LIVE_SHARE : definition->fpr, 0, false);
 }
 
 /*
@@ -339,8 +347,7 @@ bloomexp_definition_check(const BloomDefinition *definition)
 		bloomexp_aggregate_check_headroom(definition->headroom);
 	}
 	if (definition->live_column != NULL)
-		bloomexp_filter_init(&filter, bloomexp_definition_tracked_capacity(definition),
-							 bloomexp_definition_tracked_fpr(definition), 0, false);
+		bloomexp_definition_start_filter(definition, &filter, 0);
 }
 
 /*

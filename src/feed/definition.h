@@ -13,6 +13,7 @@
 #include "fmgr.h"
 
 #include "feed/triggers.h"
+#include "value/layout.h"
 
 /* The settings, in the order in which messages name those of a trigger. */
 typedef enum BloomSetting
@@ -62,13 +63,6 @@ typedef struct BloomDefinition
  */
 #define BLOOM_LIVE_SHARE 0.1
 
-/* How a filter starts to which exposures are added. */
-static inline double
-bloomexp_definition_tracked_fpr(const BloomDefinition *definition)
-{
-	return definition->live_column != NULL ? definition->fpr * BLOOM_LIVE_SHARE : definition->fpr;
-}
-
 /* The rate of a filter that is rebuilt: the same filter, or one beside a live filter. */
 static inline double
 bloomexp_definition_rebuilt_fpr(const BloomDefinition *definition)
@@ -83,7 +77,7 @@ bloomexp_definition_tracks_window(const BloomDefinition *definition)
 	return definition->slices > 0 && definition->live_column == NULL;
 }
 
-extern int64 bloomexp_definition_tracked_capacity(const BloomDefinition *definition);
+extern void bloomexp_definition_start_filter(const BloomDefinition *definition, BloomFilter *filter, int64 n);
 extern Oid bloomexp_definition_target(Oid namespace, const char *name, bool missing_ok);
 extern void bloomexp_definition_of_trigger(int nargs, char **args, BloomDefinition *definition);
 extern void bloomexp_definition_check(const BloomDefinition *definition);

@@ -23,6 +23,7 @@
 #include "nodes/nodeFuncs.h"
 #include "pgstat.h"
 #include "tcop/pquery.h"
+#include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
@@ -528,7 +529,7 @@ show_user(const BloomRebuild *rebuild, Datum user)
 	return OidOutputFunctionCall(output, user);
 }
 
-/* Tell the progress, where only those see it who may see the statement. */
+/* Report the progress in place of the statement, for the roles that may see the statement. */
 static void
 report_progress(const BloomRebuild *rebuild)
 {
@@ -538,6 +539,16 @@ report_progress(const BloomRebuild *rebuild)
 
 	pgstat_report_activity(STATE_RUNNING, progress);
 	pfree(progress);
+}
+
+/* Undo all that lasts longer than a transaction. */
+static void
+end_rebuild(BloomRebuild *rebuild)
+{
+	rebuilt = InvalidOid;
+	bloomexp_rebuild_lock_release();
+	bloomexp_rebuild_plan_free(rebuild);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 }
 
 /* Go on behind a batch. */
@@ -658,15 +669,11 @@ bloomexp_rebuild(PG_FUNCTION_ARGS)
 	}
 	PG_CATCH();
 	{
-		rebuilt = InvalidOid;
-		bloomexp_rebuild_lock_release();
-		bloomexp_rebuild_plan_free(&rebuild);
+		end_rebuild(&rebuild);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	rebuilt = InvalidOid;
-	bloomexp_rebuild_lock_release();
-	bloomexp_rebuild_plan_free(&rebuild);
+	end_rebuild(&rebuild);
 	/* (nothing that was set for the rebuild is left in a block that goes on) */
 	SPI_commit();
 	SPI_start_transaction();

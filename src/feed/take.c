@@ -362,20 +362,6 @@ require_kind(const TakePlans *plans, BloomKind kind)
 				 errhint("Cast the candidates to %s[].", bloomexp_kind_type(plans->kind))));
 }
 
-/* Start a filter for the first items of a user. */
-static void
-start_filter(const TakePlans *plans, BloomFilter *filter, int n)
-{
-	const BloomDefinition *definition = &plans->rows.definition;
-
-	if (bloomexp_definition_tracks_window(definition))
-		bloomexp_window_init(filter, bloomexp_arguments_width(definition->width),
-							 definition->slices, definition->fpr, 0);
-	else
-		bloomexp_filter_init(filter, Max(bloomexp_definition_tracked_capacity(definition), n),
-							 bloomexp_definition_tracked_fpr(definition), 0, false);
-}
-
 /*
  * Take candidates by the filters that are stored for a user, of which any may be
  * NULL; returns the last one as it is to be stored, or NULL if nothing is taken: a
@@ -411,7 +397,7 @@ take_from(void *argument, uint64 nth, struct varlena **stored)
 	if (take->n == 0)
 		return NULL;
 	if (stored[last] == NULL)
-		start_filter(plans, &adding, take->n);
+		bloomexp_definition_start_filter(&plans->rows.definition, &adding, take->n);
 	return remember(take, &adding, candidates.type->kind);
 }
 

@@ -326,7 +326,6 @@ add_shown(void *argument, uint64 nth, struct varlena **stored)
 {
 	Call	   *call = argument;
 	const BloomRows *rows = &call->tracker->rows;
-	const BloomDefinition *definition = &rows->definition;
 	struct varlena *value = stored[rows->nfilters - 1];
 	const BloomExposures *exposures = call->exposures;
 	const BloomShown *shown = &exposures->users[nth];
@@ -339,13 +338,8 @@ add_shown(void *argument, uint64 nth, struct varlena **stored)
 				 errmsg("too many exposures of one user in one statement")));
 	if (value != NULL)
 		bloomexp_layout_open(&filter, PG_DETOAST_DATUM_PACKED(PointerGetDatum(value)));
-	else if (call->tracker->windowed)
-		bloomexp_window_init(&filter, bloomexp_arguments_width(definition->width),
-							 definition->slices, definition->fpr, 0);
 	else
-		bloomexp_filter_init(&filter,
-							 Max(bloomexp_definition_tracked_capacity(definition), (int64) shown->n),
-							 bloomexp_definition_tracked_fpr(definition), 0, false);
+		bloomexp_definition_start_filter(&rows->definition, &filter, (int64) shown->n);
 
 	/* (they are reordered) */
 	hashes = palloc_extended(shown->n * sizeof(uint64), MCXT_ALLOC_HUGE);
