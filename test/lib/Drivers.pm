@@ -1,4 +1,4 @@
-# A server for drivers: 016_drivers.pl and 035_clients.pl.
+# A server for drivers: drivers.pl and clients.pl.
 
 package Drivers;
 

@@ -72,7 +72,7 @@ sub skip_unless_ci
 $node->safe_psql('postgres', 'CREATE DATABASE samples');
 samples::create($node, 'samples');
 connect_to('samples');
-$ENV{NODE_PATH} = "$root/test/drivers/node_modules";
+$ENV{NODE_PATH} = "$root/test/integrations/drivers/node_modules";
 
 my ($status, $said) = run_program("$root/test/clients");
 is($status, 0, 'make check-clients') or diag $said;

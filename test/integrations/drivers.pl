@@ -18,7 +18,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $drivers = "$FindBin::RealBin/../drivers";
+my $drivers = "$FindBin::RealBin/drivers";
 my $folder = PostgreSQL::Test::Utils::tempdir();
 my $readme = document("$FindBin::RealBin/../../README.md");
 my @blocks = grep { $_->{language} eq 'sql' } blocks($readme);

@@ -1,4 +1,4 @@
-"""Runs the statements of 016_drivers.pl by psycopg 3.
+"""Runs the statements of drivers.pl by psycopg 3.
 
 A line of the input has a statement with $1 and $2, how to pass them, the user and
 the items, or one item, with tabs between.  A line of the output has "ok" and the

@@ -328,7 +328,7 @@ SKIP:
 	append_to_file($file, "groups:\n- name: panels\n  rules:\n");
 	append_to_file($file, '  - record: panel_' . $number++ . "\n    expr: |\n      $_\n") for @expressions;
 	command_ok([ $promtool, 'check', 'rules', $file ], 'expressions of the panels');
-	command_ok([ $promtool, 'test', 'rules', "$FindBin::RealBin/../alerts.yml" ], 'alerts fire beyond their thresholds, and not before');
+	command_ok([ $promtool, 'test', 'rules', "$FindBin::RealBin/alerts.yml" ], 'alerts fire beyond their thresholds, and not before');
 }
 
 done_testing();

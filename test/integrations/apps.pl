@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $apps = "$FindBin::RealBin/../apps";
+my $apps = "$FindBin::RealBin/apps";
 
 my $node = PostgreSQL::Test::Cluster->new('apps');
 $node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);

@@ -1,7 +1,7 @@
 # clients/page/: in a real browser the page answers as the server does.  Its calculator
 # is bloom_sizing() and bloom_capacity() for random cases, its examples are what their
 # statements make, and it can be used by the keyboard, on a narrow screen and offline.
-# (test/t/035_clients.pl runs clients/page/check with the conformance set.)
+# (test/integrations/clients.pl runs clients/page/check with the conformance set.)
 
 use strict;
 use warnings;

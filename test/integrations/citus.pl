@@ -1,4 +1,4 @@
-# test/citus/run on a Citus cluster of its own: a coordinator and two workers.  Only
+# test/integrations/citus/run on a Citus cluster of its own: a coordinator and two workers.  Only
 # where Citus is installed.
 
 use strict;
@@ -39,9 +39,9 @@ for my $worker (@workers)
 local $ENV{PGHOST} = $coordinator->host;
 local $ENV{PGPORT} = $coordinator->port;
 local $ENV{PGDATABASE} = 'postgres';
-my $output = qx{$^X $FindBin::RealBin/../citus/run 2>&1};
+my $output = qx{$^X $FindBin::RealBin/citus/run 2>&1};
 
-is($?, 0, 'test/citus/run') or diag $output;
+is($?, 0, 'test/integrations/citus/run') or diag $output;
 cmp_ok(scalar(() = $output =~ /^ok /mg), '>', 50, 'it had something to say');
 
 $_->stop for @nodes;

@@ -1,4 +1,4 @@
-// Runs the statements of 016_drivers.pl by node-postgres; psycopg3.py describes
+// Runs the statements of drivers.pl by node-postgres; psycopg3.py describes
 // input and output.
 
 import pg from 'pg';
