@@ -1,5 +1,5 @@
 --
--- Who may do what: the roles of doc/operations.md.  Each can do its work, and not that of the others.
+-- Who may do what: the roles of doc/security-guide.md.  Each can do its work, and not that of the others.
 --
 SET client_min_messages = warning;
 \set VERBOSITY terse

@@ -1,5 +1,5 @@
 --
--- Row-level security: the policies of doc/operations.md with bloom_track() and bloom_rebuild(), which run with the
+-- Row-level security: the policies of doc/security-guide.md with bloom_track() and bloom_rebuild(), which run with the
 -- rights of the caller, and what goes wrong without them.
 --
 SET client_min_messages = warning;

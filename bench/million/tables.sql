@@ -1,5 +1,5 @@
 --
--- Tables of bench/million: the feed, as doc/operations.md recommends it, what that
+-- Tables of bench/million: the feed, as doc/storage.md recommends it, what that
 -- document predicts, and the figures.  Variables: users, per_user.
 --
 CREATE EXTENSION bloomexp;
@@ -30,7 +30,7 @@ VACUUM ANALYZE candidates;
 -- Exposures are made hour by hour.
 CREATE SEQUENCE hours MINVALUE 0;
 
--- From doc/operations.md, Capacity planning: a filter with the headroom of 20%, in its
+-- From doc/storage.md, Capacity planning: a filter with the headroom of 20%, in its
 -- row, with the table's settings before it is full (1,852 bytes for 920) and after some
 -- nights (2.3 times), and an index entry; seconds of a rebuild at 5.5 and at 1 million
 -- exposures a second.

@@ -1,5 +1,5 @@
 -- Nearest neighbours that a user has not seen, by pgvector: rows, recall and time of
--- the ways of doc/neighbours.md, for users who have seen the nearest items.
+-- the ways of doc/integrations.md, for users who have seen the nearest items.
 --
 -- Variables: items, dimensions, latent (dimensions of the space that they fill), users, seen, wanted, rounds,
 -- m and ef_construction (of the index).

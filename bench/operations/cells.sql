@@ -1,5 +1,5 @@
 --
--- Which filters the tables of doc/operations.md have: how many items, and how they are stored.  And what both
+-- Which filters the tables of doc/storage.md have: how many items, and how they are stored.  And what both
 -- scripts need for their output.
 --
 \set QUIET

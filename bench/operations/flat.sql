@@ -1,5 +1,5 @@
 --
--- Flat writes, for doc/operations.md: write-ahead log, HOT updates and disk of adds of ten items to filters of one
+-- Flat writes, for doc/storage.md: write-ahead log, HOT updates and disk of adds of ten items to filters of one
 -- column and of two, by how the table is stored; then by how a live filter starts, and by its share of the rate.
 -- bench/operations/run starts a server for it.
 --

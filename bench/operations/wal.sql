@@ -1,5 +1,5 @@
 --
--- What an add costs in write-ahead log, for doc/operations.md: bytes a statement, by the items of the filter, the
+-- What an add costs in write-ahead log, for doc/storage.md: bytes a statement, by the items of the filter, the
 -- items added in a statement and how the filter is stored.  bench/operations/run starts a server for it.
 --
 -- Each cell begins with filters as the nightly rebuild leaves them, and a checkpoint.  The first change of a page

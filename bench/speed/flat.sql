@@ -17,7 +17,7 @@ FROM (
 ALTER TABLE flat_filters ADD PRIMARY KEY (n, night, user_id);
 VACUUM (ANALYZE) flat_filters;
 
--- As README.md and doc/operations.md advise to store them.
+-- As README.md and doc/storage.md advise to store them.
 CREATE TABLE flat_shown (user_id bigint, item_id bigint, shown_at timestamptz);
 CREATE INDEX ON flat_shown (user_id, shown_at, item_id);
 SELECT format('CREATE TABLE flat_one_%s (user_id bigint PRIMARY KEY, items bloom) WITH (fillfactor = 50%s)', n,

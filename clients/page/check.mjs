@@ -439,7 +439,7 @@ async function checkFiles() {
     return complaints;
 }
 
-/** Values in quotes, items of a wrong form, and the disk of doc/operations.md. */
+/** Values in quotes, items of a wrong form, and the disk of doc/storage.md. */
 async function checkWords() {
     const asked = await call((values) => {
         const refusals = [];

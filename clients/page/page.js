@@ -8,7 +8,7 @@ const SOME_LAYERS = 200;
 const SOME_ANSWERS = 500;
 const PARTS = 160; // of a layer's picture
 const SEEN_BLOCKS = 64; // so many have visible borders
-const DISK = 2.3; // times the filters: doc/operations.md, "Capacity planning"
+const DISK = 2.3; // times the filters: doc/storage.md, "Capacity planning"
 const INDEX = 25; // bytes a user
 
 const $ = (id) => document.getElementById(id);

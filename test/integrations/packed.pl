@@ -1,4 +1,4 @@
-# doc/packed.md: its statements give the output below them, and its Python program
+# doc/languages.md, "Packed candidates": its statements give the output below them, and its Python program
 # gives the survivors that the SQL array form gives.  Without Python or psycopg
 # the program is skipped, but CI insists on it.
 
@@ -17,7 +17,7 @@ use Test::More;
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 
-my $document = document("$FindBin::RealBin/../../doc/packed.md");
+my ($document) = document("$FindBin::RealBin/../../doc/languages.md") =~ /^(## Packed candidates\n.*?)(?=^## |\z)/ms;
 
 my $node = PostgreSQL::Test::Cluster->new('packed');
 $node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);

@@ -1,4 +1,4 @@
-# doc/neighbours.md under pg_partman, where it is installed: its statements, and then
+# doc/integrations.md under pg_partman, where it is installed: its statements, and then
 # days of writing through the table and straight into partitions, while maintenance
 # makes and drops partitions and the filters are rebuilt.  A log beside the exposures
 # tells what must be in the filters.  Then what the document warns of.
@@ -34,7 +34,7 @@ sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 # The document
 #
 
-my $file = 'doc/neighbours.md';
+my $file = 'doc/integrations.md';
 my @blocks = grep { $_->{chapter} eq 'pg_partman' } blocks(document("$FindBin::RealBin/../../$file"));
 my ($version) = query("SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'") =~ /^(\d+)/;
 

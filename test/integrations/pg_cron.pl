@@ -1,4 +1,4 @@
-# The nightly jobs of doc/operations.md under pg_cron: the rebuild of plain filters,
+# The nightly jobs of doc/schedule.md under pg_cron: the rebuild of plain filters,
 # which commits as it goes, one that several jobs share, the nightly statements for
 # windows, and the vacuum of the tables' owner.  Two servers, one for each way in which pg_cron runs a job: through a connection of libpq and in a
 # background worker.  pg_cron starts jobs at full minutes, so this waits for one of

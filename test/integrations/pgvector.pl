@@ -1,4 +1,4 @@
-# doc/neighbours.md with pgvector, where it is installed: its statements return full
+# doc/integrations.md with pgvector, where it is installed: its statements return full
 # pages of what the user has not seen, by the index, and the filter is read once.
 
 use strict;
@@ -23,7 +23,7 @@ my $node = PostgreSQL::Test::Cluster->new('pgvector');
 $node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
 $node->start;
 
-my $file = 'doc/neighbours.md';
+my $file = 'doc/integrations.md';
 my @blocks = grep { $_->{chapter} eq 'pgvector' } blocks(document("$FindBin::RealBin/../../$file"));
 cmp_ok(scalar @blocks, '>', 6, 'the document has statements');
 statements_ok($node, 'postgres', $file, @blocks);

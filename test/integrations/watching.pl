@@ -1,5 +1,5 @@
 # The files of doc/watching/: every query runs as a role with the rights that
-# doc/operations.md gives it, in a read-only transaction and with the search_path of
+# doc/monitoring.md gives it, in a read-only transaction and with the search_path of
 # CloudNativePG, on a server and on its standby; gives the columns that its metrics name,
 # and the right values for filters that are known.  Both query files say the same, and
 # the dashboard and the alerts ask for nothing but these metrics.
@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $folder = "$FindBin::RealBin/../../doc/watching";
-my $guide = document("$FindBin::RealBin/../../doc/operations.md");
+my $guide = document("$FindBin::RealBin/../../doc/monitoring.md");
 my ($role) = map { $_->{text} } grep { $_->{text} =~ /^CREATE ROLE exporter/ } blocks($guide);
 
 # Our files need of YAML what the parser knows, and lists in brackets.

@@ -1,7 +1,7 @@
 # The documents do not rot: every SQL statement of README.md and the guides in doc/
 # runs, in order, and what a text block below it shows is its output; errors, too.
 # The reference has every function, and no document names one that does not exist.
-# The nightly rebuild of doc/tasks.md loses no exposure, whoever writes meanwhile.
+# The rebuild of doc/expire.md loses no exposure, whoever writes meanwhile.
 
 use strict;
 use warnings;
@@ -18,15 +18,13 @@ use Test::More;
 
 my $root = "$FindBin::RealBin/../..";
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my @with_statements = ('README.md', 'doc/tasks.md', 'doc/recipes.md', 'doc/reference.md', 'doc/choosing.md', 'doc/operations.md',
-	'doc/from-redis.md', 'doc/troubleshooting.md');
-my %document;
+my @references = map { "doc/reference-$_.md" } qw(functions feeding inspecting);
 
-for my $file (@with_statements, 'doc/format.md', 'doc/packed.md', 'doc/clients.md', 'doc/benchmarks.md', 'doc/citus.md', 'doc/neighbours.md',
-	'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md')
-{
-	$document{$file} = document("$root/$file");
-}
+# Pages whose statements other tests run, if the software is there that they need.
+my %elsewhere = map { $_ => 1 } 'doc/clients.md', 'doc/citus.md', 'doc/scale-out.md', 'doc/integrations.md';
+my %document = map { s{^\Q$root\E/}{}r => document($_) } glob "$root/*.md $root/doc/*.md";
+my @with_statements = grep { !$elsewhere{$_} && $document{$_} =~ /^```sql$/m } sort keys %document;
+my $tutorial = document("$root/test/lib/tutorial.sql");
 
 my $node = PostgreSQL::Test::Cluster->new('documents');
 $node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
@@ -38,10 +36,11 @@ $node->start;
 
 for my $file (@with_statements)
 {
-	my ($database) = lc($file) =~ /(\w+)\.md$/;
+	my $database = lc($file) =~ s{.*/|\.md$}{}gr =~ s/-/_/gr;
 	my @blocks = blocks($document{$file});
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, $tutorial) unless $document{$file} =~ /^CREATE EXTENSION bloomexp;/m;
 	statements_ok($node, $database, $file, @blocks);
 }
 
@@ -69,7 +68,7 @@ $node->safe_psql('postgres', q{
 	JOIN pg_extension AS e ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid
 	WHERE deptype = 'e' AND extname = 'bloomexp'});
 
-my $reference = $document{'doc/reference.md'};
+my $reference = join '', @document{@references};
 my %known;
 for (split /\n/, $node->safe_psql('postgres',
 		"SELECT proname, arguments, pg_get_function_result(oid), internal FROM members ORDER BY oid"))
@@ -155,8 +154,8 @@ unlike($plan->($feed), qr/SubPlan/, 'reads the filter once');
 like($plan->($feed =~ s/user_id = 42/user_id = p.id/r), qr/SubPlan/, 'by a column it would not');
 
 # The check that filters are complete, of the guide to a feed on PostgreSQL, finds what is missing.
-my ($check) = $document{'doc/operations.md'} =~ /(SELECT count\(\*\) AS missing\nFROM log .*?;)\n/s;
-cmp_ok($node->safe_psql('operations', "DELETE FROM log_seen; $check"),
+my ($check) = $document{'doc/adopt.md'} =~ /(SELECT count\(\*\) AS missing\nFROM log .*?;)\n/s;
+cmp_ok($node->safe_psql('adopt', "DELETE FROM log_seen; $check"),
 	'>', 1000, 'exposures of users without a filter are missing');
 
 # It gives false alarms where it ignores a condition or a live column, and none as the guide says to write it.
@@ -164,12 +163,12 @@ sub alarms
 {
 	my ($exposures, $filters, $query) = @_;
 
-	return $node->safe_psql('reference', $query =~ s/FROM log LEFT JOIN log_seen/FROM $exposures LEFT JOIN $filters/r);
+	return $node->safe_psql('reference_feeding', $query =~ s/FROM log LEFT JOIN log_seen/FROM $exposures LEFT JOIN $filters/r);
 }
 
 my $of_events = $check =~ s/shown_at/at/r;
 my $both = '(items @> item_id OR today @> item_id) IS NOT TRUE';
-like($document{'doc/operations.md'}, qr/\Q$both\E/, 'the guide has the query for a live column');
+like($document{'doc/adopt.md'}, qr/\Q$both\E/, 'the guide has the query for a live column');
 cmp_ok(alarms('events', 'finished', $of_events), '>', 0, 'false alarms without the condition');
 is(alarms('events', 'finished', $of_events =~ s/;/ AND (kind IN ('read', 'like'));/r), 0, 'none with it');
 cmp_ok(alarms('impressions', 'seen_flat', $check), '>', 0, 'false alarms without the live column');
@@ -184,7 +183,7 @@ my (undef, undef, $lacking) = $node->psql('readme', "CALL bloom_rebuild('viewed'
 like($lacking, qr/arguments of bloom_rebuild\(\) are missing: time_column/, 'until a dry run');
 
 # A line of a crontab can log in where the role has the name of the operating system user, as Debian wants it.
-my @lines = $document{'doc/operations.md'} =~ /^ *(?:[\d*]+ ){5}(\w+ .*psql .*)$/mg;
+my @lines = $document{'doc/schedule.md'} =~ /^ *(?:[\d*]+ ){5}(\w+ .*psql .*)$/mg;
 cmp_ok(scalar @lines, '>', 1, 'there are lines for crontabs');
 for (@lines)
 {
@@ -221,37 +220,40 @@ sub needs
 	is($node->psql($database, "BEGIN; $as $page"), 0, "$database: and nothing else");
 }
 
-my ($page) = $document{'doc/operations.md'} =~ /^(INSERT INTO exposures \(user_id, item_id\)\n.*?;)$/ms;
-needs('operations', 'feed_app', '', $page =~ s{\{7,8\}}{{70,80}}r, 'INSERT ON exposures', 'SELECT (item_id) ON exposures',
+my ($page) = $document{'doc/security-guide.md'} =~ /^(INSERT INTO exposures \(user_id, item_id\)\n.*?;)$/ms;
+needs('security_guide', 'feed_app', '', $page =~ s{\{7,8\}}{{70,80}}r, 'INSERT ON exposures', 'SELECT (item_id) ON exposures',
 	'SELECT ON seen', 'INSERT ON seen', 'UPDATE ON seen');
 
 # That of a table with one row for a user and an item, and what else it must do.
-my ($page_again) = $document{'doc/reference.md'} =~ /^(PREPARE page_again AS\n.*?;)$/ms;
+my ($page_again) = $document{'doc/reference-feeding.md'} =~ /^(PREPARE page_again AS\n.*?;)$/ms;
 my @columns = qw(user_id item_id shown_at);
-$node->safe_psql('reference', 'CREATE ROLE pages; GRANT SELECT, INSERT, UPDATE ON last_seen TO pages; GRANT INSERT, UPDATE (shown_at), '
+$node->safe_psql('reference_feeding', 'CREATE ROLE pages; GRANT SELECT, INSERT, UPDATE ON last_seen TO pages; GRANT INSERT, UPDATE (shown_at), '
 	  . join(', ', map { "SELECT ($_)" } @columns) . ' ON last_shown TO pages');
-needs('reference', 'pages', $page_again, "EXECUTE page_again(43, '{1,2}')", 'UPDATE (shown_at) ON last_shown',
+needs('reference_feeding', 'pages', $page_again, "EXECUTE page_again(43, '{1,2}')", 'UPDATE (shown_at) ON last_shown',
 	map { "SELECT ($_) ON last_shown" } @columns);
 
 my $repeated = sub { return "INSERT INTO last_shown VALUES (44, 1, NULL); $_[0] EXECUTE page_again(44, '{1,2}')" };
-is($node->safe_psql('reference', 'BEGIN; ' . $repeated->($page_again)), "1\n2", 'a row that is no exposure is taken and returned');
-is($node->safe_psql('reference', 'BEGIN; ' . $repeated->($page_again =~ s/DO UPDATE SET .*/DO NOTHING/r)), '2', 'DO NOTHING takes it and does not return it');
-my (undef, undef, $duplicate) = $node->psql('reference', 'BEGIN; ' . $repeated->($page_again =~ s/ON CONFLICT .*//r));
+is($node->safe_psql('reference_feeding', 'BEGIN; ' . $repeated->($page_again)), "1\n2", 'a row that is no exposure is taken and returned');
+is($node->safe_psql('reference_feeding', 'BEGIN; ' . $repeated->($page_again =~ s/DO UPDATE SET .*/DO NOTHING/r)), '2', 'DO NOTHING takes it and does not return it');
+my (undef, undef, $duplicate) = $node->psql('reference_feeding', 'BEGIN; ' . $repeated->($page_again =~ s/ON CONFLICT .*//r));
 like($duplicate, qr/duplicate key value violates unique constraint/, 'and without ON CONFLICT the page fails');
 
 #
-# The nightly rebuild.  The database of doc/tasks.md has tables and filters; a
-# writer and a rebuild go through it in the order that matters.
+# The rebuild of doc/expire.md.  A writer and a rebuild go through it in the order that
+# matters.
 #
 
-sub query { return $node->safe_psql('tasks', $_[0]) }
+$node->safe_psql('postgres', 'CREATE DATABASE rebuilt');
+$node->safe_psql('rebuilt', "$tutorial DROP TRIGGER track ON exposures");
+
+sub query { return $node->safe_psql('rebuilt', $_[0]) }
 
 # A session that works on while we look away.
 sub session
 {
 	my %session = (in => "SET client_min_messages = warning;\n", out => '');
 
-	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $node->connstr('tasks') ],
+	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $node->connstr('rebuilt') ],
 		'<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout($patience));
 	return \%session;
 }
@@ -280,14 +282,14 @@ sub waiting
 	my ($n, @sessions) = @_;
 
 	$_->{run}->pump_nb for @sessions;
-	ok($node->poll_query_until('tasks',
-			"SELECT count(*) = $n FROM pg_stat_activity WHERE datname = 'tasks' AND wait_event_type = 'Lock'"),
+	ok($node->poll_query_until('rebuilt',
+			"SELECT count(*) = $n FROM pg_stat_activity WHERE datname = 'rebuilt' AND wait_event_type = 'Lock'"),
 		"$n waiting")
 	  or diag query("SELECT pid, state, wait_event_type, wait_event, left(query, 200)
-		FROM pg_stat_activity WHERE datname = 'tasks'");
+		FROM pg_stat_activity WHERE datname = 'rebuilt'");
 }
 
-# As doc/tasks.md adds: the exposure and the filter in one transaction.
+# As doc/query.md adds: the exposure and the filter in one transaction.
 sub expose
 {
 	my ($user, $item) = @_;
@@ -318,7 +320,7 @@ is(query($missing), '0', 'nothing is missing');
 query("CALL $call");
 is(query($missing), '0', 'nor after another rebuild');
 
-# So that all this can fail: what doc/tasks.md warns of loses one.
+# So that all this can fail: what doc/expire.md warns of loses one.
 order($writer, 'BEGIN; ' . expose(42, 5006));
 done($writer);
 order($rebuild, 'UPDATE seen SET items = fresh.items

@@ -1,4 +1,4 @@
-# When filters can't be read in time: the statements of doc/operations.md, as they
+# When filters can't be read in time: the statements of doc/degraded.md, as they
 # stand there, against what can be in the way.  A reader waits for no row lock; for
 # a lock on the table it waits no longer than it was told, and then gets all
 # candidates or none.  The same on a standby, and when recovery cancels it.
@@ -19,9 +19,9 @@ use constant LATE => 5;			# seconds, where some milliseconds were asked for
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 
-my $operations = document("$FindBin::RealBin/../../doc/operations.md");
-my ($tables) = statements($operations, 'Tables of the examples');
-my ($fresh, $limits, $role) = statements($operations, 'When filters can\'t be read in time');
+my $guide = document("$FindBin::RealBin/../../doc/degraded.md");
+my $tables = document("$FindBin::RealBin/../lib/tutorial.sql");
+my ($fresh, $limits, $role) = statements($guide, 'When filters can\'t be read in time');
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);

@@ -1,5 +1,5 @@
 # Flat writes: with a live column an add writes as much whatever the large filter has, and
-# stays on its page, with the storage settings that doc/operations.md advises; with another
+# stays on its page, with the storage settings that doc/storage.md advises; with another
 # one it does not.
 
 use strict;

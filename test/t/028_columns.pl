@@ -1,5 +1,5 @@
 # A table of filters goes from one column to two and back while many sessions take, by the
-# transactions of doc/operations.md: no item is served twice, and readers who ask both
+# transactions of doc/storage.md: no item is served twice, and readers who ask both
 # columns let no exposure through.  Without the UPDATE there, or the lock, items are.
 
 use strict;
@@ -17,7 +17,7 @@ use Time::HiRes qw(sleep time);
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $seconds = $ENV{BLOOMEXP_LONG} ? 60 : 6;
 
-my @blocks = statements(document("$FindBin::RealBin/../../doc/operations.md"), 'Flat writes');
+my @blocks = statements(document("$FindBin::RealBin/../../doc/storage.md"), 'Flat writes');
 my ($to_two, $to_one) = map { /^(BEGIN;.*?^COMMIT;)$/ms ? $1 : () } @blocks;
 
 my $node = PostgreSQL::Test::Cluster->new('columns');
