@@ -25,7 +25,7 @@
 
 #include "feed/rebuild.h"
 #include "feed/triggers.h"
-#include "sql/stored.h"
+#include "sql/lookup.h"
 #include "value/compat.h"
 #include "value/layout.h"
 #include "value/union.h"
@@ -108,7 +108,7 @@ loses(const TriggerData *trigger, int column)
 	BloomFilter before;
 	BloomFilter after;
 
-	if (stored == NULL || (written != NULL && bloomexp_stored_is_same(stored, written)))
+	if (stored == NULL || (written != NULL && bloomexp_lookup_is_same(stored, written)))
 		return false;
 	return !bloomexp_union_includes(open_filter(written, &after), open_filter(stored, &before));
 }

@@ -36,8 +36,7 @@
 #include "kernel/murmur3.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
-#include "sql/stored.h"
-#include "sql/survivors.h"
+#include "sql/lookup.h"
 #include "value/compat.h"
 #include "value/filter.h"
 #include "value/kind.h"
@@ -301,28 +300,31 @@ take_new(Take *take, taken_hash *taken, const uint64 *hashes, int n, bool *omit)
 	}
 }
 
-/* Take the first candidates that no filter contains; hash them by `seed`. */
+/*
+ * Take the first candidates that no filter contains; hash them by the seed of the filter
+ * that will remember them.
+ */
 static void
-pick(Take *take, const BloomFilters *filters, BloomItems *candidates, uint32 seed)
+pick(Take *take, BloomLookups *filters, BloomItems *candidates, uint32 seed)
 {
 	taken_hash *taken = taken_create(CurrentMemoryContext, Min(take->wanted, 256), NULL);
-	ArrayType  *result = bloomexp_survivors_open_array(take->context, take->candidates);
+	ArrayType  *result = bloomexp_item_begin_array(take->context, take->candidates);
 	char	   *end = ARR_DATA_PTR(result);
 	BloomBatch	batch;
 	bool		omit[BLOOMEXP_BATCH];
 	int			copied = 0;
 
-	bloomexp_survivors_require_kind(filters, candidates->type->kind);
+	bloomexp_lookup_require_kind(filters, candidates->type->kind);
 	take->n = 0;
 	take->hashes = palloc_extended(Max(candidates->nitems, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	while (take->n < take->wanted && bloomexp_item_next(candidates, seed, &batch))
 	{
 		CHECK_FOR_INTERRUPTS();
-		bloomexp_survivors_mark(filters, &batch, omit);
+		bloomexp_lookup_mark(filters, &batch, omit);
 		take_new(take, taken, bloomexp_item_hashes(&batch, seed), batch.n, omit);
 		end = bloomexp_item_copy(end, &batch, omit, &copied);
 	}
-	take->taken = bloomexp_survivors_close_array(result, end, copied, candidates->element_type);
+	take->taken = bloomexp_item_end_array(result, end, copied, candidates->element_type);
 }
 
 /* The filter with what was taken, shown now. */
@@ -372,33 +374,30 @@ take_from(void *argument, uint64 nth, struct varlena **stored)
 {
 	Take	   *take = argument;
 	const TakePlans *plans = take->plans;
-	int			last = plans->rows.nfilters - 1;
-	BloomStored asked[2];
-	BloomFilters filters = {asked, 0};
-	BloomFilter adding;
+	int			n = plans->rows.nfilters;
+	Datum		values[BLOOM_ROW_FILTERS];
+	BloomLookups filters;
+	BloomFilter fresh = {0};
+	BloomFilter *adding = &fresh;
 	BloomItems	candidates;
 
 	bloomexp_item_begin(&candidates, take->candidates, get_collation(take->fcinfo));
 	require_kind(plans, candidates.type->kind);
-	for (int i = 0; i < last; i++)
-	{
-		if (stored[i] != NULL)
-			bloomexp_stored_open(&asked[filters.n++], stored[i], candidates.nitems);
-	}
-	if (stored[last] != NULL)
-	{
-		struct varlena *value = PG_DETOAST_DATUM_PACKED(PointerGetDatum(stored[last]));
+	for (int i = 0; i < n; i++)
+		values[i] = PointerGetDatum(stored[i]);
+	/* (the last one is needed as a whole, to add to it) */
+	if (stored[n - 1] != NULL)
+		values[n - 1] = PointerGetDatum(PG_DETOAST_DATUM_PACKED(values[n - 1]));
+	bloomexp_lookup_open(&filters, values, n, candidates.nitems);
+	if (stored[n - 1] != NULL)
+		adding = &filters.each[filters.n - 1].filter;
 
-		bloomexp_stored_open_whole(&asked[filters.n++], value);
-		bloomexp_layout_open(&adding, value);
-	}
-
-	pick(take, &filters, &candidates, stored[last] != NULL ? adding.seed : 0);
+	pick(take, &filters, &candidates, adding->seed);
 	if (take->n == 0)
 		return NULL;
-	if (stored[last] == NULL)
-		bloomexp_definition_start_filter(&plans->rows.definition, &adding, take->n);
-	return remember(take, &adding, candidates.type->kind);
+	if (adding == &fresh)
+		bloomexp_definition_start_filter(&plans->rows.definition, adding, take->n);
+	return remember(take, adding, candidates.type->kind);
 }
 
 /* Take: for bloomexp_plans_use(). */
@@ -435,7 +434,7 @@ bloomexp_take(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("wanted must not be negative")));
-	bloomexp_survivors_check_type(fcinfo, 2);
+	bloomexp_arguments_check_candidates(fcinfo, 2);
 
 	memset(&take, 0, sizeof(take));
 	take.fcinfo = fcinfo;

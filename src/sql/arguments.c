@@ -56,6 +56,21 @@ bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno)
 	return DatumGetArrayTypeP(datum);
 }
 
+/*
+ * bloomexp_arguments_check_candidates
+ *		Refuse candidates that cannot go out as an array of their type.
+ */
+void
+bloomexp_arguments_check_candidates(FunctionCallInfo fcinfo, int argno)
+{
+	/* an array type of its own, whose subscripts start at 0 */
+	if (get_fn_expr_argtype(fcinfo->flinfo, argno) == INT2VECTOROID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("candidates of type int2vector are not supported"),
+				 errhint("Cast the candidates to smallint[].")));
+}
+
 /* As array_in() and array_out() know blanks. */
 static inline bool
 is_blank(char c)

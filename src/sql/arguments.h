@@ -45,6 +45,7 @@ extern void bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno
 											  BloomKind kind);
 extern const BloomItemType *bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno);
 extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
+extern void bloomexp_arguments_check_candidates(FunctionCallInfo fcinfo, int argno);
 extern int64 bloomexp_arguments_check_time(Datum time, bool isnull, const char *name);
 extern int64 bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name);
 extern int64 bloomexp_arguments_width(const Interval *interval);

@@ -10,10 +10,10 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 
-#include "kernel/batch.h"
+#include "kernel/murmur3.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
-#include "sql/stored.h"
+#include "sql/lookup.h"
 #include "value/compat.h"
 #include "value/filter.h"
 #include "value/kind.h"
@@ -22,16 +22,40 @@ PG_FUNCTION_INFO_V1(bloomexp_contains_any);
 PG_FUNCTION_INFO_V1(bloomexp_contains_all);
 PG_FUNCTION_INFO_V1(bloomexp_contains_each);
 
+/* Hash of an item of an argument of the type of its kind. */
+static inline uint64
+hash_argument(FunctionCallInfo fcinfo, int argno, BloomKind kind, uint32 seed)
+{
+	if (kind == BLOOM_KIND_INTEGER)
+		return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(argno), seed);
+	if (kind == BLOOM_KIND_TEXT)
+		bloomexp_item_check_collation(PG_GET_COLLATION());
+	return bloomexp_item_hash(kind, false, PG_GETARG_DATUM(argno), seed);
+}
+
 /* Whether the filter of one argument contains the item of another. */
 static Datum
 contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 {
+	FmgrInfo   *call_site = fcinfo->flinfo;
+	struct varlena *source;
+	BloomLookup space;
+	BloomLookup *lookup = &space;
+
 	if (PG_ARGISNULL(item_arg))
 		PG_RETURN_NULL();
 	bloomexp_arguments_require_scalar(fcinfo, item_arg, kind);
 	if (PG_ARGISNULL(filter_arg))
 		PG_RETURN_BOOL(false);
-	PG_RETURN_BOOL(bloomexp_stored_contains(fcinfo, filter_arg, item_arg, kind));
+
+	source = PG_GETARG_BLOOM_STORED(filter_arg);
+	if (VARATT_IS_EXTERNAL_ONDISK(source) && call_site != NULL)
+		lookup = bloomexp_lookup_open_kept(source, &call_site->fn_extra, call_site->fn_mcxt);
+	else
+		bloomexp_lookup_open_whole(lookup, source);
+	bloomexp_filter_require_kind(&lookup->filter, kind);
+	PG_RETURN_BOOL(bloomexp_lookup_contains(lookup, hash_argument(fcinfo, item_arg, kind,
+																  lookup->filter.seed)));
 }
 
 /* bloom_contains(filter, item), filter @> item */
@@ -58,27 +82,22 @@ BLOOMEXP_FUNCTION_PER_KIND(contained);
 static bool *
 contained_items(FunctionCallInfo fcinfo, ArrayType *array, int *n)
 {
-	int			nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	BloomStored stored;
-	uint32		seed = 0;
-	BloomKind	kind;
-	uint64	   *hashes;
-	bool	   *contained = palloc0(Max(nelements, 1));
+	Datum		filter = PG_ARGISNULL(0) ? 0 : PG_GETARG_DATUM(0);
+	BloomItems	items;
+	BloomBatch	batch;
+	BloomLookups lookups;
+	bool	   *contained;
 
-	if (!PG_ARGISNULL(0))
-	{
-		bloomexp_stored_open(&stored, PG_GETARG_BLOOM_STORED(0), nelements);
-		seed = stored.filter.seed;
-	}
-	hashes = bloomexp_item_hash_array(array, PG_GET_COLLATION(), seed, &kind, n);
-	if (PG_ARGISNULL(0))
-		return contained;
-
-	bloomexp_filter_require_kind(&stored.filter, kind);
-	for (int from = 0; from < *n; from += BLOOMEXP_BATCH)
+	bloomexp_item_begin(&items, array, PG_GET_COLLATION());
+	bloomexp_lookup_open(&lookups, &filter, 1, items.nitems);
+	bloomexp_lookup_require_kind(&lookups, items.type->kind);
+	contained = palloc(Max(items.nitems, 1));
+	*n = 0;
+	while (bloomexp_item_next(&items, bloomexp_lookup_seed(&lookups), &batch))
 	{
 		CHECK_FOR_INTERRUPTS();
-		bloomexp_stored_mark(&stored, hashes + from, Min(*n - from, BLOOMEXP_BATCH), contained + from);
+		bloomexp_lookup_mark(&lookups, &batch, contained + *n);
+		*n += batch.n;
 	}
 	return contained;
 }

@@ -22,8 +22,7 @@
 #include "kernel/batch.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
-#include "sql/stored.h"
-#include "sql/survivors.h"
+#include "sql/lookup.h"
 #include "value/compat.h"
 #include "value/filter.h"
 #include "value/kind.h"
@@ -35,9 +34,6 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 
-/* Opens the filters of an argument: open_filter or open_filters. */
-typedef void (*Opener) (FunctionCallInfo fcinfo, int argno, int lookups, BloomFilters *filters);
-
 /* Survivors that go out as rows: the next of them, and how many are left. */
 typedef struct Rows
 {
@@ -46,63 +42,42 @@ typedef struct Rows
 	int			left;
 } Rows;
 
-/* The one filter of an argument, for `lookups` lookups; NULL is none. */
+/* Open the filter of argument 1, or those of its array, for a number of items. */
 static void
-open_filter(FunctionCallInfo fcinfo, int argno, int lookups, BloomFilters *filters)
+open_filters(FunctionCallInfo fcinfo, bool variadic, int items, BloomLookups *filters)
 {
-	filters->n = 0;
-	if (PG_ARGISNULL(argno))
-		return;
-	filters->stored = palloc(sizeof(BloomStored));
-	bloomexp_stored_open(&filters->stored[filters->n++],
-						 PG_GETARG_BLOOM_STORED(argno), lookups);
-}
-
-/* The filters of an array argument without NULLs; each is there as a whole. */
-static void
-open_filters(FunctionCallInfo fcinfo, int argno, int lookups, BloomFilters *filters)
-{
-	ArrayType  *array;
-	Datum	   *values;
+	Datum		one = PG_ARGISNULL(1) ? 0 : PG_GETARG_DATUM(1);
+	Datum	   *each = &one;
 	bool	   *nulls;
-	int			n;
-	Size		filled = 0;
+	int			n = 1;
 
-	filters->n = 0;
-	if (PG_ARGISNULL(argno))
-		return;
-	array = bloomexp_arguments_array(fcinfo, argno);
-	bloomexp_item_check_dimensions(array, "filters");
-	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
-					  &values, &nulls, &n);
-	for (int i = 0; i < n; i++)
-		filled += !nulls[i];
-	filters->stored = palloc_extended(Max(filled, 1) * sizeof(BloomStored), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < n; i++)
+	if (variadic && one != 0)
 	{
-		if (!nulls[i])
-			bloomexp_stored_open_whole(&filters->stored[filters->n++],
-									   PG_DETOAST_DATUM_PACKED(values[i]));
+		ArrayType  *array = bloomexp_arguments_array(fcinfo, 1);
+
+		bloomexp_item_check_dimensions(array, "filters");
+		/* (a NULL comes out as 0) */
+		deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &each, &nulls, &n);
 	}
+	bloomexp_lookup_open(filters, each, n, items);
 }
 
 /*
- * Copy the candidates that survive the filters to `out`, one after another as
- * in an array.  Returns where they end, and their number in *survivors.
+ * Copy the candidates that no filter contains to `out`, one after another as in an
+ * array.  Returns where they end, and their number in *survivors.
  */
 static char *
-copy_survivors(BloomItems *candidates, const BloomFilters *filters, char *out, int *survivors)
+copy_survivors(BloomItems *candidates, BloomLookups *filters, char *out, int *survivors)
 {
-	uint32		seed = filters->n > 0 ? filters->stored[0].filter.seed : 0;
 	BloomBatch	batch;
 	bool		exposed[BLOOMEXP_BATCH];
 
-	bloomexp_survivors_require_kind(filters, candidates->type->kind);
+	bloomexp_lookup_require_kind(filters, candidates->type->kind);
 	*survivors = 0;
-	while (bloomexp_item_next(candidates, seed, &batch))
+	while (bloomexp_item_next(candidates, bloomexp_lookup_seed(filters), &batch))
 	{
 		CHECK_FOR_INTERRUPTS();
-		bloomexp_survivors_mark(filters, &batch, exposed);
+		bloomexp_lookup_mark(filters, &batch, exposed);
 		out = bloomexp_item_copy(out, &batch, exposed, survivors);
 	}
 	return out;
@@ -114,23 +89,22 @@ copy_survivors(BloomItems *candidates, const BloomFilters *filters, char *out, i
  * elements.
  */
 static ArrayType *
-exclude(FunctionCallInfo fcinfo, Opener opener, MemoryContext context,
-		const BloomItemType **type)
+exclude(FunctionCallInfo fcinfo, bool variadic, MemoryContext context, const BloomItemType **type)
 {
 	ArrayType  *array = bloomexp_arguments_array(fcinfo, 0);
 	ArrayType  *result;
 	BloomItems	candidates;
-	BloomFilters filters;
+	BloomLookups filters;
 	int			survivors;
 	char	   *end;
 
 	bloomexp_item_begin(&candidates, array, PG_GET_COLLATION());
-	opener(fcinfo, 1, candidates.nitems, &filters);
+	open_filters(fcinfo, variadic, candidates.nitems, &filters);
 	*type = candidates.type;
 
-	result = bloomexp_survivors_open_array(context, array);
+	result = bloomexp_item_begin_array(context, array);
 	end = copy_survivors(&candidates, &filters, ARR_DATA_PTR(result), &survivors);
-	return bloomexp_survivors_close_array(result, end, survivors, candidates.element_type);
+	return bloomexp_item_end_array(result, end, survivors, candidates.element_type);
 }
 
 /* bloom_exclude_array(candidates, filter), candidates - filter */
@@ -142,17 +116,17 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 
-	bloomexp_survivors_check_type(fcinfo, 0);
-	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, open_filter, CurrentMemoryContext, &type));
+	bloomexp_arguments_check_candidates(fcinfo, 0);
+	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, false, CurrentMemoryContext, &type));
 }
 
 /* Refuse filters whose items cannot be packed. */
 static void
-require_integers(const BloomFilters *filters)
+require_integers(const BloomLookups *filters)
 {
 	for (int i = 0; i < filters->n; i++)
 	{
-		const BloomFilter *filter = &filters->stored[i].filter;
+		const BloomFilter *filter = &filters->each[i].filter;
 
 		if (!bloomexp_filter_can_hold(filter, BLOOM_KIND_INTEGER))
 			ereport(ERROR,
@@ -169,7 +143,7 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 	bytea	   *packed;
 	bytea	   *result;
 	BloomItems	candidates;
-	BloomFilters filters;
+	BloomLookups filters;
 	int			survivors;
 	char	   *end;
 
@@ -178,7 +152,7 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 
 	packed = PG_GETARG_BYTEA_PP(0);
 	bloomexp_item_begin_packed(&candidates, packed);
-	open_filter(fcinfo, 1, candidates.nitems, &filters);
+	open_filters(fcinfo, false, candidates.nitems, &filters);
 	require_integers(&filters);
 
 	result = palloc(VARHDRSZ + VARSIZE_ANY_EXHDR(packed));
@@ -192,7 +166,7 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
  * call, and go out one a call.
  */
 static Datum
-exclude_rows(FunctionCallInfo fcinfo, Opener opener)
+exclude_rows(FunctionCallInfo fcinfo, bool variadic)
 {
 	FuncCallContext *call;
 	Rows	   *rows;
@@ -205,7 +179,7 @@ exclude_rows(FunctionCallInfo fcinfo, Opener opener)
 			MemoryContextAllocZero(call->multi_call_memory_ctx, sizeof(Rows));
 		if (!PG_ARGISNULL(0))
 		{
-			ArrayType  *array = exclude(fcinfo, opener, call->multi_call_memory_ctx, &rows->type);
+			ArrayType  *array = exclude(fcinfo, variadic, call->multi_call_memory_ctx, &rows->type);
 
 			rows->next = ARR_DATA_PTR(array);
 			rows->left = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
@@ -227,14 +201,14 @@ exclude_rows(FunctionCallInfo fcinfo, Opener opener)
 Datum
 bloomexp_exclude(PG_FUNCTION_ARGS)
 {
-	return exclude_rows(fcinfo, open_filter);
+	return exclude_rows(fcinfo, false);
 }
 
 /* bloom_exclude(candidates, VARIADIC filters) */
 Datum
 bloomexp_exclude_variadic(PG_FUNCTION_ARGS)
 {
-	return exclude_rows(fcinfo, open_filters);
+	return exclude_rows(fcinfo, true);
 }
 
 /*

@@ -17,7 +17,7 @@
 
 #include "kernel/sizing.h"
 #include "sql/arguments.h"
-#include "sql/stored.h"
+#include "sql/lookup.h"
 #include "value/compat.h"
 #include "value/filter.h"
 #include "value/growth.h"
@@ -99,7 +99,7 @@ bloomexp_cardinality(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_INT64(0);
-	bloomexp_stored_headers(PG_GETARG_BLOOM_STORED(0), &filter);
+	bloomexp_lookup_headers(PG_GETARG_BLOOM_STORED(0), &filter);
 	items = bloomexp_filter_items(&filter);
 	/* an item whose probes meet in one place looks like less than one */
 	PG_RETURN_INT64(items > 0.0 ? (int64) rint(Max(items, 1.0)) : 0);
@@ -113,7 +113,7 @@ bloomexp_fpr(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_FLOAT8(0.0);
-	bloomexp_stored_headers(PG_GETARG_BLOOM_STORED(0), &filter);
+	bloomexp_lookup_headers(PG_GETARG_BLOOM_STORED(0), &filter);
 	PG_RETURN_FLOAT8(bloomexp_filter_fpr(&filter));
 }
 
@@ -168,7 +168,7 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	int64		bits = 0;
 	int64		bits_set = 0;
 
-	bloomexp_stored_headers(PG_GETARG_BLOOM_STORED(0), &filter);
+	bloomexp_lookup_headers(PG_GETARG_BLOOM_STORED(0), &filter);
 	for (uint32 i = 0; i < filter.nlayers; i++)
 	{
 		const BloomLayer *layer = &filter.layers[i];
@@ -225,7 +225,7 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 		caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
 		call->tuple_desc = row_type(fcinfo);
 		filter = palloc(sizeof(BloomFilter));
-		bloomexp_stored_headers(PG_GETARG_BLOOM_STORED(0), filter);
+		bloomexp_lookup_headers(PG_GETARG_BLOOM_STORED(0), filter);
 		call->user_fctx = filter;
 		call->max_calls = filter->nlayers;
 		MemoryContextSwitchTo(caller);

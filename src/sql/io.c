@@ -16,7 +16,7 @@
 
 #include "kernel/batch.h"
 #include "sql/arguments.h"
-#include "sql/stored.h"
+#include "sql/lookup.h"
 #include "value/compat.h"
 #include "value/layout.h"
 
@@ -166,7 +166,7 @@ same_bytes(FunctionCallInfo fcinfo)
 	bool		same;
 
 	/* an add that changed nothing returns what it was given */
-	if (bloomexp_stored_is_same(PG_GETARG_BLOOM_STORED(0), PG_GETARG_BLOOM_STORED(1)))
+	if (bloomexp_lookup_is_same(PG_GETARG_BLOOM_STORED(0), PG_GETARG_BLOOM_STORED(1)))
 		return true;
 	size = toast_raw_datum_size(PG_GETARG_DATUM(0));
 

@@ -437,6 +437,43 @@ bloomexp_item_copy(char *out, const BloomBatch *batch, const bool *omit, int *co
 }
 
 /*
+ * bloomexp_item_begin_array
+ *		Room in a memory context for an array of some items of another one; they go
+ *		to its ARR_DATA_PTR.
+ */
+ArrayType *
+bloomexp_item_begin_array(MemoryContext context, const ArrayType *items)
+{
+	ArrayType  *array = MemoryContextAllocHuge(context, MAXALIGN(VARSIZE(items)) +
+											   ARR_OVERHEAD_NONULLS(1));
+
+	array->ndim = 1;
+	array->dataoffset = 0;
+	return array;
+}
+
+/*
+ * bloomexp_item_end_array
+ *		That array as a value: n items, up to `end`.
+ */
+ArrayType *
+bloomexp_item_end_array(ArrayType *array, char *end, int n, Oid element_type)
+{
+	array->elemtype = element_type;
+	if (n == 0)
+	{
+		/* an empty array has no dimension; it must stay in its memory context */
+		array->ndim = 0;
+		SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(0));
+		return array;
+	}
+	SET_VARSIZE(array, end - (char *) array);
+	ARR_DIMS(array)[0] = n;
+	ARR_LBOUND(array)[0] = 1;
+	return array;
+}
+
+/*
  * bloomexp_item_hash_array
  *		Hashes of all items of an array that are not NULL; *n receives their
  *		number, *kind their kind.

@@ -72,6 +72,8 @@ extern void bloomexp_item_begin_packed(BloomItems *items, bytea *packed);
 extern bool bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch);
 extern const uint64 *bloomexp_item_hashes(BloomBatch *batch, uint32 seed);
 extern char *bloomexp_item_copy(char *out, const BloomBatch *batch, const bool *omit, int *copied);
+extern ArrayType *bloomexp_item_begin_array(MemoryContext context, const ArrayType *items);
+extern ArrayType *bloomexp_item_end_array(ArrayType *array, char *end, int n, Oid element_type);
 extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed,
 										BloomKind *kind, int *n);
 

@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * lookup.h
+ *	  Filters to look items up in.
+ *
+ * Interface:
+ *
+ * bloomexp_lookup_open() opens one or several filters for a number of items, and
+ * bloomexp_lookup_mark() marks the items of a batch that any of them contains.  A
+ * call site that looks up one item at a time keeps the filter that
+ * bloomexp_lookup_open_kept() opens, and calls bloomexp_lookup_contains().
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_LOOKUP_H
+#define BLOOMEXP_LOOKUP_H
+
+#include "sql/item.h"
+#include "value/kind.h"
+#include "value/layout.h"
+
+/* A filter as it is stored, not detoasted. */
+#define PG_GETARG_BLOOM_STORED(n) ((struct varlena *) PG_GETARG_POINTER(n))
+
+/* How much of a filter is in memory. */
+typedef enum BloomLookupMode
+{
+	BLOOM_LOOKUP_CLOSED,		/* nothing */
+	BLOOM_LOOKUP_WHOLE,			/* all of it */
+	BLOOM_LOOKUP_BLOCKS,		/* the headers, and each block from its first use on */
+	BLOOM_LOOKUP_ONCE			/* the headers, for one item */
+} BloomLookupMode;
+
+/*
+ * A filter to look items up in.
+ *
+ * Do not copy the struct: `filter` may point into itself.
+ */
+typedef struct BloomLookup
+{
+	BloomLookupMode mode;
+	BloomFilter filter;
+	struct varlena *value;		/* WHOLE, BLOCKS: whose bytes the layers point to */
+	struct varlena *source;		/* BLOCKS, ONCE: the value as it is stored */
+	uint8	   *fetched;		/* BLOCKS: a bit for each block, over all layers */
+	uint32	   *first_block;	/* BLOCKS: of each layer, an index into these bits */
+} BloomLookup;
+
+/* Filters that are asked together; `few` spares most calls the memory for them. */
+typedef struct BloomLookups
+{
+	int			n;
+	BloomLookup *each;
+	BloomLookup few[2];
+} BloomLookups;
+
+/* The seed to hash batches by: that of the first filter. */
+static inline uint32
+bloomexp_lookup_seed(const BloomLookups *lookups)
+{
+	return lookups->n > 0 ? lookups->each[0].filter.seed : 0;
+}
+
+extern bool bloomexp_lookup_is_same(struct varlena *a, struct varlena *b);
+extern void bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter);
+extern void bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, uint64 items);
+extern void bloomexp_lookup_require_kind(const BloomLookups *lookups, BloomKind kind);
+extern void bloomexp_lookup_mark(BloomLookups *lookups, BloomBatch *batch, bool *contained);
+extern BloomLookup *bloomexp_lookup_open_kept(struct varlena *source, void **kept, MemoryContext context);
+extern void bloomexp_lookup_open_whole(BloomLookup *lookup, struct varlena *source);
+extern bool bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash);
+
+#endif							/* BLOOMEXP_LOOKUP_H */
