@@ -106,6 +106,19 @@ ALTER TABLE kept ALTER region SET DEFAULT 'nowhere';
 SELECT problem FROM bloom_untracked('shown');
 INSERT INTO shown VALUES (2, 1, now());
 
+-- A command does not spread a mistake.
+CREATE TABLE split (user_id int, item_id bigint) PARTITION BY LIST (user_id);
+CREATE TABLE split_1 PARTITION OF split DEFAULT;
+CREATE TRIGGER track AFTER INSERT ON split REFERENCING NEW TABLE AS n FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('kept', 'items', 'user_id', 'item', 'live=today');
+SELECT * FROM bloom_untracked('split');
+
+-- Who looks keeps no lock.
+BEGIN;
+SELECT count(*) FROM bloom_untracked('shown');
+SELECT relation::regclass, mode FROM pg_locks WHERE relation IN ('shown'::regclass, 'kept'::regclass);
+COMMIT;
+DROP TABLE split;
+
 -- Whatever backslashes mean to the session (PostgreSQL 19 knows no other strings), which has no plan yet
 \c -
 SET client_min_messages = warning;

@@ -664,3 +664,58 @@ INSERT INTO exposures VALUES (1, 1);
 INSERT INTO exposures VALUES (1.4, 2);
 SELECT user_id, bloom_contains_each(items, '{1,2}'::bigint[]) FROM seen;
 DROP TABLE exposures, seen;
+-- An index by another collation takes other users for the same, so it does not tell them apart.
+CREATE TABLE exposures (user_id text COLLATE "C", item_id bigint);
+CREATE TABLE seen (user_id text COLLATE "C", items bloom);
+CREATE UNIQUE INDEX ON seen (user_id COLLATE "POSIX");
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+INSERT INTO exposures VALUES ('a', 1);
+DROP TABLE exposures, seen;
+-- What a trigger of the filters writes while they are written is lost neither for one user nor for many.
+CREATE TABLE exposures (user_id bigint, item_id bigint);
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
+CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+CREATE FUNCTION show_more() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF pg_trigger_depth() < 6 THEN
+		INSERT INTO exposures SELECT u, 1000 * pg_trigger_depth() + NEW.user_id FROM generate_series(1, 8) AS u;
+	END IF;
+	RETURN NULL;
+END
+$$;
+CREATE TRIGGER show_more AFTER INSERT OR UPDATE ON seen FOR EACH ROW EXECUTE FUNCTION show_more();
+INSERT INTO exposures VALUES (1, 1);
+INSERT INTO exposures SELECT u, 2 FROM generate_series(1, 8) AS u;
+SELECT count(*) > 100 AS nested, count(*) FILTER (WHERE (items @> item_id) IS NOT TRUE) AS missing FROM exposures LEFT JOIN seen USING (user_id);
+DROP TABLE exposures, seen;
+DROP FUNCTION show_more;
+-- The types of columns can change between the time when a statement is written and the time when it is executed.
+CREATE TABLE exposures (user_id bigint, item_id bigint);
+CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
+CREATE FUNCTION execute(command text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; END $$;
+CREATE FUNCTION alter_seen(command text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM execute(command); RETURN true; END $$;
+INSERT INTO seen SELECT u, bloom_add(NULL, 1) FROM generate_series(1, 8) AS u;
+CREATE PROCEDURE try_with(command text) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format($trigger$CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS n FOR EACH STATEMENT
+		EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', %L)$trigger$, format('condition=public.alter_seen(%L)', command));
+	FOR users IN REVERSE 8..1 BY 7 LOOP
+		BEGIN
+			INSERT INTO exposures SELECT u, 1 FROM generate_series(1, users) AS u;
+			RAISE 'written';
+		EXCEPTION WHEN OTHERS THEN
+			RAISE WARNING '%: %', users, SQLERRM;
+		END;
+	END LOOP;
+	DROP TRIGGER track ON exposures;
+END
+$$;
+CALL try_with('ALTER TABLE seen ALTER items TYPE bytea USING items::bytea');
+CALL try_with('ALTER TABLE seen RENAME items TO others');
+CALL try_with('ALTER TABLE seen ALTER user_id TYPE text');
+CALL try_with('ALTER TABLE seen ALTER user_id TYPE integer');
+DROP PROCEDURE try_with;
+DROP FUNCTION alter_seen, execute;
+DROP TABLE exposures, seen;

@@ -197,7 +197,7 @@ BEGIN
 		eighth := least(eighth, extract(epoch FROM half_time - began));
 		whole := least(whole, extract(epoch FROM clock_timestamp() - half_time));
 	END LOOP;
-	RETURN whole < 24 * eighth;
+	RETURN whole < 40 * eighth;
 END $$;
 SELECT pg_temp.is_linear('SELECT bloom_union_agg(f) FROM unlike %s') AS unlike;
 SELECT pg_temp.is_linear('SELECT bloom_union_agg(f) FROM alike %s') AS alike;

@@ -20,6 +20,7 @@
 #include "access/stratnum.h"
 #include "access/table.h"
 #include "catalog/indexing.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
@@ -33,6 +34,7 @@
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -153,33 +155,20 @@ bloomexp_columns_is_domain_not_null(Oid type)
 	return not_null || (OidIsValid(base) && bloomexp_columns_is_domain_not_null(base));
 }
 
-/*
- * bloomexp_columns_table_owner
- *		The owner of a table.
- */
-Oid
-bloomexp_columns_table_owner(Oid table)
+/* An index, as far as it matters here. */
+typedef struct TableIndex
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
-	Oid			owner;
+	AttrNumber	column;			/* the first one */
+	int			ncolumns;		/* but for those that are only included */
+	bool		primary;
+	bool		unique;			/* at once, so that ON CONFLICT can use it */
+	Oid			class;			/* default operator class of the column, if all rows are
+								 * found by it; else InvalidOid */
+} TableIndex;
 
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u", table);
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
-	return owner;
-}
-
-/* The only column of a primary key, or InvalidAttrNumber. */
-static AttrNumber
-find_primary_key(Form_pg_index index)
-{
-	return index->indisprimary && index->indnkeyatts == 1 ? index->indkey.values[0] : InvalidAttrNumber;
-}
-
-/* The operator class of a unique index on one column by which ON CONFLICT finds rows. */
+/* The default operator class by which an index finds all rows by its first column, or InvalidOid. */
 static Oid
-find_unique_class(HeapTuple row, TupleDesc shape, AttrNumber column)
+get_default_class(HeapTuple row, TupleDesc shape)
 {
 	Form_pg_index index = (Form_pg_index) GETSTRUCT(row);
 	bool		isnull;
@@ -187,37 +176,34 @@ find_unique_class(HeapTuple row, TupleDesc shape, AttrNumber column)
 	Datum		classes = heap_getattr(row, Anum_pg_index_indclass, shape, &isnull);
 	Datum		collations = heap_getattr(row, Anum_pg_index_indcollation, shape, &isnull);
 	Oid			class = ((oidvector *) DatumGetPointer(classes))->values[0];
-	Oid			collation = ((oidvector *) DatumGetPointer(collations))->values[0];
 	Oid			type;
 	int32		modifier;
-	Oid			column_collation;
+	Oid			collation;
 	HeapTuple	tuple;
 	bool		is_default;
 
 	(void) heap_getattr(row, Anum_pg_index_indpred, shape, &whole);
-	if (index->indnkeyatts != 1 || index->indkey.values[0] != column || !index->indisunique ||
-		!index->indimmediate || !index->indisvalid || !whole)
+	if (!index->indisvalid || !whole || index->indkey.values[0] <= 0)
 		return InvalidOid;
 	/* by another collation other users are the same */
-	get_atttypetypmodcoll(index->indrelid, column, &type, &modifier, &column_collation);
-	if (collation != column_collation)
+	get_atttypetypmodcoll(index->indrelid, index->indkey.values[0], &type, &modifier, &collation);
+	if (collation != ((oidvector *) DatumGetPointer(collations))->values[0])
 		return InvalidOid;
 	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(class));
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for operator class %u", class);
-	is_default = ((Form_pg_opclass) GETSTRUCT(tuple))->opcdefault;
+	is_default = ((Form_pg_opclass) GETSTRUCT(tuple))->opcdefault &&
+		((Form_pg_opclass) GETSTRUCT(tuple))->opcmethod == BTREE_AM_OID;
 	ReleaseSysCache(tuple);
 	return is_default ? class : InvalidOid;
 }
 
-/*
- * Look at the indexes of a table: for the column of the primary key, if none is given,
- * or for the operator class of the one that tells the users of a column apart.
- */
-static void
-look_at_indexes(Oid table, AttrNumber *column, Oid *class)
+/* The indexes of a table. */
+static List *
+list_indexes(Oid table)
 {
 	Relation	indexes = table_open(IndexRelationId, AccessShareLock);
+	List	   *found = NIL;
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	row;
@@ -226,13 +212,71 @@ look_at_indexes(Oid table, AttrNumber *column, Oid *class)
 	scan = systable_beginscan(indexes, IndexIndrelidIndexId, true, NULL, 1, &key);
 	while (HeapTupleIsValid(row = systable_getnext(scan)))
 	{
-		if (class == NULL && *column == InvalidAttrNumber)
-			*column = find_primary_key((Form_pg_index) GETSTRUCT(row));
-		if (class != NULL && !OidIsValid(*class))
-			*class = find_unique_class(row, RelationGetDescr(indexes), *column);
+		Form_pg_index form = (Form_pg_index) GETSTRUCT(row);
+		TableIndex *index = palloc(sizeof(TableIndex));
+
+		index->column = form->indkey.values[0];
+		index->ncolumns = form->indnkeyatts;
+		index->primary = form->indisprimary;
+		index->unique = form->indisunique && form->indimmediate;
+		index->class = get_default_class(row, RelationGetDescr(indexes));
+		found = lappend(found, index);
 	}
 	systable_endscan(scan);
 	table_close(indexes, AccessShareLock);
+	return found;
+}
+
+/* The only column of the primary key, or InvalidAttrNumber. */
+static AttrNumber
+find_primary_key(List *indexes)
+{
+	ListCell   *cell;
+
+	foreach (cell, indexes)
+	{
+		const TableIndex *index = lfirst(cell);
+
+		if (index->primary && index->ncolumns == 1)
+			return index->column;
+	}
+	return InvalidAttrNumber;
+}
+
+/* The operator class of the index that tells the users of a column apart, or InvalidOid. */
+static Oid
+find_unique_class(List *indexes, AttrNumber column)
+{
+	ListCell   *cell;
+
+	foreach (cell, indexes)
+	{
+		const TableIndex *index = lfirst(cell);
+
+		if (index->unique && index->ncolumns == 1 && index->column == column && OidIsValid(index->class))
+			return index->class;
+	}
+	return InvalidOid;
+}
+
+/*
+ * bloomexp_columns_has_index
+ *		Can the rows of a table be found by a column, in its order?
+ */
+bool
+bloomexp_columns_has_index(Oid table, const char *column)
+{
+	AttrNumber	number = find_column(table, column);
+	ListCell   *cell;
+
+	foreach (cell, list_indexes(table))
+	{
+		const TableIndex *index = lfirst(cell);
+
+		if (index->column == number && OidIsValid(index->class))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -244,7 +288,7 @@ look_at_indexes(Oid table, AttrNumber *column, Oid *class)
 static void
 check_type(const BloomKey *key)
 {
-	if (has_privs_of_role(get_type_owner(key->type), bloomexp_columns_table_owner(key->table)))
+	if (has_privs_of_role(get_type_owner(key->type), bloomexp_triggers_table_owner(key->table)))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -263,11 +307,11 @@ void
 bloomexp_columns_find_key(Oid table, const char *column, BloomKey *key)
 {
 	char		kind = get_rel_relkind(table);
-	AttrNumber	number = InvalidAttrNumber;
-	Oid			class = InvalidOid;
+	List	   *indexes;
+	AttrNumber	number;
+	Oid			class;
 	Oid			family;
 	int32		modifier;
-	char		align;
 
 	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
 		ereport(ERROR,
@@ -279,10 +323,8 @@ bloomexp_columns_find_key(Oid table, const char *column, BloomKey *key)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("table \"%s\" has tables that inherit from it", get_rel_name(table)),
 				 errdetail("A user could have a row in each of them.")));
-	if (column != NULL)
-		number = find_column(table, column);
-	else
-		look_at_indexes(table, &number, NULL);
+	indexes = list_indexes(table);
+	number = column != NULL ? find_column(table, column) : find_primary_key(indexes);
 	if (number <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -297,9 +339,8 @@ bloomexp_columns_find_key(Oid table, const char *column, BloomKey *key)
 	key->column_sql = pstrdup(quote_identifier(key->column));
 	get_atttypetypmodcoll(table, number, &key->type, &modifier, &key->collation);
 	key->type = getBaseType(key->type);
-	get_typlenbyvalalign(key->type, &key->length, &key->by_value, &align);
-
-	look_at_indexes(table, &number, &class);
+	get_typlenbyvalalign(key->type, &key->length, &key->by_value, &key->align);
+	class = find_unique_class(indexes, number);
 	if (!OidIsValid(class))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -316,6 +357,12 @@ bloomexp_columns_find_key(Oid table, const char *column, BloomKey *key)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("users of type %s are not supported", format_type_be(key->type)),
 				 errdetail("They are rows.")));
+	key->array_type = get_array_type(key->type);
+	if (!OidIsValid(key->array_type))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("users of type %s are not supported", format_type_be(key->type)),
+				 errdetail("There are no arrays of them.")));
 	family = get_opclass_family(class);
 	key->less = get_opfamily_member(family, key->compared_type, key->compared_type, BTLessStrategyNumber);
 	key->equal = get_opfamily_member(family, key->compared_type, key->compared_type, BTEqualStrategyNumber);
@@ -329,6 +376,16 @@ bloomexp_columns_find_key(Oid table, const char *column, BloomKey *key)
 	key->compared_sql = psprintf("f.%s::%s", key->column_sql, key->type_sql);
 	key->equal_sql = get_operator_sql(key->equal);
 	key->greater_sql = get_operator_sql(key->greater);
+}
+
+/*
+ * bloomexp_columns_make_users
+ *		An array of users, as an argument of a statement.
+ */
+Datum
+bloomexp_columns_make_users(const BloomKey *key, Datum *users, int n)
+{
+	return PointerGetDatum(construct_array(users, n, key->type, key->length, key->by_value, key->align));
 }
 
 /* A column of the exposures as an expression. */
@@ -540,9 +597,12 @@ bloomexp_columns_check_tracked(const BloomDefinition *definition, Oid source)
 	}
 }
 
-/* Refuse a column that cannot be NULL. */
-static void
-require_nullable(Oid table, const char *column)
+/*
+ * bloomexp_columns_require_nullable
+ *		Refuse a column that cannot be NULL; `why` it must is the detail of the error.
+ */
+void
+bloomexp_columns_require_nullable(Oid table, const char *column, const char *why)
 {
 	HeapTuple	tuple = SearchSysCacheAttName(table, column);
 	bool		not_null;
@@ -555,7 +615,7 @@ require_nullable(Oid table, const char *column)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("column \"%s\" of table \"%s\" must allow nulls", column, get_rel_name(table)),
-				 errdetail("A new user has only a live filter, and a rebuild removes that."),
+				 errdetail("%s", why),
 				 errhint("ALTER TABLE %s ALTER %s DROP NOT NULL;", bloomexp_columns_table_sql(table), quote_identifier(column))));
 }
 
@@ -567,6 +627,7 @@ void
 bloomexp_columns_check_live(const BloomExtension *extension, const BloomDefinition *definition,
 							Oid target, const char *filter_column)
 {
+	static const char *why = "A new user has only a live filter, and a rebuild removes that.";
 	bool		filter_first;
 
 	if (definition->live_column == NULL)
@@ -578,6 +639,6 @@ bloomexp_columns_check_live(const BloomExtension *extension, const BloomDefiniti
 				 errmsg("live column must not be the column of the filters, \"%s\"", filter_column),
 				 errhint("Add a second column of type bloom.")));
 	filter_first = get_attnum(target, filter_column) < get_attnum(target, definition->live_column);
-	require_nullable(target, filter_first ? filter_column : definition->live_column);
-	require_nullable(target, filter_first ? definition->live_column : filter_column);
+	bloomexp_columns_require_nullable(target, filter_first ? filter_column : definition->live_column, why);
+	bloomexp_columns_require_nullable(target, filter_first ? definition->live_column : filter_column, why);
 }

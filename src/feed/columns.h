@@ -22,8 +22,10 @@ typedef struct BloomKey
 	char	   *column;
 	Oid			type;			/* of the column, without domains */
 	Oid			collation;
+	Oid			array_type;
 	int16		length;			/* of its values, as pg_type.typlen */
 	bool		by_value;
+	char		align;
 	Oid			compared_type;	/* as which its values are compared */
 	Oid			less;			/* operators of that type */
 	Oid			equal;
@@ -52,16 +54,18 @@ typedef struct BloomColumns
 } BloomColumns;
 
 extern char *bloomexp_columns_table_sql(Oid table);
-extern Oid	bloomexp_columns_table_owner(Oid table);
 extern void bloomexp_columns_require_same(Oid table, bool same);
 extern bool bloomexp_columns_is_domain_not_null(Oid type);
+extern bool bloomexp_columns_has_index(Oid table, const char *column);
 extern void bloomexp_columns_find_key(Oid table, const char *column, BloomKey *key);
+extern Datum bloomexp_columns_make_users(const BloomKey *key, Datum *users, int n);
 extern void bloomexp_columns_find(const BloomDefinition *definition, Oid source, const BloomKey *key,
 								  BloomColumns *columns);
 extern BloomKind bloomexp_columns_item_kind(Oid source, const char *column);
 extern void bloomexp_columns_check_time(Oid table, const char *column);
 extern void bloomexp_columns_check_generated(Oid table, AttrNumber column);
 extern void bloomexp_columns_check_tracked(const BloomDefinition *definition, Oid source);
+extern void bloomexp_columns_require_nullable(Oid table, const char *column, const char *why);
 extern void bloomexp_columns_check_live(const BloomExtension *extension, const BloomDefinition *definition,
 										Oid target, const char *filter_column);
 

@@ -17,7 +17,6 @@
 
 #include "access/htup_details.h"
 #include "catalog/namespace.h"
-#include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
@@ -474,19 +473,13 @@ is_repeated(List *triggers, const BloomTrigger *trigger)
 List *
 bloomexp_definition_feeders(const BloomExtension *extension, Oid target, const char *filter_column)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(target));
+	Oid			owner = bloomexp_triggers_table_owner(target);
 	List	   *feeders = NIL;
-	List	   *triggers;
 	ListCell   *cell;
-	Oid			owner;
 
-	if (!HeapTupleIsValid(tuple))
+	if (!OidIsValid(owner))
 		return NIL;
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
-
-	triggers = bloomexp_triggers_list(extension, owner);
-	foreach (cell, triggers)
+	foreach (cell, bloomexp_triggers_list(extension, owner))
 	{
 		BloomTrigger *trigger = lfirst(cell);
 
@@ -499,18 +492,6 @@ bloomexp_definition_feeders(const BloomExtension *extension, Oid target, const c
 		feeders = lappend(feeders, trigger);
 	}
 	return feeders;
-}
-
-/* The table of the exposures of a trigger: the root of its partitions. */
-static Oid
-get_source(const BloomTrigger *trigger)
-{
-	List	   *ancestors;
-
-	if (!get_rel_relispartition(trigger->relation))
-		return trigger->relation;
-	ancestors = get_partition_ancestors(trigger->relation);
-	return ancestors == NIL ? trigger->relation : llast_oid(ancestors);
 }
 
 /* What a trigger that counts says, with what is given in its place. */
@@ -537,7 +518,7 @@ read_feeder(const BloomTrigger *trigger, const BloomDefinition *given, BloomDefi
 	}
 	PG_END_TRY();
 
-	definition->source = get_source(trigger);
+	definition->source = bloomexp_triggers_table_root(trigger->relation);
 	for (int i = 0; i < BLOOM_SETTINGS; i++)
 	{
 		if (given->said & BLOOM_SETTING_BIT(i))

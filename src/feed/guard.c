@@ -18,7 +18,6 @@
 
 #include "catalog/partition.h"
 #include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -36,12 +35,8 @@ PG_FUNCTION_INFO_V1(bloomexp_guard);
 static TriggerData *
 get_trigger(FunctionCallInfo fcinfo)
 {
-	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	TriggerData *trigger = bloomexp_triggers_require_call(fcinfo);
 
-	if (!CALLED_AS_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("trigger functions can only be called as triggers")));
 	if (!TRIGGER_FIRED_BEFORE(trigger->tg_event) ||
 		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event) ||
 		!TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))

@@ -98,7 +98,8 @@ is_in_part(const BloomRebuild *rebuild, Datum user)
 	if (rebuild->parts == 1)
 		return true;
 	hash = DatumGetUInt64(FunctionCall2Coll(rebuild->hash, rebuild->key.collation,
-											bloomexp_rebuild_plan_users(rebuild, &one), Int64GetDatum(0)));
+											bloomexp_columns_make_users(&rebuild->key, one.values,
+																		one.n), Int64GetDatum(0)));
 	return (hash & PG_INT64_MAX) % rebuild->parts == (uint64) rebuild->part - 1;
 }
 
@@ -159,7 +160,7 @@ execute(const BloomRebuild *rebuild, BloomRebuildStatement statement, Datum *arg
 static BloomUsers
 find_users(const BloomRebuild *rebuild, BloomRebuildStatement statement, const BloomUsers *users)
 {
-	Datum		arguments[] = {bloomexp_rebuild_plan_users(rebuild, users)};
+	Datum		arguments[] = {bloomexp_columns_make_users(&rebuild->key, users->values, users->n)};
 
 	(void) execute(rebuild, statement, arguments);
 	return get_found_users(rebuild);
@@ -284,7 +285,8 @@ gather(BloomRebuild *rebuild, const BloomUsers *users)
 		.rebuild = rebuild
 	};
 	MemoryContext caller = CurrentMemoryContext;
-	Datum		arguments[] = {get_start(rebuild), bloomexp_rebuild_plan_users(rebuild, users)};
+	Datum		arguments[] = {get_start(rebuild),
+							   bloomexp_columns_make_users(&rebuild->key, users->values, users->n)};
 	Portal		portal = SPI_cursor_open(NULL, rebuild->plans[BLOOM_REBUILD_EXPOSURES], arguments,
 										 NULL, false);
 
@@ -358,7 +360,7 @@ flush_writing(const BloomRebuild *rebuild, Writing *writing)
 
 	if (writing->users.n == 0)
 		return;
-	arguments[0] = bloomexp_rebuild_plan_users(rebuild, &writing->users);
+	arguments[0] = bloomexp_columns_make_users(&rebuild->key, writing->users.values, writing->users.n);
 	arguments[1] = PointerGetDatum(construct_array(writing->filters, writing->users.n, filter_type,
 												   -1, false, TYPALIGN_INT));
 	for (int i = 0; i < writing->users.n; i++)
@@ -412,7 +414,7 @@ write_batch(BloomRebuild *rebuild, const BloomUsers *users, const BloomUsers *lo
 	gone = subtract(rebuild, locked, &fresh);
 	if (gone.n > 0)
 	{
-		Datum		arguments[] = {bloomexp_rebuild_plan_users(rebuild, &gone)};
+		Datum		arguments[] = {bloomexp_columns_make_users(&rebuild->key, gone.values, gone.n)};
 
 		rebuild->removed += execute(rebuild, BLOOM_REBUILD_REMOVE, arguments);
 	}

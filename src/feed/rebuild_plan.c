@@ -179,79 +179,16 @@ has_further_columns(const BloomRebuild *rebuild)
 	return further;
 }
 
-/* Is a column declared NOT NULL? */
-static bool
-is_not_null(Oid table, const char *column)
-{
-	HeapTuple	tuple = SearchSysCacheAttName(table, column);
-	bool		not_null;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for column \"%s\" of relation %u", column, table);
-	not_null = ((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull;
-	ReleaseSysCache(tuple);
-	return not_null;
-}
-
-/* The first of a vector in the catalogs. */
-static Oid
-get_first(Datum vector)
-{
-	return ((oidvector *) DatumGetPointer(vector))->values[0];
-}
-
-/* Is an index one along which users can be found, each by one look? */
-static bool
-is_index_of_users(HeapTuple row, TupleDesc shape, AttrNumber column, Oid collation)
-{
-	Form_pg_index index = (Form_pg_index) GETSTRUCT(row);
-	bool		isnull;
-	bool		whole;
-	Oid			class = get_first(heap_getattr(row, Anum_pg_index_indclass, shape, &isnull));
-	Oid			its_collation = get_first(heap_getattr(row, Anum_pg_index_indcollation, shape, &isnull));
-	HeapTuple	tuple;
-	bool		fits;
-
-	(void) heap_getattr(row, Anum_pg_index_indpred, shape, &whole);
-	if (index->indkey.values[0] != column || !index->indisvalid || !whole || its_collation != collation)
-		return false;
-	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(class));
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for operator class %u", class);
-	fits = ((Form_pg_opclass) GETSTRUCT(tuple))->opcdefault &&
-		((Form_pg_opclass) GETSTRUCT(tuple))->opcmethod == BTREE_AM_OID;
-	ReleaseSysCache(tuple);
-	return fits;
-}
-
 /*
  * Can the users who have exposures be found by a walk from one to the next along an index?
  * Otherwise all exposures are read.  That is also better with partitions, or tables that
  * inherit, each of which would take a look for each user.
  */
 static bool
-can_walk(Oid source, AttrNumber column)
+can_walk(Oid source, const char *user_column)
 {
-	Relation	indexes;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	row;
-	Oid			type;
-	int32		modifier;
-	Oid			collation;
-	bool		found = false;
-
-	if (get_rel_relkind(source) != RELKIND_RELATION || has_subclass(source))
-		return false;
-	get_atttypetypmodcoll(source, column, &type, &modifier, &collation);
-	indexes = table_open(IndexRelationId, AccessShareLock);
-	ScanKeyInit(&key, Anum_pg_index_indrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(source));
-	scan = systable_beginscan(indexes, IndexIndrelidIndexId, true, NULL, 1, &key);
-	while (!found && HeapTupleIsValid(row = systable_getnext(scan)))
-		found = is_index_of_users(row, RelationGetDescr(indexes), column, collation);
-	systable_endscan(scan);
-	table_close(indexes, AccessShareLock);
-	return found;
+	return get_rel_relkind(source) == RELKIND_RELATION && !has_subclass(source) &&
+		bloomexp_columns_has_index(source, user_column);
 }
 
 /* Is a type one of integers, which have operators that compare all of them? */
@@ -261,124 +198,148 @@ is_integer(Oid type)
 	return type == INT2OID || type == INT4OID || type == INT8OID;
 }
 
-/* Write the statements. */
+/* The table of exposures in statements, where it is "e". */
+typedef struct Source
+{
+	char	   *user;
+	char	   *compared;		/* user, as it is compared with the key */
+	char	   *cast;			/* of what it is compared with */
+	char	   *item;
+	char	   *time;
+	char	   *is_exposure;	/* condition on a row */
+	char	   *in_window;		/* FROM and WHERE, up to the start of the window */
+} Source;
+
+/* Write the parts of statements that read the exposures. */
 static void
-write_statements(BloomRebuild *rebuild, const BloomExtension *extension)
+write_source(BloomRebuild *rebuild, Source *source)
 {
 	const BloomDefinition *definition = &rebuild->definition;
 	const BloomKey *key = &rebuild->key;
-	Oid			source = definition->source;
-	AttrNumber	user_column = get_attnum(source, definition->user_column);
-	Oid			user_type = getBaseType(get_atttype(source, user_column));
-	char	   *user = bloomexp_condition_write(source, rebuild->columns.user);
-	char	   *item = bloomexp_condition_write(source, rebuild->columns.item);
-	char	   *time = bloomexp_condition_write(source, rebuild->columns.time);
-	const char *filter = quote_identifier(rebuild->filter_column);
-	const char *live = definition->live_column ? quote_identifier(definition->live_column) : NULL;
-	const char *rebuilt_at = rebuild->rebuilt_at_column ?
-		quote_identifier(rebuild->rebuilt_at_column) : NULL;
-	bool		is_plain;
-	bool		further = rebuild->keeps_rows = has_further_columns(rebuild);
-	char	   *compared;
-	char	   *condition;
-	char	   *is_exposure;
-	char	   *in_window;
-	char	   *found;
-	char	   *touched;
-	char	   *emptied;
-	char	   *unchanged;
-	char	   *locked;
-	char	  **sql = rebuild->sql;
+	const Node *user = rebuild->columns.user;
+	Oid			table = definition->source;
+	Oid			user_type = getBaseType(get_atttype(table, get_attnum(table, definition->user_column)));
+	bool		both_integers = is_integer(user_type) && is_integer(key->type);
 
-	/* A row may be deleted if the filter is all that it tells of the user. */
-	if (further && is_not_null(rebuild->target, rebuild->filter_column))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("column \"%s\" of table \"%s\" must allow nulls", rebuild->filter_column, get_rel_name(rebuild->target)),
-				 errdetail("The table has further columns, so a row is kept without a filter if its user has no exposure left.")));
+	source->user = bloomexp_condition_write(table, rebuild->columns.user);
+	source->item = bloomexp_condition_write(table, rebuild->columns.item);
+	source->time = bloomexp_condition_write(table, rebuild->columns.time);
 
-	/* A cast keeps an index of the exposures from being used, so there is none where none is needed. */
-	is_plain = is_integer(user_type) && is_integer(key->type);
-	if (is_plain)
-		compared = psprintf("e.%s", quote_identifier(definition->user_column));
-	else
-	{
-		compared = psprintf("%s::%s", user, key->type_sql);
-		is_plain = IsA(rebuild->columns.user, Var) ||
-			(IsA(rebuild->columns.user, RelabelType) && user_type == key->type);
-	}
-	rebuild->walks = is_plain && can_walk(source, user_column);
+	/* A cast keeps an index from being used, and integers have operators for each two of them. */
+	source->compared = both_integers ? psprintf("e.%s", quote_identifier(definition->user_column)) :
+		psprintf("%s::%s", source->user, key->type_sql);
+	source->cast = both_integers ? "" : psprintf("::%s", key->type_sql);
+	rebuild->walks = can_walk(table, definition->user_column) &&
+		(both_integers || IsA(user, Var) || (IsA(user, RelabelType) && user_type == key->type));
 	ereport(DEBUG1, (errmsg_internal("bloom_rebuild() finds users by %s", rebuild->walks ? "a walk along an index" : "all exposures")));
 
-	condition = definition->condition == NULL ? "" :
-		psprintf(" AND (%s)",
-				 bloomexp_condition_write(source, bloomexp_condition_parse(source, definition->condition)));
-	is_exposure = psprintf("%s IS NOT NULL AND %s IS NOT NULL AND %s IS NOT NULL%s", user, item, time, condition);
-	rebuild->source_name = get_rel_name(source);
-	rebuild->source_sql = bloomexp_columns_table_sql(source);
-	rebuild->target_name = get_rel_name(rebuild->target);
-	in_window = psprintf("FROM %s AS e WHERE e.%s OPERATOR(pg_catalog.>=) ", rebuild->source_sql,
-						 quote_identifier(definition->time_column));
+	source->is_exposure = psprintf("%s IS NOT NULL AND %s IS NOT NULL AND %s IS NOT NULL%s",
+								   source->user, source->item, source->time,
+								   definition->condition == NULL ? "" :
+									   psprintf(" AND (%s)", bloomexp_condition_write(table,
+										   bloomexp_condition_parse(table, definition->condition))));
+	rebuild->source_name = get_rel_name(table);
+	rebuild->source_sql = bloomexp_columns_table_sql(table);
+	source->in_window = psprintf("FROM %s AS e WHERE e.%s OPERATOR(pg_catalog.>=) ", rebuild->source_sql,
+								 quote_identifier(definition->time_column));
+}
 
-	/* the next users who have rows or exposures; of exposures, one after the other or all */
-	for (int i = BLOOM_REBUILD_FIRST_USERS; i <= BLOOM_REBUILD_NEXT_USERS; i++)
-	{
-		char	   *after = i == BLOOM_REBUILD_FIRST_USERS ? "" : psprintf(" AND %s %s $3", compared, key->greater_sql);
-		char	   *target_after = i == BLOOM_REBUILD_FIRST_USERS ? "" :
-			psprintf(" AND %s %s $3::%s", key->compared_sql, key->greater_sql, key->type_sql);
+/* Write the statement that finds the next users who have rows or exposures, from the first or after one. */
+static char *
+write_find(const BloomRebuild *rebuild, const Source *source, bool after)
+{
+	const BloomKey *key = &rebuild->key;
+	char	   *found;
+	char	   *found_after = !after ? "" :
+		psprintf(" AND %s %s $3%s", source->compared, key->greater_sql, source->cast);
+	char	   *row_after = !after ? "" :
+		psprintf(" AND %s %s $3::%s", key->compared_sql, key->greater_sql, key->type_sql);
 
-		if (i == BLOOM_REBUILD_NEXT_USERS && !is_integer(key->type))
-			after = psprintf(" AND %s %s $3::%s", compared, key->greater_sql, key->type_sql);
-		if (rebuild->walks)
-			found = psprintf("WITH RECURSIVE walk AS ("
-							 "(SELECT %s AS u, 1 AS nth %s $2 AND %s%s ORDER BY 1 LIMIT 1) "
-							 "UNION ALL SELECT n.u, w.nth OPERATOR(pg_catalog.+) 1 FROM walk AS w "
-							 "CROSS JOIN LATERAL (SELECT %s AS u %s $2 AND %s AND %s %s w.u ORDER BY 1 LIMIT 1) AS n "
-							 "WHERE w.nth OPERATOR(pg_catalog.<) $1) SELECT w.u::%s FROM walk AS w",
-							 compared, in_window, is_exposure, after,
-							 compared, in_window, is_exposure, compared, key->greater_sql, key->type_sql);
-		else
-			found = psprintf("SELECT DISTINCT %s::%s %s $2 AND %s%s ORDER BY 1 LIMIT $1", compared, key->type_sql, in_window,
-							 is_exposure, after);
-		sql[i] = psprintf("(SELECT %s AS u FROM %s AS f WHERE f.%s IS NOT NULL%s ORDER BY 1 LIMIT $1) UNION (%s) ORDER BY 1 LIMIT $1",
-						  key->compared_sql, key->table_sql, key->column_sql, target_after, found);
-	}
+	if (rebuild->walks)
+		found = psprintf("WITH RECURSIVE walk AS ("
+						 "(SELECT %s AS u, 1 AS nth %s $2 AND %s%s ORDER BY 1 LIMIT 1) "
+						 "UNION ALL SELECT n.u, w.nth OPERATOR(pg_catalog.+) 1 FROM walk AS w "
+						 "CROSS JOIN LATERAL (SELECT %s AS u %s $2 AND %s AND %s %s w.u ORDER BY 1 LIMIT 1) AS n "
+						 "WHERE w.nth OPERATOR(pg_catalog.<) $1) SELECT w.u::%s FROM walk AS w",
+						 source->compared, source->in_window, source->is_exposure, found_after,
+						 source->compared, source->in_window, source->is_exposure, source->compared,
+						 key->greater_sql, key->type_sql);
+	else
+		found = psprintf("SELECT DISTINCT %s::%s %s $2 AND %s%s ORDER BY 1 LIMIT $1", source->compared,
+						 key->type_sql, source->in_window, source->is_exposure, found_after);
+	return psprintf("(SELECT %s AS u FROM %s AS f WHERE f.%s IS NOT NULL%s ORDER BY 1 LIMIT $1) UNION (%s) ORDER BY 1 LIMIT $1",
+					key->compared_sql, key->table_sql, key->column_sql, row_after, found);
+}
 
-	locked = psprintf("SELECT %s FROM %s AS f WHERE %s %s ANY ($1::%s[]) ORDER BY 1", key->compared_sql, key->table_sql,
-					  key->compared_sql, key->equal_sql, key->type_sql);
-	sql[BLOOM_REBUILD_PRESENT] = locked;
-	sql[BLOOM_REBUILD_LOCK_FREE] = psprintf("%s FOR UPDATE SKIP LOCKED", locked);
-	sql[BLOOM_REBUILD_LOCK_ALL] = psprintf("%s FOR UPDATE", locked);
-	sql[BLOOM_REBUILD_EXPOSURES] = psprintf("SELECT %s, %s%s %s $1 AND %s AND %s %s ANY ($2%s)", user, item,
-							  definition->slices > 0 ? psprintf(", %s", time) : "", in_window, is_exposure,
-							  compared, key->equal_sql, is_integer(key->type) ? "" :
-								  psprintf("::%s[]", key->type_sql));
+/* Write the statements that change the filters. */
+static void
+write_changes(BloomRebuild *rebuild, const BloomExtension *extension)
+{
+	const BloomKey *key = &rebuild->key;
+	const char *filter = quote_identifier(rebuild->filter_column);
+	const char *live_column = rebuild->definition.live_column;
+	const char *live = live_column ? quote_identifier(live_column) : NULL;
+	const char *rebuilt_at = rebuild->rebuilt_at_column ? quote_identifier(rebuild->rebuilt_at_column) : NULL;
+	char	   *now = rebuilt_at ? psprintf(", %s = pg_catalog.now()", rebuilt_at) : "";
 
 	/*
 	 * A live filter has nothing that the exposures lack, once its row is locked: it is
 	 * emptied.  What is there already need not be written.
 	 */
-	touched = rebuilt_at ? psprintf(", %s = pg_catalog.now()", rebuilt_at) : "";
-	emptied = live ? psprintf(", %s = NULL", live) : "";
-	unchanged = rebuilt_at ? "" : psprintf(" AND (f.%s IS NULL OR f.%s OPERATOR(%s.<>) n.c%s)", filter, filter,
-										   quote_identifier(extension->schema_name), live ?
-											   psprintf(" OR f.%s IS NOT NULL", live) : "");
-	sql[BLOOM_REBUILD_WRITE] = psprintf("UPDATE %s AS f SET %s = n.c%s%s FROM unnest($1, $2) AS n (u, c) WHERE %s %s n.u::%s%s",
-						  key->table_sql, filter, touched, emptied, key->compared_sql,
-						  key->equal_sql, key->type_sql, unchanged);
-	sql[BLOOM_REBUILD_WRITE_NEW] = psprintf("INSERT INTO %s AS f (%s, %s%s) SELECT n.u, n.c%s FROM unnest($1, $2) WITH ORDINALITY AS n (u, c, i) ORDER BY n.i "
-							  "ON CONFLICT (%s) DO UPDATE SET %s = %s(f.%s, excluded.%s)%s",
-							  key->table_sql, key->column_sql, filter, rebuilt_at ?
-								  psprintf(", %s", rebuilt_at) : "",
-							  rebuilt_at ? ", pg_catalog.now()" : "", key->column_sql, filter,
-							  bloomexp_triggers_object(extension, "bloom_union"), filter, filter, touched);
-	if (further)
-		sql[BLOOM_REBUILD_REMOVE] = psprintf("UPDATE %s AS f SET %s = NULL%s WHERE (f.%s IS NOT NULL%s) AND %s %s ANY ($1::%s[])",
-							   key->table_sql, filter, emptied, filter, live ? psprintf(" OR f.%s IS NOT NULL", live) : "",
-							   key->compared_sql, key->equal_sql, key->type_sql);
-	else
-		sql[BLOOM_REBUILD_REMOVE] = psprintf("DELETE FROM %s AS f WHERE %s %s ANY ($1::%s[])", key->table_sql, key->compared_sql,
-							   key->equal_sql, key->type_sql);
+	char	   *emptied = live ? psprintf(", %s = NULL", live) : "";
+	char	   *or_live = live ? psprintf(" OR f.%s IS NOT NULL", live) : "";
+	char	   *unchanged = rebuilt_at ? "" :
+		psprintf(" AND (f.%s IS NULL OR f.%s OPERATOR(%s.<>) n.c%s)", filter, filter,
+				 quote_identifier(extension->schema_name), or_live);
+
+	rebuild->sql[BLOOM_REBUILD_WRITE] =
+		psprintf("UPDATE %s AS f SET %s = n.c%s%s FROM unnest($1, $2) AS n (u, c) WHERE %s %s n.u::%s%s",
+				 key->table_sql, filter, now, emptied, key->compared_sql, key->equal_sql, key->type_sql,
+				 unchanged);
+	rebuild->sql[BLOOM_REBUILD_WRITE_NEW] =
+		psprintf("INSERT INTO %s AS f (%s, %s%s) SELECT n.u, n.c%s FROM unnest($1, $2) WITH ORDINALITY AS n (u, c, i) ORDER BY n.i "
+				 "ON CONFLICT (%s) DO UPDATE SET %s = %s(f.%s, excluded.%s)%s",
+				 key->table_sql, key->column_sql, filter, rebuilt_at ? psprintf(", %s", rebuilt_at) : "",
+				 rebuilt_at ? ", pg_catalog.now()" : "", key->column_sql, filter,
+				 bloomexp_triggers_object(extension, "bloom_union"), filter, filter, now);
+
+	/* A row may be deleted if the filter is all that it tells of the user. */
+	rebuild->keeps_rows = has_further_columns(rebuild);
+	if (rebuild->keeps_rows)
+		bloomexp_columns_require_nullable(rebuild->target, rebuild->filter_column,
+										  "The table has further columns, so a row is kept without a filter if its user has no exposure left.");
+	rebuild->sql[BLOOM_REBUILD_REMOVE] =
+		psprintf("%s WHERE %s %s ANY ($1::%s[])",
+				 !rebuild->keeps_rows ? psprintf("DELETE FROM %s AS f", key->table_sql) :
+					 psprintf("UPDATE %s AS f SET %s = NULL%s", key->table_sql, filter, emptied),
+				 key->compared_sql, key->equal_sql, key->type_sql);
+	if (rebuild->keeps_rows)
+		rebuild->sql[BLOOM_REBUILD_REMOVE] = psprintf("%s AND (f.%s IS NOT NULL%s)",
+													  rebuild->sql[BLOOM_REBUILD_REMOVE], filter, or_live);
+}
+
+/* Write the statements. */
+static void
+write_statements(BloomRebuild *rebuild, const BloomExtension *extension)
+{
+	const BloomKey *key = &rebuild->key;
+	char	   *locked = psprintf("SELECT %s FROM %s AS f WHERE %s %s ANY ($1::%s[]) ORDER BY 1", key->compared_sql,
+								  key->table_sql, key->compared_sql, key->equal_sql, key->type_sql);
+	Source		source;
+
+	rebuild->target_name = get_rel_name(rebuild->target);
+	write_changes(rebuild, extension);
+	write_source(rebuild, &source);
+	rebuild->sql[BLOOM_REBUILD_FIRST_USERS] = write_find(rebuild, &source, false);
+	rebuild->sql[BLOOM_REBUILD_NEXT_USERS] = write_find(rebuild, &source, true);
+	rebuild->sql[BLOOM_REBUILD_PRESENT] = locked;
+	rebuild->sql[BLOOM_REBUILD_LOCK_FREE] = psprintf("%s FOR UPDATE SKIP LOCKED", locked);
+	rebuild->sql[BLOOM_REBUILD_LOCK_ALL] = psprintf("%s FOR UPDATE", locked);
+	rebuild->sql[BLOOM_REBUILD_EXPOSURES] =
+		psprintf("SELECT %s, %s%s %s $1 AND %s AND %s %s ANY ($2%s)", source.user, source.item,
+				 rebuild->definition.slices > 0 ? psprintf(", %s", source.time) : "", source.in_window,
+				 source.is_exposure, source.compared, key->equal_sql,
+				 source.cast[0] == '\0' ? "" : psprintf("%s[]", source.cast));
 }
 
 /* Plan a statement anew each time: for this batch, and for tables that grow meanwhile. */
@@ -397,7 +358,7 @@ plan_statement(const char *sql, int nargs, Oid *types)
 static void
 plan_statements(BloomRebuild *rebuild, const BloomExtension *extension)
 {
-	Oid			users = rebuild->users_type;
+	Oid			users = rebuild->key.array_type;
 	Oid			filters = extension->filter_array_type;
 	Oid			find_types[] = {INT8OID, TIMESTAMPTZOID, rebuild->key.type};
 	Oid			read_types[] = {TIMESTAMPTZOID, users};
@@ -495,19 +456,6 @@ prepare_parts(BloomRebuild *rebuild)
 				 errhint("Rebuild in one part.")));
 	rebuild->hash = palloc(sizeof(FmgrInfo));
 	fmgr_info(F_HASH_ARRAY_EXTENDED, rebuild->hash);
-}
-
-/* Users as an argument of a statement. */
-Datum
-bloomexp_rebuild_plan_users(const BloomRebuild *rebuild, const BloomUsers *users)
-{
-	int16		length;
-	bool		by_value;
-	char		align;
-
-	get_typlenbyvalalign(rebuild->key.type, &length, &by_value, &align);
-	return PointerGetDatum(construct_array(users->values, users->n, rebuild->key.type, length,
-										   by_value, align));
 }
 
 /* Refuse policies that hide rows of a table from the caller. */
@@ -608,12 +556,6 @@ bloomexp_rebuild_plan_prepare(FunctionCallInfo fcinfo, BloomRebuild *rebuild)
 	if (rebuild->rebuilt_at_column != NULL)
 		bloomexp_columns_check_time(rebuild->target, rebuild->rebuilt_at_column);
 	bloomexp_exposures_begin(&rebuild->order, &rebuild->key, rebuild->columns.kind, 0, false);
-	rebuild->users_type = get_array_type(rebuild->key.type);
-	if (!OidIsValid(rebuild->users_type))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("users of type %s are not supported", format_type_be(rebuild->key.type)),
-				 errdetail("There are no arrays of them.")));
 	prepare_parts(rebuild);
 	write_statements(rebuild, &extension);
 	bloomexp_rebuild_plan_begin(rebuild);

@@ -58,7 +58,6 @@ typedef struct BloomRebuild
 	bool		walks;			/* from user to user along an index */
 	char	   *sql[BLOOM_REBUILD_STATEMENTS];
 	SPIPlanPtr	plans[BLOOM_REBUILD_STATEMENTS];
-	Oid			users_type;		/* array of the users' type */
 
 	/* arguments */
 	int32		batch_size;
@@ -93,7 +92,6 @@ extern void bloomexp_rebuild_plan_prepare(FunctionCallInfo fcinfo, BloomRebuild 
 extern void bloomexp_rebuild_plan_begin(BloomRebuild *rebuild);
 extern void bloomexp_rebuild_plan_free(BloomRebuild *rebuild);
 extern uint32 bloomexp_rebuild_plan_common_hash(const BloomRebuild *rebuild);
-extern Datum bloomexp_rebuild_plan_users(const BloomRebuild *rebuild, const BloomUsers *users);
 extern int	bloomexp_rebuild_plan_compare(const void *a, const void *b, void *rebuild);
 
 #endif							/* BLOOMEXP_REBUILD_PLAN_H */

@@ -77,13 +77,8 @@ bloomexp_rows_prepare(BloomRows *rows, const BloomExtension *extension)
 
 	/* WHERE false locks a row that is there, and leaves it as it is. */
 	char	   *on_conflict = psprintf("ON CONFLICT (%s) DO UPDATE SET %s = f.%s WHERE false", key->column_sql, changed, changed);
-	Oid			users = get_array_type(key->type);
+	Oid			users = key->array_type;
 
-	if (!OidIsValid(users))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("users of type %s are not supported", format_type_be(key->type)),
-				 errdetail("There are no arrays of them.")));
 	rows->nfilters = live ? 2 : 1;
 	set_statement(rows, BLOOM_READ, SPI_OK_SELECT,
 				  psprintf("SELECT f.xmin, %s FROM %s AS f WHERE %s", filters, key->table_sql, of_user),
@@ -195,18 +190,6 @@ bloomexp_rows_change(BloomRows *rows, const BloomChanges *changes, uint64 nth, D
 		start_row(rows, changes, nth, user) || change_row(rows, changes, nth, user);
 }
 
-/* An array of values. */
-static Datum
-make_array(Datum *values, int n, Oid type)
-{
-	int16		length;
-	bool		by_value;
-	char		align;
-
-	get_typlenbyvalalign(type, &length, &by_value, &align);
-	return PointerGetDatum(construct_array(values, n, type, length, by_value, align));
-}
-
 /* Some users and their filters, as arguments of a statement. */
 typedef struct Batch
 {
@@ -244,8 +227,8 @@ execute_batch(BloomRows *rows, BloomStatement statement, Batch *batch)
 
 	if (n == 0)
 		return true;
-	arguments[0] = make_array(batch->users, n, rows->key.type);
-	arguments[1] = make_array(batch->filters, n, filter_type);
+	arguments[0] = bloomexp_columns_make_users(&rows->key, batch->users, n);
+	arguments[1] = PointerGetDatum(construct_array(batch->filters, n, filter_type, -1, false, TYPALIGN_INT));
 	for (int i = 0; i < n; i++)
 		pfree(DatumGetPointer(batch->filters[i]));
 	batch->n = 0;
@@ -291,7 +274,7 @@ change_some(BloomRows *rows, const BloomChanges *changes, BloomExposures *exposu
 	begin_batch(&batch, n);
 	for (uint64 i = 0; i < n; i++)
 		batch.users[i] = exposures->users[*next + i].user;
-	arguments[0] = make_array(batch.users, (int) n, rows->key.type);
+	arguments[0] = bloomexp_columns_make_users(&rows->key, batch.users, (int) n);
 	processed = bloomexp_plans_execute(&rows->plans, BLOOM_READ_MANY, arguments);
 	found = SPI_tuptable;
 	check_shape(rows, found->tupdesc, 2);

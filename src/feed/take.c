@@ -12,10 +12,7 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/partition.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -24,7 +21,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "feed/columns.h"
@@ -154,30 +150,6 @@ read_definition(const BloomExtension *extension, TakePlans *plans)
 	plans->kind = find_kind(extension, target, rows->filter_column);
 }
 
-/* The owner of a table, or InvalidOid if it is gone. */
-static Oid
-get_owner(Oid table)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
-	Oid			owner = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-		ReleaseSysCache(tuple);
-	}
-	return owner;
-}
-
-/* A partition is as its whole is. */
-static Oid
-get_whole(Oid table)
-{
-	List	   *ancestors = get_rel_relispartition(table) ? get_partition_ancestors(table) : NIL;
-
-	return ancestors == NIL ? table : llast_oid(ancestors);
-}
-
 /* Find out how to take by a column of a table. */
 static TakePlans *
 make_plans(FunctionCallInfo fcinfo, const BloomPlansKey *key)
@@ -188,11 +160,12 @@ make_plans(FunctionCallInfo fcinfo, const BloomPlansKey *key)
 	BloomExtension extension;
 
 	ereport(DEBUG1, (errmsg_internal("bloom_take() reads the definition of table \"%s\"", get_rel_name(key->target))));
-	rows->plans.target = get_whole(key->target);
+	/* a partition is as its whole is */
+	rows->plans.target = bloomexp_triggers_table_root(key->target);
 	rows->plans.pages = bloomexp_plans_lock_target(rows->plans.target);
 	bloomexp_triggers_find_extension(fcinfo->flinfo->fn_oid, &extension);
 	plans->track = extension.track;
-	plans->owner = get_owner(rows->plans.target);
+	plans->owner = bloomexp_triggers_table_owner(rows->plans.target);
 	plans->changes = bloomexp_plans_changes();
 	plans->fingerprint = bloomexp_triggers_fingerprint(plans->track, plans->owner);
 
@@ -216,7 +189,7 @@ is_defined_so(TakePlans *plans)
 
 	if (plans->changes == changes)
 		return true;
-	if (plans->owner != get_owner(plans->rows.plans.target) ||
+	if (plans->owner != bloomexp_triggers_table_owner(plans->rows.plans.target) ||
 		plans->fingerprint != bloomexp_triggers_fingerprint(plans->track, plans->owner))
 		return false;
 	plans->changes = changes;

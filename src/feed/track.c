@@ -16,7 +16,6 @@
 #include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -62,12 +61,8 @@ typedef struct Call
 static TriggerData *
 get_trigger(FunctionCallInfo fcinfo)
 {
-	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	TriggerData *trigger = bloomexp_triggers_require_call(fcinfo);
 
-	if (!CALLED_AS_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("trigger functions can only be called as triggers")));
 	if (!TRIGGER_FIRED_AFTER(trigger->tg_event) ||
 		!TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) ||
 		!(TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||

@@ -37,6 +37,20 @@
 #include "value/compat.h"
 
 /*
+ * bloomexp_triggers_require_call
+ *		The trigger that calls a function; an error if none does.
+ */
+TriggerData *
+bloomexp_triggers_require_call(FunctionCallInfo fcinfo)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("trigger functions can only be called as triggers")));
+	return (TriggerData *) fcinfo->context;
+}
+
+/*
  * bloomexp_triggers_find_extension
  *		The extension's objects, by one of its functions.
  *
@@ -73,6 +87,36 @@ char *
 bloomexp_triggers_object(const BloomExtension *extension, const char *name)
 {
 	return quote_qualified_identifier(extension->schema_name, name);
+}
+
+/*
+ * bloomexp_triggers_table_owner
+ *		The owner of a table, or InvalidOid if it is gone.
+ */
+Oid
+bloomexp_triggers_table_owner(Oid table)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+/*
+ * bloomexp_triggers_table_root
+ *		The partitioned table of which a table is a partition, at any level, or the table.
+ */
+Oid
+bloomexp_triggers_table_root(Oid table)
+{
+	List	   *ancestors = get_rel_relispartition(table) ? get_partition_ancestors(table) : NIL;
+
+	return ancestors == NIL ? table : llast_oid(ancestors);
 }
 
 /* Call back for each trigger on a function: its row of pg_trigger. */

@@ -8,6 +8,8 @@
 #ifndef BLOOMEXP_TRIGGERS_H
 #define BLOOMEXP_TRIGGERS_H
 
+#include "commands/trigger.h"
+#include "fmgr.h"
 #include "nodes/pg_list.h"
 
 /* The objects of the extension that other code must find. */
@@ -49,8 +51,11 @@ typedef struct BloomTrigger
 #define BLOOMEXP_TRIGGER_COLUMN 1	/* ... the one that is their column, */
 #define BLOOMEXP_TRIGGER_ITEM 3		/* ... and that of the items */
 
+extern TriggerData *bloomexp_triggers_require_call(FunctionCallInfo fcinfo);
 extern void bloomexp_triggers_find_extension(Oid function, BloomExtension *extension);
 extern char *bloomexp_triggers_object(const BloomExtension *extension, const char *name);
+extern Oid	bloomexp_triggers_table_owner(Oid table);
+extern Oid	bloomexp_triggers_table_root(Oid table);
 extern List *bloomexp_triggers_list(const BloomExtension *extension, Oid owner);
 extern void bloomexp_triggers_read_arguments(BloomTrigger *trigger);
 extern bool bloomexp_triggers_same_arguments(const BloomTrigger *a, const BloomTrigger *b);

@@ -13,11 +13,9 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_trigger.h"
-#include "commands/trigger.h"
 #include "funcapi.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -180,9 +178,25 @@ is_open_to_others(Oid table, Oid owner)
 	return open;
 }
 
+/* Is there a mistake in a trigger? */
+static bool
+has_mistake(List *mistakes, const BloomTrigger *trigger)
+{
+	ListCell   *cell;
+
+	foreach (cell, mistakes)
+	{
+		const Problem *mistake = lfirst(cell);
+
+		if (mistake->relation == trigger->relation && strcmp(mistake->trigger_name, trigger->name) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Why no command is given that makes a trigger on other tables, too, or NULL. */
 static char *
-get_reason(const BloomTrigger *trigger, Oid root)
+get_reason(const BloomTrigger *trigger, Oid root, List *mistakes)
 {
 	if (trigger->has_when)
 		return "There is no command for a trigger with WHEN.";
@@ -190,9 +204,11 @@ get_reason(const BloomTrigger *trigger, Oid root)
 		return psprintf("There is no command, because the owner of table \"%s\" does not have the privileges of the owner of table \"%s\".",
 						trigger->relation_name, get_rel_name(root));
 	/* it would bring another one's code to who writes elsewhere */
-	if (is_open_to_others(trigger->relation, bloomexp_columns_table_owner(root)))
+	if (is_open_to_others(trigger->relation, bloomexp_triggers_table_owner(root)))
 		return psprintf("There is no command, because roles without the privileges of the owner of table \"%s\" may create triggers on table \"%s\".",
 						get_rel_name(root), trigger->relation_name);
+	if (has_mistake(mistakes, trigger))
+		return psprintf("There is no command, because of the mistake in trigger %s.", bloomexp_triggers_describe(trigger));
 	return NULL;
 }
 
@@ -219,7 +235,7 @@ is_same(const Wanted *a, const Wanted *b)
 
 /* The triggers of the tables which the others should have, too. */
 static List *
-list_wanted(List *triggers, List *tables, Oid root)
+list_wanted(List *triggers, List *tables, Oid root, List *mistakes)
 {
 	List	   *wanted = NIL;
 	ListCell   *cell;
@@ -233,7 +249,7 @@ list_wanted(List *triggers, List *tables, Oid root)
 		{
 			Wanted	   *one = palloc(sizeof(Wanted));
 
-			*one = (Wanted) {trigger, get_event(trigger), definition, get_reason(trigger, root)};
+			*one = (Wanted) {trigger, get_event(trigger), definition, get_reason(trigger, root, mistakes)};
 			wanted = lappend(wanted, one);
 		}
 	}
@@ -284,9 +300,9 @@ compare_trigger_names(const ListCell *a, const ListCell *b)
 
 /* What the tables lack. */
 static void
-check_tables(List **problems, List *tables, List *triggers, Oid root)
+check_tables(List **problems, List *tables, List *triggers, Oid root, List *mistakes)
 {
-	List	   *all = list_wanted(triggers, tables, root);
+	List	   *all = list_wanted(triggers, tables, root, mistakes);
 	List	   *wanted = NIL;
 	bool		inserts = false;
 	const Wanted *last = NULL;
@@ -369,7 +385,7 @@ check_trigger(const BloomExtension *extension, BloomTrigger *trigger)
 	bloomexp_track_read(extension, trigger->relation, trigger->nargs, trigger->args, &tracker);
 	target = rows->plans.target;
 	bloomexp_definition_agree(extension, target, rows->filter_column, &nothing, 0, &agreed);
-	if (!has_privs_of_role(trigger->owner, bloomexp_columns_table_owner(target)))
+	if (!has_privs_of_role(trigger->owner, bloomexp_triggers_table_owner(target)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("bloom_rebuild() and bloom_take() do not know of this trigger"),
@@ -429,36 +445,27 @@ find_mistake(const BloomExtension *extension, BloomTrigger *trigger)
 	return mistake;
 }
 
-/* The root of the partitions of which a table is one, or the table. */
-static Oid
-get_root(Oid table)
-{
-	List	   *ancestors = get_rel_relispartition(table) ? get_partition_ancestors(table) : NIL;
-
-	return ancestors == NIL ? table : llast_oid(ancestors);
-}
-
 /* All that is wrong. */
 static List *
 find_problems(FunctionCallInfo fcinfo)
 {
 	Oid			source = PG_GETARG_OID(0);
-	Oid			root = get_root(source);
+	Oid			root = bloomexp_triggers_table_root(source);
 	List	   *tables = list_tables(source);
 	List	   *triggers = NIL;
 	List	   *problems = NIL;
+	List	   *mistakes = NIL;
 	BloomExtension extension;
 	ListCell   *cell;
 
 	if (tables == NIL)
 		return NIL;
 	bloomexp_triggers_find_extension(fcinfo->flinfo->fn_oid, &extension);
-	foreach (cell, bloomexp_triggers_list(&extension, bloomexp_columns_table_owner(root)))
+	foreach (cell, bloomexp_triggers_list(&extension, bloomexp_triggers_table_owner(root)))
 	{
 		if (find_table(tables, ((BloomTrigger *) lfirst(cell))->relation) != NULL)
 			triggers = lappend(triggers, lfirst(cell));
 	}
-	check_tables(&problems, tables, triggers, root);
 
 	/* Triggers with mistakes, which are errors when a row is written or at night. */
 	foreach (cell, triggers)
@@ -467,9 +474,10 @@ find_problems(FunctionCallInfo fcinfo)
 		char	   *mistake = find_mistake(&extension, trigger);
 
 		if (mistake != NULL)
-			add_problem(&problems, trigger->relation, trigger->name, NULL, mistake);
+			add_problem(&mistakes, trigger->relation, trigger->name, NULL, mistake);
 	}
-	return problems;
+	check_tables(&problems, tables, triggers, root, mistakes);
+	return list_concat(problems, mistakes);
 }
 
 /* bloom_untracked(source) */
