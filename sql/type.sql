@@ -231,3 +231,28 @@ SELECT pg_temp.blocks_read('SELECT f <> f, f = f FROM compared') = pg_temp.block
 	pg_temp.blocks_read($$SELECT f <> ('\x' || encode(f::bytea, 'hex'))::bloom FROM compared$$) > 10 AS read_where_it_must_be,
 	(SELECT f = ('\x' || encode(f::bytea, 'hex'))::bloom FROM compared) AS equal;
 DROP TABLE compared;
+
+--
+-- ANALYZE: the share of NULLs and the width.  It compares no filters, and reads none
+-- that lie out of line.
+--
+CREATE DOMAIN analyzed_items AS bloom;
+CREATE TABLE analyzed (toasted bloom, inline bloom, of_domain analyzed_items, no_filter bloom, padding text)
+WITH (toast_tuple_target = 128);
+ALTER TABLE analyzed ALTER inline SET STORAGE plain, ALTER padding SET STORAGE plain;
+-- (by default it compares all of up to 1 kB)
+INSERT INTO analyzed (toasted, inline, of_domain, padding)
+SELECT bloom_new(500), CASE WHEN i % 4 > 0 THEN bloom_new(10) END, bloom_new(500), repeat('x', 1000) FROM generate_series(1, 100) AS i;
+
+BEGIN;
+SELECT oid AS rows, reltoastrelid AS values, pg_stat_get_xact_blocks_fetched(oid) AS rows_before,
+	pg_stat_get_xact_blocks_fetched(reltoastrelid) AS values_before
+FROM pg_class WHERE oid = 'analyzed'::regclass \gset
+ANALYZE analyzed;
+SELECT pg_stat_get_xact_blocks_fetched(:rows) > :rows_before AS reads_rows,
+	pg_stat_get_xact_blocks_fetched(:values) > :values_before AS reads_values;
+COMMIT;
+SELECT attname, null_frac, avg_width, n_distinct, most_common_vals IS NULL AS no_values, histogram_bounds IS NULL AS no_bounds
+FROM pg_stats WHERE tablename = 'analyzed' AND attname <> 'padding' ORDER BY attname;
+DROP TABLE analyzed;
+DROP DOMAIN analyzed_items;

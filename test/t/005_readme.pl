@@ -55,7 +55,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 $node->safe_psql('postgres', q{
 	CREATE VIEW members AS
 	SELECT p.*,
-		EXISTS (SELECT FROM pg_type WHERE p.oid IN (typinput, typoutput, typreceive, typsend))
+		EXISTS (SELECT FROM pg_type WHERE p.oid IN (typinput, typoutput, typreceive, typsend, typanalyze))
 			OR (EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn))
 				AND 'internal'::regtype = ANY (p.proargtypes::oid[] || p.prorettype))
 			OR EXISTS (SELECT FROM pg_amproc WHERE amproc = p.oid)
