@@ -1,8 +1,8 @@
-// Package bloomexp asks filters of the PostgreSQL extension bloomexp outside of the
-// server.
+// Package bloomexp asks and builds filters of the PostgreSQL extension bloomexp outside
+// of the server.
 //
-// A value is read as doc/format.md describes it. It cannot be changed here: how a
-// filter grows, and so its promised rate, is the server's business.
+// A value is read and built as doc/format.md describes it. It cannot be changed here:
+// how a filter grows, and so its promised rate, is the server's business.
 package bloomexp
 
 import (
@@ -275,10 +275,7 @@ func (f *Filter) readLayer(i int, header []byte) error {
 	if l.words == 0 || l.hashes == 0 {
 		return bad("Layer %d has no bits or no hashes.", i+1)
 	}
-	l.blocks = 1
-	if l.words > blockedFrom {
-		l.blocks = (l.words + blockWords - 1) / blockWords
-	}
+	l.blocks = blocksOf(l.words)
 	l.blockBits = l.words / l.blocks * 64
 	l.capacity, l.items, l.bitsSet = field(4), field(8), field(12)
 	l.counting = f.counting
@@ -416,6 +413,13 @@ func (f *Filter) ExcludePacked(candidates []byte) ([]byte, error) {
 	return survivors, nil
 }
 
+func blocksOf(words uint64) uint64 {
+	if words <= blockedFrom {
+		return 1
+	}
+	return (words + blockWords - 1) / blockWords
+}
+
 func (f *Filter) requireKind(kind Kind) error {
 	if f.kind == None || f.kind == kind {
 		return nil
@@ -442,11 +446,14 @@ const (
 	step  = 0xd1342543de82ef95
 )
 
-func (l *layer) contains(hash uint64) bool {
+// begin is the first position of an item's block, and what gives those within it.
+func (l *layer) begin(hash uint64) (first, g uint64) {
 	block, _ := bits.Mul64(hash, l.blocks)
-	first := block * l.blockBits
-	g := (hash + start) * start * (2*l.words + 1)
+	return block * l.blockBits, (hash + start) * start * (2*l.words + 1)
+}
 
+func (l *layer) contains(hash uint64) bool {
+	first, g := l.begin(hash)
 	for i := uint64(0); i < l.hashes; i++ {
 		if !l.isSet(first + g>>32*l.blockBits>>32) {
 			return false

@@ -2,6 +2,7 @@ package bloomexp
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -31,6 +32,13 @@ type line struct {
 	Survivors  string `json:"packed_survivors"`
 	Refuses    []question
 	Error      *refusal
+
+	Builds   string
+	FPR      string
+	Headroom string
+	Items    []*string
+	Count    int
+	SHA256   string
 }
 
 type question struct {
@@ -43,10 +51,16 @@ type question struct {
 type refusal struct{ Code, Message, Detail, Hint string }
 
 func TestConformance(t *testing.T) {
-	path := os.Getenv("CONFORMANCE")
-	if path == "" {
-		path = "../conformance/values.jsonl"
+	paths := os.Getenv("CONFORMANCE")
+	if paths == "" {
+		paths = "../conformance/values.jsonl:../conformance/builds.jsonl"
 	}
+	for _, path := range strings.Split(paths, ":") {
+		checkSet(t, path)
+	}
+}
+
+func checkSet(t *testing.T, path string) {
 	file, err := os.Open(path)
 	if err != nil {
 		t.Skip(err)
@@ -61,7 +75,9 @@ func TestConformance(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(l.Name, func(t *testing.T) {
-			if l.Error != nil {
+			if l.Builds != "" {
+				checkBuild(t, &l)
+			} else if l.Error != nil {
 				checkRefusal(t, &l)
 			} else {
 				checkValue(t, &l)
@@ -89,6 +105,56 @@ func expectRefusal(t *testing.T, err error, expected *refusal) {
 	}
 	if refusal(*got) != *expected {
 		t.Errorf("%+v\ninstead of %+v", *got, *expected)
+	}
+}
+
+func checkBuild(t *testing.T, l *line) {
+	switch l.Builds {
+	case "integer":
+		compareBuild(t, l, toInteger, func(i int) int64 { return int64(i) })
+	case "text":
+		compareBuild(t, l, toText, strconv.Itoa)
+	case "uuid":
+		compareBuild(t, l, toUUID, func(i int) (item [16]byte) {
+			binary.BigEndian.PutUint64(item[8:], uint64(i))
+			return item
+		})
+	case "bytea":
+		compareBuild(t, l, unhex, func(i int) []byte {
+			item := make([]byte, 8)
+			binary.BigEndian.PutUint64(item, uint64(i))
+			return item
+		})
+	}
+}
+
+func compareBuild[T Item](t *testing.T, l *line, from func(string) T, numbered func(int) T) {
+	var items []T
+
+	for i := 1; i <= l.Count; i++ {
+		items = append(items, numbered(i))
+	}
+	for _, item := range l.Items {
+		if item != nil {
+			items = append(items, from(*item))
+		}
+	}
+	fpr, _ := strconv.ParseFloat(l.FPR, 64)
+	headroom, _ := strconv.ParseFloat(l.Headroom, 64)
+	value, err := Build(items, fpr, headroom)
+	if l.Error != nil {
+		expectRefusal(t, err, l.Error)
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.SHA256 != "" {
+		if sum := fmt.Sprintf("%x", sha256.Sum256(value)); sum != l.SHA256 {
+			t.Errorf("sha256 is %s, not %s", sum, l.SHA256)
+		}
+	} else if value == nil != (l.Value == "") || value != nil && `\x`+hex.EncodeToString(value) != l.Value {
+		t.Errorf("value is %x, not %s", value, l.Value)
 	}
 }
 
@@ -188,25 +254,30 @@ func checkItems(t *testing.T, f *Filter, l *line) {
 func ask(f *Filter, kind string, candidates []string) (string, []string, error) {
 	switch kind {
 	case "integer":
-		return askItems(f, candidates, func(text string) int64 {
-			item, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				panic(err)
-			}
-			return item
-		}, func(item int64) string { return strconv.FormatInt(item, 10) })
+		return askItems(f, candidates, toInteger, func(item int64) string { return strconv.FormatInt(item, 10) })
 	case "text":
-		return askItems(f, candidates, func(text string) string { return text },
-			func(item string) string { return item })
+		return askItems(f, candidates, toText, toText)
 	case "uuid":
-		return askItems(f, candidates, func(text string) (item [16]byte) {
-			copy(item[:], unhex(strings.ReplaceAll(text, "-", "")))
-			return item
-		}, func(item [16]byte) string {
+		return askItems(f, candidates, toUUID, func(item [16]byte) string {
 			return fmt.Sprintf("%x-%x-%x-%x-%x", item[:4], item[4:6], item[6:8], item[8:10], item[10:])
 		})
 	}
 	return askItems(f, candidates, unhex, func(item []byte) string { return `\x` + hex.EncodeToString(item) })
+}
+
+func toInteger(text string) int64 {
+	item, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return item
+}
+
+func toText(text string) string { return text }
+
+func toUUID(text string) (item [16]byte) {
+	copy(item[:], unhex(strings.ReplaceAll(text, "-", "")))
+	return item
 }
 
 func askItems[T Item](f *Filter, candidates []string, from func(string) T, to func(T) string) (string, []string, error) {

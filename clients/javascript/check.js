@@ -1,12 +1,16 @@
 // Compares the reader with the server's answers.
 
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { BloomError, parse } from './bloomexp.js';
+import { BloomError, build, parse } from './bloomexp.js';
 
-const set = new URL('../conformance/values.jsonl', import.meta.url);
+const ours = ['values', 'builds'].map((name) => new URL(`../conformance/${name}.jsonl`, import.meta.url));
+const sets = process.argv.length > 2 ? process.argv.slice(2) : ours;
 const bytes = (text) => new Uint8Array(Buffer.from(text.slice(2), 'hex'));
 const item = { integer: BigInt, text: String, uuid: String, bytea: bytes };
+const hex = (number, digits) => number.toString(16).padStart(digits, '0');
+const numbered = { integer: BigInt, text: String, uuid: (i) => hex(i, 32), bytea: (i) => bytes(`\\x${hex(i, 16)}`) };
 
 let complaints = [];
 
@@ -102,6 +106,46 @@ function checkRefusal(line) {
     }
 }
 
+function itemsOf({ builds, count, items }) {
+    return count === undefined
+        ? items.map((one) => (one === null ? null : item[builds](one)))
+        : Array.from({ length: count }, (_, i) => numbered[builds](i + 1));
+}
+
+function checkBuild(line) {
+    const items = itemsOf(line);
+    const options = [Number(line.fpr), Number(line.headroom), ...line.builds === 'uuid' ? ['uuid'] : []];
+    if (line.error) {
+        fails('build', line.error, () => build(items, ...options));
+        return;
+    }
+    const value = build(items, ...options);
+    if (line.sha256) {
+        equal('sha256', createHash('sha256').update(value).digest('hex'), line.sha256);
+    } else {
+        equal('value', value && `\\x${Buffer.from(value).toString('hex')}`, line.value ?? null);
+    }
+    if (line.builds === 'integer' && !items.includes(null)) {
+        equal('of an array', build(BigInt64Array.from(items), ...options), value);
+    }
+}
+
+function check(line) {
+    if (line.builds) {
+        checkBuild(line);
+    } else {
+        (line.error ? checkRefusal : checkValue)(line);
+    }
+}
+
+fails('build of two kinds', { code: '42804', message: 'filter holds integer items, not text', hint: 'Cast the items to bigint.' },
+    () => build([1, 'a']));
+fails('build of 2^63', { code: '22003', message: 'bigint out of range' }, () => build([2n ** 63n]));
+equal('build of a set', build(new Set([1, 2])), build([1n, 2, 1]));
+if (complaints.length > 0) {
+    throw new Error(complaints.join('; '));
+}
+
 // What the types declare, there is; and info() has no more.
 const types = readFileSync(new URL('bloomexp.d.ts', import.meta.url), 'utf8');
 const one = parse(null);
@@ -130,10 +174,10 @@ if (!isDeepStrictEqual(parse(null).exclude([1, 'a', null, 1]), [1, 'a', 1]) || p
 }
 let passed = 0;
 let failed = 0;
-for (const line of readFileSync(set, 'utf8').trimEnd().split('\n').map((text) => JSON.parse(text))) {
+for (const line of sets.flatMap((set) => readFileSync(set, 'utf8').trimEnd().split('\n')).map((text) => JSON.parse(text))) {
     complaints = [];
     try {
-        (line.error ? checkRefusal : checkValue)(line);
+        check(line);
     } catch (error) {
         complaints.push(error.stack);
     }

@@ -1,7 +1,7 @@
 // The page: fields in, text and pictures out.
 
-import { BloomError, KINDS, countOnes, fromHex, parse, uuidBytes } from '../javascript/bloomexp.js';
-import { capacityOf, short, sizing } from './sizing.js';
+import { BloomError, KINDS, countOnes, fromHex, parse, short, uuidBytes } from '../javascript/bloomexp.js';
+import { capacityOf, sizing } from './sizing.js';
 import { examples } from './examples.js';
 
 const SOME_LAYERS = 200;

@@ -1,15 +1,17 @@
-"""Reads the Bloom filters that bloomexp keeps in PostgreSQL, outside of the server.
+"""Reads and builds the Bloom filters of bloomexp outside of the server.
 
     filter = bloomexp.parse(row.items)      # bytes, or the text form
     filter.exclude(candidates)              # those that the filter does not contain
     filter.contains(item)
+    value = bloomexp.build(items)           # the bytes of bloom_agg(item)
 
 An int is an item of kind integer, a str text, a UUID uuid, and bytes are bytea.
-The bytes are those of doc/format.md.  Integers are excluded by numpy where it is
+The bytes are those of doc/format.md.  numpy makes integers faster where it is
 installed; nothing else is needed.
 """
 
 import binascii
+import functools
 import itertools
 import math
 import operator
@@ -24,7 +26,7 @@ try:
 except ImportError:
     numpy = None  # type: ignore[assignment]
 
-__all__ = ["Error", "Filter", "Info", "parse"]
+__all__ = ["Error", "Filter", "Info", "build", "parse"]
 __version__ = "1.0.0"
 
 KINDS = ("none", "integer", "text", "uuid", "bytea")
@@ -42,6 +44,13 @@ START = 0x9E3779B97F4A7C15
 STEP = 0xD1342543DE82EF95
 ALL = 2**64 - 1
 EPOCH = datetime(2000, 1, 1, tzinfo=timezone.utc)
+
+# What a new filter is sized by.
+MAX_WORDS, MAX_HASHES = 2**26 - 1, 63
+UNSIZED_CAPACITY, UNSIZED_SHARE, SIZED_SHARE = 100, 1 / 2, 127 / 128
+EXACT_ITEMS = 4  # for each hash the rate is computed exactly
+NEGLIGIBLE = 1e-290
+MAX_HEADROOM = 1000
 
 # What bloom_new(1) makes.
 EMPTY = "\\x01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000"
@@ -142,6 +151,32 @@ def _canonical(item):
         raise Error("22003", "bigint out of range") from None
 
 
+def _hash_integers(items, seed):
+    """Hashes of an array of integers."""
+    if items.dtype.kind == "u" and (items > 2**63 - 1).any():
+        raise Error("22003", "bigint out of range")
+    return _finish(seed, seed, items.astype(numpy.int64).view(numpy.uint64), 0, 8)
+
+
+def _integers(items):
+    """An array of a list of int."""
+    try:
+        return numpy.array(items, numpy.int64)
+    except OverflowError:
+        raise Error("22003", "bigint out of range") from None
+
+
+def _require_kind(held, kind):
+    if held not in (0, kind):
+        name = KINDS[held]
+        raise Error("42804", f"filter holds {name} items, not {KINDS[kind]}",
+                    hint=f"Cast the items to {'bigint' if held == INTEGER else name}.")
+
+
+def _blocks(words):
+    return 1 if words <= BLOCKED_FROM else -(-words // BLOCK_WORDS)
+
+
 class Layer:
     """A layer as its header describes it."""
 
@@ -151,7 +186,7 @@ class Layer:
         if self.words == 0 or self.hashes == 0:
             raise _invalid(f"Layer {number} has no bits or no hashes.")
         self.slice = struct.unpack_from("<q", header, 16)[0] if value.windowed else None
-        self.blocks = 1 if self.words <= BLOCKED_FROM else -(-self.words // BLOCK_WORDS)
+        self.blocks = _blocks(self.words)
         self.positions = 64 * self.words
         self.block_bits = self.positions // self.blocks
         self.size = self.words * (32 if value.counting else 8)
@@ -197,7 +232,7 @@ class Layer:
         return block * self.block_bits, (x + START & ALL) * self._start & ALL
 
     def probes(self, x):
-        """The positions of the item of hash x."""
+        """The positions of the item of hash x, or of an array of them."""
         first, g = self._begin(x)
         for _ in range(self.hashes):
             yield first + ((g >> 32) * self.block_bits >> 32)
@@ -358,18 +393,12 @@ class Filter:
         """The text form."""
         return "\\x" + self._data.hex()
 
-    def _require_kind(self, kind):
-        if self.kind not in (0, kind):
-            name = KINDS[self.kind]
-            raise Error("42804", f"filter holds {name} items, not {KINDS[kind]}",
-                        hint=f"Cast the items to {'bigint' if self.kind == INTEGER else name}.")
-
     def contains(self, item: Optional[Item]) -> Optional[bool]:
         """Whether the filter contains the item; None if that is None."""
         if item is None:
             return None
         kind, data = _canonical(item)
-        self._require_kind(kind)
+        _require_kind(self.kind, kind)
         x = _hash(data, self.seed)
         return any(layer.contains(x) for layer in reversed(self.layers))
 
@@ -398,21 +427,15 @@ class Filter:
         return [item for item in candidates if item is not None and not self.contains(item)]
 
     def _exclude_integers(self, candidates):
-        try:
-            items = numpy.array(candidates, numpy.int64)
-        except OverflowError:
-            raise Error("22003", "bigint out of range") from None
-        return list(itertools.compress(candidates, ~self._contains_each(items)))
+        return list(itertools.compress(candidates, ~self._contains_each(_integers(candidates))))
 
     def _contains_each(self, items):
         """An array of booleans for an array of integers."""
         if items.ndim != 1:
             raise Error("2202E", f"array of candidates has {items.ndim} dimensions",
                         "Only arrays of one dimension can be used.")
-        self._require_kind(INTEGER)
-        if items.dtype.kind == "u" and (items > 2**63 - 1).any():
-            raise Error("22003", "bigint out of range")
-        x = _finish(self.seed, self.seed, items.astype(numpy.int64).view(numpy.uint64), 0, 8)
+        _require_kind(self.kind, INTEGER)
+        x = _hash_integers(items, self.seed)
         left = numpy.arange(len(x))  # those that no layer contained
         for layer in reversed(self.layers):
             left = numpy.delete(left, layer.contains_each(x[left]))
@@ -493,3 +516,199 @@ def _from_text(digits):
     if len(digits) % 2:
         raise Error("22P02", "invalid input syntax for type bloom", "The number of hexadecimal digits is odd.")
     return binascii.unhexlify(digits)
+
+
+#
+# Building: the chapter "Sizes" of doc/format.md.
+#
+
+
+class _Shape(NamedTuple):
+    words: int
+    hashes: int
+    blocks: int
+    block_bits: int
+
+
+def _shape(words, hashes):
+    blocks = _blocks(words)
+    return _Shape(words, hashes, blocks, words // blocks * 64)
+
+
+def _exact_fpr(m, k, throws):
+    """Rate of m positions after so few probes."""
+    chance = [1.0] + [0.0] * (k + 1)
+    for probe in range(k):
+        for j in range(probe + 1, 0, -1):
+            chance[j] = chance[j] * (j / m) + chance[j - 1] * ((m - j + 1) / m)
+        chance[0] = 0.0
+    for _ in range(throws):
+        for r in range(k + 1):
+            chance[r] = chance[r] * (1 - r / m) + chance[r + 1] * ((r + 1) / m)
+        while k > 0 and chance[k] < NEGLIGIBLE:
+            chance[k] = 0.0
+            k -= 1
+    return chance[0]
+
+
+def _expected_fpr(shape, items):
+    """Rate of a layer of this shape that holds so many items."""
+    if shape.blocks > 1:
+        return _blocked_fpr(shape.block_bits, shape.hashes, items / shape.blocks)
+    if items <= EXACT_ITEMS * shape.hashes:
+        return _exact_fpr(shape.block_bits, shape.hashes, items * shape.hashes)
+    return _block_fpr(shape.block_bits, shape.hashes, items * shape.hashes)
+
+
+def _textbook_words(items, fpr, k):
+    load = -math.log1p(-(fpr ** (1 / k)))
+    return math.ceil(k * items / load / 64)
+
+
+def _round_to_blocks(words, k):
+    blocks = _blocks(words)
+    return _shape(-(-words // blocks) * blocks, k)
+
+
+def _next_smaller(shape):
+    words = shape.words - shape.blocks
+    if shape.blocks > 1 and (words <= BLOCKED_FROM or _blocks(words) < shape.blocks):
+        words = max((shape.blocks - 1) * BLOCK_WORDS, BLOCKED_FROM)
+    return _shape(words, shape.hashes)
+
+
+def _smallest_for_hashes(items, fpr, k):
+    """The smallest shape with k hashes that keeps the rate, or None."""
+
+    def keeps(shape):
+        return _expected_fpr(shape, items) <= fpr
+
+    # the textbook's number, corrected by how far its rate is off, is near
+    aim = fpr
+    for _ in range(3):
+        words = _textbook_words(items, aim, k)
+        if words > MAX_WORDS:
+            return None
+        shape = _round_to_blocks(max(1, words), k)
+        if shape.words == 1:
+            break
+        textbook = (-math.expm1(-k * items / (64 * shape.words))) ** k
+        aim = fpr * textbook / _expected_fpr(shape, items)
+
+    while not keeps(shape):
+        shape = _round_to_blocks(shape.words + 1, k)
+        if shape.words > MAX_WORDS:
+            return None
+    while shape.words > 1 and keeps(_next_smaller(shape)):
+        shape = _next_smaller(shape)
+    # one block does with less than several
+    single = _shape(BLOCKED_FROM, k)
+    return single if shape.blocks > 1 and keeps(single) else shape
+
+
+@functools.lru_cache(1024)
+def _fit(items, fpr):
+    """The smallest shape of all, and of equal ones that with the fewest hashes; None if a value can't have it."""
+    best = -math.log2(fpr)
+    found = None
+    for k in range(min(MAX_HASHES, math.ceil(best) + 1), max(1, min(MAX_HASHES, math.floor(best) - 1)) - 1, -1):
+        if found and _textbook_words(items, fpr, k) > found.words:
+            continue
+        shape = _smallest_for_hashes(items, fpr, k)
+        if shape and (not found or shape.words <= found.words):
+            found = shape
+    while found and found.hashes > 1:
+        fewer = _shape(found.words, found.hashes - 1)
+        if _expected_fpr(fewer, items) > fpr:
+            break
+        found = fewer
+    return found if found and 32 + 8 * found.words <= MAX_BYTES else None
+
+
+def _too_large(capacity, fpr, share):
+    fits, too_many = 0, 2**32
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        if _fit(middle, share):
+            fits = middle
+        else:
+            too_many = middle
+    return Error("54000", f"capacity of {capacity} items is too large",
+                 f"At a false positive rate of {fpr:g} a filter of 500 MiB, the limit, has room for {fits}.",
+                 "Accept a greater false positive rate, or keep several filters.")
+
+
+def _first_layer(capacity, fpr):
+    """The shape of the first layer of a filter for so many items."""
+    share = fpr * (UNSIZED_SHARE if capacity <= UNSIZED_CAPACITY else SIZED_SHARE)
+    shape = _fit(capacity, share) if capacity < 2**32 else None
+    if shape is None:
+        raise _too_large(capacity, fpr, share)
+    return shape
+
+
+def _check_sizing(fpr, headroom):
+    if not 0 < fpr < 1:  # NaN too
+        raise Error("22023", "false positive rate must be greater than 0 and less than 1", hint="Write 0.01 for 1%.")
+    if fpr < MIN_FPR:
+        raise Error("22023", "false positive rate must be at least 1e-09",
+                    "Items are told apart by a hash of 64 bits, which cannot promise less.")
+    if not 0 <= headroom <= MAX_HEADROOM:
+        raise Error("22023", f"headroom must be between 0 and {MAX_HEADROOM}",
+                    hint="Write 0.2 for room for 20% more items.")
+
+
+def _distinct(items):
+    """Kind and distinct hashes of items, without None."""
+    if numpy is not None:
+        if not isinstance(items, numpy.ndarray):
+            items = list(items)
+            if len(items) >= FEW and all(type(item) is int for item in items):
+                items = _integers(items)
+        if isinstance(items, numpy.ndarray) and items.dtype.kind in "iu" and items.ndim == 1:
+            return INTEGER, numpy.unique(_hash_integers(items, 0))
+    held, hashes = 0, set()
+    for item in items:
+        if item is not None:
+            kind, data = _canonical(item)
+            _require_kind(held, kind)
+            held = kind
+            hashes.add(_hash(data, 0))
+    return held, hashes
+
+
+def _bits_of(layer, hashes):
+    if numpy is not None and len(hashes) >= FEW:
+        marks = numpy.zeros(layer.positions, bool)
+        for positions in layer.probes(numpy.fromiter(hashes, numpy.uint64, len(hashes))):
+            marks[positions.astype(numpy.intp)] = True
+        return numpy.packbits(marks, bitorder="little").tobytes()
+    bits = bytearray(layer.size)
+    for x in map(int, hashes):
+        for i in layer.probes(x):
+            bits[i >> 3] |= 1 << (i & 7)
+    return bytes(bits)
+
+
+def build(items: "Union[Iterable[Optional[Item]], numpy.ndarray[Any, Any]]",
+          fpr: float = 0.01, headroom: float = 0) -> Optional[bytes]:
+    """The bytes of bloom_agg(item, fpr, headroom): a filter of all of these items.
+
+    None where there is no item, as on the server; parse(None) is an empty filter.  The items
+    are of one kind, repetitions and None among them do not count.  headroom 0.2 makes room
+    for 20% more items, which the server can add.
+    """
+    _check_sizing(fpr, headroom)
+    kind, hashes = _distinct(items)
+    count = len(hashes)
+    if count == 0:
+        return None
+    capacity = math.ceil(count * (1.0 + headroom))
+    shape = _first_layer(capacity, float(fpr))
+
+    def header(held, bits_set):
+        return struct.pack("<BBHId4I", 1, kind, 1, 0, fpr, shape.words | shape.hashes << 26, capacity, held, bits_set)
+
+    (layer,) = Filter(header(0, 0) + bytes(8 * shape.words)).layers
+    bits = _bits_of(layer, hashes)
+    return header(count, _count(bits)) + bits

@@ -1,5 +1,6 @@
 """Compares the reader with the server's answers, in plain Python and by numpy."""
 
+import hashlib
 import json
 import pathlib
 import re
@@ -10,8 +11,10 @@ from uuid import UUID
 
 import bloomexp
 
-SET = pathlib.Path(__file__).parent.parent / "conformance" / "values.jsonl"
+SETS = sys.argv[1:] or sorted((pathlib.Path(__file__).parent.parent / "conformance").glob("*.jsonl"))
 ITEM = {"integer": int, "text": str, "uuid": UUID, "bytea": lambda text: bytes.fromhex(text[2:])}
+NUMBERED = {"integer": int, "text": str, "uuid": lambda i: UUID(int=i), "bytea": lambda i: i.to_bytes(8, "big")}
+SLOW = 20000  # items, without numpy
 
 complaints = []
 
@@ -93,21 +96,55 @@ def check_refusal(line):
         fails("bytes", line["error"], bloomexp.parse, bytes.fromhex(digits[1]))
 
 
+def items_of(line):
+    kind = line["builds"]
+    if "count" in line:
+        return [NUMBERED[kind](i) for i in range(1, line["count"] + 1)]
+    return [item if item is None else ITEM[kind](item) for item in line["items"]]
+
+
+def check_build(line):
+    items = items_of(line)
+    arguments = float(line["fpr"]), float(line["headroom"])
+    if "error" in line:
+        return fails("build", line["error"], bloomexp.build, items, *arguments)
+    value = bloomexp.build(items, *arguments)
+    if "sha256" in line:
+        equal("sha256", hashlib.sha256(value).hexdigest(), line["sha256"])
+    else:
+        equal("value", value and "\\x" + value.hex(), line.get("value"))
+    if bloomexp.numpy and line["builds"] == "integer" and None not in items:
+        equal("of an array", bloomexp.build(bloomexp.numpy.array(items, "i8"), *arguments), value)
+
+
+def check(line):
+    if "builds" in line:
+        if bloomexp.numpy or not numpys[0] or line.get("count", 0) <= SLOW:
+            check_build(line)
+    else:
+        (check_refusal if "error" in line else check_value)(line)
+
+
 if bloomexp.parse(None).exclude([1, "a", None, 1]) != [1, "a", 1] or bloomexp.parse(None).contains(0):
     sys.exit("NULL is not an empty filter")
 methods = [m for name, m in vars(bloomexp.Filter).items() if callable(m) and not re.match("_[^_]", name)]
-public = [bloomexp.parse, bloomexp.Error.__init__, *methods]
+fails("build of two kinds", {"code": "42804", "message": "filter holds integer items, not text", "hint": "Cast the items to bigint."},
+      bloomexp.build, [1, "a"])
+fails("build of 2^63", {"code": "22003", "message": "bigint out of range"}, bloomexp.build, [2**63] * 100)
+if bloomexp.build(iter([1, 1]), headroom=1) != bloomexp.build({1}, 0.01, 1) or complaints:
+    sys.exit(f"build: {complaints}")
+public = [bloomexp.parse, bloomexp.build, bloomexp.Error.__init__, *methods]
 unhinted = [f.__qualname__ for f in public if "return" not in typing.get_type_hints(f)]
 if unhinted:
     sys.exit(f"without type hints: {unhinted}")
 numpys = [bloomexp.numpy, None] if bloomexp.numpy else [None]
 passed = failed = 0
-with open(SET, encoding="utf-8") as lines:
-    for line in map(json.loads, lines):
+for name in SETS:
+    for line in map(json.loads, pathlib.Path(name).read_text("utf-8").split("\n")[:-1]):
         complaints.clear()
         for bloomexp.numpy in numpys:
             try:
-                (check_refusal if "error" in line else check_value)(line)
+                check(line)
             except Exception as error:
                 complaints.append(repr(error))
         passed, failed = passed + (not complaints), failed + bool(complaints)

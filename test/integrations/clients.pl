@@ -1,6 +1,7 @@
 # clients/: the conformance set is what the server answers today, and the readers
-# answer alike, from that file and from a server by a driver.  A reader whose language
-# or driver is not installed is skipped, and named.
+# answer alike, from that file and from a server by a driver; and what they build has the
+# server's bytes, of random sets, too.  A reader whose language or driver is not installed
+# is skipped, and named.
 
 use strict;
 use warnings;
@@ -19,7 +20,7 @@ require "$FindBin::RealBin/../lib/samples.pl";
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $root = "$FindBin::RealBin/../..";
-my $set = "$root/clients/conformance/values";
+my $sets = "$root/clients/conformance";
 
 # Lines of the set.  The last digits of a rate are those of a libm.
 sub lines_of
@@ -32,20 +33,39 @@ sub lines_of
 
 my $node = start_node('clients');
 
-my @made = lines_of($node->safe_psql('postgres', slurp_file("$set.sql")));
-my @kept = lines_of(slurp_file("$set.jsonl"));
-
-is(scalar @made, scalar @kept, 'lines of the set');
-SKIP:
+my %lines;
+for my $set (qw(values builds))
 {
-	skip('extract() gives whole microseconds from PostgreSQL 14 on', scalar @kept)
-	  if $node->safe_psql('postgres', 'SHOW server_version_num') < 140_000;
-	for (0 .. $#kept)
+	my @made = lines_of($node->safe_psql('postgres', slurp_file("$sets/$set.sql")));
+	my @kept = lines_of(slurp_file("$sets/$set.jsonl"));
+
+	$lines{$set} = @kept;
+	is(scalar @made, scalar @kept, "lines of $set");
+  SKIP:
 	{
-		my ($name) = $kept[$_] =~ /"name":"(.*?)"/;
-		ok(($made[$_] // '') eq $kept[$_], "the server still says so: $name");
+		skip('extract() gives whole microseconds from PostgreSQL 14 on', scalar @kept)
+		  if $node->safe_psql('postgres', 'SHOW server_version_num') < 140_000;
+		for (0 .. $#kept)
+		{
+			my ($name) = $kept[$_] =~ /"name":"(.*?)"/;
+			ok(($made[$_] // '') eq $kept[$_], "the server still says so: $name");
+		}
 	}
 }
+
+# Random sets, others in each run: sizes of up to 1,000 items and now and then 30,000, rates
+# from 0.9 to 1e-9, with and without headroom, with repetitions.
+my $random = PostgreSQL::Test::Utils::tempdir() . '/random.jsonl';
+my $seed = sprintf '%.6f', rand;
+append_to_file($random, $node->safe_psql('postgres', qq{
+	SELECT setseed($seed);
+	SELECT built('$seed ' || id, kind, fpr, headroom, CASE WHEN id % 50 > 0 THEN items END, CASE WHEN id % 50 = 0 THEN 30 * n END)
+	FROM (SELECT id, (ARRAY['integer', 'text', 'uuid', 'bytea'])[1 + floor(4 * random())::integer] AS kind, 0.9 * 10 ^ (-8.9 * random() ^ 2) AS fpr,
+			CASE WHEN random() < 0.5 THEN 0 ELSE round(random()::numeric, 2)::float8 END AS headroom, floor(10 ^ (3 * random()))::integer AS n
+		FROM generate_series(1, 1000) AS id OFFSET 0) AS sets,
+		LATERAL (SELECT array_agg(item(kind, 1 + (hashint4(i + 1000 * id) & 4095) % (2 * n))) AS items FROM generate_series(1, n) AS i) AS given
+	ORDER BY id}) =~ s/^\n//r . "\n");
+is(scalar(my @random = slurp_file($random) =~ /^\{"name"/mg), 1000, "random sets by the seed $seed");
 
 #
 # The readers
@@ -81,7 +101,12 @@ for my $name (map { m{([^/]+)/check\z} } glob "$root/clients/*/check")
   SKIP:
 	{
 		skip_unless_ci("reader in $name: $1") if $said =~ /^reader in \Q$name\E +\.\.\. skipped: (.+)/m;
-		like($said, qr/^reader in \Q$name\E +\.\.\. @{[ scalar @kept ]} passed, 0 failed/m, "$name: the whole set");
+		# (the page only reads)
+		my $lines = $lines{values} + ($name eq 'page' ? 0 : $lines{builds});
+		like($said, qr/^reader in \Q$name\E +\.\.\. $lines passed, 0 failed/m, "$name: the whole set");
+		next if $name eq 'page';
+		my ($status, $of_random) = run_program("$root/clients/$name/check", $random);
+		ok($status == 0 && $of_random =~ /^1000 passed, 0 failed\z/m, "$name: random sets by the seed $seed") or diag substr($of_random, 0, 5000);
 	}
 }
 unlike($said, qr/^without numpy$/m, 'numpy, which CI needs') if $ENV{CI};
