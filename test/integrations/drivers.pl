@@ -1,4 +1,4 @@
-# Drivers: the programs of README.md, "From an application", do what is said there
+# Drivers: the programs of doc/languages.md, "From an application", do what is said there
 # as they are written; and whatever a driver makes of its parameters, with casts
 # and without, the outcome is the right result or an error, never an item lost in
 # silence.  A driver that is not installed is skipped, but CI insists on all.
@@ -20,14 +20,12 @@ use Test::More;
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $drivers = "$FindBin::RealBin/drivers";
 my $folder = PostgreSQL::Test::Utils::tempdir();
-my $readme = document("$FindBin::RealBin/../../README.md");
-my @blocks = grep { $_->{language} eq 'sql' } blocks($readme);
+my $guide = document("$FindBin::RealBin/../../doc/languages.md") =~ s/\n## Packed candidates\n.*//sr;
 
 # The statements of the section by their names, with $1 and $2.
-my %statement = map { $_->{text} =~ /^PREPARE (\w+) AS\n(.*?);$/msg }
-  grep { $_->{chapter} eq 'From an application' } @blocks;
+my %statement = map { /^PREPARE (\w+) AS\n(.*?);$/msg } statements($guide, 'From an application');
 $_ = s/\s+/ /gr for values %statement;
-is_deeply([ sort keys %statement ], [qw(add add_to_filter exclude page)], 'statements of the README');
+is_deeply([ sort keys %statement ], [qw(add add_to_filter exclude page)], 'statements of the guide');
 # (as an array, which is what our programs print)
 $statement{take} = 'SELECT ' . (delete($statement{page}) =~ /\b(bloom_take\(.*\))\) AS item_id/)[0];
 
@@ -59,7 +57,7 @@ sub output_of
 sub works { return eval { IPC::Run::run([@_], '<', \undef, '>&', \my $output) } }
 
 #
-# The drivers: how to run the program of the README, and ours
+# The drivers: how to run the program of the guide, and ours
 #
 
 my $jar = '/usr/share/java/postgresql.jar';
@@ -68,25 +66,25 @@ sub psycopg
 {
 	my $python = python() or return;
 
-	return ([ $python, program($readme, 'python', "$folder/page.py") ], [ $python, "$drivers/psycopg3.py" ]);
+	return ([ $python, program($guide, 'python', "$folder/page.py") ], [ $python, "$drivers/psycopg3.py" ]);
 }
 
 # Its program is beside its driver, where Node.js looks for modules.
 sub node_postgres
 {
 	return unless works('node', '--input-type=module', '-e', "await import('$drivers/node_modules/pg/lib/index.js')");
-	return ([ 'node', program($readme, 'javascript', "$drivers/page.mjs") ], [ 'node', "$drivers/node_postgres.mjs" ]);
+	return ([ 'node', program($guide, 'javascript', "$drivers/page.mjs") ], [ 'node', "$drivers/node_postgres.mjs" ]);
 }
 
 sub jdbc
 {
 	return unless -e $jar && works('javac', '-version');
-	my @files = (program($readme, 'java', "$folder/Page.java"), "$drivers/Jdbc.java");
+	my @files = (program($guide, 'java', "$folder/Page.java"), "$drivers/Jdbc.java");
 	ok(defined output_of('', 'javac', '-d', "$folder/classes", '-encoding', 'UTF-8', @files), 'JDBC: compiles');
 	return map { [ 'java', '-cp', "$folder/classes:$jar", $_ ] } qw(Page Jdbc);
 }
 
-# (The README has no program for it.)
+# (The guide has no program for it.)
 sub lib_pq
 {
 	my $driver = '/usr/share/gocode/src/github.com/lib/pq';
@@ -102,17 +100,13 @@ sub lib_pq
 }
 
 #
-# The programs of the README, after its statements from the beginning on
+# The programs of the guide, with the tables of the tutorial
 #
 
-sub set_up_readme
+sub set_up
 {
 	$node->safe_psql('postgres', 'CREATE DATABASE before');
-	for (@blocks)
-	{
-		last if $_->{chapter} eq 'From an application';
-		$node->safe_psql('before', "SET client_min_messages = warning; $_->{text}");
-	}
+	$node->safe_psql('before', document("$FindBin::RealBin/../lib/tutorial.sql"));
 }
 
 my $seen = q{SELECT string_agg(item_id::text, ' ' ORDER BY item_id) FROM exposures JOIN seen USING (user_id)
@@ -124,22 +118,22 @@ my %user = (psycopg => 42, 'node-postgres' => 43, JDBC => 44);
 # The numbers that a program prints, whatever stands around them.
 sub page { return join ' ', ($_[0] // 'failed') =~ /\w+/g }
 
-sub readme_program
+sub guides_program
 {
 	my ($driver, $command) = @_;
 	my $user = $user{$driver};
 
-	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS readme');
-	$node->safe_psql('postgres', 'CREATE DATABASE readme TEMPLATE before');
-	connect_to('readme');
+	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS guide');
+	$node->safe_psql('postgres', 'CREATE DATABASE guide TEMPLATE before');
+	connect_to('guide');
 
 	is(page(output_of('', @$command)), '703 704', 'the first page');
-	is($node->safe_psql('readme', sprintf $seen, $user), '703 704', 'is recorded');
+	is($node->safe_psql('guide', sprintf $seen, $user), '703 704', 'is recorded');
 	is(page(output_of('', @$command)), '705', 'what is left');
 	is(page(output_of('', @$command)), '', 'and no more');
 
 	# Another request of the same user takes first.
-	$node->safe_psql('readme', "
+	$node->safe_psql('guide', "
 		DELETE FROM exposures WHERE item_id < 1000;
 		UPDATE seen SET items = bloom_add(NULL, ${user}001) WHERE user_id = $user");
 	my %other = (in => "BEGIN; $statement{take};\n\\echo has it\n" =~ s/\$1/$user/r =~ s/\$2/'{703}'/r, out => '');
@@ -148,8 +142,8 @@ sub readme_program
 	$other{run}->pump until $other{out} =~ /has it/;
 	my $stdout = '';
 	my $program = IPC::Run::start($command, '<', \undef, '>', \$stdout, '2>', \my $stderr, IPC::Run::timeout($patience));
-	ok($node->poll_query_until('readme', q{
-		SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = 'readme' AND wait_event_type = 'Lock'}),
+	ok($node->poll_query_until('guide', q{
+		SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = 'guide' AND wait_event_type = 'Lock'}),
 		'a second request of a user waits');
 	$other{in} .= "COMMIT;\n\\q\n";
 	$other{run}->finish;
@@ -338,7 +332,7 @@ sub all_ways
 	like($case->{wrong}, qr/^holds /, "$driver: careless: items are missing");
 }
 
-set_up_readme();
+set_up();
 my %driver = (psycopg => \&psycopg, 'node-postgres' => \&node_postgres, JDBC => \&jdbc, 'lib/pq' => \&lib_pq);
 for my $driver (sort keys %driver)
 {
@@ -351,7 +345,7 @@ for my $driver (sort keys %driver)
 			plan skip_all => "$driver is not installed" unless $ENV{CI};
 			return;
 		}
-		readme_program($driver, $program) if $program;
+		guides_program($driver, $program) if $program;
 		all_ways($driver, $ours);
 	};
 }

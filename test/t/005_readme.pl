@@ -147,8 +147,8 @@ for my $file (sort keys %text)
 
 # The query of an ordered feed reads the filter once, and posts in their order until the page
 # is full; with the user of another table it would read the filter for each post.
-my ($feed) = $document{'README.md'} =~ /^(SELECT p\.id FROM posts AS p\n.*?;)$/ms;
-my $plan = sub { return $node->safe_psql('readme', "SET enable_sort = off; EXPLAIN (COSTS OFF) $_[0]") };
+my ($feed) = $document{'doc/query.md'} =~ /^(SELECT p\.id FROM posts AS p\n.*?;)$/ms;
+my $plan = sub { return $node->safe_psql('query', "SET enable_sort = off; EXPLAIN (COSTS OFF) $_[0]") };
 like($plan->($feed), qr/^Limit\n *InitPlan .*Index Scan Backward using posts_published_idx on posts/s, 'plan of an ordered feed');
 unlike($plan->($feed), qr/SubPlan/, 'reads the filter once');
 like($plan->($feed =~ s/user_id = 42/user_id = p.id/r), qr/SubPlan/, 'by a column it would not');
