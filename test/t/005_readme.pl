@@ -154,8 +154,8 @@ unlike($plan->($feed), qr/SubPlan/, 'reads the filter once');
 like($plan->($feed =~ s/user_id = 42/user_id = p.id/r), qr/SubPlan/, 'by a column it would not');
 
 # The check that filters are complete, of the guide to a feed on PostgreSQL, finds what is missing.
-my ($check) = $document{'doc/adopt.md'} =~ /(SELECT count\(\*\) AS missing\nFROM log .*?;)\n/s;
-cmp_ok($node->safe_psql('adopt', "DELETE FROM log_seen; $check"),
+my ($check) = $document{'doc/adopt.md'} =~ /(SELECT count\(\*\) AS missing\nFROM exposures .*?;)\n/s;
+cmp_ok($node->safe_psql('adopt', "DELETE FROM seen; $check"),
 	'>', 1000, 'exposures of users without a filter are missing');
 
 # It gives false alarms where it ignores a condition or a live column, and none as the guide says to write it.
@@ -163,7 +163,7 @@ sub alarms
 {
 	my ($exposures, $filters, $query) = @_;
 
-	return $node->safe_psql('reference_feeding', $query =~ s/FROM log LEFT JOIN log_seen/FROM $exposures LEFT JOIN $filters/r);
+	return $node->safe_psql('reference_feeding', $query =~ s/FROM exposures LEFT JOIN seen/FROM $exposures LEFT JOIN $filters/r);
 }
 
 my $of_events = $check =~ s/shown_at/at/r;
