@@ -27,6 +27,7 @@
 #include "utils/varlena.h"
 
 #include "feed/definition.h"
+#include "feed/shards.h"
 #include "sql/aggregate.h"
 #include "sql/arguments.h"
 #include "value/filter.h"
@@ -403,6 +404,59 @@ bloomexp_definition_of_call(FunctionCallInfo fcinfo, BloomDefinition *definition
 }
 
 /*
+ * bloomexp_definition_write_call
+ *		Write what a definition says, but for its table, as arguments of a call of
+ *		bloom_rebuild() on another node, each with its type.
+ */
+void
+bloomexp_definition_write_call(const BloomDefinition *definition, StringInfo arguments)
+{
+	for (int i = 0; i < BLOOM_SETTINGS; i++)
+	{
+		const Setting *setting = &settings[i];
+		const char *type = "";
+		char	   *value = NULL;
+		char	   *name = pstrdup(setting->label);
+
+		if (!(definition->said & BLOOM_SETTING_BIT(i)))
+			continue;
+		switch (setting->type)
+		{
+			case SETTING_TABLE:
+				continue;
+			case SETTING_NAME:
+				type = "name";
+				value = VALUE(definition, setting, char *);
+				break;
+			case SETTING_TEXT:
+				type = "text";
+				value = VALUE(definition, setting, char *);
+				break;
+			case SETTING_INTERVAL:
+				type = "interval";
+				value = DatumGetCString(DirectFunctionCall1(interval_out,
+															IntervalPGetDatum(VALUE(definition, setting,
+																					Interval *))));
+				break;
+			case SETTING_INTEGER:
+				type = "int4";
+				value = psprintf("%d", VALUE(definition, setting, int32));
+				break;
+			case SETTING_NUMBER:
+				type = "float8";
+				value = DatumGetCString(DirectFunctionCall1(float8out,
+															Float8GetDatum(VALUE(definition, setting,
+																				 double))));
+				break;
+		}
+		/* the parameter has the name of the label */
+		for (char *blank = name; (blank = strchr(blank, ' ')) != NULL;)
+			*blank = '_';
+		appendStringInfo(arguments, ", %s => %s::pg_catalog.%s", name, quote_literal_cstr(value), type);
+	}
+}
+
+/*
  * bloomexp_definition_target
  *		The table of the filters that a trigger names.
  *
@@ -476,6 +530,7 @@ bloomexp_definition_feeders(const BloomExtension *extension, Oid target, const c
 	Oid			owner = bloomexp_triggers_table_owner(target);
 	List	   *feeders = NIL;
 	ListCell   *cell;
+	Oid			whole = bloomexp_shards_find_whole(target);
 
 	if (!OidIsValid(owner))
 		return NIL;
@@ -486,8 +541,9 @@ bloomexp_definition_feeders(const BloomExtension *extension, Oid target, const c
 		if (!trigger->works || trigger->column == NULL ||
 			(filter_column != NULL && strcmp(trigger->column, filter_column) != 0) ||
 			(trigger->counts && is_repeated(feeders, trigger)) ||
-			bloomexp_definition_target(trigger->namespace, trigger->args[BLOOMEXP_TRIGGER_TARGET],
-									   true) != target)
+			!bloomexp_shards_is_fed(target, whole, trigger->relation,
+									bloomexp_definition_target(trigger->namespace,
+															   trigger->args[BLOOMEXP_TRIGGER_TARGET], true)))
 			continue;
 		feeders = lappend(feeders, trigger);
 	}

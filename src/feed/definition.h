@@ -11,6 +11,7 @@
 
 #include "datatype/timestamp.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 
 #include "feed/triggers.h"
 #include "value/layout.h"
@@ -82,6 +83,7 @@ extern Oid bloomexp_definition_target(Oid namespace, const char *name, bool miss
 extern void bloomexp_definition_of_trigger(int nargs, char **args, BloomDefinition *definition);
 extern void bloomexp_definition_check(const BloomDefinition *definition);
 extern void bloomexp_definition_of_call(FunctionCallInfo fcinfo, BloomDefinition *definition);
+extern void bloomexp_definition_write_call(const BloomDefinition *definition, StringInfo arguments);
 extern List *bloomexp_definition_feeders(const BloomExtension *extension, Oid target,
 										 const char *filter_column);
 extern void bloomexp_definition_agree(const BloomExtension *extension, Oid target,

@@ -59,7 +59,7 @@ tables_changed(Datum argument, Oid table)
 	hash_seq_init(&scan, entries);
 	while ((entry = hash_seq_search(&scan)) != NULL)
 		entry->plans->stale |= !OidIsValid(table) || table == entry->plans->source ||
-			table == entry->plans->target;
+			table == entry->plans->target || table == entry->plans->whole;
 }
 
 /* ... of a function, an operator or a type, ... */

@@ -50,8 +50,9 @@ typedef struct BloomPlans
 {
 	BloomPlansKey key;
 	MemoryContext context;
-	Oid			source;			/* tables whose changes make it stale */
+	Oid			source;			/* tables whose changes make it stale, */
 	Oid			target;
+	Oid			whole;			/* of which the target is a shard, or the target */
 	bool		by_expressions;	/* ... and so do changes of functions, operators, types */
 	bool		stale;
 	bool		kept;

@@ -38,6 +38,7 @@
 #include "feed/rebuild.h"
 #include "feed/rebuild_lock.h"
 #include "feed/rebuild_plan.h"
+#include "feed/rebuild_shards.h"
 #include "sql/arguments.h"
 #include "value/compat.h"
 #include "value/distinct.h"
@@ -66,15 +67,6 @@ bloomexp_rebuild_target(void)
 	return rebuilt;
 }
 
-/* Begin a transaction in the place of the last one. */
-static void
-begin_transaction(void)
-{
-	SPI_commit();
-	SPI_start_transaction();
-	bloomexp_rebuild_plan_set_locally("transaction_isolation", "read committed");
-}
-
 /* Refuse a call that cannot commit. */
 static void
 require_nonatomic(FunctionCallInfo fcinfo)
@@ -101,24 +93,6 @@ is_in_part(const BloomRebuild *rebuild, Datum user)
 											bloomexp_columns_make_users(&rebuild->key, one.values,
 																		one.n), Int64GetDatum(0)));
 	return (hash & PG_INT64_MAX) % rebuild->parts == (uint64) rebuild->part - 1;
-}
-
-/* The end of the window: all of a batch is of one time. */
-static TimestampTz
-get_at(const BloomRebuild *rebuild)
-{
-	return rebuild->has_at ? rebuild->at : GetCurrentTransactionStartTimestamp();
-}
-
-/* The start of the window, in UTC: a day has 24 hours, and not 23 on some. */
-static Datum
-get_start(const BloomRebuild *rebuild)
-{
-	Datum		zone = CStringGetTextDatum("UTC");
-	Datum		at = DirectFunctionCall2(timestamptz_zone, zone, TimestampTzGetDatum(get_at(rebuild)));
-
-	at = DirectFunctionCall2(timestamp_mi_interval, at, IntervalPGetDatum(rebuild->definition.width));
-	return DirectFunctionCall2(timestamp_zone, zone, at);
 }
 
 /* Copy the users that a statement found. */
@@ -190,7 +164,8 @@ static bool
 find_batch(BloomRebuild *rebuild, BloomUsers *batch, Datum *last)
 {
 	Datum		arguments[] = {
-		Int64GetDatum((int64) rebuild->batch_size * rebuild->parts), get_start(rebuild), rebuild->last
+		Int64GetDatum((int64) rebuild->batch_size * rebuild->parts),
+		bloomexp_rebuild_plan_start(rebuild), rebuild->last
 	};
 	BloomUsers	found;
 	int			level;
@@ -285,8 +260,10 @@ gather(BloomRebuild *rebuild, const BloomUsers *users)
 		.rebuild = rebuild
 	};
 	MemoryContext caller = CurrentMemoryContext;
-	Datum		arguments[] = {get_start(rebuild),
-							   bloomexp_columns_make_users(&rebuild->key, users->values, users->n)};
+	Datum		arguments[] = {
+		bloomexp_rebuild_plan_start(rebuild),
+		bloomexp_columns_make_users(&rebuild->key, users->values, users->n)
+	};
 	Portal		portal = SPI_cursor_open(NULL, rebuild->plans[BLOOM_REBUILD_EXPOSURES], arguments,
 										 NULL, false);
 
@@ -328,7 +305,7 @@ build(const BloomRebuild *rebuild, const BloomExposures *exposures, const BloomS
 	n = bloomexp_window_keep_newest(added, shown->n);
 	value = bloomexp_window_add(&filter, exposures->kind, added, n, true);
 	bloomexp_layout_open(&filter, value);
-	expired = bloomexp_window_expire(&filter, get_at(rebuild));
+	expired = bloomexp_window_expire(&filter, bloomexp_rebuild_plan_at(rebuild));
 	return expired != NULL ? expired : value;
 }
 
@@ -513,7 +490,7 @@ do_busy(BloomRebuild *rebuild, const BloomUsers *busy)
 		BloomUsers	one = {&busy->values[i], 1};
 		BloomUsers	locked;
 
-		begin_transaction();
+		bloomexp_rebuild_plan_next_transaction();
 		bloomexp_rebuild_plan_begin(rebuild);
 		locked = find_users(rebuild, BLOOM_REBUILD_LOCK_ALL, &one);
 		write_batch(rebuild, &one, &locked);
@@ -578,7 +555,7 @@ finish_batch(BloomRebuild *rebuild, Datum last, int n)
 	if (rebuild->pause > 0)
 	{
 		/* in a transaction of its own, so that the window does not end before it */
-		begin_transaction();
+		bloomexp_rebuild_plan_next_transaction();
 		DirectFunctionCall1(pg_sleep, Float8GetDatum(rebuild->pause));
 	}
 }
@@ -595,7 +572,7 @@ do_all(BloomRebuild *rebuild)
 
 		MemoryContextReset(rebuild->batch);
 		if (!rebuild->dry_run)
-			begin_transaction();
+			bloomexp_rebuild_plan_next_transaction();
 		MemoryContextSwitchTo(rebuild->batch);
 		if (!rebuild->dry_run)
 			bloomexp_rebuild_plan_begin(rebuild);
@@ -617,6 +594,20 @@ do_all(BloomRebuild *rebuild)
 static void
 report(const BloomRebuild *rebuild)
 {
+	if (rebuild->dry_run && rebuild->distributed)
+	{
+		ereport(NOTICE,
+				(errmsg("dry run%s: " UINT64_FORMAT " exposures of " UINT64_FORMAT " users would make filters of " UINT64_FORMAT " bytes, in %d shards; " UINT64_FORMAT " rows are of other users",
+						rebuild->which, rebuild->exposures, rebuild->built, rebuild->bytes, rebuild->shards,
+						rebuild->others)));
+		return;
+	}
+	if (rebuild->distributed)
+	{
+		ereport(NOTICE,
+				(errmsg("rebuilt the filters of %d shards%s", rebuild->shards, rebuild->which)));
+		return;
+	}
 	if (rebuild->dry_run)
 	{
 		/* what a rebuild writes comes on top */
@@ -652,7 +643,7 @@ bloomexp_rebuild(PG_FUNCTION_ARGS)
 	rebuild.batch = AllocSetContextCreate(CurrentMemoryContext, "bloom_rebuild batch", ALLOCSET_DEFAULT_SIZES);
 	PG_TRY();
 	{
-		begin_transaction();
+		bloomexp_rebuild_plan_next_transaction();
 		bloomexp_rebuild_plan_prepare(fcinfo, &rebuild);
 		rebuild.started_after = rebuild.has_last;
 		rebuild.started_at = rebuild.told_at = GetCurrentTimestamp();
@@ -667,7 +658,12 @@ bloomexp_rebuild(PG_FUNCTION_ARGS)
 										  bloomexp_rebuild_plan_common_hash(&rebuild));
 		report_progress(&rebuild);
 		rebuilt = rebuild.dry_run ? InvalidOid : rebuild.target;
-		do_all(&rebuild);
+		if (!rebuild.distributed)
+			do_all(&rebuild);
+		else if (rebuild.dry_run)
+			bloomexp_rebuild_shards_count(fcinfo->flinfo->fn_oid, &rebuild);
+		else
+			bloomexp_rebuild_shards_do(fcinfo, &rebuild);
 	}
 	PG_CATCH();
 	{

@@ -12,6 +12,7 @@
 
 #include "access/genam.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_inherits.h"
@@ -35,6 +36,7 @@
 #include "feed/definition.h"
 #include "feed/exposures.h"
 #include "feed/plans.h"
+#include "feed/shards.h"
 #include "feed/triggers.h"
 #include "sql/arguments.h"
 #include "value/compat.h"
@@ -60,6 +62,34 @@ void
 bloomexp_rebuild_plan_set_locally(const char *name, const char *value)
 {
 	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+}
+
+/* Begin a transaction in the place of the last one. */
+void
+bloomexp_rebuild_plan_next_transaction(void)
+{
+	SPI_commit();
+	SPI_start_transaction();
+	bloomexp_rebuild_plan_set_locally("transaction_isolation", "read committed");
+}
+
+/* The end of the window: all of a batch is of one time. */
+TimestampTz
+bloomexp_rebuild_plan_at(const BloomRebuild *rebuild)
+{
+	return rebuild->has_at ? rebuild->at : GetCurrentTransactionStartTimestamp();
+}
+
+/* The start of the window, in UTC: a day has 24 hours, and not 23 on some. */
+Datum
+bloomexp_rebuild_plan_start(const BloomRebuild *rebuild)
+{
+	Datum		zone = CStringGetTextDatum("UTC");
+	Datum		at = DirectFunctionCall2(timestamptz_zone, zone,
+										 TimestampTzGetDatum(bloomexp_rebuild_plan_at(rebuild)));
+
+	at = DirectFunctionCall2(timestamp_mi_interval, at, IntervalPGetDatum(rebuild->definition.width));
+	return DirectFunctionCall2(timestamp_zone, zone, at);
 }
 
 /* An integer argument, or what stands for NULL. */
@@ -238,6 +268,10 @@ write_source(BloomRebuild *rebuild, Source *source)
 								   definition->condition == NULL ? "" :
 									   psprintf(" AND (%s)", bloomexp_condition_write(table,
 										   bloomexp_condition_parse(table, definition->condition))));
+	rebuild->user_sql = psprintf("%s::%s", source->compared, key->type_sql);
+	rebuild->item_sql = source->item;
+	rebuild->time_sql = source->time;
+	rebuild->is_exposure_sql = source->is_exposure;
 	rebuild->source_name = get_rel_name(table);
 	rebuild->source_sql = bloomexp_columns_table_sql(table);
 	source->in_window = psprintf("FROM %s AS e WHERE e.%s OPERATOR(pg_catalog.>=) ", rebuild->source_sql,
@@ -548,6 +582,9 @@ bloomexp_rebuild_plan_prepare(FunctionCallInfo fcinfo, BloomRebuild *rebuild)
 	bloomexp_definition_agree(&extension, rebuild->target, rebuild->filter_column, &given, 0, definition);
 	require_complete(rebuild);
 	bloomexp_definition_check(definition);
+	(void) bloomexp_shards_partner(definition->source, rebuild->target);
+	bloomexp_shards_check_user(definition->source, definition->user_column);
+	rebuild->distributed = bloomexp_shards_is_whole(rebuild->target);
 	bloomexp_columns_find_key(rebuild->target, definition->target_user_column ?
 							  definition->target_user_column :
 							  definition->user_column, &rebuild->key);
@@ -570,6 +607,48 @@ bloomexp_rebuild_plan_prepare(FunctionCallInfo fcinfo, BloomRebuild *rebuild)
 	}
 	if (rebuild->given)
 		read_given_users(rebuild, PG_GETARG_ARRAYTYPE_P(ARGUMENT_USERS));
+}
+
+/* An argument of a call as it is written in another one. */
+static void
+write_argument(FunctionCallInfo fcinfo, int argument, const char *name, Oid type, StringInfo arguments)
+{
+	Oid			output;
+	bool		is_varlena;
+
+	if (PG_ARGISNULL(argument))
+		return;
+	getTypeOutputInfo(type, &output, &is_varlena);
+	appendStringInfo(arguments, ", %s => %s::%s", name,
+					 quote_literal_cstr(OidOutputFunctionCall(output, PG_GETARG_DATUM(argument))),
+					 format_type_be_qualified(type));
+}
+
+/*
+ * bloomexp_rebuild_plan_write_call
+ *		Write all that follows target and source in a call that does the same for another
+ *		pair of tables, on another node, in whatever format that expects dates.
+ */
+char *
+bloomexp_rebuild_plan_write_call(FunctionCallInfo fcinfo, const BloomRebuild *rebuild)
+{
+	StringInfoData arguments;
+
+	bloomexp_rebuild_plan_set_locally("datestyle", "ISO");
+	bloomexp_rebuild_plan_set_locally("intervalstyle", "iso_8601");
+	bloomexp_rebuild_plan_set_locally("extra_float_digits", "3");
+	initStringInfo(&arguments);
+	appendStringInfo(&arguments, ", filter_column => %s::pg_catalog.name", quote_literal_cstr(rebuild->filter_column));
+	bloomexp_definition_write_call(&rebuild->definition, &arguments);
+	write_argument(fcinfo, ARGUMENT_BATCH_SIZE, "batch_size", INT4OID, &arguments);
+	write_argument(fcinfo, ARGUMENT_PAUSE, "pause", INTERVALOID, &arguments);
+	write_argument(fcinfo, ARGUMENT_START_AFTER, "start_after", TEXTOID, &arguments);
+	write_argument(fcinfo, ARGUMENT_REBUILT_AT_COLUMN, "rebuilt_at_column", NAMEOID, &arguments);
+	write_argument(fcinfo, ARGUMENT_AT, "at", TIMESTAMPTZOID, &arguments);
+	write_argument(fcinfo, ARGUMENT_USERS, "users", TEXTARRAYOID, &arguments);
+	write_argument(fcinfo, ARGUMENT_PART, "part", INT4OID, &arguments);
+	write_argument(fcinfo, ARGUMENT_PARTS, "parts", INT4OID, &arguments);
+	return arguments.data;
 }
 
 /* A number that all parts of a rebuild have in common, and other rebuilds have not. */

@@ -32,6 +32,7 @@
 #include "feed/exposures.h"
 #include "feed/plans.h"
 #include "feed/rows.h"
+#include "feed/shards.h"
 #include "feed/track.h"
 #include "feed/triggers.h"
 #include "sql/arguments.h"
@@ -75,13 +76,24 @@ get_trigger(FunctionCallInfo fcinfo)
 	return trigger;
 }
 
+/* The table to which a trigger on a table adds. */
+static Oid
+find_target(Oid source, const char *name, Oid *named)
+{
+	bool		is_shard = OidIsValid(bloomexp_shards_find_whole(source));
+
+	*named = bloomexp_definition_target(get_rel_namespace(source), name, is_shard);
+	return bloomexp_shards_partner(source, *named);
+}
+
 /* Lock the table of the filters that the trigger names, for whoever may update it. */
 static BlockNumber
 lock_target(const TriggerData *trigger)
 {
-	Oid			namespace = RelationGetNamespace(trigger->tg_relation);
 	const char *name = trigger->tg_trigger->tgargs[BLOOMEXP_TRIGGER_TARGET];
-	Oid			target = bloomexp_definition_target(namespace, name, false);
+	Oid			source = RelationGetRelid(trigger->tg_relation);
+	Oid			named;
+	Oid			target = find_target(source, name, &named);
 	Oid			locked;
 	BlockNumber pages;
 
@@ -91,7 +103,7 @@ lock_target(const TriggerData *trigger)
 		locked = target;
 		bloomexp_arguments_require_privilege(locked, ACL_UPDATE);
 		pages = bloomexp_plans_lock_target(locked);
-		target = bloomexp_definition_target(namespace, name, false);
+		target = find_target(source, name, &named);
 	} while (target != locked);
 	return pages;
 }
@@ -131,9 +143,9 @@ bloomexp_track_read(const BloomExtension *extension, Oid source, int nargs, char
 	Oid			target;
 
 	bloomexp_definition_of_trigger(nargs, args, definition);
-	target = bloomexp_definition_target(get_rel_namespace(source), args[BLOOMEXP_TRIGGER_TARGET], false);
+	bloomexp_shards_check_user(source, definition->user_column);
 	rows->plans.source = source;
-	rows->plans.target = target;
+	rows->plans.target = target = find_target(source, args[BLOOMEXP_TRIGGER_TARGET], &rows->plans.whole);
 	bloomexp_columns_find_key(target, definition->target_user_column, &rows->key);
 	rows->filter_column = bloomexp_definition_filter_column(extension, target,
 															args[BLOOMEXP_TRIGGER_COLUMN]);
