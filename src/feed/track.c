@@ -48,12 +48,21 @@ PG_FUNCTION_INFO_V1(bloomexp_track);
 #define FEW_USERS 3
 #define BATCH_USERS 500
 
+/*
+ * Up to so many exposures are gathered at a time: some 100 MB.  Larger statements go
+ * through their users once for each of these parts, so then writers can deadlock.
+ */
+#define PART_EXPOSURES (UINT64_C(4) * 1024 * 1024)
+
 /* A call. */
 typedef struct Call
 {
 	const TriggerData *trigger;
 	BloomTracker *tracker;
-	uint8	   *counted;		/* bits: which rows of the transition table are exposures? */
+	int			pointer;		/* ours to read the transition table */
+	uint64		first;			/* rows of the transition table: the first one of this part, */
+	uint64		end;			/* ... and that of the next */
+	uint8	   *counted;		/* bits: which rows are exposures? */
 	BloomExposures *exposures;	/* hashed by seed 0, as nearly all filters are */
 	BloomExposures *with_items; /* ... and with their items, for a filter of another seed */
 } Call;
@@ -233,7 +242,7 @@ counts(Call *call, uint64 row, bool first, const Reader *condition, TupleTableSl
 	return (*byte & bit) != 0;
 }
 
-/* Gather the exposures of the transition table, for the first time or with their items. */
+/* Gather the next part of the exposures, or for the second time, with their items, this one. */
 static BloomExposures *
 gather(Call *call, bool first)
 {
@@ -248,14 +257,16 @@ gather(Call *call, bool first)
 	Reader		item = make_reader(tracker->columns.item, estate);
 	Reader		time = make_reader(tracker->columns.time, estate);
 	Reader		condition = make_reader(tracker->condition, estate);
-	uint64		nth = 0;
+	uint64		nth = call->first;
 
 	bloomexp_exposures_begin(exposures, &tracker->rows.key, tracker->columns.kind, 0, tracker->windowed);
 	exposures->keeps_items = !first;
 	context->ecxt_scantuple = row;
-	tuplestore_select_read_pointer(rows, tuplestore_alloc_read_pointer(rows, EXEC_FLAG_REWIND));
+	tuplestore_select_read_pointer(rows, call->pointer);
 	tuplestore_rescan(rows);
-	while (tuplestore_gettupleslot(rows, true, false, row))
+	(void) tuplestore_skiptuples(rows, (int64) call->first, true);
+	while ((first ? exposures->n < PART_EXPOSURES : nth < call->end) &&
+		   tuplestore_gettupleslot(rows, true, false, row))
 	{
 		bool		isnull[3];
 		Datum		its_user = read_row(&user, row, context, &isnull[0]);
@@ -271,6 +282,7 @@ gather(Call *call, bool first)
 		nth++;
 	}
 	tuplestore_select_read_pointer(rows, 0);
+	call->end = nth;
 	ExecDropSingleTupleTableSlot(row);
 	FreeExecutorState(estate);
 	bloomexp_exposures_group(exposures);
@@ -388,19 +400,16 @@ check_all(const BloomRows *rows)
 				 errhint("Give both columns of users the same type.")));
 }
 
-/* Change the filters of all users: for bloomexp_plans_use(). */
-static void
-add(BloomPlans *plans, void *argument)
+/* Change the filters of the users of the next part; returns whether each has a row that takes it. */
+static bool
+add_part(Call *call)
 {
-	Call	   *call = argument;
-	BloomRows  *rows = (BloomRows *) plans;
+	BloomRows  *rows = &call->tracker->rows;
 	BloomChanges changes = {.change = add_shown, .argument = call, .must_lock = true};
 	BloomExposures *exposures;
 	bool		all = true;
 
-	/* (also for users who have a row: the privilege must not be missing some other day) */
-	bloomexp_arguments_require_privilege(rows->plans.target, ACL_INSERT);
-	call->counted = palloc0(tuplestore_tuple_count(call->trigger->tg_newtable) / 8 + 1);
+	call->with_items = NULL;
 	exposures = call->exposures = gather(call, true);
 	if (exposures->nusers <= FEW_USERS)
 	{
@@ -413,9 +422,34 @@ add(BloomPlans *plans, void *argument)
 			all &= bloomexp_rows_change_many(rows, &changes, exposures, i,
 											 Min(BATCH_USERS, exposures->nusers - i));
 	}
+	return all;
+}
 
+/* Change the filters of all users: for bloomexp_plans_use(). */
+static void
+add(BloomPlans *plans, void *argument)
+{
+	Call	   *call = argument;
+	Tuplestorestate *rows = call->trigger->tg_newtable;
+	uint64		nrows = tuplestore_tuple_count(rows);
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext part = AllocSetContextCreate(caller, "bloom_track part", ALLOCSET_DEFAULT_SIZES);
+	bool		all = true;
+
+	/* (also for users who have a row: the privilege must not be missing some other day) */
+	bloomexp_arguments_require_privilege(plans->target, ACL_INSERT);
+	call->counted = palloc0(nrows / 8 + 1);
+	call->pointer = tuplestore_alloc_read_pointer(rows, EXEC_FLAG_REWIND);
+	for (call->first = 0; call->first < nrows; call->first = call->end)
+	{
+		MemoryContextReset(part);
+		MemoryContextSwitchTo(part);
+		all &= add_part(call);
+		MemoryContextSwitchTo(caller);
+	}
+	MemoryContextDelete(part);
 	if (!all)
-		check_all(rows);
+		check_all((BloomRows *) plans);
 }
 
 /* To each error, which trigger it was: a table may have some. */

@@ -195,6 +195,22 @@ is(query(q{SELECT count(*) FROM seen JOIN (SELECT user_id, bloom_agg(item_id, 0.
 complete('now()', 'after another rebuild');
 
 #
+# A statement of more exposures than are gathered at a time: every filter gets each part, whatever its seed
+#
+
+query('CREATE TABLE mass (user_id int, item_id int);
+	CREATE TABLE mass_seen (user_id int PRIMARY KEY, items bloom);
+	INSERT INTO mass_seen SELECT u, bloom_new(30000, 0.01, u % 2) FROM generate_series(1, 300) AS u WHERE u % 3 > 0');
+query("CREATE TRIGGER track AFTER INSERT ON mass REFERENCING NEW TABLE AS n
+	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('mass_seen', 'items', 'user_id', 'item_id', 'condition=item_id % 1000 <> 0')");
+query('INSERT INTO mass SELECT i % 300 + 1, i / 300 FROM generate_series(0, 4499999) AS i');
+is(query('SELECT count(*) FROM mass JOIN mass_seen USING (user_id) WHERE item_id % 1000 <> 0 AND (items @> item_id) IS NOT TRUE'),
+	'0', 'nothing of 4.5 million exposures in one statement is missing');
+cmp_ok(query('SELECT count(*) FROM mass JOIN mass_seen USING (user_id) WHERE item_id % 1000 = 0 AND items @> item_id'),
+	'<', 4500 * 0.02, 'and what is no exposure is not there');
+query('DROP TABLE mass, mass_seen');
+
+#
 # One rebuild of a table at a time, also while it pauses between batches
 #
 
