@@ -14,7 +14,7 @@
 #:                      user_id,item_id,shown_at; made ones without
 #:   P=0.01             the false positive rate to promise
 #: make check           every test; make test is the same
-#:   TESTS="add 003"    only those whose names begin so
+#:   TESTS="add 003 citus"    only those whose names begin so
 #:   WERROR=1           warnings are errors
 #: make check-versions  the SQL and isolation tests on each PostgreSQL that is
 #:                      installed, or those of PG_CONFIGS: see test/versions
@@ -33,7 +33,7 @@
 #:   TESTS="add 003"    only those, for both
 #: make fuzz            made-up values for the rooms that read and change them
 #:   SECONDS=60         so long
-#: make indent          lay the C source out, by clang-format
+#: make page            clients/page/index.html, which looks into filters
 #: make dist            the archive of a release, of the commit HEAD
 #:   REF=v1.0.0         of another one
 #:
@@ -80,7 +80,7 @@ SHLIB_LINK += -lm
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check test check-versions check-processors check-clients check-sanitized check-valgrind fuzz demo bench indent dist
+ours = help check test check-versions check-processors check-clients check-sanitized check-valgrind fuzz demo bench page dist
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
@@ -98,25 +98,25 @@ check:
 test: check
 
 check-versions:
-	@test/versions
+	@prove -v test/versions
 
 check-processors:
-	@test/processors $(PROCESSORS)
+	@prove -v test/processors :: $(PROCESSORS)
 
 check-sanitized:
 	@test/lib/bootstrap sanitizers
-	@test/watched sanitizers
+	@prove -v test/watched :: sanitizers
 
 check-valgrind:
 	@test/lib/bootstrap valgrind
-	@test/watched valgrind
+	@prove -v test/watched :: valgrind
 
 fuzz:
 	@test/lib/bootstrap fuzz
 	@test/fuzz/run $(or $(SECONDS),60)
 
 check-clients:
-	@test/clients
+	@prove -v test/integrations/readers.pl
 
 demo:
 	@bench/demo/run check
@@ -127,8 +127,8 @@ bench:
 	@test/lib/bootstrap bench
 	@bench/speed/run
 
-indent:
-	@test/lib/indent
+page:
+	@clients/page/make
 
 # What a commit has, whatever lies about here.
 REF = HEAD
