@@ -185,6 +185,9 @@ ifeq ($(strip $(chosen)),)
 src/kernel/simd.o src/kernel/probe.o src/sql/item.o src/sql/exclude.o: override CFLAGS += -O3
 endif
 
+# Its loops become vectors, however else it is compiled.
+src/kernel/simd.o: override CFLAGS := -ftree-vectorize -fvect-cost-model=dynamic $(CFLAGS)
+
 # Code compiled at run time must not ask for the CPU by symbols of the compiler's.
 src/kernel/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
 

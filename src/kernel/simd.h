@@ -3,9 +3,9 @@
  * simd.h
  *	  Hashes and positions of many items at once.
  *
- * Pure C, without PostgreSQL.  On x86-64 with AVX2 they take four items at a time, with
- * AVX-512 eight integers; the CPU is checked at run time.  Their results are the same
- * bits everywhere.  For tests, BLOOMEXP_NO_AVX512 leaves the widest vectors out, and
+ * Pure C, without PostgreSQL.  On x86-64 with AVX-512 they take eight items at a time,
+ * with AVX2 four; the CPU is checked at run time.  Their results are the same bits
+ * everywhere.  For tests, BLOOMEXP_NO_AVX512 leaves the widest vectors out, and
  * BLOOMEXP_PORTABLE all.
  *
  *-------------------------------------------------------------------------
@@ -30,9 +30,11 @@ typedef struct BloomBytes
 	size_t		length;
 } BloomBytes;
 
-/* Items of BloomBytes that are hashed at a time. */
+/* Items of different lengths that are hashed at a time. */
 #define BLOOMEXP_SIMD_ITEMS 4
 
+extern void bloomexp_simd_hash_equal(const uint8_t *first, size_t stride, size_t length, int n,
+									 uint32_t seed, uint64_t *hashes);
 extern void bloomexp_simd_hash_bytes(const BloomBytes *items, uint32_t seed, uint64_t *hashes);
 extern void bloomexp_simd_hash_int64s(uint64_t *numbers, int n, uint32_t seed);
 extern void bloomexp_simd_find_positions(const uint64_t *hashes, int n, uint64_t factor,

@@ -218,25 +218,27 @@ read_varlena(const char *item, bool blank_padded, BloomBytes *bytes)
 }
 
 /*
- * Whether the first items of a batch are of unlike numbers of words; most others
- * will be, too.
+ * Find the first items of a batch that are of one length, and hash them; returns their
+ * number, and in *next where the others begin.
+ *
+ * They follow each other at equal distances, so that the CPU need not wait for the length
+ * of one to find the next.
  */
-static bool
-lengths_vary(const BloomBatch *batch)
+static int
+hash_equal_varlenas(BloomBatch *batch, uint32 seed, const char **next)
 {
-	const char *next = batch->first;
-	bool		vary = false;
-	Size		words = 0;
+	const char *first = batch->first;
+	BloomBytes	bytes;
+	Size		stride;
+	int			n = 0;
 
-	for (int i = 0; i < Min(batch->n, BLOOMEXP_SIMD_ITEMS); i++)
-	{
-		BloomBytes	item;
-
-		next = read_varlena(next, false, &item);
-		vary |= i > 0 && (item.length + 7) / 8 != words;
-		words = (item.length + 7) / 8;
-	}
-	return vary;
+	if (batch->n == 0 || !VARATT_IS_4B_U(first))
+		return 0;
+	stride = read_varlena(first, false, &bytes) - first;
+	for (; n < batch->n && memcmp(*next, first, VARHDRSZ) == 0; *next += stride)
+		batch->varlenas[n++] = *next;
+	bloomexp_simd_hash_equal(bytes.start, stride, bytes.length, n, seed, batch->hashes);
+	return n;
 }
 
 /*
@@ -250,21 +252,18 @@ static inline void
 hash_varlenas(BloomBatch *batch, uint32 seed, bool blank_padded)
 {
 	const char *next = batch->first;
-	int			i = 0;
+	int			i = blank_padded ? 0 : hash_equal_varlenas(batch, seed, &next);
 
-	if (lengths_vary(batch))
+	for (; i + BLOOMEXP_SIMD_ITEMS <= batch->n; i += BLOOMEXP_SIMD_ITEMS)
 	{
 		BloomBytes	items[BLOOMEXP_SIMD_ITEMS];
 
-		for (; i + BLOOMEXP_SIMD_ITEMS <= batch->n; i += BLOOMEXP_SIMD_ITEMS)
+		for (int j = 0; j < BLOOMEXP_SIMD_ITEMS; j++)
 		{
-			for (int j = 0; j < BLOOMEXP_SIMD_ITEMS; j++)
-			{
-				batch->varlenas[i + j] = next;
-				next = read_varlena(next, blank_padded, &items[j]);
-			}
-			bloomexp_simd_hash_bytes(items, seed, batch->hashes + i);
+			batch->varlenas[i + j] = next;
+			next = read_varlena(next, blank_padded, &items[j]);
 		}
+		bloomexp_simd_hash_bytes(items, seed, batch->hashes + i);
 	}
 	for (; i < batch->n; i++)
 	{
@@ -300,8 +299,7 @@ hash_batch(BloomBatch *batch, uint32 seed)
 			READ_NUMBERS(int16);
 			break;
 		case UUIDOID:
-			for (int i = 0; i < n; i++)
-				batch->hashes[i] = hash_bytes64(batch->first + i * UUID_LEN, UUID_LEN, seed);
+			bloomexp_simd_hash_equal((const uint8 *) batch->first, UUID_LEN, UUID_LEN, n, seed, batch->hashes);
 			break;
 		case BPCHAROID:
 			hash_varlenas(batch, seed, true);

@@ -99,6 +99,48 @@ test_bytes(void)
 	free_guarded_page(page, size);
 }
 
+/*
+ * Items of one length, at any distance from each other, in a page: the last one ends
+ * where the page does, and the first one starts where it does, but for the bytes that
+ * can be read before its end.
+ */
+static void
+test_equal(void)
+{
+	size_t		size;
+	uint8_t    *page = guarded_page(&size);
+	int			wrong = 0;
+
+	if (page == NULL)
+		return;
+	for (size_t i = 0; i < size; i++)
+		page[i] = (uint8_t) random64();
+	for (int i = 0; i < 20000; i++)
+	{
+		uint32_t	seed = i % 3 == 0 ? 0 : (uint32_t) random64();
+		size_t		length = random_below(MAX_LENGTH + 1);
+		size_t		stride = length + random_below(9);
+		size_t		before = length < 16 ? 16 - length : 0;
+		int			most = stride == 0 ? BLOOMEXP_BATCH : (int) ((size - before - length) / stride + 1);
+		int			n = (int) random_below((most < BLOOMEXP_BATCH ? most : BLOOMEXP_BATCH) + 1);
+		const uint8_t *first = i % 2 == 0 || n == 0 ? page + before : page + size - length - (n - 1) * stride;
+		uint64_t	hashes[BLOOMEXP_BATCH + 1];
+
+		hashes[n] = i;
+		bloomexp_simd_hash_equal(first, stride, length, n, seed, hashes);
+		wrong += hashes[n] != (uint64_t) i;
+		for (int j = 0; j < n; j++)
+		{
+			uint64_t	hash[2];
+
+			bloomexp_murmur3(first + j * stride, length, seed, hash);
+			wrong += hashes[j] != hash[0];
+		}
+	}
+	ok(wrong == 0, "hashes of 0 to %d items of one length (%d wrong)", BLOOMEXP_BATCH, wrong);
+	free_guarded_page(page, size);
+}
+
 static void
 test_positions(void)
 {
@@ -131,6 +173,7 @@ main(void)
 {
 	test_hashes();
 	test_bytes();
+	test_equal();
 	test_positions();
 	return done_testing();
 }
