@@ -1,7 +1,7 @@
 # test/lib/format_writer.pl
 #
-# A second writer of bloom values, written from doc/format.md and nothing else: it
-# chooses every number of a value by the chapter "Sizes", so that its bytes must be the
+# A second writer of bloom values, written from doc/format.md and doc/writers.md alone: it
+# chooses every number of a value by what they say about sizes, so that its bytes must be the
 # server's.  Hashes, positions and parsing are the reader's (format_reader.pl).
 #
 # A value is what format_reader::parse returns: a hash with a list of layers.  The

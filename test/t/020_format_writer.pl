@@ -1,7 +1,7 @@
-# doc/format.md is enough to write values, too: a writer that was made from it alone
+# doc/format.md and doc/writers.md are enough to write values: a writer that was made from them
 # (test/lib/format_writer.pl) must choose every number as the server does, so that both
 # have the same bytes after the same calls.  Where they differ, the document or the
-# server is wrong: the chapter "Sizes" is as binding as the rest.
+# server is wrong: what they say about sizes is as binding as the rest.
 
 use strict;
 use warnings;
