@@ -18,7 +18,7 @@ if (has("curve.csv")) {
 	plot file using 1:5 skip 1 with linespoints title "NOT EXISTS, hashed", \
 		file using 1:4 skip 1 with linespoints title "intarray, int4", \
 		file using 1:2 skip 1 with linespoints title "unnest alone", \
-		file using 1:3 skip 1 with linespoints linewidth 2 title "candidates - filter"
+		file using 1:3 skip 1 with linespoints linewidth 2 title "bloomexp"
 }
 
 if (has("sizes.csv")) {
@@ -26,33 +26,43 @@ if (has("sizes.csv")) {
 	set title "Bytes of a filter against the items in it, 1%"
 	set xlabel "items"
 	set ylabel "bytes"
+	unset logscale
+	set xrange [0:5000]
 	file = results . "sizes.csv"
-	plot file using ($1 == 0.01 ? $2 : NaN):5 skip 1 with lines title "int8[]", \
+	plot file using ($1 == 0.01 ? $2 : NaN):5 skip 1 with lines title "array of bigint", \
 		file using ($1 == 0.01 ? $2 : NaN):3 skip 1 with linespoints linewidth 2 title "filter", \
 		file using ($1 == 0.01 ? $2 : NaN):4 skip 1 with lines title "optimum"
 
 	set output results . "rates.svg"
-	set title "False positive rate: measured against promised"
+	set title "Measured rate of false positives as a share of the target rate"
+	set logscale x
 	set xrange [0.00005:0.2]
-	set xlabel "promised"
-	set ylabel "measured"
+	set yrange [0:1.2]
+	set xlabel "target rate"
+	set ylabel "measured / target"
+	set key outside right center
 	file = results . "rates.csv"
-	plot for [n in "1 10 100 1000 10000"] file using ($2 == n ? $1 : NaN):3 skip 1 with points title n . " items", \
-		x title "the promise" with lines
+	plot for [n in "10000 1000 100 10 1"] file using ($2 == n ? $1 : NaN):($3 / $1) skip 1 with points \
+		title n . (n == 1 ? " item" : " items"), 1 title "target" with lines dashtype 2 linecolor "black"
 
 	set output results . "growth.svg"
-	set autoscale x
+	set multiplot layout 2,1
+	set key inside top left reverse Left
 	set title "A filter that grows one item at a time, 1%"
-	set xlabel "items"
+	unset logscale
+	set xrange [0:10000]
+	set autoscale y
+	set xlabel ""
 	set ylabel "bytes"
-	set y2label "false positive rate"
-	set y2range [0:0.012]
-	set y2tics
-	set ytics nomirror
-	set key bottom right
+	set lmargin 10
 	file = results . "growth.csv"
-	plot file using 1:2 skip 1 with lines linewidth 2 title "bytes", \
-		file using 1:3 skip 1 with lines title "optimum", \
-		file using 1:4 skip 1 axes x1y2 with linespoints title "rate, measured (right)", \
-		file using 1:5 skip 1 axes x1y2 with lines title "rate, promised (right)"
+	plot file using 1:2 skip 1 with lines linewidth 2 title "filter", file using 1:3 skip 1 with lines title "optimum"
+	unset title
+	set key inside bottom right
+	set xlabel "items"
+	set ylabel "false positives, %"
+	set yrange [0:1.2]
+	plot file using 1:($4 * 100) skip 1 with lines linewidth 2 title "measured", \
+		file using 1:($5 * 100) skip 1 with lines dashtype 2 linecolor "black" title "target"
+	unset multiplot
 }

@@ -145,6 +145,20 @@ for my $file (sort keys %text)
 	}
 }
 
+# Pictures are there, and say in words what they show.
+for my $file (sort keys %text)
+{
+	my ($folder) = $file =~ m{^(.*/)};
+
+	while ($text{$file} =~ /!\[([^\]]*)\]\(([^)\s]+)\)/g)
+	{
+		my ($instead, $path) = ($1, ($folder // '') . $2);
+
+		ok(-e "$root/$path" && length $instead > 20, "$file: picture $path") or next;
+		unlike(document("$root/$path"), qr/<title>Gnuplot|\A(?!.*<title)/s, "$path has a title") if $path =~ /\.svg$/;
+	}
+}
+
 # The query of an ordered feed reads the filter once, and posts in their order until the page
 # is full; with the user of another table it would read the filter for each post.
 my ($feed) = $document{'doc/query.md'} =~ /^(SELECT p\.id FROM posts AS p\n.*?;)$/ms;
@@ -157,6 +171,15 @@ like($plan->($feed =~ s/user_id = 42/user_id = p.id/r), qr/SubPlan/, 'by a colum
 my ($check) = $document{'doc/adopt.md'} =~ /(SELECT count\(\*\) AS missing\nFROM exposures .*?;)\n/s;
 cmp_ok($node->safe_psql('adopt', "DELETE FROM seen; $check"),
 	'>', 1000, 'exposures of users without a filter are missing');
+
+# What is inserted while the trigger is switched off is missing until the rebuild, as the guide says.
+my ($off) = $document{'doc/adopt.md'} =~ /`(ALTER TABLE exposures DISABLE TRIGGER track)`/;
+my ($on) = $document{'doc/adopt.md'} =~ /`(ALTER TABLE exposures ENABLE TRIGGER track)`/;
+$node->safe_psql('adopt', "CALL bloom_rebuild('seen')");
+is($node->safe_psql('adopt', "$off; INSERT INTO exposures VALUES (42, 801); $on; INSERT INTO exposures VALUES (42, 802); $check"),
+	1, 'an exposure that the trigger did not see');
+$node->safe_psql('adopt', "CALL bloom_rebuild('seen')");
+is($node->safe_psql('adopt', $check), 0, 'is there after a rebuild');
 
 # It gives false alarms where it ignores a condition or a live column, and none as the guide says to write it.
 sub alarms

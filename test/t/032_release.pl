@@ -20,9 +20,19 @@ my %place = (
 	'CHANGELOG.md' => qr/^## (\S+) \(/m,
 	'debian/changelog' => qr/\A\S+ \((.*)-[^-]*\)/,
 	'packaging/rpm/bloomexp.spec' => qr/^Version:\s*(\S+)$/m,
+	'packaging/container/Dockerfile' => qr/image\.version="(.*)"/,
 	'clients/java/pom.xml' => qr/<version>(.*)<\/version>/,
 	'clients/javascript/package.json' => qr/^\s*"version": "(.*)"/m,
 	'clients/python/pyproject.toml' => qr/^version = "(.*)"$/m);
+
+# Where other files have the address of the project, of which META.json says "homepage".
+my %address = (
+	'META.json' => qr/"(?:url|web)": "(.*?)(?:\.git|\/issues)?"/,
+	'debian/control' => qr/^(?:Homepage|Vcs-\w+): (.*?)(?:\.git)?$/m,
+	'debian/control.in' => qr/^(?:Homepage|Vcs-\w+): (.*?)(?:\.git)?$/m,
+	'debian/watch' => qr/^(\S+)\.git /m,
+	'packaging/rpm/bloomexp.spec' => qr/^URL:\s*(\S+)$/m,
+	'packaging/container/Dockerfile' => qr/image\.(?:url|source|documentation)="(.*?)"/);
 
 sub slurp
 {
@@ -55,24 +65,35 @@ sub complaints
 	{
 		push @found, "$_ says " . ($says{$_} // 'nothing') . ", not $version" if ($says{$_} // '') ne $version;
 	}
+	for my $file (sort keys %address)
+	{
+		my @has = ($files->{$file} // '') =~ /$address{$file}/g;
+		my ($other) = grep { $_ ne ($meta->{resources}{homepage} // '') } @has ? @has : 'no address';
+
+		push @found, "$file has the address $other" if defined $other;
+	}
 	my ($dated) = ($files->{'CHANGELOG.md'} // '') =~ /^## \S+ \((.*)\)$/m;
 	push @found, 'CHANGELOG.md and META.json differ in whether it is released'
 	  if $released != (($dated // '') =~ /^\d{4}-\d\d-\d\d$/);
 	return @found;
 }
 
-my %ours = map { $_ => slurp("$root/$_") } 'META.json', keys %place;
+my %ours = map { $_ => slurp("$root/$_") } 'META.json', keys %place, keys %address;
 
 is(join("\n", complaints(\%ours, sub { -e "$root/$_[0]" })), '', 'this release');
 
 my %sound = (
 	'META.json' => '{"name": "bloomexp", "version": "2.3.4", "abstract": "a", "maintainer": "m", "license": "postgresql",
-		"release_status": "stable", "provides": {"bloomexp": {"file": "bloomexp.control", "docfile": "doc/a.md", "version": "2.3.4"}},
+		"release_status": "stable", "resources": {"homepage": "https://h/b", "repository": {"url": "https://h/b.git"}}, "provides": {"bloomexp": {"file": "bloomexp.control", "docfile": "doc/a.md", "version": "2.3.4"}},
 		"meta-spec": {"version": "1.0.0"}}',
 	'bloomexp.control' => "comment = 'c'\ndefault_version = '2.3'\n",
 	'CHANGELOG.md' => "# Changelog\n\n## 2.3.4 (2027-01-02)\n\n- a\n\n## 2.3.3 (2026-01-02)\n",
 	'debian/changelog' => "postgresql-bloomexp (2.3.4-1) unstable; urgency=medium\n",
-	'packaging/rpm/bloomexp.spec' => "Name: bloomexp\nVersion:\t2.3.4\n",
+	'packaging/rpm/bloomexp.spec' => "Name: bloomexp\nVersion:\t2.3.4\nURL:\thttps://h/b\n",
+	'packaging/container/Dockerfile' => qq(LABEL image.version="2.3.4" \\\n\timage.url="https://h/b"\n),
+	'debian/control' => "Homepage: https://h/b\nVcs-Git: https://h/b.git\n",
+	'debian/control.in' => "Homepage: https://h/b\n",
+	'debian/watch' => "version=4\nhttps://h/b.git refs\n",
 	'clients/java/pom.xml' => '<?xml version="1.0"?><project><version>2.3.4</version></project>',
 	'clients/javascript/package.json' => qq({\n  "name": "bloomexp",\n  "version": "2.3.4"\n}\n),
 	'clients/python/pyproject.toml' => qq([project]\nname = "bloomexp"\nversion = "2.3.4"\n));
@@ -91,6 +112,8 @@ for (
 	[ 'CHANGELOG.md', qr/2027-01-02/, 'unreleased', 'CHANGELOG.md and META.json differ in whether it is released' ],
 	[ 'debian/changelog', qr/2\.3\.4/, '2.3.3', 'debian/changelog says 2.3.3, not 2.3.4' ],
 	[ 'packaging/rpm/bloomexp.spec', qr/2\.3\.4/, '2.3', 'packaging/rpm/bloomexp.spec says 2.3, not 2.3.4' ],
+	[ 'debian/control', qr/Git: https:\/\/h\/b/, 'Git: https://h/c', 'debian/control has the address https://h/c' ],
+	[ 'debian/watch', qr/https:.*/, '', 'debian/watch has the address no address' ],
 	map({ [ "clients/$_", qr/2\.3\.4/, '2.3.3', "clients/$_ says 2.3.3, not 2.3.4" ] }
 		qw(java/pom.xml javascript/package.json python/pyproject.toml)),
 	[ 'clients/java/pom.xml', qr/<version>.*<\/version>/, '', 'clients/java/pom.xml says nothing, not 2.3.4' ])
