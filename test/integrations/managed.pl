@@ -1,0 +1,245 @@
+# examples/managed: filters on a server without the extension.  Nights lose nothing that is
+# written beside them, no user gets an item twice, and on the day that the server has the
+# extension the filters go on as they are.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+
+use Documents;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $python = python();
+if (!$python)
+{
+	plan skip_all => 'psycopg is not installed' unless $ENV{CI};
+	BAIL_OUT('psycopg is not installed, which CI needs');
+}
+
+my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+my $root = "$FindBin::RealBin/../..";
+my $example = "$root/examples/managed";
+my $guide = document("$root/doc/managed.md");
+my $folder = PostgreSQL::Test::Utils::tempdir();
+my ($users, $seconds) = (1200, 4);
+
+$ENV{PYTHONPATH} = "$root/clients/python:$example";
+$ENV{PYTHONDONTWRITEBYTECODE} = 1;
+
+my $node = PostgreSQL::Test::Cluster->new('managed');
+$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->append_conf('postgresql.conf', 'autovacuum = off');
+$node->start;
+@ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
+$ENV{PGUSER} = $node->safe_psql('postgres', 'SELECT current_user');
+
+sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
+
+# A program beside us, and what it says at its end.
+sub begin
+{
+	my %program = (said => '');
+
+	$program{run} = IPC::Run::start([ $python, @_ ], '<', \undef, '>&', \$program{said}, IPC::Run::timeout($patience));
+	return \%program;
+}
+
+sub finish
+{
+	my ($program) = @_;
+
+	$program->{run}->finish;
+	return $program->{said} =~ s/\n\z//r;
+}
+
+# One that does what we say, line by line, and prints what comes of it.
+append_to_file("$folder/obey.py", <<'OBEY');
+import sys
+import feed, missing, nightly, psycopg
+
+def page(user, candidates, wanted):
+    with psycopg.connect(autocommit=True) as connection:
+        print(feed.page(connection, user, candidates, wanted))
+
+for line in sys.stdin:
+    try:
+        exec(line)
+    except BaseException as error:
+        print(error)
+    print("done", flush=True)
+OBEY
+my %obey = (in => '', said => '');
+$obey{run} = IPC::Run::start([ $python, "$folder/obey.py" ], '<', \$obey{in}, '>', \$obey{said}, '2>&1', IPC::Run::timeout(3 * $patience));
+
+sub python_says
+{
+	$obey{said} = '';
+	$obey{in} .= "$_[0]\n";
+	$obey{run}->pump until $obey{said} =~ /^done\n/m;
+	return $obey{said} =~ s/\n?done\n\z//r;
+}
+
+sub night { return python_says('nightly.main()') }
+sub page { return python_says("page($_[0])") }
+# (its status is what it would say last)
+sub check { return python_says('missing.main()') =~ s/\n.*//sr }
+
+# Another night, in which one thing is different.
+sub night_with
+{
+	my ($from, $to) = @_;
+	my $text = slurp_file("$example/nightly.py");
+
+	die "no $from in nightly.py" if $text !~ s/\Q$from\E/$to/;
+	append_to_file("$folder/other_night.py", $text);
+	return begin("$folder/other_night.py");
+}
+
+my ($tables) = blocks($guide);
+like(document("$example/schema.sql"), qr/\Q$_\E/, 'the guide has the tables of the example')
+  for split /^(?=CREATE TABLE seen)/m, $tables->{text} =~ s/\n\z//r;
+query(slurp_file("$example/schema.sql"));
+is(query("SELECT count(*) FROM pg_extension WHERE extname <> 'plpgsql'"), 0, 'no extension');
+
+#
+# A night, and a page that is written between its snapshot and its swap
+#
+
+is(night(), '0 filters built', 'a night without users');
+query("INSERT INTO exposures SELECT u, i * u FROM generate_series(1, $users) u, generate_series(1, 20) i");
+is(check(), 20 * $users . ' missing', 'no filters yet');
+is(night(), "$users filters built", 'a night for a table that was there before');
+is(check(), '0 missing', 'nothing is missing');
+
+my $page = '7, [7, 14, 5001, 5002, 5003, 5001], 2';
+is(page($page), '[5001, 5002]', 'a page');
+is(page($page), '[5003]', 'the next');
+is(query('SELECT today FROM seen WHERE user_id = 7'), '{5001,5002,5003}', 'are in "today"');
+is(night(), "$users filters built", 'a second night');
+is(query('SELECT today FROM seen WHERE user_id = 7'), '{}', 'has them in the filter');
+is(page($page), '[]', 'and they do not come again');
+
+my %session = (in => '', out => '');
+$session{run} = IPC::Run::start([ 'psql', '-XAtq' ], '<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout($patience));
+
+# A page is written while a night has its snapshot and waits for the user's row.
+sub page_beside
+{
+	my ($item, $night) = @_;
+
+	query("WITH e AS (INSERT INTO exposures VALUES (7, $item)) UPDATE seen SET today = today || ${item}::bigint WHERE user_id = 7");
+	$session{in} .= "BEGIN; WITH e AS (INSERT INTO exposures VALUES (7, $item + 1)) "
+	  . "UPDATE seen SET today = today || ($item + 1)::bigint WHERE user_id = 7;\n\\echo written\n";
+	$session{run}->pump until $session{out} =~ s/written\n//;
+	my $running = $night->();
+	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE seen%'"),
+		'the night waits for a page');
+	$session{in} .= "COMMIT;\n\\echo written\n";
+	$session{run}->pump until $session{out} =~ s/written\n//;
+	like(finish($running), qr/^\d+ filters built$/, 'and ends after it');
+}
+
+page_beside(6001, sub { begin("$example/nightly.py") });
+is(query('SELECT today FROM seen WHERE user_id = 7'), '{6002}', 'what its snapshot lacks stays in "today"');
+is(check(), '0 missing', 'nothing is missing');
+# so that this can fail
+page_beside(6003, sub { night_with('seen.today[built.kept + 1:]', "'{}'") });
+is(check(), '1 missing', 'a night that empties "today" loses an exposure');
+is(night(), "$users filters built", 'until the next');
+is(check(), '0 missing', 'which finds it');
+$session{in} .= "SELECT pg_advisory_lock(hashtext('nightly.py'));\n\\echo locked\n";
+$session{run}->pump until $session{out} =~ /locked/;
+is(night(), 'another night is under way', 'one night at a time');
+$session{in} .= "\\q\n";
+$session{run}->finish;
+
+#
+# Writers beside nights
+#
+
+append_to_file("$folder/writer.py", <<'WRITER');
+import random, sys, time
+import feed, psycopg
+
+users, end = int(sys.argv[1]), time.monotonic() + float(sys.argv[2])
+pages = 0
+with psycopg.connect(autocommit=True) as connection:
+    while time.monotonic() < end:
+        feed.page(connection, random.randint(1, users), random.sample(range(1, 2000), 50), 5)
+        pages += 1
+print(f"{pages} pages")
+WRITER
+my $before = query('SELECT count(*) FROM exposures');
+# (few users have pages all the time; some are new)
+my @writers = map { begin("$folder/writer.py", $_, $seconds) } 30, 30, $users + 50;
+my $nights = 0;
+while (grep { $_->{run}->pumpable } @writers)
+{
+	like(night(), qr/^\d+ filters built$/, 'a night beside writers');
+	$nights++;
+	$_->{run}->pump_nb for @writers;
+}
+my @said = map { finish($_) } @writers;
+like($_, qr/^\d+ pages$/, "a writer: $_") for @said;
+cmp_ok($nights, '>', 1, "$nights nights beside them");
+cmp_ok(query('SELECT count(*) FROM exposures'), '>', $before + 100, 'pages were written');
+is(query('SELECT count(*) - count(DISTINCT (user_id, item_id)) FROM exposures'), 0, 'no user has got an item twice');
+is(check(), '0 missing', 'nothing is missing');
+
+# What has become too old leaves, and so does the filter of a user who has nothing else.
+query("INSERT INTO seen (user_id) VALUES (99999);
+	UPDATE exposures SET shown_at = now() - interval '91 days' WHERE user_id = 8 OR user_id = 9 AND item_id = 9");
+night();
+is(query('SELECT string_agg(user_id::text, $$ $$ ORDER BY user_id) FROM seen WHERE items IS NULL'), '8 99999', 'users without exposures have no filter');
+is(check(), '0 missing', 'nothing is missing');
+
+#
+# The guide: what a warehouse brings, and the day of the extension
+#
+
+my @warehouse = statements($guide, 'Build filters in Spark, Flink or a warehouse');
+my ($mark, $load) = @warehouse;
+query($mark);
+page('10, [9001], 1');
+append_to_file("$folder/warehouse.py", (map { $_->{text} } grep { $_->{language} eq 'python' } blocks($guide))[0] . <<'ROWS');
+
+import psycopg
+with psycopg.connect() as connection:
+    rows = connection.execute("SELECT user_id, item_id FROM exposures WHERE item_id <> 9001 ORDER BY user_id").fetchall()
+with open("filters.csv", "w") as file:
+    file.writelines(lines(rows))
+ROWS
+chdir $folder;
+is(finish(begin("$folder/warehouse.py")), '', 'filters of a warehouse');
+is($node->psql('postgres', $load), 0, 'are loaded');
+is(check(), '0 missing', 'and nothing is missing');
+is(query('SELECT today FROM seen WHERE user_id = 10'), '{9001}', 'with a page since');
+
+page('11, [9002], 1');
+query('CREATE TABLE before AS TABLE seen');
+my ($move, $drop) = statements($guide, 'Move to a server with the extension');
+query($move);
+is(query("SELECT count(*) FROM seen JOIN before USING (user_id) WHERE before.today = '{}' AND seen.items::bytea IS DISTINCT FROM before.items"),
+	0, 'the same bytes');
+is(query('SELECT items @> 9002::bigint FROM seen WHERE user_id = 11'), 't', '"today" is in the filter');
+is(page('12, [12, 9003], 2'), '[9003]', 'the old page works');
+is(query('SELECT items @> 9003::bigint FROM seen WHERE user_id = 12'), 't', 'and the trigger adds');
+like(night(), qr/type bloom but expression is of type bytea/, 'the old night is refused');
+query($drop);
+is(query("SELECT bloom_take('seen', 12, '{12,9003,9004}'::bigint[], 5)"), '{9004}', 'bloom_take');
+is(query("SELECT count(*) FROM exposures JOIN seen USING (user_id) WHERE shown_at > now() - interval '89 days' AND (items @> item_id) IS NOT TRUE"),
+	0, 'nothing is missing');
+query("CALL bloom_rebuild('seen')");
+is(query("SELECT count(*) FROM exposures JOIN seen USING (user_id) WHERE shown_at > now() - interval '89 days' AND (items @> item_id) IS NOT TRUE"),
+	0, 'nor after a rebuild');
+
+$obey{in} = undef;
+$obey{run}->kill_kill;
+$node->stop;
+done_testing();
