@@ -116,7 +116,7 @@ for (glob "$root/clients/*/live")
 }
 
 #
-# The programs of doc/clients.md, as they are written, each where its language finds
+# The programs of doc/clients.md and of the clients' pages, as they are written, each where its language finds
 # the reader and the driver
 #
 
@@ -145,7 +145,7 @@ sub java_program
 {
 	my $jar = '/usr/share/java/postgresql.jar';
 	return unless -e $jar && (run_program(qw(javac -version)))[0] == 0;
-	my @files = (program($guide, 'java', "$folder/Recall.java"), glob "$clients/java/src/main/java/bloomexp/*.java");
+	my @files = (program(document("$clients/java/README.md"), 'java', "$folder/Recall.java"), glob "$clients/java/src/main/java/bloomexp/*.java");
 	my ($status, $said) = run_program('javac', '-d', "$folder/classes", '-encoding', 'UTF-8', @files);
 	is($status, 0, 'Java: compiles') or diag $said;
 	return ('java', '-cp', "$folder/classes:$jar", 'Recall');
@@ -157,7 +157,7 @@ sub go_program
 	my $driver = '/usr/share/gocode/src/github.com/lib/pq';
 	return unless -d $driver && (run_program(qw(go version)))[0] == 0;
 	my ($commands) = $guide =~ /^( +go mod edit .*?)\n\n/ms or die 'no "go mod edit" in the guide';
-	program($guide, 'go', "$folder/recall.go");
+	program(document("$clients/go/README.md"), 'go', "$folder/recall.go");
 	$commands =~ s{path/to/bloomexp/clients}{$clients};
 	my ($status, $said) = run_program('bash', '-ec', "cd '$folder'; export GOFLAGS=-mod=mod GOPROXY=off GOCACHE='$folder/cache'
 		go mod init recall; $commands
