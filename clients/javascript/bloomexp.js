@@ -807,6 +807,9 @@ export function firstLayer(capacity, fpr) {
 /** Number of the kind of items, and their hashes. */
 function hashAll(items, kind) {
     const filter = parse(EMPTY);
+    if (typeof items === 'string' || items instanceof Uint8Array) { // whose letters are no items
+        throw new TypeError('items must be an array or another iterable of items');
+    }
     if (items instanceof BigInt64Array) {
         const hashes = new Int32Array(2 * items.length);
         hashIntegers(new Int32Array(items.buffer, items.byteOffset, hashes.length), 0, hashes);

@@ -141,6 +141,13 @@ function check(line) {
 fails('build of two kinds', { code: '42804', message: 'filter holds integer items, not text', hint: 'Cast the items to bigint.' },
     () => build([1, 'a']));
 fails('build of 2^63', { code: '22003', message: 'bigint out of range' }, () => build([2n ** 63n]));
+for (const single of ['abc', new Uint8Array(3), {}]) {
+    try {
+        equal('build of one item', build(single), undefined);
+    } catch (error) {
+        equal('error', error.constructor, TypeError);
+    }
+}
 equal('build of a set', build(new Set([1, 2])), build([1n, 2, 1]));
 if (complaints.length > 0) {
     throw new Error(complaints.join('; '));

@@ -660,6 +660,8 @@ def _check_sizing(fpr, headroom):
 
 def _distinct(items):
     """Kind and distinct hashes of items, without None."""
+    if isinstance(items, (str, bytes, bytearray, memoryview)):  # whose letters are no items
+        raise TypeError("items must be a list, an array or another iterable of items")
     if numpy is not None:
         if not isinstance(items, numpy.ndarray):
             items = list(items)

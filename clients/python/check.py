@@ -131,6 +131,11 @@ methods = [m for name, m in vars(bloomexp.Filter).items() if callable(m) and not
 fails("build of two kinds", {"code": "42804", "message": "filter holds integer items, not text", "hint": "Cast the items to bigint."},
       bloomexp.build, [1, "a"])
 fails("build of 2^63", {"code": "22003", "message": "bigint out of range"}, bloomexp.build, [2**63] * 100)
+for single in ("abc", b"abc"):
+    try:
+        complaints.append(f"built of one item: {bloomexp.build(single)}")
+    except TypeError:
+        pass
 if bloomexp.build(iter([1, 1]), headroom=1) != bloomexp.build({1}, 0.01, 1) or complaints:
     sys.exit(f"build: {complaints}")
 public = [bloomexp.parse, bloomexp.build, bloomexp.Error.__init__, *methods]

@@ -41,6 +41,7 @@ def build(read, write, days):
             for user, kept, items in rows:
                 copy.write_row([users // PART, user, kept, bloomexp.build(items, FPR)])
                 users += 1
+    write.execute("ANALYZE built")  # or each part might read all of "seen"
     return users
 
 
