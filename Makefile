@@ -13,6 +13,7 @@
 #:   CSV=file           your exposures, .gz and .zst too, with the header
 #:                      user_id,item_id,shown_at; made ones without
 #:   P=0.01             the false positive rate to promise
+#: make example         a feed in your browser, in Node.js; Ctrl-C ends it
 #: make check           every test; make test is the same
 #:   TESTS="add 003 citus"    only those whose names begin so
 #:   WERROR=1           warnings are errors
@@ -80,7 +81,7 @@ SHLIB_LINK += -lm
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check test check-versions check-processors check-clients check-sanitized check-valgrind fuzz demo bench page dist
+ours = help check test check-versions check-processors check-clients check-sanitized check-valgrind fuzz demo example bench page dist
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
@@ -122,6 +123,10 @@ demo:
 	@bench/demo/run check
 	@test/lib/bootstrap demo
 	@bench/demo/run
+
+example:
+	@test/lib/bootstrap example
+	@test/lib/cluster run -- examples/feed/run
 
 bench:
 	@test/lib/bootstrap bench

@@ -1,0 +1,78 @@
+// The statements of the feed.  Both servers of this example use them.
+
+import pg from 'pg';
+
+// bigint as a number: the ids here are small
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+
+/** The database of the PG* variables. */
+export const pool = new pg.Pool({ host: process.env.PGHOST || '/var/run/postgresql', max: 10 });
+
+const UNSEEN = `SELECT id, uri FROM posts
+    WHERE NOT (SELECT items FROM seen WHERE user_id = $1) @> id
+    ORDER BY published DESC, id DESC LIMIT $2`;
+
+// ... and of those only what comes after a post
+const UNSEEN_AFTER = UNSEEN.replace('ORDER BY',
+    'AND (published, id) < (SELECT published, id FROM posts WHERE id = $3) ORDER BY');
+
+// Candidates, then what nobody else has taken meanwhile: recorded in the same statement.
+const PAGE = `WITH page AS MATERIALIZED (
+        SELECT item_id, n FROM unnest(bloom_take('seen', $1::text,
+            ARRAY(SELECT id FROM posts WHERE NOT (SELECT items FROM seen WHERE user_id = $1) @> id
+                ORDER BY published DESC, id DESC LIMIT $2 * 5), $2::integer)) WITH ORDINALITY AS taken (item_id, n)),
+    recorded AS (INSERT INTO exposures (user_id, item_id) SELECT $1, item_id FROM page)
+    SELECT id, title, uri FROM page JOIN posts ON id = item_id ORDER BY n`;
+
+const NOT_EXISTS = `SELECT id FROM posts AS p
+    WHERE NOT EXISTS (SELECT FROM exposures WHERE user_id = $1 AND item_id = p.id)
+    ORDER BY published DESC, id DESC LIMIT $2`;
+
+const NEWEST = 'SELECT id FROM posts ORDER BY published DESC, id DESC LIMIT $1';
+
+const REPEATS = `SELECT count(*) AS repeats FROM (${NEWEST}) AS p
+    WHERE EXISTS (SELECT FROM exposures WHERE user_id = $2 AND item_id = p.id)`;
+
+async function rows(sql, parameters) {
+    return (await pool.query(sql, parameters)).rows;
+}
+
+/** The next posts of a user, recorded as exposures. */
+export const takePage = (user, wanted) => rows(PAGE, [user, wanted]);
+
+/** The next posts of a user, from behind a post on if one is given.  They are not recorded. */
+export const unseen = (user, wanted, after) => after === undefined ? rows(UNSEEN, [user, wanted]) :
+    rows(UNSEEN_AFTER, [user, wanted, after]);
+
+/** Record what a user was shown. */
+export const record = (user, ids) => rows(
+    'INSERT INTO exposures (user_id, item_id) SELECT $1, item_id FROM unnest($2::bigint[]) AS item_id', [user, ids]);
+
+/** How many milliseconds the same page takes in three ways, at best of three, and what it would repeat without a filter. */
+export async function compare(user, wanted) {
+    const ways = { bloomexp: [UNSEEN, [user, wanted]], 'NOT EXISTS': [NOT_EXISTS, [user, wanted]], 'no filter': [NEWEST, [wanted]] };
+    const times = {};
+
+    for (const [way, [sql, parameters]] of Object.entries(ways)) {
+        times[way] = Infinity;
+        for (let i = 0; i < 3; i++) {
+            const start = performance.now();
+            await rows(sql, parameters);
+            times[way] = Math.min(times[way], performance.now() - start);
+        }
+    }
+    return { times, repeats: (await rows(REPEATS, [wanted, user]))[0].repeats };
+}
+
+/** Forget that a user was shown a post: the user's filter is built again without it. */
+export async function markUnread(user, id) {
+    await rows('DELETE FROM exposures WHERE user_id = $1 AND item_id = $2', [user, id]);
+    await rows('CALL bloom_rebuild(\'seen\', users => ARRAY[$1::text])', [user]);
+}
+
+/** What the scheduled job does: build all filters again, from the exposures of the last 30 days. */
+export const night = () => rows('CALL bloom_rebuild(\'seen\', rebuilt_at_column => \'rebuilt_at\')');
+
+/** The filter of a user, as hexadecimal digits and in figures. */
+export const filterOf = async (user) => (await rows(
+    'SELECT seen.items::text AS value, i.items, i.layers, i.bytes FROM seen, bloom_info(seen.items) AS i WHERE user_id = $1', [user]))[0];

@@ -1,0 +1,94 @@
+// The example feed in a headless browser: node example.mjs program url folder
+//
+// Prints TAP.  Two tabs are two users' windows of one user; each post is shown by one.
+
+import { writeFileSync } from 'node:fs';
+import { startBrowser } from '../../clients/page/browser.mjs';
+
+const [program, url, folder] = process.argv.slice(2);
+const failed = [];
+let tests = 0;
+
+function ok(right, name) {
+    console.log(`${right ? 'ok' : 'not ok'} ${++tests} - ${name}`);
+    right || failed.push(name);
+}
+
+const shown = (tab) => tab.call(() => [...document.querySelectorAll('li')].map((line) => line.dataset.id));
+const text = (tab, selector) => tab.call((s) => document.querySelector(s).textContent, selector);
+
+async function until(tab, action, ...args) {
+    for (let i = 0; i < 200; i++) {
+        if (await tab.call(action, ...args)) {
+            return true;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return false;
+}
+
+async function open(width) {
+    const tab = await startBrowser(program, (method, { exceptionDetails }) => {
+        method === 'Runtime.exceptionThrown' && ok(false, exceptionDetails.exception?.description ?? exceptionDetails.text);
+    });
+    await tab.send('Runtime.enable');
+    await tab.send('Emulation.setDeviceMetricsOverride', { width, height: 800, deviceScaleFactor: 1, mobile: width < 500 });
+    await tab.send('Page.navigate', { url });
+    ok(await until(tab, () => document.querySelectorAll('li').length >= 10), `a page is shown, ${width} px wide`);
+    return tab;
+}
+
+async function shot(tab, name) {
+    const { data } = await tab.send('Page.captureScreenshot', { format: 'png' });
+    writeFileSync(`${folder}/${name}.png`, Buffer.from(data, 'base64'));
+}
+
+const tabs = await Promise.all([open(1200), open(390)]);
+const [first, second] = tabs;
+
+// without a mouse: the keyboard reaches the button and presses it
+for (let i = 0; i < 3; i++) {
+    for (const tab of tabs) {
+        const before = (await shown(tab)).length;
+
+        await tab.call(() => document.getElementById('more').focus());
+        await tab.send('Input.dispatchKeyEvent', { type: 'keyDown', key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' });
+        await tab.send('Input.dispatchKeyEvent', { type: 'keyUp', key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13 });
+        ok(await until(tab, (n) => document.querySelectorAll('li').length > n, before), 'the keyboard brings more');
+    }
+}
+await until(first, () => /items in/.test(document.getElementById('filter').textContent));
+const all = [...await shown(first), ...await shown(second)];
+ok(all.length >= 40 && new Set(all).size === all.length, `two tabs of a user share ${all.length} posts, none twice`);
+ok(/^\d+ items in \d+ bytes, one layer\. At most 1\.0%/.test(await text(first, '#filter')), 'the filter tells its state');
+ok(await first.call(() => document.getElementById('picture').getContext('2d').getImageData(0, 0, 320, 1).data.some((byte) => byte > 0)),
+    'and is drawn');
+
+await first.call(() => document.getElementById('compare').click());
+ok(/bloomexp\s*[\d.]+\s*0.*NOT EXISTS.*no filter\s*[\d.]+\s*10 of 10/s.test((await text(first, '#costs tbody')).replace(/(?<=[a-z])(?=\d)/g, ' ')),
+    'what the other ways cost and repeat');
+await shot(first, 'wide');
+ok(await second.call(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than 390 px');
+await shot(second, 'narrow');
+
+const again = await first.call(() => {
+    const button = document.querySelector('li button');
+    button.click();
+    return button.closest('li').dataset.id;
+});
+ok(await until(first, () => document.querySelector('li.again')), 'a post is marked as unread');
+await second.send('Page.reload');
+ok(await until(second, (id) => document.querySelector(`li[data-id="${id}"]`), again), 'and comes again');
+
+await first.call(() => document.getElementById('night').click());
+ok(await until(first, () => /items in/.test(document.getElementById('filter').textContent)), 'all filters are rebuilt');
+await first.call(() => {
+    const user = document.getElementById('user');
+    user.value = 'reader';
+    user.dispatchEvent(new Event('change'));
+});
+ok(await until(first, () => Number(document.querySelector('li')?.dataset.id) <= 15000), 'a reader of 5,000 posts gets none of them');
+ok(await first.call(() => document.getElementById('problem').hidden), 'no error is shown');
+await Promise.all(tabs.map((tab) => tab.stop()));
+console.log(`1..${tests}`);
+process.exit(failed.length > 0 ? 1 : 0);

@@ -1,0 +1,122 @@
+# examples/feed/: the feed in two windows of a real browser, and the feed generator for Bluesky by HTTP.
+
+use strict;
+use warnings;
+
+use FindBin;
+use HTTP::Tiny;
+use IPC::Run;
+use JSON::PP;
+use MIME::Base64 qw(encode_base64url);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+my $root = "$FindBin::RealBin/../..";
+my $example = "$root/examples/feed";
+my $folder = PostgreSQL::Test::Utils::tempdir();
+
+my ($browser) = grep { !system("command -v $_ >/dev/null") } qw(chromium chromium-browser google-chrome);
+my $has_node = !system(q{node -e 'if (parseInt(process.versions.node) < 16) process.exit(1)' 2>/dev/null});
+plan(skip_all => 'Node.js, node-postgres or a browser is missing')
+  unless $has_node && $browser && -d "$FindBin::RealBin/drivers/node_modules/pg";
+-e "$example/node_modules" or symlink "$FindBin::RealBin/drivers/node_modules", "$example/node_modules" or die "node_modules: $!";
+
+my $node = PostgreSQL::Test::Cluster->new('example');
+$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->start;
+@ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ($node->host, $node->port, 'postgres', $node->safe_psql('postgres', 'SELECT current_user'));
+is(system('psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$example/schema.sql"), 0, 'the tables');
+
+# Start a server on a port that is free, and tell its address.
+sub start_server
+{
+	my ($program) = @_;
+	my %server = (out => '');
+
+	$server{run} = IPC::Run::start([ 'node', "$example/$program", '0' ], '<', \undef, '>', \$server{out}, IPC::Run::timeout($patience));
+	$server{run}->pump until $server{out} =~ m{(http://\S+)};
+	$server{url} = $1;
+	return \%server;
+}
+
+my ($feed, $bluesky) = map { start_server($_) } qw(server.js bluesky.js);
+
+#
+# In a browser
+#
+
+my $said;
+IPC::Run::run([ 'node', "$FindBin::RealBin/example.mjs", $browser, $feed->{url}, $folder ],
+	'<', \undef, '>', \$said, IPC::Run::timeout($patience));
+for ($said =~ /^((?:not )?ok \d+ - .*)$/mg)
+{
+	ok(!/^not/, s/^(?:not )?ok \d+ - //r);
+}
+like($said, qr/^1\.\.\d+$/m, 'the browser has come to its end') or diag $said;
+is(HTTP::Tiny->new->get("$feed->{url}nothing")->{status}, 404, 'another path is not found');
+is(HTTP::Tiny->new->post("$feed->{url}page", { content => '{' })->{status}, 500, 'what is no JSON is an error');
+
+#
+# For Bluesky
+#
+
+my $name = 'at://did:web:feed.example.com/app.bsky.feed.generator/unseen';
+my %as = map { ($_ => 'Bearer e30.' . encode_base64url(encode_json({ iss => "did:plc:$_" })) . '.signature') } qw(ann bob);
+
+# The status and the body of an answer.
+sub ask
+{
+	my ($user, $method, $path, $body) = @_;
+	my $answer = HTTP::Tiny->new->request($method, "$bluesky->{url}$path",
+		{ headers => { $user ? (Authorization => $as{$user}) : () }, defined $body ? (content => ref $body ? encode_json($body) : $body) : () });
+
+	return ($answer->{status}, decode_json($answer->{content}));
+}
+
+# The posts of a page by their numbers, and the cursor.
+sub page_of
+{
+	my ($user, $cursor) = @_;
+	my ($status, $page) = ask($user, 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name&limit=3" . ($cursor ? "&cursor=$cursor" : ''));
+
+	is($status, 200, 'a page');
+	return ([ map { $_->{post} =~ /(\d+)$/ } @{ $page->{feed} } ], $page->{cursor});
+}
+
+my (undef, $did) = ask(undef, 'GET', '.well-known/did.json');
+is($did->{service}[0]{type}, 'BskyFeedGenerator', 'the DID document names the service');
+my (undef, $described) = ask(undef, 'GET', 'xrpc/app.bsky.feed.describeFeedGenerator');
+is_deeply($described, { did => 'did:web:feed.example.com', feeds => [ { uri => $name } ] }, 'the feed is described');
+
+my ($page, $cursor) = page_of('ann');
+is_deeply($page, [ 20000, 19999, 19998 ], 'the newest posts');
+is_deeply([ page_of('ann') ], [ $page, $cursor ], 'what is not reported is not forgotten');
+($page) = page_of('ann', $cursor);
+is_deeply($page, [ 19997, 19996, 19995 ], 'the page behind a cursor');
+
+my @interactions = map { { item => "at://did:example:author/app.bsky.feed.post/$_->[0]", event => "app.bsky.feed.defs#$_->[1]" } }
+  [ 20000, 'interactionSeen' ], [ 19998, 'interactionSeen' ], [ 19999, 'clickthroughItem' ];
+is_deeply([ ask('ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', { interactions => \@interactions }) ], [ 200, {} ], 'interactions are taken');
+($page) = page_of('ann');
+is_deeply($page, [ 19999, 19997, 19996 ], 'and what was seen is gone');
+($page) = page_of('bob');
+is_deeply($page, [ 20000, 19999, 19998 ], 'for nobody else');
+
+for ([ 401, 'AuthenticationRequired', undef, 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name" ],
+	[ 400, 'UnknownFeed', 'ann', 'GET', 'xrpc/app.bsky.feed.getFeedSkeleton?feed=at://other' ],
+	[ 400, 'InvalidRequest', 'ann', 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name&cursor='" ],
+	[ 400, 'InvalidRequest', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', '{' ],
+	[ 400, 'InvalidRequest', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', {} ],
+	[ 413, 'PayloadTooLarge', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', 'x' x 200_000 ],
+	[ 404, 'MethodNotImplemented', 'ann', 'GET', 'xrpc/app.bsky.feed.getAuthorFeed' ])
+{
+	my ($status, $error, @request) = @$_;
+	my ($got, $body) = ask(@request);
+
+	is("$got $body->{error}", "$status $error", "refused: $error");
+}
+
+$_->{run}->kill_kill for $feed, $bluesky;
+done_testing();
