@@ -250,7 +250,7 @@ read_tails(const BloomBytes *items, size_t longest, __m256i lengths, __m256i *fi
 	*second = _mm256_srlv_epi64(high, drop);
 }
 
-/* As bloomexp_murmur3() of four items, the longest of so many bytes. */
+/* The first halves of bloomexp_murmur3() of four items, the longest of `longest` bytes. */
 static AVX2 void
 hash_items(const BloomBytes *items, size_t longest, uint32_t seed, uint64_t *hashes)
 {

@@ -28,7 +28,7 @@
 #endif
 
 /*
- * Up to so many items for each probe of an item, the rate is computed exactly;
+ * Up to EXACT_ITEMS items for each probe of an item, the rate is computed exactly;
  * beyond, the expansion is within 0.03% of it.
  */
 #define EXACT_ITEMS 4

@@ -40,26 +40,12 @@ PG_FUNCTION_INFO_V1(bloomexp_agg_final);
 /* More room than for a thousand times what was seen is a mistake. */
 #define MAX_HEADROOM 1000
 
-/* bloomexp_distinct_keep() for a list of hashes. */
-static uint64
-keep_distinct(void *hashes, uint64 n)
-{
-	return bloomexp_distinct_keep(hashes, n);
-}
-
-/* bloomexp_window_keep_newest() for a list of exposures. */
-static uint64
-keep_newest(void *exposures, uint64 n)
-{
-	return bloomexp_window_keep_newest(exposures, n);
-}
-
 static const BloomListType hash_list = {
 	.size = sizeof(uint64),
 	.initial_space = 64,
 	.first_compact = 8192,
 	.max = 120000000,
-	.compact = keep_distinct,
+	.compact = bloomexp_distinct_keep,
 	.hint = "Make the filter with bloom_new(capacity) and add the items in parts."
 };
 
@@ -68,7 +54,7 @@ static const BloomListType exposure_list = {
 	.initial_space = 8,
 	.first_compact = 2048,
 	.max = 60000000,
-	.compact = keep_newest,
+	.compact = bloomexp_window_keep_newest,
 	.hint = "Make the filter with bloom_window() and add the items in parts."
 };
 

@@ -127,8 +127,8 @@ bloomexp_lookup_open_whole(BloomLookup *lookup, struct varlena *source)
 }
 
 /*
- * Open the headers of a filter for one item; false if it costs less to read all of
- * it for so many.
+ * Open the headers of a filter; false if it costs less to read all of it for that number
+ * of items.
  */
 static bool
 open_sliced(BloomLookup *lookup, struct varlena *source, uint64 items)
@@ -171,7 +171,7 @@ make_space(BloomLookup *lookup)
 
 /*
  * bloomexp_lookup_open
- *		Open n filters for so many items; 0 is no filter, and contains nothing.
+ *		Open n filters for a number of items; 0 is no filter, and contains nothing.
  */
 void
 bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, uint64 items)
@@ -253,7 +253,7 @@ fetch_blocks(void *argument, uint32 layer, const uint64 *hashes, int n)
 static void
 mark(BloomLookup *lookup, const uint64 *hashes, int n, bool *contained)
 {
-	bloomexp_filter_mark(&lookup->filter, lookup->mode == BLOOM_LOOKUP_BLOCKS ? fetch_blocks : NULL,
+	bloomexp_filter_mark(&lookup->filter, 0, lookup->mode == BLOOM_LOOKUP_BLOCKS ? fetch_blocks : NULL,
 						 lookup, hashes, n, contained);
 }
 

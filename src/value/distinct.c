@@ -12,10 +12,10 @@
 #include "kernel/batch.h"
 #include "value/distinct.h"
 
-/* Up to so many hashes are compared in a table that fits into the CPU's cache. */
+/* The most hashes that are compared in one table, which fits into the CPU's cache. */
 #define SMALL 4096
 
-/* More hashes are split by so many bits at a time. */
+/* Bits by which more hashes are split at a time. */
 #define SPLIT_BITS 8
 #define SPLIT (1 << SPLIT_BITS)
 
@@ -186,7 +186,7 @@ keep_distinct(uint64 *hashes, uint64 n, int used, const Scratch *scratch)
  *		large filter.
  */
 uint64
-bloomexp_distinct_keep(uint64 *hashes, uint64 n)
+bloomexp_distinct_keep(void *hashes, uint64 n)
 {
 	uint64		few = Min(n, SMALL);
 	uint64		words = few * SLOTS_A_HASH / 64 + 1;

@@ -8,6 +8,6 @@
 #ifndef BLOOMEXP_DISTINCT_H
 #define BLOOMEXP_DISTINCT_H
 
-extern uint64 bloomexp_distinct_keep(uint64 *hashes, uint64 n);
+extern uint64 bloomexp_distinct_keep(void *hashes, uint64 n);
 
 #endif							/* BLOOMEXP_DISTINCT_H */

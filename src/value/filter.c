@@ -1,10 +1,26 @@
 /*-------------------------------------------------------------------------
  *
  * filter.c
- *	  A filter over its layers: asked, filled, added to and taken from.
+ *	  A filter over its layers.
  *
- * A filter contains an item if one of its layers does.  How layers are made, so
- * that all of them together keep the promised rate, is in growth.c.
+ * Interface:
+ *
+ * bloomexp_filter_init() and bloomexp_filter_build() make filters,
+ * bloomexp_filter_contains() and bloomexp_filter_mark() look items up, and
+ * bloomexp_filter_add() and bloomexp_filter_remove() make a new value of a filter that is
+ * open, or NULL if nothing changes.  An item is its 64-bit hash.
+ *
+ * How it works:
+ *
+ * A filter contains an item if one of its layers does.  The newest layer is probed first,
+ * and each only for the items that no newer one contains.  To add items, drop those that
+ * the filter contains, let growth.c find layers for the others, lay out the new value, and
+ * set bits there.
+ *
+ * Limits:
+ *
+ * - An item that seems to be contained is not added; with it go no bits and no count.
+ * - Only counting filters forget items, and these have one layer.
  *
  *-------------------------------------------------------------------------
  */
@@ -81,8 +97,8 @@ bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 }
 
 /*
- * Take the items at so many indexes, which ascend, out of a list of n; the last ones
- * take their places.  `origins` says where each came from, and moves along.
+ * Take the items at `indexes`, which ascend, out of a list of n; the last ones take their
+ * places.  `origins` says where each came from, and moves along.
  */
 static inline int
 drop(const uint16 *indexes, int nindexes, uint64 *hashes, uint16 *origins, int n)
@@ -99,15 +115,19 @@ drop(const uint16 *indexes, int nindexes, uint64 *hashes, uint16 *origins, int n
 }
 
 /*
- * Mark the items that layers from `first` on contain; see bloomexp_filter_mark().
+ * bloomexp_filter_mark
+ *		Mark those of n items, at most BLOOMEXP_BATCH, that layers from `first` on
+ *		contain; those that are marked already are not looked up.
  *
- * The newest layer is asked first, and each about the items that no newer one
- * contains.  These stand side by side, in no order: to keep them in order would cost
- * more than to ask them.
+ * `fetch` is called with `source` before a layer is probed; NULL if all bits are in
+ * memory.
+ *
+ * The items that no newer layer contains stand side by side, in no order: to keep them in
+ * order would cost more than to probe them.
  */
-static inline void
-mark_from(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *source,
-		  const uint64 *hashes, int n, bool *contained)
+void
+bloomexp_filter_mark(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *source,
+					 const uint64 *hashes, int n, bool *contained)
 {
 	uint64		asked[BLOOMEXP_BATCH];
 	uint16		origins[BLOOMEXP_BATCH];	/* their indexes */
@@ -134,21 +154,6 @@ mark_from(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *sourc
 		if (i > first)
 			nasked = drop(hits, nhits, asked, origins, nasked);
 	}
-}
-
-/*
- * bloomexp_filter_mark
- *		Mark those of n items, at most BLOOMEXP_BATCH, that the filter contains.
- *		It is not asked about those that are marked already.
- *
- * `fetch` is called with `source` before a layer is asked; NULL if all bits are
- * in memory.
- */
-void
-bloomexp_filter_mark(const BloomFilter *filter, BloomFetch fetch, void *source,
-					 const uint64 *hashes, int n, bool *contained)
-{
-	mark_from(filter, 0, fetch, source, hashes, n, contained);
 }
 
 /*
@@ -204,7 +209,7 @@ keep_misses(const BloomFilter *filter, uint32 first, uint64 *hashes, int n)
 		bool		contained[BLOOMEXP_BATCH] = {false};
 
 		CHECK_FOR_INTERRUPTS();
-		mark_from(filter, first, NULL, NULL, hashes + from, batch, contained);
+		bloomexp_filter_mark(filter, first, NULL, NULL, hashes + from, batch, contained);
 		for (int i = 0; i < batch; i++)
 		{
 			hashes[kept] = hashes[from + i];

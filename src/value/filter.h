@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * filter.h
- *	  A filter over its layers: asked, added to, taken from.
+ *	  A filter over its layers; filter.c says how it works.
  *
  * An item is its 64-bit hash here.
  *
@@ -32,7 +32,7 @@ extern void bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr
 extern void bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind);
 
 extern bool bloomexp_filter_contains(const BloomFilter *filter, uint64 hash);
-extern void bloomexp_filter_mark(const BloomFilter *filter, BloomFetch fetch, void *source,
+extern void bloomexp_filter_mark(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *source,
 								 const uint64 *hashes, int n, bool *contained);
 extern void bloomexp_filter_fill(BloomFilter *filter, const uint64 *hashes, uint64 n);
 extern struct varlena *bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n,

@@ -54,7 +54,7 @@ typedef struct BloomLayer
 	int64		slice;			/* time slice, if windowed */
 } BloomLayer;
 
-/* Values of up to so many layers are opened without allocating memory. */
+/* Values with no more layers are opened without allocating memory. */
 #define BLOOMEXP_FEW_LAYERS 4
 
 /*

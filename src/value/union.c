@@ -30,9 +30,9 @@
 #define INITIAL_SPACE 4
 
 /*
- * A layer is offered to the last of its shape, so many.  To offer it to all, of which
- * thousands can be full, would take a time that is quadratic in their number.  One
- * that is among them already is found without: so a union with itself adds nothing.
+ * A layer is offered to the last MAX_OFFERS layers of its shape.  To offer it to all, of
+ * which thousands can be full, would take a time that is quadratic in their number.  A
+ * layer that equals an earlier one is dropped, so a union with itself adds nothing.
  */
 #define MAX_OFFERS 64
 
@@ -62,7 +62,7 @@ fill_buckets(BloomUnion *united)
 	}
 }
 
-/* Make space for so many more layers. */
+/* Make space for `nlayers` more layers. */
 static void
 make_space(BloomUnion *united, uint32 nlayers)
 {
@@ -114,7 +114,7 @@ own_bits(BloomUnion *united, BloomUnionLayer *mine)
 	mine->owned = true;
 }
 
-/* Header of `a` with the bits of `b`, of the same shape, as well, of which so many are set. */
+/* Header of the merger of `a` and `b`, two layers of one shape, whose bits_set is given. */
 static BloomLayer
 merged_header(const BloomLayer *a, const BloomLayer *b, uint32 bits_set)
 {
@@ -182,8 +182,8 @@ are_equal(const BloomLayer *a, const BloomLayer *b)
 }
 
 /*
- * Merge a layer into the first one to which it is offered, of the union's first
- * `nmine`, and that takes it, or append it.  There is space for it.
+ * Merge a layer into one of the union's first `nmine`, the earliest that can take it, or
+ * append it.  There is space for it.
  */
 static void
 add_layer(BloomUnion *united, const BloomLayer *layer, uint32 nmine)

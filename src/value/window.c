@@ -95,11 +95,13 @@ compare_slices(const void *a, const void *b)
 
 /*
  * bloomexp_window_keep_newest
- *		Keep the newest exposure of each item; returns how many remain.
+ *		Keep the newest exposure of each item; returns how many remain.  `elements`
+ *		are of type BloomExposure.
  */
 uint64
-bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)
+bloomexp_window_keep_newest(void *elements, uint64 n)
 {
+	BloomExposure *exposures = elements;
 	uint64		kept = 0;
 
 	qsort(exposures, n, sizeof(BloomExposure), compare_items);

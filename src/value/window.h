@@ -21,7 +21,7 @@ bloomexp_window_slice_length(int64 width, int32 slices)
 	return width / slices + (width % slices > 0);
 }
 
-/* Number of the slice of such a length in which a time lies. */
+/* Number of the slice, `length` microseconds long, in which a time lies. */
 static inline int64
 bloomexp_window_slice_of(int64 time, int64 length)
 {
@@ -38,7 +38,7 @@ typedef struct BloomExposure
 extern void bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices,
 								 double fpr, uint32 seed);
 extern void bloomexp_window_require(const BloomFilter *filter, const char *function);
-extern uint64 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n);
+extern uint64 bloomexp_window_keep_newest(void *elements, uint64 n);
 extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
 										   BloomExposure *exposures, uint64 n, bool final);
 extern struct varlena *bloomexp_window_expire(BloomFilter *filter, int64 at);
