@@ -59,7 +59,7 @@ func checkSizing(fpr, headroom float64) error {
 			Hint: "Write 0.01 for 1%."}
 	case fpr < minFPR:
 		return &Error{Code: "22023", Message: fmt.Sprintf("false positive rate must be at least %g", minFPR),
-			Detail: "Items are told apart by a hash of 64 bits, which cannot promise less."}
+			Detail: "Items are told apart by a hash of 64 bits, which does not allow a lower rate."}
 	case !(headroom >= 0 && headroom <= maxHeadroom):
 		return &Error{Code: "22023", Message: fmt.Sprintf("headroom must be between 0 and %d", maxHeadroom),
 			Hint: "Write 0.2 for room for 20% more items."}
@@ -242,5 +242,5 @@ func firstLayer(capacity, fpr float64) (layer, error) {
 	}
 	return layer{}, &Error{Code: "54000", Message: fmt.Sprintf("capacity of %.0f items is too large", capacity),
 		Detail: fmt.Sprintf("At a false positive rate of %.6g a filter of 500 MiB, the limit, has room for %d.", fpr, fits),
-		Hint:   "Accept a greater false positive rate, or keep several filters."}
+		Hint:   "Accept a larger false positive rate, or keep several filters."}
 }

@@ -786,7 +786,7 @@ export function checkRate(fpr) {
     }
     if (fpr < MIN_FPR) {
         throw refused('false positive rate must be at least 1e-09',
-            'Items are told apart by a hash of 64 bits, which cannot promise less.');
+            'Items are told apart by a hash of 64 bits, which does not allow a lower rate.');
     }
 }
 
@@ -799,7 +799,7 @@ export function firstLayer(capacity, fpr) {
         throw new BloomError('54000', `capacity of ${capacity} items is too large`,
             `At a false positive rate of ${short(fpr)} a filter of 500 MiB, the limit, has room for ` +
             `${maxItems(share, maxWords)}.`,
-            'Accept a greater false positive rate, or keep several filters.');
+            'Accept a larger false positive rate, or keep several filters.');
     }
     return shape;
 }

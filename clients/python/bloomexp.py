@@ -635,7 +635,7 @@ def _too_large(capacity, fpr, share):
             too_many = middle
     return Error("54000", f"capacity of {capacity} items is too large",
                  f"At a false positive rate of {fpr:g} a filter of 500 MiB, the limit, has room for {fits}.",
-                 "Accept a greater false positive rate, or keep several filters.")
+                 "Accept a larger false positive rate, or keep several filters.")
 
 
 def _first_layer(capacity, fpr):
@@ -652,7 +652,7 @@ def _check_sizing(fpr, headroom):
         raise Error("22023", "false positive rate must be greater than 0 and less than 1", hint="Write 0.01 for 1%.")
     if fpr < MIN_FPR:
         raise Error("22023", "false positive rate must be at least 1e-09",
-                    "Items are told apart by a hash of 64 bits, which cannot promise less.")
+                    "Items are told apart by a hash of 64 bits, which does not allow a lower rate.")
     if not 0 <= headroom <= MAX_HEADROOM:
         raise Error("22023", f"headroom must be between 0 and {MAX_HEADROOM}",
                     hint="Write 0.2 for room for 20% more items.")

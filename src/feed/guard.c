@@ -143,7 +143,7 @@ refuse(const TriggerData *trigger, Form_pg_attribute column)
 			 errmsg("filter in column \"%s\" of table \"%s\" has changed since it was read",
 					NameStr(column->attname), RelationGetRelationName(trigger->tg_relation)),
 			 errdetail("The new value lacks items that the stored one contains; they would be shown again."),
-			 errhint("Leave the column out of the UPDATE, or add to it there by bloom_add(). To repeat the whole transaction is right, too: it then reads the filter anew.")));
+			 errhint("Leave the column out of the UPDATE, or add to it there by bloom_add(). Repeating the whole transaction is right, too: it then reads the filter again.")));
 }
 
 /* bloom_guard() */

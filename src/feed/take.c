@@ -144,7 +144,7 @@ read_definition(const BloomExtension *extension, TakePlans *plans)
 								  &rows->definition);
 	if (rows->definition.ignored != NULL)
 		ereport(WARNING,
-				(errmsg("bloom_take() does not know of trigger %s", rows->definition.ignored),
+				(errmsg("bloom_take() ignores trigger %s", rows->definition.ignored),
 				 errdetail("The owner of that table does not have the privileges of the owner of table \"%s\".",
 						   get_rel_name(target))));
 	plans->kind = find_kind(extension, target, rows->filter_column);

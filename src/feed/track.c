@@ -391,7 +391,7 @@ check_all(const BloomRows *rows)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("row-level security policies of table \"%s\" keep new exposures out of the filters",
 						get_rel_name(target)),
-				 errhint("Who writes exposures needs policies for SELECT, INSERT and UPDATE.")));
+				 errhint("Roles that insert exposures need policies for SELECT, INSERT and UPDATE.")));
 	if (!has_keeper(target))
 		ereport(ERROR,
 				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),

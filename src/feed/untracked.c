@@ -388,7 +388,7 @@ check_trigger(const BloomExtension *extension, BloomTrigger *trigger)
 	if (!has_privs_of_role(trigger->owner, bloomexp_triggers_table_owner(target)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("bloom_rebuild() and bloom_take() do not know of this trigger"),
+				 errmsg("bloom_rebuild() and bloom_take() ignore this trigger"),
 				 errdetail("The owner of table \"%s\" does not have the privileges of the owner of table \"%s\".",
 						   trigger->relation_name, get_rel_name(target))));
 	check_new_row(rows);

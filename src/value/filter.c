@@ -241,7 +241,7 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("counting filter is full"),
 					 errdetail("It has room for %u items and cannot grow.", full),
-					 errhint("Make it anew with a greater capacity: bloom_new(capacity, counting => true).")));
+					 errhint("Make it again with a larger capacity: bloom_new(capacity, counting => true).")));
 		newly_set = bloomexp_probe_set(&layer->bits, hashes[i]);
 		layer->bits_set += newly_set;
 		if (newly_set > 0)

@@ -104,7 +104,7 @@ bloomexp_growth_check_fpr(double fpr)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("false positive rate must be at least %g", BLOOMEXP_MIN_FPR),
-				 errdetail("Items are told apart by a hash of 64 bits, which cannot promise less.")));
+				 errdetail("Items are told apart by a hash of 64 bits, which does not allow a lower rate.")));
 }
 
 /*
@@ -176,7 +176,7 @@ layer_shape(int64 capacity, double share, double fpr, bool counting)
 				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, has room for %llu.",
 						   fpr,
 						   (unsigned long long) bloomexp_sizing_max_items(share, max_words(counting))),
-				 errhint("Accept a greater false positive rate, or keep several filters.")));
+				 errhint("Accept a larger false positive rate, or keep several filters.")));
 	return shape;
 }
 

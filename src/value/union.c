@@ -224,11 +224,11 @@ require_same_window(const BloomFilter *a, const BloomFilter *b)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a windowed filter cannot be united with one that is not"),
-				 errhint("To ask both, name both in bloom_exclude().")));
+				 errhint("To test against both, pass both to bloom_exclude().")));
 	if (a->windowed && (a->width != b->width || a->slices != b->slices))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("filters with unlike windows cannot be united"),
+				 errmsg("filters with different windows cannot be united"),
 				 errdetail("Their widths or numbers of slices differ."),
 				 errhint("Filters of one table should have one window: give bloom_track() and bloom_rebuild() the same width and slices.")));
 }
@@ -240,19 +240,19 @@ require_unitable(const BloomFilter *a, const BloomFilter *b)
 	if (a->kind != b->kind && a->kind != BLOOM_KIND_NONE && b->kind != BLOOM_KIND_NONE)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("filters of unlike kinds of items cannot be united"),
+				 errmsg("filters of different item types cannot be united"),
 				 errdetail("One holds %s items, the other %s.",
 						   bloomexp_kind_name(a->kind), bloomexp_kind_name(b->kind))));
 	if (a->seed != b->seed)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("filters with unlike seeds cannot be united"),
+				 errmsg("filters with different seeds cannot be united"),
 				 errdetail("One has seed %d, the other %d.", (int32) a->seed, (int32) b->seed)));
 	if (a->counting != b->counting)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a counting filter cannot be united with one that is not"),
-				 errhint("Rebuild one of them as the other is.")));
+				 errhint("Rebuild one of them in the same way as the other.")));
 	require_same_window(a, b);
 }
 

@@ -35,7 +35,7 @@ final class Sizing {
         }
         if (fpr < MIN_FPR) {
             throw new BloomException("22023", "false positive rate must be at least 1e-09",
-                    "Items are told apart by a hash of 64 bits, which cannot promise less.", null);
+                    "Items are told apart by a hash of 64 bits, which does not allow a lower rate.", null);
         }
         if (!(headroom >= 0 && headroom <= MAX_HEADROOM)) {
             throw new BloomException("22023", "headroom must be between 0 and " + MAX_HEADROOM, null,
@@ -51,7 +51,7 @@ final class Sizing {
         if (fitting == null) {
             throw new BloomException("54000", "capacity of " + capacity + " items is too large",
                     "At a false positive rate of " + shortly(fpr) + " a filter of 500 MiB, the limit, has room for "
-                    + maxItems(share) + ".", "Accept a greater false positive rate, or keep several filters.");
+                    + maxItems(share) + ".", "Accept a larger false positive rate, or keep several filters.");
         }
         return fitting;
     }
