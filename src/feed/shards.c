@@ -247,7 +247,7 @@ check_colocated(Oid source, Oid target)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a table", get_rel_name(source)),
-				 errdetail("Table \"%s\" is distributed. Each of its shards is rebuilt from the shard of exposures beside it, and only tables have shards.",
+				 errdetail("Table \"%s\" is distributed. Each of its shards is rebuilt from the shard of exposures with the same users, and only tables have shards.",
 						   get_rel_name(target)),
 				 errhint("Name the table of the exposures, and say by condition which rows count.")));
 	if (of_source.distribution == DISTRIBUTION_REFERENCE || of_target.distribution == DISTRIBUTION_REFERENCE)
@@ -317,7 +317,7 @@ bloomexp_shards_partner(Oid source, Oid target)
 	if (!OidIsValid(partner))
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("no shard of table \"%s\" is beside shard \"%s\"", get_rel_name(target), get_rel_name(source)),
+				 errmsg("no shard of table \"%s\" is colocated with shard \"%s\"", get_rel_name(target), get_rel_name(source)),
 				 errdetail("The shard is being moved or split."),
 				 errhint("Try again.")));
 	return partner;

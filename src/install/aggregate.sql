@@ -72,4 +72,4 @@ CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision, headroom doub
 );
 
 COMMENT ON AGGREGATE bloom_agg(anynonarray, double precision, double precision) IS
-'one filter of the items of all rows, sized for the distinct ones at false positive rate fpr, with room for a part headroom more (0.2 is 20%)';
+'one filter of the items of all rows, sized for the distinct ones at false positive rate fpr, with spare room for a fraction headroom more (0.2 is 20%)';

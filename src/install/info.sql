@@ -14,7 +14,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_fpr'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 
 COMMENT ON FUNCTION bloom_fpr(bloom) IS
-'false positive rate of the filter now, from its fill';
+'false positive rate of the filter at present, from its fill';
 
 CREATE FUNCTION bloom_info(
 	filter bloom,
@@ -37,7 +37,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_info'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800;
 
 COMMENT ON FUNCTION bloom_info(bloom) IS
-'state of a filter: kind of its items, items added, items it has room for in all, promised false positive rate, the rate now, bits, bits set, their share, layers, bytes as stored, seed, whether it counts, its window, and the time before which that has expired';
+'state of a filter: kind of its items, items added, items it has room for in all, target false positive rate, the rate at present, bits, bits set, their share, layers, bytes as stored, seed, whether it counts, its window, and the time before which that has expired';
 
 CREATE FUNCTION bloom_layers(
 	filter bloom,

@@ -12,21 +12,21 @@ AS 'MODULE_PATHNAME', 'bloomexp_add'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, anynonarray) IS
-'the filter with one item more; comes back untouched if it contains the item already';
+'the filter with one item more; returned untouched if it contains the item already';
 
 CREATE FUNCTION bloom_add(filter bloom, items anyarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, anyarray) IS
-'the filter with all items of an array more, in one pass; comes back untouched if it contains them already';
+'the filter with all items of an array more, in one pass; returned untouched if it contains them already';
 
 CREATE FUNCTION bloom_remove(filter bloom, item anynonarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_remove(bloom, anynonarray) IS
-'a counting filter with the item taken out once; comes back untouched if it does not contain the item';
+'a counting filter with the item taken out once; returned untouched if it does not contain the item';
 
 CREATE FUNCTION bloom_remove(filter bloom, items anyarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove_array'

@@ -29,7 +29,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_sizing'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_sizing(bigint, double precision) IS
-'size of a filter for capacity items at false positive rate fpr: its bits, probes an item, bytes as stored, and the rate to expect when it is full';
+'size of a filter for capacity items at false positive rate fpr: its bits, probes per item, bytes as stored, and the rate to expect when it is full';
 
 CREATE FUNCTION bloom_capacity(
 	bytes bigint,
@@ -42,4 +42,4 @@ AS 'MODULE_PATHNAME', 'bloomexp_capacity'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2000;
 
 COMMENT ON FUNCTION bloom_capacity(bigint, double precision) IS
-'the inverse of bloom_sizing(): items for which a filter has room that takes at most so many bytes as stored at false positive rate fpr, its probes an item, bits, and the rate to expect when it is full';
+'the inverse of bloom_sizing(): items for which a filter has room that takes at most so many bytes as stored at false positive rate fpr, its probes per item, bits, and the rate to expect when it is full';

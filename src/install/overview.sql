@@ -25,4 +25,4 @@ AS 'MODULE_PATHNAME', 'bloomexp_overview'
 LANGUAGE C VOLATILE;
 
 COMMENT ON FUNCTION bloom_overview(regclass, name, double precision, name) IS
-'state of all filters of a table, or of a sample of its pages: users with a filter, items, bytes, how many filters have outgrown their capacity, layers, the promised false positive rate, the rates now, and the oldest rebuild';
+'state of all filters of a table, or of a sample of its pages: users with a filter, items, bytes, how many filters have outgrown their capacity, layers, the target false positive rate, the rates at present, and the oldest rebuild';

@@ -25,4 +25,4 @@ AS 'MODULE_PATHNAME', 'bloomexp_rebuild'
 LANGUAGE C;
 
 COMMENT ON PROCEDURE bloom_rebuild(regclass, name, regclass, name, name, name, interval, double precision, double precision, integer, integer, interval, text, name, boolean, name, timestamp with time zone, text, name, text[], integer, integer) IS
-'builds every filter of a table, or those of some users or of a part of them, anew from the exposures of a time window, in batches of users with a transaction each, while writers go on';
+'builds every filter of a table, or those of some users or of a part of them, again from the exposures of a time window, in batches of users with a transaction each, while writers continue';

@@ -20,4 +20,4 @@ AS 'MODULE_PATHNAME', 'bloomexp_untracked'
 LANGUAGE C STABLE STRICT;
 
 COMMENT ON FUNCTION bloom_untracked(regclass) IS
-'what is wrong with the triggers on bloom_track() of a table and its partitions: those that lack a trigger which another of them has, or have it disabled, with the command that mends it; and triggers with mistakes. If no INSERT has such a trigger, all of them, without a command';
+'what is wrong with the triggers on bloom_track() of a table and its partitions: those that lack a trigger which another of them has, or have it disabled, with the command that repairs it; and triggers with mistakes. If no INSERT has such a trigger, all of them, without a command';

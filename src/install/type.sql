@@ -47,7 +47,7 @@ CREATE TYPE bloom (
 );
 
 COMMENT ON TYPE bloom IS
-'Bloom filter: a set of items that answers "contained" wrongly with at most the promised probability, and "not contained" never wrongly';
+'Bloom filter: a set of items that answers "contained" wrongly with at most a chosen probability, and "not contained" never wrongly';
 
 CREATE FUNCTION bloom_from_bytea(bytes bytea) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_from_bytea'

@@ -7,7 +7,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_union'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 
 COMMENT ON FUNCTION bloom_union(bloom, bloom) IS
-'a filter that contains what either contains; it promises the sum of their false positive rates';
+'a filter that contains what either contains; its false positive rate is at most the sum of theirs';
 
 CREATE OPERATOR | (
 	LEFTARG = bloom, RIGHTARG = bloom,

@@ -17,7 +17,7 @@ use Time::HiRes qw(sleep time);
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $seconds = $ENV{BLOOMEXP_LONG} ? 60 : 6;
 
-my @blocks = statements(document("$FindBin::RealBin/../../doc/storage.md"), 'Flat writes');
+my @blocks = statements(document("$FindBin::RealBin/../../doc/storage.md"), 'Reduce WAL with a live column');
 my ($to_two, $to_one) = map { /^(BEGIN;.*?^COMMIT;)$/ms ? $1 : () } @blocks;
 
 my $node = PostgreSQL::Test::Cluster->new('columns');
@@ -41,19 +41,19 @@ sub start_again
 {
 	query(q{
 		SET client_min_messages = warning;
-		DROP TABLE IF EXISTS views, viewed;
+		DROP TABLE IF EXISTS exposures, seen;
 		TRUNCATE log;
-		CREATE TABLE views (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
-		CREATE INDEX ON views (user_id, shown_at, item_id);
-		CREATE TABLE viewed (user_id bigint PRIMARY KEY, items bloom, today bloom) WITH (fillfactor = 70);});
+		CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
+		CREATE INDEX ON exposures (user_id, shown_at, item_id);
+		CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom, today bloom) WITH (fillfactor = 70);});
 	query($to_one =~ s/^LOCK.*\n|^UPDATE.*\n//mgr);
 }
 
 # Some clients show what they take, in one statement; others remember it by the filter alone.
 my @scripts;
 for my $script (
-	"INSERT INTO views SELECT :user, item_id FROM unnest(bloom_take('viewed', :user, ARRAY(SELECT generate_series(:first::bigint, :first + 300)), 5)) AS item_id;",
-	"INSERT INTO log SELECT 100 + :user, unnest(bloom_take('viewed', 100 + :user, ARRAY(SELECT generate_series(1::bigint, 3000)), 5));")
+	"INSERT INTO exposures SELECT :user, item_id FROM unnest(bloom_take('seen', :user, ARRAY(SELECT generate_series(:first::bigint, :first + 300)), 5)) AS item_id;",
+	"INSERT INTO log SELECT 100 + :user, unnest(bloom_take('seen', 100 + :user, ARRAY(SELECT generate_series(1::bigint, 3000)), 5));")
 {
 	push @scripts, '-f', $node->basedir . '/' . @scripts . '.sql';
 	append_to_file($scripts[-1], "\\set user random(1, 20)\n\\set first random(1, 20000)\n$script\n");
@@ -75,13 +75,13 @@ sub to_and_fro
 
 		like($complaint, qr/^$|lock timeout/, 'a change is done, or is to be repeated');
 		$changes++ if $complaint eq '';
-		$exposed += query(q{SELECT count(*) FROM viewed AS f, LATERAL (SELECT array_agg(item_id) AS items FROM views AS v WHERE v.user_id = f.user_id) AS v
+		$exposed += query(q{SELECT count(*) FROM seen AS f, LATERAL (SELECT array_agg(item_id) AS items FROM exposures AS v WHERE v.user_id = f.user_id) AS v
 			WHERE v.items - f.items - f.today <> '{}'});
 	}
 	$clients->finish;
 	unlike($out, qr/ERROR|FATAL|aborted/, 'clients without an error');
 	is($exposed, 0, 'who asks both columns lets nothing through');
-	return ($changes, query('SELECT count(*) - count(DISTINCT (user_id, item_id)) FROM (SELECT user_id, item_id FROM views UNION ALL TABLE log) AS served'));
+	return ($changes, query('SELECT count(*) - count(DISTINCT (user_id, item_id)) FROM (SELECT user_id, item_id FROM exposures UNION ALL TABLE log) AS served'));
 }
 
 my ($changes, $twice) = to_and_fro($to_two, $to_one);
@@ -96,11 +96,11 @@ cmp_ok($twice, '>', 0, "without the UPDATE items are served twice, in $changes c
 start_again();
 query($to_one =~ s/TRIGGER track AFTER INSERT/TRIGGER track_again AFTER UPDATE/r);
 query($to_two);
-like(complaint("SELECT bloom_take('viewed', 1, '{1}'::bigint[])"), qr/define the filters differently/, 'triggers that differ');
+like(complaint("SELECT bloom_take('seen', 1, '{1}'::bigint[])"), qr/define the filters differently/, 'triggers that differ');
 
 # A call that knows the old definition goes first.
 start_again();
-my %taker = (in => "BEGIN; SELECT bloom_take('viewed', 1, '{1}'::bigint[]);\n\\echo taken\n", out => '');
+my %taker = (in => "BEGIN; SELECT bloom_take('seen', 1, '{1}'::bigint[]);\n\\echo taken\n", out => '');
 $taker{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ],
 	'<', \$taker{in}, '>', \$taker{out}, '2>&1', IPC::Run::timeout($patience));
 $taker{run}->pump until $taker{out} =~ /taken/;
@@ -113,13 +113,13 @@ $taker{run}->finish;
 start_again();
 my ($windowed_two, $windowed_one) = map { s/'time=shown_at'/'time=shown_at', 'slices=6'/r } $to_two, $to_one;
 my $rebuild = 'SET client_min_messages = warning; CALL bloom_rebuild';
-query("$windowed_two INSERT INTO views VALUES (1, 1)");
-query("$rebuild('viewed')");
-query('INSERT INTO views VALUES (1, 2)');
+query("$windowed_two INSERT INTO exposures VALUES (1, 1)");
+query("$rebuild('seen')");
+query('INSERT INTO exposures VALUES (1, 2)');
 like(complaint($windowed_one), qr/windowed filter cannot be united/, 'a windowed filter cannot be united');
 query($windowed_one =~ s/^UPDATE.*\n//mr);
-query("$rebuild('viewed', live_column => 'today')");
-is(query("SELECT items @> 2, today IS NULL FROM viewed"), 't|t', 'but rebuilt');
+query("$rebuild('seen', live_column => 'today')");
+is(query("SELECT items @> 2, today IS NULL FROM seen"), 't|t', 'but rebuilt');
 
 $node->stop;
 done_testing();

@@ -1,0 +1,110 @@
+# Messages: each error, warning and notice that the source can raise stands in
+# doc/troubleshooting.md with its SQLSTATE, cause and remedy; and each message that is
+# quoted there is one of the source, except in the chapter of PostgreSQL's own.
+
+use strict;
+use warnings;
+use utf8;
+
+use File::Find;
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+
+use Documents;
+use Test::More;
+
+my $root = "$FindBin::RealBin/../..";
+my $page = 'doc/troubleshooting.md';
+my $theirs = 'Messages of PostgreSQL itself';
+
+#
+# The source: each ereport(), errsave() and ereturn() has a code and a message.  A
+# directive of printf, or a macro for one, is a gap, which matches any text.
+#
+
+my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
+my ($sharedir) = `$pg_config --sharedir` =~ /(.*)/;
+my %sqlstate = (NOTICE => '00000', WARNING => '01000', ERROR => 'XX000');
+my $errcodes = document("$sharedir/errcodes.txt");
+$sqlstate{$2} = $1 while $errcodes =~ /^(\w{5}) +\w +(ERRCODE_\w+)/mg;
+
+# The messages of a text of C, each with its SQLSTATE.
+sub messages
+{
+	my ($text) = @_;
+	my @messages;
+
+	while ($text =~ /\b(?:ereport|errsave|ereturn)\((.*?)\);\n/sg)
+	{
+		my $call = $1;
+		my ($level) = $call =~ /^(ERROR|WARNING|NOTICE)\b/;
+		my ($code) = $call =~ /\berrcode\((\w+)\)/;
+		my ($message) = $call =~ /\berrmsg\(((?:"(?:[^"\\]|\\.)*"|\s|[A-Z0-9_]++)++)/ or next;
+
+		$message = join '', map { /^"(.*)"$/s ? $1 : '%s' } $message =~ /"(?:[^"\\]|\\.)*"|\w+/g;
+		$message =~ s/\\"/"/g;
+		push @messages, { message => $message, sqlstate => $sqlstate{ $code // $level } // "no $code" };
+	}
+	return @messages;
+}
+
+# What a message of the source can look like in a document.
+sub pattern
+{
+	my $pattern = join '.*', map { quotemeta s/%%/%/gr } split /%(?:[-\d.]*(?:z|l|ll)?[sdugi])/, $_[0], -1;
+
+	return qr/^$pattern$/s;
+}
+
+is_deeply([ messages(qq{\t\tereport(ERROR,\n\t\t\t\t(errcode(ERRCODE_SYNTAX_ERROR),\n\t\t\t\t errmsg("a \\"%s\\" of " INT64_FORMAT " is", a)));\n}
+			. qq{\tereport(NOTICE,\n\t\t\t(errmsg("done: %d%%", b)));\n}) ],
+	[ { message => 'a "%s" of %s is', sqlstate => '42601' }, { message => 'done: %d%%', sqlstate => '00000' } ],
+	'messages are found');
+like('a "…" of 5 is', pattern('a "%s" of %s is'), 'a gap is any text');
+unlike('a "…" of 5 is not', pattern('a "%s" of %s is'), 'but nothing else is');
+
+my @source;
+find({ no_chdir => 1, wanted => sub {
+	push @source, messages(document($_)) if /\.[ch]$/;
+} }, "$root/src");
+cmp_ok(scalar @source, '>', 100, 'the source has messages');
+
+#
+# The document: in tables a message, its SQLSTATE, cause and remedy, and headings
+#
+
+my (@rows, @quoted);
+my $chapter = '';
+my $text = document("$root/$page");
+for (split /\n/, $text)
+{
+	$chapter = $1 if /^## (.*)/;
+	my @messages = /^#{2,3} `([^`]+)`/ ? ($1) : ();
+
+	if (my ($cell, $sqlstate, $cause, $remedy) = /^\| (`.*?`) \| (\w{5}) \| (.+?) \| (.+?) \|$/)
+	{
+		@messages = $cell =~ /`([^`]+)`/g;
+		push @rows, map { { message => $_, sqlstate => $sqlstate } } @messages if $chapter ne $theirs;
+	}
+	elsif (/^\| `/)
+	{
+		fail("a row has a message, its SQLSTATE, cause and remedy: $_");
+	}
+	push @quoted, @messages if $chapter ne $theirs;
+}
+
+my %seen;
+for my $one (grep { !$seen{"$_->{message} $_->{sqlstate}"}++ } @source)
+{
+	my $pattern = pattern($one->{message});
+	my @found = grep { $_->{message} =~ $pattern } @rows;
+
+	ok(@found > 0, "$page has: $one->{message}") or next;
+	ok((grep { $_->{sqlstate} eq $one->{sqlstate} } @found) > 0, "... with SQLSTATE $one->{sqlstate}");
+}
+for my $message (@quoted)
+{
+	ok((grep { $message =~ pattern($_->{message}) } @source) > 0, "the source has: $message");
+}
+
+done_testing();

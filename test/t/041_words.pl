@@ -1,0 +1,144 @@
+# Words: the rules of style that CONTRIBUTING gives, as far as patterns can see them, in
+# the documents, the comments of SQL objects, and the messages of the source.
+
+use strict;
+use warnings;
+use utf8;
+
+use File::Find;
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+
+use Documents;
+use Test::More;
+
+my $root = "$FindBin::RealBin/../..";
+
+# What is not written, and what is written instead.
+my @rules = (
+	[ qr/\b(?:bytes?|rows?|items?|exposures|candidates|pages?|filters|users|times|once|twice|WAL|logs?|images?|[nmµ]?s|[kMG]B|\d+) an? (?:user|day|night|week|month|hour|minute|second|page|statement|call|item|candidate|row|slice|group|add|request|session|node|shard|group)\b/,
+		'a rate is written with "per"' ],
+	[ qr/\b(?:every|at|a|one|each|per|last|next|some|two|three|\d+) nights?\b/i, 'the rebuild, or per day: it need not run at night' ],
+	[ qr/\b[Aa]sk(?:s|ed|ing)? (?!for a quote)/, 'a query tests an item against a filter; nobody is asked' ],
+	[ qr/\b(?:tells?|told|telling)\b/, 'programs report, return, say' ],
+	[ qr/\b(?:anew|beside|unlike|greater|mends?|mended)\b/i, 'again; in addition to, compared with; different; larger; fix' ],
+	[ qr/\balso if\b/i, 'even if' ],
+	[ qr/(?:^|[.:;] |\n- )Where (?!to\b)/, 'if or when, not "where"' ],
+	[ qr/\bWho [a-z]+s\b/, 'roles that, anyone who' ],
+	[ qr/\b(?:promises?|promised|promising)\b/, 'the target rate' ],
+	[ qr/\bsurvivors?\b|\bsurvived?\b/, 'remaining candidates' ],
+	[ qr/\b(?:comes?|came|coming) (?:up|through)\b|\bgoes on\b|\bgo on\b/, 'appear, be shown again, continue' ],
+	[ qr/\b(?:as was said|as before, but|was dropped in between)\b/, 'no history' ],
+	[ qr/\b(?:large|small) filters?\b(?! tables?)/, 'main filter, live filter' ],
+	[ qr/^#+ (?:Flat writes|Watching|Neighbours|Beside other software|Live and nightly|Asking|Splitting|And back|And more|Ten lines|All agree|Moving and restoring|What did not pay|Was it new\?)$/m,
+		'a heading has the words that people search for' ]);
+
+# Exceptions, with their reason.
+my @allowed = (
+	qr/large filters?/,			# filters of many items, if no live filter is near
+	qr/told apart/,				# an idiom of hashes
+	qr/greater than/);			# of numbers, as in messages of PostgreSQL
+
+# Pages that still have to be written so.
+my %not_yet = map { $_ => 1 } split /\n/, <<END;
+CONTRIBUTING.md
+SECURITY.md
+clients/cache/README.md
+clients/conformance/README.md
+clients/go/README.md
+clients/java/README.md
+clients/javascript/README.md
+clients/page/README.md
+clients/python/README.md
+doc/README.md
+doc/benchmarks.md
+doc/choosing.md
+doc/citus.md
+doc/clients.md
+doc/faq.md
+doc/format.md
+doc/from-redis.md
+doc/how-it-works.md
+doc/install.md
+doc/recipes.md
+doc/reference-feeding.md
+doc/reference-functions.md
+END
+
+# What prose breaks a rule, each time with the line and what is written instead.
+sub complaints
+{
+	my ($text) = @_;
+	my @complaints;
+
+	$text =~ s/^```.*?^```$/"\n" x (($& =~ tr,\n,,))/mseg;
+	$text =~ s/^(?: {4}|\t).*$//mg;
+	$text =~ s/`[^`\n]*`/`…`/g;
+	$text =~ s/\]\([^)\n]*\)/]/g;
+	for (@rules)
+	{
+		my ($pattern, $instead) = @$_;
+
+		while ($text =~ /$pattern/g)
+		{
+			my ($found, $start) = ($&, $-[0]);
+			my $around = substr($text, $start, length($found) + 12);
+			my $line = 1 + (substr($text, 0, $start) =~ tr/\n//);
+
+			next if grep { $around =~ $_ } @allowed;
+			push @complaints, "line $line: \"" . ($found =~ s/\n/ /gr) . "\": $instead";
+		}
+	}
+	return join "\n", @complaints;
+}
+
+# So that it can fail, and need not.
+for ('It takes 20 bytes a user.', 'Every night the job runs.', 'Ask the filter.', 'It tells the user.', 'Filters are built anew.',
+	'So also if it fails.', 'Where this fails, repeat.', 'Who writes needs rights.', 'It promises 1%.', "## Flat writes\n")
+{
+	isnt(complaints($_), '', "refused: $_");
+}
+is(complaints("A user sees an item. `ask a user` is code.\n\n```sql\nSELECT 'ask them';\n```\n"), '', 'code is not prose');
+
+#
+# Documents
+#
+
+for my $file (sort glob "$root/*.md $root/doc/*.md $root/clients/*/README.md")
+{
+	my $name = $file =~ s{^\Q$root\E/}{}r;
+
+	next if $name eq 'CHANGELOG.md';
+	my $complaints = complaints(document($file));
+
+	if ($not_yet{$name})
+	{
+		isnt($complaints, '', "$name is still to be written so; take it off the list");
+		next;
+	}
+	is($complaints, '', $name);
+}
+
+#
+# Comments of SQL objects, and messages with their details and hints
+#
+
+my @texts;
+find({ no_chdir => 1, wanted => sub {
+	my $name = $_;
+
+	return unless /\.(?:c|h|sql|in)$/;
+	my $text = document($name);
+
+	push @texts, [ $name, $1 ] while $text =~ /\b(?:errmsg|errdetail|errhint)\("((?:[^"\\]|\\.)*)"/g;
+	push @texts, [ $name, $1 ] while $text =~ /^COMMENT ON .*?\bIS\s+'((?:[^']|'')*)'/msg;
+} }, "$root/src");
+cmp_ok(scalar @texts, '>', 150, 'the source has texts');
+for (@texts)
+{
+	my ($file, $text) = @$_;
+
+	is(complaints($text), '', "$file: $text");
+}
+
+done_testing();
