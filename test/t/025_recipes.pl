@@ -144,11 +144,11 @@ is($may_exist->('late') . $may_exist->('user77'), 'ff', 'until the rebuild');
 is($query->($missing), 0, 'which loses none');
 
 #
-# Layers of a day, a week and all, over some nights
+# Filters of a day, a week and all, over some nights
 #
 
-my ($layers) = statements($recipes, 'Layers of a day, a week and all');
-my $exposures = part($recipes, 'CREATE TABLE exposures', 'CREATE INDEX ON exposures');
+my ($layers) = statements($recipes, 'Filters of a day, a week and all');
+my $exposures = part(document("$FindBin::RealBin/../lib/tutorial.sql"), 'CREATE TABLE exposures', 'CREATE INDEX ON exposures');
 my @nightly = $layers =~ /^(CALL .*?)\);$/mg;
 is(scalar @nightly, 3, 'a rebuild for each layer');
 
