@@ -5,7 +5,7 @@
  *
  * kernel is arithmetic in plain C, value works on filters in memory, sql is what SQL
  * calls on values, feed reads and writes tables; each floor knows only those before
- * it.  CONTRIBUTING.md has the list of rooms.
+ * it.  src/README.md has the list of rooms.
  *
  *-------------------------------------------------------------------------
  */
