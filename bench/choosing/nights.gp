@@ -15,13 +15,14 @@ set multiplot layout 2,1
 file = out . "/nights.csv"
 
 set key outside top center horizontal reverse Left
-set ylabel "bytes a user"
+set ylabel "bytes per user"
 set yrange [0:*]
-plot file using 1:2 skip 1 with lines linewidth 2 title "rebuilt every night", \
-	file using 1:3 skip 1 with lines linewidth 2 title "window, kept by one day's rows"
+plot file using 1:2 skip 1 with lines linewidth 2 title "rebuilt every day", \
+	file using 1:3 skip 1 with lines linewidth 2 title "window"
 
 set key off
 set ylabel "false positives, %"
 set yrange [0:p * 1.3]
-plot file using 1:4 skip 1 with lines, file using 1:5 skip 1 with lines, \
-	p with lines dashtype 2 linecolor "black"
+plot file using 1:4 skip 1 with lines title "rebuilt: false positives", \
+	file using 1:5 skip 1 with lines title "window: false positives", \
+	p with lines dashtype 2 linecolor "black" title "target rate"
