@@ -79,7 +79,7 @@ sub statements_ok
 	{
 		my $name = "$file line $block->{line}";
 
-		like($block->{language}, qr/^(sql|sh|text|python|javascript|java|go)$/, "$name: language") or next;
+		like($block->{language}, qr/^(sql|sh|text|python|javascript|java|go|ruby)$/, "$name: language") or next;
 		if ($block->{language} eq 'text')
 		{
 			ok($block->{of_sql}, "$name: output of what");
