@@ -183,7 +183,7 @@ while (grep { $_->{run}->pumpable } @writers)
 {
 	like(night(), qr/^\d+ filters built$/, 'a night beside writers');
 	$nights++;
-	$_->{run}->pump_nb for @writers;
+	$_->{run}->pump_nb for grep { $_->{run}->pumpable } @writers;
 }
 my @said = map { finish($_) } @writers;
 like($_, qr/^\d+ pages$/, "a writer: $_") for @said;
