@@ -457,3 +457,20 @@ bloomexp_shards_run(List *commands)
 	}
 	end();
 }
+
+/*
+ * bloomexp_shards_version
+ *		The version of this extension here, as other nodes are asked for theirs.
+ */
+char *
+bloomexp_shards_version(void)
+{
+	char	   *version = NULL;
+
+	begin();
+	if (ask("SELECT e.extversion FROM pg_catalog.pg_extension AS e WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp'",
+			0, NULL, NULL) == 1)
+		version = get_text(0, 1);
+	end();
+	return version ? version : "";
+}

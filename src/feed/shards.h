@@ -33,6 +33,7 @@ typedef struct BloomNodeCommand
 
 extern List *bloomexp_shards_list(Oid target, Oid source, ArrayType *users);
 extern void bloomexp_shards_run(List *commands);
+extern char *bloomexp_shards_version(void);
 extern bool bloomexp_shards_is_whole(Oid table);
 extern Oid	bloomexp_shards_find_whole(Oid table);
 extern Oid	bloomexp_shards_partner(Oid source, Oid target);

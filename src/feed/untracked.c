@@ -29,6 +29,7 @@
 #include "feed/columns.h"
 #include "feed/definition.h"
 #include "feed/rows.h"
+#include "feed/shards.h"
 #include "feed/track.h"
 #include "feed/triggers.h"
 
@@ -445,6 +446,104 @@ find_mistake(const BloomExtension *extension, BloomTrigger *trigger)
 	return mistake;
 }
 
+/* What separates the lines of an answer; no message has it. */
+#define SEPARATOR "\x1e"
+
+/*
+ * The statement by which a node looks at its shards of a distributed table: the release
+ * that it has, then what is wrong.
+ */
+static char *
+write_look(const BloomExtension *extension, List *shards, const BloomShard *of_node)
+{
+	StringInfoData names;
+	ListCell   *cell;
+
+	initStringInfo(&names);
+	foreach (cell, shards)
+	{
+		const BloomShard *shard = lfirst(cell);
+
+		if (shard->port == of_node->port && strcmp(shard->node, of_node->node) == 0)
+			appendStringInfo(&names, "%s(%s::pg_catalog.text)", names.len > 0 ? ", " : "", quote_literal_cstr(shard->source));
+	}
+	return psprintf("SELECT pg_catalog.concat_ws('" SEPARATOR "', (SELECT e.extversion FROM pg_catalog.pg_extension AS e "
+					"WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp'), "
+					"(SELECT pg_catalog.string_agg(pg_catalog.concat('shard ', s.name, %s, u.problem), '" SEPARATOR "') "
+					"FROM (VALUES %s) AS s (name), %s(s.name::pg_catalog.regclass) AS u))",
+					quote_literal_cstr(psprintf(" on %s:%d: ", of_node->node, of_node->port)), names.data,
+					bloomexp_triggers_object(extension, "bloom_untracked"));
+}
+
+/* Is something wrong with all of a table, so that it need not be said for each shard? */
+static bool
+is_known(List *problems, const char *line)
+{
+	ListCell   *cell;
+
+	foreach (cell, problems)
+	{
+		if (strstr(line, ((const Problem *) lfirst(cell))->problem) != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* Add what a node says of its shards. */
+static void
+add_answer(List **problems, Oid source, List *known, const char *version, const BloomNodeCommand *command)
+{
+	char	   *rest = pstrdup(command->result ? command->result : "");
+	char	   *line = strsep(&rest, SEPARATOR);
+
+	if (!command->success)
+		add_problem(problems, source, NULL, NULL, psprintf("node %s:%d: %s", command->node, command->port, line));
+	else if (strcmp(line, version) != 0)
+		add_problem(problems, source, NULL, NULL,
+					psprintf("node %s:%d has version %s of bloomexp, and this node has version %s", command->node,
+							 command->port, line, version));
+	while (command->success && (line = strsep(&rest, SEPARATOR)) != NULL)
+	{
+		if (!is_known(known, line))
+			add_problem(problems, source, NULL, NULL, line);
+	}
+}
+
+/* Have each node look at its shards of a distributed table, as this one looks at the whole. */
+static void
+ask_nodes(List **problems, Oid source, const BloomExtension *extension)
+{
+	List	   *known = list_copy(*problems);
+	List	   *shards = bloomexp_shards_list(source, source, NULL);
+	List	   *commands = NIL;
+	char	   *version = bloomexp_shards_version();
+	ListCell   *cell;
+
+	foreach (cell, shards)
+	{
+		const BloomShard *shard = lfirst(cell);
+		BloomNodeCommand *command;
+		ListCell   *other;
+		bool		asked = false;
+
+		foreach (other, commands)
+		{
+			command = lfirst(other);
+			asked |= command->port == shard->port && strcmp(command->node, shard->node) == 0;
+		}
+		if (asked)
+			continue;
+		command = palloc0(sizeof(BloomNodeCommand));
+		command->node = shard->node;
+		command->port = shard->port;
+		command->command = write_look(extension, shards, shard);
+		commands = lappend(commands, command);
+	}
+	bloomexp_shards_run(commands);
+	foreach (cell, commands)
+		add_answer(problems, source, known, version, lfirst(cell));
+}
+
 /* All that is wrong. */
 static List *
 find_problems(FunctionCallInfo fcinfo)
@@ -477,7 +576,10 @@ find_problems(FunctionCallInfo fcinfo)
 			add_problem(&mistakes, trigger->relation, trigger->name, NULL, mistake);
 	}
 	check_tables(&problems, tables, triggers, root, mistakes);
-	return list_concat(problems, mistakes);
+	problems = list_concat(problems, mistakes);
+	if (bloomexp_shards_is_whole(source))
+		ask_nodes(&problems, source, &extension);
+	return problems;
 }
 
 /* bloom_untracked(source) */
