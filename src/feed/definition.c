@@ -531,6 +531,7 @@ bloomexp_definition_feeders(const BloomExtension *extension, Oid target, const c
 	List	   *feeders = NIL;
 	ListCell   *cell;
 	Oid			whole = bloomexp_shards_find_whole(target);
+	bool		distributed = bloomexp_shards_is_whole(target);
 
 	if (!OidIsValid(owner))
 		return NIL;
@@ -541,7 +542,7 @@ bloomexp_definition_feeders(const BloomExtension *extension, Oid target, const c
 		if (!trigger->works || trigger->column == NULL ||
 			(filter_column != NULL && strcmp(trigger->column, filter_column) != 0) ||
 			(trigger->counts && is_repeated(feeders, trigger)) ||
-			!bloomexp_shards_is_fed(target, whole, trigger->relation,
+			!bloomexp_shards_is_fed(target, whole, distributed, trigger->relation,
 									bloomexp_definition_target(trigger->namespace,
 															   trigger->args[BLOOMEXP_TRIGGER_TARGET], true)))
 			continue;

@@ -326,13 +326,13 @@ bloomexp_shards_partner(Oid source, Oid target)
 /*
  * bloomexp_shards_is_fed
  *		Does a trigger on a table that names a table of filters add to a table?  `whole`
- *		is that of which the latter is a shard, or InvalidOid.
+ *		is that of which the latter is a shard, or InvalidOid; or the latter is distributed.
  *
  * A shard is fed from the shard beside it, and not by the trigger of the whole, nor the
  * whole by those of shards.
  */
 bool
-bloomexp_shards_is_fed(Oid target, Oid whole, Oid source, Oid named)
+bloomexp_shards_is_fed(Oid target, Oid whole, bool distributed, Oid source, Oid named)
 {
 	int64		shard;
 
@@ -340,7 +340,7 @@ bloomexp_shards_is_fed(Oid target, Oid whole, Oid source, Oid named)
 		return false;
 	shard = get_shard(source);
 	if (named == target)
-		return shard == 0 || OidIsValid(whole) || !bloomexp_shards_is_whole(target);
+		return shard == 0 || !distributed;
 	return shard != 0 && find_beside(shard, named) == target;
 }
 

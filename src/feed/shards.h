@@ -37,7 +37,7 @@ extern char *bloomexp_shards_version(void);
 extern bool bloomexp_shards_is_whole(Oid table);
 extern Oid	bloomexp_shards_find_whole(Oid table);
 extern Oid	bloomexp_shards_partner(Oid source, Oid target);
-extern bool bloomexp_shards_is_fed(Oid target, Oid whole, Oid source, Oid named);
+extern bool bloomexp_shards_is_fed(Oid target, Oid whole, bool distributed, Oid source, Oid named);
 extern void bloomexp_shards_check_user(Oid source, const char *column);
 
 #endif							/* BLOOMEXP_SHARDS_H */

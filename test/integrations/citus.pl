@@ -20,7 +20,7 @@ for my $name ('coordinator', 'worker1', 'worker2')
 
 	$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
 	$node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'citus'", 'max_prepared_transactions = 100',
-		'wal_level = logical', "citus.local_hostname = '" . $node->host . "'", "citus.node_conninfo = 'sslmode=prefer'",
+		'wal_level = logical', 'max_wal_senders = 10', 'restart_after_crash = on', "citus.local_hostname = '" . $node->host . "'", "citus.node_conninfo = 'sslmode=prefer'",
 		'citus.enable_statistics_collection = off', 'deadlock_timeout = 100ms', '');
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION citus');
