@@ -64,6 +64,15 @@ bloomexp_rebuild_plan_set_locally(const char *name, const char *value)
 	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 }
 
+/* Let values be written as every other session reads them, until the end of the transaction. */
+void
+bloomexp_rebuild_plan_set_formats(void)
+{
+	bloomexp_rebuild_plan_set_locally("datestyle", "ISO");
+	bloomexp_rebuild_plan_set_locally("intervalstyle", "iso_8601");
+	bloomexp_rebuild_plan_set_locally("extra_float_digits", "3");
+}
+
 /* Begin a transaction in the place of the last one. */
 void
 bloomexp_rebuild_plan_next_transaction(void)
@@ -634,9 +643,7 @@ bloomexp_rebuild_plan_write_call(FunctionCallInfo fcinfo, const BloomRebuild *re
 {
 	StringInfoData arguments;
 
-	bloomexp_rebuild_plan_set_locally("datestyle", "ISO");
-	bloomexp_rebuild_plan_set_locally("intervalstyle", "iso_8601");
-	bloomexp_rebuild_plan_set_locally("extra_float_digits", "3");
+	bloomexp_rebuild_plan_set_formats();
 	initStringInfo(&arguments);
 	appendStringInfo(&arguments, ", filter_column => %s::pg_catalog.name", quote_literal_cstr(rebuild->filter_column));
 	bloomexp_definition_write_call(&rebuild->definition, &arguments);

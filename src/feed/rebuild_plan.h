@@ -94,6 +94,7 @@ typedef struct BloomRebuild
 } BloomRebuild;
 
 extern void bloomexp_rebuild_plan_set_locally(const char *name, const char *value);
+extern void bloomexp_rebuild_plan_set_formats(void);
 extern void bloomexp_rebuild_plan_prepare(FunctionCallInfo fcinfo, BloomRebuild *rebuild);
 extern void bloomexp_rebuild_plan_next_transaction(void);
 extern void bloomexp_rebuild_plan_begin(BloomRebuild *rebuild);

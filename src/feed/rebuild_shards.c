@@ -293,6 +293,55 @@ write_filter(const BloomRebuild *rebuild, const BloomExtension *extension)
 }
 
 /*
+ * Refuse functions that others have put into the schema of the extension, on any node.
+ *
+ * Citus passes a query on as a text, in which an aggregate of all types of items gives way
+ * to one of the name that has just the type of these.
+ */
+static void
+refuse_planted(const BloomExtension *extension, List *shards)
+{
+	char	   *sql = psprintf("SELECT pg_catalog.count(*)::pg_catalog.text FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace "
+							   "WHERE n.nspname OPERATOR(pg_catalog.=) %s AND p.proname OPERATOR(pg_catalog.=) ANY ('{bloom_agg,bloom_window_agg,bloom_expire}'::pg_catalog.name[]) "
+							   "AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend AS d JOIN pg_catalog.pg_extension AS e ON e.oid OPERATOR(pg_catalog.=) d.refobjid "
+							   "WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid OPERATOR(pg_catalog.=) p.oid "
+							   "AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass AND e.extname OPERATOR(pg_catalog.=) 'bloomexp')",
+							   quote_literal_cstr(extension->schema_name));
+	List	   *commands = NIL;
+	bool		planted;
+	ListCell   *cell;
+
+	bloomexp_plans_expect(SPI_execute(sql, true, 0), SPI_OK_SELECT, "SPI_execute");
+	planted = strcmp(SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1), "0") != 0;
+	foreach (cell, choose(shards, NIL))
+	{
+		const BloomShard *shard = lfirst(cell);
+		BloomNodeCommand *command = palloc0(sizeof(BloomNodeCommand));
+
+		command->node = shard->node;
+		command->port = shard->port;
+		command->command = sql;
+		commands = lappend(commands, command);
+	}
+	bloomexp_shards_run(commands);
+	foreach (cell, commands)
+	{
+		const BloomNodeCommand *command = lfirst(cell);
+
+		if (!command->success || command->result == NULL)
+			elog(ERROR, "node %s:%d did not answer: %s", command->node, command->port,
+				 get_message(command->result));
+		planted |= strcmp(command->result, "0") != 0;
+	}
+	if (planted)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("schema \"%s\" has functions that could be called in place of those of the extension",
+						extension->schema_name),
+				 errhint("Drop each bloom_agg, bloom_window_agg and bloom_expire there that is not the extension's, and revoke CREATE on the schema.")));
+}
+
+/*
  * bloomexp_rebuild_shards_count
  *		Count what a rebuild would write, by one query that each shard answers for itself.
  */
@@ -312,9 +361,12 @@ bloomexp_rebuild_shards_count(Oid procedure, BloomRebuild *rebuild)
 	};
 	uint64	   *counts[] = {&rebuild->exposures, &rebuild->built, &rebuild->bytes, &rebuild->others};
 	BloomExtension extension;
+	List	   *shards = bloomexp_shards_list(rebuild->target, rebuild->definition.source, users);
 	char	   *sql;
 
 	bloomexp_triggers_find_extension(procedure, &extension);
+	bloomexp_rebuild_plan_set_formats();
+	refuse_planted(&extension, shards);
 	exposures = psprintf("FROM %s AS e WHERE e.%s OPERATOR(pg_catalog.>=) $1 AND %s", rebuild->source_sql,
 						 quote_identifier(rebuild->definition.time_column), rebuild->is_exposure_sql);
 	sql = psprintf("SELECT s.n::pg_catalog.int8, s.users, s.bytes::pg_catalog.int8, o.n FROM "
@@ -336,5 +388,5 @@ bloomexp_rebuild_shards_count(Oid procedure, BloomRebuild *rebuild)
 		*counts[i] = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 1,
 												 &isnull));
 	}
-	rebuild->shards = list_length(bloomexp_shards_list(rebuild->target, rebuild->definition.source, users));
+	rebuild->shards = list_length(shards);
 }

@@ -109,8 +109,13 @@ get_text(uint64 row, int column)
 static char *
 quote_table(Oid table)
 {
-	return quote_literal_cstr(quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)),
-														 get_rel_name(table)));
+	char	   *schema = get_namespace_name(get_rel_namespace(table));
+	char	   *name = get_rel_name(table);
+
+	/* (nothing locks it) */
+	if (schema == NULL || name == NULL)
+		elog(ERROR, "cache lookup failed for relation %u", table);
+	return quote_literal_cstr(quote_qualified_identifier(schema, name));
 }
 
 /* What Citus makes of a table. */
@@ -211,8 +216,11 @@ static char *
 get_shard_name(uint64 row, int column)
 {
 	bool		isnull;
+	Datum		name = get(row, column, &isnull);
 
-	return strVal(llast(textToQualifiedNameList(DatumGetTextPP(get(row, column, &isnull)))));
+	if (isnull)
+		elog(ERROR, "shard has no name");	/* its table was dropped just now */
+	return strVal(llast(textToQualifiedNameList(DatumGetTextPP(name))));
 }
 
 /* The shard of another table that is beside a shard, on the same node, or InvalidOid. */
@@ -398,7 +406,7 @@ bloomexp_shards_list(Oid target, Oid source, ArrayType *users)
 					 "AND p.shardid OPERATOR(pg_catalog.=) t.shardid AND p.shardstate OPERATOR(pg_catalog.=) 1 "
 					 "AND n.groupid OPERATOR(pg_catalog.=) p.groupid AND n.noderole OPERATOR(pg_catalog.=) 'primary'%s "
 					 "ORDER BY t.shardid", given ?
-					 " AND t.shardid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT pg_catalog.get_shard_id_for_distribution_column($1, u.u) FROM unnest($3) AS u (u)))" : ""),
+					 " AND t.shardid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT pg_catalog.get_shard_id_for_distribution_column($1, u.u) FROM pg_catalog.unnest($3) AS u (u)))" : ""),
 			given ? 3 : 2, types, arguments);
 	for (uint64 i = 0; i < n; i++)
 	{
