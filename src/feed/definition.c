@@ -539,7 +539,8 @@ bloomexp_definition_feeders(const BloomExtension *extension, Oid target, const c
 	{
 		BloomTrigger *trigger = lfirst(cell);
 
-		if (!trigger->works || trigger->column == NULL ||
+		/* (with the whole of a shard, strangers are told of; here they would only cost time) */
+		if (!trigger->works || trigger->column == NULL || (!trigger->counts && OidIsValid(whole)) ||
 			(filter_column != NULL && strcmp(trigger->column, filter_column) != 0) ||
 			(trigger->counts && is_repeated(feeders, trigger)) ||
 			!bloomexp_shards_is_fed(target, whole, distributed, trigger->relation,
