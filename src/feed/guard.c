@@ -132,7 +132,7 @@ keep_stored(const TriggerData *trigger, HeapTuple row, int column)
 }
 
 /*
- * Who gets this error has done what PostgreSQL itself refuses under REPEATABLE READ,
+ * Refuse what PostgreSQL itself refuses under REPEATABLE READ,
  * with the same error code: to repeat all of it, from reading on, is right.
  */
 static void

@@ -385,7 +385,7 @@ write_statements(BloomRebuild *rebuild, const BloomExtension *extension)
 				 source.cast[0] == '\0' ? "" : psprintf("%s[]", source.cast));
 }
 
-/* Plan a statement anew each time: for this batch, and for tables that grow meanwhile. */
+/* Prepare a statement that is planned at each execution: for its batch, and because tables grow. */
 static SPIPlanPtr
 plan_statement(const char *sql, int nargs, Oid *types)
 {
@@ -545,7 +545,7 @@ bloomexp_rebuild_plan_begin(BloomRebuild *rebuild)
 	/* (what is read may be stored out of line) */
 	EnsurePortalSnapshotExists();
 	bloomexp_rebuild_plan_set_locally("row_security", "off");
-	/* nothing is compiled anew for each batch */
+	/* compiling would cost more than it saves in a batch */
 	bloomexp_rebuild_plan_set_locally("jit", "off");
 	check_policies(source, "Users whose exposures they hide would lose their filters.");
 	check_policies(rebuild->target, "Filters that they hide would not be rebuilt.");

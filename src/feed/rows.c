@@ -47,7 +47,7 @@
 #include "feed/rows.h"
 #include "feed/triggers.h"
 
-/* New values of so many bytes are written together. */
+/* Write new values when they take more bytes than this. */
 #define WRITE_BYTES ((Size) 16 * 1024 * 1024)
 
 /* Set a statement; its arguments are the types that follow. */
@@ -111,7 +111,7 @@ bloomexp_rows_prepare(BloomRows *rows, const BloomExtension *extension)
 /*
  * Refuse rows of other types than those for which the statement was written.
  *
- * A plan that is made anew, because a table has changed, returns what the table has now.
+ * After a table has changed, its plan is made again and returns the table's new columns.
  */
 static void
 check_shape(const BloomRows *rows, TupleDesc shape, int column)

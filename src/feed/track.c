@@ -44,12 +44,12 @@
 
 PG_FUNCTION_INFO_V1(bloomexp_track);
 
-/* Up to so many users are changed one by one, and more in batches of this size. */
+/* Change up to FEW_USERS one by one, and more users in batches. */
 #define FEW_USERS 3
 #define BATCH_USERS 500
 
 /*
- * Up to so many exposures are gathered at a time: some 100 MB.  Larger statements go
+ * How many exposures are gathered at a time, which takes some 100 MB.  Larger statements go
  * through their users once for each of these parts, so then writers can deadlock.
  */
 #define PART_EXPOSURES (UINT64_C(4) * 1024 * 1024)

@@ -3,7 +3,7 @@
  * untracked.c
  *	  What is wrong with the triggers on bloom_track() of a table and its partitions.
  *
- * Who looks evaluates nothing that others wrote: only the catalogs are asked, and
+ * Looking evaluates nothing that others wrote: only the catalogs are asked, and
  * conditions are parsed as condition.c does it.
  *
  *-------------------------------------------------------------------------

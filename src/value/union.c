@@ -398,7 +398,7 @@ includes_layer(const BloomFilter *filter, const BloomLayer *layer, uint32 *start
  * These leave each layer where it is, in its shape and slice, and only set more of
  * its bits, or count more; nor do they raise the floor of a window.  So "true" is
  * certain: an item that a layer contains is contained by the one with its bits.  A
- * filter that was built anew may hold the same items in other layers, and is "false".
+ * filter that was built again may hold the same items in other layers, and is "false".
  */
 bool
 bloomexp_union_includes(const BloomFilter *filter, const BloomFilter *other)
