@@ -10,13 +10,9 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/indexing.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_opclass.h"
 #include "common/hashfn.h"
 #include "pgstat.h"
 #include "tcop/pquery.h"
@@ -27,7 +23,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
@@ -36,11 +31,11 @@
 #include "feed/definition.h"
 #include "feed/exposures.h"
 #include "feed/plans.h"
+#include "feed/rebuild_plan.h"
 #include "feed/shards.h"
 #include "feed/triggers.h"
 #include "sql/arguments.h"
 #include "value/compat.h"
-#include "feed/rebuild_plan.h"
 
 /* The arguments that are no settings. */
 #define ARGUMENT_TARGET 0

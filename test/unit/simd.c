@@ -50,6 +50,17 @@ test_hashes(void)
 	ok(wrong == 0, "hashes of 0 to %d numbers (%d wrong)", BLOOMEXP_BATCH, wrong);
 }
 
+/* A page of random bytes, with no memory beside it; NULL where there is none to have. */
+static uint8_t *
+random_page(size_t *size)
+{
+	uint8_t    *page = guarded_page(size);
+
+	for (size_t i = 0; page != NULL && i < *size; i++)
+		page[i] = (uint8_t) random64();
+	return page;
+}
+
 /*
  * Items of 0 to MAX_LENGTH bytes together, each where a page starts, but for the
  * bytes that can be read before its end; where the page ends; or anywhere in it.
@@ -59,13 +70,11 @@ static void
 test_bytes(void)
 {
 	size_t		size;
-	uint8_t    *page = guarded_page(&size);
+	uint8_t    *page = random_page(&size);
 	int			wrong = 0;
 
 	if (page == NULL)
 		return;
-	for (size_t i = 0; i < size; i++)
-		page[i] = (uint8_t) random64();
 	for (int n = 0; n < 100000; n++)
 	{
 		uint32_t	seed = n % 3 == 0 ? 0 : (uint32_t) random64();
@@ -108,13 +117,11 @@ static void
 test_equal(void)
 {
 	size_t		size;
-	uint8_t    *page = guarded_page(&size);
+	uint8_t    *page = random_page(&size);
 	int			wrong = 0;
 
 	if (page == NULL)
 		return;
-	for (size_t i = 0; i < size; i++)
-		page[i] = (uint8_t) random64();
 	for (int i = 0; i < 20000; i++)
 	{
 		uint32_t	seed = i % 3 == 0 ? 0 : (uint32_t) random64();
