@@ -265,20 +265,20 @@ WHERE statement IS NOT NULL;
 --
 \echo
 SELECT count(DISTINCT night) AS nights, round(avg(users)) AS "users in the window", min(users) AS "at least", max(users) AS "at most",
-	round(avg(optimum / users)) AS "bytes a user, optimum",
+	round(avg(optimum / users)) AS "bytes per user, optimum",
 	(SELECT round(avg(pages)) FROM pages) AS "pages a day",
 	(SELECT round((1e6 * sum(seconds) / sum(pages))::numeric) FROM pages) AS "us a page",
 	(SELECT round(sum(wal) / sum(pages)) FROM pages) AS "WAL a page"
 FROM nights WHERE way = 'rebuilt';
 SELECT percentile_disc('{0.1,0.5,0.9,0.99,1}'::float8[]) WITHIN GROUP (ORDER BY cardinality(items)) AS "items a user on the last night" FROM own;
 
-SELECT way, round(avg(bytes::numeric / users)) AS "bytes a user", round(avg(bytes / optimum)::numeric, 2) AS "times the optimum",
+SELECT way, round(avg(bytes::numeric / users)) AS "bytes per user", round(avg(bytes / optimum)::numeric, 2) AS "times the optimum",
 	round(max(bytes / optimum)::numeric, 2) AS "at most",
 	round(100 * avg(measured)::numeric, 3) AS "FPR measured, %", round(100 * avg(expected)::numeric, 3) AS "bloom_fpr, %",
 	round(100 * max(highest)::numeric, 3) AS "highest", round(avg(rows)) AS "rows read a night",
 	round(avg(1000 * seconds)::numeric, 1) AS "ms a night",
 	round(percentile_cont(0.5) WITHIN GROUP (ORDER BY 1000 * seconds)::numeric, 1) AS "median", round(avg(wal) / 1024) AS "WAL a night, kB",
-	round(lookup_ns::numeric, 1) AS "ns a candidate", sum(let_through) AS "let through"
+	round(lookup_ns::numeric, 1) AS "ns per candidate", sum(let_through) AS "let through"
 FROM nights FULL JOIN ways USING (way)
 GROUP BY way, nth, lookup_ns ORDER BY nth NULLS LAST;
 

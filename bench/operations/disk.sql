@@ -1,6 +1,6 @@
 --
 -- What filters take on disk, and what a night that writes all of them costs in write-ahead log, for
--- doc/storage.md: bytes a user, by the items of the filter and how it is stored.  Then the speed of
+-- doc/storage.md: bytes per user, by the items of the filter and how it is stored.  Then the speed of
 -- bloom_rebuild().  bench/operations/run starts a server for it.
 --
 CREATE TABLE disk (
