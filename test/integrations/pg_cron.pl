@@ -80,14 +80,14 @@ for my $way ('libpq', 'workers')
 		UPDATE held SET items = bloom_add(items, 7);
 		PREPARE TRANSACTION 'writer';
 
-		CREATE ROLE nightly LOGIN;
-		GRANT USAGE ON SCHEMA cron TO nightly;
-		GRANT SELECT ON exposures TO nightly;
-		GRANT SELECT, INSERT, UPDATE, DELETE ON seen, recent, windows, shared, split, slow, held TO nightly;
+		CREATE ROLE rebuilder LOGIN;
+		GRANT USAGE ON SCHEMA cron TO rebuilder;
+		GRANT SELECT ON exposures TO rebuilder;
+		GRANT SELECT, INSERT, UPDATE, DELETE ON seen, recent, windows, shared, split, slow, held TO rebuilder;
 		CREATE ROLE feed_owner LOGIN;
 		GRANT USAGE ON SCHEMA cron TO feed_owner;
 		ALTER TABLE seen OWNER TO feed_owner;
-		CREATE ROLE hasty LOGIN IN ROLE nightly;
+		CREATE ROLE hasty LOGIN IN ROLE rebuilder;
 		ALTER ROLE hasty SET lock_timeout = '1s';
 		ALTER ROLE hasty SET statement_timeout = '5s';
 	});
@@ -156,7 +156,7 @@ my (undef, $minute, $hour) = gmtime($start);
 for my $way (sort keys %node)
 {
 	$node{$way}->safe_psql('postgres', join '', map {
-		my $role = $role{$_} || 'nightly';
+		my $role = $role{$_} || 'rebuilder';
 
 		"SET ROLE $role; SELECT cron.schedule('$_', '$minute $hour * * *', \$job\$$job{$_}\$job\$);\n"
 	} sort keys %job);
@@ -181,7 +181,7 @@ sub script
 	return $? >> 8, $output;
 }
 
-my ($status, $output) = script('nightly', "SET lock_timeout = '1min';\n" . rebuild('slow') . ";\nSELECT 'the end';\n");
+my ($status, $output) = script('rebuilder', "SET lock_timeout = '1min';\n" . rebuild('slow') . ";\nSELECT 'the end';\n");
 is($status, 0, 'psql: a rebuild');
 like($output, qr/NOTICE:  rebuilt the filters of 200 users/, 'psql: it tells so');
 like($output, qr/^the end$/m, 'psql: it goes on');
@@ -203,13 +203,13 @@ sub parts
 	append_to_file($file, rebuild($table, 'part => :part', 'parts => 4') . ";\n");
 	local $ENV{PGOPTIONS} = '-c client_min_messages=warning';
 	IPC::Run::run([ 'sh', '-c', "for part in 1 2 3 4; do (psql -X -q -v ON_ERROR_STOP=1 -v part=\$part -U $role -d '$connection' "
-				. "-f $file || echo \"bloomexp nightly, part \$part: exit status \$?\") & done; wait" ], '>&', \$output);
+				. "-f $file || echo \"bloomexp rebuild, part \$part: exit status \$?\") & done; wait" ], '>&', \$output);
 	return $output;
 }
 
-is(parts('nightly', 'split'), '', 'crontab: four parts say nothing after a good night');
+is(parts('rebuilder', 'split'), '', 'crontab: four parts say nothing after a good night');
 is((state_of($node{libpq}, 'split'))[0], 0, 'crontab: nothing is missing');
-my @failures = parts('hasty', 'held') =~ /^bloomexp nightly, part (\d): exit status 3$/mg;
+my @failures = parts('hasty', 'held') =~ /^bloomexp rebuild, part (\d): exit status 3$/mg;
 is(scalar @failures, 1, 'crontab: the part that waits for a writer fails, and says which it is');
 
 #
@@ -238,7 +238,7 @@ for my $way (sort keys %node)
 		# each role sees its own jobs
 		return $node->safe_psql('postgres', "
 			SELECT status || ': ' || split_part(return_message, E'\\n', 1) FROM cron.job JOIN cron.job_run_details USING (jobid)
-			WHERE jobname = '$name'", extra_params => [ '-U', $role{$name} || 'nightly' ]) =~ s/ERROR: +//r;
+			WHERE jobname = '$name'", extra_params => [ '-U', $role{$name} || 'rebuilder' ]) =~ s/ERROR: +//r;
 	};
 	is($result->('rebuild'), 'succeeded: CALL', "$way: the rebuild");
 	is($result->('windows'), 'succeeded: CALL', "$way: the rebuild of windows");
@@ -266,19 +266,19 @@ for my $way (sort keys %node)
 			SELECT jobname, status
 			FROM cron.job LEFT JOIN LATERAL (
 				SELECT * FROM cron.job_run_details AS d WHERE d.jobid = job.jobid ORDER BY runid DESC LIMIT 1) AS last ON true
-			ORDER BY jobname}, extra_params => [ '-U', 'nightly' ]),
+			ORDER BY jobname}, extra_params => [ '-U', 'rebuilder' ]),
 		join("\n", map({ "part $_|succeeded" } 1 .. 4), 'rebuild|succeeded', 'two statements|failed', 'window|succeeded', 'windows|succeeded'),
 		"$way: the last runs");
 	is($node->safe_psql('postgres', q{
 			SELECT now() - oldest_rebuild > interval '2 days' OR oldest_rebuild IS NULL AS late
-			FROM bloom_overview('seen', 'items', 100, 'rebuilt_at')}, extra_params => [ '-U', 'nightly' ]),
+			FROM bloom_overview('seen', 'items', 100, 'rebuilt_at')}, extra_params => [ '-U', 'rebuilder' ]),
 		'f', "$way: the rebuild is not late");
 	is($node->safe_psql('postgres', "
 			SELECT count(*) FROM cron.job_run_details
 			WHERE start_time NOT BETWEEN to_timestamp($start) AND to_timestamp($start) + interval '30 seconds'"),
 		0, "$way: the schedule is in GMT");
 	$node->safe_psql('postgres', "DELETE FROM cron.job_run_details WHERE end_time < now() + interval '1 day'",
-		extra_params => [ '-U', 'nightly' ]);
+		extra_params => [ '-U', 'rebuilder' ]);
 	is($node->safe_psql('postgres', 'SELECT DISTINCT username FROM cron.job_run_details ORDER BY 1'), "feed_owner\nhasty", "$way: a role clears its own runs");
 	$node->stop;
 }

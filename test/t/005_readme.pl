@@ -42,6 +42,9 @@ for my $file (@with_statements)
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql($database, $tutorial) unless $document{$file} =~ /^CREATE EXTENSION bloomexp;/m;
 	statements_ok($node, $database, $file, @blocks);
+	# (roles are of the server, and the pages give theirs the same names)
+	$node->safe_psql($database, "SELECT format('ALTER ROLE %I RENAME TO %I', rolname, '${database}_' || rolname)
+		FROM pg_roles WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter') \\gexec");
 }
 
 #
@@ -244,7 +247,7 @@ sub needs
 }
 
 my ($page) = $document{'doc/security-guide.md'} =~ /^(INSERT INTO exposures \(user_id, item_id\)\n.*?;)$/ms;
-needs('security_guide', 'feed_app', '', $page =~ s{\{7,8\}}{{70,80}}r, 'INSERT ON exposures', 'SELECT (item_id) ON exposures',
+needs('security_guide', 'security_guide_app', '', $page =~ s{\{7,8\}}{{70,80}}r, 'INSERT ON exposures', 'SELECT (item_id) ON exposures',
 	'SELECT ON seen', 'INSERT ON seen', 'UPDATE ON seen');
 
 # That of a table with one row for a user and an item, and what else it must do.

@@ -109,7 +109,7 @@ for my $message ([ $limits, '55P03' ], [ $limits =~ s/lock_timeout = '\w+'/lock_
 	is($stderr, "ERROR:  $message->[1]", "as one message: $message->[1]");
 }
 # Those of a role, when it connects.
-my @as_role = (connstr => $primary->connstr('postgres') . ' user=feed_reader');
+my @as_role = (connstr => $primary->connstr('postgres') . ' user=reader');
 my $read = 'SELECT count(*) FROM seen';
 answers($primary, $read, 'ERROR:  55P03', 'lock_timeout of a role', @as_role);
 answers($primary, "SET lock_timeout = 0; $read", 'ERROR:  57014', 'statement_timeout of a role', @as_role);
