@@ -247,7 +247,7 @@ sub needs
 }
 
 my ($page) = $document{'doc/security-guide.md'} =~ /^(INSERT INTO exposures \(user_id, item_id\)\n.*?;)$/ms;
-needs('security_guide', 'security_guide_app', '', $page =~ s{\{7,8\}}{{70,80}}r, 'INSERT ON exposures', 'SELECT (item_id) ON exposures',
+needs('security_guide', 'security_guide_app', '', $page =~ s{\{1001,8\}}{{70,80}}r, 'INSERT ON exposures', 'SELECT (item_id) ON exposures',
 	'SELECT ON seen', 'INSERT ON seen', 'UPDATE ON seen');
 
 # That of a table with one row for a user and an item, and what else it must do.
