@@ -5,7 +5,8 @@
  *
  * An exposure is a hash here, and a time if somebody asks for it.  It often has the user
  * of the one before: a page of a feed is one user's, and an index gives them in order.
- * Other users are found by a hash table, if their type has a hash function; without one,
+ * If all exposures of each user come in a row, they stay where they are.  Other users are
+ * found by a hash table, if their type has a hash function; without one,
  * a user is there as often as he comes up again, until all are sorted.
  *
  * Users are in the order of the index by which their rows are found, which is the order
@@ -119,7 +120,8 @@ add_user(BloomExposures *exposures, Datum user)
 	caller = MemoryContextSwitchTo(exposures->context);
 	user = datumCopy(user, exposures->by_value, exposures->length);
 	MemoryContextSwitchTo(caller);
-	exposures->users[exposures->nusers++] = (BloomShown) {.user = user};
+	exposures->users[exposures->nusers] = (BloomShown) {.user = user, .first = exposures->n, .index = exposures->nusers};
+	exposures->nusers++;
 	return user;
 }
 
@@ -178,7 +180,10 @@ bloomexp_exposures_add(BloomExposures *exposures, Datum user, Datum item, int64 
 	uint32		owner = n > 0 ? exposures->owners[n - 1] : 0;
 
 	if (n == 0 || bloomexp_exposures_compare(exposures, exposures->users[owner].user, user) != 0)
+	{
 		owner = find_user(exposures, user);
+		exposures->runs++;
+	}
 	if (n == exposures->space)
 	{
 		exposures->space *= 2;
@@ -199,7 +204,7 @@ bloomexp_exposures_add(BloomExposures *exposures, Datum user, Datum item, int64 
 	exposures->users[owner].n++;
 }
 
-/* Order users, each with his index before in `first`. */
+/* Order users, and those who are the same as they came. */
 static int
 compare_users(const void *a, const void *b, void *exposures)
 {
@@ -218,8 +223,6 @@ sort_users(BloomExposures *exposures, uint32 *places)
 {
 	uint32		nusers = 0;
 
-	for (uint32 i = 0; i < exposures->nusers; i++)
-		exposures->users[i].first = i;
 	qsort_arg(exposures->users, exposures->nusers, sizeof(BloomShown), compare_users, exposures);
 	for (uint32 i = 0; i < exposures->nusers; i++)
 	{
@@ -230,29 +233,22 @@ sort_users(BloomExposures *exposures, uint32 *places)
 			exposures->users[nusers - 1].n += shown.n;
 		else
 			exposures->users[nusers++] = shown;
-		places[shown.first] = nusers - 1;
+		places[shown.index] = nusers - 1;
 	}
 	exposures->nusers = nusers;
 }
 
-/*
- * bloomexp_exposures_group
- *		Order the exposures by their users, of whom each is there once then.
- */
-void
-bloomexp_exposures_group(BloomExposures *exposures)
+/* Put the exposures of each user in a row; places[] has where the users are now. */
+static void
+move_together(BloomExposures *exposures, const uint32 *places)
 {
-	MemoryContext caller = MemoryContextSwitchTo(exposures->context);
 	uint64		space = Max(exposures->n, 1);
 	uint64	   *hashes = palloc_extended(space * sizeof(uint64), MCXT_ALLOC_HUGE);
 	int64	   *times = exposures->timed ? palloc_extended(space * sizeof(int64), MCXT_ALLOC_HUGE) : NULL;
 	Datum	   *items = exposures->items ? palloc_extended(space * sizeof(Datum), MCXT_ALLOC_HUGE) : NULL;
-	uint32	   *places = palloc_extended(Max(exposures->nusers, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
-	uint64	   *ends;
+	uint64	   *ends = palloc_extended(Max(exposures->nusers, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	uint64		end = 0;
 
-	sort_users(exposures, places);
-	ends = palloc_extended(Max(exposures->nusers, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < exposures->nusers; i++)
 	{
 		exposures->users[i].first = ends[i] = end;
@@ -272,17 +268,34 @@ bloomexp_exposures_group(BloomExposures *exposures)
 	}
 
 	pfree(ends);
-	pfree(places);
-	pfree(exposures->owners);
 	pfree(exposures->hashes);
 	if (times)
 		pfree(exposures->times);
 	if (items)
 		pfree(exposures->items);
 	exposures->items = items;
-	exposures->owners = NULL;
 	exposures->hashes = hashes;
 	exposures->times = times;
+}
+
+/*
+ * bloomexp_exposures_group
+ *		Order the users, of whom each is there once then, and put the exposures of each in
+ *		a row.
+ */
+void
+bloomexp_exposures_group(BloomExposures *exposures)
+{
+	MemoryContext caller = MemoryContextSwitchTo(exposures->context);
+	uint32	   *places = palloc_extended(Max(exposures->nusers, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+
+	sort_users(exposures, places);
+	/* with a run for each user they came in a row */
+	if (exposures->runs != exposures->nusers)
+		move_together(exposures, places);
+	pfree(places);
+	pfree(exposures->owners);
+	exposures->owners = NULL;
 	MemoryContextSwitchTo(caller);
 }
 

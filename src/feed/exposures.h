@@ -17,8 +17,10 @@
 typedef struct BloomShown
 {
 	Datum		user;
-	uint64		first;			/* of the items and their times */
+	uint64		first;			/* of the items and their times, which are in a row once
+								 * they are grouped */
 	uint64		n;
+	uint32		index;			/* of the user as they came */
 } BloomShown;
 
 typedef struct BloomExposures
@@ -40,6 +42,7 @@ typedef struct BloomExposures
 	uint32	   *owners;			/* of each item: an index of `users`, until they are grouped */
 	uint64		n;
 	uint64		space;
+	uint64		runs;			/* of exposures with the same user */
 
 	BloomShown *users;			/* as they come, then in their order and each once */
 	uint32		nusers;

@@ -320,6 +320,9 @@ write_changes(BloomRebuild *rebuild, const BloomExtension *extension)
 	const char *rebuilt_at = rebuild->rebuilt_at_column ? quote_identifier(rebuild->rebuilt_at_column) : NULL;
 	char	   *now = rebuilt_at ? psprintf(", %s = pg_catalog.now()", rebuilt_at) : "";
 
+	/* (so that a join need not read all rows) */
+	char	   *of_users = psprintf("%s %s ANY ($1::%s[])", key->compared_sql, key->equal_sql, key->type_sql);
+
 	/*
 	 * A live filter has nothing that the exposures lack, once its row is locked: it is
 	 * emptied.  What is there already need not be written.
@@ -331,9 +334,9 @@ write_changes(BloomRebuild *rebuild, const BloomExtension *extension)
 				 quote_identifier(extension->schema_name), or_live);
 
 	rebuild->sql[BLOOM_REBUILD_WRITE] =
-		psprintf("UPDATE %s AS f SET %s = n.c%s%s FROM unnest($1, $2) AS n (u, c) WHERE %s %s n.u::%s%s",
+		psprintf("UPDATE %s AS f SET %s = n.c%s%s FROM unnest($1, $2) AS n (u, c) WHERE %s %s n.u::%s AND %s%s",
 				 key->table_sql, filter, now, emptied, key->compared_sql, key->equal_sql, key->type_sql,
-				 unchanged);
+				 of_users, unchanged);
 	rebuild->sql[BLOOM_REBUILD_WRITE_NEW] =
 		psprintf("INSERT INTO %s AS f (%s, %s%s) SELECT n.u, n.c%s FROM unnest($1, $2) WITH ORDINALITY AS n (u, c, i) ORDER BY n.i "
 				 "ON CONFLICT (%s) DO UPDATE SET %s = %s(f.%s, excluded.%s)%s",
@@ -347,10 +350,9 @@ write_changes(BloomRebuild *rebuild, const BloomExtension *extension)
 		bloomexp_columns_require_nullable(rebuild->target, rebuild->filter_column,
 										  "The table has further columns, so a row is kept without a filter if its user has no exposure left.");
 	rebuild->sql[BLOOM_REBUILD_REMOVE] =
-		psprintf("%s WHERE %s %s ANY ($1::%s[])",
+		psprintf("%s WHERE %s",
 				 !rebuild->keeps_rows ? psprintf("DELETE FROM %s AS f", key->table_sql) :
-					 psprintf("UPDATE %s AS f SET %s = NULL%s", key->table_sql, filter, emptied),
-				 key->compared_sql, key->equal_sql, key->type_sql);
+					 psprintf("UPDATE %s AS f SET %s = NULL%s", key->table_sql, filter, emptied), of_users);
 	if (rebuild->keeps_rows)
 		rebuild->sql[BLOOM_REBUILD_REMOVE] = psprintf("%s AND (f.%s IS NOT NULL%s)",
 													  rebuild->sql[BLOOM_REBUILD_REMOVE], filter, or_live);
