@@ -4,9 +4,8 @@
  *	  Which exposures go into which filters, and how these are made.
  *
  * The trigger is the definition: its arguments are dumped, cloned to partitions and
- * dropped with it.  They are texts; a call of bloom_rebuild() has values.  One table
- * says what settings there are, and everything here goes by it: a new setting is a
- * line of it, and a member of BloomDefinition.
+ * dropped with it.  They are texts; a call of bloom_rebuild() has values.  What settings
+ * there are stands in settinglist.h, and everything here goes by it.
  *
  * Nothing here evaluates anything that others wrote.  What the columns are, and
  * whether they fit, is the job of columns.c; conditions are that of condition.c.
@@ -61,27 +60,15 @@ typedef struct Setting
 	Size		offset;			/* in BloomDefinition */
 	const char *initial;		/* default */
 	const char *hint;			/* how to write it */
-	int			argument;		/* of bloom_rebuild() */
+	int			argument;		/* of bloom_rebuild(); 0: it has none */
 } Setting;
 
-#define MEMBER(name) offsetof(BloomDefinition, name)
-
-static const Setting settings[BLOOM_SETTINGS] = {
-	[BLOOM_SETTING_SOURCE] = {NULL, "source", SETTING_TABLE, MEMBER(source), NULL, NULL, 2},
-	[BLOOM_SETTING_USER_COLUMN] = {NULL, "user column", SETTING_NAME, MEMBER(user_column), NULL, NULL, 3},
-	[BLOOM_SETTING_ITEM_COLUMN] = {NULL, "item column", SETTING_NAME, MEMBER(item_column), NULL, NULL, 4},
-	[BLOOM_SETTING_TIME_COLUMN] = {"time", "time column", SETTING_NAME, MEMBER(time_column), NULL, NULL, 5},
-	[BLOOM_SETTING_WIDTH] = {"width", "width", SETTING_INTERVAL, MEMBER(width), "30 days",
-	"Write the width with its unit: width=30 days.", 6},
-	[BLOOM_SETTING_SLICES] = {"slices", "slices", SETTING_INTEGER, MEMBER(slices), NULL, "Write a whole number.", 9},
-	[BLOOM_SETTING_FPR] = {"fpr", "fpr", SETTING_NUMBER, MEMBER(fpr), "0.01", "Write 0.01 for 1%.", 7},
-	[BLOOM_SETTING_HEADROOM] = {"headroom", "headroom", SETTING_NUMBER, MEMBER(headroom), "0.2",
-	"Write 0.2 for room for 20% more items.", 8},
-	[BLOOM_SETTING_CONDITION] = {"condition", "condition", SETTING_TEXT, MEMBER(condition), NULL, NULL, 17},
-	[BLOOM_SETTING_LIVE_COLUMN] = {"live", "live column", SETTING_NAME, MEMBER(live_column), NULL, NULL, 18},
-	[BLOOM_SETTING_TARGET_USER_COLUMN] = {"target_user_column", "target user column", SETTING_NAME,
-	MEMBER(target_user_column), NULL, NULL, 15},
+#define SETTING(number, member, type, stored, name, label, initial, hint, argument) \
+	{name, label, stored, offsetof(BloomDefinition, member), initial, hint, argument},
+static const Setting settings[] = {
+#include "feed/settinglist.h"
 };
+#undef SETTING
 
 /* Where a definition has the value of a setting. */
 #define VALUE(definition, setting, type) (*(type *) ((char *) (definition) + (setting)->offset))
@@ -398,7 +385,7 @@ bloomexp_definition_of_call(FunctionCallInfo fcinfo, BloomDefinition *definition
 	memset(definition, 0, sizeof(*definition));
 	for (int i = 0; i < BLOOM_SETTINGS; i++)
 	{
-		if (!PG_ARGISNULL(settings[i].argument))
+		if (settings[i].argument > 0 && !PG_ARGISNULL(settings[i].argument))
 			set_value(definition, i, PG_GETARG_DATUM(settings[i].argument));
 	}
 }

@@ -16,23 +16,13 @@
 #include "feed/triggers.h"
 #include "value/layout.h"
 
-/* The settings, in the order in which messages name those of a trigger. */
+#define SETTING(number, member, type, ...) BLOOM_SETTING_##number,
 typedef enum BloomSetting
 {
-	BLOOM_SETTING_SOURCE,
-	BLOOM_SETTING_USER_COLUMN,
-	BLOOM_SETTING_ITEM_COLUMN,
-	BLOOM_SETTING_TIME_COLUMN,
-	BLOOM_SETTING_WIDTH,
-	BLOOM_SETTING_SLICES,
-	BLOOM_SETTING_FPR,
-	BLOOM_SETTING_HEADROOM,
-	BLOOM_SETTING_CONDITION,
-	BLOOM_SETTING_LIVE_COLUMN,
-	BLOOM_SETTING_TARGET_USER_COLUMN
+#include "feed/settinglist.h"
+	BLOOM_SETTINGS
 } BloomSetting;
-
-#define BLOOM_SETTINGS (BLOOM_SETTING_TARGET_USER_COLUMN + 1)
+#undef SETTING
 
 /* A set of settings is a mask. */
 #define BLOOM_SETTING_BIT(setting) (UINT32_C(1) << (setting))
@@ -40,18 +30,10 @@ typedef enum BloomSetting
 typedef struct BloomDefinition
 {
 	uint32		said;			/* the settings that were said, and are no defaults */
-	Oid			source;			/* table of the exposures, the root of partitions;
-								 * InvalidOid if it is not said, */
-	char	   *user_column;	/* ... and NULL for the columns */
-	char	   *item_column;
-	char	   *time_column;
-	Interval   *width;			/* of the window */
-	int32		slices;			/* of a filter with a sliding window; 0 without one */
-	double		fpr;			/* promised false positive rate of the filters */
-	double		headroom;		/* room that a rebuild leaves, as a part of the items */
-	char	   *condition;		/* SQL expression that makes a row an exposure */
-	char	   *live_column;	/* column of the small filters to which is added */
-	char	   *target_user_column;
+	/* each setting; what is not said and has no default is 0, NULL or InvalidOid */
+#define SETTING(number, member, type, ...) type member;
+#include "feed/settinglist.h"
+#undef SETTING
 
 	/* by bloomexp_definition_agree(): triggers as messages describe them, or NULL */
 	char	   *trigger;		/* the first of those that define this */
