@@ -2,10 +2,10 @@
  * client seconds statement
  *
  * What a service would do: send the candidates of one user after another, read
- * the survivors, in the binary protocol and with the statement prepared.
+ * the remaining ones, in the binary protocol and with the statement prepared.
  * $1 of the statement are the candidates: as bigint[]; as consecutive 8-byte
  * little-endian integers, if it is a bytea; or as integer[], for methods that
- * know no more and may answer in any order.  $2 is the user.  The survivors
+ * know no more and may answer in any order.  $2 is the user.  The remaining candidates
  * come back in the same form.
  *
  * One pass over all users checks the answers; then a second warms up, and the
@@ -34,7 +34,7 @@ typedef struct
 	int			packed_size;
 } Call;
 
-/* What $1 and the survivors are. */
+/* The forms of $1 and of the remaining candidates. */
 static bool is_packed;
 static bool in_order;
 static int	width;				/* of an integer */

@@ -8,14 +8,14 @@
  * for as many as there are, at 1%; "delete" drops them; "answer" prints those of
  * the items that are not in the filter, as COPY reads them.
  *
- * "batch" asks for all users, with some requests on their way at any time, again
- * and again for a while, and prints the fastest pass in milliseconds and the
- * survivors.  "ask" does what client.c does: one user a request, and so many
+ * "batch" sends the candidates of all users, with some requests on their way at any time, again
+ * and again for a while, and prints the fastest pass in milliseconds and
+ * how many candidates remain.  "ask" does what client.c does: one user a request, and so many
  * clients that wait for the answer; it prints what print_times() does.
  *
  * Items go as 8 bytes, which is less than their decimals, and a request is put
  * together before the clock runs, as client.c has its arrays.  What hiredis makes
- * of the flags that come back, and picking the survivors by them, belongs to it.
+ * of the flags that come back, and picking the remaining candidates by them, belongs to it.
  */
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
@@ -196,7 +196,7 @@ for_each(redisContext *redis, void (*function) (redisContext *, const Call *))
 		function(redis, &calls[i]);
 }
 
-/* Returns all survivors. */
+/* Returns how many candidates remain. */
 static long
 ask_all(redisContext *redis)
 {

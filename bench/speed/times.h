@@ -35,7 +35,7 @@ compare(const void *a, const void *b)
 
 /*
  * Transactions a second, their mean, median, 99% and 99.9% in microseconds, and
- * the survivors, after so many calls by so many clients at a time.
+ * how many candidates remain, after so many calls by so many clients at a time.
  */
 static void
 print_times(float *times, int n, int clients, long survivors)

@@ -243,7 +243,7 @@ find_primary_key(List *indexes)
 	return InvalidAttrNumber;
 }
 
-/* The operator class of the index that tells the users of a column apart, or InvalidOid. */
+/* The operator class of the index that distinguishes the users of a column, or InvalidOid. */
 static Oid
 find_unique_class(List *indexes, AttrNumber column)
 {

@@ -70,7 +70,7 @@ static const Setting settings[] = {
 };
 #undef SETTING
 
-/* Where a definition has the value of a setting. */
+/* The value of a setting in a definition. */
 #define VALUE(definition, setting, type) (*(type *) ((char *) (definition) + (setting)->offset))
 
 /* Set a setting to a value of its SQL type. */
@@ -526,7 +526,7 @@ bloomexp_definition_feeders(const BloomExtension *extension, Oid target, const c
 	{
 		BloomTrigger *trigger = lfirst(cell);
 
-		/* (with the whole of a shard, strangers are told of; here they would only cost time) */
+		/* (strangers' triggers are reported for the whole table; for a shard they would only cost time) */
 		if (!trigger->works || trigger->column == NULL || (!trigger->counts && OidIsValid(whole)) ||
 			(filter_column != NULL && strcmp(trigger->column, filter_column) != 0) ||
 			(trigger->counts && is_repeated(feeders, trigger)) ||

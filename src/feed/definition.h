@@ -41,12 +41,12 @@ typedef struct BloomDefinition
 } BloomDefinition;
 
 /*
- * Two filters share the promised rate: an item that was not exposed is dropped if
+ * Two filters share the target rate: an item that was not exposed is dropped if
  * either contains it.  The live filter is small, so a tenth is enough for it.
  */
 #define BLOOM_LIVE_SHARE 0.1
 
-/* The rate of a filter that is rebuilt: the same filter, or one beside a live filter. */
+/* The rate of a filter that is rebuilt: the only filter, or the main one of two. */
 static inline double
 bloomexp_definition_rebuilt_fpr(const BloomDefinition *definition)
 {

@@ -3,11 +3,11 @@
  * exposures.c
  *	  Exposures, gathered and grouped by their users.
  *
- * An exposure is a hash here, and a time if somebody asks for it.  It often has the user
+ * An exposure is a hash here, and a time if the filters are windows.  It often has the user
  * of the one before: a page of a feed is one user's, and an index gives them in order.
  * If all exposures of each user come in a row, they stay where they are.  Other users are
  * found by a hash table, if their type has a hash function; without one,
- * a user is there as often as he comes up again, until all are sorted.
+ * a user is there once per run of his exposures, until all are sorted.
  *
  * Users are in the order of the index by which their rows are found, which is the order
  * in which everybody locks these rows.
@@ -30,7 +30,7 @@
 
 #define INITIAL_SPACE 64
 
-/* Where a user is. */
+/* The place of a user. */
 typedef struct Found
 {
 	Datum		user;

@@ -4,7 +4,7 @@
  *	  What the session keeps of a trigger, or of a column of filters.
  *
  * To read a definition and to plan its statements takes longer than to execute them.
- * So both are kept, until PostgreSQL tells that one of the tables has changed, or
+ * So both are kept, until PostgreSQL reports that one of the tables has changed, or
  * that a plan is not valid any more, or until the table has outgrown the plans.
  *
  *-------------------------------------------------------------------------
@@ -126,7 +126,7 @@ bloomexp_plans_lock_target(Oid target)
 /*
  * Can the plans still be used?
  *
- * That of a schema's new name only PostgreSQL tells, and only of plans that are made: any
+ * PostgreSQL reports the new name of a schema only through the plans that exist: any
  * of them may be the one.
  */
 static bool

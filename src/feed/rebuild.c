@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * rebuild.c
- *	  The procedure that builds filters from scratch, while writers go on.
+ *	  The procedure that builds filters from scratch, while writers continue.
  *
  * It works in batches of users, each in a transaction of its own: find the next users,
  * lock their rows, read their exposures with a snapshot that is younger than the locks,
@@ -203,7 +203,7 @@ find_batch(BloomRebuild *rebuild, BloomUsers *batch, Datum *last)
 	return true;
 }
 
-/* Where the rows of a query go. */
+/* The destination of the rows of a query. */
 typedef struct Receiver
 {
 	DestReceiver pub;
@@ -225,7 +225,7 @@ receive_row(TupleTableSlot *row, DestReceiver *self)
 	return true;
 }
 
-/* What the query returns must be what was asked for, whatever became of the table. */
+/* The query must return the types that were planned, whatever became of the table. */
 static void
 begin_receiving(DestReceiver *self, int operation, TupleDesc shape)
 {
@@ -672,7 +672,7 @@ bloomexp_rebuild(PG_FUNCTION_ARGS)
 	}
 	PG_END_TRY();
 	end_rebuild(&rebuild);
-	/* (nothing that was set for the rebuild is left in a block that goes on) */
+	/* (nothing that was set for the rebuild is left in a block that continues) */
 	SPI_commit();
 	SPI_start_transaction();
 	report(&rebuild);

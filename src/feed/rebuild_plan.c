@@ -344,7 +344,7 @@ write_changes(BloomRebuild *rebuild, const BloomExtension *extension)
 				 rebuilt_at ? ", pg_catalog.now()" : "", key->column_sql, filter,
 				 bloomexp_triggers_object(extension, "bloom_union"), filter, filter, now);
 
-	/* A row may be deleted if the filter is all that it tells of the user. */
+	/* A row may be deleted if it has nothing else of the user than the filter. */
 	rebuild->keeps_rows = has_further_columns(rebuild);
 	if (rebuild->keeps_rows)
 		bloomexp_columns_require_nullable(rebuild->target, rebuild->filter_column,

@@ -74,7 +74,7 @@ typedef struct BloomRebuild
 	BloomUsers	users;
 	int32		part;
 	int32		parts;
-	FmgrInfo   *hash;			/* that tells the part of a user */
+	FmgrInfo   *hash;			/* by which users are split into parts */
 	char	   *which;			/* of the parts, for messages */
 
 	/* progress */

@@ -3,7 +3,7 @@
  * rebuild_shards.c
  *	  A rebuild of a table that Citus has distributed over nodes.
  *
- * A shard and the shard of the exposures beside it are ordinary tables of their node, and
+ * A shard and its partner, a shard of the exposures, are ordinary tables of their node, and
  * are rebuilt there as such: by a call of bloom_rebuild() in a session of the same user.
  * Each node has one shard at a time, and all nodes work at the same time.
  *
@@ -260,7 +260,7 @@ bloomexp_rebuild_shards_do(FunctionCallInfo fcinfo, BloomRebuild *rebuild)
 	MemoryContextSwitchTo(rebuild->context);
 }
 
-/* Which users a call is for, as a condition. */
+/* The users of a call, as a condition. */
 static char *
 write_users(const BloomRebuild *rebuild, const char *user)
 {

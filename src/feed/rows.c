@@ -14,9 +14,9 @@
  *	2. The rebuild has the lock first.  The writer gets it when the rebuild has committed
  *	   or failed, and adds to the version that it left.  If the rebuild has deleted the
  *	   row, the writer inserts a new one: there was no other exposure, and writers that
- *	   come later wait for the new row.
+ *	   follow wait for the new row.
  *	3. The user has no row.  The rebuild inserts what its snapshot has, and if a row has
- *	   come up meanwhile it unites, never overwrites.
+ *	   appeared meanwhile it unites, never overwrites.
  *	4. Two writers.  A new value is written only over the version that it was made from:
  *	   an UPDATE that had to wait finds another xmin if the other one has committed, and
  *	   writes nothing.  Then an INSERT decides: it starts a filter if there is no row any

@@ -29,6 +29,6 @@ SETTING(FPR, fpr, double, SETTING_NUMBER, "fpr", "fpr", "0.01", "Write 0.01 for 
 SETTING(HEADROOM, headroom, double, SETTING_NUMBER, "headroom", "headroom", "0.2", "Write 0.2 for room for 20% more items.", 8)
 /* SQL expression that makes a row an exposure */
 SETTING(CONDITION, condition, char *, SETTING_TEXT, "condition", "condition", NULL, NULL, 17)
-/* column of the small filters to which exposures are added */
+/* column of the live filters to which exposures are added */
 SETTING(LIVE_COLUMN, live_column, char *, SETTING_NAME, "live", "live column", NULL, NULL, 18)
 SETTING(TARGET_USER_COLUMN, target_user_column, char *, SETTING_NAME, "target_user_column", "target user column", NULL, NULL, 15)

@@ -11,7 +11,7 @@
  *
  * Tables are colocated if the rows of a user are in shards that are always on the same
  * node and always move together.  A trigger on a shard of exposures, which Citus creates
- * there, adds to the shard of filters beside it.  That is an ordinary table of the node.
+ * there, adds to its partner, the shard of filters with the same users.  That is an ordinary table of the node.
  *
  *-------------------------------------------------------------------------
  */
@@ -223,7 +223,7 @@ get_shard_name(uint64 row, int column)
 	return strVal(llast(textToQualifiedNameList(DatumGetTextPP(name))));
 }
 
-/* The shard of another table that is beside a shard, on the same node, or InvalidOid. */
+/* The partner of a shard, of another table and on the same node, or InvalidOid. */
 static Oid
 find_beside(int64 shard, Oid other)
 {
@@ -241,7 +241,7 @@ find_beside(int64 shard, Oid other)
 	return beside;
 }
 
-/* Refuse tables of which no shard of one has, beside it, the same users of the other. */
+/* Refuse tables whose shards have no partners of the same users. */
 static void
 check_colocated(Oid source, Oid target)
 {
@@ -291,7 +291,7 @@ check_colocated(Oid source, Oid target)
 /*
  * bloomexp_shards_partner
  *		The table to which a trigger on a table adds that names a table of filters:
- *		that one, or for a shard the shard beside it; an error if there is no such.  For
+ *		that one, or for a shard its partner; an error if there is no such.  For
  *		a shard it may be none, InvalidOid.
  */
 Oid
@@ -336,7 +336,7 @@ bloomexp_shards_partner(Oid source, Oid target)
  *		Does a trigger on a table that names a table of filters add to a table?  `whole`
  *		is that of which the latter is a shard, or InvalidOid; or the latter is distributed.
  *
- * A shard is fed from the shard beside it, and not by the trigger of the whole, nor the
+ * A shard is fed from its partner, and not by the trigger of the whole, nor the
  * whole by those of shards.
  */
 bool
@@ -468,7 +468,7 @@ bloomexp_shards_run(List *commands)
 
 /*
  * bloomexp_shards_version
- *		The version of this extension here, as other nodes are asked for theirs.
+ *		The version of this extension on this node, to compare with that of others.
  */
 char *
 bloomexp_shards_version(void)

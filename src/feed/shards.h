@@ -11,7 +11,7 @@
 #include "nodes/pg_list.h"
 #include "utils/array.h"
 
-/* A shard of a table of filters, the shard of the exposures beside it, and their node. */
+/* A shard of a table of filters, its partner of the exposures, and their node. */
 typedef struct BloomShard
 {
 	int64		id;

@@ -141,7 +141,7 @@ is_built_in(const Node *expression)
  * bloomexp_track_read
  *		What a trigger on a table does, by its arguments; an error if it cannot do it.
  *
- * This only asks the catalogs.
+ * This only reads the catalogs.
  */
 void
 bloomexp_track_read(const BloomExtension *extension, Oid source, int nargs, char **args,
@@ -227,7 +227,7 @@ read_row(const Reader *reader, TupleTableSlot *row, ExprContext *context, bool *
 	return reader->expression ? ExecEvalExprSwitchContext(reader->expression, context, isnull) : (Datum) 0;
 }
 
-/* Is a row an exposure?  Whatever a condition would say, it is asked once. */
+/* Is a row an exposure?  A condition is evaluated once per row. */
 static bool
 counts(Call *call, uint64 row, bool first, const Reader *condition, TupleTableSlot *slot,
 	   ExprContext *context)

@@ -39,8 +39,7 @@ typedef struct BloomTrigger
 								 * statement, with a transition table */
 	bool		plain;			/* works after one event, for any column */
 	bool		has_when;
-	bool		counts;			/* has its owner the privileges of the owner who
-								 * was asked for? */
+	bool		counts;			/* has its owner the privileges of the given owner? */
 	char	   *column;			/* args[1], as the name of a column; NULL without */
 	int			nargs;			/* that are in args: of one that does not count, the
 								 * first two at most */

@@ -3,7 +3,7 @@
  * untracked.c
  *	  What is wrong with the triggers on bloom_track() of a table and its partitions.
  *
- * Looking evaluates nothing that others wrote: only the catalogs are asked, and
+ * Looking evaluates nothing that others wrote: only the catalogs are read, and
  * conditions are parsed as condition.c does it.
  *
  *-------------------------------------------------------------------------
@@ -566,7 +566,7 @@ find_problems(FunctionCallInfo fcinfo)
 			triggers = lappend(triggers, lfirst(cell));
 	}
 
-	/* Triggers with mistakes, which are errors when a row is written or at night. */
+	/* Triggers with mistakes, which are errors when a row is written or filters are rebuilt. */
 	foreach (cell, triggers)
 	{
 		BloomTrigger *trigger = lfirst(cell);

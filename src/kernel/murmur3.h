@@ -44,7 +44,7 @@ murmur3_read_half(const uint8_t *b)
 }
 
 /*
- * Fewer than 8 bytes as a little-endian number, without a loop.  Where reads
+ * Fewer than 8 bytes as a little-endian number, without a loop.  If reads
  * overlap, they read the same.
  */
 static inline uint64_t

@@ -229,7 +229,7 @@ bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
 /*
  * bloomexp_probe_set_many
  *		Add many items to a layer that does not count; bloomexp_probe_count_set()
- *		then tells how many bits are set.
+ *		then returns how many bits are set.
  */
 void
 bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t n)

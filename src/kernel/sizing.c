@@ -2,7 +2,7 @@
  *
  * sizing.c
  *	  The false positive rate of a layer, exactly where it matters, and the
- *	  smallest layer that keeps a promised one.
+ *	  smallest layer that keeps a given one.
  *
  * The textbook rate (1 - exp(-kn/m))^k is only the limit for large m: with
  * ten items it is too low by a tenth to a third.  (Bose, Guo, Kranakis et al.,
@@ -39,7 +39,7 @@
 /*
  * How far the sum over the items in a block goes beyond the mean, in standard
  * deviations, and how many terms it has for each of these.  (The terms follow a
- * bell curve, so that every n-th of them tells their sum to ten digits.)
+ * bell curve, so that every n-th of them gives their sum to ten digits.)
  */
 #define POISSON_RANGE 7.0
 #define POISSON_TERMS 1.5
@@ -52,7 +52,7 @@
  * they name j distinct bits.  Then let the items' probes rain on those bits:
  * each hits one of the r bits still unset with probability r/m.  What ends at
  * r = 0 is a false positive.  Only sums of positive terms, so nothing cancels,
- * unlike in the closed form with Stirling numbers.
+ * as it would in the closed form with Stirling numbers.
  */
 static double
 exact_fpr(double m, int k, int throws)
@@ -355,7 +355,7 @@ smallest_for_hashes(double items, double fpr, uint32_t k, BloomShape *shape)
 static bool
 find_size(double items, double fpr, BloomShape *shape)
 {
-	/* the best k of the textbook; the best whole one lies beside it */
+	/* the best k of the textbook; the best whole one is next to it */
 	double		best = -log2(fpr);
 	int			first = (int) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0));
 	int			last = (int) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0);
@@ -394,7 +394,7 @@ find_size(double items, double fpr, BloomShape *shape)
  *
  * Returns false if there is none of max_words words or less.
  *
- * The rates take some time, and an aggregate over a million small groups asks for
+ * The rates take some time, and an aggregate over a million small groups needs
  * the same few sizes again and again; so the answers are cached.
  */
 bool

@@ -18,7 +18,7 @@
 
 PG_FUNCTION_INFO_V1(bloomexp_typanalyze);
 
-/* As of other types.  Fewer would do, but the other columns ask for as many anyway. */
+/* As of other types.  Fewer would do, but the other columns need as many anyway. */
 #define ROWS_FOR_EACH_TARGET 300
 
 /* Compute the statistics of a sample of rows; see compute_trivial_stats() of PostgreSQL. */

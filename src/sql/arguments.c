@@ -37,7 +37,7 @@ bloomexp_arguments_require(FunctionCallInfo fcinfo, int first, const char *const
 
 /*
  * bloomexp_arguments_array
- *		An array in its flat form.  A PL/pgSQL variable keeps that beside its
+ *		An array in its flat form.  A PL/pgSQL variable keeps that in addition to its
  *		expanded form, unless it was changed in place.
  */
 ArrayType *

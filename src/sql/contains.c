@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * contains.c
- *	  SQL functions that ask a filter for items.
+ *	  SQL functions that test items against a filter.
  *
  *-------------------------------------------------------------------------
  */

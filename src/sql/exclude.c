@@ -64,28 +64,28 @@ open_filters(FunctionCallInfo fcinfo, bool variadic, int items, BloomLookups *fi
 
 /*
  * Copy the candidates that no filter contains to `out`, one after another as in an
- * array.  Returns where they end, and their number in *survivors.
+ * array.  Returns where they end, and their number in *remaining.
  */
 static char *
-copy_survivors(BloomItems *candidates, BloomLookups *filters, char *out, int *survivors)
+copy_remaining(BloomItems *candidates, BloomLookups *filters, char *out, int *remaining)
 {
 	BloomBatch	batch;
 	bool		exposed[BLOOMEXP_BATCH];
 
 	bloomexp_lookup_require_kind(filters, candidates->type->kind);
-	*survivors = 0;
+	*remaining = 0;
 	while (bloomexp_item_next(candidates, bloomexp_lookup_seed(filters), &batch))
 	{
 		CHECK_FOR_INTERRUPTS();
 		bloomexp_lookup_mark(filters, &batch, exposed);
-		out = bloomexp_item_copy(out, &batch, exposed, survivors);
+		out = bloomexp_item_copy(out, &batch, exposed, remaining);
 	}
 	return out;
 }
 
 /*
- * The candidates of argument 0 that survive the filters of argument 1, as an
- * array of their type without NULLs in a memory context; *type tells about its
+ * The candidates of argument 0 that the filters of argument 1 leave, as an
+ * array of their type without NULLs in a memory context; *type describes its
  * elements.
  */
 static ArrayType *
@@ -95,7 +95,7 @@ exclude(FunctionCallInfo fcinfo, bool variadic, MemoryContext context, const Blo
 	ArrayType  *result;
 	BloomItems	candidates;
 	BloomLookups filters;
-	int			survivors;
+	int			remaining;
 	char	   *end;
 
 	bloomexp_item_begin(&candidates, array, PG_GET_COLLATION());
@@ -103,8 +103,8 @@ exclude(FunctionCallInfo fcinfo, bool variadic, MemoryContext context, const Blo
 	*type = candidates.type;
 
 	result = bloomexp_item_begin_array(context, array);
-	end = copy_survivors(&candidates, &filters, ARR_DATA_PTR(result), &survivors);
-	return bloomexp_item_end_array(result, end, survivors, candidates.element_type);
+	end = copy_remaining(&candidates, &filters, ARR_DATA_PTR(result), &remaining);
+	return bloomexp_item_end_array(result, end, remaining, candidates.element_type);
 }
 
 /* bloom_exclude_array(candidates, filter), candidates - filter */
@@ -144,7 +144,7 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 	bytea	   *result;
 	BloomItems	candidates;
 	BloomLookups filters;
-	int			survivors;
+	int			remaining;
 	char	   *end;
 
 	if (PG_ARGISNULL(0))
@@ -156,14 +156,14 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 	require_integers(&filters);
 
 	result = palloc(VARHDRSZ + VARSIZE_ANY_EXHDR(packed));
-	end = copy_survivors(&candidates, &filters, VARDATA(result), &survivors);
+	end = copy_remaining(&candidates, &filters, VARDATA(result), &remaining);
 	SET_VARSIZE(result, end - (char *) result);
 	PG_RETURN_BYTEA_P(result);
 }
 
 /*
- * Body of the set-returning functions: all survivors are found in the first
- * call, and go out one a call.
+ * Body of the set-returning functions: all remaining candidates are found in the
+ * first call, and each call returns one.
  */
 static Datum
 exclude_rows(FunctionCallInfo fcinfo, bool variadic)

@@ -24,7 +24,7 @@
  *
  * - A compressed value is read as a whole, and so is one whose headers do not fit in
  *   one chunk (eighty layers).
- * - A call site keeps one filter.  Where it gets two in turn, it reads both again and
+ * - A call site keeps one filter.  If it gets two in turn, it reads both again and
  *   again.
  * - A filter inline in its row is not kept: to open it costs less than to find out
  *   whether it is the same.

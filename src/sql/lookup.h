@@ -46,7 +46,7 @@ typedef struct BloomLookup
 	uint32	   *first_block;	/* BLOCKS: of each layer, an index into these bits */
 } BloomLookup;
 
-/* Filters that are asked together; `few` spares most calls the memory for them. */
+/* Filters that are read together; `few` spares most calls the memory for them. */
 typedef struct BloomLookups
 {
 	int			n;

@@ -35,7 +35,7 @@ bloomexp_window(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
 
-/* The windowed filter of argument 0; `function` asks for it. */
+/* The windowed filter of argument 0; `function` needs it. */
 static void
 open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter, const char *function)
 {

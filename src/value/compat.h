@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  What differs between the versions of PostgreSQL, 13 to 19: nowhere else
- *	  does the source ask for a version.
+ *	  What differs between the versions of PostgreSQL, 13 to 19: nothing else in
+ *	  the source depends on a version.
  *
  *-------------------------------------------------------------------------
  */
@@ -53,7 +53,7 @@
 #define BLOOMEXP_ARRAY_LENGTH(root, expr) ((double) estimate_array_length(expr))
 #endif
 
-/* PostgreSQL 17 can also ask for a stronger lock. */
+/* PostgreSQL 17 can also require a stronger lock. */
 #if PG_VERSION_NUM >= 170000
 #define BLOOMEXP_LOCK_IS_HELD(tag, mode) LockHeldByMe(tag, mode, false)
 #else
@@ -61,7 +61,7 @@
 #endif
 
 /*
- * PostgreSQL 18 can tell the name and version of a module that is loaded; the version
+ * PostgreSQL 18 can report the name and version of a module that is loaded; the version
  * comes from the Makefile.
  */
 #if PG_VERSION_NUM >= 180000

@@ -83,7 +83,7 @@ require_unwindowed(const BloomFilter *filter)
 
 /*
  * bloomexp_filter_contains
- *		Whether any layer contains an item, the newest asked first.
+ *		Whether any layer contains an item, the newest first.
  */
 bool
 bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)

@@ -23,7 +23,7 @@ bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
 
 /*
  * Makes the bits of a layer, by its index, available as far as n items need them,
- * before the layer is asked for these.
+ * before the layer is tested for these.
  */
 typedef void (*BloomFetch) (void *source, uint32 layer, const uint64 *hashes, int n);
 

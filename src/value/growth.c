@@ -11,7 +11,7 @@
  *
  * How it works:
  *
- * The promise: at every moment the probability that a filter contains an item that was
+ * The invariant: at every moment the probability that a filter contains an item that was
  * never added is at most its fpr.  (For a windowed filter: that any slices + 1
  * consecutive slices contain it.)  Layers err independently, so each gets a share of
  * fpr for when it is full, and the shares of all layers that can ever be made add up to
@@ -90,7 +90,7 @@
 
 /*
  * bloomexp_growth_check_fpr
- *		Refuse a false positive rate that cannot be promised.
+ *		Refuse a target rate that no filter can keep.
  */
 void
 bloomexp_growth_check_fpr(double fpr)
@@ -108,14 +108,14 @@ bloomexp_growth_check_fpr(double fpr)
 }
 
 /*
- * The layers that keep one promise together: all layers of a plain filter, or
+ * The layers that keep one target rate together: all layers of a plain filter, or
  * those of one slice of a windowed one.
  */
 typedef struct Span
 {
 	uint32		first;
 	uint32		end;			/* index after the last */
-	double		fpr;			/* promised for all of them together */
+	double		fpr;			/* target rate of all of them together */
 } Span;
 
 /*
@@ -161,7 +161,7 @@ max_words(bool counting)
 
 /*
  * Shape of a layer for `capacity` items at rate `share`, or an error that names
- * the largest capacity; `fpr` is the rate that the user promised.
+ * the largest capacity; `fpr` is the target rate that the user gave.
  */
 static BloomShape
 layer_shape(int64 capacity, double share, double fpr, bool counting)
@@ -236,7 +236,7 @@ grown_fpr(const BloomLayer *layer, double items)
 }
 
 /*
- * Capacity of a layer, as far as its bits can hold that many at the promised
+ * Capacity of a layer, as far as its bits can hold that many at the target
  * rate: a false one must not make the next layer huge.
  */
 static int64
@@ -312,7 +312,7 @@ open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *roo
 
 /*
  * Mean number of items of the newest slices before a span, as far as their bits can
- * hold that many at the promised rate; 0 if there are none.
+ * hold that many at the target rate; 0 if there are none.
  */
 static double
 rhythm(const BloomFilter *filter, const Span *span)

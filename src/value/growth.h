@@ -10,7 +10,7 @@
 
 #include "value/layout.h"
 
-/* What bloom_new() and the first bloom_add() make unless told otherwise. */
+/* What bloom_new() and the first bloom_add() make without other arguments. */
 #define BLOOMEXP_DEFAULT_CAPACITY 100
 #define BLOOMEXP_DEFAULT_FPR 0.01
 

@@ -128,7 +128,7 @@ bloomexp_layout_size(const BloomFilter *filter)
 }
 
 /*
- * What is wrong with some bytes goes to *problem; who asked for the check decides
+ * What is wrong with some bytes goes to *problem; the caller decides
  * which error that is.
  */
 #define bad_bytes(...) \

@@ -34,7 +34,7 @@
 #define BLOOMEXP_MAX_LAYERS 4096
 
 /*
- * The smallest false positive rate that can be promised: two items have the
+ * The smallest target rate: two items have the
  * same 64-bit hash with a chance that adds up to 2.4e-11 in the largest filter.
  */
 #define BLOOMEXP_MIN_FPR 1e-9
@@ -68,7 +68,7 @@ typedef struct BloomFilter
 	bool		counting;
 	bool		windowed;
 	uint32		seed;
-	double		fpr;			/* promised, for all layers together */
+	double		fpr;			/* target rate, of all layers together */
 	int64		width;			/* of the window, in microseconds */
 	int64		floor;			/* exposures before this time are ignored */
 	uint32		slices;			/* in one width */

@@ -296,8 +296,8 @@ bloomexp_union_start(BloomUnion *united, const BloomFilter *first, MemoryContext
  * bloomexp_union_add
  *		Add what a filter contains.
  *
- * Its layers are merged with their equals in the union where the promise allows
- * it, and stand behind them otherwise.  The promised rate is the sum.  Of two
+ * Its layers are merged with their equals in the union where the target rate allows
+ * it, and stand behind them otherwise.  The target rate is the sum.  Of two
  * windows the earlier floor stands, so that nothing is ignored that one of them
  * would take.
  */
@@ -316,7 +316,7 @@ bloomexp_union_add(BloomUnion *united, const BloomFilter *filter)
 		a->floor = Min(a->floor, filter->floor);
 	if (a->kind == BLOOM_KIND_NONE)
 		a->kind = filter->kind;
-	/* never less than either: as many items as it promises must stay credible */
+	/* never less than either: its own number of items must stay credible */
 	a->fpr = Max(Max(a->fpr, filter->fpr), Min(a->fpr + filter->fpr, 1.0 - DBL_EPSILON));
 	require_formable(united);
 }

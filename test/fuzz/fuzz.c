@@ -512,7 +512,7 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned in
 	return write_input(data, max_size, &input);
 }
 
-/* The first value of one input beside the second of another. */
+/* The first value of one input with the second of another. */
 size_t
 LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1, const uint8_t *data2, size_t size2,
 						  uint8_t *out, size_t max_size, unsigned int seed)

@@ -110,7 +110,7 @@ pg_detoast_datum_packed(struct varlena *datum)
 }
 
 /*
- * Errors: try() tells whether a call ended without one.
+ * Errors: try() returns whether a call ended without one.
  */
 
 static jmp_buf on_error;

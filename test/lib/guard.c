@@ -33,7 +33,7 @@
 /* What no memory context cuts out of a larger block. */
 #define OWN_BLOCK ((Size) 8193)
 
-/* Bytes of a chunk beside those that were asked for. */
+/* Bytes of a chunk in addition to those that were requested. */
 static Size overhead;
 
 static Size

@@ -1,5 +1,5 @@
 # Words: the rules of style that CONTRIBUTING gives, as far as patterns can see them, in
-# the documents, the comments of SQL objects, and the messages of the source.
+# the documents, the comments of SQL objects, and the messages and comments of the source.
 
 use strict;
 use warnings;
@@ -88,7 +88,8 @@ for my $file (sort glob "$root/*.md $root/doc/*.md $root/src/README.md $root/cli
 }
 
 #
-# Comments of SQL objects, and messages with their details and hints
+# Comments of SQL objects, messages with their details and hints, and what readers of
+# the source read
 #
 
 my @texts;
@@ -108,5 +109,21 @@ for (@texts)
 
 	is(complaints($text), '', "$file: $text");
 }
+
+find({ no_chdir => 1, wanted => sub {
+	return unless /\.[ch]$/;
+	my $name = $_;
+	my $text = document($name);
+	my @complaints;
+
+	while ($text =~ m{/\*(.*?)\*/}sg)
+	{
+		my $comment = $1 =~ s/^[ \t]*\* ?\s*//mgr =~ s/\s+/ /gr =~ s/^ //r;
+		my $complaint = complaints($comment);
+
+		push @complaints, "$complaint in: $comment" if $complaint ne '';
+	}
+	is(join("\n", @complaints), '', 'comments of ' . $name =~ s{^\Q$root\E/}{}r);
+} }, "$root/src");
 
 done_testing();

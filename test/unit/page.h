@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * page.h
- *	  A page of memory with none beside it: who reads or writes a byte too many,
+ *	  A page of memory with none next to it: who reads or writes a byte too many,
  *	  at its start or at its end, ends the program.
  *
  *-------------------------------------------------------------------------

@@ -50,7 +50,7 @@ test_hashes(void)
 	ok(wrong == 0, "hashes of 0 to %d numbers (%d wrong)", BLOOMEXP_BATCH, wrong);
 }
 
-/* A page of random bytes, with no memory beside it; NULL where there is none to have. */
+/* A page of random bytes, with no memory next to it; NULL if there is none to have. */
 static uint8_t *
 random_page(size_t *size)
 {
@@ -64,7 +64,7 @@ random_page(size_t *size)
 /*
  * Items of 0 to MAX_LENGTH bytes together, each where a page starts, but for the
  * bytes that can be read before its end; where the page ends; or anywhere in it.
- * No memory is beside the page.
+ * No memory is next to the page.
  */
 static void
 test_bytes(void)

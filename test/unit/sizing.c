@@ -2,7 +2,7 @@
  *
  * sizing.c
  *	  The expected rates are right, and the layers are the smallest that keep
- *	  a promised one.
+ *	  a given one.
  *
  * The judge of a rate is the closed form by inclusion and exclusion.  Its terms
  * cancel by many orders of magnitude, so it needs numbers of 113 bits.
@@ -278,7 +278,7 @@ test_smallest(void)
 }
 
 /*
- * The promise of bytes: 1.03 times the optimum and 40 bytes, of which 4 are the
+ * The limit of bytes: 1.03 times the optimum and 40 bytes, of which 4 are the
  * length word and 32 the headers.  Below 2e-9 blocks cost more.
  */
 static void
@@ -353,7 +353,7 @@ test_monotonic(void)
 	ok(shrinks == 0, "nor does a lower rate");
 }
 
-/* Promise 2: bits beside the optimum of the textbook. */
+/* Promise 2: bits compared with the optimum of the textbook. */
 static void
 test_bits(void)
 {
@@ -476,7 +476,7 @@ test_golden(void)
 	ok(wrong == 0, "golden table (%d of %d differ)", wrong, ngolden);
 }
 
-/* An answer from memory is the answer worked out anew. */
+/* An answer from memory is the answer worked out again. */
 static void
 test_memory(void)
 {
@@ -596,7 +596,7 @@ test_estimate(void)
 	ok(wrong == 0, "estimates from empty to full are finite and rise");
 }
 
-/* Odd rates: nothing overflows, and an answer keeps its promise. */
+/* Odd rates: nothing overflows, and an answer keeps its rate. */
 static void
 test_odd_rates(void)
 {
