@@ -67,6 +67,29 @@ SELECT part, name,
 		WHEN CASE sense WHEN '<=' THEN rounded <= aim::numeric ELSE rounded >= aim::numeric END THEN 'met' ELSE 'missed' END AS "aim met"
 FROM bench_verdict, LATERAL (SELECT round(measured::numeric, 2)) AS r (rounded) ORDER BY nth;
 
+-- What the parts of RESULTS.md say before their tables.
+CREATE TABLE bench_section (nth serial, part text, heading text, says text);
+INSERT INTO bench_section (part, heading, says) VALUES
+	('batch', 'Stored candidates', 'Counts the remaining candidates of 2,000 users with 1,000 stored candidates each, in one statement. Hashed and probing are the two plans of NOT EXISTS. EXCEPT and intarray also drop duplicates and the order.'),
+	('rows', 'As rows', 'The same candidates as rows: set-returning functions against unnest().'),
+	('several', 'Three filters per user', 'In one pass, and in a pass for each; and with a first filter that drops nine candidates out of ten.'),
+	('window', 'Windows', 'Windows of 30 days in six slices, built at once by bloom_window_agg(), and kept by the trigger.'),
+	('call', 'In memory', 'Nanoseconds per candidate of one call with 1,000 candidates, in variables of PL/pgSQL. "Mixed" are texts of 8 to 32 bytes.'),
+	('online', 'One user per statement', 'Prepared, by pgbench, over the candidates and filters in the tables. The number of remaining candidates is returned.'),
+	('wire', 'Candidates from the client', 'A client sends 1,000 candidates by the binary protocol and receives those that remain. The echo returns the array unchanged.'),
+	('build', 'Building filters', 'All filters in one statement, GROUP BY user_id, exposures in the order of time. "Hash" and "sort" are how PostgreSQL groups, "index" reads the rows user by user, "parallel" has two workers.'),
+	('wide', 'Building a million filters', 'A million users with 50 exposures each, once.'),
+	('memory', 'Memory of builds', 'Peak memory of a server process beyond what it had before, and what it wrote to disk.'),
+	('add', 'Adding', 'Ten items are added to one user by UPDATE, each with its own commit; the floor writes random bytes of the same length. Then a thousand items are added to a filter of 4 kB in a variable, one at a time.'),
+	('take', 'Taking', 'Ten of 500 stored candidates, 30% of them exposed, are taken and recorded, for 2,000 users with filters as a rebuild leaves them. "Exclude, add" are two statements in a transaction.'),
+	('flat', 'Write-ahead log of adds', 'Ten items are added to a random one of 200 users, by plain UPDATE, by bloom_take() and by the trigger, on days of 20, 100 and 300 items per user; with one column, and with a live column. "WAL bytes, page images" has the page images of one checkpoint.'),
+	('live', 'Reading two filters', '500 stored candidates against one column, and against the main filter and a live filter of 100 items.'),
+	('huge', 'One large filter', 'A filter of 100,000,000 items, stored out of line; each statement tests a new item.'),
+	('row', 'Row by row', 'WHERE NOT filter @> item_id over candidates in a table, those of a user together, filters out of line.'),
+	('curve', 'One call against the number of candidates', ''),
+	('size', 'Bytes and rates', 'Bytes against the optimum of a Bloom filter, and measured rates of false positives against the target rate.'),
+	('scale', 'More users', 'Nanoseconds per candidate or row with once, 4 and 16 times the users.');
+
 \copy (SELECT part, name, metric, round, value FROM bench_result JOIN bench_method USING (part, name) ORDER BY nth, metric, round) TO 'bench-results.tmp/rounds.csv' (FORMAT csv, HEADER)
 \copy (SELECT * FROM bench_figures) TO 'bench-results.tmp/figures.csv' (FORMAT csv, HEADER)
 \copy (SELECT * FROM bench_targets) TO 'bench-results.tmp/targets.csv' (FORMAT csv, HEADER)
