@@ -327,7 +327,7 @@ is_deeply([ ask($empty, ".\tinteger\t1", ".\ttext\t\\x", $text, ".\ttext\t\\x", 
 
 # The worked examples: an indented SELECT, then indented lines that say what its
 # value consists of, and how an item came to its positions.
-open my $document, '<:utf8', "$root/doc/format-examples.md" or die $!;
+open my $document, '<:utf8', "$root/clients/conformance/examples.md" or die $!;
 my @examples = split /^## /m, do { local $/; <$document> };
 shift @examples;
 cmp_ok(scalar @examples, '>', 2, 'there are worked examples');

@@ -126,7 +126,7 @@ for (split /\n/, $node->safe_psql('postgres', q{
 #
 
 my %text = map { s{^\Q$root\E/}{}r => document($_) }
-  glob "$root/*.md $root/doc/*.md $root/src/README.md $root/clients/*/README.md";
+  glob "$root/*.md $root/doc/*.md $root/src/README.md $root/clients/*/*.md";
 my %headings;
 for my $file (keys %text)
 {

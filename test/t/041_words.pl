@@ -79,7 +79,7 @@ is(complaints("A user sees an item. `ask a user` is code.\n\n```sql\nSELECT 'ask
 # Documents
 #
 
-for my $file (sort glob "$root/*.md $root/doc/*.md $root/src/README.md $root/clients/*/README.md")
+for my $file (sort glob "$root/*.md $root/doc/*.md $root/src/README.md $root/clients/*/*.md")
 {
 	my $name = $file =~ s{^\Q$root\E/}{}r;
 
