@@ -138,7 +138,7 @@ sub javascript_program
 	symlink "$clients/javascript", "$folder/node_modules/bloomexp" or die $!;
 	symlink abs_path($ENV{NODE_PATH}) . '/pg', "$folder/node_modules/pg" or die $!;
 	return unless -d "$folder/node_modules/pg" && (run_program(qw(node --version)))[0] == 0;
-	return ('node', program($guide, 'javascript', "$folder/recall.mjs"));
+	return ('node', program(document("$clients/javascript/README.md"), 'javascript', "$folder/recall.mjs"));
 }
 
 sub java_program
@@ -151,13 +151,14 @@ sub java_program
 	return ('java', '-cp', "$folder/classes:$jar", 'Recall');
 }
 
-# As a module of its own, by the commands of the guide; the driver is where Debian has it.
+# As a module of its own, by the commands of its page; the driver is where Debian has it.
 sub go_program
 {
 	my $driver = '/usr/share/gocode/src/github.com/lib/pq';
 	return unless -d $driver && (run_program(qw(go version)))[0] == 0;
-	my ($commands) = $guide =~ /^( +go mod edit .*?)\n\n/ms or die 'no "go mod edit" in the guide';
-	program(document("$clients/go/README.md"), 'go', "$folder/recall.go");
+	my $page = document("$clients/go/README.md");
+	my ($commands) = $page =~ /^( +go mod edit .*?)\n\n/ms or die 'no "go mod edit" on the page';
+	program($page, 'go', "$folder/recall.go");
 	$commands =~ s{path/to/bloomexp/clients}{$clients};
 	my ($status, $said) = run_program('bash', '-ec', "cd '$folder'; export GOFLAGS=-mod=mod GOPROXY=off GOCACHE='$folder/cache'
 		go mod init recall; $commands
