@@ -71,8 +71,10 @@ $node->safe_psql('postgres', q{
 	JOIN pg_extension AS e ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid
 	WHERE deptype = 'e' AND extname = 'bloomexp'});
 
+# What has a form for each type of an item stands there once, with T in its place.
 my $reference = join '', @document{@references};
-my %known;
+my $scalar = qr/bigint|text|uuid|bytea/;
+my (%known, %forms, %callable);
 for (split /\n/, $node->safe_psql('postgres',
 		"SELECT proname, arguments, pg_get_function_result(oid), internal FROM members ORDER BY oid"))
 {
@@ -80,10 +82,17 @@ for (split /\n/, $node->safe_psql('postgres',
 	# (a procedure has no result)
 	my $entry = $internal eq 't' ? "`$name`" : $result eq '' ? "CALL $name($arguments)" : "$name($arguments) → $result";
 
+	$forms{$entry}++ if $entry =~ s/\bitem $scalar\b/item T/;
 	ok(index($reference, $entry) >= 0, "in the reference: $name(" . ($arguments // '') . ')');
 	$known{$name} = 1;
+	$callable{$name} = 1 if $internal eq 'f';
 }
 cmp_ok(scalar keys %known, '>', 20, 'functions were found');
+
+# The table at the beginning of the reference has each function that a user calls once.
+delete $callable{bloom_union_agg_final};
+my ($index) = $document{'doc/reference-functions.md'} =~ /\A.*?^(\| function \| .*?)\n\n/ms;
+is_deeply([ sort $index =~ /`(bloom_\w+)`/g ], [ sort keys %callable ], 'each function is in the table of all once');
 
 $known{$_} = 1 for split /\n/, $node->safe_psql('postgres', q{
 	SELECT opcname FROM pg_opclass WHERE opcintype = 'bloom'::regtype});
@@ -118,8 +127,11 @@ for (split /\n/, $node->safe_psql('postgres', q{
 {
 	my $entry = s/->/→/r;
 
+	$forms{$entry}++ if $entry =~ s/^$scalar(?= <\@)|(?<=\@> )$scalar\b/T/;
 	ok(index($reference, $entry) >= 0, "in the reference: $_");
 }
+is_deeply([ grep { $forms{$_} != 4 } sort keys %forms ], [], 'T is each type of an item');
+is(scalar keys %forms, 4, 'in two functions and two operators');
 
 #
 # Links: to files of the checkout that the tests have, and to headings
