@@ -72,7 +72,7 @@ $node->safe_psql('postgres', q{
 	WHERE deptype = 'e' AND extname = 'bloomexp'});
 
 # What has a form for each type of an item stands there once, with T in its place.
-my $reference = join '', @document{@references};
+my $reference = join('', @document{@references}) =~ s/,\n {8}/, /gr;
 my $scalar = qr/bigint|text|uuid|bytea/;
 my (%known, %forms, %callable);
 for (split /\n/, $node->safe_psql('postgres',
@@ -209,6 +209,12 @@ my $both = '(items @> item_id OR today @> item_id) IS NOT TRUE';
 like($document{'doc/adopt.md'}, qr/\Q$both\E/, 'the guide has the query for a live column');
 cmp_ok(alarms('events', 'finished', $of_events), '>', 0, 'false alarms without the condition');
 is(alarms('events', 'finished', $of_events =~ s/;/ AND (kind IN ('read', 'like'));/r), 0, 'none with it');
+$node->safe_psql('reference_feeding', q{
+	CREATE TABLE impressions (LIKE exposures INCLUDING DEFAULTS);
+	CREATE TABLE seen_flat (user_id bigint PRIMARY KEY, items bloom, today bloom);
+	CREATE TRIGGER track AFTER INSERT ON impressions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+	EXECUTE FUNCTION bloom_track('seen_flat', 'items', 'user_id', 'item_id', 'time=shown_at', 'live=today');
+	INSERT INTO impressions VALUES (42, 1)});
 cmp_ok(alarms('impressions', 'seen_flat', $check), '>', 0, 'false alarms without the live column');
 is(alarms('impressions', 'seen_flat', $check =~ s/\(items \@> item_id\) IS NOT TRUE/$both/r), 0, 'none with it');
 
