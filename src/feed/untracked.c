@@ -367,13 +367,39 @@ check_new_row(const BloomRows *rows)
 	table_close(table, AccessShareLock);
 }
 
+/* A column of filters that all its triggers define in the same way. */
+typedef struct Agreed
+{
+	Oid			target;
+	const char *filter_column;
+} Agreed;
+
+/* Raise an error if the triggers of a column of filters differ; once for all of them. */
+static void
+check_agreement(const BloomExtension *extension, Oid target, const char *filter_column, List **agreed)
+{
+	BloomDefinition nothing = {0};
+	BloomDefinition definition;
+	Agreed	   *one;
+	ListCell   *cell;
+
+	foreach (cell, *agreed)
+	{
+		one = lfirst(cell);
+		if (one->target == target && strcmp(one->filter_column, filter_column) == 0)
+			return;
+	}
+	bloomexp_definition_agree(extension, target, filter_column, &nothing, 0, &definition);
+	one = palloc(sizeof(Agreed));
+	*one = (Agreed) {target, pstrdup(filter_column)};
+	*agreed = lappend(*agreed, one);
+}
+
 /* Raise an error if a trigger cannot do its work, or a rebuild or bloom_take() cannot. */
 static void
-check_trigger(const BloomExtension *extension, BloomTrigger *trigger)
+check_trigger(const BloomExtension *extension, BloomTrigger *trigger, List **agreed)
 {
 	BloomTracker tracker;
-	BloomDefinition nothing = {0};
-	BloomDefinition agreed;
 	BloomRows  *rows = &tracker.rows;
 	Oid			target;
 
@@ -385,7 +411,7 @@ check_trigger(const BloomExtension *extension, BloomTrigger *trigger)
 	memset(&tracker, 0, sizeof(tracker));
 	bloomexp_track_read(extension, trigger->relation, trigger->nargs, trigger->args, &tracker);
 	target = rows->plans.target;
-	bloomexp_definition_agree(extension, target, rows->filter_column, &nothing, 0, &agreed);
+	check_agreement(extension, target, rows->filter_column, agreed);
 	if (!has_privs_of_role(trigger->owner, bloomexp_triggers_table_owner(target)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -414,7 +440,7 @@ is_mistake(int code)
 
 /* The error of a trigger that cannot do its work, or NULL. */
 static char *
-find_mistake(const BloomExtension *extension, BloomTrigger *trigger)
+find_mistake(const BloomExtension *extension, BloomTrigger *trigger, List **agreed)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -424,7 +450,7 @@ find_mistake(const BloomExtension *extension, BloomTrigger *trigger)
 	MemoryContextSwitchTo(caller);
 	PG_TRY();
 	{
-		check_trigger(extension, trigger);
+		check_trigger(extension, trigger, agreed);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -554,6 +580,7 @@ find_problems(FunctionCallInfo fcinfo)
 	List	   *triggers = NIL;
 	List	   *problems = NIL;
 	List	   *mistakes = NIL;
+	List	   *agreed = NIL;
 	BloomExtension extension;
 	ListCell   *cell;
 
@@ -570,7 +597,7 @@ find_problems(FunctionCallInfo fcinfo)
 	foreach (cell, triggers)
 	{
 		BloomTrigger *trigger = lfirst(cell);
-		char	   *mistake = find_mistake(&extension, trigger);
+		char	   *mistake = find_mistake(&extension, trigger, &agreed);
 
 		if (mistake != NULL)
 			add_problem(&mistakes, trigger->relation, trigger->name, NULL, mistake);
