@@ -1,6 +1,7 @@
-# What doc/recipes.md promises and its examples cannot show: the rate of a set in
-# shards, two crawlers at once, a set of keys that is never behind, layers night by
-# night, a stream that is killed and replayed, and who may compute a keyed digest.
+# What doc/recipes.md says and its examples cannot show: a period of showings that ends, layers
+# night by night, a visitor who has become a user, the rate of a set in shards, two crawlers at
+# once, a set of keys that is never behind, a stream that is killed and replayed, and who may
+# compute a keyed digest.
 #
 # The statements are those of the document.
 
@@ -17,7 +18,7 @@ use Test::More;
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $recipes = document("$FindBin::RealBin/../../doc/recipes.md");
-my $preamble = "CREATE EXTENSION bloomexp; SET client_min_messages = warning;";
+my $tutorial = document("$FindBin::RealBin/../lib/tutorial.sql") =~ s/^CREATE EXTENSION .*$//mr;
 
 my $node = PostgreSQL::Test::Cluster->new('recipes');
 $node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
@@ -61,6 +62,33 @@ sub reached
 }
 
 #
+# Show at most k times: after the period an item is shown again, and counted from one
+#
+
+my ($shows) = statements($recipes, 'Show at most k times');
+my $query = database('shows');
+my $used_up = sub { return $query->('SELECT count(*) FROM used_up WHERE user_id = 42 AND items @> 1') };
+$query->($shows);
+is($used_up->(), 1, 'an item that was shown three times');
+$query->("UPDATE shows SET shown_at = now() - interval '8 days' WHERE item_id = 1; CALL bloom_rebuild('used_up')");
+is($used_up->(), 0, 'is shown again after the period');
+my $show = part($shows, 'PREPARE show_items', 'ON CONFLICT');
+is($query->("$show EXECUTE show_items(42, '{1}'); SELECT times FROM shows WHERE user_id = 42 AND item_id = 1"), 1, 'as if for the first time');
+is($used_up->(), 0, 'and not yet used up');
+$query->("$show EXECUTE show_items(42, '{1}'); EXECUTE show_items(42, '{1}')");
+is($used_up->(), 1, 'until it was shown three times');
+
+#
+# A visitor becomes a user
+#
+
+my ($merge) = statements($recipes, 'A visitor becomes a user');
+$query = database('visitor');
+$query->("$tutorial $merge");
+is($query->("SELECT '{42001,43001,43300,44001}'::bigint[] - items FROM seen WHERE user_id = 42"), '{44001}', 'the user has seen what the visitor saw');
+is($query->('SELECT (SELECT count(*) FROM seen WHERE user_id = 43), (SELECT count(*) FROM exposures WHERE user_id = 42)'), '0|600', 'the visitor is gone');
+
+#
 # One shared set
 #
 
@@ -93,7 +121,7 @@ for my $shards (1, 16, 1024)
 }
 
 # Crawlers side by side, which find the same links in other orders: each link is new once.
-my $query = database('crawlers');
+$query = database('crawlers');
 $query->("$set; CREATE TABLE queue (url text NOT NULL);
 	CREATE FUNCTION links(page integer, crawler integer) RETURNS text[] LANGUAGE sql
 	AS \$\$ SELECT array_agg($url || n ORDER BY hashint4(n + crawler)) FROM generate_series(page * 50, page * 50 + 149) AS n \$\$");
@@ -144,11 +172,11 @@ is($may_exist->('late') . $may_exist->('user77'), 'ff', 'until the rebuild');
 is($query->($missing), 0, 'which loses none');
 
 #
-# Filters of a day, a week and all, over some nights
+# Lower, not gone: filters of a day, a week and all, over some nights
 #
 
-my ($layers) = statements($recipes, 'Filters of a day, a week and all');
-my $exposures = part(document("$FindBin::RealBin/../lib/tutorial.sql"), 'CREATE TABLE exposures', 'CREATE INDEX ON exposures');
+my ($layers) = statements($recipes, 'Lower, not gone');
+my $exposures = part($tutorial, 'CREATE TABLE exposures', 'CREATE INDEX ON exposures');
 my @nightly = $layers =~ /^(CALL .*?)\);$/mg;
 is(scalar @nightly, 3, 'a rebuild for each layer');
 
@@ -302,8 +330,13 @@ is($query->("SELECT bloom_contains_all(items, '{0,999}'::bigint[]) FROM displaye
 # Ids that users choose
 #
 
-my ($twins, $seeds, $digest) = statements($recipes, 'Ids that users choose');
+my ($digest) = statements($recipes, 'Ids that users choose');
 $query = database('ids');
+is($query->(q{
+		SELECT count(*) FROM generate_series(1, 1000) AS seed, bloom_new(seed => seed) AS f
+		WHERE bloom_add(f, '\x612066696c65207468617420616e2061747461636b657220686173206d616465'::bytea)
+			@> '\xc1c0638b10d9753c2681dbcc119c9cc074746163e8b240a3686173206d616465'::bytea}),
+	1000, 'a seed is no remedy: these bytes have one hash under every seed');
 $query->($digest);
 $query->('CREATE ROLE feed; CREATE ROLE stranger; GRANT EXECUTE ON FUNCTION item_key TO feed');
 is($query->("SET ROLE feed; SELECT length(item_key('a'))"), 32, 'a role of the feed computes digests');
