@@ -25,7 +25,7 @@ $node->start;
 
 my $file = 'doc/integrations.md';
 my @blocks = grep { $_->{chapter} eq 'pgvector' } blocks(document("$FindBin::RealBin/../../$file"));
-cmp_ok(scalar @blocks, '>', 6, 'the document has statements');
+cmp_ok(scalar @blocks, '>', 2, 'the document has statements');
 statements_ok($node, 'postgres', $file, @blocks);
 
 # The plan of the page: the index gives the order, and the filter is read once.
@@ -35,8 +35,11 @@ like($plan, qr/Index Scan using posts_embedding_idx on posts/, 'the index of the
 like($plan, qr/Filter: \(NOT \((?:\$\d+|\(InitPlan \d+\)\.col1) @> id\)\)/, 'the filter is read once');
 
 is($node->safe_psql('postgres', "SET hnsw.iterative_scan = strict_order; $query"), '50|0', 'in strict order, too');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM next_page, seen WHERE user_id = 42 AND items @> id'), '50',
-	'what was taken is remembered');
+# Without iterative scans the page is empty; candidates that are taken need them, too.
+is($node->safe_psql('postgres', $query), '0|0', 'an index alone returns what the user has seen');
+my ($nearest) = map { $_->{text} =~ /AS (SELECT id FROM posts ORDER BY .*?) LIMIT 500;/ } @blocks;
+my $take = "SELECT count(*), count(*) FILTER (WHERE id IN (SELECT id FROM nearest)) FROM unnest(bloom_take('seen', 42, ARRAY($nearest LIMIT 660), 50)) AS id";
+is($node->safe_psql('postgres', "SET hnsw.iterative_scan = relaxed_order; BEGIN; $take; ROLLBACK"), '50|0', 'a page of candidates that are taken');
 
 $node->stop;
 done_testing();
