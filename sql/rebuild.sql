@@ -78,6 +78,15 @@ CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', slices => 30, dry_run => true);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => 4, pause => '1 hour', dry_run => true);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', start_after => '9', dry_run => true);
+-- As a row it is one of the transaction's, sees what that has written, and sets nothing for it.
+BEGIN;
+SET LOCAL datestyle = german;
+DELETE FROM exposures WHERE user_id = 1;
+SELECT exposures, filters, bytes, others, seconds BETWEEN 0 AND 60 AS quick, current_setting('row_security') AS row_security, current_setting('datestyle') AS datestyle
+FROM bloom_dry_run('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
+SELECT seconds > 3600 AS slow, current_setting('row_security') AS row_security FROM bloom_dry_run('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', users => '{2,3}', pause => '1 hour', dry_run => false);
+ROLLBACK;
+SELECT bloom_dry_run(NULL);
 SELECT user_id, items @> -1 AS old FROM seen ORDER BY 1;
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at');
 SELECT sum((bloom_info(items)).bytes) AS as_promised FROM seen;

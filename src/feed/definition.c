@@ -391,56 +391,34 @@ bloomexp_definition_of_call(FunctionCallInfo fcinfo, BloomDefinition *definition
 }
 
 /*
- * bloomexp_definition_write_call
- *		Write what a definition says, but for its table, as arguments of a call of
- *		bloom_rebuild() on another node, each with its type.
+ * bloomexp_definition_write_argument
+ *		What a definition says for an argument of bloom_rebuild(), as a text, or NULL.
  */
-void
-bloomexp_definition_write_call(const BloomDefinition *definition, StringInfo arguments)
+char *
+bloomexp_definition_write_argument(const BloomDefinition *definition, int argument)
 {
 	for (int i = 0; i < BLOOM_SETTINGS; i++)
 	{
 		const Setting *setting = &settings[i];
-		const char *type = "";
-		char	   *value = NULL;
-		char	   *name = pstrdup(setting->label);
 
-		if (!(definition->said & BLOOM_SETTING_BIT(i)))
+		if (setting->argument != argument || !(definition->said & BLOOM_SETTING_BIT(i)))
 			continue;
 		switch (setting->type)
 		{
 			case SETTING_TABLE:
-				continue;
+				return NULL;
 			case SETTING_NAME:
-				type = "name";
-				value = VALUE(definition, setting, char *);
-				break;
 			case SETTING_TEXT:
-				type = "text";
-				value = VALUE(definition, setting, char *);
-				break;
+				return VALUE(definition, setting, char *);
 			case SETTING_INTERVAL:
-				type = "interval";
-				value = DatumGetCString(DirectFunctionCall1(interval_out,
-															IntervalPGetDatum(VALUE(definition, setting,
-																					Interval *))));
-				break;
+				return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(VALUE(definition, setting, Interval *))));
 			case SETTING_INTEGER:
-				type = "int4";
-				value = psprintf("%d", VALUE(definition, setting, int32));
-				break;
+				return psprintf("%d", VALUE(definition, setting, int32));
 			case SETTING_NUMBER:
-				type = "float8";
-				value = DatumGetCString(DirectFunctionCall1(float8out,
-															Float8GetDatum(VALUE(definition, setting,
-																				 double))));
-				break;
+				return DatumGetCString(DirectFunctionCall1(float8out, Float8GetDatum(VALUE(definition, setting, double))));
 		}
-		/* the parameter has the name of the label */
-		for (char *blank = name; (blank = strchr(blank, ' ')) != NULL;)
-			*blank = '_';
-		appendStringInfo(arguments, ", %s => %s::pg_catalog.%s", name, quote_literal_cstr(value), type);
 	}
+	return NULL;
 }
 
 /*
@@ -517,20 +495,20 @@ bloomexp_definition_feeders(const BloomExtension *extension, Oid target, const c
 	Oid			owner = bloomexp_triggers_table_owner(target);
 	List	   *feeders = NIL;
 	ListCell   *cell;
-	Oid			whole = bloomexp_shards_find_whole(target);
-	bool		distributed = bloomexp_shards_is_whole(target);
+	BloomFed	fed;
 
 	if (!OidIsValid(owner))
 		return NIL;
+	bloomexp_shards_begin_fed(target, &fed);
 	foreach (cell, bloomexp_triggers_list(extension, owner))
 	{
 		BloomTrigger *trigger = lfirst(cell);
 
 		/* (strangers' triggers are reported for the whole table; for a shard they would only cost time) */
-		if (!trigger->works || trigger->column == NULL || (!trigger->counts && OidIsValid(whole)) ||
+		if (!trigger->works || trigger->column == NULL || (!trigger->counts && OidIsValid(fed.whole)) ||
 			(filter_column != NULL && strcmp(trigger->column, filter_column) != 0) ||
 			(trigger->counts && is_repeated(feeders, trigger)) ||
-			!bloomexp_shards_is_fed(target, whole, distributed, trigger->relation,
+			!bloomexp_shards_is_fed(&fed, trigger->relation,
 									bloomexp_definition_target(trigger->namespace,
 															   trigger->args[BLOOMEXP_TRIGGER_TARGET], true)))
 			continue;

@@ -65,7 +65,7 @@ extern Oid bloomexp_definition_target(Oid namespace, const char *name, bool miss
 extern void bloomexp_definition_of_trigger(int nargs, char **args, BloomDefinition *definition);
 extern void bloomexp_definition_check(const BloomDefinition *definition);
 extern void bloomexp_definition_of_call(FunctionCallInfo fcinfo, BloomDefinition *definition);
-extern void bloomexp_definition_write_call(const BloomDefinition *definition, StringInfo arguments);
+extern char *bloomexp_definition_write_argument(const BloomDefinition *definition, int argument);
 extern List *bloomexp_definition_feeders(const BloomExtension *extension, Oid target,
 										 const char *filter_column);
 extern void bloomexp_definition_agree(const BloomExtension *extension, Oid target,

@@ -37,17 +37,6 @@ static HTAB *entries = NULL;
 /* How many times anything has changed on which triggers may depend. */
 static uint64 changes = 0;
 
-/*
- * bloomexp_plans_changes
- *		A number that is another one after each change of any table, or of the members
- *		of a role.
- */
-uint64
-bloomexp_plans_changes(void)
-{
-	return changes;
-}
-
 /* Called by PostgreSQL for each change of a table; InvalidOid: of any. */
 static void
 tables_changed(Datum argument, Oid table)
@@ -92,6 +81,19 @@ create_entries(void)
 	CacheRegisterSyscacheCallback(OPEROID, expressions_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(TYPEOID, expressions_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, members_changed, (Datum) 0);
+}
+
+/*
+ * bloomexp_plans_changes
+ *		A number that is another one after each change of any table, or of the members
+ *		of a role.
+ */
+uint64
+bloomexp_plans_changes(void)
+{
+	if (entries == NULL)
+		create_entries();
+	return changes;
 }
 
 /*

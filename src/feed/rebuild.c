@@ -18,8 +18,11 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "funcapi.h"
 #include "nodes/nodeFuncs.h"
 #include "pgstat.h"
 #include "tcop/pquery.h"
@@ -29,6 +32,7 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "feed/columns.h"
@@ -47,6 +51,7 @@
 #include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_rebuild);
+PG_FUNCTION_INFO_V1(bloomexp_dry_run);
 
 /* What is left to wait for is a user without a row that another session inserts just now. */
 #define LOCK_TIMEOUT "10ms"
@@ -520,14 +525,21 @@ report_progress(const BloomRebuild *rebuild)
 	pfree(progress);
 }
 
-/* Undo all that lasts longer than a transaction. */
+/* Undo all that lasts longer than a transaction, ... */
+static void
+end_call(BloomRebuild *rebuild)
+{
+	bloomexp_rebuild_plan_free(rebuild);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+}
+
+/* ... and what only a rebuild has. */
 static void
 end_rebuild(BloomRebuild *rebuild)
 {
 	rebuilt = InvalidOid;
 	bloomexp_rebuild_lock_release();
-	bloomexp_rebuild_plan_free(rebuild);
-	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	end_call(rebuild);
 }
 
 /* Go on behind a batch. */
@@ -590,57 +602,106 @@ do_all(BloomRebuild *rebuild)
 	MemoryContextSwitchTo(rebuild->context);
 }
 
-/* Say what the call has done, or would do. */
+/* A duration as people say it, in whole minutes. */
+static char *
+write_duration(double seconds)
+{
+	int64		minutes = (int64) (seconds / 60) + 1;
+	int64		hours = minutes / 60;
+	char	   *rest = minutes % 60 == 1 ? "1 minute" : psprintf(INT64_FORMAT " minutes", minutes % 60);
+	char	   *whole = hours == 1 ? "1 hour" : psprintf(INT64_FORMAT " hours", hours);
+
+	return hours == 0 ? rest : minutes % 60 == 0 ? whole : psprintf("%s %s", whole, rest);
+}
+
+/* Say what a rebuild would do. */
+static void
+report_dry_run(const BloomRebuild *rebuild)
+{
+	ereport(NOTICE,
+			(errmsg_plural("dry run%s: the filter of " UINT64_FORMAT " user would take " UINT64_FORMAT " bytes and about %s to build",
+						   "dry run%s: the filters of " UINT64_FORMAT " users would take " UINT64_FORMAT " bytes and about %s to build",
+						   Min(rebuild->built, 2), rebuild->which, rebuild->built, rebuild->bytes,
+						   write_duration(rebuild->seconds)),
+			 rebuild->distributed ?
+			 errdetail("Exposures in the window: " UINT64_FORMAT ". Rows of other users: " UINT64_FORMAT ". Shards: %d.",
+					   rebuild->exposures, rebuild->others, rebuild->shards) :
+			 errdetail("Exposures in the window: " UINT64_FORMAT ". Rows of other users: " UINT64_FORMAT ".",
+					   rebuild->exposures, rebuild->others)));
+}
+
+/* Say what the call has done. */
 static void
 report(const BloomRebuild *rebuild)
 {
-	if (rebuild->dry_run && rebuild->distributed)
-	{
-		ereport(NOTICE,
-				(errmsg("dry run%s: " UINT64_FORMAT " exposures of " UINT64_FORMAT " users would make filters of " UINT64_FORMAT " bytes, in %d shards; " UINT64_FORMAT " rows are of other users",
-						rebuild->which, rebuild->exposures, rebuild->built, rebuild->bytes, rebuild->shards,
-						rebuild->others)));
-		return;
-	}
 	if (rebuild->distributed)
 	{
 		ereport(NOTICE,
-				(errmsg("rebuilt the filters of %d shards%s", rebuild->shards, rebuild->which)));
-		return;
-	}
-	if (rebuild->dry_run)
-	{
-		/* what a rebuild writes comes on top */
-		double		seconds = (GetCurrentTimestamp() - rebuild->started_at) / 1e6 +
-			rebuild->batches * rebuild->pause;
-		Interval	takes = {.time = ((int64) (seconds / 60) + 1) * USECS_PER_MINUTE};
-
-		ereport(NOTICE,
-				(errmsg("dry run%s: " UINT64_FORMAT " exposures of " UINT64_FORMAT " users would make filters of " UINT64_FORMAT " bytes, in about %s; " UINT64_FORMAT " rows are of other users",
-						rebuild->which, rebuild->exposures, rebuild->built, rebuild->bytes,
-						DatumGetCString(DirectFunctionCall1(interval_out,
-															IntervalPGetDatum(&takes))), rebuild->others)));
+				(errmsg_plural("rebuilt the filters of %d shard%s", "rebuilt the filters of %d shards%s",
+							   rebuild->shards, rebuild->shards, rebuild->which)));
 		return;
 	}
 	if (!rebuild->given && rebuild->parts == 1 && !rebuild->started_after && rebuild->built == 0 &&
 		rebuild->removed > 0)
 		ereport(WARNING,
-				(errmsg("no exposure in the window: removed the filters of " UINT64_FORMAT " users", rebuild->removed)));
+				(errmsg_plural("no exposure in the window: removed the filter of " UINT64_FORMAT " user",
+							   "no exposure in the window: removed the filters of " UINT64_FORMAT " users",
+							   Min(rebuild->removed, 2), rebuild->removed)));
 	ereport(NOTICE,
-			(errmsg("rebuilt the filters of " UINT64_FORMAT " users%s", rebuild->done, rebuild->which)));
+			(errmsg_plural("rebuilt the filter of " UINT64_FORMAT " user%s", "rebuilt the filters of " UINT64_FORMAT " users%s",
+						   Min(rebuild->done, 2), rebuild->done, rebuild->which)));
+}
+
+/* Begin a call. */
+static void
+begin_call(BloomRebuild *rebuild, int options)
+{
+	memset(rebuild, 0, sizeof(*rebuild));
+	bloomexp_plans_expect(SPI_connect_ext(options), SPI_OK_CONNECT, "SPI_connect_ext");
+	rebuild->context = CurrentMemoryContext;
+	rebuild->batch = AllocSetContextCreate(CurrentMemoryContext, "bloom_rebuild batch", ALLOCSET_DEFAULT_SIZES);
+}
+
+/* Count what a rebuild would write; a function does that on other nodes. */
+static void
+count_all(FunctionCallInfo fcinfo, BloomRebuild *rebuild, Oid function)
+{
+	if (rebuild->distributed)
+		bloomexp_rebuild_shards_do(fcinfo, rebuild, function);
+	else
+	{
+		do_all(rebuild);
+		/* what a rebuild writes comes on top */
+		rebuild->seconds = (GetCurrentTimestamp() - rebuild->started_at) / 1e6 +
+			rebuild->batches * rebuild->pause;
+	}
+}
+
+/* bloom_dry_run(), which has the arguments of bloom_rebuild(). */
+static Oid
+find_dry_run(Oid procedure)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(procedure));
+	Form_pg_proc form;
+	Oid			function;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", procedure);
+	form = (Form_pg_proc) GETSTRUCT(tuple);
+	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("bloom_dry_run"),
+							   PointerGetDatum(&form->proargtypes), ObjectIdGetDatum(form->pronamespace));
+	ReleaseSysCache(tuple);
+	return function;
 }
 
 /* bloom_rebuild() */
 Datum
 bloomexp_rebuild(PG_FUNCTION_ARGS)
 {
-	BloomRebuild 	rebuild;
+	BloomRebuild rebuild;
 
 	require_nonatomic(fcinfo);
-	memset(&rebuild, 0, sizeof(rebuild));
-	bloomexp_plans_expect(SPI_connect_ext(SPI_OPT_NONATOMIC), SPI_OK_CONNECT, "SPI_connect_ext");
-	rebuild.context = CurrentMemoryContext;
-	rebuild.batch = AllocSetContextCreate(CurrentMemoryContext, "bloom_rebuild batch", ALLOCSET_DEFAULT_SIZES);
+	begin_call(&rebuild, SPI_OPT_NONATOMIC);
 	PG_TRY();
 	{
 		bloomexp_rebuild_plan_next_transaction();
@@ -658,12 +719,12 @@ bloomexp_rebuild(PG_FUNCTION_ARGS)
 										  bloomexp_rebuild_plan_common_hash(&rebuild));
 		report_progress(&rebuild);
 		rebuilt = rebuild.dry_run ? InvalidOid : rebuild.target;
-		if (!rebuild.distributed)
-			do_all(&rebuild);
-		else if (rebuild.dry_run)
-			bloomexp_rebuild_shards_count(fcinfo->flinfo->fn_oid, &rebuild);
+		if (rebuild.dry_run)
+			count_all(fcinfo, &rebuild, find_dry_run(fcinfo->flinfo->fn_oid));
+		else if (rebuild.distributed)
+			bloomexp_rebuild_shards_do(fcinfo, &rebuild, fcinfo->flinfo->fn_oid);
 		else
-			bloomexp_rebuild_shards_do(fcinfo, &rebuild);
+			do_all(&rebuild);
 	}
 	PG_CATCH();
 	{
@@ -675,7 +736,49 @@ bloomexp_rebuild(PG_FUNCTION_ARGS)
 	/* (nothing that was set for the rebuild is left in a block that continues) */
 	SPI_commit();
 	SPI_start_transaction();
-	report(&rebuild);
+	if (rebuild.dry_run)
+		report_dry_run(&rebuild);
+	else
+		report(&rebuild);
 	bloomexp_plans_expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
 	PG_RETURN_VOID();
+}
+
+/* bloom_dry_run(): a dry run as a row, in the transaction of the caller */
+Datum
+bloomexp_dry_run(PG_FUNCTION_ARGS)
+{
+	Datum		values[5];
+	bool		nulls[5] = {false};
+	int			level = NewGUCNestLevel();
+	TupleDesc	shape;
+	BloomRebuild rebuild;
+
+	if (get_call_result_type(fcinfo, NULL, &shape) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	shape = BlessTupleDesc(shape);
+	begin_call(&rebuild, 0);
+	rebuild.dry_run = true;
+	PG_TRY();
+	{
+		bloomexp_rebuild_plan_prepare(fcinfo, &rebuild);
+		rebuild.started_at = GetCurrentTimestamp();
+		count_all(fcinfo, &rebuild, fcinfo->flinfo->fn_oid);
+	}
+	PG_CATCH();
+	{
+		end_call(&rebuild);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	end_call(&rebuild);
+	/* (what was set is as it was) */
+	AtEOXact_GUC(false, level);
+	bloomexp_plans_expect(SPI_finish(), SPI_OK_FINISH, "SPI_finish");
+	values[0] = Int64GetDatum((int64) rebuild.exposures);
+	values[1] = Int64GetDatum((int64) rebuild.built);
+	values[2] = Int64GetDatum((int64) rebuild.bytes);
+	values[3] = Int64GetDatum((int64) rebuild.others);
+	values[4] = Float8GetDatum(rebuild.seconds);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(shape, values, nulls)));
 }

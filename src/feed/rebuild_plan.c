@@ -40,6 +40,7 @@
 /* The arguments that are no settings. */
 #define ARGUMENT_TARGET 0
 #define ARGUMENT_FILTER_COLUMN 1
+#define ARGUMENT_SOURCE 2
 #define ARGUMENT_BATCH_SIZE 10
 #define ARGUMENT_PAUSE 11
 #define ARGUMENT_START_AFTER 12
@@ -60,8 +61,8 @@ bloomexp_rebuild_plan_set_locally(const char *name, const char *value)
 }
 
 /* Let values be written as every other session reads them, until the end of the transaction. */
-void
-bloomexp_rebuild_plan_set_formats(void)
+static void
+set_formats(void)
 {
 	bloomexp_rebuild_plan_set_locally("datestyle", "ISO");
 	bloomexp_rebuild_plan_set_locally("intervalstyle", "iso_8601");
@@ -146,7 +147,7 @@ read_arguments(FunctionCallInfo fcinfo, BloomRebuild *rebuild)
 	rebuild->pause = PG_ARGISNULL(ARGUMENT_PAUSE) ? 0.0 :
 		DatumGetFloat8(DirectFunctionCall2(interval_part, CStringGetTextDatum("epoch"),
 										   PG_GETARG_DATUM(ARGUMENT_PAUSE)));
-	rebuild->dry_run = !PG_ARGISNULL(ARGUMENT_DRY_RUN) && PG_GETARG_BOOL(ARGUMENT_DRY_RUN);
+	rebuild->dry_run |= !PG_ARGISNULL(ARGUMENT_DRY_RUN) && PG_GETARG_BOOL(ARGUMENT_DRY_RUN);
 	if (!PG_ARGISNULL(ARGUMENT_REBUILT_AT_COLUMN))
 		rebuild->rebuilt_at_column = pstrdup(NameStr(*PG_GETARG_NAME(ARGUMENT_REBUILT_AT_COLUMN)));
 }
@@ -272,10 +273,6 @@ write_source(BloomRebuild *rebuild, Source *source)
 								   definition->condition == NULL ? "" :
 									   psprintf(" AND (%s)", bloomexp_condition_write(table,
 										   bloomexp_condition_parse(table, definition->condition))));
-	rebuild->user_sql = psprintf("%s::%s", source->compared, key->type_sql);
-	rebuild->item_sql = source->item;
-	rebuild->time_sql = source->time;
-	rebuild->is_exposure_sql = source->is_exposure;
 	rebuild->source_name = get_rel_name(table);
 	rebuild->source_sql = bloomexp_columns_table_sql(table);
 	source->in_window = psprintf("FROM %s AS e WHERE e.%s OPERATOR(pg_catalog.>=) ", rebuild->source_sql,
@@ -615,44 +612,51 @@ bloomexp_rebuild_plan_prepare(FunctionCallInfo fcinfo, BloomRebuild *rebuild)
 		read_given_users(rebuild, PG_GETARG_ARRAYTYPE_P(ARGUMENT_USERS));
 }
 
-/* An argument of a call as it is written in another one. */
-static void
-write_argument(FunctionCallInfo fcinfo, int argument, const char *name, Oid type, StringInfo arguments)
+/* An argument of a call as a text, or NULL. */
+static char *
+write_argument(FunctionCallInfo fcinfo, const BloomRebuild *rebuild, int argument, Oid type)
 {
+	char	   *said = bloomexp_definition_write_argument(&rebuild->definition, argument);
 	Oid			output;
 	bool		is_varlena;
 
-	if (PG_ARGISNULL(argument))
-		return;
+	if (argument == ARGUMENT_FILTER_COLUMN)
+		return rebuild->filter_column;
+	if (said != NULL || PG_ARGISNULL(argument))
+		return said;
 	getTypeOutputInfo(type, &output, &is_varlena);
-	appendStringInfo(arguments, ", %s => %s::%s", name,
-					 quote_literal_cstr(OidOutputFunctionCall(output, PG_GETARG_DATUM(argument))),
-					 format_type_be_qualified(type));
+	return OidOutputFunctionCall(output, PG_GETARG_DATUM(argument));
 }
 
 /*
  * bloomexp_rebuild_plan_write_call
- *		Write all that follows target and source in a call that does the same for another
- *		pair of tables, on another node, in whatever format that expects dates.
+ *		Write a call that does the same for another pair of tables, on another node, in
+ *		whatever format that expects dates: all arguments by their position, each of just
+ *		its type.  So no other function fits as well.
  */
 char *
-bloomexp_rebuild_plan_write_call(FunctionCallInfo fcinfo, const BloomRebuild *rebuild)
+bloomexp_rebuild_plan_write_call(FunctionCallInfo fcinfo, const BloomRebuild *rebuild, Oid function,
+								 const char *target, const char *source)
 {
-	StringInfoData arguments;
+	StringInfoData call;
+	Oid		   *types;
+	int			n;
 
-	bloomexp_rebuild_plan_set_formats();
-	initStringInfo(&arguments);
-	appendStringInfo(&arguments, ", filter_column => %s::pg_catalog.name", quote_literal_cstr(rebuild->filter_column));
-	bloomexp_definition_write_call(&rebuild->definition, &arguments);
-	write_argument(fcinfo, ARGUMENT_BATCH_SIZE, "batch_size", INT4OID, &arguments);
-	write_argument(fcinfo, ARGUMENT_PAUSE, "pause", INTERVALOID, &arguments);
-	write_argument(fcinfo, ARGUMENT_START_AFTER, "start_after", TEXTOID, &arguments);
-	write_argument(fcinfo, ARGUMENT_REBUILT_AT_COLUMN, "rebuilt_at_column", NAMEOID, &arguments);
-	write_argument(fcinfo, ARGUMENT_AT, "at", TIMESTAMPTZOID, &arguments);
-	write_argument(fcinfo, ARGUMENT_USERS, "users", TEXTARRAYOID, &arguments);
-	write_argument(fcinfo, ARGUMENT_PART, "part", INT4OID, &arguments);
-	write_argument(fcinfo, ARGUMENT_PARTS, "parts", INT4OID, &arguments);
-	return arguments.data;
+	set_formats();
+	(void) get_func_signature(function, &types, &n);
+	initStringInfo(&call);
+	appendStringInfoString(&call, quote_qualified_identifier(get_namespace_name(get_func_namespace(function)),
+															 get_func_name(function)));
+	for (int i = 0; i < n; i++)
+	{
+		const char *value = i == ARGUMENT_TARGET ? target : i == ARGUMENT_SOURCE ? source :
+			write_argument(fcinfo, rebuild, i, types[i]);
+
+		appendStringInfo(&call, "%s%s::%s", i == 0 ? "(" : ", ", value ? quote_literal_cstr(value) : "NULL",
+						 format_type_be_qualified(types[i]));
+	}
+	appendStringInfoChar(&call, ')');
+	return call.data;
 }
 
 /* A number that all parts of a rebuild have in common, and other rebuilds have not. */

@@ -57,10 +57,6 @@ typedef struct BloomRebuild
 	bool		keeps_rows;		/* of users without exposures, for their other columns */
 	bool		walks;			/* from user to user along an index */
 	char	   *sql[BLOOM_REBUILD_STATEMENTS];
-	char	   *user_sql;		/* of an exposure "e", as it is compared */
-	char	   *item_sql;
-	char	   *time_sql;
-	char	   *is_exposure_sql;
 	bool		distributed;	/* is the table of filters: its shards are rebuilt */
 	SPIPlanPtr	plans[BLOOM_REBUILD_STATEMENTS];
 
@@ -88,19 +84,20 @@ typedef struct BloomRebuild
 	uint64		removed;
 	uint64		exposures;		/* of a dry run: how many, ... */
 	uint64		bytes;			/* ... of the filters that they would make */
-	uint64		others;			/* ... and rows of users without exposures */
+	uint64		others;			/* ... rows of users without exposures, */
+	double		seconds;		/* ... and how long the rebuild will take */
 	uint64		batches;
 	int			shards;			/* of a distributed table: how many are done */
 } BloomRebuild;
 
 extern void bloomexp_rebuild_plan_set_locally(const char *name, const char *value);
-extern void bloomexp_rebuild_plan_set_formats(void);
 extern void bloomexp_rebuild_plan_prepare(FunctionCallInfo fcinfo, BloomRebuild *rebuild);
 extern void bloomexp_rebuild_plan_next_transaction(void);
 extern void bloomexp_rebuild_plan_begin(BloomRebuild *rebuild);
 extern TimestampTz bloomexp_rebuild_plan_at(const BloomRebuild *rebuild);
 extern Datum bloomexp_rebuild_plan_start(const BloomRebuild *rebuild);
-extern char *bloomexp_rebuild_plan_write_call(FunctionCallInfo fcinfo, const BloomRebuild *rebuild);
+extern char *bloomexp_rebuild_plan_write_call(FunctionCallInfo fcinfo, const BloomRebuild *rebuild, Oid function,
+											  const char *target, const char *source);
 extern void bloomexp_rebuild_plan_free(BloomRebuild *rebuild);
 extern uint32 bloomexp_rebuild_plan_common_hash(const BloomRebuild *rebuild);
 extern int	bloomexp_rebuild_plan_compare(const void *a, const void *b, void *rebuild);

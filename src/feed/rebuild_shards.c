@@ -13,6 +13,12 @@
  * goes by way of Citus that changes nothing and waits for such moves and splits.  Shards
  * that are elsewhere after it, or new, are still to be done.
  *
+ * A dry run goes the same way, from shard to shard, by calls of bloom_dry_run().
+ *
+ * Citus leaves out pg_catalog in the queries that it writes for the nodes, so another
+ * function there could be taken for one of ours or of PostgreSQL's.  The only such query
+ * here is that statement, which calls none.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -32,7 +38,6 @@
 #include "feed/rebuild_plan.h"
 #include "feed/rebuild_shards.h"
 #include "feed/shards.h"
-#include "feed/triggers.h"
 
 /* So many failures are named. */
 #define NAMED_FAILURES 8
@@ -102,13 +107,41 @@ get_message(const char *result)
 	return pstrdup(message);
 }
 
-/* Rebuild some shards, each on a node of its own. */
+/* Keep what a dry run of a shard has counted; returns false if that cannot be read. */
+static bool
+add_counts(BloomRebuild *rebuild, const char *result, double *seconds)
+{
+	unsigned long long exposures;
+	unsigned long long users;
+	unsigned long long bytes;
+	unsigned long long others;
+
+	if (sscanf(result ? result : "", "%llu %llu %llu %llu %lf", &exposures, &users, &bytes, &others, seconds) != 5)
+		return false;
+	rebuild->exposures += exposures;
+	rebuild->built += users;
+	rebuild->bytes += bytes;
+	rebuild->others += others;
+	return true;
+}
+
+/* A statement that does a shard. */
+static char *
+write_command(FunctionCallInfo fcinfo, const BloomRebuild *rebuild, Oid function, const BloomShard *shard)
+{
+	char	   *call = bloomexp_rebuild_plan_write_call(fcinfo, rebuild, function, shard->target, shard->source);
+
+	return !rebuild->dry_run ? psprintf("CALL %s", call) :
+		psprintf("SELECT pg_catalog.concat_ws(' ', d.exposures, d.filters, d.bytes, d.others, d.seconds) FROM %s AS d", call);
+}
+
+/* Do some shards, each on a node of its own. */
 static void
-rebuild_some(BloomRebuild *rebuild, const char *procedure, const char *arguments, List *chosen,
-			 List **results)
+do_some(FunctionCallInfo fcinfo, BloomRebuild *rebuild, Oid function, List *chosen, List *nodes, List **results)
 {
 	List	   *commands = NIL;
 	ListCell   *cell;
+	int			next = 0;
 	MemoryContext caller;
 
 	foreach (cell, chosen)
@@ -116,26 +149,35 @@ rebuild_some(BloomRebuild *rebuild, const char *procedure, const char *arguments
 		const BloomShard *shard = lfirst(cell);
 		BloomNodeCommand *command = palloc0(sizeof(BloomNodeCommand));
 
+		if (bloomexp_shards_find_node(nodes, shard)->problem != NULL)
+			continue;
 		command->node = shard->node;
 		command->port = shard->port;
-		command->command = psprintf("CALL %s(%s::pg_catalog.regclass, source => %s::pg_catalog.regclass%s)",
-									procedure, quote_literal_cstr(shard->target),
-									quote_literal_cstr(shard->source), arguments);
+		command->command = write_command(fcinfo, rebuild, function, shard);
 		commands = lappend(commands, command);
 	}
 	bloomexp_shards_run(commands);
 	caller = MemoryContextSwitchTo(rebuild->context);
-	for (int i = 0; i < list_length(chosen); i++)
+	foreach (cell, chosen)
 	{
-		const BloomShard *shard = list_nth(chosen, i);
-		const BloomNodeCommand *command = list_nth(commands, i);
+		const BloomShard *shard = lfirst(cell);
+		BloomNode  *node = bloomexp_shards_find_node(nodes, shard);
+		const BloomNodeCommand *command = node->problem ? NULL : list_nth(commands, next++);
+		char	   *error = node->problem;
+		double		seconds = 0;
 		Outcome	   *result = palloc(sizeof(Outcome));
 
+		if (command != NULL && (!command->success ||
+								(rebuild->dry_run && !add_counts(rebuild, command->result, &seconds))))
+			error = get_message(command->result);
+		/* the nodes work at the same time */
+		node->seconds += seconds;
+		rebuild->seconds = Max(rebuild->seconds, node->seconds);
 		*result = (Outcome) {
 			.shard = shard->id,
-			.node = pstrdup(shard->node),
-			.port = shard->port,
-			.error = command->success ? NULL : get_message(command->result)
+			.node = node->name,
+			.port = node->port,
+			.error = error
 		};
 		*results = lappend(*results, result);
 	}
@@ -199,9 +241,11 @@ report_failures(BloomRebuild *rebuild, List *shards, List *results)
 	if (failed > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 rebuild->dry_run ?
+				 errmsg("%d of %d shards of table \"%s\" cannot be rebuilt", failed, list_length(shards), rebuild->target_name) :
 				 errmsg("%d of %d shards of table \"%s\" were not rebuilt", failed, list_length(shards), rebuild->target_name),
 				 errdetail("%s", detail.data),
-				 errhint("The others are done. Call bloom_rebuild() again.")));
+				 rebuild->dry_run ? 0 : errhint("The others are done. Call bloom_rebuild() again.")));
 }
 
 /* The users for whom a call is, or NULL: all. */
@@ -214,38 +258,58 @@ get_users(const BloomRebuild *rebuild)
 		DatumGetArrayTypeP(bloomexp_columns_make_users(&rebuild->key, users->values, users->n));
 }
 
+/* Tell of nodes that have another version of the extension. */
+static void
+warn_of_versions(List *nodes)
+{
+	char	   *version = bloomexp_shards_version();
+	ListCell   *cell;
+
+	foreach (cell, nodes)
+	{
+		const BloomNode *node = lfirst(cell);
+
+		if (node->version != NULL && strcmp(node->version, version) != 0)
+			ereport(WARNING,
+					(errmsg("node %s:%d has version %s of bloomexp, and this node has version %s", node->name,
+							node->port, node->version, version),
+					 errhint("Install the same release on all nodes, then execute ALTER EXTENSION bloomexp UPDATE.")));
+	}
+}
+
 /*
  * bloomexp_rebuild_shards_do
- *		Rebuild all shards, or those of some users.
+ *		Rebuild all shards, or those of some users, or count what that would write, by
+ *		calls of a function on their nodes.
  */
 void
-bloomexp_rebuild_shards_do(FunctionCallInfo fcinfo, BloomRebuild *rebuild)
+bloomexp_rebuild_shards_do(FunctionCallInfo fcinfo, BloomRebuild *rebuild, Oid function)
 {
 	ArrayType  *users = get_users(rebuild);
-	char	   *arguments = bloomexp_rebuild_plan_write_call(fcinfo, rebuild);
 	List	   *results = NIL;
-	int			waited_for = 0;
-	BloomExtension extension;
-	char	   *procedure;
+	List	   *nodes = NIL;
+	int			waited_for = rebuild->dry_run ? INT_MAX : 0;
 
-	bloomexp_triggers_find_extension(fcinfo->flinfo->fn_oid, &extension);
-	procedure = bloomexp_triggers_object(&extension, "bloom_rebuild");
 	for (;;)
 	{
 		List	   *shards;
 		List	   *chosen;
 
 		MemoryContextReset(rebuild->batch);
-		bloomexp_rebuild_plan_next_transaction();
+		if (!rebuild->dry_run)
+			bloomexp_rebuild_plan_next_transaction();
 		MemoryContextSwitchTo(rebuild->batch);
 		bloomexp_rebuild_plan_begin(rebuild);
 		shards = bloomexp_shards_list(rebuild->target, rebuild->definition.source, users);
+		MemoryContextSwitchTo(rebuild->context);
+		bloomexp_shards_check_nodes(&nodes, shards, function);
+		MemoryContextSwitchTo(rebuild->batch);
 		chosen = choose(shards, results);
 		pgstat_report_activity(STATE_RUNNING,
 							   psprintf("bloom_rebuild: %d of %d shards%s (%s)", list_length(results),
 										list_length(shards), rebuild->which, rebuild->target_name));
 		if (chosen != NIL)
-			rebuild_some(rebuild, procedure, arguments, chosen, &results);
+			do_some(fcinfo, rebuild, function, chosen, nodes, &results);
 		else if (waited_for < list_length(results))
 		{
 			waited_for = list_length(results);
@@ -258,135 +322,6 @@ bloomexp_rebuild_shards_do(FunctionCallInfo fcinfo, BloomRebuild *rebuild)
 		}
 	}
 	MemoryContextSwitchTo(rebuild->context);
-}
-
-/* The users of a call, as a condition. */
-static char *
-write_users(const BloomRebuild *rebuild, const char *user)
-{
-	StringInfoData condition;
-
-	initStringInfo(&condition);
-	if (rebuild->given)
-		appendStringInfo(&condition, " AND %s %s ANY ($2)", user, rebuild->key.equal_sql);
-	if (rebuild->has_last)
-		appendStringInfo(&condition, " AND %s %s $3", user, rebuild->key.greater_sql);
-	if (rebuild->parts > 1)
-		appendStringInfo(&condition, " AND (pg_catalog.hash_array_extended(ARRAY[%s], 0) OPERATOR(pg_catalog.&) " INT64_FORMAT "::pg_catalog.int8) OPERATOR(pg_catalog.%%) %d OPERATOR(pg_catalog.=) %d",
-						 user, PG_INT64_MAX, rebuild->parts, rebuild->part - 1);
-	return condition.data;
-}
-
-/* The filter of a user's exposures, as an aggregate. */
-static char *
-write_filter(const BloomRebuild *rebuild, const BloomExtension *extension)
-{
-	const BloomDefinition *definition = &rebuild->definition;
-	double		fpr = bloomexp_definition_rebuilt_fpr(definition);
-
-	return definition->slices > 0 ?
-		psprintf("%s(%s(%s, %s, $4, %d, %.17g::pg_catalog.float8), $5)", bloomexp_triggers_object(extension, "bloom_expire"),
-				 bloomexp_triggers_object(extension, "bloom_window_agg"), rebuild->item_sql,
-				 rebuild->time_sql, definition->slices, fpr) :
-		psprintf("%s(%s, %.17g::pg_catalog.float8, %.17g::pg_catalog.float8)", bloomexp_triggers_object(extension, "bloom_agg"),
-				 rebuild->item_sql, fpr, definition->headroom);
-}
-
-/*
- * Refuse functions that others have put into the schema of the extension, on any node.
- *
- * Citus passes a query on as a text, in which an aggregate of all types of items gives way
- * to one of the name that has just the type of these.
- */
-static void
-refuse_planted(const BloomExtension *extension, List *shards)
-{
-	char	   *sql = psprintf("SELECT pg_catalog.count(*)::pg_catalog.text FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace "
-							   "WHERE n.nspname OPERATOR(pg_catalog.=) %s AND p.proname OPERATOR(pg_catalog.=) ANY ('{bloom_agg,bloom_window_agg,bloom_expire}'::pg_catalog.name[]) "
-							   "AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend AS d JOIN pg_catalog.pg_extension AS e ON e.oid OPERATOR(pg_catalog.=) d.refobjid "
-							   "WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid OPERATOR(pg_catalog.=) p.oid "
-							   "AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass AND e.extname OPERATOR(pg_catalog.=) 'bloomexp')",
-							   quote_literal_cstr(extension->schema_name));
-	List	   *commands = NIL;
-	bool		planted;
-	ListCell   *cell;
-
-	bloomexp_plans_expect(SPI_execute(sql, true, 0), SPI_OK_SELECT, "SPI_execute");
-	planted = strcmp(SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1), "0") != 0;
-	foreach (cell, choose(shards, NIL))
-	{
-		const BloomShard *shard = lfirst(cell);
-		BloomNodeCommand *command = palloc0(sizeof(BloomNodeCommand));
-
-		command->node = shard->node;
-		command->port = shard->port;
-		command->command = sql;
-		commands = lappend(commands, command);
-	}
-	bloomexp_shards_run(commands);
-	foreach (cell, commands)
-	{
-		const BloomNodeCommand *command = lfirst(cell);
-
-		if (!command->success || command->result == NULL)
-			elog(ERROR, "node %s:%d did not answer: %s", command->node, command->port,
-				 get_message(command->result));
-		planted |= strcmp(command->result, "0") != 0;
-	}
-	if (planted)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("schema \"%s\" has functions that could be called in place of those of the extension",
-						extension->schema_name),
-				 errhint("Drop each bloom_agg, bloom_window_agg and bloom_expire there that is not the extension's, and revoke CREATE on the schema.")));
-}
-
-/*
- * bloomexp_rebuild_shards_count
- *		Count what a rebuild would write, by one query that each shard answers for itself.
- */
-void
-bloomexp_rebuild_shards_count(Oid procedure, BloomRebuild *rebuild)
-{
-	const BloomKey *key = &rebuild->key;
-	char	   *exposures;
-	ArrayType  *users = get_users(rebuild);
-	Oid			types[] = {
-		TIMESTAMPTZOID, get_array_type(key->type), key->type, INTERVALOID, TIMESTAMPTZOID
-	};
-	Datum		arguments[] = {
-		bloomexp_rebuild_plan_start(rebuild), PointerGetDatum(users), rebuild->last,
-		IntervalPGetDatum(rebuild->definition.width),
-		TimestampTzGetDatum(bloomexp_rebuild_plan_at(rebuild))
-	};
-	uint64	   *counts[] = {&rebuild->exposures, &rebuild->built, &rebuild->bytes, &rebuild->others};
-	BloomExtension extension;
-	List	   *shards = bloomexp_shards_list(rebuild->target, rebuild->definition.source, users);
-	char	   *sql;
-
-	bloomexp_triggers_find_extension(procedure, &extension);
-	bloomexp_rebuild_plan_set_formats();
-	refuse_planted(&extension, shards);
-	exposures = psprintf("FROM %s AS e WHERE e.%s OPERATOR(pg_catalog.>=) $1 AND %s", rebuild->source_sql,
-						 quote_identifier(rebuild->definition.time_column), rebuild->is_exposure_sql);
-	sql = psprintf("SELECT s.n::pg_catalog.int8, s.users, s.bytes::pg_catalog.int8, o.n FROM "
-				   "(SELECT COALESCE(pg_catalog.sum(u.n), 0) AS n, pg_catalog.count(*) AS users, COALESCE(pg_catalog.sum(u.bytes), 0) AS bytes FROM "
-				   "(SELECT pg_catalog.count(*) AS n, pg_catalog.pg_column_size(%s)::pg_catalog.int8 AS bytes %s%s GROUP BY e.%s) AS u) AS s, "
-				   "(SELECT pg_catalog.count(*) AS n FROM %s AS f WHERE NOT EXISTS (SELECT %s AND %s %s %s)%s) AS o",
-				   write_filter(rebuild, &extension), exposures, write_users(rebuild, rebuild->user_sql),
-				   quote_identifier(rebuild->definition.user_column), key->table_sql, exposures,
-				   rebuild->user_sql, key->equal_sql, key->compared_sql,
-				   write_users(rebuild, key->compared_sql));
-	bloomexp_plans_expect(SPI_execute_with_args(sql, lengthof(types), types, arguments,
-												psprintf(" %c%c  ", users ? ' ' : 'n',
-														 rebuild->has_last ? ' ' : 'n'), true, 0),
-						  SPI_OK_SELECT, "SPI_execute_with_args");
-	for (int i = 0; i < (int) lengthof(counts); i++)
-	{
-		bool		isnull;
-
-		*counts[i] = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 1,
-												 &isnull));
-	}
-	rebuild->shards = list_length(shards);
+	if (rebuild->dry_run)
+		warn_of_versions(nodes);
 }

@@ -10,7 +10,6 @@
 
 #include "feed/rebuild_plan.h"
 
-extern void bloomexp_rebuild_shards_count(Oid procedure, BloomRebuild *rebuild);
-extern void bloomexp_rebuild_shards_do(FunctionCallInfo fcinfo, BloomRebuild *rebuild);
+extern void bloomexp_rebuild_shards_do(FunctionCallInfo fcinfo, BloomRebuild *rebuild, Oid function);
 
 #endif							/* BLOOMEXP_REBUILD_SHARDS_H */

@@ -17,6 +17,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -27,12 +28,17 @@
 #include "executor/spi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/regproc.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 
 #include "feed/plans.h"
 #include "feed/shards.h"
+#include "feed/triggers.h"
+#include "value/compat.h"
 
 /* What Citus makes of a table. */
 typedef enum Distribution
@@ -46,15 +52,89 @@ typedef struct Whole
 {
 	Distribution distribution;
 	int32		colocation;		/* that of tables which are colocated; 0 without such */
-	char	   *column;			/* by which it is distributed; NULL: it is one shard */
+	char		column[NAMEDATALEN];	/* by which it is distributed; "": it is one shard */
 	int64		placements;		/* of a shard, at most */
 } Whole;
 
-/* The extension, or InvalidOid. */
-static Oid
-find_citus(void)
+/* What is known of a table. */
+typedef struct Known
 {
-	return get_extension_oid("citus", true);
+	Oid			table;
+	bool		has_whole;
+	Whole		whole;
+	bool		has_parent;
+	Oid			parent;			/* of which it is a shard, or InvalidOid */
+	Oid			other;			/* a table, ... */
+	Oid			partner;		/* ... and the shard of it that is the partner, or InvalidOid */
+} Known;
+
+/*
+ * What is known of tables, until any table changes: with each change of its catalogs Citus
+ * invalidates the table that this is about in all sessions.
+ */
+static HTAB *known = NULL;
+static uint64 known_at;
+
+/* Citus, as it was found, until a function changes, as those of an extension do with it. */
+static bool citus_known = false;
+static Oid	citus;				/* the extension, or InvalidOid */
+static Oid	citus_is_shard;		/* its relation_is_a_known_shard(), or InvalidOid */
+
+/* Called by PostgreSQL for each change of a function. */
+static void
+functions_changed(Datum argument, BLOOMEXP_SYSCACHE_ID cache, uint32 hash)
+{
+	citus_known = false;
+}
+
+/* Is the extension there? */
+static bool
+has_citus(void)
+{
+	static bool registered = false;
+	Oid			types[] = {REGCLASSOID};
+
+	if (citus_known)
+		return OidIsValid(citus);
+	if (!registered)
+		CacheRegisterSyscacheCallback(PROCOID, functions_changed, (Datum) 0);
+	registered = true;
+
+	/* (what changes while we look makes this untrue again) */
+	citus_known = true;
+	citus_is_shard = InvalidOid;
+	citus = get_extension_oid("citus", true);
+	if (!OidIsValid(citus))
+		return false;
+	citus_is_shard = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("relation_is_a_known_shard"),
+									 PointerGetDatum(buildoidvector(types, lengthof(types))),
+									 ObjectIdGetDatum(PG_CATALOG_NAMESPACE));
+	if (OidIsValid(citus_is_shard) && getExtensionOfObject(ProcedureRelationId, citus_is_shard) != citus)
+		citus_is_shard = InvalidOid;
+	return true;
+}
+
+/* The entry of a table. */
+static Known *
+recall(Oid table)
+{
+	uint64		changes = bloomexp_plans_changes();
+	HASHCTL		control = {.keysize = sizeof(Oid),.entrysize = sizeof(Known)};
+	Known	   *entry;
+	bool		found;
+
+	if (known != NULL && known_at != changes)
+	{
+		hash_destroy(known);
+		known = NULL;
+	}
+	if (known == NULL)
+		known = hash_create("bloomexp shards", 16, &control, HASH_ELEM | HASH_BLOBS);
+	known_at = changes;
+	entry = hash_search(known, &table, HASH_ENTER, &found);
+	if (!found)
+		memset((char *) entry + sizeof(Oid), 0, sizeof(Known) - sizeof(Oid));
+	return entry;
 }
 
 /* Execute a query, in the memory context of the caller; returns its rows. */
@@ -118,13 +198,23 @@ quote_table(Oid table)
 	return quote_literal_cstr(quote_qualified_identifier(schema, name));
 }
 
-/* What Citus makes of a table. */
+/*
+ * May what was read be kept?  Not if something has changed since, nor if the catalogs were
+ * read as they were when the transaction began.
+ */
+static bool
+is_new(uint64 changes_before)
+{
+	return changes_before == bloomexp_plans_changes() && !IsolationUsesXactSnapshot();
+}
+
+/* Read what Citus makes of a table, from its catalogs. */
 static Whole
-read_whole(Oid table)
+look_up_whole(Oid table)
 {
 	Oid			types[] = {OIDOID};
 	Datum		arguments[] = {ObjectIdGetDatum(table)};
-	Whole		whole = {DISTRIBUTION_NONE, 0, NULL, 0};
+	Whole		whole = {DISTRIBUTION_NONE, 0, "", 0};
 
 	begin();
 	if (ask("SELECT p.colocationid, "
@@ -138,15 +228,35 @@ read_whole(Oid table)
 		bool		isnull;
 		bool		reference = DatumGetBool(get(0, 3, &isnull));
 		bool		local = DatumGetBool(get(0, 4, &isnull));
+		char	   *column = get_text(0, 2);
 
 		whole.distribution = reference ? DISTRIBUTION_REFERENCE :
 			local ? DISTRIBUTION_NONE : DISTRIBUTION_SHARDS;
 		whole.colocation = DatumGetInt32(get(0, 1, &isnull));
-		whole.column = get_text(0, 2);
+		if (column != NULL)
+			strlcpy(whole.column, column, sizeof(whole.column));
 		whole.placements = DatumGetInt64(get(0, 5, &isnull));
 	}
 	end();
 	return whole;
+}
+
+/* What Citus makes of a table. */
+static Whole
+read_whole(Oid table)
+{
+	Known	   *entry = recall(table);
+
+	if (!entry->has_whole)
+	{
+		uint64		changes = bloomexp_plans_changes();
+		Whole		whole = look_up_whole(table);
+
+		entry = recall(table);
+		entry->whole = whole;
+		entry->has_whole = is_new(changes);
+	}
+	return entry->whole;
 }
 
 /*
@@ -156,7 +266,7 @@ read_whole(Oid table)
 bool
 bloomexp_shards_is_whole(Oid table)
 {
-	return OidIsValid(find_citus()) && read_whole(table).distribution == DISTRIBUTION_SHARDS;
+	return has_citus() && read_whole(table).distribution == DISTRIBUTION_SHARDS;
 }
 
 /* The number at the end of a name that a shard could have, or 0. */
@@ -175,17 +285,29 @@ static int64
 get_shard(Oid table)
 {
 	int64		number = get_number(get_rel_name(table));
-	Oid			citus = number != 0 ? find_citus() : InvalidOid;
-	Oid			types[] = {REGCLASSOID};
-	Oid			function;
 
-	if (!OidIsValid(citus))
-		return 0;
-	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("relation_is_a_known_shard"),
-							   PointerGetDatum(buildoidvector(types, lengthof(types))),
-							   ObjectIdGetDatum(PG_CATALOG_NAMESPACE));
-	return OidIsValid(function) && getExtensionOfObject(ProcedureRelationId, function) == citus &&
-		DatumGetBool(OidFunctionCall1(function, ObjectIdGetDatum(table))) ? number : 0;
+	return number != 0 && has_citus() && OidIsValid(citus_is_shard) &&
+		DatumGetBool(OidFunctionCall1(citus_is_shard, ObjectIdGetDatum(table))) ? number : 0;
+}
+
+/* Read of which table one is a shard, from the catalogs of Citus. */
+static Oid
+look_up_parent(Oid table)
+{
+	int64		shard = get_shard(table);
+	Oid			types[] = {INT8OID};
+	Datum		arguments[] = {Int64GetDatum(shard)};
+	Oid			parent = InvalidOid;
+	bool		isnull;
+
+	if (shard == 0)
+		return InvalidOid;
+	begin();
+	if (ask("SELECT s.logicalrelid::pg_catalog.oid FROM pg_catalog.pg_dist_shard AS s WHERE s.shardid OPERATOR(pg_catalog.=) $1",
+			1, types, arguments) == 1)
+		parent = DatumGetObjectId(get(0, 1, &isnull));
+	end();
+	return parent;
 }
 
 /*
@@ -195,20 +317,21 @@ get_shard(Oid table)
 Oid
 bloomexp_shards_find_whole(Oid table)
 {
-	int64		shard = get_shard(table);
-	Oid			types[] = {INT8OID};
-	Datum		arguments[] = {Int64GetDatum(shard)};
-	Oid			whole = InvalidOid;
-	bool		isnull;
+	Known	   *entry;
 
-	if (shard == 0)
+	if (!has_citus())
 		return InvalidOid;
-	begin();
-	if (ask("SELECT s.logicalrelid::pg_catalog.oid FROM pg_catalog.pg_dist_shard AS s WHERE s.shardid OPERATOR(pg_catalog.=) $1",
-			1, types, arguments) == 1)
-		whole = DatumGetObjectId(get(0, 1, &isnull));
-	end();
-	return whole;
+	entry = recall(table);
+	if (!entry->has_parent)
+	{
+		uint64		changes = bloomexp_plans_changes();
+		Oid			parent = look_up_parent(table);
+
+		entry = recall(table);
+		entry->parent = parent;
+		entry->has_parent = is_new(changes);
+	}
+	return entry->parent;
 }
 
 /* A shard's name without its schema, which shard_name() writes or not. */
@@ -223,22 +346,53 @@ get_shard_name(uint64 row, int column)
 	return strVal(llast(textToQualifiedNameList(DatumGetTextPP(name))));
 }
 
-/* The partner of a shard, of another table and on the same node, or InvalidOid. */
-static Oid
-find_beside(int64 shard, Oid other)
+/*
+ * The partners of a shard, of all tables or of one: the shards with the same users, on the
+ * same node.
+ */
+static List *
+list_partners(int64 shard, Oid table)
 {
 	Oid			types[] = {INT8OID, OIDOID};
-	Datum		arguments[] = {Int64GetDatum(shard), ObjectIdGetDatum(other)};
-	Oid			beside = InvalidOid;
+	Datum		arguments[] = {Int64GetDatum(shard), ObjectIdGetDatum(table)};
+	List	   *partners = NIL;
+	uint64		n;
 
 	begin();
-	if (ask("SELECT pg_catalog.shard_name(o.logicalrelid, o.shardid) FROM pg_catalog.pg_dist_shard AS s, pg_catalog.pg_dist_shard AS o "
-			"WHERE s.shardid OPERATOR(pg_catalog.=) $1 AND o.logicalrelid OPERATOR(pg_catalog.=) $2 "
-			"AND (o.shardminvalue OPERATOR(pg_catalog.=) s.shardminvalue OR (o.shardminvalue IS NULL AND s.shardminvalue IS NULL))",
-			2, types, arguments) == 1)
-		beside = get_relname_relid(get_shard_name(0, 1), get_rel_namespace(other));
+	n = ask("SELECT o.logicalrelid::pg_catalog.oid, pg_catalog.shard_name(o.logicalrelid, o.shardid) "
+			"FROM pg_catalog.pg_dist_shard AS s, pg_catalog.pg_dist_partition AS p, pg_catalog.pg_dist_partition AS q, pg_catalog.pg_dist_shard AS o "
+			"WHERE s.shardid OPERATOR(pg_catalog.=) $1 AND p.logicalrelid OPERATOR(pg_catalog.=) s.logicalrelid "
+			"AND q.colocationid OPERATOR(pg_catalog.=) p.colocationid AND o.logicalrelid OPERATOR(pg_catalog.=) q.logicalrelid "
+			"AND $2 OPERATOR(pg_catalog.=) ANY (ARRAY[q.logicalrelid::pg_catalog.oid, 0::pg_catalog.oid]) "
+			"AND COALESCE(o.shardminvalue, '') OPERATOR(pg_catalog.=) COALESCE(s.shardminvalue, '')",
+			2, types, arguments);
+	for (uint64 i = 0; i < n; i++)
+	{
+		bool		isnull;
+		Oid			whole = DatumGetObjectId(get(i, 1, &isnull));
+
+		partners = lappend_oid(partners, get_relname_relid(get_shard_name(i, 2), get_rel_namespace(whole)));
+	}
 	end();
-	return beside;
+	return partners;
+}
+
+/* The partner of a shard, of another table and on the same node, or InvalidOid. */
+static Oid
+find_partner(Oid table, Oid other)
+{
+	Known	   *entry = recall(table);
+
+	if (entry->other != other || !OidIsValid(entry->partner))
+	{
+		uint64		changes = bloomexp_plans_changes();
+		List	   *partners = list_partners(get_shard(table), other);
+
+		entry = recall(table);
+		entry->other = is_new(changes) ? other : InvalidOid;
+		entry->partner = partners == NIL ? InvalidOid : linitial_oid(partners);
+	}
+	return entry->partner;
 }
 
 /* Refuse tables whose shards have no partners of the same users. */
@@ -289,6 +443,22 @@ check_colocated(Oid source, Oid target)
 }
 
 /*
+ * Refuse what has the name of a shard that is elsewhere, and is another's: Citus gives
+ * shards the owner of their table.
+ */
+static void
+check_owner(Oid table)
+{
+	Oid			whole = bloomexp_shards_find_whole(table);
+
+	if (OidIsValid(whole) && bloomexp_triggers_table_owner(table) != bloomexp_triggers_table_owner(whole))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s\" is called like a shard and is none", get_rel_name(table)),
+				 errdetail("It does not have the owner of table \"%s\".", get_rel_name(whole))));
+}
+
+/*
  * bloomexp_shards_partner
  *		The table to which a trigger on a table adds that names a table of filters:
  *		that one, or for a shard its partner; an error if there is no such.  For
@@ -297,19 +467,19 @@ check_colocated(Oid source, Oid target)
 Oid
 bloomexp_shards_partner(Oid source, Oid target)
 {
-	int64		shard;
 	Oid			whole;
 	Oid			partner;
 
-	if (!OidIsValid(find_citus()))
+	if (!has_citus())
 		return target;
-	shard = get_shard(source);
-	if (shard == 0)
+	check_owner(source);
+	check_owner(target);
+	whole = bloomexp_shards_find_whole(source);
+	if (!OidIsValid(whole))
 	{
 		check_colocated(source, target);
 		return target;
 	}
-	whole = bloomexp_shards_find_whole(source);
 	if (!OidIsValid(target))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -317,11 +487,11 @@ bloomexp_shards_partner(Oid source, Oid target)
 				 errdetail("This node has shards of the exposures, and no table of the filters."),
 				 errhint("SELECT create_distributed_table('...', '...', colocate_with => %s); with the table of the filters and the column of the users.",
 						 quote_table(whole))));
-	if (get_shard(target) != 0 || (read_whole(whole).distribution == DISTRIBUTION_NONE &&
-								   read_whole(target).distribution == DISTRIBUTION_NONE))
+	if (OidIsValid(bloomexp_shards_find_whole(target)) ||
+		(read_whole(whole).distribution == DISTRIBUTION_NONE && read_whole(target).distribution == DISTRIBUTION_NONE))
 		return target;
 	check_colocated(whole, target);
-	partner = find_beside(shard, target);
+	partner = find_partner(source, target);
 	if (!OidIsValid(partner))
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
@@ -332,24 +502,32 @@ bloomexp_shards_partner(Oid source, Oid target)
 }
 
 /*
+ * bloomexp_shards_begin_fed
+ *		Find out what feeds a table of filters, before its triggers are looked at one by
+ *		one: a node can have thousands.
+ */
+void
+bloomexp_shards_begin_fed(Oid target, BloomFed *fed)
+{
+	fed->target = target;
+	fed->whole = bloomexp_shards_find_whole(target);
+	fed->distributed = bloomexp_shards_is_whole(target);
+	fed->partners = OidIsValid(fed->whole) ? list_partners(get_shard(target), InvalidOid) : NIL;
+}
+
+/*
  * bloomexp_shards_is_fed
- *		Does a trigger on a table that names a table of filters add to a table?  `whole`
- *		is that of which the latter is a shard, or InvalidOid; or the latter is distributed.
+ *		Does a trigger on a table that names a table of filters add to that which is fed?
  *
- * A shard is fed from its partner, and not by the trigger of the whole, nor the
+ * A shard is fed from a partner, and not by the trigger of the whole, nor the
  * whole by those of shards.
  */
 bool
-bloomexp_shards_is_fed(Oid target, Oid whole, bool distributed, Oid source, Oid named)
+bloomexp_shards_is_fed(const BloomFed *fed, Oid source, Oid named)
 {
-	int64		shard;
-
-	if (named != target && (named != whole || !OidIsValid(whole)))
-		return false;
-	shard = get_shard(source);
-	if (named == target)
-		return shard == 0 || !distributed;
-	return shard != 0 && find_beside(shard, named) == target;
+	if (named == fed->target)
+		return !fed->distributed || get_shard(source) == 0;
+	return OidIsValid(fed->whole) && named == fed->whole && list_member_oid(fed->partners, source);
 }
 
 /*
@@ -362,11 +540,11 @@ bloomexp_shards_check_user(Oid source, const char *column)
 	Oid			whole;
 	Whole		read;
 
-	if (!OidIsValid(find_citus()))
+	if (!has_citus())
 		return;
 	whole = bloomexp_shards_find_whole(source);
 	read = read_whole(OidIsValid(whole) ? whole : source);
-	if (read.distribution != DISTRIBUTION_SHARDS || read.column == NULL || strcmp(read.column, column) == 0)
+	if (read.distribution != DISTRIBUTION_SHARDS || read.column[0] == '\0' || strcmp(read.column, column) == 0)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -402,7 +580,7 @@ bloomexp_shards_list(Oid target, Oid source, ArrayType *users)
 	n = ask(psprintf("SELECT t.shardid, n.nodename, n.nodeport, pg_catalog.shard_name(t.logicalrelid, t.shardid), pg_catalog.shard_name(s.logicalrelid, s.shardid) "
 					 "FROM pg_catalog.pg_dist_shard AS t, pg_catalog.pg_dist_shard AS s, pg_catalog.pg_dist_placement AS p, pg_catalog.pg_dist_node AS n "
 					 "WHERE t.logicalrelid OPERATOR(pg_catalog.=) $1 AND s.logicalrelid OPERATOR(pg_catalog.=) $2 "
-					 "AND (s.shardminvalue OPERATOR(pg_catalog.=) t.shardminvalue OR (s.shardminvalue IS NULL AND t.shardminvalue IS NULL)) "
+					 "AND COALESCE(s.shardminvalue, '') OPERATOR(pg_catalog.=) COALESCE(t.shardminvalue, '') "
 					 "AND p.shardid OPERATOR(pg_catalog.=) t.shardid AND p.shardstate OPERATOR(pg_catalog.=) 1 "
 					 "AND n.groupid OPERATOR(pg_catalog.=) p.groupid AND n.noderole OPERATOR(pg_catalog.=) 'primary'%s "
 					 "ORDER BY t.shardid", given ?
@@ -481,4 +659,79 @@ bloomexp_shards_version(void)
 		version = get_text(0, 1);
 	end();
 	return version ? version : "";
+}
+
+/*
+ * bloomexp_shards_find_node
+ *		The node of a shard, or NULL.
+ */
+BloomNode *
+bloomexp_shards_find_node(List *nodes, const BloomShard *shard)
+{
+	ListCell   *cell;
+
+	foreach (cell, nodes)
+	{
+		BloomNode  *node = lfirst(cell);
+
+		if (node->port == shard->port && strcmp(node->name, shard->node) == 0)
+			return node;
+	}
+	return NULL;
+}
+
+/*
+ * bloomexp_shards_check_nodes
+ *		Add the nodes of shards that a list does not have yet, and find out for each of
+ *		them whether a function of this extension can be called there.
+ *
+ * It is called by its name and the types of its arguments.  If the extension is in another
+ * schema there, anybody could have made a function of these.  Otherwise PostgreSQL takes
+ * the extension's before any other, because each argument is of just its type.
+ */
+void
+bloomexp_shards_check_nodes(List **nodes, List *shards, Oid function)
+{
+	char	   *question = psprintf("SELECT e.extversion FROM pg_catalog.pg_extension AS e, pg_catalog.pg_depend AS d "
+									"WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp' AND d.refobjid OPERATOR(pg_catalog.=) e.oid "
+									"AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass "
+									"AND d.deptype OPERATOR(pg_catalog.=) 'e' "
+									"AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass "
+									"AND d.objid OPERATOR(pg_catalog.=) pg_catalog.to_regprocedure(%s)",
+									quote_literal_cstr(format_procedure_qualified(function)));
+	int			checked = list_length(*nodes);
+	List	   *commands = NIL;
+	ListCell   *cell;
+
+	foreach (cell, shards)
+	{
+		const BloomShard *shard = lfirst(cell);
+		BloomNode  *node;
+		BloomNodeCommand *command;
+
+		if (bloomexp_shards_find_node(*nodes, shard) != NULL)
+			continue;
+		node = palloc0(sizeof(BloomNode));
+		node->name = pstrdup(shard->node);
+		node->port = shard->port;
+		*nodes = lappend(*nodes, node);
+		command = palloc0(sizeof(BloomNodeCommand));
+		command->node = node->name;
+		command->port = node->port;
+		command->command = question;
+		commands = lappend(commands, command);
+	}
+	bloomexp_shards_run(commands);
+	foreach (cell, commands)
+	{
+		const BloomNodeCommand *command = lfirst(cell);
+		BloomNode  *node = list_nth(*nodes, checked++);
+
+		if (!command->success)
+			node->problem = command->result;
+		else if (command->result == NULL || command->result[0] == '\0')
+			node->problem = psprintf("%s() of bloomexp is not there", get_func_name(function));
+		else
+			node->version = command->result;
+	}
 }

@@ -475,13 +475,11 @@ find_mistake(const BloomExtension *extension, BloomTrigger *trigger, List **agre
 /* What separates the lines of an answer; no message has it. */
 #define SEPARATOR "\x1e"
 
-/*
- * The statement by which a node looks at its shards of a distributed table: the release
- * that it has, then what is wrong.
- */
+/* The statement by which a node looks at its shards of a distributed table. */
 static char *
-write_look(const BloomExtension *extension, List *shards, const BloomShard *of_node)
+write_look(const BloomExtension *extension, List *shards, const BloomNode *node)
 {
+	List	   *here = list_make1(unconstify(BloomNode *, node));
 	StringInfoData names;
 	ListCell   *cell;
 
@@ -490,14 +488,12 @@ write_look(const BloomExtension *extension, List *shards, const BloomShard *of_n
 	{
 		const BloomShard *shard = lfirst(cell);
 
-		if (shard->port == of_node->port && strcmp(shard->node, of_node->node) == 0)
+		if (bloomexp_shards_find_node(here, shard) != NULL)
 			appendStringInfo(&names, "%s(%s::pg_catalog.text)", names.len > 0 ? ", " : "", quote_literal_cstr(shard->source));
 	}
-	return psprintf("SELECT pg_catalog.concat_ws('" SEPARATOR "', (SELECT e.extversion FROM pg_catalog.pg_extension AS e "
-					"WHERE e.extname OPERATOR(pg_catalog.=) 'bloomexp'), "
-					"(SELECT pg_catalog.string_agg(pg_catalog.concat('shard ', s.name, %s, u.problem), '" SEPARATOR "') "
-					"FROM (VALUES %s) AS s (name), %s(s.name::pg_catalog.regclass) AS u))",
-					quote_literal_cstr(psprintf(" on %s:%d: ", of_node->node, of_node->port)), names.data,
+	return psprintf("SELECT pg_catalog.string_agg(pg_catalog.concat('shard ', s.name, %s, u.problem), '" SEPARATOR "') "
+					"FROM (VALUES %s) AS s (name), %s(s.name::pg_catalog.regclass) AS u",
+					quote_literal_cstr(psprintf(" on %s:%d: ", node->name, node->port)), names.data,
 					bloomexp_triggers_object(extension, "bloom_untracked"));
 }
 
@@ -517,17 +513,13 @@ is_known(List *problems, const char *line)
 
 /* Add what a node says of its shards. */
 static void
-add_answer(List **problems, Oid source, List *known, const char *version, const BloomNodeCommand *command)
+add_answer(List **problems, Oid source, List *known, const BloomNodeCommand *command)
 {
-	char	   *rest = pstrdup(command->result ? command->result : "");
-	char	   *line = strsep(&rest, SEPARATOR);
+	char	   *rest = command->result && command->result[0] != '\0' ? pstrdup(command->result) : NULL;
+	char	   *line;
 
 	if (!command->success)
-		add_problem(problems, source, NULL, NULL, psprintf("node %s:%d: %s", command->node, command->port, line));
-	else if (strcmp(line, version) != 0)
-		add_problem(problems, source, NULL, NULL,
-					psprintf("node %s:%d has version %s of bloomexp, and this node has version %s", command->node,
-							 command->port, line, version));
+		add_problem(problems, source, NULL, NULL, psprintf("node %s:%d: %s", command->node, command->port, rest ? rest : ""));
 	while (command->success && (line = strsep(&rest, SEPARATOR)) != NULL)
 	{
 		if (!is_known(known, line))
@@ -537,37 +529,39 @@ add_answer(List **problems, Oid source, List *known, const char *version, const 
 
 /* Have each node look at its shards of a distributed table, as this one looks at the whole. */
 static void
-ask_nodes(List **problems, Oid source, const BloomExtension *extension)
+ask_nodes(List **problems, Oid source, const BloomExtension *extension, Oid function)
 {
 	List	   *known = list_copy(*problems);
 	List	   *shards = bloomexp_shards_list(source, source, NULL);
+	List	   *nodes = NIL;
 	List	   *commands = NIL;
 	char	   *version = bloomexp_shards_version();
 	ListCell   *cell;
 
-	foreach (cell, shards)
+	bloomexp_shards_check_nodes(&nodes, shards, function);
+	foreach (cell, nodes)
 	{
-		const BloomShard *shard = lfirst(cell);
+		const BloomNode *node = lfirst(cell);
 		BloomNodeCommand *command;
-		ListCell   *other;
-		bool		asked = false;
 
-		foreach (other, commands)
+		if (node->problem != NULL)
 		{
-			command = lfirst(other);
-			asked |= command->port == shard->port && strcmp(command->node, shard->node) == 0;
-		}
-		if (asked)
+			add_problem(problems, source, NULL, NULL, psprintf("node %s:%d: %s", node->name, node->port, node->problem));
 			continue;
+		}
+		if (strcmp(node->version, version) != 0)
+			add_problem(problems, source, NULL, NULL,
+						psprintf("node %s:%d has version %s of bloomexp, and this node has version %s", node->name,
+								 node->port, node->version, version));
 		command = palloc0(sizeof(BloomNodeCommand));
-		command->node = shard->node;
-		command->port = shard->port;
-		command->command = write_look(extension, shards, shard);
+		command->node = node->name;
+		command->port = node->port;
+		command->command = write_look(extension, shards, node);
 		commands = lappend(commands, command);
 	}
 	bloomexp_shards_run(commands);
 	foreach (cell, commands)
-		add_answer(problems, source, known, version, lfirst(cell));
+		add_answer(problems, source, known, lfirst(cell));
 }
 
 /* All that is wrong. */
@@ -605,7 +599,7 @@ find_problems(FunctionCallInfo fcinfo)
 	check_tables(&problems, tables, triggers, root, mistakes);
 	problems = list_concat(problems, mistakes);
 	if (bloomexp_shards_is_whole(source))
-		ask_nodes(&problems, source, &extension);
+		ask_nodes(&problems, source, &extension, fcinfo->flinfo->fn_oid);
 	return problems;
 }
 

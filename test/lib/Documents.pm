@@ -98,7 +98,7 @@ sub statement_ok
 		extra_params => [ '-v', 'SHOW_CONTEXT=never', '-P', 'format=aligned', '-P', 'tuples_only=off' ]);
 
 	$stderr =~ s/^psql:<stdin>:\d+: //mg;
-	$stderr =~ s/^NOTICE: .*\n?//mg;
+	$stderr =~ s{^NOTICE: .*\n?(?:DETAIL: .*\n?)?}{}mg;
 	if (defined $expected && $expected =~ /^ERROR: /)
 	{
 		is(visible($stderr), $expected, "$name: error");

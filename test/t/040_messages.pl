@@ -39,11 +39,15 @@ sub messages
 		my $call = $1;
 		my ($level) = $call =~ /^(ERROR|WARNING|NOTICE)\b/;
 		my ($code) = $call =~ /\berrcode\((\w+)\)/;
-		my ($message) = $call =~ /\berrmsg\(((?:"(?:[^"\\]|\\.)*"|\s|[A-Z0-9_]++)++)/ or next;
+		my $literal = qr/((?:"(?:[^"\\]|\\.)*"|\s|[A-Z0-9_]++)++)/;
+		my @found = grep { defined } $call =~ /\berrmsg(?:\($literal|_plural\($literal,$literal)/g;
 
-		$message = join '', map { /^"(.*)"$/s ? $1 : '%s' } $message =~ /"(?:[^"\\]|\\.)*"|\w+/g;
-		$message =~ s/\\"/"/g;
-		push @messages, { message => $message, sqlstate => $sqlstate{ $code // $level } // "no $code" };
+		for my $message (@found)
+		{
+			$message = join '', map { /^"(.*)"$/s ? $1 : '%s' } $message =~ /"(?:[^"\\]|\\.)*"|\w+/g;
+			$message =~ s/\\"/"/g;
+			push @messages, { message => $message, sqlstate => $sqlstate{ $code // $level } // "no $code" };
+		}
 	}
 	return @messages;
 }
@@ -57,8 +61,8 @@ sub pattern
 }
 
 is_deeply([ messages(qq{\t\tereport(ERROR,\n\t\t\t\t(errcode(ERRCODE_SYNTAX_ERROR),\n\t\t\t\t errmsg("a \\"%s\\" of " INT64_FORMAT " is", a)));\n}
-			. qq{\tereport(NOTICE,\n\t\t\t(errmsg("done: %d%%", b)));\n}) ],
-	[ { message => 'a "%s" of %s is', sqlstate => '42601' }, { message => 'done: %d%%', sqlstate => '00000' } ],
+			. qq{\tereport(NOTICE,\n\t\t\t(errmsg("done: %d%%", b)));\n\tereport(NOTICE,\n\t\t\t(errmsg_plural("one", "%d", b, b)));\n}) ],
+	[ { message => 'a "%s" of %s is', sqlstate => '42601' }, map { { message => $_, sqlstate => '00000' } } 'done: %d%%', 'one', '%d' ],
 	'messages are found');
 like('a "…" of 5 is', pattern('a "%s" of %s is'), 'a gap is any text');
 unlike('a "…" of 5 is not', pattern('a "%s" of %s is'), 'but nothing else is');

@@ -99,7 +99,7 @@ find({ no_chdir => 1, wanted => sub {
 	return unless /\.(?:c|h|sql|in)$/;
 	my $text = document($name);
 
-	push @texts, [ $name, $1 ] while $text =~ /\b(?:errmsg|errdetail|errhint)\("((?:[^"\\]|\\.)*)"/g;
+	push @texts, [ $name, $1 ] while $text =~ /\b(?:errmsg|errdetail|errhint)(?:_plural)?\("((?:[^"\\]|\\.)*)"/g;
 	push @texts, [ $name, $1 ] while $text =~ /^COMMENT ON .*?\bIS\s+'((?:[^']|'')*)'/msg;
 } }, "$root/src");
 cmp_ok(scalar @texts, '>', 150, 'the source has texts');
