@@ -1,5 +1,5 @@
-# Drivers: the programs of doc/languages.md, "From an application", do what is said there
-# as they are written; and whatever a driver makes of its parameters, with casts
+# Drivers: the program of doc/languages.md, "From an application", and those of examples/drivers do what
+# is said there as they are written; and whatever a driver makes of its parameters, with casts
 # and without, the outcome is the right result or an error, never an item lost in
 # silence.  A driver that is not installed is skipped, but CI insists on all.
 
@@ -19,8 +19,9 @@ use Test::More;
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $drivers = "$FindBin::RealBin/drivers";
+my $examples = "$FindBin::RealBin/../../examples/drivers";
 my $folder = PostgreSQL::Test::Utils::tempdir();
-my $guide = document("$FindBin::RealBin/../../doc/languages.md") =~ s/\n## Packed candidates\n.*//sr;
+my $guide = document("$FindBin::RealBin/../../doc/languages.md");
 
 # The statements of the section by their names, with $1 and $2.
 my %statement = map { /^PREPARE (\w+) AS\n(.*?);$/msg } statements($guide, 'From an application');
@@ -57,8 +58,15 @@ sub output_of
 sub works { return eval { IPC::Run::run([@_], '<', \undef, '>&', \my $output) } }
 
 #
-# The drivers: how to run the program of the guide, and ours
+# The drivers: how to run the program of the guide, and ours; and what a driver refuses
+# although there are casts: values of another type, or an array that it cannot write
 #
+
+my %refused = (
+	asyncpg => qr/^error\t\t?\w*\tinvalid input for query argument/,
+	'postgres.js' => qr/cannot cast type bigint to bigint\[\]$/,
+	(map { ($_ => qr/malformed array literal: "Array"/) } 'PHP', 'PDO', 'PDO emulated'),
+	'Ruby pg' => qr/malformed array literal: "\[/);
 
 my $jar = '/usr/share/java/postgresql.jar';
 
@@ -69,22 +77,48 @@ sub psycopg
 	return ([ $python, program($guide, 'python', "$folder/page.py") ], [ $python, "$drivers/psycopg3.py" ]);
 }
 
-# Its program is beside its driver, where Node.js looks for modules.
-sub node_postgres
+sub asyncpg
 {
-	return unless works('node', '--input-type=module', '-e', "await import('$drivers/node_modules/pg/lib/index.js')");
-	return ([ 'node', program($guide, 'javascript', "$drivers/page.mjs") ], [ 'node', "$drivers/node_postgres.mjs" ]);
+	return unless works('/usr/bin/python3', '-c', 'import asyncpg');
+	return map { [ '/usr/bin/python3', $_ ] } "$examples/asyncpg_page.py", "$drivers/asyncpg_driver.py";
+}
+
+# Node.js looks for modules beside a program.
+sub node
+{
+	my ($module, $program) = @_;
+
+	return unless -d "$drivers/node_modules/$module" && works('node', '--version');
+	-e "$folder/node_modules" or symlink "$drivers/node_modules", "$folder/node_modules" or die "node_modules: $!";
+	copy("$examples/$program", "$folder/$program") or die "copy: $!";
+	return map { [ 'node', "$_/$program" ] } $folder, $drivers;
+}
+
+sub php
+{
+	my ($program, @mode) = @_;
+
+	return unless works('php', '-r', 'exit(extension_loaded("pgsql") && extension_loaded("pdo_pgsql") ? 0 : 1);');
+	return ($program && [ 'php', "$examples/$program" ], [ 'php', "$drivers/php.php", @mode ]);
+}
+
+sub ruby
+{
+	my ($program, @mode) = @_;
+
+	return unless works('ruby', '-e', 'require "pg"');
+	return ($program && [ 'ruby', "$examples/$program" ], [ 'ruby', "$drivers/ruby_pg.rb", @mode ]);
 }
 
 sub jdbc
 {
 	return unless -e $jar && works('javac', '-version');
-	my @files = (program($guide, 'java', "$folder/Page.java"), "$drivers/Jdbc.java");
-	ok(defined output_of('', 'javac', '-d', "$folder/classes", '-encoding', 'UTF-8', @files), 'JDBC: compiles');
+	ok(defined output_of('', 'javac', '-d', "$folder/classes", '-encoding', 'UTF-8', "$examples/Page.java", "$drivers/Jdbc.java"),
+		'JDBC: compiles');
 	return map { [ 'java', '-cp', "$folder/classes:$jar", $_ ] } qw(Page Jdbc);
 }
 
-# (The guide has no program for it.)
+# (There is no program for it.)
 sub lib_pq
 {
 	my $driver = '/usr/share/gocode/src/github.com/lib/pq';
@@ -113,26 +147,16 @@ my $seen = q{SELECT string_agg(item_id::text, ' ' ORDER BY item_id) FROM exposur
 	WHERE user_id = %s AND item_id BETWEEN 703 AND 705 AND items @> item_id};
 
 # Each program has a user of its own, so that one after the other prints something.
-my %user = (psycopg => 42, 'node-postgres' => 43, JDBC => 44);
+my %user = (psycopg => 42, 'node-postgres' => 43, JDBC => 44, 'postgres.js' => 46, asyncpg => 47, PHP => 48, PDO => 49, 'Ruby pg' => 50);
 
 # The numbers that a program prints, whatever stands around them.
 sub page { return join ' ', ($_[0] // 'failed') =~ /\w+/g }
 
-sub guides_program
+# Another request of the same user takes first.
+sub second_request
 {
-	my ($driver, $command) = @_;
-	my $user = $user{$driver};
+	my ($command, $user) = @_;
 
-	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS guide');
-	$node->safe_psql('postgres', 'CREATE DATABASE guide TEMPLATE before');
-	connect_to('guide');
-
-	is(page(output_of('', @$command)), '703 704', 'the first page');
-	is($node->safe_psql('guide', sprintf $seen, $user), '703 704', 'is recorded');
-	is(page(output_of('', @$command)), '705', 'what is left');
-	is(page(output_of('', @$command)), '', 'and no more');
-
-	# Another request of the same user takes first.
 	$node->safe_psql('guide', "
 		DELETE FROM exposures WHERE item_id < 1000;
 		UPDATE seen SET items = bloom_add(NULL, ${user}001) WHERE user_id = $user");
@@ -149,9 +173,26 @@ sub guides_program
 	$other{run}->finish;
 	ok($program->finish, 'until the first one ends') or diag $stderr;
 	is(page($stdout), '704 705', 'and gets other items');
+}
 
-	# Without PGHOST it looks for the Unix socket where libpq does.  (JDBC knows only its URL.)
-	return if $driver eq 'JDBC';
+sub guides_program
+{
+	my ($driver, $command) = @_;
+	my $user = $user{$driver};
+
+	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS guide');
+	$node->safe_psql('postgres', 'CREATE DATABASE guide TEMPLATE before');
+	connect_to('guide');
+
+	is(page(output_of('', @$command)), '703 704', 'the first page');
+	is($node->safe_psql('guide', sprintf $seen, $user), '703 704', 'is recorded');
+	is(page(output_of('', @$command)), '705', 'what is left');
+	is(page(output_of('', @$command)), '', 'and no more');
+
+	second_request($command, $user) if $driver eq 'psycopg'; # (all have the same statement)
+
+	# Without PGHOST it looks for the Unix socket where libpq does.  (JDBC knows only its URL, asyncpg tries TCP, too.)
+	return if $driver =~ /^(?:JDBC|asyncpg)$/;
 	local %ENV = (%ENV, PGPORT => 1);
 	delete $ENV{PGHOST};
 	IPC::Run::run($command, '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
@@ -269,7 +310,7 @@ sub cases
 				# (an array that is written otherwise than PostgreSQL does)
 				next if $way eq 'joined' && ($casts || $driver eq 'JDBC');
 				next if $way eq 'literal' && $of_one && $casts;
-				next if $way =~ /^strings?$/ && !$casts && $driver eq 'JDBC' && $type ne 'text';
+				next if !$casts && $type ne 'text' && $way =~ ($driver eq 'JDBC' ? qr/^strings?$/ : $driver =~ /map/ ? qr/^(?:strings|uuids)$/ : qr/(?!)/);
 				for my $items ($of_one ? map { [$_] } @items : ([], [ $items[1] ], [ @items[ 0, 1, 3 ] ]))
 				{
 					push @cases, {
@@ -317,9 +358,12 @@ sub all_ways
 	for my $type (sort keys %items)
 	{
 		my @cases = judge($command, $type, cases($driver, $type));
-		my @wrong = grep { $_->{wrong} || $_->{casts} && $_->{answer} !~ /^ok/ } @cases;
+		my $refused = $refused{$driver} // qr/(?!)/;
+		my @wrong = grep { $_->{wrong} || $_->{casts} && $_->{answer} !~ /^ok|$refused/ } @cases;
+		my %done = map { ($_->{name} => 1) } grep { $_->{casts} && $_->{answer} =~ /^ok/ } @cases;
 
 		is_deeply([ map { described($_) } @wrong ], [], "$type: " . @cases . ' cases');
+		is_deeply([ sort keys %done ], [ sort keys %statement ], "$driver, $type: each statement can be run");
 		# an array without a type came along, and was refused
 		ok((grep { $_->{answer} =~ /looks like an array literal|could not determine polymorphic type|is not unique/ } @cases), "$driver, $type: an untyped array");
 	}
@@ -333,7 +377,18 @@ sub all_ways
 }
 
 set_up();
-my %driver = (psycopg => \&psycopg, 'node-postgres' => \&node_postgres, JDBC => \&jdbc, 'lib/pq' => \&lib_pq);
+my %driver = (
+	psycopg => \&psycopg,
+	asyncpg => \&asyncpg,
+	'node-postgres' => sub { node('pg', 'node_postgres.mjs') },
+	'postgres.js' => sub { node('postgres', 'postgres_js.mjs') },
+	JDBC => \&jdbc,
+	'lib/pq' => \&lib_pq,
+	PHP => sub { php('pgsql.php') },
+	PDO => sub { php('pdo.php', 'pdo') },
+	'PDO emulated' => sub { php(undef, 'emulated') },
+	'Ruby pg' => sub { ruby('ruby_pg.rb') },
+	'Ruby pg, type map' => sub { ruby(undef, 'map') });
 for my $driver (sort keys %driver)
 {
 	subtest $driver => sub {
@@ -350,6 +405,5 @@ for my $driver (sort keys %driver)
 	};
 }
 
-unlink "$drivers/page.mjs";
 $node->stop;
 done_testing();

@@ -1,4 +1,4 @@
-# doc/languages.md, "Packed candidates": its statements give the output below them, and its Python program
+# doc/languages.md, "Packed candidates": its statements give the output below them, and examples/drivers/packed.py
 # gives the survivors that the SQL array form gives.  Without Python or psycopg
 # the program is skipped, but CI insists on it.
 
@@ -90,7 +90,7 @@ SKIP:
 	}
 	note $python;
 
-	my $file = program($document, 'python', PostgreSQL::Test::Utils::tempdir() . '/fresh.py');
+	my $file = "$FindBin::RealBin/../../examples/drivers/packed.py";
 
 	local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
 	my $run = sub {

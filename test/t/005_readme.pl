@@ -21,7 +21,7 @@ my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my @references = map { "doc/reference-$_.md" } qw(functions feeding inspecting);
 
 # Pages whose statements other tests run, if the software is there that they need.
-my %elsewhere = map { $_ => 1 } 'doc/clients.md', 'doc/scale-out.md', 'doc/integrations.md', 'doc/managed.md', 'doc/frameworks.md';
+my %elsewhere = map { $_ => 1 } 'doc/clients.md', 'doc/scale-out.md', 'doc/integrations.md', 'doc/managed.md';
 my %document = map { s{^\Q$root\E/}{}r => document($_) } glob "$root/*.md $root/doc/*.md";
 my @with_statements = grep { !$elsewhere{$_} && $document{$_} =~ /^```sql$/m } sort keys %document;
 my $tutorial = document("$root/test/lib/tutorial.sql");

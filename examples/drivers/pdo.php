@@ -1,0 +1,14 @@
+<?php
+// PHP has no array parameters: an array alone would be sent as the text "Array".
+const PAGE = "INSERT INTO exposures (user_id, item_id, shown_at)
+    SELECT :user::bigint, item_id, now() FROM unnest(bloom_take('seen', :user::bigint, :candidates::bigint[], 2)) AS item_id
+    RETURNING item_id";
+
+function page(PDO $connection, int $user, array $candidates): array
+{
+    $statement = $connection->prepare(PAGE);
+    $statement->execute(['user' => $user, 'candidates' => '{' . implode(',', array_map('intval', $candidates)) . '}']);
+    return $statement->fetchAll(PDO::FETCH_COLUMN);
+}
+
+echo json_encode(page(new PDO('pgsql:'), 49, [49001, 703, 704, 705])), "\n";

@@ -1,0 +1,13 @@
+<?php
+// PHP has no array parameters: an array alone would be sent as the text "Array".
+const PAGE = "INSERT INTO exposures (user_id, item_id, shown_at)
+    SELECT $1::bigint, item_id, now() FROM unnest(bloom_take('seen', $1::bigint, $2::bigint[], 2)) AS item_id
+    RETURNING item_id";
+
+function page($connection, int $user, array $candidates): array
+{
+    $literal = '{' . implode(',', array_map('intval', $candidates)) . '}';
+    return pg_fetch_all_columns(pg_query_params($connection, PAGE, [$user, $literal]));
+}
+
+echo json_encode(page(pg_connect(''), 48, [48001, 703, 704, 705])), "\n";
