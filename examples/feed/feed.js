@@ -12,11 +12,14 @@ const UNSEEN = `SELECT id, uri FROM posts
     WHERE NOT (SELECT items FROM seen WHERE user_id = $1) @> id
     ORDER BY published DESC, id DESC LIMIT $2`;
 
-// ... and of those only what comes after a post
+// The same behind a post: the page that follows it.
 const UNSEEN_AFTER = UNSEEN.replace('ORDER BY',
     'AND (published, id) < (SELECT published, id FROM posts WHERE id = $3) ORDER BY');
 
-// Candidates, then what nobody else has taken meanwhile: recorded in the same statement.
+// One statement takes a page and records it.  From inside to outside: the newest unseen posts
+// are candidates, five times as many as are wanted, because another request of this user may
+// take some at the same time; bloom_take returns the first that none has taken; they are
+// recorded as exposures; and they come with their titles, in the order of the candidates.
 const PAGE = `WITH page AS MATERIALIZED (
         SELECT item_id, n FROM unnest(bloom_take('seen', $1::text,
             ARRAY(SELECT id FROM posts WHERE NOT (SELECT items FROM seen WHERE user_id = $1) @> id
@@ -48,7 +51,7 @@ export const unseen = (user, wanted, after) => after === undefined ? rows(UNSEEN
 export const record = (user, ids) => rows(
     'INSERT INTO exposures (user_id, item_id) SELECT $1, item_id FROM unnest($2::bigint[]) AS item_id', [user, ids]);
 
-/** How many milliseconds the same page takes in three ways, at best of three, and what it would repeat without a filter. */
+/** How many milliseconds it takes to find a page in three ways, the best of three runs, and what it would repeat without a filter. */
 export async function compare(user, wanted) {
     const ways = { bloomexp: [UNSEEN, [user, wanted]], 'NOT EXISTS': [NOT_EXISTS, [user, wanted]], 'no filter': [NEWEST, [wanted]] };
     const times = {};

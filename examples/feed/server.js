@@ -13,7 +13,7 @@ const FILES = {
 
 /** What a POST may ask for. */
 const ACTIONS = {
-    // compared first, because it changes what was seen
+    // compared first, because taking a page changes what was seen
     '/page': async ({ user }) => ({ ...await compare(user, WANTED), posts: await takePage(user, WANTED) }),
     '/unread': ({ user, id }) => markUnread(user, id),
     '/night': () => night(),

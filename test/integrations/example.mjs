@@ -43,6 +43,12 @@ async function shot(tab, name) {
     writeFileSync(`${folder}/${name}.png`, Buffer.from(data, 'base64'));
 }
 
+async function press(tab) {
+    for (const type of ['keyDown', 'keyUp']) {
+        await tab.send('Input.dispatchKeyEvent', { type, key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: type === 'keyDown' ? '\r' : undefined });
+    }
+}
+
 const tabs = await Promise.all([open(1200), open(390)]);
 const [first, second] = tabs;
 
@@ -52,15 +58,14 @@ for (let i = 0; i < 3; i++) {
         const before = (await shown(tab)).length;
 
         await tab.call(() => document.getElementById('more').focus());
-        await tab.send('Input.dispatchKeyEvent', { type: 'keyDown', key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' });
-        await tab.send('Input.dispatchKeyEvent', { type: 'keyUp', key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13 });
+        await press(tab);
         ok(await until(tab, (n) => document.querySelectorAll('li').length > n, before), 'the keyboard brings more');
     }
 }
 await until(first, () => /items in/.test(document.getElementById('filter').textContent));
 const all = [...await shown(first), ...await shown(second)];
 ok(all.length >= 40 && new Set(all).size === all.length, `two tabs of a user share ${all.length} posts, none twice`);
-ok(/^\d+ items in \d+ bytes, one layer\. At most 1\.0%/.test(await text(first, '#filter')), 'the filter tells its state');
+ok(/^This user's filter: \d+ items in \d+ bytes, one layer\. It removes at most 1\.0%/.test(await text(first, '#filter')), 'the filter tells its state');
 ok(await first.call(() => document.getElementById('picture').getContext('2d').getImageData(0, 0, 320, 1).data.some((byte) => byte > 0)),
     'and is drawn');
 
@@ -73,10 +78,12 @@ await shot(second, 'narrow');
 
 const again = await first.call(() => {
     const button = document.querySelector('li button');
-    button.click();
+    button.focus();
     return button.closest('li').dataset.id;
 });
+await press(first);
 ok(await until(first, () => document.querySelector('li.again')), 'a post is marked as unread');
+ok(await first.call(() => document.activeElement.closest('li.again') !== null), 'and keeps the focus');
 await second.send('Page.reload');
 ok(await until(second, (id) => document.querySelector(`li[data-id="${id}"]`), again), 'and comes again');
 
@@ -84,11 +91,29 @@ await first.call(() => document.getElementById('night').click());
 ok(await until(first, () => /items in/.test(document.getElementById('filter').textContent)), 'all filters are rebuilt');
 await first.call(() => {
     const user = document.getElementById('user');
+    document.getElementById('more').click(); // a page for the other user is under way
     user.value = 'reader';
     user.dispatchEvent(new Event('change'));
 });
-ok(await until(first, () => Number(document.querySelector('li')?.dataset.id) <= 15000), 'a reader of 5,000 posts gets none of them');
+ok(await until(first, () => document.querySelectorAll('li').length >= 10), 'another user');
+ok(await first.call(() => [...document.querySelectorAll('li')].every((line) => Number(line.dataset.id) <= 15000)),
+    'a reader of 5,000 posts gets none of them');
 ok(await first.call(() => document.getElementById('problem').hidden), 'no error is shown');
+
+await first.call(() => {
+    globalThis.real = fetch;
+    globalThis.fetch = () => Promise.reject(new TypeError('no server'));
+    document.getElementById('more').click();
+    document.querySelector('li button').click();
+});
+ok(await until(first, () => !document.getElementById('problem').hidden), 'a server that does not answer is an error');
+ok(await first.call(() => document.querySelector('li.again') === null), 'and nothing is marked');
+const before = await first.call(() => {
+    globalThis.fetch = real;
+    document.getElementById('more').click();
+    return document.querySelectorAll('li').length;
+});
+ok(await until(first, (n) => document.querySelectorAll('li').length > n, before), 'which ends');
 await Promise.all(tabs.map((tab) => tab.stop()));
 console.log(`1..${tests}`);
 process.exit(failed.length > 0 ? 1 : 0);
