@@ -11,12 +11,12 @@ RECORD = """
     UPDATE seen SET today = today || %(items)s::bigint[] WHERE user_id = %(user)s"""
 
 
-
 def page(connection, user, candidates, wanted):
     """The first of the candidates that the user has not been shown, recorded as shown.
 
     The lock keeps a second request of the user waiting, so that it never gets the same items.
-    Exposures and `today` are written together; nightly.py relies on that.
+    Exposures and `today` are written together; nightly.py relies on that.  In autocommit mode
+    the page is committed; in a transaction of the caller it is not, until the caller commits.
     """
     with connection.transaction():
         row = connection.execute(LOCK, [user], binary=True).fetchone()
@@ -26,7 +26,7 @@ def page(connection, user, candidates, wanted):
         items, today = row
         known = set(today)
         fresh = (item for item in bloomexp.parse(items).exclude(candidates) if item not in known)
-        chosen = list(itertools.islice(dict.fromkeys(fresh), wanted))
+        chosen = [int(item) for item in itertools.islice(dict.fromkeys(fresh), wanted)]  # psycopg does not take numpy's
         if chosen:
             connection.execute(RECORD, {"user": user, "items": chosen})
         return chosen

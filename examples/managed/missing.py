@@ -1,4 +1,7 @@
-"""Counts the exposures that neither a filter nor `today` contains: python3 missing.py [days]"""
+"""Counts the exposures that neither a filter nor `today` contains: python3 missing.py [days]
+
+The days are those of nightly.py: older exposures are in no filter.
+"""
 
 import sys
 

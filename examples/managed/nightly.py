@@ -2,7 +2,7 @@
 
 Connects where the PG* variables lead, past poolers.  One snapshot gives the exposures and
 how many of them are in `today`.  Those leave `today` when the filter comes; what is shown
-while this runs stays there.
+while this runs stays there.  Fails if another run is under way.
 """
 
 import sys
