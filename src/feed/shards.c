@@ -17,7 +17,9 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -28,10 +30,12 @@
 #include "executor/spi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 
@@ -53,7 +57,7 @@ typedef struct Whole
 	Distribution distribution;
 	int32		colocation;		/* that of tables which are colocated; 0 without such */
 	char		column[NAMEDATALEN];	/* by which it is distributed; "": it is one shard */
-	int64		placements;		/* of a shard, at most */
+	bool		replicated;		/* has a shard more than one placement? */
 } Whole;
 
 /* What is known of a table. */
@@ -198,46 +202,117 @@ quote_table(Oid table)
 	return quote_literal_cstr(quote_qualified_identifier(schema, name));
 }
 
-/*
- * May what was read be kept?  Not if something has changed since, nor if the catalogs were
- * read as they were when the transaction began.
- */
+/* May what was read be kept?  Not if something has changed since. */
 static bool
 is_new(uint64 changes_before)
 {
-	return changes_before == bloomexp_plans_changes() && !IsolationUsesXactSnapshot();
+	return changes_before == bloomexp_plans_changes();
+}
+
+/* A look into a catalog of Citus, by an index: planning a query would take longer. */
+typedef struct Look
+{
+	Relation	catalog;
+	SysScanDesc scan;
+	HeapTuple	row;
+} Look;
+
+static void
+begin_look(Look *look, const char *catalog, const char *index, const char *column, Oid equal, Datum value)
+{
+	Oid			number = get_relname_relid(index, PG_CATALOG_NAMESPACE);
+	ScanKeyData key;
+
+	look->catalog = table_open(get_relname_relid(catalog, PG_CATALOG_NAMESPACE), AccessShareLock);
+	ScanKeyInit(&key, get_attnum(RelationGetRelid(look->catalog), column), BTEqualStrategyNumber, equal, value);
+	look->scan = systable_beginscan(look->catalog, number, OidIsValid(number), NULL, 1, &key);
+}
+
+/* The next row; false at the end. */
+static bool
+look_on(Look *look)
+{
+	look->row = systable_getnext(look->scan);
+	return HeapTupleIsValid(look->row);
+}
+
+static void
+end_look(Look *look)
+{
+	systable_endscan(look->scan);
+	table_close(look->catalog, AccessShareLock);
+}
+
+/* A column of the row. */
+static Datum
+see(const Look *look, const char *column, bool *isnull)
+{
+	return heap_getattr(look->row, get_attnum(RelationGetRelid(look->catalog), column),
+						RelationGetDescr(look->catalog), isnull);
+}
+
+/* Has a shard of a table more than one placement? */
+static bool
+is_replicated(Oid table)
+{
+	bool		replicated = false;
+	Look		shards;
+
+	begin_look(&shards, "pg_dist_shard", "pg_dist_shard_logical_relid_index", "logicalrelid", F_OIDEQ, ObjectIdGetDatum(table));
+	while (!replicated && look_on(&shards))
+	{
+		bool		isnull;
+		int			n = 0;
+		Look		placements;
+
+		begin_look(&placements, "pg_dist_placement", "pg_dist_placement_shardid_index", "shardid", F_INT8EQ,
+				   see(&shards, "shardid", &isnull));
+		while (look_on(&placements))
+			n++;
+		end_look(&placements);
+		replicated = n > 1;
+	}
+	end_look(&shards);
+	return replicated;
+}
+
+/* The name of the column by which a table is distributed. */
+static char *
+get_column(Oid table, Datum key)
+{
+	Oid			types[] = {REGCLASSOID, TEXTOID};
+	Oid			function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("column_to_column_name"),
+										   PointerGetDatum(buildoidvector(types, lengthof(types))),
+										   ObjectIdGetDatum(PG_CATALOG_NAMESPACE));
+
+	return OidIsValid(function) ? TextDatumGetCString(OidFunctionCall2(function, ObjectIdGetDatum(table), key)) : "";
 }
 
 /* Read what Citus makes of a table, from its catalogs. */
 static Whole
 look_up_whole(Oid table)
 {
-	Oid			types[] = {OIDOID};
-	Datum		arguments[] = {ObjectIdGetDatum(table)};
-	Whole		whole = {DISTRIBUTION_NONE, 0, "", 0};
+	Whole		whole = {DISTRIBUTION_NONE, 0, "", false};
+	Look		look;
 
-	begin();
-	if (ask("SELECT p.colocationid, "
-			"CASE WHEN p.partkey IS NOT NULL THEN pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) END, "
-			"p.partmethod OPERATOR(pg_catalog.=) 'n' AND p.repmodel OPERATOR(pg_catalog.=) 't', "
-			"p.partmethod OPERATOR(pg_catalog.=) 'n' AND p.repmodel OPERATOR(pg_catalog.<>) 't' AND p.colocationid OPERATOR(pg_catalog.=) 0, "
-			"(SELECT pg_catalog.max(c.n) FROM (SELECT pg_catalog.count(*) AS n FROM pg_catalog.pg_dist_shard AS s, pg_catalog.pg_dist_placement AS l "
-			"WHERE s.logicalrelid OPERATOR(pg_catalog.=) p.logicalrelid AND l.shardid OPERATOR(pg_catalog.=) s.shardid GROUP BY s.shardid) AS c) "
-			"FROM pg_catalog.pg_dist_partition AS p WHERE p.logicalrelid OPERATOR(pg_catalog.=) $1", 1, types, arguments) == 1)
+	begin_look(&look, "pg_dist_partition", "pg_dist_partition_logical_relid_index", "logicalrelid", F_OIDEQ, ObjectIdGetDatum(table));
+	if (look_on(&look))
 	{
 		bool		isnull;
-		bool		reference = DatumGetBool(get(0, 3, &isnull));
-		bool		local = DatumGetBool(get(0, 4, &isnull));
-		char	   *column = get_text(0, 2);
+		char		method = DatumGetChar(see(&look, "partmethod", &isnull));
+		char		model = DatumGetChar(see(&look, "repmodel", &isnull));
+		Datum		key;
 
-		whole.distribution = reference ? DISTRIBUTION_REFERENCE :
-			local ? DISTRIBUTION_NONE : DISTRIBUTION_SHARDS;
-		whole.colocation = DatumGetInt32(get(0, 1, &isnull));
-		if (column != NULL)
-			strlcpy(whole.column, column, sizeof(whole.column));
-		whole.placements = DatumGetInt64(get(0, 5, &isnull));
+		whole.colocation = DatumGetInt32(see(&look, "colocationid", &isnull));
+		whole.distribution = method != 'n' ? DISTRIBUTION_SHARDS : model == 't' ? DISTRIBUTION_REFERENCE :
+			whole.colocation == 0 ? DISTRIBUTION_NONE : DISTRIBUTION_SHARDS;
+		key = see(&look, "partkey", &isnull);
+		if (!isnull)
+			strlcpy(whole.column, get_column(table, key), sizeof(whole.column));
+		/* (those that are not, all tables by default, have another model) */
+		whole.replicated = whole.distribution == DISTRIBUTION_SHARDS && model == 'c' && is_replicated(table);
 	}
-	end();
+	end_look(&look);
 	return whole;
 }
 
@@ -295,18 +370,16 @@ static Oid
 look_up_parent(Oid table)
 {
 	int64		shard = get_shard(table);
-	Oid			types[] = {INT8OID};
-	Datum		arguments[] = {Int64GetDatum(shard)};
 	Oid			parent = InvalidOid;
 	bool		isnull;
+	Look		look;
 
 	if (shard == 0)
 		return InvalidOid;
-	begin();
-	if (ask("SELECT s.logicalrelid::pg_catalog.oid FROM pg_catalog.pg_dist_shard AS s WHERE s.shardid OPERATOR(pg_catalog.=) $1",
-			1, types, arguments) == 1)
-		parent = DatumGetObjectId(get(0, 1, &isnull));
-	end();
+	begin_look(&look, "pg_dist_shard", "pg_dist_shard_shardid_index", "shardid", F_INT8EQ, Int64GetDatum(shard));
+	if (look_on(&look))
+		parent = DatumGetObjectId(see(&look, "logicalrelid", &isnull));
+	end_look(&look);
 	return parent;
 }
 
@@ -377,6 +450,54 @@ list_partners(int64 shard, Oid table)
 	return partners;
 }
 
+/* The smallest hash of a shard, or "": of a table that is one shard. */
+static char *
+get_minimum(const Look *look)
+{
+	bool		isnull;
+	Datum		minimum = see(look, "shardminvalue", &isnull);
+
+	return isnull ? "" : TextDatumGetCString(minimum);
+}
+
+/* The partner of a shard, of a colocated table and on the same node, or InvalidOid. */
+static Oid
+look_up_partner(int64 shard, Oid other)
+{
+	const char *minimum = NULL;
+	Oid			partner = InvalidOid;
+	Look		look;
+
+	begin_look(&look, "pg_dist_shard", "pg_dist_shard_shardid_index", "shardid", F_INT8EQ, Int64GetDatum(shard));
+	if (look_on(&look))
+		minimum = get_minimum(&look);
+	end_look(&look);
+	if (minimum == NULL)
+		return InvalidOid;
+	begin_look(&look, "pg_dist_shard", "pg_dist_shard_logical_relid_index", "logicalrelid", F_OIDEQ, ObjectIdGetDatum(other));
+	while (!OidIsValid(partner) && look_on(&look))
+	{
+		bool		isnull;
+		char	   *name;
+
+		if (strcmp(get_minimum(&look), minimum) != 0)
+			continue;
+		name = psprintf("%s_" INT64_FORMAT, get_rel_name(other), DatumGetInt64(see(&look, "shardid", &isnull)));
+		if (strlen(name) < NAMEDATALEN)
+			partner = get_relname_relid(name, get_rel_namespace(other));
+		else
+		{
+			/* Citus shortens it. */
+			List	   *partners = list_partners(shard, other);
+
+			partner = partners == NIL ? InvalidOid : linitial_oid(partners);
+		}
+		break;
+	}
+	end_look(&look);
+	return partner;
+}
+
 /* The partner of a shard, of another table and on the same node, or InvalidOid. */
 static Oid
 find_partner(Oid table, Oid other)
@@ -386,11 +507,11 @@ find_partner(Oid table, Oid other)
 	if (entry->other != other || !OidIsValid(entry->partner))
 	{
 		uint64		changes = bloomexp_plans_changes();
-		List	   *partners = list_partners(get_shard(table), other);
+		Oid			partner = look_up_partner(get_shard(table), other);
 
 		entry = recall(table);
 		entry->other = is_new(changes) ? other : InvalidOid;
-		entry->partner = partners == NIL ? InvalidOid : linitial_oid(partners);
+		entry->partner = partner;
 	}
 	return entry->partner;
 }
@@ -433,11 +554,11 @@ check_colocated(Oid source, Oid target)
 						 quote_table(target), quote_table(source)) :
 				 errhint("SELECT alter_distributed_table(%s, colocate_with => %s);", quote_table(target),
 						 quote_table(source))));
-	if (of_source.placements > 1 || of_target.placements > 1)
+	if (of_source.replicated || of_target.replicated)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("table \"%s\" has more than one placement of a shard",
-						get_rel_name(of_source.placements > 1 ? source : target)),
+						get_rel_name(of_source.replicated ? source : target)),
 				 errdetail("The filters of placements would not stay the same."),
 				 errhint("Distribute both tables with citus.shard_replication_factor = 1, and replicate each node as a whole.")));
 }
