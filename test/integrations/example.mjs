@@ -101,12 +101,14 @@ ok(await first.call(() => [...document.querySelectorAll('li')].every((line) => N
 ok(await first.call(() => document.getElementById('problem').hidden), 'no error is shown');
 
 await first.call(() => {
+    scrollTo(0, 0);
     globalThis.real = fetch;
     globalThis.fetch = () => Promise.reject(new TypeError('no server'));
     document.getElementById('more').click();
     document.querySelector('li button').click();
 });
 ok(await until(first, () => !document.getElementById('problem').hidden), 'a server that does not answer is an error');
+ok(await first.call(() => document.getElementById('problem').getBoundingClientRect().bottom <= innerHeight), 'which is in sight');
 ok(await first.call(() => document.querySelector('li.again') === null), 'and nothing is marked');
 const before = await first.call(() => {
     globalThis.fetch = real;
