@@ -11,7 +11,7 @@ has(name) = int(system("[ -s " . results . name . " ] && [ $(wc -l <" . results 
 
 if (has("curve.csv")) {
 	set output results . "candidates.svg"
-	set title "One call against the number of candidates in it"
+	set title "Time of one call, by the number of candidates in it"
 	set xlabel "candidates"
 	set ylabel "microseconds"
 	file = results . "curve.csv"
