@@ -172,10 +172,10 @@ is($may_exist->('late') . $may_exist->('user77'), 'ff', 'until the rebuild');
 is($query->($missing), 0, 'which loses none');
 
 #
-# Lower, not gone: filters of a day, a week and all, over some nights
+# Lower seen items: filters of a day, a week and all, over some nights
 #
 
-my ($layers) = statements($recipes, 'Lower, not gone');
+my ($layers) = statements($recipes, 'Lower seen items');
 my $exposures = part($tutorial, 'CREATE TABLE exposures', 'CREATE INDEX ON exposures');
 my @nightly = $layers =~ /^(CALL .*?)\);$/mg;
 is(scalar @nightly, 3, 'a rebuild for each layer');
