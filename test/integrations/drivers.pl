@@ -187,9 +187,11 @@ sub guides_program
 	is(page(output_of('', @$command)), '703 704', 'the first page');
 	is($node->safe_psql('guide', sprintf $seen, $user), '703 704', 'is recorded');
 	is(page(output_of('', @$command)), '705', 'what is left');
-	is(page(output_of('', @$command)), '', 'and no more');
-
-	second_request($command, $user) if $driver eq 'psycopg'; # (all have the same statement)
+	if ($driver eq 'psycopg')	# (all have the same statement)
+	{
+		is(page(output_of('', @$command)), '', 'and no more');
+		second_request($command, $user);
+	}
 
 	# Without PGHOST it looks for the Unix socket where libpq does.  (JDBC knows only its URL, asyncpg tries TCP, too.)
 	return if $driver =~ /^(?:JDBC|asyncpg)$/;
