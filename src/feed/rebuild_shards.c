@@ -16,8 +16,8 @@
  * A dry run goes the same way, from shard to shard, by calls of bloom_dry_run().
  *
  * Citus leaves out pg_catalog in the queries that it writes for the nodes, so another
- * function there could be taken for one of ours or of PostgreSQL's.  The only such query
- * here is that statement, which calls none.
+ * function or type there could be taken for one of ours or of PostgreSQL's.  The only
+ * such query here is that statement, which names neither.
  *
  *-------------------------------------------------------------------------
  */
@@ -207,7 +207,7 @@ wait_for_moves(const BloomRebuild *rebuild, List *results)
 	}
 	if (command.node == NULL)
 		return;
-	command.command = psprintf("UPDATE %s AS f SET %s = f.%s WHERE f.ctid OPERATOR(pg_catalog.=) '(0,0)'::pg_catalog.tid",
+	command.command = psprintf("UPDATE %s AS f SET %s = f.%s WHERE CURRENT_TIMESTAMP IS NULL",
 							   rebuild->key.table_sql, column, column);
 	bloomexp_shards_run(list_make1(&command));
 	if (!command.success)

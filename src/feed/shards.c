@@ -5,9 +5,9 @@
  *
  * Nothing else here knows Citus.  It is not linked: its catalogs and its functions are
  * found in pg_catalog, where only superusers create anything, and only if the extension
- * is installed.  They are read with the rights of who calls, and every name in a
- * statement has its schema, so that neither a search_path nor a table that is called
- * like one of theirs, or like a shard, makes a difference.
+ * is installed.  Statements run with the rights of who calls, and every name in one has
+ * its schema, so that neither a search_path nor a table that is called like one of
+ * theirs, or like a shard, makes a difference.
  *
  * Tables are colocated if the rows of a user are in shards that are always on the same
  * node and always move together.  A trigger on a shard of exposures, which Citus creates
