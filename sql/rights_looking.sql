@@ -93,6 +93,24 @@ CREATE TRIGGER track AFTER INSERT ON points REFERENCING NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at');
 SELECT problem FROM bloom_untracked('points');
 
-DROP TABLE points, exposures, moods_seen, seen;
+-- Many triggers that differ keep nobody busy who looks: no longer than a few times what it took to create them.
+CREATE TABLE many (user_id bigint, item_id bigint, shown_at timestamptz);
+DO $$
+DECLARE
+	began timestamptz := clock_timestamp();
+	created interval;
+	n bigint;
+BEGIN
+	FOR i IN 1 .. 500 LOOP
+		EXECUTE format('CREATE TRIGGER track%s AFTER INSERT ON many REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT '
+			'EXECUTE FUNCTION bloom_track(''seen'', ''items'', ''user_id'', ''item_id'', ''time=shown_at'', ''fpr=0.0%1$s'')', i);
+	END LOOP;
+	created := clock_timestamp() - began;
+	began := clock_timestamp();
+	SELECT count(*) INTO n FROM bloom_untracked('many') WHERE problem LIKE 'triggers % define the filters differently%';
+	RAISE WARNING '% triggers, %', n, CASE WHEN clock_timestamp() - began < 3 * created THEN 'in time' ELSE 'too slow' END;
+END $$;
+
+DROP TABLE many, points, exposures, moods_seen, seen;
 DROP OWNED BY regress_bloomexp_mallory, regress_bloomexp_owner CASCADE;
 DROP ROLE regress_bloomexp_mallory, regress_bloomexp_owner;

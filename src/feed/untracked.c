@@ -367,37 +367,53 @@ check_new_row(const BloomRows *rows)
 	table_close(table, AccessShareLock);
 }
 
-/* A column of filters that all its triggers define in the same way. */
-typedef struct Agreed
+/* A column of filters, whose triggers were compared. */
+typedef struct Compared
 {
 	Oid			target;
 	const char *filter_column;
-} Agreed;
+	ErrorData  *error;			/* NULL: they agree */
+} Compared;
 
-/* Raise an error if the triggers of a column of filters differ; once for all of them. */
+/* Raise an error if the triggers of a column of filters differ; they are compared once. */
 static void
-check_agreement(const BloomExtension *extension, Oid target, const char *filter_column, List **agreed)
+check_agreement(const BloomExtension *extension, Oid target, const char *filter_column, List **compared)
 {
+	MemoryContext caller = CurrentMemoryContext;
 	BloomDefinition nothing = {0};
 	BloomDefinition definition;
-	Agreed	   *one;
+	Compared   *column;
 	ListCell   *cell;
 
-	foreach (cell, *agreed)
+	foreach (cell, *compared)
 	{
-		one = lfirst(cell);
-		if (one->target == target && strcmp(one->filter_column, filter_column) == 0)
-			return;
+		column = lfirst(cell);
+		if (column->target != target || strcmp(column->filter_column, filter_column) != 0)
+			continue;
+		if (column->error != NULL)
+			ReThrowError(column->error);
+		return;
 	}
-	bloomexp_definition_agree(extension, target, filter_column, &nothing, 0, &definition);
-	one = palloc(sizeof(Agreed));
-	*one = (Agreed) {target, pstrdup(filter_column)};
-	*agreed = lappend(*agreed, one);
+	column = palloc(sizeof(Compared));
+	*column = (Compared) {target, pstrdup(filter_column), NULL};
+	PG_TRY();
+	{
+		bloomexp_definition_agree(extension, target, filter_column, &nothing, 0, &definition);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(caller);
+		column->error = CopyErrorData();
+		*compared = lappend(*compared, column);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	*compared = lappend(*compared, column);
 }
 
 /* Raise an error if a trigger cannot do its work, or a rebuild or bloom_take() cannot. */
 static void
-check_trigger(const BloomExtension *extension, BloomTrigger *trigger, List **agreed)
+check_trigger(const BloomExtension *extension, BloomTrigger *trigger, List **compared)
 {
 	BloomTracker tracker;
 	BloomRows  *rows = &tracker.rows;
@@ -411,7 +427,7 @@ check_trigger(const BloomExtension *extension, BloomTrigger *trigger, List **agr
 	memset(&tracker, 0, sizeof(tracker));
 	bloomexp_track_read(extension, trigger->relation, trigger->nargs, trigger->args, &tracker);
 	target = rows->plans.target;
-	check_agreement(extension, target, rows->filter_column, agreed);
+	check_agreement(extension, target, rows->filter_column, compared);
 	if (!has_privs_of_role(trigger->owner, bloomexp_triggers_table_owner(target)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -440,7 +456,7 @@ is_mistake(int code)
 
 /* The error of a trigger that cannot do its work, or NULL. */
 static char *
-find_mistake(const BloomExtension *extension, BloomTrigger *trigger, List **agreed)
+find_mistake(const BloomExtension *extension, BloomTrigger *trigger, List **compared)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -450,7 +466,7 @@ find_mistake(const BloomExtension *extension, BloomTrigger *trigger, List **agre
 	MemoryContextSwitchTo(caller);
 	PG_TRY();
 	{
-		check_trigger(extension, trigger, agreed);
+		check_trigger(extension, trigger, compared);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -574,7 +590,7 @@ find_problems(FunctionCallInfo fcinfo)
 	List	   *triggers = NIL;
 	List	   *problems = NIL;
 	List	   *mistakes = NIL;
-	List	   *agreed = NIL;
+	List	   *compared = NIL;
 	BloomExtension extension;
 	ListCell   *cell;
 
@@ -591,7 +607,7 @@ find_problems(FunctionCallInfo fcinfo)
 	foreach (cell, triggers)
 	{
 		BloomTrigger *trigger = lfirst(cell);
-		char	   *mistake = find_mistake(&extension, trigger, &agreed);
+		char	   *mistake = find_mistake(&extension, trigger, &compared);
 
 		if (mistake != NULL)
 			add_problem(&mistakes, trigger->relation, trigger->name, NULL, mistake);
