@@ -744,7 +744,7 @@ bloomexp_rebuild(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* bloom_dry_run(): a dry run as a row, in the transaction of the caller */
+/* bloom_dry_run(): a dry run as a row, in the transaction of the caller; of shards in those of their nodes */
 Datum
 bloomexp_dry_run(PG_FUNCTION_ARGS)
 {

@@ -849,7 +849,7 @@ bloomexp_shards_check_nodes(List **nodes, List *shards, Oid function)
 		BloomNode  *node = list_nth(*nodes, checked++);
 
 		if (!command->success)
-			node->problem = command->result;
+			node->problem = command->result ? command->result : pstrdup("");
 		else if (command->result == NULL || command->result[0] == '\0')
 			node->problem = psprintf("%s() of bloomexp is not there", get_func_name(function));
 		else
