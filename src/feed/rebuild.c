@@ -606,7 +606,8 @@ do_all(BloomRebuild *rebuild)
 static char *
 write_duration(double seconds)
 {
-	int64		minutes = (int64) (seconds / 60) + 1;
+	/* (a pause may be endless) */
+	int64		minutes = (int64) (Min(seconds, 1e15) / 60) + 1;
 	int64		hours = minutes / 60;
 	char	   *rest = minutes % 60 == 1 ? "1 minute" : psprintf(INT64_FORMAT " minutes", minutes % 60);
 	char	   *whole = hours == 1 ? "1 hour" : psprintf(INT64_FORMAT " hours", hours);
