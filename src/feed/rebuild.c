@@ -602,33 +602,18 @@ do_all(BloomRebuild *rebuild)
 	MemoryContextSwitchTo(rebuild->context);
 }
 
-/* A duration as people say it, in whole minutes. */
-static char *
-write_duration(double seconds)
-{
-	/* (a pause may be endless) */
-	int64		minutes = (int64) (Min(seconds, 1e15) / 60) + 1;
-	int64		hours = minutes / 60;
-	char	   *rest = minutes % 60 == 1 ? "1 minute" : psprintf(INT64_FORMAT " minutes", minutes % 60);
-	char	   *whole = hours == 1 ? "1 hour" : psprintf(INT64_FORMAT " hours", hours);
-
-	return hours == 0 ? rest : minutes % 60 == 0 ? whole : psprintf("%s %s", whole, rest);
-}
-
 /* Say what a rebuild would do. */
 static void
 report_dry_run(const BloomRebuild *rebuild)
 {
+	/* (a pause may be endless) */
+	Interval	takes = {.time = ((int64) (Min(rebuild->seconds, 1e12) / 60) + 1) * USECS_PER_MINUTE};
+
 	ereport(NOTICE,
-			(errmsg_plural("dry run%s: the filter of " UINT64_FORMAT " user would take " UINT64_FORMAT " bytes and about %s to build",
-						   "dry run%s: the filters of " UINT64_FORMAT " users would take " UINT64_FORMAT " bytes and about %s to build",
-						   Min(rebuild->built, 2), rebuild->which, rebuild->built, rebuild->bytes,
-						   write_duration(rebuild->seconds)),
-			 rebuild->distributed ?
-			 errdetail("Exposures in the window: " UINT64_FORMAT ". Rows of other users: " UINT64_FORMAT ". Shards: %d.",
-					   rebuild->exposures, rebuild->others, rebuild->shards) :
-			 errdetail("Exposures in the window: " UINT64_FORMAT ". Rows of other users: " UINT64_FORMAT ".",
-					   rebuild->exposures, rebuild->others)));
+			(errmsg("dry run%s: " UINT64_FORMAT " exposures of " UINT64_FORMAT " users would make filters of " UINT64_FORMAT " bytes, in about %s; " UINT64_FORMAT " rows are of other users",
+					rebuild->which, rebuild->exposures, rebuild->built, rebuild->bytes,
+					DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&takes))), rebuild->others),
+			 rebuild->distributed ? errdetail("The tables have %d shards.", rebuild->shards) : 0));
 }
 
 /* Say what the call has done. */
@@ -638,19 +623,15 @@ report(const BloomRebuild *rebuild)
 	if (rebuild->distributed)
 	{
 		ereport(NOTICE,
-				(errmsg_plural("rebuilt the filters of %d shard%s", "rebuilt the filters of %d shards%s",
-							   rebuild->shards, rebuild->shards, rebuild->which)));
+				(errmsg("rebuilt the filters of %d shards%s", rebuild->shards, rebuild->which)));
 		return;
 	}
 	if (!rebuild->given && rebuild->parts == 1 && !rebuild->started_after && rebuild->built == 0 &&
 		rebuild->removed > 0)
 		ereport(WARNING,
-				(errmsg_plural("no exposure in the window: removed the filter of " UINT64_FORMAT " user",
-							   "no exposure in the window: removed the filters of " UINT64_FORMAT " users",
-							   Min(rebuild->removed, 2), rebuild->removed)));
+				(errmsg("no exposure in the window: removed the filters of " UINT64_FORMAT " users", rebuild->removed)));
 	ereport(NOTICE,
-			(errmsg_plural("rebuilt the filter of " UINT64_FORMAT " user%s", "rebuilt the filters of " UINT64_FORMAT " users%s",
-						   Min(rebuild->done, 2), rebuild->done, rebuild->which)));
+			(errmsg("rebuilt the filters of " UINT64_FORMAT " users%s", rebuild->done, rebuild->which)));
 }
 
 /* Begin a call. */

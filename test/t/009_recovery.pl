@@ -66,7 +66,7 @@ is($standby->safe_psql('postgres', q{SELECT bloom_add(items, 905) @> 905 FROM se
 
 my ($status, $out, $error) = $standby->psql('postgres',
 	"CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', dry_run => true)");
-like($error, qr/NOTICE:  dry run: the filters of 0 users would take 0 bytes/, 'and tell what a rebuild would do');
+like($error, qr/NOTICE:  dry run: 0 exposures of 0 users/, 'and tell what a rebuild would do');
 
 # A standby refuses to write, in words that tell why.
 for my $statement (
