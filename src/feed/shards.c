@@ -619,6 +619,7 @@ bloomexp_shards_partner(Oid source, Oid target)
 				 errmsg("no shard of table \"%s\" is colocated with shard \"%s\"", get_rel_name(target), get_rel_name(source)),
 				 errdetail("The shard is being moved or split."),
 				 errhint("Try again.")));
+	check_owner(partner);
 	return partner;
 }
 
