@@ -77,6 +77,7 @@ SET client_min_messages = notice;
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', dry_run => true);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', slices => 30, dry_run => true);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => 4, pause => '1 hour', dry_run => true);
+CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => 4, pause => '-1 hour', dry_run => true);
 CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', start_after => '9', dry_run => true);
 -- As a row it is one of the transaction's, sees what that has written, and sets nothing for it.
 BEGIN;

@@ -147,6 +147,8 @@ read_arguments(FunctionCallInfo fcinfo, BloomRebuild *rebuild)
 	rebuild->pause = PG_ARGISNULL(ARGUMENT_PAUSE) ? 0.0 :
 		DatumGetFloat8(DirectFunctionCall2(interval_part, CStringGetTextDatum("epoch"),
 										   PG_GETARG_DATUM(ARGUMENT_PAUSE)));
+	/* (a negative one is none, also for the estimate of a dry run) */
+	rebuild->pause = Max(rebuild->pause, 0.0);
 	rebuild->dry_run |= !PG_ARGISNULL(ARGUMENT_DRY_RUN) && PG_GETARG_BOOL(ARGUMENT_DRY_RUN);
 	if (!PG_ARGISNULL(ARGUMENT_REBUILT_AT_COLUMN))
 		rebuild->rebuilt_at_column = pstrdup(NameStr(*PG_GETARG_NAME(ARGUMENT_REBUILT_AT_COLUMN)));

@@ -288,7 +288,7 @@ bloomexp_rebuild_shards_do(FunctionCallInfo fcinfo, BloomRebuild *rebuild, Oid f
 	ArrayType  *users = get_users(rebuild);
 	List	   *results = NIL;
 	List	   *nodes = NIL;
-	int			waited_for = rebuild->dry_run ? INT_MAX : 0;
+	int			waited_for = 0;
 
 	for (;;)
 	{
@@ -310,7 +310,7 @@ bloomexp_rebuild_shards_do(FunctionCallInfo fcinfo, BloomRebuild *rebuild, Oid f
 										list_length(shards), rebuild->which, rebuild->target_name));
 		if (chosen != NIL)
 			do_some(fcinfo, rebuild, function, chosen, nodes, &results);
-		else if (waited_for < list_length(results))
+		else if (!rebuild->dry_run && waited_for < list_length(results))
 		{
 			waited_for = list_length(results);
 			wait_for_moves(rebuild, results);
