@@ -154,7 +154,8 @@ else ifneq ($(and $(PGXS),$(wildcard $(include_server)/postgres.h)),)
 # symbols.
 script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control).sql
 parts = $(patsubst %,$(here)/src/install/%.sql,start type new items exclude aggregate \
-	window union info compare track take rebuild guard overview)
+	window union info compare oldest_transaction)
+templates = $(sort $(wildcard $(here)/src/feed/*.sql))
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
 
 DATA_built = $(script)
@@ -178,8 +179,10 @@ endif
 
 BITCODE_CFLAGS += $(exact)
 
-$(script): $(parts) $(here)/src/install/kind.sql.in $(here)/Makefile
+$(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefile
 	@{ for part in $(parts); do cat $$part && echo || exit; done && \
+	awk '/^@/ { file = "$(here)/src/feed/" substr($$0, 2); while ((getline < file) > 0) print; next } 1' \
+		$(here)/src/feed/generator.sql && echo && \
 	for kind in $(kinds); do \
 		sed -e "s/@type@/$${kind%:*}/g" -e "s/@suffix@/$${kind#*:}/g" $(here)/src/install/kind.sql.in && echo || exit; \
 	done; } >$@.tmp

@@ -28,19 +28,6 @@
 	} while (0)
 #endif
 
-/* There are multiranges from PostgreSQL 14 on. */
-#if PG_VERSION_NUM < 140000
-#define TYPTYPE_MULTIRANGE 'm'
-#define get_multirange_range(type) ((void) (type), InvalidOid)
-#endif
-
-/* From PostgreSQL 14 on a partition can be on its way out, and still has its parent. */
-#if PG_VERSION_NUM >= 140000
-#define BLOOMEXP_PARTITION_PARENT(partition) get_partition_parent(partition, true)
-#else
-#define BLOOMEXP_PARTITION_PARENT(partition) get_partition_parent(partition)
-#endif
-
 /* Intervals can be infinite from PostgreSQL 17 on. */
 #if PG_VERSION_NUM < 170000
 #define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)
@@ -53,11 +40,11 @@
 #define BLOOMEXP_ARRAY_LENGTH(root, expr) ((double) estimate_array_length(expr))
 #endif
 
-/* PostgreSQL 17 can also require a stronger lock. */
-#if PG_VERSION_NUM >= 170000
-#define BLOOMEXP_LOCK_IS_HELD(tag, mode) LockHeldByMe(tag, mode, false)
+/* PostgreSQL 16 renamed the function that returns what a backend reports of itself. */
+#if PG_VERSION_NUM >= 160000
+#define BLOOMEXP_BACKEND_STATUS(index) pgstat_get_local_beentry_by_index(index)
 #else
-#define BLOOMEXP_LOCK_IS_HELD(tag, mode) LockHeldByMe(tag, mode)
+#define BLOOMEXP_BACKEND_STATUS(index) pgstat_fetch_stat_local_beentry(index)
 #endif
 
 /*
@@ -68,13 +55,6 @@
 #define BLOOMEXP_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomexp", .version = BLOOMEXP_VERSION)
 #else
 #define BLOOMEXP_MODULE_MAGIC PG_MODULE_MAGIC
-#endif
-
-/* PostgreSQL 19 has a type for the caches of the catalogs. */
-#if PG_VERSION_NUM >= 190000
-#define BLOOMEXP_SYSCACHE_ID SysCacheIdentifier
-#else
-#define BLOOMEXP_SYSCACHE_ID int
 #endif
 
 #endif							/* BLOOMEXP_COMPAT_H */

@@ -1,0 +1,423 @@
+--
+-- The feed half: SQL for the tables of one feed, generated once.
+--
+-- These functions look into the catalogs as their caller, and evaluate nothing of what they
+-- find there.  What they write is in the templates beside this file: head, filters, track,
+-- rebuild, current, take, health.  Names and types come in at {…}, in one pass, quoted.
+--
+
+CREATE FUNCTION bloom_feed_sql(
+	feed text,
+	exposures regclass,
+	user_column text DEFAULT 'user_id',
+	item_column text DEFAULT 'item_id',
+	time_column text DEFAULT 'shown_at',
+	width interval DEFAULT '30 days',
+	fpr double precision DEFAULT 0.01,
+	headroom double precision DEFAULT 0.2,
+	slices integer DEFAULT NULL,
+	mode text DEFAULT 'trigger',
+	"where" text DEFAULT NULL)
+RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET IntervalStyle = postgres
+SET extra_float_digits = 1
+SET DateStyle = ISO
+AS $function$
+#variable_conflict use_column
+DECLARE
+	problems text[] := '{}';	-- all that is wrong, each with what to do
+	-- roles that may decide what names mean: nobody is safe from the first two anyway
+	trusted oid[] := ARRAY(SELECT r.oid FROM pg_roles r WHERE r.rolsuper OR r.rolname IN (current_user, 'pg_database_owner')
+		OR r.oid = (SELECT d.datdba FROM pg_database d WHERE d.datname = current_database()));
+	schema_oid oid := (SELECT n.oid FROM pg_namespace n WHERE n.nspname = feed);
+	is_feed boolean := coalesce(obj_description(schema_oid, 'pg_namespace') LIKE 'bloomexp %', false);
+	extension record;
+	relation record;
+	columns jsonb := '{}';	-- by argument: name, type, type with its modifier, type without domains, element type of an array
+	operators jsonb;	-- of the user type, by their B-tree strategy
+	paged boolean;	-- the item column is an array: a row is a page
+	windowed boolean := slices IS NOT NULL;
+	utc boolean;	-- the time column is a timestamp, in UTC
+	made_by text;
+	template text;
+	quote text := '$feed$';
+	triggers text;
+	names jsonb;
+	parts jsonb;
+	e record;
+BEGIN
+	IF feed IS NULL OR exposures IS NULL OR user_column IS NULL OR item_column IS NULL OR time_column IS NULL
+		OR width IS NULL OR fpr IS NULL OR headroom IS NULL OR mode IS NULL THEN
+		RAISE EXCEPTION 'arguments of a feed must not be null, except slices and where'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+
+	-- The extension, its schema and who could change what names there mean.
+	SELECT e.extversion AS version, quote_ident(n.nspname) AS schema, n.oid AS schema_oid INTO extension
+	FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'bloomexp';
+
+	SELECT c.oid, c.relkind, c.relpersistence, c.relispartition, quote_ident(n.nspname) || '.' || quote_ident(c.relname) AS name,
+		c.relowner, n.oid AS schema_oid
+	INTO relation FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = exposures;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'relation with OID % does not exist', exposures::oid USING ERRCODE = 'undefined_table';
+	END IF;
+
+	-- Arguments.
+	IF feed = '' OR octet_length(feed) > 63 OR feed LIKE 'pg\_%' OR feed ~ '[[:cntrl:]]' THEN
+		problems := problems || format('%L cannot be the name of a schema: it must have 1 to 63 bytes, not begin with pg_, and have no control characters.', feed);
+	END IF;
+	IF relation.name || user_column || item_column || time_column || coalesce("where", '') ~ '[[:cntrl:]]' THEN
+		problems := problems || 'Names with control characters cannot be written into a script: rename the table or column.'::text;
+	END IF;
+	IF mode NOT IN ('trigger', 'log') THEN
+		problems := problems || format('mode must be ''trigger'' or ''log'', not %L.', mode);
+	END IF;
+	IF NOT width > interval '0' THEN
+		problems := problems || 'width must be positive, as in ''30 days''.'::text;
+	END IF;
+	IF NOT (fpr >= 1e-6 AND fpr <= 0.5) THEN
+		problems := problems || 'fpr must be from 0.000001 to 0.5; 0.01 is 1%.'::text;
+	END IF;
+	IF NOT (headroom >= 0 AND headroom <= 100) THEN
+		problems := problems || 'headroom must be from 0 to 100; 0.2 leaves room for 20% more items.'::text;
+	END IF;
+	IF windowed AND mode = 'log' THEN
+		problems := problems || 'slices are for mode ''trigger'': in mode ''log'' a filter is as old as its rebuild.'::text;
+	ELSIF NOT slices BETWEEN 1 AND 1000 THEN
+		problems := problems || 'slices must be from 1 to 1000.'::text;
+	END IF;
+
+	-- The relation.
+	IF relation.relpersistence = 't' THEN
+		problems := problems || format('%s is temporary: a feed would outlive it.', relation.name);
+	ELSIF relation.relkind NOT IN ('r', 'p') AND (mode = 'trigger' OR relation.relkind NOT IN ('v', 'm', 'f')) THEN
+		problems := problems || format('%s is not a table%s', relation.name,
+			CASE WHEN relation.relkind IN ('v', 'm', 'f') THEN ': views and foreign tables need mode => ''log''.' ELSE '.' END);
+	END IF;
+
+	-- The columns, and their types: with and without domains, and of the elements of an array.
+	FOR e IN
+		SELECT w.argument, w.name, a.attnum, format_type(a.atttypid, NULL) AS type, format_type(a.atttypid, a.atttypmod) AS full_type, base.oid AS base,
+			CASE WHEN t.typcategory = 'A' THEN t.typelem END AS element, format_type(t.typelem, NULL) AS element_type, element_base.oid AS element_base,
+			c.collname, c.collisdeterministic, quote_ident(n.nspname) || '.' || quote_ident(c.collname) AS collation_name, a.attcollation <> t.typcollation AS collated
+		FROM (VALUES ('user_column', user_column), ('item_column', item_column), ('time_column', time_column), ('where', "where")) AS w(argument, name)
+		LEFT JOIN pg_attribute a ON a.attrelid = relation.oid AND a.attname = w.name AND a.attnum > 0 AND NOT a.attisdropped
+		LEFT JOIN LATERAL (
+			WITH RECURSIVE d(oid, level) AS (
+				SELECT a.atttypid, 0 UNION ALL SELECT t.typbasetype, d.level + 1 FROM d JOIN pg_type t ON t.oid = d.oid WHERE t.typtype = 'd')
+			SELECT d.oid FROM d ORDER BY d.level DESC LIMIT 1) AS base ON true
+		LEFT JOIN pg_type t ON t.oid = base.oid
+		LEFT JOIN LATERAL (
+			WITH RECURSIVE d(oid, level) AS (
+				SELECT t.typelem, 0 UNION ALL SELECT t.typbasetype, d.level + 1 FROM d JOIN pg_type t ON t.oid = d.oid WHERE t.typtype = 'd')
+			SELECT d.oid FROM d ORDER BY d.level DESC LIMIT 1) AS element_base ON true
+		LEFT JOIN pg_collation c ON c.oid = a.attcollation LEFT JOIN pg_namespace n ON n.oid = c.collnamespace
+		WHERE w.name IS NOT NULL
+	LOOP
+		IF e.attnum IS NULL THEN
+			problems := problems || format('%s has no column %I: name the column with %s => ''…''.', relation.name, e.name, CASE e.argument WHEN 'where' THEN '"where"' ELSE e.argument END);
+		ELSIF NOT has_column_privilege(relation.oid, e.attnum, 'SELECT') THEN
+			problems := problems || format('You may not read column %I: GRANT SELECT ON %s TO %I.', e.name, relation.name, current_user);
+		ELSE
+			columns := columns || jsonb_build_object(e.argument, to_jsonb(e));
+		END IF;
+	END LOOP;
+
+	-- The user column: whatever a B-tree can order, with the operators that it orders by.
+	IF columns ? 'user_column' THEN
+		SELECT jsonb_object_agg(p.amopstrategy, format('OPERATOR(%I.%s)', n.nspname, o.oprname)) INTO operators
+		FROM (
+			SELECT c.opcfamily, c.opcintype
+			FROM pg_opclass c, pg_type t
+			WHERE t.oid = (columns -> 'user_column' ->> 'base')::oid AND c.opcdefault AND c.opcmethod = (SELECT m.oid FROM pg_am m WHERE m.amname = 'btree')
+				AND (c.opcintype = t.oid
+					OR c.opcintype::regtype::text = CASE WHEN t.typcategory = 'A' THEN 'anyarray' WHEN t.typtype = 'e' THEN 'anyenum'
+						WHEN t.typtype = 'r' THEN 'anyrange' WHEN t.typtype = 'm' THEN 'anymultirange' WHEN t.typtype = 'c' THEN 'record' END
+					OR EXISTS (SELECT FROM pg_cast k WHERE k.castsource = t.oid AND k.casttarget = c.opcintype AND k.castmethod = 'b' AND k.castcontext = 'i'))
+			ORDER BY c.opcintype = t.oid DESC LIMIT 1) AS c
+		JOIN pg_amop p ON p.amopfamily = c.opcfamily AND p.amoplefttype = c.opcintype AND p.amoprighttype = c.opcintype AND p.amoppurpose = 's'
+		JOIN pg_operator o ON o.oid = p.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace;
+		IF operators IS NULL OR columns -> 'user_column' ->> 'element' IS NOT NULL
+			OR (SELECT t.typtype FROM pg_type t WHERE t.oid = (columns -> 'user_column' ->> 'base')::oid) = 'c' THEN
+			problems := problems || format('User column %I has type %s: it must be a scalar type with a default B-tree operator class.',
+				user_column, columns -> 'user_column' ->> 'type');
+		END IF;
+	END IF;
+
+	-- The item column: an item type, or an array of one.
+	IF columns ? 'item_column' THEN
+		paged := columns -> 'item_column' ->> 'element' IS NOT NULL;
+		IF coalesce(columns -> 'item_column' ->> CASE WHEN paged THEN 'element_base' ELSE 'base' END, '0')::oid::regtype::text NOT IN
+			('smallint', 'integer', 'bigint', 'text', 'character varying', 'character', 'uuid', 'bytea') THEN
+			problems := problems || format('Item column %I has type %s: items are smallint, integer, bigint, text, varchar, uuid or bytea, or an array of one of them.',
+				item_column, columns -> 'item_column' ->> 'type');
+		ELSIF NOT (columns -> 'item_column' ->> 'collisdeterministic')::boolean THEN
+			problems := problems || format('Item column %I has a nondeterministic collation: items are compared byte by byte.', item_column);
+		END IF;
+	END IF;
+
+	-- The time column.
+	IF columns ? 'time_column' THEN
+		utc := (columns -> 'time_column' ->> 'base')::oid = 'timestamp'::regtype;
+		IF NOT utc AND (columns -> 'time_column' ->> 'base')::oid <> 'timestamptz'::regtype THEN
+			problems := problems || format('Time column %I has type %s: it must be timestamp with time zone, or timestamp without, which is read as UTC. '
+				'For example: ALTER TABLE %s ALTER COLUMN %I TYPE timestamptz USING … .', time_column, columns -> 'time_column' ->> 'type', relation.name, time_column);
+		END IF;
+	END IF;
+	IF columns ? 'where' AND (columns -> 'where' ->> 'base')::oid <> 'boolean'::regtype THEN
+		problems := problems || format('Column %I has type %s: "where" names a boolean column. Write another condition into the script of bloom_feed_sql().',
+			"where", columns -> 'where' ->> 'type');
+	END IF;
+
+	-- Whose names the script uses.  The owner of a schema, or who may create in it, decides
+	-- what its names mean, and the functions of the feed run with your rights.
+	FOR e IN
+		SELECT format('schema %I', n.nspname) AS what, n.nspowner AS owner, n.nspacl AS acl, n.oid = extension.schema_oid AS is_extension, n.nspname
+		FROM pg_namespace n
+		WHERE n.nspname <> 'pg_catalog' AND (n.oid IN (extension.schema_oid, relation.schema_oid) OR n.oid IN (
+			SELECT t.typnamespace FROM pg_type t, jsonb_each(columns) AS k
+			WHERE t.oid IN ((SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation.oid AND a.attname = k.value ->> 'name'),
+				(k.value ->> 'base')::oid, (k.value ->> 'element')::oid, (k.value ->> 'element_base')::oid)))
+		UNION ALL
+		SELECT format('type %s', format_type(t.oid, NULL)), t.typowner, NULL, false, NULL
+		FROM pg_type t, jsonb_each(columns) AS k
+		WHERE t.oid IN ((SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation.oid AND a.attname = k.value ->> 'name'),
+			(k.value ->> 'base')::oid, (k.value ->> 'element')::oid, (k.value ->> 'element_base')::oid)
+		UNION ALL
+		SELECT relation.name, relation.relowner, NULL, false, NULL
+	LOOP
+		IF e.owner <> ALL (trusted) THEN
+			problems := problems || format('%s belongs to role %I, who could run code with your rights by replacing it%s.',
+				upper(left(e.what, 1)) || substr(e.what, 2), pg_get_userbyid(e.owner),
+				CASE WHEN e.is_extension THEN ': ALTER EXTENSION bloomexp SET SCHEMA to one of yours'
+				WHEN pg_has_role(e.owner, 'MEMBER') THEN format(': SET ROLE %I first, and the feed belongs to that role', pg_get_userbyid(e.owner))
+				ELSE ': its owner can make the feed' END);
+		END IF;
+		IF EXISTS (SELECT FROM aclexplode(e.acl) AS a WHERE a.privilege_type = 'CREATE' AND a.grantee <> ALL (trusted)) THEN
+			problems := problems || format('Others may create functions and tables in %s, and so run code with your rights: REVOKE CREATE ON SCHEMA %I FROM %s%s.',
+				e.what, e.nspname,
+				(SELECT string_agg(CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ')
+				FROM aclexplode(e.acl) AS a WHERE a.privilege_type = 'CREATE' AND a.grantee <> ALL (trusted)),
+				CASE WHEN e.is_extension THEN ', or ALTER EXTENSION bloomexp SET SCHEMA to another' END);
+		END IF;
+	END LOOP;
+
+	IF row_security_active(relation.oid) THEN
+		problems := problems || format('Row-level security on %s would hide exposures from the feed: its owner must be the owner of the table, without FORCE ROW LEVEL SECURITY, or have BYPASSRLS.', relation.name);
+	END IF;
+
+	-- The schema of the feed.
+	IF schema_oid IS NULL THEN
+		IF NOT has_database_privilege(current_database(), 'CREATE') THEN
+			problems := problems || format('You may not create schema %I: GRANT CREATE ON DATABASE %I TO %I, or let its owner make the empty schema for you.', feed, current_database(), current_user);
+		END IF;
+	ELSIF NOT has_schema_privilege(schema_oid, 'CREATE, USAGE') OR (SELECT n.nspowner <> ALL (trusted) FROM pg_namespace n WHERE n.oid = schema_oid) THEN
+		problems := problems || format('Schema %I exists and is not yours.', feed);
+	ELSIF NOT is_feed AND EXISTS (
+		SELECT FROM pg_depend d WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = schema_oid AND d.deptype = 'n') THEN
+		problems := problems || format('Schema %I exists and is not empty: choose another name for the feed.', feed);
+	END IF;
+
+	-- What triggers cannot do.
+	IF mode = 'trigger' AND relation.relkind IN ('r', 'p') THEN
+		IF NOT has_table_privilege(relation.oid, 'TRIGGER') THEN
+			problems := problems || format('You may not create triggers on %s: GRANT TRIGGER ON %s TO %I.', relation.name, relation.name, current_user);
+		END IF;
+		IF EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = relation.oid) THEN
+			problems := problems || format('%s is filled by a subscription, which fires no statement triggers: use mode => ''log''.', relation.name);
+		END IF;
+	END IF;
+
+	IF cardinality(problems) > 0 THEN
+		RAISE EXCEPTION 'cannot make feed "%" of %', feed, relation.name
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = array_to_string(problems, E'\n');
+	END IF;
+
+	IF relation.relkind IN ('r', 'p', 'm') AND NOT EXISTS (
+		SELECT FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree'
+		WHERE x.indrelid = relation.oid AND x.indisvalid AND x.indpred IS NULL AND x.indkey[0] = (columns -> 'user_column' ->> 'attnum')::smallint) THEN
+		RAISE WARNING 'no index of % begins with column "%"', relation.name, user_column
+			USING DETAIL = format('A rebuild%s would read the whole table for each user.', CASE mode WHEN 'log' THEN ' and each request' ELSE '' END),
+				HINT = format('CREATE INDEX%s ON %s (%I, %I%s);', CASE relation.relkind WHEN 'p' THEN '' ELSE ' CONCURRENTLY' END,
+					relation.name, user_column, time_column, CASE WHEN paged THEN '' ELSE format(', %I', item_column) END);
+	END IF;
+
+	-- A call that makes the same script: a line of its own in comments, whatever the names.
+	made_by := format('bloomexp %s: SELECT bloom_feed_sql(%L, %L', extension.version, feed, relation.name)
+		|| CASE WHEN user_column <> 'user_id' THEN format(', user_column => %L', user_column) ELSE '' END
+		|| CASE WHEN item_column <> 'item_id' THEN format(', item_column => %L', item_column) ELSE '' END
+		|| CASE WHEN time_column <> 'shown_at' THEN format(', time_column => %L', time_column) ELSE '' END
+		|| CASE WHEN width <> '30 days' THEN format(', width => %L', width) ELSE '' END
+		|| CASE WHEN fpr <> 0.01 THEN format(', fpr => %s', fpr) ELSE '' END
+		|| CASE WHEN headroom <> 0.2 THEN format(', headroom => %s', headroom) ELSE '' END
+		|| CASE WHEN windowed THEN format(', slices => %s', slices) ELSE '' END
+		|| CASE WHEN mode <> 'trigger' THEN format(', mode => %L', mode) ELSE '' END
+		|| CASE WHEN "where" IS NOT NULL THEN format(', "where" => %L', "where") ELSE '' END || ');';
+
+	-- The triggers: an INSERT into a partition fires those of the partition only.
+	SELECT string_agg(
+		CASE WHEN mode = 'log' OR current_setting('server_version_num')::integer < 140000 THEN format(E'DROP TRIGGER IF EXISTS %I ON %s;\n', g.name, r.oid::regclass) ELSE '' END
+		|| CASE WHEN mode = 'log' THEN '' ELSE format(E'CREATE %sTRIGGER %I AFTER %s ON %s\n\tREFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION %I.track();\n',
+			CASE WHEN current_setting('server_version_num')::integer < 140000 THEN '' ELSE 'OR REPLACE ' END, g.name, upper(g.event), r.oid::regclass, feed) END,
+		'' ORDER BY r.level, r.oid::regclass::text, g.event) INTO triggers
+	FROM (
+		WITH RECURSIVE tree(oid, level) AS (
+			SELECT relation.oid, 0 UNION ALL SELECT i.inhrelid, t.level + 1 FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid)
+		SELECT DISTINCT ON (t.oid) t.oid, t.level FROM tree t JOIN pg_class c ON c.oid = t.oid WHERE c.relkind IN ('r', 'p')) AS r,
+		(SELECT v.event, (v.event || '_' || feed)::name AS name FROM (VALUES ('insert'), ('update')) AS v(event)) AS g
+	WHERE mode = 'trigger' OR EXISTS (
+		SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+		WHERE t.tgrelid = r.oid AND t.tgname = g.name AND p.pronamespace = schema_oid AND p.proname = 'track');
+
+	template := $head$
+@head.sql
+$head$ || CASE mode WHEN 'trigger' THEN $head$
+@head_trigger.sql
+$head$ ELSE $head$
+@head_log.sql
+$head$ END || $filters$
+@filters.sql
+$filters$ || CASE mode WHEN 'trigger' THEN $track$
+@track.sql
+$track$ ELSE '{triggers}' END || $rebuild$
+@rebuild.sql
+$rebuild$ || CASE mode WHEN 'trigger' THEN $current$
+@current_trigger.sql
+@take_trigger.sql
+$current$ ELSE $current$
+@current_log.sql
+@take_log.sql
+$current$ END || $health$
+@health.sql
+$health$;
+
+	-- What the templates name, each quoted.
+	names := jsonb_build_object(
+		'made_by', made_by,
+		'made_by_literal', quote_literal(made_by),
+		'feed', quote_ident(feed),
+		'filters_literal', quote_literal(quote_ident(feed) || '.filters'),
+		'track_literal', quote_literal(quote_ident(feed) || '.track'),
+		'create_schema', CASE WHEN schema_oid IS NULL THEN format('CREATE SCHEMA %I;', feed) ELSE '' END,
+		'exposures', relation.name,
+		'exposures_literal', quote_literal(relation.name),
+		'bloom', extension.schema,
+		'=', operators ->> '3',
+		'>', operators ->> '5',
+		'<=', operators ->> '2',
+		'user', format('e.%I', user_column),
+		'user_type', columns -> 'user_column' ->> 'type',
+		'user_column_type', (columns -> 'user_column' ->> 'full_type')
+			|| CASE WHEN (columns -> 'user_column' ->> 'collated')::boolean THEN ' COLLATE ' || (columns -> 'user_column' ->> 'collation_name') ELSE '' END,
+		'item', CASE WHEN paged THEN 'i.item' ELSE format('e.%I', item_column) END,
+		'item_type', columns -> 'item_column' ->> CASE WHEN paged THEN 'element_type' ELSE 'type' END,
+		'elements', CASE WHEN paged THEN format(', pg_catalog.unnest(e.%I) AS i(item)', item_column) ELSE '' END,
+		'time', format('e.%I', time_column),
+		'zoned_time', format(CASE WHEN utc THEN '(e.%I AT TIME ZONE ''UTC'')' ELSE 'e.%I' END, time_column),
+		'since', CASE WHEN utc THEN '(since AT TIME ZONE ''UTC'')' ELSE 'since' END,
+		'where', CASE WHEN "where" IS NULL THEN '' ELSE format(' AND e.%I', "where") END,
+		'width', quote_literal(width),
+		'fpr', fpr,
+		'stored_fpr', CASE WHEN mode = 'log' THEN fpr * 0.99 ELSE fpr END,
+		'rest_fpr', fpr * 0.01,
+		'headroom', CASE WHEN mode = 'log' THEN 0 ELSE headroom END,
+		'slices', slices,
+		'triggers', coalesce(triggers, ''),
+		'lock', hashtextextended(feed, 0));
+
+	-- What depends on slices and mode, and what several templates have.
+	parts := jsonb_build_object(
+		'untracked', CASE mode WHEN 'trigger' THEN $untracked$
+@untracked.sql
+$untracked$ ELSE '0' END,
+		'begin', '(pg_catalog.now() AT TIME ZONE ''UTC'' OPERATOR(pg_catalog.-) interval {width}) AT TIME ZONE ''UTC''',
+		'exposed', '{user} IS NOT NULL AND {item} IS NOT NULL{where} AND {time} OPERATOR(pg_catalog.>=) {since}',
+		'exposures_in_batch', '(these IS NULL OR {user} {=} ANY (these)) AND (was_after IS NULL OR {user} {>} was_after) AND (upto IS NULL OR {user} {<=} upto)',
+		'filters_in_batch', '(these IS NULL OR f.user_id {=} ANY (these)) AND (was_after IS NULL OR f.user_id {>} was_after) AND (upto IS NULL OR f.user_id {<=} upto)')
+		|| CASE WHEN windowed THEN jsonb_build_object(
+		'gathered', 'pg_catalog.array_agg({item}) AS items, pg_catalog.array_agg(LEAST({zoned_time}, pg_catalog.now())) AS times',
+		'empty', '{bloom}.bloom_window({width}, {slices}, {fpr})',
+		'filter_now', '{bloom}.bloom_expire(f.items, pg_catalog.now())',
+		'add_shown', '{bloom}.bloom_add_at(coalesce({bloom}.bloom_expire(f.items, pg_catalog.now()), empty), shown.items, shown.times)',
+		'add_shown_to_new', '{bloom}.bloom_add_at(empty, shown.items, shown.times)',
+		'add_taken', '{bloom}.bloom_add_at(coalesce(filter, {bloom}.bloom_window({width}, {slices}, {fpr})), taken, pg_catalog.array_fill(pg_catalog.now(), ARRAY[pg_catalog.cardinality(taken)]))',
+		'built', '{bloom}.bloom_window_agg({item}, LEAST({zoned_time}, pg_catalog.now()), {width}, {slices}, {fpr})')
+		ELSE jsonb_build_object(
+		'gathered', 'pg_catalog.array_agg({item}) AS items',
+		'empty', '{bloom}.bloom_new(fpr => {fpr})',
+		'filter_now', 'f.items',
+		'add_shown', '{bloom}.bloom_add(coalesce(f.items, empty), shown.items)',
+		'add_shown_to_new', '{bloom}.bloom_add(empty, shown.items)',
+		'add_taken', '{bloom}.bloom_add(coalesce(filter, {bloom}.bloom_new(fpr => {fpr})), taken)',
+		'built', '{bloom}.bloom_agg({item}, {stored_fpr}, {headroom})') END;
+	FOR e IN SELECT p.key, p.value FROM jsonb_each_text(parts) AS p LOOP
+		template := replace(template, '{' || e.key || '}', e.value);
+	END LOOP;
+
+	-- A dollar quote that nothing in the script ends.
+	WHILE EXISTS (SELECT FROM jsonb_each_text(names) AS n WHERE position(quote IN n.value) > 0) LOOP
+		quote := overlay(quote PLACING '_$' FROM length(quote));
+	END LOOP;
+	names := names || jsonb_build_object('$', quote);
+
+	-- One pass: what a name brings in is not looked at again.
+	RETURN (SELECT string_agg(CASE WHEN p.n % 2 = 1 THEN p.part ELSE names ->> p.part END, '' ORDER BY p.n)
+		FROM regexp_split_to_table(regexp_replace(ltrim(template, E'\n'), '\n{3,}', E'\n\n', 'g'), '[{}]') WITH ORDINALITY AS p(part, n));
+END
+$function$;
+
+COMMENT ON FUNCTION bloom_feed_sql(text, regclass, text, text, text, interval, double precision, double precision, integer, text, text) IS
+'the script of a feed: the SQL that keeps one filter per user of what the rows of exposures record as shown in the last width; raises an error that lists all that is in the way';
+
+CREATE FUNCTION bloom_create_feed(
+	feed text,
+	exposures regclass,
+	user_column text DEFAULT 'user_id',
+	item_column text DEFAULT 'item_id',
+	time_column text DEFAULT 'shown_at',
+	width interval DEFAULT '30 days',
+	fpr double precision DEFAULT 0.01,
+	headroom double precision DEFAULT 0.2,
+	slices integer DEFAULT NULL,
+	mode text DEFAULT 'trigger',
+	"where" text DEFAULT NULL)
+RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET client_min_messages = warning
+AS $function$
+DECLARE
+	script text;
+BEGIN
+	EXECUTE format('SELECT %I.bloom_feed_sql($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)', (
+		SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'bloomexp'))
+	INTO script USING feed, exposures, user_column, item_column, time_column, width, fpr, headroom, slices, mode, "where";
+	IF EXISTS (SELECT FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = feed) THEN
+		RAISE EXCEPTION 'feed "%" exists', feed
+			USING ERRCODE = 'duplicate_schema',
+				HINT = 'To change it, apply what bloom_feed_sql() returns; the filters stay. To undo it: DROP SCHEMA ' || quote_ident(feed) || ' CASCADE.';
+	END IF;
+	EXECUTE script;
+END
+$function$;
+
+COMMENT ON FUNCTION bloom_create_feed(text, regclass, text, text, text, interval, double precision, double precision, integer, text, text) IS
+'makes a feed: runs the script of bloom_feed_sql() with these arguments; the schema feed must not exist or be empty';
+
+CREATE FUNCTION bloom_feeds(
+	OUT feed name,
+	OUT version text,
+	OUT command text)
+RETURNS SETOF record
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $function$
+	SELECT n.nspname, m[1], m[2]
+	FROM pg_namespace n, regexp_matches(obj_description(n.oid, 'pg_namespace'), '^bloomexp ([^:]+): (SELECT .*)$') AS m
+$function$;
+
+COMMENT ON FUNCTION bloom_feeds() IS
+'the feeds of this database, the version of bloomexp that made their scripts, and the command that returns the script of today';

@@ -1,0 +1,11 @@
+-- Why no exposure is lost.  A row of filters has all exposures that are older than its
+-- filled_until; exposures since then are read from the exposures themselves.  A rebuild takes as
+-- filled_until the start of the oldest transaction that is open before its snapshot, less
+-- "overlap" for clocks that differ.  An exposure is therefore
+--   committed before the snapshot: it is in the filter;
+--   or of a transaction that was open or began later: its time is not before filled_until, if
+--   it is the time of the transaction, so it is read with the rest.
+-- Without a row, a filter or filled_until the whole width is read: slower, and never wrong.
+-- An exposure whose time lies further in the past when it is committed is not seen before
+-- the next rebuild.  If there are such, use mode 'trigger', or a larger overlap.
+--

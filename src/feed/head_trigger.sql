@@ -1,0 +1,13 @@
+-- Why no exposure is lost.  A transaction W inserts exposures of a user; a rebuild R replaces
+-- the filter of the user.  The trigger of W changes the user's row in the transaction of W, so
+-- the exposure and the filter are committed together.  R locks the row, takes a new snapshot
+-- after that, reads the exposures and writes the row, in one transaction.
+--   W committed before R locks the row: the snapshot of R is newer and has the exposures of W.
+--   W has changed the row and is open: R skips the row, and comes back until W has ended.
+--   W comes to the row while R holds it: W waits, and adds to the filter that R has written.
+--   W makes the first row of a user: R then either finds no row that it could lock, and comes
+--   back, or makes the row itself, and W waits for it and adds to it.
+--   R deletes the row of a user without exposures: W waits, and makes a new row.
+-- The rebuild runs in READ COMMITTED, because only there does a statement take a new snapshot.
+-- Two transactions of several users do not deadlock: a statement changes rows in user order.
+--

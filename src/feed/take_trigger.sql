@@ -1,0 +1,24 @@
+-- The first candidates that were not shown to a user, without repetitions, as many as wanted
+-- (NULL: all).  They are added to the filter at once, and the row stays locked until the
+-- transaction ends, so that no other call takes the same.  Insert them as exposures in the
+-- same statement or transaction: a rebuild knows the exposures only.
+CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[], wanted integer DEFAULT NULL) RETURNS {item_type}[]
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+#variable_conflict use_column
+DECLARE
+	filter {bloom}.bloom;
+	taken {item_type}[];
+BEGIN
+	LOOP
+		SELECT {filter_now} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id FOR NO KEY UPDATE;
+		EXIT WHEN FOUND;
+		INSERT INTO {feed}.filters (user_id) VALUES (take.user_id) ON CONFLICT (user_id) DO NOTHING;
+	END LOOP;
+	taken := {bloom}.bloom_exclude_array(candidates, filter, wanted);
+	IF pg_catalog.cardinality(taken) OPERATOR(pg_catalog.>) 0 THEN
+		UPDATE {feed}.filters AS f SET items = {add_taken} WHERE f.user_id {=} take.user_id;
+	END IF;
+	RETURN taken;
+END
+{$};
+

@@ -1,0 +1,28 @@
+-- Add the exposures of a statement to the filters of their users.
+CREATE OR REPLACE FUNCTION {feed}.track() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+#variable_conflict use_column
+DECLARE
+	since timestamp with time zone := {begin};
+	empty {bloom}.bloom := {empty};
+	shown record;
+BEGIN
+	FOR shown IN
+		SELECT {user} AS user_id, {gathered}
+		FROM new_rows AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
+		WHERE {exposed}
+		GROUP BY {user} ORDER BY {user}
+	LOOP
+		INSERT INTO {feed}.filters AS f (user_id, items)
+		VALUES (shown.user_id, {add_shown_to_new})
+		ON CONFLICT (user_id) DO UPDATE SET items = {add_shown};
+		IF NOT FOUND THEN
+			RAISE EXCEPTION 'could not add exposures to the filter of a user in %', {filters_literal}
+				USING HINT = 'Look for triggers and rules on this table.';
+		END IF;
+	END LOOP;
+	RETURN NULL;
+END
+{$};
+
+{triggers}
