@@ -14,6 +14,7 @@
 #:                      user_id,item_id,shown_at; made ones without
 #:   P=0.01             the false positive rate to promise
 #: make example         a feed in your browser, in Node.js; Ctrl-C ends it
+#:   PORT=9000          at another port than 8042
 #: make check           every test; make test is the same
 #:   TESTS="add 003 citus"    only those whose names begin so
 #:   WERROR=1           warnings are errors
@@ -126,7 +127,7 @@ demo:
 
 example:
 	@test/lib/bootstrap example
-	@test/lib/cluster run -- examples/feed/run
+	@test/lib/cluster run -- examples/feed/run $(PORT)
 
 bench:
 	@test/lib/bootstrap bench

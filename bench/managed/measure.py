@@ -118,7 +118,7 @@ def main():
         with connect("managed") as read, connect("managed") as write:
             read.autocommit = False
             start = time.perf_counter()
-            users = nightly.build(read, write, 90)
+            users = nightly.build(read, write, 90, {})
             night = time.perf_counter() - start
             write.execute("INSERT INTO seen (user_id, items) SELECT user_id, items FROM built")
         setup.execute("VACUUM ANALYZE")

@@ -102,6 +102,11 @@ func Parse(value []byte) (*Filter, error) {
 		return nil, &Error{Code: "54000", Message: "value of type bloom is too large",
 			Detail: fmt.Sprintf("It has %d bytes; the limit is %d.", len(value), maxBytes)}
 	}
+	if bytes.HasPrefix(value, []byte(`\x`)) {
+		return nil, &Error{Code: "22P03", Message: "invalid bytes for type bloom",
+			Detail: "These bytes are the text form of a filter, not its binary form.",
+			Hint:   "Decode them: ParseText(string(value)), or select the column as bytea."}
+	}
 	if len(value) > 0 && value[0] > version {
 		return nil, &Error{Code: "0A000",
 			Message: fmt.Sprintf("format version %d of type bloom is not supported", value[0]),

@@ -311,6 +311,44 @@ func TestWidthsOfIntegers(t *testing.T) {
 	}
 }
 
+func TestTextFormAsBytes(t *testing.T) {
+	value, _ := Build([]int{1}, 0.01, 0)
+	_, err := Parse([]byte(`\x` + hex.EncodeToString(value)))
+	expectRefusal(t, err, &refusal{Code: "22P03", Message: "invalid bytes for type bloom",
+		Detail: "These bytes are the text form of a filter, not its binary form.",
+		Hint:   "Decode them: ParseText(string(value)), or select the column as bytea."})
+}
+
+// A valid value of 2 MB with 4,095 layers: an item is tested against each of them once.
+func TestHostile(t *testing.T) {
+	const layers = 4095
+	var items [1000]int
+
+	value := make([]byte, headerSize+layers*(16+512))
+	value[0], value[1] = version, byte(Integer)
+	binary.LittleEndian.PutUint16(value[2:], layers)
+	binary.LittleEndian.PutUint64(value[8:], math.Float64bits(0.9))
+	for i := 0; i < layers; i++ {
+		for j, field := range []uint32{64 | 63<<wordsBits, 200, 199, 1} {
+			binary.LittleEndian.PutUint32(value[headerSize+16*i+4*j:], field)
+		}
+		value[headerSize+16*layers+512*i] = 1
+	}
+	f, err := Parse(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range items {
+		items[i] = i
+	}
+	if survivors, err := Exclude(f, items[:]); err != nil || len(survivors) != len(items) {
+		t.Error(len(survivors), err)
+	}
+	if info := f.Info(); info.Layers != layers || info.Items != 199*layers {
+		t.Error(info)
+	}
+}
+
 func TestNull(t *testing.T) {
 	var f Filter
 

@@ -377,6 +377,12 @@ function fromText(text) {
     return fromHex(digits);
 }
 
+function requireMany(items) {
+    if (typeof items === 'string' || items instanceof Uint8Array) { // whose letters are no items
+        throw new TypeError('items must be an array or another iterable of items');
+    }
+}
+
 /** A filter as it was when it was read.  parse() makes one. */
 export class Filter {
     constructor(bytes) {
@@ -420,6 +426,11 @@ export class Filter {
             throw invalid('The value is empty.');
         }
         const version = view.getUint8(0);
+        if (version === 0x5c && length > 1 && view.getUint8(1) === 0x78) { // \x
+            throw new BloomError('22P03', 'invalid bytes for type bloom',
+                'These bytes are the text form of a filter, not its binary form.',
+                'Decode them: parse(new TextDecoder().decode(value)), or select the column as bytea.');
+        }
         if (version > 1) {
             throw new BloomError('0A000', `format version ${version} of type bloom is not supported`,
                 'This release of bloomexp knows format version 1.',
@@ -553,6 +564,7 @@ export class Filter {
 
     /** The candidates that the filter does not contain, in their order, without null. */
     exclude(candidates) {
+        requireMany(candidates);
         if (candidates instanceof BigInt64Array) {
             return this.excludeIntegers(candidates);
         }
@@ -807,9 +819,7 @@ export function firstLayer(capacity, fpr) {
 /** Number of the kind of items, and their hashes. */
 function hashAll(items, kind) {
     const filter = parse(EMPTY);
-    if (typeof items === 'string' || items instanceof Uint8Array) { // whose letters are no items
-        throw new TypeError('items must be an array or another iterable of items');
-    }
+    requireMany(items);
     if (items instanceof BigInt64Array) {
         const hashes = new Int32Array(2 * items.length);
         hashIntegers(new Int32Array(items.buffer, items.byteOffset, hashes.length), 0, hashes);
@@ -854,6 +864,11 @@ function keepDistinct(hashes) {
  * or uuids where the kind is 'uuid'.
  */
 export function build(items, fpr = 0.01, headroom = 0, kind = undefined) {
+    for (const [name, number] of Object.entries({ fpr, headroom })) { // '0.2' would be appended, not added
+        if (typeof number !== 'number') {
+            throw new TypeError(`${name} must be a number, not ${typeof number}`);
+        }
+    }
     checkRate(fpr);
     if (!(headroom >= 0 && headroom <= MAX_HEADROOM)) {
         throw refused(`headroom must be between 0 and ${MAX_HEADROOM}`, undefined, 'Write 0.2 for room for 20% more items.');

@@ -141,13 +141,56 @@ function check(line) {
 fails('build of two kinds', { code: '42804', message: 'filter holds integer items, not text', hint: 'Cast the items to bigint.' },
     () => build([1, 'a']));
 fails('build of 2^63', { code: '22003', message: 'bigint out of range' }, () => build([2n ** 63n]));
-for (const single of ['abc', new Uint8Array(3), {}]) {
+
+function isNoType(what, action) {
     try {
-        equal('build of one item', build(single), undefined);
+        equal(what, action(), undefined);
     } catch (error) {
-        equal('error', error.constructor, TypeError);
+        equal(`error of ${what}`, error.constructor, TypeError);
     }
 }
+
+const seven = parse(build([7]));
+for (const single of ['abc', new Uint8Array(3), {}]) {
+    isNoType('build of one item', () => build(single));
+    isNoType('exclude of one item', () => seven.exclude(single));
+}
+for (const number of ['0.2', null, true, 1n, [0.2]]) {
+    isNoType(`fpr ${number}`, () => build([7], number));
+    isNoType(`headroom ${number}`, () => build([7], 0.01, number));
+}
+fails('the text form as bytes', {
+    code: '22P03',
+    message: 'invalid bytes for type bloom',
+    detail: 'These bytes are the text form of a filter, not its binary form.',
+    hint: 'Decode them: parse(new TextDecoder().decode(value)), or select the column as bytea.',
+}, () => parse(new TextEncoder().encode(String(seven))));
+
+// A valid value of 2 MB with 4,095 layers: an item is tested against each of them once.
+function checkHostile() {
+    const [count, items] = [4095, Array.from({ length: 1000 }, (_, i) => i)];
+    const value = new Uint8Array(16 + count * (16 + 512));
+    const view = new DataView(value.buffer);
+    value.set([1, 1, count & 255, count >> 8]);
+    view.setFloat64(8, 0.9, true);
+    for (let i = 0; i < count; i++) {
+        [64 + 63 * 2 ** 26, 200, 199, 1].forEach((field, j) => view.setUint32(16 * (i + 1) + 4 * j, field, true));
+        value[16 + 16 * count + 512 * i] = 1;
+    }
+    const hostile = parse(value);
+    const layer = Object.getPrototypeOf(hostile.layers[0]);
+    const { probe } = layer;
+    let tested = 0;
+    layer.probe = function counted(...hash) {
+        tested++;
+        return probe.apply(this, hash);
+    };
+    equal('survivors of a hostile value', hostile.exclude(items), items);
+    layer.probe = probe;
+    equal('tests of layers', tested, count * items.length);
+    equal('layers', hostile.info().layers, count);
+}
+checkHostile();
 equal('build of a set', build(new Set([1, 2])), build([1n, 2, 1]));
 if (complaints.length > 0) {
     throw new Error(complaints.join('; '));

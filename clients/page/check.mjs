@@ -413,7 +413,8 @@ async function checkFiles() {
         'value.json': [JSON.stringify(text), 'uuid'],
         'copy.tsv': [`\\${text}\n`, 'uuid'],
         'empty': ['', 'The value is empty.'],
-        'rows.csv': [`user_id,items\n42,${text}\n`, 'The text form of a filter is "\\x" and hexadecimal digits; make one with bloom_new().'],
+        'rows.csv': [`user_id,items\n42,${text}\n`, 'uuid'],
+        'broken.csv': [`user_id,items\n42,${text}g\n`, 'The text form of a filter is "\\x" and hexadecimal digits; make one with bloom_new().'],
         'picture.png': [Buffer.from('89504e47', 'hex'), 'Or the file holds something else than a filter.'],
     };
     const complaints = [];
@@ -437,6 +438,26 @@ async function checkFiles() {
         return [use.error('value-error')?.parts, use.$('filter').hidden];
     }, text), [['ERROR: could not read "gone"'], true]));
     return complaints;
+}
+
+/** What psql and COPY print around values; of several the first. */
+async function checkPastes() {
+    const [one, other] = ['agg of 300 uuid', 'agg of 300 text'].map(valueOf);
+    const line = '-'.repeat(one.length + 2);
+    const pastes = {
+        aligned: ` user_id | ${'items'.padEnd(one.length)}\n---------+${line}\n      42 | ${one}\n(1 row)\n\n`,
+        framed: `+---------+${line}+\n| user_id | ${'items'.padEnd(one.length)} |\n+---------+${line}+\n|      42 | ${one} |\n+---------+${line}+\n(1 row)\n`,
+        expanded: `-[ RECORD 1 ]${line}\nuser_id | 42\nitems   | ${one}\n`,
+        csv: `user_id,items,hash\r\n42,${one},\\x00ff\r\n`,
+        'quoted csv': `"user_id","items"\n"42","${one}"\n`,
+        json: JSON.stringify([{ user_id: 42, items: one }]),
+        'several rows': `42\t${one}\n43\t\\N\n44\t${other}\n`,
+    };
+    const shown = await call((texts) => texts.map((text) => {
+        use.fill('value', text);
+        return [use.error('value-error'), use.info().kind, use.$('value-note').textContent.startsWith('2 filters found; this is the first.')];
+    }), Object.values(pastes));
+    return Object.keys(pastes).flatMap((name, i) => equal(name, shown[i], [null, 'uuid', name === 'several rows']));
 }
 
 /** Values in quotes, items of a wrong form, and the disk of doc/storage.md. */
@@ -516,6 +537,7 @@ async function checkUse() {
     await test('text has contrast, nothing moves', checkContrast);
     await test('controls have names', checkNames);
     await test('files', checkFiles);
+    await test('what stands around a value', checkPastes);
     await test('what is no item, and sizes', checkWords);
     await test('nothing is requested, said or stored', checkSilence);
     await test('the policy', checkPolicy);

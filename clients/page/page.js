@@ -278,12 +278,12 @@ function showFilter() {
     askItems();
 }
 
-/** Show a value, its text form or its bytes, of a file or an example. */
-function setValue(value, { note, sql } = {}) {
+/** Show the first of some values, its text form or its bytes, of a file or an example. */
+function setValue([value, ...others], { note = 'A file can hold the text form or the bytes, and can be dropped here.', sql } = {}) {
     const nothing = value.length === 0;
     filter = attempt('value-error', () => (nothing ? null : parse(value)));
     $('value').setAttribute('aria-invalid', String(!nothing && !filter));
-    $('value-note').textContent = note ?? 'A file can hold the text form or the bytes, and can be dropped here.';
+    $('value-note').textContent = others.length > 0 ? `${others.length + 1} filters found; this is the first. ${note}` : note;
     $('made').hidden = !sql;
     $('made-by').textContent = sql ?? '';
     $('examples').querySelectorAll('button').forEach((button, i) =>
@@ -293,6 +293,11 @@ function setValue(value, { note, sql } = {}) {
 
 /** The value in a text: JSON and others put it into quotes, JSON and COPY double its backslash. */
 const bare = (text) => text.trim().replace(/^(['"])(.*)\1$/s, '$2').replace(/^\\\\/, '\\');
+
+/** The filters in a text, as psql, CSV or JSON have them in their rows; or all of it.  None has less than 40 bytes. */
+function valuesIn(text) {
+    return text.match(/\\x01[0-9a-f]{78,}(?=$|[\s"',;|)\]}])/gi) ?? [bare(text)];
+}
 
 /** The text of a file, or null if it has none: bytes of a value begin with their version. */
 function textOf(bytes) {
@@ -308,7 +313,7 @@ async function readFile(file) {
     const bytes = new Uint8Array(read ?? []);
     const text = textOf(bytes);
     $('value').value = '';
-    setValue(text === null ? bytes : bare(text), { note: `${file.name}, ${counted(file.size, 'byte')}` });
+    setValue(text === null ? [bytes] : valuesIn(text), { note: `${file.name}, ${counted(file.size, 'byte')}` });
     if (!filter && $('value-error').dataset.code === '0A000') {
         $('value-error').append(element('p', {}, 'Or the file holds something else than a filter.'));
     }
@@ -463,11 +468,11 @@ $('examples').append(...examples.map((example) => {
         $('value').value = example.value;
         $('kind').value = example.kind;
         $('items').value = example.items.join('\n');
-        setValue(example.value, example);
+        setValue([example.value], example);
     });
     return button;
 }));
-listen(['value'], () => setValue(bare($('value').value)));
+listen(['value'], () => setValue(valuesIn($('value').value)));
 listen(['items', 'kind'], askItems);
 listen(['capacity', 'fpr', 'headroom', 'users'], showSizing);
 listen(['bytes', 'bytes-fpr'], showInverse);

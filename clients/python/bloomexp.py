@@ -14,11 +14,12 @@ import binascii
 import functools
 import itertools
 import math
+import numbers
 import operator
 import re
 import struct
 from datetime import datetime, timedelta, timezone
-from typing import Any, Iterable, List, NamedTuple, Optional, SupportsIndex, TypeVar, Union, overload
+from typing import Any, Iterable, List, NamedTuple, Optional, SupportsIndex, Tuple, Type, TypeVar, Union, overload
 from uuid import UUID
 
 try:
@@ -142,13 +143,18 @@ def _canonical(item):
         return BYTEA, bytes(item)
     if isinstance(item, UUID):
         return ITEM_UUID, item.bytes
-    if isinstance(item, bool) or not hasattr(item, "__index__"):
+    if isinstance(item, bool) or numpy is not None and isinstance(item, numpy.bool_) or not hasattr(item, "__index__"):
         raise Error("42804", f"items of type {type(item).__name__} cannot be in a filter",
                     "Items are int, str, uuid.UUID or bytes.")
     try:
         return INTEGER, struct.pack("<q", operator.index(item))
     except struct.error:
         raise Error("22003", "bigint out of range") from None
+
+
+def _require_many(items):
+    if isinstance(items, (str, bytes, bytearray, memoryview)):  # whose letters are no items
+        raise TypeError("items must be a list, an array or another iterable of items")
 
 
 def _hash_integers(items, seed):
@@ -347,6 +353,10 @@ class Filter:
                         f"It has {len(data)} bytes; the limit is {MAX_BYTES}.")
         if not data:
             raise _invalid("The value is empty.")
+        if data[:2] == b"\\x":
+            raise Error("22P03", "invalid bytes for type bloom",
+                        "These bytes are the text form of a filter, not its binary form.",
+                        "Decode them: parse(value.decode()), or select the column as bytea.")
         if data[0] > 1:
             raise Error("0A000", f"format version {data[0]} of type bloom is not supported",
                         "This release of bloomexp knows format version 1.",
@@ -386,6 +396,10 @@ class Filter:
         if reserved:
             raise _invalid("A reserved field is not 0.")
 
+    def __reduce__(self) -> "Tuple[Type[Filter], Tuple[bytes]]":
+        """For pickle and copy, which cannot take the views of the bits."""
+        return type(self), (self._data,)
+
     def __bytes__(self) -> bytes:
         return self._data
 
@@ -418,6 +432,7 @@ class Filter:
 
         A list, or an array where the candidates are a numpy array of integers.
         """
+        _require_many(candidates)
         if numpy is not None:
             if isinstance(candidates, numpy.ndarray) and candidates.dtype.kind in "iu":
                 return candidates[~self._contains_each(candidates)]
@@ -648,6 +663,9 @@ def _first_layer(capacity, fpr):
 
 
 def _check_sizing(fpr, headroom):
+    for name, number in (("fpr", fpr), ("headroom", headroom)):
+        if isinstance(number, bool) or not isinstance(number, numbers.Real):
+            raise TypeError(f"{name} must be a number, not {type(number).__name__}")
     if not 0 < fpr < 1:  # NaN too
         raise Error("22023", "false positive rate must be greater than 0 and less than 1", hint="Write 0.01 for 1%.")
     if fpr < MIN_FPR:
@@ -660,8 +678,7 @@ def _check_sizing(fpr, headroom):
 
 def _distinct(items):
     """Kind and distinct hashes of items, without None."""
-    if isinstance(items, (str, bytes, bytearray, memoryview)):  # whose letters are no items
-        raise TypeError("items must be a list, an array or another iterable of items")
+    _require_many(items)
     if numpy is not None:
         if not isinstance(items, numpy.ndarray):
             items = list(items)

@@ -1,9 +1,12 @@
 """Compares the reader with the server's answers, in plain Python and by numpy."""
 
+import copy
 import hashlib
 import json
 import pathlib
+import pickle
 import re
+import struct
 import sys
 import typing
 from datetime import timedelta
@@ -131,11 +134,56 @@ methods = [m for name, m in vars(bloomexp.Filter).items() if callable(m) and not
 fails("build of two kinds", {"code": "42804", "message": "filter holds integer items, not text", "hint": "Cast the items to bigint."},
       bloomexp.build, [1, "a"])
 fails("build of 2^63", {"code": "22003", "message": "bigint out of range"}, bloomexp.build, [2**63] * 100)
-for single in ("abc", b"abc"):
+
+
+def is_no_type(what, function, *arguments):
     try:
-        complaints.append(f"built of one item: {bloomexp.build(single)}")
+        complaints.append(f"{what} is accepted: {function(*arguments)}")
     except TypeError:
         pass
+
+
+one = bloomexp.parse(bloomexp.build([1]))
+for single in ("abc", b"abc", bytearray(8), memoryview(b"abc")):
+    is_no_type("build of one item", bloomexp.build, single)
+    is_no_type("exclude of one item", one.exclude, single)
+for number in ("0.2", None, True, b"1", [0.2]):
+    is_no_type(f"fpr {number!r}", bloomexp.build, [1], number)
+    is_no_type(f"headroom {number!r}", bloomexp.build, [1], 0.01, number)
+if bloomexp.numpy:
+    equal("numpy's fpr", bloomexp.build([1], bloomexp.numpy.float64(0.01)), bytes(one))
+    no_items = {"code": "42804", "message": f"items of type {bloomexp.numpy.bool_.__name__} cannot be in a filter",
+                "detail": "Items are int, str, uuid.UUID or bytes."}
+    for flags in (bloomexp.numpy.array([True, False]), [bloomexp.numpy.True_]):
+        fails("build of booleans", no_items, bloomexp.build, flags)
+        fails("exclude of booleans", no_items, one.exclude, flags)
+for copied in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+    equal("a copy", (bytes(copied), 1 in copied, 2 in copied), (bytes(one), True, False))
+fails("the text form as bytes", {
+    "code": "22P03", "message": "invalid bytes for type bloom",
+    "detail": "These bytes are the text form of a filter, not its binary form.",
+    "hint": "Decode them: parse(value.decode()), or select the column as bytea.",
+}, bloomexp.parse, str(one).encode())
+
+
+def check_hostile():
+    """A valid value of 2 MB with 4,095 layers: an item is tested against each of them once."""
+    layers, items = 4095, 1000 if bloomexp.numpy else 100
+    layer = struct.pack("<4I", 64 | 63 << 26, 200, 199, 1)
+    hostile = bloomexp.parse(struct.pack("<BBHId", 1, 1, layers, 0, 0.9) + layer * layers + (b"\1" + bytes(511)) * layers)
+    tested, begin = [0], bloomexp.Layer._begin
+
+    def counted(self, x):
+        tested[0] += 1 if isinstance(x, int) else len(x)
+        return begin(self, x)
+
+    bloomexp.Layer._begin = counted
+    equal("survivors of a hostile value", list(hostile.exclude(list(range(items)))), list(range(items)))
+    bloomexp.Layer._begin = begin
+    equal("tests of layers", tested[0], layers * items)
+    equal("layers", hostile.info().layers, layers)
+
+
 if bloomexp.build(iter([1, 1]), headroom=1) != bloomexp.build({1}, 0.01, 1) or complaints:
     sys.exit(f"build: {complaints}")
 public = [bloomexp.parse, bloomexp.build, bloomexp.Error.__init__, *methods]
@@ -144,6 +192,10 @@ if unhinted:
     sys.exit(f"without type hints: {unhinted}")
 numpys = [bloomexp.numpy, None] if bloomexp.numpy else [None]
 passed = failed = 0
+for bloomexp.numpy in numpys:
+    check_hostile()
+if complaints:
+    sys.exit(f"hostile value: {complaints}")
 for name in SETS:
     for line in map(json.loads, pathlib.Path(name).read_text("utf-8").split("\n")[:-1]):
         complaints.clear()

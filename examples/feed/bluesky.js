@@ -1,17 +1,15 @@
-// A feed generator for Bluesky: node bluesky.js [port] [host name]
+// A feed generator for Bluesky: node bluesky.js [port] [host name] [publisher's DID]
 //
 // It answers app.bsky.feed.getFeedSkeleton with posts that the viewer has not seen, and
-// records app.bsky.feed.sendInteractions: what clients report as seen.
+// records app.bsky.feed.sendInteractions: what clients report as seen.  The publisher is
+// the account that has the record of the feed.
 
-import http from 'node:http';
 import { record, unseen } from './feed.js';
+import { bodyOf, invalid, refused, serve } from './http.js';
 
-const host = process.argv[3] ?? 'feed.example.com';
+const [port = 8043, host = 'feed.example.com', publisher = 'did:example:publisher'] = process.argv.slice(2);
 const did = `did:web:${host}`;
-const feed = `at://${did}/app.bsky.feed.generator/unseen`;
-
-const refused = (status, name, message) => Object.assign(new Error(message), { status, name });
-const invalid = (name, message) => refused(400, name, message);
+const feed = `at://${publisher}/app.bsky.feed.generator/unseen`;
 
 /**
  * The user of a request, by the token that Bluesky signs for it.
@@ -20,38 +18,25 @@ const invalid = (name, message) => refused(400, name, message);
  * document, for example by @atproto/xrpc-server.  This example does not.
  */
 function userOf(request) {
-    const [, claims] = (request.headers.authorization ?? '').replace(/^Bearer /, '').split('.');
-    const { iss } = parse(Buffer.from(claims ?? '', 'base64url').toString() || '{}');
+    const [, claims = ''] = (request.headers.authorization ?? '').replace(/^Bearer /, '').split('.');
 
-    if (typeof iss !== 'string') {
-        throw refused(401, 'AuthenticationRequired', 'a token of the user is missing');
-    }
-    return iss;
-}
-
-function parse(text) {
     try {
-        return JSON.parse(text);
+        const { iss } = JSON.parse(Buffer.from(claims, 'base64url').toString());
+        if (typeof iss === 'string' && /^did:[a-z]+:[\w.:%-]{1,2000}$/.test(iss)) {
+            return iss;
+        }
     } catch {
-        throw invalid('InvalidRequest', 'this is not JSON');
+        // of what is no token there is no user
     }
+    throw refused(401, 'AuthenticationRequired', 'a token of the user is missing');
 }
 
 const idOf = (uri) => Number(/\/app\.bsky\.feed\.post\/(\d+)$/.exec(uri)?.[1]);
 
-async function bodyOf(request) {
-    let body = '';
+const isInteraction = (one) => typeof one === 'object' && one !== null &&
+    ['item', 'event'].every((field) => one[field] === undefined || typeof one[field] === 'string');
 
-    for await (const part of request) {
-        body += part;
-        if (body.length > 100000) {
-            throw refused(413, 'PayloadTooLarge', 'the request is too long');
-        }
-    }
-    return parse(body);
-}
-
-const METHODS = {
+serve(port, {
     'GET /.well-known/did.json': () => ({
         '@context': ['https://www.w3.org/ns/did/v1'],
         id: did,
@@ -63,24 +48,32 @@ const METHODS = {
     // Nothing is recorded here, because a client may fetch more than it displays.  The
     // cursor is the last post of the page before.
     'GET /xrpc/app.bsky.feed.getFeedSkeleton': async (request, parameters) => {
-        const limit = Math.min(Math.max(Number(parameters.get('limit') ?? 50), 1), 100);
+        const user = userOf(request);
+        const limit = parameters.get('limit') ?? '50';
         const cursor = parameters.get('cursor') ?? undefined;
 
+        if (!/^at:\/\/\S+$/.test(parameters.get('feed') ?? '')) {
+            throw invalid('feed is not an at-uri');
+        }
         if (parameters.get('feed') !== feed) {
-            throw invalid('UnknownFeed', 'there is no such feed');
+            throw refused(400, 'UnknownFeed', 'there is no such feed');
         }
-        if (!Number.isInteger(limit) || (cursor !== undefined && !/^\d{1,15}$/.test(cursor))) {
-            throw invalid('InvalidRequest', 'limit or cursor is not a number');
+        if (!/^([1-9]\d?|100)$/.test(limit)) {
+            throw invalid('limit is not between 1 and 100');
         }
-        const posts = await unseen(userOf(request), limit, cursor);
-        return { cursor: posts.length === limit ? String(posts.at(-1).id) : undefined, feed: posts.map(({ uri }) => ({ post: uri })) };
+        if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
+            throw invalid('cursor is not of this feed');
+        }
+        const posts = await unseen(user, Number(limit), cursor);
+        return { cursor: posts.length === Number(limit) ? String(posts.at(-1).id) : undefined, feed: posts.map(({ uri }) => ({ post: uri })) };
     },
 
     'POST /xrpc/app.bsky.feed.sendInteractions': async (request) => {
         const user = userOf(request);
-        const { interactions } = await bodyOf(request);
-        if (!Array.isArray(interactions)) {
-            throw invalid('InvalidRequest', 'interactions are missing');
+        const { interactions } = await bodyOf(request, 100000);
+
+        if (!Array.isArray(interactions) || !interactions.every(isInteraction)) {
+            throw invalid('interactions are missing or of another form');
         }
         const ids = interactions.filter(({ event }) => event === 'app.bsky.feed.defs#interactionSeen')
             .map(({ item }) => idOf(item)).filter(Number.isSafeInteger);
@@ -90,27 +83,4 @@ const METHODS = {
         }
         return {};
     },
-};
-
-http.createServer(async (request, response) => {
-    const { pathname, searchParams } = new URL(request.url, 'http://localhost');
-    const method = METHODS[`${request.method} ${pathname}`];
-    let status = 200;
-    let result;
-
-    try {
-        if (!method) {
-            throw refused(404, 'MethodNotImplemented', 'there is no such method');
-        }
-        result = await method(request, searchParams);
-    } catch (error) {
-        status = error.status ?? 500;
-        result = error.status ? { error: error.name, message: error.message } : { error: 'InternalServerError' };
-        if (!error.status) {
-            console.error(error);
-        }
-    }
-    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(result));
-}).listen(Number(process.argv[2] ?? 8043), '127.0.0.1', function listening() {
-    console.log(`answers at http://127.0.0.1:${this.address().port}/`);
 });

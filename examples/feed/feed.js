@@ -7,6 +7,7 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 /** The database of the PG* variables. */
 export const pool = new pg.Pool({ host: process.env.PGHOST || '/var/run/postgresql', max: 10 });
+pool.on('error', (error) => console.error(error.message)); // a connection that nobody uses; the next request makes another
 
 const UNSEEN = `SELECT id, uri FROM posts
     WHERE NOT (SELECT items FROM seen WHERE user_id = $1) @> id

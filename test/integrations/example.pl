@@ -5,6 +5,7 @@ use warnings;
 
 use FindBin;
 use HTTP::Tiny;
+use IO::Socket::INET;
 use IPC::Run;
 use JSON::PP;
 use MIME::Base64 qw(encode_base64url);
@@ -32,16 +33,29 @@ is(system('psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$example/schema.sql"), 
 # Start a server on a port that is free, and tell its address.
 sub start_server
 {
-	my ($program) = @_;
+	my ($program, @arguments) = @_;
 	my %server = (out => '');
 
-	$server{run} = IPC::Run::start([ 'node', "$example/$program", '0' ], '<', \undef, '>', \$server{out}, IPC::Run::timeout($patience));
+	$server{run} = IPC::Run::start([ 'node', "$example/$program", '0', @arguments ], '<', \undef, '>', \$server{out}, IPC::Run::timeout($patience));
 	$server{run}->pump until $server{out} =~ m{(http://\S+)};
 	$server{url} = $1;
 	return \%server;
 }
 
-my ($feed, $bluesky) = map { start_server($_) } qw(server.js bluesky.js);
+my $feed = start_server('server.js');
+my $bluesky = start_server('bluesky.js', 'feed.example.com', 'did:plc:publisher');
+
+# A port that is not free, and what is none
+for my $port ($feed->{url} =~ /:(\d+)/, 'http', 70000)
+{
+	for my $program ('server.js', 'bluesky.js')
+	{
+		my $ended = IPC::Run::run([ 'node', "$example/$program", $port ], '<', \undef, '>&', \my $told, IPC::Run::timeout($patience));
+
+		is($ended ? 0 : $? >> 8, 1, "$program at port $port fails");
+		like($told, qr/\A.*\bport\b.*\nchoose another port: make example PORT=9000, or node \Q$program\E 9000\n\z/, 'and tells what to do');
+	}
+}
 
 #
 # In a browser
@@ -56,14 +70,21 @@ for ($said =~ /^((?:not )?ok \d+ - .*)$/mg)
 }
 like($said, qr/^1\.\.\d+$/m, 'the browser has come to its end') or diag $said;
 is(HTTP::Tiny->new->get("$feed->{url}nothing")->{status}, 404, 'another path is not found');
-is(HTTP::Tiny->new->post("$feed->{url}page", { content => '{' })->{status}, 500, 'what is no JSON is an error');
+for my $content ('', '{', 'null', '[]', '"a"', '{"user": null}', '{"user": 1}', '{"user": ""}', '{"user": "a\u0000"}', '{"user": "a", "id": "1"}',
+	'{"user": "a", "id": null}', '{"user": "a", "id": 1e300}')
+{
+	is(HTTP::Tiny->new->post("$feed->{url}$_->[0]", { content => $_->[1] })->{status}, 400, "refused: /$_->[0] $_->[1]") for map { [ $_, $content ] } qw(page unread filter night);
+}
 
 #
 # For Bluesky
 #
 
-my $name = 'at://did:web:feed.example.com/app.bsky.feed.generator/unseen';
+my $name = 'at://did:plc:publisher/app.bsky.feed.generator/unseen';
 my %as = map { ($_ => 'Bearer e30.' . encode_base64url(encode_json({ iss => "did:plc:$_" })) . '.signature') } qw(ann bob);
+my @bad = ('null', '[]', '"a"', '{', '{}', '{"iss": null}', '{"iss": 1}', '{"iss": "ann"}', '{"iss": "did:plc:a\\u0000"}');
+@as{@bad} = map { 'Bearer e30.' . encode_base64url($_) . '.signature' } @bad;
+$as{'no token'} = 'Bearer';
 
 # The status and the body of an answer.
 sub ask
@@ -88,7 +109,7 @@ sub page_of
 my (undef, $did) = ask(undef, 'GET', '.well-known/did.json');
 is($did->{service}[0]{type}, 'BskyFeedGenerator', 'the DID document names the service');
 my (undef, $described) = ask(undef, 'GET', 'xrpc/app.bsky.feed.describeFeedGenerator');
-is_deeply($described, { did => 'did:web:feed.example.com', feeds => [ { uri => $name } ] }, 'the feed is described');
+is_deeply($described, { did => 'did:web:feed.example.com', feeds => [ { uri => $name } ] }, 'the feed is described, of its publisher');
 
 my ($page, $cursor) = page_of('ann');
 is_deeply($page, [ 20000, 19999, 19998 ], 'the newest posts');
@@ -106,7 +127,14 @@ is_deeply($page, [ 20000, 19999, 19998 ], 'for nobody else');
 
 for ([ 401, 'AuthenticationRequired', undef, 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name" ],
 	[ 400, 'UnknownFeed', 'ann', 'GET', 'xrpc/app.bsky.feed.getFeedSkeleton?feed=at://other' ],
+	[ 400, 'InvalidRequest', 'ann', 'GET', 'xrpc/app.bsky.feed.getFeedSkeleton' ],
+	[ 400, 'InvalidRequest', 'ann', 'GET', 'xrpc/app.bsky.feed.getFeedSkeleton?feed=other' ],
 	[ 400, 'InvalidRequest', 'ann', 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name&cursor='" ],
+	(map { [ 400, 'InvalidRequest', 'ann', 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name&limit=$_" ] } -1, 0, 101, 1.5, '1e1', 'a', ''),
+	(map { [ 401, 'AuthenticationRequired', $_, 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name" ] } @bad, 'no token'),
+	(map { [ 401, 'AuthenticationRequired', $_, 'POST', 'xrpc/app.bsky.feed.sendInteractions', { interactions => [] } ] } @bad, 'no token'),
+	(map { [ 400, 'InvalidRequest', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', $_ ] } 'null', '[]', '1', '{"interactions": null}',
+		map { qq({"interactions": [$_]}) } 'null', '1', '{"item": 1}', '{"event": null}'),
 	[ 400, 'InvalidRequest', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', '{' ],
 	[ 400, 'InvalidRequest', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', {} ],
 	[ 413, 'PayloadTooLarge', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', 'x' x 200_000 ],
@@ -116,6 +144,23 @@ for ([ 401, 'AuthenticationRequired', undef, 'GET', "xrpc/app.bsky.feed.getFeedS
 	my ($got, $body) = ask(@request);
 
 	is("$got $body->{error}", "$status $error", "refused: $error");
+}
+
+# No request ends a server.
+for my $server ($feed, $bluesky)
+{
+	my ($port) = $server->{url} =~ /:(\d+)/;
+
+	for my $line ('GET //', 'GET ///?//', 'GET http://[', 'GET /%', "GET /\xff", 'GET /nothing?%', 'POST //', 'OPTIONS *', 'GET constructor', 'CONNECT a:1', '')
+	{
+		my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port) or die "port $port: $!";
+		my $answer;
+
+		print $socket "$line HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+		{ local $/; $answer = <$socket> }
+		unlike($answer // '', qr{^HTTP/1.1 [25]}, "$line is refused") or diag $answer;
+	}
+	is(HTTP::Tiny->new->get("$server->{url}nothing")->{status}, 404, 'the server goes on');
 }
 
 $_->{run}->kill_kill for $feed, $bluesky;

@@ -165,6 +165,36 @@ $session{in} .= "\\q\n";
 $session{run}->finish;
 
 #
+# What is no exposure, and users whose filter cannot be built or written
+#
+
+query("ALTER TABLE exposures ALTER user_id DROP NOT NULL, ALTER item_id DROP NOT NULL, ALTER shown_at DROP NOT NULL;
+	INSERT INTO exposures VALUES (NULL, 1, now()), (7, NULL, now()), (99998, NULL, now()), (99998, 1, NULL), (NULL, NULL, NULL)");
+is(night(), "$users filters built", 'NULL is no user, no item and no time');
+is(check(), '0 missing', 'nor one that is missing');
+is(query('SELECT count(*) FROM seen WHERE user_id = 99998'), 0, 'nor does it make a user');
+
+page('14, [97001], 1');
+page('15, [97002], 1');
+page('16, [97003], 1');
+query("ALTER TABLE seen ADD CONSTRAINT not_14 CHECK (user_id <> 14 OR today <> '{}') NOT VALID");
+my $build = 'real = nightly.bloomexp.build';
+python_says($build);
+python_says('nightly.bloomexp.build = lambda items, fpr: real([None if item == 97002 else item for item in items] + ["?"] * (97002 in items), fpr)');
+my $said = night();
+like($said, qr/^@{[ $users - 2 ]} filters built\n2 users failed, such as:$/m, 'two users fail');
+like($said, qr/^15: filter holds integer items, not text$/m, 'one of them when the filter is built');
+like($said, qr/^14: new row for relation "seen" violates check constraint "not_14"$/m, 'one when it is written');
+python_says('nightly.bloomexp.build = real');
+is(query('SELECT string_agg(user_id::text, $$ $$ ORDER BY user_id) FROM seen WHERE today <> $${}$$'), '14 15', 'the others have their filters');
+is(check(), '0 missing', 'and nothing is missing');
+isnt(system("$python $example/nightly.py >/dev/null 2>&1"), 0, 'which cron hears of');
+query('ALTER TABLE seen DROP CONSTRAINT not_14');
+is(night(), "$users filters built", 'the next night heals it');
+is(query("SELECT count(*) FROM seen WHERE today <> '{}'"), 0, 'for all');
+query('DELETE FROM exposures WHERE num_nulls(user_id, item_id, shown_at) > 0');
+
+#
 # Writers beside nights
 #
 

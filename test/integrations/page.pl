@@ -74,7 +74,7 @@ cmp_ok(scalar(grep { ($_->{bits} // 0) > 64 * 4096 } @answers), '>', 100, 'sizes
 cmp_ok(scalar(grep { $_->{error} } @answers), '>', 8, 'sizes that cannot be');
 
 # Parts of the check, with how many tests each has.
-for ([ 'how it is used', 'use', 8 ], [ 'the calculator', "sizes=$folder/sizes", scalar @cases ])
+for ([ 'how it is used', 'use', 9 ], [ 'the calculator', "sizes=$folder/sizes", scalar @cases ])
 {
 	my ($name, $part, $tests) = @$_;
 	my $ok = IPC::Run::run([ "$page/check", $part ], '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));

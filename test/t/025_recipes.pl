@@ -222,6 +222,17 @@ for my $layer ([ day => 192 ], [ week => 48 ], [ ever => 0 ])
 cmp_ok($lost, '>', 0, 'without the oldest layer exposures are lost');
 
 #
+# Served but not yet shown: a page before the window of its user is there
+#
+
+my ($served) = statements($recipes, 'Served but not yet shown');
+$query = database('served');
+$query->("$tutorial; $served; INSERT INTO feed (user_id, served) VALUES (4712, bloom_add(NULL, 1::bigint)), (4713, NULL);" .
+	join '', map { "EXECUTE forget_served($_); EXECUTE forget_served($_);" } 4712, 4713);
+is($query->('SELECT string_agg((bloom_info(served)).window_width::text, $$ $$) FROM feed'), '00:10:00 00:10:00 00:10:00',
+	'a plain filter becomes a window');
+
+#
 # Exposures from a stream
 #
 

@@ -65,6 +65,11 @@ public final class BloomFilter {
             throw new BloomException("54000", "value of type bloom is too large",
                     "It has " + value.length + " bytes; the limit is " + MAX_BYTES + ".", null);
         }
+        if (value.length > 1 && value[0] == '\\' && value[1] == 'x') {
+            throw new BloomException("22P03", "invalid bytes for type bloom",
+                    "These bytes are the text form of a filter, not its binary form.",
+                    "Decode them: parse(new String(value, UTF_8)), or select the column as bytea.");
+        }
         if (value.length > 0 && (value[0] & 0xff) > VERSION) {
             throw new BloomException("0A000", "format version " + (value[0] & 0xff) + " of type bloom is not supported",
                     "This release of bloomexp knows format version " + VERSION + ".",

@@ -1,6 +1,7 @@
 package bloomexp;
 
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.stream.LongStream;
 
 /** Runs the conformance set, which its README.md describes. */
 final class Conformance {
@@ -43,6 +45,7 @@ final class Conformance {
         }
         try {
             checkLists();
+            checkHostile();
         } catch (AssertionError | RuntimeException problem) {
             failed++;
             System.out.println("lists: " + problem);
@@ -199,11 +202,31 @@ final class Conformance {
         refused(() -> BloomFilter.build(List.of(1, "a")),
                 Map.of("code", "42804", "message", "filter holds integer items, not text", "hint", "Cast the items to bigint."));
         equal("built", hex(BloomFilter.build(List.of((short) 7, 7, 7L))), hex(BloomFilter.build(new long[] {7})));
+        refused(() -> BloomFilter.parse(filter.toString().getBytes(StandardCharsets.UTF_8)),
+                Map.of("code", "22P03", "message", "invalid bytes for type bloom",
+                        "detail", "These bytes are the text form of a filter, not its binary form.",
+                        "hint", "Decode them: parse(new String(value, UTF_8)), or select the column as bytea."));
         equal("no filter", BloomFilter.parse((byte[]) null).exclude(List.of(1, "a", 1)), List.of(1, "a", 1));
         equal("no text", BloomFilter.parse((String) null).contains(0), false);
         refused(() -> filter.exclude(List.of(42.0)),
                 Map.of("code", "42804", "message", "items of type java.lang.Double cannot be in a filter",
                         "detail", "Items are Long, Integer, Short, String, UUID or byte[]."));
+    }
+
+    /** A valid value of 2 MB with 4,095 layers: an item is tested against each of them once. */
+    private static void checkHostile() {
+        int layers = 4095;
+        ByteBuffer value = ByteBuffer.allocate(16 + layers * (16 + 512)).order(ByteOrder.LITTLE_ENDIAN);
+        long[] items = LongStream.range(0, 1000).toArray();
+
+        value.put((byte) 1).put((byte) 1).putShort((short) layers).putInt(0).putDouble(0.9);
+        for (int i = 0; i < layers; i++) {
+            value.putInt(64 | 63 << 26).putInt(200).putInt(199).putInt(1);
+            value.put(16 + 16 * layers + 512 * i, (byte) 1);
+        }
+        BloomFilter filter = BloomFilter.parse(value.array());
+        equal("survivors of a hostile value", filter.exclude(items).length, items.length);
+        equal("layers", filter.info().layers, layers);
     }
 
     private static Object ask(BloomFilter filter, Map<String, Object> question) {

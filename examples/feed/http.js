@@ -1,0 +1,73 @@
+// What both servers share: requests are checked before anything uses them, and none ends
+// the process.
+
+import http from 'node:http';
+import { basename } from 'node:path';
+
+export const refused = (status, name, message) => Object.assign(new Error(message), { status, name });
+export const invalid = (message) => refused(400, 'InvalidRequest', message);
+
+/** The JSON object that a request brings, of so many characters at most. */
+export async function bodyOf(request, most) {
+    let text = '';
+    let body;
+
+    for await (const part of request.setEncoding('utf8')) {
+        text += part;
+        if (text.length > most) {
+            throw refused(413, 'PayloadTooLarge', 'the request is too long');
+        }
+    }
+    try {
+        body = JSON.parse(text);
+    } catch {
+        throw invalid('this is not JSON');
+    }
+    if (typeof body !== 'object' || body === null) {
+        throw invalid('this is not a JSON object');
+    }
+    return body;
+}
+
+/**
+ * Answer requests from this machine.
+ *
+ * `methods` has a function for each 'METHOD /path'.  It gets the request and the parameters,
+ * and returns an object, or a type and a content.
+ */
+export function serve(port, methods) {
+    const server = http.createServer(async (request, response) => {
+        const [path, parameters] = request.url.split(/\?(.*)/s);
+        let status = 200;
+        let result;
+
+        try {
+            const method = methods[`${request.method} ${path}`] ?? (() => {
+                throw refused(404, 'MethodNotImplemented', 'there is no such method');
+            });
+            result = await method(request, new URLSearchParams(parameters));
+        } catch (error) {
+            status = error.status ?? 500;
+            result = error.status ? { error: error.name, message: error.message } : { error: 'InternalServerError' };
+            if (!error.status) {
+                console.error(error);
+            }
+        }
+        const [type, content] = Array.isArray(result) ? result : ['application/json', JSON.stringify(result)];
+        response.writeHead(status, { 'Content-Type': type }).end(content);
+    });
+    const fail = ({ code, message }) => {
+        console.error(code === 'EADDRINUSE' ? `port ${port} is in use` : message);
+        if (!server.listening) {
+            console.error(`choose another port: make example PORT=9000, or node ${basename(process.argv[1])} 9000`);
+            process.exit(1);
+        }
+    };
+
+    try {
+        server.on('error', fail).listen(Number(port), '127.0.0.1',
+            () => console.log(`open http://127.0.0.1:${server.address().port}/`));
+    } catch (error) { // this is no port
+        fail(error);
+    }
+}
