@@ -305,6 +305,7 @@ query('ALTER PUBLICATION recall ADD TABLE others');
 changed('no user', 'INSERT INTO others VALUES (NULL, 1); INSERT INTO exposures VALUES (4, 11)', 4, '12');
 follows('after that');
 query('TRUNCATE seen');
+sleep 1.1;
 
 #
 # Requests
