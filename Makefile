@@ -42,6 +42,9 @@
 #: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.
 
 # Files are found by wildcards: where this file lies, or VPATH leads.
+ifneq ($(word 2,$(VPATH))$(word 2,$(MAKEFILE_LIST)),)
+$(error make cannot read a path with a blank: run it in the folder of bloomexp.control, or build where the path has none)
+endif
 here := $(patsubst %/,%,$(or $(VPATH),$(dir $(firstword $(MAKEFILE_LIST)))))
 ifeq ($(wildcard $(here)/bloomexp.control),)
 $(error run make in the folder of bloomexp.control, or with -f and the path of its Makefile)
@@ -57,7 +60,7 @@ REGRESS = $(patsubst $(here)/sql/%.sql,%,$(sort $(wildcard $(here)/sql/*.sql)))
 REGRESS_OPTS = --load-extension=bloomexp --encoding=UTF8 --no-locale
 ISOLATION = $(patsubst $(here)/test/specs/%.spec,%,$(sort $(wildcard $(here)/test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=$(here)/test $(REGRESS_OPTS)
-EXTRA_CLEAN = output
+EXTRA_CLEAN = output built-for
 
 PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
@@ -68,7 +71,7 @@ include_server := $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)
 exact = -ffp-contract=off $(if $(filter i386-% i486-% i586-% i686-%,$(shell $(CC) -dumpmachine)),-msse2 -mfpmath=sse)
 
 # For those who ask the server which modules are loaded.
-version := $(shell sed -n '/"version"/{s/[^0-9.]//g;p;q;}' $(here)/META.json)
+version := $(shell sed -n '/"version"/{s/[^0-9.]//g;p;q;}' $(here)/META.json 2>/dev/null)
 
 # -isystem spares PostgreSQL's own headers the extra warnings.  A function without its
 # declaration cuts pointers in half; headers that one version includes for us may be
@@ -139,6 +142,7 @@ page:
 # What a commit has, whatever lies about here.
 REF = HEAD
 dist:
+	@command -v git >/dev/null || { echo 'bloomexp: make dist needs git, whose files it packs' >&2; exit 1; }
 	@version=$$(git show $(REF):META.json | sed -n '/"version"/{s/[^0-9.]//g;p;q;}') && \
 	git archive --format=zip --prefix=bloomexp-$$version/ -o bloomexp-$$version.zip $(REF) && \
 	echo bloomexp-$$version.zip
@@ -149,6 +153,10 @@ $(filter-out $(ours),$(MAKECMDGOALS)):
 # The client's packages have PGXS, but only the server's development files have
 # headers to build with.
 else ifneq ($(and $(PGXS),$(wildcard $(include_server)/postgres.h)),)
+
+ifeq ($(version),)
+$(error $(here)/META.json, which has the version of the module, is missing or has none)
+endif
 
 # The install script is built from its parts: one for each topic, and the
 # template for each kind of item, given as its SQL type and the suffix of its C
@@ -194,14 +202,21 @@ ifeq ($(strip $(chosen)),)
 src/kernel/simd.o src/kernel/probe.o src/sql/item.o src/sql/exclude.o: override CFLAGS += -O3
 endif
 
-# Its loops become vectors, however else it is compiled.
-src/kernel/simd.o: override CFLAGS := -ftree-vectorize -fvect-cost-model=dynamic $(CFLAGS)
+# Its loops become vectors, however else it is compiled.  (gcc shuns some of them below
+# -O3; clang knows no such option.)
+vectors := -ftree-vectorize $(shell $(CC) -fvect-cost-model=dynamic -E -x c /dev/null >/dev/null 2>&1 && echo -fvect-cost-model=dynamic)
+src/kernel/simd.o: override CFLAGS := $(vectors) $(CFLAGS)
 
 # Code compiled at run time must not ask for the CPU by symbols of the compiler's.
 src/kernel/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
 
-# PGXS knows nothing of headers.
-$(OBJS) $(OBJS:.o=.bc): $(wildcard $(here)/src/*/*.h) $(here)/Makefile
+# PGXS knows nothing of headers, and what is built for one server another one does not load.
+$(OBJS) $(OBJS:.o=.bc): $(wildcard $(here)/src/*/*.h) $(here)/Makefile built-for
+
+built-for: FORCE
+	@$(PG_CONFIG) --version --includedir-server | cmp -s - $@ || $(PG_CONFIG) --version --includedir-server >$@
+
+.PHONY: FORCE
 
 else
 

@@ -176,39 +176,9 @@ SELECT (bloom_info(bloom_union_agg(bloom_new(100 + n / 2 * 5, CASE n % 2 WHEN 0 
 -- Of thousands of full layers a union does not try each, but it knows one again: with itself it becomes no larger.
 SELECT layers, bits = (bloom_info(f)).bits AND bits_set = (bloom_info(f)).bits_set AS same
 FROM (SELECT bloom_union_agg(f) AS f FROM (SELECT bloom_agg(n * 100 + i, 0.0001) AS f FROM generate_series(1, 200) n, generate_series(1, 100) i GROUP BY n) AS full_filters) AS u, bloom_info(f | f);
--- The time is linear in the number of filters in a group, whether their layers stand side by side because their shapes differ or because
--- they are full, and in that of groups: of eight times as many it is far from 64 times as long.  (No two of these can be merged.  An
--- emulated processor takes far longer to merge bits than to copy them, so more merges in the whole than in its eighth would tell nothing.)
-CREATE TABLE unlike AS SELECT n, bloom_new(100 + n / 2 * 5, CASE n % 2 WHEN 0 THEN 0.0001 ELSE 0.001 END) AS f FROM generate_series(1, 4000) n;
-CREATE TABLE alike AS SELECT n, bloom_agg(n * 1000 + i) AS f FROM generate_series(1, 2000) n, generate_series(1, 500) i GROUP BY n;
-CREATE TABLE pairs AS SELECT n, n / 16 AS pair, bloom_new(CASE n / 8 % 2 WHEN 0 THEN 10 ELSE 20 END) AS f FROM generate_series(1, 32000) n;
-CREATE FUNCTION pg_temp.is_linear(statement text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-	eighth float8 := 'Infinity';
-	whole float8 := 'Infinity';
-	began timestamptz;
-	half_time timestamptz;
-BEGIN
-	FOR i IN 1 .. 10 LOOP
-		began := clock_timestamp();
-		EXECUTE format(statement, 'WHERE n % 8 = 0');
-		half_time := clock_timestamp();
-		EXECUTE format(statement, '');
-		eighth := least(eighth, extract(epoch FROM half_time - began));
-		whole := least(whole, extract(epoch FROM clock_timestamp() - half_time));
-	END LOOP;
-	RETURN whole < 40 * eighth;
-END $$;
-SELECT pg_temp.is_linear('SELECT bloom_union_agg(f) FROM unlike %s') AS unlike;
-SELECT pg_temp.is_linear('SELECT bloom_union_agg(f) FROM alike %s') AS alike;
-SET enable_sort = off;
-SET work_mem = '256MB';
-SELECT pg_temp.is_linear('SELECT bloom_union_agg(f) FROM pairs %s GROUP BY n %% 8, pair') AS groups;
-RESET work_mem;
-RESET enable_sort;
 
 DROP VIEW by_sort, by_group;
-DROP TABLE many, unlike, alike, pairs;
+DROP TABLE many;
 
 -- Parallel: in which order processes meet is chance, so bytes may differ, but no item is lost and the promise is the same.
 CREATE TABLE users (user_id int, f bloom) WITH (parallel_workers = 3);

