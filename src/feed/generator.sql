@@ -43,6 +43,10 @@ DECLARE
 	made_by text;
 	template text;
 	quote text := '$feed$';
+	distributed boolean := false;	-- by Citus
+	distribution text;	-- by which column
+	is_distributed boolean := false;	-- the table of filters
+	item_type text;
 	triggers text;
 	names jsonb;
 	parts jsonb;
@@ -231,6 +235,19 @@ BEGIN
 		END IF;
 	END IF;
 
+	-- What Citus does with the table: its catalogs are in pg_catalog.
+	IF EXISTS (SELECT FROM pg_extension x WHERE x.extname = 'citus') THEN
+		EXECUTE 'SELECT CASE WHEN p.repmodel = ''t'' THEN ''a reference table'' WHEN p.partmethod = ''h'' THEN column_to_column_name(p.logicalrelid, p.partkey) END '
+			'FROM pg_dist_partition p WHERE p.logicalrelid = $1' INTO distribution USING relation.oid::regclass;
+		distributed := distribution IS NOT NULL;
+		EXECUTE 'SELECT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = to_regclass($1))' INTO is_distributed USING quote_ident(feed) || '.filters';
+		IF distributed AND mode <> 'log' THEN
+			problems := problems || format('%s is distributed, and triggers of distributed tables deadlock: use mode => ''log''.', relation.name);
+		ELSIF distributed AND distribution <> user_column THEN
+			problems := problems || format('%s is distributed by %s: it must be distributed by the user column %I.', relation.name, distribution, user_column);
+		END IF;
+	END IF;
+
 	IF cardinality(problems) > 0 THEN
 		RAISE EXCEPTION 'cannot make feed "%" of %', feed, relation.name
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = array_to_string(problems, E'\n');
@@ -282,7 +299,11 @@ $head$ END || $filters$
 @filters.sql
 $filters$ || CASE mode WHEN 'trigger' THEN $track$
 @track.sql
-$track$ ELSE '{triggers}' END || $rebuild$
+$track$ ELSE '{triggers}' END || CASE WHEN distributed THEN $batch$
+@rebuild_batch_citus.sql
+$batch$ ELSE $batch$
+@rebuild_batch.sql
+$batch$ END || $rebuild$
 @rebuild.sql
 $rebuild$ || CASE mode WHEN 'trigger' THEN $current$
 @current_trigger.sql
@@ -292,9 +313,12 @@ $current$ ELSE $current$
 @take_log.sql
 $current$ END || $health$
 @health.sql
-$health$;
+$health$ || CASE WHEN distributed THEN $citus$
+@citus.sql
+$citus$ ELSE '' END;
 
 	-- What the templates name, each quoted.
+	item_type := columns -> 'item_column' ->> CASE WHEN paged THEN 'element_type' ELSE 'type' END;
 	names := jsonb_build_object(
 		'made_by', made_by,
 		'made_by_literal', quote_literal(made_by),
@@ -313,7 +337,7 @@ $health$;
 		'user_column_type', (columns -> 'user_column' ->> 'full_type')
 			|| CASE WHEN (columns -> 'user_column' ->> 'collated')::boolean THEN ' COLLATE ' || (columns -> 'user_column' ->> 'collation_name') ELSE '' END,
 		'item', CASE WHEN paged THEN 'i.item' ELSE format('e.%I', item_column) END,
-		'item_type', columns -> 'item_column' ->> CASE WHEN paged THEN 'element_type' ELSE 'type' END,
+		'item_type', item_type,
 		'elements', CASE WHEN paged THEN format(', pg_catalog.unnest(e.%I) AS i(item)', item_column) ELSE '' END,
 		'time', format('e.%I', time_column),
 		'zoned_time', format(CASE WHEN utc THEN '(e.%I AT TIME ZONE ''UTC'')' ELSE 'e.%I' END, time_column),
@@ -326,10 +350,22 @@ $health$;
 		'headroom', CASE WHEN mode = 'log' THEN 0 ELSE headroom END,
 		'slices', slices,
 		'triggers', coalesce(triggers, ''),
-		'lock', hashtextextended(feed, 0));
+		'lock', hashtextextended(feed, 0),
+		'distribute', CASE WHEN is_distributed THEN '' ELSE format('SELECT pg_catalog.create_distributed_table(%L, ''user_id'', colocate_with => %L);',
+			quote_ident(feed) || '.filters', relation.name) END,
+		'current_literal', quote_literal(format('%I.current(%s)', feed, columns -> 'user_column' ->> 'type')),
+		'unseen_literal', quote_literal(format('%I.unseen(%s, %s[])', feed, columns -> 'user_column' ->> 'type', item_type)),
+		'take_literal', quote_literal(format('%I.take(%s, %s[], integer)', feed, columns -> 'user_column' ->> 'type', item_type)),
+		'oldest_literal', quote_literal(format('SELECT EXTRACT(EPOCH FROM LEAST(%s.bloom_oldest_transaction(), '
+			'(SELECT pg_catalog.min(p.prepared) FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database())))', extension.schema)));
 
 	-- What depends on slices and mode, and what several templates have.
 	parts := jsonb_build_object(
+		'lock_user', CASE WHEN distributed THEN $lock$
+@lock_citus.sql
+$lock$ ELSE $lock$
+@lock.sql
+$lock$ END,
 		'untracked', CASE mode WHEN 'trigger' THEN $untracked$
 @untracked.sql
 $untracked$ ELSE '0' END,

@@ -1,0 +1,132 @@
+-- One batch of a rebuild: the users after "after", about a thousand of them, or "these".  It
+-- reports how far it came (NULL: to the end) and the users whose rows were locked by others;
+-- "again" says that a lock stopped it, and it did nothing.
+CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
+	these {user_type}[], part integer, parts integer, overlap interval, dry_run boolean, allow_empty boolean,
+	INOUT after {user_type}, INOUT turn integer,
+	OUT exposures bigint, OUT filters bigint, OUT bytes bigint, OUT ended bigint,
+	OUT busy {user_type}[], OUT again boolean)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
+SET lock_timeout = '100ms'	-- shorter than deadlock_timeout: it is the rebuild that gives way
+SET plan_cache_mode = force_custom_plan AS {$}
+#variable_conflict use_column
+DECLARE
+	since timestamp with time zone := {begin};
+	was_after {user_type} := after;
+	was_turn integer := turn;
+	upto {user_type};
+	mine {user_type}[];	-- users whose rows are locked here
+	filled timestamp with time zone;
+	shown {user_type}[];	-- users with exposures, and their filters
+	built {bloom}.bloom[];
+	others {user_type}[];	-- of these, users whose rows are not locked here
+	gone {user_type}[];	-- users whose rows are locked here, without exposures
+BEGIN
+	again := false;
+
+	-- Where the batch ends: at a user whose hash is divisible by 1,000, so that sessions with
+	-- other parts cut at the same users; where it is divisible by 16,000 they count turns from
+	-- 0 again.  The filters know most users; the rest is a walk over the index of exposures.
+	IF these IS NULL THEN
+		SELECT f.user_id INTO upto FROM {feed}.filters AS f
+		WHERE {filters_in_batch} AND (pg_catalog.hashtext(f.user_id::text) OPERATOR(pg_catalog.%) 1000) OPERATOR(pg_catalog.=) 0
+		ORDER BY f.user_id LIMIT 1;
+		IF upto IS NULL THEN
+			WITH RECURSIVE walk(u) AS (
+				(SELECT {user} FROM {exposures} AS e WHERE {exposures_in_batch} AND {user} IS NOT NULL ORDER BY {user} LIMIT 1)
+				UNION ALL
+				SELECT (SELECT {user} FROM {exposures} AS e WHERE {user} {>} w.u ORDER BY {user} LIMIT 1)
+				FROM walk AS w
+				WHERE w.u IS NOT NULL AND (pg_catalog.hashtext(w.u::text) OPERATOR(pg_catalog.%) 1000) OPERATOR(pg_catalog.<>) 0)
+			SELECT w.u INTO upto FROM walk AS w
+			WHERE w.u IS NULL OR (pg_catalog.hashtext(w.u::text) OPERATOR(pg_catalog.%) 1000) OPERATOR(pg_catalog.=) 0;
+		END IF;
+		after := upto;
+		turn := CASE WHEN (pg_catalog.hashtext(upto::text) OPERATOR(pg_catalog.%) 16000) OPERATOR(pg_catalog.=) 0 THEN 0
+			ELSE was_turn OPERATOR(pg_catalog.+) 1 END;
+		IF (was_turn OPERATOR(pg_catalog.%) parts) OPERATOR(pg_catalog.<>) (part OPERATOR(pg_catalog.-) 1) THEN
+			RETURN;
+		END IF;
+	END IF;
+
+	-- Lock the rows that nobody else has locked.  To wait for others while these are locked
+	-- could deadlock, so only who locks a single row waits.
+	IF dry_run THEN
+		mine := ARRAY(SELECT f.user_id FROM {feed}.filters AS f WHERE {filters_in_batch});
+	ELSIF pg_catalog.cardinality(these) OPERATOR(pg_catalog.=) 1 THEN
+		mine := ARRAY(SELECT f.user_id FROM {feed}.filters AS f WHERE {filters_in_batch} FOR UPDATE);
+	ELSE
+		mine := ARRAY(SELECT f.user_id FROM {feed}.filters AS f WHERE {filters_in_batch} FOR UPDATE SKIP LOCKED);
+	END IF;
+
+	-- All exposures before this time are in the next statement's snapshot: read it first.
+	filled := LEAST(pg_catalog.clock_timestamp(), {bloom}.bloom_oldest_transaction(),
+		(SELECT pg_catalog.min(p.prepared) FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database()))
+		OPERATOR(pg_catalog.-) overlap;
+
+	-- The limit is for users without a row, of whom a batch can have any number.
+	SELECT pg_catalog.array_agg(b.user_id), pg_catalog.array_agg(b.items), coalesce(pg_catalog.sum(b.exposures), 0),
+		pg_catalog.count(*), coalesce(pg_catalog.sum(pg_catalog.pg_column_size(b.items)), 0)
+	INTO shown, built, exposures, filters, bytes
+	FROM (
+		SELECT {user} AS user_id, pg_catalog.count(*) AS exposures, {built} AS items
+		FROM {exposures} AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
+		WHERE {exposures_in_batch} AND {exposed}
+		GROUP BY {user} ORDER BY {user} LIMIT 20000) AS b;
+	IF filters OPERATOR(pg_catalog.=) 20000 AND these IS NULL THEN
+		after := shown[20000];
+		turn := was_turn;
+		mine := ARRAY(SELECT m.u FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {<=} after);
+	END IF;
+	gone := ARRAY(SELECT m.u FROM pg_catalog.unnest(mine) AS m(u)
+		WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest(shown) AS s(u) WHERE s.u {=} m.u));
+	ended := pg_catalog.cardinality(gone);
+
+	-- What finds nothing for anybody has not understood something: it changes nothing.
+	IF exposures OPERATOR(pg_catalog.=) 0 AND (ended OPERATOR(pg_catalog.>) 0 OR after IS NULL) AND NOT dry_run AND NOT allow_empty
+		AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
+		RAISE EXCEPTION 'no exposure since % in %', since, {exposures_literal}
+			USING ERRCODE = 'no_data_found', DETAIL = 'No filter was removed.',
+				HINT = 'If that is right, call the rebuild with allow_empty => true, which removes all filters.';
+	END IF;
+	IF dry_run THEN
+		RETURN;
+	END IF;
+
+	-- The rows that are locked here: ON CONFLICT finds each.  A filter that did not change is
+	-- written once a day, to say that it was rebuilt.
+	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
+	SELECT s.u, s.i, filled FROM ROWS FROM (pg_catalog.unnest(shown), pg_catalog.unnest(built)) AS s(u, i)
+	WHERE EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u)
+	ON CONFLICT (user_id) DO UPDATE SET items = excluded.items, filled_until = excluded.filled_until
+	WHERE f.items OPERATOR({bloom}.=) excluded.items IS NOT TRUE
+		OR f.filled_until OPERATOR(pg_catalog.>) (filled OPERATOR(pg_catalog.-) interval '1 day') IS NOT TRUE;
+	IF ended OPERATOR(pg_catalog.>) 0 THEN
+		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} ANY (gone);
+	END IF;
+
+	-- The rows that are not: make one for users who had none.  Who has got one since the
+	-- snapshot, or is getting one now, is busy, like those whose rows others have locked.
+	IF filters OPERATOR(pg_catalog.>) (pg_catalog.cardinality(mine) OPERATOR(pg_catalog.-) ended) THEN
+		others := ARRAY(SELECT s.u FROM pg_catalog.unnest(shown) AS s(u)
+			WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u));
+		BEGIN
+			WITH added AS (
+				INSERT INTO {feed}.filters (user_id, items, filled_until)
+				SELECT s.u, s.i, filled FROM ROWS FROM (pg_catalog.unnest(shown), pg_catalog.unnest(built)) AS s(u, i)
+				WHERE EXISTS (SELECT FROM pg_catalog.unnest(others) AS o(u) WHERE o.u {=} s.u)
+					AND NOT EXISTS (SELECT FROM {feed}.filters AS f WHERE f.user_id {=} s.u)
+				ORDER BY s.u
+				ON CONFLICT (user_id) DO NOTHING RETURNING user_id)
+			SELECT pg_catalog.array_agg(o.u) INTO busy FROM pg_catalog.unnest(others) AS o(u)
+			WHERE NOT EXISTS (SELECT FROM added AS a WHERE a.user_id {=} o.u);
+		EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+			busy := others;
+		END;
+	END IF;
+EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+	after := was_after;
+	turn := was_turn;
+	again := true;
+END
+{$};
