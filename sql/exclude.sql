@@ -59,6 +59,60 @@ FROM unnest('{1,2,510,511,512,513,514,1023,1024,1025,1536,5000}'::int[]) n,
 	FROM generate_series(1, n) i) AS c;
 
 --
+-- The first distinct ones, as many as are wanted
+--
+
+SELECT wanted, bloom_exclude_array(c, f, wanted) AS some, bloom_exclude_array(c, NULL, wanted) AS without_filter
+FROM (SELECT '{50,20,10,NULL,30,10,40,50,NULL,60,70}'::int[] AS c, items AS f FROM seen WHERE user_id = 1) AS c,
+	unnest('{0,1,2,3,4,5,2147483647,NULL}'::int[]) WITH ORDINALITY w(wanted, n) ORDER BY n;
+SELECT bloom_exclude_array('{}'::text[], bloom_new(), 3) AS none, bloom_exclude_array(NULL::uuid[], bloom_new(), 3) IS NULL AS of_null,
+	bloom_exclude_array('{NULL}'::int[], NULL, NULL) AS only_null;
+SELECT bloom_exclude_array('{1}'::int[], NULL, -1);
+SELECT bloom_exclude_array(NULL::int[], NULL, -1);
+SELECT bloom_exclude_array('{{1,2},{3,4}}'::int[], NULL, 1);
+SELECT bloom_exclude_array('1 2'::int2vector, NULL, 1);
+SELECT bloom_exclude_array('{1.5}'::numeric[], NULL, 1);
+SELECT bloom_exclude_array('{a}'::text[], bloom_add(NULL, 1), 0);
+-- what is one item is as everywhere: char(n) has no trailing blanks, text has
+SELECT bloom_exclude_array('{a,"a ",b,a,A,""}'::text[], f, NULL) AS text, bloom_exclude_array('{a,"a ",b,a,A,""}'::char(3)[], f, NULL)::text[] AS char,
+	pg_typeof(bloom_exclude_array('{a}'::slug[], f, 1)) AS domain
+FROM bloom_add(NULL, 'b'::text) AS f;
+SELECT bloom_exclude_array('{1,2,1}'::smallint[], f, NULL) AS smallint, bloom_exclude_array('{1,2,-1,4294967297,1}'::bigint[], f, NULL) AS bigint FROM bloom_add(NULL, 2) AS f;
+SELECT bloom_exclude_array('{"\\x01","\\x","\\x0100","\\x01"}'::bytea[], NULL, NULL) AS bytea,
+	bloom_exclude_array('{00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002,00000000-0000-0000-0000-000000000001}'::uuid[], NULL, 2) AS uuid;
+-- the same as by SQL, for numbers around those of a batch and lengths of all alignments, with repetitions near and far
+SELECT count(*), bool_and(bloom_exclude_array(c, f, wanted) IS NOT DISTINCT FROM kept) AS integers,
+	bool_and(bloom_exclude_array(t, g, wanted) IS NOT DISTINCT FROM kept_texts) AS texts
+FROM unnest('{1,31,32,63,64,65,127,128,255,256,257,511,512,1000,5000}'::int[]) wanted,
+	(SELECT bloom_add(bloom_new(5000, 1e-7), array_agg(i)) AS f, bloom_add(bloom_new(5000, 1e-7), array_agg(repeat('x', i % 11) || i)) AS g FROM generate_series(1, 3000) i WHERE i % 7 < 3) AS f,
+	(SELECT array_agg(i ORDER BY n) AS c, array_agg(repeat('x', i % 11) || i ORDER BY n) AS t FROM (SELECT n, (n * n) % 2999 AS i FROM generate_series(1, 6000) n) AS i) AS c,
+	LATERAL (SELECT array_agg(i ORDER BY n) AS kept, array_agg(repeat('x', i % 11) || i ORDER BY n) AS kept_texts
+	FROM (SELECT i, min(n) AS n FROM unnest(c) WITH ORDINALITY u(i, n) WHERE i = 0 OR i % 7 >= 3 GROUP BY i ORDER BY 2 LIMIT wanted) AS k) AS k;
+-- no more candidates are tested than are needed: of a large filter each reads a chunk, by the index of its TOAST table
+CREATE TABLE large (f bloom);
+INSERT INTO large SELECT bloom_add(bloom_new(4000000), ARRAY(SELECT generate_series(1, 100)));
+CREATE FUNCTION pg_temp.chunks_read(wanted int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	toast oid := (SELECT reltoastrelid FROM pg_class WHERE oid = 'large'::regclass);
+	before bigint := (SELECT idx_scan FROM pg_stat_xact_all_tables WHERE relid = toast);
+	n int := (SELECT cardinality(bloom_exclude_array(ARRAY(SELECT generate_series(51, 450)), f, wanted)) FROM large);
+BEGIN
+	RETURN n || ' of ' || (SELECT idx_scan FROM pg_stat_xact_all_tables WHERE relid = toast) - before;
+END
+$$;
+SELECT pg_temp.chunks_read(0), pg_temp.chunks_read(10), pg_temp.chunks_read(50), pg_temp.chunks_read(NULL);
+DROP TABLE large;
+-- in PL/pgSQL, and of an array that was changed in place
+DO $$
+DECLARE
+	candidates bigint[] := '{1,2,3,2}';
+BEGIN
+	candidates[5] := 9;
+	RAISE WARNING '%', bloom_exclude_array(candidates, bloom_add(NULL, 1), 3);
+END
+$$;
+
+--
 -- Several filters: seen, served, banned
 --
 

@@ -32,6 +32,13 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 COMMENT ON FUNCTION bloom_exclude_array(anyarray, bloom) IS
 'the candidates that the filter does not contain, in order, as an array';
 
+CREATE FUNCTION bloom_exclude_array(candidates anyarray, filter bloom, wanted integer) RETURNS anyarray
+AS 'MODULE_PATHNAME', 'bloomexp_exclude_wanted'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
+
+COMMENT ON FUNCTION bloom_exclude_array(anyarray, bloom, integer) IS
+'the first distinct candidates that the filter does not contain, in order, as many as wanted, or all if that is NULL';
+
 CREATE OPERATOR - (
 	LEFTARG = anyarray, RIGHTARG = bloom,
 	FUNCTION = bloom_exclude_array

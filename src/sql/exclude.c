@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "access/tupmacs.h"
+#include "common/hashfn.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -31,6 +32,7 @@
 PG_FUNCTION_INFO_V1(bloomexp_exclude);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_variadic);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
+PG_FUNCTION_INFO_V1(bloomexp_exclude_wanted);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 
@@ -41,6 +43,39 @@ typedef struct Rows
 	const char *next;
 	int			left;
 } Rows;
+
+/* Candidates to test in the first place, if few are wanted. */
+#define FEW_CANDIDATES 64
+
+/* A candidate that is selected. */
+typedef struct Selected
+{
+	BloomBytes	item;			/* in the array of the candidates */
+	uint32		hash;
+	char		status;
+} Selected;
+
+/* Not to be known by whoever chooses ids: they could put all of them into one place. */
+static uint64 secret;
+
+static inline bool
+same_bytes(BloomBytes a, BloomBytes b)
+{
+	return a.length == b.length && memcmp(a.start, b.start, a.length) == 0;
+}
+
+#define SH_PREFIX selected
+#define SH_ELEMENT_TYPE Selected
+#define SH_KEY_TYPE BloomBytes
+#define SH_KEY item
+#define SH_HASH_KEY(table, key) ((uint32) hash_bytes_extended((key).start, (int) (key).length, secret))
+#define SH_EQUAL(table, a, b) same_bytes(a, b)
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, entry) ((entry)->hash)
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 /* Open the filter of argument 1, or those of its array, for a number of items. */
 static void
@@ -118,6 +153,86 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 
 	bloomexp_arguments_check_candidates(fcinfo, 0);
 	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, false, CurrentMemoryContext, &type));
+}
+
+/*
+ * Mark the candidates of a batch that come again, and those after the last that is
+ * wanted; those to omit already are in no question.  Returns how many more are wanted.
+ */
+static int
+select_distinct(const BloomBatch *batch, selected_hash *selected, int wanted, bool *omit)
+{
+	for (int i = 0; i < batch->n; i++)
+	{
+		omit[i] |= wanted == 0;
+		if (omit[i])
+			continue;
+		selected_insert(selected, bloomexp_item_bytes(batch, i), &omit[i]);
+		wanted -= !omit[i];
+	}
+	return wanted;
+}
+
+/*
+ * The first `wanted` distinct candidates of argument 0 that the filter of argument 1
+ * leaves.
+ *
+ * A batch is twice what is wanted still: to test a candidate of a large filter is to
+ * read a chunk of it.
+ */
+static ArrayType *
+exclude_wanted(FunctionCallInfo fcinfo, int wanted)
+{
+	ArrayType  *array = bloomexp_arguments_array(fcinfo, 0);
+	ArrayType  *result;
+	BloomItems	candidates;
+	BloomLookups filters;
+	BloomBatch	batch;
+	bool		omit[BLOOMEXP_BATCH];
+	selected_hash *selected;
+	int			remaining = 0;
+	char	   *end;
+
+	if (secret == 0 && !pg_strong_random(&secret, sizeof(secret)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate random values")));
+	bloomexp_item_begin(&candidates, array, PG_GET_COLLATION());
+	open_filters(fcinfo, false, candidates.nitems, &filters);
+	bloomexp_lookup_require_kind(&filters, candidates.type->kind);
+
+	selected = selected_create(CurrentMemoryContext, Min(wanted, FEW_CANDIDATES), NULL);
+	result = bloomexp_item_begin_array(CurrentMemoryContext, array);
+	end = ARR_DATA_PTR(result);
+	while (wanted > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		candidates.batch = wanted < BLOOMEXP_BATCH / 2 ? Max(wanted * 2, FEW_CANDIDATES) : BLOOMEXP_BATCH;
+		if (!bloomexp_item_next(&candidates, bloomexp_lookup_seed(&filters), &batch))
+			break;
+		bloomexp_lookup_mark(&filters, &batch, omit);
+		wanted = select_distinct(&batch, selected, wanted, omit);
+		end = bloomexp_item_copy(end, &batch, omit, &remaining);
+	}
+	selected_destroy(selected);
+	return bloomexp_item_end_array(result, end, remaining, candidates.element_type);
+}
+
+/* bloom_exclude_array(candidates, filter, wanted) */
+Datum
+bloomexp_exclude_wanted(PG_FUNCTION_ARGS)
+{
+	int			wanted = PG_ARGISNULL(2) ? INT_MAX : PG_GETARG_INT32(2);
+
+	if (wanted < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("wanted must not be negative")));
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+
+	bloomexp_arguments_check_candidates(fcinfo, 0);
+	PG_RETURN_ARRAYTYPE_P(exclude_wanted(fcinfo, wanted));
 }
 
 /* Refuse filters whose items cannot be packed. */

@@ -175,6 +175,7 @@ bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation)
 			items->nitems -= bloomexp_item_is_null(array, i);
 	}
 	items->left = items->nitems;
+	items->batch = BLOOMEXP_BATCH;
 	items->next = ARR_DATA_PTR(array);
 }
 
@@ -195,6 +196,7 @@ bloomexp_item_begin_packed(BloomItems *items, bytea *packed)
 	items->element_type = InvalidOid;
 	items->type = &packed_type;
 	items->nitems = items->left = (int) (size / sizeof(int64));
+	items->batch = BLOOMEXP_BATCH;
 	items->next = VARDATA_ANY(packed);
 }
 
@@ -314,8 +316,7 @@ hash_batch(BloomBatch *batch, uint32 seed)
 
 /*
  * bloomexp_item_next
- *		Let `batch` be the next items, BLOOMEXP_BATCH at most, with their hashes
- *		by `seed`; false at the end.
+ *		Let `batch` be the next items, with their hashes by `seed`; false at the end.
  */
 bool
 bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch)
@@ -323,12 +324,29 @@ bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch)
 	int			length = items->type->length;
 
 	batch->type = items->type;
-	batch->n = Min(items->left, BLOOMEXP_BATCH);
+	batch->n = Min(items->left, items->batch);
 	batch->first = items->next;
 	hash_batch(batch, seed);
 	items->left -= batch->n;
 	items->next = length > 0 ? items->next + (Size) batch->n * length : batch->varlenas[batch->n];
 	return batch->n > 0;
+}
+
+/*
+ * bloomexp_item_bytes
+ *		The bytes by which an item of a batch differs from others of its type.
+ */
+BloomBytes
+bloomexp_item_bytes(const BloomBatch *batch, int i)
+{
+	Size		length = batch->type->length;
+	BloomBytes	bytes;
+
+	if (batch->type->length < 0)
+		read_varlena(batch->varlenas[i], batch->type->type == BPCHAROID, &bytes);
+	else
+		bytes = (BloomBytes) {.start = (const uint8 *) batch->first + i * length, .length = length};
+	return bytes;
 }
 
 /*

@@ -15,6 +15,7 @@
 #include "utils/array.h"
 
 #include "kernel/batch.h"
+#include "kernel/simd.h"
 #include "value/kind.h"
 
 /* An SQL type whose values can be items. */
@@ -48,6 +49,7 @@ typedef struct BloomItems
 								 * of packed integers none */
 	int			nitems;			/* that are not NULL */
 	int			left;			/* not yet read */
+	int			batch;			/* the most to read at a time */
 	const char *next;			/* the next one: NULLs take no space */
 } BloomItems;
 
@@ -70,6 +72,7 @@ extern void bloomexp_item_check_dimensions(const ArrayType *array, const char *w
 extern void bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation);
 extern void bloomexp_item_begin_packed(BloomItems *items, bytea *packed);
 extern bool bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch);
+extern BloomBytes bloomexp_item_bytes(const BloomBatch *batch, int i);
 extern const uint64 *bloomexp_item_hashes(BloomBatch *batch, uint32 seed);
 extern char *bloomexp_item_copy(char *out, const BloomBatch *batch, const bool *omit, int *copied);
 extern ArrayType *bloomexp_item_begin_array(MemoryContext context, const ArrayType *items);
