@@ -90,6 +90,7 @@ bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 {
 	for (uint32 i = filter->nlayers; i-- > 0;)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (bloomexp_probe_contains(&filter->layers[i].bits, hash))
 			return true;
 	}
@@ -144,6 +145,7 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, BloomFetch fetch, 
 	{
 		int			nhits;
 
+		CHECK_FOR_INTERRUPTS();
 		if (filter->layers[i].bits_set == 0)
 			continue;
 		if (fetch != NULL)
@@ -446,7 +448,10 @@ bloomexp_filter_items(const BloomFilter *filter)
 	double		items = 0.0;
 
 	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		items += bloomexp_filter_layer_items(&filter->layers[i]);
+	}
 	return items;
 }
 
@@ -461,6 +466,9 @@ bloomexp_filter_fpr(const BloomFilter *filter)
 	double		missed = 0.0;	/* logarithm of the chance */
 
 	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		missed += log1p(-bloomexp_filter_layer_fpr(&filter->layers[i]));
+	}
 	return 0.0 - expm1(missed);	/* never -0 */
 }
