@@ -45,6 +45,6 @@ SELECT per_slice, one @> 1 AS one, (bloom_info(one)).layers, bloom_contains_all(
 	(bloom_info(bloom_expire(f, '2022-01-01 00:00+00'))).layers AS expired, pg_temp.layers_of_union(f, f)
 FROM (SELECT per_slice, pg_temp.many_layers(4000, 64, 63, 150, 0.9, per_slice) AS f FROM unnest('{1,40,4000}'::int[]) AS per_slice) AS f,
 	bloom_add_at(f, 1, '2000-01-01 00:00+00'::timestamptz + 8000 * interval '1 day') AS one,
-	bloom_add_at(f, ARRAY(SELECT generate_series(1, 50)), ARRAY(SELECT '2000-01-01 00:00+00'::timestamptz + (8000 + i * 60) * interval '1 day' FROM generate_series(1, 50) i)) AS few
+	bloom_add_at(f, ARRAY(SELECT generate_series(1, 50)), ARRAY(SELECT '2000-01-01 00:00+00'::timestamptz + (8000 + i % 6) * interval '1 day' FROM generate_series(1, 50) i)) AS few
 ORDER BY per_slice;
 DROP TABLE hostile;

@@ -293,16 +293,15 @@ fill_part(BloomFilter *filter, const BloomPart *part)
 }
 
 /*
- * bloomexp_filter_add_parts
- *		A new value: the filter with more items, or NULL if it contains them all.
- *		Each part is of one slice, oldest first.  Reorders their hashes.
+ * bloomexp_filter_keep_new
+ *		Leave in each part the items that are not contained, each of them once; returns
+ *		their number.  Reorders the hashes.
  *
  * An item that a newer slice contains is not added to an older one.
  */
-struct varlena *
-bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts, int nparts)
+int64
+bloomexp_filter_keep_new(const BloomFilter *filter, BloomPart *parts, int nparts)
 {
-	struct varlena *value;
 	int64		n = 0;
 
 	for (int i = 0; i < nparts; i++)
@@ -315,8 +314,18 @@ bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts,
 		part->n = bloomexp_distinct_keep(part->hashes, part->n);
 		n += part->n;
 	}
-	if (n == 0)
-		return NULL;
+	return n;
+}
+
+/*
+ * bloomexp_filter_add_parts
+ *		A new value: the filter with more items, which bloomexp_filter_keep_new() left.
+ *		Each part is of one slice, oldest first.
+ */
+struct varlena *
+bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts, int nparts)
+{
+	struct varlena *value;
 
 	bloomexp_growth_place_parts(filter, parts, nparts);
 	filter->kind = kind;
@@ -354,6 +363,8 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 	require_unwindowed(filter);
 	if (filter->counting && n > 0)
 		return add_counting(filter, kind, hashes, n);
+	if (bloomexp_filter_keep_new(filter, &part, 1) == 0)
+		return NULL;
 	return bloomexp_filter_add_parts(filter, kind, &part, 1);
 }
 
