@@ -233,16 +233,14 @@ SELECT pg_temp.blocks_read('SELECT f <> f, f = f FROM compared') = pg_temp.block
 DROP TABLE compared;
 
 --
--- ANALYZE: the share of NULLs and the width.  It compares no filters, and reads none
--- that lie out of line.
+-- ANALYZE reads and compares no filters of more than 1 kB, which lie out of line.
 --
 CREATE DOMAIN analyzed_items AS bloom;
 CREATE TABLE analyzed (toasted bloom, inline bloom, of_domain analyzed_items, no_filter bloom, padding text)
 WITH (toast_tuple_target = 128);
 ALTER TABLE analyzed ALTER inline SET STORAGE plain, ALTER padding SET STORAGE plain;
--- (by default it compares all of up to 1 kB)
 INSERT INTO analyzed (toasted, inline, of_domain, padding)
-SELECT bloom_new(500), CASE WHEN i % 4 > 0 THEN bloom_new(10) END, bloom_new(500), repeat('x', 1000) FROM generate_series(1, 100) AS i;
+SELECT bloom_new(2000), CASE WHEN i % 4 > 0 THEN bloom_new(10) END, bloom_new(2000), repeat('x', 1000) FROM generate_series(1, 100) AS i;
 
 BEGIN;
 SELECT oid AS rows, reltoastrelid AS values, pg_stat_get_xact_blocks_fetched(oid) AS rows_before,

@@ -37,7 +37,7 @@ SELECT bloom_window('30 days', 6, 0.01, NULL);
 --
 CREATE TABLE w (name text, f bloom);
 INSERT INTO w SELECT 'six', bloom_add_at(bloom_add_at(bloom_add_at(bloom_add_at(bloom_add_at(bloom_window('6 days', 6),
-	1, '2024-03-05 23:59:59.999999+00'), 2, '2024-03-06 00:00+00'), 3, '2024-03-06 23:59:59.999999+00'), 4, '2024-03-01 12:00+00'), 5, '2024-03-09 12:00+00');
+	1, '2024-03-05 23:59:59.999999+00'), 2, '2024-03-06 00:00+00'), 3, '2024-03-06 23:59:59.999999+00'), 5, '2024-03-09 12:00+00'), 4, '2024-03-01 12:00+00');
 SELECT pg_temp.slices(f), bloom_contains_each(f, '{1,2,3,4,5,6}'::int[]) FROM w;
 -- before 2000, and as far as times go
 SELECT slice FROM bloom_layers(bloom_add_at(bloom_add_at(bloom_add_at(bloom_window('6 days'), 1, '1999-12-31 23:59:59.999999+00'), 2, '1999-12-31 00:00+00'), 3, '1999-12-30 23:59:59.999999+00'));
@@ -48,7 +48,7 @@ SELECT slice FROM bloom_layers(bloom_add_at(bloom_add_at(bloom_window('10 micros
 SET TimeZone = 'Asia/Kathmandu';
 SELECT bloom_add_at(bloom_window('6 days'), 1, '2024-03-06 05:44:59+05:45') = bloom_add_at(bloom_window('6 days'), 1, '2024-03-05 23:59:59+00') AS same;
 SET TimeZone = 'UTC';
--- arrays: the same as one by one where the order is that of the times
+-- arrays: the same as one by one where the order is that of the times, and what has left the window by then is not kept
 SELECT name, bloom_add_at(bloom_window('6 days', 6), '{5,2,1,4,3,NULL,3}'::int[], ARRAY['2024-03-09 12:00+00', '2024-03-06 00:00+00', '2024-03-05 23:59:59.999999+00',
 	'2024-03-01 12:00+00', '2024-03-06 23:59:59.999999+00', NULL, '2024-03-02 00:00+00']::timestamptz[]) AS f INTO TEMP many FROM w;
 SELECT pg_temp.slices(f), bloom_contains_each(f, '{1,2,3,4,5,6}'::int[]) FROM many;
@@ -111,9 +111,9 @@ SELECT bloom_expire(f, '4714-11-24 00:00+00 BC') = f AS long_ago FROM w;
 SELECT bloom_expire(bloom_add_at(bloom_window('106000000 days'), 1, '2024-03-01'), '2024-03-12') @> 1 AS kept;
 -- an UPDATE that changes nothing keeps the value where it is
 SELECT bool_and(bloom_expire(bloom_expire(f, at), at) = bloom_expire(f, at)) AS twice_as_once FROM w, generate_series('2024-02-01'::timestamptz, '2024-04-01', '7 hours') at;
--- the guarantee, for items shown all along: never forgotten before its time, never kept a slice longer
+-- the guarantee, for items shown all along (an aggregate keeps all of them): never forgotten before its time, never kept a slice longer
 WITH shown AS (SELECT i, timestamptz '2024-01-01 00:00+00' + i * interval '5 hours 7 minutes' AS at FROM generate_series(1, 300) i),
-	filled AS (SELECT bloom_add_at(bloom_window('10 days', slices, 1e-7), array_agg(i), array_agg(at)) AS f, slices FROM shown, unnest('{1,3,10,240}'::int[]) slices GROUP BY slices)
+	filled AS (SELECT bloom_window_agg(i, at, '10 days', slices, 1e-7) AS f, slices FROM shown, unnest('{1,3,10,240}'::int[]) slices GROUP BY slices)
 SELECT slices, count(*) FILTER (WHERE now_at - at <= '10 days') AS inside, count(*) FILTER (WHERE now_at - at <= '10 days' AND NOT e @> i) AS lost,
 	count(*) FILTER (WHERE now_at - at > interval '10 days' + interval '10 days' / slices) AS outside,
 	count(*) FILTER (WHERE now_at - at > interval '10 days' + interval '10 days' / slices AND e @> i) AS kept_too_long
@@ -165,7 +165,8 @@ GROUP BY n, p ORDER BY n, p DESC;
 -- as many layers as a value may have, and no memory spent on more
 SELECT (bloom_info(bloom_window_agg(i, timestamptz '2024-01-01 00:00+00' + i * interval '1 second', '1 second', 1, 0.01))).layers FROM generate_series(1, 4096) i;
 SELECT bloom_window_agg(i, timestamptz '2024-01-01 00:00+00' + i * interval '1 second', '1 second', 1, 0.01) FROM generate_series(1, 100000) i;
-SELECT bloom_add_at(bloom_window('1 second', 1), array_agg(i), array_agg(timestamptz '2024-01-01 00:00+00' + i * interval '1 second')) FROM generate_series(1, 100000) i;
+SELECT bloom_add_at(bloom_add_at(bloom_window('1 second', 1), 0, '2025-01-01 00:00+00'), array_agg(i), array_agg(timestamptz '2024-01-01 00:00+00' + i * interval '1 second')) FROM generate_series(1, 100000) i;
+SELECT (bloom_info(bloom_add_at(bloom_window('1 second', 1), array_agg(i), array_agg(timestamptz '2024-01-01 00:00+00' + i * interval '1 second')))).layers FROM generate_series(1, 100000) i;
 -- refused
 SELECT bloom_window_agg(item, NULL, '6 days', 6, 0.01) FROM exposures;
 SELECT bloom_window_agg(item, 'infinity', '6 days', 6, 0.01) FROM exposures;
@@ -198,6 +199,60 @@ SELECT f | bloom_window('6 days', 5) FROM w;
 SELECT f | bloom_window('7 days', 6) FROM w;
 SELECT f | bloom_window('6 days', 6, 0.01, 1) FROM w;
 SELECT f | bloom_add_at(bloom_window('6 days', 6), 'a'::text, now()) FROM w;
+
+--
+-- Nobody expires: an add that moves the present on drops the slices that have left the window.
+--
+CREATE TABLE days (day int, slices int, layers int, fpr float8, bytes int, lost int, old int);
+CREATE FUNCTION pg_temp.on_day(day int, hour int DEFAULT 12) RETURNS timestamptz LANGUAGE sql AS
+$$SELECT timestamptz '2024-01-01 00:00+00' + day * interval '1 day' + hour * interval '1 hour'$$;
+CREATE FUNCTION pg_temp.items_of(day int) RETURNS int[] LANGUAGE sql AS 'SELECT array_agg(day * 1000 + i) FROM generate_series(1, 10 + day % 40) i';
+-- add the items of each of some days, some of them twice; after each count what is lost of the last week, and what is left of two weeks ago
+CREATE FUNCTION pg_temp.live(f bloom, days int[]) RETURNS bloom LANGUAGE plpgsql AS $$
+DECLARE
+	d int;
+BEGIN
+	FOREACH d IN ARRAY days LOOP
+		f := bloom_add_at(f, pg_temp.items_of(d), array_fill(pg_temp.on_day(d), ARRAY[cardinality(pg_temp.items_of(d))]));
+		f := bloom_add_at(f, d * 1000 + 999, pg_temp.on_day(d, 18));
+		INSERT INTO days SELECT d, (SELECT count(DISTINCT slice) FROM bloom_layers(f)), i.layers, bloom_fpr(f), i.bytes,
+			(SELECT count(*) FROM generate_series(d - 7, d) o, unnest(pg_temp.items_of(o)) item WHERE o = ANY (days) AND NOT f @> item),
+			(SELECT count(*) FILTER (WHERE f @> item) FROM unnest(pg_temp.items_of(d - 14)) item)
+		FROM bloom_info(f) i;
+	END LOOP;
+	RETURN f;
+END
+$$;
+-- a year, day by day
+CREATE FUNCTION pg_temp.report() RETURNS TABLE (days bigint, slices int, layers int, p_kept bool, bytes int, lost bigint, old bigint) LANGUAGE sql AS
+'WITH d AS (DELETE FROM days RETURNING *) SELECT count(*), max(slices), max(layers), max(fpr) <= 0.01, max(bytes), sum(lost), sum(old) FROM d';
+SELECT expired_before FROM pg_temp.live(bloom_window('7 days', 7), ARRAY(SELECT generate_series(0, 364))) f, bloom_info(f);
+SELECT * FROM pg_temp.report();
+SELECT (bloom_info(pg_temp.live(bloom_window('7 days', 1), ARRAY(SELECT generate_series(0, 99))))).expired_before;
+SELECT slices, layers, lost, old > 0 AS old FROM pg_temp.report();
+-- one wrong time far in the future drops nothing, stays, and keeps no later item out and no older one in; nor does one that is there first
+SELECT f @> 5 AS wrong_one, (bloom_info(f)).expired_before FROM (SELECT pg_temp.live(bloom_add_at(pg_temp.live(bloom_window('7 days', 7), ARRAY(SELECT generate_series(0, 30))), 5, '2124-01-01'), ARRAY(SELECT generate_series(31, 100))) AS f OFFSET 0) AS f;
+SELECT days, slices, lost, old FROM pg_temp.report();
+SELECT f @> 5 AS wrong_one FROM (SELECT pg_temp.live(bloom_add_at(bloom_window('7 days', 7), 5, '2124-01-01'), ARRAY(SELECT generate_series(0, 30))) AS f OFFSET 0) AS f;
+SELECT days, slices, lost, old FROM pg_temp.report();
+-- (in the array of the day, too)
+SELECT pg_temp.slices(bloom_add_at(f, '{9,8,7}'::int[], '{2124-01-01,2024-01-09 10:00+00,2024-01-03 10:00+00}'))
+FROM (SELECT bloom_add_at(bloom_window('7 days', 7), '{1,2,3}'::int[], '{2024-01-01 10:00+00,2024-01-02 10:00+00,2024-01-08 10:00+00}') AS f) AS f;
+-- who comes once a month: the last visit but one stays until the next
+SELECT pg_temp.slices(f) FROM (SELECT pg_temp.live(bloom_window('7 days', 7), ARRAY(SELECT generate_series(0, 364, 30))) AS f OFFSET 0) AS f;
+SELECT * FROM pg_temp.report();
+-- two days in a month: the second one shows that the first was right
+SELECT pg_temp.slices(f) FROM (SELECT pg_temp.live(bloom_window('7 days', 7), ARRAY(SELECT d FROM generate_series(0, 364) d WHERE d % 30 < 2)) AS f OFFSET 0) AS f;
+SELECT day, slices, lost FROM days WHERE day BETWEEN 90 AND 151 ORDER BY day;
+SELECT * FROM pg_temp.report();
+-- late ones go into their slices, whatever the present is, until the present moves on
+SELECT pg_temp.slices(late) AS late, pg_temp.slices(bloom_add_at(late, 6, '2024-03-10 01:00+00')) AS same_day, pg_temp.slices(bloom_add_at(late, 7, '2024-03-11 01:00+00')) AS next_day
+FROM (SELECT bloom_add_at(bloom_add_at(bloom_window('7 days', 7), '{1,2}'::int[], '{2024-03-09 00:00+00,2024-03-10 00:00+00}'),
+	'{3,4,5}'::int[], '{2024-02-01 00:00+00,2024-03-04 00:00+00,2024-03-09 23:00+00}') AS late) AS late;
+-- a year in one array: what has left the window at its end is not kept; all of it stays in an aggregate, which knows all rows
+SELECT pg_temp.slices(bloom_add_at(bloom_window('3 days', 3), array_agg(d), array_agg(pg_temp.on_day(d)))) AS added,
+	(bloom_info(bloom_window_agg(d, pg_temp.on_day(d), '3 days', 3, 0.01))).layers AS aggregated FROM generate_series(0, 364) d;
+DROP TABLE days;
 
 --
 -- Sixty days of nightly work: one statement over one day's rows.  Nothing is lost, p is kept, layers stay few.

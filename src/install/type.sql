@@ -29,18 +29,11 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloom_send(bloom) IS 'I/O';
 
-CREATE FUNCTION bloom_typanalyze(internal) RETURNS boolean
-AS 'MODULE_PATHNAME', 'bloomexp_typanalyze'
-LANGUAGE C STABLE STRICT PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloom_typanalyze(internal) IS 'bloom typanalyze';
-
 CREATE TYPE bloom (
 	INPUT = bloom_in,
 	OUTPUT = bloom_out,
 	RECEIVE = bloom_recv,
 	SEND = bloom_send,
-	ANALYZE = bloom_typanalyze,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = int4,
 	STORAGE = external

@@ -12,21 +12,21 @@ AS 'MODULE_PATHNAME', 'bloomexp_window'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_window(interval, integer, double precision, integer) IS
-'an empty filter with a sliding window: an item is contained for width after its last exposure and forgotten by bloom_expire() at the latest one slice, width / slices, later; fpr is the rate of any slices + 1 slices in a row together';
+'an empty filter with a sliding window: an item is contained for width after its last exposure and forgotten at the latest one slice, width / slices, later, by bloom_expire() or when later items are added; fpr is the rate of any slices + 1 slices in a row together';
 
 CREATE FUNCTION bloom_add_at(filter bloom, item anynonarray, shown_at timestamp with time zone) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_at(bloom, anynonarray, timestamp with time zone) IS
-'a windowed filter with one item more, which was shown at a time; returned untouched if it contains the item for as long already, or if the time is before that up to which the filter was expired';
+'a windowed filter with one item more, which was shown at a time; returned untouched if it contains the item for as long already, or if the time is before that up to which the filter was expired; without the slices that have left the window, if this begins a new one';
 
 CREATE FUNCTION bloom_add_at(filter bloom, items anyarray, shown_at timestamp with time zone[]) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_at_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_at(bloom, anyarray, timestamp with time zone[]) IS
-'a windowed filter with all items of an array more, each with its time, in one pass';
+'a windowed filter with all items of an array more, each with its time, in one pass; without the slices that have left the window, if they begin a new one';
 
 CREATE FUNCTION bloom_expire(filter bloom, at timestamp with time zone) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_expire'

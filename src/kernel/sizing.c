@@ -58,6 +58,8 @@ static double
 exact_fpr(double m, int k, int throws)
 {
 	double		chance[BLOOMEXP_MAX_HASHES + 2] = {1.0};
+	double		misses[BLOOMEXP_MAX_HASHES + 1];
+	double		hits[BLOOMEXP_MAX_HASHES + 1];
 
 	for (int probe = 0; probe < k; probe++)
 	{
@@ -66,10 +68,16 @@ exact_fpr(double m, int k, int throws)
 		chance[0] = 0.0;
 	}
 
+	/* once: divisions would take most of the time */
+	for (int r = 0; r <= k; r++)
+	{
+		misses[r] = 1.0 - r / m;
+		hits[r] = (r + 1) / m;
+	}
 	for (int i = 0; i < throws; i++)
 	{
 		for (int r = 0; r <= k; r++)
-			chance[r] = chance[r] * (1.0 - r / m) + chance[r + 1] * ((r + 1) / m);
+			chance[r] = chance[r] * misses[r] + chance[r + 1] * hits[r];
 		/* CPUs are slow with numbers so small, and nothing depends on them */
 		while (k > 0 && chance[k] < NEGLIGIBLE)
 			chance[k--] = 0.0;

@@ -9,7 +9,6 @@
 
 #include "common/int.h"
 #include "miscadmin.h"
-#include "nodes/primnodes.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -69,77 +68,6 @@ bloomexp_arguments_check_candidates(FunctionCallInfo fcinfo, int argno)
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("candidates of type int2vector are not supported"),
 				 errhint("Cast the candidates to smallint[].")));
-}
-
-/* As array_in() and array_out() know blanks. */
-static inline bool
-is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-/* Whether a text is "{...}", blanks around it allowed. */
-static bool
-looks_like_array(const text *item)
-{
-	const char *start = VARDATA_ANY(item);
-	const char *end = start + VARSIZE_ANY_EXHDR(item);
-
-	while (start < end && is_blank(*start))
-		start++;
-	while (start < end && is_blank(end[-1]))
-		end--;
-	return end - start >= 2 && *start == '{' && end[-1] == '}';
-}
-
-/*
- * Whether an argument is a constant or a parameter of the statement.
- *
- * Without an expression it is the planner that calls, for a value of its statistics.
- * With @> ANY it is an element of an array.
- */
-static bool
-is_constant_or_parameter(const FmgrInfo *flinfo, int argno)
-{
-	Node	   *call = flinfo->fn_expr;
-	Node	   *argument;
-
-	if (call != NULL && IsA(call, FuncExpr))
-		argument = list_nth(((FuncExpr *) call)->args, argno);
-	else if (call != NULL && IsA(call, OpExpr))
-		argument = list_nth(((OpExpr *) call)->args, argno);
-	else
-		return false;
-	while (IsA(argument, RelabelType))
-		argument = (Node *) ((RelabelType *) argument)->arg;
-	return IsA(argument, Const) ||
-		(IsA(argument, Param) && ((Param *) argument)->paramkind == PARAM_EXTERN);
-}
-
-/*
- * bloomexp_arguments_require_scalar
- *		Refuse one text item, not NULL, that looks like an array literal, if it is a
- *		constant or a parameter.
- *
- * Many drivers send parameters without a type, which PostgreSQL takes for text where
- * it can, or strings as varchar.  An array that is sent that way would be one item,
- * and its elements would be lost in silence.  What is in a column is no such array.
- */
-void
-bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno, BloomKind kind)
-{
-	text	   *item;
-
-	if (kind != BLOOM_KIND_TEXT || !is_constant_or_parameter(fcinfo->flinfo, argno))
-		return;
-	item = PG_GETARG_TEXT_PP(argno);
-	if (looks_like_array(item))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("text item looks like an array literal"),
-				 errdetail("If it is meant as an array, all of it would be one item."),
-				 errhint("Cast an array of items, for example $1::text[] or $1::bigint[]. If it is one text, put it into an array: ARRAY[$1::text].")));
-	PG_FREE_IF_COPY(item, argno);
 }
 
 /*

@@ -41,8 +41,6 @@
 
 extern void bloomexp_arguments_require(FunctionCallInfo fcinfo, int first,
 									   const char *const *names, int n);
-extern void bloomexp_arguments_require_scalar(FunctionCallInfo fcinfo, int argno,
-											  BloomKind kind);
 extern const BloomItemType *bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno);
 extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
 extern void bloomexp_arguments_check_candidates(FunctionCallInfo fcinfo, int argno);

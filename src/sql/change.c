@@ -69,7 +69,6 @@ change_by_item(FunctionCallInfo fcinfo, Change change)
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	type = bloomexp_arguments_item_type(fcinfo, 1);
-	bloomexp_arguments_require_scalar(fcinfo, 1, type->kind);
 	filter = open_argument(fcinfo, &space);
 	hash = bloomexp_arguments_hash(fcinfo, 1, type, seed_of(filter));
 	return bloomexp_arguments_return_changed(fcinfo, change(filter, type->kind, &hash, 1));

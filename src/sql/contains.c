@@ -44,7 +44,6 @@ contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKi
 
 	if (PG_ARGISNULL(item_arg))
 		PG_RETURN_NULL();
-	bloomexp_arguments_require_scalar(fcinfo, item_arg, kind);
 	if (PG_ARGISNULL(filter_arg))
 		PG_RETURN_BOOL(false);
 

@@ -81,7 +81,6 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	type = bloomexp_arguments_item_type(fcinfo, 1);
-	bloomexp_arguments_require_scalar(fcinfo, 1, type->kind);
 	shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
 	exposure.hash = bloomexp_arguments_hash(fcinfo, 1, type, filter.seed);
 	exposure.slice = slice_of(&filter, shown_at);

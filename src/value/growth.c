@@ -31,6 +31,8 @@
  * - Headers can be false without that their bits say so.  Capacities are believed as far
  *	 as the bits can hold them, so that no false one makes the next layer huge.
  * - Counting filters do not grow.
+ * - A value can have thousands of layers, each of which says that it might have room.
+ *	 So an add computes rates up to MAX_WORK, and takes the other layers for full.
  *
  *-------------------------------------------------------------------------
  */
@@ -78,6 +80,9 @@
 #define GROWTH_FACTOR 0.5
 #define GROWTH_MIN 50
 
+/* What the rates may cost that one add computes; see bloomexp_sizing_work(). */
+#define MAX_WORK (1 << 20)
+
 /*
  * Capacity of a new slice of a window: RHYTHM_SPARE times the mean number of items
  * of the newest RHYTHM_SLICES slices before it, and at least RHYTHM_MIN.  Its
@@ -116,26 +121,45 @@ typedef struct Span
 	uint32		first;
 	uint32		end;			/* index after the last */
 	double		fpr;			/* target rate of all of them together */
+	int64	   *work;			/* that computing rates may still cost */
 } Span;
+
+/*
+ * Index of the first layer of a slice, or of its place; or if `after`, the index
+ * after its last.
+ */
+static uint32
+find_slice(const BloomFilter *filter, int64 slice, bool after)
+{
+	uint32		low = 0;
+	uint32		high = filter->nlayers;
+
+	while (low < high)
+	{
+		uint32		middle = (low + high) / 2;
+		int64		other = filter->layers[middle].slice;
+
+		if (other < slice || (after && other == slice))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
 
 /*
  * The layers for items of a slice; where there are none yet, their place.  A
  * window overlaps slices + 1 slices unless aligned.
  */
 static Span
-span_of(const BloomFilter *filter, int64 slice)
+span_of(const BloomFilter *filter, int64 slice, int64 *work)
 {
-	Span		span = {0, filter->nlayers, filter->fpr};
+	Span		span = {0, filter->nlayers, filter->fpr, work};
 
 	if (!filter->windowed)
 		return span;
-	while (span.first < span.end && filter->layers[span.first].slice < slice)
-		span.first++;
-	for (span.end = span.first; span.end < filter->nlayers; span.end++)
-	{
-		if (filter->layers[span.end].slice != slice)
-			break;
-	}
+	span.first = find_slice(filter, slice, false);
+	span.end = find_slice(filter, slice, true);
 	span.fpr /= filter->slices + 1;
 	return span;
 }
@@ -227,10 +251,24 @@ bloomexp_growth_capacity(uint64 size, double fpr)
 	return capacity;
 }
 
-/* Expected rate of a layer after `items` items, added one by one, changed it. */
-static double
-grown_fpr(const BloomLayer *layer, double items)
+/* Whether a rate of a layer may be computed still. */
+static bool
+can_afford(const Span *span, const BloomLayer *layer)
 {
+	CHECK_FOR_INTERRUPTS();
+	*span->work -= bloomexp_sizing_work(&layer->bits.shape);
+	return *span->work >= 0;
+}
+
+/*
+ * Expected rate of a layer after `items` items, added one by one, changed it; 1 if that
+ * costs too much.
+ */
+static double
+grown_fpr(const BloomLayer *layer, double items, const Span *span)
+{
+	if (!can_afford(span, layer))
+		return 1.0;
 	return bloomexp_sizing_expected_fpr(&layer->bits.shape,
 										bloomexp_sizing_offered_items(&layer->bits.shape, items));
 }
@@ -263,15 +301,18 @@ room_in(const BloomLayer *layer, const Span *span, int64 wanted)
 		(span->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, span->fpr) / 2))
 		return layer->capacity - layer->items;
 	if (span->end - span->first > 1)
-		limit = bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity) * FULL_EXCESS;
-	if (grown_fpr(layer, Min(fits + wanted, layer->capacity)) <= limit)
+		limit = can_afford(span, layer) ?
+			bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity) * FULL_EXCESS : 0.0;
+	if (grown_fpr(layer, Min(fits + wanted, layer->capacity), span) <= limit)
 		return layer->capacity - layer->items;
+	if (grown_fpr(layer, fits + 1, span) > limit)
+		return 0;
 
 	while (too_many - fits > 1)
 	{
 		int64		middle = (fits + too_many) / 2;
 
-		if (grown_fpr(layer, middle) <= limit)
+		if (grown_fpr(layer, middle, span) <= limit)
 			fits = middle;
 		else
 			too_many = middle;
@@ -302,6 +343,7 @@ open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *roo
 {
 	for (uint32 i = span->end; i-- > span->first;)
 	{
+		CHECK_FOR_INTERRUPTS();
 		*room = credible_room_in(filter, &filter->layers[i], span, wanted);
 		if (*room > 0)
 			return i;
@@ -322,6 +364,7 @@ rhythm(const BloomFilter *filter, const Span *span)
 
 	for (uint32 i = span->first; i-- > 0;)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (i + 1 == span->first || filter->layers[i].slice != filter->layers[i + 1].slice)
 		{
 			if (slices == RHYTHM_SLICES)
@@ -346,8 +389,7 @@ plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
 	{
 		const BloomLayer *layer = &filter->layers[i];
 
-		CHECK_FOR_INTERRUPTS();
-		left -= Min(grown_fpr(layer, layer->capacity), span->fpr * FULL_SHARE);
+		left -= Min(grown_fpr(layer, layer->capacity, span), span->fpr * FULL_SHARE);
 		present += credible_capacity(layer, span->fpr);
 	}
 
@@ -403,7 +445,8 @@ make_space(BloomFilter *filter, int nlayers)
 uint32
 bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 {
-	Span		span = span_of(filter, 0);
+	int64		work = MAX_WORK;
+	Span		span = span_of(filter, 0, &work);
 
 	return filter->layers[0].items + room_in(&filter->layers[0], &span, n);
 }
@@ -415,7 +458,7 @@ bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 uint32
 bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
 {
-	return span_of(filter, slice).first;
+	return filter->windowed ? find_slice(filter, slice, false) : 0;
 }
 
 /*
@@ -423,9 +466,9 @@ bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
  * them there, so that later parts see them.
  */
 static void
-place_part(BloomFilter *filter, BloomPart *part)
+place_part(BloomFilter *filter, BloomPart *part, int64 *work)
 {
-	Span		span = span_of(filter, part->slice);
+	Span		span = span_of(filter, part->slice, work);
 	int64		capacity = part->n;
 	double		share = span.fpr * SIZED_SHARE;
 
@@ -450,12 +493,14 @@ place_part(BloomFilter *filter, BloomPart *part)
 void
 bloomexp_growth_place_parts(BloomFilter *filter, BloomPart *parts, int nparts)
 {
+	int64		work = MAX_WORK;
+
 	/* parts ascend, so a new layer moves only layers of later parts */
 	make_space(filter, nparts);
 	for (int i = 0; i < nparts; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (parts[i].n > 0)
-			place_part(filter, &parts[i]);
+			place_part(filter, &parts[i], &work);
 	}
 }

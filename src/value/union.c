@@ -16,6 +16,7 @@
 
 #include "miscadmin.h"
 
+#include "kernel/murmur3.h"
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
 #include "value/compat.h"
@@ -35,6 +36,12 @@
  * layer that equals an earlier one is dropped, so a union with itself adds nothing.
  */
 #define MAX_OFFERS 64
+
+/*
+ * What the rates may cost that are computed for one filter; see bloomexp_sizing_work().
+ * Layers that come after that are not merged.
+ */
+#define MAX_WORK (1 << 21)
 
 /* Layers that could be merged are in one bucket. */
 static uint32 *
@@ -87,15 +94,28 @@ make_space(BloomUnion *united, uint32 nlayers)
 	fill_buckets(united);
 }
 
-/* The rate to expect of a layer at its capacity. */
-static double
-full_fpr(BloomUnionLayer *mine)
+/* Whether a rate of a layer may be computed still. */
+static bool
+can_afford(BloomUnion *united, const BloomLayer *layer)
+{
+	united->work -= bloomexp_sizing_work(&layer->bits.shape);
+	return united->work >= 0;
+}
+
+/*
+ * Find out the rate to expect of a layer at its capacity, which `other`, of equal shape,
+ * may have as well; false if to compute it costs too much.
+ */
+static bool
+find_full_fpr(BloomUnion *united, BloomUnionLayer *mine, const BloomUnionLayer *other)
 {
 	const BloomLayer *layer = &mine->layer;
 
-	if (mine->full_fpr < 0)
+	if (mine->full_fpr < 0 && layer->capacity == other->layer.capacity)
+		mine->full_fpr = other->full_fpr;
+	if (mine->full_fpr < 0 && can_afford(united, layer))
 		mine->full_fpr = bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity);
-	return mine->full_fpr;
+	return mine->full_fpr >= 0;
 }
 
 /* Give the union bits of its own for a layer. */
@@ -143,17 +163,22 @@ merged_header(const BloomLayer *a, const BloomLayer *b, uint32 bits_set)
 static bool
 merge_into(BloomUnion *united, BloomUnionLayer *mine, BloomUnionLayer *other)
 {
-	double		both = full_fpr(mine) + full_fpr(other);
 	BloomUnionLayer merged = {.full_fpr = -1.0};
+	double		both;
 
 	CHECK_FOR_INTERRUPTS();		/* half a gigabyte takes a while */
+	if (!find_full_fpr(united, mine, other) || !find_full_fpr(united, other, mine))
+		return false;
+	both = mine->full_fpr + other->full_fpr;
 	merged.layer = merged_header(&mine->layer, &other->layer,
 								 bloomexp_probe_count_merged(&mine->layer.bits, &other->layer.bits));
-	if (bloomexp_filter_layer_fpr(&merged.layer) > both ||
-		full_fpr(&merged) > both)
+	/* (the rate at present of a layer of one block costs nothing) */
+	if ((mine->layer.bits.shape.blocks > 1 && !can_afford(united, &mine->layer)) ||
+		bloomexp_filter_layer_fpr(&merged.layer) > both ||
+		!find_full_fpr(united, &merged, merged.layer.capacity == mine->layer.capacity ? mine : other) ||
+		merged.full_fpr > both)
 		return false;
 
-	CHECK_FOR_INTERRUPTS();
 	own_bits(united, mine);
 	CHECK_FOR_INTERRUPTS();
 	bloomexp_probe_merge(&mine->layer.bits, &other->layer.bits);
@@ -161,6 +186,7 @@ merge_into(BloomUnion *united, BloomUnionLayer *mine, BloomUnionLayer *other)
 	mine->layer.items = merged.layer.items;
 	mine->layer.capacity = merged.layer.capacity;
 	mine->full_fpr = merged.full_fpr;
+	mine->digest = 0;
 	return true;
 }
 
@@ -173,11 +199,26 @@ are_alike(const BloomLayer *a, const BloomLayer *b)
 		a->slice == b->slice;
 }
 
+/* A hash of a layer's bits, so that few layers are compared bit by bit. */
+static uint64
+digest(BloomUnionLayer *mine)
+{
+	uint64_t	hash[2] = {mine->digest};
+
+	if (hash[0] == 0)
+		bloomexp_murmur3(mine->layer.bits.bytes, bloomexp_layout_layer_size(&mine->layer), 0, hash);
+	return mine->digest = hash[0];
+}
+
 /* Whether two that are alike are the same. */
 static bool
-are_equal(const BloomLayer *a, const BloomLayer *b)
+are_equal(BloomUnionLayer *mine, BloomUnionLayer *other)
 {
+	const BloomLayer *a = &mine->layer;
+	const BloomLayer *b = &other->layer;
+
 	return a->capacity == b->capacity && a->items == b->items && a->bits_set == b->bits_set &&
+		digest(mine) == digest(other) &&
 		memcmp(a->bits.bytes, b->bits.bytes, bloomexp_layout_layer_size(a)) == 0;
 }
 
@@ -195,18 +236,21 @@ add_layer(BloomUnion *united, const BloomLayer *layer, uint32 nmine)
 
 	for (uint32 i = *bucket; i != NO_LAYER; i = united->layers[i].next)
 	{
-		const BloomLayer *mine = &united->layers[i].layer;
+		BloomUnionLayer *mine = &united->layers[i];
 
-		if (i >= nmine || !are_alike(mine, layer))
+		CHECK_FOR_INTERRUPTS();
+		if (i >= nmine || !are_alike(&mine->layer, layer))
 			continue;
 		if (noffers < MAX_OFFERS)
 			offers[noffers++] = i;
-		else if (are_equal(mine, layer))
+		else if (are_equal(mine, &added))
 			return;
 	}
 	while (noffers > 0)
 	{
-		if (merge_into(united, &united->layers[offers[--noffers]], &added))
+		BloomUnionLayer *mine = &united->layers[offers[--noffers]];
+
+		if (merge_into(united, mine, &added) || (united->work < 0 && are_equal(mine, &added)))
 			return;
 	}
 	if (united->keeps_bits)
@@ -309,6 +353,7 @@ bloomexp_union_add(BloomUnion *united, const BloomFilter *filter)
 
 	require_unitable(a, filter);
 	make_space(united, filter->nlayers);
+	united->work = MAX_WORK;
 	for (uint32 i = 0; i < filter->nlayers; i++)
 		add_layer(united, &filter->layers[i], nmine);
 

@@ -18,6 +18,7 @@ typedef struct BloomUnionLayer
 	BloomLayer	layer;
 	double		full_fpr;		/* to expect at its capacity; negative: not computed yet */
 	bool		owned;			/* are its bits the union's, which may change them? */
+	uint64		digest;			/* of its bits; 0: not computed yet, or changed */
 	uint32		next;			/* earlier layer of the same bucket */
 } BloomUnionLayer;
 
@@ -32,6 +33,7 @@ typedef struct BloomUnion
 	MemoryContext context;		/* of the layers, and of bits that are owned */
 	bool		keeps_bits;		/* or do the filters outlive it? */
 	uint64		bits_size;		/* bytes of the bits of all layers */
+	int64		work;			/* that the rates of the filter at hand may still cost */
 	uint32		space;			/* layers, and buckets; a power of two */
 	BloomUnionLayer *layers;	/* in the order in which they came */
 	uint32	   *buckets;		/* first layer of each */

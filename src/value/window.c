@@ -8,6 +8,10 @@
  * the layers of a slice that lies wholly before the window.  The slices of a
  * window share its false positive rate; see span_of() in growth.c.
  *
+ * Only bloomexp_window_expire() knows the time, and raises the floor below which items are
+ * ignored.  But a filter that nobody expires must not grow for ever: an add goes by the
+ * slices that it finds; see find_present().
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -113,13 +117,89 @@ bloomexp_window_keep_newest(void *elements, uint64 n)
 	return kept;
 }
 
+/* The first slice of the window that ends where a slice begins. */
+static int64
+window_start(const BloomFilter *filter, int64 slice)
+{
+	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
+	int64		time;
+
+	if (pg_mul_s64_overflow(slice, length, &time) || pg_sub_s64_overflow(time, filter->width, &time))
+		return PG_INT64_MIN;
+	return bloomexp_window_slice_of(time, length);
+}
+
+/* Find the newest slice, before *slice, of a filter and what is added; false if none. */
+static bool
+find_newest_before(const BloomFilter *filter, const BloomPart *parts, int nparts, int64 *slice)
+{
+	uint32		nlayers = bloomexp_growth_slice_start(filter, *slice);
+	int64		newest = nlayers > 0 ? filter->layers[nlayers - 1].slice : PG_INT64_MIN;
+
+	while (nparts > 0 && (parts[nparts - 1].n == 0 || parts[nparts - 1].slice >= *slice))
+		nparts--;
+	if (nlayers == 0 && nparts == 0)
+		return false;
+	*slice = nparts > 0 ? Max(newest, parts[nparts - 1].slice) : newest;
+	return true;
+}
+
+/*
+ * Find the slice that a filter and what is added take for the present; false if there is
+ * none.
+ *
+ * That is the newest one.  But if the second newest lies before its whole window, the
+ * newest may be a wrong time in the future, and nobody knows: so the second newest is,
+ * until another slice confirms the newest.
+ */
+static bool
+find_present(const BloomFilter *filter, const BloomPart *parts, int nparts, int64 *present)
+{
+	int64		second;
+
+	*present = PG_INT64_MAX;
+	if (!find_newest_before(filter, parts, nparts, present))
+		return false;
+	second = *present;
+	if (find_newest_before(filter, parts, nparts, &second) && second < window_start(filter, *present))
+		*present = second;
+	return true;
+}
+
+/*
+ * Drop the slices that leave the window if what is added moves the present on: those of the
+ * filter, and those of what is added.
+ *
+ * Late items move nothing, so whatever time the filter takes for the present, they are
+ * added.
+ */
+static void
+drop_old_slices(BloomFilter *filter, BloomPart *parts, int nparts)
+{
+	int64		before;
+	int64		present;
+	int64		start;
+	uint32		dropped;
+
+	if (!find_present(filter, parts, nparts, &present) ||
+		(find_present(filter, NULL, 0, &before) && present <= before))
+		return;
+	start = window_start(filter, present);
+	dropped = bloomexp_growth_slice_start(filter, start);
+	filter->layers += dropped;
+	filter->nlayers -= dropped;
+	for (int i = 0; i < nparts && parts[i].slice < start; i++)
+		parts[i].n = 0;
+}
+
 /*
  * bloomexp_window_add
  *		A new value: the filter with more items, each in its slice, or NULL if the
  *		same or later slices contain them all.  Reorders the exposures.  Each
  *		item comes once, and the caller has dropped those that are too old.
  *
- * If they are `final`, no room is left for more in their slices.
+ * Slices that left the window are dropped.  If the exposures are `final`, none is, and no
+ * room is left for more in their slices.
  */
 struct varlena *
 bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposures,
@@ -145,6 +225,10 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 			};
 		parts[nparts - 1].n++;
 	}
+	if (bloomexp_filter_keep_new(filter, parts, nparts) == 0)
+		return NULL;
+	if (!final)
+		drop_old_slices(filter, parts, nparts);
 	return bloomexp_filter_add_parts(filter, kind, parts, nparts);
 }
 

@@ -533,6 +533,40 @@ sub by_slice
 	return %hashes;
 }
 
+# The first slice of the window that ends where a slice begins.
+sub window_start
+{
+	my ($value, $slice) = @_;
+	my $length = int(($value->{width} + $value->{slices} - 1) / $value->{slices});
+
+	return format_reader::slice_of($value, $slice * $length - $value->{width});
+}
+
+# The slice that is taken for the present, of some: the newest, or the second newest if
+# that lies before its window.
+sub present
+{
+	my ($value, %slices) = @_;
+	my ($newest, $second) = sort { $b <=> $a } keys %slices;
+
+	return defined $second && $second < window_start($value, $newest) ? $second : $newest;
+}
+
+# Drop the slices that leave the window, if what is added moves the present on.
+sub drop_old_slices
+{
+	my ($value, $hashes) = @_;
+	my %slices = map { ($_->{slice} => 1) } @{ $value->{layers} };
+	my $before = present($value, %slices);
+	my $present = present($value, %slices, map { ($_ => 1) } keys %$hashes);
+
+	return if !defined $present || defined $before && $present <= $before;
+	my $start = window_start($value, $present);
+	@{ $value->{layers} } = grep { $_->{slice} >= $start } @{ $value->{layers} };
+	delete $hashes->{$_} for grep { $_ < $start } keys %$hashes;
+	return;
+}
+
 # bloom_add_at(filter, items, times)
 sub add_at
 {
@@ -545,7 +579,9 @@ sub add_at
 
 		@{ $hashes{$slice} } = grep { !in_layers($value, $_, @newer) } @{ $hashes{$slice} };
 	}
-	for my $slice (sort { $a <=> $b } grep { @{ $hashes{$_} } } keys %hashes)
+	delete $hashes{$_} for grep { !@{ $hashes{$_} } } keys %hashes;
+	drop_old_slices($value, \%hashes);
+	for my $slice (sort { $a <=> $b } keys %hashes)
 	{
 		my @layers = grep { $_->{slice} == $slice } @{ $value->{layers} };
 

@@ -225,8 +225,10 @@ query(qq{
 				END IF;
 				IF microseconds(moment) < old_floor AND made <> subject
 					OR microseconds(moment) >= old_floor AND NOT bloom_contains(made, 42)
-					OR made <> subject AND (SELECT sum(items) FROM bloom_layers(made) l WHERE l.slice <> its_slice)
-						<> (SELECT sum(items) FROM bloom_layers(subject) l WHERE l.slice <> its_slice) THEN
+					-- (the oldest slices may have left the window)
+					OR made <> subject AND (SELECT coalesce(sum(items), 0) FROM bloom_layers(made) l WHERE l.slice <> its_slice)
+						<> (SELECT coalesce(sum(items), 0) FROM bloom_layers(subject) l
+							WHERE l.slice <> its_slice AND l.slice >= (SELECT min(m.slice) FROM bloom_layers(made) m)) THEN
 					RAISE 'added at %: % to %', moment, made, subject;
 				END IF;
 				united := made | bloom_expire(other, moment) | subject;
