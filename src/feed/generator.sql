@@ -351,7 +351,7 @@ $citus$ ELSE '' END;
 		'slices', slices,
 		'triggers', coalesce(triggers, ''),
 		'lock', hashtextextended(feed, 0),
-		'distribute', CASE WHEN is_distributed THEN '' ELSE format('SELECT pg_catalog.create_distributed_table(%L, ''user_id'', colocate_with => %L);',
+		'distribute', CASE WHEN is_distributed OR NOT distributed THEN '' ELSE format('SELECT pg_catalog.create_distributed_table(%L, ''user_id'', colocate_with => %L);',
 			quote_ident(feed) || '.filters', relation.name) END,
 		'current_literal', quote_literal(format('%I.current(%s)', feed, columns -> 'user_column' ->> 'type')),
 		'unseen_literal', quote_literal(format('%I.unseen(%s, %s[])', feed, columns -> 'user_column' ->> 'type', item_type)),

@@ -32,10 +32,11 @@ BEGIN
 
 	SELECT NULL::{user_type} AS after, 0 AS turn INTO batch;
 	LOOP
-		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		IF users IS NOT NULL THEN
 			these := users[next_user : next_user OPERATOR(pg_catalog.+) 999];
 		END IF;
+		COMMIT;
+		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SELECT * INTO batch FROM {feed}.rebuild_batch(these, part, parts, overlap, dry_run, allow_empty, batch.after, batch.turn);
 		COMMIT;
 		IF batch.again THEN
@@ -48,10 +49,10 @@ BEGIN
 			CONTINUE;
 		END IF;
 		failures := 0;
-		exposures := exposures OPERATOR(pg_catalog.+) coalesce(batch.exposures, 0);
-		filters := filters OPERATOR(pg_catalog.+) coalesce(batch.filters, 0);
-		bytes := bytes OPERATOR(pg_catalog.+) coalesce(batch.bytes, 0);
-		ended := ended OPERATOR(pg_catalog.+) coalesce(batch.ended, 0);
+		exposures := exposures OPERATOR(pg_catalog.+) batch.exposures;
+		filters := filters OPERATOR(pg_catalog.+) batch.filters;
+		bytes := bytes OPERATOR(pg_catalog.+) batch.bytes;
+		ended := ended OPERATOR(pg_catalog.+) batch.ended;
 		busy := busy OPERATOR(pg_catalog.||) batch.busy;
 		next_user := next_user OPERATOR(pg_catalog.+) 1000;
 		EXIT WHEN users IS NULL AND batch.after IS NULL OR next_user OPERATOR(pg_catalog.>) pg_catalog.cardinality(users);
@@ -63,6 +64,7 @@ BEGIN
 	WHILE NOT dry_run AND pg_catalog.cardinality(busy) OPERATOR(pg_catalog.>) 0 LOOP
 		these := busy[1:1];
 		busy := busy[2:];
+		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		SELECT * INTO batch FROM {feed}.rebuild_batch(these, part, parts, overlap, dry_run, allow_empty, NULL, 0);
 		COMMIT;

@@ -23,6 +23,10 @@ DECLARE
 	gone {user_type}[];	-- users whose rows are locked here, without exposures
 BEGIN
 	again := false;
+	exposures := 0;
+	filters := 0;
+	bytes := 0;
+	ended := 0;
 
 	-- Where the batch ends: at a user whose hash is divisible by 1,000, so that sessions with
 	-- other parts cut at the same users; where it is divisible by 16,000 they count turns from

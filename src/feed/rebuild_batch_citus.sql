@@ -1,7 +1,7 @@
 -- One batch of a rebuild: the users after "after", about 16,000 of them, or "these".  Citus
--- sends it to the shards as it is.  It reports how far it came (NULL: to the end), and of a
--- rebuild only the filters written and removed; "again" says that a lock stopped it, and it
--- did nothing.  The result has "busy" for the procedure, which is the same without Citus.
+-- sends it to the shards as it is, so a rebuild counts only the filters that it has written
+-- or removed; a dry run counts all.  It reports how far it came (NULL: to the end); "again"
+-- says that a lock stopped it, and it did nothing.  Without Citus it has "busy" users.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	these {user_type}[], part integer, parts integer, overlap interval, dry_run boolean, allow_empty boolean,
 	INOUT after {user_type}, INOUT turn integer,
@@ -16,8 +16,11 @@ DECLARE
 	was_turn integer := turn;
 	upto {user_type};
 	filled timestamp with time zone;
+	yesterday timestamp with time zone;
 BEGIN
 	again := false;
+	filters := 0;
+	ended := 0;
 	IF these IS NULL THEN
 		SELECT f.user_id INTO upto FROM {feed}.filters AS f
 		WHERE {filters_in_batch} AND (pg_catalog.hashtext(f.user_id::text) OPERATOR(pg_catalog.%) 16000) OPERATOR(pg_catalog.=) 0
@@ -53,12 +56,13 @@ BEGIN
 	SELECT LEAST(pg_catalog.clock_timestamp(), pg_catalog.to_timestamp(pg_catalog.min(n.result::double precision))) OPERATOR(pg_catalog.-) overlap INTO STRICT filled
 	FROM pg_catalog.run_command_on_all_nodes({oldest_literal}) AS n;
 
+	yesterday := filled OPERATOR(pg_catalog.-) interval '1 day';	-- unchanged filters are written once a day
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
 	SELECT {user}, {built}, filled FROM {exposures} AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
 	WHERE {exposures_in_batch} AND {exposed} GROUP BY {user}
 	ON CONFLICT (user_id) DO UPDATE SET items = excluded.items, filled_until = excluded.filled_until
 	WHERE f.items OPERATOR({bloom}.=) excluded.items IS NOT TRUE
-		OR f.filled_until OPERATOR(pg_catalog.>) (excluded.filled_until OPERATOR(pg_catalog.-) interval '1 day') IS NOT TRUE;
+		OR f.filled_until OPERATOR(pg_catalog.>) yesterday IS NOT TRUE;
 	GET DIAGNOSTICS filters = ROW_COUNT;
 	DELETE FROM {feed}.filters AS f
 	WHERE {filters_in_batch} AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {user} {=} f.user_id AND {exposed});
