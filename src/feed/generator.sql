@@ -47,6 +47,7 @@ DECLARE
 	distribution text;	-- by which column
 	is_distributed boolean := false;	-- the table of filters
 	item_type text;
+	in_batch constant text := E'(these IS NULL OR {who} {=} ANY (these))\n\t\t\tAND (was_after IS NULL OR {who} {>} was_after) AND (upto IS NULL OR {who} {<=} upto)';
 	triggers text;
 	names jsonb;
 	parts jsonb;
@@ -371,8 +372,8 @@ $lock$ END,
 $untracked$ ELSE '0' END,
 		'begin', '(pg_catalog.now() AT TIME ZONE ''UTC'' OPERATOR(pg_catalog.-) interval {width}) AT TIME ZONE ''UTC''',
 		'exposed', '{user} IS NOT NULL AND {item} IS NOT NULL{where} AND {time} OPERATOR(pg_catalog.>=) {since}',
-		'exposures_in_batch', '(these IS NULL OR {user} {=} ANY (these)) AND (was_after IS NULL OR {user} {>} was_after) AND (upto IS NULL OR {user} {<=} upto)',
-		'filters_in_batch', '(these IS NULL OR f.user_id {=} ANY (these)) AND (was_after IS NULL OR f.user_id {>} was_after) AND (upto IS NULL OR f.user_id {<=} upto)')
+		'exposures_in_batch', replace(in_batch, '{who}', '{user}'),
+		'filters_in_batch', replace(in_batch, '{who}', 'f.user_id'))
 		|| CASE WHEN windowed THEN jsonb_build_object(
 		'gathered', 'pg_catalog.array_agg({item}) AS items, pg_catalog.array_agg(LEAST({zoned_time}, pg_catalog.now())) AS times',
 		'empty', '{bloom}.bloom_window({width}, {slices}, {fpr})',

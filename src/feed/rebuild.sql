@@ -71,10 +71,12 @@ BEGIN
 		IF batch.again OR pg_catalog.cardinality(batch.busy) OPERATOR(pg_catalog.>) 0 THEN
 			busy := busy OPERATOR(pg_catalog.||) these;
 			failures := failures OPERATOR(pg_catalog.+) 1;
-			IF failures OPERATOR(pg_catalog.>) 1200 THEN
+			IF failures OPERATOR(pg_catalog.>) 3000 THEN	-- of 0.1 s each, without a success
 				RAISE WARNING 'filters of % users were not rebuilt in %, because others kept their rows locked', pg_catalog.cardinality(busy), {filters_literal};
 				EXIT;
 			END IF;
+		ELSE
+			failures := 0;
 		END IF;
 	END LOOP;
 END

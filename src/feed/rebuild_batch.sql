@@ -33,11 +33,13 @@ BEGIN
 	-- 0 again.  The filters know most users; the rest is a walk over the index of exposures.
 	IF these IS NULL THEN
 		SELECT f.user_id INTO upto FROM {feed}.filters AS f
-		WHERE {filters_in_batch} AND (pg_catalog.hashtext(f.user_id::text) OPERATOR(pg_catalog.%) 1000) OPERATOR(pg_catalog.=) 0
+		WHERE {filters_in_batch}
+			AND (pg_catalog.hashtext(f.user_id::text) OPERATOR(pg_catalog.%) 1000) OPERATOR(pg_catalog.=) 0
 		ORDER BY f.user_id LIMIT 1;
 		IF upto IS NULL THEN
 			WITH RECURSIVE walk(u) AS (
-				(SELECT {user} FROM {exposures} AS e WHERE {exposures_in_batch} AND {user} IS NOT NULL ORDER BY {user} LIMIT 1)
+				(SELECT {user} FROM {exposures} AS e
+				WHERE {user} IS NOT NULL AND (was_after IS NULL OR {user} {>} was_after) ORDER BY {user} LIMIT 1)
 				UNION ALL
 				SELECT (SELECT {user} FROM {exposures} AS e WHERE {user} {>} w.u ORDER BY {user} LIMIT 1)
 				FROM walk AS w
@@ -56,11 +58,16 @@ BEGIN
 	-- Lock the rows that nobody else has locked.  To wait for others while these are locked
 	-- could deadlock, so only who locks a single row waits.
 	IF dry_run THEN
-		mine := ARRAY(SELECT f.user_id FROM {feed}.filters AS f WHERE {filters_in_batch});
+		mine := ARRAY(
+			SELECT f.user_id FROM {feed}.filters AS f
+			WHERE {filters_in_batch});
 	ELSIF pg_catalog.cardinality(these) OPERATOR(pg_catalog.=) 1 THEN
-		mine := ARRAY(SELECT f.user_id FROM {feed}.filters AS f WHERE {filters_in_batch} FOR UPDATE);
+		mine := ARRAY(
+			SELECT f.user_id FROM {feed}.filters AS f WHERE f.user_id {=} these[1] FOR UPDATE);
 	ELSE
-		mine := ARRAY(SELECT f.user_id FROM {feed}.filters AS f WHERE {filters_in_batch} FOR UPDATE SKIP LOCKED);
+		mine := ARRAY(
+			SELECT f.user_id FROM {feed}.filters AS f
+			WHERE {filters_in_batch} FOR UPDATE SKIP LOCKED);
 	END IF;
 
 	-- All exposures before this time are in the next statement's snapshot: read it first.
@@ -75,7 +82,8 @@ BEGIN
 	FROM (
 		SELECT {user} AS user_id, pg_catalog.count(*) AS exposures, {built} AS items
 		FROM {exposures} AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
-		WHERE {exposures_in_batch} AND {exposed}
+		WHERE {exposures_in_batch}
+			AND {exposed}
 		GROUP BY {user} ORDER BY {user} LIMIT 20000) AS b;
 	IF filters OPERATOR(pg_catalog.=) 20000 AND these IS NULL THEN
 		after := shown[20000];
