@@ -80,14 +80,16 @@ BEGIN
 	IF mode NOT IN ('trigger', 'log') THEN
 		problems := problems || format('mode must be ''trigger'' or ''log'', not %L.', mode);
 	END IF;
-	IF NOT width > interval '0' THEN
+	IF NOT width > interval '0' OR NOT isfinite(width) THEN
 		problems := problems || 'width must be positive, as in ''30 days''.'::text;
+	ELSIF windowed AND extract(year FROM width) * 12 + extract(month FROM width) <> 0 THEN
+		problems := problems || 'width of a feed with slices must have no months: write ''30 days''.'::text;
 	END IF;
-	IF NOT (fpr >= 1e-6 AND fpr <= 0.5) THEN
-		problems := problems || 'fpr must be from 0.000001 to 0.5; 0.01 is 1%.'::text;
+	IF NOT (fpr >= 1e-7 AND fpr < 1) THEN
+		problems := problems || 'fpr must be at least 0.0000001 and less than 1; 0.01 is 1%.'::text;
 	END IF;
-	IF NOT (headroom >= 0 AND headroom <= 100) THEN
-		problems := problems || 'headroom must be from 0 to 100; 0.2 leaves room for 20% more items.'::text;
+	IF NOT (headroom >= 0 AND headroom <= 1000) THEN
+		problems := problems || 'headroom must be from 0 to 1000; 0.2 leaves room for 20% more items.'::text;
 	END IF;
 	IF windowed AND mode = 'log' THEN
 		problems := problems || 'slices are for mode ''trigger'': in mode ''log'' a filter is as old as its rebuild.'::text;

@@ -313,41 +313,6 @@ bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
 	}
 }
 
-/* Whether each of two counters in a byte is at least as great as in another. */
-static inline bool
-counters_include(uint8_t a, uint8_t b)
-{
-	return (a & 15) >= (b & 15) && a >> 4 >= b >> 4;
-}
-
-/*
- * bloomexp_probe_includes
- *		Whether all that is set in another layer of the same shape is set in this
- *		one, and counted as often.
- */
-bool
-bloomexp_probe_includes(const BloomBits *bits, const BloomBits *other)
-{
-	uint64_t	size = bloomexp_probe_bytes(bits->shape.words, bits->counting);
-
-	for (uint64_t i = 0; i < size; i += sizeof(uint64_t))
-	{
-		uint64_t	word;
-		uint64_t	other_word;
-
-		memcpy(&word, bits->bytes + i, sizeof(word));
-		memcpy(&other_word, other->bytes + i, sizeof(other_word));
-		if (!bits->counting && (other_word & ~word) != 0)
-			return false;
-		for (uint64_t j = i; bits->counting && j < i + sizeof(uint64_t); j++)
-		{
-			if (!counters_include(bits->bytes[j], other->bytes[j]))
-				return false;
-		}
-	}
-	return true;
-}
-
 /* Number of set positions in 8 bytes of a layer. */
 static inline uint64_t
 count_in_word(uint64_t word, bool counting)

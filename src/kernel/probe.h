@@ -71,7 +71,6 @@ extern uint32_t bloomexp_probe_set(const BloomBits *bits, uint64_t hash);
 extern void bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t n);
 extern uint32_t bloomexp_probe_unset(const BloomBits *bits, uint64_t hash);
 extern void bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other);
-extern bool bloomexp_probe_includes(const BloomBits *bits, const BloomBits *other);
 extern uint64_t bloomexp_probe_count_set(const BloomBits *bits);
 extern uint64_t bloomexp_probe_count_merged(const BloomBits *bits, const BloomBits *other);
 

@@ -18,7 +18,6 @@
 #include "libpq/pqformat.h"
 #include "utils/timestamp.h"
 
-#include "sql/aggregate.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "value/compat.h"
@@ -98,12 +97,9 @@ new_state(MemoryContext context, const Parameters *parameters, uint64 space)
 	return state;
 }
 
-/*
- * bloomexp_aggregate_check_headroom
- *		Refuse a headroom that cannot be meant.
- */
-void
-bloomexp_aggregate_check_headroom(double headroom)
+/* Raise an error unless headroom is one that can be meant. */
+static void
+check_headroom(double headroom)
 {
 	if (!(headroom >= 0.0 && headroom <= MAX_HEADROOM))
 		ereport(ERROR,
@@ -156,7 +152,7 @@ first_state(FunctionCallInfo fcinfo, BloomKind kind)
 	Parameters	parameters = get_parameters(fcinfo, kind);
 
 	bloomexp_growth_check_fpr(parameters.fpr);
-	bloomexp_aggregate_check_headroom(parameters.headroom);
+	check_headroom(parameters.headroom);
 	return new_state(get_context(fcinfo), &parameters, 0);
 }
 

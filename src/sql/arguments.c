@@ -9,7 +9,6 @@
 
 #include "common/int.h"
 #include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
@@ -149,19 +148,4 @@ bloomexp_arguments_width(const Interval *interval)
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("interval out of range")));
 	return width;
-}
-
-/*
- * bloomexp_arguments_require_privilege
- *		Refuse who has not a privilege on a table, or on one of its columns.
- */
-void
-bloomexp_arguments_require_privilege(Oid table, AclMode privilege)
-{
-	AclResult	result = pg_class_aclcheck(table, GetUserId(), privilege);
-
-	if (result != ACLCHECK_OK)
-		result = pg_attribute_aclcheck_all(table, GetUserId(), privilege, ACLMASK_ANY);
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_TABLE, get_rel_name(table));
 }

@@ -11,7 +11,6 @@
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
 #include "fmgr.h"
-#include "nodes/parsenodes.h"
 #include "utils/array.h"
 
 #include "kernel/murmur3.h"
@@ -47,7 +46,6 @@ extern void bloomexp_arguments_check_candidates(FunctionCallInfo fcinfo, int arg
 extern int64 bloomexp_arguments_check_time(Datum time, bool isnull, const char *name);
 extern int64 bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name);
 extern int64 bloomexp_arguments_width(const Interval *interval);
-extern void bloomexp_arguments_require_privilege(Oid table, AclMode privilege);
 
 /* Argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
 static inline Datum

@@ -159,12 +159,11 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, BloomFetch fetch, 
 }
 
 /*
- * bloomexp_filter_fill
- *		Put `n` distinct items into the one empty layer of a filter that was
- *		made for them.  To be followed by bloomexp_layout_store().
+ * Put `n` distinct items into the one empty layer of a filter that was made for
+ * them.  To be followed by bloomexp_layout_store().
  */
-void
-bloomexp_filter_fill(BloomFilter *filter, const uint64 *hashes, uint64 n)
+static void
+fill_layer(BloomFilter *filter, const uint64 *hashes, uint64 n)
 {
 	BloomLayer *layer = &filter->layers[0];
 
@@ -191,7 +190,7 @@ bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr
 	bloomexp_filter_init(&filter, (int64) ceil(n * (1.0 + headroom)), fpr, 0, false);
 	filter.kind = kind;
 	value = bloomexp_layout_form(&filter);
-	bloomexp_filter_fill(&filter, hashes, n);
+	fill_layer(&filter, hashes, n);
 	bloomexp_layout_store(&filter, value);
 	return value;
 }

@@ -45,6 +45,5 @@ extern void bloomexp_union_add(BloomUnion *united, const BloomFilter *filter);
 extern uint64 bloomexp_union_size(const BloomUnion *united);
 extern void bloomexp_union_get_filter(const BloomUnion *united, BloomFilter *filter);
 
-extern bool bloomexp_union_includes(const BloomFilter *filter, const BloomFilter *other);
 
 #endif							/* BLOOMEXP_UNION_H */
