@@ -184,7 +184,7 @@ BEGIN
 	FOR e IN
 		SELECT format('schema %I', n.nspname) AS what, n.nspowner AS owner, n.nspacl AS acl, n.oid = extension.schema_oid AS is_extension, n.nspname
 		FROM pg_namespace n
-		WHERE n.nspname <> 'pg_catalog' AND (n.oid IN (extension.schema_oid, relation.schema_oid) OR n.oid IN (
+		WHERE n.nspname <> 'pg_catalog' AND (n.oid IN (extension.schema_oid, relation.schema_oid, schema_oid) OR n.oid IN (
 			SELECT t.typnamespace FROM pg_type t, jsonb_each(columns) AS k
 			WHERE t.oid IN ((SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation.oid AND a.attname = k.value ->> 'name'),
 				(k.value ->> 'base')::oid, (k.value ->> 'element')::oid, (k.value ->> 'element_base')::oid)))
@@ -221,8 +221,8 @@ BEGIN
 		IF NOT has_database_privilege(current_database(), 'CREATE') THEN
 			problems := problems || format('You may not create schema %I: GRANT CREATE ON DATABASE %I TO %I, or let its owner make the empty schema for you.', feed, current_database(), current_user);
 		END IF;
-	ELSIF NOT has_schema_privilege(schema_oid, 'CREATE, USAGE') OR (SELECT n.nspowner <> ALL (trusted) FROM pg_namespace n WHERE n.oid = schema_oid) THEN
-		problems := problems || format('Schema %I exists and is not yours.', feed);
+	ELSIF NOT (has_schema_privilege(schema_oid, 'CREATE') AND has_schema_privilege(schema_oid, 'USAGE')) THEN
+		problems := problems || format('You may not create in schema %I: GRANT CREATE, USAGE ON SCHEMA %I TO %I.', feed, feed, current_user);
 	ELSIF NOT is_feed AND EXISTS (
 		SELECT FROM pg_depend d WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = schema_oid AND d.deptype = 'n') THEN
 		problems := problems || format('Schema %I exists and is not empty: choose another name for the feed.', feed);

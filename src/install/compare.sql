@@ -20,11 +20,11 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
 COMMENT ON FUNCTION bloom_hash(bloom) IS 'hash function';
 
-CREATE FUNCTION bloom_hash_extended(bloom, bigint) RETURNS bigint
+CREATE FUNCTION bloom_hash(bloom, bigint) RETURNS bigint
 AS 'MODULE_PATHNAME', 'bloomexp_hash_extended'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
-COMMENT ON FUNCTION bloom_hash_extended(bloom, bigint) IS 'hash function with a seed';
+COMMENT ON FUNCTION bloom_hash(bloom, bigint) IS 'hash function with a seed';
 
 CREATE OPERATOR = (
 	LEFTARG = bloom, RIGHTARG = bloom,
@@ -45,7 +45,7 @@ COMMENT ON OPERATOR <> (bloom, bloom) IS 'filters have different bytes';
 CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING hash AS
 	OPERATOR 1 =,
 	FUNCTION 1 bloom_hash(bloom),
-	FUNCTION 2 bloom_hash_extended(bloom, bigint);
+	FUNCTION 2 bloom_hash(bloom, bigint);
 
 COMMENT ON OPERATOR CLASS bloom_ops USING hash IS 'equality of filters, by their bytes';
 COMMENT ON OPERATOR FAMILY bloom_ops USING hash IS 'equality of filters, by their bytes';

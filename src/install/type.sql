@@ -49,15 +49,8 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_from_bytea(bytea) IS
 'the filter of these bytes (doc/format.md); an error says what is wrong with them';
 
-CREATE FUNCTION bloom_to_bytea(filter bloom) RETURNS bytea
-AS 'MODULE_PATHNAME', 'bloomexp_to_bytea'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloom_to_bytea(bloom) IS
-'the bytes of a filter (doc/format.md)';
-
 CREATE CAST (bytea AS bloom) WITH FUNCTION bloom_from_bytea(bytea);
-CREATE CAST (bloom AS bytea) WITH FUNCTION bloom_to_bytea(bloom);
+CREATE CAST (bloom AS bytea) WITHOUT FUNCTION;	-- a filter is its bytes
 
 COMMENT ON CAST (bytea AS bloom) IS 'the filter of these bytes';
 COMMENT ON CAST (bloom AS bytea) IS 'the bytes of a filter';

@@ -35,14 +35,14 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_expire(bloom, timestamp with time zone) IS
 'a windowed filter without the slices that lie wholly before the window that ends at a time; from then on items shown before that window are ignored';
 
-CREATE FUNCTION bloom_window_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) RETURNS internal
+CREATE FUNCTION bloom_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_window_agg'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_window_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) IS 'transition function of bloom_window_agg()';
+COMMENT ON FUNCTION bloom_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) IS 'transition function of bloom_window_agg()';
 
 CREATE AGGREGATE bloom_window_agg(item anynonarray, shown_at timestamp with time zone, width interval, slices integer, fpr double precision) (
-	SFUNC = bloom_window_agg_transition, STYPE = internal, SSPACE = 8192,
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE

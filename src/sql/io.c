@@ -25,7 +25,6 @@ PG_FUNCTION_INFO_V1(bloomexp_out);
 PG_FUNCTION_INFO_V1(bloomexp_recv);
 PG_FUNCTION_INFO_V1(bloomexp_send);
 PG_FUNCTION_INFO_V1(bloomexp_from_bytea);
-PG_FUNCTION_INFO_V1(bloomexp_to_bytea);
 PG_FUNCTION_INFO_V1(bloomexp_eq);
 PG_FUNCTION_INFO_V1(bloomexp_ne);
 PG_FUNCTION_INFO_V1(bloomexp_hash);
@@ -147,13 +146,6 @@ bloomexp_from_bytea(PG_FUNCTION_ARGS)
 	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
 
 	PG_RETURN_POINTER(value_from_bytes(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)));
-}
-
-/* Cast to bytea: the same bytes under another name. */
-Datum
-bloomexp_to_bytea(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
 /* Whether two values have the same bytes. */
