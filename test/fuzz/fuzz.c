@@ -291,7 +291,7 @@ add_to_filter(BloomFilter *filter, BloomKind kind)
 	return bloomexp_filter_add(filter, kind, hashes, ADDED);
 }
 
-/* What only adds keeps each layer: bloom_guard() lets it pass. */
+/* What only adds keeps each layer. */
 static void
 expect_includes(struct varlena *value, struct varlena *part)
 {
