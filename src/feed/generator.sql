@@ -44,6 +44,8 @@ DECLARE
 	template text;
 	quote text := '$feed$';
 	triggers text;
+	hash_user text;	-- a call that hashes a user
+	retyped text;	-- what an older script made for other types
 	names jsonb;
 	parts jsonb;
 	e record;
@@ -75,8 +77,8 @@ BEGIN
 	IF mode NOT IN ('trigger', 'log') THEN
 		problems := problems || format('mode must be ''trigger'' or ''log'', not %L.', mode);
 	END IF;
-	IF NOT width > interval '0' THEN
-		problems := problems || 'width must be positive, as in ''30 days''.'::text;
+	IF NOT (width > interval '0' AND width <= interval '1000 years') THEN
+		problems := problems || 'width must be positive, as in ''30 days'', and at most 1000 years.'::text;
 	END IF;
 	IF NOT (fpr >= 1e-6 AND fpr <= 0.5) THEN
 		problems := problems || 'fpr must be from 0.000001 to 0.5; 0.01 is 1%.'::text;
@@ -88,6 +90,8 @@ BEGIN
 		problems := problems || 'slices are for mode ''trigger'': in mode ''log'' a filter is as old as its rebuild.'::text;
 	ELSIF NOT slices BETWEEN 1 AND 1000 THEN
 		problems := problems || 'slices must be from 1 to 1000.'::text;
+	ELSIF windowed AND extract(month FROM width) + extract(year FROM width) <> 0 THEN
+		problems := problems || 'width must be days or less if there are slices: months differ in length.'::text;
 	END IF;
 
 	-- The relation.
@@ -140,6 +144,13 @@ BEGIN
 			ORDER BY c.opcintype = t.oid DESC LIMIT 1) AS c
 		JOIN pg_amop p ON p.amopfamily = c.opcfamily AND p.amoplefttype = c.opcintype AND p.amoprighttype = c.opcintype AND p.amoppurpose = 's'
 		JOIN pg_operator o ON o.oid = p.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace;
+		-- and the function that hashes it, if it can be called with the type; else its text will do
+		hash_user := coalesce((
+			SELECT format('%I.%I(%%s)', n.nspname, p.proname)
+			FROM pg_type t, pg_opclass c JOIN pg_amproc h ON h.amprocfamily = c.opcfamily AND h.amproclefttype = c.opcintype AND h.amprocnum = 1
+			JOIN pg_proc p ON p.oid = h.amproc JOIN pg_namespace n ON n.oid = p.pronamespace
+			WHERE t.oid = (columns -> 'user_column' ->> 'base')::oid AND c.opcintype = t.oid AND c.opcdefault AND p.proargtypes[0] = t.oid
+				AND c.opcmethod = (SELECT m.oid FROM pg_am m WHERE m.amname = 'hash')), 'pg_catalog.hashtext(%s::text)');
 		IF operators IS NULL OR columns -> 'user_column' ->> 'element' IS NOT NULL
 			OR (SELECT t.typtype FROM pg_type t WHERE t.oid = (columns -> 'user_column' ->> 'base')::oid) = 'c' THEN
 			problems := problems || format('User column %I has type %s: it must be a scalar type with a default B-tree operator class.',
@@ -223,6 +234,16 @@ BEGIN
 
 	-- What triggers cannot do.
 	IF mode = 'trigger' AND relation.relkind IN ('r', 'p') THEN
+		IF relation.relispartition THEN
+			problems := problems || format('%s is a partition, and an INSERT into its root fires no trigger of it: make the feed of the root, or use mode => ''log''.', relation.name);
+		END IF;
+		problems := problems || ARRAY(
+			WITH RECURSIVE tree(oid) AS (
+				SELECT relation.oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid)
+			SELECT format('Trigger %I of %s would be replaced: rename it, or choose another name for the feed.', t.tgname, t.tgrelid::regclass)
+			FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+			WHERE t.tgrelid IN (SELECT oid FROM tree) AND t.tgname IN (('insert_' || feed)::name, ('update_' || feed)::name)
+				AND (p.pronamespace = schema_oid AND p.proname = 'track') IS NOT TRUE);
 		IF NOT has_table_privilege(relation.oid, 'TRIGGER') THEN
 			problems := problems || format('You may not create triggers on %s: GRANT TRIGGER ON %s TO %I.', relation.name, relation.name, current_user);
 		END IF;
@@ -272,6 +293,21 @@ BEGIN
 		SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
 		WHERE t.tgrelid = r.oid AND t.tgname = g.name AND p.pronamespace = schema_oid AND p.proname = 'track');
 
+	-- After a change of the columns' types: functions for the old ones would be in the way.
+	SELECT string_agg(format(E'DROP %s %s;	-- of other types: grant EXECUTE again\n', CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure), '')
+	INTO retyped
+	FROM pg_proc p, pg_attribute u, pg_type t
+	WHERE is_feed AND p.pronamespace = schema_oid AND p.proname IN ('current', 'unseen', 'take', 'rebuild', 'rebuild_batch')
+		AND u.attrelid = relation.oid AND u.attname = user_column AND t.oid = u.atttypid
+		AND (p.proargtypes[0] <> CASE WHEN p.proname LIKE 'rebuild%' THEN t.typarray ELSE t.oid END
+			OR p.proname IN ('unseen', 'take') AND p.proargtypes[1] <> (
+				SELECT CASE WHEN paged THEN a.atttypid ELSE it.typarray END FROM pg_attribute a JOIN pg_type it ON it.oid = a.atttypid
+				WHERE a.attrelid = relation.oid AND a.attname = item_column));
+	IF is_feed AND (SELECT format_type(a.atttypid, a.atttypmod) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+			WHERE c.relnamespace = schema_oid AND c.relname = 'filters' AND a.attname = 'user_id') <> columns -> 'user_column' ->> 'full_type' THEN
+		retyped := format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%2$s;\n', feed, columns -> 'user_column' ->> 'full_type') || coalesce(retyped, '');
+	END IF;
+
 	template := $head$
 @head.sql
 $head$ || CASE mode WHEN 'trigger' THEN $head$
@@ -309,7 +345,10 @@ $health$;
 		'>', operators ->> '5',
 		'<=', operators ->> '2',
 		'user', format('e.%I', user_column),
+		'exposures_hash', format(hash_user, format('e.%I', user_column)),
+		'filters_hash', format(hash_user, 'f.user_id'),
 		'user_type', columns -> 'user_column' ->> 'type',
+		'user_base_type', format_type((columns -> 'user_column' ->> 'base')::oid, NULL),	-- a domain can be NOT NULL
 		'user_column_type', (columns -> 'user_column' ->> 'full_type')
 			|| CASE WHEN (columns -> 'user_column' ->> 'collated')::boolean THEN ' COLLATE ' || (columns -> 'user_column' ->> 'collation_name') ELSE '' END,
 		'item', CASE WHEN paged THEN 'i.item' ELSE format('e.%I', item_column) END,
@@ -326,17 +365,21 @@ $health$;
 		'headroom', CASE WHEN mode = 'log' THEN 0 ELSE headroom END,
 		'slices', slices,
 		'triggers', coalesce(triggers, ''),
+		'retyped', coalesce(retyped, ''),
+		'collate', coalesce(' COLLATE ' || (columns -> 'user_column' ->> 'collation_name'), ''),
 		'lock', hashtextextended(feed, 0));
 
 	-- What depends on slices and mode, and what several templates have.
 	parts := jsonb_build_object(
 		'untracked', CASE mode WHEN 'trigger' THEN $untracked$
 @untracked.sql
-$untracked$ ELSE '0' END,
+$untracked$ ELSE '0::bigint' END,
 		'begin', '(pg_catalog.now() AT TIME ZONE ''UTC'' OPERATOR(pg_catalog.-) interval {width}) AT TIME ZONE ''UTC''',
 		'exposed', '{user} IS NOT NULL AND {item} IS NOT NULL{where} AND {time} OPERATOR(pg_catalog.>=) {since}',
-		'exposures_in_batch', '(these IS NULL OR {user} {=} ANY (these)) AND (was_after IS NULL OR {user} {>} was_after) AND (upto IS NULL OR {user} {<=} upto)',
-		'filters_in_batch', '(these IS NULL OR f.user_id {=} ANY (these)) AND (was_after IS NULL OR f.user_id {>} was_after) AND (upto IS NULL OR f.user_id {<=} upto)')
+		'exposures_in_batch', '{exposures_in_range} AND (parts OPERATOR(pg_catalog.=) 1 OR (({exposures_hash} OPERATOR(pg_catalog.&) 2147483647) OPERATOR(pg_catalog.%) parts) OPERATOR(pg_catalog.=) (part OPERATOR(pg_catalog.-) 1))',
+		'filters_in_batch', '{filters_in_range} AND (parts OPERATOR(pg_catalog.=) 1 OR (({filters_hash} OPERATOR(pg_catalog.&) 2147483647) OPERATOR(pg_catalog.%) parts) OPERATOR(pg_catalog.=) (part OPERATOR(pg_catalog.-) 1))',
+		'exposures_in_range', '(these IS NULL OR {user} {=} ANY (these{collate})) AND (was_after IS NULL OR {user} {>} was_after{collate}) AND (upto IS NULL OR {user} {<=} upto{collate})',
+		'filters_in_range', '(these IS NULL OR f.user_id {=} ANY (these{collate})) AND (was_after IS NULL OR f.user_id {>} was_after{collate}) AND (upto IS NULL OR f.user_id {<=} upto{collate})')
 		|| CASE WHEN windowed THEN jsonb_build_object(
 		'gathered', 'pg_catalog.array_agg({item}) AS items, pg_catalog.array_agg(LEAST({zoned_time}, pg_catalog.now())) AS times',
 		'empty', '{bloom}.bloom_window({width}, {slices}, {fpr})',
