@@ -5,6 +5,8 @@
 SET client_min_messages = error;
 SET TimeZone = 'America/New_York';
 \set VERBOSITY terse
+\pset footer off
+\pset format unaligned
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 SELECT current_setting('server_version_num')::int >= 150000 AS has_merge, EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
 

@@ -193,12 +193,12 @@ BEGIN
 			WHERE t.oid IN ((SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation.oid AND a.attname = k.value ->> 'name'),
 				(k.value ->> 'base')::oid, (k.value ->> 'element')::oid, (k.value ->> 'element_base')::oid)))
 		UNION ALL
-		SELECT format('type %s', format_type(t.oid, NULL)), t.typowner, NULL, false, NULL
+		SELECT DISTINCT format('type %s', format_type(t.oid, NULL)), t.typowner, NULL::aclitem[], false, NULL::name
 		FROM pg_type t, jsonb_each(columns) AS k
-		WHERE t.oid IN ((SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation.oid AND a.attname = k.value ->> 'name'),
+		WHERE t.typcategory <> 'A' AND t.oid IN ((SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation.oid AND a.attname = k.value ->> 'name'),
 			(k.value ->> 'base')::oid, (k.value ->> 'element')::oid, (k.value ->> 'element_base')::oid)
 		UNION ALL
-		SELECT relation.name, relation.relowner, NULL, false, NULL
+		SELECT 'table ' || relation.name, relation.relowner, NULL, false, NULL
 	LOOP
 		IF e.owner <> ALL (trusted) THEN
 			problems := problems || format('%s belongs to role %I, who could run code with your rights by replacing it%s.',
