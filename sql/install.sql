@@ -141,13 +141,12 @@ SELECT p.oid::regprocedure AS exception, provolatile, proparallel FROM members p
 WHERE provolatile <> 'i' OR proparallel <> 's'
 :by_name;
 
--- None runs with its owner's rights.  What is written in PL/pgSQL runs in a search_path of its own, but for a procedure
--- that commits, which cannot; else only what parses a condition changes settings.
+-- None runs with its owner's rights.  What is not written in C runs in a search_path of its own.
 SELECT p.oid::regprocedure AS exception FROM members p
 WHERE prosecdef
 :by_name;
 SELECT p.oid::regproc AS exception, proconfig FROM members p JOIN pg_language l ON l.oid = prolang
-WHERE CASE WHEN lanname = 'plpgsql' THEN proconfig @> '{"search_path=pg_catalog, pg_temp"}' IS NOT TRUE ELSE proconfig IS NOT NULL END
+WHERE CASE WHEN lanname IN ('sql', 'plpgsql') THEN proconfig @> '{"search_path=pg_catalog, pg_temp"}' IS NOT TRUE ELSE proconfig IS NOT NULL END
 :by_name;
 
 -- A name of ours is no name of the server's, so that no search_path makes a difference.

@@ -217,8 +217,8 @@ SELECT f @> 3 AS f, a[1] @> 1 AS first, a[2] @> 1 AS none, a[3] @> 1 AS third FR
 DROP TABLE d;
 DROP DOMAIN week;
 
--- A value compared with itself is not read: an add that changes nothing returns the stored value, and bloom_track()
--- compares the two.
+-- A value compared with itself is not read: an add that changes nothing returns the stored value, and the
+-- rebuild of a feed compares the two.
 CREATE TABLE compared AS SELECT bloom_agg(i) AS f FROM generate_series(1, 100000) i;
 CREATE FUNCTION pg_temp.blocks_read(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE

@@ -8,7 +8,7 @@ DECLARE
 	rest_fpr double precision := {fpr};
 	rest {bloom}.bloom;
 BEGIN
-	SELECT f.items, f.filled_until INTO main, filled_until FROM {feed}.filters AS f WHERE f.user_id {=} current.user_id;
+	SELECT f.items, f.filled_until INTO main, filled_until FROM {feed}.filters AS f WHERE f.user_id {=} current.user_id{collate};
 	IF main IS NOT NULL AND filled_until OPERATOR(pg_catalog.>) since THEN
 		since := filled_until;
 		rest_fpr := {rest_fpr};	-- together with {stored_fpr} of the stored filter: {fpr}
@@ -17,7 +17,7 @@ BEGIN
 	END IF;
 	SELECT {bloom}.bloom_agg({item}, rest_fpr) INTO rest
 	FROM {exposures} AS e{elements}
-	WHERE {user} {=} current.user_id AND {exposed};
+	WHERE {user} {=} current.user_id{collate} AND {exposed};
 	RETURN CASE WHEN main IS NULL THEN rest WHEN rest IS NULL THEN main ELSE {bloom}.bloom_union(main, rest) END;
 END
 {$};

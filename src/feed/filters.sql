@@ -5,4 +5,4 @@ CREATE TABLE IF NOT EXISTS {feed}.filters (
 	filled_until timestamp with time zone	-- the filter has all exposures before this time
 ) WITH (fillfactor = 50, toast_tuple_target = 8160);	-- filters of up to 8 kB stay in their row
 {distribute}
-
+{retyped}

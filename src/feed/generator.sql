@@ -47,8 +47,9 @@ DECLARE
 	distribution text;	-- by which column
 	is_distributed boolean := false;	-- the table of filters
 	item_type text;
-	in_batch constant text := E'(these IS NULL OR {who} {=} ANY (these))\n\t\t\tAND (was_after IS NULL OR {who} {>} was_after) AND (upto IS NULL OR {who} {<=} upto)';
+	in_batch constant text := E'(these IS NULL OR {who} {=} ANY (these{collate}))\n\t\t\tAND (was_after IS NULL OR {who} {>} was_after{collate}) AND (upto IS NULL OR {who} {<=} upto{collate})';
 	triggers text;
+	retyped text;	-- what an older script made for other types
 	names jsonb;
 	parts jsonb;
 	e record;
@@ -80,8 +81,8 @@ BEGIN
 	IF mode NOT IN ('trigger', 'log') THEN
 		problems := problems || format('mode must be ''trigger'' or ''log'', not %L.', mode);
 	END IF;
-	IF NOT width > interval '0' OR NOT isfinite(width) THEN
-		problems := problems || 'width must be positive, as in ''30 days''.'::text;
+	IF NOT (width > interval '0' AND width <= interval '1000 years') THEN
+		problems := problems || 'width must be positive, as in ''30 days'', and at most 1000 years.'::text;
 	ELSIF windowed AND extract(year FROM width) * 12 + extract(month FROM width) <> 0 THEN
 		problems := problems || 'width of a feed with slices must have no months: write ''30 days''.'::text;
 	END IF;
@@ -189,12 +190,12 @@ BEGIN
 			WHERE t.oid IN ((SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation.oid AND a.attname = k.value ->> 'name'),
 				(k.value ->> 'base')::oid, (k.value ->> 'element')::oid, (k.value ->> 'element_base')::oid)))
 		UNION ALL
-		SELECT format('type %s', format_type(t.oid, NULL)), t.typowner, NULL, false, NULL
+		SELECT DISTINCT format('type %s', format_type(t.oid, NULL)), t.typowner, NULL::aclitem[], false, NULL::name
 		FROM pg_type t, jsonb_each(columns) AS k
-		WHERE t.oid IN ((SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation.oid AND a.attname = k.value ->> 'name'),
+		WHERE t.typcategory <> 'A' AND t.oid IN ((SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation.oid AND a.attname = k.value ->> 'name'),
 			(k.value ->> 'base')::oid, (k.value ->> 'element')::oid, (k.value ->> 'element_base')::oid)
 		UNION ALL
-		SELECT relation.name, relation.relowner, NULL, false, NULL
+		SELECT 'table ' || relation.name, relation.relowner, NULL, false, NULL
 	LOOP
 		IF e.owner <> ALL (trusted) THEN
 			problems := problems || format('%s belongs to role %I, who could run code with your rights by replacing it%s.',
@@ -230,6 +231,16 @@ BEGIN
 
 	-- What triggers cannot do.
 	IF mode = 'trigger' AND relation.relkind IN ('r', 'p') THEN
+		IF relation.relispartition THEN
+			problems := problems || format('%s is a partition, and an INSERT into its root fires no trigger of it: make the feed of the root, or use mode => ''log''.', relation.name);
+		END IF;
+		problems := problems || ARRAY(
+			WITH RECURSIVE tree(oid) AS (
+				SELECT relation.oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid)
+			SELECT format('Trigger %I of %s would be replaced: rename it, or choose another name for the feed.', t.tgname, t.tgrelid::regclass)
+			FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+			WHERE t.tgrelid IN (SELECT oid FROM tree) AND t.tgname IN (('insert_' || feed)::name, ('update_' || feed)::name)
+				AND (p.pronamespace = schema_oid AND p.proname = 'track') IS NOT TRUE);
 		IF NOT has_table_privilege(relation.oid, 'TRIGGER') THEN
 			problems := problems || format('You may not create triggers on %s: GRANT TRIGGER ON %s TO %I.', relation.name, relation.name, current_user);
 		END IF;
@@ -292,6 +303,21 @@ BEGIN
 		SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
 		WHERE t.tgrelid = r.oid AND t.tgname = g.name AND p.pronamespace = schema_oid AND p.proname = 'track');
 
+	-- After a change of the columns' types: functions for the old ones would be in the way.
+	SELECT string_agg(format(E'DROP %s %s;	-- of other types: grant EXECUTE again\n', CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure), '')
+	INTO retyped
+	FROM pg_proc p, pg_attribute u, pg_type t
+	WHERE is_feed AND p.pronamespace = schema_oid AND p.proname IN ('current', 'unseen', 'take', 'rebuild', 'rebuild_batch')
+		AND u.attrelid = relation.oid AND u.attname = user_column AND t.oid = u.atttypid
+		AND (p.proargtypes[0] <> CASE WHEN p.proname LIKE 'rebuild%' THEN t.typarray ELSE t.oid END
+			OR p.proname IN ('unseen', 'take') AND p.proargtypes[1] <> (
+				SELECT CASE WHEN paged THEN a.atttypid ELSE it.typarray END FROM pg_attribute a JOIN pg_type it ON it.oid = a.atttypid
+				WHERE a.attrelid = relation.oid AND a.attname = item_column));
+	IF is_feed AND (SELECT format_type(a.atttypid, a.atttypmod) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+			WHERE c.relnamespace = schema_oid AND c.relname = 'filters' AND a.attname = 'user_id') <> columns -> 'user_column' ->> 'full_type' THEN
+		retyped := format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%2$s;\n', feed, columns -> 'user_column' ->> 'full_type') || coalesce(retyped, '');
+	END IF;
+
 	template := $head$
 @head.sql
 $head$ || CASE mode WHEN 'trigger' THEN $head$
@@ -337,6 +363,7 @@ $citus$ ELSE '' END;
 		'<=', operators ->> '2',
 		'user', format('e.%I', user_column),
 		'user_type', columns -> 'user_column' ->> 'type',
+		'user_base_type', format_type((columns -> 'user_column' ->> 'base')::oid, NULL),	-- a domain can be NOT NULL
 		'user_column_type', (columns -> 'user_column' ->> 'full_type')
 			|| CASE WHEN (columns -> 'user_column' ->> 'collated')::boolean THEN ' COLLATE ' || (columns -> 'user_column' ->> 'collation_name') ELSE '' END,
 		'item', CASE WHEN paged THEN 'i.item' ELSE format('e.%I', item_column) END,
@@ -353,6 +380,8 @@ $citus$ ELSE '' END;
 		'headroom', CASE WHEN mode = 'log' THEN 0 ELSE headroom END,
 		'slices', slices,
 		'triggers', coalesce(triggers, ''),
+		'retyped', coalesce(retyped, ''),
+		'collate', coalesce(' COLLATE ' || (columns -> 'user_column' ->> 'collation_name'), ''),
 		'lock', hashtextextended(feed, 0),
 		'distribute', CASE WHEN is_distributed OR NOT distributed THEN '' ELSE format('SELECT pg_catalog.create_distributed_table(%L, ''user_id'', colocate_with => %L);',
 			quote_ident(feed) || '.filters', relation.name) END,
@@ -371,7 +400,7 @@ $lock$ ELSE $lock$
 $lock$ END,
 		'untracked', CASE mode WHEN 'trigger' THEN $untracked$
 @untracked.sql
-$untracked$ ELSE '0' END,
+$untracked$ ELSE '0::bigint' END,
 		'begin', '(pg_catalog.now() AT TIME ZONE ''UTC'' OPERATOR(pg_catalog.-) interval {width}) AT TIME ZONE ''UTC''',
 		'exposed', '{user} IS NOT NULL AND {item} IS NOT NULL{where} AND {time} OPERATOR(pg_catalog.>=) {since}',
 		'exposures_in_batch', replace(in_batch, '{who}', '{user}'),

@@ -28,9 +28,7 @@ BEGIN
 				USING ERRCODE = 'active_sql_transaction', HINT = 'Call it in autocommit mode: it commits batch by batch.';
 		END IF;
 	END;
-	COMMIT;
-
-	SELECT NULL::{user_type} AS after, 0 AS turn INTO batch;
+	SELECT NULL::{user_base_type} AS after, 0 AS turn INTO batch;
 	LOOP
 		IF users IS NOT NULL THEN
 			these := users[next_user : next_user OPERATOR(pg_catalog.+) 999];
@@ -62,11 +60,13 @@ BEGIN
 	-- The busy ones, holding nothing while it waits for one.  Whoever deadlocks with a writer
 	-- gives way and comes back.
 	WHILE NOT dry_run AND pg_catalog.cardinality(busy) OPERATOR(pg_catalog.>) 0 LOOP
+		COMMIT;
+		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		these := busy[1:1];
 		busy := busy[2:];
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-		SELECT * INTO batch FROM {feed}.rebuild_batch(these, part, parts, overlap, dry_run, allow_empty, NULL::{user_type}, 0);
+		SELECT * INTO batch FROM {feed}.rebuild_batch(these, part, parts, overlap, dry_run, allow_empty, NULL::{user_base_type}, 0);
 		COMMIT;
 		IF batch.again OR pg_catalog.cardinality(batch.busy) OPERATOR(pg_catalog.>) 0 THEN
 			busy := busy OPERATOR(pg_catalog.||) these;

@@ -3,7 +3,7 @@
 -- "again" says that a lock stopped it, and it did nothing.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	these {user_type}[], part integer, parts integer, overlap interval, dry_run boolean, allow_empty boolean,
-	INOUT after {user_type}, INOUT turn integer,
+	INOUT after {user_base_type}, INOUT turn integer,
 	OUT exposures bigint, OUT filters bigint, OUT bytes bigint, OUT ended bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
@@ -12,9 +12,10 @@ SET plan_cache_mode = force_custom_plan AS {$}
 #variable_conflict use_column
 DECLARE
 	since timestamp with time zone := {begin};
-	was_after {user_type} := after;
+	was_after {user_base_type} := after;
 	was_turn integer := turn;
-	upto {user_type};
+	hash integer;
+	upto {user_base_type};
 	mine {user_type}[];	-- users whose rows are locked here
 	filled timestamp with time zone;
 	shown {user_type}[];	-- users with exposures, and their filters
@@ -28,14 +29,18 @@ BEGIN
 	bytes := 0;
 	ended := 0;
 
-	-- Where the batch ends: at a user whose hash is divisible by 1,000, so that sessions with
-	-- other parts cut at the same users; where it is divisible by 16,000 they count turns from
-	-- 0 again.  The filters know most users; the rest is a walk over the index of exposures.
+	-- Where the batch ends: at a user whose hash is divisible by 1,000.  The filters know most
+	-- users; if they know none, a walk over the index of exposures finds one.  Sessions with
+	-- parts take turns, so they must cut at the same users: they walk, because filters come and
+	-- go meanwhile.  Where the hash is divisible by 8,000 the turn is its own, so that a new user
+	-- disturbs the turns of the next batches only.
 	IF these IS NULL THEN
-		SELECT f.user_id INTO upto FROM {feed}.filters AS f
-		WHERE {filters_in_batch}
-			AND (pg_catalog.hashtext(f.user_id::text) OPERATOR(pg_catalog.%) 1000) OPERATOR(pg_catalog.=) 0
-		ORDER BY f.user_id LIMIT 1;
+		IF parts OPERATOR(pg_catalog.=) 1 THEN
+			SELECT f.user_id INTO upto FROM {feed}.filters AS f
+			WHERE {filters_in_batch}
+				AND (pg_catalog.hashtext(f.user_id::text) OPERATOR(pg_catalog.%) 1000) OPERATOR(pg_catalog.=) 0
+			ORDER BY f.user_id LIMIT 1;
+		END IF;
 		IF upto IS NULL THEN
 			WITH RECURSIVE walk(u) AS (
 				(SELECT {user} FROM {exposures} AS e
@@ -48,7 +53,8 @@ BEGIN
 			WHERE w.u IS NULL OR (pg_catalog.hashtext(w.u::text) OPERATOR(pg_catalog.%) 1000) OPERATOR(pg_catalog.=) 0;
 		END IF;
 		after := upto;
-		turn := CASE WHEN (pg_catalog.hashtext(upto::text) OPERATOR(pg_catalog.%) 16000) OPERATOR(pg_catalog.=) 0 THEN 0
+		hash := pg_catalog.hashtext(upto::text);
+		turn := CASE WHEN (hash OPERATOR(pg_catalog.%) 8000) OPERATOR(pg_catalog.=) 0 THEN pg_catalog.abs(hash) OPERATOR(pg_catalog./) 8000
 			ELSE was_turn OPERATOR(pg_catalog.+) 1 END;
 		IF (was_turn OPERATOR(pg_catalog.%) parts) OPERATOR(pg_catalog.<>) (part OPERATOR(pg_catalog.-) 1) THEN
 			RETURN;
@@ -63,7 +69,7 @@ BEGIN
 			WHERE {filters_in_batch});
 	ELSIF pg_catalog.cardinality(these) OPERATOR(pg_catalog.=) 1 THEN
 		mine := ARRAY(
-			SELECT f.user_id FROM {feed}.filters AS f WHERE f.user_id {=} these[1] FOR UPDATE);
+			SELECT f.user_id FROM {feed}.filters AS f WHERE f.user_id {=} these[1]{collate} FOR UPDATE);
 	ELSE
 		mine := ARRAY(
 			SELECT f.user_id FROM {feed}.filters AS f
@@ -88,10 +94,10 @@ BEGIN
 	IF filters OPERATOR(pg_catalog.=) 20000 AND these IS NULL THEN
 		after := shown[20000];
 		turn := was_turn;
-		mine := ARRAY(SELECT m.u FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {<=} after);
+		mine := ARRAY(SELECT m.u FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {<=} after{collate});
 	END IF;
 	gone := ARRAY(SELECT m.u FROM pg_catalog.unnest(mine) AS m(u)
-		WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest(shown) AS s(u) WHERE s.u {=} m.u));
+		WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest(shown) AS s(u) WHERE s.u {=} m.u{collate}));
 	ended := pg_catalog.cardinality(gone);
 
 	-- What finds nothing for anybody has not understood something: it changes nothing.
@@ -109,29 +115,29 @@ BEGIN
 	-- written once a day, to say that it was rebuilt.
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
 	SELECT s.u, s.i, filled FROM ROWS FROM (pg_catalog.unnest(shown), pg_catalog.unnest(built)) AS s(u, i)
-	WHERE EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u)
+	WHERE EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u{collate})
 	ON CONFLICT (user_id) DO UPDATE SET items = excluded.items, filled_until = excluded.filled_until
 	WHERE f.items OPERATOR({bloom}.=) excluded.items IS NOT TRUE
 		OR f.filled_until OPERATOR(pg_catalog.>) (filled OPERATOR(pg_catalog.-) interval '1 day') IS NOT TRUE;
 	IF ended OPERATOR(pg_catalog.>) 0 THEN
-		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} ANY (gone);
+		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} ANY (gone{collate});
 	END IF;
 
 	-- The rows that are not: make one for users who had none.  Who has got one since the
 	-- snapshot, or is getting one now, is busy, like those whose rows others have locked.
 	IF filters OPERATOR(pg_catalog.>) (pg_catalog.cardinality(mine) OPERATOR(pg_catalog.-) ended) THEN
 		others := ARRAY(SELECT s.u FROM pg_catalog.unnest(shown) AS s(u)
-			WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u));
+			WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u{collate}));
 		BEGIN
 			WITH added AS (
 				INSERT INTO {feed}.filters (user_id, items, filled_until)
 				SELECT s.u, s.i, filled FROM ROWS FROM (pg_catalog.unnest(shown), pg_catalog.unnest(built)) AS s(u, i)
-				WHERE EXISTS (SELECT FROM pg_catalog.unnest(others) AS o(u) WHERE o.u {=} s.u)
-					AND NOT EXISTS (SELECT FROM {feed}.filters AS f WHERE f.user_id {=} s.u)
+				WHERE EXISTS (SELECT FROM pg_catalog.unnest(others) AS o(u) WHERE o.u {=} s.u{collate})
+					AND NOT EXISTS (SELECT FROM {feed}.filters AS f WHERE f.user_id {=} s.u{collate})
 				ORDER BY s.u
 				ON CONFLICT (user_id) DO NOTHING RETURNING user_id)
 			SELECT pg_catalog.array_agg(o.u) INTO busy FROM pg_catalog.unnest(others) AS o(u)
-			WHERE NOT EXISTS (SELECT FROM added AS a WHERE a.user_id {=} o.u);
+			WHERE NOT EXISTS (SELECT FROM added AS a WHERE a.user_id {=} o.u{collate});
 		EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 			busy := others;
 		END;

@@ -4,7 +4,7 @@
 -- says that a lock stopped it, and it did nothing.  Without Citus it has "busy" users.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	these {user_type}[], part integer, parts integer, overlap interval, dry_run boolean, allow_empty boolean,
-	INOUT after {user_type}, INOUT turn integer,
+	INOUT after {user_base_type}, INOUT turn integer,
 	OUT exposures bigint, OUT filters bigint, OUT bytes bigint, OUT ended bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -12,9 +12,9 @@ SET plan_cache_mode = force_custom_plan AS {$}
 #variable_conflict use_column
 DECLARE
 	since timestamp with time zone := {begin};
-	was_after {user_type} := after;
+	was_after {user_base_type} := after;
 	was_turn integer := turn;
-	upto {user_type};
+	upto {user_base_type};
 	filled timestamp with time zone;
 	yesterday timestamp with time zone;
 BEGIN

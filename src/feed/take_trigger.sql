@@ -10,13 +10,13 @@ DECLARE
 	taken {item_type}[];
 BEGIN
 	LOOP
-		SELECT {filter_now} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id FOR NO KEY UPDATE;
+		SELECT {filter_now} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate} FOR NO KEY UPDATE;
 		EXIT WHEN FOUND;
 		INSERT INTO {feed}.filters (user_id) VALUES (take.user_id) ON CONFLICT (user_id) DO NOTHING;
 	END LOOP;
 	taken := {bloom}.bloom_exclude_array(candidates, filter, wanted);
 	IF pg_catalog.cardinality(taken) OPERATOR(pg_catalog.>) 0 THEN
-		UPDATE {feed}.filters AS f SET items = {add_taken} WHERE f.user_id {=} take.user_id;
+		UPDATE {feed}.filters AS f SET items = {add_taken} WHERE f.user_id {=} take.user_id{collate};
 	END IF;
 	RETURN taken;
 END

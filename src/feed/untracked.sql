@@ -4,4 +4,4 @@
 	SELECT pg_catalog.count(*) FROM tree AS t WHERE NOT EXISTS (
 		SELECT FROM pg_catalog.pg_trigger AS g
 		WHERE g.tgrelid OPERATOR(pg_catalog.=) t.oid AND g.tgfoid OPERATOR(pg_catalog.=) {track_literal}::pg_catalog.regproc
-			AND g.tgenabled OPERATOR(pg_catalog.<>) 'D' AND g.tgtype OPERATOR(pg_catalog.&) 4 OPERATOR(pg_catalog.<>) 0))
+			AND g.tgenabled OPERATOR(pg_catalog.<>) ALL (ARRAY['D', 'R']::"char"[]) AND g.tgtype OPERATOR(pg_catalog.&) 4 OPERATOR(pg_catalog.<>) 0))

@@ -13,9 +13,6 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#if PG_VERSION_NUM >= 140000
-#include "utils/backend_status.h"
-#endif
 #include "utils/timestamp.h"
 
 #include "value/compat.h"

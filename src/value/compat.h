@@ -9,6 +9,9 @@
 #ifndef BLOOMEXP_COMPAT_H
 #define BLOOMEXP_COMPAT_H
 
+#if PG_VERSION_NUM >= 140000
+#include "utils/backend_status.h"
+#endif
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
 #include "varatt.h"

@@ -32,11 +32,31 @@ sub create
 		SELECT 7, bloom_agg(md5((2 * i)::text)::uuid), 'uuid' FROM generate_series(1, 500) AS i UNION ALL
 		SELECT 8, bloom_agg(int8send(2 * i)), 'bytea' FROM generate_series(1, 500) AS i UNION ALL
 		SELECT 9, bloom_new(), 'empty' UNION ALL
-		SELECT 10, NULL, 'none';
-		CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
-		CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
-			FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id')});
+		SELECT 10, NULL, 'none'});
 	return;
+}
+
+# Exposures, and a feed of each mode.
+sub create_feeds
+{
+	my ($node, $database) = @_;
+
+	$node->safe_psql($database, q{
+		CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), PRIMARY KEY (user_id, item_id));
+		SELECT bloom_create_feed('feed', 'exposures');
+		SELECT bloom_create_feed('log', 'exposures', mode => 'log')});
+	return;
+}
+
+# The users to whom feeds say that an item was shown.
+sub shown
+{
+	my ($node, $database, $item) = @_;
+
+	return $node->safe_psql($database, qq{
+		SELECT string_agg(concat_ws(' ', f.mode, user_id), ', ' ORDER BY f.mode, user_id) FROM generate_series(1, 100) AS user_id,
+			LATERAL (VALUES ('feed', feed.unseen(user_id, '{$item}')), ('log', log.unseen(user_id, '{$item}'))) AS f (mode, unseen)
+		WHERE unseen = '{}'});
 }
 
 # One line a user: the bytes; survivors of bloom_exclude() and of the operator; how many

@@ -41,6 +41,7 @@ sub same
 }
 
 samples::create($primary, 'postgres');
+samples::create_feeds($primary, 'postgres');
 my $before = same('new filters');
 my @lines = split /\n/, $before;
 is(scalar(@lines), 10, 'one line a filter');
@@ -64,16 +65,20 @@ is(samples::containing($standby, 'postgres', 901), '1 2 3 4 5 6 77', 'the standb
 is($standby->safe_psql('postgres', q{SELECT bloom_add(items, 905) @> 905 FROM seen WHERE user_id = 3}),
 	't', 'a standby can add if it does not write');
 
-my ($status, $out, $error) = $standby->psql('postgres',
-	"CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', dry_run => true)");
-like($error, qr/NOTICE:  dry run: 0 exposures of 0 users/, 'and tell what a rebuild would do');
+# Feeds answer there, too.
+$primary->safe_psql('postgres', q{INSERT INTO exposures VALUES (1, 901), (2, 901), (2, 902); CALL log.rebuild(); INSERT INTO exposures VALUES (3, 901)});
+$primary->wait_for_catchup($standby);
+is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, log 2, log 3', 'feeds answer on a standby');
+is($standby->safe_psql('postgres', q{SELECT feed.current(2) @> 902, log.current(2) @> 902, users, untracked FROM feed.health}), 't|t|3|0', 'with their other functions');
+my ($status, $out, $error);
 
 # A standby refuses to write, in words that tell why.
 for my $statement (
 	samples::add("'{5}'::bigint[]", 1),
 	'UPDATE seen SET items = bloom_add(items, 5) WHERE user_id = 1',
 	'INSERT INTO exposures VALUES (1, 5)',
-	"CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at')")
+	"SELECT feed.take(1, '{5}')",
+	'CALL feed.rebuild()')
 {
 	($status, $out, $error) = $standby->psql('postgres', $statement);
 	like($error, qr/^psql:<stdin>:\d+: ERROR:  cannot execute .* in a read-only transaction/, 'read-only: ' . substr($statement, 0, 30));
@@ -81,11 +86,11 @@ for my $statement (
 
 $standby->promote;
 $standby->safe_psql('postgres', samples::add("'{907}'::bigint[]", 1, 3) . 'INSERT INTO exposures VALUES (2, 907), (78, 907)');
-is(samples::containing($standby, 'postgres', 907), '1 2 3 78', 'the promoted standby takes adds');
+is(samples::containing($standby, 'postgres', 907), '1 3', 'the promoted standby takes adds');
+is(samples::shown($standby, 'postgres', 907), 'feed 2, feed 78, log 2, log 78', 'and exposures');
 is(samples::containing($primary, 'postgres', 907), '', 'of which the old primary knows nothing');
-$standby->safe_psql('postgres', "CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at')");
-is($standby->safe_psql('postgres', 'SELECT count(*), count(*) FILTER (WHERE items @> 907) FROM seen WHERE items IS NOT NULL'),
-	'2|2', 'and rebuilds its filters');
+like($standby->safe_psql('postgres', 'CALL feed.rebuild()'), qr/^6\|4\|\d+\|0$/, 'and rebuilds its filters');
+is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, log 2, log 3', 'which have what came from the primary');
 $standby->stop;
 
 #
@@ -95,6 +100,7 @@ $standby->stop;
 
 $primary->safe_psql('postgres', 'CHECKPOINT; ' . samples::add("'{911}'::bigint[]", 1, 2, 3, 79));
 (my $in, $out) = ("BEGIN;\n" . samples::add("'{913}'::bigint[]", 1, 3, 80) . samples::change_others() . "SELECT 'added';\n", '');
+$in = "INSERT INTO exposures VALUES (5, 911);\n$in" =~ s/'added'/'added' FROM inserted/r =~ s/(SELECT 'added')/WITH inserted AS (INSERT INTO exposures VALUES (5, 913) RETURNING 1) $1/r;
 my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $primary->connstr('postgres') ],
 	'<', \$in, '>', \$out, '2>&1', IPC::Run::timeout($patience));
 $session->pump until $out =~ /added/;
@@ -110,6 +116,7 @@ is(samples::containing($primary, 'postgres', 917), '2 79', 'added after the chec
 is(samples::containing($primary, 'postgres', 913), '', 'not committed');
 $primary->safe_psql('postgres', samples::add("'{913}'::bigint[]", 1, 3, 80) . samples::change_others());
 is(samples::containing($primary, 'postgres', 913), '1 3 80', 'adds go on');
+is(samples::shown($primary, 'postgres', 911) . '; ' . samples::shown($primary, 'postgres', 913), 'feed 5, log 5; ', 'feeds have the exposures that were committed, and no other');
 $primary->stop;
 
 done_testing();

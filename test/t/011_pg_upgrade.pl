@@ -80,6 +80,8 @@ sub upgrade
 		my ($old) = @_;
 
 		samples::create($old, 'postgres');
+		samples::create_feeds($old, 'postgres');
+		$old->safe_psql('postgres', 'INSERT INTO exposures VALUES (5, 903); CALL log.rebuild()');
 		# what refers to the functions and operators
 		$old->safe_psql('postgres', q{
 			ALTER TABLE seen ALTER items SET DEFAULT bloom_new(50), ADD CHECK ((bloom_info(items)).bytes < 1000000);
@@ -107,9 +109,9 @@ sub upgrade
 	$new->safe_psql('postgres', samples::add("'{901}'::bigint[]", 1, 2, 3, 77) . samples::change_others());
 	is(samples::containing($new, 'postgres', 901), '1 2 3 4 5 6 77', "$name: adds");
 	$new->safe_psql('postgres', 'INSERT INTO exposures VALUES (1, 903), (78, 903)');
-	is(samples::containing($new, 'postgres', 903), '1 78', "$name: the trigger adds");
-	$new->safe_psql('postgres', "CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at')");
-	is(samples::containing($new, 'postgres', 903), '1 78', "$name: filters are rebuilt");
+	is(samples::shown($new, 'postgres', 903), 'feed 1, feed 5, feed 78, log 1, log 5, log 78', "$name: feeds go on");
+	$new->safe_psql('postgres', 'CALL feed.rebuild()');
+	is(samples::shown($new, 'postgres', 903), 'feed 1, feed 5, feed 78, log 1, log 5, log 78', "$name: filters are rebuilt");
 	$new->stop;
 	return;
 }

@@ -14,8 +14,7 @@ use Test::More;
 my %floors = (
 	kernel => sub { $_[0] =~ m{^kernel/} },
 	value => sub { $_[0] !~ m{^(?:sql/|fmgr\.h$|funcapi\.h$)} },
-	sql => sub { $_[0] !~ m{^(?:feed/|executor/spi\.h$)} },
-	feed => sub { 1 });
+	sql => sub { $_[0] !~ m{^executor/spi\.h$} });
 
 #
 # Files: a path below src/ to the lines of its code, without comments and the

@@ -68,7 +68,7 @@ my %mistakes = (
 	body => $addition =~ s/SELECT 1/SELECT 2/r,
 	property => $addition =~ s/COST 7//r,
 	membership => "$addition ALTER EXTENSION bloomexp DROP FUNCTION bloom_made_up(bloom);",
-	other => "$addition ALTER FUNCTION bloom_track() COST 2;");
+	other => "$addition ALTER FUNCTION bloom_feeds() COST 2;");
 
 append_to_file("$extension/bloomexp--$next.sql", slurp_file("$extension/bloomexp--$version.sql") . $addition);
 append_to_file("$extension/bloomexp--$version--$next.sql", $addition);
@@ -140,6 +140,22 @@ for (@paths)
 	$created{$target} //= [ created($target) ];
 	is(differences($created{$target}, [ updated($source, $target) ]), '', "$path makes the objects of $target");
 }
+
+# Feeds are not members: they stay as they are, and tell which version made them.
+my $feed = 'objects' . ++$databases;
+$node->safe_psql('postgres', "CREATE DATABASE $feed");
+$node->safe_psql($feed, qq{
+	CREATE EXTENSION bloomexp VERSION '$version';
+	CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), PRIMARY KEY (user_id, item_id));
+	SELECT bloom_create_feed('seen', 'exposures', fpr => 0.02);
+	INSERT INTO exposures VALUES (1, 1);
+	ALTER EXTENSION bloomexp UPDATE TO '$next'});
+my $stale = q{SELECT f.feed, f.version FROM bloom_feeds() AS f JOIN pg_extension AS e ON e.extname = 'bloomexp' AND e.extversion <> f.version};
+my $made = "SELECT bloom_feed_sql('seen', 'public.exposures', fpr => 0.02);";
+is($node->safe_psql($feed, $stale), "seen|$version", 'after an update, feeds of the old version are listed');
+is($node->safe_psql($feed, 'SELECT command FROM bloom_feeds()'), $made, 'with the command that makes them again');
+$node->safe_psql($feed, "$made\n\\gexec");
+is($node->safe_psql($feed, "$stale; SELECT version FROM bloom_feeds(); SELECT seen.unseen(1, '{1,2}')"), "$next\n{2}", 'which makes them those of the new version, with their filters');
 
 $node->stop;
 done_testing();

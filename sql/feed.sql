@@ -1,0 +1,462 @@
+--
+-- What a feed does: an item that was shown to a user in the last width is not shown again, however the exposure was
+-- written; what is older, or no exposure, is no obstacle.
+--
+SET client_min_messages = error;
+SET TimeZone = 'America/New_York';
+\set VERBOSITY terse
+\pset footer off
+\pset format unaligned
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+SELECT current_setting('server_version_num')::int >= 150000 AS has_merge, EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
+
+--
+-- Types of users and items, both modes, a row per item and per page, with windows or not; each below names that must be quoted.
+--
+\if :has_citext
+CREATE EXTENSION citext;
+\else
+CREATE DOMAIN citext AS text;
+\endif
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE DOMAIN user_name AS text CHECK (VALUE <> '') CHECK (VALUE IS NOT NULL);
+CREATE DOMAIN item_id AS bigint CHECK (VALUE > 0);
+CREATE TABLE kinds (n serial, mode text, paged boolean, slices int, user_type text, item_type text, users text[] DEFAULT '{1,2}', items text[] DEFAULT '{10,20,30,40}');
+INSERT INTO kinds (mode, paged, slices, user_type, item_type, users, items)
+SELECT mode, paged, slices, user_type, item_type, users, CASE WHEN item_type = 'uuid' THEN ARRAY(SELECT md5(n::text)::uuid::text FROM generate_series(1, 4) AS n)
+	WHEN item_type = 'bytea' THEN '{"\\x","\\x00","\\x01","\\xff"}' WHEN item_type ~ 'int|item' THEN '{10,20,30,40}'::text[] ELSE '{"{a,b}","",NULL x,"\""}' END
+FROM (VALUES ('trigger', NULL), ('log', NULL), ('trigger', 6)) AS m (mode, slices), (VALUES (false), (true)) AS p (paged), (VALUES
+	('bigint', 'bigint', '{1,-9223372036854775808}'::text[]), ('integer', 'text', '{1,2}'), ('smallint', 'smallint', '{1,2}'), ('uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'),
+	('text', 'integer', '{'''',"{$}"}'), ('text COLLATE "C"', 'bytea', '{a,A}'), ('mood', 'varchar(9)', '{sad,happy}'),
+	('citext', 'item_id', '{a,b}'), ('user_name', 'text', '{a,b}'), ('varchar(5)', 'varchar', '{a,b}'), ('char(5)', 'bigint', '{a,b}'), ('numeric(9,2)', 'bigint', '{1.50,2}'), ('date', 'text', '{2020-01-01,infinity}')) AS t (user_type, item_type, users);
+
+-- Names of 63 bytes; those of feeds have 56, after which triggers are called, and differ in the last one.
+CREATE FUNCTION name_of(prefix text, n int) RETURNS text LANGUAGE sql AS $$
+	SELECT prefix || lpad(n::text, 2, '0') || rpad('{feed}$feed$ "$1" ''{"}\ e.%I', 60, '$')
+$$;
+CREATE FUNCTION feed_of(n int) RETURNS text LANGUAGE sql AS $$
+	SELECT rpad('{feed}$feed$ "$1" ''{"}\ e.%I', 54, '$') || lpad(n::text, 2, '0')
+$$;
+CREATE PROCEDURE make(INOUT made int DEFAULT 0) LANGUAGE plpgsql AS $$
+DECLARE
+	k kinds;
+BEGIN
+	FOR k IN SELECT * FROM kinds LOOP
+		EXECUTE format('CREATE TABLE %I (%I %s, %I %s%s, %I timestamptz DEFAULT now())', name_of('T', k.n), name_of('u', k.n), k.user_type, name_of('i', k.n), k.item_type,
+			CASE WHEN k.paged THEN '[]' ELSE '' END, name_of('t', k.n));
+		EXECUTE format('CREATE INDEX ON %I (%I, %I)', name_of('T', k.n), name_of('u', k.n), name_of('t', k.n));
+		PERFORM bloom_create_feed(feed_of(k.n), format('%I', name_of('T', k.n))::regclass, name_of('u', k.n), name_of('i', k.n), name_of('t', k.n), mode => k.mode, slices => k.slices);
+		made := made + 1;
+	END LOOP;
+END
+$$;
+-- Show some items, by their numbers, to the first or second user of each.
+CREATE PROCEDURE show(u int, VARIADIC numbers int[]) LANGUAGE plpgsql AS $$
+DECLARE
+	k kinds;
+BEGIN
+	FOR k IN SELECT * FROM kinds LOOP
+		EXECUTE format('INSERT INTO %I SELECT $1::%s, %s', name_of('T', k.n), k.user_type, CASE WHEN k.paged THEN format('$2::%s[]', k.item_type) ELSE format('unnest($2)::%s', k.item_type) END)
+		USING k.users[u], ARRAY(SELECT k.items[i] FROM unnest(numbers) AS i);
+	END LOOP;
+END
+$$;
+-- Which items a user gets, by their numbers.
+CREATE FUNCTION got(k kinds, function text, u text, more text DEFAULT '') RETURNS int[] LANGUAGE plpgsql AS $$
+DECLARE
+	answer text[];
+BEGIN
+	EXECUTE format('SELECT %I.%I($1::%s, $2::%s[]%s)::text[]', feed_of(k.n), function, k.user_type, k.item_type, more) INTO answer USING u, k.items;
+	RETURN ARRAY(SELECT array_position(k.items, item) FROM unnest(answer) WITH ORDINALITY AS a (item, nth) ORDER BY nth);
+END
+$$;
+CREATE VIEW results AS SELECT mode, paged, slices, first, second, taken, count(*), string_agg(concat(user_type, ' ', item_type), ', ' ORDER BY n)
+FROM (SELECT *, got(kinds, 'unseen', users[1]) AS first, got(kinds, 'unseen', users[2]) AS second, got(kinds, 'take', users[2], ', 2') AS taken FROM kinds OFFSET 0) AS k
+GROUP BY mode, paged, slices, first, second, taken ORDER BY mode, paged, slices NULLS FIRST, 7;
+CALL make();
+CALL show(1, 1, 3);
+CALL show(2, 1);
+TABLE results;
+-- After a rebuild: what was taken and not inserted is free again.
+\o /dev/null
+\set ECHO none
+SELECT format('CALL %I.rebuild()', feed_of(n)) FROM kinds \gexec
+\set ECHO all
+\o
+CALL show(2, 4);
+SELECT mode, first, second, taken, sum(count) FROM results GROUP BY 1, 2, 3, 4 ORDER BY 1, 5;
+\if :has_citext
+SELECT mode, got(kinds, 'unseen', upper(users[1])), count(*) FROM kinds WHERE user_type = 'citext' GROUP BY 1, 2 ORDER BY 1;
+\endif
+-- The commands that make them again.  DROP SCHEMA undoes them.
+SELECT count(*), bool_and(command = format('SELECT bloom_feed_sql(%L, %L, user_column => %L, item_column => %L, time_column => %L%s%s);', feed_of(n), format('public.%I', name_of('T', n)),
+	name_of('u', n), name_of('i', n), name_of('t', n), ', slices => ' || slices, CASE mode WHEN 'log' THEN ', mode => ''log''' ELSE '' END)) FROM kinds JOIN bloom_feeds() ON feed = feed_of(n);
+CREATE FUNCTION execute(command text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; END $$;
+SELECT execute(format('DROP SCHEMA %I CASCADE', feed_of(n))), count(*) FROM kinds GROUP BY 1;
+SELECT count(*) FROM pg_trigger;
+SELECT execute(format('DROP TABLE %I', name_of('T', n))), count(*) FROM kinds GROUP BY 1;
+
+--
+-- The width, whatever the time zones of writers, rebuilds and readers: a timestamp is UTC.  (182 days ago clocks mostly
+-- told another time in Berlin and Los Angeles.)
+--
+CREATE TABLE zoned (user_id int, item_id int, shown_at timestamptz);
+CREATE TABLE plain (user_id int, item_id int, shown_at timestamp);
+CREATE INDEX ON zoned (user_id);
+CREATE INDEX ON plain (user_id);
+SELECT bloom_create_feed(format('%s_%s_%s', mode, name, width), name::regclass, mode => mode, width => width * interval '1 day')
+FROM (VALUES ('trigger'), ('log')) AS m (mode), (VALUES ('zoned'), ('plain')) AS n (name), (VALUES (30), (182)) AS w (width);
+CREATE FUNCTION ago(days int, more interval) RETURNS timestamp LANGUAGE sql AS $$ SELECT now() AT TIME ZONE 'UTC' - days * interval '1 day' - more $$;
+CREATE VIEW widths AS SELECT f.* FROM (VALUES
+	('30', ARRAY[trigger_zoned_30.unseen(30, '{1,2}'), trigger_plain_30.unseen(30, '{1,2}'), log_zoned_30.unseen(30, '{1,2}'), log_plain_30.unseen(30, '{1,2}')]),
+	('182', ARRAY[trigger_zoned_182.unseen(182, '{1,2}'), trigger_plain_182.unseen(182, '{1,2}'), log_zoned_182.unseen(182, '{1,2}'), log_plain_182.unseen(182, '{1,2}')])) AS f (width, unseen);
+-- 1 was shown half an hour less than the width ago, 2 an hour more
+\set insert 'TRUNCATE trigger_zoned_30.filters, trigger_plain_30.filters, trigger_zoned_182.filters, trigger_plain_182.filters, plain, zoned; INSERT INTO plain SELECT d, 1, ago(d, \'-30 minutes\') FROM unnest(\'{30,182}\'::int[]) AS d UNION ALL SELECT d, 2, ago(d, \'1 hour\') FROM unnest(\'{30,182}\'::int[]) AS d; INSERT INTO zoned SELECT user_id, item_id, shown_at AT TIME ZONE \'UTC\' FROM plain; TABLE widths;'
+\set rebuild 'CALL trigger_zoned_30.rebuild(); CALL trigger_plain_30.rebuild(); CALL trigger_zoned_182.rebuild(); CALL trigger_plain_182.rebuild(); CALL log_zoned_30.rebuild(); CALL log_plain_30.rebuild(); CALL log_zoned_182.rebuild(); CALL log_plain_182.rebuild(); TABLE widths;'
+\pset tuples_only on
+SET TimeZone = 'Europe/Berlin';
+:insert
+:rebuild
+SET TimeZone = 'America/Los_Angeles';
+:rebuild
+TABLE widths;
+:insert
+SET TimeZone = 'UTC';
+TABLE widths;
+\pset tuples_only off
+SET TimeZone = 'America/New_York';
+SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
+DROP TABLE zoned, plain;
+
+--
+-- What is an exposure, and what is none: NULL, times before all and after all, pages without items, a condition.
+--
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), shown boolean);
+CREATE TABLE pages (user_id bigint, item_id bigint[], shown_at timestamptz DEFAULT now(), shown boolean);
+CREATE INDEX ON exposures (user_id);
+CREATE INDEX ON pages (user_id);
+SELECT bloom_create_feed(concat(mode, '_', name, '_', slices), name::regclass, mode => mode, slices => slices, "where" => 'shown')
+FROM (VALUES ('trigger', NULL), ('trigger', 30), ('log', NULL)) AS m (mode, slices), (VALUES ('exposures'), ('pages')) AS n (name);
+INSERT INTO exposures SELECT u, i, t, s FROM (VALUES
+	(1, 1, now(), true), (1, 2, now(), false), (1, 3, now(), NULL), (1, 4, NULL, true), (NULL, 5, now(), true), (1, NULL, now(), true),
+	(1, 6, 'infinity', true), (1, 7, '-infinity', true), (1, 8, now() + interval '1 year', true), (1, 9, now() - interval '29 days', true)) AS v (u, i, t, s);
+INSERT INTO pages SELECT user_id, CASE item_id WHEN 1 THEN '{NULL,1,NULL,1}'::bigint[] WHEN 6 THEN '{{6},{NULL}}' ELSE ARRAY[item_id] END, shown_at, shown FROM exposures;
+INSERT INTO pages VALUES (1, '{}', now(), true), (1, NULL, now(), true), (1, '{NULL}', now(), true), (2, '{NULL}', now(), true), (2, '{}', now(), true);
+CREATE VIEW unseen AS SELECT n, a AS trigger_exposures, b.unseen AS trigger_exposures_30, c.unseen AS log_exposures, d.unseen AS trigger_pages, e.unseen AS trigger_pages_30, f.unseen AS log_pages
+FROM (SELECT n, ARRAY(SELECT generate_series(1::bigint, 9)) AS c FROM generate_series(1, 2) AS n) AS u, LATERAL trigger_exposures_.unseen(n, c) AS a,
+	LATERAL trigger_exposures_30.unseen(n, c) AS b (unseen), LATERAL log_exposures_.unseen(n, c) AS c (unseen),
+	LATERAL trigger_pages_.unseen(n, c) AS d (unseen), LATERAL trigger_pages_30.unseen(n, c) AS e (unseen), LATERAL log_pages_.unseen(n, c) AS f (unseen);
+TABLE unseen;
+CALL trigger_exposures_.rebuild();
+CALL trigger_exposures_30.rebuild();
+CALL log_exposures_.rebuild();
+CALL trigger_pages_.rebuild();
+CALL trigger_pages_30.rebuild();
+CALL log_pages_.rebuild();
+TABLE unseen;
+SELECT count(*), count(user_id) FROM (TABLE trigger_exposures_.filters UNION ALL TABLE trigger_pages_.filters UNION ALL TABLE trigger_pages_30.filters) AS f;
+-- What only an update makes an exposure; what it makes none is forgotten by the next rebuild.
+UPDATE exposures SET shown = item_id <> 1 WHERE item_id IN (1, 2);
+UPDATE pages SET shown = NOT item_id @> '{1}' WHERE item_id && '{1,2}';
+TABLE unseen;
+CALL trigger_exposures_.rebuild(users => '{1}');
+CALL log_pages_.rebuild(users => '{1}');
+SELECT trigger_exposures, log_pages FROM unseen WHERE n = 1;
+-- A filter with slices forgets by itself.
+UPDATE trigger_exposures_30.filters SET items = bloom_add_at(bloom_window('30 days', 30), '{1,2,3}'::bigint[], ARRAY[now() - interval '40 days', now() - interval '29 days', now()]) WHERE user_id = 1;
+SELECT trigger_exposures_30.unseen(1, '{1,2,3}'), trigger_exposures_30.take(1, '{1,2,3,4}'), trigger_exposures_30.current(1) @> 1 AS current;
+SELECT trigger_exposures_30.unseen(1, '{1,2,3,4,5}');
+DROP VIEW unseen;
+SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
+DROP TABLE exposures, pages;
+
+--
+-- Statements that write exposures.
+--
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), PRIMARY KEY (user_id, item_id));
+SELECT bloom_create_feed('seen', 'exposures');
+INSERT INTO exposures SELECT 1, i, now() - interval '40 days' FROM generate_series(1, 4) AS i;
+SELECT seen.unseen(1, '{1,2,3,4,5,6}');
+INSERT INTO exposures VALUES (1, 1), (1, 5) ON CONFLICT (user_id, item_id) DO UPDATE SET shown_at = excluded.shown_at;
+INSERT INTO exposures VALUES (1, 2) ON CONFLICT DO NOTHING;
+\if :has_merge
+MERGE INTO exposures AS e USING (VALUES (1, 3), (1, 6)) AS v (u, i) ON user_id = u AND item_id = i
+WHEN MATCHED THEN UPDATE SET shown_at = now() WHEN NOT MATCHED THEN INSERT VALUES (u, i);
+\else
+INSERT INTO exposures VALUES (1, 3), (1, 6) ON CONFLICT (user_id, item_id) DO UPDATE SET shown_at = now();
+\endif
+COPY exposures (user_id, item_id) FROM stdin;
+1	7
+2	7
+\.
+WITH a AS (INSERT INTO exposures VALUES (3, 1) RETURNING user_id), b AS (UPDATE exposures SET user_id = 4 WHERE item_id = 4 RETURNING 1), c AS (UPDATE exposures SET shown_at = now() WHERE user_id = 2 RETURNING 1)
+SELECT seen.unseen(user_id, '{1}') AS as_before FROM a;
+UPDATE exposures SET user_id = 3 WHERE user_id = 2;
+SELECT u, seen.unseen(u, '{1,2,3,4,5,6,7,8}') FROM generate_series(1, 4) AS u;
+-- What is rolled back was not shown; what cannot be added is an error.
+BEGIN;
+INSERT INTO exposures VALUES (1, 8);
+SAVEPOINT s;
+INSERT INTO exposures VALUES (1, 9);
+ROLLBACK TO s;
+SELECT seen.unseen(1, '{8,9}');
+COMMIT;
+SELECT seen.unseen(1, '{8,9}');
+UPDATE seen.filters SET items = bloom_add(NULL, 'a text'::text) WHERE user_id = 3;
+INSERT INTO exposures VALUES (3, 9);
+CALL seen.rebuild(users => '{3}');
+SELECT seen.unseen(3, '{1,7,9}');
+CREATE RULE lost AS ON INSERT TO seen.filters DO INSTEAD NOTHING;
+INSERT INTO exposures VALUES (5, 9);
+DROP RULE lost ON seen.filters;
+DROP SCHEMA seen CASCADE;
+DROP TABLE exposures;
+
+-- Partitions, of two levels, and tables that inherit.
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now()) PARTITION BY RANGE (shown_at);
+CREATE TABLE late PARTITION OF exposures FOR VALUES FROM ('2020-01-01 00:00+00') TO (MAXVALUE) PARTITION BY LIST (user_id);
+CREATE TABLE late_1 PARTITION OF late FOR VALUES IN (1);
+CREATE TABLE late_2 (shown_at timestamptz DEFAULT now(), gone int, item_id bigint, user_id bigint);
+ALTER TABLE late_2 DROP gone;
+ALTER TABLE late ATTACH PARTITION late_2 DEFAULT;
+CREATE TABLE early PARTITION OF exposures FOR VALUES FROM (MINVALUE) TO ('2020-01-01 00:00+00');
+CREATE INDEX ON exposures (user_id, shown_at);
+SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+CREATE VIEW unseen AS SELECT u, seen.unseen(u, '{1,2,3,4,5,6,7,8}'), log.unseen(u, '{1,2,3,4,5,6,7,8}') AS log FROM generate_series(1, 2) AS u;
+INSERT INTO exposures VALUES (1, 1), (2, 1);
+INSERT INTO late VALUES (1, 2), (2, 2);
+INSERT INTO late_1 VALUES (1, 3);
+INSERT INTO late_2 (user_id, item_id) VALUES (2, 4);
+COPY late_2 (user_id, item_id) FROM stdin;
+2	5
+\.
+INSERT INTO exposures VALUES (1, 6, '2019-12-31'), (2, 6, '2019-12-31');
+TABLE unseen;
+UPDATE exposures SET shown_at = now() WHERE user_id = 1 AND item_id = 6;
+UPDATE exposures SET shown_at = now() - interval '29 days', item_id = 7 WHERE user_id = 2 AND item_id = 6;
+TABLE unseen;
+-- One that comes later wants the script again, which monitoring tells.
+CREATE TABLE late_3 PARTITION OF late FOR VALUES IN (3);
+SELECT untracked FROM seen.health;
+INSERT INTO late_3 VALUES (3, 1);
+SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+:script
+INSERT INTO late_3 VALUES (3, 2);
+SELECT seen.unseen(3, '{1,2}'), untracked FROM seen.health;
+CALL seen.rebuild();
+SELECT seen.unseen(3, '{1,2}');
+ALTER TABLE late DISABLE TRIGGER insert_seen;
+ALTER TABLE late_1 ENABLE REPLICA TRIGGER insert_seen;
+ALTER TABLE late_2 ENABLE ALWAYS TRIGGER insert_seen;
+SELECT h.untracked, l.untracked FROM seen.health AS h, log.health AS l;
+DROP VIEW unseen;
+DROP SCHEMA seen CASCADE;
+DROP SCHEMA log CASCADE;
+DROP TABLE exposures;
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
+CREATE TABLE child (extra int DEFAULT 1) INHERITS (exposures);
+CREATE INDEX ON exposures (user_id);
+SELECT bloom_create_feed('seen', 'exposures');
+INSERT INTO exposures VALUES (1, 1);
+INSERT INTO child VALUES (1, 2, DEFAULT), (1, 3, '2000-01-01');
+UPDATE exposures SET shown_at = now() WHERE item_id = 3;
+SELECT seen.unseen(1, '{1,2,3,4}');
+CALL seen.rebuild();
+SELECT seen.unseen(1, '{1,2,3,4}');
+DROP SCHEMA seen CASCADE;
+
+-- A view, in mode log: other names, a condition, a second key.
+CREATE VIEW shown AS SELECT user_id AS viewer, item_id AS post, shown_at AS at FROM exposures UNION ALL SELECT user_id, -item_id, shown_at FROM child WHERE extra = 1;
+SELECT bloom_create_feed('seen', 'shown', 'viewer', 'post', 'at', mode => 'log');
+SELECT seen.unseen(1, '{1,2,-2,-1}');
+CALL seen.rebuild(overlap => '0');
+INSERT INTO child VALUES (1, 1);
+SELECT seen.unseen(1, '{1,2,-2,-1}'), users, untracked FROM seen.health;
+DROP SCHEMA seen CASCADE;
+DROP TABLE exposures CASCADE;
+
+--
+-- unseen, current, take
+--
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
+CREATE INDEX ON exposures (user_id);
+SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+INSERT INTO exposures VALUES (1, 1), (1, 2);
+CREATE FUNCTION call(feed text, arguments text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+BEGIN
+	EXECUTE format('SELECT %I.%s', feed, arguments) INTO answer;
+	RETURN COALESCE(answer, 'NULL');
+EXCEPTION WHEN OTHERS THEN
+	RETURN sqlerrm;
+END
+$$;
+SELECT arguments, call('seen', arguments) AS seen, call('log', arguments) AS log FROM unnest(ARRAY[
+	$$unseen(1, '{2,5,1,NULL,5,3}')$$, $$unseen(1, '{}')$$, $$unseen(1, NULL)$$, $$unseen(NULL, '{1}')$$, $$unseen(9, '{1,1}')$$, $$unseen(1, '{{1,3},{4,2}}')$$,
+	$$current(1) @> 2$$, $$current(9) @> 1$$, $$current(NULL)$$,
+	$$take(9, '{2,5,1,NULL,5,3}', 3)$$, $$take(1, '{2,5,1,NULL,5,3}', 0)$$, $$take(1, '{2,5,1,NULL,5,3}', -1)$$, $$take(1, '{}', 3)$$, $$take(1, NULL, 3)$$,
+	$$take(NULL, '{5}', 3)$$, $$take(1, '{1,2}')$$, $$take(1, '{2,5,1,NULL,5,3}', 1)$$, $$take(1, '{2,5,1,NULL,5,3}', NULL)$$]) AS arguments;
+-- mode trigger remembers what is taken, mode log what is inserted
+SELECT seen.unseen(1, '{1,3,5,7}'), log.unseen(1, '{1,3,5,7}');
+INSERT INTO exposures (user_id, item_id) SELECT 1, unnest(seen.take(1, '{1,3,5,7,9,11}', 1)) RETURNING item_id;
+INSERT INTO exposures (user_id, item_id) SELECT 1, unnest(log.take(1, '{1,3,5,7,9,11}', 2)) RETURNING item_id;
+SELECT seen.unseen(1, '{1,3,5,7}'), log.unseen(1, '{1,3,5,7}');
+-- Parameters need no cast, and a feed query row by row finds the filter once.
+PREPARE page AS SELECT array_agg(id ORDER BY id) FROM generate_series(1, 8) AS id WHERE NOT (SELECT log.current($1)) @> id;
+EXECUTE page (1);
+PREPARE page_array AS SELECT seen.unseen($1, $2);
+EXECUTE page_array ('1', '{7,8}');
+
+--
+-- Rebuilds: what they find, and what they write.
+--
+TRUNCATE exposures, seen.filters, log.filters;
+\set VERBOSITY sqlstate
+CALL seen.rebuild();
+CALL seen.rebuild(users => '{1}');
+\set VERBOSITY terse
+CALL seen.rebuild(dry_run => true);
+INSERT INTO exposures SELECT u, i FROM generate_series(1, 5000) AS u, generate_series(1, 3) AS i;
+INSERT INTO exposures VALUES (5000, 4, now() - interval '31 days');
+DELETE FROM seen.filters WHERE user_id > 2;
+INSERT INTO seen.filters VALUES (9001, bloom_add(NULL, 1)), (9002, NULL);
+UPDATE seen.filters SET items = bloom_add(items, 77) WHERE user_id = 1;
+CREATE VIEW state AS SELECT md5(string_agg(concat_ws(' ', ctid, xmin, user_id, items::bytea, filled_until), ',' ORDER BY user_id)) AS state FROM seen.filters;
+SELECT state FROM state \gset
+CALL seen.rebuild(dry_run => true);
+SELECT state = :'state' AS unchanged FROM state;
+-- some users: also such as have no exposure, no filter, or come twice
+CALL seen.rebuild(users => '{1,3,3,9001,9003,NULL}');
+SELECT user_id, seen.unseen(user_id, '{1,2,3,4,77}') FROM seen.filters ORDER BY 1;
+CALL seen.rebuild(users => '{}');
+-- in parts, each of which does its own: together all, though filters appear meanwhile at which others end their batches
+CALL seen.rebuild(part => 2, parts => 3);
+CALL seen.rebuild(part => 1, parts => 3, pause => '1 millisecond');
+CALL seen.rebuild(part => 3, parts => 3);
+SELECT count(*), count(*) FILTER (WHERE bloom_contains_all(items, '{1,2,3}'::bigint[]) AND NOT items @> 4) AS right FROM seen.filters;
+-- a second one writes nothing
+SELECT state FROM state \gset
+CALL seen.rebuild();
+SELECT state = :'state' AS unchanged FROM state;
+-- ... but what lost its date, or changed
+UPDATE seen.filters SET filled_until = now() - interval '25 hours' WHERE user_id = 1;
+UPDATE seen.filters SET filled_until = NULL WHERE user_id = 2;
+UPDATE seen.filters SET items = NULL WHERE user_id = 3;
+INSERT INTO exposures VALUES (4, 4);
+DELETE FROM exposures WHERE user_id = 5;
+CREATE TABLE before AS SELECT user_id, ctid AS place FROM seen.filters;
+CALL seen.rebuild();
+SELECT array_agg(user_id ORDER BY user_id) FROM seen.filters AS f FULL JOIN before AS b USING (user_id) WHERE f.ctid IS DISTINCT FROM place;
+SELECT filled_until < now() - interval '9 minutes' AS overlap, filled_until > now() - interval '11 minutes' AS no_more FROM seen.filters WHERE user_id = 1;
+-- Nobody has an exposure: that is an error, unless it is said to be right.
+TRUNCATE exposures;
+\set VERBOSITY sqlstate
+CALL seen.rebuild();
+CALL seen.rebuild(users => '{1,2,3}');
+\set VERBOSITY terse
+CALL log.rebuild(dry_run => true);
+SELECT state <> :'state' AS changed, (SELECT count(*) FROM seen.filters) FROM state;
+CALL seen.rebuild(allow_empty => true);
+SELECT count(*) FROM seen.filters;
+INSERT INTO exposures VALUES (1, 1, now() - interval '31 days');
+\set VERBOSITY sqlstate
+CALL log.rebuild();
+\set VERBOSITY terse
+-- not in a transaction, in parts that there are, and under any isolation level
+BEGIN;
+CALL seen.rebuild();
+ROLLBACK;
+CALL seen.rebuild(part => 3, parts => 2);
+CALL seen.rebuild(part => 0);
+CALL seen.rebuild(overlap => '-1 second');
+CALL seen.rebuild(parts => NULL);
+INSERT INTO exposures VALUES (1, 1);
+SET default_transaction_isolation = 'serializable';
+CALL seen.rebuild();
+RESET default_transaction_isolation;
+DO $$ DECLARE a bigint = 0; b bigint = 0; c bigint = 0; d bigint = 0; BEGIN CALL log.rebuild(exposures => a, filters => b, bytes => c, ended => d); RAISE '% exposures, % filters', a, b; END $$;
+SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL AS never FROM seen.health UNION ALL SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL FROM log.health;
+
+--
+-- The script again: settings change, filters and grants stay.
+--
+CREATE ROLE regress_bloomexp_app;
+GRANT USAGE ON SCHEMA seen TO regress_bloomexp_app;
+GRANT EXECUTE ON FUNCTION seen.unseen, seen.take TO regress_bloomexp_app;
+SELECT bloom_feed_sql('seen', 'exposures', width => '7 days', fpr => 0.001) AS script \gset
+:script
+:script
+INSERT INTO exposures VALUES (1, 3, now() - interval '8 days'), (2, 3, DEFAULT);
+SELECT seen.unseen(1, '{1,2,3}'), seen.unseen(2, '{1,2,3}'), (bloom_info(seen.current(2))).fpr, has_function_privilege('regress_bloomexp_app', 'seen.take(bigint, bigint[], int)', 'EXECUTE') AS granted;
+SELECT feed, command FROM bloom_feeds() ORDER BY 1;
+SELECT bloom_create_feed('seen', 'exposures');
+-- from triggers to reading the log
+SELECT bloom_feed_sql('seen', 'exposures', mode => 'log') AS script \gset
+:script
+SELECT tgrelid::regclass, tgname FROM pg_trigger;
+INSERT INTO exposures VALUES (1, 4);
+SELECT seen.unseen(1, '{1,2,3,4}'), bloom_contains((SELECT items FROM seen.filters WHERE user_id = 1), 4) AS stored;
+CALL seen.rebuild(overlap => '0');
+INSERT INTO exposures VALUES (1, 5);
+SELECT seen.unseen(1, '{1,2,3,4,5}'), bloom_contains_each((SELECT items FROM seen.filters WHERE user_id = 1), '{4,5}'::bigint[]) AS stored;
+-- a filter that is lost, or of the future, or has no date, is slower and never wrong
+UPDATE seen.filters SET items = NULL;
+SELECT seen.unseen(1, '{1,2,3,4,5}');
+UPDATE seen.filters SET items = bloom_new(), filled_until = NULL;
+SELECT seen.unseen(1, '{1,2,3,4,5}');
+TRUNCATE seen.filters;
+SELECT seen.unseen(1, '{1,2,3,4,5}');
+-- ... and back: first what adds, then what it fills, then what reads it
+SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+SELECT split_part(:'script', '-- The filter of a user as of now', 1) AS first, '-- ' || split_part(:'script', '-- The filter of a user as of now', 2) AS rest \gset
+:first
+CALL seen.rebuild();
+:rest
+INSERT INTO exposures VALUES (1, 6);
+SELECT seen.unseen(1, '{1,2,3,4,5,6}'), items @> 6 AS stored FROM seen.filters WHERE user_id = 1;
+-- The extension moves: the script again.
+CREATE SCHEMA "the ""$extension$""";
+ALTER EXTENSION bloomexp SET SCHEMA "the ""$extension$""";
+SELECT "the ""$extension$""".bloom_feed_sql('seen', 'exposures') AS script \gset
+:script
+INSERT INTO exposures VALUES (1, 7);
+CALL seen.rebuild();
+SELECT seen.unseen(1, '{1,2,3,4,5,6,7}'), call('log', $$unseen(1, '{7}')$$);
+SELECT "the ""$extension$""".bloom_feed_sql('log', 'exposures', mode => 'log') AS script \gset
+:script
+SELECT log.unseen(1, '{7}');
+ALTER EXTENSION bloomexp SET SCHEMA public;
+-- Ids that have become too small.
+DROP SCHEMA seen CASCADE;
+DROP SCHEMA log CASCADE;
+ALTER TABLE exposures ALTER user_id TYPE int, ALTER item_id TYPE smallint;
+SELECT bloom_create_feed('seen', 'exposures');
+INSERT INTO exposures VALUES (1, 8);
+ALTER TABLE exposures ALTER user_id TYPE bigint, ALTER item_id TYPE bigint;
+SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+:script
+INSERT INTO exposures VALUES (1, 9), (3000000000, 100000);
+SELECT seen.unseen(1, '{8,9,10}'), seen.unseen(3000000000, '{9,100000}'), seen.take(1, '{8,10}');
+SELECT count(*) FROM pg_proc WHERE pronamespace = 'seen'::regnamespace;
+-- A collation of the callers' is not the column's.
+DROP SCHEMA seen CASCADE;
+TRUNCATE exposures;
+ALTER TABLE exposures ALTER user_id TYPE text COLLATE "C";
+SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+INSERT INTO exposures VALUES ('a', 1);
+CREATE TABLE users (id text COLLATE "POSIX");
+INSERT INTO users VALUES ('a');
+SELECT seen.unseen(id, '{1,2}'), log.unseen(id, '{1,2}'), seen.take(id, '{1,3}'), log.take(id, '{1,3}') FROM users;
+CALL log.rebuild(users => ARRAY['a' COLLATE "POSIX"]);
+CALL seen.rebuild(users => ARRAY['a' COLLATE "POSIX"]);
+
+DROP SCHEMA seen CASCADE;
+DROP SCHEMA log CASCADE;
+SELECT (SELECT count(*) FROM pg_trigger) AS triggers, (SELECT count(*) FROM bloom_feeds()) AS feeds, (SELECT count(*) FROM pg_depend WHERE refobjid = 'exposures'::regclass AND deptype = 'n') AS dependents;
+DROP VIEW results;
+DROP TABLE exposures, users, before, kinds CASCADE;
+DROP ROLE regress_bloomexp_app;

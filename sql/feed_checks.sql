@@ -1,0 +1,212 @@
+--
+-- What is refused when a feed is made: all that is wrong in one error, each with what to do, and nothing is changed.
+--
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+\pset format unaligned
+\pset tuples_only
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+CREATE ROLE regress_bloomexp_owner;
+CREATE ROLE regress_bloomexp_stranger;
+DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_bloomexp_owner', current_database()); END $$;
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz, shown boolean, day date, name text, at timestamp, tags text[], point point);
+CREATE INDEX ON exposures (user_id, shown_at);
+CREATE VIEW objects AS SELECT (SELECT count(*) FROM pg_class WHERE relnamespace <> 'pg_toast'::regnamespace) AS relations, (SELECT count(*) FROM pg_proc) AS functions, (SELECT count(*) FROM pg_namespace WHERE nspname !~ '^pg_') AS schemas, (SELECT count(*) FROM pg_trigger) AS triggers;
+CREATE TABLE before AS TABLE objects;
+TRUNCATE before;
+INSERT INTO before TABLE objects;
+
+-- Arguments; all at once.
+SELECT bloom_create_feed('pg_seen', 'exposures', 'viewer', 'point', 'day', '-1 day', 2, -1, 0, 'both', 'name');
+SELECT bloom_create_feed(NULL, 'exposures');
+SELECT bloom_create_feed('seen', NULL);
+SELECT bloom_create_feed('seen', 'exposures', mode => NULL);
+SELECT bloom_create_feed('seen', 'missing');
+SELECT bloom_create_feed('seen', 4711);
+SELECT bloom_create_feed('', 'exposures');
+SELECT bloom_create_feed(repeat('s', 64), 'exposures', width => '1000 years 1 day');
+SELECT bloom_create_feed(E'se\nen', 'exposures', fpr => 'NaN', headroom => 'NaN', slices => 1001);
+SELECT bloom_create_feed('seen', 'exposures', mode => 'log', slices => 6);
+SELECT bloom_create_feed('seen', 'exposures', width => '1 month', slices => 6);
+SELECT bloom_create_feed('seen', 'exposures', width => '1 year', slices => 6);
+-- limits that are allowed
+BEGIN;
+SELECT bloom_create_feed(repeat('s', 63), 'exposures', width => '1000 years', fpr => 0.000001, headroom => 0);
+SELECT bloom_create_feed('t', 'exposures', width => '1 second', fpr => 0.5, headroom => 100, slices => 1000);
+INSERT INTO exposures VALUES (1, 1, now());
+ROLLBACK;
+
+-- Columns and their types.
+SELECT bloom_create_feed('seen', 'exposures', 'tags', 'shown', 'user_id');
+SELECT bloom_create_feed('seen', 'exposures', 'point', 'xmin', 'ctid', "where" => 'missing');
+SELECT bloom_create_feed('seen', 'exposures', 'objects', 'exposures');
+CREATE DOMAIN point_domain AS point;
+CREATE TYPE pair AS (a int, b int);
+CREATE TABLE shown (user_id point_domain, item_id point_domain[], shown_at date, pair pair, json json, jsons jsonb[]);
+SELECT bloom_create_feed('seen', 'shown');
+SELECT bloom_create_feed('seen', 'shown', 'pair', 'jsons');
+SELECT bloom_create_feed('seen', 'shown', 'json', 'json');
+DROP TABLE shown;
+SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
+\if :has_citext
+CREATE EXTENSION citext;
+\else
+CREATE TYPE citext AS ENUM ();
+\endif
+CREATE TABLE shown (user_id bigint PRIMARY KEY, item_id citext, shown_at timestamptz);
+SELECT bloom_create_feed('seen', 'shown');
+DROP TABLE shown;
+CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE shown (user_id text COLLATE any_case PRIMARY KEY, item_id text COLLATE any_case, shown_at timestamptz);
+SELECT bloom_create_feed('seen', 'shown');
+ALTER TABLE shown ALTER item_id TYPE text COLLATE "C";
+-- (users are compared as their column compares them)
+SELECT bloom_create_feed('seen', 'shown');
+SELECT bloom_create_feed('log', 'shown', mode => 'log');
+INSERT INTO shown VALUES ('Ann', 'a', now()) RETURNING seen.unseen('aNN', '{a,b}'), seen.take('BOB', '{a,b}');
+SELECT seen.unseen('aNN', '{a,b}'), log.unseen('aNN', '{a,b}'), log.take('ANN', '{a,b}');
+CALL seen.rebuild();
+UPDATE shown SET user_id = 'ANN';
+CALL seen.rebuild();
+SELECT user_id, seen.unseen('ann', '{a,b}') FROM seen.filters;
+DROP SCHEMA seen, log CASCADE;
+DROP TABLE shown;
+
+-- Relations.
+CREATE TEMP TABLE temporary (LIKE exposures);
+CREATE SEQUENCE sequence;
+CREATE VIEW view AS TABLE exposures;
+CREATE TABLE parts (LIKE exposures) PARTITION BY HASH (user_id);
+CREATE TABLE part PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+CREATE INDEX ON parts (user_id);
+\set VERBOSITY sqlstate
+SELECT bloom_create_feed('seen', 'temporary');
+\set VERBOSITY default
+SELECT bloom_create_feed('seen', 'sequence');
+SELECT bloom_create_feed('seen', 'exposures_user_id_shown_at_idx', mode => 'log');
+SELECT bloom_create_feed('seen', 'view');
+SELECT bloom_create_feed('seen', 'part');
+CREATE TABLE "new
+line" (LIKE exposures);
+SELECT bloom_create_feed('seen', E'"new\nline"');
+SELECT bloom_create_feed('seen', 'exposures', E'user\u0001');
+DROP TABLE "new
+line";
+-- Triggers of these names that are not its own.  Names are cut after 63 bytes.
+CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+CREATE TRIGGER update_seen AFTER UPDATE ON part FOR EACH STATEMENT EXECUTE FUNCTION other();
+SELECT bloom_create_feed('seen', 'parts');
+BEGIN;
+SELECT bloom_create_feed(repeat('s', 62) || '1', 'exposures');
+SELECT bloom_create_feed(repeat('s', 62) || '2', 'exposures');
+ROLLBACK;
+-- Filled by a subscription.
+SET client_min_messages = error;
+CREATE SUBSCRIPTION regress_bloomexp CONNECTION 'host=nowhere' PUBLICATION p WITH (connect = false);
+INSERT INTO pg_subscription_rel SELECT oid, 'exposures'::regclass, 'r' FROM pg_subscription WHERE subname = 'regress_bloomexp';
+SELECT bloom_create_feed('seen', 'exposures');
+ALTER SUBSCRIPTION regress_bloomexp SET (slot_name = NONE);
+DROP SUBSCRIPTION regress_bloomexp;
+SET client_min_messages = warning;
+
+-- The schema: it may be there if it is empty and one's own.
+CREATE SCHEMA seen;
+CREATE DOMAIN seen.something AS int;
+SELECT bloom_create_feed('seen', 'exposures');
+DROP DOMAIN seen.something;
+BEGIN;
+SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloom_create_feed('seen', 'exposures');
+ROLLBACK;
+ALTER SCHEMA seen OWNER TO regress_bloomexp_stranger;
+SELECT bloom_create_feed('seen', 'exposures');
+DROP SCHEMA seen;
+
+-- An index that a rebuild needs; any that begins with the user does, but no partial one.
+CREATE TABLE shown (LIKE exposures);
+CREATE INDEX ON shown (shown_at, user_id);
+CREATE INDEX ON shown (user_id) WHERE shown;
+CREATE INDEX ON shown USING hash (user_id);
+BEGIN;
+SELECT bloom_create_feed('seen', 'shown');
+SELECT bloom_feed_sql('log', 'shown', item_column => 'tags', mode => 'log') ~ 'CREATE SCHEMA log';
+CREATE INDEX ON shown (user_id, item_id);
+SELECT bloom_create_feed('log', 'shown', mode => 'log');
+ROLLBACK;
+CREATE TABLE split (LIKE exposures) PARTITION BY RANGE (shown_at);
+SELECT bloom_feed_sql('seen', 'split') IS NULL;
+DROP TABLE shown, split;
+
+-- Roles: who makes a feed must own the exposures, and nobody else may decide what their names mean.
+SET ROLE regress_bloomexp_owner;
+SELECT bloom_create_feed('seen', 'exposures');
+RESET ROLE;
+GRANT SELECT (user_id), TRIGGER ON exposures TO regress_bloomexp_owner;
+SET ROLE regress_bloomexp_owner;
+SELECT bloom_create_feed('seen', 'exposures');
+RESET ROLE;
+CREATE SCHEMA shop;
+CREATE DOMAIN shop.id AS bigint;
+CREATE TABLE shop.exposures (user_id shop.id PRIMARY KEY, item_id shop.id[], shown_at timestamptz);
+ALTER TABLE shop.exposures OWNER TO regress_bloomexp_owner;
+-- a superuser for somebody's table, and somebody's in a stranger's schema, with a stranger's type
+SELECT bloom_create_feed('seen', 'shop.exposures');
+ALTER SCHEMA shop OWNER TO regress_bloomexp_stranger;
+ALTER DOMAIN shop.id OWNER TO regress_bloomexp_stranger;
+SELECT bloom_create_feed('seen', 'shop.exposures');
+GRANT USAGE ON SCHEMA shop TO regress_bloomexp_owner;
+SET ROLE regress_bloomexp_owner;
+SELECT bloom_create_feed('seen', 'shop.exposures');
+RESET ROLE;
+ALTER SCHEMA shop OWNER TO regress_bloomexp_owner;
+ALTER DOMAIN shop.id OWNER TO regress_bloomexp_owner;
+GRANT CREATE ON SCHEMA shop TO regress_bloomexp_stranger, PUBLIC;
+SET ROLE regress_bloomexp_owner;
+SELECT bloom_create_feed('seen', 'shop.exposures');
+REVOKE CREATE ON SCHEMA shop FROM regress_bloomexp_stranger, PUBLIC;
+RESET ROLE;
+DO $$ BEGIN EXECUTE format('REVOKE CREATE ON DATABASE %I FROM regress_bloomexp_owner', current_database()); END $$;
+SET ROLE regress_bloomexp_owner;
+\set VERBOSITY terse
+SELECT bloom_create_feed('seen', 'shop.exposures');
+\set VERBOSITY default
+RESET ROLE;
+CREATE SCHEMA seen AUTHORIZATION regress_bloomexp_owner;
+-- the schema of the extension
+GRANT CREATE ON SCHEMA public TO PUBLIC;
+SET ROLE regress_bloomexp_owner;
+SELECT bloom_create_feed('seen', 'shop.exposures');
+RESET ROLE;
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+CREATE SCHEMA shelf AUTHORIZATION regress_bloomexp_stranger;
+ALTER EXTENSION bloomexp SET SCHEMA shelf;
+GRANT USAGE ON SCHEMA shelf TO regress_bloomexp_owner;
+SET ROLE regress_bloomexp_owner;
+SELECT shelf.bloom_create_feed('seen', 'shop.exposures');
+RESET ROLE;
+ALTER EXTENSION bloomexp SET SCHEMA public;
+DROP SCHEMA shelf;
+
+-- Policies that would hide exposures.
+ALTER TABLE shop.exposures ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+SET ROLE regress_bloomexp_owner;
+SELECT bloom_create_feed('seen', 'shop.exposures');
+ALTER TABLE shop.exposures NO FORCE ROW LEVEL SECURITY;
+SELECT bloom_create_feed('seen', 'shop.exposures');
+RESET ROLE;
+
+-- Nothing is left of what was refused.
+DROP SCHEMA seen CASCADE;
+DROP SCHEMA shop CASCADE;
+DROP TABLE temporary, parts;
+DROP VIEW view;
+DROP SEQUENCE sequence;
+DROP FUNCTION other;
+DROP COLLATION any_case;
+DROP DOMAIN point_domain;
+DROP TYPE pair;
+DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP TYPE IF EXISTS citext; END $$;
+SELECT o.relations - b.relations, o.functions - b.functions, o.schemas - b.schemas, o.triggers - b.triggers FROM objects AS o, before AS b;
+DROP VIEW objects;
+DROP TABLE exposures, before;
+DROP ROLE regress_bloomexp_owner, regress_bloomexp_stranger;
