@@ -93,12 +93,11 @@ sub statement_ok
 	my ($node, $database, $name, $block) = @_;
 	my $expected = $block->{output};
 	my ($stdout, $stderr);
-	my $status = $node->psql($database, $block->{text}, stdout => \$stdout, stderr => \$stderr,
+	my $status = $node->psql($database, "SET client_min_messages = warning;\n$block->{text}", stdout => \$stdout, stderr => \$stderr,
 		on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180,
 		extra_params => [ '-v', 'SHOW_CONTEXT=never', '-P', 'format=aligned', '-P', 'tuples_only=off' ]);
 
 	$stderr =~ s/^psql:<stdin>:\d+: //mg;
-	$stderr =~ s{^NOTICE: .*\n?(?:DETAIL: .*\n?)?}{}mg;
 	if (defined $expected && $expected =~ /^ERROR: /)
 	{
 		is(visible($stderr), $expected, "$name: error");
