@@ -28,9 +28,9 @@ BEGIN
 	bytes := 0;
 	ended := 0;
 
-	-- Where the batch ends: at a user whose hash is divisible by 1,000, so that sessions with
+	-- The end of the batch: at a user whose hash is divisible by 1,000, so that sessions with
 	-- other parts cut at the same users; where it is divisible by 16,000 they count turns from
-	-- 0 again.  The filters know most users; the rest is a walk over the index of exposures.
+	-- 0 again.  Most users have a filter; the rest is a walk over the index of exposures.
 	IF these IS NULL THEN
 		SELECT f.user_id INTO upto FROM {feed}.filters AS f
 		WHERE {filters_in_batch}
@@ -106,7 +106,7 @@ BEGIN
 	END IF;
 
 	-- The rows that are locked here: ON CONFLICT finds each.  A filter that did not change is
-	-- written once a day, to say that it was rebuilt.
+	-- written once per day, to say that it was rebuilt.
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
 	SELECT s.u, s.i, filled FROM ROWS FROM (pg_catalog.unnest(shown), pg_catalog.unnest(built)) AS s(u, i)
 	WHERE EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u)
@@ -117,8 +117,9 @@ BEGIN
 		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} ANY (gone);
 	END IF;
 
-	-- The rows that are not: make one for users who had none.  Who has got one since the
-	-- snapshot, or is getting one now, is busy, like those whose rows others have locked.
+	-- The rows that are not: make one for users who had none.  Users who have got one
+	-- since the snapshot, or are getting one now, are busy, like those whose rows others have
+	-- locked.
 	IF filters OPERATOR(pg_catalog.>) (pg_catalog.cardinality(mine) OPERATOR(pg_catalog.-) ended) THEN
 		others := ARRAY(SELECT s.u FROM pg_catalog.unnest(shown) AS s(u)
 			WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u));
