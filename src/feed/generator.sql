@@ -2,7 +2,7 @@
 -- The feed half: SQL for the tables of one feed, generated once.
 --
 -- These functions look into the catalogs as their caller, and evaluate nothing of what they
--- find there.  What they write is in the templates beside this file: head, filters, track,
+-- find there.  What they write is in the templates of this folder: head, filters, track,
 -- rebuild, current, take, health.  Names and types come in at {…}, in one pass, quoted.
 --
 

@@ -1,7 +1,7 @@
 
 -- For monitoring: filters, their bytes, the largest target rate and the largest rate at
--- present, how many are above {fpr}, the oldest rebuild of a filter, and how many tables of
--- the exposures lack the trigger.
+-- present, how many are above {fpr}, the oldest rebuild of a filter, and how many exposures
+-- tables lack the trigger.
 CREATE OR REPLACE VIEW {feed}.health AS
 SELECT pg_catalog.count(*) AS users,
 	pg_catalog.sum(pg_catalog.pg_column_size(f.items)) AS bytes,

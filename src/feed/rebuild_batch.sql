@@ -29,7 +29,7 @@ BEGIN
 	bytes := 0;
 	ended := 0;
 
-	-- Where the batch ends: at a user whose hash is divisible by 1,000.  The filters know most
+	-- The end of the batch: at a user whose hash is divisible by 1,000.  The filters know most
 	-- users; if they know none, a walk over the index of exposures finds one.  Sessions with
 	-- parts take turns, so they must cut at the same users: they walk, because filters come and
 	-- go meanwhile.  Where the hash is divisible by 8,000 the turn is its own, so that a new user
@@ -112,7 +112,7 @@ BEGIN
 	END IF;
 
 	-- The rows that are locked here: ON CONFLICT finds each.  A filter that did not change is
-	-- written once a day, to say that it was rebuilt.
+	-- written once per day, to say that it was rebuilt.
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
 	SELECT s.u, s.i, filled FROM ROWS FROM (pg_catalog.unnest(shown), pg_catalog.unnest(built)) AS s(u, i)
 	WHERE EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u{collate})
@@ -123,8 +123,9 @@ BEGIN
 		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} ANY (gone{collate});
 	END IF;
 
-	-- The rows that are not: make one for users who had none.  Who has got one since the
-	-- snapshot, or is getting one now, is busy, like those whose rows others have locked.
+	-- The rows that are not: make one for users who had none.  Users who have got one
+	-- since the snapshot, or are getting one now, are busy, like those whose rows others have
+	-- locked.
 	IF filters OPERATOR(pg_catalog.>) (pg_catalog.cardinality(mine) OPERATOR(pg_catalog.-) ended) THEN
 		others := ARRAY(SELECT s.u FROM pg_catalog.unnest(shown) AS s(u)
 			WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u{collate}));

@@ -56,7 +56,7 @@ BEGIN
 	SELECT LEAST(pg_catalog.clock_timestamp(), pg_catalog.to_timestamp(pg_catalog.min(n.result::double precision))) OPERATOR(pg_catalog.-) overlap INTO STRICT filled
 	FROM pg_catalog.run_command_on_all_nodes({oldest_literal}) AS n;
 
-	yesterday := filled OPERATOR(pg_catalog.-) interval '1 day';	-- unchanged filters are written once a day
+	yesterday := filled OPERATOR(pg_catalog.-) interval '1 day';	-- unchanged filters are written once per day
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
 	SELECT {user}, {built}, filled FROM {exposures} AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
 	WHERE {exposures_in_batch} AND {exposed} GROUP BY {user}

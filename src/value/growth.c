@@ -321,7 +321,7 @@ room_in(const BloomLayer *layer, const Span *span, int64 wanted)
 }
 
 /*
- * The same, but no more items than a reader believes of the layer's shape: one with a
+ * The same, but no more items than a reader accepts of the layer's shape: one with a
  * false header could take an item and become a value that is refused.
  */
 static int64

@@ -1,5 +1,6 @@
-# Messages: each error, warning and notice that the source can raise stands in
-# doc/troubleshooting.md with its SQLSTATE, cause and remedy; and each message that is
+# Messages: each error, warning and notice that the source can raise, in C or in the SQL of
+# feeds, stands in doc/troubleshooting.md with its SQLSTATE, cause and remedy, and so does
+# each problem that the generator lists in the detail of its error.  Each message that is
 # quoted there is one of the source, except in the chapter of PostgreSQL's own.
 
 use strict;
@@ -26,7 +27,7 @@ my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
 my ($sharedir) = `$pg_config --sharedir` =~ /(.*)/;
 my %sqlstate = (NOTICE => '00000', WARNING => '01000', ERROR => 'XX000');
 my $errcodes = document("$sharedir/errcodes.txt");
-$sqlstate{$2} = $1 while $errcodes =~ /^(\w{5}) +\w +(ERRCODE_\w+)/mg;
+$sqlstate{$2} = $1, $sqlstate{$3} //= $1 while $errcodes =~ /^(\w{5})\s+\w\s+(ERRCODE_\w+)\s+(\w+)/mg;
 
 # The messages of a text of C, each with its SQLSTATE.
 sub messages
@@ -52,10 +53,33 @@ sub messages
 	return @messages;
 }
 
+# The messages of a text of SQL: those of RAISE; and of a problem, what stands before the
+# colon, semicolon or full stop.  A gap is % there, and %s, %I or %L in format().
+sub sql_messages
+{
+	my ($text) = @_;
+	my @messages;
+	my $literal = qr/'((?:[^']|'')*)'/;
+
+	while ($text =~ /\bRAISE (EXCEPTION|WARNING|NOTICE) $literal(.*?);\n/sg)
+	{
+		my ($level, $message, $rest) = ($1 eq 'EXCEPTION' ? 'ERROR' : $1, $2, $3);
+		my ($code) = $rest =~ /\bERRCODE = '(\w+)'/;
+
+		$code //= $level eq 'ERROR' ? 'raise_exception' : $level;
+		push @messages, { message => $message =~ s/''/'/gr =~ s/%/%s/gr, sqlstate => $sqlstate{$code} // "no $code" };
+	}
+	while ($text =~ /\bproblems \|\| (?:format\()?$literal/g)
+	{
+		push @messages, { message => $1 =~ s/''/'/gr =~ s/[:;.](?: .*)?$//r, sqlstate => $sqlstate{object_not_in_prerequisite_state} };
+	}
+	return @messages;
+}
+
 # What a message of the source can look like in a document.
 sub pattern
 {
-	my $pattern = join '.*', map { quotemeta s/%%/%/gr } split /%(?:[-\d.]*(?:z|l|ll)?[sdugi])/, $_[0], -1;
+	my $pattern = join '.*', map { quotemeta s/%%/%/gr } split /%(?:[-\d.]*(?:z|l|ll)?[sdugiIL])/, $_[0], -1;
 
 	return qr/^$pattern$/s;
 }
@@ -64,14 +88,25 @@ is_deeply([ messages(qq{\t\tereport(ERROR,\n\t\t\t\t(errcode(ERRCODE_SYNTAX_ERRO
 			. qq{\tereport(NOTICE,\n\t\t\t(errmsg("done: %d%%", b)));\n\tereport(NOTICE,\n\t\t\t(errmsg_plural("one", "%d", b, b)));\n}) ],
 	[ { message => 'a "%s" of %s is', sqlstate => '42601' }, map { { message => $_, sqlstate => '00000' } } 'done: %d%%', 'one', '%d' ],
 	'messages are found');
+is_deeply([ sql_messages(q{
+	RAISE EXCEPTION 'a "%" of ''%''', b, c
+		USING ERRCODE = 'syntax_error', HINT = 'd';
+	RAISE EXCEPTION 'e';
+	RAISE WARNING 'f';
+	problems := problems || format('%s is 0.5: make it ''%L''.', g);
+}) ],
+	[ { message => q{a "%s" of '%s'}, sqlstate => '42601' }, { message => 'e', sqlstate => 'P0001' }, { message => 'f', sqlstate => '01000' },
+		{ message => '%s is 0.5', sqlstate => '55000' } ],
+	'and in SQL');
 like('a "…" of 5 is', pattern('a "%s" of %s is'), 'a gap is any text');
 unlike('a "…" of 5 is not', pattern('a "%s" of %s is'), 'but nothing else is');
 
 my @source;
 find({ no_chdir => 1, wanted => sub {
 	push @source, messages(document($_)) if /\.[ch]$/;
+	push @source, sql_messages(document($_)) if /\.sql$/;
 } }, "$root/src");
-cmp_ok(scalar @source, '>', 100, 'the source has messages');
+cmp_ok(scalar @source, '>', 80, 'the source has messages');
 
 #
 # The document: in tables a message, its SQLSTATE, cause and remedy, and headings

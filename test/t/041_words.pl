@@ -21,10 +21,17 @@ my @rules = (
 	[ qr/\b(?:every|at|a|one|each|per|last|next|some|two|three|\d+) nights?\b/i, 'the rebuild, or per day: it need not run at night' ],
 	[ qr/\b[Aa]sk(?:s|ed|ing)? (?!your (?:provider|operator)|questions)/, 'a query tests an item against a filter; nobody is asked' ],
 	[ qr/\b(?:tells?|told|telling)\b/, 'programs report, return, say' ],
+	[ qr/\b(?:minds|believes|wants)\b/, 'programs report, return, refuse; they have no opinion' ],
+	[ qr/\bfilters? (?:says?|answers?|knows?)\b/, 'a filter contains an item or does not' ],
 	[ qr/\b(?:anew|beside|unlike|greater|mends?|mended)\b/i, 'again; in addition to, compared with; different; larger; fix' ],
 	[ qr/\balso if\b/i, 'even if' ],
 	[ qr/(?:^|[.:;] |\n- )Where (?!to\b)/, 'if or when, not "where"' ],
-	[ qr/(?<!# )\bWho [a-z]+s\b/, 'roles that, anyone who' ],
+	[ qr/\b(?:except|only|even|error|fails?) where\b/, 'if or when, not "where"' ],
+	[ qr/(?<!# )\bWho [a-z]+s\b|[,;] who [a-z]+s needs?\b/, 'roles that, anyone who' ],
+	[ qr/\bfor (?:good|ever)\b/, 'permanently, without end' ],
+	[ qr/\bof yours\b/, 'your own' ],
+	[ qr/\bwrongly (?:dropped|removed|excluded)\b/, 'a false positive' ],
+	[ qr/\btables? of the (?:filters|exposures)\b/, 'filter table, exposures table' ],
 	[ qr/\b(?:promises?|promised|promising)\b/, 'the target rate' ],
 	[ qr/\bsurvivors?\b|\bsurvived?\b/, 'remaining candidates' ],
 	[ qr/\b(?:comes?|came|coming) (?:up|through)\b|\bgoes on\b|\bgo on\b/, 'appear, be shown again, continue' ],
@@ -68,8 +75,8 @@ sub complaints
 }
 
 # So that it can fail, and need not.
-for ('It takes 20 bytes a user.', 'Every night the job runs.', 'Ask the filter.', 'It tells the user.', 'Filters are built anew.',
-	'So also if it fails.', 'Where this fails, repeat.', 'Who writes needs rights.', 'It promises 1%.', "## Flat writes\n")
+for ('It takes 20 bytes a user.', 'Every night the job runs.', 'Ask the filter.', 'It tells the user.', 'It believes the header.', 'Filters are built anew.',
+	'So also if it fails.', 'It works, except where it fails.', 'It stays for good.', 'On a machine of yours.', 'Of the table of the filters.', 'It was wrongly dropped.', 'The filter says yes.', 'Where this fails, repeat.', 'Who writes needs rights.', 'It promises 1%.', "## Flat writes\n")
 {
 	isnt(complaints($_), '', "refused: $_");
 }
@@ -79,7 +86,7 @@ is(complaints("A user sees an item. `ask a user` is code.\n\n```sql\nSELECT 'ask
 # Documents
 #
 
-for my $file (sort glob "$root/*.md $root/doc/*.md $root/src/README.md $root/clients/*/*.md")
+for my $file (sort glob "$root/*.md $root/doc/*.md $root/doc/internals/*.md $root/src/README.md $root/clients/*/*.md")
 {
 	my $name = $file =~ s{^\Q$root\E/}{}r;
 
@@ -101,6 +108,8 @@ find({ no_chdir => 1, wanted => sub {
 
 	push @texts, [ $name, $1 ] while $text =~ /\b(?:errmsg|errdetail|errhint)(?:_plural)?\("((?:[^"\\]|\\.)*)"/g;
 	push @texts, [ $name, $1 ] while $text =~ /^COMMENT ON .*?\bIS\s+'((?:[^']|'')*)'/msg;
+	push @texts, [ $name, $1 ] while $text =~ /\b(?:RAISE \w+|HINT =|DETAIL =|problems \|\|)(?: format\()? ?'((?:[^']|'')*)'/g;
+	push @texts, [ $name, $1 =~ s/^\s*--\s*//mgr =~ s/\s+/ /gr ] while $name =~ m{/feed/} && $text =~ /((?:^\s*-- .*\n)+)/mg;
 } }, "$root/src");
 cmp_ok(scalar @texts, '>', 150, 'the source has texts');
 for (@texts)

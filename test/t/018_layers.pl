@@ -1,8 +1,8 @@
-# The order of src/, which no compiler sees: which floor may include which, that no room
+# The order of src/, which no compiler sees: which layer may include which, that no module
 # includes itself by way of others, and what differs between releases in one place.
 #
-# Each rule is a function from files to complaints.  It is tried on a small house
-# that breaks it before it looks at ours, so that none passes because it sees nothing.
+# Each rule is a function from files to complaints.  It is tried on a few files that break
+# it before it looks at the source, so that none passes because it sees nothing.
 
 use strict;
 use warnings;
@@ -10,8 +10,8 @@ use warnings;
 use File::Basename;
 use Test::More;
 
-# What a floor's files may include in quotes, PostgreSQL's headers among it.
-my %floors = (
+# What the files of a layer may include in quotes, PostgreSQL's headers among it.
+my %layers = (
 	kernel => sub { $_[0] =~ m{^kernel/} },
 	value => sub { $_[0] !~ m{^(?:sql/|fmgr\.h$|funcapi\.h$)} },
 	sql => sub { $_[0] !~ m{^executor/spi\.h$} });
@@ -32,8 +32,8 @@ sub code
 	return [ split /\n/, $text, -1 ];
 }
 
-sub room { return basename($_[0], '.c', '.h') }
-sub floor { return dirname($_[0]) }
+sub module { return basename($_[0], '.c', '.h') }
+sub layer { return dirname($_[0]) }
 
 # Apply a function to each line of code; it gets the path.
 sub each_line
@@ -72,11 +72,11 @@ sub climbs
 	return each_line($_[0], sub {
 		my ($path) = @_;
 
-		return /^\s*#\s*include\s+"(.*)"/ && !$floors{ floor($path) }->($1) ? "includes \"$1\"" : ();
+		return /^\s*#\s*include\s+"(.*)"/ && !$layers{ layer($path) }->($1) ? "includes \"$1\"" : ();
 	});
 }
 
-# A room is a .c and a .h together.
+# A module is a .c and a .h together.
 sub circles
 {
 	my ($files) = @_;
@@ -84,19 +84,19 @@ sub circles
 
 	for my $path (keys %$files)
 	{
-		$needs{ room($path) }{ room($_) } = $path for grep { room($_) ne room($path) } included($files, $path);
+		$needs{ module($path) }{ module($_) } = $path for grep { module($_) ne module($path) } included($files, $path);
 	}
 
 	my $visit;
 	$visit = sub {
-		my ($room, @way) = @_;
-		my @circle = grep { $way[$_] eq $room } 0 .. $#way;
+		my ($module, @way) = @_;
+		my @circle = grep { $way[$_] eq $module } 0 .. $#way;
 
-		return join ' -> ', @way[ $circle[0] .. $#way ], $room if @circle;
-		return if $done{$room}++;
-		return map { $visit->($_, @way, $room) } sort keys %{ $needs{$room} };
+		return join ' -> ', @way[ $circle[0] .. $#way ], $module if @circle;
+		return if $done{$module}++;
+		return map { $visit->($_, @way, $module) } sort keys %{ $needs{$module} };
 	};
-	return map { "rooms include each other: $_" } map { $visit->($_) } sort keys %needs;
+	return map { "modules include each other: $_" } map { $visit->($_) } sort keys %needs;
 }
 
 sub versions
@@ -109,25 +109,25 @@ sub versions
 }
 
 my @rules = (
-	[ 'no include climbs a floor', \&climbs,
+	[ 'no include climbs a layer', \&climbs,
 		{ 'kernel/a.c' => qq{#include "postgres.h"\n} } => 'src/kernel/a.c:1: includes "postgres.h"',
 		{ 'kernel/a.h' => qq{/* a */\n#include "value/b.h"\n} } => 'src/kernel/a.h:2: includes "value/b.h"',
 		{ 'value/a.c' => qq{#include "fmgr.h"\n} } => 'src/value/a.c:1: includes "fmgr.h"',
 		{ 'value/a.c' => qq{#include "sql/b.h"\n} } => 'src/value/a.c:1: includes "sql/b.h"',
 		{ 'kernel/a.c' => qq{#include <math.h>\n#include "kernel/a.h"\n}, 'value/b.c' => qq{#include "postgres.h"\n#include "kernel/a.h"\n},
 			'sql/c.c' => qq{#include "fmgr.h"\n#include "value/b.h"\n#include "kernel/a.h"\n} } => '' ],
-	[ 'no room includes itself by way of others', \&circles,
-		{ 'sql/a.c' => qq{#include "sql/b.h"\n}, 'sql/a.h' => '', 'sql/b.h' => qq{#include "sql/a.h"\n} } => 'rooms include each other: a -> b -> a',
+	[ 'no module includes itself by way of others', \&circles,
+		{ 'sql/a.c' => qq{#include "sql/b.h"\n}, 'sql/a.h' => '', 'sql/b.h' => qq{#include "sql/a.h"\n} } => 'modules include each other: a -> b -> a',
 		{ 'sql/a.h' => qq{#include "sql/b.h"\n}, 'sql/b.h' => '', 'sql/a.c' => qq{#include "sql/a.h"\n#include "sql/b.h"\n} } => '' ],
 	[ 'only compat.h knows releases of PostgreSQL', \&versions,
 		{ 'sql/a.c' => "\n#if PG_VERSION_NUM >= 1\n" } => 'src/sql/a.c:2: asks for the release of PostgreSQL',
 		{ 'value/compat.h' => "#if PG_VERSION_NUM >= 1\n", 'sql/a.c' => "/* PG_VERSION_NUM */\n" } => '' ]);
 
 my $root = dirname(__FILE__) . '/../..';
-my %house = map { m{/src/(.*)} => code(slurp($_)) } glob "$root/src/*/*.[ch]";
+my %source = map { m{/src/(.*)} => code(slurp($_)) } glob "$root/src/*/*.[ch]";
 
-cmp_ok(scalar keys %house, '>', 30, 'there are files');
-is_deeply([ grep { !$floors{ floor($_) } } sort keys %house ], [], 'and only known floors');
+cmp_ok(scalar keys %source, '>', 30, 'there are files');
+is_deeply([ grep { !$layers{ layer($_) } } sort keys %source ], [], 'and only known layers');
 
 for (@rules)
 {
@@ -139,7 +139,7 @@ for (@rules)
 
 		is(join("\n", $rule->(\%files)), $complaint, "$name: the rule sees " . ($complaint ? "\"$complaint\"" : 'what is right'));
 	}
-	my @complaints = $rule->(\%house);
+	my @complaints = $rule->(\%source);
 	ok(!@complaints, $name) or diag join "\n", @complaints;
 }
 
@@ -156,10 +156,10 @@ SKIP:
 
 	my @names = map { / [A-Z] (\w+)/ ? $1 : () } split /\n/, $symbols;
 	my %callable = map { /^pg_finfo_(bloomexp_\w+)/ ? ($1 => 1) : () } @names;
-	my $rooms = join '|', map { room($_) } keys %house;
+	my $modules = join '|', map { module($_) } keys %source;
 
-	is_deeply([ grep { !/^(?:bloomexp_(?:$rooms)(?:_|$)|pg_finfo_bloomexp_|Pg_magic_func$|_PG_init$|_init$|_fini$)/ && !$callable{$_} } @names ],
-		[], 'symbols of the module: functions for SQL, and those with the name of a room');
+	is_deeply([ grep { !/^(?:bloomexp_(?:$modules)(?:_|$)|pg_finfo_bloomexp_|Pg_magic_func$|_PG_init$|_init$|_fini$)/ && !$callable{$_} } @names ],
+		[], 'symbols of the module: functions for SQL, and those with the name of a module');
 }
 
 sub slurp
