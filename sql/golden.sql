@@ -3,7 +3,7 @@
 -- machine. A difference here is no reason to change expected/golden.out: stored
 -- filters would lose their items. (Other sizes and layers are harmless to stored
 -- filters, but must be meant.) test/t/001_format.pl runs this file as well and
--- hands the values to a reader that was written from doc/format.md alone.
+-- hands the values to a reader that was written from doc/internals/format.md alone.
 --
 CREATE TABLE golden (
 	name text PRIMARY KEY,

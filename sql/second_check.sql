@@ -1,5 +1,5 @@
 --
--- The second check of doc/choosing.md: candidates that the filter drops are looked up in the exposures, and only they.
+-- The second check of doc/expire.md: candidates that the filter drops are looked up in the exposures, and only they.
 -- The result must be that of NOT EXISTS, in order and with duplicates, however often the filter is wrong.
 --
 SET client_min_messages = warning;

@@ -1,5 +1,5 @@
 --
--- The validator: each of its rules is broken by bytes that break no other.  doc/format.md describes the fields.
+-- The validator: each of its rules is broken by bytes that break no other.  doc/internals/format.md describes the fields.
 --
 SET client_min_messages = warning;
 

@@ -1,7 +1,7 @@
 // Package bloomexp asks and builds filters of the PostgreSQL extension bloomexp outside
 // of the server.
 //
-// A value is read and built as doc/format.md describes it. It cannot be changed here:
+// A value is read and built as doc/internals/format.md describes it. It cannot be changed here:
 // how a filter grows, and so its promised rate, is the server's business.
 package bloomexp
 

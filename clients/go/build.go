@@ -90,7 +90,7 @@ func (l *layer) add(hash uint64) {
 	}
 }
 
-// The chapter "Sizes" of doc/format.md. Where a product is added to something, it is
+// The chapter "Sizes" of doc/internals/format.md. Where a product is added to something, it is
 // converted first: Go may otherwise fuse both, which rounds differently.
 
 // shapeOf is an empty layer, without its bits.

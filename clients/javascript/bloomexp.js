@@ -5,7 +5,7 @@
  *     const fresh = seen.exclude(candidates);
  *     const value = build(items);             // the bytes of bloom_agg(item)
  *
- * The bytes are those of doc/format.md.  bloomexp.d.ts has the types.
+ * The bytes are those of doc/internals/format.md.  bloomexp.d.ts has the types.
  *
  * A number of 64 bits is two of 32 here, because BigInt takes six times as long.  In
  * an array the lower half is the first; a function that makes one writes it to `pair`.
@@ -607,7 +607,7 @@ export class Filter {
         return new Uint8Array(answer.buffer);
     }
 
-    /** What bloom_info() says; times in microseconds, as doc/format.md has them. */
+    /** What bloom_info() says; times in microseconds, as doc/internals/format.md has them. */
     info() {
         const sum = (field) => this.layers.reduce((total, layer) => total + layer[field], 0);
         const bits = sum('positions');
@@ -642,7 +642,7 @@ export function parse(value) {
 }
 
 //
-// Building: the chapter "Sizes" of doc/format.md
+// Building: the chapter "Sizes" of doc/internals/format.md
 //
 
 function shapeOf(words, hashes) {

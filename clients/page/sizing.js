@@ -1,4 +1,4 @@
-// bloom_sizing() and bloom_capacity(): the sizes of doc/format.md.
+// bloom_sizing() and bloom_capacity(): the sizes of doc/internals/format.md.
 
 import { BloomError, SIZED_SHARE, UNSIZED_CAPACITY, UNSIZED_SHARE, checkRate, expectedRate, firstLayer, maxItems } from '../javascript/bloomexp.js';
 

@@ -6,7 +6,7 @@
     value = bloomexp.build(items)           # the bytes of bloom_agg(item)
 
 An int is an item of kind integer, a str text, a UUID uuid, and bytes are bytea.
-The bytes are those of doc/format.md.  numpy makes integers faster where it is
+The bytes are those of doc/internals/format.md.  numpy makes integers faster where it is
 installed; nothing else is needed.
 """
 
@@ -534,7 +534,7 @@ def _from_text(digits):
 
 
 #
-# Building: the chapter "Sizes" of doc/format.md.
+# Building: the chapter "Sizes" of doc/internals/format.md.
 #
 
 

@@ -1,5 +1,5 @@
 --
--- The type. Its bytes: doc/format.md. Storage is external, because the bits of
+-- The type. Its bytes: doc/internals/format.md. Storage is external, because the bits of
 -- a filter do not compress.
 --
 
@@ -47,7 +47,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_from_bytea'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloom_from_bytea(bytea) IS
-'the filter of these bytes (doc/format.md); an error says what is wrong with them';
+'the filter of these bytes (doc/internals/format.md); an error says what is wrong with them';
 
 CREATE CAST (bytea AS bloom) WITH FUNCTION bloom_from_bytea(bytea);
 CREATE CAST (bloom AS bytea) WITHOUT FUNCTION;	-- a filter is its bytes

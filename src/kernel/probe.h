@@ -5,7 +5,7 @@
  *	  them over raw memory.
  *
  * Knows the shape of a layer and nothing of PostgreSQL.  An item is its 64-bit
- * hash here; doc/format.md, "From an item to its positions", is the contract.
+ * hash here; doc/internals/format.md, "From an item to its positions", is the contract.
  *
  *-------------------------------------------------------------------------
  */

@@ -14,7 +14,7 @@
  *	  (window)
  *
  * Layers stand oldest first.  Parts in parentheses are those of windowed filters.
- * doc/format.md describes the bytes and is the contract; only this room knows
+ * doc/internals/format.md describes the bytes and is the contract; only this room knows
  * their offsets.
  *
  *-------------------------------------------------------------------------

@@ -478,7 +478,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /*
  * Set the fields that the bits decide, so that not every mutant is refused for
- * them.  The offsets are those of doc/format.md.
+ * them.  The offsets are those of doc/internals/format.md.
  */
 static void
 repair(uint8 *value, Size size)

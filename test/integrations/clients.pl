@@ -116,11 +116,11 @@ for (glob "$root/clients/*/live")
 }
 
 #
-# The programs of doc/clients.md and of the clients' pages, as they are written, each where its language finds
+# The programs of doc/outside.md and of the clients' pages, as they are written, each where its language finds
 # the reader and the driver
 #
 
-my $guide = document("$root/doc/clients.md");
+my ($guide) = document("$root/doc/outside.md") =~ /^(## Read a filter\n.*?)(?=^## )/ms;
 my $folder = PostgreSQL::Test::Utils::tempdir();
 my $clients = abs_path("$root/clients");
 
@@ -169,7 +169,10 @@ sub go_program
 }
 
 $node->safe_psql('postgres', 'CREATE DATABASE guide');
-$node->safe_psql('guide', 'CREATE EXTENSION bloomexp; CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom)');
+$node->safe_psql('guide', q{CREATE EXTENSION bloomexp;
+	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+	CREATE INDEX ON exposures (user_id, shown_at);
+	SELECT bloom_create_feed('seen', 'exposures')});
 connect_to('guide');
 my %program = (Python => \&python_program, JavaScript => \&javascript_program, Java => \&java_program, Go => \&go_program);
 for my $language (sort keys %program)
@@ -179,10 +182,10 @@ for my $language (sort keys %program)
   SKIP:
 	{
 		skip_unless_ci("program in $language: its driver is missing") unless @command;
-		$node->safe_psql('guide', 'TRUNCATE seen');
+		$node->safe_psql('guide', 'TRUNCATE seen.filters');
 		is(join(' ', (run_program(@command))[1] =~ /\d+/g), '42001 703 704 703', "program in $language: a user without a row");
-		$node->safe_psql('guide', 'INSERT INTO seen VALUES (42, bloom_add(NULL, 42001))');
-		is(join(' ', (run_program(@command))[1] =~ /\d+/g), '703 704 703', "program in $language: survivors");
+		$node->safe_psql('guide', 'INSERT INTO exposures VALUES (42, 42001)');
+		is(join(' ', (run_program(@command))[1] =~ /\d+/g), '703 704 703', "program in $language: remaining candidates");
 	}
 }
 $node->stop;

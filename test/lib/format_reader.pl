@@ -2,7 +2,7 @@
 #
 # test/lib/format_reader.pl
 #
-# A second reader of bloom values, written from doc/format.md and nothing else:
+# A second reader of bloom values, written from doc/internals/format.md and nothing else:
 # if it and the server disagree, one of them or the document is wrong.
 #
 # Reads lines of up to four fields between tabs from standard input

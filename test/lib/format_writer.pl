@@ -1,6 +1,6 @@
 # test/lib/format_writer.pl
 #
-# A second writer of bloom values, written from doc/format.md and doc/writers.md alone: it
+# A second writer of bloom values, written from doc/internals/format.md and doc/internals/writers.md alone: it
 # chooses every number of a value by what they say about sizes, so that its bytes must be the
 # server's.  Hashes, positions and parsing are the reader's (format_reader.pl).
 #

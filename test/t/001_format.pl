@@ -1,4 +1,4 @@
-# doc/format.md is the contract of the bytes: a reader that was written from it
+# doc/internals/format.md is the contract of the bytes: a reader that was written from it
 # alone (test/lib/format_reader.pl) must see in every value what the server sees, and
 # the examples in it must be true.
 

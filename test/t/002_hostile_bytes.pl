@@ -4,7 +4,7 @@
 # each value, cut off, extended, bits flipped anywhere.  Whatever comes in, by a
 # cast from bytea, as text or by COPY BINARY, the server must either refuse with
 # an error that names what is wrong, the same as a reader that was written from
-# doc/format.md alone (test/lib/format_reader.pl), or accept; and what it accepts goes
+# doc/internals/format.md alone (test/lib/format_reader.pl), or accept; and what it accepts goes
 # through every function that takes a filter.
 
 use strict;

@@ -95,7 +95,7 @@ for my $name (qw(inline whole sliced grown counting windowed))
 }
 
 #
-# Headers.  doc/format.md has the offsets: the fields of the value, and of the first
+# Headers.  doc/internals/format.md has the offsets: the fields of the value, and of the first
 # layer from 16 on, or from 40 on in a window.
 #
 

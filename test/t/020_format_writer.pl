@@ -1,4 +1,4 @@
-# doc/format.md and doc/writers.md are enough to write values: a writer that was made from them
+# doc/internals/format.md and doc/internals/writers.md are enough to write values: a writer that was made from them
 # (test/lib/format_writer.pl) must choose every number as the server does, so that both
 # have the same bytes after the same calls.  Where they differ, the document or the
 # server is wrong: what they say about sizes is as binding as the rest.

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * probe.c
- *	  The kernels do what doc/format.md says, to the bit.
+ *	  The kernels do what doc/internals/format.md says, to the bit.
  *
  * A second implementation, written from that document alone and with no thought
  * of speed, is the judge.
@@ -427,7 +427,7 @@ test_count_set(void)
 	ok(wrong == 0, "count of set positions (%d of 2000 wrong)", wrong);
 }
 
-/* The shapes are those of doc/format.md, "Blocks". */
+/* The shapes are those of doc/internals/format.md, "Blocks". */
 static void
 test_blocks(void)
 {

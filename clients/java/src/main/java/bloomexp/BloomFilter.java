@@ -12,7 +12,7 @@ import java.util.UUID;
 /**
  * A value of type bloom of the PostgreSQL extension bloomexp, asked or built outside of the server.
  *
- * <p>A value is read and built as doc/format.md describes it. It cannot be changed here: how a filter
+ * <p>A value is read and built as doc/internals/format.md describes it. It cannot be changed here: how a filter
  * grows, and so its promised rate, is the server's business. Any number of threads can ask
  * one filter.
  *

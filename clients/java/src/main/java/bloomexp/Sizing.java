@@ -3,7 +3,7 @@ package bloomexp;
 import java.math.BigDecimal;
 import java.math.MathContext;
 
-/** How large a new filter is: the chapter "Sizes" of doc/format.md. */
+/** How large a new filter is: the chapter "Sizes" of doc/internals/format.md. */
 final class Sizing {
     private static final int MAX_WORDS = (1 << 26) - 1; // of a layer
     private static final int MAX_HASHES = 63;
