@@ -9,10 +9,10 @@
 #: These install missing packages by apt-get (root or sudo), build, install and
 #: use a server of their own, which is gone afterwards:
 #:
-#: make demo            build filters, filter candidates, count the mistakes
+#: make demo            a feed of 5 million exposures, its answers counted, pages taken
 #:   CSV=file           your exposures, .gz and .zst too, with the header
 #:                      user_id,item_id,shown_at; made ones without
-#:   P=0.01             the false positive rate to promise
+#:   P=0.01             the target rate of false positives
 #: make example         a feed in your browser, in Node.js; Ctrl-C ends it
 #:   PORT=9000          at another port than 8042
 #: make check           every test; make test is the same

@@ -1,6 +1,6 @@
 --
--- What a page costs each reader of the application :app, today, with the filter, and in worse ways to ask it: the
--- statements in turn, in :rounds rounds or for so many seconds, with all data in memory.  Statements are prepared where the application's can be.
+-- What a page costs each reader of the application :app, today, by the best exact way, with the filter, and in worse ways
+-- to ask it: the statements in turn, in :rounds rounds or for so many seconds, with all data in memory.  Statements are prepared where the application's can be.
 -- Times are those of the server, from the statement to its last row.
 --
 CREATE TABLE IF NOT EXISTS timing (app text, me int, round int, method text, ms float8);

@@ -28,10 +28,12 @@ SELECT app, me, CASE WHEN app = 'discourse' THEN to_char(CASE me WHEN 1 THEN 0 E
 FROM app, reader AS r, size AS s;
 
 SELECT app, read, short(t.p50::numeric) AS today, short(t.p99::numeric) AS p99, t.pages,
-	short(f.p50::numeric) AS filter, short(f.p99::numeric) AS p99, f.pages, short(t.times::numeric) AS times,
+	short(n.p50::numeric) AS "not in", short(n.p99::numeric) AS p99, n.pages,
+	short(f.p50::numeric) AS filter, short(f.p99::numeric) AS p99, f.pages,
+	short(t.times::numeric) AS "times, today", short(n.times::numeric) AS "times, not in",
 	to_char(bytes(exact_bytes, me), 'FM999,999,990') AS exact_bytes, to_char(bytes(filter_bytes, me), 'FM999,999,990') AS filter_bytes, t.rounds
-FROM page AS t JOIN page AS f USING (app, me) JOIN label USING (app, me) JOIN app AS a USING (app)
-WHERE t.method = 'today' AND f.method = 'filter'
+FROM page AS t JOIN page AS n USING (app, me) JOIN page AS f USING (app, me) JOIN label USING (app, me) JOIN app AS a USING (app)
+WHERE t.method = 'today' AND n.method = 'not in' AND f.method = 'filter'
 ORDER BY array_position('{lemmy,peertube,invidious,gorse,discourse}', app), me;
 
 -- times those of the recommended query

@@ -25,7 +25,6 @@ TABLES = """
     ALTER TABLE managed.seen ALTER items SET STORAGE EXTERNAL;
     CREATE SCHEMA extension;
     CREATE TABLE extension.exposures (LIKE managed.exposures INCLUDING DEFAULTS);
-    CREATE TABLE extension.seen (user_id bigint PRIMARY KEY, items bloom);
     CREATE SCHEMA not_exists;
     CREATE TABLE not_exists.exposures (LIKE managed.exposures INCLUDING DEFAULTS);
     SELECT setseed(0.5);
@@ -37,12 +36,9 @@ TABLES = """
     INSERT INTO extension.exposures TABLE managed.exposures;
     INSERT INTO not_exists.exposures TABLE managed.exposures;
     ALTER TABLE not_exists.exposures ADD PRIMARY KEY (user_id, item_id);
-    INSERT INTO extension.seen SELECT user_id, bloom_agg(item_id) FROM extension.exposures GROUP BY user_id;
-    CREATE TRIGGER track AFTER INSERT ON extension.exposures REFERENCING NEW TABLE AS new_rows
-        FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('extension.seen', 'items', 'user_id', 'item_id')"""
-TAKE = """
-    INSERT INTO exposures (user_id, item_id) SELECT %s, item_id
-    FROM unnest(bloom_take('seen', %s::bigint, %s::bigint[], %s)) AS item_id RETURNING item_id"""
+    CREATE INDEX ON extension.exposures (user_id, shown_at, item_id);
+    SELECT bloom_create_feed('feed', 'extension.exposures')"""
+TAKE = "INSERT INTO exposures (user_id, item_id) SELECT %s, unnest(feed.take(%s, %s, %s)) RETURNING item_id"
 NOT_EXISTS = """
     INSERT INTO exposures (user_id, item_id) SELECT %s, item_id
     FROM unnest(%s::bigint[]) WITH ORDINALITY AS c (item_id, place)
@@ -121,6 +117,7 @@ def main():
             users = nightly.build(read, write, 90, {})
             night = time.perf_counter() - start
             write.execute("INSERT INTO seen (user_id, items) SELECT user_id, items FROM built")
+        setup.execute("CALL feed.rebuild()")
         setup.execute("VACUUM ANALYZE")
         rows, index = setup.execute(
             "SELECT count(*), pg_relation_size('not_exists.exposures_pkey') FROM managed.exposures").fetchone()

@@ -5,7 +5,6 @@
 CREATE EXTENSION bloomexp;
 
 CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
-CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom) WITH (toast_tuple_target = 8160, fillfactor = 50);
 
 -- A user by rank, and one drawn by a number from 0 to 1: Zipf-Mandelbrot, so that the
 -- median has half as many exposures as the mean, and the first 17 times as many.

@@ -1,7 +1,7 @@
 --
 -- What filters take on disk, and what a night that writes all of them costs in write-ahead log, for
--- doc/storage.md: bytes per user, by the items of the filter and how it is stored.  Then the speed of
--- bloom_rebuild().  bench/operations/run starts a server for it.
+-- doc/storage.md: bytes per user, by the items of the filter and how it is stored.
+-- bench/operations/run starts a server for it.
 --
 CREATE TABLE disk (
 	storage text, items int, bytes int, heap numeric, toast numeric, index numeric, total numeric,
@@ -52,20 +52,4 @@ SELECT COALESCE(items::text, 'a mix') AS items, bytes, storage, round(heap) AS "
 	round(written) AS "WAL of a night", round(dead) AS "after it", round(vacuumed) AS "after VACUUM"
 FROM disk ORDER BY disk.items, storage;
 
--- The rebuild, from rows in the order of time and an index of the user.
 DROP TABLE seen, marks;
-CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom) WITH (fillfactor = 50);
-CREATE TABLE exposures AS
-SELECT u::bigint AS user_id, hashint8extended(u, n) AS item_id, now() - n * interval '1 hour' AS shown_at
-FROM generate_series(1, 600) AS n, generate_series(1, 25 * :users) AS u;
--- (several columns, because \gexec runs each of them by itself, and VACUUM wants that)
-CREATE TABLE rebuilds (index text, batch int, began timestamptz, ended timestamptz);
-SELECT 'DROP INDEX IF EXISTS exposures_of_user', format('CREATE INDEX exposures_of_user ON exposures (%s)', columns), 'VACUUM ANALYZE exposures',
-	'TRUNCATE seen', format('INSERT INTO rebuilds VALUES (%L, %s, clock_timestamp())', columns, batch),
-	format($$CALL bloom_rebuild('seen', 'items', 'exposures', 'user_id', 'item_id', 'shown_at', batch_size => %s)$$, batch),
-	'UPDATE rebuilds SET ended = clock_timestamp() WHERE ended IS NULL'
-FROM (VALUES ('user_id, shown_at'), ('user_id, shown_at, item_id')) AS c (columns), (VALUES (1000), (5000)) AS b (batch)
-\gexec
-
-SELECT index, batch, round(count / extract(epoch FROM ended - began) / 1000) AS "thousand exposures a second"
-FROM rebuilds, (SELECT count(*) FROM exposures) AS e ORDER BY began;

@@ -101,7 +101,7 @@ CALL bench_check_expression('packed - filter', 'filter', 'seen',
 \endif
 \if :windows
 CALL bench_check_expression('candidates - window, built', 'filter', 'windows_built', 'c.items - s.items');
-CALL bench_check_expression('candidates - window, kept daily', 'filter', 'windows_kept', 'c.items - s.items');
+CALL bench_check_expression('candidates - window, kept daily', 'filter', 'windows_kept.filters', 'c.items - s.items');
 \endif
 CALL bench_check_expression('EXCEPT', 'set', 'seen',
 	'ARRAY(SELECT unnest(c.items) EXCEPT SELECT item_id FROM exposures AS e WHERE e.user_id = c.user_id)');

@@ -134,7 +134,7 @@ ORDER BY nth;
 
 --
 -- window: the same as batch over windows of 30 days in six slices: built at once, and
--- kept by a trigger, a statement a day.
+-- kept by a feed, a statement a day.
 --
 \if :windows
 CREATE TABLE windows_built AS
@@ -142,29 +142,28 @@ SELECT user_id, bloom_window_agg(item_id, shown_at, '30 days', 6, 0.01) AS items
 FROM exposures WHERE user_id IN (SELECT user_id FROM candidates) GROUP BY user_id;
 ALTER TABLE windows_built ADD PRIMARY KEY (user_id);
 
-CREATE TABLE windows_kept (user_id bigint PRIMARY KEY, items bloom);
 CREATE TABLE window_exposures (LIKE exposures);
-CREATE TRIGGER track AFTER INSERT ON window_exposures REFERENCING NEW TABLE AS exposed FOR EACH STATEMENT
-EXECUTE FUNCTION bloom_track('windows_kept', 'items', 'user_id', 'item_id', 'time=shown_at', 'slices=6');
+CREATE INDEX ON window_exposures (user_id);
+SELECT bloom_create_feed('windows_kept', 'window_exposures', slices => 6) \g /dev/null
 -- (the trigger forgets what is older than 30 days, so the newest exposures are of now)
 SELECT format('INSERT INTO window_exposures SELECT user_id, item_id, shown_at + (now() - ''2025-07-01'')
 	FROM exposures WHERE user_id IN (SELECT user_id FROM candidates)
 	AND shown_at >= ''2025-06-01''::timestamptz + %s * interval ''1 day'' AND shown_at < ''2025-06-01''::timestamptz + %s * interval ''1 day''', day, day + 1)
 FROM generate_series(0, 30) AS day \gexec
-VACUUM (ANALYZE) windows_built, windows_kept;
+VACUUM (ANALYZE) windows_built, windows_kept.filters;
 
 INSERT INTO bench_method (part, name, role, units, floor, command)
 SELECT 'window', name, role, :candidates, 'candidates - filter', format('SELECT sum(cardinality(c.items - s.items)) FROM candidates AS c JOIN %s AS s USING (user_id)', filters)
 FROM (VALUES
 	('candidates - filter', 'floor', 'seen'),
 	('candidates - window, built', 'ours', 'windows_built'),
-	('candidates - window, kept daily', 'ours', 'windows_kept')
+	('candidates - window, kept daily', 'ours', 'windows_kept.filters')
 ) AS m (name, role, filters);
 
 INSERT INTO bench_target (part, name, metric, against, sense, must)
 SELECT part, name, 'ms', floor, '<=', 2 FROM bench_method WHERE part = 'window' AND role = 'ours' ORDER BY nth;
 SELECT name, round(avg((bloom_info(items)).layers), 1) AS layers, round(avg(octet_length(items::bytea))) AS bytes
-FROM (SELECT 'built' AS name, items FROM windows_built UNION ALL SELECT 'kept daily', items FROM windows_kept) AS w GROUP BY 1;
+FROM (SELECT 'built' AS name, items FROM windows_built UNION ALL SELECT 'kept daily', items FROM windows_kept.filters) AS w GROUP BY 1;
 \endif
 
 --

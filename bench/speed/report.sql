@@ -4,8 +4,7 @@
 SET client_min_messages = warning;
 
 -- Every figure, with those that follow from others: nanoseconds a candidate, row
--- or item, and the same without the floor; and what a trigger adds to the log of
--- the rows that fire it.
+-- or item, and the same without the floor.
 CREATE VIEW bench_figure AS
 SELECT part, name, metric, round, value FROM bench_result
 UNION ALL
@@ -15,12 +14,7 @@ UNION ALL
 SELECT r.part, r.name, 'net ns', r.round, (r.value - f.value) * 1e6 / units
 FROM bench_result AS r JOIN bench_method AS m USING (part, name)
 JOIN bench_result AS f ON f.part = r.part AND f.name = m.floor AND f.metric = r.metric AND f.round = r.round
-WHERE r.metric = 'ms' AND r.part = 'row' AND m.role = 'ours'
-UNION ALL
-SELECT r.part, r.name, 'net ' || r.metric, r.round, r.value - f.value
-FROM bench_result AS r JOIN bench_method AS m USING (part, name)
-JOIN bench_result AS f ON f.part = r.part AND f.name = m.floor AND f.metric = r.metric AND f.round = r.round
-WHERE r.metric LIKE 'WAL bytes%' AND r.part = 'flat' AND r.name ~ 'trigger';
+WHERE r.metric = 'ms' AND r.part = 'row' AND m.role = 'ours';
 
 CREATE VIEW bench_median AS
 SELECT f.part, f.name, f.metric,
@@ -49,7 +43,7 @@ GROUP BY t.nth, t.part, t.name, t.metric, against, sense, must, aim;
 
 CREATE VIEW bench_figures AS
 SELECT m.part, m.name, role, metric, bench_format(value) AS median,
-	CASE WHEN metric NOT IN ('ns', 'spilled MB', 'HOT, %') AND metric NOT LIKE 'net %' AND m.name <> coalesce(m.floor, '') THEN bench_format(ratio) END AS "x floor"
+	CASE WHEN metric NOT IN ('ns', 'spilled MB') AND metric NOT LIKE 'net %' AND m.name <> coalesce(m.floor, '') THEN bench_format(ratio) END AS "x floor"
 FROM bench_median JOIN bench_method AS m USING (part, name)
 WHERE metric <> 'survivors'
 ORDER BY m.nth, metric = 'ns', metric;
@@ -73,7 +67,7 @@ INSERT INTO bench_section (part, heading, says) VALUES
 	('batch', 'Stored candidates', 'Counts the remaining candidates of 2,000 users with 1,000 stored candidates each, in one statement. Hashed and probing are the two plans of NOT EXISTS. EXCEPT and intarray also drop duplicates and the order.'),
 	('rows', 'As rows', 'The same candidates as rows: set-returning functions against unnest().'),
 	('several', 'Three filters per user', 'In one pass, and in a pass for each; and with a first filter that drops nine candidates out of ten.'),
-	('window', 'Windows', 'Windows of 30 days in six slices, built at once by bloom_window_agg(), and kept by the trigger.'),
+	('window', 'Windows', 'Windows of 30 days in six slices, built at once by bloom_window_agg(), and kept by a feed.'),
 	('call', 'In memory', 'Nanoseconds per candidate of one call with 1,000 candidates, in variables of PL/pgSQL. "Mixed" are texts of 8 to 32 bytes.'),
 	('online', 'One user per statement', 'Prepared, by pgbench, over the candidates and filters in the tables. The number of remaining candidates is returned.'),
 	('wire', 'Candidates from the client', 'A client sends 1,000 candidates by the binary protocol and receives those that remain. The echo returns the array unchanged.'),
@@ -81,9 +75,6 @@ INSERT INTO bench_section (part, heading, says) VALUES
 	('wide', 'Building a million filters', 'A million users with 50 exposures each, once.'),
 	('memory', 'Memory of builds', 'Peak memory of a server process beyond what it had before, and what it wrote to disk.'),
 	('add', 'Adding', 'Ten items are added to one user by UPDATE, each with its own commit; the floor writes random bytes of the same length. Then a thousand items are added to a filter of 4 kB in a variable, one at a time.'),
-	('take', 'Taking', 'Ten of 500 stored candidates, 30% of them exposed, are taken and recorded, for 2,000 users with filters as a rebuild leaves them. "Exclude, add" are two statements in a transaction.'),
-	('flat', 'Write-ahead log of adds', 'Ten items are added to a random one of 200 users, by plain UPDATE, by bloom_take() and by the trigger, on days of 20, 100 and 300 items per user; with one column, and with a live column. "WAL bytes, page images" has the page images of one checkpoint.'),
-	('live', 'Reading two filters', '500 stored candidates against one column, and against the main filter and a live filter of 100 items.'),
 	('huge', 'One large filter', 'A filter of 100,000,000 items, stored out of line; each statement tests a new item.'),
 	('row', 'Row by row', 'WHERE NOT filter @> item_id over candidates in a table, those of a user together, filters out of line.'),
 	('curve', 'One call against the number of candidates', ''),

@@ -2,9 +2,7 @@ import asyncio
 
 import asyncpg
 
-PAGE = """INSERT INTO exposures (user_id, item_id, shown_at)
-    SELECT $1::bigint, item_id, now() FROM unnest(bloom_take('seen', $1::bigint, $2::bigint[], 2)) AS item_id
-    RETURNING item_id"""
+PAGE = "INSERT INTO exposures (user_id, item_id) SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id"
 
 
 async def main():

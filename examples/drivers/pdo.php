@@ -1,8 +1,6 @@
 <?php
 // PHP has no array parameters: an array alone would be sent as the text "Array".
-const PAGE = "INSERT INTO exposures (user_id, item_id, shown_at)
-    SELECT :user::bigint, item_id, now() FROM unnest(bloom_take('seen', :user::bigint, :candidates::bigint[], 2)) AS item_id
-    RETURNING item_id";
+const PAGE = 'INSERT INTO exposures (user_id, item_id) SELECT :user, unnest(seen.take(:user, :candidates, 2)) RETURNING item_id';
 
 function page(PDO $connection, int $user, array $candidates): array
 {

@@ -1,8 +1,6 @@
 <?php
 // PHP has no array parameters: an array alone would be sent as the text "Array".
-const PAGE = "INSERT INTO exposures (user_id, item_id, shown_at)
-    SELECT $1::bigint, item_id, now() FROM unnest(bloom_take('seen', $1::bigint, $2::bigint[], 2)) AS item_id
-    RETURNING item_id";
+const PAGE = 'INSERT INTO exposures (user_id, item_id) SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id';
 
 function page($connection, int $user, array $candidates): array
 {

@@ -9,9 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const page = `INSERT INTO exposures (user_id, item_id, shown_at)
-	SELECT $1::bigint, item_id, now() FROM unnest(bloom_take('seen', $1::bigint, $2::bigint[], 2)) AS item_id
-	RETURNING item_id`
+const page = `INSERT INTO exposures (user_id, item_id) SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id`
 
 func main() {
 	ctx := context.Background()
@@ -21,7 +19,7 @@ func main() {
 	}
 	defer conn.Close(ctx)
 
-	rows, err := conn.Query(ctx, page, int64(45), []int64{45001, 703, 704, 705})
+	rows, err := conn.Query(ctx, page, 45, []int64{45001, 703, 704, 705})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,9 +4,7 @@ const sql = postgres({ host: process.env.PGHOST || '/var/run/postgresql' });
 
 // An array of numbers or strings.  One of BigInt needs sql.array(candidates).
 const page = (user, candidates) => sql`
-    INSERT INTO exposures (user_id, item_id, shown_at)
-    SELECT ${user}::bigint, item_id, now() FROM unnest(bloom_take('seen', ${user}::bigint, ${candidates}::bigint[], 2)) AS item_id
-    RETURNING item_id`;
+    INSERT INTO exposures (user_id, item_id) SELECT ${user}, unnest(seen.take(${user}, ${candidates}, 2)) RETURNING item_id`;
 
 try {
     console.log((await page(46, [46001, 703, 704, 705])).map((row) => row.item_id));

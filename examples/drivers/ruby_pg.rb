@@ -1,10 +1,6 @@
 require 'pg'
 
-PAGE = <<~SQL
-  INSERT INTO exposures (user_id, item_id, shown_at)
-  SELECT $1::bigint, item_id, now() FROM unnest(bloom_take('seen', $1::bigint, $2::bigint[], 2)) AS item_id
-  RETURNING item_id
-SQL
+PAGE = 'INSERT INTO exposures (user_id, item_id) SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id'
 
 # Without the encoder an array would be sent as the text "[50001, 703]", which is an error.
 ARRAY = PG::TextEncoder::Array.new

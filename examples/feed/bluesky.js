@@ -31,7 +31,7 @@ function userOf(request) {
     throw refused(401, 'AuthenticationRequired', 'a token of the user is missing');
 }
 
-const idOf = (uri) => Number(/\/app\.bsky\.feed\.post\/(\d+)$/.exec(uri)?.[1]);
+const isPost = (uri) => /^at:\/\/[\w.:%-]{1,2000}\/app\.bsky\.feed\.post\/[\w.:~-]{1,512}$/.test(uri);
 
 const isInteraction = (one) => typeof one === 'object' && one !== null &&
     ['item', 'event'].every((field) => one[field] === undefined || typeof one[field] === 'string');
@@ -61,11 +61,11 @@ serve(port, {
         if (!/^([1-9]\d?|100)$/.test(limit)) {
             throw invalid('limit is not between 1 and 100');
         }
-        if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
+        if (cursor !== undefined && !isPost(cursor)) {
             throw invalid('cursor is not of this feed');
         }
         const posts = await unseen(user, Number(limit), cursor);
-        return { cursor: posts.length === Number(limit) ? String(posts.at(-1).id) : undefined, feed: posts.map(({ uri }) => ({ post: uri })) };
+        return { cursor: posts.length === Number(limit) ? posts.at(-1).uri : undefined, feed: posts.map(({ uri }) => ({ post: uri })) };
     },
 
     'POST /xrpc/app.bsky.feed.sendInteractions': async (request) => {
@@ -75,11 +75,11 @@ serve(port, {
         if (!Array.isArray(interactions) || !interactions.every(isInteraction)) {
             throw invalid('interactions are missing or of another form');
         }
-        const ids = interactions.filter(({ event }) => event === 'app.bsky.feed.defs#interactionSeen')
-            .map(({ item }) => idOf(item)).filter(Number.isSafeInteger);
+        const uris = interactions.filter(({ event }) => event === 'app.bsky.feed.defs#interactionSeen')
+            .map(({ item }) => item).filter(isPost);
 
-        if (ids.length > 0) {
-            await record(user, ids);
+        if (uris.length > 0) {
+            await record(user, uris);
         }
         return {};
     },

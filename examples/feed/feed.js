@@ -2,40 +2,37 @@
 
 import pg from 'pg';
 
-// bigint as a number: the ids here are small
+// bigint as a number: here are only counts
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 /** The database of the PG* variables. */
 export const pool = new pg.Pool({ host: process.env.PGHOST || '/var/run/postgresql', max: 10 });
 pool.on('error', (error) => console.error(error.message)); // a connection that nobody uses; the next request makes another
 
-const UNSEEN = `SELECT id, uri FROM posts
-    WHERE NOT (SELECT items FROM seen WHERE user_id = $1) @> id
-    ORDER BY published DESC, id DESC LIMIT $2`;
+const UNSEEN = `SELECT uri FROM posts
+    WHERE NOT (SELECT seen.current($1)) @> uri
+    ORDER BY published DESC, uri DESC LIMIT $2`;
 
 // The same behind a post: the page that follows it.
 const UNSEEN_AFTER = UNSEEN.replace('ORDER BY',
-    'AND (published, id) < (SELECT published, id FROM posts WHERE id = $3) ORDER BY');
+    'AND (published, uri) < (SELECT published, uri FROM posts WHERE uri = $3) ORDER BY');
 
-// One statement takes a page and records it.  From inside to outside: the newest unseen posts
-// are candidates, five times as many as are wanted, because another request of this user may
-// take some at the same time; bloom_take returns the first that none has taken; they are
-// recorded as exposures; and they come with their titles, in the order of the candidates.
-const PAGE = `WITH page AS MATERIALIZED (
-        SELECT item_id, n FROM unnest(bloom_take('seen', $1::text,
-            ARRAY(SELECT id FROM posts WHERE NOT (SELECT items FROM seen WHERE user_id = $1) @> id
-                ORDER BY published DESC, id DESC LIMIT $2 * 5), $2::integer)) WITH ORDINALITY AS taken (item_id, n)),
-    recorded AS (INSERT INTO exposures (user_id, item_id) SELECT $1, item_id FROM page)
-    SELECT id, title, uri FROM page JOIN posts ON id = item_id ORDER BY n`;
+// One statement takes a page and records it.  The newest unseen posts are candidates, five
+// times as many as are wanted, because another request of this user may take some at the same
+// time; seen.take returns the first that none has taken.
+const PAGE = `WITH page AS (
+        INSERT INTO exposures (user_id, item_id)
+        SELECT $1, unnest(seen.take($1, ARRAY(${UNSEEN} * 5), $2)) RETURNING item_id)
+    SELECT uri, title FROM page JOIN posts ON uri = item_id ORDER BY published DESC, uri DESC`;
 
-const NOT_EXISTS = `SELECT id FROM posts AS p
-    WHERE NOT EXISTS (SELECT FROM exposures WHERE user_id = $1 AND item_id = p.id)
-    ORDER BY published DESC, id DESC LIMIT $2`;
+const NOT_EXISTS = `SELECT uri FROM posts AS p
+    WHERE NOT EXISTS (SELECT FROM exposures WHERE user_id = $1 AND item_id = p.uri)
+    ORDER BY published DESC, uri DESC LIMIT $2`;
 
-const NEWEST = 'SELECT id FROM posts ORDER BY published DESC, id DESC LIMIT $1';
+const NEWEST = 'SELECT uri FROM posts ORDER BY published DESC, uri DESC LIMIT $1';
 
 const REPEATS = `SELECT count(*) AS repeats FROM (${NEWEST}) AS p
-    WHERE EXISTS (SELECT FROM exposures WHERE user_id = $2 AND item_id = p.id)`;
+    WHERE EXISTS (SELECT FROM exposures WHERE user_id = $2 AND item_id = p.uri)`;
 
 async function rows(sql, parameters) {
     return (await pool.query(sql, parameters)).rows;
@@ -49,8 +46,7 @@ export const unseen = (user, wanted, after) => after === undefined ? rows(UNSEEN
     rows(UNSEEN_AFTER, [user, wanted, after]);
 
 /** Record what a user was shown. */
-export const record = (user, ids) => rows(
-    'INSERT INTO exposures (user_id, item_id) SELECT $1, item_id FROM unnest($2::bigint[]) AS item_id', [user, ids]);
+export const record = (user, uris) => rows('INSERT INTO exposures (user_id, item_id) SELECT $1, unnest($2::text[])', [user, uris]);
 
 /** How many milliseconds it takes to find a page in three ways, the best of three runs, and what it would repeat without a filter. */
 export async function compare(user, wanted) {
@@ -69,14 +65,14 @@ export async function compare(user, wanted) {
 }
 
 /** Forget that a user was shown a post: the user's filter is built again without it. */
-export async function markUnread(user, id) {
-    await rows('DELETE FROM exposures WHERE user_id = $1 AND item_id = $2', [user, id]);
-    await rows('CALL bloom_rebuild(\'seen\', users => ARRAY[$1::text])', [user]);
+export async function markUnread(user, uri) {
+    await rows('DELETE FROM exposures WHERE user_id = $1 AND item_id = $2', [user, uri]);
+    await rows('CALL seen.rebuild(ARRAY[$1])', [user]);
 }
 
 /** What the scheduled job does: build all filters again, from the exposures of the last 30 days. */
-export const night = () => rows('CALL bloom_rebuild(\'seen\', rebuilt_at_column => \'rebuilt_at\')');
+export const night = () => rows('CALL seen.rebuild()');
 
 /** The filter of a user, as hexadecimal digits and in figures. */
-export const filterOf = async (user) => (await rows(
-    'SELECT seen.items::text AS value, i.items, i.layers, i.bytes FROM seen, bloom_info(seen.items) AS i WHERE user_id = $1', [user]))[0];
+export const filterOf = async (user) => (await rows(`SELECT filter::text AS value, i.items, i.layers, i.bytes
+    FROM seen.current($1) AS filter, bloom_info(filter) AS i WHERE filter IS NOT NULL`, [user]))[0];

@@ -9,12 +9,12 @@ const file = (path, type) => async () => [`${type}; charset=utf-8`, await readFi
 
 /** A method that gets the user and the post of a request. */
 const action = (act) => async (request) => {
-    const { user, id = 0 } = await bodyOf(request, 10000);
+    const { user, uri = 'none' } = await bodyOf(request, 10000);
 
-    if (typeof user !== 'string' || !/^[^\0]{1,100}$/.test(user) || !Number.isSafeInteger(id)) {
-        throw invalid('a user is a text, and an id an integer');
+    if (![user, uri].every((text) => typeof text === 'string' && /^[^\0]{1,100}$/.test(text))) {
+        throw invalid('a user or a post is not a text');
     }
-    return await act(user, id) ?? {};
+    return await act(user, uri) ?? {};
 };
 
 serve(process.argv[2] ?? 8042, {
@@ -24,7 +24,7 @@ serve(process.argv[2] ?? 8042, {
 
     // compared first, because taking a page changes what was seen
     'POST /page': action(async (user) => ({ ...await compare(user, WANTED), posts: await takePage(user, WANTED) })),
-    'POST /unread': action(async (user, id) => { await markUnread(user, id); }),
+    'POST /unread': action(async (user, uri) => { await markUnread(user, uri); }),
     'POST /night': action(async () => { await night(); }),
     'POST /filter': action((user) => filterOf(user)),
 });

@@ -10,7 +10,7 @@ import org.hibernate.cfg.Configuration;
 public class HibernateFeed {
     @Entity
     @Table(name = "posts")
-    public static class Post { // seen is no entity: a flush would write old filters back
+    public static class Post {
         @Id public long id;
         public Date published;
 
@@ -22,7 +22,7 @@ public class HibernateFeed {
             .setProperty("hibernate.dialect", "org.hibernate.dialect.PostgreSQLDialect").buildSessionFactory().openSession();
 
     /** A condition for WHERE: the user has not seen the post. */
-    static final String UNSEEN = "NOT (SELECT items FROM seen WHERE user_id = :user) @> p.id";
+    static final String UNSEEN = "NOT (SELECT seen.current(:user)) @> p.id";
 
     static List<?> newest(long user) {
         return session.createSQLQuery("SELECT p.* FROM posts p WHERE " + UNSEEN + " ORDER BY p.published DESC")
@@ -36,13 +36,13 @@ public class HibernateFeed {
     }
 
     static List<?> remaining(long user, Long... candidates) {
-        return ids("SELECT unnest(CAST(:candidates AS bigint[]) - (SELECT items FROM seen WHERE user_id = :user))", user, List.of(candidates));
+        return ids("SELECT unnest(seen.unseen(:user, CAST(:candidates AS bigint[])))", user, List.of(candidates));
     }
 
     /** The next page, recorded as exposures. */
     static List<?> page(long user, int wanted, Long... candidates) {
-        return ids("INSERT INTO exposures (user_id, item_id) SELECT CAST(:user AS bigint), item_id FROM unnest(bloom_take('seen',"
-                + " CAST(:user AS bigint), CAST(:candidates AS bigint[]), " + wanted + ")) AS item_id RETURNING item_id", user, List.of(candidates));
+        return ids("INSERT INTO exposures (user_id, item_id) SELECT :user, unnest(seen.take(:user, CAST(:candidates AS bigint[]), " + wanted
+                + ")) RETURNING item_id", user, List.of(candidates));
     }
 
     public static void main(String[] arguments) {
@@ -54,7 +54,7 @@ public class HibernateFeed {
         session.getTransaction().commit();
         session.doWork(connection -> { // once per day; in no transaction
             connection.setAutoCommit(true);
-            connection.createStatement().execute("CALL bloom_rebuild('seen', rebuilt_at_column => 'rebuilt_at')");
+            connection.createStatement().execute("CALL seen.rebuild()");
         });
         System.out.println(newest(42)); // [42308, 42307, 42306]
     }

@@ -11,7 +11,7 @@ settings.configure(DATABASES={"default": {"ENGINE": "django.db.backends.postgres
 django.setup()
 
 
-class Post(models.Model):  # seen has no model: save() would write old filters back
+class Post(models.Model):
     id = models.BigAutoField(primary_key=True)
     published = models.DateTimeField()
 
@@ -22,7 +22,7 @@ class Post(models.Model):  # seen has no model: save() would write old filters b
 
 def unseen(user):
     """A condition for filter(): the user has not seen the post."""
-    return RawSQL("NOT (SELECT items FROM seen WHERE user_id = %s) @> posts.id", [user], output_field=models.BooleanField())
+    return RawSQL("NOT (SELECT seen.current(%s)) @> posts.id", [user], output_field=models.BooleanField())
 
 
 def ids(sql, parameters):
@@ -32,15 +32,13 @@ def ids(sql, parameters):
 
 
 def remaining(user, candidates):
-    return ids("SELECT unnest(CAST(%s AS bigint[]) - (SELECT items FROM seen WHERE user_id = %s))", [candidates, user])
+    return ids("SELECT unnest(seen.unseen(%s, %s))", [user, candidates])
 
 
 def page(user, candidates, wanted):
     """The next page, recorded as exposures."""
     return ids("""INSERT INTO exposures (user_id, item_id)
-        SELECT CAST(%s AS bigint), item_id
-        FROM unnest(bloom_take('seen', CAST(%s AS bigint), CAST(%s AS bigint[]), CAST(%s AS integer))) AS item_id
-        RETURNING item_id""", [user, user, candidates, wanted])
+        SELECT %s, unnest(seen.take(%s, %s, %s)) RETURNING item_id""", [user, user, candidates, wanted])
 
 
 def newest(user):
@@ -52,5 +50,5 @@ print(newest(42))  # [42310, 42309, 42308]
 print(page(42, [42300, 42309, 42310, 42308], 2))  # [42309, 42310]
 print(newest(42))  # [42308, 42307, 42306]
 with connection.cursor() as cursor:  # once per day; not in transaction.atomic()
-    cursor.execute("CALL bloom_rebuild('seen', rebuilt_at_column => 'rebuilt_at')")
+    cursor.execute("CALL seen.rebuild()")
 print(newest(42))  # [42308, 42307, 42306]

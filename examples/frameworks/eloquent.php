@@ -12,12 +12,12 @@ $capsule->addConnection(['driver' => 'pgsql', 'host' => getenv('PGHOST'), 'port'
 $capsule->setAsGlobal();
 $capsule->bootEloquent();
 
-class Post extends Model // seen has no model; its migration is DB::statement() with SQL
+class Post extends Model // the feed's migration is DB::unprepared() with SQL
 {
     /** A condition: the user has not seen the post. */
     public function scopeUnseenBy($query, int $user)
     {
-        return $query->whereRaw('NOT (SELECT items FROM seen WHERE user_id = ?) @> posts.id', [$user]);
+        return $query->whereRaw('NOT (SELECT seen.current(?)) @> posts.id', [$user]);
     }
 
     public static function newest(int $user): array
@@ -37,16 +37,14 @@ class Exposures
 
     public static function remaining(int $user, array $candidates): array
     {
-        return self::ids('SELECT unnest(CAST(:candidates AS bigint[]) - (SELECT items FROM seen WHERE user_id = :user)) AS id',
-            $user, $candidates);
+        return self::ids('SELECT unnest(seen.unseen(:user, :candidates)) AS id', $user, $candidates);
     }
 
     /** The next page, recorded as exposures. */
     public static function page(int $user, array $candidates, int $wanted): array
     {
-        return self::ids("INSERT INTO exposures (user_id, item_id) SELECT CAST(:user AS bigint), item_id
-            FROM unnest(bloom_take('seen', CAST(:user AS bigint), CAST(:candidates AS bigint[]), CAST(:wanted AS integer))) AS item_id
-            RETURNING item_id AS id", $user, $candidates, wanted: $wanted);
+        return self::ids('INSERT INTO exposures (user_id, item_id) SELECT :user, unnest(seen.take(:user, :candidates, :wanted))
+            RETURNING item_id AS id', $user, $candidates, wanted: $wanted);
     }
 }
 
@@ -54,5 +52,5 @@ echo json_encode(Exposures::remaining(42, [42299, 42301, 42999])), "\n"; // [423
 echo json_encode(Post::newest(42)), "\n"; // [42310,42309,42308]
 echo json_encode(Exposures::page(42, [42300, 42309, 42310, 42308], 2)), "\n"; // [42309,42310]
 echo json_encode(Post::newest(42)), "\n"; // [42308,42307,42306]
-DB::statement("CALL bloom_rebuild('seen', rebuilt_at_column => 'rebuilt_at')"); // once per day; not in DB::transaction()
+DB::statement("CALL seen.rebuild()"); // once per day; not in DB::transaction()
 echo json_encode(Post::newest(42)), "\n"; // [42308,42307,42306]

@@ -5,25 +5,23 @@ import knex from 'knex';
 const db = knex({ client: 'pg', connection: { host: process.env.PGHOST, user: process.env.PGUSER, database: process.env.PGDATABASE } });
 
 /** A condition for where(): the user has not seen the post. */
-const unseen = (user) => db.raw('NOT (SELECT items FROM seen WHERE user_id = ?) @> posts.id', [user]);
+const unseen = (user) => db.raw('NOT (SELECT seen.current(?)) @> posts.id', [user]);
 
 const newest = (user) => db('posts').where(unseen(user)).orderBy('published', 'desc').limit(3).pluck('id');
 
 const ids = async (sql, bindings) => (await db.raw(sql, bindings)).rows.map(({ id }) => id);
 
-const remaining = (user, candidates) => ids(
-    'SELECT unnest(CAST(? AS bigint[]) - (SELECT items FROM seen WHERE user_id = ?)) AS id', [candidates, user]);
+const remaining = (user, candidates) => ids('SELECT unnest(seen.unseen(?, ?)) AS id', [user, candidates]);
 
 /** The next page, recorded as exposures. */
 const page = (user, candidates, wanted) => ids(`INSERT INTO exposures (user_id, item_id)
-    SELECT CAST(? AS bigint), item_id FROM unnest(bloom_take('seen', CAST(? AS bigint), CAST(? AS bigint[]), ?)) AS item_id
-    RETURNING item_id AS id`, [user, user, candidates, wanted]);
+    SELECT ?, unnest(seen.take(?, ?, ?)) RETURNING item_id AS id`, [user, user, candidates, wanted]);
 
 console.log(await remaining(42, [42299, 42301, 42999]));           // [ '42301', '42999' ]
 console.log(await newest(42));                                     // [ '42310', '42309', '42308' ]
 console.log(await page(42, [42300, 42309, 42310, 42308], 2));      // [ '42309', '42310' ]
 console.log(await newest(42));                                     // [ '42308', '42307', '42306' ]
 // once per day; not in db.transaction()
-await db.raw('CALL bloom_rebuild(\'seen\', rebuilt_at_column => \'rebuilt_at\')');
+await db.raw('CALL seen.rebuild()');
 console.log(await newest(42));                                     // [ '42308', '42307', '42306' ]
 await db.destroy();

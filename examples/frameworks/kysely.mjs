@@ -5,27 +5,25 @@ import pg from 'pg';
 
 const db = new Kysely({ dialect: new PostgresDialect({ pool: new pg.Pool({ host: process.env.PGHOST }) }) });
 
-/** The filter of a user, and a condition for where(): the user has not seen what is in a column. */
-const itemsOf = (user) => sql`(SELECT items FROM seen WHERE user_id = ${user}::bigint)`;
-const unseen = (user, column) => sql`NOT ${itemsOf(user)} @> ${sql.ref(column)}`;
+/** A condition for where(): the user has not seen what is in a column. */
+const unseen = (user, column) => sql`NOT (SELECT seen.current(${user})) @> ${sql.ref(column)}`;
 
 const newest = async (user) => (await db.selectFrom('posts').select('id').where(unseen(user, 'posts.id'))
     .orderBy('published', 'desc').limit(3).execute()).map(({ id }) => id);
 
 const ids = async (query) => (await query.execute(db)).rows.map(({ id }) => id);
 
-const remaining = (user, candidates) => ids(sql`SELECT unnest(${candidates}::bigint[] - ${itemsOf(user)}) AS id`);
+const remaining = (user, candidates) => ids(sql`SELECT unnest(seen.unseen(${user}, ${candidates})) AS id`);
 
 /** The next page, recorded as exposures. */
 const page = (user, candidates, wanted) => ids(sql`INSERT INTO exposures (user_id, item_id)
-    SELECT ${user}::bigint, item_id FROM unnest(bloom_take('seen', ${user}::bigint, ${candidates}::bigint[], ${wanted}::integer)) AS item_id
-    RETURNING item_id AS id`);
+    SELECT ${user}, unnest(seen.take(${user}, ${candidates}, ${wanted})) RETURNING item_id AS id`);
 
 console.log(await remaining(42, [42299, 42301, 42999]));           // [ '42301', '42999' ]
 console.log(await newest(42));                                     // [ '42310', '42309', '42308' ]
 console.log(await page(42, [42300, 42309, 42310, 42308], 2));      // [ '42309', '42310' ]
 console.log(await newest(42));                                     // [ '42308', '42307', '42306' ]
 // once per day; not in db.transaction()
-await sql`CALL bloom_rebuild('seen', rebuilt_at_column => 'rebuilt_at')`.execute(db);
+await sql`CALL seen.rebuild()`.execute(db);
 console.log(await newest(42));                                     // [ '42308', '42307', '42306' ]
 await db.destroy();

@@ -1,17 +1,15 @@
 """SQLAlchemy: what a user has not seen.  Tables: tables.sql; PGDATABASE says where."""
 
-from sqlalchemy import ARRAY, BigInteger, Column, DateTime, MetaData, Table, cast, create_engine, func, insert, select, text
+from sqlalchemy import BigInteger, Column, DateTime, MetaData, Table, create_engine, func, insert, literal, select, text
 
 metadata = MetaData()
 posts = Table("posts", metadata, Column("id", BigInteger, primary_key=True), Column("published", DateTime(timezone=True)))
 exposures = Table("exposures", metadata, Column("user_id", BigInteger), Column("item_id", BigInteger))
-# seen is neither a class nor in the metadata, and alembic's env.py leaves it out:
-# include_name=lambda name, kind, parents: kind != "table" or name != "seen"
 
 
 def unseen(user):
     """A condition: the user has not seen the post."""
-    return text("NOT (SELECT items FROM seen WHERE user_id = :seen_by) @> posts.id").bindparams(seen_by=user)
+    return text("NOT (SELECT seen.current(:seen_by)) @> posts.id").bindparams(seen_by=user)
 
 
 def newest(connection, user):
@@ -19,15 +17,13 @@ def newest(connection, user):
 
 
 def remaining(connection, user, candidates):
-    statement = text("SELECT unnest(CAST(:candidates AS bigint[]) - (SELECT items FROM seen WHERE user_id = :user))")
-    return connection.execute(statement, {"candidates": candidates, "user": user}).scalars().all()
+    return connection.execute(select(func.unnest(func.seen.unseen(user, candidates)))).scalars().all()
 
 
 def page(connection, user, candidates, wanted):
     """The next page, recorded as exposures."""
-    taken = func.unnest(func.bloom_take("seen", cast(user, BigInteger), cast(candidates, ARRAY(BigInteger)), wanted)).column_valued("item_id")
-    statement = insert(exposures).from_select(["user_id", "item_id"], select(cast(user, BigInteger), taken)).returning(exposures.c.item_id)
-    return connection.execute(statement).scalars().all()
+    taken = select(literal(user), func.unnest(func.seen.take(user, candidates, wanted)))
+    return connection.execute(insert(exposures).from_select(["user_id", "item_id"], taken).returning(exposures.c.item_id)).scalars().all()
 
 
 engine = create_engine("postgresql+psycopg2://", future=True)
@@ -37,5 +33,5 @@ with engine.begin() as connection:  # of a session: session.flush() first, then 
     print(page(connection, 42, [42300, 42309, 42310, 42308], 2))  # [42309, 42310]
     print(newest(connection, 42))  # [42308, 42307, 42306]
 with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:  # once per day
-    connection.execute(text("CALL bloom_rebuild('seen', rebuilt_at_column => 'rebuilt_at')"))
+    connection.execute(text("CALL seen.rebuild()"))
     print(newest(connection, 42))  # [42308, 42307, 42306]

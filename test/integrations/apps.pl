@@ -1,5 +1,5 @@
-# The schemas and feeds of real applications with a filter beside what they do today:
-# the same answer for every reader, whether exposures were rebuilt or came live, but
+# The schemas and feeds of real applications with a filter beside what they do today, and beside
+# a hashed NOT IN: the same answer for every reader, whether exposures were rebuilt or came live, but
 # for the false positives that the filter promised.  What it costs is measured by
 # bench/apps.
 
@@ -44,7 +44,7 @@ sub check_verdicts
 		$verdicts{$state}++;
 		is("@verdict", '0', "$app, reader $reader: no item of a page comes again"), next if $state eq 'again';
 		my $read = shift @verdict;
-		is("@verdict", '0 t t t', "$app, $state: the answer of reader $reader, who has read $read");
+		is("@verdict", '0 t t t t', "$app, $state: the answer of reader $reader, who has read $read");
 	}
 	is($verdicts{$_}, $readers, "$app, $_: every reader was asked") for @$states;
 }
@@ -72,7 +72,7 @@ my $unread = q{SELECT count(*) FILTER (WHERE lemmy.contains('8', post_id::text))
 my $before = $node->safe_psql('postgres', $unread);
 $node->safe_psql('postgres', 'UPDATE lemmy.post_actions SET read_at = NULL WHERE person_id = 8');
 is($node->safe_psql('postgres', $unread), $before, 'lemmy: marked as unread, the filter keeps it');
-$node->safe_psql('postgres', q{CALL bloom_rebuild('lemmy.seen', users => '{8}')});
+$node->safe_psql('postgres', q{CALL lemmy_seen.rebuild('{8}')});
 is($node->safe_psql('postgres', $unread), '0', 'lemmy: rebuilt for this reader, it is forgotten');
 
 $node->stop;

@@ -1,6 +1,6 @@
-# Drivers: the program of doc/languages.md, "From an application", and those of examples/drivers do what
-# is said there as they are written; and whatever a driver makes of its parameters, with casts
-# and without, the outcome is the right result or an error, never an item lost in
+# Drivers: the programs of examples/drivers take a page as they are written; the functions of a
+# feed need no casts; and whatever a driver makes of its parameters in other statements, with
+# casts and without, the outcome is the right result or an error, never an item lost in
 # silence.  A driver that is not installed is skipped, but CI insists on all.
 
 use strict;
@@ -21,19 +21,18 @@ my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $drivers = "$FindBin::RealBin/drivers";
 my $examples = "$FindBin::RealBin/../../examples/drivers";
 my $folder = PostgreSQL::Test::Utils::tempdir();
-my $guide = document("$FindBin::RealBin/../../doc/languages.md");
 
-# The statements of the section by their names, with $1 and $2.
-my %statement = map { /^PREPARE (\w+) AS\n(.*?);$/msg } statements($guide, 'From an application');
+# Statements with the user as $1 and items as $2.  Those with casts also run without.
+my %statement = (
+	take => 'SELECT seen.take($1, $2, 10)',
+	unseen => 'SELECT seen.unseen($1, $2)',
+	add => 'INSERT INTO exposures (user_id, item_id) SELECT $1::bigint, unnest($2::bigint[])',
+	exclude => 'SELECT $2::bigint[] - (SELECT seen.current($1::bigint))',
+	add_to_filter => 'INSERT INTO seen.filters AS f (user_id, items) VALUES ($1::bigint, bloom_add(NULL, $2::bigint[]))
+		ON CONFLICT (user_id) DO UPDATE SET items = bloom_add(f.items, $2::bigint[])',
+	ask_one => q{SELECT CASE WHEN (SELECT seen.current($1::bigint)) @> $2::bigint THEN ARRAY['contained'] ELSE ARRAY['fresh'] END});
 $_ = s/\s+/ /gr for values %statement;
-is_deeply([ sort keys %statement ], [qw(add add_to_filter exclude page)], 'statements of the guide');
-# (as an array, which is what our programs print)
-$statement{take} = 'SELECT ' . (delete($statement{page}) =~ /\b(bloom_take\(.*\))\) AS item_id/)[0];
-
-# The same for one item.
 $statement{add_one} = $statement{add_to_filter} =~ s/bigint\[\]/bigint/gr;
-$statement{ask_one} = q{SELECT CASE WHEN (SELECT items FROM seen WHERE user_id = $1::bigint) @> $2::bigint
-	THEN ARRAY['contained'] ELSE ARRAY['fresh'] END} =~ s/\s+/ /gr;
 
 #
 # A server that JDBC reaches, too: by TCP, with a password.
@@ -58,15 +57,18 @@ sub output_of
 sub works { return eval { IPC::Run::run([@_], '<', \undef, '>&', \my $output) } }
 
 #
-# The drivers: how to run the program of the guide, and ours; and what a driver refuses
-# although there are casts: values of another type, or an array that it cannot write
+# The drivers: how to run the program of the examples, and ours; and what a driver refuses
+# although the types are known: values of another type, or an array that it cannot write
 #
 
 my %refused = (
 	asyncpg => qr/^error\t\t?\w*\tinvalid input for query argument/,
 	'postgres.js' => qr/cannot cast type bigint to bigint\[\]$/,
 	(map { ($_ => qr/malformed array literal: "Array"/) } 'PHP', 'PDO', 'PDO emulated'),
-	'Ruby pg' => qr/malformed array literal: "\[/);
+	'Ruby pg' => qr/malformed array literal: "\[/,
+	# what says that it is a text or an array of texts, and the map's empty array
+	JDBC => qr/function seen\.\w+\(bigint, (?:text\[\]|character varying)[^)]*\) does not exist/,
+	'Ruby pg, type map' => qr/function seen\.\w+\(unknown, text\[\][^)]*\) does not exist/);
 
 my $jar = '/usr/share/java/postgresql.jar';
 
@@ -74,7 +76,7 @@ sub psycopg
 {
 	my $python = python() or return;
 
-	return ([ $python, program($guide, 'python', "$folder/page.py") ], [ $python, "$drivers/psycopg3.py" ]);
+	return map { [ $python, $_ ] } "$examples/psycopg_page.py", "$drivers/psycopg3.py";
 }
 
 sub asyncpg
@@ -134,16 +136,16 @@ sub lib_pq
 }
 
 #
-# The programs of the guide, with the tables of the tutorial
+# The programs of the examples, with the tables of examples/frameworks
 #
 
 sub set_up
 {
 	$node->safe_psql('postgres', 'CREATE DATABASE before');
-	$node->safe_psql('before', document("$FindBin::RealBin/../lib/tutorial.sql"));
+	$node->safe_psql('before', document("$examples/../frameworks/tables.sql"));
 }
 
-my $seen = q{SELECT string_agg(item_id::text, ' ' ORDER BY item_id) FROM exposures JOIN seen USING (user_id)
+my $seen = q{SELECT string_agg(item_id::text, ' ' ORDER BY item_id) FROM exposures JOIN seen.filters USING (user_id)
 	WHERE user_id = %s AND item_id BETWEEN 703 AND 705 AND items @> item_id};
 
 # Each program has a user of its own, so that one after the other prints something.
@@ -157,17 +159,17 @@ sub second_request
 {
 	my ($command, $user) = @_;
 
-	$node->safe_psql('guide', "
+	$node->safe_psql('example', "
 		DELETE FROM exposures WHERE item_id < 1000;
-		UPDATE seen SET items = bloom_add(NULL, ${user}001) WHERE user_id = $user");
+		UPDATE seen.filters SET items = bloom_add(NULL, ${user}001) WHERE user_id = $user");
 	my %other = (in => "BEGIN; $statement{take};\n\\echo has it\n" =~ s/\$1/$user/r =~ s/\$2/'{703}'/r, out => '');
 	$other{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-' ], '<', \$other{in}, '>', \$other{out}, '2>&1',
 		IPC::Run::timeout($patience));
 	$other{run}->pump until $other{out} =~ /has it/;
 	my $stdout = '';
 	my $program = IPC::Run::start($command, '<', \undef, '>', \$stdout, '2>', \my $stderr, IPC::Run::timeout($patience));
-	ok($node->poll_query_until('guide', q{
-		SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = 'guide' AND wait_event_type = 'Lock'}),
+	ok($node->poll_query_until('example', q{
+		SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = 'example' AND wait_event_type = 'Lock'}),
 		'a second request of a user waits');
 	$other{in} .= "COMMIT;\n\\q\n";
 	$other{run}->finish;
@@ -175,17 +177,17 @@ sub second_request
 	is(page($stdout), '704 705', 'and gets other items');
 }
 
-sub guides_program
+sub examples_program
 {
 	my ($driver, $command) = @_;
 	my $user = $user{$driver};
 
-	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS guide');
-	$node->safe_psql('postgres', 'CREATE DATABASE guide TEMPLATE before');
-	connect_to('guide');
+	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS example');
+	$node->safe_psql('postgres', 'CREATE DATABASE example TEMPLATE before');
+	connect_to('example');
 
 	is(page(output_of('', @$command)), '703 704', 'the first page');
-	is($node->safe_psql('guide', sprintf $seen, $user), '703 704', 'is recorded');
+	is($node->safe_psql('example', sprintf $seen, $user), '703 704', 'is recorded');
 	is(page(output_of('', @$command)), '705', 'what is left');
 	if ($driver eq 'psycopg')	# (all have the same statement)
 	{
@@ -222,13 +224,12 @@ for my $type (sort keys %items)
 	$node->safe_psql('postgres', "CREATE DATABASE \"$type\"");
 	$node->safe_psql($type, qq{
 		CREATE EXTENSION bloomexp;
-		CREATE TABLE exposures (user_id bigint NOT NULL, item_id $type NOT NULL, shown_at timestamptz NOT NULL);
-		CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
-		CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
-		FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id');
+		CREATE TABLE exposures (user_id bigint NOT NULL, item_id $type NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+		CREATE INDEX ON exposures (user_id);
+		SELECT bloom_create_feed('seen', 'exposures');
 		CREATE FUNCTION reset() RETURNS void LANGUAGE sql AS \$\$
-			TRUNCATE exposures, seen;
-			INSERT INTO seen SELECT n, bloom_add(NULL, '$items{$type}[0]'::$type) FROM generate_series(1, 999, 2) AS n;
+			TRUNCATE exposures, seen.filters;
+			INSERT INTO seen.filters SELECT n, bloom_add(NULL, '$items{$type}[0]'::$type) FROM generate_series(1, 999, 2) AS n;
 		\$\$});
 }
 
@@ -243,8 +244,8 @@ sub filters
 
 	for (split /\n/, $node->safe_psql($type, qq{
 		SELECT user_id, coalesce(kind, 'none'), coalesce(i.items, 0),
-			CASE WHEN kind = '$kind_of{$type}' THEN bloom_contains_each(seen.items, ARRAY[$list]::$type\[]) END
-		FROM seen, bloom_info(seen.items) AS i}))
+			CASE WHEN kind = '$kind_of{$type}' THEN bloom_contains_each(f.items, ARRAY[$list]::$type\[]) END
+		FROM seen.filters AS f, bloom_info(f.items) AS i}))
 	{
 		my ($user, $kind, $count, $each) = split /\|/, $_, -1;
 		my @each = $each =~ /[tf]/g;
@@ -264,7 +265,7 @@ sub wrong
 	my ($ok) = $answer =~ /^ok(?:\t(.*))?/ ? [ $1 // '' ] : ();
 	my %expected = map { $_ => 1 } $had ? $items[0] : ();
 
-	if ($ok && $case->{name} =~ /^(?:exclude|take)$/)
+	if ($ok && $case->{name} =~ /^(?:exclude|unseen|take)$/)
 	{
 		my $fresh = join ',', grep { !$expected{$_} } @{ $case->{items} };
 
@@ -302,7 +303,7 @@ sub cases
 	{
 		my $of_one = $name =~ /_one$/;
 
-		for my $casts (1, 0)
+		for my $casts ($statement{$name} =~ /::/ ? (1, 0) : 1)
 		{
 			my $text = $statement{$name} =~ s/\$2::bigint/\$2::$type/gr;
 
@@ -402,7 +403,7 @@ for my $driver (sort keys %driver)
 			plan skip_all => "$driver is not installed" unless $ENV{CI};
 			return;
 		}
-		guides_program($driver, $program) if $program;
+		examples_program($driver, $program) if $program;
 		all_ways($driver, $ours);
 	};
 }

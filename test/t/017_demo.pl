@@ -58,8 +58,8 @@ sub unreadable
 	like($stderr, $expected, "$name: with a reason");
 }
 
-refused({ P => $_ }, 'P must be', "P=$_") for '0', '1', '1e-10', '1%', 'none';
-ok((demo({ P => $_ }, 'check'))[0], "P=$_") for '0.01', '.5', '1e-9';
+refused({ P => $_ }, 'P must be', "P=$_") for '0', '0.6', '1e-7', '1%', 'none';
+ok((demo({ P => $_ }, 'check'))[0], "P=$_") for '0.01', '.5', '1e-6';
 
 my $row = "u,i,2026-01-01\n";
 refused({ CSV => 'none.csv' }, 'there is no file', 'no file');
@@ -105,7 +105,8 @@ is($stderr, '', 'without a complaint');
 like($stdout, qr/^ *3 of 6 rows have no user or no item and are skipped$/m, 'rows without a user or an item');
 like($stdout, qr/^ users +\| 2 +\| they saw 3 items: /m, 'the rest');
 like($stdout, qr/^ exposed items let through +\| 0 +\| of 3 /m, 'no exposed item let through');
-like($stdout, qr/promised: 0\.1/, 'the promised rate');
+like($stdout, qr/target rate: 0\.1/, 'the target rate');
+like($stdout, qr/^ a page of ten .*; 0 of [1-9] items came again$/m, 'pages that repeat nothing');
 
 # Seconds and milliseconds since 1970, in the last of three quoted columns.
 for my $time ('1767225600', '1767225600.5', '1767225600000')

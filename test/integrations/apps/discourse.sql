@@ -33,10 +33,8 @@ $$;
 \echo discourse: rows without a trigger
 SELECT dismiss(2) \g /dev/null
 \timing off
-CREATE TABLE seen (user_id int PRIMARY KEY, items bloom) WITH (fillfactor = 50);
-CREATE TRIGGER track AFTER INSERT ON dismissed_topic_users REFERENCING NEW TABLE AS new_rows
-FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'topic_id', 'time=created_at', 'width=3650 days');
-CALL bloom_rebuild('seen');
+SELECT bloom_create_feed('discourse_seen', 'dismissed_topic_users', item_column => 'topic_id', time_column => 'created_at', width => '3650 days');
+CALL discourse_seen.rebuild() \g /dev/null
 \timing on
 \echo discourse: rows with the trigger
 SELECT dismiss(3) \g /dev/null
@@ -44,12 +42,12 @@ SELECT dismiss(3) \g /dev/null
 VACUUM ANALYZE;
 
 CREATE FUNCTION contains(key text, id text) RETURNS boolean LANGUAGE sql STABLE AS
-	'SELECT (SELECT items FROM discourse.seen WHERE user_id = key::int) @> id::int';
+	'SELECT discourse_seen.current(key::int) @> id::int';
 INSERT INTO app VALUES ('discourse', '{1,2,3}', '$1',
 	$$INSERT INTO discourse.dismissed_topic_users (user_id, topic_id, created_at) SELECT $1::int, id::int, now() FROM unnest($2) AS id$$,
-	$$CALL bloom_rebuild('discourse.seen')$$,
+	'CALL discourse_seen.rebuild()',
 	$$SELECT CASE WHEN $1 > 1 THEN pg_total_relation_size('discourse.dismissed_topic_users') / 2 ELSE 0 END$$,
-	$$SELECT pg_column_size(s.*) FROM discourse.seen AS s WHERE user_id = $1$$);
+	'SELECT pg_column_size(f.*) FROM discourse_seen.filters AS f WHERE user_id = $1');
 INSERT INTO feed
 SELECT 'discourse', method, format($q$(int) AS
 	SELECT topics.id, topics.title, topics.excerpt, tu.notification_level
@@ -60,4 +58,5 @@ SELECT 'discourse', method, format($q$(int) AS
 	ORDER BY topics.bumped_at DESC $q$, joined, new) || '%limit%'
 FROM (VALUES
 	('today', 'LEFT JOIN discourse.dismissed_topic_users AS d ON d.topic_id = topics.id AND d.user_id = $1', 'd.id IS NULL'),
-	('filter', '', 'NOT (SELECT items FROM discourse.seen WHERE user_id = $1) @> topics.id')) AS v (method, joined, new);
+	('not in', '', 'topics.id NOT IN (SELECT topic_id FROM discourse.dismissed_topic_users WHERE user_id = $1)'),
+	('filter', '', 'NOT (SELECT discourse_seen.current($1)) @> topics.id')) AS v (method, joined, new);

@@ -32,8 +32,9 @@ CREATE INDEX ON reading (nth);
 ANALYZE reading;
 
 -- A feed: a query with the reader's key as $1, whose first column is the item, and %limit% at its end.  "today" is what
--- the application does, "filter" the same with a filter.  "exact" is asked for the answer where today's statement only
--- brings what the application needs to find it.  Others are the same feed with the filter asked in a worse way.
+-- the application does, "not in" the same by the best exact way, a hashed NOT IN, and "filter" with a filter.  "exact" is
+-- asked for the answer where today's statement only brings what the application needs to find it.  Others are the same
+-- feed with the filter asked in a worse way.
 CREATE TABLE feed (app text, method text, query text, PRIMARY KEY (app, method));
 
 -- How an application writes its reader's key; what it knows of it is an expression with $1.
@@ -92,9 +93,9 @@ $$;
 -- What a reader gets, compared with the exact answer: an item that was exposed never comes; of the others at most the
 -- share p is missing, but for chance (four standard deviations of who is asked, and a quarter of p, because a filter's
 -- own rate can be above or below the promised one by its items); and exactly the false positives are, so that the
--- filter's answer is the exact one without them, in its order, in full and on the first page.
+-- filter's answer is the exact one without them, in its order, in full and on the first page.  NOT IN gives the exact one.
 CREATE FUNCTION judge(app app, me int, p float8 DEFAULT 0.01,
-	OUT exposed bigint, OUT missing_as_promised boolean, OUT same boolean, OUT page boolean)
+	OUT exposed bigint, OUT missing_as_promised boolean, OUT same boolean, OUT page boolean, OUT not_in boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
 	exact text[] := items_of(statement(app,
@@ -110,6 +111,7 @@ BEGIN
 		INTO without_false_positives USING exact, key_of(app, me);
 	same := ours = without_false_positives;
 	page := items_of(statement(app, 'filter', me)) = without_false_positives[:50];
+	not_in := items_of(statement(app, 'not in', me, 'all')) = exact;
 END
 $$;
 

@@ -30,21 +30,21 @@ CREATE FUNCTION feed_back(older boolean) RETURNS void LANGUAGE sql AS $$
 $$;
 SELECT feed_back(true) \g /dev/null
 
-CREATE TABLE seen (user_id varchar(256) COLLATE "C" PRIMARY KEY, items bloom) WITH (fillfactor = 50);
-CREATE TRIGGER track AFTER INSERT ON feedback REFERENCING NEW TABLE AS new_rows
-FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', 'time=time_stamp', 'width=3650 days',
-	'condition=feedback_type IN (''read'', ''like'')');
-CALL bloom_rebuild('seen');
+-- What counts is a condition, and so a column of its own.  The index is for NOT IN.
+ALTER TABLE feedback ADD is_read boolean GENERATED ALWAYS AS (feedback_type IN ('read', 'like')) STORED;
+CREATE INDEX ON feedback (user_id, item_id) WHERE feedback_type IN ('read', 'like');
+SELECT bloom_create_feed('gorse_seen', 'feedback', time_column => 'time_stamp', width => '3650 days', "where" => 'is_read');
+CALL gorse_seen.rebuild() \g /dev/null
 SELECT feed_back(false) \g /dev/null
 VACUUM ANALYZE;
 
 CREATE FUNCTION contains(key text, id text) RETURNS boolean LANGUAGE sql STABLE AS
-	'SELECT (SELECT items FROM gorse.seen WHERE user_id = key) @> id';
+	'SELECT gorse_seen.current(key) @> id';
 INSERT INTO app VALUES ('gorse', ARRAY(SELECT me FROM reader), '''user:'' || $1',
 	$$INSERT INTO gorse.feedback (feedback_type, user_id, item_id, time_stamp) SELECT 'read', $1, id, now() FROM unnest($2) AS id$$,
-	$$CALL bloom_rebuild('gorse.seen')$$,
+	'CALL gorse_seen.rebuild()',
 	$$SELECT pg_total_relation_size('gorse.feedback') * r.items / (SELECT count(*) FROM gorse.feedback) FROM reader AS r WHERE me = $1$$,
-	$$SELECT pg_column_size(s.*) FROM gorse.seen AS s WHERE user_id = 'user:' || $1$$);
+	$$SELECT pg_column_size(f.*) FROM gorse_seen.filters AS f WHERE user_id = 'user:' || $1$$);
 INSERT INTO feed VALUES
 	-- its two statements in one; the page is what the application keeps of the last hundred
 	('gorse', 'today', '(varchar) AS
@@ -56,7 +56,11 @@ INSERT INTO feed VALUES
 		SELECT item_id AS id, labels, comment FROM gorse.items AS i WHERE NOT is_hidden AND NOT EXISTS (
 			SELECT FROM gorse.feedback AS f WHERE f.item_id = i.item_id AND f.user_id = $1 AND feedback_type IN (''read'', ''like''))
 		ORDER BY time_stamp DESC %limit%'),
+	('gorse', 'not in', '(varchar) AS
+		SELECT item_id AS id, labels, comment FROM gorse.items
+		WHERE NOT is_hidden AND item_id NOT IN (SELECT item_id FROM gorse.feedback WHERE user_id = $1 AND feedback_type IN (''read'', ''like''))
+		ORDER BY time_stamp DESC %limit%'),
 	('gorse', 'filter', '(varchar) AS
 		SELECT item_id AS id, labels, comment FROM gorse.items
-		WHERE NOT is_hidden AND NOT (SELECT items FROM gorse.seen WHERE user_id = $1) @> item_id
+		WHERE NOT is_hidden AND NOT (SELECT gorse_seen.current($1)) @> item_id
 		ORDER BY time_stamp DESC %limit%');

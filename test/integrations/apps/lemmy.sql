@@ -57,24 +57,20 @@ CREATE FUNCTION mark_as_read(older boolean) RETURNS void LANGUAGE sql AS $$
 $$;
 SELECT mark_as_read(true) \g /dev/null
 
--- The filter.  A vote's row has no time and is no exposure; when the post is read, it is updated.
-CREATE TABLE seen (person_id int PRIMARY KEY, items bloom) WITH (fillfactor = 50);
-CREATE TRIGGER track AFTER INSERT ON post_actions REFERENCING NEW TABLE AS new_rows
-FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'person_id', 'post_id', 'time=read_at', 'width=3650 days');
-CREATE TRIGGER track_again AFTER UPDATE ON post_actions REFERENCING NEW TABLE AS new_rows
-FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'person_id', 'post_id', 'time=read_at', 'width=3650 days');
-CALL bloom_rebuild('seen');
+-- The feed.  A vote's row has no time and is no exposure; when the post is read, it is updated.
+SELECT bloom_create_feed('lemmy_seen', 'post_actions', user_column => 'person_id', item_column => 'post_id', time_column => 'read_at', width => '3650 days');
+CALL lemmy_seen.rebuild() \g /dev/null
 SELECT mark_as_read(false) \g /dev/null
 VACUUM ANALYZE;
 
 CREATE FUNCTION contains(key text, id text) RETURNS boolean LANGUAGE sql STABLE AS
-	'SELECT (SELECT items FROM lemmy.seen WHERE person_id = key::int) @> id::int';
+	'SELECT lemmy_seen.current(key::int) @> id::int';
 INSERT INTO app VALUES ('lemmy', ARRAY(SELECT me FROM reader), '$1',
 	$$INSERT INTO lemmy.post_actions (person_id, post_id, read_at) SELECT $1::int, id::int, now() FROM unnest($2) AS id
 		ON CONFLICT (person_id, post_id) DO UPDATE SET read_at = excluded.read_at$$,
-	$$CALL bloom_rebuild('lemmy.seen')$$,
+	'CALL lemmy_seen.rebuild()',
 	$$SELECT pg_total_relation_size('lemmy.post_actions') * r.items / (SELECT count(*) FROM lemmy.post_actions) FROM reader AS r WHERE me = $1$$,
-	$$SELECT pg_column_size(s.*) FROM lemmy.seen AS s WHERE person_id = $1$$);
+	'SELECT pg_column_size(f.*) FROM lemmy_seen.filters AS f WHERE user_id = $1');
 INSERT INTO feed
 SELECT 'lemmy', method, format($q$(int) AS
 	SELECT p.id, p.name, p.url, p.body, p.score, pe.name AS creator, c.name AS community, pa.saved_at, pa.vote_is_upvote
@@ -90,7 +86,8 @@ SELECT 'lemmy', method, format($q$(int) AS
 	ORDER BY p.featured_local DESC, p.hot_rank DESC, p.published_at DESC, p.id DESC $q$, joined, unread) || '%limit%'
 FROM (VALUES
 	('today', '', 'pa.read_at IS NULL'),
-	('filter', '', 'NOT (SELECT items FROM lemmy.seen WHERE person_id = $1) @> p.id'),
-	('left join', 'LEFT JOIN lemmy.seen AS s ON s.person_id = $1', 'NOT s.items @> p.id'),
-	('other key', 'CROSS JOIN lemmy.person AS me', 'me.id = $1 AND NOT (SELECT items FROM lemmy.seen WHERE person_id = me.id) @> p.id')
+	('not in', '', 'p.id NOT IN (SELECT post_id FROM lemmy.post_actions WHERE person_id = $1 AND read_at IS NOT NULL)'),
+	('filter', '', 'NOT (SELECT lemmy_seen.current($1)) @> p.id'),
+	('no subquery', '', 'NOT lemmy_seen.current($1) @> p.id'),
+	('other key', 'CROSS JOIN lemmy.person AS me', 'me.id = $1 AND NOT (SELECT lemmy_seen.current(me.id)) @> p.id')
 ) AS v (method, joined, unread);

@@ -42,24 +42,20 @@ CREATE FUNCTION watch(older boolean) RETURNS void LANGUAGE sql AS $$
 $$;
 SELECT watch(true) \g /dev/null
 
-CREATE TABLE seen ("userId" int PRIMARY KEY, items bloom) WITH (fillfactor = 50);
-CREATE TRIGGER track AFTER INSERT ON "userVideoHistory" REFERENCING NEW TABLE AS new_rows
-FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'userId', 'videoId', 'time=updatedAt', 'width=3650 days');
-CREATE TRIGGER track_again AFTER UPDATE ON "userVideoHistory" REFERENCING NEW TABLE AS new_rows
-FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'userId', 'videoId', 'time=updatedAt', 'width=3650 days');
-CALL bloom_rebuild('seen');
+SELECT bloom_create_feed('peertube_seen', '"userVideoHistory"', user_column => 'userId', item_column => 'videoId', time_column => 'updatedAt', width => '3650 days');
+CALL peertube_seen.rebuild() \g /dev/null
 SELECT watch(false) \g /dev/null
 VACUUM ANALYZE;
 
 CREATE FUNCTION contains(key text, id text) RETURNS boolean LANGUAGE sql STABLE AS
-	'SELECT (SELECT items FROM peertube.seen WHERE "userId" = key::int) @> id::int';
+	'SELECT peertube_seen.current(key::int) @> id::int';
 INSERT INTO app VALUES ('peertube', ARRAY(SELECT me FROM reader), '$1',
 	$$INSERT INTO peertube."userVideoHistory" ("currentTime", "createdAt", "updatedAt", "videoId", "userId")
 		SELECT 1, now(), now(), id::int, $1::int FROM unnest($2) AS id
 		ON CONFLICT ("userId", "videoId") DO UPDATE SET "updatedAt" = excluded."updatedAt"$$,
-	$$CALL bloom_rebuild('peertube.seen')$$,
+	'CALL peertube_seen.rebuild()',
 	$$SELECT pg_total_relation_size('peertube."userVideoHistory"') * r.items / (SELECT count(*) FROM peertube."userVideoHistory") FROM reader AS r WHERE me = $1$$,
-	$$SELECT pg_column_size(s.*) FROM peertube.seen AS s WHERE "userId" = $1$$);
+	'SELECT pg_column_size(f.*) FROM peertube_seen.filters AS f WHERE user_id = $1');
 INSERT INTO feed
 SELECT 'peertube', method, format($q$(int) AS
 	SELECT video.id, video.uuid, video.name, video.description, video.views
@@ -74,4 +70,5 @@ SELECT 'peertube', method, format($q$(int) AS
 	ORDER BY video."publishedAt" DESC, video.id $q$, unwatched) || '%limit%'
 FROM (VALUES
 	('today', 'NOT EXISTS (SELECT FROM peertube."userVideoHistory" AS h WHERE h."videoId" = video.id AND h."userId" = $1)'),
-	('filter', 'NOT (SELECT items FROM peertube.seen WHERE "userId" = $1) @> video.id')) AS v (method, unwatched);
+	('not in', 'video.id NOT IN (SELECT "videoId" FROM peertube."userVideoHistory" WHERE "userId" = $1)'),
+	('filter', 'NOT (SELECT peertube_seen.current($1)) @> video.id')) AS v (method, unwatched);
