@@ -29,10 +29,10 @@ BEGIN
 	bytes := 0;
 	ended := 0;
 
-	-- The end of the batch: at a user whose hash is divisible by 1,000.  The filters know most
-	-- users; if they know none, a walk over the index of exposures finds one.  Sessions with
-	-- parts take turns, so they must cut at the same users: they walk, because filters come and
-	-- go meanwhile.  Where the hash is divisible by 8,000 the turn is its own, so that a new user
+	-- The end of the batch: a user whose hash is divisible by 1,000.  Most users have a row; if
+	-- none of those will do, a walk over the index of exposures finds one.  Sessions with parts
+	-- take turns, so they must cut at the same users: they walk, because rows come and go
+	-- meanwhile.  A user whose hash is divisible by 8,000 sets the turn, so that a new user
 	-- disturbs the turns of the next batches only.
 	IF these IS NULL THEN
 		IF parts OPERATOR(pg_catalog.=) 1 THEN
