@@ -1,4 +1,4 @@
-# doc/languages.md, "Packed candidates": its statements give the output below them, and examples/drivers/packed.py
+# doc/drivers.md, "Packed candidates": its statements give the output below them, and examples/drivers/packed.py
 # gives the survivors that the SQL array form gives.  Without Python or psycopg
 # the program is skipped, but CI insists on it.
 
@@ -17,7 +17,7 @@ use Test::More;
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 
-my ($document) = document("$FindBin::RealBin/../../doc/languages.md") =~ /^(## Packed candidates\n.*?)(?=^## |\z)/ms;
+my ($document) = document("$FindBin::RealBin/../../doc/drivers.md") =~ /^(## Packed candidates\n.*?)(?=^## |\z)/ms;
 
 my $node = PostgreSQL::Test::Cluster->new('packed');
 $node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
@@ -27,17 +27,17 @@ $node->start;
 # byte order, and a filter of texts.
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION bloomexp;
-	CREATE TABLE exposures AS
-	SELECT user_id::bigint, user_id * 1000::bigint + n AS item_id
+	CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
+	CREATE INDEX ON exposures (user_id, shown_at, item_id);
+	SELECT bloom_create_feed('seen', 'exposures');
+	INSERT INTO exposures
+	SELECT user_id, user_id * 1000 + n
 	FROM generate_series(1, 100) AS user_id, generate_series(1, 300) AS n;
 	INSERT INTO exposures
 	SELECT 7, sign * ((1::bigint << bit) - 1 + n)
 	FROM generate_series(0, 62) AS bit, generate_series(0, 1) AS n, unnest('{1,-1}'::integer[]) AS sign
 	WHERE bit % 3 > 0 AND bit + n < 63;
-	CREATE TABLE seen AS
-	SELECT user_id, bloom_agg(item_id) AS items FROM exposures GROUP BY user_id;
-	INSERT INTO seen VALUES (101, bloom_add(NULL, 'news'::text)), (102, NULL), (103, bloom_new());
-	ALTER TABLE seen ADD PRIMARY KEY (user_id)});
+	INSERT INTO seen.filters VALUES (101, bloom_add(NULL, 'news'::text)), (102, NULL), (103, bloom_new())});
 
 #
 # Statements
@@ -108,7 +108,7 @@ SKIP:
 			my ($name, @items) = @$_;
 			my $array = join ',', @items;
 			my $expected = $node->safe_psql('postgres', qq{
-				SELECT unnest('{$array}'::bigint[] - (SELECT items FROM seen WHERE user_id = $user))});
+				SELECT unnest('{$array}'::bigint[] - (SELECT items FROM seen.filters WHERE user_id = $user))});
 			my ($ok, $stdout, $stderr) = $run->($user, @items);
 			my @expected = split /\n/, $expected;
 

@@ -1,4 +1,4 @@
-# When filters can't be read in time: the statements of doc/degraded.md, as they
+# When filters can't be read in time: the statements of doc/query.md, as they
 # stand there, against what can be in the way.  A reader waits for no row lock; for
 # a lock on the table it waits no longer than it was told, and then gets all
 # candidates or none.  The same on a standby, and when recovery cancels it.
@@ -19,9 +19,9 @@ use constant LATE => 5;			# seconds, where some milliseconds were asked for
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 
-my $guide = document("$FindBin::RealBin/../../doc/degraded.md");
+my $guide = document("$FindBin::RealBin/../../doc/query.md");
 my $tables = document("$FindBin::RealBin/../lib/tutorial.sql");
-my ($fresh, $limits, $role) = statements($guide, 'When filters can\'t be read in time');
+my ($fresh, $limits, $role) = statements($guide, 'Timeouts and failing open');
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
@@ -90,12 +90,12 @@ sub both_ways
 both_ways($primary, [ ('{5,6}') x 2 ], 'nothing in the way');
 is((answer($primary, $limits))[0], '{5,6}', 'in a transaction of its own, nothing in the way');
 
-my $session = hold($primary, 'BEGIN; UPDATE seen SET items = bloom_add(items, 7); SELECT count(*) FROM seen FOR UPDATE');
+my $session = hold($primary, 'BEGIN; UPDATE seen.filters SET items = bloom_add(items, 7); SELECT count(*) FROM seen.filters FOR UPDATE');
 both_ways($primary, [ ('{5,6}') x 2 ], 'row locks');
 is((answer($primary, $limits))[0], '{5,6}', 'in a transaction of its own, row locks');
 release($session);
 
-$session = hold($primary, 'BEGIN; LOCK seen');
+$session = hold($primary, 'BEGIN; LOCK seen.filters');
 both_ways($primary, \@whole, 'a lock on the table');
 # The transaction of the application: error 55P03, or 57014 if the statement is stopped first.
 answers($primary, $limits, 'ERROR:  55P03', 'lock_timeout of a transaction');
@@ -110,12 +110,12 @@ for my $message ([ $limits, '55P03' ], [ $limits =~ s/lock_timeout = '\w+'/lock_
 }
 # Those of a role, when it connects.
 my @as_role = (connstr => $primary->connstr('postgres') . ' user=reader');
-my $read = 'SELECT count(*) FROM seen';
+my $read = q{SELECT seen.unseen(1, '{5}')};
 answers($primary, $read, 'ERROR:  55P03', 'lock_timeout of a role', @as_role);
 answers($primary, "SET lock_timeout = 0; $read", 'ERROR:  57014', 'statement_timeout of a role', @as_role);
 # What the document warns of: it is too late for a limit in the statement itself.
 answers($primary, "SET lock_timeout = '1s';
-	WITH s AS MATERIALIZED (SELECT set_config('statement_timeout', '20ms', false)) SELECT count(*) FROM s, seen",
+	WITH s AS MATERIALIZED (SELECT set_config('statement_timeout', '20ms', false)) SELECT count(*) FROM s, seen.filters",
 	'ERROR:  55P03', 'a limit set by the statement itself');
 # fresh() answers to statement_timeout, too, ...
 answers($primary, "ALTER FUNCTION fresh RESET lock_timeout; SET statement_timeout = '200ms'; $open", $whole[0], 'statement_timeout in fresh()');
@@ -125,9 +125,9 @@ is((answer($primary, "ALTER FUNCTION fresh SET lock_timeout = '50ms'; SELECT fre
 	'{5}|0', 'limits are those of before');
 
 # Whoever waits for such a lock has all readers wait behind: a lock_timeout there keeps that short.
-my $reader = hold($primary, 'BEGIN; SELECT count(*) FROM seen');
-my $migration = hold($primary, "BEGIN;\n\\echo held\nALTER TABLE seen ADD COLUMN note text");
-ok($primary->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'seen'::regclass AND NOT granted}),
+my $reader = hold($primary, 'BEGIN; SELECT count(*) FROM seen.filters');
+my $migration = hold($primary, "BEGIN;\n\\echo held\nALTER TABLE seen.filters ADD COLUMN note text");
+ok($primary->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'seen.filters'::regclass AND NOT granted}),
 	'a migration waits for a reader');
 both_ways($primary, \@whole, 'behind a migration that waits');
 release($reader);
@@ -142,7 +142,7 @@ $primary->safe_psql('postgres', 'CREATE TABLE before_it ()');
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
 both_ways($standby, [ ('{5,6}') x 2 ], 'standby');
 
-$session = hold($primary, 'BEGIN; LOCK seen; SELECT pg_current_xact_id()');
+$session = hold($primary, 'BEGIN; LOCK seen.filters; SELECT pg_current_xact_id()');
 $primary->safe_psql('postgres', 'CREATE TABLE after_it ()');
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
 both_ways($standby, \@whole, 'standby, a lock on the table');
@@ -153,7 +153,7 @@ release($session);
 $primary->safe_psql('postgres', q{
 	CREATE FUNCTION slow() RETURNS bloom LANGUAGE plpgsql AS $$
 	BEGIN
-		PERFORM pg_sleep(60) FROM seen WHERE user_id = 1;
+		PERFORM pg_sleep(60) FROM seen.filters WHERE user_id = 1;
 	END $$;
 	CREATE FUNCTION slow_and_catching() RETURNS bloom LANGUAGE plpgsql AS $$
 	BEGIN
@@ -173,7 +173,7 @@ for my $reader ([ 'slow', 2, qr/ERROR:  40001/ ], [ 'slow_and_catching', 3, qr/F
 	ok($standby->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}),
 		"$function: reads");
 	my $begin = time;
-	$primary->safe_psql('postgres', "DELETE FROM seen WHERE user_id = $user; VACUUM seen");
+	$primary->safe_psql('postgres', "DELETE FROM seen.filters WHERE user_id = $user; VACUUM seen.filters");
 	$slow{run}->finish;
 	like($slow{out}, $expected, "standby, $function: a conflict with recovery");
 	cmp_ok(time - $begin, '<', 30, "standby, $function: in time");

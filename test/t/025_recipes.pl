@@ -1,7 +1,6 @@
-# What doc/recipes.md says and its examples cannot show: a period of showings that ends, layers
-# night by night, a visitor who has become a user, the rate of a set in shards, two crawlers at
-# once, a set of keys that is never behind, a stream that is killed and replayed, and who may
-# compute a keyed digest.
+# What doc/recipes.md says and its examples cannot show: a period of showings that ends, a
+# visitor who has become a user, the rate of a set in shards, two crawlers at once, a stream
+# that is killed and replayed, and who may compute a keyed digest.
 #
 # The statements are those of the document.
 
@@ -67,16 +66,17 @@ sub reached
 
 my ($shows) = statements($recipes, 'Show at most k times');
 my $query = database('shows');
-my $used_up = sub { return $query->('SELECT count(*) FROM used_up WHERE user_id = 42 AND items @> 1') };
+my $used_up = sub { return $query->(q{SELECT used_up.unseen(42, '{1}') = '{}'}) };
 $query->($shows);
-is($used_up->(), 1, 'an item that was shown three times');
-$query->("UPDATE shows SET shown_at = now() - interval '8 days' WHERE item_id = 1; CALL bloom_rebuild('used_up')");
-is($used_up->(), 0, 'is shown again after the period');
+is($used_up->(), 't', 'an item that was shown three times');
+$query->("UPDATE shows SET shown_at = now() - interval '8 days' WHERE item_id = 1");
+$query->('CALL used_up.rebuild(allow_empty => true)');
+is($used_up->(), 'f', 'is shown again after the period');
 my $show = part($shows, 'PREPARE show_items', 'ON CONFLICT');
 is($query->("$show EXECUTE show_items(42, '{1}'); SELECT times FROM shows WHERE user_id = 42 AND item_id = 1"), 1, 'as if for the first time');
-is($used_up->(), 0, 'and not yet used up');
+is($used_up->(), 'f', 'and not yet used up');
 $query->("$show EXECUTE show_items(42, '{1}'); EXECUTE show_items(42, '{1}')");
-is($used_up->(), 1, 'until it was shown three times');
+is($used_up->(), 't', 'until it was shown three times');
 
 #
 # A visitor becomes a user
@@ -84,18 +84,18 @@ is($used_up->(), 1, 'until it was shown three times');
 
 my ($merge) = statements($recipes, 'A visitor becomes a user');
 $query = database('visitor');
-$query->("$tutorial $merge");
-is($query->("SELECT '{42001,43001,43300,44001}'::bigint[] - items FROM seen WHERE user_id = 42"), '{44001}', 'the user has seen what the visitor saw');
-is($query->('SELECT (SELECT count(*) FROM seen WHERE user_id = 43), (SELECT count(*) FROM exposures WHERE user_id = 42)'), '0|600', 'the visitor is gone');
+$query->($tutorial);
+$node->safe_psql('visitor', $merge);	# (a CALL that commits is alone)
+is($query->("SELECT seen.unseen(42, '{42001,43001,43300,44001}')"), '{44001}', 'the user has seen what the visitor saw');
+is($query->('SELECT (SELECT count(*) FROM seen.filters WHERE user_id = 43), (SELECT count(*) FROM exposures WHERE user_id = 42)'), '0|600', 'the visitor is gone');
 
 #
 # One shared set
 #
 
-my ($set, $discover, $unknown, $blocklist, $keys) = statements($recipes, 'One shared set');
+my ($set, $discover, $unknown, $blocklist) = statements($recipes, 'One shared set');
 my $discovering = part($discover, 'PREPARE discover', 'RETURNING');
-my $asking = part($unknown, 'PREPARE unknown', 'ORDER BY nth');
-my $adding = part($unknown, 'UPDATE crawled', 'WHERE f.shard');
+my $test = part($unknown, 'PREPARE unknown', 'ORDER BY nth');
 my $url = "'https://example.com/page/'";
 
 # The rate is that of one filter, however many there are.
@@ -103,26 +103,28 @@ for my $shards (1, 16, 1024)
 {
 	my $query = database("set_$shards");
 	my $last = $shards - 1;
-	my $capacity = int(20000 / $shards);
 
-	$query->($set =~ s/& 15\)/& $last)/r =~ s/\(0, 15\)/(0, $last)/r =~ s/bloom_new\(1000/bloom_new($capacity/r);
-	is($query->('SELECT count(*), min(shard), max(shard) FROM crawled'), "$shards|0|$last", "$shards shards");
-	$query->($adding =~ s/unnest\(.*?\) AS url/(SELECT $url || n AS url FROM generate_series(1, 20000) AS n) AS added/r);
+	$query->($set =~ s/& 15\)/& $last)/r);
+	$query->("INSERT INTO queue (url) SELECT $url || n FROM generate_series(1, 20000) AS n");
+	is($query->('SELECT count(*), min(user_id), max(user_id) FROM crawled.filters'), "$shards|0|$last", "$shards shards");
 
-	my $asked = sub { return $asking =~ s/PREPARE unknown AS//r =~ s/\$1::text\[\]/ARRAY(SELECT $url || n FROM generate_series($_[0]) AS n)/r };
-	my $left = sub { return $query->("SELECT count(*) FROM (" . $asked->($_[0]) =~ s/;$//r . ") AS left_over") };
+	my $left = sub {
+		my $statement = $test =~ s/PREPARE unknown AS//r =~ s/\$1::text\[\]/ARRAY(SELECT $url || n FROM generate_series($_[0]) AS n)/r =~ s/;$//r;
+
+		return $query->("SELECT count(*) FROM ($statement) AS left_over");
+	};
 	is($left->('1, 20000'), 0, "$shards shards: all that was added is there");
 
-	# 100 of 100,000 at the promised 0.1%, with a standard deviation of 10
+	# at most 100 of 100,000 at the target rate of 0.1%, with a standard deviation of 10
 	my $dropped = 100000 - $left->('100001, 200000');
 	cmp_ok($dropped, '<', 150, "$shards shards: rates do not add up");
-	cmp_ok($dropped, '>', 10, "$shards shards: but there is one");
-	cmp_ok($query->('SELECT max(fpr) FROM crawled, bloom_info(urls)'), '<=', 0.001, "$shards shards: promised");
+	cmp_ok($dropped, '>', 0, "$shards shards: but there is one") if $shards < 1000;	# (small filters have room)
+	cmp_ok($query->('SELECT max(fpr) FROM crawled.filters, bloom_info(items)'), '<=', 0.001, "$shards shards: the target rate");
 }
 
 # Crawlers side by side, which find the same links in other orders: each link is new once.
 $query = database('crawlers');
-$query->("$set; CREATE TABLE queue (url text NOT NULL);
+$query->("$set;
 	CREATE FUNCTION links(page integer, crawler integer) RETURNS text[] LANGUAGE sql
 	AS \$\$ SELECT array_agg($url || n ORDER BY hashint4(n + crawler)) FROM generate_series(page * 50, page * 50 + 149) AS n \$\$");
 my @crawlers = map {
@@ -134,14 +136,14 @@ unlike($_->{out}, qr/ERROR/, 'a crawler without an error') for @crawlers;
 my ($queued, $distinct) = split /\|/, $query->('SELECT count(*), count(DISTINCT url) FROM queue');
 is($queued, $distinct, 'no link is new twice');
 cmp_ok($distinct, '>=', 2100 - 15, 'nearly all are new once');
-is($query->('SELECT count(*) FROM queue JOIN crawled ON shard = shard_of(url) WHERE (urls @> url) IS NOT TRUE'), 0, 'all are remembered');
+is($query->('SELECT count(*) FROM queue JOIN crawled.filters ON user_id = shard WHERE (items @> url) IS NOT TRUE'), 0, 'all are remembered');
 $_->{in} .= "\\q\n", $_->{run}->finish for @crawlers;
 
-# A crawler that fails after it has asked has taken nothing.
+# A crawler that fails has taken nothing.
 is($query->("BEGIN; $discovering EXECUTE discover ('{https://new.example/}'); ROLLBACK;"), 'https://new.example/', 'taken');
 is($query->("$discovering EXECUTE discover ('{https://new.example/}')"), 'https://new.example/', 'and free again after a rollback');
 
-# While the blocklist is built anew, readers have the old one.
+# While the blocklist is built again, readers have the old one.
 $query = database('blocklist');
 $query->("$set; $blocklist");
 my $blocked = part($blocklist, 'SELECT c.name', 'WHERE');
@@ -153,85 +155,6 @@ $building->{run}->finish;
 is($query->($blocked), 'bad77.example', 'blocked afterwards');
 is($query->("DELETE FROM blocklist WHERE name = 'bad77.example'; $blocked"), '', 'the exact list has the last word');
 
-# A key that others can see is in the set.
-$query = database('keys');
-$query->("$set; $keys");
-my $missing = 'SELECT count(*) FROM accounts JOIN names USING (shard) WHERE (names @> name) IS NOT TRUE';
-my $may_exist = sub { return $query->("SELECT names @> '$_[0]' FROM names WHERE shard = shard_of('$_[0]')") };
-is($query->($missing), 0, 'all keys are in the set');
-my $writer = session('keys', "BEGIN; INSERT INTO accounts (name) VALUES ('late');");
-reached($writer);
-is($query->("SELECT count(*) FROM accounts WHERE name = 'late'") . $may_exist->('late'), '0f', 'not yet committed');
-$writer->{in} .= "COMMIT;\n\\q\n";
-$writer->{run}->finish;
-is($query->("SELECT count(*) FROM accounts WHERE name = 'late'") . $may_exist->('late'), '1t', 'committed');
-$query->("DELETE FROM accounts WHERE name IN ('late', 'user77')");
-is($may_exist->('late') . $may_exist->('user77'), 'tt', 'a deleted key stays');
-$query->("CALL bloom_rebuild('names')");
-is($may_exist->('late') . $may_exist->('user77'), 'ff', 'until the rebuild');
-is($query->($missing), 0, 'which loses none');
-
-#
-# Lower seen items: filters of a day, a week and all, over some nights
-#
-
-my ($layers) = statements($recipes, 'Lower seen items');
-my $exposures = part($tutorial, 'CREATE TABLE exposures', 'CREATE INDEX ON exposures');
-my @nightly = $layers =~ /^(CALL .*?)\);$/mg;
-is(scalar @nightly, 3, 'a rebuild for each layer');
-
-# One exposure an hour, so that an item is the hour in which it was shown.
-sub nights
-{
-	my ($name, @calls) = @_;
-	my $query = database($name);
-	my $lost = 0;
-
-	$query->($exposures . part($layers, 'CREATE TABLE layers', 'FOR EACH STATEMENT'));
-	for my $night (1 .. 9)
-	{
-		my $at = "at => timestamptz '2026-01-01 00:00+00' + interval '$night days'";
-		my $hours = sub { return "INSERT INTO exposures SELECT 42, h, timestamptz '2026-01-01 00:00+00' + h * interval '1 hour'
-			FROM generate_series($night * 24 + $_[0]) AS h" };
-
-		$query->($hours->('-24, $night * 24 - 1' =~ s/\$night/$night/r));
-		for my $call (@calls)
-		{
-			$query->("$call, $at)");
-			# somebody sees something between two rebuilds
-			$query->("INSERT INTO exposures SELECT 42, 100000 + count(*), timestamptz '2026-01-01 00:00+00' + interval '$night days' FROM exposures");
-			$lost += $query->('SELECT count(*) FROM exposures JOIN layers USING (user_id) WHERE NOT day @> item_id AND (ever @> item_id) IS NOT TRUE');
-		}
-	}
-	return ($query, $lost);
-}
-
-($query, my $lost) = nights('layers', @nightly);
-is($lost, 0, 'candidates - ever - day lets no exposure through');
-# 9 nights of 24 hours: the last one shown in hour 215
-for my $layer ([ day => 192 ], [ week => 48 ], [ ever => 0 ])
-{
-	my ($column, $oldest) = @$layer;
-
-	is($query->("SELECT bloom_contains_all($column, ARRAY(SELECT generate_series($oldest, 215)))
-		FROM layers"), 't', "$column has what is as old");
-	cmp_ok($query->("SELECT count(*) FROM layers, generate_series(0, $oldest - 1) AS n WHERE $column @> n"), '<', 10,
-		"$column has nothing older") if $oldest;
-}
-(undef, $lost) = nights('no_ever', grep { !/'ever'/ } @nightly);
-cmp_ok($lost, '>', 0, 'without the oldest layer exposures are lost');
-
-#
-# Served but not yet shown: a page before the window of its user is there
-#
-
-my ($served) = statements($recipes, 'Served but not yet shown');
-$query = database('served');
-$query->("$tutorial; $served; INSERT INTO feed (user_id, served) VALUES (4712, bloom_add(NULL, 1::bigint)), (4713, NULL);" .
-	join '', map { "EXECUTE forget_served($_); EXECUTE forget_served($_);" } 4712, 4713);
-is($query->('SELECT string_agg((bloom_info(served)).window_width::text, $$ $$) FROM feed'), '00:10:00 00:10:00 00:10:00',
-	'a plain filter becomes a window');
-
 #
 # Exposures from a stream
 #
@@ -239,7 +162,8 @@ is($query->('SELECT string_agg((bloom_info(served)).window_width::text, $$ $$) F
 my ($stream) = statements($recipes, 'Exposures from a stream');
 my $prepared = part($stream, 'PREPARE advance', 'INSERT INTO displayed');
 $query = database('stream');
-$query->(part($stream, 'CREATE TABLE displayed', 'INSERT INTO stream_position'));
+$query->(part($stream, 'CREATE TABLE displayed', 'INSERT INTO stream_position')
+	  . "CREATE TABLE beginning AS SELECT date_trunc('second', now()) - interval '1 day' AS at");
 
 # The stream: batches of 100 exposures of 20 users, some of them twice in a batch or in two.
 sub events
@@ -250,7 +174,7 @@ sub events
 }
 
 for my $column ([ users => 'bigint', 'user_id' ], [ items => 'bigint', 'item_id' ],
-	[ times => 'timestamptz', "timestamptz '2026-11-01 00:00+00' + item_id * interval '1 second'" ], [ sources => 'text', "'web'::text" ])
+	[ times => 'timestamptz', "(SELECT at FROM beginning) + item_id * interval '1 second'" ], [ sources => 'text', "'web'::text" ])
 {
 	my ($name, $type, $expression) = @$column;
 	my $batch = events('batch * 100, batch * 100 + 99');
@@ -271,7 +195,7 @@ sub store
 }
 
 my $position = sub { return $query->("SELECT next_offset FROM stream_position") };
-my $filters = sub { return $query->("SELECT md5(string_agg(user_id || items::text, ' ' ORDER BY user_id)) FROM displayed_seen") };
+my $filters = sub { return $query->("SELECT md5(string_agg(user_id || items::text, ' ' ORDER BY user_id)) FROM displayed_seen.filters") };
 my $state = sub { return join '|', $position->(), $query->('SELECT count(*) FROM displayed'), $filters->() };
 sub complete
 {
@@ -279,7 +203,7 @@ sub complete
 	my $all = '(SELECT DISTINCT * FROM (' . events("0, $batches * 100 - 1") . ') AS events) AS events';
 
 	is($query->("SELECT (SELECT count(*) FROM displayed) - (SELECT count(*) FROM $all)"), 0, "$name: each exposure is stored once");
-	is($query->("SELECT count(*) FROM $all LEFT JOIN displayed_seen USING (user_id) WHERE (items @> item_id::bigint) IS NOT TRUE"), 0,
+	is($query->("SELECT count(*) FROM $all LEFT JOIN displayed_seen.filters USING (user_id) WHERE (items @> item_id::bigint) IS NOT TRUE"), 0,
 		"$name: and is in its filter");
 }
 
@@ -330,12 +254,12 @@ $second->{run}->finish;
 complete(4, 'after two consumers');
 
 # What the connectors write: a row that is there is updated, and no trigger for UPDATE is missing.
-$before = $filters->();
-$query->(q{INSERT INTO displayed VALUES (1, 0, '2026-11-01 00:00+00', 'app'), (1, 999, '2026-11-01 00:00+00', 'app')
-	ON CONFLICT (user_id, shown_at, item_id) DO UPDATE SET source = excluded.source});
-is($query->("SELECT string_agg(item_id || source, ' ' ORDER BY item_id) FROM displayed
-	WHERE user_id = 1 AND shown_at = '2026-11-01 00:00+00'"), '0app 999app', 'an upsert of both');
-is($query->("SELECT bloom_contains_all(items, '{0,999}'::bigint[]) FROM displayed_seen WHERE user_id = 1"), 't', 'both are in the filter');
+is($query->(q{
+	INSERT INTO displayed SELECT 1, item_id, at, 'app' FROM beginning, unnest('{0,999}'::bigint[]) AS item_id
+	ON CONFLICT (user_id, shown_at, item_id) DO UPDATE SET source = excluded.source;
+	SELECT string_agg(item_id || source, ' ' ORDER BY item_id) FROM displayed
+	WHERE user_id = 1 AND shown_at = (SELECT at FROM beginning)}), '0app 999app', 'an upsert of both');
+is($query->("SELECT displayed_seen.unseen(1, '{0,999,1999}')"), '{1999}', 'both are in the filter');
 
 #
 # Ids that users choose
