@@ -1,0 +1,225 @@
+# No exposure is lost, and no item is taken twice, whatever happens at the same time: writers of every kind, rebuilds one
+# after another, partitions that come and go, and crashes of sessions and of the server.
+#
+# A checker looks all the time, by statements that see exposures and filters of one moment: every exposure of the window
+# must be excluded for its user.  CHAOS_SECONDS=600 for more than a short look.  Afterwards forty days, in a minute.
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+my $seconds = $ENV{CHAOS_SECONDS} || 20;
+my $round = 5;
+
+my $node = PostgreSQL::Test::Cluster->new('chaos');
+$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
+$node->append_conf('postgresql.conf', "restart_after_crash = on\nmax_prepared_transactions = 20\nmax_connections = 60\nautovacuum_naptime = 1s\ndeadlock_timeout = 1s");
+$node->start;
+
+sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
+
+# A row per item and a row per page, each with feeds of all kinds.
+query(q{
+	CREATE EXTENSION bloomexp;
+	CREATE TABLE shown (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now()) PARTITION BY RANGE (shown_at);
+	CREATE TABLE shown_old PARTITION OF shown FOR VALUES FROM (MINVALUE) TO ('2020-01-01');
+	CREATE TABLE shown_new PARTITION OF shown FOR VALUES FROM ('2020-01-01') TO (MAXVALUE);
+	CREATE INDEX ON shown (user_id, shown_at, item_id);
+	CREATE TABLE pages (user_id text, item_id bigint[], shown_at timestamp DEFAULT (now() AT TIME ZONE 'UTC'));
+	CREATE INDEX ON pages (user_id, shown_at);
+	CREATE TABLE upserted (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), PRIMARY KEY (user_id, item_id));
+	SELECT bloom_create_feed('trigger_shown', 'shown');
+	SELECT bloom_create_feed('slices_shown', 'shown', slices => 6);
+	SELECT bloom_create_feed('log_shown', 'shown', mode => 'log');
+	SELECT bloom_create_feed('trigger_pages', 'pages');
+	SELECT bloom_create_feed('log_pages', 'pages', mode => 'log');
+	SELECT bloom_create_feed('trigger_upserted', 'upserted');
+	SELECT bloom_create_feed('log_upserted', 'upserted', mode => 'log');
+	CREATE TABLE copies AS SELECT i FROM generate_series(1, 5) AS i;
+	INSERT INTO shown SELECT u, -u, now() FROM generate_series(1, 10) AS u;
+	INSERT INTO shown SELECT u, 1, '2019-01-01' FROM generate_series(1, 50) AS u;
+	INSERT INTO pages VALUES ('0', '{1}');
+	INSERT INTO upserted VALUES (0, 1)});
+my @feeds = map { ("trigger_$_", "log_$_") } 'shown', 'pages', 'upserted';
+push @feeds, 'slices_shown';
+
+# Users 1 to 40 are anybody's.  41 to 60 have transactions that are prepared, of which it is not known when they began, and
+# times of the past: both are for mode trigger, or an overlap.  From 101 on, each is for one way to take.
+my %writers = (
+	item => 'INSERT INTO shown (user_id, item_id) VALUES (:user, :item);',
+	many => 'INSERT INTO shown (user_id, item_id) SELECT 1 + (:user + i * 7) % 40, :item + i FROM generate_series(1, 12) AS i;',
+	partition => 'INSERT INTO shown_new (user_id, item_id) SELECT :user, :item + i FROM generate_series(1, 5) AS i;',
+	page => "INSERT INTO pages (user_id, item_id) VALUES (:user, ARRAY[:item, NULL, :item + 1]::bigint[]), (:user % 7, ARRAY[:item]::bigint[]);",
+	upsert => 'INSERT INTO upserted (user_id, item_id) SELECT 1 + :user % 20, i FROM generate_series(:item % 50, :item % 50 + 5) AS i
+		ON CONFLICT (user_id, item_id) DO UPDATE SET shown_at = excluded.shown_at;',
+	open => "BEGIN;\nINSERT INTO shown (user_id, item_id) VALUES (:user, :item);\n\\sleep 700 ms\nINSERT INTO pages (user_id, item_id) VALUES (:user, ARRAY[:item]::bigint[]);\nCOMMIT;",
+	savepoints => "BEGIN;\nINSERT INTO shown (user_id, item_id) VALUES (:user, :item);\nSAVEPOINT s;\nINSERT INTO shown (user_id, item_id) VALUES (:user, :item + 1);\nROLLBACK TO s;\n"
+		. "INSERT INTO shown (user_id, item_id) VALUES (:user, :item + 2);\nRELEASE s;\n\\sleep 1 ms\nCOMMIT;",
+	rollback => "BEGIN;\nINSERT INTO shown (user_id, item_id) SELECT 60 + :user, :item;\nINSERT INTO pages (user_id, item_id) VALUES (60 + :user, ARRAY[:item]::bigint[]);\n\\sleep 2 ms\nROLLBACK;",
+	prepared => "BEGIN;\nINSERT INTO shown (user_id, item_id) VALUES (41 + :user % 10, :item);\nPREPARE TRANSACTION 'c:client_id-:item';\n\\sleep 3 ms\nCOMMIT PREPARED 'c:client_id-:item';",
+	past => "INSERT INTO shown VALUES (51 + :user % 10, :item, now() - interval '1 day' * (:item % 29));",
+	update => "UPDATE shown SET shown_at = now() WHERE user_id = 51 + :user % 10 AND item_id % 10 = :item % 10 AND shown_at > '2020-01-01';",
+	(map { ("take_${_}_shown" => "INSERT INTO shown (user_id, item_id) SELECT 101 + :user % 5 + $$_[1], unnest($$_[0]_shown.take(101 + :user % 5 + $$_[1], ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3));") }
+		([ 'trigger', 0 ], [ 'log', 10 ], [ 'slices', 20 ])),
+	(map { ("take_${_}_pages" => "INSERT INTO pages (user_id, item_id) SELECT u, $$_[0]_pages.take(u, ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3) FROM (SELECT (101 + :user % 5 + $$_[1])::text AS u) AS u;") }
+		([ 'trigger', 0 ], [ 'log', 10 ])));
+
+# What a filter has from exposures that are forgotten is shown again.
+my $repeat = q{UPDATE trigger_shown.filters SET items = bloom_add(items, ARRAY(SELECT generate_series(2000000::bigint, 2000040))) WHERE user_id BETWEEN 30 AND 40};
+$writers{repeat} = 'INSERT INTO shown (user_id, item_id) SELECT 30 + :user % 11, 2000000 + (:item + i) % 40 FROM generate_series(1, 2) AS i;';
+
+my $folder = $node->basedir;
+for (keys %writers)
+{
+	append_to_file("$folder/$_.sql", "\\set user random(1, 40)\n\\set item random(1, 1000000)\n$writers{$_}\n\\sleep 2 ms\n");
+}
+append_to_file("$folder/rebuild_$_.sql", "CALL $_.rebuild(overlap => '0');\n") for grep { !/slices/ } @feeds;
+append_to_file("$folder/rebuild_slices_shown.sql", "\\set part random(1, 2)\nCALL slices_shown.rebuild(overlap => '0', part => :part, parts => 2);\nCALL slices_shown.rebuild(users => '{1,2,3,101,102}');\n");
+append_to_file("$folder/copy.csv", join '', map { sprintf "%d,%d\n", 1 + $_ % 40, 3000000 + $_ } 1 .. 200);
+append_to_file("$folder/partitions.sql", q{
+ALTER TABLE shown DETACH PARTITION shown_old;
+\sleep 20 ms
+ALTER TABLE shown ATTACH PARTITION shown_old FOR VALUES FROM (MINVALUE) TO ('2020-01-01');
+\sleep 200 ms
+ALTER TABLE shown DETACH PARTITION shown_old CONCURRENTLY;
+\sleep 20 ms
+ALTER TABLE shown ATTACH PARTITION shown_old FOR VALUES FROM (MINVALUE) TO ('2020-01-01');
+\sleep 200 ms
+});
+
+# What is missing at this moment, and what was taken twice.
+my %others = (log_shown => 'AND user_id NOT BETWEEN 41 AND 60');
+my $check = join ' UNION ALL ', map {
+	my ($feed, $table) = (/(\w+)_(\w+)/ ? ($_, $2) : ());
+	my $elements = $table eq 'pages' ? 'e, unnest(e.item_id) AS item' : 'e, LATERAL (SELECT e.item_id) AS i (item)';
+
+	"SELECT format('%s: user %s lacks %s', '$feed', user_id, $feed.unseen(user_id, items)) FROM (
+		SELECT user_id, array_agg(item ORDER BY item) AS items FROM $table AS $elements WHERE shown_at > now() - interval '29 days' @{[ $others{$feed} || '' ]} GROUP BY user_id) AS u
+	WHERE $feed.unseen(user_id, items) <> '{}'"
+} @feeds;
+$check .= " UNION ALL SELECT format('%s of user %s: %s times', item_id, user_id, count(*)) FROM shown WHERE user_id > 100 GROUP BY user_id, item_id HAVING count(*) > 1
+	UNION ALL SELECT format('%s of page user %s: %s times', item, user_id, count(*)) FROM pages, unnest(item_id) AS item WHERE length(user_id) = 3 GROUP BY user_id, item HAVING count(*) > 1";
+
+sub start
+{
+	my %run = (out => '', name => $_[0]);
+
+	$run{run} = IPC::Run::start([ @_[1 .. $#_] ], '<', \undef, '>', \$run{out}, '2>&1', IPC::Run::timeout($patience + $seconds));
+	return \%run;
+}
+
+my ($checks, $rounds, $began, %rebuilds) = (0, 0, time);
+my (@missing, @errors);
+my @crashes = ('kill', 'immediate', '');
+
+sub look
+{
+	my ($when) = @_;
+	my ($status, $out, $error) = $node->psql('postgres', $check, timeout => $patience);
+
+	$checks++;
+	push @missing, map { "$when: $_" } split /\n/, $out if $out ne '';
+	push @errors, "$when: $error" if $status != 0;
+}
+
+while (time < $began + $seconds)
+{
+	my $crash = $crashes[ $rounds % @crashes ];
+	my $connection = $node->connstr('postgres');
+	my $time = $crash ? 60 : $round;
+	my @runs;
+
+	query($repeat);
+	push @runs, start($_, 'pgbench', '-n', '-c', $_ eq 'open' ? 3 : 1, '-M', $_ eq 'prepared' ? 'simple' : 'extended', '-T', $time, '-f', "$folder/$_.sql", $connection) for sort keys %writers;
+	push @runs, start("rebuild $_", 'pgbench', '-n', '-c', '1', '-M', 'simple', '-T', $time, '-f', "$folder/rebuild_$_.sql", $connection) for @feeds;
+	push @runs, start('partitions', 'pgbench', '-n', '-c', '1', '-M', 'simple', '-T', $time - 1, '-f', "$folder/partitions.sql", $connection);
+	push @runs, start('copy', 'psql', '-XAtq', '-d', $connection, '-c', "\\copy shown (user_id, item_id) FROM '$folder/copy.csv' (FORMAT csv)");
+
+	my $end = time + $round - 1;
+	look("round $rounds") while time < $end;
+	if ($crash eq 'kill')
+	{
+		kill 9, query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1");
+		$_->{run}->finish for @runs;
+		$node->poll_query_until('postgres', 'SELECT true') or die 'no restart';
+	}
+	elsif ($crash eq 'immediate')
+	{
+		$node->stop('immediate');
+		$_->{run}->finish for @runs;
+		$node->start;
+	}
+	else
+	{
+		$_->{run}->finish for @runs;
+	}
+	for (@runs)
+	{
+		$rebuilds{ $1 } += $2 if "$_->{name} $_->{out}" =~ /^rebuild (\w+).*transactions actually processed: (\d+)/s;
+		next if $crash && $_->{out} =~ /server closed the connection|terminating connection|connection to server was lost|Connection refused|backend died/;
+		push @errors, "$_->{name}: $1" while $_->{out} =~ /^(.*(?:ERROR|FATAL|PANIC|aborted|WARNING).*)$/mg;
+	}
+	look("after round $rounds");
+	query("SELECT format('%s PREPARED %L', CASE gid < 'c2' WHEN true THEN 'COMMIT' ELSE 'ROLLBACK' END, gid) FROM pg_prepared_xacts\n\\gexec");
+	query('ALTER TABLE shown DETACH PARTITION shown_old FINALIZE') if query("SELECT count(*) FROM pg_inherits WHERE inhdetachpending") ne '0';
+	query("ALTER TABLE shown ATTACH PARTITION shown_old FOR VALUES FROM (MINVALUE) TO ('2020-01-01')") if query("SELECT count(*) FROM pg_inherits WHERE inhrelid = 'shown_old'::regclass") eq '0';
+
+	# A partition that is half detached, because who detached it was cancelled.
+	my $reader = start('reader', 'psql', '-XAtq', '-d', $connection, '-c', 'BEGIN', '-c', 'SELECT count(*) FROM shown', '-c', 'SELECT pg_sleep(1)');
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
+	query("SET statement_timeout = '200ms';\n\\set ON_ERROR_STOP off\nALTER TABLE shown DETACH PARTITION shown_old CONCURRENTLY");
+	push @errors, 'nothing is half detached' if query('SELECT count(*) FROM pg_inherits WHERE inhdetachpending') ne '1';
+	query("CALL $_.rebuild(overlap => '0')") for 'trigger_shown', 'log_shown';
+	look("half detached in round $rounds");
+	$reader->{run}->finish;
+	query("ALTER TABLE shown DETACH PARTITION shown_old FINALIZE;\nALTER TABLE shown ATTACH PARTITION shown_old FOR VALUES FROM (MINVALUE) TO ('2020-01-01')");
+	$rounds++;
+}
+
+note "$rounds rounds, $checks checks, rebuilds: " . join ', ', map { "$_ $rebuilds{$_}" } sort keys %rebuilds;
+is(join("\n", @missing[ 0 .. ($#missing > 9 ? 9 : $#missing) ]), '', 'no exposure was missing at any moment, and nothing was taken twice');
+is(join("\n", @errors[ 0 .. ($#errors > 9 ? 9 : $#errors) ]), '', 'and nobody had an error but by crashes');
+cmp_ok($checks, '>', 2 * $rounds, 'there were checks');
+cmp_ok(scalar(grep { $_ > 1 } values %rebuilds), '==', @feeds, 'each feed was rebuilt beside the writers');
+my $counts = query("SELECT (SELECT count(*) FROM shown), (SELECT count(*) FROM pages), (SELECT count(*) FROM shown WHERE user_id > 100), (SELECT count(*) FROM shown WHERE user_id BETWEEN 41 AND 50 AND item_id > 1)");
+note "exposures, pages, taken, prepared: $counts";
+unlike($counts, qr/\b0\b/, 'there was something to lose');
+is(query('SELECT untracked FROM trigger_shown.health'), '0', 'triggers are where they were');
+query("CALL $_.rebuild()") for @feeds;
+is(query('SELECT count(*) FROM trigger_shown.filters AS f FULL JOIN (SELECT user_id, bloom_agg(item_id, 0.01, 0.2) AS items FROM shown
+		WHERE shown_at > now() - interval $$30 days$$ GROUP BY user_id) AS e USING (user_id) WHERE f.items IS DISTINCT FROM e.items'),
+	'0', 'filters are as if built at once');
+
+#
+# Forty days: a day passes by making all times a day older.  One night is missed.
+#
+
+query("TRUNCATE shown, pages, trigger_shown.filters, log_shown.filters");
+my ($late, $stale) = ('', '');
+for my $day (1 .. 40)
+{
+	query("SET session_replication_role = replica;
+		UPDATE shown SET shown_at = shown_at - interval '1 day';
+		UPDATE trigger_shown.filters SET filled_until = filled_until - interval '1 day';
+		UPDATE log_shown.filters SET filled_until = filled_until - interval '1 day';
+		RESET session_replication_role;
+		-- some come late, some stay away after a while
+		INSERT INTO shown SELECT u, hashint8extended(u * 1000 + i, $day) % 100000, now() - random() * interval '20 hours'
+		FROM generate_series(1, 50) AS u, generate_series(1, u % 7 + 1) AS i WHERE (u % 4 <> 1 OR $day > 15) AND (u % 4 <> 2 OR $day < 5)");
+	query("CALL trigger_shown.rebuild(); CALL log_shown.rebuild()") =~ /ERROR/ and die unless $day == 12;
+	$late .= query("SELECT '$day: ' || user_id FROM (SELECT user_id, array_agg(item_id) AS items FROM shown WHERE shown_at > now() - interval '30 days' GROUP BY 1) AS e
+		WHERE trigger_shown.unseen(user_id, items) <> '{}' OR log_shown.unseen(user_id, items) <> '{}'") unless $day == 12;
+}
+is($late, '', 'forty days: nothing was missing');
+is(query('SELECT count(*) FROM trigger_shown.filters FULL JOIN log_shown.filters AS l USING (user_id) WHERE user_id % 4 = 2'), '0', 'who stayed away has no filter');
+like(query("SELECT avg(cardinality(trigger_shown.unseen(user_id, items))::float8 / cardinality(items)) FROM
+	(SELECT user_id, array_agg(item_id) AS items FROM shown WHERE shown_at < now() - interval '30 days' AND user_id % 4 <> 2 GROUP BY 1) AS e"), qr/^(1|0\.9)/, 'what is older is forgotten');
+
+$node->stop;
+done_testing();
