@@ -69,7 +69,7 @@ sub sql_messages
 		$code //= $level eq 'ERROR' ? 'raise_exception' : $level;
 		push @messages, { message => $message =~ s/''/'/gr =~ s/%/%s/gr, sqlstate => $sqlstate{$code} // "no $code" };
 	}
-	while ($text =~ /\bproblems \|\| (?:format\()?$literal/g)
+	while ($text =~ /\bproblems \|\| (?:(?:ARRAY\(.*?)?format\()?$literal/sg)
 	{
 		push @messages, { message => $1 =~ s/''/'/gr =~ s/[:;.](?: .*)?$//r, sqlstate => $sqlstate{object_not_in_prerequisite_state} };
 	}
