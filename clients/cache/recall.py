@@ -37,7 +37,7 @@ EMPTY = [bloomexp.parse(None)]  # a user who has no filter
 PUBLICATION = "recall"
 QUERY = """
 SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint, pg_current_snapshot()::text, wanted, items::bytea
-FROM (SELECT) AS once LEFT JOIN (unnest(%s::bigint[]) AS wanted LEFT JOIN seen ON user_id = wanted) ON true
+FROM (SELECT) AS once LEFT JOIN (unnest(%s::bigint[]) AS wanted LEFT JOIN seen.filters ON user_id = wanted) ON true
 """
 
 

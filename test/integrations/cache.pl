@@ -51,9 +51,7 @@ query(qq{
 	CREATE EXTENSION bloomexp;
 	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
-	CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom);
-	CREATE TRIGGER track AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
-		FOR EACH STATEMENT EXECUTE FUNCTION bloom_track('seen', 'items', 'user_id', 'item_id', 'time=shown_at');
+	SELECT bloom_create_feed('seen', 'exposures');
 	INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, $users) AS u, generate_series(1, 300) AS n});
 
 # What the README says to set up.  Before 15 a publication has all columns.
@@ -196,7 +194,7 @@ query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type
 	AND pid <> pg_backend_pid()");
 
 at(0.7);
-query("CALL bloom_rebuild('seen', fpr => 0.005, batch_size => 20)");
+query('CALL seen.rebuild()');
 
 at(0.8);
 $server->signal('STOP');
@@ -236,10 +234,10 @@ sub commit
 # A lock on the table
 #
 
-my $session = begin('LOCK seen');
+my $session = begin('LOCK seen.filters');
 sleep 1.1;
 like(answer(user => 1, candidates => [7])->{error}, $late, 'while the table is locked, there is no answer') for 1 .. 3;
-is(query("SELECT count(*) <= 2 FROM pg_locks WHERE relation = 'seen'::regclass AND NOT granted"), 't', 'and few wait');
+is(query("SELECT count(*) <= 2 FROM pg_locks WHERE relation = 'seen.filters'::regclass AND NOT granted"), 't', 'and few wait');
 commit($session);
 
 #
@@ -294,17 +292,17 @@ sub changed
 fresh($_, 11, 12) for 3, 4, 901, 902;
 follows('what was asked for');
 changed('new user', 'INSERT INTO exposures VALUES (901, 11)', 901, '12');
-changed('other key', 'UPDATE seen SET user_id = 902 WHERE user_id = 901', 901, '11 12', 902, '12');
-changed('deleted', 'DELETE FROM seen WHERE user_id = 902', 902, '11 12');
+changed('other key', 'UPDATE seen.filters SET user_id = 902 WHERE user_id = 901', 901, '11 12', 902, '12');
+changed('deleted', 'DELETE FROM seen.filters WHERE user_id = 902', 902, '11 12');
 query('INSERT INTO exposures VALUES (3, 11)');
-changed('emptied', 'TRUNCATE seen', 3, '11 12', 4, '11 12');
+changed('emptied', 'TRUNCATE seen.filters', 3, '11 12', 4, '11 12');
 
 # (of another table, a row that does not say whose it is)
 query('CREATE TABLE others (user_id bigint, item_id bigint PRIMARY KEY)');
 query('ALTER PUBLICATION recall ADD TABLE others');
 changed('no user', 'INSERT INTO others VALUES (NULL, 1); INSERT INTO exposures VALUES (4, 11)', 4, '12');
 follows('after that');
-query('TRUNCATE seen');
+query('TRUNCATE seen.filters');
 sleep 1.1;
 
 #
@@ -327,9 +325,9 @@ sub fetching { return query("SELECT pid FROM pg_stat_activity WHERE query LIKE '
 
 my $connection = fetching();
 refuses('a user that no bigint is', qr/bigint out of range/, user => $_, candidates => [1]) for '9223372036854775808', '-9223372036854775809';
-query('REVOKE SELECT ON seen FROM recall');
+query('REVOKE SELECT ON seen.filters FROM recall');
 refuses('no privilege', qr/permission denied/, user => 77, candidates => [1]);
-query('GRANT SELECT ON seen TO recall');
+query('GRANT SELECT ON seen.filters TO recall');
 is(fresh('9223372036854775807', 1), '1', 'the greatest user');
 is(fetching(), $connection, 'the connection is still the same');
 
@@ -419,7 +417,7 @@ asyncio.run(main())
 	is($said, "True True\n", 'what was dropped is not followed any more');
 }
 
-query('TRUNCATE seen');
+query('TRUNCATE seen.filters');
 sleep 1.1;
 $pid = silence();
 is(fresh(4, 11, 12), '11 12', 'in memory');
