@@ -136,7 +136,7 @@ while (time < $began + $seconds)
 	my @runs;
 
 	query($repeat);
-	push @runs, start($_, 'pgbench', '-n', '-c', $_ eq 'open' ? 3 : 1, '-M', $_ eq 'prepared' ? 'simple' : 'extended', '-T', $time, '-f', "$folder/$_.sql", $connection) for sort keys %writers;
+	push @runs, start($_, 'pgbench', '-n', '-c', /^(open|take)/ ? 3 : 1, '-M', $_ eq 'prepared' ? 'simple' : 'extended', '-T', $time, '-f', "$folder/$_.sql", $connection) for sort keys %writers;
 	push @runs, start("rebuild $_", 'pgbench', '-n', '-c', '1', '-M', 'simple', '-T', $time, '-f', "$folder/rebuild_$_.sql", $connection) for @feeds;
 	push @runs, start('partitions', 'pgbench', '-n', '-c', '1', '-M', 'simple', '-T', $time - 1, '-f', "$folder/partitions.sql", $connection);
 	push @runs, start('copy', 'psql', '-XAtq', '-d', $connection, '-c', "\\copy shown (user_id, item_id) FROM '$folder/copy.csv' (FORMAT csv)");
