@@ -1,6 +1,7 @@
 -- The filter of a user as of now: the stored one and the exposures since it was filled.
 CREATE OR REPLACE FUNCTION {feed}.current(user_id {user_type}) RETURNS {bloom}.bloom
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off AS {$}
+<<v>>
 DECLARE
 	main {bloom}.bloom;
 	filled_until timestamp with time zone;
@@ -15,7 +16,7 @@ BEGIN
 	ELSE
 		main := NULL;	-- it would say nothing about the whole width
 	END IF;
-	SELECT {bloom}.bloom_agg({item}, rest_fpr) INTO rest
+	SELECT {bloom}.bloom_agg({item}, v.rest_fpr) INTO rest
 	FROM {exposures} AS e{elements}
 	WHERE {user} {=} current.user_id{collate} AND {exposed};
 	RETURN CASE WHEN main IS NULL THEN rest WHEN rest IS NULL THEN main ELSE {bloom}.bloom_union(main, rest) END;

@@ -28,9 +28,13 @@ AS $function$
 #variable_conflict use_column
 DECLARE
 	problems text[] := '{}';	-- all that is wrong, each with what to do
-	-- roles that may decide what names mean: nobody is safe from the first two anyway
-	trusted oid[] := ARRAY(SELECT r.oid FROM pg_roles r WHERE r.rolsuper OR r.rolname IN (current_user, 'pg_database_owner')
-		OR r.oid = (SELECT d.datdba FROM pg_database d WHERE d.datname = current_database()));
+	-- roles that may decide what names mean: superusers and the caller; for a caller who is no
+	-- superuser, the owner of the database, too
+	trusted oid[] := ARRAY(
+		SELECT r.oid FROM pg_roles r, pg_roles me, pg_database d JOIN pg_roles dba ON dba.oid = d.datdba
+		WHERE d.datname = current_database() AND me.rolname = current_user
+			AND (r.rolsuper OR r.oid = me.oid OR NOT me.rolsuper AND r.oid = d.datdba
+				OR r.rolname = 'pg_database_owner' AND (dba.rolsuper OR dba.oid = me.oid OR NOT me.rolsuper)));
 	schema_oid oid := (SELECT n.oid FROM pg_namespace n WHERE n.nspname = feed);
 	is_feed boolean := coalesce(obj_description(schema_oid, 'pg_namespace') LIKE 'bloomexp %', false);
 	extension record;
@@ -47,7 +51,9 @@ DECLARE
 	distribution text;	-- by which column
 	is_distributed boolean := false;	-- the table of filters
 	item_type text;
-	in_batch constant text := E'(these IS NULL OR {who} {=} ANY (these{collate}))\n\t\t\tAND (was_after IS NULL OR {who} {>} was_after{collate}) AND (upto IS NULL OR {who} {<=} upto{collate})';
+	in_batch constant text := E'(rebuild_batch.these IS NULL OR {who} {=} ANY (rebuild_batch.these{collate}))\n'
+		'\t\t\tAND (v.was_after IS NULL OR {who} {>} v.was_after{collate}) AND (v.upto IS NULL OR {who} {<=} v.upto{collate})';
+	revoked text;	-- roles that get rights by default
 	triggers text;
 	retyped text;	-- what an older script made for other types
 	names jsonb;
@@ -110,7 +116,8 @@ BEGIN
 	FOR e IN
 		SELECT w.argument, w.name, a.attnum, format_type(a.atttypid, NULL) AS type, format_type(a.atttypid, a.atttypmod) AS full_type, base.oid AS base,
 			CASE WHEN t.typcategory = 'A' THEN t.typelem END AS element, format_type(t.typelem, NULL) AS element_type, element_base.oid AS element_base,
-			c.collname, c.collisdeterministic, quote_ident(n.nspname) || '.' || quote_ident(c.collname) AS collation_name, a.attcollation <> t.typcollation AS collated
+			base_name.value AS base_name, element_name.value AS element_name, chain.types, a.attgenerated,
+			c.collisdeterministic, quote_ident(n.nspname) || '.' || quote_ident(c.collname) AS collation_name, a.attcollation <> t.typcollation AS collated
 		FROM (VALUES ('user_column', user_column), ('item_column', item_column), ('time_column', time_column), ('where', "where")) AS w(argument, name)
 		LEFT JOIN pg_attribute a ON a.attrelid = relation.oid AND a.attname = w.name AND a.attnum > 0 AND NOT a.attisdropped
 		LEFT JOIN LATERAL (
@@ -122,6 +129,19 @@ BEGIN
 			WITH RECURSIVE d(oid, level) AS (
 				SELECT t.typelem, 0 UNION ALL SELECT t.typbasetype, d.level + 1 FROM d JOIN pg_type t ON t.oid = d.oid WHERE t.typtype = 'd')
 			SELECT d.oid FROM d ORDER BY d.level DESC LIMIT 1) AS element_base ON true
+		LEFT JOIN LATERAL (	-- (format_type() would make character and bit of length 1 of bpchar and bit)
+			SELECT CASE WHEN x.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'varchar'::regtype) THEN format_type(x.oid, NULL)
+				ELSE format('%I.%I', xn.nspname, x.typname) END AS value
+			FROM pg_type x JOIN pg_namespace xn ON xn.oid = x.typnamespace WHERE x.oid = base.oid) AS base_name ON true
+		LEFT JOIN LATERAL (
+			SELECT CASE WHEN x.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'varchar'::regtype) THEN format_type(x.oid, NULL)
+				ELSE format('%I.%I', xn.nspname, x.typname) END AS value
+			FROM pg_type x JOIN pg_namespace xn ON xn.oid = x.typnamespace WHERE x.oid = element_base.oid) AS element_name ON true
+		LEFT JOIN LATERAL (
+			WITH RECURSIVE d(oid) AS (
+				SELECT a.atttypid UNION
+				SELECT CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.typelem END FROM d JOIN pg_type t ON t.oid = d.oid WHERE t.typtype = 'd' OR t.typcategory = 'A')
+			SELECT array_agg(d.oid) AS types FROM d WHERE d.oid <> 0) AS chain ON true
 		LEFT JOIN pg_collation c ON c.oid = a.attcollation LEFT JOIN pg_namespace n ON n.oid = c.collnamespace
 		WHERE w.name IS NOT NULL
 	LOOP
@@ -129,6 +149,8 @@ BEGIN
 			problems := problems || format('%s has no column %I: name the column with %s => ''…''.', relation.name, e.name, CASE e.argument WHEN 'where' THEN '"where"' ELSE e.argument END);
 		ELSIF NOT has_column_privilege(relation.oid, e.attnum, 'SELECT') THEN
 			problems := problems || format('You may not read column %I: GRANT SELECT ON %s TO %I.', e.name, relation.name, current_user);
+		ELSIF e.attgenerated = 'v' AND mode = 'trigger' THEN
+			problems := problems || format('Column %I is virtual, and triggers do not see its value: make it STORED, or use mode => ''log''.', e.name);
 		ELSE
 			columns := columns || jsonb_build_object(e.argument, to_jsonb(e));
 		END IF;
@@ -186,18 +208,17 @@ BEGIN
 		SELECT format('schema %I', n.nspname) AS what, n.nspowner AS owner, n.nspacl AS acl, n.oid = extension.schema_oid AS is_extension, n.nspname
 		FROM pg_namespace n
 		WHERE n.nspname <> 'pg_catalog' AND (n.oid IN (extension.schema_oid, relation.schema_oid, schema_oid) OR n.oid IN (
-			SELECT t.typnamespace FROM pg_type t, jsonb_each(columns) AS k
-			WHERE t.oid IN ((SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation.oid AND a.attname = k.value ->> 'name'),
-				(k.value ->> 'base')::oid, (k.value ->> 'element')::oid, (k.value ->> 'element_base')::oid)))
+			SELECT t.typnamespace FROM jsonb_each(columns) AS k, jsonb_array_elements_text(k.value -> 'types') AS y(oid) JOIN pg_type t ON t.oid = y.oid::oid))
 		UNION ALL
 		SELECT DISTINCT format('type %s', format_type(t.oid, NULL)), t.typowner, NULL::aclitem[], false, NULL::name
-		FROM pg_type t, jsonb_each(columns) AS k
-		WHERE t.typcategory <> 'A' AND t.oid IN ((SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation.oid AND a.attname = k.value ->> 'name'),
-			(k.value ->> 'base')::oid, (k.value ->> 'element')::oid, (k.value ->> 'element_base')::oid)
-		UNION ALL
-		SELECT 'table ' || relation.name, relation.relowner, NULL, false, NULL
+		FROM jsonb_each(columns) AS k, jsonb_array_elements_text(k.value -> 'types') AS y(oid) JOIN pg_type t ON t.oid = y.oid::oid
+		WHERE t.typcategory <> 'A'
+		UNION ALL	-- only their owner: who can retype a column has code of casts run by the trigger
+		(WITH RECURSIVE tree(oid) AS (
+			SELECT relation.oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid)
+		SELECT format('table %s', t.oid::regclass), c.relowner, NULL, NULL, NULL FROM tree t JOIN pg_class c ON c.oid = t.oid)
 	LOOP
-		IF e.owner <> ALL (trusted) THEN
+		IF e.owner <> ALL (trusted) OR e.is_extension IS NULL AND NOT pg_has_role(e.owner, current_user, 'MEMBER') THEN
 			problems := problems || format('%s belongs to role %I, who could run code with your rights by replacing it%s.',
 				upper(left(e.what, 1)) || substr(e.what, 2), pg_get_userbyid(e.owner),
 				CASE WHEN e.is_extension THEN ': ALTER EXTENSION bloomexp SET SCHEMA to one of yours'
@@ -218,6 +239,9 @@ BEGIN
 	END IF;
 
 	-- The schema of the feed.
+	IF is_feed AND (obj_description(schema_oid, 'pg_namespace') ~ ', slices => \d+') <> windowed THEN
+		problems := problems || 'Slices cannot be added to a feed or taken from it: its filters are of the other kind. Make another feed, and drop this one when requests use that.'::text;
+	END IF;
 	IF schema_oid IS NULL THEN
 		IF NOT has_database_privilege(current_database(), 'CREATE') THEN
 			problems := problems || format('You may not create schema %I: GRANT CREATE ON DATABASE %I TO %I, or let its owner make the empty schema for you.', feed, current_database(), current_user);
@@ -306,13 +330,12 @@ BEGIN
 	-- After a change of the columns' types: functions for the old ones would be in the way.
 	SELECT string_agg(format(E'DROP %s %s;	-- of other types: grant EXECUTE again\n', CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure), '')
 	INTO retyped
-	FROM pg_proc p, pg_attribute u, pg_type t
+	FROM pg_proc p, pg_type u, pg_type i
 	WHERE is_feed AND p.pronamespace = schema_oid AND p.proname IN ('current', 'unseen', 'take', 'rebuild', 'rebuild_batch')
-		AND u.attrelid = relation.oid AND u.attname = user_column AND t.oid = u.atttypid
-		AND (p.proargtypes[0] <> CASE WHEN p.proname LIKE 'rebuild%' THEN t.typarray ELSE t.oid END
-			OR p.proname IN ('unseen', 'take') AND p.proargtypes[1] <> (
-				SELECT CASE WHEN paged THEN a.atttypid ELSE it.typarray END FROM pg_attribute a JOIN pg_type it ON it.oid = a.atttypid
-				WHERE a.attrelid = relation.oid AND a.attname = item_column));
+		AND u.oid = (columns -> 'user_column' ->> 'base')::oid
+		AND i.oid = (columns -> 'item_column' ->> CASE WHEN paged THEN 'element_base' ELSE 'base' END)::oid
+		AND (p.proargtypes[0] <> CASE WHEN p.proname LIKE 'rebuild%' THEN u.typarray ELSE u.oid END
+			OR p.proname IN ('unseen', 'take') AND p.proargtypes[1] <> i.typarray);
 	IF is_feed AND (SELECT format_type(a.atttypid, a.atttypmod) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 			WHERE c.relnamespace = schema_oid AND c.relname = 'filters' AND a.attname = 'user_id') <> columns -> 'user_column' ->> 'full_type' THEN
 		retyped := format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%2$s;\n', feed, columns -> 'user_column' ->> 'full_type') || coalesce(retyped, '');
@@ -346,8 +369,13 @@ $health$ || CASE WHEN distributed THEN $citus$
 @citus.sql
 $citus$ ELSE '' END;
 
+	-- Roles that get rights on new tables or functions by default: here they get none.
+	SELECT string_agg(DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') INTO revoked
+	FROM pg_default_acl x, aclexplode(x.defaclacl) AS a
+	WHERE x.defaclrole = (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user) AND x.defaclobjtype IN ('r', 'f') AND a.grantee <> x.defaclrole;
+
 	-- What the templates name, each quoted.
-	item_type := columns -> 'item_column' ->> CASE WHEN paged THEN 'element_type' ELSE 'type' END;
+	item_type := columns -> 'item_column' ->> CASE WHEN paged THEN 'element_name' ELSE 'base_name' END;
 	names := jsonb_build_object(
 		'made_by', made_by,
 		'made_by_literal', quote_literal(made_by),
@@ -362,8 +390,7 @@ $citus$ ELSE '' END;
 		'>', operators ->> '5',
 		'<=', operators ->> '2',
 		'user', format('e.%I', user_column),
-		'user_type', columns -> 'user_column' ->> 'type',
-		'user_base_type', format_type((columns -> 'user_column' ->> 'base')::oid, NULL),	-- a domain can be NOT NULL
+		'user_type', columns -> 'user_column' ->> 'base_name',	-- a domain could refuse NULL
 		'user_column_type', (columns -> 'user_column' ->> 'full_type')
 			|| CASE WHEN (columns -> 'user_column' ->> 'collated')::boolean THEN ' COLLATE ' || (columns -> 'user_column' ->> 'collation_name') ELSE '' END,
 		'item', CASE WHEN paged THEN 'i.item' ELSE format('e.%I', item_column) END,
@@ -371,12 +398,16 @@ $citus$ ELSE '' END;
 		'elements', CASE WHEN paged THEN format(', pg_catalog.unnest(e.%I) AS i(item)', item_column) ELSE '' END,
 		'time', format('e.%I', time_column),
 		'zoned_time', format(CASE WHEN utc THEN '(e.%I AT TIME ZONE ''UTC'')' ELSE 'e.%I' END, time_column),
-		'since', CASE WHEN utc THEN '(since AT TIME ZONE ''UTC'')' ELSE 'since' END,
+		'since', CASE WHEN utc THEN '(v.since AT TIME ZONE ''UTC'')' ELSE 'v.since' END,
 		'where', CASE WHEN "where" IS NULL THEN '' ELSE format(' AND e.%I', "where") END,
 		'width', quote_literal(width),
 		'fpr', fpr,
 		'stored_fpr', CASE WHEN mode = 'log' THEN fpr * 0.99 ELSE fpr END,
 		'rest_fpr', fpr * 0.01,
+		'alarming_fpr', fpr * 1.2,	-- the rate of a full filter varies by chance
+		'nobody', 'PUBLIC' || coalesce(', ' || revoked, ''),
+		'nobody_yet', CASE WHEN is_feed THEN 'PUBLIC' ELSE 'PUBLIC' || coalesce(', ' || revoked, '') END,
+		'feed_literal', quote_literal(feed),
 		'headroom', CASE WHEN mode = 'log' THEN 0 ELSE headroom END,
 		'slices', slices,
 		'triggers', coalesce(triggers, ''),
@@ -385,9 +416,9 @@ $citus$ ELSE '' END;
 		'lock', hashtextextended(feed, 0),
 		'distribute', CASE WHEN is_distributed OR NOT distributed THEN '' ELSE format('SELECT pg_catalog.create_distributed_table(%L, ''user_id'', colocate_with => %L);',
 			quote_ident(feed) || '.filters', relation.name) END,
-		'current_literal', quote_literal(format('%I.current(%s)', feed, columns -> 'user_column' ->> 'type')),
-		'unseen_literal', quote_literal(format('%I.unseen(%s, %s[])', feed, columns -> 'user_column' ->> 'type', item_type)),
-		'take_literal', quote_literal(format('%I.take(%s, %s[], integer)', feed, columns -> 'user_column' ->> 'type', item_type)),
+		'current_literal', quote_literal(format('%I.current(%s)', feed, columns -> 'user_column' ->> 'base_name')),
+		'unseen_literal', quote_literal(format('%I.unseen(%s, %s[])', feed, columns -> 'user_column' ->> 'base_name', item_type)),
+		'take_literal', quote_literal(format('%I.take(%s, %s[], integer)', feed, columns -> 'user_column' ->> 'base_name', item_type)),
 		'oldest_literal', quote_literal(format('SELECT EXTRACT(EPOCH FROM LEAST(%s.bloom_oldest_transaction(), '
 			'(SELECT pg_catalog.min(p.prepared) FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database())))', extension.schema)));
 
@@ -409,16 +440,16 @@ $untracked$ ELSE '0::bigint' END,
 		'gathered', 'pg_catalog.array_agg({item}) AS items, pg_catalog.array_agg(LEAST({zoned_time}, pg_catalog.now())) AS times',
 		'empty', '{bloom}.bloom_window({width}, {slices}, {fpr})',
 		'filter_now', '{bloom}.bloom_expire(f.items, pg_catalog.now())',
-		'add_shown', '{bloom}.bloom_add_at(coalesce({bloom}.bloom_expire(f.items, pg_catalog.now()), empty), shown.items, shown.times)',
-		'add_shown_to_new', '{bloom}.bloom_add_at(empty, shown.items, shown.times)',
+		'add_shown', '{bloom}.bloom_add_at(coalesce({bloom}.bloom_expire(f.items, pg_catalog.now()), v.empty), shown.items, shown.times)',
+		'add_shown_to_new', '{bloom}.bloom_add_at(v.empty, shown.items, shown.times)',
 		'add_taken', '{bloom}.bloom_add_at(coalesce(filter, {bloom}.bloom_window({width}, {slices}, {fpr})), taken, pg_catalog.array_fill(pg_catalog.now(), ARRAY[pg_catalog.cardinality(taken)]))',
 		'built', '{bloom}.bloom_window_agg({item}, LEAST({zoned_time}, pg_catalog.now()), {width}, {slices}, {fpr})')
 		ELSE jsonb_build_object(
 		'gathered', 'pg_catalog.array_agg({item}) AS items',
 		'empty', '{bloom}.bloom_new(fpr => {fpr})',
 		'filter_now', 'f.items',
-		'add_shown', '{bloom}.bloom_add(coalesce(f.items, empty), shown.items)',
-		'add_shown_to_new', '{bloom}.bloom_add(empty, shown.items)',
+		'add_shown', '{bloom}.bloom_add(coalesce(f.items, v.empty), shown.items)',
+		'add_shown_to_new', '{bloom}.bloom_add(v.empty, shown.items)',
 		'add_taken', '{bloom}.bloom_add(coalesce(filter, {bloom}.bloom_new(fpr => {fpr})), taken)',
 		'built', '{bloom}.bloom_agg({item}, {stored_fpr}, {headroom})') END;
 	FOR e IN SELECT p.key, p.value FROM jsonb_each_text(parts) AS p LOOP
@@ -430,6 +461,10 @@ $untracked$ ELSE '0::bigint' END,
 		quote := overlay(quote PLACING '_$' FROM length(quote));
 	END LOOP;
 	names := names || jsonb_build_object('$', quote);
+
+	IF EXISTS (SELECT FROM regexp_split_to_table(template, '[{}]') WITH ORDINALITY AS p(part, n) WHERE p.n % 2 = 0 AND names ->> p.part IS NULL) THEN
+		RAISE EXCEPTION 'a template names what the generator does not know' USING ERRCODE = 'internal_error';
+	END IF;
 
 	-- One pass: what a name brings in is not looked at again.
 	RETURN (SELECT string_agg(CASE WHEN p.n % 2 = 1 THEN p.part ELSE names ->> p.part END, '' ORDER BY p.n)
@@ -477,15 +512,18 @@ COMMENT ON FUNCTION bloom_create_feed(text, regclass, text, text, text, interval
 
 CREATE FUNCTION bloom_feeds(
 	OUT feed name,
+	OUT owner name,
 	OUT version text,
 	OUT command text)
 RETURNS SETOF record
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $function$
-	SELECT n.nspname, m[1], m[2]
-	FROM pg_namespace n, regexp_matches(obj_description(n.oid, 'pg_namespace'), '^bloomexp ([^:]+): (SELECT .*)$') AS m
+	-- A comment is text of the schema's owner: only one call with constants comes out.
+	SELECT n.nspname, pg_get_userbyid(n.nspowner), m[1], m[2]
+	FROM pg_namespace n, regexp_matches(obj_description(n.oid, 'pg_namespace'),
+		'^bloomexp ([0-9.]+): (SELECT bloom_feed_sql\((?:(?:[a-z_]+ => |"where" => )?(?:''(?:[^''\\]|'''')*''| ?E''(?:[^''\\]|''''|\\\\)*''|[0-9.e-]+)(?:, )?)+\);)$') AS m
 $function$;
 
 COMMENT ON FUNCTION bloom_feeds() IS
-'the feeds of this database, the version of bloomexp that made their scripts, and the command that returns the script of today';
+'the feeds of this database, their owners, the version of bloomexp that made their scripts, and the command that returns the script of today';

@@ -6,6 +6,8 @@
 --   or of a transaction that was open or began later: its time is not before filled_until, if
 --   it is the time of the transaction, so it is read with the rest.
 -- Without a row, a filter or filled_until the whole width is read: slower, and never wrong.
+-- Of a prepared transaction only the time of PREPARE is known: keep overlap above the time
+-- that yours take until then.
 -- An exposure whose time lies further in the past when it is committed is not seen before
 -- the next rebuild.  If there are such, use mode 'trigger', or a larger overlap.
 --

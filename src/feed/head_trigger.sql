@@ -9,5 +9,6 @@
 --   back, or makes the row itself, and W waits for it and adds to it.
 --   R deletes the row of a user without exposures: W waits, and makes a new row.
 -- The rebuild runs in READ COMMITTED, because only there does a statement take a new snapshot.
--- Two transactions of several users do not deadlock: a statement changes rows in user order.
+-- A statement changes rows in user order, so two plain inserts of several users do not
+-- deadlock.  Upserts and transactions of several statements can, as on any table: retry them.
 --

@@ -17,8 +17,8 @@ DECLARE
 	next_user integer := 1;
 	failures integer := 0;
 BEGIN
-	IF (part OPERATOR(pg_catalog.>=) 1 AND part OPERATOR(pg_catalog.<=) parts AND overlap OPERATOR(pg_catalog.>=) '0'::interval) IS NOT TRUE THEN
-		RAISE EXCEPTION 'part must be from 1 to parts, and overlap not negative' USING ERRCODE = 'invalid_parameter_value';
+	IF users IS NOT NULL THEN
+		users := ARRAY(SELECT u.u FROM pg_catalog.unnest(users) AS u(u));	-- whatever its bounds are
 	END IF;
 	BEGIN
 		COMMIT;
@@ -28,7 +28,7 @@ BEGIN
 				USING ERRCODE = 'active_sql_transaction', HINT = 'Call it in autocommit mode: it commits batch by batch.';
 		END IF;
 	END;
-	SELECT NULL::{user_base_type} AS after, 0 AS turn INTO batch;
+	SELECT NULL::{user_type} AS after, 0 AS turn INTO batch;
 	LOOP
 		IF users IS NOT NULL THEN
 			these := users[next_user : next_user OPERATOR(pg_catalog.+) 999];
@@ -66,7 +66,7 @@ BEGIN
 		busy := busy[2:];
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-		SELECT * INTO batch FROM {feed}.rebuild_batch(these, part, parts, overlap, dry_run, allow_empty, NULL::{user_base_type}, 0);
+		SELECT * INTO batch FROM {feed}.rebuild_batch(these, part, parts, overlap, dry_run, allow_empty, NULL::{user_type}, 0);
 		COMMIT;
 		IF batch.again OR pg_catalog.cardinality(batch.busy) OPERATOR(pg_catalog.>) 0 THEN
 			busy := busy OPERATOR(pg_catalog.||) these;

@@ -3,19 +3,20 @@
 -- "again" says that a lock stopped it, and it did nothing.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	these {user_type}[], part integer, parts integer, overlap interval, dry_run boolean, allow_empty boolean,
-	INOUT after {user_base_type}, INOUT turn integer,
+	INOUT after {user_type}, INOUT turn integer,
 	OUT exposures bigint, OUT filters bigint, OUT bytes bigint, OUT ended bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
 SET lock_timeout = '100ms'	-- shorter than deadlock_timeout: it is the rebuild that gives way
 SET plan_cache_mode = force_custom_plan AS {$}
 #variable_conflict use_column
+<<v>>
 DECLARE
 	since timestamp with time zone := {begin};
-	was_after {user_base_type} := after;
+	was_after {user_type} := after;
 	was_turn integer := turn;
 	hash integer;
-	upto {user_base_type};
+	upto {user_type};
 	mine {user_type}[];	-- users whose rows are locked here
 	filled timestamp with time zone;
 	shown {user_type}[];	-- users with exposures, and their filters
@@ -23,6 +24,14 @@ DECLARE
 	others {user_type}[];	-- of these, users whose rows are not locked here
 	gone {user_type}[];	-- users whose rows are locked here, without exposures
 BEGIN
+	IF (part OPERATOR(pg_catalog.>=) 1 AND part OPERATOR(pg_catalog.<=) parts AND overlap OPERATOR(pg_catalog.>=) '0'::interval
+		AND dry_run IS NOT NULL AND allow_empty IS NOT NULL AND coalesce(pg_catalog.cardinality(these), 0) OPERATOR(pg_catalog.<=) 1000) IS NOT TRUE THEN
+		RAISE EXCEPTION 'invalid argument of a rebuild'
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'part must be from 1 to parts, overlap not negative, and nothing NULL but users.';
+	END IF;
+	IF pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.<>) 'read committed' THEN
+		RAISE EXCEPTION 'rebuild_batch() needs isolation level READ COMMITTED' USING ERRCODE = 'feature_not_supported';
+	END IF;
 	again := false;
 	exposures := 0;
 	filters := 0;
@@ -44,7 +53,7 @@ BEGIN
 		IF upto IS NULL THEN
 			WITH RECURSIVE walk(u) AS (
 				(SELECT {user} FROM {exposures} AS e
-				WHERE {user} IS NOT NULL AND (was_after IS NULL OR {user} {>} was_after) ORDER BY {user} LIMIT 1)
+				WHERE {user} IS NOT NULL AND (v.was_after IS NULL OR {user} {>} v.was_after{collate}) ORDER BY {user} LIMIT 1)
 				UNION ALL
 				SELECT (SELECT {user} FROM {exposures} AS e WHERE {user} {>} w.u ORDER BY {user} LIMIT 1)
 				FROM walk AS w
@@ -90,9 +99,9 @@ BEGIN
 		FROM {exposures} AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
 		WHERE {exposures_in_batch}
 			AND {exposed}
-		GROUP BY {user} ORDER BY {user} LIMIT 20000) AS b;
-	IF filters OPERATOR(pg_catalog.=) 20000 AND these IS NULL THEN
-		after := shown[20000];
+		GROUP BY {user} ORDER BY {user} LIMIT 5000) AS b;
+	IF filters OPERATOR(pg_catalog.=) 5000 AND these IS NULL THEN
+		after := shown[5000];
 		turn := was_turn;
 		mine := ARRAY(SELECT m.u FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {<=} after{collate});
 	END IF;

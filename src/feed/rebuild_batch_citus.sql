@@ -4,20 +4,29 @@
 -- says that a lock stopped it, and it did nothing.  Without Citus it has "busy" users.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	these {user_type}[], part integer, parts integer, overlap interval, dry_run boolean, allow_empty boolean,
-	INOUT after {user_base_type}, INOUT turn integer,
+	INOUT after {user_type}, INOUT turn integer,
 	OUT exposures bigint, OUT filters bigint, OUT bytes bigint, OUT ended bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_custom_plan AS {$}
 #variable_conflict use_column
+<<v>>
 DECLARE
 	since timestamp with time zone := {begin};
-	was_after {user_base_type} := after;
+	was_after {user_type} := after;
 	was_turn integer := turn;
-	upto {user_base_type};
+	upto {user_type};
 	filled timestamp with time zone;
 	yesterday timestamp with time zone;
 BEGIN
+	IF (part OPERATOR(pg_catalog.>=) 1 AND part OPERATOR(pg_catalog.<=) parts AND overlap OPERATOR(pg_catalog.>=) '0'::interval
+		AND dry_run IS NOT NULL AND allow_empty IS NOT NULL AND coalesce(pg_catalog.cardinality(these), 0) OPERATOR(pg_catalog.<=) 1000) IS NOT TRUE THEN
+		RAISE EXCEPTION 'invalid argument of a rebuild'
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'part must be from 1 to parts, overlap not negative, and nothing NULL but users.';
+	END IF;
+	IF pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.<>) 'read committed' THEN
+		RAISE EXCEPTION 'rebuild_batch() needs isolation level READ COMMITTED' USING ERRCODE = 'feature_not_supported';
+	END IF;
 	again := false;
 	filters := 0;
 	ended := 0;
@@ -58,7 +67,7 @@ BEGIN
 
 	yesterday := filled OPERATOR(pg_catalog.-) interval '1 day';	-- unchanged filters are written once per day
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
-	SELECT {user}, {built}, filled FROM {exposures} AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
+	SELECT {user}, {built}, v.filled FROM {exposures} AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
 	WHERE {exposures_in_batch} AND {exposed} GROUP BY {user}
 	ON CONFLICT (user_id) DO UPDATE SET items = excluded.items, filled_until = excluded.filled_until
 	WHERE f.items OPERATOR({bloom}.=) excluded.items IS NOT TRUE

@@ -9,11 +9,14 @@ DECLARE
 	filter {bloom}.bloom;
 	taken {item_type}[];
 BEGIN
-	LOOP
+	FOR tries IN 1 .. 100 LOOP
 		SELECT {filter_now} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate} FOR NO KEY UPDATE;
 		EXIT WHEN FOUND;
 		INSERT INTO {feed}.filters (user_id) VALUES (take.user_id) ON CONFLICT (user_id) DO NOTHING;
 	END LOOP;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'could not make a row of a user in %', {filters_literal} USING HINT = 'Look for triggers and rules on this table.';
+	END IF;
 	taken := {bloom}.bloom_exclude_array(candidates, filter, wanted);
 	IF pg_catalog.cardinality(taken) OPERATOR(pg_catalog.>) 0 THEN
 		UPDATE {feed}.filters AS f SET items = {add_taken} WHERE f.user_id {=} take.user_id{collate};

@@ -2,11 +2,17 @@
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_column
+<<v>>
 DECLARE
 	since timestamp with time zone := {begin};
 	empty {bloom}.bloom := {empty};
 	shown record;
 BEGIN
+	-- The owner of a table decides what its types and casts do.
+	IF NOT pg_catalog.pg_has_role((SELECT c.relowner FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) TG_RELID), current_user, 'MEMBER') THEN
+		RAISE EXCEPTION 'table %.% belongs to a role without the rights of the owner of feed %', TG_TABLE_SCHEMA, TG_TABLE_NAME, {feed_literal}
+			USING ERRCODE = 'insufficient_privilege', HINT = 'Make the feed again as the owner of the table.';
+	END IF;
 	FOR shown IN
 		SELECT {user} AS user_id, {gathered}
 		FROM new_rows AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns

@@ -28,7 +28,8 @@ PG_FUNCTION_INFO_V1(bloomexp_oldest_transaction);
 /*
  * Return a time, more than a second ago, before which no open transaction of
  * another session in this database began.  Return -infinity if one of them has
- * track_activities switched off, because its time is not known.
+ * track_activities switched off, or had when its transaction began, because that
+ * time is not known.
  */
 Datum
 bloomexp_oldest_transaction(PG_FUNCTION_ARGS)
@@ -49,10 +50,12 @@ bloomexp_oldest_transaction(PG_FUNCTION_ARGS)
 		backend = &local->backendStatus;
 		if (backend->st_databaseid != MyDatabaseId || backend->st_procpid == MyProcPid)
 			continue;
-		if (backend->st_state == STATE_DISABLED)
-			PG_RETURN_TIMESTAMPTZ(DT_NOBEGIN);
 		if (backend->st_xact_start_timestamp != 0)
 			oldest = Min(oldest, backend->st_xact_start_timestamp);
+		else if (backend->st_state == STATE_DISABLED ||
+				 backend->st_state == STATE_IDLEINTRANSACTION ||
+				 backend->st_state == STATE_IDLEINTRANSACTION_ABORTED)
+			PG_RETURN_TIMESTAMPTZ(DT_NOBEGIN);
 	}
 	PG_RETURN_TIMESTAMPTZ(oldest);
 }
