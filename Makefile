@@ -26,14 +26,14 @@
 #:   PROCESSORS=arm64 TESTS="003 add"    only those
 #: make check-clients   the readers in clients/ whose language is installed,
 #:                      against what a server answered; needs no server
-#: make bench           what it costs, beside the alternatives: an hour
+#: make bench           what it costs, compared with the alternatives: an hour
 #:   SCALE=0.02 ROUNDS=3 PARTS="batch online"    smaller: see bench/speed/run
 #:
 #: make check-sanitized the tests under the address and undefined behaviour
 #:                      sanitizers: a quarter of an hour
 #: make check-valgrind  some of them under valgrind: four minutes
 #:   TESTS="add 003"    only those, for both
-#: make fuzz            made-up values for the rooms that read and change them
+#: make fuzz            random values for the modules that read and change them
 #:   SECONDS=60         so long
 #: make page            clients/page/index.html, which looks into filters
 #: make dist            the archive of a release, of the commit HEAD

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * layout.c
- *	  Between the bytes of a value and the BloomFilter that the other rooms
+ *	  Between the bytes of a value and the BloomFilter that the other modules
  *	  work with.
  *
  * Checking has two depths.  read_headers() makes sure that the headers are sane

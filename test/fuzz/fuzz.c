@@ -115,7 +115,7 @@ read_value(const uint8 *bytes, Size size)
 	return NULL;
 }
 
-/* A value that the rooms made is one that the reader accepts. */
+/* A value that the modules made is one that the reader accepts. */
 static void
 expect_value(struct varlena *value)
 {

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * server.h
- *	  What the rooms of src/ need of PostgreSQL, without a server: memory, of
+ *	  What the modules of src/ need of PostgreSQL, without a server: memory, of
  *	  which each chunk has a block of its own, and errors, which end a call.
  *
- * To be included by the one file that tries the rooms.
+ * To be included by the one file that tries the modules.
  *
  *-------------------------------------------------------------------------
  */

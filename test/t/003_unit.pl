@@ -1,4 +1,4 @@
-# The rooms of src/ that know nothing of PostgreSQL, tested by the programs of
+# The modules of src/ that know nothing of PostgreSQL, tested by the programs of
 # test/unit: compiled here with the address and undefined behaviour sanitizers,
 # where the compiler has them, and without, where it has not.
 
@@ -11,7 +11,7 @@ use Test::More;
 
 my $root = dirname(__FILE__) . '/../..';
 my $folder = File::Temp->newdir;
-my @rooms = map { "$root/src/kernel/$_.c" } qw(simd sizing probe);
+my @modules = map { "$root/src/kernel/$_.c" } qw(simd sizing probe);
 
 # The server's compiler, unless CC names one; with its options, if it has any.
 my $cc = $ENV{CC} || `@{[ $ENV{PG_CONFIG} || 'pg_config' ]} --cc 2>/dev/null` || 'cc';
@@ -65,7 +65,7 @@ for (map { my $source = $_; map { [ $source, $_ ] } @ways, $source =~ /simd/ ? @
 
 	subtest "$name @$way" => sub {
 		my ($output, $status) = run(@cc, qw(-O2 -Wall -Wextra), @exact, @$way,
-			"-I$root/src", '-o', $program, $source, @rooms, @libraries);
+			"-I$root/src", '-o', $program, $source, @modules, @libraries);
 		is($status, 0, 'compiles') or diag $output;
 
 		($output, $status) = run($program);

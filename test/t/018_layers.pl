@@ -144,6 +144,14 @@ for (@rules)
 }
 
 #
+# The guide to the source has each module and template.
+#
+
+my $guide = slurp("$root/src/README.md");
+my %files = map { $_ => 1 } (map { module($_) } keys %source), map { basename($_) } glob "$root/src/feed/*.sql";
+is_deeply([ grep { index($guide, "`$_`") < 0 } sort keys %files ], [], 'src/README.md has each module and template');
+
+#
 # What the module shows to the server: a name that the server has, too, would be
 # bound to the server's.
 #

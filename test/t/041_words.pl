@@ -36,13 +36,11 @@ my @rules = (
 	[ qr/\bsurvivors?\b|\bsurvived?\b/, 'remaining candidates' ],
 	[ qr/\b(?:comes?|came|coming) (?:up|through)\b|\bgoes on\b|\bgo on\b/, 'appear, be shown again, continue' ],
 	[ qr/\b(?:as was said|as before, but|was dropped in between)\b/, 'no history' ],
-	[ qr/\b(?:large|small) filters?\b(?! tables?)/, 'main filter, live filter' ],
 	[ qr/^#+ (?:Flat writes|Watching|Neighbours|Beside other software|Live and nightly|Asking|Splitting|And back|And more|Ten lines|All agree|Moving and restoring|What did not pay|Was it new\?)$/m,
 		'a heading has the words that people search for' ]);
 
 # Exceptions, with their reason.
 my @allowed = (
-	qr/large filters?/,			# filters of many items, if no live filter is near
 	qr/told apart/,				# an idiom of hashes
 	qr/^at night\?/,	# a question of the FAQ
 	qr/greater than/);			# of numbers, as in messages of PostgreSQL
@@ -76,7 +74,8 @@ sub complaints
 
 # So that it can fail, and need not.
 for ('It takes 20 bytes a user.', 'Every night the job runs.', 'Ask the filter.', 'It tells the user.', 'It believes the header.', 'Filters are built anew.',
-	'So also if it fails.', 'It works, except where it fails.', 'It stays for good.', 'On a machine of yours.', 'Of the table of the filters.', 'It was wrongly dropped.', 'The filter says yes.', 'Where this fails, repeat.', 'Who writes needs rights.', 'It promises 1%.', "## Flat writes\n")
+	'So also if it fails.', 'It works, except where it fails.', 'It stays for good.', 'On a machine of yours.', 'Of the table of the filters.', 'It was wrongly dropped.',
+	'The filter says yes.', 'Where this fails, repeat.', 'Who writes needs rights.', 'It promises 1%.', "## Flat writes\n")
 {
 	isnt(complaints($_), '', "refused: $_");
 }
