@@ -73,7 +73,6 @@ for my $way ('libpq', 'workers')
 		WHERE shown_at < now() - interval '12 hours' GROUP BY user_id;
 		INSERT INTO shared.filters SELECT user_id, bloom_agg(item_id), now() - interval '2 days' FROM views
 		WHERE shown_at < now() - interval '12 hours' GROUP BY user_id;
-		INSERT INTO split.filters TABLE shared.filters;
 		-- one filter is in the hands of a writer that never ends
 		INSERT INTO held.filters VALUES (7, bloom_new());
 		RESET ROLE;
