@@ -380,6 +380,30 @@ RESET default_transaction_isolation;
 DO $$ DECLARE a bigint = 0; b bigint = 0; c bigint = 0; d bigint = 0; BEGIN CALL log.rebuild(exposures => a, filters => b, bytes => c, ended => d); RAISE '% exposures, % filters', a, b; END $$;
 SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL AS never FROM seen.health UNION ALL SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL FROM log.health;
 
+-- Other columns may have any names: also those of the functions' variables and parameters.  A batch without an end in sight is cut.
+CREATE TABLE odd (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), since timestamptz DEFAULT 'infinity', these bigint[] DEFAULT '{}', part int DEFAULT 7, parts int DEFAULT 8, was_after bigint DEFAULT 9999,
+	after bigint DEFAULT 9999, upto bigint DEFAULT -1, filled timestamptz, mine bigint[], empty int, main int, rest int, rest_fpr float DEFAULT 0.5, shown int, overlap interval, dry_run boolean DEFAULT true, "user" int, item int, items int, e int, f int);
+CREATE INDEX ON odd (user_id);
+SELECT bloom_create_feed('odd_seen', 'odd'), bloom_create_feed('odd_slices', 'odd', slices => 30), bloom_create_feed('odd_log', 'odd', mode => 'log');
+INSERT INTO odd VALUES (1, 1), (1, 2);
+SELECT odd_seen.unseen(1, '{1,2,3}'), odd_slices.unseen(1, '{1,2,3}'), odd_log.unseen(1, '{1,2,3}'), odd_log.take(1, '{1,2,3}');
+CALL odd_seen.rebuild();
+CALL odd_slices.rebuild();
+CALL odd_log.rebuild(overlap => '0');
+SELECT odd_seen.unseen(1, '{1,2,3}'), odd_slices.unseen(1, '{1,2,3}'), odd_log.unseen(1, '{1,2,3}');
+DROP SCHEMA odd_seen CASCADE;
+DROP SCHEMA odd_slices CASCADE;
+INSERT INTO odd SELECT u, 1 FROM generate_series(2, 25000) AS u WHERE hashtext(u::text) % 1000 <> 0;
+CALL odd_log.rebuild(parts => 2);
+CALL odd_log.rebuild();
+SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;
+SELECT array_agg(u) AS users FROM generate_series(1, 2500) AS u \gset
+TRUNCATE odd_log.filters;
+CALL odd_log.rebuild(users => :'users');
+SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd WHERE user_id <= 2500) AS all FROM odd_log.filters;
+DROP SCHEMA odd_log CASCADE;
+DROP TABLE odd;
+
 --
 -- The script again: settings change, filters and grants stay.
 --

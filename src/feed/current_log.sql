@@ -1,6 +1,7 @@
 -- The filter of a user as of now: the stored one and the exposures since it was filled.
 CREATE OR REPLACE FUNCTION {feed}.current(user_id {user_type}) RETURNS {bloom}.bloom
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off AS {$}
+#variable_conflict use_variable	-- columns are named with their tables, and exposures may have any others
 DECLARE
 	main {bloom}.bloom;
 	filled_until timestamp with time zone;

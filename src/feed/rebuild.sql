@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
 SET lock_timeout = '100ms'	-- shorter than deadlock_timeout: it is the rebuild that gives way
 SET plan_cache_mode = force_custom_plan AS {$}
-#variable_conflict use_column
+#variable_conflict use_variable	-- columns are named with their tables, and exposures may have any others
 DECLARE
 	since timestamp with time zone := {begin};
 	was_after {user_base_type} := after;

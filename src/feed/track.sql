@@ -1,7 +1,7 @@
 -- Add the exposures of a statement to the filters of their users.
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_column
+#variable_conflict use_variable	-- columns are named with their tables, and exposures may have any others
 DECLARE
 	since timestamp with time zone := {begin};
 	empty {bloom}.bloom := {empty};
