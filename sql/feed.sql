@@ -28,7 +28,7 @@ SELECT mode, paged, slices, user_type, item_type, users, CASE WHEN item_type = '
 FROM (VALUES ('trigger', NULL), ('log', NULL), ('trigger', 6)) AS m (mode, slices), (VALUES (false), (true)) AS p (paged), (VALUES
 	('bigint', 'bigint', '{1,-9223372036854775808}'::text[]), ('integer', 'text', '{1,2}'), ('smallint', 'smallint', '{1,2}'), ('uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'),
 	('text', 'integer', '{'''',"{$}"}'), ('text COLLATE "C"', 'bytea', '{a,A}'), ('mood', 'varchar(9)', '{sad,happy}'),
-	('citext', 'item_id', '{a,b}'), ('user_name', 'text', '{a,b}'), ('varchar(5)', 'varchar', '{a,b}'), ('char(5)', 'bigint', '{a,b}'), ('numeric(9,2)', 'bigint', '{1.50,2}'), ('date', 'text', '{2020-01-01,infinity}')) AS t (user_type, item_type, users);
+	('citext', 'item_id', '{a,b}'), ('user_name', 'text', '{a,b}'), ('varchar(5)', 'varchar', '{a,b}'), ('char(5)', 'char(6)', '{abc,abcde}'), ('numeric(9,2)', 'bigint', '{1.50,2}'), ('date', 'text', '{2020-01-01,infinity}'), ('bit(3)', 'bigint', '{101,010}')) AS t (user_type, item_type, users);
 
 -- Names of 63 bytes; those of feeds have 56, after which triggers are called, and differ in the last one.
 CREATE FUNCTION name_of(prefix text, n int) RETURNS text LANGUAGE sql AS $$

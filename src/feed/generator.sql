@@ -103,9 +103,10 @@ BEGIN
 	END IF;
 
 	-- The columns, and their types: with and without domains, and of the elements of an array.
+	-- (Without the -1, format_type() writes "character", which means character(1).)
 	FOR e IN
-		SELECT w.argument, w.name, a.attnum, format_type(a.atttypid, NULL) AS type, format_type(a.atttypid, a.atttypmod) AS full_type, base.oid AS base,
-			CASE WHEN t.typcategory = 'A' THEN t.typelem END AS element, format_type(t.typelem, NULL) AS element_type, element_base.oid AS element_base,
+		SELECT w.argument, w.name, a.attnum, format_type(a.atttypid, -1) AS type, format_type(a.atttypid, a.atttypmod) AS full_type, base.oid AS base,
+			CASE WHEN t.typcategory = 'A' THEN t.typelem END AS element, format_type(t.typelem, -1) AS element_type, element_base.oid AS element_base,
 			c.collname, c.collisdeterministic, quote_ident(n.nspname) || '.' || quote_ident(c.collname) AS collation_name, a.attcollation <> t.typcollation AS collated
 		FROM (VALUES ('user_column', user_column), ('item_column', item_column), ('time_column', time_column), ('where', "where")) AS w(argument, name)
 		LEFT JOIN pg_attribute a ON a.attrelid = relation.oid AND a.attname = w.name AND a.attnum > 0 AND NOT a.attisdropped
@@ -150,7 +151,7 @@ BEGIN
 			FROM pg_type t, pg_opclass c JOIN pg_amproc h ON h.amprocfamily = c.opcfamily AND h.amproclefttype = c.opcintype AND h.amprocnum = 1
 			JOIN pg_proc p ON p.oid = h.amproc JOIN pg_namespace n ON n.oid = p.pronamespace
 			WHERE t.oid = (columns -> 'user_column' ->> 'base')::oid AND c.opcintype = t.oid AND c.opcdefault AND p.proargtypes[0] = t.oid
-				AND c.opcmethod = (SELECT m.oid FROM pg_am m WHERE m.amname = 'hash')), 'pg_catalog.hashtext(%s::text)');
+				AND c.opcmethod = (SELECT m.oid FROM pg_am m WHERE m.amname = 'hash')), 'pg_catalog.hashtext((%s)::text)');
 		IF operators IS NULL OR columns -> 'user_column' ->> 'element' IS NOT NULL
 			OR (SELECT t.typtype FROM pg_type t WHERE t.oid = (columns -> 'user_column' ->> 'base')::oid) = 'c' THEN
 			problems := problems || format('User column %I has type %s: it must be a scalar type with a default B-tree operator class.',
@@ -345,10 +346,11 @@ $health$;
 		'>', operators ->> '5',
 		'<=', operators ->> '2',
 		'user', format('e.%I', user_column),
+		'user_hash', format(hash_user, 'user_id' || coalesce(' COLLATE ' || (columns -> 'user_column' ->> 'collation_name'), '')),
 		'exposures_hash', format(hash_user, format('e.%I', user_column)),
 		'filters_hash', format(hash_user, 'f.user_id'),
 		'user_type', columns -> 'user_column' ->> 'type',
-		'user_base_type', format_type((columns -> 'user_column' ->> 'base')::oid, NULL),	-- a domain can be NOT NULL
+		'user_base_type', format_type((columns -> 'user_column' ->> 'base')::oid, -1),	-- a domain can be NOT NULL
 		'user_column_type', (columns -> 'user_column' ->> 'full_type')
 			|| CASE WHEN (columns -> 'user_column' ->> 'collated')::boolean THEN ' COLLATE ' || (columns -> 'user_column' ->> 'collation_name') ELSE '' END,
 		'item', CASE WHEN paged THEN 'i.item' ELSE format('e.%I', item_column) END,
@@ -367,7 +369,7 @@ $health$;
 		'triggers', coalesce(triggers, ''),
 		'retyped', coalesce(retyped, ''),
 		'collate', coalesce(' COLLATE ' || (columns -> 'user_column' ->> 'collation_name'), ''),
-		'lock', hashtextextended(feed, 0));
+		'lock', format('(%s)::bigint', hashtextextended(feed, 0)));
 
 	-- What depends on slices and mode, and what several templates have.
 	parts := jsonb_build_object(

@@ -10,7 +10,7 @@ BEGIN
 				DETAIL = 'A snapshot from before the lock does not show what the request before has taken.',
 				HINT = 'Call it in a transaction of its own, with SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
 	END IF;
-	PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hash_array_extended(ARRAY[user_id{collate}], {lock}));
+	PERFORM pg_catalog.pg_advisory_xact_lock({lock} OPERATOR(pg_catalog.#) {user_hash}::bigint);
 	-- a new statement, and so a new snapshot
 	RETURN {bloom}.bloom_exclude_array(candidates, {feed}.current(user_id), wanted);
 END
