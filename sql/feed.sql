@@ -28,7 +28,7 @@ SELECT mode, paged, slices, user_type, item_type, users, CASE WHEN item_type = '
 FROM (VALUES ('trigger', NULL), ('log', NULL), ('trigger', 6)) AS m (mode, slices), (VALUES (false), (true)) AS p (paged), (VALUES
 	('bigint', 'bigint', '{1,-9223372036854775808}'::text[]), ('integer', 'text', '{1,2}'), ('smallint', 'smallint', '{1,2}'), ('uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'),
 	('text', 'integer', '{'''',"{$}"}'), ('text COLLATE "C"', 'bytea', '{a,A}'), ('mood', 'varchar(9)', '{sad,happy}'),
-	('citext', 'item_id', '{a,b}'), ('user_name', 'text', '{a,b}'), ('varchar(5)', 'varchar', '{a,b}'), ('char(5)', 'bigint', '{a,b}'), ('numeric(9,2)', 'bigint', '{1.50,2}'), ('date', 'text', '{2020-01-01,infinity}')) AS t (user_type, item_type, users);
+	('citext', 'item_id', '{a,b}'), ('user_name', 'text', '{a,b}'), ('varchar(5)', 'varchar', '{a,b}'), ('char(5)', 'char(6)', '{abc,abcde}'), ('numeric(9,2)', 'bigint', '{1.50,2}'), ('date', 'text', '{2020-01-01,infinity}'), ('bit(3)', 'bigint', '{101,010}')) AS t (user_type, item_type, users);
 
 -- Names of 63 bytes; those of feeds have 56, after which triggers are called, and differ in the last one.
 CREATE FUNCTION name_of(prefix text, n int) RETURNS text LANGUAGE sql AS $$
@@ -380,6 +380,30 @@ RESET default_transaction_isolation;
 DO $$ DECLARE a bigint = 0; b bigint = 0; c bigint = 0; d bigint = 0; BEGIN CALL log.rebuild(exposures => a, filters => b, bytes => c, ended => d); RAISE '% exposures, % filters', a, b; END $$;
 SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL AS never FROM seen.health UNION ALL SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL FROM log.health;
 
+-- Other columns may have any names: also those of the functions' variables and parameters.  A batch without an end in sight is cut.
+CREATE TABLE odd (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), since timestamptz DEFAULT 'infinity', these bigint[] DEFAULT '{}', part int DEFAULT 7, parts int DEFAULT 8, was_after bigint DEFAULT 9999,
+	after bigint DEFAULT 9999, upto bigint DEFAULT -1, filled timestamptz, mine bigint[], empty int, main int, rest int, rest_fpr float DEFAULT 0.5, shown int, overlap interval, dry_run boolean DEFAULT true, "user" int, item int, items int, e int, f int);
+CREATE INDEX ON odd (user_id);
+SELECT bloom_create_feed('odd_seen', 'odd'), bloom_create_feed('odd_slices', 'odd', slices => 30), bloom_create_feed('odd_log', 'odd', mode => 'log');
+INSERT INTO odd VALUES (1, 1), (1, 2);
+SELECT odd_seen.unseen(1, '{1,2,3}'), odd_slices.unseen(1, '{1,2,3}'), odd_log.unseen(1, '{1,2,3}'), odd_log.take(1, '{1,2,3}');
+CALL odd_seen.rebuild();
+CALL odd_slices.rebuild();
+CALL odd_log.rebuild(overlap => '0');
+SELECT odd_seen.unseen(1, '{1,2,3}'), odd_slices.unseen(1, '{1,2,3}'), odd_log.unseen(1, '{1,2,3}');
+DROP SCHEMA odd_seen CASCADE;
+DROP SCHEMA odd_slices CASCADE;
+INSERT INTO odd SELECT u, 1 FROM generate_series(2, 25000) AS u WHERE hashtext(u::text) % 1000 <> 0;
+CALL odd_log.rebuild(parts => 2);
+CALL odd_log.rebuild();
+SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;
+SELECT array_agg(u) AS users FROM generate_series(1, 2500) AS u \gset
+TRUNCATE odd_log.filters;
+CALL odd_log.rebuild(users => :'users');
+SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd WHERE user_id <= 2500) AS all FROM odd_log.filters;
+DROP SCHEMA odd_log CASCADE;
+DROP TABLE odd;
+
 --
 -- The script again: settings change, filters and grants stay.
 --
@@ -402,10 +426,12 @@ SELECT seen.unseen(1, '{1,2,3,4}'), bloom_contains((SELECT items FROM seen.filte
 CALL seen.rebuild(overlap => '0');
 INSERT INTO exposures VALUES (1, 5);
 SELECT seen.unseen(1, '{1,2,3,4,5}'), bloom_contains_each((SELECT items FROM seen.filters WHERE user_id = 1), '{4,5}'::bigint[]) AS stored;
--- a filter that is lost, or of the future, or has no date, is slower and never wrong
+-- a filter that is lost, older than the width, or without a date is slower and never wrong: 2 was not shown
 UPDATE seen.filters SET items = NULL;
 SELECT seen.unseen(1, '{1,2,3,4,5}');
-UPDATE seen.filters SET items = bloom_new(), filled_until = NULL;
+UPDATE seen.filters SET items = bloom_add(NULL, 2::bigint), filled_until = NULL;
+SELECT seen.unseen(1, '{1,2,3,4,5}');
+UPDATE seen.filters SET filled_until = now() - interval '31 days';
 SELECT seen.unseen(1, '{1,2,3,4,5}');
 TRUNCATE seen.filters;
 SELECT seen.unseen(1, '{1,2,3,4,5}');

@@ -55,6 +55,7 @@ DECLARE
 		'\t\t\tAND (v.was_after IS NULL OR {who} {>} v.was_after{collate}) AND (v.upto IS NULL OR {who} {<=} v.upto{collate})';
 	revoked text;	-- roles that get rights by default
 	triggers text;
+	hash_user text;	-- a call that hashes a user
 	retyped text;	-- what an older script made for other types
 	names jsonb;
 	parts jsonb;
@@ -170,6 +171,13 @@ BEGIN
 			ORDER BY c.opcintype = t.oid DESC LIMIT 1) AS c
 		JOIN pg_amop p ON p.amopfamily = c.opcfamily AND p.amoplefttype = c.opcintype AND p.amoprighttype = c.opcintype AND p.amoppurpose = 's'
 		JOIN pg_operator o ON o.oid = p.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace;
+		-- and the function that hashes it, if it can be called with the type; else its text will do
+		hash_user := coalesce((
+			SELECT format('%I.%I(%%s)', n.nspname, p.proname)
+			FROM pg_type t, pg_opclass c JOIN pg_amproc h ON h.amprocfamily = c.opcfamily AND h.amproclefttype = c.opcintype AND h.amprocnum = 1
+			JOIN pg_proc p ON p.oid = h.amproc JOIN pg_namespace n ON n.oid = p.pronamespace
+			WHERE t.oid = (columns -> 'user_column' ->> 'base')::oid AND c.opcintype = t.oid AND c.opcdefault AND p.proargtypes[0] = t.oid
+				AND c.opcmethod = (SELECT m.oid FROM pg_am m WHERE m.amname = 'hash')), 'pg_catalog.hashtext((%s)::text)');
 		IF operators IS NULL OR columns -> 'user_column' ->> 'element' IS NOT NULL
 			OR (SELECT t.typtype FROM pg_type t WHERE t.oid = (columns -> 'user_column' ->> 'base')::oid) = 'c' THEN
 			problems := problems || format('User column %I has type %s: it must be a scalar type with a default B-tree operator class.',
@@ -391,6 +399,7 @@ $citus$ ELSE '' END;
 		'<=', operators ->> '2',
 		'user', format('e.%I', user_column),
 		'user_type', columns -> 'user_column' ->> 'base_name',	-- a domain could refuse NULL
+		'user_hash', format(hash_user, 'user_id' || coalesce(' COLLATE ' || (columns -> 'user_column' ->> 'collation_name'), '')),
 		'user_column_type', (columns -> 'user_column' ->> 'full_type')
 			|| CASE WHEN (columns -> 'user_column' ->> 'collated')::boolean THEN ' COLLATE ' || (columns -> 'user_column' ->> 'collation_name') ELSE '' END,
 		'item', CASE WHEN paged THEN 'i.item' ELSE format('e.%I', item_column) END,

@@ -70,6 +70,7 @@ $primary->safe_psql('postgres', q{INSERT INTO exposures VALUES (1, 901), (2, 901
 $primary->wait_for_catchup($standby);
 is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, log 2, log 3', 'feeds answer on a standby');
 is($standby->safe_psql('postgres', q{SELECT feed.current(2) @> 902, log.current(2) @> 902, users, untracked FROM feed.health}), 't|t|3|0', 'with their other functions');
+like($standby->safe_psql('postgres', 'CALL feed.rebuild(dry_run => true)'), qr/^4\|3\|\d+\|0$/, 'and tell what a rebuild would do');
 my ($status, $out, $error);
 
 # A standby refuses to write, in words that tell why.
