@@ -84,10 +84,14 @@ block_of(const BloomBits *bits, uint64_t hash)
 	return bits->bytes + bloomexp_probe_block_of(&bits->shape, hash) * bloomexp_probe_block_bytes(bits);
 }
 
-/* Whether a layer, of which `block` is at hand, contains an item that falls into it. */
-static inline bool
-block_contains(const BloomBits *bits, const uint8_t *block, uint64_t hash)
+/*
+ * bloomexp_probe_contains
+ *		Whether a layer contains an item.
+ */
+bool
+bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 {
+	const uint8_t *block = block_of(bits, hash);
 	uint64_t	state = start(&bits->shape, hash);
 
 	for (uint32_t i = 0; i < bits->shape.hashes; i++)
@@ -96,26 +100,6 @@ block_contains(const BloomBits *bits, const uint8_t *block, uint64_t hash)
 			return false;
 	}
 	return true;
-}
-
-/*
- * bloomexp_probe_contains
- *		Whether a layer contains an item.
- */
-bool
-bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
-{
-	return block_contains(bits, block_of(bits, hash), hash);
-}
-
-/*
- * bloomexp_probe_block_contains
- *		The same where only the block into which the item falls is at hand.
- */
-bool
-bloomexp_probe_block_contains(const BloomBits *bits, const uint8_t *block, uint64_t hash)
-{
-	return block_contains(bits, block, hash);
 }
 
 /*

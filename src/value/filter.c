@@ -120,15 +120,12 @@ drop(const uint16 *indexes, int nindexes, uint64 *hashes, uint16 *origins, int n
  *		Mark those of n items, at most BLOOMEXP_BATCH, that layers from `first` on
  *		contain; those that are marked already are not looked up.
  *
- * `fetch` is called with `source` before a layer is probed; NULL if all bits are in
- * memory.
- *
  * The items that no newer layer contains stand side by side, in no order: to keep them in
  * order would cost more than to probe them.
  */
 void
-bloomexp_filter_mark(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *source,
-					 const uint64 *hashes, int n, bool *contained)
+bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hashes, int n,
+					 bool *contained)
 {
 	uint64		asked[BLOOMEXP_BATCH];
 	uint16		origins[BLOOMEXP_BATCH];	/* their indexes */
@@ -148,8 +145,6 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, BloomFetch fetch, 
 		CHECK_FOR_INTERRUPTS();
 		if (filter->layers[i].bits_set == 0)
 			continue;
-		if (fetch != NULL)
-			fetch(source, i, asked, nasked);
 		nhits = bloomexp_probe_hits(&filter->layers[i].bits, asked, nasked, hits);
 		for (int j = 0; j < nhits; j++)
 			contained[origins[hits[j]]] = true;
@@ -210,7 +205,7 @@ keep_misses(const BloomFilter *filter, uint32 first, uint64 *hashes, int n)
 		bool		contained[BLOOMEXP_BATCH] = {false};
 
 		CHECK_FOR_INTERRUPTS();
-		bloomexp_filter_mark(filter, first, NULL, NULL, hashes + from, batch, contained);
+		bloomexp_filter_mark(filter, first, hashes + from, batch, contained);
 		for (int i = 0; i < batch; i++)
 		{
 			hashes[kept] = hashes[from + i];

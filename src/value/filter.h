@@ -21,18 +21,12 @@ bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
 	return filter->kind == kind || filter->kind == BLOOM_KIND_NONE;
 }
 
-/*
- * Makes the bits of a layer, by its index, available as far as n items need them,
- * before the layer is tested for these.
- */
-typedef void (*BloomFetch) (void *source, uint32 layer, const uint64 *hashes, int n);
-
 extern void bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr,
 								 uint32 seed, bool counting);
 extern void bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind);
 
 extern bool bloomexp_filter_contains(const BloomFilter *filter, uint64 hash);
-extern void bloomexp_filter_mark(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *source,
+extern void bloomexp_filter_mark(const BloomFilter *filter, uint32 first,
 								 const uint64 *hashes, int n, bool *contained);
 extern struct varlena *bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n,
 											 double fpr, double headroom);
