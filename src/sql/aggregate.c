@@ -116,7 +116,7 @@ require_same(double mine, double other, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be the same for all rows of a group", name),
-				 errdetail("It is both %.17g and %.17g.", mine, other)));
+				 errdetail("The values are %.17g and %.17g.", mine, other)));
 }
 
 static void

@@ -140,8 +140,8 @@ bloomexp_arguments_width(const Interval *interval)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("width of the window must not have months or years"),
-				 errdetail("They have no fixed length."),
-				 errhint("Write it in days, hours or minutes, such as '30 days'.")));
+				 errdetail("Months and years have no fixed length."),
+				 errhint("Write the width in days, hours or minutes, such as '30 days'.")));
 	if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
 		pg_add_s64_overflow(days, interval->time, &width))
 		ereport(ERROR,

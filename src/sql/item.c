@@ -87,7 +87,7 @@ bloomexp_item_check_collation(Oid collation)
 				(errcode(ERRCODE_INDETERMINATE_COLLATION),
 				 errmsg("text under nondeterministic collation \"%s\" cannot be in a filter",
 						get_collation_name(collation)),
-				 errdetail("Text items are told apart by their bytes."),
+				 errdetail("Text items are compared byte by byte."),
 				 errhint("Add COLLATE \"C\" to the item, and fold it yourself, for example by lower().")));
 }
 

@@ -43,7 +43,7 @@ open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter, const char *function
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("filter must not be null"),
-				 errdetail("It says how wide the window is."),
+				 errdetail("The window width is taken from the existing filter."),
 				 errhint("Make the filter with bloom_window().")));
 	bloomexp_layout_open(filter, PG_GETARG_BLOOM_PP(0));
 	bloomexp_window_require(filter, function);

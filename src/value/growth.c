@@ -109,7 +109,7 @@ bloomexp_growth_check_fpr(double fpr)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("false positive rate must be at least %g", BLOOMEXP_MIN_FPR),
-				 errdetail("Items are told apart by a hash of 64 bits, which does not allow a lower rate.")));
+				 errdetail("Items are compared by a 64-bit hash, which does not allow a lower rate.")));
 }
 
 /*

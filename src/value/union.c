@@ -274,7 +274,7 @@ require_same_window(const BloomFilter *a, const BloomFilter *b)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("filters with different windows cannot be united"),
 				 errdetail("Their widths or numbers of slices differ."),
-				 errhint("Filters of one table should have one window: give bloom_track() and bloom_rebuild() the same width and slices.")));
+				 errhint("Make all filters of a table with the same width and slices.")));
 }
 
 /* Refuse filters that cannot become one. */
