@@ -60,7 +60,7 @@ typedef struct KeptLookup
 
 /*
  * bloomexp_lookup_is_same
- *		Whether two are one value: the same memory, or the same TOAST pointer.
+ *		Test whether two are one value: the same memory, or the same TOAST pointer.
  */
 bool
 bloomexp_lookup_is_same(struct varlena *a, struct varlena *b)
@@ -177,7 +177,7 @@ bloomexp_lookup_require_kind(const BloomLookups *lookups, BloomKind kind)
 
 /*
  * bloomexp_lookup_contains
- *		Whether a filter contains an item, which is hashed by its seed.
+ *		Test whether a filter contains an item, which is hashed by its seed.
  */
 bool
 bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)

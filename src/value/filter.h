@@ -38,8 +38,6 @@ extern struct varlena *bloomexp_filter_add_parts(BloomFilter *filter, BloomKind 
 extern struct varlena *bloomexp_filter_remove(BloomFilter *filter, BloomKind kind,
 											  uint64 *hashes, int n);
 
-extern double bloomexp_filter_layer_items(const BloomLayer *layer);
-extern double bloomexp_filter_layer_fpr(const BloomLayer *layer);
 extern double bloomexp_filter_items(const BloomFilter *filter);
 extern double bloomexp_filter_fpr(const BloomFilter *filter);
 
