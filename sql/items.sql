@@ -164,7 +164,7 @@ $$;
 SELECT * FROM pg_temp.citext();
 
 --
--- Collations: text is told apart by its bytes, so a collation under which other bytes can be equal is
+-- Collations: text is compared byte by byte, so a collation under which other bytes can be equal is
 -- refused. (A DO block, because a server may be built without ICU.)
 --
 

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * bloomexp.c
- *	  The exposure filter for feeds: makes the modules below this folder one library.
+ *	  The exposure filter for feeds: one library of the modules below this folder.
  *
  * kernel is arithmetic in plain C, value works on filters in memory, sql is what SQL
- * calls on values; each layer includes only those before it.  src/README.md has the list of modules.
+ * calls on values; each layer knows only those before it.  src/README.md lists the
+ * modules.
  *
  *-------------------------------------------------------------------------
  */

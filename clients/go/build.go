@@ -59,7 +59,7 @@ func checkSizing(fpr, headroom float64) error {
 			Hint: "Write 0.01 for 1%."}
 	case fpr < minFPR:
 		return &Error{Code: "22023", Message: fmt.Sprintf("false positive rate must be at least %g", minFPR),
-			Detail: "Items are told apart by a hash of 64 bits, which does not allow a lower rate."}
+			Detail: "Items are compared by a 64-bit hash, which does not allow a lower rate."}
 	case !(headroom >= 0 && headroom <= maxHeadroom):
 		return &Error{Code: "22023", Message: fmt.Sprintf("headroom must be between 0 and %d", maxHeadroom),
 			Hint: "Write 0.2 for room for 20% more items."}

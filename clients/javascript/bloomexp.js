@@ -798,7 +798,7 @@ export function checkRate(fpr) {
     }
     if (fpr < MIN_FPR) {
         throw refused('false positive rate must be at least 1e-09',
-            'Items are told apart by a hash of 64 bits, which does not allow a lower rate.');
+            'Items are compared by a 64-bit hash, which does not allow a lower rate.');
     }
 }
 

@@ -670,7 +670,7 @@ def _check_sizing(fpr, headroom):
         raise Error("22023", "false positive rate must be greater than 0 and less than 1", hint="Write 0.01 for 1%.")
     if fpr < MIN_FPR:
         raise Error("22023", "false positive rate must be at least 1e-09",
-                    "Items are told apart by a hash of 64 bits, which does not allow a lower rate.")
+                    "Items are compared by a 64-bit hash, which does not allow a lower rate.")
     if not 0 <= headroom <= MAX_HEADROOM:
         raise Error("22023", f"headroom must be between 0 and {MAX_HEADROOM}",
                     hint="Write 0.2 for room for 20% more items.")

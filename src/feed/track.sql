@@ -30,5 +30,6 @@ BEGIN
 	RETURN NULL;
 END
 {$};
+ALTER FUNCTION {feed}.track() DEPENDS ON EXTENSION bloomexp;	-- without it INSERTs would fail
 
 {triggers}

@@ -8,7 +8,7 @@
  * It is all inline, so that the compiler leaves out what a caller does not need:
  * tails where the length is constant, or the second half of the hash.
  *
- * Pure C: this room knows nothing else of the extension, nor PostgreSQL.
+ * Pure C: this module knows nothing else of the extension, nor PostgreSQL.
  *
  *-------------------------------------------------------------------------
  */
@@ -79,7 +79,7 @@ murmur3_scramble1(uint64_t word)
 	return murmur3_rotate(word * MURMUR3_C1, 31) * MURMUR3_C2;
 }
 
-/* The second lane's. */
+/* The second lane's treatment of eight bytes of input. */
 static inline uint64_t
 murmur3_scramble2(uint64_t word)
 {
@@ -97,7 +97,7 @@ murmur3_avalanche(uint64_t lane)
 
 /*
  * bloomexp_murmur3
- *		The 128-bit hash of `length` bytes, as two 64-bit halves.
+ *		Compute the 128-bit hash of `length` bytes, as two 64-bit halves.
  *
  * Nothing outside of them is read.
  */
@@ -141,9 +141,9 @@ bloomexp_murmur3(const void *bytes, size_t length, uint32_t seed, uint64_t hash[
 
 /*
  * bloomexp_murmur3_int64
- *		First 64 bits of the hash of a number's 8 little-endian bytes.
+ *		Return the first 64 bits of the hash of a number's 8 little-endian bytes.
  *
- * The same as bloomexp_murmur3 for those bytes, without its loops: eight bytes
+ * This is bloomexp_murmur3() for those bytes, without its loops: eight bytes
  * are a tail of the first lane alone.
  */
 static inline uint64_t

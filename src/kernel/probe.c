@@ -22,7 +22,7 @@
 #define MORE_PROBES 3
 
 #if FIRST_PROBES > MORE_PROBES
-#error "narrow() has no room for the first probes"
+#error "narrow() has no space for the first probes"
 #endif
 
 /*
@@ -84,10 +84,14 @@ block_of(const BloomBits *bits, uint64_t hash)
 	return bits->bytes + bloomexp_probe_block_of(&bits->shape, hash) * bloomexp_probe_block_bytes(bits);
 }
 
-/* Whether a layer, of which `block` is at hand, contains an item that falls into it. */
-static inline bool
-block_contains(const BloomBits *bits, const uint8_t *block, uint64_t hash)
+/*
+ * bloomexp_probe_contains
+ *		Test whether a layer contains an item.
+ */
+bool
+bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 {
+	const uint8_t *block = block_of(bits, hash);
 	uint64_t	state = start(&bits->shape, hash);
 
 	for (uint32_t i = 0; i < bits->shape.hashes; i++)
@@ -99,27 +103,7 @@ block_contains(const BloomBits *bits, const uint8_t *block, uint64_t hash)
 }
 
 /*
- * bloomexp_probe_contains
- *		Whether a layer contains an item.
- */
-bool
-bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
-{
-	return block_contains(bits, block_of(bits, hash), hash);
-}
-
-/*
- * bloomexp_probe_block_contains
- *		The same where only the block into which the item falls is at hand.
- */
-bool
-bloomexp_probe_block_contains(const BloomBits *bits, const uint8_t *block, uint64_t hash)
-{
-	return block_contains(bits, block, hash);
-}
-
-/*
- * The multipliers that lead from an item to its positions.  They are the same for
+ * Compute the multipliers that lead from an item to its positions.  They are the same for
  * all items, so they are computed once, and no probe waits for the one before.
  */
 static inline void
@@ -167,7 +151,7 @@ narrow(const BloomBits *bits, bool counting, bool blocked, bool first, const uin
 	return left;
 }
 
-/* bloomexp_probe_hits(), for one pair of constants. */
+/* bloomexp_probe_hits() for one pair of constants. */
 static SPECIALIZED int
 probe_hits(const BloomBits *bits, bool counting, bool blocked,
 		   const uint64_t *hashes, int n, uint16_t *hits)
@@ -187,8 +171,8 @@ probe_hits(const BloomBits *bits, bool counting, bool blocked,
 
 /*
  * bloomexp_probe_hits
- *		Which of n items, at most BLOOMEXP_BATCH, a layer contains: their indexes,
- *		ascending, for which `hits` must have room for all n; returns their number.
+ *		Find which of n items, at most BLOOMEXP_BATCH, a layer contains: their indexes,
+ *		ascending, for which `hits` must have space for all n; returns their number.
  */
 int
 bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16_t *hits)
@@ -280,7 +264,7 @@ bloomexp_probe_unset(const BloomBits *bits, uint64_t hash)
 	return newly_unset;
 }
 
-/* The sum of two bytes of two counters each. */
+/* Add two bytes of two counters each. */
 static inline uint8_t
 add_counters(uint8_t a, uint8_t b)
 {
@@ -313,7 +297,7 @@ bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
 	}
 }
 
-/* Number of set positions in 8 bytes of a layer. */
+/* Count the set positions in 8 bytes of a layer. */
 static inline uint64_t
 count_in_word(uint64_t word, bool counting)
 {
@@ -332,28 +316,8 @@ count_in_word(uint64_t word, bool counting)
 }
 
 /*
- * bloomexp_probe_count_set
- *		Number of positions of a layer that are set.
- */
-uint64_t
-bloomexp_probe_count_set(const BloomBits *bits)
-{
-	uint64_t	size = bloomexp_probe_bytes(bits->shape.words, bits->counting);
-	uint64_t	count = 0;
-
-	for (uint64_t i = 0; i < size; i += sizeof(uint64_t))
-	{
-		uint64_t	word;
-
-		memcpy(&word, bits->bytes + i, sizeof(word));
-		count += count_in_word(word, bits->counting);
-	}
-	return count;
-}
-
-/*
  * bloomexp_probe_count_merged
- *		The same of a layer and another of the same shape, once they are merged.
+ *		Count the positions that are set in either of two layers of the same shape.
  */
 uint64_t
 bloomexp_probe_count_merged(const BloomBits *bits, const BloomBits *other)
@@ -371,4 +335,14 @@ bloomexp_probe_count_merged(const BloomBits *bits, const BloomBits *other)
 		count += count_in_word(word | other_word, bits->counting);
 	}
 	return count;
+}
+
+/*
+ * bloomexp_probe_count_set
+ *		Count the positions of a layer that are set.
+ */
+uint64_t
+bloomexp_probe_count_set(const BloomBits *bits)
+{
+	return bloomexp_probe_count_merged(bits, bits);
 }

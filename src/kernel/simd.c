@@ -342,9 +342,9 @@ COMPILE_HASHES_FOR(avx512, AVX512)
 
 /*
  * bloomexp_simd_hash_equal
- *		The first halves of bloomexp_murmur3() of n items of one length, each `stride`
- *		bytes after the one before.  The 16 bytes before the end of each can be read,
- *		even if it is shorter.
+ *		Compute the first halves of bloomexp_murmur3() of n items, each `stride`
+ *		bytes after the one before, and all of one length.  The 16 bytes before the end
+ *		of each can be read, even if it is shorter.
  */
 void
 bloomexp_simd_hash_equal(const uint8_t *first, size_t stride, size_t length, int n, uint32_t seed,
@@ -355,7 +355,7 @@ bloomexp_simd_hash_equal(const uint8_t *first, size_t stride, size_t length, int
 
 /*
  * bloomexp_simd_hash_bytes
- *		The first halves of bloomexp_murmur3() of BLOOMEXP_SIMD_ITEMS items; the 16
+ *		Compute the first halves of bloomexp_murmur3() of BLOOMEXP_SIMD_ITEMS items; the 16
  *		bytes before the end of each can be read, even if it is shorter.
  *
  * This is for items of different lengths, whose branches the CPU does not foresee.  A
@@ -394,7 +394,7 @@ bloomexp_simd_hash_int64s(uint64_t *numbers, int n, uint32_t seed)
 
 /*
  * bloomexp_simd_find_positions
- *		Maps hash * factor + offset to a position, for each hash.
+ *		Map hash * factor + offset to a position, for each hash.
  */
 void
 bloomexp_simd_find_positions(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,

@@ -38,8 +38,8 @@
 
 /*
  * How far the sum over the items in a block goes beyond the mean, in standard
- * deviations, and how many terms it has for each of these.  (The terms follow a
- * bell curve, so that every n-th of them gives their sum to ten digits.)
+ * deviations, and how many terms it has for each of these.  The terms follow a
+ * bell curve, so that every n-th of them gives their sum to ten digits.
  */
 #define POISSON_RANGE 7.0
 #define POISSON_TERMS 1.5
@@ -157,7 +157,7 @@ textbook_load(double fpr, uint32_t k)
 
 /*
  * bloomexp_sizing_textbook_items
- *		The items at which the textbook rate, which is below the expected one,
+ *		Return the items at which the textbook rate, which is below the expected one,
  *		reaches `fpr`.
  */
 double
@@ -168,7 +168,7 @@ bloomexp_sizing_textbook_items(const BloomShape *shape, double fpr)
 
 /*
  * bloomexp_sizing_expected_fpr
- *		The rate to expect of a layer of this shape that holds `items` distinct
+ *		Return the rate to expect of a layer of this shape that holds `items` distinct
  *		items.
  */
 double
@@ -201,7 +201,7 @@ absorbed_items(const BloomShape *shape, double offered)
 
 /*
  * bloomexp_sizing_offered_items
- *		How many distinct items were offered to a layer, one by one, until
+ *		Estimate how many distinct items were offered to a layer, one by one, until
  *		`items` of them changed a bit.  The others were false positives, at the
  *		rate that the layer had by then.
  *
@@ -227,7 +227,7 @@ bloomexp_sizing_offered_items(const BloomShape *shape, double items)
 
 /*
  * bloomexp_sizing_estimate_items
- *		How many distinct items leave `bits_set` of a layer's bits set: the
+ *		Estimate how many distinct items leave `bits_set` of a layer's bits set: the
  *		inverse of the expected number.  (Swamidass, Baldi, "Mathematical
  *		correction for fingerprint similarity measures", J. Chem. Inf. Model.
  *		47, 2007, equation 1, with ln(1 - 1/m) for its -1/m.)
@@ -249,7 +249,7 @@ bloomexp_sizing_estimate_items(const BloomShape *shape, uint64_t bits_set)
 
 /*
  * bloomexp_sizing_most_items
- *		More distinct items than this cannot have left only `bits_set` bits set.
+ *		Return a number of distinct items; more cannot have left only `bits_set` bits set.
  *
  * N items leave u or more of m positions unset with a probability of at most
  * (e l / u)^u, l = m exp(-kN/m) being the expected number (Chernoff's bound).  The
@@ -267,7 +267,7 @@ bloomexp_sizing_most_items(const BloomShape *shape, uint64_t bits_set)
 
 /*
  * bloomexp_sizing_current_fpr
- *		The rate of a layer as it stands.  In one block it is known exactly:
+ *		Return the rate of a layer as it stands.  In one block it is known exactly:
  *		the share of bits set, to the power of k.
  */
 double
@@ -397,7 +397,7 @@ find_size(double items, double fpr, BloomShape *shape)
 
 /*
  * bloomexp_sizing_fit
- *		The smallest layer whose expected rate is at most `fpr` when it holds
+ *		Find the smallest layer whose expected rate is at most `fpr` when it holds
  *		`items` distinct items; of equal layers, the one with the fewest probes.
  *
  * Returns false if there is none of max_words words or less.
@@ -438,7 +438,7 @@ bloomexp_sizing_fit(double items, double fpr, uint32_t max_words, BloomShape *sh
 
 /*
  * bloomexp_sizing_max_items
- *		The most items that a layer of max_words words holds at `fpr`: what an
+ *		Find the most items that a layer of max_words words holds at `fpr`: what an
  *		error message about too large a capacity names.
  */
 uint64_t

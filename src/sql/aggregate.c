@@ -8,8 +8,8 @@
  * of 8 bytes each, or of 16 with the time slice for a filter with a window; the filter is
  * made at the end.  Bits do not depend on the order in which they are set, and an item
  * of a window goes into the slice of its newest exposure only, so every plan makes the
- * same bytes.  (Dropping repetitions from the list changes nothing that a later row can
- * see, so functions that only read the state may do it.)
+ * same bytes.  Dropping repetitions from the list changes nothing that a later row can
+ * see, so functions that only read the state may do it.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +36,7 @@ PG_FUNCTION_INFO_V1(bloomexp_agg_serialize);
 PG_FUNCTION_INFO_V1(bloomexp_agg_deserialize);
 PG_FUNCTION_INFO_V1(bloomexp_agg_final);
 
-/* More room than for a thousand times what was seen is a mistake. */
+/* A filter for more than a thousand times what was seen is a mistake. */
 #define MAX_HEADROOM 1000
 
 static const BloomListType hash_list = {
@@ -62,7 +62,7 @@ typedef struct Parameters
 {
 	BloomKind	kind;
 	double		fpr;
-	double		headroom;		/* room for this part more than seen */
+	double		headroom;		/* as a fraction of the items seen */
 	int64		width;			/* of the window, in microseconds; 0: without one */
 	int32		slices;
 } Parameters;
@@ -84,7 +84,7 @@ get_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
-/* A state with room for some elements. */
+/* Make a state with space for some elements. */
 static AggState *
 new_state(MemoryContext context, const Parameters *parameters, uint64 space)
 {
@@ -97,18 +97,7 @@ new_state(MemoryContext context, const Parameters *parameters, uint64 space)
 	return state;
 }
 
-/* Raise an error unless headroom is one that can be meant. */
-static void
-check_headroom(double headroom)
-{
-	if (!(headroom >= 0.0 && headroom <= MAX_HEADROOM))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("headroom must be between 0 and %d", MAX_HEADROOM),
-				 errhint("Write 0.2 for room for 20%% more items.")));
-}
-
-/* Refuse a parameter that differs within a group. */
+/* Raise an error if the parameter `name` differs within a group. */
 static void
 require_same(double mine, double other, const char *name)
 {
@@ -116,7 +105,7 @@ require_same(double mine, double other, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be the same for all rows of a group", name),
-				 errdetail("It is both %.17g and %.17g.", mine, other)));
+				 errdetail("The values are %.17g and %.17g.", mine, other)));
 }
 
 static void
@@ -131,7 +120,7 @@ require_same_parameters(const Parameters *mine, const Parameters *other)
 				 errmsg("%s must be the same for all rows of a group", "width")));
 }
 
-/* The parameters of bloom_agg() in this row. */
+/* Get the parameters of bloom_agg() in this row. */
 static Parameters
 get_parameters(FunctionCallInfo fcinfo, BloomKind kind)
 {
@@ -145,97 +134,62 @@ get_parameters(FunctionCallInfo fcinfo, BloomKind kind)
 	};
 }
 
-/* The same, checked: for the first row of a group. */
-static AggState *
-first_state(FunctionCallInfo fcinfo, BloomKind kind)
-{
-	Parameters	parameters = get_parameters(fcinfo, kind);
-
-	bloomexp_growth_check_fpr(parameters.fpr);
-	check_headroom(parameters.headroom);
-	return new_state(get_context(fcinfo), &parameters, 0);
-}
-
-/*
- * Refuse parameters that differ from those of the first row.
- *
- * In every row of nearly every query they are the same; nothing else may cost
- * anything here.
- */
-static inline void
-check_parameters(FunctionCallInfo fcinfo, const AggState *state)
-{
-	const Parameters *mine = &state->parameters;
-	Parameters	parameters;
-
-	if (PG_NARGS() <= 2)
-		return;
-	if (!PG_ARGISNULL(2) && PG_GETARG_FLOAT8(2) == mine->fpr &&
-		(PG_NARGS() <= 3 || (!PG_ARGISNULL(3) && PG_GETARG_FLOAT8(3) == mine->headroom)))
-		return;
-	parameters = get_parameters(fcinfo, mine->kind);
-	require_same_parameters(mine, &parameters);
-}
-
 /* Transition: bloom_agg(item [, fpr [, headroom]]) */
 Datum
 bloomexp_agg(PG_FUNCTION_ARGS)
 {
-	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo, 1);
-	AggState   *state;
+	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
+	AggState   *state = PG_ARGISNULL(0) ? NULL : (AggState *) PG_GETARG_POINTER(0);
 
-	if (PG_ARGISNULL(0))
-		state = first_state(fcinfo, type->kind);
-	else
+	if (state == NULL)
 	{
-		state = (AggState *) PG_GETARG_POINTER(0);
-		check_parameters(fcinfo, state);
+		Parameters	parameters = get_parameters(fcinfo, type->kind);
+
+		bloomexp_growth_check_fpr(parameters.fpr);
+		if (!(parameters.headroom >= 0.0 && parameters.headroom <= MAX_HEADROOM))	/* NaN too */
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("headroom must be between 0 and %d", MAX_HEADROOM),
+					 errhint("Write 0.2 for room for 20%% more items.")));
+		state = new_state(get_context(fcinfo), &parameters, 0);
+	}
+	/* the same in every row of nearly every query: nothing else may cost anything here */
+	else if ((PG_NARGS() > 2 && (PG_ARGISNULL(2) || PG_GETARG_FLOAT8(2) != state->parameters.fpr)) ||
+			 (PG_NARGS() > 3 && (PG_ARGISNULL(3) || PG_GETARG_FLOAT8(3) != state->parameters.headroom)))
+	{
+		Parameters	parameters = get_parameters(fcinfo, type->kind);
+
+		require_same_parameters(&state->parameters, &parameters);
 	}
 
 	if (!PG_ARGISNULL(1))
 	{
-		uint64		hash = bloomexp_arguments_hash(fcinfo, 1, type, 0);
+		uint64		hash = bloomexp_arguments_hash(fcinfo, type, 0);
 
 		bloomexp_list_add(&state->list, &hash, sizeof(hash));
 	}
 	PG_RETURN_POINTER(state);
 }
 
-/* The parameters of bloom_window_agg() in this row. */
-static Parameters
-get_window_parameters(FunctionCallInfo fcinfo, BloomKind kind)
-{
-	static const char *const names[] = {"width", "slices", "fpr"};
-
-	bloomexp_arguments_require(fcinfo, 3, names, lengthof(names));
-	return (Parameters) {
-		.kind = kind,
-		.width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(3)),
-		.slices = PG_GETARG_INT32(4),
-		.fpr = PG_GETARG_FLOAT8(5)
-	};
-}
-
-/* An empty filter with the window of a group; an error if there can't be one. */
-static void
-init_window(BloomFilter *filter, const Parameters *parameters)
-{
-	bloomexp_window_init(filter, parameters->width, parameters->slices, parameters->fpr, 0);
-}
-
 /* Transition: bloom_window_agg(item, shown_at, width, slices, fpr) */
 Datum
 bloomexp_window_agg(PG_FUNCTION_ARGS)
 {
-	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo, 1);
-	Parameters	parameters = get_window_parameters(fcinfo, type->kind);
+	static const char *const names[] = {"width", "slices", "fpr"};
+	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
+	Parameters	parameters = {.kind = type->kind};
 	AggState   *state;
 
+	bloomexp_arguments_require(fcinfo, 3, names, lengthof(names));
+	parameters.width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(3));
+	parameters.slices = PG_GETARG_INT32(4);
+	parameters.fpr = PG_GETARG_FLOAT8(5);
 	if (PG_ARGISNULL(0))
 	{
 		BloomFilter filter;
 
-		init_window(&filter, &parameters);
+		/* for its errors */
+		bloomexp_window_init(&filter, parameters.width, parameters.slices, parameters.fpr, 0);
 		state = new_state(get_context(fcinfo), &parameters, 0);
 	}
 	else
@@ -248,7 +202,7 @@ bloomexp_window_agg(PG_FUNCTION_ARGS)
 	{
 		int64		shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
 		BloomExposure exposure = {
-			.hash = bloomexp_arguments_hash(fcinfo, 1, type, 0),
+			.hash = bloomexp_arguments_hash(fcinfo, type, 0),
 			.slice = bloomexp_window_slice_of(shown_at, state->slice_length)
 		};
 
@@ -285,7 +239,7 @@ bloomexp_agg_serialize(PG_FUNCTION_ARGS)
 
 	bloomexp_list_compact(&state->list);
 	size = state->list.n * state->list.type->size;
-	/* (the bytes between its members, too, are always the same) */
+	/* the bytes between the members, too, are always the same */
 	memset(&parameters, 0, sizeof(parameters));
 	parameters.kind = state->parameters.kind;
 	parameters.fpr = state->parameters.fpr;
@@ -331,7 +285,7 @@ bloomexp_agg_final(PG_FUNCTION_ARGS)
 	if (parameters->width == 0)
 		PG_RETURN_POINTER(bloomexp_filter_build(parameters->kind, state->list.elements, state->list.n,
 												parameters->fpr, parameters->headroom));
-	init_window(&filter, parameters);
+	bloomexp_window_init(&filter, parameters->width, parameters->slices, parameters->fpr, 0);
 	PG_RETURN_POINTER(bloomexp_window_add(&filter, parameters->kind, state->list.elements,
 										  state->list.n, true));
 }

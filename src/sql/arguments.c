@@ -17,8 +17,8 @@
 
 /*
  * bloomexp_arguments_require
- *		Refuse NULL for any of the `n` arguments from `first` on; `names` are
- *		their names.
+ *		Raise an error if any of the n arguments from `first` on, which have these
+ *		`names`, is NULL.
  */
 void
 bloomexp_arguments_require(FunctionCallInfo fcinfo, int first, const char *const *names,
@@ -35,7 +35,7 @@ bloomexp_arguments_require(FunctionCallInfo fcinfo, int first, const char *const
 
 /*
  * bloomexp_arguments_array
- *		An array in its flat form.  A PL/pgSQL variable keeps that in addition to its
+ *		Return an array argument in its flat form.  A PL/pgSQL variable keeps that in addition to its
  *		expanded form, unless it was changed in place.
  */
 ArrayType *
@@ -55,33 +55,18 @@ bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * bloomexp_arguments_check_candidates
- *		Refuse candidates that cannot go out as an array of their type.
- */
-void
-bloomexp_arguments_check_candidates(FunctionCallInfo fcinfo, int argno)
-{
-	/* an array type of its own, whose subscripts start at 0 */
-	if (get_fn_expr_argtype(fcinfo->flinfo, argno) == INT2VECTOROID)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("candidates of type int2vector are not supported"),
-				 errhint("Cast the candidates to smallint[].")));
-}
-
-/*
  * bloomexp_arguments_item_type
- *		The type of the items that an argument of any type passes.  It is looked
- *		up once for each call site, which must keep nothing else in fn_extra.
+ *		Return the type of the items that argument 1, of any type, passes.  It is
+ *		looked up once for each call site, which must keep nothing else in fn_extra.
  */
 const BloomItemType *
-bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno)
+bloomexp_arguments_item_type(FunctionCallInfo fcinfo)
 {
 	const BloomItemType *type = fcinfo->flinfo->fn_extra;
 
 	if (type == NULL)
 	{
-		Oid			argument_type = get_fn_expr_argtype(fcinfo->flinfo, argno);
+		Oid			argument_type = get_fn_expr_argtype(fcinfo->flinfo, 1);
 
 		if (!OidIsValid(argument_type))
 			ereport(ERROR,
@@ -95,8 +80,8 @@ bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno)
 
 /*
  * bloomexp_arguments_check_time
- *		A time in microseconds since 2000-01-01 00:00 UTC; NULL and the infinite
- *		ones are errors.
+ *		Return a time in microseconds since 2000-01-01 00:00 UTC; raise an error if it
+ *		is NULL or infinite, with its `name`.
  */
 int64
 bloomexp_arguments_check_time(Datum time, bool isnull, const char *name)
@@ -114,7 +99,7 @@ bloomexp_arguments_check_time(Datum time, bool isnull, const char *name)
 
 /*
  * bloomexp_arguments_time
- *		The same for an argument.
+ *		Return the time of an argument, checked by bloomexp_arguments_check_time().
  */
 int64
 bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name)
@@ -124,7 +109,7 @@ bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name)
 
 /*
  * bloomexp_arguments_width
- *		An interval in microseconds.
+ *		Return an interval, the width of a window, in microseconds.
  */
 int64
 bloomexp_arguments_width(const Interval *interval)
@@ -140,8 +125,8 @@ bloomexp_arguments_width(const Interval *interval)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("width of the window must not have months or years"),
-				 errdetail("They have no fixed length."),
-				 errhint("Write it in days, hours or minutes, such as '30 days'.")));
+				 errdetail("Months and years have no fixed length."),
+				 errhint("Write the width in days, hours or minutes, such as '30 days'.")));
 	if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
 		pg_add_s64_overflow(days, interval->time, &width))
 		ereport(ERROR,

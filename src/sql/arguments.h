@@ -40,14 +40,13 @@
 
 extern void bloomexp_arguments_require(FunctionCallInfo fcinfo, int first,
 									   const char *const *names, int n);
-extern const BloomItemType *bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno);
+extern const BloomItemType *bloomexp_arguments_item_type(FunctionCallInfo fcinfo);
 extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
-extern void bloomexp_arguments_check_candidates(FunctionCallInfo fcinfo, int argno);
 extern int64 bloomexp_arguments_check_time(Datum time, bool isnull, const char *name);
 extern int64 bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name);
 extern int64 bloomexp_arguments_width(const Interval *interval);
 
-/* Argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
+/* Return argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
 static inline Datum
 bloomexp_arguments_return_untouched(FunctionCallInfo fcinfo)
 {
@@ -56,7 +55,7 @@ bloomexp_arguments_return_untouched(FunctionCallInfo fcinfo)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/* The result of a change to argument 0: the new value, or the old one if that is NULL. */
+/* Return the result of a change to argument 0: the new value, or the old one if that is NULL. */
 static inline Datum
 bloomexp_arguments_return_changed(FunctionCallInfo fcinfo, struct varlena *value)
 {
@@ -65,21 +64,21 @@ bloomexp_arguments_return_changed(FunctionCallInfo fcinfo, struct varlena *value
 	PG_RETURN_POINTER(value);
 }
 
-/* Hash of an item of a type, not NULL. */
+/* Return the hash of argument 1, an item of a type, not NULL. */
 static inline uint64
-bloomexp_arguments_hash(FunctionCallInfo fcinfo, int argno, const BloomItemType *type, uint32 seed)
+bloomexp_arguments_hash(FunctionCallInfo fcinfo, const BloomItemType *type, uint32 seed)
 {
 	switch (type->type)
 	{
 		case INT8OID:
-			return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(argno), seed);
+			return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(1), seed);
 		case INT4OID:
-			return bloomexp_murmur3_int64((uint64) (int64) PG_GETARG_INT32(argno), seed);
+			return bloomexp_murmur3_int64((uint64) (int64) PG_GETARG_INT32(1), seed);
 		case INT2OID:
-			return bloomexp_murmur3_int64((uint64) (int64) PG_GETARG_INT16(argno), seed);
+			return bloomexp_murmur3_int64((uint64) (int64) PG_GETARG_INT16(1), seed);
 		default:
 			return bloomexp_item_hash(type->kind, type->type == BPCHAROID,
-									  PG_GETARG_DATUM(argno), seed);
+									  PG_GETARG_DATUM(1), seed);
 	}
 }
 

@@ -36,49 +36,53 @@ bloomexp_new(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
 
-/* The filter of argument 0, opened in *filter, or NULL where there is none yet. */
-static BloomFilter *
-open_argument(FunctionCallInfo fcinfo, BloomFilter *filter)
-{
-	if (PG_ARGISNULL(0))
-		return NULL;
-	bloomexp_layout_open(filter, PG_GETARG_BLOOM_PP(0));
-	return filter;
-}
-
-/* The seed of a filter, or of the one that will be started for NULL. */
-static uint32
-seed_of(const BloomFilter *filter)
-{
-	return filter ? filter->seed : 0;
-}
-
 /* A change to a filter by some hashes: bloomexp_filter_add or bloomexp_filter_remove. */
 typedef struct varlena *(*Change) (BloomFilter *filter, BloomKind kind,
 								  uint64 *hashes, int n);
 
-/* Change the filter of argument 0 by the item of argument 1. */
+/*
+ * Change the filter of argument 0 by the item, or by the array of items, of argument 1.
+ *
+ * A NULL filter will be started with seed 0.
+ */
 static Datum
-change_by_item(FunctionCallInfo fcinfo, Change change)
+change_filter(FunctionCallInfo fcinfo, Change change, bool by_array)
 {
-	const BloomItemType *type;
-	BloomFilter space;
-	BloomFilter *filter;
+	BloomFilter filter = {.seed = 0};
+	BloomKind	kind;
 	uint64		hash;
+	uint64	   *hashes = &hash;
+	int			n = 1;
 
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	type = bloomexp_arguments_item_type(fcinfo, 1);
-	filter = open_argument(fcinfo, &space);
-	hash = bloomexp_arguments_hash(fcinfo, 1, type, seed_of(filter));
-	return bloomexp_arguments_return_changed(fcinfo, change(filter, type->kind, &hash, 1));
+	if (!PG_ARGISNULL(0))
+		bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));
+	if (by_array)
+		hashes = bloomexp_item_hash_array(bloomexp_arguments_array(fcinfo, 1), PG_GET_COLLATION(),
+										  filter.seed, &kind, &n);
+	else
+	{
+		const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
+
+		kind = type->kind;
+		hash = bloomexp_arguments_hash(fcinfo, type, filter.seed);
+	}
+	return bloomexp_arguments_return_changed(fcinfo, change(PG_ARGISNULL(0) ? NULL : &filter, kind, hashes, n));
 }
 
 /* bloom_add(filter, item anynonarray) */
 Datum
 bloomexp_add(PG_FUNCTION_ARGS)
 {
-	return change_by_item(fcinfo, bloomexp_filter_add);
+	return change_filter(fcinfo, bloomexp_filter_add, false);
+}
+
+/* bloom_add(filter, items anyarray) */
+Datum
+bloomexp_add_array(PG_FUNCTION_ARGS)
+{
+	return change_filter(fcinfo, bloomexp_filter_add, true);
 }
 
 /* bloom_remove(filter, item anynonarray) */
@@ -87,32 +91,7 @@ bloomexp_remove(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	return change_by_item(fcinfo, bloomexp_filter_remove);
-}
-
-/* Change the filter of argument 0 by the array of items of argument 1. */
-static Datum
-change_by_array(FunctionCallInfo fcinfo, Change change)
-{
-	BloomFilter space;
-	BloomFilter *filter;
-	BloomKind	kind;
-	int			n;
-	uint64	   *hashes;
-
-	if (PG_ARGISNULL(1))
-		return bloomexp_arguments_return_untouched(fcinfo);
-	filter = open_argument(fcinfo, &space);
-	hashes = bloomexp_item_hash_array(bloomexp_arguments_array(fcinfo, 1), PG_GET_COLLATION(),
-									  seed_of(filter), &kind, &n);
-	return bloomexp_arguments_return_changed(fcinfo, change(filter, kind, hashes, n));
-}
-
-/* bloom_add(filter, items anyarray) */
-Datum
-bloomexp_add_array(PG_FUNCTION_ARGS)
-{
-	return change_by_array(fcinfo, bloomexp_filter_add);
+	return change_filter(fcinfo, bloomexp_filter_remove, false);
 }
 
 /* bloom_remove(filter, items anyarray) */
@@ -121,5 +100,5 @@ bloomexp_remove_array(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	return change_by_array(fcinfo, bloomexp_filter_remove);
+	return change_filter(fcinfo, bloomexp_filter_remove, true);
 }

@@ -22,23 +22,14 @@ PG_FUNCTION_INFO_V1(bloomexp_contains_any);
 PG_FUNCTION_INFO_V1(bloomexp_contains_all);
 PG_FUNCTION_INFO_V1(bloomexp_contains_each);
 
-/* Hash of an item of an argument of the type of its kind. */
-static inline uint64
-hash_argument(FunctionCallInfo fcinfo, int argno, BloomKind kind, uint32 seed)
-{
-	if (kind == BLOOM_KIND_INTEGER)
-		return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(argno), seed);
-	if (kind == BLOOM_KIND_TEXT)
-		bloomexp_item_check_collation(PG_GET_COLLATION());
-	return bloomexp_item_hash(kind, false, PG_GETARG_DATUM(argno), seed);
-}
-
 /* Whether the filter of one argument contains the item of another. */
 static Datum
 contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 {
 	FmgrInfo   *call_site = fcinfo->flinfo;
 	struct varlena *source;
+	uint32		seed;
+	uint64		hash;
 	BloomLookup space;
 	BloomLookup *lookup = &space;
 
@@ -53,8 +44,12 @@ contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKi
 	else
 		bloomexp_lookup_open_whole(lookup, source);
 	bloomexp_filter_require_kind(&lookup->filter, kind);
-	PG_RETURN_BOOL(bloomexp_lookup_contains(lookup, hash_argument(fcinfo, item_arg, kind,
-																  lookup->filter.seed)));
+	seed = lookup->filter.seed;
+	if (kind == BLOOM_KIND_TEXT)
+		bloomexp_item_check_collation(PG_GET_COLLATION());
+	hash = kind == BLOOM_KIND_INTEGER ? bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(item_arg), seed) :
+		bloomexp_item_hash(kind, false, PG_GETARG_DATUM(item_arg), seed);
+	PG_RETURN_BOOL(bloomexp_lookup_contains(lookup, hash));
 }
 
 /* bloom_contains(filter, item), filter @> item */
@@ -75,8 +70,8 @@ BLOOMEXP_FUNCTION_PER_KIND(contains);
 BLOOMEXP_FUNCTION_PER_KIND(contained);
 
 /*
- * For each item of the array of argument 1 that is not NULL, in order, whether
- * the filter of argument 0 contains it.
+ * Return, for each item of the array of argument 1 that is not NULL, in order, whether
+ * the filter of argument 0 contains it; *n receives their number.
  */
 static bool *
 contained_items(FunctionCallInfo fcinfo, ArrayType *array, int *n)

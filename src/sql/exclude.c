@@ -3,9 +3,9 @@
  * exclude.c
  *	  What the extension is for: the candidates that were not exposed.
  *
- * Survivors are found for a whole array in one pass, batch by batch, and copied
- * to where they go out from: as an array of the candidates' type, as rows of
- * that array, or as packed bytes.
+ * The candidates of a whole array that remain are found in one pass, batch by batch, and
+ * copied to where they go out from: as an array of the candidates' type, as rows of that
+ * array, or as packed bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,13 +36,13 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude_wanted);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 
-/* Survivors that go out as rows: the next of them, and how many are left. */
-typedef struct Rows
+/* Remaining candidates that go out as rows. */
+typedef struct RemainingRows
 {
 	const BloomItemType *type;
 	const char *next;
 	int			left;
-} Rows;
+} RemainingRows;
 
 /* Candidates to test in the first place, if few are wanted. */
 #define FEW_CANDIDATES 64
@@ -55,7 +55,7 @@ typedef struct Selected
 	char		status;
 } Selected;
 
-/* Not to be known by whoever chooses ids: they could put all of them into one place. */
+/* Hidden from whoever chooses ids: they could put all of them into one place. */
 static uint64 secret;
 
 static inline bool
@@ -91,10 +91,52 @@ open_filters(FunctionCallInfo fcinfo, bool variadic, int items, BloomLookups *fi
 		ArrayType  *array = bloomexp_arguments_array(fcinfo, 1);
 
 		bloomexp_item_check_dimensions(array, "filters");
-		/* (a NULL comes out as 0) */
+		/* a NULL comes out as 0 */
 		deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &each, &nulls, &n);
 	}
 	bloomexp_lookup_open(filters, each, n, items);
+}
+
+/* Raise an error if the candidates of argument 0 cannot go out as an array of their type. */
+static void
+check_candidates(FunctionCallInfo fcinfo)
+{
+	/* an array type of its own, whose subscripts start at 0 */
+	if (get_fn_expr_argtype(fcinfo->flinfo, 0) == INT2VECTOROID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("candidates of type int2vector are not supported"),
+				 errhint("Cast the candidates to smallint[].")));
+}
+
+/* Allocate an array for some items of another one; they go to its ARR_DATA_PTR. */
+static ArrayType *
+begin_array(MemoryContext context, const ArrayType *items)
+{
+	ArrayType  *array = MemoryContextAllocHuge(context, MAXALIGN(VARSIZE(items)) +
+											   ARR_OVERHEAD_NONULLS(1));
+
+	array->ndim = 1;
+	array->dataoffset = 0;
+	return array;
+}
+
+/* Make the array a value, with n items up to `end`. */
+static ArrayType *
+end_array(ArrayType *array, char *end, int n, Oid element_type)
+{
+	array->elemtype = element_type;
+	if (n == 0)
+	{
+		/* an empty array has no dimension; it must stay in its memory context */
+		array->ndim = 0;
+		SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(0));
+		return array;
+	}
+	SET_VARSIZE(array, end - (char *) array);
+	ARR_DIMS(array)[0] = n;
+	ARR_LBOUND(array)[0] = 1;
+	return array;
 }
 
 /*
@@ -119,9 +161,8 @@ copy_remaining(BloomItems *candidates, BloomLookups *filters, char *out, int *re
 }
 
 /*
- * The candidates of argument 0 that the filters of argument 1 leave, as an
- * array of their type without NULLs in a memory context; *type describes its
- * elements.
+ * Return the candidates of argument 0 that the filters of argument 1 leave, as an array
+ * of their type without NULLs in a memory context; *type describes its elements.
  */
 static ArrayType *
 exclude(FunctionCallInfo fcinfo, bool variadic, MemoryContext context, const BloomItemType **type)
@@ -137,9 +178,9 @@ exclude(FunctionCallInfo fcinfo, bool variadic, MemoryContext context, const Blo
 	open_filters(fcinfo, variadic, candidates.nitems, &filters);
 	*type = candidates.type;
 
-	result = bloomexp_item_begin_array(context, array);
+	result = begin_array(context, array);
 	end = copy_remaining(&candidates, &filters, ARR_DATA_PTR(result), &remaining);
-	return bloomexp_item_end_array(result, end, remaining, candidates.element_type);
+	return end_array(result, end, remaining, candidates.element_type);
 }
 
 /* bloom_exclude_array(candidates, filter), candidates - filter */
@@ -151,39 +192,21 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 
-	bloomexp_arguments_check_candidates(fcinfo, 0);
+	check_candidates(fcinfo);
 	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, false, CurrentMemoryContext, &type));
 }
 
 /*
- * Mark the candidates of a batch that come again, and those after the last that is
- * wanted; those to omit already are in no question.  Returns how many more are wanted.
- */
-static int
-select_distinct(const BloomBatch *batch, selected_hash *selected, int wanted, bool *omit)
-{
-	for (int i = 0; i < batch->n; i++)
-	{
-		omit[i] |= wanted == 0;
-		if (omit[i])
-			continue;
-		selected_insert(selected, bloomexp_item_bytes(batch, i), &omit[i]);
-		wanted -= !omit[i];
-	}
-	return wanted;
-}
-
-/*
- * The first `wanted` distinct candidates of argument 0 that the filter of argument 1
- * leaves.
+ * bloom_exclude_array(candidates, filter, wanted)
  *
- * A batch is twice what is wanted still: to test a candidate of a large filter is to
+ * A batch is twice what is still wanted: to test a candidate of a large filter is to
  * read a chunk of it.
  */
-static ArrayType *
-exclude_wanted(FunctionCallInfo fcinfo, int wanted)
+Datum
+bloomexp_exclude_wanted(PG_FUNCTION_ARGS)
 {
-	ArrayType  *array = bloomexp_arguments_array(fcinfo, 0);
+	int			wanted = PG_ARGISNULL(2) ? INT_MAX : PG_GETARG_INT32(2);
+	ArrayType  *array;
 	ArrayType  *result;
 	BloomItems	candidates;
 	BloomLookups filters;
@@ -193,16 +216,25 @@ exclude_wanted(FunctionCallInfo fcinfo, int wanted)
 	int			remaining = 0;
 	char	   *end;
 
+	if (wanted < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("wanted must not be negative")));
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	check_candidates(fcinfo);
 	if (secret == 0 && !pg_strong_random(&secret, sizeof(secret)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("could not generate random values")));
+
+	array = bloomexp_arguments_array(fcinfo, 0);
 	bloomexp_item_begin(&candidates, array, PG_GET_COLLATION());
 	open_filters(fcinfo, false, candidates.nitems, &filters);
 	bloomexp_lookup_require_kind(&filters, candidates.type->kind);
 
 	selected = selected_create(CurrentMemoryContext, Min(wanted, FEW_CANDIDATES), NULL);
-	result = bloomexp_item_begin_array(CurrentMemoryContext, array);
+	result = begin_array(CurrentMemoryContext, array);
 	end = ARR_DATA_PTR(result);
 	while (wanted > 0)
 	{
@@ -211,44 +243,20 @@ exclude_wanted(FunctionCallInfo fcinfo, int wanted)
 		if (!bloomexp_item_next(&candidates, bloomexp_lookup_seed(&filters), &batch))
 			break;
 		bloomexp_lookup_mark(&filters, &batch, omit);
-		wanted = select_distinct(&batch, selected, wanted, omit);
+
+		/* omit those that come again, too, and those after the last that is wanted */
+		for (int i = 0; i < batch.n; i++)
+		{
+			omit[i] |= wanted == 0;
+			if (omit[i])
+				continue;
+			selected_insert(selected, bloomexp_item_bytes(&batch, i), &omit[i]);
+			wanted -= !omit[i];
+		}
 		end = bloomexp_item_copy(end, &batch, omit, &remaining);
 	}
 	selected_destroy(selected);
-	return bloomexp_item_end_array(result, end, remaining, candidates.element_type);
-}
-
-/* bloom_exclude_array(candidates, filter, wanted) */
-Datum
-bloomexp_exclude_wanted(PG_FUNCTION_ARGS)
-{
-	int			wanted = PG_ARGISNULL(2) ? INT_MAX : PG_GETARG_INT32(2);
-
-	if (wanted < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("wanted must not be negative")));
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-
-	bloomexp_arguments_check_candidates(fcinfo, 0);
-	PG_RETURN_ARRAYTYPE_P(exclude_wanted(fcinfo, wanted));
-}
-
-/* Refuse filters whose items cannot be packed. */
-static void
-require_integers(const BloomLookups *filters)
-{
-	for (int i = 0; i < filters->n; i++)
-	{
-		const BloomFilter *filter = &filters->each[i].filter;
-
-		if (!bloomexp_filter_can_hold(filter, BLOOM_KIND_INTEGER))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("filter holds %s items, not packed integers", bloomexp_kind_name(filter->kind)),
-					 errhint("Use bloom_exclude_array() with an array of %s.", bloomexp_kind_name(filter->kind))));
-	}
+	PG_RETURN_ARRAYTYPE_P(end_array(result, end, remaining, candidates.element_type));
 }
 
 /* bloom_exclude_packed(candidates, filter) */
@@ -268,7 +276,16 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 	packed = PG_GETARG_BYTEA_PP(0);
 	bloomexp_item_begin_packed(&candidates, packed);
 	open_filters(fcinfo, false, candidates.nitems, &filters);
-	require_integers(&filters);
+	for (int i = 0; i < filters.n; i++)
+	{
+		const BloomFilter *filter = &filters.each[i].filter;
+
+		if (!bloomexp_filter_can_hold(filter, BLOOM_KIND_INTEGER))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("filter holds %s items, not packed integers", bloomexp_kind_name(filter->kind)),
+					 errhint("Use bloom_exclude_array() with an array of %s.", bloomexp_kind_name(filter->kind))));
+	}
 
 	result = palloc(VARHDRSZ + VARSIZE_ANY_EXHDR(packed));
 	end = copy_remaining(&candidates, &filters, VARDATA(result), &remaining);
@@ -276,22 +293,21 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(result);
 }
 
-/*
- * Body of the set-returning functions: all remaining candidates are found in the
- * first call, and each call returns one.
- */
+/* Find all remaining candidates in the first call, and return one in each call. */
 static Datum
 exclude_rows(FunctionCallInfo fcinfo, bool variadic)
 {
 	FuncCallContext *call;
-	Rows	   *rows;
+	RemainingRows *rows;
+	const BloomItemType *type;
 	const char *item;
+	bool		by_value;
 
 	if (SRF_IS_FIRSTCALL())
 	{
 		call = SRF_FIRSTCALL_INIT();
 		call->user_fctx = rows =
-			MemoryContextAllocZero(call->multi_call_memory_ctx, sizeof(Rows));
+			MemoryContextAllocZero(call->multi_call_memory_ctx, sizeof(RemainingRows));
 		if (!PG_ARGISNULL(0))
 		{
 			ArrayType  *array = exclude(fcinfo, variadic, call->multi_call_memory_ctx, &rows->type);
@@ -306,10 +322,13 @@ exclude_rows(FunctionCallInfo fcinfo, bool variadic)
 	if (rows->left == 0)
 		SRF_RETURN_DONE(call);
 	rows->left--;
+	type = rows->type;
 	item = rows->next;
-	rows->next = att_addlength_pointer(item, rows->type->length, item);
-	rows->next = (const char *) att_align_nominal(rows->next, rows->type->align);
-	SRF_RETURN_NEXT(call, fetch_att(item, bloomexp_item_by_value(rows->type), rows->type->length));
+	rows->next = att_addlength_pointer(item, type->length, item);
+	rows->next = (const char *) att_align_nominal(rows->next, type->align);
+	/* integers of up to 8 bytes are passed by value where a Datum has as many */
+	by_value = type->length > 0 && type->length <= (int16) sizeof(Datum);
+	SRF_RETURN_NEXT(call, fetch_att(item, by_value, type->length));
 }
 
 /* bloom_exclude(candidates, filter) */
@@ -328,7 +347,7 @@ bloomexp_exclude_variadic(PG_FUNCTION_ARGS)
 
 /*
  * bloomexp_exclude_support
- *		Planner support: bloom_exclude() returns at most as many rows as there
+ *		Tell the planner that bloom_exclude() returns at most as many rows as there
  *		are candidates.  The share of exposed ones is unknown; an estimate too
  *		high does less harm than one too low.
  */

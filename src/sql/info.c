@@ -32,15 +32,15 @@ PG_FUNCTION_INFO_V1(bloomexp_fpr);
 PG_FUNCTION_INFO_V1(bloomexp_info);
 PG_FUNCTION_INFO_V1(bloomexp_layers);
 
-/* The rows that a function returns. */
+/* Return the descriptor of the rows that a function returns. */
 static TupleDesc
-row_type(FunctionCallInfo fcinfo)
+result_tupdesc(FunctionCallInfo fcinfo)
 {
-	TupleDesc	type;
+	TupleDesc	tupdesc;
 
-	if (get_call_result_type(fcinfo, NULL, &type) != TYPEFUNC_COMPOSITE)
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	return BlessTupleDesc(type);
+	return BlessTupleDesc(tupdesc);
 }
 
 /* bloom_sizing(capacity, fpr) */
@@ -60,7 +60,7 @@ bloomexp_sizing(PG_FUNCTION_ARGS)
 	values[1] = Int32GetDatum(shape->hashes);
 	values[2] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
 	values[3] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, filter.few[0].capacity));
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), values, nulls)));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_tupdesc(fcinfo), values, nulls)));
 }
 
 /* bloom_capacity(bytes, fpr) */
@@ -87,7 +87,7 @@ bloomexp_capacity(PG_FUNCTION_ARGS)
 	values[1] = Int32GetDatum(shape->hashes);
 	values[2] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
 	values[3] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, capacity));
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), values, nulls)));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_tupdesc(fcinfo), values, nulls)));
 }
 
 /* bloom_cardinality(filter) */
@@ -117,18 +117,7 @@ bloomexp_fpr(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(bloomexp_filter_fpr(&filter));
 }
 
-/* The window's width as an interval: days where they fit, else a time. */
-static Interval *
-width_interval(int64 width)
-{
-	Interval   *interval = palloc0(sizeof(Interval));
-
-	interval->day = (int32) (width / USECS_PER_DAY);
-	interval->time = width % USECS_PER_DAY;
-	return interval;
-}
-
-/* A time as a timestamptz; the infinite ones where that has no such time. */
+/* Return a time as a timestamptz; an infinite one if that has no such time. */
 static Datum
 time_datum(int64 time)
 {
@@ -137,18 +126,6 @@ time_datum(int64 time)
 	if (time >= END_TIMESTAMP)
 		return TimestampTzGetDatum(DT_NOEND);
 	return TimestampTzGetDatum(time);
-}
-
-/* The time at which a slice of a windowed filter begins. */
-static Datum
-slice_start(const BloomFilter *filter, int64 slice)
-{
-	int64		length = filter->windowed ? bloomexp_window_slice_length(filter->width, filter->slices) : 0;
-	int64		start;
-
-	if (pg_mul_s64_overflow(slice, length, &start))
-		start = slice < 0 ? PG_INT64_MIN : PG_INT64_MAX;
-	return time_datum(start);
 }
 
 /* bloom_info(filter) */
@@ -163,6 +140,7 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	Datum		values[NCOLUMNS];
 	bool		nulls[NCOLUMNS] = {false};
 	BloomFilter filter;
+	Interval   *width = palloc0(sizeof(Interval));
 	int64		items = 0;
 	int64		capacity = 0;
 	int64		bits = 0;
@@ -192,16 +170,19 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	values[BYTES] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
 	values[SEED] = Int32GetDatum((int32) filter.seed);
 	values[COUNTING] = BoolGetDatum(filter.counting);
-	values[WINDOW_WIDTH] = IntervalPGetDatum(width_interval(filter.windowed ? filter.width : 0));
+	/* in days where they fit, else a time */
+	width->day = filter.windowed ? (int32) (filter.width / USECS_PER_DAY) : 0;
+	width->time = filter.windowed ? filter.width % USECS_PER_DAY : 0;
+	values[WINDOW_WIDTH] = IntervalPGetDatum(width);
 	nulls[WINDOW_WIDTH] = !filter.windowed;
 	values[SLICES] = Int32GetDatum(filter.windowed ? (int32) filter.slices : 0);
 	nulls[SLICES] = !filter.windowed;
-	nulls[EXPIRED_BEFORE] = !filter.windowed || filter.floor == BLOOMEXP_NO_FLOOR;
-	values[EXPIRED_BEFORE] = time_datum(nulls[EXPIRED_BEFORE] ? 0 : filter.floor);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), values, nulls)));
+	nulls[EXPIRED_BEFORE] = !filter.windowed || filter.expired_before == BLOOMEXP_NEVER_EXPIRED;
+	values[EXPIRED_BEFORE] = time_datum(nulls[EXPIRED_BEFORE] ? 0 : filter.expired_before);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_tupdesc(fcinfo), values, nulls)));
 }
 
-/* bloom_layers(filter): one row a layer, oldest first */
+/* bloom_layers(filter): one row per layer, oldest first */
 Datum
 bloomexp_layers(PG_FUNCTION_ARGS)
 {
@@ -214,6 +195,7 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 	BloomFilter *filter;
 	const BloomLayer *layer;
 	int64		bits;
+	int64		slice_start = 0;
 	Datum		values[NCOLUMNS];
 	bool		nulls[NCOLUMNS] = {false};
 
@@ -223,7 +205,7 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 
 		call = SRF_FIRSTCALL_INIT();
 		caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
-		call->tuple_desc = row_type(fcinfo);
+		call->tuple_desc = result_tupdesc(fcinfo);
 		filter = palloc(sizeof(BloomFilter));
 		bloomexp_lookup_headers(PG_GETARG_BLOOM_STORED(0), filter);
 		call->user_fctx = filter;
@@ -242,7 +224,7 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 	values[ITEMS] = Int64GetDatum(layer->items);
 	values[CAPACITY] = Int64GetDatum(layer->capacity);
 	values[FPR] = Float8GetDatum(bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity));
-	values[FPR_NOW] = Float8GetDatum(bloomexp_filter_layer_fpr(layer));
+	values[FPR_NOW] = Float8GetDatum(bloomexp_sizing_current_fpr(&layer->bits.shape, layer->bits_set));
 	values[BITS] = Int64GetDatum(bits);
 	values[BITS_SET] = Int64GetDatum(layer->bits_set);
 	values[FILL] = Float8GetDatum((double) layer->bits_set / bits);
@@ -252,6 +234,9 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 	values[SLICE] = Int64GetDatum(layer->slice);
 	nulls[SLICE] = !filter->windowed;
 	nulls[SLICE_START] = !filter->windowed;
-	values[SLICE_START] = slice_start(filter, layer->slice);
+	if (filter->windowed &&
+		pg_mul_s64_overflow(layer->slice, bloomexp_window_slice_length(filter->width, filter->slices), &slice_start))
+		slice_start = layer->slice < 0 ? PG_INT64_MIN : PG_INT64_MAX;
+	values[SLICE_START] = time_datum(slice_start);
 	SRF_RETURN_NEXT(call, HeapTupleGetDatum(heap_form_tuple(call->tuple_desc, values, nulls)));
 }

@@ -45,7 +45,7 @@ hex_digit(char c)
 
 /*
  * bloomexp_in
- *		From text: hexadecimal digits, two a byte, behind an optional \x.
+ *		Read a value from text: hexadecimal digits, two per byte, behind an optional \x.
  */
 Datum
 bloomexp_in(PG_FUNCTION_ARGS)
@@ -104,7 +104,7 @@ bloomexp_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(text);
 }
 
-/* A value of bytes from outside, once the validator has passed them. */
+/* Make a value of bytes from outside, once the validator has passed them. */
 static struct varlena *
 value_from_bytes(const char *bytes, Size size)
 {

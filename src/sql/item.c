@@ -39,9 +39,37 @@ static const BloomItemType packed_type = {
 	InvalidOid, BLOOM_KIND_INTEGER, sizeof(int64), TYPALIGN_CHAR
 };
 
-/* The entry of item_types for a type or a domain over it, or an error. */
-static const BloomItemType *
-find_item_type(Oid type)
+/*
+ * bloomexp_item_check_collation
+ *		Raise an error if equal strings under `collation` can differ in bytes: an
+ *		exposed item could pass as another spelling of itself.  Raise one for an
+ *		indeterminate collation, too, as PostgreSQL's = does.
+ */
+void
+bloomexp_item_check_collation(Oid collation)
+{
+	if (!OidIsValid(collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_COLLATION),
+				 errmsg("could not determine which collation to use for text items"),
+				 errhint("Use the COLLATE clause to set the collation explicitly.")));
+	if (collation != DEFAULT_COLLATION_OID &&
+		!get_collation_isdeterministic(collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_COLLATION),
+				 errmsg("text under nondeterministic collation \"%s\" cannot be in a filter",
+						get_collation_name(collation)),
+				 errdetail("Text items are compared byte by byte."),
+				 errhint("Add COLLATE \"C\" to the item, and fold it yourself, for example by lower().")));
+}
+
+/*
+ * bloomexp_item_type
+ *		Return the item type of an SQL type or a domain over it, or raise an error;
+ *		`collation` is what applies to the items, if they are text.
+ */
+const BloomItemType *
+bloomexp_item_type(Oid type, Oid collation)
 {
 	Oid			base = type;
 
@@ -49,8 +77,11 @@ find_item_type(Oid type)
 	{
 		for (int i = 0; i < (int) lengthof(item_types); i++)
 		{
-			if (item_types[i].type == base)
-				return &item_types[i];
+			if (item_types[i].type != base)
+				continue;
+			if (item_types[i].kind == BLOOM_KIND_TEXT)
+				bloomexp_item_check_collation(collation);
+			return &item_types[i];
 		}
 		if (base != type)
 			break;
@@ -67,46 +98,7 @@ find_item_type(Oid type)
 	return NULL;				/* keep compiler quiet */
 }
 
-/*
- * bloomexp_item_check_collation
- *		Refuse text under a collation whose equal strings can differ in bytes: an
- *		exposed item could pass as another spelling of itself.  Text of
- *		indeterminate collation is refused, as by PostgreSQL's =.
- */
-void
-bloomexp_item_check_collation(Oid collation)
-{
-	if (!OidIsValid(collation))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDETERMINATE_COLLATION),
-				 errmsg("could not determine which collation to use for text items"),
-				 errhint("Use the COLLATE clause to set the collation explicitly.")));
-	if (collation != DEFAULT_COLLATION_OID &&
-		!get_collation_isdeterministic(collation))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDETERMINATE_COLLATION),
-				 errmsg("text under nondeterministic collation \"%s\" cannot be in a filter",
-						get_collation_name(collation)),
-				 errdetail("Text items are told apart by their bytes."),
-				 errhint("Add COLLATE \"C\" to the item, and fold it yourself, for example by lower().")));
-}
-
-/*
- * bloomexp_item_type
- *		The type of items, which must be one whose values can be items; `collation`
- *		is what applies to them, if they are text.
- */
-const BloomItemType *
-bloomexp_item_type(Oid type, Oid collation)
-{
-	const BloomItemType *item_type = find_item_type(type);
-
-	if (item_type->kind == BLOOM_KIND_TEXT)
-		bloomexp_item_check_collation(collation);
-	return item_type;
-}
-
-/* First 64 bits of the hash of some bytes. */
+/* Return the first 64 bits of the hash of some bytes. */
 static inline uint64
 hash_bytes64(const void *bytes, Size length, uint32 seed)
 {
@@ -118,8 +110,8 @@ hash_bytes64(const void *bytes, Size length, uint32 seed)
 
 /*
  * bloomexp_item_hash
- *		Hash of one text, which may be `blank_padded`, uuid or bytea; an integer
- *		needs no more than bloomexp_murmur3_int64().
+ *		Return the hash of one text, which may be `blank_padded`, uuid or bytea; an
+ *		integer needs no more than bloomexp_murmur3_int64().
  */
 uint64
 bloomexp_item_hash(BloomKind kind, bool blank_padded, Datum item, uint32 seed)
@@ -143,7 +135,7 @@ bloomexp_item_hash(BloomKind kind, bool blank_padded, Datum item, uint32 seed)
 
 /*
  * bloomexp_item_check_dimensions
- *		Refuse an array of more than one dimension; `what` is in it.
+ *		Raise an error if an array of `what` has more than one dimension.
  */
 void
 bloomexp_item_check_dimensions(const ArrayType *array, const char *what)
@@ -316,7 +308,7 @@ hash_batch(BloomBatch *batch, uint32 seed)
 
 /*
  * bloomexp_item_next
- *		Let `batch` be the next items, with their hashes by `seed`; false at the end.
+ *		Read the next items into `batch`, with their hashes by `seed`; false at the end.
  */
 bool
 bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch)
@@ -334,7 +326,7 @@ bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch)
 
 /*
  * bloomexp_item_bytes
- *		The bytes by which an item of a batch differs from others of its type.
+ *		Return the bytes by which item i of a batch differs from others of its type.
  */
 BloomBytes
 bloomexp_item_bytes(const BloomBatch *batch, int i)
@@ -351,7 +343,7 @@ bloomexp_item_bytes(const BloomBatch *batch, int i)
 
 /*
  * bloomexp_item_hashes
- *		The hashes of a batch by any seed.
+ *		Return the hashes of a batch by any seed.
  */
 const uint64 *
 bloomexp_item_hashes(BloomBatch *batch, uint32 seed)
@@ -380,8 +372,8 @@ copy_fixed(char *out, const BloomBatch *batch, const bool *omit, Size length)
 }
 
 /*
- * The same for items of variable length, with what pads them; adds their number to
- * *copied.
+ * Copy the items of a batch that are of variable length, with what pads them, except
+ * those to omit; returns the end of `out`, and adds their number to *copied.
  *
  * Most are short, so they are copied in pieces of a constant length, which are
  * instructions and not calls.  The last piece copies what follows the item, too,
@@ -422,7 +414,7 @@ copy_varlenas(char *out, const BloomBatch *batch, const bool *omit, int *copied)
  * bloomexp_item_copy
  *		Copy the items of a batch, except those to omit, to `out`, as they follow each
  *		other in an array; returns where they end, and adds their number to *copied.
- *		There must be room for all items of their array.
+ *		`out` must have space for all items of their array.
  *
  * A constant length makes each copy one instruction.
  */
@@ -453,46 +445,9 @@ bloomexp_item_copy(char *out, const BloomBatch *batch, const bool *omit, int *co
 }
 
 /*
- * bloomexp_item_begin_array
- *		Room in a memory context for an array of some items of another one; they go
- *		to its ARR_DATA_PTR.
- */
-ArrayType *
-bloomexp_item_begin_array(MemoryContext context, const ArrayType *items)
-{
-	ArrayType  *array = MemoryContextAllocHuge(context, MAXALIGN(VARSIZE(items)) +
-											   ARR_OVERHEAD_NONULLS(1));
-
-	array->ndim = 1;
-	array->dataoffset = 0;
-	return array;
-}
-
-/*
- * bloomexp_item_end_array
- *		That array as a value: n items, up to `end`.
- */
-ArrayType *
-bloomexp_item_end_array(ArrayType *array, char *end, int n, Oid element_type)
-{
-	array->elemtype = element_type;
-	if (n == 0)
-	{
-		/* an empty array has no dimension; it must stay in its memory context */
-		array->ndim = 0;
-		SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(0));
-		return array;
-	}
-	SET_VARSIZE(array, end - (char *) array);
-	ARR_DIMS(array)[0] = n;
-	ARR_LBOUND(array)[0] = 1;
-	return array;
-}
-
-/*
  * bloomexp_item_hash_array
- *		Hashes of all items of an array that are not NULL; *n receives their
- *		number, *kind their kind.
+ *		Return the hashes of all items of an array that are not NULL; *n receives
+ *		their number, *kind their kind.
  */
 uint64 *
 bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind *kind, int *n)

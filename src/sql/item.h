@@ -27,13 +27,6 @@ typedef struct BloomItemType
 	char		align;			/* as pg_type.typalign */
 } BloomItemType;
 
-/* Whether values of a type are passed by value; as pg_type.typbyval. */
-static inline bool
-bloomexp_item_by_value(const BloomItemType *type)
-{
-	return type->length > 0 && type->length <= (int16) sizeof(Datum);
-}
-
 /* Whether an element of an array of one dimension is NULL. */
 static inline bool
 bloomexp_item_is_null(ArrayType *array, int element)
@@ -75,8 +68,6 @@ extern bool bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch
 extern BloomBytes bloomexp_item_bytes(const BloomBatch *batch, int i);
 extern const uint64 *bloomexp_item_hashes(BloomBatch *batch, uint32 seed);
 extern char *bloomexp_item_copy(char *out, const BloomBatch *batch, const bool *omit, int *copied);
-extern ArrayType *bloomexp_item_begin_array(MemoryContext context, const ArrayType *items);
-extern ArrayType *bloomexp_item_end_array(ArrayType *array, char *end, int n, Oid element_type);
 extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed,
 										BloomKind *kind, int *n);
 

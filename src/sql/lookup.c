@@ -6,19 +6,15 @@
  * How it works:
  *
  * A large filter lies out of line in TOAST chunks, and all probes of an item fall
- * into one block of a layer, which is about one chunk.  So a few lookups read the
- * headers and a few chunks, and a filter of 100 MB is not read as a whole for them.
- * For many lookups that would cost more than to read all of it at once:
+ * into one block of a layer, which is about one chunk.  So for a few lookups only the
+ * headers are read, and for each item a block of each layer until one contains it.
+ * For many lookups that costs more than to read the whole filter at once:
  * pays_to_slice() decides.
- *
- * To read block by block for many items, memory for the whole value is mapped, each
- * block is put where it belongs, and the kernels work as on a whole value.  For one
- * item, mapping that memory would take longer than to fetch a block.
  *
  * A query that looks up many items in one stored filter, one at a time, passes the
  * same TOAST pointer each time.  That names one value for as long as the statement
- * can see it, so the filter is kept with the call site: first its headers, then the
- * blocks that were needed, and after many lookups all of it.
+ * can see it, so the filter is kept with the call site: first its headers, and after
+ * many lookups all of it.
  *
  * Limits:
  *
@@ -28,6 +24,7 @@
  *   again.
  * - A filter inline in its row is not kept: to open it costs less than to find out
  *   whether it is the same.
+ * - Items that fall into one block read it once each, which is rare where slices pay.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +33,6 @@
 #include "access/detoast.h"
 #include "miscadmin.h"
 
-#include "kernel/probe.h"
 #include "sql/lookup.h"
 #include "value/compat.h"
 #include "value/filter.h"
@@ -45,41 +41,26 @@
 #define HEADERS_SLICE 1996
 
 /*
- * One lookup by way of one block costs about as much as to read this many bytes
- * of the whole filter.  (Measured in a filter of 120 MB, with its chunks in
- * shared buffers: 9 us a lookup, 125 ms for all of it.)
+ * To read a block costs about as much as to read it and this many bytes more of the
+ * whole filter.  Measured in a filter of 120 MB, with its chunks in shared buffers:
+ * 9 us a block, 125 ms for all of it.
  */
-#define BYTES_PER_LOOKUP 8500
+#define BYTES_PER_SLICE 6500
+
+/* Layers of this size are one block, so to read that is to read the whole layer. */
+#define MAX_UNSLICED (BLOOMEXP_BLOCKED_FROM * sizeof(uint64))
 
 /* What a call site keeps. */
-typedef struct Kept
+typedef struct KeptLookup
 {
 	struct varatt_external pointer; /* names the stored value */
-	uint64		items;			/* looked up in it so far */
+	uint64		items;			/* looked up in it so far; 0: nothing is open */
 	BloomLookup lookup;
-} Kept;
-
-/* Whether a value lies out of line and uncompressed, so that slices can be read. */
-static bool
-can_be_sliced(struct varlena *source)
-{
-	Datum		datum = PointerGetDatum(source);
-
-	return VARATT_IS_EXTERNAL_ONDISK(source) &&
-		toast_datum_size(datum) == toast_raw_datum_size(datum) - VARHDRSZ;
-}
-
-/* Whether to look items up by slices costs less than to read the whole value. */
-static bool
-pays_to_slice(struct varlena *source, uint64 items)
-{
-	return can_be_sliced(source) &&
-		items * BYTES_PER_LOOKUP < toast_raw_datum_size(PointerGetDatum(source));
-}
+} KeptLookup;
 
 /*
  * bloomexp_lookup_is_same
- *		Whether two are one value: the same memory, or the same TOAST pointer.
+ *		Test whether two are one value: the same memory, or the same TOAST pointer.
  */
 bool
 bloomexp_lookup_is_same(struct varlena *a, struct varlena *b)
@@ -89,28 +70,37 @@ bloomexp_lookup_is_same(struct varlena *a, struct varlena *b)
 		 memcmp(a, b, VARSIZE_EXTERNAL(a)) == 0);
 }
 
-/* Open the headers of a value that can be sliced; false if they are too long. */
+/*
+ * Open the headers of a value by a slice of it; false if it lies in its row, is
+ * compressed, or has headers that are longer than the slice.
+ */
 static bool
 open_headers(struct varlena *source, BloomFilter *filter)
 {
-	struct varlena *slice = detoast_attr_slice(source, 0, HEADERS_SLICE);
-	Size		size = toast_raw_datum_size(PointerGetDatum(source)) - VARHDRSZ;
-	bool		opened = bloomexp_layout_open_headers(filter, (uint8 *) VARDATA_ANY(slice),
-													  VARSIZE_ANY_EXHDR(slice), size);
+	struct varlena *slice;
+	Size		size;
+	bool		opened;
 
+	if (!VARATT_IS_EXTERNAL_ONDISK(source))
+		return false;
+	size = toast_raw_datum_size(PointerGetDatum(source)) - VARHDRSZ;
+	if (toast_datum_size(PointerGetDatum(source)) != size)
+		return false;
+	slice = detoast_attr_slice(source, 0, HEADERS_SLICE);
+	opened = bloomexp_layout_open_headers(filter, (uint8 *) VARDATA_ANY(slice),
+										  VARSIZE_ANY_EXHDR(slice), size);
 	pfree(slice);
 	return opened;
 }
 
 /*
  * bloomexp_lookup_headers
- *		Open a filter of which only the headers are asked; its layers may have
- *		no bits.
+ *		Open a filter of which only the headers are used; its layers may have no bits.
  */
 void
 bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter)
 {
-	if (!can_be_sliced(source) || !open_headers(source, filter))
+	if (!open_headers(source, filter))
 		bloomexp_layout_open(filter, PG_DETOAST_DATUM_PACKED(PointerGetDatum(source)));
 }
 
@@ -121,52 +111,36 @@ bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter)
 void
 bloomexp_lookup_open_whole(BloomLookup *lookup, struct varlena *source)
 {
-	lookup->value = PG_DETOAST_DATUM_PACKED(PointerGetDatum(source));
-	bloomexp_layout_open(&lookup->filter, lookup->value);
-	lookup->mode = BLOOM_LOOKUP_WHOLE;
+	lookup->whole = PG_DETOAST_DATUM_PACKED(PointerGetDatum(source));
+	bloomexp_layout_open(&lookup->filter, lookup->whole);
 }
 
-/*
- * Open the headers of a filter; false if it costs less to read all of it for that number
- * of items.
- */
+/* Whether to look items up by slices costs less than to read the whole filter. */
 static bool
-open_sliced(BloomLookup *lookup, struct varlena *source, uint64 items)
+pays_to_slice(const BloomFilter *filter, uint64 items)
 {
-	if (!pays_to_slice(source, items) || !open_headers(source, &lookup->filter))
-		return false;
-	if (!pays_to_slice(source, items * lookup->filter.nlayers))
-	{
-		bloomexp_layout_close(&lookup->filter);
-		return false;
-	}
-	lookup->mode = BLOOM_LOOKUP_ONCE;
-	lookup->source = source;
-	return true;
+	uint64		bytes = 0;
+
+	for (uint32 i = 0; i < filter->nlayers; i++)
+		bytes += BYTES_PER_SLICE + bloomexp_probe_block_bytes(&filter->layers[i].bits);
+	return items * bytes < bloomexp_layout_size(filter);
 }
 
-/*
- * Make space for the blocks of a filter whose headers are open.
- *
- * The system gives us only the pages of this that are used.  (Where it must commit
- * all of them, reading the whole value would have taken as much.)
- */
+/* Open a filter in the way that costs the least for that number of items. */
 static void
-make_space(BloomLookup *lookup)
+open_lookup(BloomLookup *lookup, struct varlena *source, uint64 items)
 {
-	BloomFilter *filter = &lookup->filter;
-	uint32		blocks = 0;
-
-	lookup->value = palloc_extended(bloomexp_layout_size(filter), MCXT_ALLOC_HUGE);
-	bloomexp_layout_locate(filter, (uint8 *) VARDATA(lookup->value));
-	lookup->first_block = palloc(Max(filter->nlayers, 1) * sizeof(uint32));
-	for (uint32 i = 0; i < filter->nlayers; i++)
+	lookup->whole = NULL;
+	lookup->source = source;
+	if (VARATT_IS_EXTERNAL_ONDISK(source) &&
+		Max(items * BYTES_PER_SLICE, MAX_UNSLICED) < toast_raw_datum_size(PointerGetDatum(source)) &&
+		open_headers(source, &lookup->filter))
 	{
-		lookup->first_block[i] = blocks;
-		blocks += filter->layers[i].bits.shape.blocks;
+		if (pays_to_slice(&lookup->filter, items))
+			return;
+		bloomexp_layout_close(&lookup->filter);
 	}
-	lookup->fetched = palloc0(blocks / 8 + 1);
-	lookup->mode = BLOOM_LOOKUP_BLOCKS;
+	bloomexp_lookup_open_whole(lookup, source);
 }
 
 /*
@@ -185,22 +159,14 @@ bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, uint64 
 		palloc_extended(filled * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
-		struct varlena *source = (struct varlena *) DatumGetPointer(filters[i]);
-		BloomLookup *lookup;
-
-		if (source == NULL)
-			continue;
-		lookup = &lookups->each[lookups->n++];
-		if (open_sliced(lookup, source, items))
-			make_space(lookup);
-		else
-			bloomexp_lookup_open_whole(lookup, source);
+		if (filters[i] != 0)
+			open_lookup(&lookups->each[lookups->n++], (struct varlena *) DatumGetPointer(filters[i]), items);
 	}
 }
 
 /*
  * bloomexp_lookup_require_kind
- *		Refuse items of another kind than what the filters hold.
+ *		Raise an error unless the filters can hold items of `kind`.
  */
 void
 bloomexp_lookup_require_kind(const BloomLookups *lookups, BloomKind kind)
@@ -209,52 +175,43 @@ bloomexp_lookup_require_kind(const BloomLookups *lookups, BloomKind kind)
 		bloomexp_filter_require_kind(&lookups->each[i].filter, kind);
 }
 
-/* A part of a value that can be sliced. */
-static struct varlena *
-read_slice(struct varlena *source, Size offset, Size size)
+/*
+ * bloomexp_lookup_contains
+ *		Test whether a filter contains an item, which is hashed by its seed.
+ */
+bool
+bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
 {
-	struct varlena *slice;
+	const BloomFilter *filter = &lookup->filter;
+	bool		contained = false;
+	Size		start;
 
-	CHECK_FOR_INTERRUPTS();
-	slice = detoast_attr_slice(source, offset, size);
-	if (VARSIZE_ANY_EXHDR(slice) != size)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("stored value of type %s is damaged", "bloom"),
-				 errdetail("It ends early.")));
-	return slice;
-}
-
-/* Fetch the blocks of a layer that some items need, unless they are there: a BloomFetch. */
-static void
-fetch_blocks(void *argument, uint32 layer, const uint64 *hashes, int n)
-{
-	BloomLookup *lookup = argument;
-	const BloomBits *bits = &lookup->filter.layers[layer].bits;
-	Size		size = bloomexp_probe_block_bytes(bits);
-
-	for (int i = 0; i < n; i++)
+	if (lookup->whole != NULL)
+		return bloomexp_filter_contains(filter, hash);
+	start = bloomexp_layout_size(filter) - VARHDRSZ;
+	for (uint32 i = filter->nlayers; i-- > 0 && !contained;)
 	{
-		uint32		block = bloomexp_probe_block_of(&bits->shape, hashes[i]);
-		uint32		nth = lookup->first_block[layer] + block;
-		uint8	   *place = bits->bytes + block * size;
+		const BloomLayer *layer = &filter->layers[i];
+		BloomBits	block = layer->bits;
+		Size		size = bloomexp_probe_block_bytes(&block);
 		struct varlena *slice;
 
-		if (lookup->fetched[nth / 8] & (1 << (nth % 8)))
+		CHECK_FOR_INTERRUPTS();
+		start -= bloomexp_layout_layer_size(layer);
+		if (layer->bits_set == 0)
 			continue;
-		slice = read_slice(lookup->source, place - (uint8 *) VARDATA(lookup->value), size);
-		memcpy(place, VARDATA_ANY(slice), size);
+		slice = detoast_attr_slice(lookup->source, start + size * bloomexp_probe_block_of(&block.shape, hash), size);
+		if (VARSIZE_ANY_EXHDR(slice) != size)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("stored value of type %s is damaged", "bloom"),
+					 errdetail("The value is truncated.")));
+		block.shape.blocks = 1;
+		block.bytes = (uint8 *) VARDATA_ANY(slice);
+		contained = bloomexp_probe_contains(&block, hash);
 		pfree(slice);
-		lookup->fetched[nth / 8] |= 1 << (nth % 8);
 	}
-}
-
-/* Mark those of n items, at most BLOOMEXP_BATCH, that a filter contains. */
-static void
-mark(BloomLookup *lookup, const uint64 *hashes, int n, bool *contained)
-{
-	bloomexp_filter_mark(&lookup->filter, 0, lookup->mode == BLOOM_LOOKUP_BLOCKS ? fetch_blocks : NULL,
-						 lookup, hashes, n, contained);
+	return contained;
 }
 
 /*
@@ -268,27 +225,19 @@ bloomexp_lookup_mark(BloomLookups *lookups, BloomBatch *batch, bool *contained)
 	for (int i = 0; i < lookups->n; i++)
 	{
 		BloomLookup *lookup = &lookups->each[i];
+		const uint64 *hashes;
 
 		if (i > 0 && memchr(contained, false, batch->n) == NULL)
 			break;
-		mark(lookup, bloomexp_item_hashes(batch, lookup->filter.seed), batch->n, contained);
+		hashes = bloomexp_item_hashes(batch, lookup->filter.seed);
+		if (lookup->whole != NULL)
+			bloomexp_filter_mark(&lookup->filter, 0, hashes, batch->n, contained);
+		else
+		{
+			for (int j = 0; j < batch->n; j++)
+				contained[j] = contained[j] || bloomexp_lookup_contains(lookup, hashes[j]);
+		}
 	}
-}
-
-/* Free what opening a filter allocated. */
-static void
-close_lookup(BloomLookup *lookup)
-{
-	if (lookup->mode != BLOOM_LOOKUP_CLOSED)
-		bloomexp_layout_close(&lookup->filter);
-	if (lookup->mode == BLOOM_LOOKUP_WHOLE || lookup->mode == BLOOM_LOOKUP_BLOCKS)
-		pfree(lookup->value);
-	if (lookup->mode == BLOOM_LOOKUP_BLOCKS)
-	{
-		pfree(lookup->fetched);
-		pfree(lookup->first_block);
-	}
-	lookup->mode = BLOOM_LOOKUP_CLOSED;
 }
 
 /*
@@ -301,78 +250,36 @@ BloomLookup *
 bloomexp_lookup_open_kept(struct varlena *source, void **kept, MemoryContext context)
 {
 	struct varatt_external pointer;
-	Kept	   *mine = *kept;
+	KeptLookup *mine = *kept;
 	BloomLookup *lookup;
 	MemoryContext caller;
+	uint64		items = 1;
 
 	if (mine == NULL)
-		*kept = mine = MemoryContextAllocZero(context, sizeof(Kept));
+		*kept = mine = MemoryContextAllocZero(context, sizeof(KeptLookup));
 	lookup = &mine->lookup;
 	VARATT_EXTERNAL_GET_POINTER(pointer, source);
-	if (memcmp(&mine->pointer, &pointer, sizeof(pointer)) != 0)
+	if (mine->items > 0)
 	{
-		close_lookup(lookup);
-		mine->pointer = pointer;
+		if (memcmp(&mine->pointer, &pointer, sizeof(pointer)) == 0)
+		{
+			if (lookup->whole != NULL)
+				return lookup;
+			items = ++mine->items;
+			lookup->source = source;
+			if (pays_to_slice(&lookup->filter, items))
+				return lookup;
+		}
 		mine->items = 0;
+		bloomexp_layout_close(&lookup->filter);
+		if (lookup->whole != NULL)
+			pfree(lookup->whole);
 	}
-	if (lookup->mode == BLOOM_LOOKUP_WHOLE)
-		return lookup;
 
-	mine->items++;
-	lookup->source = source;
-	if (lookup->mode != BLOOM_LOOKUP_CLOSED && !pays_to_slice(source, mine->items * lookup->filter.nlayers))
-		close_lookup(lookup);
 	caller = MemoryContextSwitchTo(context);
-	if (lookup->mode == BLOOM_LOOKUP_ONCE)
-		make_space(lookup);
-	else if (lookup->mode == BLOOM_LOOKUP_CLOSED && !open_sliced(lookup, source, mine->items))
-		bloomexp_lookup_open_whole(lookup, source);
+	open_lookup(lookup, source, items);
 	MemoryContextSwitchTo(caller);
+	mine->pointer = pointer;
+	mine->items = items;
 	return lookup;
-}
-
-/* Whether a filter of which only the headers are open contains an item. */
-static bool
-contains_once(const BloomLookup *lookup, uint64 hash)
-{
-	const BloomFilter *filter = &lookup->filter;
-	Size		start = toast_raw_datum_size(PointerGetDatum(lookup->source)) - VARHDRSZ;
-	bool		contained = false;
-
-	for (uint32 i = filter->nlayers; i-- > 0 && !contained;)
-	{
-		const BloomLayer *layer = &filter->layers[i];
-		Size		size = bloomexp_probe_block_bytes(&layer->bits);
-		struct varlena *block;
-
-		start -= bloomexp_layout_layer_size(layer);
-		if (layer->bits_set == 0)
-			continue;
-		block = read_slice(lookup->source,
-						   start + size * bloomexp_probe_block_of(&layer->bits.shape, hash), size);
-		contained = bloomexp_probe_block_contains(&layer->bits, (uint8 *) VARDATA_ANY(block), hash);
-		pfree(block);
-	}
-	return contained;
-}
-
-/*
- * bloomexp_lookup_contains
- *		Whether a filter contains an item, which is hashed by its seed.
- */
-bool
-bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
-{
-	bool		contained = false;
-
-	switch (lookup->mode)
-	{
-		case BLOOM_LOOKUP_WHOLE:
-			return bloomexp_filter_contains(&lookup->filter, hash);
-		case BLOOM_LOOKUP_ONCE:
-			return contains_once(lookup, hash);
-		default:
-			mark(lookup, &hash, 1, &contained);
-			return contained;
-	}
 }

@@ -22,15 +22,6 @@
 /* A filter as it is stored, not detoasted. */
 #define PG_GETARG_BLOOM_STORED(n) ((struct varlena *) PG_GETARG_POINTER(n))
 
-/* How much of a filter is in memory. */
-typedef enum BloomLookupMode
-{
-	BLOOM_LOOKUP_CLOSED,		/* nothing */
-	BLOOM_LOOKUP_WHOLE,			/* all of it */
-	BLOOM_LOOKUP_BLOCKS,		/* the headers, and each block from its first use on */
-	BLOOM_LOOKUP_ONCE			/* the headers, for one item */
-} BloomLookupMode;
-
 /*
  * A filter to look items up in.
  *
@@ -38,15 +29,12 @@ typedef enum BloomLookupMode
  */
 typedef struct BloomLookup
 {
-	BloomLookupMode mode;
-	BloomFilter filter;
-	struct varlena *value;		/* WHOLE, BLOCKS: whose bytes the layers point to */
-	struct varlena *source;		/* BLOCKS, ONCE: the value as it is stored */
-	uint8	   *fetched;		/* BLOCKS: a bit for each block, over all layers */
-	uint32	   *first_block;	/* BLOCKS: of each layer, an index into these bits */
+	BloomFilter filter;			/* read by slices: its layers have no bits */
+	struct varlena *whole;		/* the detoasted value; NULL: read by slices */
+	struct varlena *source;		/* the value as it is stored, to read slices of */
 } BloomLookup;
 
-/* Filters that are read together; `few` spares most calls the memory for them. */
+/* Filters that are read together; `few` saves most calls an allocation. */
 typedef struct BloomLookups
 {
 	int			n;

@@ -55,20 +55,8 @@ static const ExpandedObjectMethods expanded_union_methods = {
 	flatten_into
 };
 
-/* The expanded union that a state is, or NULL if it is a filter still. */
-static ExpandedUnion *
-get_expanded(Datum state)
-{
-	ExpandedObjectHeader *header;
-
-	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(state)))
-		return NULL;
-	header = DatumGetEOHP(state);
-	return header->eoh_methods == &expanded_union_methods ? (ExpandedUnion *) header : NULL;
-}
-
 /*
- * The memory context of the states of an aggregate's groups.
+ * Return the memory context of the states of an aggregate's groups.
  *
  * The executor takes an expanded object over as it is only if it is in a child of
  * the aggregate's context.  A child for each group would be slow: a hash aggregate
@@ -92,48 +80,29 @@ context_of_states(MemoryContext aggregate)
 	return context;
 }
 
-/* Expand the filter of argument 0 into a state of the aggregate. */
-static ExpandedUnion *
-expand(FunctionCallInfo fcinfo, MemoryContext aggregate)
-{
-	MemoryContext context = context_of_states(aggregate);
-	ExpandedUnion *state = MemoryContextAlloc(context, sizeof(ExpandedUnion));
-	BloomFilter first;
-
-	EOH_init_header(&state->header, &expanded_union_methods, context);
-	bloomexp_layout_open(&first, PG_GETARG_BLOOM_PP(0));
-	bloomexp_union_start(&state->united, &first, context, true);
-	return state;
-}
-
-/* Add the filter of argument 1 to the state of an aggregate. */
+/* Add the filter of argument 1 to the state of an aggregate, expanded if it is a filter still. */
 static Datum
 add_to_state(FunctionCallInfo fcinfo, MemoryContext aggregate)
 {
-	ExpandedUnion *state = get_expanded(PG_GETARG_DATUM(0));
+	Datum		datum = PG_GETARG_DATUM(0);
+	ExpandedUnion *state = NULL;
 	BloomFilter filter;
 
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)) &&
+		DatumGetEOHP(datum)->eoh_methods == &expanded_union_methods)
+		state = (ExpandedUnion *) DatumGetEOHP(datum);
 	if (state == NULL)
-		state = expand(fcinfo, aggregate);
+	{
+		MemoryContext context = context_of_states(aggregate);
+
+		state = MemoryContextAlloc(context, sizeof(ExpandedUnion));
+		EOH_init_header(&state->header, &expanded_union_methods, context);
+		bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));
+		bloomexp_union_start(&state->united, &filter, context, true);
+	}
 	bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(1));
 	bloomexp_union_add(&state->united, &filter);
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
-}
-
-/* Both arguments as one value. */
-static Datum
-unite(FunctionCallInfo fcinfo)
-{
-	BloomFilter a;
-	BloomFilter b;
-	BloomUnion	united;
-
-	bloomexp_layout_open(&a, PG_GETARG_BLOOM_PP(0));
-	bloomexp_layout_open(&b, PG_GETARG_BLOOM_PP(1));
-	bloomexp_union_start(&united, &a, CurrentMemoryContext, false);
-	bloomexp_union_add(&united, &b);
-	bloomexp_union_get_filter(&united, &a);
-	PG_RETURN_POINTER(bloomexp_layout_form(&a));
 }
 
 /*
@@ -145,6 +114,9 @@ Datum
 bloomexp_union(PG_FUNCTION_ARGS)
 {
 	MemoryContext aggregate;
+	BloomFilter a;
+	BloomFilter b;
+	BloomUnion	united;
 
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
@@ -152,12 +124,18 @@ bloomexp_union(PG_FUNCTION_ARGS)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(1));
 	if (AggCheckCallContext(fcinfo, &aggregate))
 		return add_to_state(fcinfo, aggregate);
-	return unite(fcinfo);
+
+	bloomexp_layout_open(&a, PG_GETARG_BLOOM_PP(0));
+	bloomexp_layout_open(&b, PG_GETARG_BLOOM_PP(1));
+	bloomexp_union_start(&united, &a, CurrentMemoryContext, false);
+	bloomexp_union_add(&united, &b);
+	bloomexp_union_get_filter(&united, &a);
+	PG_RETURN_POINTER(bloomexp_layout_form(&a));
 }
 
 /*
- * Final: the union as a value, in one piece.  (Later releases of PostgreSQL would
- * return the expanded object, and who reads that copies all of it each time.)
+ * Final: the union as a value, in one piece.  Later releases of PostgreSQL would return
+ * the expanded object, and each read of that copies all of it.
  */
 Datum
 bloomexp_union_agg_final(PG_FUNCTION_ARGS)

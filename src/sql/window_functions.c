@@ -35,7 +35,7 @@ bloomexp_window(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
 
-/* The windowed filter of argument 0; `function` needs it. */
+/* Open the windowed filter of argument 0 for `function`. */
 static void
 open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter, const char *function)
 {
@@ -43,29 +43,26 @@ open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter, const char *function
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("filter must not be null"),
-				 errdetail("It says how wide the window is."),
+				 errdetail("The window width is taken from the existing filter."),
 				 errhint("Make the filter with bloom_window().")));
 	bloomexp_layout_open(filter, PG_GETARG_BLOOM_PP(0));
 	bloomexp_window_require(filter, function);
 }
 
-/* The slice of a windowed filter in which a time lies. */
+/* Return the slice of a windowed filter in which a time lies. */
 static int64
 slice_of(const BloomFilter *filter, int64 time)
 {
 	return bloomexp_window_slice_of(time, bloomexp_window_slice_length(filter->width, filter->slices));
 }
 
-/* Add exposures to an opened filter; the old value comes back if that is no change. */
+/* Add exposures to an opened filter; returns the old value if that is no change. */
 static Datum
 add_exposures(FunctionCallInfo fcinfo, BloomFilter *filter, BloomKind kind,
 			  BloomExposure *exposures, int n)
 {
-	struct varlena *value;
-
 	n = bloomexp_window_keep_newest(exposures, n);
-	value = bloomexp_window_add(filter, kind, exposures, n, false);
-	return bloomexp_arguments_return_changed(fcinfo, value);
+	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_add(filter, kind, exposures, n, false));
 }
 
 /* bloom_add_at(filter, item, shown_at) */
@@ -80,27 +77,11 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 	open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	type = bloomexp_arguments_item_type(fcinfo, 1);
+	type = bloomexp_arguments_item_type(fcinfo);
 	shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
-	exposure.hash = bloomexp_arguments_hash(fcinfo, 1, type, filter.seed);
+	exposure.hash = bloomexp_arguments_hash(fcinfo, type, filter.seed);
 	exposure.slice = slice_of(&filter, shown_at);
-	return add_exposures(fcinfo, &filter, type->kind, &exposure, shown_at >= filter.floor);
-}
-
-/* The times of an array, one for each of n items. */
-static void
-get_times(ArrayType *array, int n, Datum **times, bool **nulls)
-{
-	int			ntimes;
-
-	bloomexp_item_check_dimensions(array, "shown_at");
-	deconstruct_array(array, TIMESTAMPTZOID, sizeof(TimestampTz), FLOAT8PASSBYVAL,
-					  TYPALIGN_DOUBLE, times, nulls, &ntimes);
-	if (ntimes != n)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("items and shown_at must be arrays of the same length"),
-				 errdetail("The lengths are %d and %d.", n, ntimes)));
+	return add_exposures(fcinfo, &filter, type->kind, &exposure, shown_at >= filter.expired_before);
 }
 
 /* bloom_add_at(filter, items, shown_at) */
@@ -115,8 +96,10 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	Datum	   *times;
 	bool	   *nulls;
 	BloomExposure *exposures;
+	ArrayType  *array;
 	int			nhashes;
 	int			nitems;
+	int			ntimes;
 	int			item = 0;
 	int			n = 0;
 
@@ -128,7 +111,15 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	items = bloomexp_arguments_array(fcinfo, 1);
 	hashes = bloomexp_item_hash_array(items, PG_GET_COLLATION(), filter.seed, &kind, &nhashes);
 	nitems = ArrayGetNItems(ARR_NDIM(items), ARR_DIMS(items));
-	get_times(bloomexp_arguments_array(fcinfo, 2), nitems, &times, &nulls);
+	array = bloomexp_arguments_array(fcinfo, 2);
+	bloomexp_item_check_dimensions(array, "shown_at");
+	deconstruct_array(array, TIMESTAMPTZOID, sizeof(TimestampTz), FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, &times, &nulls, &ntimes);
+	if (ntimes != nitems)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("items and shown_at must be arrays of the same length"),
+				 errdetail("The lengths are %d and %d.", nitems, ntimes)));
 
 	exposures = palloc_extended(Max(nhashes, 1) * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < nitems; i++)
@@ -140,7 +131,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 		shown_at = bloomexp_arguments_check_time(times[i], nulls[i], "shown_at");
 		exposures[n].hash = hashes[item++];
 		exposures[n].slice = slice_of(&filter, shown_at);
-		n += shown_at >= filter.floor;
+		n += shown_at >= filter.expired_before;
 	}
 	return add_exposures(fcinfo, &filter, kind, exposures, n);
 }
@@ -150,12 +141,10 @@ Datum
 bloomexp_expire(PG_FUNCTION_ARGS)
 {
 	BloomFilter filter;
-	struct varlena *value;
 	int64		at = bloomexp_arguments_time(fcinfo, 1, "at");
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	open_windowed(fcinfo, &filter, "bloom_expire()");
-	value = bloomexp_window_expire(&filter, at);
-	return bloomexp_arguments_return_changed(fcinfo, value);
+	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_expire(&filter, at));
 }

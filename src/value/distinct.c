@@ -76,7 +76,7 @@ compare_in_table(uint64 *hashes, uint64 n, int used, uint64 *slots)
 }
 
 /*
- * The same, faster where most hashes are distinct.  Two bits per slot say whether
+ * Do the same as compare_in_table(), faster where most hashes are distinct.  Two bits per slot say whether
  * one hash or more fall into it; only hashes that share a slot are compared.
  * Neither loop has a branch that the CPU cannot predict.
  */

@@ -39,7 +39,7 @@
 
 /*
  * bloomexp_filter_init
- *		An empty filter with one layer for `capacity` items; it has no bytes
+ *		Start an empty filter with one layer for `capacity` items; it has no bytes
  *		until it is bloomexp_layout_form()ed.
  */
 void
@@ -57,7 +57,7 @@ bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, uint32 see
 
 /*
  * bloomexp_filter_require_kind
- *		Refuse items of another kind than those that a filter holds.
+ *		Raise an error unless a filter can hold items of `kind`.
  */
 void
 bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
@@ -70,20 +70,9 @@ bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
 				 errhint("Cast the items to %s.", bloomexp_kind_type(filter->kind))));
 }
 
-/* Refuse items without their times for a windowed filter. */
-static void
-require_unwindowed(const BloomFilter *filter)
-{
-	if (filter->windowed)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("items cannot be added to a windowed filter without a time"),
-				 errhint("Use bloom_add_at().")));
-}
-
 /*
  * bloomexp_filter_contains
- *		Whether any layer contains an item, the newest first.
+ *		Test whether any layer contains an item, the newest first.
  */
 bool
 bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
@@ -98,37 +87,16 @@ bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 }
 
 /*
- * Take the items at `indexes`, which ascend, out of a list of n; the last ones take their
- * places.  `origins` says where each came from, and moves along.
- */
-static inline int
-drop(const uint16 *indexes, int nindexes, uint64 *hashes, uint16 *origins, int n)
-{
-	while (nindexes > 0)
-	{
-		int			index = indexes[--nindexes];
-
-		n--;
-		hashes[index] = hashes[n];
-		origins[index] = origins[n];
-	}
-	return n;
-}
-
-/*
  * bloomexp_filter_mark
  *		Mark those of n items, at most BLOOMEXP_BATCH, that layers from `first` on
  *		contain; those that are marked already are not looked up.
- *
- * `fetch` is called with `source` before a layer is probed; NULL if all bits are in
- * memory.
  *
  * The items that no newer layer contains stand side by side, in no order: to keep them in
  * order would cost more than to probe them.
  */
 void
-bloomexp_filter_mark(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *source,
-					 const uint64 *hashes, int n, bool *contained)
+bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hashes, int n,
+					 bool *contained)
 {
 	uint64		asked[BLOOMEXP_BATCH];
 	uint16		origins[BLOOMEXP_BATCH];	/* their indexes */
@@ -148,25 +116,36 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, BloomFetch fetch, 
 		CHECK_FOR_INTERRUPTS();
 		if (filter->layers[i].bits_set == 0)
 			continue;
-		if (fetch != NULL)
-			fetch(source, i, asked, nasked);
 		nhits = bloomexp_probe_hits(&filter->layers[i].bits, asked, nasked, hits);
 		for (int j = 0; j < nhits; j++)
 			contained[origins[hits[j]]] = true;
-		if (i > first)
-			nasked = drop(hits, nhits, asked, origins, nasked);
+		/* before another layer, the last items take the places of the hits, which ascend */
+		while (i > first && nhits > 0)
+		{
+			int			hit = hits[--nhits];
+
+			nasked--;
+			asked[hit] = asked[nasked];
+			origins[hit] = origins[nasked];
+		}
 	}
 }
 
 /*
- * Put `n` distinct items into the one empty layer of a filter that was made for
- * them.  To be followed by bloomexp_layout_store().
+ * bloomexp_filter_build
+ *		Make a filter of `n` distinct items, at least one, sized for them and for a
+ *		fraction `headroom` more.
  */
-static void
-fill_layer(BloomFilter *filter, const uint64 *hashes, uint64 n)
+struct varlena *
+bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr, double headroom)
 {
-	BloomLayer *layer = &filter->layers[0];
+	BloomFilter filter;
+	BloomLayer *layer = &filter.few[0];
+	struct varlena *value;
 
+	bloomexp_filter_init(&filter, (int64) ceil(n * (1.0 + headroom)), fpr, 0, false);
+	filter.kind = kind;
+	value = bloomexp_layout_form(&filter);
 	for (uint64 i = 0; i < n; i += BLOOMEXP_INTERRUPT_EVERY)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -174,54 +153,12 @@ fill_layer(BloomFilter *filter, const uint64 *hashes, uint64 n)
 	}
 	layer->bits_set = bloomexp_probe_count_set(&layer->bits);
 	layer->items = n;
-}
-
-/*
- * bloomexp_filter_build
- *		A filter of `n` distinct items, not 0, sized for them, with room for a part
- *		`headroom` more.
- */
-struct varlena *
-bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr, double headroom)
-{
-	BloomFilter filter;
-	struct varlena *value;
-
-	bloomexp_filter_init(&filter, (int64) ceil(n * (1.0 + headroom)), fpr, 0, false);
-	filter.kind = kind;
-	value = bloomexp_layout_form(&filter);
-	fill_layer(&filter, hashes, n);
 	bloomexp_layout_store(&filter, value);
 	return value;
 }
 
 /*
- * Drop the hashes that layers from `first` on contain; returns how many remain,
- * in order.
- */
-static int
-keep_misses(const BloomFilter *filter, uint32 first, uint64 *hashes, int n)
-{
-	int			kept = 0;
-
-	for (int from = 0; from < n; from += BLOOMEXP_BATCH)
-	{
-		int			batch = Min(n - from, BLOOMEXP_BATCH);
-		bool		contained[BLOOMEXP_BATCH] = {false};
-
-		CHECK_FOR_INTERRUPTS();
-		bloomexp_filter_mark(filter, first, NULL, NULL, hashes + from, batch, contained);
-		for (int i = 0; i < batch; i++)
-		{
-			hashes[kept] = hashes[from + i];
-			kept += !contained[i];
-		}
-	}
-	return kept;
-}
-
-/*
- * A counting filter with `n` more items.  Each of them is counted, so that it can
+ * Make a counting filter with `n` more items.  Each of them is counted, so that it can
  * be removed as often as it was added; so there is one layer only.
  */
 static struct varlena *
@@ -255,33 +192,26 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 }
 
 /*
- * Whether the items of a part must be spread over two layers, in place of filling
- * the open one with the first of them.
+ * Set the bits of the items of a part; the layers count them already.
  *
- * Many hashes come in nearly ascending order, which is that of blocks.  The first
- * ones would all fall into the first blocks of the open layer, and leave these
- * blocks of the new one empty; the others then hold more than they were sized for.
+ * If the open layer takes only some of them, these are spread over the whole part.  Many
+ * hashes come in nearly ascending order, which is that of blocks: the first ones would
+ * all fall into the first blocks of the open layer, and leave these blocks of the new
+ * one empty; the others would then hold more than they were sized for.
  */
-static bool
-spreads(const BloomFilter *filter, const BloomPart *part)
-{
-	return part->room > 0 && part->room < part->n &&
-		(filter->layers[part->open].bits.shape.blocks > 1 ||
-		 filter->layers[part->grown].bits.shape.blocks > 1);
-}
-
-/* Set the bits of the items of a part; the layers count them already. */
 static void
 fill_part(BloomFilter *filter, const BloomPart *part)
 {
-	bool		spread = spreads(filter, part);
+	bool		spread = part->room > 0 && part->room < part->n &&
+		(filter->layers[part->open].bits.shape.blocks > 1 ||
+		 filter->layers[part->grown].bits.shape.blocks > 1);
 	int64		before = 0;		/* items of the open layer before this one */
 
 	for (int i = 0; i < part->n; i++)
 	{
 		int64		after = spread ? (i + 1) * part->room / part->n : Min(i + 1, part->room);
 
-		/* what the open layer has no room for goes into the new one */
+		/* what does not fit in the open layer goes into the new one */
 		BloomLayer *layer = &filter->layers[before < after ? part->open : part->grown];
 
 		before = after;
@@ -303,14 +233,27 @@ bloomexp_filter_keep_new(const BloomFilter *filter, BloomPart *parts, int nparts
 {
 	int64		n = 0;
 
-	for (int i = 0; i < nparts; i++)
+	for (BloomPart *part = parts; part < parts + nparts; part++)
 	{
-		BloomPart  *part = &parts[i];
+		uint32		first = bloomexp_growth_slice_start(filter, part->slice);
+		int			kept = 0;
 
-		part->n = keep_misses(filter, bloomexp_growth_slice_start(filter, part->slice),
-							  part->hashes, part->n);
-		/* an item that comes twice needs room for one */
-		part->n = bloomexp_distinct_keep(part->hashes, part->n);
+		for (int from = 0; from < part->n; from += BLOOMEXP_BATCH)
+		{
+			uint64	   *hashes = part->hashes + from;
+			int			batch = Min(part->n - from, BLOOMEXP_BATCH);
+			bool		contained[BLOOMEXP_BATCH] = {false};
+
+			CHECK_FOR_INTERRUPTS();
+			bloomexp_filter_mark(filter, first, hashes, batch, contained);
+			for (int i = 0; i < batch; i++)
+			{
+				part->hashes[kept] = hashes[i];
+				kept += !contained[i];
+			}
+		}
+		/* an item that comes twice needs a place for one */
+		part->n = bloomexp_distinct_keep(part->hashes, kept);
 		n += part->n;
 	}
 	return n;
@@ -318,7 +261,7 @@ bloomexp_filter_keep_new(const BloomFilter *filter, BloomPart *parts, int nparts
 
 /*
  * bloomexp_filter_add_parts
- *		A new value: the filter with more items, which bloomexp_filter_keep_new() left.
+ *		Make a new value: the filter with more items, which bloomexp_filter_keep_new() left.
  *		Each part is of one slice, oldest first.
  */
 struct varlena *
@@ -337,7 +280,7 @@ bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts,
 
 /*
  * bloomexp_filter_add
- *		A new value: the filter with `n` more items, or NULL if it contains them
+ *		Make a new value: the filter with n more items, or NULL if it contains them
  *		all already.  Reorders the hashes.
  *
  * The opened filter cannot be used afterwards.  A NULL filter starts a new one
@@ -359,7 +302,11 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 							 BLOOMEXP_DEFAULT_FPR, 0, false);
 	}
 	bloomexp_filter_require_kind(filter, kind);
-	require_unwindowed(filter);
+	if (filter->windowed)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("items cannot be added to a windowed filter without a time"),
+				 errhint("Use bloom_add_at().")));
 	if (filter->counting && n > 0)
 		return add_counting(filter, kind, hashes, n);
 	if (bloomexp_filter_keep_new(filter, &part, 1) == 0)
@@ -368,26 +315,14 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 }
 
 /*
- * Count the items of a counting layer again after a removal.
- *
- * An add is counted if it newly sets a position, and a removal if it newly unsets
- * one.  These are different events, so a mere count would drift at random as
- * items come and go, and with it the layer's room.  The number of positions set
- * is exact: the count is held to the items that it stands for.
- */
-static void
-recount(BloomLayer *layer)
-{
-	double		items = bloomexp_filter_layer_items(layer);
-
-	items = Min(Max(layer->items, floor(items)), ceil(items));
-	layer->items = (uint32) Min(items, layer->capacity);
-}
-
-/*
  * bloomexp_filter_remove
- *		A new value: the filter without `n` items, or NULL if it contains none of
+ *		Make a new value: the filter without n items, or NULL if it contains none of
  *		them.
+ *
+ * An add is counted if it newly sets a position, and a removal if it newly unsets one.
+ * These are different events, so a mere count would drift at random as items come and
+ * go, and with it what the layer can take.  The number of positions set is exact: the
+ * count is held to the items that it stands for.
  */
 struct varlena *
 bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
@@ -409,6 +344,7 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 	for (int i = 0; i < n; i++)
 	{
 		uint32		newly_unset;
+		double		estimate;
 
 		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
@@ -420,7 +356,9 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 		layer->bits_set -= newly_unset;
 		if (newly_unset > 0 && layer->items > 0)
 			layer->items--;
-		recount(layer);
+		estimate = bloomexp_sizing_estimate_items(&layer->bits.shape, layer->bits_set);
+		estimate = Min(Max(layer->items, floor(estimate)), ceil(estimate));
+		layer->items = (uint32) Min(estimate, layer->capacity);
 	}
 	if (value)
 		bloomexp_layout_store(filter, value);
@@ -428,28 +366,8 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 }
 
 /*
- * bloomexp_filter_layer_items
- *		Estimate of the distinct items in a layer, from its bits.
- */
-double
-bloomexp_filter_layer_items(const BloomLayer *layer)
-{
-	return bloomexp_sizing_estimate_items(&layer->bits.shape, layer->bits_set);
-}
-
-/*
- * bloomexp_filter_layer_fpr
- *		False positive rate of a layer now, from its fill.
- */
-double
-bloomexp_filter_layer_fpr(const BloomLayer *layer)
-{
-	return bloomexp_sizing_current_fpr(&layer->bits.shape, layer->bits_set);
-}
-
-/*
  * bloomexp_filter_items
- *		Estimate of the distinct items in a filter.  An item that is in two
+ *		Estimate the distinct items in a filter.  An item that is in two
  *		layers, after a union, counts twice.
  */
 double
@@ -460,14 +378,14 @@ bloomexp_filter_items(const BloomFilter *filter)
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		items += bloomexp_filter_layer_items(&filter->layers[i]);
+		items += bloomexp_sizing_estimate_items(&filter->layers[i].bits.shape, filter->layers[i].bits_set);
 	}
 	return items;
 }
 
 /*
  * bloomexp_filter_fpr
- *		False positive rate of a filter now: an item is missed only if every layer
+ *		Return the false positive rate of a filter now: an item is missed only if every layer
  *		misses it.
  */
 double
@@ -478,7 +396,7 @@ bloomexp_filter_fpr(const BloomFilter *filter)
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		missed += log1p(-bloomexp_filter_layer_fpr(&filter->layers[i]));
+		missed += log1p(-bloomexp_sizing_current_fpr(&filter->layers[i].bits.shape, filter->layers[i].bits_set));
 	}
 	return 0.0 - expm1(missed);	/* never -0 */
 }

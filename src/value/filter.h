@@ -21,18 +21,12 @@ bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
 	return filter->kind == kind || filter->kind == BLOOM_KIND_NONE;
 }
 
-/*
- * Makes the bits of a layer, by its index, available as far as n items need them,
- * before the layer is tested for these.
- */
-typedef void (*BloomFetch) (void *source, uint32 layer, const uint64 *hashes, int n);
-
 extern void bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr,
 								 uint32 seed, bool counting);
 extern void bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind);
 
 extern bool bloomexp_filter_contains(const BloomFilter *filter, uint64 hash);
-extern void bloomexp_filter_mark(const BloomFilter *filter, uint32 first, BloomFetch fetch, void *source,
+extern void bloomexp_filter_mark(const BloomFilter *filter, uint32 first,
 								 const uint64 *hashes, int n, bool *contained);
 extern struct varlena *bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n,
 											 double fpr, double headroom);
@@ -44,8 +38,6 @@ extern struct varlena *bloomexp_filter_add_parts(BloomFilter *filter, BloomKind 
 extern struct varlena *bloomexp_filter_remove(BloomFilter *filter, BloomKind kind,
 											  uint64 *hashes, int n);
 
-extern double bloomexp_filter_layer_items(const BloomLayer *layer);
-extern double bloomexp_filter_layer_fpr(const BloomLayer *layer);
 extern double bloomexp_filter_items(const BloomFilter *filter);
 extern double bloomexp_filter_fpr(const BloomFilter *filter);
 

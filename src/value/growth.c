@@ -12,26 +12,26 @@
  * How it works:
  *
  * The invariant: at every moment the probability that a filter contains an item that was
- * never added is at most its fpr.  (For a windowed filter: that any slices + 1
- * consecutive slices contain it.)  Layers err independently, so each gets a share of
+ * never added is at most its fpr; in a windowed filter, the probability that any
+ * slices + 1 consecutive slices contain it is.  Layers err independently, so each gets a share of
  * fpr for when it is full, and the shares of all layers that can ever be made add up to
  * fpr at most.
  *
  * A layer is full when it has changed for as many items as its capacity.  At rates above
  * COUNTING_FPR it can be full earlier: then items that are skipped, because the filter
  * seems to contain them, are not few, and the bits fill up faster than the count says.
- * (A rule by bits_set alone would be one rule in place of two.  But readers refuse more
- * items than the capacity, so the count must be kept as well, and whichever comes first
- * makes a growing filter 0.4% larger at 10,000 items, and 3% at 400.)
+ * A rule by bits_set alone could not replace both: readers refuse more items than the
+ * capacity, so the count must be kept as well, and whichever comes first makes a growing
+ * filter 0.4% larger at 10,000 items, and 3% at 400.
  *
  * Limits:
  *
  * - A filter that grows item by item takes about twice the bytes of one that is sized for
  *	 its items.
- * - Headers can be false without that their bits say so.  Capacities are believed as far
- *	 as the bits can hold them, so that no false one makes the next layer huge.
+ * - Headers can be false without their bits showing it.  A capacity counts only as far as
+ *	 the bits can hold it, so that no false one makes the next layer huge.
  * - Counting filters do not grow.
- * - A value can have thousands of layers, each of which says that it might have room.
+ * - A value can have thousands of layers, each with a header by which it can take items.
  *	 So an add computes rates up to MAX_WORK, and takes the other layers for full.
  *
  *-------------------------------------------------------------------------
@@ -84,18 +84,18 @@
 #define MAX_WORK (1 << 20)
 
 /*
- * Capacity of a new slice of a window: RHYTHM_SPARE times the mean number of items
- * of the newest RHYTHM_SLICES slices before it, and at least RHYTHM_MIN.  Its
- * second layer has RHYTHM_OVERFLOW of the first one's capacity.
+ * Capacity of a new slice of a window: SLICE_SPARE times the mean number of items
+ * of the newest RECENT_SLICES slices before it, and at least SLICE_MIN.  Its
+ * second layer has SLICE_OVERFLOW of the first one's capacity.
  */
-#define RHYTHM_SLICES 2
-#define RHYTHM_SPARE (17.0 / 16.0)
-#define RHYTHM_OVERFLOW 0.125
-#define RHYTHM_MIN 16
+#define RECENT_SLICES 2
+#define SLICE_SPARE (17.0 / 16.0)
+#define SLICE_OVERFLOW 0.125
+#define SLICE_MIN 16
 
 /*
  * bloomexp_growth_check_fpr
- *		Refuse a target rate that no filter can keep.
+ *		Raise an error if `fpr` is a target rate that no filter can keep.
  */
 void
 bloomexp_growth_check_fpr(double fpr)
@@ -109,7 +109,7 @@ bloomexp_growth_check_fpr(double fpr)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("false positive rate must be at least %g", BLOOMEXP_MIN_FPR),
-				 errdetail("Items are told apart by a hash of 64 bits, which does not allow a lower rate.")));
+				 errdetail("Items are compared by a 64-bit hash, which does not allow a lower rate.")));
 }
 
 /*
@@ -125,7 +125,7 @@ typedef struct Span
 } Span;
 
 /*
- * Index of the first layer of a slice, or of its place; or if `after`, the index
+ * Find the index of the first layer of a slice, or of its place; if `after`, the index
  * after its last.
  */
 static uint32
@@ -148,7 +148,7 @@ find_slice(const BloomFilter *filter, int64 slice, bool after)
 }
 
 /*
- * The layers for items of a slice; where there are none yet, their place.  A
+ * Find the layers for items of a slice, or their place if there are none yet.  A
  * window overlaps slices + 1 slices unless aligned.
  */
 static Span
@@ -164,7 +164,7 @@ span_of(const BloomFilter *filter, int64 slice, int64 *work)
 	return span;
 }
 
-/* Words of the only layer of a value of `size` bytes, length word included. */
+/* Return the words of the only layer of a value of `size` bytes, length word included. */
 static uint32
 words_in(uint64 size, bool counting)
 {
@@ -176,49 +176,30 @@ words_in(uint64 size, bool counting)
 	return (size - headers) / bloomexp_probe_bytes(1, counting);
 }
 
-/* Words of the largest single layer. */
-static uint32
-max_words(bool counting)
-{
-	return words_in(BLOOMEXP_MAX_SIZE, counting);
-}
-
 /*
- * Shape of a layer for `capacity` items at rate `share`, or an error that names
+ * Make an empty layer for `capacity` items at rate `share`, or raise an error that names
  * the largest capacity; `fpr` is the target rate that the user gave.
  */
-static BloomShape
-layer_shape(int64 capacity, double share, double fpr, bool counting)
+static BloomLayer
+new_layer(int64 capacity, double share, double fpr, bool counting)
 {
-	BloomShape	shape;
+	uint32		max_words = words_in(BLOOMEXP_MAX_SIZE, counting);
+	BloomLayer	layer = {.bits.counting = counting, .capacity = (uint32) capacity};
 
 	if (capacity > PG_UINT32_MAX ||
-		!bloomexp_sizing_fit((double) capacity, share, max_words(counting), &shape))
+		!bloomexp_sizing_fit((double) capacity, share, max_words, &layer.bits.shape))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("capacity of " INT64_FORMAT " items is too large", capacity),
 				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, has room for %llu.",
-						   fpr,
-						   (unsigned long long) bloomexp_sizing_max_items(share, max_words(counting))),
+						   fpr, (unsigned long long) bloomexp_sizing_max_items(share, max_words)),
 				 errhint("Accept a larger false positive rate, or keep several filters.")));
-	return shape;
-}
-
-/* An empty layer. */
-static BloomLayer
-new_layer(BloomShape shape, int64 capacity, bool counting)
-{
-	BloomLayer	layer = {
-		.bits = {.shape = shape, .counting = counting},
-		.capacity = (uint32) capacity
-	};
-
 	return layer;
 }
 
 /*
  * bloomexp_growth_first_layer
- *		An empty first layer of a filter for `capacity` items at `fpr`.
+ *		Make the empty first layer of a filter for `capacity` items at `fpr`.
  */
 BloomLayer
 bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
@@ -230,12 +211,12 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("capacity must be at least 1")));
 	bloomexp_growth_check_fpr(fpr);
-	return new_layer(layer_shape(capacity, fpr * share, fpr, counting), capacity, counting);
+	return new_layer(capacity, fpr * share, fpr, counting);
 }
 
 /*
  * bloomexp_growth_capacity
- *		The largest capacity of a filter with one layer that takes at most `size`
+ *		Find the largest capacity of a filter with one layer that takes at most `size`
  *		bytes, length word included; 0 if there is none.
  */
 int64
@@ -251,7 +232,7 @@ bloomexp_growth_capacity(uint64 size, double fpr)
 	return capacity;
 }
 
-/* Whether a rate of a layer may be computed still. */
+/* Charge the cost of a rate of a layer; false if that exceeds the work left. */
 static bool
 can_afford(const Span *span, const BloomLayer *layer)
 {
@@ -261,7 +242,7 @@ can_afford(const Span *span, const BloomLayer *layer)
 }
 
 /*
- * Expected rate of a layer after `items` items, added one by one, changed it; 1 if that
+ * Return the expected rate of a layer after `items` items, added one by one, changed it; 1 if that
  * costs too much.
  */
 static double
@@ -274,7 +255,7 @@ grown_fpr(const BloomLayer *layer, double items, const Span *span)
 }
 
 /*
- * Capacity of a layer, as far as its bits can hold that many at the target
+ * Return the capacity of a layer, as far as its bits can hold that many at the target
  * rate: a false one must not make the next layer huge.
  */
 static int64
@@ -286,7 +267,7 @@ credible_capacity(const BloomLayer *layer, double fpr)
 }
 
 /*
- * How many more items may change a layer; exact only when `wanted` items may not
+ * Return how many more items may change a layer; exact only when `wanted` items may not
  * fit.  At a high rate a layer is full before its capacity, because the items
  * skipped as false positives, which are not counted, are no longer few.
  */
@@ -321,30 +302,28 @@ room_in(const BloomLayer *layer, const Span *span, int64 wanted)
 }
 
 /*
- * The same, but no more items than a reader accepts of the layer's shape: one with a
- * false header could take an item and become a value that is refused.
+ * Find the newest layer of a span that can take items, and how many of `wanted`; returns
+ * the end of the span, with 0 in *room, if there is none.
+ *
+ * A layer takes no more items than a reader believes of its shape: one with a false
+ * header could take an item and become a value that is refused.
  */
-static int64
-credible_room_in(const BloomFilter *filter, const BloomLayer *layer, const Span *span,
-				 int64 wanted)
-{
-	int64		room = room_in(layer, span, wanted);
-	double		most;
-
-	if (room == 0)
-		return 0;				/* as of most layers, without the logarithms */
-	most = floor(bloomexp_sizing_textbook_items(&layer->bits.shape, filter->fpr));
-	return most >= (double) layer->items + room ? room : Max((int64) most - layer->items, 0);
-}
-
-/* Index of the newest layer with room, and its room; the end of the span and 0 if none. */
 static uint32
-open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *room)
+find_open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *room)
 {
 	for (uint32 i = span->end; i-- > span->first;)
 	{
+		const BloomLayer *layer = &filter->layers[i];
+		double		most;
+
 		CHECK_FOR_INTERRUPTS();
-		*room = credible_room_in(filter, &filter->layers[i], span, wanted);
+		*room = room_in(layer, span, wanted);
+		if (*room == 0)
+			continue;			/* as most layers, without the logarithms */
+		most = floor(bloomexp_sizing_textbook_items(&layer->bits.shape, filter->fpr));
+		if (most < (double) layer->items + *room)
+			*room = Max((int64) most - layer->items, 0);
+		*room = Min(*room, wanted);
 		if (*room > 0)
 			return i;
 	}
@@ -353,11 +332,11 @@ open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *roo
 }
 
 /*
- * Mean number of items of the newest slices before a span, as far as their bits can
+ * Return the mean number of items of the newest slices before a span, as far as their bits can
  * hold that many at the target rate; 0 if there are none.
  */
 static double
-rhythm(const BloomFilter *filter, const Span *span)
+recent_slice_items(const BloomFilter *filter, const Span *span)
 {
 	double		items = 0.0;
 	int			slices = 0;
@@ -367,7 +346,7 @@ rhythm(const BloomFilter *filter, const Span *span)
 		CHECK_FOR_INTERRUPTS();
 		if (i + 1 == span->first || filter->layers[i].slice != filter->layers[i + 1].slice)
 		{
-			if (slices == RHYTHM_SLICES)
+			if (slices == RECENT_SLICES)
 				break;
 			slices++;
 		}
@@ -376,13 +355,13 @@ rhythm(const BloomFilter *filter, const Span *span)
 	return slices > 0 ? items / slices : 0.0;
 }
 
-/* Capacity, at least `pending` items, and rate of one more layer of a span. */
+/* Set the capacity, at least `pending` items, and the rate of one more layer of a span. */
 static void
 plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
 		   int64 *capacity, double *share)
 {
 	double		left = span->fpr;
-	double		usual = rhythm(filter, span) * RHYTHM_SPARE;
+	double		usual = recent_slice_items(filter, span) * SLICE_SPARE;
 	int64		present = 0;
 
 	for (uint32 i = span->first; i < span->end; i++)
@@ -396,14 +375,14 @@ plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
 	if (present == 0 && usual > 0)
 	{
 		/* a new slice after others */
-		*capacity = Max((int64) ceil(usual), RHYTHM_MIN);
+		*capacity = Max((int64) ceil(usual), SLICE_MIN);
 		*share = span->fpr * SIZED_SHARE;
 	}
 	else
 	{
 		*capacity = Max((int64) (present * GROWTH_FACTOR), GROWTH_MIN);
 		if (usual > 0 && span->end - span->first == 1)
-			*capacity = Max((int64) (present * RHYTHM_OVERFLOW), RHYTHM_MIN);
+			*capacity = Max((int64) (present * SLICE_OVERFLOW), SLICE_MIN);
 		*capacity = Max(*capacity, (int64) ceil(usual) - present);
 		/* a union at a high rate can have spent all of it, or more */
 		*share = present == 0 ? span->fpr * UNSIZED_SHARE :
@@ -412,34 +391,9 @@ plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
 	*capacity = Max(*capacity, pending);
 }
 
-/* Append a layer to a span; the filter has space for it. */
-static void
-grow(BloomFilter *filter, Span *span, int64 slice, int64 capacity, double share)
-{
-	BloomLayer *place = filter->layers + span->end;
-
-	bloomexp_layout_check_layers(filter->nlayers + 1);
-	memmove(place + 1, place, (filter->nlayers - span->end) * sizeof(BloomLayer));
-	*place = new_layer(layer_shape(capacity, share, filter->fpr, false), capacity, false);
-	place->slice = slice;
-	filter->nlayers++;
-	span->end++;
-}
-
-/* Make space for `nlayers` more layers. */
-static void
-make_space(BloomFilter *filter, int nlayers)
-{
-	uint32		space = Min(filter->nlayers + nlayers, BLOOMEXP_MAX_LAYERS);
-	BloomLayer *layers = palloc(Max(space, filter->nlayers) * sizeof(BloomLayer));
-
-	memcpy(layers, filter->layers, filter->nlayers * sizeof(BloomLayer));
-	filter->layers = layers;
-}
-
 /*
  * bloomexp_growth_counting_limit
- *		How many items a counting filter can hold; exact only when `n` more may
+ *		Return how many items a counting filter can hold; exact only when `n` more may
  *		not fit.
  */
 uint32
@@ -453,7 +407,7 @@ bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 
 /*
  * bloomexp_growth_slice_start
- *		Index of the first layer of a slice; those before it are of older slices.
+ *		Return the index of the first layer of a slice; those before it are of older slices.
  */
 uint32
 bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
@@ -462,41 +416,50 @@ bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
 }
 
 /*
- * Find room for the items of a part, in an existing or a new layer, and count
- * them there, so that later parts see them.
+ * Place the items of a part in an existing or a new layer, for which the filter has
+ * space, and count them there, so that later parts see them.
  */
 static void
 place_part(BloomFilter *filter, BloomPart *part, int64 *work)
 {
 	Span		span = span_of(filter, part->slice, work);
-	int64		capacity = part->n;
+	BloomLayer *grown = filter->layers + span.end;
+	int64		capacity;
 	double		share = span.fpr * SIZED_SHARE;
 
-	part->open = open_layer(filter, &span, part->n, &part->room);
-	part->room = Min(part->room, part->n);
+	part->open = find_open_layer(filter, &span, part->n, &part->room);
 	if (part->room > 0)
 		filter->layers[part->open].items += part->room;
-	if (part->room < part->n)
-	{
-		if (!part->final)
-			plan_layer(filter, &span, part->n - part->room, &capacity, &share);
-		grow(filter, &span, part->slice, capacity, share);
-		filter->layers[span.end - 1].items = part->n - part->room;
-	}
-	part->grown = span.end - 1;
+	part->grown = span.end;
+	if (part->room == part->n)
+		return;
+
+	capacity = part->n - part->room;
+	if (!part->final)
+		plan_layer(filter, &span, part->n - part->room, &capacity, &share);
+	bloomexp_layout_check_layers(filter->nlayers + 1);
+	memmove(grown + 1, grown, (filter->nlayers - span.end) * sizeof(BloomLayer));
+	*grown = new_layer(capacity, share, filter->fpr, false);
+	grown->slice = part->slice;
+	grown->items = part->n - part->room;
+	filter->nlayers++;
 }
 
 /*
  * bloomexp_growth_place_parts
- *		Find room for all parts; sets their `open`, `room` and `grown`.
+ *		Find layers for the items of all parts; sets their `open`, `room` and `grown`.
  */
 void
 bloomexp_growth_place_parts(BloomFilter *filter, BloomPart *parts, int nparts)
 {
 	int64		work = MAX_WORK;
+	uint32		space = Min(filter->nlayers + nparts, BLOOMEXP_MAX_LAYERS);
+	BloomLayer *layers = palloc(Max(space, filter->nlayers) * sizeof(BloomLayer));
+
+	memcpy(layers, filter->layers, filter->nlayers * sizeof(BloomLayer));
+	filter->layers = layers;
 
 	/* parts ascend, so a new layer moves only layers of later parts */
-	make_space(filter, nparts);
 	for (int i = 0; i < nparts; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

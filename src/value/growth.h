@@ -20,7 +20,7 @@ typedef struct BloomPart
 	int64		slice;
 	uint64	   *hashes;
 	int			n;
-	bool		final;			/* the last ones: leave no room for more */
+	bool		final;			/* the last ones: plan for no more */
 	/* set by bloomexp_growth_place_parts(): */
 	uint32		open;			/* layer that takes `room` of the items */
 	int64		room;

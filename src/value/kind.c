@@ -19,7 +19,7 @@ static const char *const names[BLOOM_KIND_LAST + 1] = {
 
 /*
  * bloomexp_kind_name
- *		A kind as bloom_info() and messages name it.
+ *		Return the name of a kind, as bloom_info() and messages have it.
  */
 const char *
 bloomexp_kind_name(BloomKind kind)
@@ -29,7 +29,7 @@ bloomexp_kind_name(BloomKind kind)
 
 /*
  * bloomexp_kind_type
- *		The SQL type to which items of a kind are cast.
+ *		Return the SQL type to which items of a kind are cast.
  */
 const char *
 bloomexp_kind_type(BloomKind kind)

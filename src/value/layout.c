@@ -104,7 +104,7 @@ layer_header_size(bool windowed)
 
 /*
  * bloomexp_layout_headers_size
- *		Bytes of a filter before the bits of its first layer.
+ *		Return the bytes of a filter before the bits of its first layer.
  */
 Size
 bloomexp_layout_headers_size(const BloomFilter *filter)
@@ -115,7 +115,7 @@ bloomexp_layout_headers_size(const BloomFilter *filter)
 
 /*
  * bloomexp_layout_size
- *		Bytes of a filter as a value, length word included.
+ *		Return the bytes of a filter as a value, length word included.
  */
 uint64
 bloomexp_layout_size(const BloomFilter *filter)
@@ -127,10 +127,7 @@ bloomexp_layout_size(const BloomFilter *filter)
 	return size;
 }
 
-/*
- * What is wrong with some bytes goes to *problem; the caller decides
- * which error that is.
- */
+/* Put what is wrong with some bytes into *problem; the caller decides which error that is. */
 #define bad_bytes(...) \
 	do { \
 		*problem = psprintf(__VA_ARGS__); \
@@ -190,7 +187,7 @@ read_header(BloomFilter *filter, const uint8 *data, Size available, char **probl
 	if (available < HEADER_SIZE + WINDOW_HEADER_SIZE)
 		bad_bytes("The value ends within its header.");
 	filter->width = (int64) get_uint64(data + 16);
-	filter->floor = (int64) get_uint64(data + 24);
+	filter->expired_before = (int64) get_uint64(data + 24);
 	filter->slices = get_uint32(data + 32);
 	if (filter->width <= 0)
 		bad_bytes("The width of the window is not positive.");
@@ -238,7 +235,7 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 /*
  * Unpack the headers of a value of `size` bytes, of which the first
  * `available` are at `data`, and make sure that the parts fill it exactly.
- * Layers get no bytes here.
+ * The layers do not point at their bits yet.
  */
 static bool
 read_headers(BloomFilter *filter, const uint8 *data, Size available, Size size,
@@ -274,12 +271,9 @@ read_headers(BloomFilter *filter, const uint8 *data, Size available, Size size,
 	return true;
 }
 
-/*
- * bloomexp_layout_locate
- *		Point the layers at their bits in the bytes of a whole value.
- */
-void
-bloomexp_layout_locate(BloomFilter *filter, uint8 *data)
+/* Point the layers at their bits in the bytes of a whole value. */
+static void
+locate_bits(BloomFilter *filter, uint8 *data)
 {
 	uint8	   *next = data + bloomexp_layout_headers_size(filter);
 
@@ -290,7 +284,7 @@ bloomexp_layout_locate(BloomFilter *filter, uint8 *data)
 	}
 }
 
-/* Values are checked before they are stored, so a bad one was damaged since. */
+/* Raise an error for a stored value: it was checked before, so it was damaged since. */
 static void
 report_damage(const char *problem)
 {
@@ -330,13 +324,12 @@ bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 {
 	uint8	   *data = (uint8 *) VARDATA_ANY(value);
 	Size		size = VARSIZE_ANY_EXHDR(value);
-
 	char	   *problem;
 
 	check_version(data, size, NULL);
 	if (!read_headers(filter, data, size, size, &problem))
 		report_damage(problem);
-	bloomexp_layout_locate(filter, data);
+	locate_bits(filter, data);
 }
 
 /*
@@ -351,29 +344,11 @@ bloomexp_layout_close(BloomFilter *filter)
 }
 
 /*
- * Whether the header of an opened layer agrees with its bits.
+ * Whether some bytes of a known version are a value whose headers agree with its bits.
  *
  * A layer made for a group of items counts also those that set no further bit, up
  * to what it was sized for, whatever the items: as many are always credible.
  */
-static bool
-check_bits(const BloomFilter *filter, const BloomLayer *layer, uint32 number,
-		   char **problem)
-{
-	const BloomShape *shape = &layer->bits.shape;
-	if (layer->bits_set != bloomexp_probe_count_set(&layer->bits))
-		bad_bytes("Layer %u does not have as many bits set as its header says.", number);
-	/* a saturated counter outlives the removal of its items */
-	if (!layer->bits.counting &&
-		(layer->bits_set > (uint64) layer->items * shape->hashes ||
-		 (layer->bits_set == 0 && layer->items > 0) ||
-		 layer->items > Max(bloomexp_sizing_most_items(shape, layer->bits_set),
-							bloomexp_sizing_textbook_items(shape, filter->fpr))))
-		bad_bytes("Layer %u has a number of bits set that its items cannot explain.", number);
-	return true;
-}
-
-/* Whether some bytes of a known version are a value. */
 static bool
 check_value(const uint8 *data, Size size, char **problem)
 {
@@ -381,21 +356,31 @@ check_value(const uint8 *data, Size size, char **problem)
 
 	if (!read_headers(&filter, data, size, size, problem))
 		return false;
-	bloomexp_layout_locate(&filter, unconstify(uint8 *, data));
+	locate_bits(&filter, unconstify(uint8 *, data));
 	for (uint32 i = 0; i < filter.nlayers; i++)
 	{
+		const BloomLayer *layer = &filter.layers[i];
+		const BloomShape *shape = &layer->bits.shape;
+
 		CHECK_FOR_INTERRUPTS();
-		if (!check_bits(&filter, &filter.layers[i], i + 1, problem))
-			return false;
+		if (layer->bits_set != bloomexp_probe_count_set(&layer->bits))
+			bad_bytes("Layer %u does not have as many bits set as its header says.", i + 1);
+		/* a saturated counter outlives the removal of its items */
+		if (!filter.counting &&
+			(layer->bits_set > (uint64) layer->items * shape->hashes ||
+			 (layer->bits_set == 0 && layer->items > 0) ||
+			 layer->items > Max(bloomexp_sizing_most_items(shape, layer->bits_set),
+								bloomexp_sizing_textbook_items(shape, filter.fpr))))
+			bad_bytes("Layer %u has a number of bits set that its items cannot explain.", i + 1);
 	}
 	return true;
 }
 
 /*
  * bloomexp_layout_check
- *		The validator: whether `size` bytes are a value, down to the last bit.
+ *		Validate `size` bytes as a value, down to the last bit.
  *
- * Reports what is wrong to escontext, or throws it where that is NULL.
+ * Report what is wrong to escontext, or raise an error if that is NULL.
  */
 bool
 bloomexp_layout_check(const uint8 *data, Size size, Node *escontext)
@@ -438,7 +423,7 @@ bloomexp_layout_store(const BloomFilter *filter, struct varlena *value)
 	if (filter->windowed)
 	{
 		put_uint64(data + 16, (uint64) filter->width);
-		put_uint64(data + 24, (uint64) filter->floor);
+		put_uint64(data + 24, (uint64) filter->expired_before);
 		put_uint32(data + 32, filter->slices);
 		put_uint32(data + 36, 0);
 	}
@@ -460,7 +445,7 @@ bloomexp_layout_store(const BloomFilter *filter, struct varlena *value)
 
 /*
  * bloomexp_layout_check_layers
- *		Refuse more layers than a value may have.
+ *		Raise an error if nlayers are more than a value may have.
  */
 void
 bloomexp_layout_check_layers(uint32 nlayers)
@@ -476,7 +461,8 @@ bloomexp_layout_check_layers(uint32 nlayers)
 
 /*
  * bloomexp_layout_check_size
- *		Refuse more bytes than a value may have, length word included.
+ *		Raise an error if `size` bytes, length word included, are more than a value
+ *		may have.
  */
 void
 bloomexp_layout_check_size(uint64 size)
@@ -512,7 +498,8 @@ bloomexp_layout_form(BloomFilter *filter)
 
 /*
  * bloomexp_layout_form_into
- *		The same into memory of the filter's size.
+ *		Lay a filter out as a value in memory of `size` bytes, which is its size; the
+ *		layers then point at the bits of that value.
  */
 void
 bloomexp_layout_form_into(BloomFilter *filter, struct varlena *value, Size size)

@@ -14,8 +14,8 @@
  *	  (window)
  *
  * Layers stand oldest first.  Parts in parentheses are those of windowed filters.
- * doc/internals/format.md describes the bytes and is the contract; only this room knows
- * their offsets.
+ * doc/internals/format.md describes the bytes and is the contract; only this module
+ * knows their offsets.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,16 +34,16 @@
 #define BLOOMEXP_MAX_LAYERS 4096
 
 /*
- * The smallest target rate: two items have the
- * same 64-bit hash with a chance that adds up to 2.4e-11 in the largest filter.
+ * The smallest target rate: the chance that two items have the same 64-bit hash adds up
+ * to 2.4e-11 in the largest filter.
  */
 #define BLOOMEXP_MIN_FPR 1e-9
 
 /* The most slices a window may have. */
 #define BLOOMEXP_MAX_SLICES 1000
 
-/* The floor of a window that was never expired. */
-#define BLOOMEXP_NO_FLOOR PG_INT64_MIN
+/* Time before which a window that was never expired ignores exposures. */
+#define BLOOMEXP_NEVER_EXPIRED PG_INT64_MIN
 
 typedef struct BloomLayer
 {
@@ -70,7 +70,7 @@ typedef struct BloomFilter
 	uint32		seed;
 	double		fpr;			/* target rate, of all layers together */
 	int64		width;			/* of the window, in microseconds */
-	int64		floor;			/* exposures before this time are ignored */
+	int64		expired_before; /* exposures before this time are ignored */
 	uint32		slices;			/* in one width */
 	uint32		nlayers;
 	BloomLayer *layers;			/* oldest first */
@@ -86,7 +86,6 @@ bloomexp_layout_layer_size(const BloomLayer *layer)
 
 extern Size bloomexp_layout_headers_size(const BloomFilter *filter);
 extern uint64 bloomexp_layout_size(const BloomFilter *filter);
-extern void bloomexp_layout_locate(BloomFilter *filter, uint8 *data);
 extern void bloomexp_layout_open(BloomFilter *filter, struct varlena *value);
 extern bool bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data,
 										 Size available, Size size);

@@ -18,7 +18,7 @@
 
 /*
  * bloomexp_list_init
- *		An empty list with room for `space` elements at least.
+ *		Start an empty list with space for `space` elements at least.
  */
 void
 bloomexp_list_init(BloomList *list, const BloomListType *type,
@@ -32,7 +32,7 @@ bloomexp_list_init(BloomList *list, const BloomListType *type,
 
 /*
  * bloomexp_list_compact
- *		Leave every element in the list just once.
+ *		Drop the repetitions of a list; raise an error if too many elements are left.
  */
 void
 bloomexp_list_compact(BloomList *list)
@@ -48,14 +48,14 @@ bloomexp_list_compact(BloomList *list)
 }
 
 /*
- * bloomexp_list_make_room
- *		Make room for `n` more elements.
+ * bloomexp_list_make_space
+ *		Make space for n more elements.
  *
  * A list that repetitions fill is compacted; one that is more than half full
  * without them grows.
  */
 void
-bloomexp_list_make_room(BloomList *list, uint64 n)
+bloomexp_list_make_space(BloomList *list, uint64 n)
 {
 	uint64		space = list->space;
 
@@ -79,7 +79,7 @@ bloomexp_list_append(BloomList *list, const void *elements, uint64 n)
 {
 	Size		size = list->type->size;
 
-	bloomexp_list_make_room(list, n);
+	bloomexp_list_make_space(list, n);
 	memcpy((char *) list->elements + list->n * size, elements, n * size);
 	list->n += n;
 }

@@ -33,7 +33,7 @@ typedef struct BloomList
 
 extern void bloomexp_list_init(BloomList *list, const BloomListType *type,
 							   MemoryContext context, uint64 space);
-extern void bloomexp_list_make_room(BloomList *list, uint64 n);
+extern void bloomexp_list_make_space(BloomList *list, uint64 n);
 extern void bloomexp_list_append(BloomList *list, const void *elements, uint64 n);
 extern void bloomexp_list_compact(BloomList *list);
 
@@ -42,7 +42,7 @@ static inline void
 bloomexp_list_add(BloomList *list, const void *element, Size size)
 {
 	if (list->n == list->space)
-		bloomexp_list_make_room(list, 1);
+		bloomexp_list_make_space(list, 1);
 	memcpy((char *) list->elements + list->n * size, element, size);
 	list->n++;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * union.c
- *	  Filters made one.
+ *	  Unions of filters.
  *
  * Layers of equal shape are merged bit by bit if the merged layer, which holds the
  * items of both, keeps the sum of their rates.  Other layers stand side by side.
@@ -53,23 +53,7 @@ bucket_of(const BloomUnion *united, const BloomLayer *layer)
 	return &united->buckets[(key * BLOOMEXP_START) >> 32 & (united->space - 1)];
 }
 
-/* Put the layers, whose number or whose buckets have changed, into their buckets. */
-static void
-fill_buckets(BloomUnion *united)
-{
-	for (uint32 i = 0; i < united->space; i++)
-		united->buckets[i] = NO_LAYER;
-	/* each is put before the earlier ones */
-	for (uint32 i = 0; i < united->head.nlayers; i++)
-	{
-		uint32	   *bucket = bucket_of(united, &united->layers[i].layer);
-
-		united->layers[i].next = *bucket;
-		*bucket = i;
-	}
-}
-
-/* Make space for `nlayers` more layers. */
+/* Make space for `nlayers` more layers; if there are more buckets then, fill them again. */
 static void
 make_space(BloomUnion *united, uint32 nlayers)
 {
@@ -91,10 +75,19 @@ make_space(BloomUnion *united, uint32 nlayers)
 		united->buckets = repalloc(united->buckets, space * sizeof(uint32));
 	}
 	united->space = space;
-	fill_buckets(united);
+	for (uint32 i = 0; i < space; i++)
+		united->buckets[i] = NO_LAYER;
+	/* each layer is put before the earlier ones */
+	for (uint32 i = 0; i < united->head.nlayers; i++)
+	{
+		uint32	   *bucket = bucket_of(united, &united->layers[i].layer);
+
+		united->layers[i].next = *bucket;
+		*bucket = i;
+	}
 }
 
-/* Whether a rate of a layer may be computed still. */
+/* Charge the cost of a rate of a layer; false if that exceeds the work left. */
 static bool
 can_afford(BloomUnion *united, const BloomLayer *layer)
 {
@@ -103,8 +96,8 @@ can_afford(BloomUnion *united, const BloomLayer *layer)
 }
 
 /*
- * Find out the rate to expect of a layer at its capacity, which `other`, of equal shape,
- * may have as well; false if to compute it costs too much.
+ * Find the rate to expect of a layer at its capacity, which `other`, of equal shape, may
+ * have as well; false if computing it costs too much.
  */
 static bool
 find_full_fpr(BloomUnion *united, BloomUnionLayer *mine, const BloomUnionLayer *other)
@@ -134,28 +127,6 @@ own_bits(BloomUnion *united, BloomUnionLayer *mine)
 	mine->owned = true;
 }
 
-/* Header of the merger of `a` and `b`, two layers of one shape, whose bits_set is given. */
-static BloomLayer
-merged_header(const BloomLayer *a, const BloomLayer *b, uint32 bits_set)
-{
-	BloomLayer	merged = *a;
-	double		items;
-
-	merged.bits_set = bits_set;
-	/* where one adds nothing to the other, its count is the better one */
-	if (merged.bits_set == b->bits_set)
-		merged.items = b->items;
-	else if (merged.bits_set > a->bits_set)
-	{
-		items = ceil(bloomexp_filter_layer_items(&merged));
-		items = Min(items, (double) a->items + b->items);
-		items = Max(items, Max(a->items, b->items));
-		merged.items = (uint32) Min(items, (double) PG_UINT32_MAX);
-	}
-	merged.capacity = Max(Max(a->capacity, b->capacity), merged.items);
-	return merged;
-}
-
 /*
  * Merge `other` into `mine`, of equal shape, if the rate of the merged layer stays
  * within the sum of what the two may reach by themselves.
@@ -163,43 +134,60 @@ merged_header(const BloomLayer *a, const BloomLayer *b, uint32 bits_set)
 static bool
 merge_into(BloomUnion *united, BloomUnionLayer *mine, BloomUnionLayer *other)
 {
-	BloomUnionLayer merged = {.full_fpr = -1.0};
+	const BloomLayer *a = &mine->layer;
+	const BloomLayer *b = &other->layer;
+	BloomUnionLayer merger = {.layer = *a, .full_fpr = -1.0};
+	BloomLayer *merged = &merger.layer;
+	const BloomShape *shape = &merged->bits.shape;
 	double		both;
 
 	CHECK_FOR_INTERRUPTS();		/* half a gigabyte takes a while */
 	if (!find_full_fpr(united, mine, other) || !find_full_fpr(united, other, mine))
 		return false;
 	both = mine->full_fpr + other->full_fpr;
-	merged.layer = merged_header(&mine->layer, &other->layer,
-								 bloomexp_probe_count_merged(&mine->layer.bits, &other->layer.bits));
-	/* (the rate at present of a layer of one block costs nothing) */
-	if ((mine->layer.bits.shape.blocks > 1 && !can_afford(united, &mine->layer)) ||
-		bloomexp_filter_layer_fpr(&merged.layer) > both ||
-		!find_full_fpr(united, &merged, merged.layer.capacity == mine->layer.capacity ? mine : other) ||
-		merged.full_fpr > both)
+
+	merged->bits_set = bloomexp_probe_count_merged(&a->bits, &b->bits);
+	/* where one adds nothing to the other, its count is the better one */
+	if (merged->bits_set == b->bits_set)
+		merged->items = b->items;
+	else if (merged->bits_set > a->bits_set)
+	{
+		double		items = ceil(bloomexp_sizing_estimate_items(shape, merged->bits_set));
+
+		items = Min(items, (double) a->items + b->items);
+		items = Max(items, Max(a->items, b->items));
+		merged->items = (uint32) Min(items, (double) PG_UINT32_MAX);
+	}
+	merged->capacity = Max(Max(a->capacity, b->capacity), merged->items);
+
+	/* the rate at present of a layer of one block costs nothing */
+	if ((shape->blocks > 1 && !can_afford(united, a)) ||
+		bloomexp_sizing_current_fpr(shape, merged->bits_set) > both ||
+		!find_full_fpr(united, &merger, merged->capacity == a->capacity ? mine : other) ||
+		merger.full_fpr > both)
 		return false;
 
 	own_bits(united, mine);
 	CHECK_FOR_INTERRUPTS();
-	bloomexp_probe_merge(&mine->layer.bits, &other->layer.bits);
-	mine->layer.bits_set = merged.layer.bits_set;
-	mine->layer.items = merged.layer.items;
-	mine->layer.capacity = merged.layer.capacity;
-	mine->full_fpr = merged.full_fpr;
+	bloomexp_probe_merge(&a->bits, &b->bits);
+	mine->layer.bits_set = merged->bits_set;
+	mine->layer.items = merged->items;
+	mine->layer.capacity = merged->capacity;
+	mine->full_fpr = merger.full_fpr;
 	mine->digest = 0;
 	return true;
 }
 
 /* Whether two layers have one shape and are of one slice. */
 static bool
-are_alike(const BloomLayer *a, const BloomLayer *b)
+same_shape(const BloomLayer *a, const BloomLayer *b)
 {
 	return a->bits.shape.words == b->bits.shape.words &&
 		a->bits.shape.hashes == b->bits.shape.hashes &&
 		a->slice == b->slice;
 }
 
-/* A hash of a layer's bits, so that few layers are compared bit by bit. */
+/* Return a hash of a layer's bits, so that few layers are compared bit by bit. */
 static uint64
 digest(BloomUnionLayer *mine)
 {
@@ -210,7 +198,7 @@ digest(BloomUnionLayer *mine)
 	return mine->digest = hash[0];
 }
 
-/* Whether two that are alike are the same. */
+/* Whether two layers of one shape are the same. */
 static bool
 are_equal(BloomUnionLayer *mine, BloomUnionLayer *other)
 {
@@ -239,7 +227,7 @@ add_layer(BloomUnion *united, const BloomLayer *layer, uint32 nmine)
 		BloomUnionLayer *mine = &united->layers[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (i >= nmine || !are_alike(&mine->layer, layer))
+		if (i >= nmine || !same_shape(&mine->layer, layer))
 			continue;
 		if (noffers < MAX_OFFERS)
 			offers[noffers++] = i;
@@ -260,26 +248,9 @@ add_layer(BloomUnion *united, const BloomLayer *layer, uint32 nmine)
 	united->bits_size += bloomexp_layout_layer_size(layer);
 }
 
-/* Refuse filters whose time slices differ. */
+/* Raise an error unless two filters can become one. */
 static void
-require_same_window(const BloomFilter *a, const BloomFilter *b)
-{
-	if (a->windowed != b->windowed)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a windowed filter cannot be united with one that is not"),
-				 errhint("To test against both, pass both to bloom_exclude().")));
-	if (a->windowed && (a->width != b->width || a->slices != b->slices))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("filters with different windows cannot be united"),
-				 errdetail("Their widths or numbers of slices differ."),
-				 errhint("Filters of one table should have one window, of the same width and slices.")));
-}
-
-/* Refuse filters that cannot become one. */
-static void
-require_unitable(const BloomFilter *a, const BloomFilter *b)
+require_compatible(const BloomFilter *a, const BloomFilter *b)
 {
 	if (a->kind != b->kind && a->kind != BLOOM_KIND_NONE && b->kind != BLOOM_KIND_NONE)
 		ereport(ERROR,
@@ -297,26 +268,22 @@ require_unitable(const BloomFilter *a, const BloomFilter *b)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a counting filter cannot be united with one that is not"),
 				 errhint("Rebuild one of them in the same way as the other.")));
-	require_same_window(a, b);
-}
-
-/* Refuse what no value can hold. */
-static void
-require_formable(const BloomUnion *united)
-{
-	if (united->head.counting && united->head.nlayers > 1)
+	if (a->windowed != b->windowed)
 		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("union of the counting filters does not fit in one"),
-				 errdetail("They differ in capacity or false positive rate, or hold too many items together."),
-				 errhint("Make both with the same bloom_new(capacity, fpr, counting => true), with room for the items of both.")));
-	bloomexp_layout_check_size(bloomexp_union_size(united));
-	bloomexp_layout_check_layers(united->head.nlayers);
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a windowed filter cannot be united with one that is not"),
+				 errhint("To test against both, pass both to bloom_exclude().")));
+	if (a->windowed && (a->width != b->width || a->slices != b->slices))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("filters with different windows cannot be united"),
+				 errdetail("Their widths or numbers of slices differ."),
+				 errhint("Make all filters of a table with the same width and slices.")));
 }
 
 /*
  * bloomexp_union_start
- *		A union of one filter so far, whose memory comes from `context`.
+ *		Start a union with one filter, whose memory comes from `context`.
  *
  * If it `keeps_bits`, the filters that go into it may go away; otherwise they stay
  * as long as the union, which then copies no bits that it does not change.
@@ -342,8 +309,8 @@ bloomexp_union_start(BloomUnion *united, const BloomFilter *first, MemoryContext
  *
  * Its layers are merged with their equals in the union where the target rate allows
  * it, and stand behind them otherwise.  The target rate is the sum.  Of two
- * windows the earlier floor stands, so that nothing is ignored that one of them
- * would take.
+ * windows the one expired up to the earlier time counts, so that nothing is ignored
+ * that one of them would take.
  */
 void
 bloomexp_union_add(BloomUnion *united, const BloomFilter *filter)
@@ -351,24 +318,32 @@ bloomexp_union_add(BloomUnion *united, const BloomFilter *filter)
 	BloomFilter *a = &united->head;
 	uint32		nmine = a->nlayers;
 
-	require_unitable(a, filter);
+	require_compatible(a, filter);
 	make_space(united, filter->nlayers);
 	united->work = MAX_WORK;
 	for (uint32 i = 0; i < filter->nlayers; i++)
 		add_layer(united, &filter->layers[i], nmine);
 
 	if (a->windowed)
-		a->floor = Min(a->floor, filter->floor);
+		a->expired_before = Min(a->expired_before, filter->expired_before);
 	if (a->kind == BLOOM_KIND_NONE)
 		a->kind = filter->kind;
 	/* never less than either: its own number of items must stay credible */
 	a->fpr = Max(Max(a->fpr, filter->fpr), Min(a->fpr + filter->fpr, 1.0 - DBL_EPSILON));
-	require_formable(united);
+
+	if (a->counting && a->nlayers > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("union of the counting filters does not fit in one"),
+				 errdetail("They differ in capacity or false positive rate, or hold too many items together."),
+				 errhint("Make both with the same bloom_new(capacity, fpr, counting => true), with room for the items of both.")));
+	bloomexp_layout_check_size(bloomexp_union_size(united));
+	bloomexp_layout_check_layers(a->nlayers);
 }
 
 /*
  * bloomexp_union_size
- *		Bytes of a union as a value, length word included.
+ *		Return the bytes of a union as a value, length word included.
  */
 uint64
 bloomexp_union_size(const BloomUnion *united)
@@ -390,7 +365,7 @@ compare_slices(const void *a, const void *b)
 
 /*
  * bloomexp_union_get_filter
- *		The union as a filter, to be laid out.  Its layers have the union's bits.
+ *		Get the union as a filter, to be laid out.  Its layers have the union's bits.
  */
 void
 bloomexp_union_get_filter(const BloomUnion *united, BloomFilter *filter)

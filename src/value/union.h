@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * union.h
- *	  Filters made one.
+ *	  Unions of filters.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@ typedef struct BloomUnionLayer
 {
 	BloomLayer	layer;
 	double		full_fpr;		/* to expect at its capacity; negative: not computed yet */
-	bool		owned;			/* are its bits the union's, which may change them? */
+	bool		owned;			/* its bits are the union's, which may change them */
 	uint64		digest;			/* of its bits; 0: not computed yet, or changed */
 	uint32		next;			/* earlier layer of the same bucket */
 } BloomUnionLayer;
@@ -31,7 +31,7 @@ typedef struct BloomUnion
 {
 	BloomFilter head;			/* all but the layers */
 	MemoryContext context;		/* of the layers, and of bits that are owned */
-	bool		keeps_bits;		/* or do the filters outlive it? */
+	bool		keeps_bits;		/* false: the filters outlive it */
 	uint64		bits_size;		/* bytes of the bits of all layers */
 	int64		work;			/* that the rates of the filter at hand may still cost */
 	uint32		space;			/* layers, and buckets; a power of two */
@@ -44,6 +44,5 @@ extern void bloomexp_union_start(BloomUnion *united, const BloomFilter *first,
 extern void bloomexp_union_add(BloomUnion *united, const BloomFilter *filter);
 extern uint64 bloomexp_union_size(const BloomUnion *united);
 extern void bloomexp_union_get_filter(const BloomUnion *united, BloomFilter *filter);
-
 
 #endif							/* BLOOMEXP_UNION_H */

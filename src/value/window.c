@@ -8,8 +8,8 @@
  * the layers of a slice that lies wholly before the window.  The slices of a
  * window share its false positive rate; see span_of() in growth.c.
  *
- * Only bloomexp_window_expire() knows the time, and raises the floor below which items are
- * ignored.  But a filter that nobody expires must not grow without end: an add goes by the
+ * Only bloomexp_window_expire() knows the time, and raises the time before which items are
+ * ignored.  But a filter that nobody expires must not grow for ever: an add goes by the
  * slices that it finds; see find_present().
  *
  *-------------------------------------------------------------------------
@@ -27,7 +27,7 @@
 
 /*
  * bloomexp_window_init
- *		A windowed filter without any layer.
+ *		Make a windowed filter without any layer.
  */
 void
 bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr,
@@ -45,7 +45,7 @@ bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr,
 	memset(filter, 0, sizeof(*filter));
 	filter->windowed = true;
 	filter->width = width;
-	filter->floor = BLOOMEXP_NO_FLOOR;
+	filter->expired_before = BLOOMEXP_NEVER_EXPIRED;
 	filter->slices = slices;
 	filter->seed = seed;
 	filter->fpr = fpr;
@@ -54,7 +54,7 @@ bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr,
 
 /*
  * bloomexp_window_require
- *		Refuse a filter without a window; `function` needs one.
+ *		Raise an error unless a filter, an argument of `function`, has a window.
  */
 void
 bloomexp_window_require(const BloomFilter *filter, const char *function)
@@ -117,7 +117,7 @@ bloomexp_window_keep_newest(void *elements, uint64 n)
 	return kept;
 }
 
-/* The first slice of the window that ends where a slice begins. */
+/* Return the first slice of the window that ends where a slice begins. */
 static int64
 window_start(const BloomFilter *filter, int64 slice)
 {
@@ -194,12 +194,12 @@ drop_old_slices(BloomFilter *filter, BloomPart *parts, int nparts)
 
 /*
  * bloomexp_window_add
- *		A new value: the filter with more items, each in its slice, or NULL if the
+ *		Make a new value: the filter with more items, each in its slice, or NULL if the
  *		same or later slices contain them all.  Reorders the exposures.  Each
  *		item comes once, and the caller has dropped those that are too old.
  *
- * Slices that left the window are dropped.  If the exposures are `final`, none is, and no
- * room is left for more in their slices.
+ * Slices that left the window are dropped.  If the exposures are `final`, none is, and
+ * their slices get no space for more.
  */
 struct varlena *
 bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposures,
@@ -234,22 +234,20 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 
 /*
  * bloomexp_window_expire
- *		A new value: the filter without the slices that lie wholly before the
- *		window that ends at `at`, or NULL if the floor would not rise.
+ *		Make a new value: the filter without the slices that lie wholly before the
+ *		window that ends at `at`, or NULL if that begins no later than the last one.
  */
 struct varlena *
 bloomexp_window_expire(BloomFilter *filter, int64 at)
 {
 	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
-	int64		floor;
-	uint32		expired = 0;
+	int64		start;
+	uint32		expired;
 
-	if (pg_sub_s64_overflow(at, filter->width, &floor) || floor <= filter->floor)
+	if (pg_sub_s64_overflow(at, filter->width, &start) || start <= filter->expired_before)
 		return NULL;
-	filter->floor = floor;
-	while (expired < filter->nlayers &&
-		   filter->layers[expired].slice < bloomexp_window_slice_of(floor, length))
-		expired++;
+	filter->expired_before = start;
+	expired = bloomexp_growth_slice_start(filter, bloomexp_window_slice_of(start, length));
 	filter->layers += expired;
 	filter->nlayers -= expired;
 	return bloomexp_layout_form(filter);

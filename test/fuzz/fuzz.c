@@ -285,7 +285,7 @@ expire(struct varlena *value, int64 slice)
 	return changed(true, value, result);
 }
 
-/* A windowed value without the slices before one, whatever its floor; other values as they are. */
+/* A windowed value without the slices before one, expired or not; other values as they are. */
 static struct varlena *
 since(struct varlena *value, int64 slice)
 {

@@ -35,7 +35,7 @@ final class Sizing {
         }
         if (fpr < MIN_FPR) {
             throw new BloomException("22023", "false positive rate must be at least 1e-09",
-                    "Items are told apart by a hash of 64 bits, which does not allow a lower rate.", null);
+                    "Items are compared by a 64-bit hash, which does not allow a lower rate.", null);
         }
         if (!(headroom >= 0 && headroom <= MAX_HEADROOM)) {
             throw new BloomException("22023", "headroom must be between 0 and " + MAX_HEADROOM, null,
