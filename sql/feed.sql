@@ -283,6 +283,7 @@ CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEF
 CREATE INDEX ON exposures (user_id);
 SELECT bloom_create_feed('seen', 'exposures');
 SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+SELECT reloptions FROM pg_class WHERE oid IN ('seen.filters'::regclass, 'log.filters'::regclass);
 INSERT INTO exposures VALUES (1, 1), (1, 2);
 CREATE FUNCTION call(feed text, arguments text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -307,6 +308,11 @@ SELECT seen.unseen(1, '{1,3,5,7}'), log.unseen(1, '{1,3,5,7}');
 -- Parameters need no cast, and a feed query row by row finds the filter once.
 PREPARE page AS SELECT array_agg(id ORDER BY id) FROM generate_series(1, 8) AS id WHERE NOT (SELECT log.current($1)) @> id;
 EXECUTE page (1);
+BEGIN;
+SET LOCAL track_functions = 'all';
+SELECT count(*) FROM generate_series(1, 1000) AS id WHERE NOT (SELECT log.current(1)) @> id;
+SELECT pg_stat_get_xact_function_calls('log.current(bigint)'::regprocedure) AS calls;
+ROLLBACK;
 PREPARE page_array AS SELECT seen.unseen($1, $2);
 EXECUTE page_array ('1', '{7,8}');
 
