@@ -491,4 +491,5 @@ DROP SCHEMA log CASCADE;
 SELECT (SELECT count(*) FROM pg_trigger) AS triggers, (SELECT count(*) FROM bloom_feeds()) AS feeds, (SELECT count(*) FROM pg_depend WHERE refobjid = 'exposures'::regclass AND deptype = 'n') AS dependents;
 DROP VIEW results;
 DROP TABLE exposures, users, before, kinds CASCADE;
+DROP DOMAIN item_id, user_name;
 DROP ROLE regress_bloomexp_app;
