@@ -13,12 +13,10 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#if PG_VERSION_NUM >= 140000
-#include "utils/backend_status.h"
-#endif
 #include "utils/timestamp.h"
 
 #include "value/compat.h"
+#include BLOOMEXP_BACKEND_STATUS_H
 
 /*
  * A transaction has its time before it reports it: some microseconds, longer on
