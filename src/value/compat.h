@@ -43,7 +43,14 @@
 #define BLOOMEXP_ARRAY_LENGTH(root, expr) ((double) estimate_array_length(expr))
 #endif
 
-/* PostgreSQL 16 renamed the function that returns what a backend reports of itself. */
+/* PostgreSQL 14 moved what a backend reports of itself into a header of its own. */
+#if PG_VERSION_NUM >= 140000
+#define BLOOMEXP_BACKEND_STATUS_H "utils/backend_status.h"
+#else
+#define BLOOMEXP_BACKEND_STATUS_H "pgstat.h"
+#endif
+
+/* PostgreSQL 16 renamed the function that returns that. */
 #if PG_VERSION_NUM >= 160000
 #define BLOOMEXP_BACKEND_STATUS(index) pgstat_get_local_beentry_by_index(index)
 #else
