@@ -105,9 +105,9 @@ SELECT make('union of unlike', 'bytea', 400, 'bloom_add(bloom_new(50, 0.1), item
 SELECT make('counting', 'integer', 200, 'bloom_add(bloom_new(200, 0.1, counting => true), items)');
 SELECT make('counting, half of it removed', 'text', 200, 'bloom_remove(bloom_add(bloom_new(200, 0.2, 3, true), items), items[:100])');
 SELECT make('counting to the limit', 'uuid', 3, 'bloom_remove(bloom_add(bloom_new(3, counting => true), items || array_fill(items[2], ARRAY[20])), items)');
-SELECT make('window of ' || kind, kind, 400, $e$bloom_add_at(bloom_window('6 days', 3, 0.2, 9), items, times(items, '30 minutes'))$e$)
+SELECT make('window of ' || kind, kind, 400, $e$bloom_add_at(bloom_window('6 days', 3, 0.2, 9), items, times(items, '15 minutes'))$e$)
 	FROM unnest('{integer,text,uuid,bytea}'::text[]) kind;
-SELECT make('window, expired', 'integer', 400, $e$bloom_expire(bloom_add_at(bloom_window('100 hours', 7, 0.1), items, times(items, '30 minutes')), '2000-01-06 12:34:56.789+00')$e$);
+SELECT make('window, expired', 'integer', 400, $e$bloom_expire(bloom_add_at(bloom_window('100 hours', 7, 0.1), items, times(items, '15 minutes')), '2000-01-06 12:34:56.789+00')$e$);
 SELECT make('window, expired to the last', 'text', 10, $e$bloom_expire(bloom_add_at(bloom_window('1 day', 1000), items, times(items, '1 second')), '2005-01-01 00:00+00')$e$);
 SELECT make('blocks', 'integer', 28500, 'bloom_add(bloom_new(28500, 0.01, 7), items)');
 SELECT make('window with blocks', 'uuid', 43000, $e$(SELECT bloom_window_agg(item, at, '1 day', 1, 0.1) FROM unnest(items, times(items, '1.9 seconds')) e (item, at))$e$);

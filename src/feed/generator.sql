@@ -272,7 +272,8 @@ BEGIN
 			SELECT format('Trigger %I of %s would be replaced: rename it, or choose another name for the feed.', t.tgname, t.tgrelid::regclass)
 			FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
 			WHERE t.tgrelid IN (SELECT oid FROM tree) AND t.tgname IN (('insert_' || feed)::name, ('update_' || feed)::name)
-				AND (p.pronamespace = schema_oid AND p.proname = 'track') IS NOT TRUE);
+				AND (p.pronamespace = schema_oid AND p.proname = 'track') IS NOT TRUE
+			ORDER BY t.tgrelid::regclass::text, t.tgname);
 		IF NOT has_table_privilege(relation.oid, 'TRIGGER') THEN
 			problems := problems || format('You may not create triggers on %s: GRANT TRIGGER ON %s TO %I.', relation.name, relation.name, current_user);
 		END IF;
@@ -471,9 +472,8 @@ $untracked$ ELSE '0::bigint' END,
 	END LOOP;
 	names := names || jsonb_build_object('$', quote);
 
-	IF EXISTS (SELECT FROM regexp_split_to_table(template, '[{}]') WITH ORDINALITY AS p(part, n) WHERE p.n % 2 = 0 AND names ->> p.part IS NULL) THEN
-		RAISE EXCEPTION 'a template names what the generator does not know' USING ERRCODE = 'internal_error';
-	END IF;
+	ASSERT NOT EXISTS (SELECT FROM regexp_split_to_table(template, '[{}]') WITH ORDINALITY AS p(part, n) WHERE p.n % 2 = 0 AND names ->> p.part IS NULL),
+		'a template names what the generator does not know';
 
 	-- One pass: what a name brings in is not looked at again.
 	RETURN (SELECT string_agg(CASE WHEN p.n % 2 = 1 THEN p.part ELSE names ->> p.part END, '' ORDER BY p.n)

@@ -10,7 +10,7 @@ DECLARE
 BEGIN
 	-- The owner of a table decides what its types and casts do.
 	IF NOT pg_catalog.pg_has_role((SELECT c.relowner FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) TG_RELID), current_user, 'MEMBER') THEN
-		RAISE EXCEPTION 'table %.% belongs to a role without the rights of the owner of feed %', TG_TABLE_SCHEMA, TG_TABLE_NAME, {feed_literal}
+		RAISE EXCEPTION 'table % belongs to a role without the rights of the owner of feed %', TG_RELID::pg_catalog.regclass, {feed_literal}
 			USING ERRCODE = 'insufficient_privilege', HINT = 'Make the feed again as the owner of the table.';
 	END IF;
 	FOR shown IN

@@ -305,7 +305,7 @@ room_in(const BloomLayer *layer, const Span *span, int64 wanted)
  * Find the newest layer of a span that can take items, and how many of `wanted`; returns
  * the end of the span, with 0 in *room, if there is none.
  *
- * A layer takes no more items than a reader believes of its shape: one with a false
+ * A layer takes no more items than a reader accepts of its shape: one with a false
  * header could take an item and become a value that is refused.
  */
 static uint32

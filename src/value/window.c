@@ -9,7 +9,7 @@
  * window share its false positive rate; see span_of() in growth.c.
  *
  * Only bloomexp_window_expire() knows the time, and raises the time before which items are
- * ignored.  But a filter that nobody expires must not grow for ever: an add goes by the
+ * ignored.  But a filter that nobody expires must not grow without end: an add goes by the
  * slices that it finds; see find_present().
  *
  *-------------------------------------------------------------------------

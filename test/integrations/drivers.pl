@@ -312,7 +312,8 @@ sub cases
 			{
 				# (an array that is written otherwise than PostgreSQL does)
 				next if $way eq 'joined' && ($casts || $driver eq 'JDBC');
-				next if $way eq 'literal' && $of_one && $casts;
+				next if $way eq 'literal' && $of_one;	# a text in braces is a text
+				next if $way eq 'literal' && !$casts && $driver eq 'JDBC' && $name eq 'add_to_filter';	# likewise
 				next if !$casts && $type ne 'text' && $way =~ ($driver eq 'JDBC' ? qr/^strings?$/ : $driver =~ /map/ ? qr/^(?:strings|uuids)$/ : qr/(?!)/);
 				for my $items ($of_one ? map { [$_] } @items : ([], [ $items[1] ], [ @items[ 0, 1, 3 ] ]))
 				{
@@ -368,7 +369,8 @@ sub all_ways
 		is_deeply([ map { described($_) } @wrong ], [], "$type: " . @cases . ' cases');
 		is_deeply([ sort keys %done ], [ sort keys %statement ], "$driver, $type: each statement can be run");
 		# an array without a type came along, and was refused
-		ok((grep { $_->{answer} =~ /could not determine polymorphic type|is not unique/ } @cases), "$driver, $type: an untyped array");
+		# (JDBC gives each parameter a type)
+		ok((grep { $_->{answer} =~ /could not determine polymorphic type|is not unique/ } @cases), "$driver, $type: an untyped array") if $driver ne 'JDBC';
 	}
 
 	# So that all this can fail: in an array of one, the untyped array is an item.
