@@ -6,14 +6,16 @@ BEGIN	-- a schema or table that another role has made could run its code with yo
 			AND (c.relowner IS NULL OR pg_catalog.pg_has_role(c.relowner, current_user, 'MEMBER')))) THEN
 		RAISE EXCEPTION 'schema % or a table in it belongs to another role', {feed_literal} USING ERRCODE = 'insufficient_privilege';
 	END IF;
+	IF pg_catalog.to_regnamespace({quoted_feed_literal}) IS NULL THEN
+		CREATE SCHEMA {feed};
+	END IF;
 END
 {$};
-{create_schema}
 CREATE TABLE IF NOT EXISTS {feed}.filters (
 	user_id {user_column_type} PRIMARY KEY,
 	items {bloom}.bloom,
 	filled_until timestamp with time zone	-- the filter has all exposures before this time
-) WITH (fillfactor = 50, toast_tuple_target = 8160);	-- filters of up to 8 kB stay in their row
+) WITH (fillfactor = 50, toast_tuple_target = 8160);	-- room for HOT updates; filters of up to 8 kB stay in their row
 REVOKE ALL ON {feed}.filters FROM {nobody};
 {distribute}
 {retyped}

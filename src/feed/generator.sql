@@ -261,19 +261,20 @@ BEGIN
 		problems := problems || format('Schema %I exists and is not empty: choose another name for the feed.', feed);
 	END IF;
 
+	-- Both modes replace or drop triggers of these names.
+	problems := problems || ARRAY(
+		WITH RECURSIVE tree(oid) AS (
+			SELECT relation.oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid)
+		SELECT format('Trigger %I of %s would be replaced: rename it, or choose another name for the feed.', t.tgname, t.tgrelid::regclass)
+		FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+		WHERE t.tgrelid IN (SELECT oid FROM tree) AND t.tgname IN (('insert_' || feed)::name, ('update_' || feed)::name)
+			AND (p.pronamespace = schema_oid AND p.proname = 'track') IS NOT TRUE
+		ORDER BY t.tgrelid::regclass::text, t.tgname);
 	-- What triggers cannot do.
 	IF mode = 'trigger' AND relation.relkind IN ('r', 'p') THEN
 		IF relation.relispartition THEN
 			problems := problems || format('%s is a partition, and an INSERT into its root fires no trigger of it: make the feed of the root, or use mode => ''log''.', relation.name);
 		END IF;
-		problems := problems || ARRAY(
-			WITH RECURSIVE tree(oid) AS (
-				SELECT relation.oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid)
-			SELECT format('Trigger %I of %s would be replaced: rename it, or choose another name for the feed.', t.tgname, t.tgrelid::regclass)
-			FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-			WHERE t.tgrelid IN (SELECT oid FROM tree) AND t.tgname IN (('insert_' || feed)::name, ('update_' || feed)::name)
-				AND (p.pronamespace = schema_oid AND p.proname = 'track') IS NOT TRUE
-			ORDER BY t.tgrelid::regclass::text, t.tgname);
 		IF NOT has_table_privilege(relation.oid, 'TRIGGER') THEN
 			problems := problems || format('You may not create triggers on %s: GRANT TRIGGER ON %s TO %I.', relation.name, relation.name, current_user);
 		END IF;
@@ -309,6 +310,14 @@ BEGIN
 					relation.name, user_column, time_column, CASE WHEN paged THEN '' ELSE format(', %I', item_column) END);
 	END IF;
 
+	IF utc AND EXISTS (
+		SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+		WHERE d.adrelid = relation.oid AND a.attname = time_column AND pg_get_expr(d.adbin, d.adrelid) ~* '^(now\(\)|current_timestamp|localtimestamp|transaction_timestamp\(\))') THEN
+		RAISE WARNING 'default of column "%" is in the time zone of the session', time_column
+			USING DETAIL = 'The feed reads the column as UTC.',
+				HINT = format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT now() AT TIME ZONE ''UTC'';', relation.name, time_column);
+	END IF;
+
 	-- A call that makes the same script: a line of its own in comments, whatever the names.
 	made_by := format('bloomexp %s: SELECT bloom_feed_sql(%L, %L', extension.version, feed, relation.name)
 		|| CASE WHEN user_column <> 'user_id' THEN format(', user_column => %L', user_column) ELSE '' END
@@ -332,9 +341,7 @@ BEGIN
 			SELECT relation.oid, 0 UNION ALL SELECT i.inhrelid, t.level + 1 FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid)
 		SELECT DISTINCT ON (t.oid) t.oid, t.level FROM tree t JOIN pg_class c ON c.oid = t.oid WHERE c.relkind IN ('r', 'p')) AS r,
 		(SELECT v.event, (v.event || '_' || feed)::name AS name FROM (VALUES ('insert'), ('update')) AS v(event)) AS g
-	WHERE mode = 'trigger' OR EXISTS (
-		SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-		WHERE t.tgrelid = r.oid AND t.tgname = g.name AND p.pronamespace = schema_oid AND p.proname = 'track');
+	WHERE relation.relkind IN ('r', 'p') AND NOT distributed;
 
 	-- After a change of the columns' types: functions for the old ones would be in the way.
 	SELECT string_agg(format(E'DROP %s %s;	-- of other types: grant EXECUTE again\n', CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure), '')
@@ -391,7 +398,7 @@ $citus$ ELSE '' END;
 		'feed', quote_ident(feed),
 		'filters_literal', quote_literal(quote_ident(feed) || '.filters'),
 		'track_literal', quote_literal(quote_ident(feed) || '.track'),
-		'create_schema', CASE WHEN schema_oid IS NULL THEN format('CREATE SCHEMA %I;', feed) ELSE '' END,
+		'quoted_feed_literal', quote_literal(quote_ident(feed)),
 		'exposures', relation.name,
 		'exposures_literal', quote_literal(relation.name),
 		'bloom', extension.schema,
@@ -513,6 +520,9 @@ BEGIN
 				HINT = 'To change it, apply what bloom_feed_sql() returns; the filters stay. To undo it: DROP SCHEMA ' || quote_ident(feed) || ' CASCADE.';
 	END IF;
 	EXECUTE script;
+EXCEPTION WHEN lock_not_available THEN	-- (its context would be the whole script)
+	RAISE EXCEPTION 'could not lock % for feed "%"', exposures, feed
+		USING ERRCODE = 'lock_not_available', HINT = 'Open transactions and vacuums of the table hold it. Try again, with a lock_timeout of two seconds if autovacuum runs.';
 END
 $function$;
 

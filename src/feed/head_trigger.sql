@@ -3,12 +3,17 @@
 -- the exposure and the filter are committed together.  R locks the row, takes a new snapshot
 -- after that, reads the exposures and writes the row, in one transaction.
 --   W committed before R locks the row: the snapshot of R is newer and has the exposures of W.
---   W has changed the row and is open: R skips the row, and comes back until W has ended.
+--   W has changed the row and is open: R skips the row, and comes back later, for minutes.
 --   W comes to the row while R holds it: W waits, and adds to the filter that R has written.
 --   W makes the first row of a user: R then either finds no row that it could lock, and comes
 --   back, or makes the row itself, and W waits for it and adds to it.
 --   R deletes the row of a user without exposures: W waits, and makes a new row.
 -- The rebuild runs in READ COMMITTED, because only there does a statement take a new snapshot.
+-- Locks.  CREATE TRIGGER waits for open transactions that wrote to the exposures, and keeps
+-- writers waiting until COMMIT: set lock_timeout.  Afterwards each INSERT or UPDATE of exposures
+-- locks the filters of its users until its transaction ends, and so does take(); others who
+-- insert or take for these users wait.  Keep such transactions short, and give no two users
+-- one id.  current() and unseen() wait for nobody.  A rebuild locks the rows of a batch.
 -- A statement changes rows in user order, so two plain inserts of several users do not
 -- deadlock.  Upserts and transactions of several statements can, as on any table: retry them.
 --

@@ -22,7 +22,7 @@ BEGIN
 	END IF;
 	BEGIN
 		COMMIT;
-	EXCEPTION WHEN invalid_transaction_termination THEN	-- always: the message tells why
+	EXCEPTION WHEN invalid_transaction_termination THEN	-- always, in a block: the message tells whether a transaction is open
 		IF SQLERRM OPERATOR(pg_catalog.=) 'invalid transaction termination' THEN
 			RAISE EXCEPTION 'rebuild() cannot run inside a transaction block'
 				USING ERRCODE = 'active_sql_transaction', HINT = 'Call it in autocommit mode: it commits batch by batch.';
@@ -39,7 +39,7 @@ BEGIN
 		COMMIT;
 		IF batch.again THEN
 			failures := failures OPERATOR(pg_catalog.+) 1;
-			IF failures OPERATOR(pg_catalog.>) 600 THEN
+			IF failures OPERATOR(pg_catalog.>) 600 THEN	-- of 0.6 s each
 				RAISE EXCEPTION 'rebuild of %: tables stayed locked by others', {filters_literal}
 					USING ERRCODE = 'lock_not_available', HINT = 'Batches before this one are done. Look into pg_locks, and call it again.';
 			END IF;
@@ -57,8 +57,8 @@ BEGIN
 		PERFORM pg_catalog.pg_sleep_for(pause);
 	END LOOP;
 
-	-- The busy ones, holding nothing while it waits for one.  Whoever deadlocks with a writer
-	-- gives way and comes back.
+	-- The busy ones, holding nothing while it waits for one.  In a deadlock the rebuild gives
+	-- way and tries again.
 	WHILE NOT dry_run AND pg_catalog.cardinality(busy) OPERATOR(pg_catalog.>) 0 LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;

@@ -7,8 +7,8 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	OUT exposures bigint, OUT filters bigint, OUT bytes bigint, OUT ended bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
-SET lock_timeout = '100ms'	-- shorter than deadlock_timeout: it is the rebuild that gives way
-SET plan_cache_mode = force_custom_plan AS {$}
+SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: it is the rebuild that gives way
+SET plan_cache_mode = force_custom_plan AS {$}	-- each batch has other bounds; and an error if row security would hide rows
 #variable_conflict use_column
 <<v>>
 DECLARE
@@ -109,7 +109,7 @@ BEGIN
 		WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest(shown) AS s(u) WHERE s.u {=} m.u{collate}));
 	ended := pg_catalog.cardinality(gone);
 
-	-- What finds nothing for anybody has not understood something: it changes nothing.
+	-- If nobody has an exposure in the window, the table or a clock is wrong: change nothing.
 	IF exposures OPERATOR(pg_catalog.=) 0 AND (ended OPERATOR(pg_catalog.>) 0 OR after IS NULL) AND NOT dry_run AND NOT allow_empty
 		AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
 		RAISE EXCEPTION 'no exposure since % in %', since, {exposures_literal}

@@ -41,7 +41,7 @@ BEGIN
 		END IF;
 	END IF;
 
-	-- What finds nothing for anybody has not understood something: it changes nothing.
+	-- If nobody has an exposure in the window, the table or a clock is wrong: change nothing.
 	IF NOT dry_run AND NOT allow_empty THEN
 		PERFORM FROM {exposures} AS e{elements} WHERE {exposed} LIMIT 1;
 		IF NOT FOUND THEN
