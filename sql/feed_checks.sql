@@ -42,10 +42,10 @@ SELECT bloom_create_feed('seen', 'exposures', 'point', 'xmin', 'ctid', "where" =
 SELECT bloom_create_feed('seen', 'exposures', 'objects', 'exposures');
 CREATE DOMAIN point_domain AS point;
 CREATE TYPE pair AS (a int, b int);
-CREATE TABLE shown (user_id point_domain, item_id point_domain[], shown_at date, pair pair, json json, jsons jsonb[]);
+CREATE TABLE shown (user_id point_domain, item_id point_domain[], shown_at date, pair pair, document json, jsons jsonb[]);
 SELECT bloom_create_feed('seen', 'shown');
 SELECT bloom_create_feed('seen', 'shown', 'pair', 'jsons');
-SELECT bloom_create_feed('seen', 'shown', 'json', 'json');
+SELECT bloom_create_feed('seen', 'shown', 'document', 'document');
 DROP TABLE shown;
 SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
 \if :has_citext

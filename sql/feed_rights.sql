@@ -73,7 +73,7 @@ RESET ROLE;
 CREATE FUNCTION caught() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
 	IF current_user <> 'regress_bloomexp_evil' THEN
-		RAISE 'code of others runs as %', current_user;
+		RAISE 'code of others runs';
 	END IF;
 END
 $$;
