@@ -29,6 +29,18 @@ ROLLBACK;
 CALL h_trigger.rebuild(users => '[5:6]={1,2}');
 SELECT count(*) FROM h_trigger.filters;
 
+-- A row that is kept away from the table of filters is an error, not an item that is taken twice.
+CREATE FUNCTION keep_away() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER keep_away BEFORE INSERT ON h_trigger.filters FOR EACH ROW EXECUTE FUNCTION keep_away();
+SELECT h_trigger.take(1000, '{1,2}', 1);
+INSERT INTO hostile (user_id, item_id) VALUES (1000, 1);
+DROP TRIGGER keep_away ON h_trigger.filters;
+CREATE TRIGGER keep_away BEFORE UPDATE ON h_trigger.filters FOR EACH ROW EXECUTE FUNCTION keep_away();
+SELECT h_trigger.take(1, '{77}');
+INSERT INTO hostile (user_id, item_id) VALUES (1, 77);
+DROP TRIGGER keep_away ON h_trigger.filters;
+DROP FUNCTION keep_away();
+
 -- A trigger of others' table does not run with the rights of the feed's owner.
 CREATE ROLE regress_bloomexp_hostile;
 GRANT USAGE ON SCHEMA h_trigger TO regress_bloomexp_hostile;

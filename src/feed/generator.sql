@@ -270,6 +270,7 @@ BEGIN
 		WHERE t.tgrelid IN (SELECT oid FROM tree) AND t.tgname IN (('insert_' || feed)::name, ('update_' || feed)::name)
 			AND (p.pronamespace = schema_oid AND p.proname = 'track') IS NOT TRUE
 		ORDER BY t.tgrelid::regclass::text, t.tgname);
+
 	-- What triggers cannot do.
 	IF mode = 'trigger' AND relation.relkind IN ('r', 'p') THEN
 		IF relation.relispartition THEN

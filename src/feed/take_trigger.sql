@@ -12,14 +12,18 @@ BEGIN
 	FOR tries IN 1 .. 100 LOOP
 		SELECT {filter_now} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate} FOR NO KEY UPDATE;
 		EXIT WHEN FOUND;
+		IF tries OPERATOR(pg_catalog.=) 100 THEN	-- (after a loop FOUND only says that it ran)
+			RAISE EXCEPTION 'could not make a row of a user in %', {filters_literal} USING HINT = 'Look for triggers and rules on this table.';
+		END IF;
 		INSERT INTO {feed}.filters (user_id) VALUES (take.user_id) ON CONFLICT (user_id) DO NOTHING;
 	END LOOP;
-	IF NOT FOUND THEN
-		RAISE EXCEPTION 'could not make a row of a user in %', {filters_literal} USING HINT = 'Look for triggers and rules on this table.';
-	END IF;
 	taken := {bloom}.bloom_exclude_array(candidates, filter, wanted);
 	IF pg_catalog.cardinality(taken) OPERATOR(pg_catalog.>) 0 THEN
 		UPDATE {feed}.filters AS f SET items = {add_taken} WHERE f.user_id {=} take.user_id{collate};
+		IF NOT FOUND THEN
+			RAISE EXCEPTION 'could not add exposures to the filter of a user in %', {filters_literal}
+				USING HINT = 'Look for triggers and rules on this table.';
+		END IF;
 	END IF;
 	RETURN taken;
 END
