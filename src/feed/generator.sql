@@ -447,6 +447,9 @@ $citus$ ELSE '' END;
 $lock$ ELSE $lock$
 @lock.sql
 $lock$ END,
+		'rebuild_arguments', $arguments$
+@rebuild_arguments.sql
+$arguments$,
 		'untracked', CASE mode WHEN 'trigger' THEN $untracked$
 @untracked.sql
 $untracked$ ELSE '0::bigint' END,
