@@ -62,7 +62,7 @@ $node->safe_psql('postgres', q{
 		EXISTS (SELECT FROM pg_type WHERE p.oid IN (typinput, typoutput, typreceive, typsend, typanalyze))
 			OR (EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn))
 				AND 'internal'::regtype = ANY (p.proargtypes::oid[] || p.prorettype))
-			OR EXISTS (SELECT FROM pg_amproc WHERE amproc = p.oid)
+			OR EXISTS (SELECT FROM pg_amproc WHERE amproc = p.oid) OR EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid)
 			OR EXISTS (SELECT FROM pg_proc WHERE prosupport = p.oid) AS internal,
 		(SELECT string_agg(concat_ws(' ',
 				CASE WHEN p.proargmodes[n] = 'v' THEN 'VARIADIC' END,
