@@ -250,9 +250,14 @@ is($node->safe_psql('fit', "$again " . $page =~ s/DO UPDATE SET .*/DO NOTHING/r 
 my (undef, undef, $duplicate) = $node->psql('fit', "$again " . $page =~ s/ON CONFLICT .*//r . $execute);
 like($duplicate, qr/duplicate key value violates unique constraint/, 'and without ON CONFLICT the page fails');
 
-# A renamed column stops inserts, as the guide warns.
+# Renamed columns and schemas stop inserts, and renamed tables rebuilds, as the guide warns.
 my (undef, undef, $renamed) = $node->psql('query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post_id; INSERT INTO exposures VALUES (42, 1)');
 like($renamed, qr/column e\.item_id does not exist/, 'a renamed column');
+(undef, undef, $renamed) = $node->psql('query', 'BEGIN; ALTER SCHEMA seen RENAME TO saw; INSERT INTO exposures VALUES (42, 1)');
+like($renamed, qr/relation "seen\.filters" does not exist/, 'a renamed schema');
+is($node->psql('query', 'ALTER TABLE exposures RENAME TO showings; INSERT INTO showings VALUES (42, 1)'), 0, 'a renamed table takes inserts');
+(undef, undef, $renamed) = $node->psql('query', 'CALL seen.rebuild()');
+like($renamed, qr/relation "public\.exposures" does not exist/, 'but no rebuild');
 
 $node->stop;
 done_testing();
