@@ -501,7 +501,7 @@ async function checkWords() {
         ]),
         ...equal('values in quotes', asked.quoted, ['integer', 'integer']),
         ...equal('users', asked.users, 'ERROR: "many" is not a number'),
-        ...[/908 .* 1,992 MB .* 866 MB .* 24 MB /, /908 .* 194 GB .* 85 GB .* 2,384 MB /].flatMap((pattern, i) =>
+        ...[/908 .* 2,088 MB .* 908 MB .* 25 MB /, /908 .* 209 GB .* 91 GB .* 2,500 MB /].flatMap((pattern, i) =>
             (pattern.test(asked.disk[i]) ? [] : [`disk is ${asked.disk[i]}`])),
     ];
 }

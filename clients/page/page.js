@@ -75,13 +75,13 @@ function percent(share) {
         : short(Number(share.toPrecision(3)));
 }
 
-/** As pg_size_pretty() has it. */
+/** A number of bytes: kB are 1,000, as in the documents. */
 function size(bytes) {
     const units = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
     let unit = 0;
     let value = bytes;
-    while (Math.round(value) >= (unit === 0 ? 10240 : 10239.5) && unit < units.length - 1) {
-        value /= 1024;
+    while (Math.round(value) >= 10000 && unit < units.length - 1) {
+        value /= 1000;
         unit++;
     }
     return `${count(Math.round(value))} ${units[unit]}`;
@@ -235,7 +235,7 @@ function showFigures(info) {
         ['Items', count(info.items), `of ${count(info.capacity)}`],
         ['Bits set', percent(info.fill), `of ${count(info.bits)}`],
         ['False positives', percent(info.fprNow), `target ${percent(info.fpr)}`],
-        ['Bytes stored', count(info.bytes), info.bytes >= 10240 ? size(info.bytes) : counted(info.layers, 'layer')],
+        ['Bytes stored', count(info.bytes), info.bytes >= 10000 ? size(info.bytes) : counted(info.layers, 'layer')],
     ];
     $('figures').replaceChildren(...figures.map(([name, large, small]) => element('div', {},
         element('dt', {}, name),
