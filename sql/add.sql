@@ -2,6 +2,7 @@
 -- Adding, one item and many, and growing: a filter that outgrows its room gets one more layer.
 -- The promised rate holds at every moment, and the bytes stay within a bound.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 
 --

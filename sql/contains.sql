@@ -2,6 +2,7 @@
 -- Asking.  What was added is always contained; what was not is contained with the promised probability at
 -- most.  Every way of asking gives the same answer.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 
 -- Ids as they occur, made from a number: of equal bits the four kinds must not be worse than random ones.

@@ -1,6 +1,7 @@
 --
 -- Counting filters: what was added can be taken out again
 --
+\pset format unaligned \pset footer off
 
 CREATE FUNCTION pg_temp.counting(capacity bigint) RETURNS bloom LANGUAGE sql AS
 	$$SELECT bloom_new(capacity, 0.01, 0, counting => true)$$;

@@ -4,6 +4,7 @@
 -- There are four kinds: integer, text, uuid and bytea.  Equal values of a kind are one item, whatever
 -- type they come in; a value of another kind is an error and never a silent "not seen".
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 
 --

@@ -2,6 +2,7 @@
 -- Values with as many layers as there can be, each of which says that it has room: valid, and made to keep the
 -- server busy.  What is done with them takes a work that is bounded; without the bounds this test takes minutes.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 CREATE FUNCTION pg_temp.little(number bigint, bytes int) RETURNS text LANGUAGE sql AS
 'SELECT string_agg(lpad(to_hex((number >> (8 * i)) & 255), 2, $$0$$), $$$$ ORDER BY i) FROM generate_series(0, bytes - 1) i';

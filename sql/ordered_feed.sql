@@ -2,6 +2,7 @@
 -- A page of an ordered feed: the filter is asked row by row, below all joins, until the page is full.  What the
 -- documents promise of its plan, and of those that look similar.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 

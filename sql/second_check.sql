@@ -2,6 +2,7 @@
 -- The second check of doc/expire.md: candidates that the filter drops are looked up in the exposures, and only they.
 -- The result must be that of NOT EXISTS, in order and with duplicates, however often the filter is wrong.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 SET TimeZone = 'UTC';
 SET max_parallel_workers_per_gather = 0;

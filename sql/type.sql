@@ -2,6 +2,7 @@
 -- The type by itself: its text, its bytes, its storage, its equality.
 -- What the bytes mean is tested elsewhere; here they only have to be kept.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 
 --

@@ -1,6 +1,7 @@
 --
 -- Items without a type, and texts that look like arrays.
 --
+\pset format unaligned \pset footer off
 
 -- What changes a filter, or makes one, takes no parameter or literal without a type,
 -- whatever is in it: that is PostgreSQL's error.
