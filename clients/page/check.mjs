@@ -1,4 +1,4 @@
-// What clients/page/check runs, with the name of a browser before its arguments.
+// What clients/page/run runs, with the name of a browser before its arguments.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

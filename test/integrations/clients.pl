@@ -93,9 +93,9 @@ connect_to('samples');
 $ENV{NODE_PATH} = "$root/test/integrations/drivers/node_modules";
 
 # (the page only reads)
-for my $name (map { m{([^/]+)/check\z} } grep { !m{/page/} } glob "$root/clients/*/check")
+for my $name (map { m{([^/]+)/run\z} } grep { !m{/page/} } glob "$root/clients/*/run")
 {
-	my ($status, $said) = run_program("$root/clients/$name/check", $random);
+	my ($status, $said) = run_program("$root/clients/$name/run", 'check', $random);
 
   SKIP:
 	{
@@ -103,10 +103,10 @@ for my $name (map { m{([^/]+)/check\z} } grep { !m{/page/} } glob "$root/clients
 		ok($status == 0 && $said =~ /^300 passed, 0 failed\z/m, "$name: random sets by the seed $seed") or diag substr($said, 0, 5000);
 	}
 }
-for (glob "$root/clients/*/live")
+for (grep { !m{/page/} } glob "$root/clients/*/run")
 {
-	my ($name) = m{clients/(.*)};
-	my ($status, $said) = run_program($_);
+	my ($name) = m{clients/(.*)/run};
+	my ($status, $said) = run_program($_, 'live');
 
   SKIP:
 	{
@@ -198,7 +198,7 @@ for my $file (map { glob "$root/clients/*/$_" } qw(pyproject.toml bloomexp.py pa
 	is($told, $version, 'version in ' . $file =~ s/.*clients\///r);
 }
 # (the page is no package)
-for my $file (map { s/check\z/LICENSE/r } grep { !m{/page/} } glob "$root/clients/*/check")
+for my $file (map { s/run\z/LICENSE/r } grep { !m{/page/} } glob "$root/clients/*/run")
 {
 	is(slurp_file($file), slurp_file("$root/LICENSE"), 'licence in ' . $file =~ s/.*clients\///r);
 }
