@@ -117,8 +117,8 @@ for my $way (sort keys %node)
 
 	for my $statement ('SELECT FROM seen.filters', 'SELECT FROM exposures', 'DELETE FROM seen.filters', q{SELECT seen.unseen(1, '{1}')})
 	{
-		my (undef, undef, $error) = $node{$way}->psql('postgres', $statement, extra_params => [ '-U', 'rebuilder' ]);
-		like($error, qr/permission denied/, "$way: no right to $statement");
+		my (undef, undef, $error) = $node{$way}->psql('postgres', $statement, extra_params => [ '-U', 'rebuilder', '-v', 'VERBOSITY=sqlstate' ]);
+		like($error, qr/ 42501$/, "$way: no right to $statement");
 	}
 }
 
