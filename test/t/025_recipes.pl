@@ -278,9 +278,9 @@ is($query->("SET ROLE feed; SELECT length(item_key('a'))"), 32, 'a role of the f
 for my $attempt ([ feed => 'SELECT secret FROM item_secret' ], [ stranger => 'SELECT secret FROM item_secret' ], [ stranger => "SELECT item_key('a')" ])
 {
 	my ($role, $statement) = @$attempt;
-	my ($status, undef, $error) = $node->psql('ids', "SET ROLE $role; $statement");
+	my (undef, undef, $error) = $node->psql('ids', "SET ROLE $role; $statement", extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
 
-	like($error, qr/permission denied/, "$role: $statement");
+	like($error, qr/ 42501$/, "$role: $statement");
 }
 isnt($query->("SELECT item_key('a')"), $query->("UPDATE item_secret SET secret = secret || 'x'; SELECT item_key('a')"),
 	'another secret is another digest');
