@@ -93,7 +93,7 @@ is($query->('SELECT (SELECT count(*) FROM seen.filters WHERE user_id = 43), (SEL
 # One shared set
 #
 
-my ($set, $discover, $blocklist) = statements($recipes, 'One shared set');
+my ($set, $discover) = statements($recipes, 'One shared set');
 my $discovering = part($discover, 'PREPARE discover', 'RETURNING');
 my $test = part($discover, 'PREPARE unknown', 'WHERE');
 my $url = "'https://example.com/page/'";
@@ -142,18 +142,6 @@ $_->{in} .= "\\q\n", $_->{run}->finish for @crawlers;
 # A crawler that fails has taken nothing.
 is($query->("BEGIN; $discovering EXECUTE discover ('{https://new.example/}'); ROLLBACK;"), 'https://new.example/', 'taken');
 is($query->("$discovering EXECUTE discover ('{https://new.example/}')"), 'https://new.example/', 'and free again after a rollback');
-
-# While the blocklist is built again, readers have the old one.
-$query = database('blocklist');
-$query->("$set; $blocklist");
-my $blocked = part($blocklist, 'SELECT c.name', 'WHERE');
-my $building = session('blocklist', part($blocklist, 'BEGIN', 'INSERT'));
-reached($building);
-is($query->($blocked), 'bad77.example', 'blocked while the list is built');
-$building->{in} .= "COMMIT;\n\\q\n";
-$building->{run}->finish;
-is($query->($blocked), 'bad77.example', 'blocked afterwards');
-is($query->("DELETE FROM blocklist WHERE name = 'bad77.example'; $blocked"), '', 'the exact list has the last word');
 
 #
 # Exposures from a stream
