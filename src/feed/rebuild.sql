@@ -16,6 +16,7 @@ DECLARE
 	busy {user_type}[] := ARRAY[]::{user_type}[];	-- users whose rows were locked: one by one, afterwards
 	next_user integer := 1;
 	failures integer := 0;
+	give_up timestamp with time zone;	-- unless a user is done before
 BEGIN
 	IF users IS NOT NULL THEN
 		users := ARRAY(SELECT u.u FROM pg_catalog.unnest(users) AS u(u));	-- whatever its bounds are
@@ -58,7 +59,9 @@ BEGIN
 	END LOOP;
 
 	-- The busy ones, holding nothing while it waits for one.  In a deadlock the rebuild gives
-	-- way and tries again.
+	-- way and tries again.  It sleeps in between, because a cancel or timeout that comes together
+	-- with the end of such a wait is lost.
+	give_up := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) interval '5 minutes';
 	WHILE NOT dry_run AND pg_catalog.cardinality(busy) OPERATOR(pg_catalog.>) 0 LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -70,13 +73,13 @@ BEGIN
 		COMMIT;
 		IF batch.again OR pg_catalog.cardinality(batch.busy) OPERATOR(pg_catalog.>) 0 THEN
 			busy := busy OPERATOR(pg_catalog.||) these;
-			failures := failures OPERATOR(pg_catalog.+) 1;
-			IF failures OPERATOR(pg_catalog.>) 3000 THEN	-- of 0.1 s each, without a success
+			IF pg_catalog.clock_timestamp() OPERATOR(pg_catalog.>) give_up THEN
 				RAISE WARNING 'filters of % users were not rebuilt in %, because others kept their rows locked', pg_catalog.cardinality(busy), {filters_literal};
 				EXIT;
 			END IF;
+			PERFORM pg_catalog.pg_sleep(0.4 OPERATOR(pg_catalog./) pg_catalog.cardinality(busy));
 		ELSE
-			failures := 0;
+			give_up := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) interval '5 minutes';
 		END IF;
 	END LOOP;
 END

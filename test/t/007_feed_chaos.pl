@@ -171,12 +171,15 @@ while (time < $began + $seconds)
 	query("ALTER TABLE shown ATTACH PARTITION shown_old FOR VALUES FROM (MINVALUE) TO ('2020-01-01')") if query("SELECT count(*) FROM pg_inherits WHERE inhrelid = 'shown_old'::regclass") eq '0';
 
 	# A partition that is half detached, because who detached it was cancelled.
-	my $reader = start('reader', 'psql', '-XAtq', '-d', $connection, '-c', 'BEGIN', '-c', 'SELECT count(*) FROM shown', '-c', 'SELECT pg_sleep(1)');
+	my $reader = start('reader', 'psql', '-XAtq', '-d', $connection, '-c', 'BEGIN', '-c', 'SELECT count(*) FROM shown', '-c', 'SELECT pg_sleep(600)');
 	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
-	query("SET statement_timeout = '200ms';\n\\set ON_ERROR_STOP off\nALTER TABLE shown DETACH PARTITION shown_old CONCURRENTLY");
-	push @errors, 'nothing is half detached' if query('SELECT count(*) FROM pg_inherits WHERE inhdetachpending') ne '1';
+	my $detach = start('detach', 'psql', '-XAtq', '-d', $connection, '-c', 'ALTER TABLE shown DETACH PARTITION shown_old CONCURRENTLY');
+	$node->poll_query_until('postgres', 'SELECT count(*) = 1 FROM pg_inherits WHERE inhdetachpending') or push @errors, 'nothing is half detached';
+	query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'ALTER TABLE shown DETACH%' AND pid <> pg_backend_pid()");
+	$detach->{run}->finish;
 	query("CALL $_.rebuild(overlap => '0')") for 'trigger_shown', 'log_shown';
 	look("half detached in round $rounds");
+	query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)'");
 	$reader->{run}->finish;
 	query("ALTER TABLE shown DETACH PARTITION shown_old FINALIZE;\nALTER TABLE shown ATTACH PARTITION shown_old FOR VALUES FROM (MINVALUE) TO ('2020-01-01')");
 	$rounds++;
