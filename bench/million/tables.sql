@@ -1,9 +1,7 @@
 --
--- Tables of bench/million: the feed, as doc/storage.md recommends it, what that
--- document predicts, and the figures.  Variables: users, per_user.
+-- The feed, as doc/storage.md recommends it, what that document predicts, and the figures.
+-- Variables: users, per_user.
 --
-CREATE EXTENSION bloomexp;
-
 CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
 
 -- A user by rank, and one drawn by a number from 0 to 1: Zipf-Mandelbrot, so that the
@@ -38,15 +36,12 @@ SELECT bytes, 1852.0 / 920 * bytes AS loaded, 2.3 * bytes AS disk, 25 AS index,
 	:users * :per_user / 5.5e6 AS fast, :users * :per_user / 1e6 AS slow
 FROM bloom_sizing(ceil(1.2 * :per_user)::bigint, 0.01);
 
-CREATE TABLE figures (
-	nth int GENERATED ALWAYS AS IDENTITY, figure text, unit text, measured float8, low float8, high float8);
-
-\ir ../format.sql
+CREATE TABLE figures (nth int GENERATED ALWAYS AS IDENTITY, figure text, unit text, measured float8, low float8, high float8);
 
 -- The ratio is to the nearer end of what is predicted.
 CREATE VIEW report AS
-SELECT nth, figure, bench_format(measured) AS measured, unit,
-	CASE WHEN low IS NULL THEN '—' WHEN low < high THEN bench_format(low) || ' to ' || bench_format(high) ELSE bench_format(low) END AS predicted,
-	COALESCE(bench_format(ratio), '') AS ratio, COALESCE(ratio NOT BETWEEN 0.8 AND 1.2, false) AS differs
+SELECT nth, figure, short(measured) || ' ' || unit AS measured,
+	CASE WHEN low IS NULL THEN '' WHEN low < high THEN short(low) || ' to ' || short(high) ELSE short(low) END AS predicted,
+	CASE WHEN ratio NOT BETWEEN 0.8 AND 1.2 THEN '**' || short(ratio) || '**' ELSE COALESCE(short(ratio), '') END AS ratio
 FROM figures, LATERAL (SELECT CASE WHEN measured < low THEN measured / low WHEN measured > high THEN measured / high
 	WHEN low IS NOT NULL THEN 1 END AS ratio) AS r;
