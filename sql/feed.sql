@@ -338,9 +338,12 @@ SELECT state = :'state' AS unchanged FROM state;
 CALL seen.rebuild(users => '{1,3,3,9001,9003,NULL}');
 SELECT user_id, seen.unseen(user_id, '{1,2,3,4,77}') FROM seen.filters ORDER BY 1;
 CALL seen.rebuild(users => '{}');
--- in parts, each of which does its own: together all, though filters appear meanwhile at which others end their batches
+-- in parts: as long as there are no filters, part 1 does all; later each does its own, and a dry run knows which
 CALL seen.rebuild(part => 2, parts => 3);
 CALL seen.rebuild(part => 1, parts => 3, pause => '1 millisecond');
+CALL seen.rebuild(part => 3, parts => 3, dry_run => true);
+CALL seen.rebuild(part => 2, parts => 3);
+CALL seen.rebuild(part => 1, parts => 3);
 CALL seen.rebuild(part => 3, parts => 3);
 SELECT count(*), count(*) FILTER (WHERE bloom_contains_all(items, '{1,2,3}'::bigint[]) AND NOT items @> 4) AS right FROM seen.filters;
 -- a second one writes nothing

@@ -52,7 +52,7 @@ SELECT * FROM seen.filters;
 UPDATE seen.filters SET items = NULL;
 DELETE FROM log.filters;
 INSERT INTO seen.filters VALUES (9, NULL);
-SELECT seen.rebuild_batch('{1}', 1, 1, '0', false, true, NULL, 0);
+SELECT seen.rebuild_batch('{1}', 1, 1, '0', false, true, NULL);
 CALL seen.rebuild();
 SELECT seen.track();
 CREATE TABLE mine (user_id bigint, item_id bigint, shown_at timestamptz);

@@ -19,7 +19,7 @@ SELECT bloom_new(1)::text::bloom = bloom_new(1) AS same,
 
 -- What comes in goes out again, whatever is in it.
 SELECT count(*), bool_and(f::text::bloom = f) AS text, bool_and(f::bytea::bloom = f) AS bytea,
-	bool_and(bloom_from_bytea(bloom_send(f)) = f) AS binary
+	bool_and(bloom_in(bloom_send(f)) = f) AS binary
 FROM (VALUES (bloom_new()), (bloom_new(5, 0.5, -1)), (bloom_add(NULL, 1)), (bloom_add(NULL, ''::text)),
 	(bloom_add(bloom_new(3, 0.0001), ARRAY['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'])),
 	((SELECT bloom_agg(i) FROM generate_series(1, 40000) i)),
@@ -46,7 +46,7 @@ SELECT '\xff000100000000007b14ae47e17a843f'::bloom;
 SELECT (bloom_new(1)::text || '00')::bloom;		-- one byte more
 SELECT left(bloom_new(1)::text, -2)::bloom;		-- one byte less
 SELECT decode('01', 'hex')::bloom;			-- the casts are the same door
-SELECT bloom_from_bytea('');
+SELECT bloom_in(bytea '');
 
 -- Soft errors: from PostgreSQL 16 on a caller may ask instead of failing.
 CREATE FUNCTION pg_temp.is_valid(value text) RETURNS boolean LANGUAGE plpgsql AS $$

@@ -445,11 +445,13 @@ $citus$ ELSE '' END;
 		'lock_user', CASE WHEN distributed THEN $lock$
 @lock_citus.sql
 $lock$ ELSE $lock$
-@lock.sql
+	-- an advisory lock of the feed's number and the hash of the user
+	PERFORM pg_catalog.pg_advisory_xact_lock(({lock})::bigint OPERATOR(pg_catalog.#) {user_hash}::bigint);
 $lock$ END,
-		'rebuild_arguments', $arguments$
-@rebuild_arguments.sql
-$arguments$,
+		'rebuild_range', $range$
+@rebuild_range.sql
+$range$,
+		'users_per_batch', CASE WHEN distributed THEN 16000 ELSE 1000 END,
 		'untracked', CASE mode WHEN 'trigger' THEN $untracked$
 @untracked.sql
 $untracked$ ELSE '0::bigint' END,
@@ -473,7 +475,7 @@ $untracked$ ELSE '0::bigint' END,
 		'add_shown_to_new', '{bloom}.bloom_add(v.empty, shown.items)',
 		'add_taken', '{bloom}.bloom_add(coalesce(filter, {bloom}.bloom_new(fpr => {fpr})), taken)',
 		'built', '{bloom}.bloom_agg({item}, {stored_fpr}, {headroom})') END;
-	FOR e IN SELECT p.key, p.value FROM jsonb_each_text(parts) AS p LOOP
+	FOR e IN SELECT p.key, p.value FROM jsonb_each_text(parts) AS p LOOP	-- short keys first: a part can name those with longer ones
 		template := replace(template, '{' || e.key || '}', e.value);
 	END LOOP;
 

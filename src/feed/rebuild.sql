@@ -28,14 +28,14 @@ BEGIN
 				USING ERRCODE = 'active_sql_transaction', HINT = 'Call it in autocommit mode: it commits batch by batch.';
 		END IF;
 	END;
-	SELECT NULL::{user_type} AS after, 0 AS turn INTO batch;
+	SELECT NULL::{user_type} AS after INTO batch;
 	LOOP
 		IF users IS NOT NULL THEN
 			these := users[next_user : next_user OPERATOR(pg_catalog.+) 999];
 		END IF;
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
-		SELECT * INTO batch FROM {feed}.rebuild_batch(these, part, parts, overlap, dry_run, allow_empty, batch.after, batch.turn);
+		SELECT * INTO batch FROM {feed}.rebuild_batch(these, part, parts, overlap, dry_run, allow_empty, batch.after);
 		COMMIT;
 		IF batch.again THEN
 			failures := failures OPERATOR(pg_catalog.+) 1;
@@ -66,7 +66,7 @@ BEGIN
 		busy := busy[2:];
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-		SELECT * INTO batch FROM {feed}.rebuild_batch(these, part, parts, overlap, dry_run, allow_empty, NULL::{user_type}, 0);
+		SELECT * INTO batch FROM {feed}.rebuild_batch(these, part, parts, overlap, dry_run, allow_empty, NULL::{user_type});
 		COMMIT;
 		IF batch.again OR pg_catalog.cardinality(batch.busy) OPERATOR(pg_catalog.>) 0 THEN
 			busy := busy OPERATOR(pg_catalog.||) these;

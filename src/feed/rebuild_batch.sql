@@ -3,7 +3,7 @@
 -- "again" says that a lock stopped it, and it did nothing.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	these {user_type}[], part integer, parts integer, overlap interval, dry_run boolean, allow_empty boolean,
-	INOUT after {user_type}, INOUT turn integer,
+	INOUT after {user_type},
 	OUT exposures bigint, OUT filters bigint, OUT bytes bigint, OUT ended bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
@@ -14,8 +14,6 @@ SET plan_cache_mode = force_custom_plan AS {$}	-- each batch has other bounds; a
 DECLARE
 	since timestamp with time zone := {begin};
 	was_after {user_type} := after;
-	was_turn integer := turn;
-	hash integer;
 	upto {user_type};
 	mine {user_type}[];	-- users whose rows are locked here
 	filled timestamp with time zone;
@@ -24,44 +22,12 @@ DECLARE
 	others {user_type}[];	-- of these, users whose rows are not locked here
 	gone {user_type}[];	-- users whose rows are locked here, without exposures
 BEGIN
-{rebuild_arguments}
 	again := false;
 	exposures := 0;
 	filters := 0;
 	bytes := 0;
 	ended := 0;
-
-	-- The end of the batch: a user whose hash is divisible by 1,000.  Most users have a row; if
-	-- none of those will do, a walk over the index of exposures finds one.  Sessions with parts
-	-- take turns, so they must cut at the same users: they walk, because rows come and go
-	-- meanwhile.  A user whose hash is divisible by 8,000 sets the turn, so that a new user
-	-- disturbs the turns of the next batches only.
-	IF these IS NULL THEN
-		IF parts OPERATOR(pg_catalog.=) 1 THEN
-			SELECT f.user_id INTO upto FROM {feed}.filters AS f
-			WHERE {filters_in_batch}
-				AND (pg_catalog.hashtext(f.user_id::text) OPERATOR(pg_catalog.%) 1000) OPERATOR(pg_catalog.=) 0
-			ORDER BY f.user_id LIMIT 1;
-		END IF;
-		IF upto IS NULL THEN
-			WITH RECURSIVE walk(u) AS (
-				(SELECT {user} FROM {exposures} AS e
-				WHERE {user} IS NOT NULL AND (v.was_after IS NULL OR {user} {>} v.was_after{collate}) ORDER BY {user} LIMIT 1)
-				UNION ALL
-				SELECT (SELECT {user} FROM {exposures} AS e WHERE {user} {>} w.u ORDER BY {user} LIMIT 1)
-				FROM walk AS w
-				WHERE w.u IS NOT NULL AND (pg_catalog.hashtext(w.u::text) OPERATOR(pg_catalog.%) 1000) OPERATOR(pg_catalog.<>) 0)
-			SELECT w.u INTO upto FROM walk AS w
-			WHERE w.u IS NULL OR (pg_catalog.hashtext(w.u::text) OPERATOR(pg_catalog.%) 1000) OPERATOR(pg_catalog.=) 0;
-		END IF;
-		after := upto;
-		hash := pg_catalog.hashtext(upto::text);
-		turn := CASE WHEN (hash OPERATOR(pg_catalog.%) 8000) OPERATOR(pg_catalog.=) 0 THEN pg_catalog.abs(hash) OPERATOR(pg_catalog./) 8000
-			ELSE was_turn OPERATOR(pg_catalog.+) 1 END;
-		IF (was_turn OPERATOR(pg_catalog.%) parts) OPERATOR(pg_catalog.<>) (part OPERATOR(pg_catalog.-) 1) THEN
-			RETURN;
-		END IF;
-	END IF;
+{rebuild_range}
 
 	-- Lock the rows that nobody else has locked.  To wait for others while these are locked
 	-- could deadlock, so only who locks a single row waits.
@@ -85,17 +51,16 @@ BEGIN
 
 	-- The limit is for users without a row, of whom a batch can have any number.
 	SELECT pg_catalog.array_agg(b.user_id), pg_catalog.array_agg(b.items), coalesce(pg_catalog.sum(b.exposures), 0),
-		pg_catalog.count(*), coalesce(pg_catalog.sum(pg_catalog.pg_column_size(b.items)), 0)
+		pg_catalog.count(*), coalesce(pg_catalog.sum(pg_catalog.octet_length(b.items::bytea) OPERATOR(pg_catalog.+) 4), 0)
 	INTO shown, built, exposures, filters, bytes
 	FROM (
 		SELECT {user} AS user_id, pg_catalog.count(*) AS exposures, {built} AS items
 		FROM {exposures} AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
 		WHERE {exposures_in_batch}
 			AND {exposed}
-		GROUP BY {user} ORDER BY {user} LIMIT 5000) AS b;
-	IF filters OPERATOR(pg_catalog.=) 5000 AND these IS NULL THEN
-		after := shown[5000];
-		turn := was_turn;
+		GROUP BY {user} ORDER BY {user} LIMIT 2000) AS b;
+	IF filters OPERATOR(pg_catalog.=) 2000 AND these IS NULL THEN
+		after := shown[2000];
 		mine := ARRAY(SELECT m.u FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {<=} after{collate});
 	END IF;
 	gone := ARRAY(SELECT m.u FROM pg_catalog.unnest(mine) AS m(u)
@@ -147,7 +112,6 @@ BEGIN
 	END IF;
 EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 	after := was_after;
-	turn := was_turn;
 	again := true;
 END
 {$};

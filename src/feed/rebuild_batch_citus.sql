@@ -4,7 +4,7 @@
 -- says that a lock stopped it, and it did nothing.  Without Citus it has "busy" users.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	these {user_type}[], part integer, parts integer, overlap interval, dry_run boolean, allow_empty boolean,
-	INOUT after {user_type}, INOUT turn integer,
+	INOUT after {user_type},
 	OUT exposures bigint, OUT filters bigint, OUT bytes bigint, OUT ended bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -14,25 +14,14 @@ SET plan_cache_mode = force_custom_plan AS {$}
 DECLARE
 	since timestamp with time zone := {begin};
 	was_after {user_type} := after;
-	was_turn integer := turn;
 	upto {user_type};
 	filled timestamp with time zone;
 	yesterday timestamp with time zone;
 BEGIN
-{rebuild_arguments}
 	again := false;
 	filters := 0;
 	ended := 0;
-	IF these IS NULL THEN
-		SELECT f.user_id INTO upto FROM {feed}.filters AS f
-		WHERE {filters_in_batch} AND (pg_catalog.hashtext(f.user_id::text) OPERATOR(pg_catalog.%) 16000) OPERATOR(pg_catalog.=) 0
-		ORDER BY f.user_id LIMIT 1;
-		after := upto;
-		turn := was_turn OPERATOR(pg_catalog.+) 1;
-		IF (was_turn OPERATOR(pg_catalog.%) parts) OPERATOR(pg_catalog.<>) (part OPERATOR(pg_catalog.-) 1) THEN
-			RETURN;
-		END IF;
-	END IF;
+{rebuild_range}
 
 	-- If nobody has an exposure in the window, the table or a clock is wrong: change nothing.
 	IF NOT dry_run AND NOT allow_empty THEN
@@ -44,7 +33,7 @@ BEGIN
 		END IF;
 	END IF;
 	IF dry_run THEN
-		SELECT coalesce(pg_catalog.sum(b.exposures), 0), pg_catalog.count(*), coalesce(pg_catalog.sum(pg_catalog.pg_column_size(b.items)), 0)
+		SELECT coalesce(pg_catalog.sum(b.exposures), 0), pg_catalog.count(*), coalesce(pg_catalog.sum(pg_catalog.octet_length(b.items::bytea) OPERATOR(pg_catalog.+) 4), 0)
 		INTO exposures, filters, bytes
 		FROM (
 			SELECT {user} AS user_id, pg_catalog.count(*) AS exposures, {built} AS items
@@ -71,7 +60,6 @@ BEGIN
 	GET DIAGNOSTICS ended = ROW_COUNT;
 EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 	after := was_after;
-	turn := was_turn;
 	again := true;
 END
 {$};

@@ -3,16 +3,16 @@
 -- NULL candidates are dropped.
 --
 
-CREATE FUNCTION bloom_exclude_support(internal) RETURNS internal
+CREATE FUNCTION bloom_exclude(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_exclude_support(internal) IS 'planner support function of bloom_exclude()';
+COMMENT ON FUNCTION bloom_exclude(internal) IS 'planner support function of bloom_exclude()';
 
 CREATE FUNCTION bloom_exclude(candidates anyarray, filter bloom) RETURNS SETOF anyelement
 AS 'MODULE_PATHNAME', 'bloomexp_exclude'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
-SUPPORT bloom_exclude_support;
+SUPPORT bloom_exclude;
 
 COMMENT ON FUNCTION bloom_exclude(anyarray, bloom) IS
 'the candidates that the filter does not contain, in order';
@@ -20,7 +20,7 @@ COMMENT ON FUNCTION bloom_exclude(anyarray, bloom) IS
 CREATE FUNCTION bloom_exclude(candidates anyarray, VARIADIC filters bloom[]) RETURNS SETOF anyelement
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_variadic'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
-SUPPORT bloom_exclude_support;
+SUPPORT bloom_exclude;
 
 COMMENT ON FUNCTION bloom_exclude(anyarray, bloom[]) IS
 'the candidates that none of the filters contains, in order';

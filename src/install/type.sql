@@ -42,14 +42,14 @@ CREATE TYPE bloom (
 COMMENT ON TYPE bloom IS
 'Bloom filter: a set of items that answers "contained" wrongly with at most a chosen probability, and "not contained" never wrongly';
 
-CREATE FUNCTION bloom_from_bytea(bytes bytea) RETURNS bloom
+CREATE FUNCTION bloom_in(bytes bytea) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_from_bytea'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_from_bytea(bytea) IS
+COMMENT ON FUNCTION bloom_in(bytea) IS
 'the filter of these bytes (doc/internals/format.md); an error says what is wrong with them';
 
-CREATE CAST (bytea AS bloom) WITH FUNCTION bloom_from_bytea(bytea);
+CREATE CAST (bytea AS bloom) WITH FUNCTION bloom_in(bytea);
 CREATE CAST (bloom AS bytea) WITHOUT FUNCTION;	-- a filter is its bytes
 
 COMMENT ON CAST (bytea AS bloom) IS 'the filter of these bytes';

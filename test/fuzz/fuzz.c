@@ -299,6 +299,24 @@ since(struct varlena *value, int64 slice)
 	return bloomexp_layout_form(&filter);
 }
 
+/*
+ * Whether what is added to the slice after one leaves that one behind: if a filter's newest
+ * slice is so far off that it may be a wrong time, the slice after one can confirm it.
+ */
+static bool
+leaves_window(const BloomFilter *filter, int64 slice)
+{
+	int64		length;
+	int64		start;
+
+	if (!filter->windowed || filter->nlayers == 0 || slice == PG_INT64_MAX)
+		return false;
+	length = bloomexp_window_slice_length(filter->width, filter->slices);
+	return !pg_mul_s64_overflow(filter->layers[filter->nlayers - 1].slice, length, &start) &&
+		!pg_sub_s64_overflow(start, filter->width, &start) &&
+		bloomexp_window_slice_of(start, length) == slice + 1;
+}
+
 static struct varlena *
 add_to_window(BloomFilter *filter, BloomKind kind, int64 slice)
 {
@@ -342,10 +360,16 @@ add(struct varlena *value)
 	result = changed(done, value, result);
 	if (result == NULL)
 		return value;
-	expect_contains(result, ADDED);
-	expect_contains(expire(result, slice), ADDED);
 	/* (older slices may have left the window) */
-	expect_kept(since(value, slice), result);
+	bloomexp_layout_open(&filter, value);
+	if (!leaves_window(&filter, slice))
+	{
+		expect_contains(result, ADDED);
+		expect_contains(expire(result, slice), ADDED);
+		expect_kept(since(value, slice), result);
+	}
+	else
+		expect_kept(since(value, slice + 1), result);
 	expect(VARSIZE(result) <= (Size) VARSIZE(value) * GROWTH_TIMES + GROWTH_MORE);
 	return result;
 }

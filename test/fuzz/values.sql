@@ -49,6 +49,7 @@ SELECT name, encode(f::bytea, 'hex') FROM (VALUES
 	('busy_slice', bloom_add_at(bloom_add_at(bloom_window('1 day', 1, 0.1), items(1, 5), array_fill(hours(1), ARRAY[5])), items(6, 60), array_fill(hours(1), ARRAY[55]))),
 	('false_window', ('\x012101000000000095d626e80b2e113e00100000000000000000000000000080e803000000000000'
 		'100000040000010000000100000400000700000000000000' || repeat('ff', 128))::bloom),
+	('gap_window', bloom_add_at(bloom_window('1 day', 6), items(1, 3), ARRAY[hours(1), hours(5), hours(33)])),
 	('narrow_window', bloom_add_at(bloom_window('1 microsecond', 1000), 1, hours(1))),
 	('many_layers', many_layers(60, 64, 150, false)),
 	('many_small_layers', many_layers(1000, 2, 4, false)),

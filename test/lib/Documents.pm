@@ -72,7 +72,7 @@ sub statements
 }
 
 # Run the SQL blocks of a document, or of a chapter, in order, and compare what comes out
-# with the text block below.
+# with the text block below, or with what a comment in the last line says it returns.
 sub statements_ok
 {
 	my ($node, $database, $file, @blocks) = @_;
@@ -109,6 +109,7 @@ sub statement_ok
 		is(visible($stderr), '', "$name: no error");
 		is($status, 0, "$name: status");
 		is(visible($stdout), $expected, "$name: output") if defined $expected;
+		like(visible($stdout), qr/^ *\Q$1\E\n\(1 row\)\z/m, "$name: returns $1") if $block->{text} =~ /; {5}-- ([\w{},-]+)\n\z/;
 	}
 }
 

@@ -742,7 +742,7 @@ SKIP:
 			SET client_min_messages = error;
 			DO $$
 			BEGIN
-				PERFORM bloom_from_bytea(CAST(repeat(repeat(E'\x01', 1024), 500 * 1024) AS bytea));
+				PERFORM bloom_in(CAST(repeat(repeat(E'\x01', 1024), 500 * 1024) AS bytea));
 			EXCEPTION WHEN program_limit_exceeded THEN
 				CREATE TABLE refused AS SELECT SQLERRM;
 			END

@@ -62,7 +62,7 @@ $node->safe_psql('postgres', q{
 		EXISTS (SELECT FROM pg_type WHERE p.oid IN (typinput, typoutput, typreceive, typsend, typanalyze))
 			OR (EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn))
 				AND 'internal'::regtype = ANY (p.proargtypes::oid[] || p.prorettype))
-			OR EXISTS (SELECT FROM pg_amproc WHERE amproc = p.oid)
+			OR EXISTS (SELECT FROM pg_amproc WHERE amproc = p.oid) OR EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid)
 			OR EXISTS (SELECT FROM pg_proc WHERE prosupport = p.oid) AS internal,
 		(SELECT string_agg(concat_ws(' ',
 				CASE WHEN p.proargmodes[n] = 'v' THEN 'VARIADIC' END,
@@ -185,7 +185,7 @@ like($plan->($feed =~ s/current\(42\)/current(p.id)/r), qr/SubPlan/, 'by a colum
 like($plan->($feed =~ s/\(SELECT (seen\.current\(42\))\)/$1/r), qr/Filter: .*seen\.current/, 'nor without the sub-select');
 
 # The check that filters are complete, of the guide to a live application, finds what is missing.
-my ($check) = $document{'doc/adopt.md'} =~ /^(SELECT count\(\*\) AS missing\n.*?;)$/ms;
+my ($check) = $document{'doc/adopt.md'} =~ /^(SELECT count\(\*\) AS missing\n.*?;)/ms;
 my ($off) = $document{'doc/adopt.md'} =~ /^(BEGIN;\nSET LOCAL lock_timeout = '100ms';\nALTER TABLE exposures DISABLE .*?COMMIT;)$/ms;
 my $on = $off =~ s/DISABLE/ENABLE/gr;
 my $missing = sub { return $node->safe_psql('adopt', "SET client_min_messages = warning; $_[0]; $check") };
@@ -250,9 +250,14 @@ is($node->safe_psql('fit', "$again " . $page =~ s/DO UPDATE SET .*/DO NOTHING/r 
 my (undef, undef, $duplicate) = $node->psql('fit', "$again " . $page =~ s/ON CONFLICT .*//r . $execute);
 like($duplicate, qr/duplicate key value violates unique constraint/, 'and without ON CONFLICT the page fails');
 
-# A renamed column stops inserts, as the guide warns.
+# Renamed columns and schemas stop inserts, and renamed tables rebuilds, as the guide warns.
 my (undef, undef, $renamed) = $node->psql('query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post_id; INSERT INTO exposures VALUES (42, 1)');
 like($renamed, qr/column e\.item_id does not exist/, 'a renamed column');
+(undef, undef, $renamed) = $node->psql('query', 'BEGIN; ALTER SCHEMA seen RENAME TO saw; INSERT INTO exposures VALUES (42, 1)');
+like($renamed, qr/relation "seen\.filters" does not exist/, 'a renamed schema');
+is($node->psql('query', 'ALTER TABLE exposures RENAME TO showings; INSERT INTO showings VALUES (42, 1)'), 0, 'a renamed table takes inserts');
+(undef, undef, $renamed) = $node->psql('query', 'CALL seen.rebuild()');
+like($renamed, qr/relation "public\.exposures" does not exist/, 'but no rebuild');
 
 $node->stop;
 done_testing();
