@@ -255,7 +255,7 @@ async function checkSizes(file) {
                 ...equal('bits', list.Bits, String(answer.bits)),
                 ...equal('hashes', list.Hashes, String(answer.hashes)),
                 ...(name === 'bloom_sizing'
-                    ? equal('bytes', list['Bytes a filter'], String(answer.bytes))
+                    ? equal('bytes', list['Bytes per filter'], String(answer.bytes))
                     : equal('capacity', list.Items, String(answer.capacity))),
                 ...(near(Number(list['Rate when full']), answer.expected_fpr, 1e-8) ? []
                     : [`expected_fpr is ${list['Rate when full']}, not ${answer.expected_fpr}`]),
@@ -311,14 +311,14 @@ async function checkKeyboard() {
     complaints.push(...await tabTo('items'));
     await call(() => document.activeElement.select());
     await send('Input.insertText', { text: '{42, 4711}' });
-    complaints.push(...equal('answer', await call(() => use.$('answer').textContent), '1 of 2 items contained, 1 survives'));
+    complaints.push(...equal('answer', await call(() => use.$('answer').textContent), '1 of 2 items contained, 1 remains'));
     complaints.push(...await tabTo('capacity'));
     await call(() => document.activeElement.select());
     await send('Input.insertText', { text: '3,650' });
     complaints.push(...await tabTo('headroom'));
     await call(() => document.activeElement.select());
     await send('Input.insertText', { text: '0' });
-    return [...complaints, ...equal('bytes', await call(() => use.list('sizing')['Bytes a filter']), '4428'), ...await tabTo('bytes-fpr')];
+    return [...complaints, ...equal('bytes', await call(() => use.list('sizing')['Bytes per filter']), '4428'), ...await tabTo('bytes-fpr')];
 }
 
 /** Values of every look. */
@@ -415,7 +415,7 @@ async function checkFiles() {
         'empty': ['', 'The value is empty.'],
         'rows.csv': [`user_id,items\n42,${text}\n`, 'uuid'],
         'broken.csv': [`user_id,items\n42,${text}g\n`, 'The text form of a filter is "\\x" and hexadecimal digits; make one with bloom_new().'],
-        'picture.png': [Buffer.from('89504e47', 'hex'), 'Or the file holds something else than a filter.'],
+        'picture.png': [Buffer.from('89504e47', 'hex'), 'Perhaps the file does not contain a filter.'],
     };
     const complaints = [];
     for (const [name, [content, expected]] of Object.entries(files)) {
@@ -496,12 +496,12 @@ async function checkWords() {
             'ERROR: value "9223372036854775808" is out of range for type bigint',
             'ERROR: invalid input syntax for type uuid: "a0ee"',
             'ERROR: invalid input syntax for type bytea: "\\xabc"',
-            '0 of 2 items contained, 2 survive',
-            ...Array(3).fill('0 of 1 item contained, 1 survives'),
+            '0 of 2 items contained, 2 remain',
+            ...Array(3).fill('0 of 1 item contained, 1 remains'),
         ]),
         ...equal('values in quotes', asked.quoted, ['integer', 'integer']),
         ...equal('users', asked.users, 'ERROR: "many" is not a number'),
-        ...[/908 .* 1,992 MB .* 866 MB .* 24 MB /, /908 .* 194 GB .* 85 GB .* 2,384 MB /].flatMap((pattern, i) =>
+        ...[/908 .* 2,088 MB .* 908 MB .* 25 MB /, /908 .* 209 GB .* 91 GB .* 2,500 MB /].flatMap((pattern, i) =>
             (pattern.test(asked.disk[i]) ? [] : [`disk is ${asked.disk[i]}`])),
     ];
 }

@@ -9,7 +9,7 @@ const SOME_ANSWERS = 500;
 const PARTS = 160; // of a layer's picture
 const SEEN_BLOCKS = 64; // so many have visible borders
 const DISK = 2.3; // times the filters: doc/storage.md, "Capacity planning"
-const INDEX = 25; // bytes a user
+const INDEX = 25; // bytes per user
 
 const $ = (id) => document.getElementById(id);
 let filter = null;
@@ -75,13 +75,13 @@ function percent(share) {
         : short(Number(share.toPrecision(3)));
 }
 
-/** As pg_size_pretty() has it. */
+/** A number of bytes: kB are 1,000, as in the documents. */
 function size(bytes) {
     const units = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
     let unit = 0;
     let value = bytes;
-    while (Math.round(value) >= (unit === 0 ? 10240 : 10239.5) && unit < units.length - 1) {
-        value /= 1024;
+    while (Math.round(value) >= 10000 && unit < units.length - 1) {
+        value /= 1000;
         unit++;
     }
     return `${count(Math.round(value))} ${units[unit]}`;
@@ -186,7 +186,7 @@ function showLayers(info) {
         list.append(layerRow(layer, i + 1, widest, info.counting ? 'counter' : 'bit'));
     });
     if (layers.length === 0) {
-        parts.push(element('p', {}, 'There is none: no slice has items.'));
+        parts.push(element('p', {}, 'There are no layers, because no slice has items.'));
     } else if (layers.length > SOME_LAYERS) {
         parts.push(element('p', { class: 'muted' }, `And ${counted(layers.length - SOME_LAYERS, 'more layer')}.`));
     }
@@ -212,8 +212,8 @@ function showRate(info) {
             element('rect', { class: 'promise', x: Math.max(0, promise - 2), width: 4, height: 10 }));
     }
     $('rate-bar').replaceChildren(...parts);
-    $('rate-text').textContent = `False positive rate now: ${percent(info.fprNow)}, ` +
-        `${info.fprNow > info.fpr ? 'more than' : 'of'} the ${percent(info.fpr)} promised${rates.length > 1 ? '; by layer' : ''}`;
+    $('rate-text').textContent = `False positive rate at present: ${percent(info.fprNow)}, ` +
+        `${info.fprNow > info.fpr ? 'above' : 'within'} the target rate of ${percent(info.fpr)}${rates.length > 1 ? '; by layer' : ''}`;
 }
 
 //
@@ -234,8 +234,8 @@ function showFigures(info) {
     const figures = [
         ['Items', count(info.items), `of ${count(info.capacity)}`],
         ['Bits set', percent(info.fill), `of ${count(info.bits)}`],
-        ['False positives', percent(info.fprNow), `${percent(info.fpr)} promised`],
-        ['Bytes stored', count(info.bytes), info.bytes >= 10240 ? size(info.bytes) : counted(info.layers, 'layer')],
+        ['False positives', percent(info.fprNow), `target ${percent(info.fpr)}`],
+        ['Bytes stored', count(info.bytes), info.bytes >= 10000 ? size(info.bytes) : counted(info.layers, 'layer')],
     ];
     $('figures').replaceChildren(...figures.map(([name, large, small]) => element('div', {},
         element('dt', {}, name),
@@ -279,7 +279,7 @@ function showFilter() {
 }
 
 /** Show the first of some values, its text form or its bytes, of a file or an example. */
-function setValue([value, ...others], { note = 'A file can hold the text form or the bytes, and can be dropped here.', sql } = {}) {
+function setValue([value, ...others], { note = 'You can also drop a file here, with the text form or the bytes.', sql } = {}) {
     const nothing = value.length === 0;
     filter = attempt('value-error', () => (nothing ? null : parse(value)));
     $('value').setAttribute('aria-invalid', String(!nothing && !filter));
@@ -315,7 +315,7 @@ async function readFile(file) {
     $('value').value = '';
     setValue(text === null ? [bytes] : valuesIn(text), { note: `${file.name}, ${counted(file.size, 'byte')}` });
     if (!filter && $('value-error').dataset.code === '0A000') {
-        $('value-error').append(element('p', {}, 'Or the file holds something else than a filter.'));
+        $('value-error').append(element('p', {}, 'Perhaps the file does not contain a filter.'));
     }
     if (!read) {
         showError('value-error', new BloomError('58030', `could not read "${file.name}"`));
@@ -356,10 +356,10 @@ const readItem = {
 };
 
 const NOTES = {
-    integer: 'Separated by blanks, commas or lines.',
-    text: 'One a line, with its blanks.',
-    uuid: 'Separated by blanks, commas or lines.',
-    bytea: 'As \\x and hexadecimal digits; separated by blanks, commas or lines.',
+    integer: 'Separated by blanks, commas or line breaks.',
+    text: 'One per line; blanks count.',
+    uuid: 'Separated by blanks, commas or line breaks.',
+    bytea: 'As \\x and hexadecimal digits, separated by blanks, commas or line breaks.',
 };
 
 function splitItems(kind, text) {
@@ -388,11 +388,11 @@ function askItems() {
     $('items').setAttribute('aria-invalid', String(!$('items-error').hidden));
     $('answer').textContent = answers.length === 0 ? '' :
         `${count(answers.length - survivors.length)} of ${counted(answers.length, 'item')} contained, ` +
-        `${survivors.length === 1 ? '1 survives' : `${count(survivors.length)} survive`}`;
+        `${survivors.length === 1 ? '1 remains' : `${count(survivors.length)} remain`}`;
     $('answers').replaceChildren(...answers.slice(0, SOME_ANSWERS).map(({ text, contained }) => element('li',
         { 'data-contained': contained ? '1' : '0' },
         element('code', {}, text),
-        element('span', { class: contained ? 'in' : 'out' }, contained ? '✕ contained' : '✓ survives'))));
+        element('span', { class: contained ? 'in' : 'out' }, contained ? '✕ contained' : '✓ remains'))));
     if (answers.length > SOME_ANSWERS) {
         $('answers').append(element('li', {}, `and ${count(answers.length - SOME_ANSWERS)} more`));
     }
@@ -432,7 +432,7 @@ function showSizing() {
     });
     const { users, capacity, bits, hashes, bytes, expectedFpr } = found ?? {};
     fillList($('sizing'), found ? [
-        ['Bytes a filter', count(bytes), bytes, 'main'],
+        ['Bytes per filter', count(bytes), bytes, 'main'],
         ['On disk, all users', size(users * DISK * bytes), users * DISK * bytes, 'main'],
         ['of which filters', size(users * bytes), users * bytes],
         ['of which index', size(users * INDEX), users * INDEX],

@@ -451,7 +451,7 @@ $lock$ END,
 		'rebuild_range', $range$
 @rebuild_range.sql
 $range$,
-		'users_per_batch', CASE WHEN distributed THEN 16000 ELSE 1000 END,
+		'users_per_batch', CASE WHEN distributed THEN 16000 ELSE 250 END,
 		'untracked', CASE mode WHEN 'trigger' THEN $untracked$
 @untracked.sql
 $untracked$ ELSE '0::bigint' END,

@@ -1,4 +1,4 @@
--- One batch of a rebuild: the users after "after", about a thousand of them, or "these".  It
+-- One batch of a rebuild: the users after "after", about 250 of them, or "these".  It
 -- reports how far it came (NULL: to the end) and the users whose rows were locked by others;
 -- "again" says that a lock stopped it, and it did nothing.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(

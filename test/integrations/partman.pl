@@ -44,7 +44,7 @@ statements_ok($node, 'postgres', $file, @blocks);
 my $untracked = 'SELECT untracked FROM seen.health';
 is(query($untracked), 0, 'every partition has the trigger');
 
-my ($equip) = map { $_->{text} =~ /^(DO .*?\n\$\$;)/ms } @blocks;
+my ($equip) = map { $_->{text} =~ /^(SELECT bloom_feed_sql.*)$/m } @blocks;
 
 #
 # Days.  The clock is a table, because retention can be given the time; a rebuild takes the

@@ -93,9 +93,9 @@ is($query->('SELECT (SELECT count(*) FROM seen.filters WHERE user_id = 43), (SEL
 # One shared set
 #
 
-my ($set, $discover, $unknown, $blocklist) = statements($recipes, 'One shared set');
+my ($set, $discover, $blocklist) = statements($recipes, 'One shared set');
 my $discovering = part($discover, 'PREPARE discover', 'RETURNING');
-my $test = part($unknown, 'PREPARE unknown', 'ORDER BY nth');
+my $test = part($discover, 'PREPARE unknown', 'WHERE');
 my $url = "'https://example.com/page/'";
 
 # The rate is that of one filter, however many there are.
