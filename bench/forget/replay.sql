@@ -130,7 +130,7 @@ CREATE TABLE nights (
 	PRIMARY KEY (night, way)
 );
 CREATE TABLE pages (night timestamptz PRIMARY KEY, pages bigint, seconds float8, wal numeric);
-CREATE TEMP TABLE own AS SELECT user_id, array_agg(item_id) AS items FROM exposures GROUP BY user_id WITH NO DATA;
+CREATE TABLE own AS SELECT user_id, array_agg(item_id) AS items FROM exposures GROUP BY user_id WITH NO DATA;
 
 -- What a table of filters is on a night.  The probes were never shown to anybody.
 CREATE PROCEDURE judge(night timestamptz, of_way text, probed boolean) LANGUAGE plpgsql AS $$
