@@ -35,6 +35,7 @@
 #:   TESTS="add 003"    only those, for both
 #: make fuzz            random values for the modules that read and change them
 #:   SECONDS=60         so long
+#:   RUNS=10000         so many, the same each time; SEED=2 has others
 #: make page            clients/page/index.html, which looks into filters
 #: make dist            the archive of a release, of the commit HEAD
 #:   REF=v1.0.0         of another one

@@ -2,6 +2,7 @@
 -- bloom_agg(): one filter of the items of all rows, sized for the distinct ones.  The plan does not show in
 -- its bytes: serial or parallel, hashed or sorted, in any order of rows.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 
 --

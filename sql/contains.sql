@@ -2,6 +2,7 @@
 -- Asking.  What was added is always contained; what was not is contained with the promised probability at
 -- most.  Every way of asking gives the same answer.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 
 -- Ids as they occur, made from a number: of equal bits the four kinds must not be worse than random ones.
@@ -18,27 +19,12 @@ CREATE TABLE ids AS SELECT n, pg_temp.snowflake(n) AS snowflake, pg_temp.random_
 FROM generate_series(1::bigint, 20000) n;
 
 --
--- No false negatives, and false positives as promised, from one item on
+-- No false negatives, and false positives as promised; test/t/004_false_positive_rate.pl has every size
 --
 
 -- Whether so many errors are no more than chance allows: three standard deviations.
 CREATE FUNCTION pg_temp.as_promised(errors bigint, asked bigint, p float8) RETURNS boolean LANGUAGE sql IMMUTABLE
 AS 'SELECT errors <= asked * p + 3 * sqrt(asked * p)';
-
--- Many small filters, each asked for the same items that it does not hold.
-CREATE FUNCTION pg_temp.small(items int, p float8, filters int, OUT lost bigint, OUT promise_kept boolean)
-LANGUAGE sql AS $$
-	WITH small AS (SELECT bloom_agg(i * 1000 + j, p) AS f, array_agg(i * 1000 + j) AS exposed
-			FROM generate_series(1, filters) i, generate_series(1, items) j GROUP BY i),
-		others AS (SELECT array_agg(-i) AS others FROM generate_series(1, 10000) i)
-	SELECT sum(cardinality(exposed - f)),
-		pg_temp.as_promised(sum(10000 - cardinality(others - f)), 10000 * count(*), p)
-	FROM small, others
-$$;
-SELECT items, p, lost, promise_kept
-FROM unnest('{1,2,3,5,10,30,100,300}'::int[]) items, unnest('{0.1,0.01,0.001}'::float8[]) p,
-	pg_temp.small(items, p, (500 / sqrt(items))::int)
-ORDER BY p, items;
 
 -- One larger filter of each kind of id: a quarter of the ids is in it, the others ask.
 CREATE FUNCTION pg_temp.judge(f bloom, exposed anyarray, others anyarray, p float8, OUT lost bigint, OUT promise_kept boolean)
@@ -46,29 +32,17 @@ LANGUAGE sql AS $$
 	SELECT cardinality(exposed - f),
 		pg_temp.as_promised(cardinality(others) - cardinality(others - f), cardinality(others), p)
 $$;
-CREATE VIEW arrays AS
-	SELECT n <= 5000 AS exposed, array_agg(n) AS n, array_agg(snowflake) AS snowflake, array_agg(random_uuid) AS random_uuid,
-		array_agg(serial_uuid) AS serial_uuid, array_agg(slug) AS slug, array_agg(bytes) AS bytes
-	FROM ids GROUP BY 1;
-SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.n), e.n, o.n, p)).* FROM arrays e, arrays o,
-	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
-SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.snowflake), e.snowflake, o.snowflake, p)).* FROM arrays e, arrays o,
-	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
-SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.random_uuid), e.random_uuid, o.random_uuid, p)).* FROM arrays e, arrays o,
-	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
-SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.serial_uuid), e.serial_uuid, o.serial_uuid, p)).* FROM arrays e, arrays o,
-	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
-SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.slug), e.slug, o.slug, p)).* FROM arrays e, arrays o,
-	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
-SELECT p, (pg_temp.judge(bloom_add(bloom_new(5000, p), e.bytes), e.bytes, o.bytes, p)).* FROM arrays e, arrays o,
-	unnest('{0.1,0.01,0.001}'::float8[]) p WHERE e.exposed AND NOT o.exposed ORDER BY p;
-DROP VIEW arrays;
-
--- Large layers are cut into blocks of about one TOAST chunk; nothing else is different.
-SELECT (SELECT blocks > 1 FROM bloom_layers(f)) AS blocked, (pg_temp.judge(f, exposed, others, p)).*
-FROM (SELECT p, bloom_agg(i, p) AS f, array_agg(i) AS exposed FROM generate_series(1, 100000) i, unnest('{0.01,0.0001}'::float8[]) p GROUP BY p) AS a,
-	(SELECT array_agg(i) AS others FROM generate_series(1000001, 1300000) i) AS b
-ORDER BY p;
+CREATE FUNCTION pg_temp.judge_all(OUT ids text, OUT lost bigint, OUT promise_kept boolean) RETURNS SETOF record LANGUAGE plpgsql AS $$
+BEGIN
+	FOREACH ids IN ARRAY '{n,snowflake,random_uuid,serial_uuid,slug,bytes}'::text[] LOOP
+		EXECUTE format('SELECT sum(lost), bool_and(promise_kept) FROM unnest(''{0.1,0.01,0.001}''::float8[]) p,
+			(SELECT array_agg(%1$I) FILTER (WHERE n <= 5000) AS e, array_agg(%1$I) FILTER (WHERE n > 5000) AS o FROM ids) AS a,
+			pg_temp.judge(bloom_add(bloom_new(5000, p), e), e, o, p)', ids) INTO lost, promise_kept;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+SELECT * FROM pg_temp.judge_all();
 
 --
 -- All ways of asking are one

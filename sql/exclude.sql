@@ -2,6 +2,7 @@
 -- Excluding: the candidates that a filter does not contain, in their order, with their duplicates and
 -- of their type; as rows, as an array, against one filter or several.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 CREATE TABLE seen (user_id int PRIMARY KEY, items bloom);
 INSERT INTO seen VALUES (1, bloom_add(NULL, '{20,40,60}'::int[])), (2, bloom_add(bloom_new(5000, 1e-7), ARRAY(SELECT generate_series(1, 5000)))),

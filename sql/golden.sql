@@ -5,6 +5,7 @@
 -- filters, but must be meant.) test/t/001_format.pl runs this file as well and
 -- hands the values to a reader that was written from doc/internals/format.md alone.
 --
+\pset format unaligned \pset footer off
 CREATE TABLE golden (
 	name text PRIMARY KEY,
 	kind text NOT NULL,

@@ -2,6 +2,7 @@
 -- What a filter tells of itself, and what it would take: bloom_info, bloom_layers, bloom_cardinality,
 -- bloom_fpr, bloom_sizing.  And what can't be asked for.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 \set rounded 'kind, items, capacity, fpr, round(fpr_now::numeric, 6) AS fpr_now, bits, bits_set, round(fill::numeric, 3) AS fill, layers, bytes, seed, counting, window_width AS width, slices'
 

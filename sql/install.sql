@@ -2,6 +2,7 @@
 -- Installing: who may, where, beside what, and that nothing is left behind.
 -- In a database of its own, so that the other tests keep their extension.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS regress_bloomexp;
 DROP ROLE IF EXISTS regress_bloomexp_owner, regress_bloomexp_guest;

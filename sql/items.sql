@@ -4,6 +4,7 @@
 -- There are four kinds: integer, text, uuid and bytea.  Equal values of a kind are one item, whatever
 -- type they come in; a value of another kind is an error and never a silent "not seen".
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 
 --
@@ -116,6 +117,8 @@ SELECT bloom_contains(NULL, '{}'::jsonb);
 SELECT bloom_new() @> now();
 \set VERBOSITY default
 SELECT bloom_add(NULL, 1.5);
+-- detail and hint are always those
+\set VERBOSITY terse
 SELECT bloom_add(bloom_new(), 1::float8);
 SELECT bloom_add(NULL, 'a'::name);
 SELECT bloom_add(NULL, 1::oid);
@@ -140,6 +143,7 @@ SELECT bloom_add(NULL, ARRAY[1]::oid[]);
 -- (empty, too: what is wrong shows at once and not on the day of the first item)
 SELECT '{}'::numeric[] - NULL::bloom;
 
+\set VERBOSITY default
 -- citext needs a cast, with which it loses its blindness for case; what asks for one item takes it as text.
 CREATE FUNCTION pg_temp.citext(OUT equal boolean, OUT one_item boolean, OUT complaints text[]) LANGUAGE plpgsql AS $$
 DECLARE
@@ -257,6 +261,7 @@ SELECT * FROM pg_temp.refusals();
 
 -- Every function that takes items, on a filter of integers:
 SELECT bloom_add(bloom_add(NULL, 1), 'a'::text);
+\set VERBOSITY terse
 SELECT bloom_add(bloom_add(NULL, 1), '00000000-0000-0000-0000-000000000001'::uuid);
 SELECT bloom_add(bloom_add(NULL, 1), '\x01'::bytea);
 SELECT bloom_add(bloom_add(NULL, 1), ARRAY['1']);
@@ -272,6 +277,7 @@ SELECT ARRAY['1'] - bloom_add(NULL, 1);
 SELECT bloom_add(NULL, 1) | bloom_add(NULL, '1'::text);
 SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(NULL, 1)), (bloom_add(NULL, '1'::text))) AS v(f);
 -- the other kinds
+\set VERBOSITY default
 SELECT bloom_add(NULL, 'a'::text) @> 1;
 SELECT bloom_add(NULL, '\x01'::bytea) @> '\x01'::text;
 SELECT bloom_add(NULL, '00000000-0000-0000-0000-000000000001'::uuid) @> '00000000-0000-0000-0000-000000000001'::text;
@@ -373,3 +379,73 @@ SELECT * FROM bloom_sizing(NULL, 0.01);
 SELECT * FROM bloom_sizing(10, NULL);
 
 DROP DOMAIN id_list, post_id, item_id, small_id, slug, code, guid, blob, price;
+
+--
+-- Items without a type, and texts that look like arrays.
+--
+
+-- What changes a filter, or makes one, takes no parameter or literal without a type,
+-- whatever is in it: that is PostgreSQL's error.
+\set VERBOSITY terse
+PREPARE p AS SELECT bloom_add(NULL, $1);
+PREPARE p AS SELECT bloom_add(bloom_new(), $1);
+PREPARE p AS SELECT bloom_add($1, $2);
+PREPARE p AS SELECT bloom_add_at(bloom_window('1 day'), $1, now());
+PREPARE p AS SELECT bloom_add_at(bloom_window('1 day'), $1, $2);
+PREPARE p AS SELECT bloom_add_at($1, $2, $3);
+PREPARE p AS SELECT bloom_remove(bloom_new(counting => true), $1);
+PREPARE p AS SELECT bloom_remove($1, $2);
+PREPARE p AS SELECT bloom_agg($1);
+PREPARE p AS SELECT bloom_agg($1, 0.01);
+PREPARE p AS SELECT bloom_agg($1, 0.01, 0.2);
+PREPARE p AS SELECT bloom_window_agg($1, now(), '1 day', 6, 0.01);
+SELECT bloom_add(NULL, '1');
+SELECT bloom_add(bloom_new(), 'a');
+SELECT bloom_add(bloom_new(), '{1,2}');
+SELECT bloom_add(bloom_new(), '{}');
+SELECT bloom_add(bloom_new(), NULL);
+SELECT bloom_add_at(bloom_window('1 day'), 'a', '2026-01-01');
+SELECT bloom_add_at(bloom_window('1 day'), '{a}', ARRAY[now()]);
+SELECT bloom_remove(bloom_new(counting => true), 'a');
+SELECT bloom_agg('a');
+-- with a type it is what the type says, and the other parameters need none
+PREPARE p AS SELECT (bloom_info(bloom_add(NULL, $1::bigint))).kind, (bloom_info(bloom_add($2, $1))).items;
+EXECUTE p(42301, NULL);
+DEALLOCATE p;
+PREPARE p AS SELECT bloom_add($1, $2::text[]) @> 'a', bloom_add_at(bloom_window('1 day'), $3::uuid, $4) @> $3, bloom_remove($1, $2::text[]);
+EXECUTE p(NULL, '{a,b}', '00000000-0000-0000-0000-000000000001', now());
+DEALLOCATE p;
+\set VERBOSITY default
+
+-- For what asks, an item without a type is text.
+PREPARE ask AS SELECT bloom_new() @> $1 AS empty, bloom_add(NULL, '{a}'::text) @> $1 AS same;
+EXECUTE ask('a');
+EXECUTE ask('{a}');
+DEALLOCATE ALL;
+SELECT bloom_add(NULL, '{a}'::text) @> '{a}' AS literal, '{a}' <@ NULL::bloom AS of_null, bloom_contains(bloom_add(NULL, '{}'::text), '{}') AS empty;
+SELECT bloom_add(NULL, 1) @> '{1}';
+
+-- A text is one text, whatever it looks like and wherever it comes from: what the planner folds, what it does not, a
+-- parameter whose value it knows or not, a row, a variable.  (The function is immutable: its answer must not depend on that.)
+CREATE TABLE texts (t text, f bloom, w bloom, k bloom);
+INSERT INTO texts SELECT t, bloom_add(NULL, t), bloom_add_at(bloom_window('1 day'), t, '2026-01-01'), bloom_add(bloom_new(counting => true), t)
+FROM unnest(ARRAY['{a}', '{}', ' {a,b} ', '{"a": 1}', '[1]', '']) AS t;
+SELECT t, f @> t AS added, w @> t AS added_at, k @> t AS counted, bloom_remove(k, t) @> t AS removed, f @> 'a' AS element FROM texts ORDER BY t COLLATE "C";
+SELECT (SELECT bloom_add(NULL, t) @> t FROM (SELECT '{a}'::text AS t) AS x) AS folded,
+	(SELECT bloom_add(NULL, t) @> t FROM (SELECT '{a}'::text AS t OFFSET 0) AS x) AS not_folded;
+PREPARE ask (text) AS SELECT bloom_add(NULL, $1) @> $1 AS added, bloom_add_at(bloom_window('1 day'), $1, '2026-01-01') @> $1 AS added_at,
+	bloom_remove(bloom_add(bloom_new(counting => true), $1), $1) @> $1 AS removed, (SELECT count(*) FROM texts WHERE f @> $1) AS rows;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE ask('{"a": 1}');
+SET plan_cache_mode = force_custom_plan;
+EXECUTE ask('{"a": 1}');
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+DO $$
+DECLARE
+	item text := '{"a": 1}';
+BEGIN
+	RAISE NOTICE '%', bloom_add(NULL, item) @> item;
+END
+$$;
+DROP TABLE texts;

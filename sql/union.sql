@@ -2,6 +2,7 @@
 -- Uniting: a filter that contains all that either contains.  Like shapes become one layer where the
 -- promise allows it, unlike ones stand side by side; the promised rate is the sum of both.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 
 CREATE TABLE f (name text PRIMARY KEY, f bloom, items int[]);

@@ -2,6 +2,7 @@
 -- Sliding windows: into which slice an item goes, how long it stays, what is refused; the aggregate, unions, and days
 -- of nightly work.
 --
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 SET TimeZone = 'UTC';
 CREATE FUNCTION pg_temp.slices(f bloom) RETURNS text LANGUAGE sql AS

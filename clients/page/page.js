@@ -1,8 +1,46 @@
 // The page: fields in, text and pictures out.
 
-import { BloomError, KINDS, countOnes, fromHex, parse, short, uuidBytes } from '../javascript/bloomexp.js';
-import { capacityOf, sizing } from './sizing.js';
+import { BloomError, KINDS, SIZED_SHARE, UNSIZED_CAPACITY, UNSIZED_SHARE, checkRate, countOnes, expectedRate, firstLayer, fromHex, maxItems, parse, short, uuidBytes } from '../javascript/bloomexp.js';
 import { examples } from './examples.js';
+
+// The sizes of doc/internals/format.md.
+
+const MAX_SIZE = 500 * 1024 * 1024;
+const HEADERS = 4 + 16 + 16; // PostgreSQL's length word, the value's and the layer's
+const wordsIn = (bytes) => Math.max(0, Math.floor((Math.min(bytes, MAX_SIZE) - HEADERS) / 8));
+
+function refused(message) {
+    return new BloomError('22023', message);
+}
+
+/** bloom_sizing(capacity, fpr) */
+function sizing(capacity, fpr) {
+    if (!(capacity >= 1)) {
+        throw refused('capacity must be at least 1');
+    }
+    checkRate(fpr);
+    const shape = firstLayer(capacity, fpr);
+    return {
+        capacity,
+        bits: shape.words * 64,
+        hashes: shape.hashes,
+        bytes: HEADERS + shape.words * 8,
+        expectedFpr: expectedRate(shape, capacity),
+    };
+}
+
+/** bloom_capacity(bytes, fpr) */
+function capacityOf(bytes, fpr) {
+    checkRate(fpr);
+    let capacity = maxItems(fpr * SIZED_SHARE, wordsIn(bytes));
+    if (capacity <= UNSIZED_CAPACITY) {
+        capacity = Math.min(maxItems(fpr * UNSIZED_SHARE, wordsIn(bytes)), UNSIZED_CAPACITY);
+    }
+    if (capacity === 0) {
+        throw refused(`bytes must be at least ${sizing(1, fpr).bytes} at this false positive rate`);
+    }
+    return sizing(capacity, fpr);
+}
 
 const SOME_LAYERS = 200;
 const SOME_ANSWERS = 500;

@@ -76,13 +76,13 @@ sub psycopg
 {
 	my $python = python() or return;
 
-	return map { [ $python, $_ ] } "$examples/psycopg_page.py", "$drivers/psycopg3.py";
+	return ([ $python, "$examples/psycopg_page.py" ], [ $python, "$drivers/python.py", 'psycopg' ]);
 }
 
 sub asyncpg
 {
 	return unless works('/usr/bin/python3', '-c', 'import asyncpg');
-	return map { [ '/usr/bin/python3', $_ ] } "$examples/asyncpg_page.py", "$drivers/asyncpg_driver.py";
+	return ([ '/usr/bin/python3', "$examples/asyncpg_page.py" ], [ '/usr/bin/python3', "$drivers/python.py", 'asyncpg' ]);
 }
 
 # Node.js looks for modules beside a program.
@@ -93,7 +93,7 @@ sub node
 	return unless -d "$drivers/node_modules/$module" && works('node', '--version');
 	-e "$folder/node_modules" or symlink "$drivers/node_modules", "$folder/node_modules" or die "node_modules: $!";
 	copy("$examples/$program", "$folder/$program") or die "copy: $!";
-	return map { [ 'node', "$_/$program" ] } $folder, $drivers;
+	return ([ 'node', "$folder/$program" ], [ 'node', "$drivers/node.mjs", $module ]);
 }
 
 sub php

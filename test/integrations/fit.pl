@@ -1,5 +1,6 @@
-# doc/fit.md in Rails and in Django: its migrations make the feed and remove it, the condition
-# and the page do what is said there.  One whose framework is not installed is skipped.
+# doc/fit.md in Rails and in Django: its migrations make the feed and remove it, and the programs
+# of examples/frameworks to which it refers run on that feed.  One whose framework is not installed
+# is skipped.
 
 use strict;
 use warnings;
@@ -19,19 +20,22 @@ use Test::More;
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $root = "$FindBin::RealBin/../..";
 my $folder = PostgreSQL::Test::Utils::tempdir();
+my $examples = "$root/examples/frameworks";
+my $guide = document("$root/doc/fit.md");
 my %code;
-push @{ $code{ $_->{language} } }, $_->{text} for blocks(document("$root/doc/fit.md"));
+push @{ $code{ $_->{language} } }, $_->{text} for blocks($guide);
 
 my $node = start_node('fit');
 $node->safe_psql('postgres', 'CREATE DATABASE before');
-$node->safe_psql('before', document("$root/examples/frameworks/tables.sql") . 'DROP SCHEMA seen CASCADE; DROP INDEX exposures_user_id_shown_at_item_id_idx');
+$node->safe_psql('before', document("$examples/tables.sql") . 'DROP SCHEMA seen CASCADE; DROP INDEX exposures_user_id_shown_at_item_id_idx');
 
-# What the programs below print, in each line a list: unseen posts, a page, unseen posts.
-my $expected = "42310 42309 42308\n42309 42310\n42308 42307 42306";
+# The numbers of each list, and those that a program prints by its comments.
+sub numbers { return map { join ' ', /\d+/g } @_ }
+sub expected { return [ numbers(document("$examples/$_[0]") =~ m{# (\[.*\])$}mg) ] }
 
 sub program_ok
 {
-	my ($framework, $needs, $command, %files) = @_;
+	my ($framework, $program, $needs, $command, %files) = @_;
 
   SKIP:
 	{
@@ -48,59 +52,60 @@ sub program_ok
 		}
 		my ($stdout, $stderr);
 		ok(IPC::Run::run($command, '<', \undef, '>', \$stdout, '2>', \$stderr, IPC::Run::timeout($patience)), "$framework runs") or diag $stderr;
-		is(join("\n", map { join ' ', /\d+/g } grep { /^\[/ } split /\n/, $stdout), $expected, "$framework: unseen, page, unseen");
+		is_deeply([ numbers(grep { /^\[/ } split /\n/, $stdout) ], expected($program), "$framework: $program on the feed of the migrations");
 		like($stdout, qr/InitPlan/, "$framework: the feed fetches the filter once");
 		is($node->safe_psql($framework, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'seen'}), 0, "$framework: the migration can be undone");
 	}
 }
 
-program_ok('rails', [ 'ruby', '-e', 'require "active_record"; require "pg"' ], [ 'ruby', "$folder/rails.rb" ],
-	'rails.rb' => join("\n", q{
+my ($add_index) = $guide =~ /`(add_index :[^`]*)`/;
+program_ok('rails', 'activerecord.rb', [ 'ruby', '-e', 'require "active_record"; require "pg"' ], [ 'ruby', "$folder/rails.rb" ],
+	'rails.rb' => join("\n", qq{
 require 'active_record'
 ActiveRecord::Base.establish_connection(adapter: 'postgresql')
 ActiveRecord::Migration.verbose = false
-}, @{ $code{ruby} }, q{
+class IndexExposures < ActiveRecord::Migration[6.1]
+  disable_ddl_transaction!
+
+  def change
+    $add_index
+  end
+end
+}, @{ $code{ruby} }, qq{
 migrate = ->(migration, direction) { migration.new.exec_migration(ActiveRecord::Base.connection, direction) }
 migrate.(IndexExposures, :up)
 ActiveRecord::Base.transaction { migrate.(CreateFeed, :up) }
 ActiveRecord::Base.connection.execute('CALL seen.rebuild()')
-newest = -> { Post.unseen_by(42).order(published: :desc).limit(3) }
-p newest.().pluck(:id), Exposure.page(42, [42300, 42309, 42310, 42308], 2), newest.().pluck(:id)
-puts newest.().explain
+load '$examples/activerecord.rb'
+puts Post.unseen_by(42).order(published: :desc).limit(3).explain
 ActiveRecord::Base.transaction { migrate.(CreateFeed, :down) }
 }));
 
-my ($migration, $functions) = @{ $code{python} };
-program_ok('django', [ '/usr/bin/python3', '-c', 'import django, psycopg2' ], [ '/usr/bin/python3', "$folder/django_run.py" ],
-	'feed/__init__.py' => '', 'feed/migrations/__init__.py' => '', 'feed/migrations/0003_feed.py' => $migration,
-	'feed/migrations/0002_index.py' => qq{
+program_ok('django', 'django_feed.py', [ '/usr/bin/python3', '-c', 'import django, psycopg2' ],
+	[ 'sh', '-ec', "for step in 0003 feed 0002; do /usr/bin/python3 $folder/django_run.py \$step; done" ],
+	'feed/__init__.py' => '', 'feed/migrations/__init__.py' => '', 'feed/migrations/0003_feed.py' => $code{python}[0],
+	'feed/migrations/0002_index.py' => q{
 from django.db import migrations
 class Migration(migrations.Migration):
     dependencies = []
 },
-	'fit.py' => $functions, 'django_run.py' => q{
-import os
+	# (a process has one configuration, and the program of the examples has its own)
+	'django_run.py' => qq{
+import os, runpy, sys
 import django
 from django.conf import settings
+if sys.argv[1] == "feed":
+    feed = runpy.run_path("$examples/django_feed.py")
+    print(feed["Post"].objects.filter(feed["unseen"](42)).order_by("-published")[:3].explain())
+    sys.exit()
 settings.configure(INSTALLED_APPS=["feed"], DATABASES={"default": {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDATABASE"]}})
 django.setup()
 from django.core.management import call_command
-from fit import connection, models, page, unseen
-call_command("migrate", verbosity=0)
-class Post(models.Model):
-    published = models.DateTimeField()
-    id = models.BigAutoField(primary_key=True)
-    class Meta:
-        app_label = "feed"
-        db_table = "posts"
-with connection.cursor() as cursor:
-    cursor.execute("CALL seen.rebuild()")
-newest = lambda: Post.objects.filter(unseen(42)).order_by("-published")[:3]
-print([post.id for post in newest()])
-print(page(42, [42300, 42309, 42310, 42308], 2))
-print([post.id for post in newest()])
-print(newest().explain())
-call_command("migrate", "feed", "0002", verbosity=0)
+from django.db import connection
+call_command("migrate", "feed", sys.argv[1], verbosity=0)
+if sys.argv[1] == "0003":
+    with connection.cursor() as cursor:
+        cursor.execute("CALL seen.rebuild()")
 });
 
 $node->stop;

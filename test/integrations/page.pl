@@ -1,7 +1,7 @@
 # clients/page/: in a real browser the page answers as the server does.  Its calculator
 # is bloom_sizing() and bloom_capacity() for random cases, its examples are what their
 # statements make, and it can be used by the keyboard, on a narrow screen and offline.
-# (readers.pl runs clients/page/check with the conformance set.)
+# (readers.pl runs clients/page/run with the conformance set.)
 
 use strict;
 use warnings;
@@ -77,7 +77,7 @@ cmp_ok(scalar(grep { $_->{error} } @answers), '>', 8, 'sizes that cannot be');
 for ([ 'how it is used', 'use', 9 ], [ 'the calculator', "sizes=$folder/sizes", scalar @cases ])
 {
 	my ($name, $part, $tests) = @$_;
-	my $ok = IPC::Run::run([ "$page/check", $part ], '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
+	my $ok = IPC::Run::run([ "$page/run", $part ], '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
 	my $status = $ok ? 0 : $? >> 8;
 
 	chomp $said;

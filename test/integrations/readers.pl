@@ -1,5 +1,5 @@
 # The readers in clients/ against what a server answered, clients/conformance: each
-# clients/<language>/check.  One that exits with 77 lacks a tool, which its last line
+# clients/<language>/run check.  One that exits with 77 lacks a tool, which its last line
 # names, and is skipped, but CI insists on all.
 
 use strict;
@@ -17,10 +17,10 @@ for (qw(values builds))
 	$lines{$_} = () = <$set>;
 }
 
-for my $check (sort glob "$clients/*/check")
+for my $check (sort glob "$clients/*/run")
 {
-	my ($name) = $check =~ m{([^/]+)/check\z};
-	my $pid = open3(my $in, my $out, undef, $check);
+	my ($name) = $check =~ m{([^/]+)/run\z};
+	my $pid = open3(my $in, my $out, undef, $check, 'check');
 	my $said = join '', <$out>;
 	waitpid $pid, 0;
 	# (the page only reads)

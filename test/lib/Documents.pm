@@ -109,7 +109,7 @@ sub statement_ok
 		is(visible($stderr), '', "$name: no error");
 		is($status, 0, "$name: status");
 		is(visible($stdout), $expected, "$name: output") if defined $expected;
-		like(visible($stdout), qr/^ *\Q$1\E\n\(1 row\)\z/m, "$name: returns $1") if $block->{text} =~ /; {5}-- ([\w{},-]+)\n\z/;
+		like(visible($stdout), qr/^ *\Q$1\E\n\(1 row\)\z/m, "$name: returns $1") if $block->{text} =~ /; {5}-- ([\w{},:\/.\\-]+)\n\z/;
 	}
 }
 

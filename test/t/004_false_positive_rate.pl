@@ -441,14 +441,14 @@ END $$});
 # many layers a slice may have on average and how many times the optimum the bytes may
 # be, where that is promised.
 my @kept = (
-	[ '5 a day', 100, [ (5) x 60 ], 0, 2 ],
-	[ '25 a day', 40, [ (25) x 60 ], 0, 2 ],
-	[ '100 a day', 20, [ (100) x 60 ], 0, 2, 2.0 ],
+	[ '5 a day', 50, [ (5) x 60 ], 0, 2 ],
+	[ '25 a day', 20, [ (25) x 60 ], 0, 2 ],
+	[ '100 a day', 10, [ (100) x 60 ], 0, 2, 2.0 ],
 	[ '1000 a day', 5, [ (1000) x 60 ], 0, 2, 2.0 ],
-	[ '100, 20 again', 20, [ (100) x 60 ], 20, 2 ],
-	[ 'doubling', 20, [ map { 4 * 2**int($_ / 7) } 0 .. 59 ], 0 ],
-	[ 'halving', 20, [ map { 4 * 2**int((59 - $_) / 7) } 0 .. 59 ], 0, 2 ],
-	[ 'up and down', 20, [ map { int($_ / 7) % 2 ? 60 : 30 } 0 .. 59 ], 0, 2 ]);
+	[ '100, 20 again', 10, [ (100) x 60 ], 20, 2 ],
+	[ 'doubling', 10, [ map { 4 * 2**int($_ / 7) } 0 .. 59 ], 0 ],
+	[ 'halving', 10, [ map { 4 * 2**int((59 - $_) / 7) } 0 .. 59 ], 0, 2 ],
+	[ 'up and down', 10, [ map { int($_ / 7) % 2 ? 60 : 30 } 0 .. 59 ], 0, 2 ]);
 my @days = (1, 4, 8, 15, 22, 30, 36, 37, 43, 50, 55, 60);
 
 @table = ();

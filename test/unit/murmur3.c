@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "kernel/murmur3.h"
-#include "page.h"
 #include "tap.h"
 
 /*

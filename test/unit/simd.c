@@ -11,7 +11,6 @@
 #include "kernel/batch.h"
 #include "kernel/murmur3.h"
 #include "kernel/simd.h"
-#include "page.h"
 #include "tap.h"
 
 #define MAX_LENGTH 150

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * tap.h
- *	  What a unit test needs: TAP on standard output, and random numbers that
- *	  are the same in every run.
+ *	  What a unit test needs: TAP on standard output, random numbers that are the
+ *	  same in every run, and memory whose ends are guarded.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static int	tap_tests = 0;
 static int	tap_failures = 0;
@@ -71,6 +73,32 @@ static inline uint32_t
 random_below(uint32_t limit)
 {
 	return (uint32_t) (random64() % limit);
+}
+
+/*
+ * A page of memory with none next to it: who reads or writes a byte too many, at its
+ * start or at its end, ends the program.  Its bytes in *size; NULL, and a failed test, if there is
+ * none.
+ */
+static inline uint8_t *
+guarded_page(size_t *size)
+{
+	uint8_t    *pages;
+
+	*size = (size_t) sysconf(_SC_PAGESIZE);
+	pages = mmap(NULL, 3 * *size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pages == MAP_FAILED || mprotect(pages + *size, *size, PROT_READ | PROT_WRITE) != 0)
+	{
+		ok(false, "memory with guard pages");
+		return NULL;
+	}
+	return pages + *size;
+}
+
+static inline void
+free_guarded_page(uint8_t *page, size_t size)
+{
+	munmap(page - size, 3 * size);
 }
 
 #endif							/* BLOOMEXP_TAP_H */

@@ -1,4 +1,4 @@
-// Runs the statements of drivers.pl by JDBC; psycopg3.py describes input and
+// Runs the statements of drivers.pl by JDBC; python.py describes input and
 // output.
 
 import java.io.BufferedReader;

@@ -1,4 +1,4 @@
-// Runs the statements of drivers.pl by lib/pq; psycopg3.py describes input and
+// Runs the statements of drivers.pl by lib/pq; python.py describes input and
 // output.
 
 package main
