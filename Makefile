@@ -26,8 +26,8 @@
 #:   PROCESSORS=arm64 TESTS="003 add"    only those
 #: make check-clients   the readers in clients/ whose language is installed,
 #:                      against what a server answered; needs no server
-#: make bench           what it costs, compared with the alternatives: an hour
-#:   SCALE=0.02 ROUNDS=3 PARTS="batch online"    smaller: see bench/speed/run
+#: make bench           what it costs, compared with the alternatives: half an hour
+#:   BENCH="feed pages"    only bench/feed and bench/pages, each described by its run
 #:
 #: make check-sanitized the tests under the address and undefined behaviour
 #:                      sanitizers: a quarter of an hour
@@ -135,7 +135,7 @@ example:
 
 bench:
 	@test/lib/bootstrap bench
-	@bench/speed/run
+	@for name in $(or $(BENCH),pages candidates feed storage filters); do bench/$$name/run || exit; done
 
 page:
 	@clients/page/make

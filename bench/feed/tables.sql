@@ -1,7 +1,6 @@
 --
 -- Tables of bench/feed: the same exposures for each way to keep filters of them.  Variable: users.
 --
-CREATE EXTENSION bloomexp;
 SET client_min_messages = warning;
 
 -- 300 exposures per user, one each two hours; none while this is measured.

@@ -1,4 +1,4 @@
-// Measures what a feed does, for user 42 of bench/clients.
+// Measures what a feed does, for user 42 of bench/outside.
 
 import { createRequire } from 'node:module';
 import { isDeepStrictEqual } from 'node:util';

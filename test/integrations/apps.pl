@@ -1,7 +1,7 @@
 # The schemas and feeds of real applications with a filter beside what they do today, and beside
 # a hashed NOT IN: the same answer for every reader, whether exposures were rebuilt or came live, but
 # for the false positives that the filter promised.  What it costs is measured by
-# bench/apps.
+# bench/pages.
 
 use strict;
 use warnings;

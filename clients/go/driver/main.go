@@ -140,7 +140,7 @@ func excludePacked(statement *sql.Stmt, candidates []int64) []int64 {
 	return survivors
 }
 
-// speed measures what a feed does, for user 42 of bench/clients.
+// speed measures what a feed does, for user 42 of bench/outside.
 func speed(db *sql.DB) {
 	var value []byte
 	var candidates pq.Int64Array

@@ -1,6 +1,6 @@
 --
 -- Whether the application :app, whose file was read in this session, and its filter give the same answer, a line for each reader: app|state|reader|what was
--- read|exposed|missing as promised|same|page|not in, as judge() says.  First some exposures were there before the filters and
+-- read|exposed|missing as promised|same|page|other ways, as judge() says.  First some exposures were there before the filters and
 -- the rest came live; then every reader reads one more page, and a line says how many of its items came again; then
 -- the filters are rebuilt.
 --

@@ -86,6 +86,8 @@ SELECT 'lemmy', method, format($q$(int) AS
 	ORDER BY p.featured_local DESC, p.hot_rank DESC, p.published_at DESC, p.id DESC $q$, joined, unread) || '%limit%'
 FROM (VALUES
 	('today', '', 'pa.read_at IS NULL'),
+	('not exists', '', 'NOT EXISTS (SELECT FROM lemmy.post_actions AS r WHERE r.person_id = $1 AND r.post_id = p.id AND r.read_at IS NOT NULL)'),
+	('not exists, offset 0', '', 'NOT EXISTS (SELECT FROM lemmy.post_actions AS r WHERE r.person_id = $1 AND r.post_id = p.id AND r.read_at IS NOT NULL OFFSET 0)'),
 	('not in', '', 'p.id NOT IN (SELECT post_id FROM lemmy.post_actions WHERE person_id = $1 AND read_at IS NOT NULL)'),
 	('filter', '', 'NOT (SELECT lemmy_seen.current($1)) @> p.id'),
 	('no subquery', '', 'NOT lemmy_seen.current($1) @> p.id'),

@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Stream;
 
-/** Measures what a feed does, for user 42 of bench/clients. */
+/** Measures what a feed does, for user 42 of bench/outside. */
 final class Speed {
     private static final int CALLS = 5000;
 
