@@ -423,14 +423,14 @@ static void
 place_part(BloomFilter *filter, BloomPart *part, int64 *work)
 {
 	Span		span = span_of(filter, part->slice, work);
-	BloomLayer *grown = filter->layers + span.end;
+	BloomLayer *added = filter->layers + span.end;
 	int64		capacity;
 	double		share = span.fpr * SIZED_SHARE;
 
 	part->open = find_open_layer(filter, &span, part->n, &part->room);
 	if (part->room > 0)
 		filter->layers[part->open].items += part->room;
-	part->grown = span.end;
+	part->added = span.end;
 	if (part->room == part->n)
 		return;
 
@@ -438,16 +438,16 @@ place_part(BloomFilter *filter, BloomPart *part, int64 *work)
 	if (!part->final)
 		plan_layer(filter, &span, part->n - part->room, &capacity, &share);
 	bloomexp_layout_check_layers(filter->nlayers + 1);
-	memmove(grown + 1, grown, (filter->nlayers - span.end) * sizeof(BloomLayer));
-	*grown = new_layer(capacity, share, filter->fpr, false);
-	grown->slice = part->slice;
-	grown->items = part->n - part->room;
+	memmove(added + 1, added, (filter->nlayers - span.end) * sizeof(BloomLayer));
+	*added = new_layer(capacity, share, filter->fpr, false);
+	added->slice = part->slice;
+	added->items = part->n - part->room;
 	filter->nlayers++;
 }
 
 /*
  * bloomexp_growth_place_parts
- *		Find layers for the items of all parts; sets their `open`, `room` and `grown`.
+ *		Find layers for the items of all parts; sets their `open`, `room` and `added`.
  */
 void
 bloomexp_growth_place_parts(BloomFilter *filter, BloomPart *parts, int nparts)

@@ -52,21 +52,6 @@ bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr,
 	filter->layers = filter->few;
 }
 
-/*
- * bloomexp_window_require
- *		Raise an error unless a filter, an argument of `function`, has a window.
- */
-void
-bloomexp_window_require(const BloomFilter *filter, const char *function)
-{
-	if (!filter->windowed)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("%s needs a windowed filter", function),
-				 errdetail("The items of this filter have no times."),
-				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
-}
-
 /* Order by item, newest exposure first. */
 static int
 compare_items(const void *a, const void *b)
