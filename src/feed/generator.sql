@@ -437,7 +437,7 @@ $untracked$ ELSE '0::bigint' END,
 		'add_shown_to_new', '{bloom}.bloom_add(v.empty, shown.items)',
 		'add_taken', '{bloom}.bloom_add(coalesce(filter, {bloom}.bloom_new(fpr => {fpr})), taken)',
 		'built', '{bloom}.bloom_agg({item}, {stored_fpr}, {headroom})') END;
-	FOR e IN SELECT p.key, p.value FROM jsonb_each_text(parts) AS p LOOP	-- short keys first: a part can name those with longer ones
+	FOR e IN SELECT p.key, p.value FROM jsonb_each_text(parts) AS p LOOP	-- jsonb has short keys first, so a part can name parts with longer keys
 		template := replace(template, '{' || e.key || '}', e.value);
 	END LOOP;
 
