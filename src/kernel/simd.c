@@ -31,6 +31,7 @@
 /* The longest item that is hashed with others of different lengths. */
 #define MAX_LENGTH 128
 
+/* A loop that is compiled into each of its callers, for their targets. */
 #ifdef __GNUC__
 #define LOOP static inline __attribute__((always_inline)) void
 #else

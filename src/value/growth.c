@@ -13,9 +13,9 @@
  *
  * The invariant: at every moment the probability that a filter contains an item that was
  * never added is at most its fpr; in a windowed filter, the probability that any
- * slices + 1 consecutive slices contain it is.  Layers err independently, so each gets a share of
- * fpr for when it is full, and the shares of all layers that can ever be made add up to
- * fpr at most.
+ * slices + 1 consecutive slices contain it is.  Layers err independently, so each gets a
+ * share of fpr for when it is full, and the shares of all layers that can ever be made add
+ * up to fpr at most.
  *
  * A layer is full when it has changed for as many items as its capacity.  At rates above
  * COUNTING_FPR it can be full earlier: then items that are skipped, because the filter
@@ -242,8 +242,8 @@ can_afford(const Span *span, const BloomLayer *layer)
 }
 
 /*
- * Return the expected rate of a layer after `items` items, added one by one, changed it; 1 if that
- * costs too much.
+ * Return the expected rate of a layer after `items` items, added one by one, changed it; 1
+ * if that costs too much.
  */
 static double
 grown_fpr(const BloomLayer *layer, double items, const Span *span)

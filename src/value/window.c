@@ -133,8 +133,8 @@ find_newest_before(const BloomFilter *filter, const BloomPart *parts, int nparts
  * Find the slice that a filter and what is added take for the present; false if there is
  * none.
  *
- * That is the newest one.  But if the second newest lies before its whole window, the
- * newest may be a wrong time in the future, and nobody knows: so the second newest is,
+ * That is the newest one.  But if the second newest lies before the whole window of the
+ * newest, that may come from a wrong time in the future: then the second newest is taken,
  * until another slice confirms the newest.
  */
 static bool
