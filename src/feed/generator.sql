@@ -110,7 +110,7 @@ BEGIN
 	-- Check the columns.  Their types lead through domains and arrays to one that is neither.
 	FOR e IN
 		SELECT w.argument, w.name, a.attnum, a.attgenerated, format_type(a.atttypid, NULL) AS type, format_type(a.atttypid, a.atttypmod) AS full_type,
-			chain.types, chain.is_array, t.oid AS base, t.typtype,
+			chain.types, chain.arrays, t.oid AS base, t.typtype,
 			-- format_type() would make character and bit of length 1 of bpchar and bit
 			CASE WHEN t.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'varchar'::regtype) THEN format_type(t.oid, NULL)
 				ELSE quote_ident(tn.nspname) || '.' || quote_ident(t.typname) END AS base_name,
@@ -119,11 +119,11 @@ BEGIN
 		FROM (VALUES (1, 'user_column', user_column), (2, 'item_column', item_column), (3, 'time_column', time_column), (4, 'where', "where")) AS w(n, argument, name)
 		LEFT JOIN pg_attribute a ON a.attrelid = relation.oid AND a.attname = w.name AND a.attnum > 0 AND NOT a.attisdropped
 		LEFT JOIN LATERAL (
-			WITH RECURSIVE d(oid, level, is_array) AS (
-				SELECT a.atttypid, 0, false UNION ALL
-				SELECT CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.typelem END, d.level + 1, d.is_array OR t.typtype <> 'd'
+			WITH RECURSIVE d(oid, level, arrays) AS (
+				SELECT a.atttypid, 0, 0 UNION ALL
+				SELECT CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.typelem END, d.level + 1, d.arrays + (t.typtype <> 'd')::integer
 				FROM d JOIN pg_type t ON t.oid = d.oid WHERE t.typtype = 'd' OR t.typcategory = 'A')
-			SELECT array_agg(d.oid ORDER BY d.level DESC) AS types, bool_or(d.is_array) AS is_array FROM d) AS chain ON true
+			SELECT array_agg(d.oid ORDER BY d.level DESC) AS types, max(d.arrays) AS arrays FROM d) AS chain ON true
 		LEFT JOIN pg_type t ON t.oid = chain.types[1] LEFT JOIN pg_namespace tn ON tn.oid = t.typnamespace
 		LEFT JOIN pg_collation c ON c.oid = a.attcollation LEFT JOIN pg_namespace n ON n.oid = c.collnamespace
 		WHERE w.name IS NOT NULL ORDER BY w.n
@@ -155,7 +155,7 @@ BEGIN
 				ORDER BY c.opcintype = e.base DESC LIMIT 1) AS c
 			JOIN pg_amop p ON p.amopfamily = c.opcfamily AND p.amoplefttype = c.opcintype AND p.amoprighttype = c.opcintype AND p.amoppurpose = 's'
 			JOIN pg_operator o ON o.oid = p.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace;
-			IF operators IS NULL OR e.is_array OR e.typtype = 'c' THEN
+			IF operators IS NULL OR e.arrays > 0 OR e.typtype = 'c' THEN
 				problems := problems || format('User column %I has type %s: it must be a scalar type with a default B-tree operator class.', e.name, e.type);
 			END IF;
 			-- the function that hashes the type, if it can be called with it; else the hash of its text
@@ -167,19 +167,19 @@ BEGIN
 					AND c.opcmethod = (SELECT m.oid FROM pg_am m WHERE m.amname = 'hash')), 'pg_catalog.hashtext((%s)::text)');
 		WHEN 'item_column' THEN
 			item_attribute := e;
-			IF (e.base::regtype::text IN ('smallint', 'integer', 'bigint', 'text', 'character varying', 'character', 'uuid', 'bytea')) IS NOT TRUE THEN
+			IF e.arrays > 1 OR (e.base::regtype::text IN ('smallint', 'integer', 'bigint', 'text', 'character varying', 'character', 'uuid', 'bytea')) IS NOT TRUE THEN
 				problems := problems || format('Item column %I has type %s: items are smallint, integer, bigint, text, varchar, uuid or bytea, or an array of one of them.', e.name, e.type);
 			ELSIF NOT e.collisdeterministic THEN
 				problems := problems || format('Item column %I has a nondeterministic collation: items are compared byte by byte.', e.name);
 			END IF;
 		WHEN 'time_column' THEN
 			utc := e.base = 'timestamp'::regtype;
-			IF e.is_array OR e.base NOT IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN
+			IF e.arrays > 0 OR e.base NOT IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN
 				problems := problems || format('Time column %I has type %s: it must be timestamp with time zone, or timestamp without, which is read as UTC. '
 					'For example: ALTER TABLE %s ALTER COLUMN %I TYPE timestamptz USING … .', e.name, e.type, relation.name, e.name);
 			END IF;
 		WHEN 'where' THEN
-			IF e.is_array OR e.base <> 'boolean'::regtype THEN
+			IF e.arrays > 0 OR e.base <> 'boolean'::regtype THEN
 				problems := problems || format('Column %I has type %s: "where" names a boolean column. Write another condition into the script of bloom_feed_sql().', e.name, e.type);
 			END IF;
 		END CASE;
@@ -278,7 +278,7 @@ BEGIN
 		RAISE WARNING 'no index of % begins with column "%"', relation.name, user_column
 			USING DETAIL = format('A rebuild%s would read the whole table for each user.', CASE mode WHEN 'log' THEN ' and each request' ELSE '' END),
 				HINT = format('CREATE INDEX%s ON %s (%I, %I%s);', CASE relation.relkind WHEN 'p' THEN '' ELSE ' CONCURRENTLY' END,
-					relation.name, user_column, time_column, CASE WHEN item_attribute.is_array THEN '' ELSE format(', %I', item_column) END);
+					relation.name, user_column, time_column, CASE WHEN item_attribute.arrays = 1 THEN '' ELSE format(', %I', item_column) END);
 	END IF;
 	IF utc AND EXISTS (
 		SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
@@ -346,9 +346,9 @@ BEGIN
 		'user_type', user_attribute.base_name,	-- a domain could refuse NULL
 		'user_hash', format(hash_user, 'user_id' || user_attribute.collate_clause),
 		'user_column_type', user_attribute.full_type || CASE WHEN user_attribute.collated THEN user_attribute.collate_clause ELSE '' END,
-		'item', CASE WHEN item_attribute.is_array THEN 'i.item' ELSE format('e.%I', item_column) END,
+		'item', CASE WHEN item_attribute.arrays = 1 THEN 'i.item' ELSE format('e.%I', item_column) END,
 		'item_type', item_attribute.base_name,
-		'elements', CASE WHEN item_attribute.is_array THEN format(', pg_catalog.unnest(e.%I) AS i(item)', item_column) ELSE '' END,
+		'elements', CASE WHEN item_attribute.arrays = 1 THEN format(', pg_catalog.unnest(e.%I) AS i(item)', item_column) ELSE '' END,
 		'time', format('e.%I', time_column),
 		'zoned_time', format(CASE WHEN utc THEN '(e.%I AT TIME ZONE ''UTC'')' ELSE 'e.%I' END, time_column),
 		'since', CASE WHEN utc THEN '(v.since AT TIME ZONE ''UTC'')' ELSE 'v.since' END,
