@@ -67,6 +67,8 @@ typedef struct Parameters
 	BloomKind	kind;
 } Parameters;
 
+StaticAssertDecl(sizeof(Parameters) == 4 * sizeof(int64), "the parameters of an aggregate have no padding");
+
 typedef struct AggState
 {
 	Parameters	parameters;
