@@ -191,7 +191,7 @@ BITCODE_CFLAGS += $(exact)
 
 $(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefile
 	@{ for part in $(parts); do cat $$part && echo || exit; done && \
-	awk '/^@/ { file = "$(here)/src/feed/" substr($$0, 2); while ((getline < file) > 0) print; next } 1' \
+	awk '/^@/ { file = "$(here)/src/feed/" substr($$0, 2); while ((getline < file) > 0) print; close(file); next } 1' \
 		$(here)/src/feed/generator.sql && echo && \
 	for kind in $(kinds); do \
 		sed -e "s/@type@/$${kind%:*}/g" -e "s/@suffix@/$${kind#*:}/g" $(here)/src/install/kind.sql.in && echo || exit; \

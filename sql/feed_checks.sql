@@ -42,10 +42,12 @@ SELECT bloom_create_feed('seen', 'exposures', 'point', 'xmin', 'ctid', "where" =
 SELECT bloom_create_feed('seen', 'exposures', 'objects', 'exposures');
 CREATE DOMAIN point_domain AS point;
 CREATE TYPE pair AS (a int, b int);
-CREATE TABLE shown (user_id point_domain, item_id point_domain[], shown_at date, pair pair, document json, jsons jsonb[]);
+CREATE DOMAIN tag_list AS text[];
+CREATE TABLE shown (user_id point_domain, item_id point_domain[], shown_at date, pair pair, document json, jsons jsonb[], lists tag_list[], times timestamptz[], flags boolean[]);
 SELECT bloom_create_feed('seen', 'shown');
 SELECT bloom_create_feed('seen', 'shown', 'pair', 'jsons');
 SELECT bloom_create_feed('seen', 'shown', 'document', 'document');
+SELECT bloom_create_feed('seen', 'shown', 'lists', 'lists', 'times', "where" => 'flags');
 DROP TABLE shown;
 SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
 \if :has_citext

@@ -16,6 +16,6 @@ CREATE TABLE IF NOT EXISTS {feed}.filters (
 	items {bloom}.bloom,
 	filled_until timestamp with time zone	-- the filter has all exposures before this time
 ) WITH (fillfactor = 50, toast_tuple_target = 8160);	-- room for HOT updates; filters of up to 8 kB stay in their row
-REVOKE ALL ON {feed}.filters FROM {nobody};
+REVOKE ALL ON {feed}.filters FROM {grantees};
 {distribute}
 {retyped}

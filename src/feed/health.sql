@@ -12,6 +12,6 @@ SELECT pg_catalog.count(*) AS users,
 	{untracked} AS untracked
 FROM {feed}.filters AS f LEFT JOIN LATERAL {bloom}.bloom_info(f.items) AS i ON true;
 
-REVOKE ALL ON {feed}.health FROM {nobody_yet};
-REVOKE ALL ON ALL ROUTINES IN SCHEMA {feed} FROM {nobody_yet};
+REVOKE ALL ON {feed}.health FROM {grantees_at_first};
+REVOKE ALL ON ALL ROUTINES IN SCHEMA {feed} FROM {grantees_at_first};
 COMMENT ON SCHEMA {feed} IS {made_by_literal};

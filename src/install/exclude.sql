@@ -1,5 +1,5 @@
 --
--- Dropping the exposed candidates. Survivors keep order, duplicates and type;
+-- Excluding the exposed candidates. Those that remain keep order, duplicates and type;
 -- NULL candidates are dropped.
 --
 

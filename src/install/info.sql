@@ -1,5 +1,5 @@
 --
--- What a filter tells of itself.
+-- Describing a filter.
 --
 
 CREATE FUNCTION bloom_cardinality(filter bloom) RETURNS bigint

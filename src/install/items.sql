@@ -1,5 +1,5 @@
 --
--- Adding and asking. A NULL filter is an empty one; a NULL item is not added,
+-- Adding and testing items. A NULL filter is an empty one; a NULL item is not added,
 -- and NULL is the answer to whether it is contained.
 --
 -- What changes a filter has one form for an item and one for an array, and none of

@@ -44,7 +44,7 @@ first_step(const BloomShape *shape)
 
 /* State of an item before its first probe of a layer. */
 static inline uint64_t
-start(const BloomShape *shape, uint64_t hash)
+initial_state(const BloomShape *shape, uint64_t hash)
 {
 	return (hash + BLOOMEXP_START) * first_step(shape);
 }
@@ -92,7 +92,7 @@ bool
 bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 {
 	const uint8_t *block = block_of(bits, hash);
-	uint64_t	state = start(&bits->shape, hash);
+	uint64_t	state = initial_state(&bits->shape, hash);
 
 	for (uint32_t i = 0; i < bits->shape.hashes; i++)
 	{
@@ -151,7 +151,7 @@ narrow(const BloomBits *bits, bool counting, bool blocked, bool first, const uin
 	return left;
 }
 
-/* bloomexp_probe_hits() for one pair of constants. */
+/* Find the items that a layer contains, compiled for one pair of constants. */
 static SPECIALIZED int
 probe_hits(const BloomBits *bits, bool counting, bool blocked,
 		   const uint64_t *hashes, int n, uint16_t *hits)
@@ -194,7 +194,7 @@ uint32_t
 bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
 {
 	uint8_t    *block = block_of(bits, hash);
-	uint64_t	state = start(&bits->shape, hash);
+	uint64_t	state = initial_state(&bits->shape, hash);
 	uint32_t	newly_set = 0;
 
 	for (uint32_t i = 0; i < bits->shape.hashes; i++)
@@ -248,7 +248,7 @@ uint32_t
 bloomexp_probe_unset(const BloomBits *bits, uint64_t hash)
 {
 	uint8_t    *block = block_of(bits, hash);
-	uint64_t	state = start(&bits->shape, hash);
+	uint64_t	state = initial_state(&bits->shape, hash);
 	uint32_t	newly_unset = 0;
 
 	for (uint32_t i = 0; i < bits->shape.hashes; i++)

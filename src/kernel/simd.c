@@ -31,6 +31,7 @@
 /* The longest item that is hashed with others of different lengths. */
 #define MAX_LENGTH 128
 
+/* A loop that is compiled into each of its callers, for their targets. */
 #ifdef __GNUC__
 #define LOOP static inline __attribute__((always_inline)) void
 #else
@@ -179,7 +180,7 @@ avalanche(__m256i lane)
 	return _mm256_xor_si256(lane, _mm256_srli_epi64(lane, 33));
 }
 
-/* What the lanes of murmur3.h do with words. */
+/* Scramble words as murmur3_scramble1() and murmur3_scramble2() do. */
 static inline AVX2 __m256i
 scramble1(__m256i words)
 {
@@ -212,7 +213,7 @@ block_after(const BloomBytes *item, size_t done)
 }
 
 /*
- * The two words of such a block of each of four items.
+ * Read the two words of block_after() of each of four items.
  *
  * The items were just stored, word by word.  A loop over them would become loads of
  * two words at a time, which wait until both are in the cache.
@@ -231,7 +232,7 @@ read_blocks(const BloomBytes *items, size_t done, __m256i *first, __m256i *secon
 	*second = _mm256_unpackhi_epi64(even, odd);
 }
 
-/* The two words of what is left after all blocks, filled with 0. */
+/* Read the two words of what each of four items has left after its blocks, filled with 0. */
 static inline AVX2 void
 read_tails(const BloomBytes *items, size_t longest, __m256i lengths, __m256i *first, __m256i *second)
 {
@@ -286,7 +287,7 @@ hash_items(const BloomBytes *items, size_t longest, uint32_t seed, uint64_t *has
 	_mm256_storeu_si256((__m256i *) hashes, _mm256_add_epi64(avalanche(lane1), avalanche(lane2)));
 }
 
-/* find_positions(): compilers multiply 64 bits by 64 where these products need fewer. */
+/* Map hashes to positions; compilers multiply 64 bits by 64 where these products need fewer. */
 static AVX2 void
 find_positions_avx2(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,
 					uint32_t positions, uint32_t *found)

@@ -5,10 +5,10 @@
  *	  smallest layer that keeps a given one.
  *
  * The textbook rate (1 - exp(-kn/m))^k is only the limit for large m: with
- * ten items it is too low by a tenth to a third.  (Bose, Guo, Kranakis et al.,
+ * ten items it is too low by a tenth to a third.  See Bose, Guo, Kranakis et al.,
  * "On the false-positive rate of Bloom filters", Inf. Process. Lett. 108, 2008,
  * and Christensen, Roginsky, Jimeno, "A new analysis of the false positive
- * rate of a Bloom filter", Inf. Process. Lett. 110, 2010.)  Both rates below
+ * rate of a Bloom filter", Inf. Process. Lett. 110, 2010.  Both rates below
  * are expectations over independent, uniform probes.
  *
  * The operations are plain IEEE double arithmetic and libm's exp, log and
@@ -87,21 +87,14 @@ exact_fpr(double m, int k, int throws)
 }
 
 /*
- * Rate from the mean and the variance of the share of bits set, F: E[F^k] as if
- * F were log-normal.  That agrees with the Taylor series about the mean to the
- * second order, and errs to the safe side where k is large: the series alone is
- * too low by 8% for blocks at 1e-9.
+ * Rate of a classic filter of m bits after `throws` probes: occupancy of m boxes by
+ * so many balls.
+ *
+ * It is E[F^k], F being the share of bits set, as if F were log-normal with its mean
+ * and variance.  That agrees with the Taylor series about the mean to the second
+ * order, and errs to the safe side where k is large: the series alone is too low by
+ * 8% for blocks at 1e-9.
  */
-static double
-fpr_from_moments(double mean, double variance, double k)
-{
-	if (mean <= 0.0)
-		return 0.0;
-	return fmin(1.0, pow(mean, k) *
-				exp(k * (k - 1.0) / 2.0 * variance / (mean * mean)));
-}
-
-/* `throws` probes into m bits: occupancy of m boxes by so many balls. */
 static double
 classic_fpr(double m, double k, double throws)
 {
@@ -109,17 +102,19 @@ classic_fpr(double m, double k, double throws)
 	/* P(two bits are unset) - P(a bit is unset)^2, without cancellation */
 	double		covariance = empty * empty *
 		expm1(throws * log1p(-1.0 / ((m - 1.0) * (m - 1.0))));
+	double		mean = 1.0 - empty;
+	double		variance = covariance * (1.0 - 1.0 / m) + empty * (1.0 - empty) / m;
 
-	return fpr_from_moments(1.0 - empty,
-							covariance * (1.0 - 1.0 / m) + empty * (1.0 - empty) / m,
-							k);
+	if (mean <= 0.0)
+		return 0.0;
+	return fmin(1.0, pow(mean, k) * exp(k * (k - 1.0) / 2.0 * variance / (mean * mean)));
 }
 
 /*
  * A layer of many blocks of m bits, with `items` items a block on average: their
  * number varies from block to block like a Poisson variable, which is the cost of
- * blocks.  (Putze, Sanders, Singler, "Cache-, hash- and space-efficient Bloom
- * filters", J. Exp. Algorithmics 14, 2009, section 3.)
+ * blocks.  See Putze, Sanders, Singler, "Cache-, hash- and space-efficient Bloom
+ * filters", J. Exp. Algorithmics 14, 2009, section 3.
  *
  * The rate grows with the k-th power of the fill, so what counts are blocks with
  * up to k items more than the mean.
@@ -228,9 +223,9 @@ bloomexp_sizing_offered_items(const BloomShape *shape, double items)
 /*
  * bloomexp_sizing_estimate_items
  *		Estimate how many distinct items leave `bits_set` of a layer's bits set: the
- *		inverse of the expected number.  (Swamidass, Baldi, "Mathematical
+ *		inverse of the expected number.  See Swamidass, Baldi, "Mathematical
  *		correction for fingerprint similarity measures", J. Chem. Inf. Model.
- *		47, 2007, equation 1, with ln(1 - 1/m) for its -1/m.)
+ *		47, 2007, equation 1, with ln(1 - 1/m) for its -1/m.
  *
  * A layer with every bit set holds any number of items; it is read as if half
  * a bit were left.
@@ -359,7 +354,7 @@ smallest_for_hashes(double items, double fpr, uint32_t k, BloomShape *shape)
 	return true;
 }
 
-/* bloomexp_sizing_fit() without its cache. */
+/* Find the smallest shape of any number of probes that keeps `fpr` for `items` items. */
 static bool
 find_size(double items, double fpr, BloomShape *shape)
 {
@@ -413,7 +408,7 @@ bloomexp_sizing_fit(double items, double fpr, uint32_t max_words, BloomShape *sh
 		double		items;
 		double		fpr;
 		BloomShape	shape;
-	}			known[1024];
+	}			cache[1024];
 	uint64_t	mixed = (uint64_t) items;
 	uint64_t	image;
 	uint32_t	slot;
@@ -422,17 +417,17 @@ bloomexp_sizing_fit(double items, double fpr, uint32_t max_words, BloomShape *sh
 	mixed = (mixed ^ image) * UINT64_C(0x9E3779B97F4A7C15);
 	slot = (uint32_t) (mixed >> 54);
 
-	if (known[slot].items != items || known[slot].fpr != fpr)
+	if (cache[slot].items != items || cache[slot].fpr != fpr)
 	{
 		BloomShape	found;
 
 		if (!find_size(items, fpr, &found))
 			return false;
-		known[slot].items = items;
-		known[slot].fpr = fpr;
-		known[slot].shape = found;
+		cache[slot].items = items;
+		cache[slot].fpr = fpr;
+		cache[slot].shape = found;
 	}
-	*shape = known[slot].shape;
+	*shape = cache[slot].shape;
 	return shape->words <= max_words;
 }
 

@@ -57,15 +57,17 @@ static const BloomListType exposure_list = {
 	.hint = "Make the filter with bloom_window() and add the items in parts."
 };
 
-/* What all rows of a group have in common. */
+/* What all rows of a group have in common; without padding, because it is serialized. */
 typedef struct Parameters
 {
-	BloomKind	kind;
 	double		fpr;
 	double		headroom;		/* as a fraction of the items seen */
 	int64		width;			/* of the window, in microseconds; 0: without one */
 	int32		slices;
+	BloomKind	kind;
 } Parameters;
+
+StaticAssertDecl(sizeof(Parameters) == 4 * sizeof(int64), "the parameters of an aggregate have no padding");
 
 typedef struct AggState
 {
@@ -126,7 +128,7 @@ get_parameters(FunctionCallInfo fcinfo, BloomKind kind)
 {
 	static const char *const names[] = {"fpr", "headroom"};
 
-	bloomexp_arguments_require(fcinfo, 2, names, PG_NARGS() - 2);
+	bloomexp_arguments_require_not_null(fcinfo, 2, names, PG_NARGS() - 2);
 	return (Parameters) {
 		.kind = kind,
 		.fpr = PG_NARGS() > 2 ? PG_GETARG_FLOAT8(2) : BLOOMEXP_DEFAULT_FPR,
@@ -180,7 +182,7 @@ bloomexp_window_agg(PG_FUNCTION_ARGS)
 	Parameters	parameters = {.kind = type->kind};
 	AggState   *state;
 
-	bloomexp_arguments_require(fcinfo, 3, names, lengthof(names));
+	bloomexp_arguments_require_not_null(fcinfo, 3, names, lengthof(names));
 	parameters.width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(3));
 	parameters.slices = PG_GETARG_INT32(4);
 	parameters.fpr = PG_GETARG_FLOAT8(5);
@@ -228,32 +230,24 @@ bloomexp_agg_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* To another process of the same server: parameters, then the list. */
+/* Write the state for another process of the same server: parameters, then the list. */
 Datum
 bloomexp_agg_serialize(PG_FUNCTION_ARGS)
 {
 	AggState   *state = (AggState *) PG_GETARG_POINTER(0);
-	Parameters	parameters;
 	Size		size;
 	StringInfoData message;
 
 	bloomexp_list_compact(&state->list);
 	size = state->list.n * state->list.type->size;
-	/* the bytes between the members, too, are always the same */
-	memset(&parameters, 0, sizeof(parameters));
-	parameters.kind = state->parameters.kind;
-	parameters.fpr = state->parameters.fpr;
-	parameters.headroom = state->parameters.headroom;
-	parameters.width = state->parameters.width;
-	parameters.slices = state->parameters.slices;
 	pq_begintypsend(&message);
-	enlargeStringInfo(&message, sizeof(parameters) + size);
-	appendBinaryStringInfo(&message, (char *) &parameters, sizeof(parameters));
+	enlargeStringInfo(&message, sizeof(Parameters) + size);
+	appendBinaryStringInfo(&message, (char *) &state->parameters, sizeof(Parameters));
 	appendBinaryStringInfo(&message, (char *) state->list.elements, size);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-/* A state only for bloomexp_agg_combine(), which copies it. */
+/* Read a state for bloomexp_agg_combine(), which copies it. */
 Datum
 bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 {
@@ -270,7 +264,7 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* The filter; NULL for a group without items. */
+/* Make the filter; NULL for a group without items. */
 Datum
 bloomexp_agg_final(PG_FUNCTION_ARGS)
 {

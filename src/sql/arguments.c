@@ -16,13 +16,13 @@
 #include "value/compat.h"
 
 /*
- * bloomexp_arguments_require
+ * bloomexp_arguments_require_not_null
  *		Raise an error if any of the n arguments from `first` on, which have these
  *		`names`, is NULL.
  */
 void
-bloomexp_arguments_require(FunctionCallInfo fcinfo, int first, const char *const *names,
-						   int n)
+bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int first, const char *const *names,
+									int n)
 {
 	for (int i = 0; i < n; i++)
 	{

@@ -38,8 +38,8 @@
 	BLOOMEXP_FUNCTION(body, uuid, BLOOM_KIND_UUID); \
 	BLOOMEXP_FUNCTION(body, bytea, BLOOM_KIND_BYTEA)
 
-extern void bloomexp_arguments_require(FunctionCallInfo fcinfo, int first,
-									   const char *const *names, int n);
+extern void bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int first,
+												const char *const *names, int n);
 extern const BloomItemType *bloomexp_arguments_item_type(FunctionCallInfo fcinfo);
 extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
 extern int64 bloomexp_arguments_check_time(Datum time, bool isnull, const char *name);
@@ -68,7 +68,7 @@ bloomexp_arguments_return_changed(FunctionCallInfo fcinfo, struct varlena *value
 static inline uint64
 bloomexp_arguments_hash(FunctionCallInfo fcinfo, const BloomItemType *type, uint32 seed)
 {
-	switch (type->type)
+	switch (type->oid)
 	{
 		case INT8OID:
 			return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(1), seed);
@@ -77,7 +77,7 @@ bloomexp_arguments_hash(FunctionCallInfo fcinfo, const BloomItemType *type, uint
 		case INT2OID:
 			return bloomexp_murmur3_int64((uint64) (int64) PG_GETARG_INT16(1), seed);
 		default:
-			return bloomexp_item_hash(type->kind, type->type == BPCHAROID,
+			return bloomexp_item_hash(type->kind, type->oid == BPCHAROID,
 									  PG_GETARG_DATUM(1), seed);
 	}
 }

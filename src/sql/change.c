@@ -30,7 +30,7 @@ bloomexp_new(PG_FUNCTION_ARGS)
 	static const char *const names[] = {"capacity", "fpr", "seed", "counting"};
 	BloomFilter filter;
 
-	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
+	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
 	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1),
 						 (uint32) PG_GETARG_INT32(2), PG_GETARG_BOOL(3));
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));

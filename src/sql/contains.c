@@ -40,7 +40,7 @@ contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKi
 
 	source = PG_GETARG_BLOOM_STORED(filter_arg);
 	if (VARATT_IS_EXTERNAL_ONDISK(source) && call_site != NULL)
-		lookup = bloomexp_lookup_open_kept(source, &call_site->fn_extra, call_site->fn_mcxt);
+		lookup = bloomexp_lookup_open_cached(source, &call_site->fn_extra, call_site->fn_mcxt);
 	else
 		bloomexp_lookup_open_whole(lookup, source);
 	bloomexp_filter_require_kind(&lookup->filter, kind);

@@ -82,7 +82,7 @@ static void
 open_filters(FunctionCallInfo fcinfo, bool variadic, int items, BloomLookups *filters)
 {
 	Datum		one = PG_ARGISNULL(1) ? 0 : PG_GETARG_DATUM(1);
-	Datum	   *each = &one;
+	Datum	   *values = &one;
 	bool	   *nulls;
 	int			n = 1;
 
@@ -92,9 +92,9 @@ open_filters(FunctionCallInfo fcinfo, bool variadic, int items, BloomLookups *fi
 
 		bloomexp_item_check_dimensions(array, "filters");
 		/* a NULL comes out as 0 */
-		deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &each, &nulls, &n);
+		deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &values, &nulls, &n);
 	}
-	bloomexp_lookup_open(filters, each, n, items);
+	bloomexp_lookup_open(filters, values, n, items);
 }
 
 /* Raise an error if the candidates of argument 0 cannot go out as an array of their type. */
@@ -278,7 +278,7 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 	open_filters(fcinfo, false, candidates.nitems, &filters);
 	for (int i = 0; i < filters.n; i++)
 	{
-		const BloomFilter *filter = &filters.each[i].filter;
+		const BloomFilter *filter = &filters.entries[i].filter;
 
 		if (!bloomexp_filter_can_hold(filter, BLOOM_KIND_INTEGER))
 			ereport(ERROR,

@@ -53,7 +53,7 @@ bloomexp_sizing(PG_FUNCTION_ARGS)
 	Datum		values[4];
 	bool		nulls[4] = {false};
 
-	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
+	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
 
 	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), 0, false);
 	values[0] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
@@ -74,7 +74,7 @@ bloomexp_capacity(PG_FUNCTION_ARGS)
 	Datum		values[4];
 	bool		nulls[4] = {false};
 
-	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
+	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
 
 	capacity = bloomexp_growth_capacity(Max(PG_GETARG_INT64(0), 0), PG_GETARG_FLOAT8(1));
 	bloomexp_filter_init(&filter, Max(capacity, 1), PG_GETARG_FLOAT8(1), 0, false);

@@ -86,7 +86,7 @@ bloomexp_in(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(value);
 }
 
-/* To text: \x and hexadecimal digits, as bytea's own. */
+/* Write a value as text: \x and hexadecimal digits, as bytea's own. */
 Datum
 bloomexp_out(PG_FUNCTION_ARGS)
 {
@@ -117,7 +117,7 @@ value_from_bytes(const char *bytes, Size size)
 	return value;
 }
 
-/* From the binary protocol: the bytes as they are. */
+/* Read a value from the binary protocol: the bytes as they are. */
 Datum
 bloomexp_recv(PG_FUNCTION_ARGS)
 {
@@ -127,7 +127,7 @@ bloomexp_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(value_from_bytes(pq_getmsgbytes(message, size), size));
 }
 
-/* To the binary protocol. */
+/* Write a value to the binary protocol. */
 Datum
 bloomexp_send(PG_FUNCTION_ARGS)
 {
@@ -139,7 +139,7 @@ bloomexp_send(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-/* Cast from bytea. */
+/* Cast a bytea to a value. */
 Datum
 bloomexp_from_bytea(PG_FUNCTION_ARGS)
 {
@@ -152,17 +152,15 @@ bloomexp_from_bytea(PG_FUNCTION_ARGS)
 static bool
 same_bytes(FunctionCallInfo fcinfo)
 {
-	Size		size;
-	struct varlena *a;
-	struct varlena *b;
+	struct varlena *a = PG_GETARG_BLOOM_STORED(0);
+	struct varlena *b = PG_GETARG_BLOOM_STORED(1);
 	bool		same;
 
-	/* an add that changed nothing returns what it was given */
-	if (bloomexp_lookup_is_same(PG_GETARG_BLOOM_STORED(0), PG_GETARG_BLOOM_STORED(1)))
+	/* an add that changed nothing returns what it was given, often a TOAST pointer */
+	if (a == b || (VARATT_IS_EXTERNAL_ONDISK(a) && VARATT_IS_EXTERNAL_ONDISK(b) &&
+				   memcmp(a, b, VARSIZE_EXTERNAL(a)) == 0))
 		return true;
-	size = toast_raw_datum_size(PG_GETARG_DATUM(0));
-
-	if (size != toast_raw_datum_size(PG_GETARG_DATUM(1)))
+	if (toast_raw_datum_size(PG_GETARG_DATUM(0)) != toast_raw_datum_size(PG_GETARG_DATUM(1)))
 		return false;
 	a = PG_GETARG_BLOOM_PP(0);
 	b = PG_GETARG_BLOOM_PP(1);

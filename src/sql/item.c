@@ -77,7 +77,7 @@ bloomexp_item_type(Oid type, Oid collation)
 	{
 		for (int i = 0; i < (int) lengthof(item_types); i++)
 		{
-			if (item_types[i].type != base)
+			if (item_types[i].oid != base)
 				continue;
 			if (item_types[i].kind == BLOOM_KIND_TEXT)
 				bloomexp_item_check_collation(collation);
@@ -277,7 +277,7 @@ hash_batch(BloomBatch *batch, uint32 seed)
 	int			n = batch->n;
 
 	batch->seed = seed;
-	switch (batch->type->type)
+	switch (batch->type->oid)
 	{
 		case InvalidOid:		/* packed */
 			for (int i = 0; i < n; i++)
@@ -335,7 +335,7 @@ bloomexp_item_bytes(const BloomBatch *batch, int i)
 	BloomBytes	bytes;
 
 	if (batch->type->length < 0)
-		read_varlena(batch->varlenas[i], batch->type->type == BPCHAROID, &bytes);
+		read_varlena(batch->varlenas[i], batch->type->oid == BPCHAROID, &bytes);
 	else
 		bytes = (BloomBytes) {.start = (const uint8 *) batch->first + i * length, .length = length};
 	return bytes;

@@ -21,7 +21,7 @@
 /* An SQL type whose values can be items. */
 typedef struct BloomItemType
 {
-	Oid			type;
+	Oid			oid;
 	BloomKind	kind;
 	int16		length;			/* as pg_type.typlen */
 	char		align;			/* as pg_type.typalign */

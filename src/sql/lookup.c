@@ -50,25 +50,13 @@
 /* Layers of this size are one block, so to read that is to read the whole layer. */
 #define MAX_UNSLICED (BLOOMEXP_BLOCKED_FROM * sizeof(uint64))
 
-/* What a call site keeps. */
-typedef struct KeptLookup
+/* The filter that a call site keeps. */
+typedef struct CachedLookup
 {
 	struct varatt_external pointer; /* names the stored value */
 	uint64		items;			/* looked up in it so far; 0: nothing is open */
 	BloomLookup lookup;
-} KeptLookup;
-
-/*
- * bloomexp_lookup_is_same
- *		Test whether two are one value: the same memory, or the same TOAST pointer.
- */
-bool
-bloomexp_lookup_is_same(struct varlena *a, struct varlena *b)
-{
-	return a == b ||
-		(VARATT_IS_EXTERNAL_ONDISK(a) && VARATT_IS_EXTERNAL_ONDISK(b) &&
-		 memcmp(a, b, VARSIZE_EXTERNAL(a)) == 0);
-}
+} CachedLookup;
 
 /*
  * Open the headers of a value by a slice of it; false if it lies in its row, is
@@ -155,12 +143,12 @@ bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, uint64 
 	for (int i = 0; i < n; i++)
 		filled += filters[i] != 0;
 	lookups->n = 0;
-	lookups->each = filled <= (int) lengthof(lookups->few) ? lookups->few :
+	lookups->entries = filled <= (int) lengthof(lookups->few) ? lookups->few :
 		palloc_extended(filled * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
 		if (filters[i] != 0)
-			open_lookup(&lookups->each[lookups->n++], (struct varlena *) DatumGetPointer(filters[i]), items);
+			open_lookup(&lookups->entries[lookups->n++], (struct varlena *) DatumGetPointer(filters[i]), items);
 	}
 }
 
@@ -172,7 +160,7 @@ void
 bloomexp_lookup_require_kind(const BloomLookups *lookups, BloomKind kind)
 {
 	for (int i = 0; i < lookups->n; i++)
-		bloomexp_filter_require_kind(&lookups->each[i].filter, kind);
+		bloomexp_filter_require_kind(&lookups->entries[i].filter, kind);
 }
 
 /*
@@ -224,7 +212,7 @@ bloomexp_lookup_mark(BloomLookups *lookups, BloomBatch *batch, bool *contained)
 	memset(contained, false, batch->n);
 	for (int i = 0; i < lookups->n; i++)
 	{
-		BloomLookup *lookup = &lookups->each[i];
+		BloomLookup *lookup = &lookups->entries[i];
 		const uint64 *hashes;
 
 		if (i > 0 && memchr(contained, false, batch->n) == NULL)
@@ -241,36 +229,36 @@ bloomexp_lookup_mark(BloomLookups *lookups, BloomBatch *batch, bool *contained)
 }
 
 /*
- * bloomexp_lookup_open_kept
- *		Open a filter that lies out of line for one more item.  It stays in *kept,
- *		in `context`, which must be the same from call to call; at first *kept is
+ * bloomexp_lookup_open_cached
+ *		Open a filter that lies out of line for one more item.  It stays in *cache,
+ *		in `context`, which must be the same from call to call; at first *cache is
  *		NULL.
  */
 BloomLookup *
-bloomexp_lookup_open_kept(struct varlena *source, void **kept, MemoryContext context)
+bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext context)
 {
 	struct varatt_external pointer;
-	KeptLookup *mine = *kept;
+	CachedLookup *cached = *cache;
 	BloomLookup *lookup;
 	MemoryContext caller;
 	uint64		items = 1;
 
-	if (mine == NULL)
-		*kept = mine = MemoryContextAllocZero(context, sizeof(KeptLookup));
-	lookup = &mine->lookup;
+	if (cached == NULL)
+		*cache = cached = MemoryContextAllocZero(context, sizeof(CachedLookup));
+	lookup = &cached->lookup;
 	VARATT_EXTERNAL_GET_POINTER(pointer, source);
-	if (mine->items > 0)
+	if (cached->items > 0)
 	{
-		if (memcmp(&mine->pointer, &pointer, sizeof(pointer)) == 0)
+		if (memcmp(&cached->pointer, &pointer, sizeof(pointer)) == 0)
 		{
 			if (lookup->whole != NULL)
 				return lookup;
-			items = ++mine->items;
+			items = ++cached->items;
 			lookup->source = source;
 			if (pays_to_slice(&lookup->filter, items))
 				return lookup;
 		}
-		mine->items = 0;
+		cached->items = 0;
 		bloomexp_layout_close(&lookup->filter);
 		if (lookup->whole != NULL)
 			pfree(lookup->whole);
@@ -279,7 +267,7 @@ bloomexp_lookup_open_kept(struct varlena *source, void **kept, MemoryContext con
 	caller = MemoryContextSwitchTo(context);
 	open_lookup(lookup, source, items);
 	MemoryContextSwitchTo(caller);
-	mine->pointer = pointer;
-	mine->items = items;
+	cached->pointer = pointer;
+	cached->items = items;
 	return lookup;
 }

@@ -8,7 +8,7 @@
  * bloomexp_lookup_open() opens one or several filters for a number of items, and
  * bloomexp_lookup_mark() marks the items of a batch that any of them contains.  A
  * call site that looks up one item at a time keeps the filter that
- * bloomexp_lookup_open_kept() opens, and calls bloomexp_lookup_contains().
+ * bloomexp_lookup_open_cached() opens, and calls bloomexp_lookup_contains().
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +38,7 @@ typedef struct BloomLookup
 typedef struct BloomLookups
 {
 	int			n;
-	BloomLookup *each;
+	BloomLookup *entries;
 	BloomLookup few[2];
 } BloomLookups;
 
@@ -46,15 +46,14 @@ typedef struct BloomLookups
 static inline uint32
 bloomexp_lookup_seed(const BloomLookups *lookups)
 {
-	return lookups->n > 0 ? lookups->each[0].filter.seed : 0;
+	return lookups->n > 0 ? lookups->entries[0].filter.seed : 0;
 }
 
-extern bool bloomexp_lookup_is_same(struct varlena *a, struct varlena *b);
 extern void bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter);
 extern void bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, uint64 items);
 extern void bloomexp_lookup_require_kind(const BloomLookups *lookups, BloomKind kind);
 extern void bloomexp_lookup_mark(BloomLookups *lookups, BloomBatch *batch, bool *contained);
-extern BloomLookup *bloomexp_lookup_open_kept(struct varlena *source, void **kept, MemoryContext context);
+extern BloomLookup *bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext context);
 extern void bloomexp_lookup_open_whole(BloomLookup *lookup, struct varlena *source);
 extern bool bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash);
 

@@ -16,7 +16,6 @@
 #include "utils/timestamp.h"
 
 #include "value/compat.h"
-#include BLOOMEXP_BACKEND_STATUS_H
 
 /*
  * A transaction has its time before it reports it: some microseconds, longer on

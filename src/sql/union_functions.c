@@ -134,7 +134,7 @@ bloomexp_union(PG_FUNCTION_ARGS)
 }
 
 /*
- * Final: the union as a value, in one piece.  Later releases of PostgreSQL would return
+ * Return the union as a value, in one piece.  Later releases of PostgreSQL would return
  * the expanded object, and each read of that copies all of it.
  */
 Datum

@@ -29,13 +29,13 @@ bloomexp_window(PG_FUNCTION_ARGS)
 	static const char *const names[] = {"width", "slices", "fpr", "seed"};
 	BloomFilter filter;
 
-	bloomexp_arguments_require(fcinfo, 0, names, lengthof(names));
+	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
 	bloomexp_window_init(&filter, bloomexp_arguments_width(PG_GETARG_INTERVAL_P(0)), PG_GETARG_INT32(1),
 						 PG_GETARG_FLOAT8(2), (uint32) PG_GETARG_INT32(3));
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
 
-/* Open the windowed filter of argument 0 for `function`. */
+/* Open the windowed filter of argument 0 of `function`, or raise an error. */
 static void
 open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter, const char *function)
 {
@@ -46,7 +46,12 @@ open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter, const char *function
 				 errdetail("The window width is taken from the existing filter."),
 				 errhint("Make the filter with bloom_window().")));
 	bloomexp_layout_open(filter, PG_GETARG_BLOOM_PP(0));
-	bloomexp_window_require(filter, function);
+	if (!filter->windowed)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s needs a windowed filter", function),
+				 errdetail("The items of this filter have no times."),
+				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
 }
 
 /* Return the slice of a windowed filter in which a time lies. */
@@ -106,7 +111,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	bloomexp_arguments_require(fcinfo, 2, names, lengthof(names));
+	bloomexp_arguments_require_not_null(fcinfo, 2, names, lengthof(names));
 
 	items = bloomexp_arguments_array(fcinfo, 1);
 	hashes = bloomexp_item_hash_array(items, PG_GET_COLLATION(), filter.seed, &kind, &nhashes);

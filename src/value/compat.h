@@ -10,7 +10,7 @@
 #define BLOOMEXP_COMPAT_H
 
 #if PG_VERSION_NUM >= 140000
-#include "utils/backend_status.h"
+#include "utils/backend_status.h"	/* before in pgstat.h */
 #endif
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
@@ -43,14 +43,7 @@
 #define BLOOMEXP_ARRAY_LENGTH(root, expr) ((double) estimate_array_length(expr))
 #endif
 
-/* PostgreSQL 14 moved what a backend reports of itself into a header of its own. */
-#if PG_VERSION_NUM >= 140000
-#define BLOOMEXP_BACKEND_STATUS_H "utils/backend_status.h"
-#else
-#define BLOOMEXP_BACKEND_STATUS_H "pgstat.h"
-#endif
-
-/* PostgreSQL 16 renamed the function that returns that. */
+/* PostgreSQL 16 renamed the function that returns what a backend reports of itself. */
 #if PG_VERSION_NUM >= 160000
 #define BLOOMEXP_BACKEND_STATUS(index) pgstat_get_local_beentry_by_index(index)
 #else

@@ -76,9 +76,9 @@ compare_in_table(uint64 *hashes, uint64 n, int used, uint64 *slots)
 }
 
 /*
- * Do the same as compare_in_table(), faster where most hashes are distinct.  Two bits per slot say whether
- * one hash or more fall into it; only hashes that share a slot are compared.
- * Neither loop has a branch that the CPU cannot predict.
+ * Drop the repetitions among at most SMALL hashes, most of them distinct.  Two bits per
+ * slot say whether one hash or more fall into it; only hashes that share a slot are
+ * compared.  Neither loop has a branch that the CPU cannot predict.
  */
 static uint64
 keep_distinct_few(uint64 *hashes, uint64 n, int used, const Scratch *scratch)
@@ -156,7 +156,7 @@ split(uint64 *hashes, uint64 n, int used, uint64 *ends)
 	}
 }
 
-/* bloomexp_distinct_keep() for hashes that share their first `used` bits. */
+/* Drop the repetitions among any number of hashes that share their first `used` bits. */
 static uint64
 keep_distinct(uint64 *hashes, uint64 n, int used, const Scratch *scratch)
 {

@@ -98,25 +98,25 @@ void
 bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hashes, int n,
 					 bool *contained)
 {
-	uint64		asked[BLOOMEXP_BATCH];
+	uint64		pending[BLOOMEXP_BATCH];
 	uint16		origins[BLOOMEXP_BATCH];	/* their indexes */
 	uint16		hits[BLOOMEXP_BATCH];
-	int			nasked = 0;
+	int			npending = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		asked[nasked] = hashes[i];
-		origins[nasked] = i;
-		nasked += !contained[i];
+		pending[npending] = hashes[i];
+		origins[npending] = i;
+		npending += !contained[i];
 	}
-	for (uint32 i = filter->nlayers; i-- > first && nasked > 0;)
+	for (uint32 i = filter->nlayers; i-- > first && npending > 0;)
 	{
 		int			nhits;
 
 		CHECK_FOR_INTERRUPTS();
 		if (filter->layers[i].bits_set == 0)
 			continue;
-		nhits = bloomexp_probe_hits(&filter->layers[i].bits, asked, nasked, hits);
+		nhits = bloomexp_probe_hits(&filter->layers[i].bits, pending, npending, hits);
 		for (int j = 0; j < nhits; j++)
 			contained[origins[hits[j]]] = true;
 		/* before another layer, the last items take the places of the hits, which ascend */
@@ -124,9 +124,9 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hash
 		{
 			int			hit = hits[--nhits];
 
-			nasked--;
-			asked[hit] = asked[nasked];
-			origins[hit] = origins[nasked];
+			npending--;
+			pending[hit] = pending[npending];
+			origins[hit] = origins[npending];
 		}
 	}
 }
@@ -204,7 +204,7 @@ fill_part(BloomFilter *filter, const BloomPart *part)
 {
 	bool		spread = part->room > 0 && part->room < part->n &&
 		(filter->layers[part->open].bits.shape.blocks > 1 ||
-		 filter->layers[part->grown].bits.shape.blocks > 1);
+		 filter->layers[part->added].bits.shape.blocks > 1);
 	int64		before = 0;		/* items of the open layer before this one */
 
 	for (int i = 0; i < part->n; i++)
@@ -212,7 +212,7 @@ fill_part(BloomFilter *filter, const BloomPart *part)
 		int64		after = spread ? (i + 1) * part->room / part->n : Min(i + 1, part->room);
 
 		/* what does not fit in the open layer goes into the new one */
-		BloomLayer *layer = &filter->layers[before < after ? part->open : part->grown];
+		BloomLayer *layer = &filter->layers[before < after ? part->open : part->added];
 
 		before = after;
 		layer->bits_set += bloomexp_probe_set(&layer->bits, part->hashes[i]);

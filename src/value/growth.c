@@ -13,9 +13,9 @@
  *
  * The invariant: at every moment the probability that a filter contains an item that was
  * never added is at most its fpr; in a windowed filter, the probability that any
- * slices + 1 consecutive slices contain it is.  Layers err independently, so each gets a share of
- * fpr for when it is full, and the shares of all layers that can ever be made add up to
- * fpr at most.
+ * slices + 1 consecutive slices contain it is.  Layers err independently, so each gets a
+ * share of fpr for when it is full, and the shares of all layers that can ever be made add
+ * up to fpr at most.
  *
  * A layer is full when it has changed for as many items as its capacity.  At rates above
  * COUNTING_FPR it can be full earlier: then items that are skipped, because the filter
@@ -242,8 +242,8 @@ can_afford(const Span *span, const BloomLayer *layer)
 }
 
 /*
- * Return the expected rate of a layer after `items` items, added one by one, changed it; 1 if that
- * costs too much.
+ * Return the expected rate of a layer after `items` items, added one by one, changed it; 1
+ * if that costs too much.
  */
 static double
 grown_fpr(const BloomLayer *layer, double items, const Span *span)
@@ -423,14 +423,14 @@ static void
 place_part(BloomFilter *filter, BloomPart *part, int64 *work)
 {
 	Span		span = span_of(filter, part->slice, work);
-	BloomLayer *grown = filter->layers + span.end;
+	BloomLayer *added = filter->layers + span.end;
 	int64		capacity;
 	double		share = span.fpr * SIZED_SHARE;
 
 	part->open = find_open_layer(filter, &span, part->n, &part->room);
 	if (part->room > 0)
 		filter->layers[part->open].items += part->room;
-	part->grown = span.end;
+	part->added = span.end;
 	if (part->room == part->n)
 		return;
 
@@ -438,16 +438,16 @@ place_part(BloomFilter *filter, BloomPart *part, int64 *work)
 	if (!part->final)
 		plan_layer(filter, &span, part->n - part->room, &capacity, &share);
 	bloomexp_layout_check_layers(filter->nlayers + 1);
-	memmove(grown + 1, grown, (filter->nlayers - span.end) * sizeof(BloomLayer));
-	*grown = new_layer(capacity, share, filter->fpr, false);
-	grown->slice = part->slice;
-	grown->items = part->n - part->room;
+	memmove(added + 1, added, (filter->nlayers - span.end) * sizeof(BloomLayer));
+	*added = new_layer(capacity, share, filter->fpr, false);
+	added->slice = part->slice;
+	added->items = part->n - part->room;
 	filter->nlayers++;
 }
 
 /*
  * bloomexp_growth_place_parts
- *		Find layers for the items of all parts; sets their `open`, `room` and `grown`.
+ *		Find layers for the items of all parts; sets their `open`, `room` and `added`.
  */
 void
 bloomexp_growth_place_parts(BloomFilter *filter, BloomPart *parts, int nparts)

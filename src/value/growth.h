@@ -24,7 +24,7 @@ typedef struct BloomPart
 	/* set by bloomexp_growth_place_parts(): */
 	uint32		open;			/* layer that takes `room` of the items */
 	int64		room;
-	uint32		grown;			/* new layer that takes the others */
+	uint32		added;			/* new layer that takes the others */
 } BloomPart;
 
 extern void bloomexp_growth_check_fpr(double fpr);

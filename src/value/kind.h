@@ -3,10 +3,7 @@
  * kind.h
  *	  What the items of a filter are.
  *
- * A new kind needs: a number here and a name in kind.c, its SQL types in item.c,
- * a line of BLOOMEXP_FUNCTION_PER_KIND in arguments.h, its name in the kinds of the
- * Makefile, from which the install script makes what takes one item, and its
- * canonical bytes in doc/internals/format.md.
+ * src/README.md lists what a new kind needs.
  *
  *-------------------------------------------------------------------------
  */

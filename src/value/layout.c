@@ -127,7 +127,7 @@ bloomexp_layout_size(const BloomFilter *filter)
 	return size;
 }
 
-/* Put what is wrong with some bytes into *problem; the caller decides which error that is. */
+/* Put what is wrong with some bytes into *problem and return false; the caller raises the error. */
 #define bad_bytes(...) \
 	do { \
 		*problem = psprintf(__VA_ARGS__); \

@@ -52,21 +52,6 @@ bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr,
 	filter->layers = filter->few;
 }
 
-/*
- * bloomexp_window_require
- *		Raise an error unless a filter, an argument of `function`, has a window.
- */
-void
-bloomexp_window_require(const BloomFilter *filter, const char *function)
-{
-	if (!filter->windowed)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("%s needs a windowed filter", function),
-				 errdetail("The items of this filter have no times."),
-				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
-}
-
 /* Order by item, newest exposure first. */
 static int
 compare_items(const void *a, const void *b)
@@ -148,8 +133,8 @@ find_newest_before(const BloomFilter *filter, const BloomPart *parts, int nparts
  * Find the slice that a filter and what is added take for the present; false if there is
  * none.
  *
- * That is the newest one.  But if the second newest lies before its whole window, the
- * newest may be a wrong time in the future, and nobody knows: so the second newest is,
+ * That is the newest one.  But if the second newest lies before the whole window of the
+ * newest, that may come from a wrong time in the future: then the second newest is taken,
  * until another slice confirms the newest.
  */
 static bool

@@ -37,7 +37,6 @@ typedef struct BloomExposure
 
 extern void bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices,
 								 double fpr, uint32 seed);
-extern void bloomexp_window_require(const BloomFilter *filter, const char *function);
 extern uint64 bloomexp_window_keep_newest(void *elements, uint64 n);
 extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
 										   BloomExposure *exposures, uint64 n, bool final);

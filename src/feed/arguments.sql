@@ -1,0 +1,11 @@
+	feed text,
+	exposures regclass,
+	user_column text DEFAULT 'user_id',
+	item_column text DEFAULT 'item_id',
+	time_column text DEFAULT 'shown_at',
+	width interval DEFAULT '30 days',
+	fpr double precision DEFAULT 0.01,
+	headroom double precision DEFAULT 0.2,
+	slices integer DEFAULT NULL,
+	mode text DEFAULT 'trigger',
+	"where" text DEFAULT NULL
