@@ -393,11 +393,9 @@ $batch$ ELSE $batch$
 $batch$ END || $rebuild$
 @rebuild.sql
 $rebuild$ || CASE mode WHEN 'trigger' THEN $current$
-@current_trigger.sql
-@take_trigger.sql
+@page_trigger.sql
 $current$ ELSE $current$
-@current_log.sql
-@take_log.sql
+@page_log.sql
 $current$ END || $health$
 @health.sql
 $health$ || CASE WHEN distributed THEN $citus$
