@@ -209,8 +209,16 @@ while (my ($name, $role) = splice @as, 0, 2)
 }
 my $state = q{SELECT (SELECT count(*) FROM exposures WHERE item_id = 701), to_regnamespace('seen')};
 $node->safe_psql('adopt', 'DROP SCHEMA seen CASCADE');
-is($node->psql('adopt', $script =~ s/\(42, 701\)/(42, NULL)/r), 3, 'a trial that fails');
-is($node->safe_psql('adopt', $state), '0|', 'leaves nothing');
+for my $stop (1, 0)	# psql goes on after an error by default
+{
+	for my $failure ([ '(42, 701)' => '(42, NULL)' ], [ "'{702}'" => "'{701}'" ], [ 'ROLE adopt_app' => 'ROLE no_such_role' ])
+	{
+		my ($right, $wrong) = @$failure;
+		$node->psql('adopt', $script =~ s/\Q$right/$wrong/r, on_error_stop => $stop, stderr => \my $stderr);
+		like($stderr, qr/ERROR/, "a trial that fails: $wrong");
+		is($node->safe_psql('adopt', $state), '0|', 'leaves nothing');
+	}
+}
 $node->safe_psql('adopt', $script);
 is($node->safe_psql('adopt', $state), '0|seen', 'a trial that succeeds leaves the feed');
 is($node->psql('adopt', "SET ROLE adopt_rebuilder; CALL seen.rebuild()"), 0, 'the role of the rebuild can rebuild');
