@@ -386,6 +386,9 @@ INSERT INTO exposures VALUES (1, 1);
 SET default_transaction_isolation = 'serializable';
 CALL seen.rebuild();
 RESET default_transaction_isolation;
+-- an interval that is not negative, because a month counts as 30 days, and yet leads into the future
+CALL log.rebuild(overlap => '-1200 months 36000 days');
+SELECT filled_until <= now() AS past FROM log.filters;
 DO $$ DECLARE a bigint = 0; b bigint = 0; c bigint = 0; d bigint = 0; BEGIN CALL log.rebuild(exposures => a, filters => b, bytes => c, ended => d); RAISE '% exposures, % filters', a, b; END $$;
 SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL AS never FROM seen.health UNION ALL SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL FROM log.health;
 
