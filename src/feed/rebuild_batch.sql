@@ -29,6 +29,13 @@ BEGIN
 	ended := 0;
 {rebuild_range}
 
+	-- A trigger can have made any number of rows that no rebuild has filled: lock the first of
+	-- them only.
+	IF these IS NULL AND parts OPERATOR(pg_catalog.>) 1 THEN
+		upto := coalesce((SELECT f.user_id FROM {feed}.filters AS f WHERE {filters_in_batch} ORDER BY f.user_id OFFSET 1999 LIMIT 1), upto);
+		after := upto;
+	END IF;
+
 	-- Lock the rows that nobody else has locked.  To wait for others while these are locked
 	-- could deadlock, so only who locks a single row waits.
 	IF dry_run THEN
