@@ -54,7 +54,7 @@ BEGIN
 	-- All exposures before this time are in the next statement's snapshot: read it first.
 	filled := LEAST(pg_catalog.clock_timestamp(), {bloom}.bloom_oldest_transaction(),
 		(SELECT pg_catalog.min(p.prepared) FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database()));
-	filled := LEAST(filled, filled OPERATOR(pg_catalog.-) overlap);	-- '12 months -360 days' is not negative
+	filled := LEAST(filled, filled OPERATOR(pg_catalog.-) overlap);	-- '-12 months 360 days' is not negative
 
 	-- The limit is for users without a row, of whom a batch can have any number.
 	SELECT pg_catalog.array_agg(b.user_id), pg_catalog.array_agg(b.items), coalesce(pg_catalog.sum(b.exposures), 0),
