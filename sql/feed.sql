@@ -360,6 +360,11 @@ CREATE TABLE before AS SELECT user_id, ctid AS place FROM seen.filters;
 CALL seen.rebuild();
 SELECT array_agg(user_id ORDER BY user_id) FROM seen.filters AS f FULL JOIN before AS b USING (user_id) WHERE f.ctid IS DISTINCT FROM place;
 SELECT filled_until < now() - interval '9 minutes' AS overlap, filled_until > now() - interval '11 minutes' AS no_more FROM seen.filters WHERE user_id = 1;
+-- of rows that triggers made, and no rebuild has filled, a batch takes the first
+BEGIN;
+INSERT INTO seen.filters (user_id) SELECT generate_series(10001, 15000);
+SELECT parts, ended > 0 AS some, ended < 3000 AS not_all FROM generate_series(1, 2) AS parts, seen.rebuild_batch(NULL, 1, parts, '0', true, false, 10000);
+ROLLBACK;
 -- Nobody has an exposure: that is an error, unless it is said to be right.
 TRUNCATE exposures;
 \set VERBOSITY sqlstate
@@ -386,6 +391,9 @@ INSERT INTO exposures VALUES (1, 1);
 SET default_transaction_isolation = 'serializable';
 CALL seen.rebuild();
 RESET default_transaction_isolation;
+-- an interval that is not negative, because a month counts as 30 days, and yet leads into the future
+CALL log.rebuild(overlap => '-1200 months 36000 days');
+SELECT filled_until <= now() AS past FROM log.filters;
 DO $$ DECLARE a bigint = 0; b bigint = 0; c bigint = 0; d bigint = 0; BEGIN CALL log.rebuild(exposures => a, filters => b, bytes => c, ended => d); RAISE '% exposures, % filters', a, b; END $$;
 SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL AS never FROM seen.health UNION ALL SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL FROM log.health;
 

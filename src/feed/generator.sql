@@ -193,7 +193,7 @@ BEGIN
 		WHERE n.nspname <> 'pg_catalog' AND (n.oid IN (extension.schema_oid, relation.schema_oid, schema_oid)
 			OR n.oid IN (SELECT t.typnamespace FROM pg_type t WHERE t.oid = ANY (types)))
 		UNION ALL
-		SELECT format('type %s', format_type(t.oid, NULL)), t.typowner, NULL, false, NULL FROM pg_type t WHERE t.oid = ANY (types) AND t.typcategory <> 'A'
+		SELECT format('type %s', format_type(t.oid, NULL)), t.typowner, NULL, false, NULL FROM pg_type t WHERE t.oid = ANY (types) AND (t.typtype = 'd' OR t.typcategory <> 'A')
 		UNION ALL	-- of tables the owner only, who by a change of type can have the trigger run the code of casts
 		SELECT format('table %s', c.oid::regclass), c.relowner, NULL, NULL, NULL FROM pg_class c WHERE c.oid = ANY (tree)
 	LOOP

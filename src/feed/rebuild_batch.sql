@@ -29,6 +29,27 @@ BEGIN
 	ended := 0;
 {rebuild_range}
 
+	-- A trigger can have made any number of rows that no rebuild has filled: lock the first of
+	-- them only.
+	IF these IS NULL AND parts OPERATOR(pg_catalog.>) 1 THEN
+		upto := coalesce((SELECT f.user_id FROM {feed}.filters AS f WHERE {filters_in_batch} ORDER BY f.user_id OFFSET 1999 LIMIT 1), upto);
+		after := upto;
+	END IF;
+
+	-- Where no filter ends the batch, as at first, the 2,000th user from here does: a walk over
+	-- the index finds it, whatever the planner knows of the table.
+	IF these IS NULL AND upto IS NULL THEN
+		WITH RECURSIVE walk(u, n) AS (
+			(SELECT {user}, 1 FROM {exposures} AS e
+			WHERE {user} IS NOT NULL AND (v.was_after IS NULL OR {user} {>} v.was_after{collate}) ORDER BY {user} LIMIT 1)
+			UNION ALL
+			SELECT (SELECT {user} FROM {exposures} AS e WHERE {user} {>} w.u ORDER BY {user} LIMIT 1), w.n OPERATOR(pg_catalog.+) 1
+			FROM walk AS w
+			WHERE w.u IS NOT NULL AND w.n OPERATOR(pg_catalog.<) 2000)
+		SELECT w.u INTO upto FROM walk AS w WHERE w.n OPERATOR(pg_catalog.=) 2000;
+		after := upto;
+	END IF;
+
 	-- Lock the rows that nobody else has locked.  To wait for others while these are locked
 	-- could deadlock, so only who locks a single row waits.
 	IF dry_run THEN
@@ -46,8 +67,8 @@ BEGIN
 
 	-- All exposures before this time are in the next statement's snapshot: read it first.
 	filled := LEAST(pg_catalog.clock_timestamp(), {bloom}.bloom_oldest_transaction(),
-		(SELECT pg_catalog.min(p.prepared) FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database()))
-		OPERATOR(pg_catalog.-) overlap;
+		(SELECT pg_catalog.min(p.prepared) FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database()));
+	filled := LEAST(filled, filled OPERATOR(pg_catalog.-) overlap);	-- '-12 months 360 days' is not negative
 
 	-- The limit is for users without a row, of whom a batch can have any number.
 	SELECT pg_catalog.array_agg(b.user_id), pg_catalog.array_agg(b.items), coalesce(pg_catalog.sum(b.exposures), 0),

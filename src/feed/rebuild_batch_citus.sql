@@ -44,8 +44,9 @@ BEGIN
 	END IF;
 
 	-- All exposures before this time are in the next statement's snapshots: read it first.
-	SELECT LEAST(pg_catalog.clock_timestamp(), pg_catalog.to_timestamp(pg_catalog.min(n.result::double precision))) OPERATOR(pg_catalog.-) overlap INTO STRICT filled
+	SELECT LEAST(pg_catalog.clock_timestamp(), pg_catalog.to_timestamp(pg_catalog.min(n.result::double precision))) INTO STRICT filled
 	FROM pg_catalog.run_command_on_all_nodes({oldest_literal}) AS n;
+	filled := LEAST(filled, filled OPERATOR(pg_catalog.-) overlap);	-- '-12 months 360 days' is not negative
 
 	yesterday := filled OPERATOR(pg_catalog.-) interval '1 day';	-- unchanged filters are written once per day
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
