@@ -36,7 +36,7 @@ BEGIN
 		after := upto;
 	END IF;
 
-	-- Where no filter ends the batch, as at first, the 2,000th user from here does: a walk over
+	-- If no filter ends the batch, as at first, the 2,000th user from here does: a walk over
 	-- the index finds it, whatever the planner knows of the table.
 	IF these IS NULL AND upto IS NULL THEN
 		WITH RECURSIVE walk(u, n) AS (
