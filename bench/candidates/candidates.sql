@@ -200,7 +200,7 @@ BEGIN
 			CREATE FUNCTION call_%s(exposed float8) RETURNS float8 LANGUAGE plpgsql AS $$
 			DECLARE
 				f bloom := (SELECT bloom_agg(<item>, 0.01) FROM generate_series(1, 3650) AS i);
-				-- (several, so that the processor cannot learn the answers)
+				-- several, so that the processor cannot learn the answers
 				c1 %2$s[] := ARRAY(SELECT <item> FROM drawn_numbers(exposed) AS i);
 				c2 %2$s[] := ARRAY(SELECT <item> FROM drawn_numbers(exposed) AS i);
 				c3 %2$s[] := ARRAY(SELECT <item> FROM drawn_numbers(exposed) AS i);

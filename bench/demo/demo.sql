@@ -66,7 +66,7 @@ SELECT user_id, count(*) FROM exposures GROUP BY user_id;
 SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 2) AS count_s \gset
 \echo '  ' :count_s s
 
--- (before PostgreSQL 15 everybody may create functions there, which a feed refuses)
+-- Before PostgreSQL 15 everybody may create functions there, which a feed refuses.
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 SELECT greatest(interval '30 days', now() - min(shown_at) + interval '1 day') AS width FROM exposures \gset
 \echo building a filter for each user: bloom_create_feed(), CALL seen.rebuild()

@@ -149,7 +149,7 @@ def main():
 
     for (way, user, number), items in chosen.items():
         exact = chosen["not_exists", user, number]
-        # (a false positive lets the next one in)
+        # A false positive lets the next one in.
         assert len(items) == WANTED and len(set(items) & set(exact)) >= WANTED - 3, (way, user, number, items, exact)
     with psycopg.connect(autocommit=True) as results:
         for size in SIZES:

@@ -26,7 +26,7 @@ BEGIN
 	EXCEPTION WHEN OTHERS THEN
 		error = complaint(call);
 	END;
-	-- (a rate may be NaN, which is no number of JSON; so both are strings)
+	-- A rate may be NaN, which is no number of JSON; so both are strings.
 	RETURN json_strip_nulls(json_build_object('name', name, 'builds', kind, 'fpr', fpr::text, 'headroom', headroom::text,
 		'items', items, 'count', count,
 		'value', CASE WHEN octet_length(value) <= 400 THEN value END,

@@ -294,7 +294,7 @@ class Layer {
         }
         const unset = Math.max(this.positions - this.bitsSet, 0.5);
         const fromBits = Math.log(this.positions / unset) + 1 + 44 / unset;
-        // (of a root the server's rounding and this one are off by 2^-53 each)
+        // The server's rounding of a root and this one are off by 2^-53 each.
         const share = fpr ** (1 / this.hashes) + (this.hashes > 1 ? 2 ** -52 : 0);
         const byRate = -Math.log1p(-Math.min(share, 1));
         return (this.positions / this.hashes) * Math.max(fromBits, byRate);

@@ -226,7 +226,7 @@ class Layer:
             return 0
         unset = max(self.positions - self.bits_set, 0.5)
         from_bits = math.log(self.positions / unset) + 1 + 44 / unset
-        # (of a root the server's rounding and this one are off by 2^-53 each)
+        # The server's rounding of a root and this one are off by 2^-53 each.
         share = fpr ** (1 / self.hashes) + (2**-52 if self.hashes > 1 else 0)
         by_rate = -math.log1p(-share) if share < 1 else math.inf
         return self.positions / self.hashes * max(from_bits, by_rate)

@@ -112,7 +112,7 @@ final class Layer {
         double m = positions();
         double u = unset();
         double fromBits = m / hashes * (Math.log(m / u) + 1 + 44 / u);
-        // (of a root the server's rounding and this one are off by 2^-53 each)
+        // The server's rounding of a root and this one are off by 2^-53 each.
         double share = Math.pow(fpr, 1.0 / hashes) + (hashes > 1 ? 0x1p-52 : 0);
         double atRate = -Math.log1p(-Math.min(share, 1)) * m / hashes;
 
