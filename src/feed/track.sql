@@ -32,6 +32,6 @@ END
 {$};
 ALTER FUNCTION {feed}.track() DEPENDS ON EXTENSION bloomexp;	-- without it INSERTs would fail
 
--- An UPDATE that shows an item again adds it again.  (Others cost the same: there are no
--- columns in triggers that see all rows of a statement.)
+-- An UPDATE that shows an item again adds it again.  Updates of other columns cost the
+-- same, because a trigger that sees all rows of a statement cannot name columns.
 {triggers}
