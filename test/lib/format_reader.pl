@@ -1,24 +1,8 @@
-#!/usr/bin/perl
-#
 # test/lib/format_reader.pl
 #
 # A second reader of bloom values, written from doc/internals/format.md and nothing else:
-# if it and the server disagree, one of them or the document is wrong.
-#
-# Reads lines of up to four fields between tabs from standard input
-#
-#	value	kind	item	time
-#
-# and answers each with a line: "true" or "false" (the value contains the item),
-# or "error: " and a reason.  The value is in its text form, \x and hexadecimal
-# digits; "." stands for the value of the line before.  The kind is integer, text,
-# uuid or bytea.  The item is a decimal number, or the uuid's text form, or \x and
-# the hexadecimal digits of its bytes.  A line of a value alone asks whether it is
-# one: "valid" or an error.  A time, in microseconds since 2000-01-01 00:00 UTC, is
-# for windowed values: only its slice and later ones are asked, as if all that lies
-# wholly before it had expired.
-#
-# Other Perl programs may "require" this file and call its functions.
+# if it and the server disagree, one of them or the document is wrong.  Perl programs
+# "require" this file and call its functions.
 
 package format_reader;
 
@@ -258,57 +242,26 @@ sub layers_with
 	return @layers;
 }
 
-# The number of the slice in which a time lies.  All in integers: the quotient is
-# rounded down, and neither it nor the length of a slice may overflow.
+# The length of a slice, and the number of the slice in which a time lies.  All in integers,
+# of which none may overflow; quotients are rounded up, and down.
+sub slice_length
+{
+	my ($value) = @_;
+	use integer;
+
+	return $value->{width} / $value->{slices} + ($value->{width} % $value->{slices} ? 1 : 0);
+}
+
 sub slice_of
 {
 	my ($value, $time) = @_;
+	my $length = slice_length($value);
 	use integer;
-	my $length = $value->{width} / $value->{slices} + ($value->{width} % $value->{slices} ? 1 : 0);
 
 	return $time / $length - ($time % $length < 0 ? 1 : 0);
 }
 
-# Whether a value contains an item; from the slice of a time on, if one is given.
-sub contains
-{
-	my ($value, $kind, $item, $time) = @_;
-	my @layers = layers_with($value, $kind, $item);
-
-	return scalar @layers > 0 unless defined $time;
-	die "not a windowed value\n" unless $value->{windowed};
-	my $first = slice_of($value, $time);
-	return scalar(grep { $_->{slice} >= $first } @layers) > 0;
-}
-
-# The answer to one line.
-{
-	my $value;
-
-	sub answer
-	{
-		my ($text, $kind, $item, $time) = split /\t/, $_[0];
-		my $answer = eval {
-			if ($text ne '.')
-			{
-				undef $value;
-				$value = parse(unhex($text));
-			}
-			die "no value\n" unless $value;
-			return 'valid' unless defined $kind;
-			return contains($value, $kind, $item, $time) ? 'true' : 'false';
-		};
-		return $answer // "error: $@" =~ s/\n//r;
-	}
-}
-
-unless (caller)
-{
-	while (my $line = <STDIN>)
-	{
-		chomp $line;
-		print answer($line), "\n";
-	}
-}
+# Whether a parsed value contains an item.
+sub contains { return scalar(layers_with(@_)) > 0 }
 
 1;
