@@ -74,7 +74,7 @@ sub murmur3
 	return map { $_ & 0xFFFFFFFFFFFFFFFF } $h1, $h2;
 }
 
-# The bytes of a value or item in its text form.
+# The bytes of a value in its text form.
 sub unhex
 {
 	my ($text) = @_;
@@ -83,20 +83,22 @@ sub unhex
 	return pack 'H*', $1;
 }
 
+# The canonical bytes of an item: of its number, of the uuid's text form, or of its bytes
+# in hexadecimal digits behind \x.
 sub canonical_bytes
 {
 	my ($kind, $item) = @_;
 
-	if ($kind eq 'integer')
-	{
-		$item =~ /^-?\d+\z/ && 0 + $item eq $item && $item <= 0x7FFFFFFFFFFFFFFF
-		  or die "not a bigint\n";
-		return pack 'q<', $item;
-	}
-	return unhex($item) if $kind ne 'uuid';
-	(my $digits = $item) =~ tr/-//d;
-	$digits =~ /^[0-9a-fA-F]{32}\z/ or die "not a uuid\n";
-	return pack 'H*', $digits;
+	return pack 'q<', $item if $kind eq 'integer';
+	return pack 'H*', $item =~ tr/-//dr if $kind eq 'uuid';
+	return unhex($item);
+}
+
+sub blocks_of
+{
+	my ($words) = @_;
+
+	return $words <= BLOCKED_FROM ? 1 : int(($words + BLOCK_WORDS - 1) / BLOCK_WORDS);
 }
 
 # Unpack a value (its bytes) into a hash of fields, or die of what is wrong.
@@ -104,7 +106,7 @@ sub parse
 {
 	my ($bytes) = @_;
 	my $size = length $bytes;
-	my %value;
+	my %value = (layers => []);
 
 	die "too long\n" if $size > MAX_BYTES;
 	die "shorter than its header\n" if $size < 1;
@@ -145,7 +147,7 @@ sub parse
 		$at += $header_size;
 
 		my $words = $shape & 0x3FFFFFF;
-		my $blocks = $words <= BLOCKED_FROM ? 1 : int(($words + BLOCK_WORDS - 1) / BLOCK_WORDS);
+		my $blocks = blocks_of($words);
 		$layer{hashes} = $shape >> 26;
 		die "words or hashes\n" if $words == 0 || $layer{hashes} == 0;
 		die "unequal blocks\n" if $words % $blocks;
@@ -154,7 +156,7 @@ sub parse
 		die "more items than capacity\n" if $layer{items} > $layer{capacity};
 		die "items of no kind\n" if $layer{items} && $value{kind} == 0;
 		die "order of slices\n"
-		  if $value{windowed} && $value{layers} && $layer{slice} < $value{layers}[-1]{slice};
+		  if $value{windowed} && @{ $value{layers} } && $layer{slice} < $value{layers}[-1]{slice};
 		@layer{qw(words blocks block_bits)} = ($words, $blocks, $words / $blocks * 64);
 		@layer{qw(offset size)} = ($next, $words * ($value{counting} ? 32 : 8));
 		$next += $layer{size};
@@ -210,36 +212,36 @@ sub positions
 	return ($block, @positions);
 }
 
+# Whether position $i is set: in Perl, too, the low half of a byte comes first.
 sub is_set
 {
 	my ($value, $layer, $i) = @_;
 
-	return $value->{counting}
-	  ? (ord(substr $layer->{bits}, $i >> 1, 1) >> ($i & 1) * 4 & 15) != 0
-	  : ord(substr $layer->{bits}, $i >> 3, 1) >> ($i & 7) & 1;
+	return vec $layer->{bits}, $i, $value->{counting} ? 4 : 1;
 }
 
-# The layers of a parsed value that contain an item in its text form.
-sub layers_with
+# Whether a layer contains the item of hash $x.
+sub holds
+{
+	my ($value, $layer, $x) = @_;
+	my (undef, @positions) = positions($layer, $x);
+
+	for (@positions)
+	{
+		return 0 unless is_set($value, $layer, $_);
+	}
+	return 1;
+}
+
+# Whether a parsed value contains an item.
+sub contains
 {
 	my ($value, $kind, $item) = @_;
 	my $number = $number_of_kind{$kind} or die "no such kind\n";
 	my ($x) = murmur3(canonical_bytes($kind, $item), $value->{seed});
-	my @layers;
 
-	return if $value->{kind} == 0;
-	die "value holds another kind\n" if $value->{kind} != $number;
-	layer: for my $layer (@{ $value->{layers} })
-	{
-		my ($block, @positions) = positions($layer, $x);
-
-		for (@positions)
-		{
-			next layer unless is_set($value, $layer, $_);
-		}
-		push @layers, $layer;
-	}
-	return @layers;
+	die "value holds another kind\n" if $value->{kind} && $value->{kind} != $number;
+	return scalar grep { holds($value, $_, $x) } @{ $value->{layers} };
 }
 
 # The length of a slice, and the number of the slice in which a time lies.  All in integers,
@@ -260,8 +262,5 @@ sub slice_of
 
 	return $time / $length - ($time % $length < 0 ? 1 : 0);
 }
-
-# Whether a parsed value contains an item.
-sub contains { return scalar(layers_with(@_)) > 0 }
 
 1;
