@@ -140,7 +140,7 @@ is(join("\n", @wrong), '', 'words, hashes and the expected rate are those of the
 my @ways = ([ 30000, 0.01, 29000, 46000 ], [ 60000, 0.1, 50000, 70000 ], [ 8000, 1e-9, 7900, 12500 ]);
 for my $capacity (1, 100, 101, 333, 1000)
 {
-	push @ways, map { [ $capacity, $_, 0, int($capacity * ($_ > 0.05 ? 5 : 3)) + 200 ] } qw(0.99 0.8 0.5 0.1 0.01 1e-6);
+	push @ways, map { [ $capacity, $_, 0, int($capacity * ($_ > 0.05 ? 5 : 3)) + 200 ] } qw(0.99 0.8 0.5 0.1 0.02 0.01 1e-6);
 }
 for my $way (@ways)
 {
@@ -307,7 +307,8 @@ $node->safe_psql('postgres', q{
 	INSERT INTO united
 	SELECT a, b, a | b
 	FROM (SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) AS c UNION ALL SELECT bloom_add(bloom_new(100, 0.4), 1)) AS x (a),
-		(SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) AS c UNION ALL SELECT bloom_add(bloom_new(100, 0.4), 2)) AS y (b);
+		(SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) AS c UNION ALL SELECT bloom_add(bloom_new(100, 0.4), 2)
+			UNION ALL SELECT bloom_new(10, 0.9999999999999999)) AS y (b);
 
 	INSERT INTO united
 	SELECT a, b, a | b
