@@ -129,7 +129,7 @@ query(qq{
 			RETURN by_cast || ', as text ' || by_text;
 		END IF;
 		-- (what claims to be large may grow to hundreds of megabytes)
-		IF by_cast = 'valid' AND hashtext(bytes::text) % 32 = 0 AND (bloom_info(subject)).capacity < 10000000 THEN
+		IF by_cast = 'valid' AND hashtext(bytes::text) % 16 = 0 AND (bloom_info(subject)).capacity < 10000000 THEN
 			PERFORM exercise(subject);
 		END IF;
 		RETURN by_cast;
@@ -209,6 +209,18 @@ try('bits flipped', (map { my $bytes = $_; map { flipped($bytes, 1 + int rand 3)
 try('header bits flipped', map { my $bytes = $_; map { flipped($bytes, 2, headers_size($bytes)) } 1 .. 100 } @small);
 
 #
+# As many layers as there may be, and one more, and two of counters; words that their blocks
+# share, and words that they cannot
+#
+
+my %plain = (kind => 1, seed => 0, fpr => 0.01, counting => 0, windowed => 0);
+my %layer = (words => 1, hashes => 7, capacity => 1, items => 1, bits_set => 1, bits => "\1" . "\0" x 7);
+
+try('at the limits', (map { format_writer::bytes({ %plain, layers => [ (\%layer) x $_ ] }) } 4096, 4097),
+	(map { format_writer::bytes({ %plain, counting => 1, layers => [ ({ %layer, bits => "\1" . "\0" x 31 }) x $_ ] }) } 1, 2),
+	map { format_writer::bytes({ %plain, layers => [ { %layer, words => $_, bits => "\1" . "\0" x (8 * $_ - 1) } ] }) } 4096 .. 4098);
+
+#
 # Values of random fields
 #
 
@@ -235,7 +247,7 @@ sub random_value
 
 	$value{windowed} = rand() < 0.4 ? 1 : 0;
 	$value{counting} = !$value{windowed} && rand() < 0.2 ? 1 : 0;
-	@value{qw(width floor slices)} = (pick(1, ~0 >> 1, 1 + (time_number() & ~0 >> 2)), time_number(), pick(1, 1000, 1 + int rand 1000));
+	@value{qw(width floor slices)} = (pick(0, 1, 1, ~0 >> 1, map { time_number() & ~0 >> 1 } 1 .. 4), time_number(), pick(1, 1000, 1 + int rand 1000));
 	# a few of them break the order
 	my @slices = map { time_number() } 1 .. ($value{counting} ? 1 : $value{windowed} ? rand 7 : 1 + rand 7);
 	@slices = sort { $a <=> $b } @slices if rand() < 0.9;
@@ -265,12 +277,10 @@ cmp_ok($count{'22P03'}, '>', 10_000, "$count{'22P03'} values were refused");
 # Little bytes that announce much: no memory for it.  And the other way round.
 #
 
-my %large = (seed => 0, kind => 1, counting => 0, windowed => 0, fpr => 0.01);
-my %layer = (hashes => 7, capacity => 1, items => 1, bits_set => 1, bits => '');
 my $announced = join ', ', map { "'\\x" . unpack('H*', $_) . "'::bytea" }
-  format_writer::bytes({ %large, layers => [ { %layer, words => 2**26 - 1 } ] }),
-  format_writer::bytes({ %large, layers => [ map { { %layer, words => 67_108_750 } } 1 .. 1000 ] }),
-  format_writer::bytes({ %large, counting => 1, layers => [ { %layer, words => 2**26 - 1 } ] }),
+  format_writer::bytes({ %plain, layers => [ { %layer, words => 2**26 - 1 } ] }),
+  format_writer::bytes({ %plain, layers => [ map { { %layer, words => 67_108_750 } } 1 .. 1000 ] }),
+  format_writer::bytes({ %plain, counting => 1, layers => [ { %layer, words => 2**26 - 1 } ] }),
   pack('CCvVd<', 1, 1, 4096, 0, 0.01), pack('CCvVd<q<q<VV', 1, 33, 4096, 0, 0.01, 1, 0, 1, 0);
 
 SKIP:

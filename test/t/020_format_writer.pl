@@ -140,7 +140,7 @@ is(join("\n", @wrong), '', 'words, hashes and the expected rate are those of the
 my @ways = ([ 30000, 0.01, 29000, 46000 ], [ 60000, 0.1, 50000, 70000 ], [ 8000, 1e-9, 7900, 12500 ]);
 for my $capacity (1, 100, 101, 333, 1000)
 {
-	push @ways, map { [ $capacity, $_, 0, int($capacity * ($_ > 0.05 ? 5 : 3)) + 200 ] } qw(0.99 0.8 0.5 0.1 0.02 0.01 1e-6);
+	push @ways, map { [ $capacity, $_, 0, int($capacity * ($_ > 0.05 ? 5 : 3)) + 200 ] } qw(0.99 0.8 0.5 0.1 0.01 1e-6);
 }
 for my $way (@ways)
 {
