@@ -34,31 +34,6 @@ END
 $$;
 
 -- each item into the slice of its time
-CREATE FUNCTION add_items_at(filter bloom, kind text, items text[], times timestamptz[]) RETURNS bloom
-LANGUAGE sql AS $$
-	SELECT CASE kind
-		WHEN 'integer' THEN bloom_add_at(filter, items::bigint[], times)
-		WHEN 'text' THEN bloom_add_at(filter, items, times)
-		WHEN 'uuid' THEN bloom_add_at(filter, items::uuid[], times)
-		WHEN 'bytea' THEN bloom_add_at(filter, items::bytea[], times)
-	END
-$$;
-
-CREATE FUNCTION add_one_by_one_at(filter bloom, kind text, items text[], times timestamptz[]) RETURNS bloom
-LANGUAGE plpgsql AS $$
-BEGIN
-	FOR i IN 1 .. cardinality(items) LOOP
-		filter := CASE kind
-			WHEN 'integer' THEN bloom_add_at(filter, items[i]::bigint, times[i])
-			WHEN 'text' THEN bloom_add_at(filter, items[i], times[i])
-			WHEN 'uuid' THEN bloom_add_at(filter, items[i]::uuid, times[i])
-			WHEN 'bytea' THEN bloom_add_at(filter, items[i]::bytea, times[i])
-		END;
-	END LOOP;
-	RETURN filter;
-END
-$$;
-
 CREATE FUNCTION aggregate_at(kind text, items text[], times timestamptz[], width interval, slices integer, fpr float8)
 RETURNS bloom LANGUAGE sql AS $$
 	SELECT CASE kind
@@ -165,7 +140,8 @@ SELECT 'window, 1,000 slices', 'integer', some_items('integer', 2),
 	aggregate_at('integer', some_items('integer', 2), some_times(2, '11 hours'), '36 hours', 1000, 0.1);
 INSERT INTO golden
 SELECT 'window, seed -1', 'integer', '{1,2}'::text[],
-	add_one_by_one_at(bloom_window('1 day', 6, 0.5, -1), 'integer', '{1,2}', some_times(2, '1 hour'));
+	bloom_add_at(bloom_add_at(bloom_window('1 day', 6, 0.5, -1), 1, times[1]), 2, times[2])
+FROM some_times(2, '1 hour') AS times;
 
 SELECT name, filter FROM golden ORDER BY name COLLATE "C";
 
@@ -228,11 +204,11 @@ SELECT 'blocked and counting', 'integer', array_agg(i::text),
 FROM generate_series(1, 30000) i;
 
 -- a month of 20 items a day: added one by one and expired each night, all at once, by the aggregate
-CREATE FUNCTION kept_nightly(filter bloom, kind text, items text[], times timestamptz[]) RETURNS bloom
+CREATE FUNCTION kept_nightly(filter bloom, items text[], times timestamptz[]) RETURNS bloom
 LANGUAGE plpgsql AS $$
 BEGIN
 	FOR i IN 1 .. cardinality(items) LOOP
-		filter := add_one_by_one_at(filter, kind, items[i:i], times[i:i]);
+		filter := bloom_add_at(filter, items[i]::bigint, times[i]);
 		IF i % 20 = 0 THEN
 			filter := bloom_expire(filter, times[i]);
 		END IF;
@@ -242,10 +218,10 @@ END
 $$;
 
 INSERT INTO large
-SELECT 'window kept nightly', 'integer', items[201:], kept_nightly(bloom_window('30 days', 6, 0.01, -1), 'integer', items, times)
+SELECT 'window kept nightly', 'integer', items[201:], kept_nightly(bloom_window('30 days', 6, 0.01, -1), items, times)
 FROM some_items('integer', 800) items, some_times(800, '72 minutes') times;
 INSERT INTO large
-SELECT 'window at once', 'uuid', items, add_items_at(bloom_window('30 days', 6, 0.001), 'uuid', items, times)
+SELECT 'window at once', 'uuid', items, bloom_add_at(bloom_window('30 days', 6, 0.001), items::uuid[], times)
 FROM some_items('uuid', 600) items, some_times(600, '72 minutes') times;
 INSERT INTO large
 SELECT 'window aggregated', 'text', items, aggregate_at('text', items, times, '30 days', 6, 0.01)

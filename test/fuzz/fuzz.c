@@ -725,18 +725,3 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned in
 	}
 	return write_input(data, max_size, &input);
 }
-
-/* The first value of one input with the second of another. */
-size_t
-LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1, const uint8_t *data2, size_t size2,
-						  uint8_t *out, size_t max_size, unsigned int seed)
-{
-	Input		one;
-	Input		other;
-
-	if (max_size < INPUT_HEADER || !read_input(data1, size1, &one) || !read_input(data2, size2, &other))
-		return 0;
-	one.values[1] = other.values[seed % 2];
-	one.sizes[1] = other.sizes[seed % 2];
-	return write_input(out, max_size, &one);
-}

@@ -1,24 +1,8 @@
-#!/usr/bin/perl
-#
 # test/lib/format_reader.pl
 #
 # A second reader of bloom values, written from doc/internals/format.md and nothing else:
-# if it and the server disagree, one of them or the document is wrong.
-#
-# Reads lines of up to four fields between tabs from standard input
-#
-#	value	kind	item	time
-#
-# and answers each with a line: "true" or "false" (the value contains the item),
-# or "error: " and a reason.  The value is in its text form, \x and hexadecimal
-# digits; "." stands for the value of the line before.  The kind is integer, text,
-# uuid or bytea.  The item is a decimal number, or the uuid's text form, or \x and
-# the hexadecimal digits of its bytes.  A line of a value alone asks whether it is
-# one: "valid" or an error.  A time, in microseconds since 2000-01-01 00:00 UTC, is
-# for windowed values: only its slice and later ones are asked, as if all that lies
-# wholly before it had expired.
-#
-# Other Perl programs may "require" this file and call its functions.
+# if it and the server disagree, one of them or the document is wrong.  Perl programs
+# "require" this file and call its functions.
 
 package format_reader;
 
@@ -90,7 +74,7 @@ sub murmur3
 	return map { $_ & 0xFFFFFFFFFFFFFFFF } $h1, $h2;
 }
 
-# The bytes of a value or item in its text form.
+# The bytes of a value in its text form.
 sub unhex
 {
 	my ($text) = @_;
@@ -99,20 +83,22 @@ sub unhex
 	return pack 'H*', $1;
 }
 
+# The canonical bytes of an item: of its number, of the uuid's text form, or of its bytes
+# in hexadecimal digits behind \x.
 sub canonical_bytes
 {
 	my ($kind, $item) = @_;
 
-	if ($kind eq 'integer')
-	{
-		$item =~ /^-?\d+\z/ && 0 + $item eq $item && $item <= 0x7FFFFFFFFFFFFFFF
-		  or die "not a bigint\n";
-		return pack 'q<', $item;
-	}
-	return unhex($item) if $kind ne 'uuid';
-	(my $digits = $item) =~ tr/-//d;
-	$digits =~ /^[0-9a-fA-F]{32}\z/ or die "not a uuid\n";
-	return pack 'H*', $digits;
+	return pack 'q<', $item if $kind eq 'integer';
+	return pack 'H*', $item =~ tr/-//dr if $kind eq 'uuid';
+	return unhex($item);
+}
+
+sub blocks_of
+{
+	my ($words) = @_;
+
+	return $words <= BLOCKED_FROM ? 1 : int(($words + BLOCK_WORDS - 1) / BLOCK_WORDS);
 }
 
 # Unpack a value (its bytes) into a hash of fields, or die of what is wrong.
@@ -120,7 +106,7 @@ sub parse
 {
 	my ($bytes) = @_;
 	my $size = length $bytes;
-	my %value;
+	my %value = (layers => []);
 
 	die "too long\n" if $size > MAX_BYTES;
 	die "shorter than its header\n" if $size < 1;
@@ -161,7 +147,7 @@ sub parse
 		$at += $header_size;
 
 		my $words = $shape & 0x3FFFFFF;
-		my $blocks = $words <= BLOCKED_FROM ? 1 : int(($words + BLOCK_WORDS - 1) / BLOCK_WORDS);
+		my $blocks = blocks_of($words);
 		$layer{hashes} = $shape >> 26;
 		die "words or hashes\n" if $words == 0 || $layer{hashes} == 0;
 		die "unequal blocks\n" if $words % $blocks;
@@ -170,7 +156,7 @@ sub parse
 		die "more items than capacity\n" if $layer{items} > $layer{capacity};
 		die "items of no kind\n" if $layer{items} && $value{kind} == 0;
 		die "order of slices\n"
-		  if $value{windowed} && $value{layers} && $layer{slice} < $value{layers}[-1]{slice};
+		  if $value{windowed} && @{ $value{layers} } && $layer{slice} < $value{layers}[-1]{slice};
 		@layer{qw(words blocks block_bits)} = ($words, $blocks, $words / $blocks * 64);
 		@layer{qw(offset size)} = ($next, $words * ($value{counting} ? 32 : 8));
 		$next += $layer{size};
@@ -226,89 +212,55 @@ sub positions
 	return ($block, @positions);
 }
 
+# Whether position $i is set: in Perl, too, the low half of a byte comes first.
 sub is_set
 {
 	my ($value, $layer, $i) = @_;
 
-	return $value->{counting}
-	  ? (ord(substr $layer->{bits}, $i >> 1, 1) >> ($i & 1) * 4 & 15) != 0
-	  : ord(substr $layer->{bits}, $i >> 3, 1) >> ($i & 7) & 1;
+	return vec $layer->{bits}, $i, $value->{counting} ? 4 : 1;
 }
 
-# The layers of a parsed value that contain an item in its text form.
-sub layers_with
+# Whether a layer contains the item of hash $x.
+sub holds
+{
+	my ($value, $layer, $x) = @_;
+	my (undef, @positions) = positions($layer, $x);
+
+	for (@positions)
+	{
+		return 0 unless is_set($value, $layer, $_);
+	}
+	return 1;
+}
+
+# Whether a parsed value contains an item.
+sub contains
 {
 	my ($value, $kind, $item) = @_;
 	my $number = $number_of_kind{$kind} or die "no such kind\n";
 	my ($x) = murmur3(canonical_bytes($kind, $item), $value->{seed});
-	my @layers;
 
-	return if $value->{kind} == 0;
-	die "value holds another kind\n" if $value->{kind} != $number;
-	layer: for my $layer (@{ $value->{layers} })
-	{
-		my ($block, @positions) = positions($layer, $x);
-
-		for (@positions)
-		{
-			next layer unless is_set($value, $layer, $_);
-		}
-		push @layers, $layer;
-	}
-	return @layers;
+	die "value holds another kind\n" if $value->{kind} && $value->{kind} != $number;
+	return scalar grep { holds($value, $_, $x) } @{ $value->{layers} };
 }
 
-# The number of the slice in which a time lies.  All in integers: the quotient is
-# rounded down, and neither it nor the length of a slice may overflow.
+# The length of a slice, and the number of the slice in which a time lies.  All in integers,
+# of which none may overflow; quotients are rounded up, and down.
+sub slice_length
+{
+	my ($value) = @_;
+	use integer;
+
+	return $value->{width} / $value->{slices} + ($value->{width} % $value->{slices} ? 1 : 0);
+}
+
 sub slice_of
 {
 	my ($value, $time) = @_;
+	my $length = slice_length($value);
 	use integer;
-	my $length = $value->{width} / $value->{slices} + ($value->{width} % $value->{slices} ? 1 : 0);
 
 	return $time / $length - ($time % $length < 0 ? 1 : 0);
-}
-
-# Whether a value contains an item; from the slice of a time on, if one is given.
-sub contains
-{
-	my ($value, $kind, $item, $time) = @_;
-	my @layers = layers_with($value, $kind, $item);
-
-	return scalar @layers > 0 unless defined $time;
-	die "not a windowed value\n" unless $value->{windowed};
-	my $first = slice_of($value, $time);
-	return scalar(grep { $_->{slice} >= $first } @layers) > 0;
-}
-
-# The answer to one line.
-{
-	my $value;
-
-	sub answer
-	{
-		my ($text, $kind, $item, $time) = split /\t/, $_[0];
-		my $answer = eval {
-			if ($text ne '.')
-			{
-				undef $value;
-				$value = parse(unhex($text));
-			}
-			die "no value\n" unless $value;
-			return 'valid' unless defined $kind;
-			return contains($value, $kind, $item, $time) ? 'true' : 'false';
-		};
-		return $answer // "error: $@" =~ s/\n//r;
-	}
-}
-
-unless (caller)
-{
-	while (my $line = <STDIN>)
-	{
-		chomp $line;
-		print answer($line), "\n";
-	}
 }
 
 1;

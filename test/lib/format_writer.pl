@@ -1,61 +1,39 @@
 # test/lib/format_writer.pl
 #
-# A second writer of bloom values, written from doc/internals/format.md and doc/internals/writers.md alone: it
-# chooses every number of a value by what they say about sizes, so that its bytes must be the
-# server's.  Hashes, positions and parsing are the reader's (format_reader.pl).
+# A second writer of bloom values, written from doc/internals/format.md and
+# doc/internals/writers.md alone: it chooses every number of a value as they say, so its
+# bytes must be the server's.  Hashes, positions and parsing are those of format_reader.pl.
 #
 # A value is what format_reader::parse returns: a hash with a list of layers.  The
-# functions below change it in place, and bytes() packs it.  Items are in the reader's
-# text form, times are microseconds since 2000-01-01 00:00 UTC.
+# functions below change it in place, and bytes() packs it.  Items are integers, times are
+# microseconds since 2000-01-01 00:00 UTC.
 #
-# Perl programs "require" this file and call its functions.
+# Perl programs "require" this file, after the reader, and call its functions.
 
 package format_writer;
 
 use strict;
 use warnings;
 
-use Cwd qw(abs_path);
-use File::Basename qw(dirname);
-use List::Util qw(max min sum0 uniq);
+use List::Util qw(any max min sum0 uniq);
 use POSIX qw(ceil expm1 floor lgamma log1p log2);
 
-require(dirname(abs_path(__FILE__)) . '/format_reader.pl');
-
 use constant {
-	VERSION => 1,
 	NEVER_EXPIRED => -1 - (~0 >> 1),    # the smallest i64
 	ONE_BLOCK => 4096,
 	BLOCK_WORDS => 250,
-	SMALL_CAPACITY => 100,
 	FIRST_SHARE => 127 / 128,
 	FULL_SHARE => 511 / 512,
 	FULL_EXCESS => 129 / 128,
 	BELOW_1 => 1 - 2**-52,
 };
 
-my %number_of_kind = (integer => 1, text => 2, uuid => 3, bytea => 4);
-
 # The same numbers are asked for again and again, and a layer is dear to size.
-my %remembered;
-
-sub remember
-{
-	my ($compute, @key) = @_;
-
-	return $remembered{ join ' ', @key } //= $compute->();
-}
+my (%rates, %shapes, %full);
 
 #
 # Expected rate of a layer
 #
-
-sub blocks_of
-{
-	my ($words) = @_;
-
-	return $words <= ONE_BLOCK ? 1 : ceil($words / BLOCK_WORDS);
-}
 
 # One block, few items: the exact probability.
 sub exact_rate
@@ -109,14 +87,12 @@ sub poisson_rate
 sub expected_rate
 {
 	my ($words, $k, $n) = @_;
-	my $blocks = blocks_of($words);
+	my $blocks = format_reader::blocks_of($words);
 	my $b = 64 * $words / $blocks;
 
 	return 0 if $n == 0;
-	return remember(sub {
-			return poisson_rate($blocks, $b, $k, $n) if $blocks > 1;
-			return $n <= 4 * $k ? exact_rate($b, $k, $n) : log_normal_rate($b, $k, $n);
-		}, 'rate', $words, $k, $n);
+	return $rates{"$words $k $n"} //= $blocks > 1 ? poisson_rate($blocks, $b, $k, $n)
+	  : $n <= 4 * $k ? exact_rate($b, $k, $n) : log_normal_rate($b, $k, $n);
 }
 
 #
@@ -127,16 +103,16 @@ sub expected_rate
 sub round_up
 {
 	my ($words) = @_;
-	my $blocks = blocks_of($words);
+	my $blocks = format_reader::blocks_of($words);
 
 	return $blocks * ceil($words / $blocks);
 }
 
-# The smallest number of words with which k hashes keep the rate.
+# The smallest number of words with which one of some numbers of hashes keeps the rate.
 sub smallest_words
 {
-	my ($n, $p, $k) = @_;
-	my $keeps = sub { expected_rate(round_up($_[0]), $k, $n) <= $p };
+	my ($n, $p, @hashes) = @_;
+	my $keeps = sub { my $words = round_up($_[0]); any { expected_rate($words, $_, $n) <= $p } @hashes };
 	# more words err less, but where the layer is first cut into blocks
 	my ($below, $enough) = $keeps->(ONE_BLOCK) ? (0, ONE_BLOCK) : (ONE_BLOCK, 2 * ONE_BLOCK);
 
@@ -144,9 +120,9 @@ sub smallest_words
 	{
 		($below, $enough) = ($enough, 2 * $enough) until $keeps->($enough);
 	}
-	# the textbook's number is near
-	my $near = ceil(-$k * $n / log(1 - $p**(1 / $k)) / 64);
-	for ($near - 1, $near + 1, floor($near * 0.98) - 3, ceil($near * 1.03) + 4)
+	# it is near the textbook's number, which saves most of the search
+	my $near = -$n * log($p) / log(2)**2 / 64;
+	for (floor($near * 0.98) - 3, ceil($near * 1.01), ceil($near * 1.05) + 4)
 	{
 		next if $_ <= $below || $_ >= $enough;
 		$keeps->($_) ? $enough = $_ : $below = $_;
@@ -159,7 +135,7 @@ sub smallest_words
 	}
 	my $words = round_up($enough);
 	# nor where a last, smaller block would begin: all blocks get smaller by it
-	my $whole = BLOCK_WORDS * (blocks_of($words) - 1);
+	my $whole = BLOCK_WORDS * (format_reader::blocks_of($words) - 1);
 	return $whole > ONE_BLOCK && $keeps->($whole) ? $whole : $words;
 }
 
@@ -169,14 +145,14 @@ sub shape
 	my ($n, $p) = @_;
 	my $bits = log2(1 / $p);
 
-	return @{ remember(sub {
-			my $words = min map { smallest_words($n, $p, $_) }
-			  max(1, floor($bits) - 1) .. ceil($bits) + 1;
-			my $hashes = 1;
+	$shapes{"$n $p"} //= do {
+		my $words = smallest_words($n, $p, max(1, floor($bits) - 1) .. ceil($bits) + 1);
+		my $hashes = 1;
 
-			$hashes++ until expected_rate($words, $hashes, $n) <= $p;
-			return [ $words, $hashes ];
-		}, 'shape', $n, $p) };
+		$hashes++ until expected_rate($words, $hashes, $n) <= $p;
+		[ $words, $hashes ];
+	};
+	return @{ $shapes{"$n $p"} };
 }
 
 # A layer without items.
@@ -184,13 +160,20 @@ sub new_layer
 {
 	my ($value, $capacity, $p) = @_;
 	my ($words, $hashes) = shape($capacity, $p);
-	my $blocks = blocks_of($words);
+	my $blocks = format_reader::blocks_of($words);
 
 	return {
 		words => $words, hashes => $hashes, blocks => $blocks,
 		block_bits => 64 * $words / $blocks,
 		capacity => $capacity, items => 0, bits_set => 0,
 		bits => "\0" x ($words * ($value->{counting} ? 32 : 8)) };
+}
+
+sub first_share
+{
+	my ($capacity) = @_;
+
+	return $capacity <= 100 ? 1 / 2 : FIRST_SHARE;
 }
 
 #
@@ -202,19 +185,16 @@ sub offered
 {
 	my ($words, $k, $n) = @_;
 	my $rate = sub { (-expm1(-$k * $_[0] / (64 * $words)))**$k };
-	my $o = $n;
+	my ($before, $o) = (0, $n);
 
-	return 0 if $n == 0;
-	while (1)
+	while (abs($o - $before) > 1e-12 * $n)
 	{
 		my $h = $o / 8;
-		my $integral = ($rate->(0) + $rate->($o)) * $h / 3;
 
-		$integral += ($_ % 2 ? 4 : 2) * $rate->($_ * $h) * $h / 3 for 1 .. 7;
-		my $change = abs($n + $integral - $o);
-		$o = $n + $integral;
-		return $o if $change < 1e-12 * $n;
+		$before = $o;
+		$o = $n + $h / 3 * ($rate->(0) + $rate->($o) + sum0 map { ($_ % 2 ? 4 : 2) * $rate->($_ * $h) } 1 .. 7);
 	}
+	return $o;
 }
 
 sub offered_rate
@@ -225,36 +205,30 @@ sub offered_rate
 	return expected_rate($words, $k, offered($words, $k, $n));
 }
 
-# The number of items at which a layer is full, one of so many that keep fpr together.
-sub full_at
-{
-	my ($layer, $fpr, $layers) = @_;
-	my ($words, $k, $capacity) = @$layer{qw(words hashes capacity)};
-
-	return $capacity if $fpr <= 0.01;
-	return remember(sub {
-			my $limit = $layers == 1 ? FULL_SHARE * $fpr : FULL_EXCESS * expected_rate($words, $k, $capacity);
-			my ($fits, $beyond) = (0, $capacity + 1);
-
-			while ($beyond - $fits > 1)
-			{
-				my $middle = int(($fits + $beyond) / 2);
-
-				offered_rate($layer, $middle) <= $limit ? $fits = $middle : $beyond = $middle;
-			}
-			return $fits;
-		}, 'full', $words, $k, $capacity, $fpr, $layers == 1);
-}
-
+# How many items a layer can still take, one of so many that keep fpr together.
 sub room
 {
 	my ($layer, $fpr, $layers) = @_;
+	my ($words, $k, $capacity, $items) = @$layer{qw(words hashes capacity items)};
 
-	return max(0, full_at($layer, $fpr, $layers) - $layer->{items});
+	return $capacity - $items if $fpr <= 0.01;
+	my $limit = $layers == 1 ? FULL_SHARE * $fpr : FULL_EXCESS * expected_rate($words, $k, $capacity);
+	my $full = $full{"$words $k $capacity $limit"} //= do {
+		my ($fits, $beyond) = (0, $capacity + 1);
+
+		while ($beyond - $fits > 1)
+		{
+			my $middle = int(($fits + $beyond) / 2);
+
+			offered_rate($layer, $middle) <= $limit ? $fits = $middle : $beyond = $middle;
+		}
+		$fits;
+	};
+	return max(0, $full - $items);
 }
 
 #
-# The next layer
+# Next layer
 #
 
 # No more than the layer could hold at fpr by the textbook.
@@ -280,60 +254,33 @@ sub next_layer
 # Values
 #
 
-sub first_share
-{
-	my ($capacity) = @_;
-
-	return $capacity <= SMALL_CAPACITY ? 1 / 2 : FIRST_SHARE;
-}
-
-# bloom_new(capacity, fpr, seed, counting)
+# bloom_new(capacity, fpr, counting)
 sub new_value
 {
-	my ($capacity, $fpr, $seed, $counting) = @_;
-	my %value = (kind => 0, counting => $counting // 0, windowed => 0, seed => $seed // 0, fpr => $fpr);
+	my ($capacity, $fpr, $counting) = @_;
+	my %value = (kind => 0, counting => $counting // 0, windowed => 0, seed => 0, fpr => $fpr);
 
 	$value{layers} = [ new_layer(\%value, $capacity, $fpr * first_share($capacity)) ];
 	return \%value;
 }
 
-# bloom_window(width, slices, fpr, seed)
+# bloom_window(width, slices, fpr)
 sub new_window
 {
-	my ($width, $slices, $fpr, $seed) = @_;
+	my ($width, $slices, $fpr) = @_;
 
-	return { kind => 0, counting => 0, windowed => 1, seed => $seed // 0, fpr => $fpr,
+	return { kind => 0, counting => 0, windowed => 1, seed => 0, fpr => $fpr,
 		width => $width, floor => NEVER_EXPIRED, slices => $slices, layers => [] };
 }
 
-# The hash of an item, which gives the value its kind.
+# The hash of an item that comes in: the value's kind is integer now.
 sub hash_of
 {
-	my ($value, $kind, $item) = @_;
-	my ($x) = format_reader::murmur3(format_reader::canonical_bytes($kind, $item), $value->{seed});
+	my ($value, $item) = @_;
+	my ($x) = format_reader::murmur3(format_reader::canonical_bytes('integer', $item), $value->{seed});
 
-	$value->{kind} ||= $number_of_kind{$kind};
-	die "wrong kind\n" if $value->{kind} != $number_of_kind{$kind};
+	$value->{kind} = 1;
 	return $x;
-}
-
-# Whether one of the layers contains the item of this hash.
-sub in_layers
-{
-	my ($value, $x, @layers) = @_;
-	my $width = $value->{counting} ? 4 : 1;
-
-	layer: for my $layer (@layers)
-	{
-		my (undef, @positions) = format_reader::positions($layer, $x);
-
-		for (@positions)
-		{
-			next layer unless vec $layer->{bits}, $_, $width;
-		}
-		return 1;
-	}
-	return 0;
 }
 
 # Set the positions of an item, or count them; returns whether one of them was new.
@@ -341,67 +288,66 @@ sub put
 {
 	my ($value, $layer, $x) = @_;
 	my (undef, @positions) = format_reader::positions($layer, $x);
+	my ($width, $most) = $value->{counting} ? (4, 15) : (1, 1);
 	my $before = $layer->{bits_set};
 
 	for (@positions)
 	{
-		if ($value->{counting})
-		{
-			my $counter = vec $layer->{bits}, $_, 4;
+		my $set = vec $layer->{bits}, $_, $width;
 
-			$layer->{bits_set}++ if $counter == 0;
-			vec($layer->{bits}, $_, 4) = min(15, $counter + 1);
-		}
-		elsif (!vec $layer->{bits}, $_, 1)
-		{
-			$layer->{bits_set}++;
-			vec($layer->{bits}, $_, 1) = 1;
-		}
+		$layer->{bits_set}++ if $set == 0;
+		vec($layer->{bits}, $_, $width) = min($most, $set + 1);
 	}
 	return $layer->{bits_set} > $before;
 }
 
-# Put new items into the newest of some layers that has room, or into the one that
-# $next makes for them.  Which of them go where, if they do not fit in one, is not said.
+# Put new items into the newest layer, of a slice in a window, that has room, or into one more.
+# Which of them go where, if they do not fit in one, is not said.
 sub place
 {
-	my ($value, $fpr, $layers, $hashes, $next) = @_;
-	my ($layer) = grep { room($_, $fpr, scalar @$layers) } reverse @$layers;
+	my ($value, $hashes, $slice) = @_;
+	my @layers = grep { !defined $slice || $_->{slice} == $slice } @{ $value->{layers} };
+	my $fpr = defined $slice ? slice_fpr($value) : $value->{fpr};
+	my ($layer) = grep { room($_, $fpr, scalar @layers) } reverse @layers;
 
-	die "no room for all\n" if $layer && @$hashes > room($layer, $fpr, scalar @$layers);
-	$layer //= $next->();
+	die "no room for all\n" if $layer && @$hashes > room($layer, $fpr, scalar @layers);
+	if (!$layer)
+	{
+		my ($capacity, $rate) = defined $slice ? next_of_slice($value, $slice, scalar @$hashes, @layers)
+		  : next_layer($fpr, scalar @$hashes, @layers);
+
+		$layer = insert_layer($value, $slice, $capacity, $rate);
+	}
 	put($value, $layer, $_) for @$hashes;
 	$layer->{items} += @$hashes;
 	return;
 }
 
+# Make a layer behind all others of its slice.
+sub insert_layer
+{
+	my ($value, $slice, $capacity, $rate) = @_;
+	my $layer = new_layer($value, $capacity, $rate);
+	my $before = grep { !defined $slice || $_->{slice} <= $slice } @{ $value->{layers} };
+
+	$layer->{slice} = $slice;
+	splice @{ $value->{layers} }, $before, 0, $layer;
+	return $layer;
+}
+
 # bloom_add(filter, items)
 sub add
 {
-	my ($value, $kind, @items) = @_;
-	my @hashes = map { hash_of($value, $kind, $_) } @items;
-	my ($fpr, @layers) = ($value->{fpr}, @{ $value->{layers} });
+	my ($value, @items) = @_;
+	my @hashes = map { hash_of($value, $_) } @items;
 
 	return add_counting($value, @hashes) if $value->{counting};
-	@hashes = grep { !in_layers($value, $_, @layers) } uniq @hashes;
-	return unless @hashes;
-	return place($value, $fpr, \@layers, \@hashes, sub {
-			push @{ $value->{layers} }, new_layer($value, next_layer($fpr, scalar @hashes, @layers));
-			return $value->{layers}[-1];
-		});
-}
-
-# bloom_agg(item, fpr, headroom)
-sub aggregate
-{
-	my ($kind, $fpr, $headroom, @items) = @_;
-	my %distinct = map { $_ => 1 } @items;
-	my $value = new_value(ceil(keys(%distinct) * (1 + $headroom)), $fpr);
-	my ($layer) = @{ $value->{layers} };
-
-	put($value, $layer, hash_of($value, $kind, $_)) for keys %distinct;
-	$layer->{items} = keys %distinct;
-	return $value;
+	for my $layer (@{ $value->{layers} })
+	{
+		@hashes = grep { !format_reader::holds($value, $layer, $_) } @hashes;
+	}
+	place($value, [ uniq @hashes ]) if @hashes;
+	return;
 }
 
 #
@@ -427,7 +373,7 @@ sub add_counting
 
 	for (@hashes)
 	{
-		die "full\n" unless room($layer, $value->{fpr}, 1) || in_layers($value, $_, $layer);
+		die "full\n" unless room($layer, $value->{fpr}, 1) || format_reader::holds($value, $layer, $_);
 		$layer->{items}++ if put($value, $layer, $_);
 	}
 	return;
@@ -436,13 +382,13 @@ sub add_counting
 # bloom_remove(filter, item)
 sub remove
 {
-	my ($value, $kind, $item) = @_;
-	my $x = hash_of($value, $kind, $item);
+	my ($value, $item) = @_;
+	my $x = hash_of($value, $item);
 	my ($layer) = @{ $value->{layers} };
 	my (undef, @positions) = format_reader::positions($layer, $x);
 	my $before = $layer->{bits_set};
 
-	return unless in_layers($value, $x, $layer);
+	return unless format_reader::holds($value, $layer, $x);
 	for (@positions)
 	{
 		my $counter = vec $layer->{bits}, $_, 4;
@@ -461,7 +407,7 @@ sub remove
 # Windows
 #
 
-# The promise of each slice.
+# The rate of each slice.
 sub slice_fpr
 {
 	my ($value) = @_;
@@ -482,8 +428,8 @@ sub usual_items
 	return 17 / 16 * sum0(@items{@newest}) / @newest;
 }
 
-# A new layer, for so many items at least, of a slice that has these.
-sub next_slice_layer
+# Capacity and rate of a slice's next layer, for so many items at least, after these.
+sub next_of_slice
 {
 	my ($value, $slice, $items, @layers) = @_;
 	my $fpr = slice_fpr($value);
@@ -491,8 +437,8 @@ sub next_slice_layer
 
 	unless (@layers)
 	{
-		return new_layer($value, max(50, $items), $fpr / 2) unless defined $usual;
-		return new_layer($value, max(ceil($usual), 16, $items), $fpr * FIRST_SHARE);
+		return (max(50, $items), $fpr / 2) unless defined $usual;
+		return (max(ceil($usual), 16, $items), $fpr * FIRST_SHARE);
 	}
 	my ($capacity, $rate) = next_layer($fpr, $items, @layers);
 	if (defined $usual)
@@ -500,30 +446,19 @@ sub next_slice_layer
 		$capacity = max(floor($layers[0]{capacity} / 8), 16, $items) if @layers == 1;
 		$capacity = max($capacity, ceil($usual) - sum0 map { $_->{capacity} } @layers);
 	}
-	return new_layer($value, $capacity, $rate);
-}
-
-# Put a layer behind all others of its slice.
-sub insert_layer
-{
-	my ($value, $layer, $slice) = @_;
-	my $before = grep { $_->{slice} <= $slice } @{ $value->{layers} };
-
-	$layer->{slice} = $slice;
-	splice @{ $value->{layers} }, $before, 0, $layer;
-	return;
+	return ($capacity, $rate);
 }
 
 # The hashes of exposures, which are pairs of item and time, by their newest slices.
 sub by_slice
 {
-	my ($value, $kind, @exposures) = @_;
+	my ($value, @exposures) = @_;
 	my (%newest, %hashes);
 
 	for (@exposures)
 	{
 		my ($item, $time) = @$_;
-		my $x = hash_of($value, $kind, $item);
+		my $x = hash_of($value, $item);
 		my $slice = format_reader::slice_of($value, $time);
 
 		next if $time < $value->{floor};
@@ -537,9 +472,10 @@ sub by_slice
 sub window_start
 {
 	my ($value, $slice) = @_;
-	my $length = int(($value->{width} + $value->{slices} - 1) / $value->{slices});
+	my $time = $slice * format_reader::slice_length($value) - $value->{width};
 
-	return format_reader::slice_of($value, $slice * $length - $value->{width});
+	# (too large for an integer, it has been rounded)
+	return $time <= NEVER_EXPIRED ? NEVER_EXPIRED : format_reader::slice_of($value, $time);
 }
 
 # The slice that is taken for the present, of some: the newest, or the second newest if
@@ -570,46 +506,36 @@ sub drop_old_slices
 # bloom_add_at(filter, items, times)
 sub add_at
 {
-	my ($value, $kind, @exposures) = @_;
-	my %hashes = by_slice($value, $kind, @exposures);
+	my ($value, @exposures) = @_;
+	my %hashes = by_slice($value, @exposures);
 
 	for my $slice (keys %hashes)
 	{
-		my @newer = grep { $_->{slice} >= $slice } @{ $value->{layers} };
-
-		@{ $hashes{$slice} } = grep { !in_layers($value, $_, @newer) } @{ $hashes{$slice} };
+		for my $layer (grep { $_->{slice} >= $slice } @{ $value->{layers} })
+		{
+			@{ $hashes{$slice} } = grep { !format_reader::holds($value, $layer, $_) } @{ $hashes{$slice} };
+		}
 	}
 	delete $hashes{$_} for grep { !@{ $hashes{$_} } } keys %hashes;
 	drop_old_slices($value, \%hashes);
-	for my $slice (sort { $a <=> $b } keys %hashes)
-	{
-		my @layers = grep { $_->{slice} == $slice } @{ $value->{layers} };
-
-		place($value, slice_fpr($value), \@layers, $hashes{$slice}, sub {
-				my $layer = next_slice_layer($value, $slice, scalar @{ $hashes{$slice} }, @layers);
-
-				insert_layer($value, $layer, $slice);
-				return $layer;
-			});
-	}
+	place($value, $hashes{$_}, $_) for sort { $a <=> $b } keys %hashes;
 	return;
 }
 
 # bloom_window_agg(item, time, width, slices, fpr)
 sub aggregate_window
 {
-	my ($kind, $width, $slices, $fpr, @exposures) = @_;
+	my ($width, $slices, $fpr, @exposures) = @_;
 	my $value = new_window($width, $slices, $fpr);
-	my %hashes = by_slice($value, $kind, @exposures);
+	my %hashes = by_slice($value, @exposures);
 
 	for my $slice (sort { $a <=> $b } keys %hashes)
 	{
 		my @hashes = @{ $hashes{$slice} };
-		my $layer = new_layer($value, scalar @hashes, slice_fpr($value) * FIRST_SHARE);
+		my $layer = insert_layer($value, $slice, scalar @hashes, slice_fpr($value) * FIRST_SHARE);
 
 		put($value, $layer, $_) for @hashes;
 		$layer->{items} = @hashes;
-		insert_layer($value, $layer, $slice);
 	}
 	return $value;
 }
@@ -660,20 +586,9 @@ sub merge
 	my %merged = %$first;
 
 	@merged{qw(bits bits_set)} = merge_bits($value, $first, $second);
-	if ($merged{bits_set} == $second->{bits_set})
-	{
-		$merged{items} = $second->{items};
-	}
-	elsif ($merged{bits_set} == $first->{bits_set})
-	{
-		$merged{items} = $first->{items};
-	}
-	else
-	{
-		my ($fewer, $more) = sort { $a <=> $b } $first->{items}, $second->{items};
-
-		$merged{items} = min($fewer + $more, max($more, ceil(items_by_bits(\%merged))));
-	}
+	$merged{items} = $second->{items} if $merged{bits_set} == $second->{bits_set};
+	$merged{items} = min($first->{items} + $second->{items}, max($first->{items}, $second->{items}, ceil(items_by_bits(\%merged))))
+	  if $merged{bits_set} != $second->{bits_set} && $merged{bits_set} != $first->{bits_set};
 	$merged{capacity} = max($first->{capacity}, $second->{capacity}, $merged{items});
 
 	my $both = sum0 map { expected_rate($words, $k, $_->{capacity}) } $first, $second;
@@ -686,7 +601,8 @@ sub merge
 sub unite
 {
 	my ($first, $second) = @_;
-	my %united = (%$first, fpr => max($first->{fpr}, $second->{fpr}, min(BELOW_1, $first->{fpr} + $second->{fpr})), layers => [ @{ $first->{layers} } ]);
+	my %united = (%$first, layers => [ @{ $first->{layers} } ],
+		fpr => max($first->{fpr}, $second->{fpr}, min(BELOW_1, $first->{fpr} + $second->{fpr})));
 
 	$united{kind} ||= $second->{kind};
 	$united{floor} = min($first->{floor}, $second->{floor}) if $first->{windowed};
@@ -728,7 +644,7 @@ sub bytes
 	my $flags = $value->{kind} | $value->{counting} << 4 | $value->{windowed} << 5;
 
 	return join '',
-	  pack('CCvVd<', VERSION, $flags, scalar @layers, @$value{qw(seed fpr)}),
+	  pack('CCvVd<', 1, $flags, scalar @layers, @$value{qw(seed fpr)}),
 	  $value->{windowed} ? pack('q<q<VV', @$value{qw(width floor slices)}, 0) : '',
 	  (map {
 		  pack('VVVV', $_->{words} | $_->{hashes} << 26, @$_{qw(capacity items bits_set)})

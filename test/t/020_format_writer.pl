@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-require "$FindBin::RealBin/../lib/format_writer.pl";
+require "$FindBin::RealBin/../lib/format_$_.pl" for qw(reader writer);
 
 my $node = PostgreSQL::Test::Cluster->new('writer');
 $node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
@@ -19,10 +19,10 @@ $node->start;
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION bloomexp;
 
-	-- the filter after these numbers of items, which are added one at a time
-	CREATE FUNCTION grow(filter bloom, moments integer[]) RETURNS SETOF bloom LANGUAGE plpgsql AS $$
+	-- the filter after these numbers of items, of which it has some, and gets the others one at a time
+	CREATE FUNCTION grow(filter bloom, has integer, moments integer[]) RETURNS SETOF bloom LANGUAGE plpgsql AS $$
 	BEGIN
-		FOR i IN 1 .. moments[cardinality(moments)] LOOP
+		FOR i IN has + 1 .. moments[cardinality(moments)] LOOP
 			filter := bloom_add(filter, i);
 			IF i = ANY (moments) THEN
 				RETURN NEXT filter;
@@ -77,40 +77,26 @@ sub ask
 	return split /\n/, $node->safe_psql('postgres', $sql);
 }
 
-# What a value says of itself, to be read beside another.
+# Numbers of a value, to be read beside those of another.
 sub describe
 {
 	my ($value) = @_;
 
-	return join "\n", "kind $value->{kind}, fpr $value->{fpr}" . ($value->{windowed} ? ", floor $value->{floor}" : ''),
-	  map {
-		sprintf 'words %d, hashes %d, capacity %d, items %d, bits set %d%s', @$_{qw(words hashes capacity items bits_set)},
-		  $value->{windowed} ? ", slice $_->{slice}" : '' } @{ $value->{layers} };
-}
-
-# The text form of one of our values.
-sub text_form
-{
-	my ($value) = @_;
-
-	return '\\x' . unpack 'H*', format_writer::bytes($value);
+	return join "\n", "fpr $value->{fpr}, floor " . ($value->{floor} // ''), map {
+		sprintf 'words %d, hashes %d, capacity %d, items %d, bits set %d, slice %s', @$_{qw(words hashes capacity items bits_set)}, $_->{slice} // '' }
+	  @{ $value->{layers} };
 }
 
 # Values from the server, in their text form, must have the bytes of ours.
 sub same_bytes
 {
 	my ($name, $theirs, @ours) = @_;
-	my @theirs = @$theirs;
+	my @theirs = map { format_reader::unhex($_) } @$theirs;
+	my ($other) = grep { ($theirs[$_] // '') ne format_writer::bytes($ours[$_]) } 0 .. $#ours;
 
-	return fail("$name: @theirs values, not " . @ours) if @theirs != @ours;
-	for my $i (grep { $theirs[$_] ne text_form($ours[$_]) } 0 .. $#ours)
-	{
-		fail($name);
-		diag("value $i, server:\n" . describe(format_reader::parse(format_reader::unhex($theirs[$i])))
-			  . "\nwriter:\n" . describe($ours[$i]));
-		return 0;
-	}
-	return pass($name);
+	ok(@theirs == @ours && !defined $other, $name)
+	  or diag("value $other, server:\n" . describe(format_reader::parse($theirs[$other])) . "\nwriter:\n" . describe($ours[$other]));
+	return;
 }
 
 # A copy that does not change when the value does.
@@ -127,126 +113,72 @@ sub array
 	return "'{" . join(',', @_) . "}'";
 }
 
-# The most items, nearly, for which a layer of so many words is enough at rate p.
-sub most_items
+# Sizes: few items, for which the rate is computed exactly up to 4 a hash, and ever more; and
+# where one block is too small, where blocks of 250 words are, and there is one more, and so on.
+my ($sizes, @wrong) = (0);
+for (ask(q{
+		WITH p (p) AS (SELECT unnest('{0.99,0.7,0.3,0.1,0.0101,0.01,0.001,1e-4,1e-6,1e-9}'::float8[])),
+			size (n, p) AS (
+				SELECT n, p FROM p, unnest('{1,2,3,8,20,50,99,100,101,333,3650,1e4,1e5,1e6,1e8}'::float8[]) AS n WHERE n * -ln(p) < 1.9e9
+				UNION SELECT greatest(1, 4 * floor(-ln(p) / ln(2)) + i), p FROM p, generate_series(-1, 5) AS i
+				UNION SELECT capacity + i, p
+				FROM p, unnest('{4096,4250,7500,62500}'::integer[]) AS words, bloom_capacity(36 + 8 * words, p), generate_series(-1, 2) AS i)
+		SELECT n, p, bits / 64, hashes, expected_fpr, bits / 8 + 36 = bytes FROM size, bloom_sizing(n::bigint, p)}))
 {
-	my ($words, $p) = @_;
-	my ($fits, $beyond) = (0, int(64 * $words / -log($p) * 1.5) + 1);
+	my ($n, $p, $words, $hashes, $rate, $bytes) = split /\|/;
+	my ($our_words, $our_hashes) = format_writer::shape($n, $p * format_writer::first_share($n));
+	my $our_rate = format_writer::expected_rate($our_words, $our_hashes, $n);
 
-	while ($beyond - $fits > 1)
-	{
-		my $middle = int(($fits + $beyond) / 2);
-		my ($needed) = format_writer::shape($middle, $p * format_writer::first_share($middle));
-
-		$needed <= $words ? $fits = $middle : $beyond = $middle;
-	}
-	return $fits;
+	$sizes++;
+	push @wrong, "$_: not $our_words, $our_hashes, $our_rate"
+	  if $words != $our_words || $hashes != $our_hashes || abs($rate - $our_rate) > 1e-9 * $our_rate || $bytes ne 't';
 }
+cmp_ok($sizes, '>', 300, "$sizes sizes were compared");
+is(join("\n", @wrong), '', 'words, hashes and the expected rate are those of the document');
 
-# Sizes: at every border that the document names, and between them.
-my %sizes;
-for my $p (qw(0.99 0.9 0.7 0.5 0.3 0.2 0.1 0.05 0.02 0.0101 0.01 0.003 0.001 1e-4 1e-5 1e-6 1e-7 1e-8 2e-9 1e-9))
+# Filters that grow one item at a time, the large ones from some on.
+my @ways = ([ 30000, 0.01, 29000, 46000 ], [ 60000, 0.1, 50000, 70000 ], [ 8000, 1e-9, 7900, 12500 ]);
+for my $capacity (1, 100, 101, 333, 1000)
 {
-	my $hashes = -log($p) / log 2;
-	# few items, for which the rate is computed exactly up to 4 a hash, and ever more
-	my @capacities = (1 .. 3, 5, 8, 12, 20, 33, 50, 75, 99 .. 102, 200, 333, 1000, 3650, 10000, 1e5, 1e6, 1e7, 1e8, 3e8,
-		(map { $_ * 4 - 1 .. $_ * 4 + 1 } int($hashes), int($hashes) + 1));
-
-	# one block is too small; blocks of 250 words are, and there is one more; and so on
-	for my $words (4096, 4250, 7500, 62500)
-	{
-		my $most = most_items($words, $p);
-
-		push @capacities, int($most / 1.01), $most - 1 .. $most + 2;
-	}
-	$sizes{"$_ $p"} = 1 for grep { $_ >= 1 && $_ * $hashes / log 2 < 4e9 } @capacities;
-}
-
-my @sizes = map { [split] } sort keys %sizes;
-my $values = join ', ', map { "($_->[0], $_->[1])" } @sizes;
-my (@shapes, @rates);
-for (ask("SELECT n, p, s.bits, s.hashes, s.bytes, s.expected_fpr
-		FROM (VALUES $values) AS size (n, p), bloom_sizing(n, p) AS s"))
-{
-	my ($n, $p, $bits, $hashes, $bytes, $rate) = split /\|/;
-	my ($words, $k) = format_writer::shape($n, $p * format_writer::first_share($n));
-	my $expected = format_writer::expected_rate($words, $k, $n);
-
-	push @shapes, "n = $n, p = $p: $bits bits, $hashes hashes, $bytes bytes; not " . 64 * $words . ", $k"
-	  if $bits != 64 * $words || $hashes != $k || $bytes != 36 + 8 * $words;
-	push @rates, "n = $n, p = $p: $rate, not $expected"
-	  if abs($rate - $expected) > 1e-9 * $expected;
-}
-cmp_ok(scalar @sizes, '>', 900, scalar(@sizes) . ' sizes were compared');
-is(join("\n", @shapes), '', 'bits, hashes and bytes are those of the document');
-is(join("\n", @rates), '', 'so is the expected rate');
-
-@sizes = grep { $_->[0] <= 20000 } @sizes;
-$values = join ', ', map { "($_, $sizes[$_][0], $sizes[$_][1])" } 0 .. $#sizes;
-same_bytes('bloom_new makes ' . @sizes . ' values',
-	[ ask("SELECT bloom_new(n, p) FROM (VALUES $values) AS size (i, n, p) ORDER BY i") ],
-	map { format_writer::new_value(@$_) } @sizes);
-
-# Filters that grow one item at a time.
-my @ways = ([ 30000, 0.01, 46000 ], [ 60000, 0.1, 70000 ], [ 8000, 1e-9, 12500 ]);
-for my $capacity (1, 10, 100, 101, 333, 1000)
-{
-	push @ways, map { [ $capacity, $_, int($capacity * ($_ > 0.05 ? 6 : 3.5)) + 300 ] } qw(0.99 0.9 0.8 0.7 0.5 0.1 0.02 0.01 0.001 1e-6);
+	push @ways, map { [ $capacity, $_, 0, int($capacity * ($_ > 0.05 ? 5 : 3)) + 200 ] } qw(0.99 0.8 0.5 0.1 0.01 1e-6);
 }
 for my $way (@ways)
 {
-	my ($capacity, $p, $last) = @$way;
-	my @moments = map { int($last * $_ / 8) } 1 .. 8;
+	my ($capacity, $p, $some, $last) = @$way;
+	my @moments = map { $some + int(($last - $some) * $_ / 8) } 1 .. 8;
 	my $ours = format_writer::new_value($capacity, $p);
-	my (@ours, $i);
+	my ($i, @ours) = ($some);
 
+	format_writer::add($ours, 1 .. $some);
 	for my $moment (@moments)
 	{
-		format_writer::add($ours, integer => ++$i) while ($i // 0) < $moment;
+		format_writer::add($ours, ++$i) while $i < $moment;
 		push @ours, copy($ours);
 	}
 	same_bytes("bloom_new($capacity, $p) grows to $last items, " . @{ $ours->{layers} } . ' layers',
-		[ ask("SELECT grow(bloom_new($capacity, $p), " . array(@moments) . ")") ], @ours);
+		[ ask("SELECT grow(bloom_add(bloom_new($capacity, $p), ARRAY(SELECT generate_series(1, $some))), $some, " . array(@moments) . ")") ], @ours);
 	cmp_ok(scalar @{ $ours->{layers} }, '>', 1, 'it did grow');
 }
 
-# Items that come together: from nothing, to some room, and beyond it.
+# Items that come together, twice each: to some room, and beyond it.
 for my $way ([ 1000, 0.9, 150, 300 ], [ 1000, 0.1, 400, 850 ], [ 300, 0.01, 250, 250 ], [ 50000, 0.1, 20000, 45000 ],
 	[ 500, 0.01, 500, 1700 ], [ 500, 1e-4, 500, 510 ])
 {
 	my ($capacity, $p, $some, $all) = @$way;
 	my $ours = format_writer::new_value($capacity, $p);
 
-	format_writer::add($ours, integer => 1 .. $some);
-	format_writer::add($ours, integer => 1 .. $all);
+	format_writer::add($ours, 1 .. $some);
+	format_writer::add($ours, 1 .. $all);
 	same_bytes("$some items of $all, then all, $capacity, $p",
 		[ ask("SELECT bloom_add(bloom_add(bloom_new($capacity, $p), ARRAY(SELECT generate_series(1, $some))),
 			ARRAY(SELECT i / 2 FROM generate_series(2, 2 * $all + 1) AS i))") ], $ours);
-}
-for my $n (1, 100, 101, 5000)
-{
-	my $ours = format_writer::new_value($n < 100 ? 100 : $n, 0.01);
-
-	format_writer::add($ours, integer => 1 .. $n);
-	same_bytes("$n items and no filter",
-		[ ask("SELECT bloom_add(NULL, ARRAY(SELECT generate_series(1, $n)))") ], $ours);
-}
-
-# One filter for all that there are.
-for my $headroom (0, 0.1, 0.2, 1.5)
-{
-	my @groups = map { my $n = $_; map { [ $n, $_ ] } 0.5, 0.01, 0.001 } 1, 20, 70, 84, 100, 101, 1000, 40000;
-
-	same_bytes('bloom_agg of ' . @groups . " groups, headroom $headroom",
-		[ map { ask("SELECT bloom_agg(i / 2, $_->[1], $headroom) FROM generate_series(2, 2 * $_->[0] + 1) AS i") } @groups ],
-		map { format_writer::aggregate('integer', $_->[1], $headroom, 1 .. $_->[0]) } @groups);
 }
 
 # Counting: items come, some of them more than once, and go.
 for my $way ([ 1, 0.01 ], [ 50, 0.3 ], [ 100, 0.01 ], [ 500, 0.05 ], [ 700, 1e-4 ], [ 50000, 0.01 ])
 {
 	my ($capacity, $p) = @$way;
-	my $ours = format_writer::new_value($capacity, $p, 0, 1);
+	my $ours = format_writer::new_value($capacity, $p, 1);
 	my (@live, @steps, @ours);
 
 	srand 1;
@@ -256,7 +188,7 @@ for my $way ([ 1, 0.01 ], [ 50, 0.3 ], [ 100, 0.01 ], [ 500, 0.05 ], [ 700, 1e-4
 
 		push @live, $step if $step > 0;
 		push @steps, $step;
-		$step > 0 ? format_writer::add($ours, integer => $step) : format_writer::remove($ours, integer => -$step);
+		$step > 0 ? format_writer::add($ours, $step) : format_writer::remove($ours, -$step);
 		push @ours, copy($ours) if $i % 5 == 0;
 	}
 	my $new = "bloom_new($capacity, $p, counting => true)";
@@ -283,7 +215,7 @@ for my $way ([ 6, 0.01, 60 ], [ 6, 0.5, 100 ], [ 1, 0.1, 150 ], [ 3, 0.001, 40 ]
 			my $time = int(($day + rand) * DAY * ($day % 10 > 7 ? 0.9 : 1) + (rand > 0.03 ? 0 : (rand(8) - 4) * DAY));
 
 			push @exposures, [ 1 + int rand 15 * $per_day, $time ];
-			format_writer::add_at($ours, integer => $exposures[-1]);
+			format_writer::add_at($ours, $exposures[-1]);
 		}
 		format_writer::expire($ours, $exposures[-1][1]);
 		push @ours, copy($ours);
@@ -296,14 +228,44 @@ for my $way ([ 6, 0.01, 60 ], [ 6, 0.5, 100 ], [ 1, 0.1, 150 ], [ 3, 0.001, 40 ]
 
 	# nothing is contained before, and a new slice has room for all
 	$ours = format_writer::new_window($width, $slices, $p);
-	format_writer::add_at($ours, integer => @exposures);
+	format_writer::add_at($ours, @exposures);
 	same_bytes('the same exposures in one call',
 		[ ask("SELECT bloom_add_at($window, items, at(times)) FROM (VALUES ($arrays)) AS v (items, times)") ], $ours);
 
 	same_bytes('the same exposures by bloom_window_agg',
 		[ ask("SELECT bloom_window_agg(item, at(time), $width * interval '1 microsecond', $slices, $p)
 			FROM unnest($arrays) AS t (item, time)") ],
-		format_writer::aggregate_window('integer', $width, $slices, $p, @exposures));
+		format_writer::aggregate_window($width, $slices, $p, @exposures));
+}
+
+# Windows as narrow and wide as can be, of few slices and many, at times from the first to the
+# last: what comes in alone, together and by the aggregate, and what expires.
+my %widths = ('1 microsecond' => 1, '2 microseconds' => 2, '999 microseconds' => 999, '1001 microseconds' => 1001, '30 days' => 30 * DAY,
+	'106751990 days' => 9223371936000000000, '106751991 days 04:00:54.775806' => 9223372036854775806,
+	'106751991 days 04:00:54.775807' => 9223372036854775807);
+my @times = (-211813488000000000, -211813487999999999, -1, 0, 762523200000000, 9223371331199999998, 9223371331199999999);
+my $moments = q{'{4714-11-24 00:00+0 BC,4714-11-24 00:00:00.000001+0 BC,1999-12-31 23:59:59.999999+0,2000-01-01 00:00+0,2024-02-29 12:00+0,
+	294276-12-31 23:59:59.999998+0,294276-12-31 23:59:59.999999+0}'::timestamptz[]};
+for my $width (sort keys %widths)
+{
+	my ($sql, @ours) = ('');
+
+	for my $slices (1, 2, 3, 999, 1000)
+	{
+		my @window = ($widths{$width}, $slices, 0.01);
+		my @exposures = map { [ $_ + 1, $times[$_] ] } 0 .. $#times;
+		my $added = format_writer::new_window(@window);
+		my @alone = map { my $alone = format_writer::new_window(@window); format_writer::add_at($alone, [ 1, $_ ]); $alone } @times;
+
+		format_writer::add_at($added, @exposures);
+		my @expired = map { my $expired = copy($added); format_writer::expire($expired, $_); $expired } @times;
+		push @ours, @alone, $added, @expired, format_writer::unite($added, $expired[4]), format_writer::aggregate_window(@window, @exposures);
+		$sql .= "SELECT unnest(ARRAY(SELECT bloom_add_at(bloom_window('$width', $slices), 1, at) FROM unnest(at) AS at) || added
+				|| ARRAY(SELECT bloom_expire(added, at) FROM unnest(at) AS at) || (added | bloom_expire(added, at[5]))
+				|| (SELECT bloom_window_agg(item, time, '$width', $slices, 0.01) FROM unnest(at) WITH ORDINALITY AS u (time, item)))
+			FROM (VALUES ($moments)) AS v (at), bloom_add_at(bloom_window('$width', $slices), '{1,2,3,4,5,6,7}'::integer[], at) AS added;\n";
+	}
+	same_bytes("windows of $width", [ ask($sql) ], @ours);
 }
 
 # Unions: of plain filters of one shape, with items of which none, some or all are the
@@ -330,7 +292,7 @@ $node->safe_psql('postgres', q{
 	-- the same bits of more items and of fewer
 	INSERT INTO united
 	SELECT a, b, a | b
-	FROM (SELECT bloom_add(bloom_new(1000, 0.9), ARRAY(SELECT generate_series(1, 400))), grow(bloom_new(1000, 0.9), '{400}')) AS v (x, y),
+	FROM (SELECT bloom_add(bloom_new(1000, 0.9), ARRAY(SELECT generate_series(1, 400))), grow(bloom_new(1000, 0.9), 0, '{400}')) AS v (x, y),
 		LATERAL (VALUES (x, y), (y, x)) AS w (a, b);
 
 	-- what the first of 64 full layers has, or of 65, and all but one of its items
@@ -345,7 +307,8 @@ $node->safe_psql('postgres', q{
 	INSERT INTO united
 	SELECT a, b, a | b
 	FROM (SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) AS c UNION ALL SELECT bloom_add(bloom_new(100, 0.4), 1)) AS x (a),
-		(SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) AS c UNION ALL SELECT bloom_add(bloom_new(100, 0.4), 2)) AS y (b);
+		(SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) AS c UNION ALL SELECT bloom_add(bloom_new(100, 0.4), 2)
+			UNION ALL SELECT bloom_new(10, 0.9999999999999999)) AS y (b);
 
 	INSERT INTO united
 	SELECT a, b, a | b
