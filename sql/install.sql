@@ -173,7 +173,7 @@ WHERE aggtranstype <> 'internal'::regtype
 -- The sanity of operators and the hash class, as the server's own tests see it.
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'bloom_ops';
 SELECT o.oid::regoperator AS operator, o.oprcode::regproc AS function, c.oid::regoperator AS commutator,
-	n.oid::regoperator AS negator, o.oprcanhash AS hash
+	n.oid::regoperator AS negator, o.oprcanhash AS hash, o.oprrest, o.oprjoin
 FROM pg_operator o LEFT JOIN pg_operator c ON c.oid = o.oprcom LEFT JOIN pg_operator n ON n.oid = o.oprnegate
 WHERE o.oprcode IN (SELECT oid FROM members)
 ORDER BY o.oid::regoperator::text COLLATE "C";
