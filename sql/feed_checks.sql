@@ -17,7 +17,7 @@ TRUNCATE before;
 INSERT INTO before TABLE objects;
 
 -- Arguments; all at once.
-SELECT bloom_create_feed('pg_seen', 'exposures', 'viewer', 'point', 'day', '-1 day', 2, -1, 0, 'both', 'name');
+SELECT bloom_create_feed('pg_seen', 'exposures', 'viewer', 'point', 'day', '-1 day', 1, -1, 0, 'both', 'name');
 SELECT bloom_create_feed(NULL, 'exposures');
 SELECT bloom_create_feed('seen', NULL);
 SELECT bloom_create_feed('seen', 'exposures', mode => NULL);
@@ -40,6 +40,11 @@ ROLLBACK;
 SELECT bloom_create_feed('seen', 'exposures', 'tags', 'shown', 'user_id');
 SELECT bloom_create_feed('seen', 'exposures', 'point', 'xmin', 'ctid', "where" => 'missing');
 SELECT bloom_create_feed('seen', 'exposures', 'objects', 'exposures');
+-- (virtual columns came with PostgreSQL 18; the catalog of any release can name one)
+BEGIN;
+UPDATE pg_attribute SET attgenerated = 'v' WHERE attrelid = 'exposures'::regclass AND attname = 'name';
+SELECT bloom_create_feed('seen', 'exposures', item_column => 'name');
+ROLLBACK;
 CREATE DOMAIN point_domain AS point;
 CREATE TYPE pair AS (a int, b int);
 CREATE DOMAIN tag_list AS text[];
@@ -140,7 +145,12 @@ SELECT bloom_create_feed('log', 'shown', mode => 'log');
 ROLLBACK;
 CREATE TABLE split (LIKE exposures) PARTITION BY RANGE (shown_at);
 SELECT bloom_feed_sql('seen', 'split') IS NULL;
-DROP TABLE shown, split;
+-- A default in the time zone of the session, where the feed reads UTC.
+CREATE TABLE local (user_id bigint PRIMARY KEY, item_id bigint, shown_at timestamp DEFAULT now());
+SELECT bloom_feed_sql('seen', 'local') IS NULL;
+ALTER TABLE local ALTER shown_at SET DEFAULT now() AT TIME ZONE 'UTC';
+SELECT bloom_feed_sql('seen', 'local') IS NULL;
+DROP TABLE shown, split, local;
 
 -- Roles: who makes a feed must own the exposures, and nobody else may decide what their names mean.
 SET ROLE regress_bloomexp_owner;
