@@ -127,7 +127,7 @@ SELECT * FROM bloom_sizing(0, 0.01);
 -- (the detail names the limit; its last digits are not the same with every libm, so it is looked at below)
 \set VERBOSITY terse
 SELECT bloom_new(9223372036854775807);
-SELECT bloom_new(4294967296);
+SELECT bloom_new(4294967296, 0.9);
 SELECT bloom_new(500000000, 0.01);
 SELECT bloom_new(200000000, 0.01, 0, true);
 SELECT bloom_add(bloom_new(100000000, 1e-9), 1);
@@ -143,31 +143,21 @@ SELECT bloom_new(100, 1e-300);
 SELECT * FROM bloom_sizing(100, 'NaN');
 \set VERBOSITY default
 -- The limit that the detail names is the limit: so many are good, and one more is not.
-DO $$
+CREATE FUNCTION pg_temp.limit_at(p float8, OUT of_500_mib numeric, OUT one_more text, OUT is_named boolean, OUT hint text) LANGUAGE plpgsql AS $$
 DECLARE
-	p float8;
+	most bigint := (bloom_capacity(500 * 1024 * 1024, p)).capacity;
 	detail text;
-	hint text;
-	most bigint;
 BEGIN
-	FOREACH p IN ARRAY '{0.1,0.01,0.0001,1e-9}'::float8[] LOOP
-		BEGIN
-			PERFORM bloom_sizing(4294967295, p);
-		EXCEPTION WHEN program_limit_exceeded THEN
-			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-			most := substring(detail FROM 'room for (\d+)');
-			RAISE WARNING '%', regexp_replace(detail, '\d+\.$', '...');
-			RAISE WARNING '%; % of 500 MiB', hint, round((bloom_sizing(most, p)).bytes / (500 * 1024 * 1024.0), 4);
-		END;
-		BEGIN
-			PERFORM bloom_sizing(most + 1, p);
-			RAISE WARNING 'one more is accepted';
-		EXCEPTION WHEN program_limit_exceeded THEN
-			NULL;
-		END;
-	END LOOP;
+	of_500_mib := round((bloom_sizing(most, p)).bytes / (500 * 1024 * 1024.0), 4);
+	PERFORM bloom_sizing(most + 1, p);
+EXCEPTION WHEN program_limit_exceeded THEN
+	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	one_more := SQLSTATE;
+	is_named := most::text = ANY (string_to_array(rtrim(detail, '.'), ' '));
 END
 $$;
+SELECT p, l.* FROM unnest('{0.1,0.01,0.0001,1e-9}'::float8[]) p, pg_temp.limit_at(p) l;
+
 -- the smallest and the greatest rate
 SELECT capacity, p, (SELECT bool_and(f @> i) FROM bloom_add(bloom_new(capacity, p), ARRAY[1, 2, 3]) f, generate_series(1, 3) i) AS works,
 	bloom_fpr(bloom_add(bloom_new(capacity, p), ARRAY(SELECT generate_series(1, 50)))) <= p * 1.05 AS promise_kept
