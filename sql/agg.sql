@@ -51,6 +51,8 @@ FROM (SELECT i, bloom_agg(i, 0.02, 0.5) OVER (PARTITION BY i % 3) AS f FROM gene
 
 SELECT bloom_agg(i, NULL) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01, NULL) FROM generate_series(1, 3) i;
+SELECT bloom_agg(i, CASE WHEN i < 3 THEN 0.01 END) FROM generate_series(1, 3) i;
+SELECT bloom_agg(i, 0.01, CASE WHEN i < 3 THEN 0.2 END) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01 * i) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01, i) FROM generate_series(1, 3) i;
 -- (also where the item is NULL, and for an fpr of a later row that would be wrong by itself)
@@ -58,7 +60,7 @@ SELECT bloom_agg(NULL::int, 0.01 * i) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, CASE WHEN i < 3 THEN 0.01 ELSE 'NaN' END) FROM generate_series(1, 3) i;
 -- each group its own
 SELECT i % 2 AS g, (bloom_info(bloom_agg(i, 0.01 * (1 + i % 2)))).fpr FROM generate_series(1, 9) i GROUP BY 1 ORDER BY 1;
-SELECT bloom_agg(i, 0) FROM generate_series(1, 3) i;
+SELECT bloom_agg(NULL::int, 0) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01, -0.1) FROM generate_series(1, 3) i;
 \set VERBOSITY terse
 SELECT bloom_agg(i, 0.01, 'NaN') FROM generate_series(1, 3) i;
