@@ -16,20 +16,19 @@ SELECT * FROM bloom_exclude('{50,20,10,NULL,30,10,40,50,NULL,60}'::int[], (SELEC
 SELECT user_id, ARRAY(SELECT bloom_exclude(c, items)) AS rows, bloom_exclude_array(c, items) AS array, c - items AS minus
 FROM seen, (SELECT '{50,20,10,NULL,30,10,40,50,NULL,60}'::int[] AS c) AS c ORDER BY user_id;
 
--- the element type stays: the column's type, and in each value its own typmod and width
+-- the element type stays: the column's type, and in each value its own (array_send() has it)
 CREATE DOMAIN item_id AS int;
 CREATE DOMAIN slug AS varchar(10);
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELECT '{1,2}'::smallint[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELECT '{1,2}'::int[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELECT '{1,2}'::bigint[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 2) f, (SELECT '{1,2}'::item_id[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b'::text) f, (SELECT '{a,b}'::text[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b'::text) f, (SELECT '{a,b}'::varchar[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b'::text) f, (SELECT '{a,b}'::char(3)[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, 'b'::text) f, (SELECT '{a,b}'::slug[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, '\x02'::bytea) f, (SELECT '{"\\x01","\\x02"}'::bytea[] AS c) AS c, bloom_exclude(c, f) e;
-SELECT DISTINCT pg_typeof(c - f), pg_typeof(e) FROM bloom_add(NULL, '00000000-0000-0000-0000-000000000002'::uuid) f,
-	(SELECT '{00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002}'::uuid[] AS c) AS c, bloom_exclude(c, f) e;
+CREATE FUNCTION pg_temp.left_over(c anyarray, f bloom, OUT type regtype, OUT row_type regtype, OUT left_over text, OUT typed boolean) LANGUAGE sql AS $$
+	SELECT pg_typeof(c - f), pg_typeof(e), c - f, array_send(c - f) = array_send(c[:1]) AND array_send(ARRAY[e]) = array_send(c[:1]) FROM bloom_exclude(c, f) e
+$$;
+SELECT o.* FROM bloom_add(NULL, 2) f, bloom_add(NULL, 'b'::text) g, bloom_add(NULL, '\x02'::bytea) h, bloom_add(NULL, '00000000-0000-0000-0000-000000000002'::uuid) u, LATERAL (
+	SELECT * FROM pg_temp.left_over('{1,2}'::smallint[], f) UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::int[], f)
+	UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::bigint[], f) UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::item_id[], f)
+	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::text[], g) UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::varchar[], g)
+	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::char(3)[], g) UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::slug[], g)
+	UNION ALL SELECT * FROM pg_temp.left_over('{"\\x01","\\x02"}'::bytea[], h)
+	UNION ALL SELECT * FROM pg_temp.left_over('{00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002}'::uuid[], u)) AS o;
 -- an empty result, too, knows its type
 SELECT pg_typeof('{2}'::item_id[] - f), '{2}'::item_id[] - f AS nothing, array_append('{2}'::smallint[] - f, 3::smallint) AS goes_on FROM bloom_add(NULL, 2) f;
 
@@ -46,10 +45,7 @@ INSERT INTO slugs VALUES (1, 'short'), (2, repeat('0123456789', 2000)), (3, repe
 SELECT n, (SELECT array_agg(length(o) ORDER BY ord) FROM unnest(c - bloom_add(NULL, s)) WITH ORDINALITY u(o, ord)) AS lengths,
 	(SELECT array_agg(length(o)) FROM bloom_exclude(c, bloom_add(NULL, s)) o) AS rows
 FROM slugs, (SELECT array_agg(s ORDER BY n) AS c FROM slugs) AS c ORDER BY n;
--- what is left is an array like any other: stored, read, compared and joined again
-CREATE TABLE stored AS SELECT user_id, (ARRAY(SELECT generate_series(4000, 6000)) - items) AS c FROM seen;
-SELECT user_id, cardinality(c), c[1] AS first, c[cardinality(c)] AS last, c = ARRAY(SELECT unnest(c)) AS sound FROM stored ORDER BY user_id;
-DROP TABLE slugs, stored;
+DROP TABLE slugs;
 
 -- Batches: many candidates, for every length around a batch's, and with NULLs.
 SELECT count(*), bool_and(c - f = kept) AS minus, bool_and(ARRAY(SELECT bloom_exclude(c, f)) = kept) AS rows, bool_and(with_nulls - f = kept) AS with_nulls
@@ -68,19 +64,21 @@ FROM (SELECT '{50,20,10,NULL,30,10,40,50,NULL,60,70}'::int[] AS c, items AS f FR
 	unnest('{0,1,2,3,4,5,2147483647,NULL}'::int[]) WITH ORDINALITY w(wanted, n) ORDER BY n;
 SELECT bloom_exclude_array('{}'::text[], bloom_new(), 3) AS none, bloom_exclude_array(NULL::uuid[], bloom_new(), 3) IS NULL AS of_null,
 	bloom_exclude_array('{NULL}'::int[], NULL, NULL) AS only_null;
-SELECT bloom_exclude_array('{1}'::int[], NULL, -1);
 SELECT bloom_exclude_array(NULL::int[], NULL, -1);
-SELECT bloom_exclude_array('{{1,2},{3,4}}'::int[], NULL, 1);
 SELECT bloom_exclude_array('1 2'::int2vector, NULL, 1);
+\set VERBOSITY terse
+SELECT bloom_exclude_array('{{1,2},{3,4}}'::int[], NULL, 1);
 SELECT bloom_exclude_array('{1.5}'::numeric[], NULL, 1);
 SELECT bloom_exclude_array('{a}'::text[], bloom_add(NULL, 1), 0);
+\set VERBOSITY default
 -- what is one item is as everywhere: char(n) has no trailing blanks, text has
 SELECT bloom_exclude_array('{a,"a ",b,a,A,""}'::text[], f, NULL) AS text, bloom_exclude_array('{a,"a ",b,a,A,""}'::char(3)[], f, NULL)::text[] AS char,
 	pg_typeof(bloom_exclude_array('{a}'::slug[], f, 1)) AS domain
 FROM bloom_add(NULL, 'b'::text) AS f;
-SELECT bloom_exclude_array('{1,2,1}'::smallint[], f, NULL) AS smallint, bloom_exclude_array('{1,2,-1,4294967297,1}'::bigint[], f, NULL) AS bigint FROM bloom_add(NULL, 2) AS f;
-SELECT bloom_exclude_array('{"\\x01","\\x","\\x0100","\\x01"}'::bytea[], NULL, NULL) AS bytea,
-	bloom_exclude_array('{00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002,00000000-0000-0000-0000-000000000001}'::uuid[], NULL, 2) AS uuid;
+SELECT bloom_exclude_array('{1,2,1}'::smallint[], f, NULL) AS smallint, bloom_exclude_array('{1,2,-1,4294967297,1}'::bigint[], f, NULL) AS bigint,
+	bloom_exclude_array('{"\\x01","\\x","\\x0100","\\x01"}'::bytea[], NULL, NULL) AS bytea,
+	bloom_exclude_array('{00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002,00000000-0000-0000-0000-000000000001}'::uuid[], NULL, 2) AS uuid
+FROM bloom_add(NULL, 2) AS f;
 -- the same as by SQL, for numbers around those of a batch and lengths of all alignments, with repetitions near and far
 SELECT count(*), bool_and(bloom_exclude_array(c, f, wanted) IS NOT DISTINCT FROM kept) AS integers,
 	bool_and(bloom_exclude_array(t, g, wanted) IS NOT DISTINCT FROM kept_texts) AS texts
@@ -138,8 +136,6 @@ SELECT ARRAY(SELECT bloom_exclude(c, a, b)) = c - a - b AS ab, ARRAY(SELECT bloo
 	ARRAY(SELECT bloom_exclude(c, a, b)) = c - (a | b) AS like_union
 FROM (SELECT bloom_agg(i) AS a FROM generate_series(1, 3000) i) AS a, (SELECT bloom_agg(i, 0.1) AS b FROM generate_series(2000, 4000) i) AS b,
 	(SELECT array_agg(i ORDER BY i % 13, i) AS c FROM generate_series(1, 10000) i) AS c;
--- a set of filters from a table
-SELECT array_agg(e) FROM bloom_exclude('{1,20,5001}'::int[], VARIADIC (SELECT array_agg(items) FROM seen)) e;
 
 --
 -- Packed: integers of 8 bytes, the lowest first
@@ -170,22 +166,15 @@ SELECT bloom_exclude_packed('\x0400000000000000', bloom_add(NULL, 'a'::text));
 -- Where it can stand
 --
 
--- in FROM, for a user without a row
-SELECT c FROM (VALUES (99)) AS who(user_id) LEFT JOIN seen USING (user_id), bloom_exclude('{10,20,30}'::int[], items) c;
 -- LATERAL, over stored candidates; it is run again for every row
 CREATE TABLE recall (user_id int, candidates int[]);
 INSERT INTO recall VALUES (1, '{10,20,30,40}'), (2, '{4999,5000,5001,5002}'), (4, '{1,2}'), (5, '{7}'), (6, NULL), (1, '{60}'), (3, '{}');
 SELECT user_id, c FROM recall LEFT JOIN seen USING (user_id), LATERAL bloom_exclude(candidates, items) WITH ORDINALITY e(c, n)
 ORDER BY user_id, n;
-SELECT user_id, c FROM recall LEFT JOIN seen USING (user_id) LEFT JOIN LATERAL bloom_exclude(candidates, items) c ON true
-ORDER BY user_id, c;
 -- in the SELECT list, cut off early, and beside another set
-SELECT bloom_exclude(ARRAY(SELECT generate_series(1, 10)), items) AS c FROM seen WHERE user_id = 3 LIMIT 3;
 SELECT bloom_exclude(ARRAY(SELECT generate_series(4990, 5100)), items) AS c FROM seen WHERE user_id = 2 OFFSET 1 LIMIT 2;
 SELECT user_id, bloom_exclude(candidates, items) AS c, generate_series(1, 2) AS n
 FROM recall LEFT JOIN seen USING (user_id) WHERE user_id <= 2 ORDER BY user_id, c, n;
-SELECT bloom_exclude('{a,b,c}'::text[], NULL::bloom) || '!' AS c LIMIT 2;
-SELECT EXISTS (SELECT bloom_exclude('{20,40}'::int[], items)) AS any_left FROM seen ORDER BY user_id;
 -- a cursor that goes back and forth, and one that is left in the middle
 BEGIN;
 DECLARE survivors SCROLL CURSOR FOR SELECT c FROM seen, bloom_exclude('{10,20,30,40,50}'::int[], items) c WHERE user_id = 1;
@@ -202,7 +191,6 @@ SET enable_mergejoin = off;
 SET enable_material = off;
 SELECT i, array_agg(c ORDER BY c) FROM generate_series(1, 3) i JOIN bloom_exclude('{1,2,3,20}'::int[], (SELECT items FROM seen WHERE user_id = 1)) c ON c >= i
 GROUP BY i ORDER BY i;
-SELECT user_id, (SELECT count(*) FROM bloom_exclude('{1,20,6000}'::int[], items)) FROM seen ORDER BY user_id;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_material;
@@ -240,29 +228,17 @@ BEGIN
 	RAISE WARNING '%', titles - bloom_add(NULL, titles[1:2]);
 END
 $$;
--- in a view, and in a generated column, as it is immutable
-CREATE VIEW fresh AS SELECT user_id, candidates - items AS left_over FROM recall LEFT JOIN seen USING (user_id);
-SELECT * FROM fresh ORDER BY user_id, left_over;
-SELECT pg_get_viewdef('fresh') ~ 'candidates - .*items' AS operator_shown;
-CREATE TABLE kept (c int[], f bloom, left_over int[] GENERATED ALWAYS AS (c - f) STORED);
-INSERT INTO kept VALUES ('{1,2,3}', bloom_add(NULL, 2));
-UPDATE kept SET f = bloom_add(f, 3) RETURNING left_over;
-DROP TABLE kept;
-DROP VIEW fresh;
 
 --
 -- The planner is told that no more rows come than there are candidates
 --
 
-CREATE FUNCTION pg_temp.estimated_rows(query text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.estimated_rows(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-	line text;
-	found text;
+	plan json;
 BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		found := coalesce(substring(line FROM '(?:Function Scan on bloom_exclude|ProjectSet).* rows=(\d+)'), found);
-	END LOOP;
-	RETURN found;
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN jsonb_path_query_first(plan::jsonb, 'strict $.**?(@."Function Name" == "bloom_exclude" || @."Node Type" == "ProjectSet")."Plan Rows"');
 END
 $$;
 SELECT query, pg_temp.estimated_rows(query)
@@ -276,8 +252,6 @@ FROM unnest(ARRAY[$$SELECT * FROM bloom_exclude('{1,2,3,4,5}'::int[], NULL::bloo
 DROP TABLE seen, recall;
 DROP DOMAIN item_id, slug;
 
---
 -- Shapes of arrays that are not taken
---
 SELECT * FROM bloom_exclude(ARRAY[1, 2], VARIADIC ARRAY[[bloom_new()], [bloom_new()]]);
 SELECT '1 2'::int2vector - bloom_new();

@@ -11,7 +11,7 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 SELECT current_setting('server_version_num')::int >= 150000 AS has_merge, EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
 
 --
--- Types of users and items, both modes, a row per item and per page, with windows or not; each below names that must be quoted.
+-- Types of users and items in both modes, with windows or not, in turn a row per item or per page; each below names that must be quoted.
 --
 \if :has_citext
 CREATE EXTENSION citext;
@@ -23,12 +23,12 @@ CREATE DOMAIN user_name AS text CHECK (VALUE <> '') CHECK (VALUE IS NOT NULL);
 CREATE DOMAIN item_id AS bigint CHECK (VALUE > 0);
 CREATE TABLE kinds (n serial, mode text, paged boolean, slices int, user_type text, item_type text, users text[] DEFAULT '{1,2}', items text[] DEFAULT '{10,20,30,40}');
 INSERT INTO kinds (mode, paged, slices, user_type, item_type, users, items)
-SELECT mode, paged, slices, user_type, item_type, users, CASE WHEN item_type = 'uuid' THEN ARRAY(SELECT md5(n::text)::uuid::text FROM generate_series(1, 4) AS n)
+SELECT mode, (m + t) % 2 = 0, slices, user_type, item_type, users, CASE WHEN item_type = 'uuid' THEN ARRAY(SELECT md5(n::text)::uuid::text FROM generate_series(1, 4) AS n)
 	WHEN item_type = 'bytea' THEN '{"\\x","\\x00","\\x01","\\xff"}' WHEN item_type ~ 'int|item' THEN '{10,20,30,40}'::text[] ELSE '{"{a,b}","",NULL x,"\""}' END
-FROM (VALUES ('trigger', NULL), ('log', NULL), ('trigger', 6)) AS m (mode, slices), (VALUES (false), (true)) AS p (paged), (VALUES
-	('bigint', 'bigint', '{1,-9223372036854775808}'::text[]), ('integer', 'text', '{1,2}'), ('smallint', 'smallint', '{1,2}'), ('uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'),
-	('text', 'integer', '{'''',"{$}"}'), ('text COLLATE "C"', 'bytea', '{a,A}'), ('mood', 'varchar(9)', '{sad,happy}'),
-	('citext', 'item_id', '{a,b}'), ('user_name', 'text', '{a,b}'), ('varchar(5)', 'varchar', '{a,b}'), ('char(5)', 'char(6)', '{abc,abcde}'), ('numeric(9,2)', 'bigint', '{1.50,2}'), ('date', 'text', '{2020-01-01,infinity}'), ('bit(3)', 'bigint', '{101,010}')) AS t (user_type, item_type, users);
+FROM (VALUES (1, 'trigger', NULL), (2, 'log', NULL), (3, 'trigger', 6)) AS m (m, mode, slices), (VALUES
+	(1, 'bigint', 'bigint', '{1,-9223372036854775808}'::text[]), (2, 'integer', 'text', '{1,2}'), (3, 'smallint', 'smallint', '{1,2}'), (4, 'uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'),
+	(5, 'text', 'integer', '{'''',"{$}"}'), (6, 'text COLLATE "C"', 'bytea', '{a,A}'), (7, 'mood', 'varchar(9)', '{sad,happy}'),
+	(8, 'citext', 'item_id', '{a,b}'), (9, 'user_name', 'text', '{a,b}'), (10, 'varchar(5)', 'varchar', '{a,b}'), (11, 'char(5)', 'char(6)', '{abc,abcde}'), (12, 'numeric(9,2)', 'bigint', '{1.50,2}'), (13, 'date', 'text', '{2020-01-01,infinity}'), (14, 'bit(3)', 'bigint', '{101,010}')) AS t (t, user_type, item_type, users);
 
 -- Names of 63 bytes; those of feeds have 56, after which triggers are called, and differ in the last one.
 CREATE FUNCTION name_of(prefix text, n int) RETURNS text LANGUAGE sql AS $$
@@ -104,7 +104,7 @@ CREATE TABLE zoned (user_id int, item_id int, shown_at timestamptz);
 CREATE TABLE plain (user_id int, item_id int, shown_at timestamp);
 CREATE INDEX ON zoned (user_id);
 CREATE INDEX ON plain (user_id);
-SELECT bloom_create_feed(format('%s_%s_%s', mode, name, width), name::regclass, mode => mode, width => width * interval '1 day')
+SELECT count(bloom_create_feed(format('%s_%s_%s', mode, name, width), name::regclass, mode => mode, width => width * interval '1 day')) AS feeds
 FROM (VALUES ('trigger'), ('log')) AS m (mode), (VALUES ('zoned'), ('plain')) AS n (name), (VALUES (30), (182)) AS w (width);
 CREATE FUNCTION ago(days int, more interval) RETURNS timestamp LANGUAGE sql AS $$ SELECT now() AT TIME ZONE 'UTC' - days * interval '1 day' - more $$;
 CREATE VIEW widths AS SELECT f.* FROM (VALUES
@@ -118,8 +118,8 @@ SET TimeZone = 'Europe/Berlin';
 :insert
 :rebuild
 SET TimeZone = 'America/Los_Angeles';
-:rebuild
 TABLE widths;
+:rebuild
 :insert
 SET TimeZone = 'UTC';
 TABLE widths;
@@ -135,7 +135,7 @@ CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEF
 CREATE TABLE pages (user_id bigint, item_id bigint[], shown_at timestamptz DEFAULT now(), shown boolean);
 CREATE INDEX ON exposures (user_id);
 CREATE INDEX ON pages (user_id);
-SELECT bloom_create_feed(concat(mode, '_', name, '_', slices), name::regclass, mode => mode, slices => slices, "where" => 'shown')
+SELECT count(bloom_create_feed(concat(mode, '_', name, '_', slices), name::regclass, mode => mode, slices => slices, "where" => 'shown')) AS feeds
 FROM (VALUES ('trigger', NULL), ('trigger', 30), ('log', NULL)) AS m (mode, slices), (VALUES ('exposures'), ('pages')) AS n (name);
 INSERT INTO exposures SELECT u, i, t, s FROM (VALUES
 	(1, 1, now(), true), (1, 2, now(), false), (1, 3, now(), NULL), (1, 4, NULL, true), (NULL, 5, now(), true), (1, NULL, now(), true),
@@ -147,12 +147,7 @@ FROM (SELECT n, ARRAY(SELECT generate_series(1::bigint, 9)) AS c FROM generate_s
 	LATERAL trigger_exposures_30.unseen(n, c) AS b (unseen), LATERAL log_exposures_.unseen(n, c) AS c (unseen),
 	LATERAL trigger_pages_.unseen(n, c) AS d (unseen), LATERAL trigger_pages_30.unseen(n, c) AS e (unseen), LATERAL log_pages_.unseen(n, c) AS f (unseen);
 TABLE unseen;
-CALL trigger_exposures_.rebuild();
-CALL trigger_exposures_30.rebuild();
-CALL log_exposures_.rebuild();
-CALL trigger_pages_.rebuild();
-CALL trigger_pages_30.rebuild();
-CALL log_pages_.rebuild();
+SELECT format('CALL %I.rebuild()', feed) FROM bloom_feeds() ORDER BY feed \gexec
 TABLE unseen;
 SELECT count(*), count(user_id) FROM (TABLE trigger_exposures_.filters UNION ALL TABLE trigger_pages_.filters UNION ALL TABLE trigger_pages_30.filters) AS f;
 -- What only an update makes an exposure; what it makes none is forgotten by the next rebuild.
@@ -206,9 +201,16 @@ UPDATE seen.filters SET items = bloom_add(NULL, 'a text'::text) WHERE user_id = 
 INSERT INTO exposures VALUES (3, 9);
 CALL seen.rebuild(users => '{3}');
 SELECT seen.unseen(3, '{1,7,9}');
+-- A row that is kept away from the filters is an error, not an item that is taken twice.
 CREATE RULE lost AS ON INSERT TO seen.filters DO INSTEAD NOTHING;
 INSERT INTO exposures VALUES (5, 9);
+SELECT seen.take(5, '{1,2}', 1);
 DROP RULE lost ON seen.filters;
+CREATE FUNCTION keep_away() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER keep_away BEFORE UPDATE ON seen.filters FOR EACH ROW EXECUTE FUNCTION keep_away();
+INSERT INTO exposures VALUES (3, 77);
+SELECT seen.take(3, '{77}');
+DROP FUNCTION keep_away CASCADE;
 DROP SCHEMA seen CASCADE;
 DROP TABLE exposures;
 
@@ -221,8 +223,7 @@ ALTER TABLE late_2 DROP gone;
 ALTER TABLE late ATTACH PARTITION late_2 DEFAULT;
 CREATE TABLE early PARTITION OF exposures FOR VALUES FROM (MINVALUE) TO ('2020-01-01 00:00+00');
 CREATE INDEX ON exposures (user_id, shown_at);
-SELECT bloom_create_feed('seen', 'exposures');
-SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+SELECT bloom_create_feed('seen', 'exposures'), bloom_create_feed('log', 'exposures', mode => 'log');
 CREATE VIEW unseen AS SELECT u, seen.unseen(u, '{1,2,3,4,5,6,7,8}'), log.unseen(u, '{1,2,3,4,5,6,7,8}') AS log FROM generate_series(1, 2) AS u;
 INSERT INTO exposures VALUES (1, 1), (2, 1);
 INSERT INTO late VALUES (1, 2), (2, 2);
@@ -251,8 +252,7 @@ ALTER TABLE late_1 ENABLE REPLICA TRIGGER insert_seen;
 ALTER TABLE late_2 ENABLE ALWAYS TRIGGER insert_seen;
 SELECT h.untracked, l.untracked FROM seen.health AS h, log.health AS l;
 DROP VIEW unseen;
-DROP SCHEMA seen CASCADE;
-DROP SCHEMA log CASCADE;
+DROP SCHEMA seen, log CASCADE;
 DROP TABLE exposures;
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE TABLE child (extra int DEFAULT 1) INHERITS (exposures);
@@ -281,8 +281,7 @@ DROP TABLE exposures CASCADE;
 --
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE INDEX ON exposures (user_id);
-SELECT bloom_create_feed('seen', 'exposures');
-SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+SELECT bloom_create_feed('seen', 'exposures'), bloom_create_feed('log', 'exposures', mode => 'log');
 SELECT reloptions FROM pg_class WHERE oid IN ('seen.filters'::regclass, 'log.filters'::regclass);
 INSERT INTO exposures VALUES (1, 1), (1, 2);
 CREATE FUNCTION call(feed text, arguments text) RETURNS text LANGUAGE plpgsql AS $$
@@ -334,8 +333,8 @@ CREATE VIEW state AS SELECT md5(string_agg(concat_ws(' ', ctid, xmin, user_id, i
 SELECT state FROM state \gset
 CALL seen.rebuild(dry_run => true);
 SELECT state = :'state' AS unchanged FROM state;
--- some users: also such as have no exposure, no filter, or come twice
-CALL seen.rebuild(users => '{1,3,3,9001,9003,NULL}');
+-- some users: also such as have no exposure, no filter, or come twice, and an array that does not begin at 1
+CALL seen.rebuild(users => '[2001:2006]={1,3,3,9001,9003,NULL}');
 SELECT user_id, seen.unseen(user_id, '{1,2,3,4,77}') FROM seen.filters ORDER BY 1;
 CALL seen.rebuild(users => '{}');
 -- in parts: as long as there are no filters, part 1 does all; later each does its own, and a dry run knows which
@@ -387,6 +386,12 @@ CALL seen.rebuild(part => 3, parts => 2);
 CALL seen.rebuild(part => 0);
 CALL seen.rebuild(overlap => '-1 second');
 CALL seen.rebuild(parts => NULL);
+CALL seen.rebuild(dry_run => NULL);
+CALL seen.rebuild(allow_empty => NULL);
+SELECT seen.rebuild_batch(ARRAY(SELECT generate_series(1, 1001)), 1, 1, '0', false, false, NULL);
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT seen.rebuild_batch('{1}', 1, 1, '0', false, false, NULL);
+ROLLBACK;
 INSERT INTO exposures VALUES (1, 1);
 SET default_transaction_isolation = 'serializable';
 CALL seen.rebuild();
@@ -399,7 +404,7 @@ SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL 
 
 -- Other columns may have any names: also those of the functions' variables and parameters.  A batch without an end in sight is cut.
 CREATE TABLE odd (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), since timestamptz DEFAULT 'infinity', these bigint[] DEFAULT '{}', part int DEFAULT 7, parts int DEFAULT 8, was_after bigint DEFAULT 9999,
-	after bigint DEFAULT 9999, upto bigint DEFAULT -1, filled timestamptz, mine bigint[], empty int, main int, rest int, rest_fpr float DEFAULT 0.5, shown int, overlap interval, dry_run boolean DEFAULT true, "user" int, item int, items int, e int, f int);
+	after bigint DEFAULT 9999, upto bigint DEFAULT -1, filled timestamptz, mine bigint[], empty int, main int, rest int, rest_fpr float DEFAULT 0.5, shown int, overlap interval, dry_run boolean DEFAULT true, "user" int, users bigint[], item int, items int, e int, f int, v int, i int);
 CREATE INDEX ON odd (user_id);
 SELECT bloom_create_feed('odd_seen', 'odd'), bloom_create_feed('odd_slices', 'odd', slices => 30), bloom_create_feed('odd_log', 'odd', mode => 'log');
 INSERT INTO odd VALUES (1, 1), (1, 2);
@@ -408,8 +413,7 @@ CALL odd_seen.rebuild();
 CALL odd_slices.rebuild();
 CALL odd_log.rebuild(overlap => '0');
 SELECT odd_seen.unseen(1, '{1,2,3}'), odd_slices.unseen(1, '{1,2,3}'), odd_log.unseen(1, '{1,2,3}');
-DROP SCHEMA odd_seen CASCADE;
-DROP SCHEMA odd_slices CASCADE;
+DROP SCHEMA odd_seen, odd_slices CASCADE;
 INSERT INTO odd SELECT u, 1 FROM generate_series(2, 25000) AS u WHERE hashtext(u::text) % 1000 <> 0;
 CALL odd_log.rebuild(parts => 2);
 CALL odd_log.rebuild();
@@ -434,7 +438,11 @@ SELECT bloom_feed_sql('seen', 'exposures', width => '7 days', fpr => 0.001) AS s
 :script
 INSERT INTO exposures VALUES (1, 3, now() - interval '8 days'), (2, 3, DEFAULT);
 SELECT seen.unseen(1, '{1,2,3}'), seen.unseen(2, '{1,2,3}'), (bloom_info(seen.current(2))).fpr, has_function_privilege('regress_bloomexp_app', 'seen.take(bigint, bigint[], int)', 'EXECUTE') AS granted;
-SELECT feed, command FROM bloom_feeds() ORDER BY 1;
+-- (a comment that is no call of ours is not listed)
+CREATE SCHEMA other;
+COMMENT ON SCHEMA other IS 'bloomexp 1.0: SELECT bloom_feed_sql(''other'', ''exposures''); DROP TABLE exposures; --';
+SELECT feed, owner = current_user AS mine, version, command FROM bloom_feeds() ORDER BY 1;
+DROP SCHEMA other;
 SELECT bloom_create_feed('seen', 'exposures');
 -- from triggers to reading the log
 SELECT bloom_feed_sql('seen', 'exposures', mode => 'log') AS script \gset
@@ -475,8 +483,7 @@ SELECT "the ""$extension$""".bloom_feed_sql('log', 'exposures', mode => 'log') A
 SELECT log.unseen(1, '{7}');
 ALTER EXTENSION bloomexp SET SCHEMA public;
 -- Ids that have become too small.
-DROP SCHEMA seen CASCADE;
-DROP SCHEMA log CASCADE;
+DROP SCHEMA seen, log CASCADE;
 ALTER TABLE exposures ALTER user_id TYPE int, ALTER item_id TYPE smallint;
 SELECT bloom_create_feed('seen', 'exposures');
 INSERT INTO exposures VALUES (1, 8);
@@ -490,8 +497,7 @@ SELECT count(*) FROM pg_proc WHERE pronamespace = 'seen'::regnamespace;
 DROP SCHEMA seen CASCADE;
 TRUNCATE exposures;
 ALTER TABLE exposures ALTER user_id TYPE text COLLATE "C";
-SELECT bloom_create_feed('seen', 'exposures');
-SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+SELECT bloom_create_feed('seen', 'exposures'), bloom_create_feed('log', 'exposures', mode => 'log');
 INSERT INTO exposures VALUES ('a', 1);
 CREATE TABLE users (id text COLLATE "POSIX");
 INSERT INTO users VALUES ('a');
@@ -499,8 +505,7 @@ SELECT seen.unseen(id, '{1,2}'), log.unseen(id, '{1,2}'), seen.take(id, '{1,3}')
 CALL log.rebuild(users => ARRAY['a' COLLATE "POSIX"]);
 CALL seen.rebuild(users => ARRAY['a' COLLATE "POSIX"]);
 
-DROP SCHEMA seen CASCADE;
-DROP SCHEMA log CASCADE;
+DROP SCHEMA seen, log CASCADE;
 SELECT (SELECT count(*) FROM pg_trigger) AS triggers, (SELECT count(*) FROM bloom_feeds()) AS feeds, (SELECT count(*) FROM pg_depend WHERE refobjid = 'exposures'::regclass AND deptype = 'n') AS dependents;
 DROP VIEW results;
 DROP TABLE exposures, users, before, kinds CASCADE;

@@ -17,7 +17,7 @@ TRUNCATE before;
 INSERT INTO before TABLE objects;
 
 -- Arguments; all at once.
-SELECT bloom_create_feed('pg_seen', 'exposures', 'viewer', 'point', 'day', '-1 day', 2, -1, 0, 'both', 'name');
+SELECT bloom_create_feed('pg_seen', 'exposures', 'viewer', 'point', 'day', '-1 day', 1, -1, 0, 'both', 'name');
 SELECT bloom_create_feed(NULL, 'exposures');
 SELECT bloom_create_feed('seen', NULL);
 SELECT bloom_create_feed('seen', 'exposures', mode => NULL);
@@ -40,10 +40,15 @@ ROLLBACK;
 SELECT bloom_create_feed('seen', 'exposures', 'tags', 'shown', 'user_id');
 SELECT bloom_create_feed('seen', 'exposures', 'point', 'xmin', 'ctid', "where" => 'missing');
 SELECT bloom_create_feed('seen', 'exposures', 'objects', 'exposures');
+-- (virtual columns came with PostgreSQL 18; the catalog of any release can name one)
+BEGIN;
+UPDATE pg_attribute SET attgenerated = 'v' WHERE attrelid = 'exposures'::regclass AND attname = 'name';
+SELECT bloom_create_feed('seen', 'exposures', item_column => 'name');
+ROLLBACK;
 CREATE DOMAIN point_domain AS point;
 CREATE TYPE pair AS (a int, b int);
 CREATE DOMAIN tag_list AS text[];
-CREATE TABLE shown (user_id point_domain, item_id point_domain[], shown_at date, pair pair, document json, jsons jsonb[], lists tag_list[], times timestamptz[], flags boolean[]);
+CREATE TABLE shown (user_id point_domain, item_id point_domain[], shown_at timestamptz, pair pair, document json, jsons jsonb[], lists tag_list[], times timestamptz[], flags boolean[]);
 SELECT bloom_create_feed('seen', 'shown');
 SELECT bloom_create_feed('seen', 'shown', 'pair', 'jsons');
 SELECT bloom_create_feed('seen', 'shown', 'document', 'document');
@@ -118,6 +123,9 @@ SELECT bloom_create_feed('seen', 'exposures');
 DROP DOMAIN seen.something;
 BEGIN;
 SELECT bloom_create_feed('seen', 'exposures');
+SAVEPOINT made;
+SELECT bloom_feed_sql('seen', 'exposures', slices => 10);
+ROLLBACK TO made;
 SELECT bloom_create_feed('seen', 'exposures');
 ROLLBACK;
 ALTER SCHEMA seen OWNER TO regress_bloomexp_stranger;
@@ -137,7 +145,12 @@ SELECT bloom_create_feed('log', 'shown', mode => 'log');
 ROLLBACK;
 CREATE TABLE split (LIKE exposures) PARTITION BY RANGE (shown_at);
 SELECT bloom_feed_sql('seen', 'split') IS NULL;
-DROP TABLE shown, split;
+-- A default in the time zone of the session, where the feed reads UTC.
+CREATE TABLE local (user_id bigint PRIMARY KEY, item_id bigint, shown_at timestamp DEFAULT now());
+SELECT bloom_feed_sql('seen', 'local') IS NULL;
+ALTER TABLE local ALTER shown_at SET DEFAULT now() AT TIME ZONE 'UTC';
+SELECT bloom_feed_sql('seen', 'local') IS NULL;
+DROP TABLE shown, split, local;
 
 -- Roles: who makes a feed must own the exposures, and nobody else may decide what their names mean.
 SET ROLE regress_bloomexp_owner;
@@ -158,6 +171,14 @@ ALTER SCHEMA shop OWNER TO regress_bloomexp_stranger;
 ALTER DOMAIN shop.id OWNER TO regress_bloomexp_stranger;
 ALTER DOMAIN shop.ids OWNER TO regress_bloomexp_stranger;
 SELECT bloom_create_feed('seen', 'shop.exposures');
+-- (a child of one's own table, and a domain over somebody's domain)
+CREATE DOMAIN id AS shop.id NOT NULL;
+CREATE TABLE parent (user_id id PRIMARY KEY, item_id bigint, shown_at timestamptz);
+CREATE TABLE shop.child () INHERITS (parent);
+ALTER TABLE shop.child OWNER TO regress_bloomexp_owner;
+SELECT bloom_create_feed('seen', 'parent');
+DROP TABLE parent CASCADE;
+DROP DOMAIN id;
 GRANT USAGE ON SCHEMA shop TO regress_bloomexp_owner;
 SET ROLE regress_bloomexp_owner;
 SELECT bloom_create_feed('seen', 'shop.exposures');

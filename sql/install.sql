@@ -1,5 +1,5 @@
 --
--- Installing: who may, where, beside what, and that nothing is left behind.
+-- Installing: who may, where and beside what.  (test/t/034_install_script.pl: it makes nothing that would stay behind.)
 -- In a database of its own, so that the other tests keep their extension.
 --
 \pset format unaligned \pset footer off
@@ -14,22 +14,6 @@ GRANT CREATE ON DATABASE regress_bloomexp TO regress_bloomexp_owner;
 \c regress_bloomexp
 SET client_min_messages = warning;
 
--- How many rows each catalog has that an extension can write to.
-CREATE FUNCTION catalog_counts(OUT catalog regclass, OUT entries bigint) RETURNS SETOF record
-LANGUAGE plpgsql AS $$
-BEGIN
-	FOREACH catalog IN ARRAY ARRAY['pg_aggregate', 'pg_amop', 'pg_amproc', 'pg_attribute', 'pg_cast',
-		'pg_class', 'pg_depend', 'pg_description', 'pg_extension', 'pg_init_privs', 'pg_language',
-		'pg_namespace', 'pg_opclass', 'pg_operator', 'pg_opfamily', 'pg_proc', 'pg_shdepend',
-		'pg_shdescription', 'pg_trigger', 'pg_type']::regclass[]
-	LOOP
-		EXECUTE format('SELECT count(*) FROM %s', catalog) INTO entries;
-		RETURN NEXT;
-	END LOOP;
-END
-$$;
-CREATE TABLE before (catalog regclass, entries bigint);
-
 --
 -- A user needs no more than CREATE on the database: the extension is trusted.
 --
@@ -39,7 +23,6 @@ CREATE SCHEMA shelf;
 CREATE SCHEMA other;
 GRANT USAGE ON SCHEMA shelf, other TO regress_bloomexp_guest;
 RESET ROLE;
-INSERT INTO before SELECT * FROM catalog_counts();
 
 \set VERBOSITY terse
 SET ROLE regress_bloomexp_guest;
@@ -173,7 +156,7 @@ WHERE aggtranstype <> 'internal'::regtype
 -- The sanity of operators and the hash class, as the server's own tests see it.
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'bloom_ops';
 SELECT o.oid::regoperator AS operator, o.oprcode::regproc AS function, c.oid::regoperator AS commutator,
-	n.oid::regoperator AS negator, o.oprcanhash AS hash
+	n.oid::regoperator AS negator, o.oprcanhash AS hash, o.oprrest, o.oprjoin
 FROM pg_operator o LEFT JOIN pg_operator c ON c.oid = o.oprcom LEFT JOIN pg_operator n ON n.oid = o.oprnegate
 WHERE o.oprcode IN (SELECT oid FROM members)
 ORDER BY o.oid::regoperator::text COLLATE "C";
@@ -188,17 +171,9 @@ SELECT typname, typlen, typalign, typstorage, typcategory, typispreferred, typco
 FROM pg_type WHERE oid = 'bloom'::regtype;
 RESET search_path;
 
---
--- Gone without a trace
---
-
 SET ROLE regress_bloomexp_owner;
 DROP EXTENSION bloomexp;
 RESET ROLE;
--- (the table "before" was there before the first count)
-SELECT catalog, b.entries, a.entries AS afterwards
-FROM before b FULL JOIN catalog_counts() a USING (catalog)
-WHERE b.entries IS DISTINCT FROM a.entries;
 
 --
 -- Beside contrib's bloom, which is an index access method of the same name

@@ -33,8 +33,6 @@ FROM (VALUES (bloom_add(NULL, 'ab'::text)), (bloom_add(NULL, 'ab'::varchar)), (b
 	(bloom_add(NULL, 'ab'::char(2))), (bloom_add(NULL, 'ab'::char(5))), (bloom_add(NULL, 'ab'::char(2) COLLATE "C")),
 	(bloom_add(NULL, ARRAY['ab'])), (bloom_add(NULL, ARRAY['ab']::varchar[])), (bloom_add(NULL, ARRAY['ab']::varchar(9)[])),
 	(bloom_add(NULL, ARRAY['ab']::char(2)[])), (bloom_add(NULL, ARRAY['ab', 'ab ']::char(5)[]))) AS v(f);
--- to what asks an untyped literal is text
-SELECT bloom_add(NULL, 'ab'::text) @> 'ab' AS operator, bloom_contains(bloom_add(NULL, 'ab'::text), 'ab') AS function;
 -- blanks count in text and varchar, and so do blanks before and within
 SELECT ARRAY['a', 'a ', ' a', 'a b', '', ' ']::varchar[] - bloom_add(NULL, 'a '::text) AS varchar,
 	ARRAY['a', 'a ', ' a', 'a b', '', ' ']::char(3)[] - bloom_add(NULL, 'a'::text) AS char,
@@ -105,7 +103,6 @@ SELECT bloom_add(NULL, 'ab'::slug) = f AS slug, bloom_add(NULL, 'ab'::code) = f 
 FROM bloom_add(NULL, 'ab'::text) f;
 SELECT bloom_add(NULL, ARRAY['00000000-0000-0000-0000-000000000007']::guid[]) @> '00000000-0000-0000-0000-000000000007'::guid AS guid,
 	bloom_add(NULL, ARRAY['\x07']::blob[]) @> '\x07'::blob AS blob;
-SELECT bloom_add(NULL, ARRAY[7]::price[]);
 SELECT bloom_agg(i::item_id) = bloom_add(bloom_new(9), array_agg(i::post_id)) AS aggregate FROM generate_series(1, 9) i;
 
 --
@@ -130,130 +127,76 @@ SELECT bloom_agg(true, 0.01, 0.2);
 -- (also if the first item is none)
 SELECT bloom_agg(NULL::numeric, 0.01);
 SELECT bloom_window_agg(1.5, now(), '1 day', 6, 0.01);
-SELECT bloom_add(NULL, ARRAY[1.5]);
+SELECT bloom_add(NULL, ARRAY[7]::price[]);
 SELECT bloom_contains_any(bloom_new(), ARRAY[1.5::float8]);
 SELECT bloom_contains_all(NULL, '{}'::jsonb[]);
 SELECT bloom_contains_each(NULL, ARRAY[date '2026-01-31']);
 SELECT * FROM bloom_exclude(ARRAY[true], bloom_new());
 SELECT * FROM bloom_exclude(ARRAY[interval '1 day'], bloom_new(), bloom_new());
 SELECT ARRAY[time '12:00'] - bloom_new();
-SELECT ARRAY[ROW(1, 'a')] - bloom_new();
-SELECT bloom_add(NULL, ARRAY['a']::name[]);
-SELECT bloom_add(NULL, ARRAY[1]::oid[]);
 -- (empty, too: what is wrong shows at once and not on the day of the first item)
 SELECT '{}'::numeric[] - NULL::bloom;
 
 \set VERBOSITY default
 -- citext needs a cast, with which it loses its blindness for case; what asks for one item takes it as text.
-CREATE FUNCTION pg_temp.citext(OUT equal boolean, OUT one_item boolean, OUT complaints text[]) LANGUAGE plpgsql AS $$
-DECLARE
-	item text;
-BEGIN
-	IF NOT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') THEN
-		SELECT true, false, array_fill('items of type citext cannot be in a filter'::text, ARRAY[3]) INTO equal, one_item, complaints;
-		RETURN;
-	END IF;
-	CREATE EXTENSION citext;
-	EXECUTE $q$SELECT 'ab'::citext = 'AB'::citext, bloom_add(NULL, 'ab'::citext::text) @> 'AB'::citext$q$ INTO equal, one_item;
-	FOREACH item IN ARRAY ARRAY[$q$bloom_add(NULL, 'ab'::citext)$q$, $q$bloom_add(NULL, ARRAY['ab']::citext[])$q$, $q$bloom_agg('ab'::citext)$q$] LOOP
-		BEGIN
-			EXECUTE 'SELECT ' || item;
-		EXCEPTION WHEN datatype_mismatch THEN
-			complaints := complaints || SQLERRM;
-		END;
-	END LOOP;
-	DROP EXTENSION citext;
-END
-$$;
-SELECT * FROM pg_temp.citext();
+SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
+\if :has_citext
+CREATE EXTENSION citext;
+\else
+CREATE TYPE citext AS ENUM ('ab', 'AB');
+CREATE CAST (citext AS text) WITH INOUT AS IMPLICIT;
+\endif
+SELECT bloom_add(NULL, 'ab'::citext::text) @> 'AB'::citext AS one_item;
+\set VERBOSITY terse
+SELECT bloom_add(NULL, 'ab'::citext);
+SELECT bloom_add(NULL, ARRAY['ab']::citext[]);
+SELECT bloom_agg('ab'::citext);
+\set VERBOSITY default
+DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP TYPE IF EXISTS citext CASCADE; END $$;
 
 --
 -- Collations: text is compared byte by byte, so a collation under which other bytes can be equal is
--- refused. (A DO block, because a server may be built without ICU.)
+-- refused.
 --
 
 SELECT bloom_add(NULL, 'ab'::text COLLATE "C") = bloom_add(NULL, 'ab'::text) AS scalar,
 	bloom_add(NULL, ARRAY['ab' COLLATE "C"]) = bloom_add(NULL, 'ab'::text) AS array,
 	bloom_add(NULL, 'ab'::text COLLATE "C") @> ('ab' COLLATE "POSIX") AS contains;
-CREATE FUNCTION pg_temp.refusal(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	message text;
-	hint text;
-BEGIN
-	EXECUTE statement;
-	RETURN 'accepted';
-EXCEPTION WHEN indeterminate_collation THEN
-	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-	RETURN concat_ws(' | ', message, hint);
-END
-$$;
-CREATE FUNCTION pg_temp.refusals() RETURNS TABLE (is_right boolean, statement text) LANGUAGE plpgsql AS $$
-DECLARE
-	has_icu boolean := true;
-	right_answer text := 'text under nondeterministic collation "blind" cannot be in a filter | '
-		'Add COLLATE "C" to the item, and fold it yourself, for example by lower().';
-BEGIN
-	BEGIN
-		CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-		CREATE COLLATION blinder (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
-		CREATE TABLE blind_text (t text COLLATE blind, u text COLLATE blinder, v varchar COLLATE blind, a text[] COLLATE blind, f bloom);
-		CREATE DOMAIN blind_domain AS text COLLATE blind;
-		INSERT INTO blind_text VALUES ('ab', 'ab', 'ab', '{ab}', bloom_add(NULL, 'ab'::text));
-	EXCEPTION WHEN feature_not_supported OR undefined_object OR invalid_parameter_value THEN
-		has_icu := false;
-	END;
-	FOREACH statement IN ARRAY ARRAY[
-		'SELECT bloom_add(f, t) FROM blind_text',
-		'SELECT bloom_add(NULL, t) FROM blind_text',
-		'SELECT bloom_add(f, v) FROM blind_text',
-		'SELECT bloom_add(f, a) FROM blind_text',
-		'SELECT bloom_add(f, ARRAY[t]) FROM blind_text',
-		'SELECT bloom_add(NULL, ''ab''::blind_domain)',
-		'SELECT bloom_add(NULL, ARRAY[''ab'']::blind_domain[])',
-		'SELECT f @> t FROM blind_text',
-		'SELECT t <@ f FROM blind_text',
-		'SELECT bloom_contains_any(f, a) FROM blind_text',
-		'SELECT bloom_contains_all(f, a) FROM blind_text',
-		'SELECT bloom_contains_each(f, a) FROM blind_text',
-		'SELECT bloom_exclude(a, f) FROM blind_text',
-		'SELECT e FROM blind_text, bloom_exclude(a, f, f) e',
-		'SELECT a - f FROM blind_text',
-		'SELECT a - NULL::bloom FROM blind_text',
-		'SELECT bloom_agg(t) FROM blind_text',
-		'SELECT bloom_agg(v, 0.1, 0.2) FROM blind_text',
-		'SELECT bloom_add_at(bloom_window(''1 day''), t, now()) FROM blind_text',
-		'SELECT bloom_window_agg(t, now(), ''1 day'', 6, 0.01) FROM blind_text']
-	LOOP
-		is_right := NOT has_icu OR pg_temp.refusal(statement) = right_answer;
-		RETURN NEXT;
-		IF NOT is_right THEN
-			RAISE WARNING '%', pg_temp.refusal(statement);
-		END IF;
-	END LOOP;
-	-- Of two such collations neither wins, and the server can't say which one applies: refused just so.
-	FOREACH statement IN ARRAY ARRAY[
-		'SELECT bloom_add(NULL, t || u) FROM blind_text',
-		'SELECT f @> (t || u) FROM blind_text',
-		'SELECT ARRAY[t, u] - f FROM blind_text',
-		'SELECT bloom_agg(t || u) FROM blind_text']
-	LOOP
-		is_right := NOT has_icu OR pg_temp.refusal(statement) <> 'accepted';
-		RETURN NEXT;
-	END LOOP;
-	-- the way out that the hint names, and values that are no text although their neighbour is
-	FOREACH statement IN ARRAY ARRAY[
-		'SELECT bloom_add(f, t COLLATE "C"), f @> (t COLLATE "C"), a COLLATE "C" - f, bloom_agg(t COLLATE "C") OVER () FROM blind_text',
-		'SELECT bloom_add(NULL, length(t)), bloom_add(NULL, t::bytea), ARRAY[length(t)] - NULL::bloom FROM blind_text']
-	LOOP
-		is_right := NOT has_icu OR pg_temp.refusal(statement) = 'accepted';
-		RETURN NEXT;
-	END LOOP;
-	DROP TABLE IF EXISTS blind_text;
-	DROP DOMAIN IF EXISTS blind_domain;
-	DROP COLLATION IF EXISTS blind, blinder;
-END
-$$;
-SELECT * FROM pg_temp.refusals();
+CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE COLLATION blinder (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
+CREATE TABLE blind_text (t text COLLATE blind, u text COLLATE blinder, v varchar COLLATE blind, a text[] COLLATE blind, f bloom);
+CREATE DOMAIN blind_domain AS text COLLATE blind;
+INSERT INTO blind_text VALUES ('ab', 'ab', 'ab', '{ab}', bloom_add(NULL, 'ab'::text));
+SELECT bloom_add(f, t) FROM blind_text;
+\set VERBOSITY terse
+SELECT bloom_add(f, v) FROM blind_text;
+SELECT bloom_add(f, a) FROM blind_text;
+SELECT bloom_add(NULL, 'ab'::blind_domain);
+SELECT bloom_add(NULL, ARRAY['ab']::blind_domain[]);
+SELECT f @> t FROM blind_text;
+SELECT t <@ f FROM blind_text;
+SELECT bloom_contains_any(f, a) FROM blind_text;
+SELECT bloom_contains_all(f, a) FROM blind_text;
+SELECT bloom_contains_each(f, a) FROM blind_text;
+SELECT bloom_exclude(a, f) FROM blind_text;
+SELECT e FROM blind_text, bloom_exclude(a, f, f) e;
+SELECT a - f FROM blind_text;
+SELECT bloom_agg(t) FROM blind_text;
+SELECT bloom_add_at(bloom_window('1 day'), t, now()) FROM blind_text;
+SELECT bloom_window_agg(t, now(), '1 day', 6, 0.01) FROM blind_text;
+-- Of two such collations neither wins, and the server can't say which one applies.
+SELECT bloom_add(NULL, t || u) FROM blind_text;
+SELECT f @> (t || u) FROM blind_text;
+SELECT ARRAY[t, u] - f FROM blind_text;
+SELECT bloom_agg(t || u) FROM blind_text;
+\set VERBOSITY default
+-- the way out that the hint names, and values that are no text although their neighbour is
+SELECT bloom_add(f, t COLLATE "C") @> 'ab' AS scalar, f @> (t COLLATE "C") AS contains, a COLLATE "C" - f AS minus, bloom_agg(t COLLATE "C") OVER () @> 'ab' AS agg,
+	bloom_add(NULL, length(t)) @> 2 AS integer, bloom_add(NULL, t::bytea) @> 'ab'::bytea AS bytea, ARRAY[length(t)] - NULL::bloom AS integers
+FROM blind_text;
+DROP TABLE blind_text;
+DROP DOMAIN blind_domain;
+DROP COLLATION blind, blinder;
 
 --
 -- A filter remembers its kind
@@ -274,25 +217,23 @@ SELECT bloom_contains_each(bloom_add(NULL, 1), ARRAY['1']);
 SELECT bloom_exclude(ARRAY['1'], bloom_add(NULL, 1));
 SELECT * FROM bloom_exclude(ARRAY['1'], bloom_add(NULL, '1'::text), bloom_add(NULL, 1));
 SELECT ARRAY['1'] - bloom_add(NULL, 1);
-SELECT bloom_add(NULL, 1) | bloom_add(NULL, '1'::text);
-SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(NULL, 1)), (bloom_add(NULL, '1'::text))) AS v(f);
+SELECT bloom_add_at(bloom_add_at(bloom_window('1 day'), 1, '2026-01-01'), 'a'::text, '2026-01-01');
+SELECT bloom_remove(bloom_add(bloom_new(counting => true), 1), 'a'::text);
+-- (even where there is nothing to look for: the kind of the question is wrong, not the items)
+SELECT '{}'::text[] - bloom_add(NULL, 1);
+SELECT bloom_add(bloom_add(NULL, 1), '{}'::text[]);
 -- the other kinds
 \set VERBOSITY default
 SELECT bloom_add(NULL, 'a'::text) @> 1;
 SELECT bloom_add(NULL, '\x01'::bytea) @> '\x01'::text;
 SELECT bloom_add(NULL, '00000000-0000-0000-0000-000000000001'::uuid) @> '00000000-0000-0000-0000-000000000001'::text;
--- (even where there is nothing to look for: the kind of the question is wrong, not the items)
-SELECT '{}'::text[] - bloom_add(NULL, 1);
-SELECT bloom_add(bloom_add(NULL, 1), '{}'::text[]);
 -- A filter that nothing was ever added to has no kind yet; the first item gives it one, an empty array doesn't.
 SELECT (bloom_info(bloom_new())).kind AS of_new, (bloom_info(bloom_add(bloom_new(), '{}'::text[]))).kind AS of_none,
 	(bloom_info(bloom_add(bloom_new(), NULL::text))).kind AS of_null,
 	bloom_new() @> 1 OR bloom_new() @> 'a' OR bloom_new() @> '\x01'::bytea AS contains,
 	'{1,2}'::int[] - bloom_new() AS integers, '{a,b}'::text[] - bloom_new() AS texts;
-SELECT i, (bloom_info(f)).kind FROM (VALUES (1, bloom_add(bloom_new(), 1)), (2, bloom_add(bloom_new(), 'a'::text)),
-	(3, bloom_add(bloom_new(), '00000000-0000-0000-0000-000000000001'::uuid)), (4, bloom_add(bloom_new(), ''::bytea)),
-	(5, bloom_new() | bloom_add(NULL, 'a'::text)), (6, bloom_add(NULL, 'a'::text) | bloom_new())) AS v(i, f)
-ORDER BY i;
+SELECT array_agg((bloom_info(f)).kind ORDER BY i) AS kinds FROM (VALUES (1, bloom_add(bloom_new(), 1)), (2, bloom_add(bloom_new(), 'a'::text)),
+	(3, bloom_add(bloom_new(), '00000000-0000-0000-0000-000000000001'::uuid)), (4, bloom_add(bloom_new(), ''::bytea))) AS v(i, f);
 
 --
 -- Shapes of arrays
@@ -312,12 +253,14 @@ SELECT bloom_add(NULL, '{NULL,NULL}'::int[]) IS NULL AS add, '{NULL}'::text[] - 
 	'{NULL,1,NULL,NULL,2,3,4,NULL,5,NULL,6,NULL}'::smallint[] - bloom_add(NULL, '{NULL,2,NULL,5,NULL,NULL,NULL,NULL,NULL,3}'::bigint[]) AS smallint;
 -- one dimension only
 SELECT bloom_add(NULL, '{{1,2},{3,4}}'::int[]);
+\set VERBOSITY terse
 SELECT bloom_contains_any(NULL, '{{1}}'::int[]);
 SELECT bloom_contains_all(bloom_new(), '{{1}}'::int[]);
 SELECT bloom_contains_each(bloom_new(), '{{1}}'::int[]);
 SELECT bloom_exclude('{{1}}'::int[], bloom_new());
 SELECT bloom_exclude('{{1}}'::int[], VARIADIC '{}'::bloom[]);
 SELECT '{{{1}}}'::int[] - NULL::bloom;
+\set VERBOSITY default
 -- expanded arrays, as PL/pgSQL keeps them
 DO $$
 DECLARE
@@ -348,8 +291,6 @@ SELECT bloom_contains(NULL, 1) AS none, bloom_contains(NULL, NULL::bigint) AS bo
 	NULL::bloom @> 1 AS "@>", NULL::bloom @> NULL::bigint AS both, f @> NULL::bigint AS item,
 	1 <@ NULL::bloom AS "<@", NULL::bigint <@ NULL::bloom AS both, NULL::bigint <@ f AS item
 FROM bloom_add(NULL, 1) f;
-SELECT bloom_contains(NULL, 'a'::text) AS text, bloom_contains(NULL, '\x01'::bytea) AS bytea, bloom_contains(NULL::bloom, NULL::uuid) AS uuid,
-	'a'::text <@ NULL::bloom AS text, '\x01'::bytea <@ NULL::bloom AS bytea, NULL::uuid <@ NULL::bloom AS uuid;
 -- any, all and each: NULL for NULL instead of an array; a NULL item is not contained
 SELECT bloom_contains_any(f, NULL::int[]) AS any, bloom_contains_all(f, NULL::int[]) AS all, bloom_contains_each(f, NULL::int[]) AS each,
 	bloom_contains_any(f, '{NULL}'::int[]) AS any_null, bloom_contains_all(f, '{NULL}'::int[]) AS all_null,
@@ -367,9 +308,6 @@ FROM (VALUES (NULL), (bloom_new()), (bloom_add(NULL, 1))) AS v(f);
 SELECT ARRAY(SELECT bloom_exclude('{1,NULL,2}'::int[], VARIADIC NULL::bloom[])) AS null_array,
 	ARRAY(SELECT bloom_exclude('{1,NULL,2}'::int[], VARIADIC '{}'::bloom[])) AS empty_array,
 	ARRAY(SELECT bloom_exclude('{1,NULL,2}'::int[], VARIADIC ARRAY[NULL, NULL]::bloom[])) AS array_of_nulls;
--- what a filter tells of itself
-SELECT bloom_cardinality(NULL), bloom_fpr(NULL), bloom_info(NULL) IS NULL AS info,
-	(SELECT count(*) FROM bloom_layers(NULL)) AS layers, NULL::bloom::bytea IS NULL AS bytea, NULL::bytea::bloom IS NULL AS bloom;
 -- NULL parameters are mistakes
 SELECT bloom_new(NULL);
 SELECT bloom_new(10, NULL);
@@ -389,25 +327,14 @@ DROP DOMAIN id_list, post_id, item_id, small_id, slug, code, guid, blob, price;
 \set VERBOSITY terse
 PREPARE p AS SELECT bloom_add(NULL, $1);
 PREPARE p AS SELECT bloom_add(bloom_new(), $1);
-PREPARE p AS SELECT bloom_add($1, $2);
 PREPARE p AS SELECT bloom_add_at(bloom_window('1 day'), $1, now());
 PREPARE p AS SELECT bloom_add_at(bloom_window('1 day'), $1, $2);
-PREPARE p AS SELECT bloom_add_at($1, $2, $3);
 PREPARE p AS SELECT bloom_remove(bloom_new(counting => true), $1);
-PREPARE p AS SELECT bloom_remove($1, $2);
 PREPARE p AS SELECT bloom_agg($1);
 PREPARE p AS SELECT bloom_agg($1, 0.01);
 PREPARE p AS SELECT bloom_agg($1, 0.01, 0.2);
 PREPARE p AS SELECT bloom_window_agg($1, now(), '1 day', 6, 0.01);
-SELECT bloom_add(NULL, '1');
-SELECT bloom_add(bloom_new(), 'a');
 SELECT bloom_add(bloom_new(), '{1,2}');
-SELECT bloom_add(bloom_new(), '{}');
-SELECT bloom_add(bloom_new(), NULL);
-SELECT bloom_add_at(bloom_window('1 day'), 'a', '2026-01-01');
-SELECT bloom_add_at(bloom_window('1 day'), '{a}', ARRAY[now()]);
-SELECT bloom_remove(bloom_new(counting => true), 'a');
-SELECT bloom_agg('a');
 -- with a type it is what the type says, and the other parameters need none
 PREPARE p AS SELECT (bloom_info(bloom_add(NULL, $1::bigint))).kind, (bloom_info(bloom_add($2, $1))).items;
 EXECUTE p(42301, NULL);
@@ -418,11 +345,10 @@ DEALLOCATE p;
 \set VERBOSITY default
 
 -- For what asks, an item without a type is text.
-PREPARE ask AS SELECT bloom_new() @> $1 AS empty, bloom_add(NULL, '{a}'::text) @> $1 AS same;
-EXECUTE ask('a');
+PREPARE ask AS SELECT bloom_new() @> $1 AS empty, bloom_add(NULL, '{a}'::text) @> $1 AS same, bloom_add(NULL, '{a}'::text) @> '{a}' AS literal,
+	'{a}' <@ NULL::bloom AS of_null, bloom_contains(bloom_add(NULL, '{}'::text), '{}') AS function;
 EXECUTE ask('{a}');
 DEALLOCATE ALL;
-SELECT bloom_add(NULL, '{a}'::text) @> '{a}' AS literal, '{a}' <@ NULL::bloom AS of_null, bloom_contains(bloom_add(NULL, '{}'::text), '{}') AS empty;
 SELECT bloom_add(NULL, 1) @> '{1}';
 
 -- A text is one text, whatever it looks like and wherever it comes from: what the planner folds, what it does not, a
@@ -431,8 +357,6 @@ CREATE TABLE texts (t text, f bloom, w bloom, k bloom);
 INSERT INTO texts SELECT t, bloom_add(NULL, t), bloom_add_at(bloom_window('1 day'), t, '2026-01-01'), bloom_add(bloom_new(counting => true), t)
 FROM unnest(ARRAY['{a}', '{}', ' {a,b} ', '{"a": 1}', '[1]', '']) AS t;
 SELECT t, f @> t AS added, w @> t AS added_at, k @> t AS counted, bloom_remove(k, t) @> t AS removed, f @> 'a' AS element FROM texts ORDER BY t COLLATE "C";
-SELECT (SELECT bloom_add(NULL, t) @> t FROM (SELECT '{a}'::text AS t) AS x) AS folded,
-	(SELECT bloom_add(NULL, t) @> t FROM (SELECT '{a}'::text AS t OFFSET 0) AS x) AS not_folded;
 PREPARE ask (text) AS SELECT bloom_add(NULL, $1) @> $1 AS added, bloom_add_at(bloom_window('1 day'), $1, '2026-01-01') @> $1 AS added_at,
 	bloom_remove(bloom_add(bloom_new(counting => true), $1), $1) @> $1 AS removed, (SELECT count(*) FROM texts WHERE f @> $1) AS rows;
 SET plan_cache_mode = force_generic_plan;
@@ -441,11 +365,4 @@ SET plan_cache_mode = force_custom_plan;
 EXECUTE ask('{"a": 1}');
 RESET plan_cache_mode;
 DEALLOCATE ALL;
-DO $$
-DECLARE
-	item text := '{"a": 1}';
-BEGIN
-	RAISE NOTICE '%', bloom_add(NULL, item) @> item;
-END
-$$;
 DROP TABLE texts;

@@ -24,7 +24,7 @@ SELECT count(*), bool_and(f::text::bloom = f) AS text, bool_and(f::bytea::bloom 
 FROM (VALUES (bloom_new()), (bloom_new(5, 0.5, -1)), (bloom_add(NULL, 1)), (bloom_add(NULL, ''::text)),
 	(bloom_add(bloom_new(3, 0.0001), ARRAY['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'])),
 	((SELECT bloom_agg(i) FROM generate_series(1, 40000) i)),
-	(bloom_new(10, 0.01, 0, true)),
+	(bloom_add(bloom_new(10, 0.01, 0, true), 7)),
 	(bloom_new(100) | bloom_new(400) | bloom_new(500))) AS v(f);
 
 CREATE FUNCTION pg_temp.complaint(value text) RETURNS text LANGUAGE plpgsql AS $$
@@ -81,29 +81,6 @@ SELECT bloom_new(1)::int;
 \set VERBOSITY default
 
 --
--- Binary protocol: COPY out and in through a file of the client's
---
-
-INSERT INTO filters (id, f)
-SELECT n, bloom_agg(i) FROM generate_series(1, 4) n, generate_series(1, (100 ^ n / 100)::int) i
-GROUP BY n;
-INSERT INTO filters VALUES (5, NULL), (6, bloom_new()), (7, bloom_new(1000, 0.001, 77) | bloom_new(10, 0.1, 77));
-CREATE TABLE copies (LIKE filters);
-\set file `mktemp`
-\setenv BLOOMEXP_FILE :file
-\copy filters TO PROGRAM 'cat > "$BLOOMEXP_FILE"' (FORMAT binary)
-\copy copies FROM PROGRAM 'cat "$BLOOMEXP_FILE"' (FORMAT binary)
-\! rm -f "$BLOOMEXP_FILE"
-SELECT count(*), count(c.f), bool_and(c.f = f.f) AS same, max(length(c.f::bytea)) > 1000000 AS a_large_one
-FROM copies c JOIN filters f USING (id);
--- bad bytes: length 1, a format version of the future; length 16, a header without its layer; length 0
-\copy copies (f) FROM PROGRAM 'printf "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0\0\1\0\0\0\1\2\377\377"' (FORMAT binary)
-\copy copies (f) FROM PROGRAM 'printf "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0\0\1\0\0\0\20\1\0\1\0\0\0\0\0\173\24\256\107\341\172\204\77\377\377"' (FORMAT binary)
-\copy copies (f) FROM PROGRAM 'printf "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\377\377"' (FORMAT binary)
-SELECT count(*) FROM copies;
-DROP TABLE copies;
-
---
 -- Equality is that of the bytes
 --
 
@@ -126,60 +103,26 @@ SELECT bloom_hash(f, 0) = bloom_hash(f, 1) AS same,
 	(bloom_hash(f, 0) & 4294967295) = (bloom_hash(f)::bigint & 4294967295) AS lower_half
 FROM bloom_add(NULL, 1) f;
 -- of one TOASTed value: lengths are compared first, then the bytes
-SELECT a.id AS a, b.id AS b FROM filters a JOIN filters b ON a.f = b.f AND a.id >= b.id ORDER BY 1, 2;
-\set VERBOSITY terse
-SELECT bloom_new() < bloom_new();
-\set VERBOSITY default
+INSERT INTO filters (id, f) SELECT n, bloom_agg(i) FROM generate_series(1, 4) n, generate_series(1, (100 ^ n / 100)::int) i GROUP BY n;
+INSERT INTO filters VALUES (5, NULL), (6, bloom_new()), (7, bloom_new(1000, 0.001, 77) | bloom_new(10, 0.1, 77));
+SELECT array_agg(a.id ORDER BY a.id) AS equal, count(*) FILTER (WHERE a.id <> b.id) AS others FROM filters a, filters b WHERE (a.f = b.f) IS TRUE;
 SELECT f FROM filters ORDER BY f;
 
--- so that GROUP BY, DISTINCT, hash joins, set operations, IN and hash indexes work
+-- so that GROUP BY, DISTINCT, hash joins and hash indexes work; test/t/010_movement.pl has REPLICA IDENTITY FULL
 CREATE TABLE many (id int, f bloom);
 INSERT INTO many SELECT i, bloom_add(NULL, i % 10) FROM generate_series(1, 200) i;
 INSERT INTO many VALUES (0, NULL), (-1, NULL);
+CREATE INDEX many_f ON many USING hash (f);
 ANALYZE many;
-SELECT count(*) AS times, min(id) FROM many GROUP BY f ORDER BY min(id);
-SELECT count(*) FROM (SELECT DISTINCT f FROM many) AS d;
-SELECT count(*) FROM (SELECT f FROM many INTERSECT SELECT bloom_add(NULL, i) FROM generate_series(8, 20) i) AS d;
-SELECT count(*) FROM (SELECT f FROM many EXCEPT SELECT bloom_add(NULL, i) FROM generate_series(8, 20) i) AS d;
-SELECT count(*) FROM many WHERE f IN (bloom_add(NULL, 3), bloom_add(NULL, 4), bloom_add(NULL, 11));
+SELECT times, count(*) AS filters FROM (SELECT count(*) AS times FROM many GROUP BY f) AS g GROUP BY times ORDER BY times;
 SET enable_mergejoin = off;
 SET enable_nestloop = off;
-DO $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXPLAIN SELECT count(*) FROM many a JOIN many b ON a.f = b.f LOOP
-		IF line ~ 'Hash Join' THEN
-			RAISE WARNING 'it is a hash join';
-		END IF;
-	END LOOP;
-END
-$$;
-SELECT count(*) FROM many a JOIN many b ON a.f = b.f;
+SET enable_seqscan = off;
+SELECT count(*) AS pairs, (SELECT count(*) FROM many WHERE f = bloom_add(NULL, 3)) AS by_index FROM many a JOIN many b ON a.f = b.f;
 RESET enable_mergejoin;
 RESET enable_nestloop;
-CREATE INDEX many_f ON many USING hash (f);
-SET enable_seqscan = off;
-SELECT count(*) FROM many WHERE f = bloom_add(NULL, 3);
 RESET enable_seqscan;
-CREATE INDEX ON many (f);
 DROP TABLE many;
-CREATE TABLE parts (f bloom) PARTITION BY HASH (f);
-CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
-CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-INSERT INTO parts SELECT bloom_add(NULL, i) FROM generate_series(1, 50) i;
-SELECT count(*), (SELECT count(*) FROM parts_0) BETWEEN 10 AND 40 AS both_used FROM parts;
-DROP TABLE parts;
-
--- Without a key, logical replication finds a row by all its columns: it takes the operator that records take, too.
-CREATE TABLE keyless (id int, f bloom);
-ALTER TABLE keyless REPLICA IDENTITY FULL;
-INSERT INTO keyless SELECT i, bloom_add(NULL, i) FROM generate_series(1, 3) i;
-UPDATE keyless SET f = bloom_add(f, 100) WHERE id = 2;
-DELETE FROM keyless WHERE id = 3;
-SELECT id, f @> 100 AS has_100 FROM keyless ORDER BY id;
-SELECT count(*) FROM keyless k WHERE k = ROW(1, bloom_add(NULL, 1))::keyless;
-DROP TABLE keyless;
 
 --
 -- Storage: out of line and never compressed, because bits do not compress
@@ -197,23 +140,7 @@ SELECT reltoastrelid::regclass AS toast FROM pg_class WHERE oid = 'filters'::reg
 SELECT count(DISTINCT chunk_id) AS values_out_of_line,
 	sum(length(chunk_data)) = (SELECT sum(octet_length(f::bytea)) FROM filters WHERE id >= 3) AS of_full_length
 FROM :toast;
--- A filter that the owner of a table prefers compressed works as well.
-ALTER TABLE filters ALTER f SET STORAGE extended;
-UPDATE filters SET f = bloom_add(f, id);
-SELECT id, pg_column_size(f) < octet_length(f::bytea) AS compressed, f @> id AS has_id, f @> -1 AS has_other,
-	'{-1,1,2,3,4}'::int[] - f AS others, f = f::bytea::bloom AS same
-FROM filters ORDER BY id;
 DROP TABLE filters;
-
--- A filter is a value like any other: in arrays, records, variables, domains, and as a column default.
-CREATE DOMAIN week AS bloom CHECK (bloom_cardinality(VALUE) < 5);
-CREATE TABLE d (f week DEFAULT bloom_new(10), a bloom[]);
-INSERT INTO d (a) VALUES (ARRAY[bloom_add(NULL, 1), NULL, bloom_add(NULL, 2)]);
-UPDATE d SET f = bloom_add(f, ARRAY[1, 2, 3]);
-UPDATE d SET f = bloom_add(f, ARRAY[4, 5, 6]);
-SELECT f @> 3 AS f, a[1] @> 1 AS first, a[2] @> 1 AS none, a[3] @> 1 AS third FROM d;
-DROP TABLE d;
-DROP DOMAIN week;
 
 -- A value compared with itself is not read: an add that changes nothing returns the stored value, and the
 -- rebuild of a feed compares the two.
