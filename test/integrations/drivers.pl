@@ -40,7 +40,7 @@ my %command = (
 	java => [ 'sh', '-c', "javac -d $folder/classes -cp $jars \"\$0\" &&
 		exec java -XX:TieredStopAtLevel=1 -cp $folder/classes:$jars \$(basename \"\$0\" .java)" ],
 	go => [ 'sh', '-ec', "mkdir $folder/go; cp \"\$0\" $folder/go; cd $folder/go
-		export GOFLAGS=-mod=mod GOPROXY=off GOCACHE=$folder/cache
+		export GOFLAGS=-mod=mod GOPROXY=off
 		go mod init page 2>/dev/null; go mod edit -require=github.com/lib/pq\@v1.10.7 -replace=github.com/lib/pq=$pq; go build -o page .
 		exec ./page" ]);
 
