@@ -27,11 +27,8 @@ my $modules = "$FindBin::RealBin/drivers/node_modules";
 # Node.js looks for modules beside a program.
 -e "$examples/drivers/node_modules" or symlink $modules, "$examples/drivers/node_modules" or die "node_modules: $!";
 
-# Debian's jars that these beginnings have.
-sub jars { return join ':', map { glob "/usr/share/java/$_.jar" } @_ }
-
-my $jars = jars(qw(postgresql spring3-{core,beans,transaction,jdbc} commons-logging hibernate3 hibernate-commons-annotations
-	geronimo-jpa_2.0_spec geronimo-jta-1.2-spec dom4j antlr commons-collections3 javassist slf4j-api slf4j-nop));
+my $jars = join ':', map { glob "/usr/share/java/$_.jar" } qw(postgresql spring3-{core,beans,transaction,jdbc} commons-logging hibernate3 hibernate-commons-annotations
+	geronimo-jpa_2.0_spec geronimo-jta-1.2-spec dom4j antlr commons-collections3 javassist slf4j-api slf4j-nop);
 my $pq = '/usr/share/gocode/src/github.com/lib/pq';
 
 # How to run a file, by its ending.
@@ -100,18 +97,6 @@ sub start
 	$run{$name} = \%program;
 }
 
-# What a program needs beside it.
-sub write_files
-{
-	my (%files) = @_;
-
-	while (my ($file, $text) = each %files)
-	{
-		make_path(dirname("$folder/$file"));
-		append_to_file("$folder/$file", $text);
-	}
-}
-
 # The numbers of each list, and those that a program prints by its comments.
 sub numbers { return map { join ' ', /\d+/g } @_ }
 sub expected { return [ numbers(document("$examples/$_[0]") =~ m{(?:#|//) (\[.*\])$}mg) ] }
@@ -132,7 +117,7 @@ my $guide = document("$root/doc/fit.md");
 my %code;
 push @{ $code{ $_->{language} } }, $_->{text} for blocks($guide);
 my ($add_index) = $guide =~ /`(add_index :[^`]*)`/;
-write_files(
+my %file = (
 	'rails.rb' => join("\n", qq{
 require 'active_record'
 ActiveRecord::Base.establish_connection(adapter: 'postgresql')
@@ -177,6 +162,11 @@ if sys.argv[1] == "0003":
     with connection.cursor() as cursor:
         cursor.execute("CALL seen.rebuild()")
 });
+for (keys %file)
+{
+	make_path(dirname("$folder/$_"));
+	append_to_file("$folder/$_", $file{$_});
+}
 start('Rails', $framework{'activerecord.rb'}, 'without_feed', 'ruby', "$folder/rails.rb");
 start('Django', $framework{'django_feed.py'}, 'without_feed', 'sh', '-ec', "for step in 0003 feed 0002; do /usr/bin/python3 $folder/django_run.py \$step; done");
 

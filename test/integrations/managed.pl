@@ -100,7 +100,7 @@ sub night_with
 
 	die "no $from in nightly.py" if $text !~ s/\Q$from\E/$to/;
 	append_to_file("$folder/other_night.py", $text);
-	return begin("$folder/other_night.py");
+	return "$folder/other_night.py";
 }
 
 query(slurp_file("$example/schema.sql"));
@@ -135,28 +135,30 @@ is(page($page), '[]', 'and they do not come again');
 my %session = (in => '', out => '');
 $session{run} = IPC::Run::start([ 'psql', '-XAtq' ], '<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout($patience));
 
-# A page is written while a night has its snapshot and waits for the user's row.
+# What a program prints that waits for the user's row, since a page is written and not committed yet.
 sub page_beside
 {
-	my ($item, $night) = @_;
+	my ($item, @program) = @_;
 
 	query("WITH e AS (INSERT INTO exposures VALUES (7, $item)) UPDATE seen SET today = today || ${item}::bigint WHERE user_id = 7");
 	$session{in} .= "BEGIN; WITH e AS (INSERT INTO exposures VALUES (7, $item + 1)) "
 	  . "UPDATE seen SET today = today || ($item + 1)::bigint WHERE user_id = 7;\n\\echo written\n";
 	$session{run}->pump until $session{out} =~ s/written\n//;
-	my $running = $night->();
-	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE seen%'"),
-		'the night waits for a page');
+	my $running = begin(@program);
+	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%seen%'"),
+		'a program waits for a page');
 	$session{in} .= "COMMIT;\n\\echo written\n";
 	$session{run}->pump until $session{out} =~ s/written\n//;
-	is(finish($running), $users, 'and ends after it');
+	return finish($running);
 }
 
-page_beside(6001, sub { begin("$example/nightly.py") });
+is(page_beside(7000, '-c', 'import feed, psycopg; print(*feed.page(psycopg.connect(autocommit=True), 7, [7000, 7001, 7002], 1))'), 7002,
+	'a second request of a user gets another item');
+is(night(), $users, 'a night');
+is(page_beside(6001, "$example/nightly.py"), $users, 'and one beside a page');
 is(query('SELECT today FROM seen WHERE user_id = 7'), '{6002}', 'what its snapshot lacks stays in "today"');
 is(check(), 0, 'nothing is missing');
-# so that this can fail
-page_beside(6003, sub { night_with('seen.today[built.kept + 1:]', "'{}'") });
+is(page_beside(6003, night_with('seen.today[built.kept + 1:]', "'{}'")), $users, 'so that this can fail:');
 is(check(), 1, 'a night that empties "today" loses an exposure');
 is(night(), $users, 'until the next');
 is(check(), 0, 'which finds it');

@@ -39,7 +39,6 @@ my @blocks = grep { $_->{chapter} eq 'pg_partman' } blocks(document("$FindBin::R
 my ($version) = query("SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'") =~ /^(\d+)/;
 
 $blocks[0]{text} =~ s/'native', 'daily'/'1 day'/g or die 'create_parent()' if $version >= 5;
-cmp_ok(scalar @blocks, '>', 2, 'the document has statements');
 statements_ok($node, 'postgres', $file, @blocks);
 my $untracked = 'SELECT untracked FROM seen.health';
 is(query($untracked), 0, 'every partition has the trigger');
@@ -157,12 +156,12 @@ query("INSERT INTO $detached SELECT 7, i, now() FROM generate_series(401, 410) A
 is(has(401), 10, 'and they still feed the filters');
 
 # rows without a partition
+sub default_and_filter { return query('SELECT count(*) FROM exposures_default') . ' ' . has(301) }
+
 query("INSERT INTO exposures SELECT 7, i, now() + interval '300 days' FROM generate_series(301, 310) AS i");
-is(query('SELECT count(*) FROM exposures_default'), '10', 'there is no partition');
-is(has(301), 10, 'but the filter has them');
+is(default_and_filter(), '10 10', 'there is no partition, but the filter has them');
 query("CALL partman.partition_data_proc('public.exposures')");
-is(query('SELECT count(*) FROM exposures_default'), '0', 'they were moved');
-is(has(301), 10, 'the filter still has them');
+is(default_and_filter(), '0 10', 'they were moved, and the filter still has them');
 query('CALL seen.rebuild()');
 is(has(301), 10, 'after a rebuild, too');
 

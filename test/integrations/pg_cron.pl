@@ -184,21 +184,13 @@ for my $way (sort keys %node)
 		'SELECT count(*) = ' . keys(%job) . q{ FROM cron.job_run_details WHERE status IN ('succeeded', 'failed')})
 	  or diag slurp_file($node->logfile);
 
-	my $result = sub {
-		my ($name) = @_;
-
-		# each role sees its own jobs
-		return $node->safe_psql('postgres', "
-			SELECT status FROM cron.job JOIN cron.job_run_details USING (jobid) WHERE jobname = '$name'",
-			extra_params => [ '-U', $role{$name} || 'rebuilder' ]);
-	};
-	is($result->($_), 'succeeded', "$way: $_") for 'rebuild', 'recent', 'vacuum', map { "part $_" } 1 .. 4;
+	# (a job is one statement, and a stranger has no right to a private feed)
+	is($node->safe_psql('postgres', 'SELECT jobname, status FROM cron.job JOIN cron.job_run_details USING (jobid) ORDER BY jobname COLLATE "C"'),
+		join("\n", map { "$_|" . ($_ eq 'private' || $_ eq 'two statements' ? 'failed' : 'succeeded') } sort keys %job), "$way: the jobs");
 	# (of another role it is a warning only)
 	ok($node->poll_query_until('postgres',
 			q{SELECT last_vacuum IS NOT NULL FROM pg_stat_user_tables WHERE schemaname = 'seen' AND relname = 'filters'}),
 		"$way: the table was vacuumed");
-	is($result->('two statements'), 'failed', "$way: a job is one statement");
-	is($result->('private'), 'failed', "$way: without the right to");
 
 	for (['seen', 'exposures'], ['recent', 'exposures'], ['shared', 'views'])
 	{
