@@ -108,7 +108,7 @@ sub again_and_again
 		'<', \undef, '>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
 }
 
-append_to_file("$folder/page", "\\set u random(1, $takers)\n\\set s random(1, 3000)\n"
+append_to_file("$folder/page", "\\set u random(1, $takers)\n\\set s random(1, 300)\n"
 	. "INSERT INTO exposures (user_id, item_id) SELECT :u, unnest(seen.take(:u, ARRAY(SELECT generate_series(:s, :s + 60)), 5));\n");
 start_pages('pages', $coordinator);
 start_pages('pages_of_worker', $workers[0]);

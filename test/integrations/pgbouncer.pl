@@ -110,15 +110,15 @@ query(q{
 	INSERT INTO exposures VALUES (1, 10000);
 	INSERT INTO views VALUES (1, 10000)});
 
-# Pages of 40 users, each of three of 20 items of 500: as one statement, and as a transaction.
+# Pages of 15 users, each of three of 20 items of 500: as one statement, and as a transaction.
 append_to_file($node->basedir . '/feed.sql', q{
-\set user random(1, 40)
+\set user random(26, 40)
 \set item random(1, 480)
 INSERT INTO exposures (user_id, item_id)
 SELECT :user, unnest(seen.take(:user, ARRAY(SELECT generate_series(:item::bigint, :item::bigint + 20)), 3));
 });
 append_to_file($node->basedir . '/take.sql', q{
-\set user random(1, 40)
+\set user random(26, 40)
 \set item random(1, 480)
 BEGIN;
 INSERT INTO views (user_id, item_id)
