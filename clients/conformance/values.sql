@@ -198,6 +198,13 @@ LANGUAGE sql AS $$
 	FROM bloom_info(filter)
 $$;
 
+-- The items of each kind among which candidates are found, with their place in a mixed order.
+CREATE TABLE pool AS
+SELECT kind, array_agg(i ORDER BY i) AS numbers, array_agg(item(kind, i) ORDER BY i) AS items, array_agg(place ORDER BY i) AS places
+FROM unnest('{integer,text,uuid,bytea}'::text[]) kind,
+	(SELECT i::integer, row_number() OVER (ORDER BY md5(i::text)) AS place FROM generate_series(1, 20000) i) mixed
+GROUP BY kind;
+
 -- Candidates: all odd ones out, some members, false positives and others, well
 -- mixed; some come twice.  Everything the server says of them in one line.
 CREATE FUNCTION line(c cases) RETURNS json
@@ -211,10 +218,10 @@ DECLARE
 BEGIN
 	EXECUTE format($query$
 		WITH answers AS (
-			SELECT i, item, row_number() OVER (PARTITION BY contains, i %% 2 = 0 AND i <= 2 * $3 ORDER BY md5(i::text)) AS number
-			FROM (SELECT array_agg(i ORDER BY i), array_agg(item($2, i) ORDER BY i) FROM generate_series(1, 20000) i) a (numbers, items),
-				unnest(numbers, items, bloom_contains_each($1, items::%s[])) u (i, item, contains))
-		SELECT array_agg(item ORDER BY md5(i::text)) || array_agg(item ORDER BY i) FILTER (WHERE i <= 4)
+			SELECT i, item, place, row_number() OVER (PARTITION BY contains, i %% 2 = 0 AND i <= 2 * $3 ORDER BY place) AS number
+			FROM pool, unnest(numbers, items, places, bloom_contains_each($1, items::%s[])) u (i, item, place, contains)
+			WHERE kind = $2)
+		SELECT array_agg(item ORDER BY place) || array_agg(item ORDER BY i) FILTER (WHERE i <= 4)
 		FROM answers WHERE i <= 4 OR number <= 20 $query$, type_of(c.kind))
 	INTO candidates USING c.filter, c.kind, c.members;
 

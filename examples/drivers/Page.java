@@ -18,6 +18,6 @@ class Page {
                     page.add(rows.getLong(1));
             }
         }
-        System.out.println(page);
+        System.out.println(page); // [703, 704]
     }
 }

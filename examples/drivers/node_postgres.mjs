@@ -6,7 +6,7 @@ const client = new pg.Client({ host: process.env.PGHOST || '/var/run/postgresql'
 await client.connect();
 try {
     const { rows } = await client.query(PAGE, [43, [43001, 703, 704, 705]]);
-    console.log(rows.map(row => row.item_id));
+    console.log(rows.map(row => row.item_id)); // [ '703', '704' ]
 } finally {
     await client.end();
 }

@@ -9,4 +9,4 @@ function page(PDO $connection, int $user, array $candidates): array
     return $statement->fetchAll(PDO::FETCH_COLUMN);
 }
 
-echo json_encode(page(new PDO('pgsql:'), 49, [49001, 703, 704, 705])), "\n";
+echo json_encode(page(new PDO('pgsql:'), 49, [49001, 703, 704, 705])), "\n"; // [703, 704]

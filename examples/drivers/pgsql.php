@@ -8,4 +8,4 @@ function page($connection, int $user, array $candidates): array
     return pg_fetch_all_columns(pg_query_params($connection, PAGE, [$user, $literal]));
 }
 
-echo json_encode(page(pg_connect(''), 48, [48001, 703, 704, 705])), "\n";
+echo json_encode(page(pg_connect(''), 48, [48001, 703, 704, 705])), "\n"; // [703, 704]

@@ -27,5 +27,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(items)
+	fmt.Println(items) // [703, 704]
 }

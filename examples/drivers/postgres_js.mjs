@@ -7,7 +7,7 @@ const page = (user, candidates) => sql`
     INSERT INTO exposures (user_id, item_id) SELECT ${user}, unnest(seen.take(${user}, ${candidates}, 2)) RETURNING item_id`;
 
 try {
-    console.log((await page(46, [46001, 703, 704, 705])).map((row) => row.item_id));
+    console.log((await page(46, [46001, 703, 704, 705])).map((row) => row.item_id)); // [ '703', '704' ]
 } finally {
     await sql.end();
 }

@@ -5,4 +5,4 @@ PAGE = """INSERT INTO exposures (user_id, item_id)
 
 with psycopg.connect() as connection:  # where the PG* variables lead
     rows = connection.execute(PAGE, {"user": 42, "candidates": [42001, 703, 704, 705]})
-    print([item for (item,) in rows])
+    print([item for (item,) in rows])  # [703, 704]

@@ -6,4 +6,4 @@ PAGE = 'INSERT INTO exposures (user_id, item_id) SELECT $1, unnest(seen.take($1,
 ARRAY = PG::TextEncoder::Array.new
 
 connection = PG.connect
-p connection.exec_params(PAGE, [50, ARRAY.encode([50001, 703, 704, 705])]).column_values(0)
+p connection.exec_params(PAGE, [50, ARRAY.encode([50001, 703, 704, 705])]).column_values(0) # ["703", "704"]

@@ -1,5 +1,7 @@
-# doc/scale-out.md and test/integrations/citus_feed on a Citus cluster of its own: a coordinator and
-# two workers.  Only where Citus is installed.
+# doc/scale-out.md on a Citus cluster of its own, a coordinator and two workers; then a feed with
+# pages by two nodes, COPY by four clients, rebuilds, shards that move and DDL, all at once.
+# Nothing that was committed may be missing, nothing may be taken twice, and nothing may hang.
+# BLOOMEXP_LONG=1 takes half an hour.  Only where Citus is installed.
 
 use strict;
 use warnings;
@@ -8,6 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/../lib";
 
 use Documents;
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -24,7 +27,7 @@ for my $name ('coordinator', 'worker1', 'worker2')
 	$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
 	$node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'citus'", 'max_prepared_transactions = 100',
 		'wal_level = logical', 'max_wal_senders = 10', 'restart_after_crash = on', "citus.local_hostname = '" . $node->host . "'", "citus.node_conninfo = 'sslmode=prefer'",
-		'citus.enable_statistics_collection = off', 'deadlock_timeout = 100ms', '');
+		'citus.enable_statistics_collection = off', 'deadlock_timeout = 100ms', "log_line_prefix = '%e %a '", '');
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION citus');
 	push @nodes, $node;
@@ -39,14 +42,10 @@ for my $worker (@workers)
 	$coordinator->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS bloomexp');
 }
 
-local $ENV{PGHOST} = $coordinator->host;
-local $ENV{PGPORT} = $coordinator->port;
-local $ENV{PGDATABASE} = 'postgres';
-local $ENV{BLOOMEXP_WORKER} = join ' ', $workers[0]->host, $workers[0]->port;
+@ENV{qw(PGHOST PGPORT PGDATABASE)} = ($coordinator->host, $coordinator->port, 'postgres');
 
 # The statements of doc/scale-out.md: what stands below them in the document is their output.
 my $folder = PostgreSQL::Test::Utils::tempdir;
-
 for my $block (grep { $_->{language} eq 'sql' } blocks(document("$FindBin::RealBin/../../doc/scale-out.md")))
 {
 	my $name = "doc/scale-out.md line $block->{line}";
@@ -65,13 +64,95 @@ for my $block (grep { $_->{language} eq 'sql' } blocks(document("$FindBin::RealB
 	s/^-+$/---/mg, s/^\n+//, s/ +$//mg for $output, $expected;
 	is(visible($output), visible($expected), "$name: output");
 }
-my $rest = qx{psql -Xq -c 'DROP SCHEMA seen CASCADE' -c 'DROP TABLE exposures, candidates' 2>&1};
-unlike($rest, qr/ERROR/, 'and goes');
 
-my $output = qx{$^X $FindBin::RealBin/citus_feed 2>&1};
+#
+# A feed under load
+#
 
-is($?, 0, 'test/integrations/citus_feed') or diag $output;
-cmp_ok(scalar(() = $output =~ /^ok /mg), '>', 8, 'it had something to say');
+my $seconds = $ENV{BLOOMEXP_LONG} ? 1800 : 12;
+my ($takers, $users) = (30, 80);	# users of pages; COPY writes for those after them
+
+sub query { return $coordinator->safe_psql('postgres', $_[0]) }
+
+query(q{
+	DROP SCHEMA seen CASCADE;
+	DROP TABLE exposures, candidates;
+	SET citus.shard_count = 8;
+	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+	SELECT create_distributed_table('exposures', 'user_id');
+	CREATE INDEX ON exposures (user_id, shown_at, item_id);
+	SELECT bloom_create_feed('seen', 'exposures', mode => 'log');
+	INSERT INTO exposures SELECT 1, 1});
+my (undef, undef, $refused) = $coordinator->psql('postgres', q{SELECT bloom_create_feed('other', 'exposures')}, extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
+is($refused =~ s/.* //r, '55000', 'a trigger is refused');
+is(query('CALL seen.rebuild()'), '|1||0', 'a rebuild reports the filters that it has written');
+is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[])'), '{2}', 'an exposure is excluded');
+
+# In processes of their own until the time is over, each with a name that the logs have.
+my %running;
+
+sub start_pages
+{
+	my ($name, $node) = @_;
+	local @ENV{qw(PGAPPNAME PGHOST PGPORT)} = ($name, $node->host, $node->port);
+
+	$running{$name} = IPC::Run::start([ 'pgbench', '-n', '-c', 2, '-T', $seconds, '-f', "$folder/page" ], '<', \undef, '>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
+}
+
+sub again_and_again
+{
+	my ($name, $command) = @_;
+	local $ENV{PGAPPNAME} = $name;
+
+	$running{$name} = IPC::Run::start([ 'sh', '-c', "end=\$((\$(date +%s) + $seconds)); while [ \$(date +%s) -lt \$end ]; do $command; done" ],
+		'<', \undef, '>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
+}
+
+append_to_file("$folder/page", "\\set u random(1, $takers)\n\\set s random(1, 300)\n"
+	. "INSERT INTO exposures (user_id, item_id) SELECT :u, unnest(seen.take(:u, ARRAY(SELECT generate_series(:s, :s + 60)), 5));\n");
+start_pages('pages', $coordinator);
+start_pages('pages_of_worker', $workers[0]);
+for my $k (1 .. 4)
+{
+	again_and_again("copy$k", "seq 200 | awk -v k=$k -v n=\$(date +%s%N | cut -c 6-16) '{ printf \"%d\\t%d\\n\", $takers + 1 + (\$1 * 7 + k) % ($users - $takers), (k n) * 1000 + \$1 }' |
+		psql -Xqc 'COPY exposures (user_id, item_id) FROM STDIN'");
+}
+again_and_again('rebuilds', q{psql -Xqc "CALL seen.rebuild(overlap => '0')"});
+again_and_again('ddl', q{psql -Xqc "SET lock_timeout = '2s'" -c 'ALTER TABLE exposures ADD COLUMN extra int' -c 'ALTER TABLE exposures DROP COLUMN extra'; sleep 0.3});
+append_to_file("$folder/move", q{
+SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport, 'block_writes')
+FROM (SELECT * FROM citus_shards WHERE table_name = 'exposures'::regclass ORDER BY random() LIMIT 1) s,
+	LATERAL (SELECT * FROM pg_dist_node WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport LIMIT 1) n});
+again_and_again('moves', "psql -Xqf $folder/move; sleep 1");
+
+# What was committed before a look is excluded by it.
+my ($looks, @missing) = (0);
+for (my $end = time + $seconds; time < $end;)
+{
+	my $committed = query('SELECT user_id, array_agg(item_id) FROM exposures GROUP BY user_id');
+	my $remaining;
+
+	$coordinator->psql('postgres', join("\n", map { sprintf "SELECT seen.unseen(%s, '%s');", split /\|/ } split /\n/, $committed),
+		stdout => \$remaining, stderr => \my $errors, on_error_stop => 0);
+	push @missing, grep { $_ ne '{}' } split /\n/, $remaining;
+	$looks += () = $remaining =~ /^\{\}$/mg;
+}
+is("@missing", '', 'no committed exposure is missing');
+cmp_ok($looks, '>', 20, 'it looked');
+
+# All end by themselves: what hangs is killed here, and fails.
+for my $name (sort keys %running)
+{
+	ok(eval { $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
+}
+
+# (nothing of a feed takes part in a COPY in mode log; beside moves and DDL Citus itself cancels one at times)
+my @log = map { split /\n/, slurp_file($_->logfile) } @nodes;
+is_deeply([ grep { /^(?!00000|40P01)\w{5} copy/ } @log ], [], 'no COPY had an error');
+is_deeply([ grep { /^40P01 (?:rebuilds|pages)/ } @log ], [], 'no rebuild and no page was the victim of a deadlock');
+cmp_ok(query("SELECT count(*) FROM exposures WHERE user_id $_ $takers"), '>', 100, "users $_ $takers were served") for '<=', '>';
+is(query("SELECT count(*) FROM (SELECT FROM exposures WHERE user_id <= $takers AND user_id > 1 GROUP BY user_id, item_id HAVING count(*) > 1) AS t"), 0, 'nothing was taken twice');
+note "$looks looks, errors: " . join ' ', sort grep { /^\w{5} (?!copy)\w+ ERROR/ } map { s/^(\w{5} \w+ \w+).*/$1/r } @log;
 
 $_->stop for @nodes;
 done_testing();

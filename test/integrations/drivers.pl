@@ -1,414 +1,225 @@
-# Drivers: the programs of examples/drivers take a page as they are written; the functions of a
-# feed need no casts; and whatever a driver makes of its parameters in other statements, with
-# casts and without, the outcome is the right result or an error, never an item lost in
-# silence.  A driver that is not installed is skipped, but CI insists on all.
+# Drivers and frameworks: the programs of examples/drivers and examples/frameworks print what their
+# comments say, and record the page; so do the latter on the feed that the migrations of doc/fit.md
+# make in Rails and in Django, and remove.  One whose driver or framework is not installed is
+# skipped, but CI insists on the drivers.
 
 use strict;
 use warnings;
 use utf8;
 
+use File::Basename;
+use File::Path qw(make_path);
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 
 use Documents;
 use Drivers;
-use File::Copy qw(copy);
 use IPC::Run;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $drivers = "$FindBin::RealBin/drivers";
-my $examples = "$FindBin::RealBin/../../examples/drivers";
+my $root = "$FindBin::RealBin/../..";
+my $examples = "$root/examples";
 my $folder = PostgreSQL::Test::Utils::tempdir();
+my $modules = "$FindBin::RealBin/drivers/node_modules";
 
-# Statements with the user as $1 and items as $2.  Those with casts also run without.
-my %statement = (
-	take => 'SELECT seen.take($1, $2, 10)',
-	unseen => 'SELECT seen.unseen($1, $2)',
-	add => 'INSERT INTO exposures (user_id, item_id) SELECT $1::bigint, unnest($2::bigint[])',
-	exclude => 'SELECT $2::bigint[] - (SELECT seen.current($1::bigint))',
-	add_to_filter => 'INSERT INTO seen.filters AS f (user_id, items) VALUES ($1::bigint, bloom_add(NULL, $2::bigint[]))
-		ON CONFLICT (user_id) DO UPDATE SET items = bloom_add(f.items, $2::bigint[])',
-	ask_one => q{SELECT CASE WHEN (SELECT seen.current($1::bigint)) @> $2::bigint THEN ARRAY['contained'] ELSE ARRAY['fresh'] END});
-$_ = s/\s+/ /gr for values %statement;
-$statement{add_one} = $statement{add_to_filter} =~ s/bigint\[\]/bigint/gr;
+# Node.js looks for modules beside a program.
+-e "$examples/drivers/node_modules" or symlink $modules, "$examples/drivers/node_modules" or die "node_modules: $!";
+
+my $jars = join ':', map { glob "/usr/share/java/$_.jar" } qw(postgresql spring3-{core,beans,transaction,jdbc} commons-logging hibernate3 hibernate-commons-annotations
+	geronimo-jpa_2.0_spec geronimo-jta-1.2-spec dom4j antlr commons-collections3 javassist slf4j-api slf4j-nop);
+my $pq = '/usr/share/gocode/src/github.com/lib/pq';
+
+# How to run a file, by its ending.
+my %command = (
+	py => ['/usr/bin/python3'], mjs => ['node'], rb => ['ruby'], php => ['php'],
+	java => [ 'sh', '-c', "javac -d $folder/classes -cp $jars \"\$0\" &&
+		exec java -XX:TieredStopAtLevel=1 -cp $folder/classes:$jars \$(basename \"\$0\" .java)" ],
+	go => [ 'sh', '-ec', "mkdir $folder/go; cp \"\$0\" $folder/go; cd $folder/go
+		export GOFLAGS=-mod=mod GOPROXY=off
+		go mod init page 2>/dev/null; go mod edit -require=github.com/lib/pq\@v1.10.7 -replace=github.com/lib/pq=$pq; go build -o page .
+		exec ./page" ]);
+
+# What succeeds if the driver or the framework is there.
+sub python { return [ '/usr/bin/python3', '-c', "import $_[0]" ] }
+sub ruby { return [ 'ruby', '-e', join ';', map { "require '$_'" } @_ ] }
+sub php { return [ 'php', '-r', 'exit((' . join(' && ', @_) . ') ? 0 : 1);' ] }
+sub java { return [ 'sh', '-c', join ' && ', 'command -v javac', map { "test -e /usr/share/java/$_.jar" } 'postgresql', @_ ] }
+sub node { return [ 'sh', '-c', "node --version && test -e $_[0]/package.json" ] }
+
+my %driver = (
+	'psycopg_page.py' => python('psycopg'),
+	'packed.py' => python('psycopg'),
+	'asyncpg_page.py' => python('asyncpg'),
+	'node_postgres.mjs' => node("$modules/pg"),
+	'postgres_js.mjs' => node("$modules/postgres"),
+	'Page.java' => java(),
+	'lib_pq.go' => [ 'sh', '-c', "go version && test -d $pq" ],
+	'pgx.go' => ['false'],	# by hand
+	'pgsql.php' => php('extension_loaded("pgsql")'),
+	'pdo.php' => php('extension_loaded("pdo_pgsql")'),
+	'ruby_pg.rb' => ruby('pg'));
+my %framework = (
+	'django_feed.py' => python('django, psycopg2'),
+	'sqlalchemy_feed.py' => python('sqlalchemy, psycopg2; assert sqlalchemy.__version__ >= "1.4"'),
+	'activerecord.rb' => ruby('active_record', 'pg'),
+	'eloquent.php' => php('(@include "Illuminate/Database/autoload.php")', 'extension_loaded("pdo_pgsql")'),
+	'SpringJdbc.java' => java('spring3-jdbc'),
+	'HibernateFeed.java' => java('hibernate3'),
+	map { ("$_->[0].mjs" => node("$examples/frameworks/node_modules/$_->[1]")) } [ knex => 'knex' ], [ kysely => 'kysely' ],
+	[ drizzle => 'drizzle-orm' ], [ sequelize => 'sequelize' ], [ typeorm => 'typeorm' ], [ prisma => '../prisma-client' ]);
+
+is_deeply([ sort map { basename($_) } glob "$examples/{drivers,frameworks}/*.{py,mjs,rb,php,java,go}" ],
+	[ sort keys %driver, keys %framework ], 'the programs');
 
 #
-# A server that JDBC reaches, too: by TCP, with a password.
+# Run them, all at the same time, each in a database of its own
 #
 
 my $node = start_node('drivers');
+$node->safe_psql('postgres', "CREATE DATABASE $_") for 'before', 'without_feed';
+$node->safe_psql('before', document("$examples/frameworks/tables.sql"));
+$node->safe_psql('without_feed',
+	document("$examples/frameworks/tables.sql") . 'DROP SCHEMA seen CASCADE; DROP INDEX exposures_user_id_shown_at_item_id_idx');
 
-# Run a command; its output, or nothing if it fails.
-sub output_of
+my %run;
+
+sub start
 {
-	my ($input, @command) = @_;
-	my ($stdout, $stderr) = ('', '');
-	my $ok = eval {
-		IPC::Run::run(\@command, '<', \$input, '>', \$stdout, '2>', \$stderr, IPC::Run::timeout($patience));
-	};
+	my ($name, $needs, $template, @command) = @_;
+	my %program = (database => $name =~ s/\W/_/gr, out => '', err => '');
 
-	diag "@command: $stderr$@" if $stderr ne '' || $@;
-	return $ok ? $stdout : undef;
+	return unless eval { IPC::Run::run($needs, '<', \undef, '>&', \my $output) };
+	$node->safe_psql('postgres', "CREATE DATABASE \"$program{database}\" TEMPLATE $template");
+	connect_to($program{database});
+	$program{run} = IPC::Run::start(\@command, '<', \undef, '>', \$program{out}, '2>', \$program{err}, IPC::Run::timeout($patience));
+	$run{$name} = \%program;
 }
 
-# Whether a command can be run and is content; silently.
-sub works { return eval { IPC::Run::run([@_], '<', \undef, '>&', \my $output) } }
+# The numbers of each list, and those that a program prints by its comments.
+sub numbers { return map { join ' ', /\d+/g } @_ }
+sub expected { return [ numbers(document("$examples/$_[0]") =~ m{(?:#|//) (\[.*\])$}mg) ] }
 
-#
-# The drivers: how to run the program of the examples, and ours; and what a driver refuses
-# although the types are known: values of another type, or an array that it cannot write
-#
-
-my %refused = (
-	asyncpg => qr/^error\t\t?\w*\tinvalid input for query argument/,
-	'postgres.js' => qr/cannot cast type bigint to bigint\[\]$/,
-	(map { ($_ => qr/malformed array literal: "Array"/) } 'PHP', 'PDO', 'PDO emulated'),
-	'Ruby pg' => qr/malformed array literal: "\[/,
-	# what says that it is a text or an array of texts, and the map's empty array
-	JDBC => qr/function seen\.\w+\(bigint, (?:text\[\]|character varying)[^)]*\) does not exist/,
-	'Ruby pg, type map' => qr/function seen\.\w+\(unknown, text\[\][^)]*\) does not exist/);
-
-my $jar = '/usr/share/java/postgresql.jar';
-
-sub psycopg
+for my $path (map({ "drivers/$_" } sort keys %driver), map { "frameworks/$_" } sort keys %framework)
 {
-	my $python = python() or return;
+	my $name = basename($path);
 
-	return ([ $python, "$examples/psycopg_page.py" ], [ $python, "$drivers/python.py", 'psycopg' ]);
-}
-
-sub asyncpg
-{
-	return unless works('/usr/bin/python3', '-c', 'import asyncpg');
-	return ([ '/usr/bin/python3', "$examples/asyncpg_page.py" ], [ '/usr/bin/python3', "$drivers/python.py", 'asyncpg' ]);
-}
-
-# Node.js looks for modules beside a program.
-sub node
-{
-	my ($module, $program) = @_;
-
-	return unless -d "$drivers/node_modules/$module" && works('node', '--version');
-	-e "$folder/node_modules" or symlink "$drivers/node_modules", "$folder/node_modules" or die "node_modules: $!";
-	copy("$examples/$program", "$folder/$program") or die "copy: $!";
-	return ([ 'node', "$folder/$program" ], [ 'node', "$drivers/node.mjs", $module ]);
-}
-
-sub php
-{
-	my ($program, @mode) = @_;
-
-	return unless works('php', '-r', 'exit(extension_loaded("pgsql") && extension_loaded("pdo_pgsql") ? 0 : 1);');
-	return ($program && [ 'php', "$examples/$program" ], [ 'php', "$drivers/php.php", @mode ]);
-}
-
-sub ruby
-{
-	my ($program, @mode) = @_;
-
-	return unless works('ruby', '-e', 'require "pg"');
-	return ($program && [ 'ruby', "$examples/$program" ], [ 'ruby', "$drivers/ruby_pg.rb", @mode ]);
-}
-
-sub jdbc
-{
-	return unless -e $jar && works('javac', '-version');
-	ok(defined output_of('', 'javac', '-d', "$folder/classes", '-encoding', 'UTF-8', "$examples/Page.java", "$drivers/Jdbc.java"),
-		'JDBC: compiles');
-	return map { [ 'java', '-cp', "$folder/classes:$jar", $_ ] } qw(Page Jdbc);
-}
-
-# (There is no program for it.)
-sub lib_pq
-{
-	my $driver = '/usr/share/gocode/src/github.com/lib/pq';
-	return unless -d $driver && works(qw(go version));
-
-	mkdir "$folder/go";
-	copy("$drivers/libpq.go", "$folder/go/main.go") or die "copy: $!";
-	local @ENV{qw(GOFLAGS GOCACHE)} = ('-mod=mod', "$folder/cache");
-	ok(defined output_of('', 'bash', '-c', "cd '$folder/go' && exec 2>&1 && go mod init items &&
-		go mod edit -require=github.com/lib/pq\@v1.10.7 -replace=github.com/lib/pq=$driver && go build -o items main.go"),
-		'lib/pq: compiles');
-	return (undef, [ "$folder/go/items" ]);
+	start($name, $driver{$name} // $framework{$name}, 'before', @{ $command{ $name =~ s/.*\.//r } }, "$examples/$path",
+		$name eq 'packed.py' ? qw(42 42001 42301 -42001 42300 9223372036854775807 -9223372036854775808 42301) : ());
 }
 
 #
-# The programs of the examples, with the tables of examples/frameworks
+# doc/fit.md in Rails and in Django
 #
 
-sub set_up
+my $guide = document("$root/doc/fit.md");
+my %code;
+push @{ $code{ $_->{language} } }, $_->{text} for blocks($guide);
+my ($add_index) = $guide =~ /`(add_index :[^`]*)`/;
+my %file = (
+	'rails.rb' => join("\n", qq{
+require 'active_record'
+ActiveRecord::Base.establish_connection(adapter: 'postgresql')
+ActiveRecord::Migration.verbose = false
+class IndexExposures < ActiveRecord::Migration[6.1]
+  disable_ddl_transaction!
+
+  def change
+    $add_index
+  end
+end
+}, @{ $code{ruby} }, qq{
+migrate = ->(migration, direction) { migration.new.exec_migration(ActiveRecord::Base.connection, direction) }
+migrate.(IndexExposures, :up)
+ActiveRecord::Base.transaction { migrate.(CreateFeed, :up) }
+ActiveRecord::Base.connection.execute('CALL seen.rebuild()')
+load '$examples/frameworks/activerecord.rb'
+puts Post.unseen_by(42).order(published: :desc).limit(3).explain
+ActiveRecord::Base.transaction { migrate.(CreateFeed, :down) }
+}),
+	'feed/__init__.py' => '', 'feed/migrations/__init__.py' => '', 'feed/migrations/0003_feed.py' => $code{python}[0],
+	'feed/migrations/0002_index.py' => q{
+from django.db import migrations
+class Migration(migrations.Migration):
+    dependencies = []
+},
+	# (a process has one configuration, and the program of the examples has its own)
+	'django_run.py' => qq{
+import os, runpy, sys
+import django
+from django.conf import settings
+if sys.argv[1] == "feed":
+    feed = runpy.run_path("$examples/frameworks/django_feed.py")
+    print(feed["Post"].objects.filter(feed["unseen"](42)).order_by("-published")[:3].explain())
+    sys.exit()
+settings.configure(INSTALLED_APPS=["feed"], DATABASES={"default": {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDATABASE"]}})
+django.setup()
+from django.core.management import call_command
+from django.db import connection
+call_command("migrate", "feed", sys.argv[1], verbosity=0)
+if sys.argv[1] == "0003":
+    with connection.cursor() as cursor:
+        cursor.execute("CALL seen.rebuild()")
+});
+for (keys %file)
 {
-	$node->safe_psql('postgres', 'CREATE DATABASE before');
-	$node->safe_psql('before', document("$examples/../frameworks/tables.sql"));
+	make_path(dirname("$folder/$_"));
+	append_to_file("$folder/$_", $file{$_});
 }
-
-my $seen = q{SELECT string_agg(item_id::text, ' ' ORDER BY item_id) FROM exposures JOIN seen.filters USING (user_id)
-	WHERE user_id = %s AND item_id BETWEEN 703 AND 705 AND items @> item_id};
-
-# Each program has a user of its own, so that one after the other prints something.
-my %user = (psycopg => 42, 'node-postgres' => 43, JDBC => 44, 'postgres.js' => 46, asyncpg => 47, PHP => 48, PDO => 49, 'Ruby pg' => 50);
-
-# The numbers that a program prints, whatever stands around them.
-sub page { return join ' ', ($_[0] // 'failed') =~ /\w+/g }
-
-# Another request of the same user takes first.
-sub second_request
-{
-	my ($command, $user) = @_;
-
-	$node->safe_psql('example', "
-		DELETE FROM exposures WHERE item_id < 1000;
-		UPDATE seen.filters SET items = bloom_add(NULL, ${user}001) WHERE user_id = $user");
-	my %other = (in => "BEGIN; $statement{take};\n\\echo has it\n" =~ s/\$1/$user/r =~ s/\$2/'{703}'/r, out => '');
-	$other{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-' ], '<', \$other{in}, '>', \$other{out}, '2>&1',
-		IPC::Run::timeout($patience));
-	$other{run}->pump until $other{out} =~ /has it/;
-	my $stdout = '';
-	my $program = IPC::Run::start($command, '<', \undef, '>', \$stdout, '2>', \my $stderr, IPC::Run::timeout($patience));
-	ok($node->poll_query_until('example', q{
-		SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = 'example' AND wait_event_type = 'Lock'}),
-		'a second request of a user waits');
-	$other{in} .= "COMMIT;\n\\q\n";
-	$other{run}->finish;
-	ok($program->finish, 'until the first one ends') or diag $stderr;
-	is(page($stdout), '704 705', 'and gets other items');
-}
-
-sub examples_program
-{
-	my ($driver, $command) = @_;
-	my $user = $user{$driver};
-
-	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS example');
-	$node->safe_psql('postgres', 'CREATE DATABASE example TEMPLATE before');
-	connect_to('example');
-
-	is(page(output_of('', @$command)), '703 704', 'the first page');
-	is($node->safe_psql('example', sprintf $seen, $user), '703 704', 'is recorded');
-	is(page(output_of('', @$command)), '705', 'what is left');
-	if ($driver eq 'psycopg')	# (all have the same statement)
-	{
-		is(page(output_of('', @$command)), '', 'and no more');
-		second_request($command, $user);
-	}
-
-	# Without PGHOST it looks for the Unix socket where libpq does.  (JDBC knows only its URL, asyncpg tries TCP, too.)
-	return if $driver =~ /^(?:JDBC|asyncpg)$/;
-	local %ENV = (%ENV, PGPORT => 1);
-	delete $ENV{PGHOST};
-	IPC::Run::run($command, '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
-	like($said, qr/\.s\.PGSQL\.1\b|on that socket/, 'without PGHOST: the Unix socket');
-}
+start('Rails', $framework{'activerecord.rb'}, 'without_feed', 'ruby', "$folder/rails.rb");
+start('Django', $framework{'django_feed.py'}, 'without_feed', 'sh', '-ec', "for step in 0003 feed 0002; do /usr/bin/python3 $folder/django_run.py \$step; done");
 
 #
-# Each way to pass parameters
+# What came of it
 #
 
-# Items of each kind: one that the filters of some users hold, then others.
-# (9007199254740993 is no double.)
-my %items = (
-	bigint => [ 42001, 701, 702, '9007199254740993' ],
-	text => [ qw(news shop about), q{o'clock} ],
-	uuid => [ map { "6ecd8c99-4036-403d-bf84-cf8400f6783$_" } 0 .. 3 ]);
-my %kind_of = (bigint => 'integer', text => 'text', uuid => 'uuid');
-my %ways = (bigint => [qw(integers strings literal joined)], text => [qw(strings literal joined)],
-	uuid => [qw(uuids strings literal joined)]);
-my %ways_of_one = (bigint => [qw(integer string literal)], text => [qw(string literal)], uuid => [qw(uuid string literal)]);
+my $recorded = q{SELECT array_agg(item_id ORDER BY item_id) FROM exposures JOIN seen.filters USING (user_id)
+	WHERE shown_at > now() - interval '30 minutes' AND items @> item_id};
 
-# Odd users have a filter with the first item, even ones have none.
-for my $type (sort keys %items)
+for my $name (sort keys %driver, keys %framework, 'Rails', 'Django')
 {
-	$node->safe_psql('postgres', "CREATE DATABASE \"$type\"");
-	$node->safe_psql($type, qq{
-		CREATE EXTENSION bloomexp;
-		CREATE TABLE exposures (user_id bigint NOT NULL, item_id $type NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
-		CREATE INDEX ON exposures (user_id);
-		SELECT bloom_create_feed('seen', 'exposures');
-		CREATE FUNCTION reset() RETURNS void LANGUAGE sql AS \$\$
-			TRUNCATE exposures, seen.filters;
-			INSERT INTO seen.filters SELECT n, bloom_add(NULL, '$items{$type}[0]'::$type) FROM generate_series(1, 999, 2) AS n;
-		\$\$});
-}
-
-# What the filters of all users say: whether there is a row, the kind, how many
-# items, and which of ours.  A filter of another kind holds none of ours.
-sub filters
-{
-	my ($type) = @_;
-	my @items = @{ $items{$type} };
-	my $list = join ', ', map { my $item = s/'/''/gr; "'$item'" } @items;
-	my %filter;
-
-	for (split /\n/, $node->safe_psql($type, qq{
-		SELECT user_id, coalesce(kind, 'none'), coalesce(i.items, 0),
-			CASE WHEN kind = '$kind_of{$type}' THEN bloom_contains_each(f.items, ARRAY[$list]::$type\[]) END
-		FROM seen.filters AS f, bloom_info(f.items) AS i}))
+  SKIP:
 	{
-		my ($user, $kind, $count, $each) = split /\|/, $_, -1;
-		my @each = $each =~ /[tf]/g;
-
-		$filter{$user} = { kind => $kind, items => $count,
-			contained => join(',', map { ($each[$_] // 'f') eq 't' ? $items[$_] : () } 0 .. $#items) };
-	}
-	return \%filter;
-}
-
-# What is wrong with the outcome of a case; nothing if nothing is.
-sub wrong
-{
-	my ($case, $answer, $filter) = @_;
-	my @items = @{ $items{ $case->{type} } };
-	my $had = $case->{user} % 2;
-	my ($ok) = $answer =~ /^ok(?:\t(.*))?/ ? [ $1 // '' ] : ();
-	my %expected = map { $_ => 1 } $had ? $items[0] : ();
-
-	if ($ok && $case->{name} =~ /^(?:exclude|unseen|take)$/)
-	{
-		my $fresh = join ',', grep { !$expected{$_} } @{ $case->{items} };
-
-		return "survivors are not $fresh" if $ok->[0] ne $fresh;
-	}
-	if ($ok && $case->{name} eq 'ask_one')
-	{
-		my $right = $expected{ $case->{items}[0] } ? 'contained' : 'fresh';
-
-		return "is not $right" if $ok->[0] ne $right;
-	}
-	if ($ok && $case->{name} =~ /^(?:add|take)/)
-	{
-		$expected{$_} = 1 for @{ $case->{items} };
-	}
-	my $contained = join ',', grep { $expected{$_} } @items;
-
-	return %expected ? 'no row' : undef unless $filter;
-	return "a filter of kind $filter->{kind}" if $filter->{kind} !~ /^(?:none|$kind_of{$case->{type}})$/;
-	return "holds $filter->{items} items" if $filter->{items} != keys %expected;
-	return "holds $filter->{contained}, not $contained" if $filter->{contained} ne $contained;
-	return;
-}
-
-# All cases of a type; those of a driver, because what says that it is a text, or an
-# array of texts, is one.
-sub cases
-{
-	my ($driver, $type) = @_;
-	my @items = @{ $items{$type} };
-	my @cases;
-	my $user = 0;
-
-	for my $name (sort keys %statement)
-	{
-		my $of_one = $name =~ /_one$/;
-
-		for my $casts ($statement{$name} =~ /::/ ? (1, 0) : 1)
+		if (!$run{$name})
 		{
-			my $text = $statement{$name} =~ s/\$2::bigint/\$2::$type/gr;
-
-			$text =~ s/::\w+(?:\[\])?//g unless $casts;
-			for my $way (@{ $of_one ? $ways_of_one{$type} : $ways{$type} })
-			{
-				# (an array that is written otherwise than PostgreSQL does)
-				next if $way eq 'joined' && ($casts || $driver eq 'JDBC');
-				next if $way eq 'literal' && $of_one;	# a text in braces is a text
-				next if $way eq 'literal' && !$casts && $driver eq 'JDBC' && $name eq 'add_to_filter';	# likewise
-				next if !$casts && $type ne 'text' && $way =~ ($driver eq 'JDBC' ? qr/^strings?$/ : $driver =~ /map/ ? qr/^(?:strings|uuids)$/ : qr/(?!)/);
-				for my $items ($of_one ? map { [$_] } @items : ([], [ $items[1] ], [ @items[ 0, 1, 3 ] ]))
-				{
-					push @cases, {
-						type => $type, name => $name, casts => $casts, way => $way, items => $items,
-						text => $text, user => ++$user } for 1, 2;
-				}
-			}
+			ok(0, "$name: its driver, which CI needs") if $ENV{CI} && $driver{$name} && $name ne 'pgx.go';
+			skip("$name: its driver or framework is not installed", 1);
 		}
-	}
-	return @cases;
-}
+		my $ran = $run{$name};
+		ok($ran->{run}->finish, "$name runs") or diag $ran->{err};
+		my @lines = split /\n/, $ran->{out};
 
-# Run cases, and judge each.
-sub judge
-{
-	my ($command, $type, @cases) = @_;
-
-	connect_to($type);
-	$node->safe_psql($type, 'SELECT reset()');
-	my $input = join '', map { join("\t", @$_{qw(text way user)}, join(',', @{ $_->{items} })) . "\n" } @cases;
-	my @answers = split /\n/, output_of($input, @$command) // '';
-	my $filters = filters($type);
-
-	is(scalar @answers, scalar @cases, "$type: answers");
-	for my $i (0 .. $#cases)
-	{
-		$cases[$i]{answer} = $answers[$i] // '';
-		$cases[$i]{wrong} = wrong($cases[$i], $cases[$i]{answer}, $filters->{ $cases[$i]{user} });
-	}
-	return @cases;
-}
-
-sub described
-{
-	my ($case) = @_;
-
-	return join ' ', $case->{text}, "by $case->{way}:", @{ $case->{items} }, $case->{user} % 2 ? '(old user)' : '(new user)',
-	  $case->{answer}, $case->{wrong} // ();
-}
-
-sub all_ways
-{
-	my ($driver, $command) = @_;
-
-	for my $type (sort keys %items)
-	{
-		my @cases = judge($command, $type, cases($driver, $type));
-		my $refused = $refused{$driver} // qr/(?!)/;
-		my @wrong = grep { $_->{wrong} || $_->{casts} && $_->{answer} !~ /^ok|$refused/ } @cases;
-		my %done = map { ($_->{name} => 1) } grep { $_->{casts} && $_->{answer} =~ /^ok/ } @cases;
-
-		is_deeply([ map { described($_) } @wrong ], [], "$type: " . @cases . ' cases');
-		is_deeply([ sort keys %done ], [ sort keys %statement ], "$driver, $type: each statement can be run");
-		# an array without a type came along, and was refused
-		# (JDBC gives each parameter a type)
-		ok((grep { $_->{answer} =~ /could not determine polymorphic type|is not unique/ } @cases), "$driver, $type: an untyped array") if $driver ne 'JDBC';
-	}
-
-	# So that all this can fail: in an array of one, the untyped array is an item.
-	my $careless = $statement{add_to_filter} =~ s/::\w+(?:\[\])?//gr =~ s/\$2/ARRAY[\$2]/gr;
-	my ($case) = judge($command, 'text',
-		{ type => 'text', name => 'add', way => 'literal', items => [ @{ $items{text} }[ 1, 3 ] ], text => $careless, user => 1 });
-	like($case->{answer}, qr/^ok/, "$driver: careless: no error");
-	like($case->{wrong}, qr/^holds /, "$driver: careless: items are missing");
-}
-
-set_up();
-my %driver = (
-	psycopg => \&psycopg,
-	asyncpg => \&asyncpg,
-	'node-postgres' => sub { node('pg', 'node_postgres.mjs') },
-	'postgres.js' => sub { node('postgres', 'postgres_js.mjs') },
-	JDBC => \&jdbc,
-	'lib/pq' => \&lib_pq,
-	PHP => sub { php('pgsql.php') },
-	PDO => sub { php('pdo.php', 'pdo') },
-	'PDO emulated' => sub { php(undef, 'emulated') },
-	'Ruby pg' => sub { ruby('ruby_pg.rb') },
-	'Ruby pg, type map' => sub { ruby(undef, 'map') });
-for my $driver (sort keys %driver)
-{
-	subtest $driver => sub {
-		my ($program, $ours) = $driver{$driver}->();
-
-		if (!$ours)
+		if (my $program = { Rails => 'activerecord.rb', Django => 'django_feed.py' }->{$name})
 		{
-			ok(0, "$driver, which CI needs") if $ENV{CI};
-			plan skip_all => "$driver is not installed" unless $ENV{CI};
-			return;
+			is_deeply([ numbers(grep { /^\[/ } @lines) ], expected("frameworks/$program"), "$name: $program on the feed of the migrations");
+			is(scalar(grep { /InitPlan/ } @lines), 1, "$name: the feed fetches the filter once");
+			is($node->safe_psql($ran->{database}, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'seen'}), 0, "$name: the migration can be undone");
+			next;
 		}
-		examples_program($driver, $program) if $program;
-		all_ways($driver, $ours);
-	};
+		is($ran->{err}, '', "$name does not complain");
+		if ($name eq 'packed.py')
+		{
+			is_deeply(\@lines, [qw(42301 -42001 9223372036854775807 -9223372036854775808 42301)], "$name: the remaining candidates");
+			next;
+		}
+		is_deeply([ numbers(@lines) ], expected(($driver{$name} ? 'drivers' : 'frameworks') . "/$name"), "$name prints what its comments say");
+		is($node->safe_psql($ran->{database}, $recorded), $driver{$name} ? '{703,704}' : '{42309,42310}', "$name recorded the page");
+	}
 }
+
+# Without PGHOST those that do not use libpq look where libpq does.
+for my $name (grep { $run{$_} } 'node_postgres.mjs', 'postgres_js.mjs')
+{
+	delete local $ENV{PGHOST};
+	local $ENV{PGPORT} = 1;
+	IPC::Run::run([ 'node', "$examples/drivers/$name" ], '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
+	like($said, qr{/var/run/postgresql/\.s\.PGSQL\.1\b}, "$name without PGHOST: the Unix socket");
+}
+
+# What a driver sends of another type is an error.  (Without a type: sql/feed.sql, sql/items.sql.)
+my (undef, undef, $error) = $node->psql('before', 'PREPARE page (bigint, text[]) AS SELECT seen.take($1, $2, 2)', extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
+is($error =~ s/.* //r, '42883', 'an array of texts for a feed of integers');
 
 $node->stop;
 done_testing();

@@ -1,11 +1,10 @@
-// The example feed in a headless browser: node example.mjs program url folder
+// The example feed in a headless browser: node example.mjs program url
 //
 // Prints TAP.  Two tabs are two users' windows of one user; each post is shown by one.
 
-import { writeFileSync } from 'node:fs';
 import { startBrowser } from '../../clients/page/browser.mjs';
 
-const [program, url, folder] = process.argv.slice(2);
+const [program, url] = process.argv.slice(2);
 const failed = [];
 let tests = 0;
 
@@ -38,12 +37,6 @@ async function open(width) {
     return tab;
 }
 
-async function shot(tab, name) {
-    await tab.call(() => scrollTo(0, 0));
-    const { data } = await tab.send('Page.captureScreenshot', { format: 'png' });
-    writeFileSync(`${folder}/${name}.png`, Buffer.from(data, 'base64'));
-}
-
 async function press(tab) {
     for (const type of ['keyDown', 'keyUp']) {
         await tab.send('Input.dispatchKeyEvent', { type, key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: type === 'keyDown' ? '\r' : undefined });
@@ -74,13 +67,6 @@ ok(await first.call(() => document.getElementById('picture').getContext('2d').ge
 
 ok(/bloomexp\s*[\d.]+\s*0.*NOT EXISTS.*no filter\s*[\d.]+\s*10 of 10/s.test((await text(first, '#costs tbody')).replace(/(?<=[a-z])(?=\d)/g, ' ')),
     'what the other ways cost and repeat');
-for (const scheme of ['light', 'dark']) {
-    for (const [tab, name] of [[first, 'wide'], [second, 'narrow']]) {
-        await tab.send('Emulation.setEmulatedMedia', { features: [
-            { name: 'prefers-color-scheme', value: scheme }, { name: 'prefers-reduced-motion', value: 'reduce' }] });
-        await shot(tab, `${name}-${scheme}`);
-    }
-}
 ok(await second.call(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than 390 px');
 
 const again = await first.call(() => {

@@ -39,7 +39,6 @@ my @blocks = grep { $_->{chapter} eq 'pg_partman' } blocks(document("$FindBin::R
 my ($version) = query("SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'") =~ /^(\d+)/;
 
 $blocks[0]{text} =~ s/'native', 'daily'/'1 day'/g or die 'create_parent()' if $version >= 5;
-cmp_ok(scalar @blocks, '>', 2, 'the document has statements');
 statements_ok($node, 'postgres', $file, @blocks);
 my $untracked = 'SELECT untracked FROM seen.health';
 is(query($untracked), 0, 'every partition has the trigger');
@@ -73,16 +72,14 @@ query(q{
 		INSERT INTO log SELECT u, i + k, at FROM generate_series(1, n) AS k;
 	END
 	$$;
-	-- of the exposures that the log has in the window, those that are not in a filter
-	CREATE FUNCTION missing() RETURNS text LANGUAGE sql AS $$
-		SELECT format('%s of %s', count(*) FILTER (WHERE (items @> item_id) IS NOT TRUE), count(*))
-		FROM log LEFT JOIN seen.filters USING (user_id) WHERE shown_at >= now() - interval '30 days'
-	$$;
 	INSERT INTO log SELECT u, u * 10000 + n, now() - n * interval '3 hours' FROM generate_series(1, 40) AS u, generate_series(0, 399) AS n;
 	INSERT INTO exposures SELECT * FROM log});
-is(query("SELECT count(*) FROM exposures_default"), '0', 'there are partitions for the time before');
 cmp_ok(query($untracked), '>', 30, 'new partitions have no trigger');
 query($equip);
+
+# Of the exposures that the log has in the window, those that are not in a filter.
+sub missing { return query(q{SELECT count(*) FROM log LEFT JOIN seen.filters USING (user_id)
+	WHERE shown_at >= now() - interval '30 days' AND (items @> item_id) IS NOT TRUE}) }
 
 my $partitions = "SELECT array_agg(inhrelid) FROM pg_inherits WHERE inhparent = 'exposures'::regclass";
 
@@ -110,21 +107,21 @@ for my $day (1 .. $days)
 	$wrong .= "day $day: a partition has no trigger\n" if query($untracked);
 	$dropped += query("SELECT partman.drop_partition_time('public.exposures', p_reference_timestamp => today())");
 	query('CALL seen.rebuild()');
-	my $missing = query('SELECT missing()');
-	$wrong .= "day $day: missing: $missing\n" unless $missing =~ /^0 of [1-9]/;
+	my $missing = missing();
+	$wrong .= "day $day: missing: $missing\n" if $missing;
 }
+is(query("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CALL expose%'"), 3, 'no writer failed');
 # Not by INT: what a shell starts in the background ignores it, and so does pgbench then.
 $writers->signal('TERM');
 $writers->finish;
 
 is($wrong, '', 'new partitions got the trigger every day, and nothing was missing');
 cmp_ok($made, '>=', $days - 1, 'there were new partitions');
-unlike($output, qr/aborted|ERROR/, 'no writer failed');
 # (one more if midnight has passed meanwhile)
 cmp_ok($dropped, '>=', $days, 'a partition was dropped a day');
-like(query('SELECT missing()'), qr/^0 of [1-9]/, 'nothing is missing at the end');
-is(query('SELECT count(*) FROM exposures_default'), '0', 'no exposure is in the default partition');
-cmp_ok(query("SELECT min(shown_at) > today() - interval '47 days' FROM exposures"), 'eq', 't', 'old exposures are gone');
+is(missing(), 0, 'nothing is missing at the end');
+is(query("SELECT (SELECT count(*) FROM exposures_default), min(shown_at) > today() - interval '47 days' FROM exposures"), '0|t',
+	'no exposure is in the default partition, and old ones are gone');
 cmp_ok(query("SELECT avg((items \@> item_id)::int) FROM log JOIN seen.filters USING (user_id) WHERE shown_at < now() - interval '31 days'"),
 	'<', 0.03, 'and forgotten');
 cmp_ok(query("SELECT count(*) FROM log WHERE item_id > 1000000 AND item_id % 2 = 0"), '>', 1000, 'there was something to lose');
@@ -153,18 +150,18 @@ query(q{
 my $detached = query(q{SELECT tgrelid::regclass FROM pg_trigger JOIN pg_class AS c ON c.oid = tgrelid
 	WHERE tgname = 'insert_seen' AND relkind = 'r' AND NOT relispartition LIMIT 1});
 query('CALL seen.rebuild()');
-like(query('SELECT missing()'), qr/^0 of [1-9]/, 'with tables that were kept nothing is missing');
+is(missing(), 0, 'with tables that were kept nothing is missing');
 is(query($untracked), 0, 'nor a trigger');
 query("INSERT INTO $detached SELECT 7, i, now() FROM generate_series(401, 410) AS i");
 is(has(401), 10, 'and they still feed the filters');
 
 # rows without a partition
+sub default_and_filter { return query('SELECT count(*) FROM exposures_default') . ' ' . has(301) }
+
 query("INSERT INTO exposures SELECT 7, i, now() + interval '300 days' FROM generate_series(301, 310) AS i");
-is(query('SELECT count(*) FROM exposures_default'), '10', 'there is no partition');
-is(has(301), 10, 'but the filter has them');
+is(default_and_filter(), '10 10', 'there is no partition, but the filter has them');
 query("CALL partman.partition_data_proc('public.exposures')");
-is(query('SELECT count(*) FROM exposures_default'), '0', 'they were moved');
-is(has(301), 10, 'the filter still has them');
+is(default_and_filter(), '0 10', 'they were moved, and the filter still has them');
 query('CALL seen.rebuild()');
 is(has(301), 10, 'after a rebuild, too');
 

@@ -50,13 +50,13 @@ for my $way ('libpq', 'workers')
 		GRANT USAGE ON SCHEMA cron TO feed_owner;
 		GRANT CREATE ON DATABASE postgres TO feed_owner;
 
-		-- ten exposures per day of each of 200 users in the last 45 days; users for several batches
+		-- ten exposures per day of each of 100 users in the last 45 days; users for several batches
 		CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL);
 		INSERT INTO exposures
-		SELECT u, u * 1000 + n, now() - n * interval '144 minutes' FROM generate_series(1, 200) AS u, generate_series(0, 449) AS n;
+		SELECT u, u * 1000 + n, now() - n * interval '144 minutes' FROM generate_series(1, 100) AS u, generate_series(0, 449) AS n;
 		CREATE INDEX ON exposures (user_id, shown_at, item_id);
 		CREATE TABLE views (LIKE exposures);
-		INSERT INTO views SELECT u, u * 1000 + n, now() - n * interval '10 days' FROM generate_series(1, 20000) AS u, generate_series(0, 4) AS n;
+		INSERT INTO views SELECT u, u * 1000 + n, now() - n * interval '10 days' FROM generate_series(1, 10000) AS u, generate_series(0, 4) AS n;
 		CREATE INDEX ON views (user_id, shown_at, item_id);
 		ALTER TABLE exposures OWNER TO feed_owner;
 		ALTER TABLE views OWNER TO feed_owner;
@@ -103,7 +103,7 @@ for my $way (sort keys %node)
 	{
 		my ($missing, $old) = state_of($node{$way}, @$_);
 
-		cmp_ok($missing, '>', 900, "$way: $_->[0] lacks what is new");
+		cmp_ok($missing, '>', 450, "$way: $_->[0] lacks what is new");
 		is($old + 0, 1, "$way: $_->[0] has what is old");
 	}
 	is($node{$way}->safe_psql('postgres', $age), '2 days', "$way: the oldest rebuild");
@@ -165,11 +165,12 @@ sub crontab
 my ($one, $several) = $guide =~ /^    30 3 \* \* \* rebuilder (.*)$/mg;
 is(crontab($one, 'slow', 'rebuilder'), '', 'crontab: nothing is printed after success');
 is((state_of($node{libpq}, 'slow'))[0], 0, 'crontab: and nothing is missing');
-like(crontab($one, 'private', 'stranger'), qr/ERROR: .*exit status 1/s, 'crontab: a failure is printed');
+my @printed = split /\n/, crontab($one, 'private', 'stranger');
+is_deeply([ @printed > 1, $printed[-1] ], [ 1, 'bloomexp rebuild: exit status 1' ], 'crontab: the error and the status are printed');
 is(crontab($several, 'split', 'rebuilder'), '', 'crontab: four parts');
 is((state_of($node{libpq}, 'split', 'views'))[0], 0, 'crontab: nothing is missing');
-my @failures = crontab($several, 'private', 'stranger') =~ /^bloomexp rebuild, part (\d): exit status 1$/mg;
-is("@{[ sort @failures ]}", '1 2 3 4', 'crontab: the numbers of the parts that failed are printed');
+is_deeply([ sort grep { /^bloomexp/ } split /\n/, crontab($several, 'private', 'stranger') ],
+	[ map { "bloomexp rebuild, part $_: exit status 1" } 1 .. 4 ], 'crontab: the parts that failed are printed');
 
 #
 # What pg_cron has done
@@ -183,21 +184,13 @@ for my $way (sort keys %node)
 		'SELECT count(*) = ' . keys(%job) . q{ FROM cron.job_run_details WHERE status IN ('succeeded', 'failed')})
 	  or diag slurp_file($node->logfile);
 
-	my $result = sub {
-		my ($name) = @_;
-
-		# each role sees its own jobs
-		return $node->safe_psql('postgres', "
-			SELECT status || ': ' || split_part(return_message, E'\\n', 1) FROM cron.job JOIN cron.job_run_details USING (jobid)
-			WHERE jobname = '$name'", extra_params => [ '-U', $role{$name} || 'rebuilder' ]) =~ s/ERROR: +//r;
-	};
-	like($result->($_), qr/^succeeded: /, "$way: $_") for 'rebuild', 'recent', 'vacuum', map { "part $_" } 1 .. 4;
+	# (a job is one statement, and a stranger has no right to a private feed)
+	is($node->safe_psql('postgres', 'SELECT jobname, status FROM cron.job JOIN cron.job_run_details USING (jobid) ORDER BY jobname COLLATE "C"'),
+		join("\n", map { "$_|" . ($_ eq 'private' || $_ eq 'two statements' ? 'failed' : 'succeeded') } sort keys %job), "$way: the jobs");
 	# (of another role it is a warning only)
 	ok($node->poll_query_until('postgres',
 			q{SELECT last_vacuum IS NOT NULL FROM pg_stat_user_tables WHERE schemaname = 'seen' AND relname = 'filters'}),
 		"$way: the table was vacuumed");
-	is($result->('two statements'), 'failed: rebuild() cannot run inside a transaction block', "$way: a job is one statement");
-	is($result->('private'), 'failed: permission denied for schema private', "$way: a failure");
 
 	for (['seen', 'exposures'], ['recent', 'exposures'], ['shared', 'views'])
 	{

@@ -55,7 +55,6 @@ for my $query (sort keys %$queries)
 			$labels{$query} ? (key_labels => [ @{ $labels{$query} } ]) : () };
 	}
 }
-is(scalar keys %$queries, 3, 'queries');
 
 #
 # Feeds that are known
@@ -95,10 +94,8 @@ $node->safe_psql('postgres', q{
 
 	-- an owner who is no superuser
 	CREATE ROLE keeper;
-	GRANT USAGE, CREATE ON SCHEMA public TO keeper;
 	GRANT CREATE ON DATABASE postgres TO keeper;
 	GRANT exporter TO keeper;
-	REVOKE CREATE ON SCHEMA public FROM keeper;
 	CREATE TABLE kept (LIKE views);
 	ALTER TABLE kept OWNER TO keeper;
 	SET ROLE keeper;
@@ -149,13 +146,12 @@ is_deeply(values_of('bloomexp_feed', 'Odd "feed"'), { map({ $_ => undef } keys %
 is_deeply(values_of('bloomexp_feed', 'secret'), { map({ $_ => undef } keys %seen), readable => 0 }, 'what the role may not read');
 my $kept = values_of('bloomexp_feed', 'kept');
 is_deeply([ @$kept{qw(users oldest_filled_until_timestamp_seconds)} ], [ 1, 0 ], 'one that was never rebuilt');
-is_deeply([ sort keys %{ rows('bloomexp_feed') } ], [ 'Odd "feed"', qw(kept secret seen) ], 'all feeds');
 
 my $seen = values_of('bloomexp_table', 'seen');
-is_deeply([ @$seen{qw(updates_total hot_updates_total live_rows)} ], [ 15, 10, 4 ], 'updates, HOT updates and rows');
-is($seen->{dead_rows}, $node->safe_psql('postgres', q{SELECT n_dead_tup FROM pg_stat_user_tables WHERE schemaname = 'seen'}), 'dead rows');
-is($seen->{size_bytes}, $node->safe_psql('postgres', q{SELECT pg_total_relation_size('seen.filters')}), 'bytes on disk');
-is_deeply([ sort keys %{ rows('bloomexp_table') } ], [ 'Odd "feed"', qw(kept secret seen) ], 'filter tables');
+is(join('|', @$seen{qw(updates_total hot_updates_total live_rows dead_rows size_bytes)}), $node->safe_psql('postgres', q{
+	SELECT 15, 10, 4, n_dead_tup, pg_total_relation_size(relid) FROM pg_stat_user_tables WHERE schemaname = 'seen'}),
+	'updates, HOT updates, rows, dead rows and bytes on disk');
+is_deeply([ sort keys %{ rows($_) } ], [ 'Odd "feed"', qw(kept secret seen) ], "$_: all feeds") for 'bloomexp_feed', 'bloomexp_table';
 
 my $wal = values_of('bloomexp_wal', '');
 $node->safe_psql('postgres', 'CHECKPOINT; INSERT INTO views SELECT u, 1, now() FROM generate_series(1, 20000) AS u');
@@ -169,8 +165,7 @@ for my $right ('SELECT ON seen.health', 'USAGE ON SCHEMA seen')
 	is_deeply([ map { values_of('bloomexp_feed', $_)->{readable} } 'seen', 'kept' ], [ 0, 1 ], "not readable without $right");
 	$node->safe_psql('postgres', "GRANT $right TO exporter");
 }
-my (undef, undef, $denied) = $node->psql('postgres', 'SELECT items FROM seen.filters', extra_params => [ '-U', 'exporter', '-v', 'VERBOSITY=sqlstate' ]);
-like($denied, qr/ 42501$/, 'the exporter may read no filter');
+is($node->safe_psql('postgres', q{SELECT has_table_privilege('exporter', 'seen.filters', 'SELECT')}), 'f', 'the exporter may read no filter');
 
 # What the document does about tables without the trigger.
 my ($again) = map { $_->{text} } grep { $_->{text} =~ /gexec/ } blocks($guide);

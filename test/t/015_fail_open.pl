@@ -97,16 +97,15 @@ release($session);
 
 $session = hold($primary, 'BEGIN; LOCK seen.filters');
 both_ways($primary, \@whole, 'a lock on the table');
-# The transaction of the application: error 55P03, or 57014 if the statement is stopped first.
-answers($primary, $limits, 'ERROR:  55P03', 'lock_timeout of a transaction');
-answers($primary, $limits =~ s/lock_timeout = '\w+'/lock_timeout = 0/r, 'ERROR:  57014', 'statement_timeout of a transaction');
-# The same as one message.
-for my $message ([ $limits, '55P03' ], [ $limits =~ s/lock_timeout = '\w+'/lock_timeout = 0/r, '57014' ])
+# The transaction of the application, as statements and as one message: error 55P03, or 57014 if the
+# statement is stopped first.
+for ([ $limits, '55P03' ], [ $limits =~ s/lock_timeout = '\w+'/lock_timeout = 0/r, '57014' ])
 {
-	my ($stdout, $stderr) = run_command([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d', $primary->connstr('postgres'),
-			'-c', $message->[0] ]);
+	my ($statements, $sqlstate) = @$_;
 
-	is($stderr, "ERROR:  $message->[1]", "as one message: $message->[1]");
+	answers($primary, $statements, "ERROR:  $sqlstate", "$sqlstate of a transaction");
+	my ($stdout, $stderr) = run_command([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d', $primary->connstr('postgres'), '-c', $statements ]);
+	is($stderr, "ERROR:  $sqlstate", "$sqlstate of one message");
 }
 # Those of a role, when it connects.
 my @as_role = (connstr => $primary->connstr('postgres') . ' user=reader');
@@ -162,7 +161,7 @@ $primary->safe_psql('postgres', q{
 		RETURN NULL;
 	END $$});
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
-for my $reader ([ 'slow', 2, qr/ERROR:  40001/ ], [ 'slow_and_catching', 3, qr/FATAL:  40001/ ])
+for my $reader ([ 'slow', 2, 'ERROR:  40001' ], [ 'slow_and_catching', 3, 'FATAL:  40001' ])
 {
 	my ($function, $user, $expected) = @$reader;
 	my %slow = (in => "\\set VERBOSITY sqlstate\nSELECT $function();\n\\q\n", out => '');
@@ -175,7 +174,7 @@ for my $reader ([ 'slow', 2, qr/ERROR:  40001/ ], [ 'slow_and_catching', 3, qr/F
 	my $begin = time;
 	$primary->safe_psql('postgres', "DELETE FROM seen.filters WHERE user_id = $user; VACUUM seen.filters");
 	$slow{run}->finish;
-	like($slow{out}, $expected, "standby, $function: a conflict with recovery");
+	is((split /\n/, $slow{out} =~ s/^psql:<stdin>:\d+: //r)[0], $expected, "standby, $function: a conflict with recovery");
 	cmp_ok(time - $begin, '<', 30, "standby, $function: in time");
 }
 
