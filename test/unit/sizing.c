@@ -181,6 +181,7 @@ test_smallest(void)
 	int			too_high = 0;
 	int			too_long = 0;
 	int			too_many = 0;
+	int			too_large = 0;
 
 	for (int i = 0; i < 3000; i++)
 	{
@@ -198,6 +199,9 @@ test_smallest(void)
 		}
 		too_high += shape.hashes < 1 || shape.hashes > BLOOMEXP_MAX_HASHES || shape.words > BLOOMEXP_MAX_WORDS ||
 			shape.words % shape.blocks != 0 || bloomexp_sizing_expected_fpr(&shape, items) > fpr;
+		if (items >= 300 && fpr <= 0.1)
+			too_large += shape.words * 8.0 - 4.0 >
+				(fpr < 2e-9 ? 1.032 : 1.03) * items * -log(fpr * 128.0 / 127.0) / (log(2.0) * log(2.0)) / 8.0;
 		if (i % 2 == 1)
 			continue;
 		too_many += keeps(shape.words, shape.hashes - 1, items, fpr);
@@ -211,6 +215,7 @@ test_smallest(void)
 	ok(too_high == 0, "the expected rate is at most the promised one (%d wrong)", too_high);
 	ok(too_long == 0, "no smaller layer keeps it (%d wrong)", too_long);
 	ok(too_many == 0, "nor fewer probes (%d wrong)", too_many);
+	ok(too_large == 0, "from 300 items on at most 1.03 times the textbook's bytes and 4 (%d wrong)", too_large);
 }
 
 /*
