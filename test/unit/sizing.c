@@ -134,7 +134,7 @@ test_rates(void)
 
 	for (size_t i = 0; i < NRATES; i++)
 	{
-		for (unsigned n = 1; n < 3000000; n += 1 + (n < 1000 ? n / 15 : 4 * n))
+		for (unsigned n = 1; n < 3000000; n += 1 + (n < 1000 ? n / 6 : 4 * n))
 		{
 			BloomShape	shapes[] = {shape_for(n, rates[i]), bloomexp_sizing_shape(1 + n % 5, 1 + n % 20)};
 
@@ -183,7 +183,7 @@ test_smallest(void)
 	int			too_many = 0;
 	int			too_large = 0;
 
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0; i < 1500; i++)
 	{
 		double		odd = (double) random_below(1000000) / 1e6;
 		double		fpr = i % 4 == 0 ? fmax(1e-9, exp(-20.7 * odd - 1e-9)) :
