@@ -98,6 +98,7 @@ for my $subscription (sort keys %subscriptions)
 	is($subscriber->safe_psql($subscription, 'SELECT count(*) FROM exposures'), '3', "$subscription subscription: exposures came");
 	# as after a switchover
 	$subscriber->safe_psql($subscription, "DROP SUBSCRIPTION $subscription; INSERT INTO exposures VALUES (3, 905), (79, 905)");
+	$subscriber->safe_psql($subscription, "SELECT bloom_create_feed('more', 'exposures')");
 	is(samples::shown($subscriber, $subscription, 905), 'feed 3, feed 79, log 3, log 79', "$subscription subscription: the trigger works there");
 }
 $subscriber->stop;
