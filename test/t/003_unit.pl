@@ -53,11 +53,13 @@ my @sanitize = ('-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all
 my @libraries = ('-lm', works('-lmurmurhash') ? '-lmurmurhash' : ());
 note "@cc @sanitize @libraries";
 
-# (with the vector instructions that the CPU has, without the widest, and without any; and
-# once without sanitizers, whose checks keep loops from becoming vectors)
-my @ways = ([@sanitize], $machine =~ /^x86_64-/ ? ([ @sanitize, '-DBLOOMEXP_NO_AVX512' ], [ @sanitize, '-DBLOOMEXP_PORTABLE' ]) : ());
-my @vectors = ([qw(-O3)], $machine =~ /^x86_64-/ ? [qw(-O3 -DBLOOMEXP_NO_AVX512)] : ());
-for (map { my $source = $_; map { [ $source, $_ ] } @ways, $source =~ /simd/ ? @vectors : () } sort glob "$root/test/unit/*.c")
+# (what has vector instructions with those that the CPU has, without the widest, and without
+# any; and once without sanitizers, whose checks keep loops from becoming vectors)
+my $x86 = $machine =~ /^x86_64-/;
+my @narrower = $x86 ? ([ @sanitize, '-DBLOOMEXP_NO_AVX512' ], [ @sanitize, '-DBLOOMEXP_PORTABLE' ]) : ();
+my @vectors = ([qw(-O3)], $x86 ? [qw(-O3 -DBLOOMEXP_NO_AVX512)] : ());
+my %ways = (probe => \@narrower, simd => [ @narrower, @vectors ]);
+for (map { my $source = $_; map { [ $source, $_ ] } \@sanitize, @{ $ways{ basename($source, '.c') } // [] } } sort glob "$root/test/unit/*.c")
 {
 	my ($source, $way) = @$_;
 	my $name = basename($source, '.c');

@@ -33,8 +33,8 @@ $node->init;
 $node->append_conf('postgresql.conf', "extension_control_path = '$folder/share:\$system'");
 $node->start;
 
-my (undef, undef, $error) = $node->psql('postgres', 'CREATE EXTENSION bloomexp');
-like($error, qr/could not access file "bloomexp_there"/, 'the path of extensions is not that of modules');
+my (undef, $state) = $node->psql('postgres', 'CREATE EXTENSION bloomexp; \echo :LAST_ERROR_SQLSTATE', on_error_stop => 0);
+is($state, '58P01', 'the path of extensions is not that of modules');
 
 $node->append_conf('postgresql.conf', "dynamic_library_path = '$folder/lib:\$libdir'");
 $node->reload;
