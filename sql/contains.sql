@@ -89,7 +89,7 @@ DROP TABLE large;
 -- any, all and each: a repost counts as seen if its source was
 --
 
--- (a NULL item is not contained, so not all of them are)
+-- A NULL item is not contained, so not all of them are.
 SELECT items, bloom_contains_any(f, items) AS any, bloom_contains_all(f, items) AS all, bloom_contains_each(f, items) AS each
 FROM bloom_add(NULL, ARRAY['a', 'b', 'c']) f, (VALUES ('{a,b}'::text[]), ('{a,x}'), ('{x,a}'), ('{x,y}'), ('{}'), ('{b,b,x,b}'), ('{c}'), ('{x}'),
 	('{a,NULL}'), ('{NULL,b,a}'), ('{NULL}'), ('{NULL,x}')) AS v(items);

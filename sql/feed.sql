@@ -420,7 +420,7 @@ CALL odd_log.rebuild();
 SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;
 SELECT array_agg(u) AS users FROM generate_series(1, 2500) AS u \gset
 TRUNCATE odd_log.filters;
--- (its bytes depend on the plan by the length of a header)
+-- Its bytes depend on the plan by the length of a header.
 CALL odd_log.rebuild(users => :'users') \gset
 \echo :exposures :filters :ended
 SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd WHERE user_id <= 2500) AS all FROM odd_log.filters;
@@ -438,7 +438,7 @@ SELECT bloom_feed_sql('seen', 'exposures', width => '7 days', fpr => 0.001) AS s
 :script
 INSERT INTO exposures VALUES (1, 3, now() - interval '8 days'), (2, 3, DEFAULT);
 SELECT seen.unseen(1, '{1,2,3}'), seen.unseen(2, '{1,2,3}'), (bloom_info(seen.current(2))).fpr, has_function_privilege('regress_bloomexp_app', 'seen.take(bigint, bigint[], int)', 'EXECUTE') AS granted;
--- (a comment that is no call of ours is not listed)
+-- A comment that is no call of ours is not listed.
 CREATE SCHEMA other;
 COMMENT ON SCHEMA other IS 'bloomexp 1.0: SELECT bloom_feed_sql(''other'', ''exposures''); DROP TABLE exposures; --';
 SELECT feed, owner = current_user AS mine, version, command FROM bloom_feeds() ORDER BY 1;

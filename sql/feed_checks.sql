@@ -40,7 +40,7 @@ ROLLBACK;
 SELECT bloom_create_feed('seen', 'exposures', 'tags', 'shown', 'user_id');
 SELECT bloom_create_feed('seen', 'exposures', 'point', 'xmin', 'ctid', "where" => 'missing');
 SELECT bloom_create_feed('seen', 'exposures', 'objects', 'exposures');
--- (virtual columns came with PostgreSQL 18; the catalog of any release can name one)
+-- Virtual columns came with PostgreSQL 18; the catalog of any release can name one.
 BEGIN;
 UPDATE pg_attribute SET attgenerated = 'v' WHERE attrelid = 'exposures'::regclass AND attname = 'name';
 SELECT bloom_create_feed('seen', 'exposures', item_column => 'name');
@@ -67,7 +67,7 @@ CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', determini
 CREATE TABLE shown (user_id text COLLATE any_case PRIMARY KEY, item_id text COLLATE any_case, shown_at timestamptz);
 SELECT bloom_create_feed('seen', 'shown');
 ALTER TABLE shown ALTER item_id TYPE text COLLATE "C";
--- (users are compared as their column compares them)
+-- Users are compared as their column compares them.
 SELECT bloom_create_feed('seen', 'shown');
 SELECT bloom_create_feed('log', 'shown', mode => 'log');
 INSERT INTO shown VALUES ('Ann', 'a', now()) RETURNING seen.unseen('aNN', '{a,b}'), seen.take('BOB', '{a,b}');
@@ -171,7 +171,7 @@ ALTER SCHEMA shop OWNER TO regress_bloomexp_stranger;
 ALTER DOMAIN shop.id OWNER TO regress_bloomexp_stranger;
 ALTER DOMAIN shop.ids OWNER TO regress_bloomexp_stranger;
 SELECT bloom_create_feed('seen', 'shop.exposures');
--- (a child of one's own table, and a domain over somebody's domain)
+-- A child of one's own table, and a domain over somebody's domain.
 CREATE DOMAIN id AS shop.id NOT NULL;
 CREATE TABLE parent (user_id id PRIMARY KEY, item_id bigint, shown_at timestamptz);
 CREATE TABLE shop.child () INHERITS (parent);

@@ -25,7 +25,7 @@ FROM bloom_add(bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 150))),
 CREATE TABLE seen (user_id int, items bloom);
 INSERT INTO seen SELECT u, bloom_agg(i) FROM generate_series(1, 5) u, generate_series(1, (10 ^ u)::int) i GROUP BY u;
 INSERT INTO seen VALUES (6, NULL);
--- (the largest are stored out of line; headers come first, so that not all of a value need be read)
+-- The largest are stored out of line; headers come first, so that not all of a value need be read.
 SELECT user_id, i.kind, i.items, i.capacity, i.layers, i = bloom_info(copy) AS like_copy, bloom_cardinality(seen.items) = bloom_cardinality(copy) AS cardinality,
 	bloom_fpr(seen.items) = bloom_fpr(copy) AS rate, (SELECT array_agg(l.items) FROM bloom_layers(seen.items) l) AS of_layers
 FROM seen, bloom_info(seen.items) i, LATERAL (SELECT seen.items::text::bloom AS copy) c ORDER BY user_id;
@@ -60,7 +60,7 @@ FROM unnest('{50,500,1000,1500,5000}'::int[]) n, bloom_add(bloom_new(1000), ARRA
 -- In a union an item that is in both counts once as long as the bits lie in one layer.
 SELECT abs(bloom_cardinality(a | b) - 600) < 20 AS merged
 FROM bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(1, 400))) a, bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(201, 600))) b;
--- (every bit set says nothing of how many; it is still a number)
+-- Every bit set says nothing of how many; it is still a number.
 SELECT bloom_cardinality(f) > 0 AS some, bloom_fpr(f) AS rate
 FROM (SELECT (substr(v, 1, 24) || '\x40000000'::bytea || '\x40000000'::bytea || '\xffffffffffffffff'::bytea)::bloom AS f
 	FROM (SELECT set_byte(set_byte(bloom_add(bloom_new(1), 1)::bytea, 20, 64), 24, 64) AS v) AS raw) AS full_up;
@@ -124,7 +124,7 @@ SELECT bloom_capacity(100, NULL);
 SELECT bloom_new(0);
 SELECT bloom_new(-9223372036854775808);
 SELECT * FROM bloom_sizing(0, 0.01);
--- (the detail names the limit; its last digits are not the same with every libm, so it is looked at below)
+-- The detail names the limit; its last digits are not the same with every libm, so it is looked at below.
 \set VERBOSITY terse
 SELECT bloom_new(9223372036854775807);
 SELECT bloom_new(4294967296, 0.9);

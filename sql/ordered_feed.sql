@@ -74,7 +74,7 @@ INSERT INTO feeds VALUES
 SELECT name, pg_temp.asked_above(pg_temp.plan(query)) AS asked_above, pg_temp.found_by(query) AS found_by FROM feeds;
 
 -- It is also read once: beyond the pages of the scan itself, the page of the feed takes those of one row and one filter.
--- (If each of the 5,050 rows read it, that would be 20,000 and more.)
+-- If each of the 5,050 rows read it, that would be 20,000 and more.
 SELECT operator, pg_temp.pages(format('SELECT id FROM posts WHERE NOT %s ORDER BY published DESC LIMIT 50', condition)) -
 	pg_temp.pages('SELECT id FROM posts ORDER BY published DESC LIMIT 1 OFFSET 5049') BETWEEN 1 AND 30 AS read_once
 FROM (VALUES ('@>', '(SELECT items FROM feed_seen WHERE user_id = 1) @> id'),

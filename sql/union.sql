@@ -49,7 +49,7 @@ FROM generate_series(1, 40) seed, LATERAL (SELECT bloom_add(bloom_new(1000, 0.01
 SELECT count(*) > 50 AS some, bool_and((bloom_info(a | b)).capacity = n + 1) AS a_first, bool_and((bloom_info(b | a)).capacity = n + 1) AS b_first
 FROM (SELECT n, bloom_new(n) AS a, bloom_new(n + 1) AS b FROM generate_series(1000, 1099) n) AS ab
 WHERE (bloom_info(a)).bits = (bloom_info(b)).bits AND (SELECT hashes FROM bloom_layers(a)) = (SELECT hashes FROM bloom_layers(b));
--- (the same capacity at another rate is another shape)
+-- The same capacity at another rate is another shape.
 SELECT layers, capacity, fpr FROM bloom_info(bloom_new(1000, 0.01) | bloom_new(1000, 0.02));
 
 -- Layers are merged with those of the other filter, never with one another.  (No function makes a filter of two layers that could be.)
@@ -100,7 +100,7 @@ SELECT bloom_new() | bloom_new(counting => true);
 SELECT bloom_new(100, counting => true) | bloom_new(200, counting => true);
 SELECT layers, items BETWEEN 3 AND 4 AS items, counting, bloom_contains_all(f, '{1,2,3}'::int[]) AS no_false_negative
 FROM (SELECT bloom_add(bloom_new(100, counting => true), '{1,2}'::int[]) | bloom_add(bloom_new(100, counting => true), '{2,3}'::int[]) AS f) AS u, bloom_info(f);
--- (an empty filter has no kind that could be wrong, but a seed)
+-- An empty filter has no kind that could be wrong, but a seed.
 SELECT (bloom_info(bloom_new() | bloom_add(NULL, 'a'::text))).kind, (bloom_info(bloom_add(NULL, 1) | bloom_new(7))).kind;
 SELECT bloom_add(NULL, 1) | bloom_new(100, 0.01, -1);
 

@@ -1,6 +1,6 @@
 --
 -- Sliding windows: into which slice an item goes, how long it stays, what is refused; the aggregate and unions.
--- (Sixty days of nightly work: test/t/004_false_positive_rate.pl.)
+-- Sixty days of nightly work: test/t/004_false_positive_rate.pl.
 --
 \pset format unaligned \pset footer off
 SET client_min_messages = warning;
@@ -242,7 +242,7 @@ SELECT f @> 5 AS wrong_one, (bloom_info(f)).expired_before FROM (SELECT pg_temp.
 SELECT days, slices, lost, old FROM pg_temp.report();
 SELECT f @> 5 AS wrong_one FROM (SELECT pg_temp.live(bloom_add_at(bloom_window('7 days', 7), 5, '2124-01-01'), ARRAY(SELECT generate_series(0, 30))) AS f OFFSET 0) AS f;
 SELECT days, slices, lost, old FROM pg_temp.report();
--- (in the array of the day, too)
+-- In the array of the day, too.
 SELECT pg_temp.slices(bloom_add_at(f, '{9,8,7}'::int[], '{2124-01-01,2024-01-09 10:00+00,2024-01-03 10:00+00}'))
 FROM (SELECT bloom_add_at(bloom_window('7 days', 7), '{1,2,3}'::int[], '{2024-01-01 10:00+00,2024-01-02 10:00+00,2024-01-08 10:00+00}') AS f) AS f;
 -- who comes once a month: the last visit but one stays until the next

@@ -528,7 +528,7 @@ add(struct varlena *value)
 	result = changed(done, value, result);
 	if (result == NULL)
 		return value;
-	/* (older slices may have left the window) */
+	/* Older slices may have left the window. */
 	bloomexp_layout_open(&filter, value);
 	if (!leaves_window(&filter, slice))
 	{

@@ -144,7 +144,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
     dependencies = []
 },
-	# (a process has one configuration, and the program of the examples has its own)
+	# A process has one configuration, and the program of the examples has its own.
 	'django_run.py' => qq{
 import os, runpy, sys
 import django

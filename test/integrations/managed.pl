@@ -104,7 +104,7 @@ sub night_with
 }
 
 query(slurp_file("$example/schema.sql"));
-# (a table of exposures that was there before stays)
+# A table of exposures that was there before stays.
 query('DROP TABLE seen');
 query(slurp_file("$example/schema.sql"));
 is(query("SELECT count(*) FROM pg_extension WHERE extname <> 'plpgsql'"), 0, 'no extension');
@@ -211,7 +211,7 @@ with psycopg.connect(autocommit=True) as connection:
         pages += 1
 print(f"{pages} pages")
 WRITER
-# (few users have pages all the time; some are new)
+# Few users have pages all the time; some are new.
 my @writers = map { begin("$folder/writer.py", $_, $seconds) } 30, 30, $users + 50;
 my @nights;
 while (grep { $_->{run}->pumpable } @writers)

@@ -1,7 +1,7 @@
 # clients/page/: in a real browser the page answers as the server does.  Its calculator
 # is bloom_sizing() and bloom_capacity() for random cases, its examples are what their
 # statements make, and it can be used by the keyboard, on a narrow screen and offline.
-# (readers.pl runs clients/page/run with the conformance set.)
+# readers.pl runs clients/page/run with the conformance set.
 
 use strict;
 use warnings;

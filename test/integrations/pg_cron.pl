@@ -40,7 +40,7 @@ for my $way ('libpq', 'workers')
 
 	$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
 	$node->append_conf('postgresql.conf', $configuration
-		# (pg_cron 1.4.2 forgets jobs that wait for a free worker; its default is five at a time)
+		# pg_cron 1.4.2 forgets jobs that wait for a free worker; its default is five at a time.
 		. ($way eq 'workers' ? "cron.use_background_workers = on\ncron.max_running_jobs = 15\n" : "cron.host = '" . $node->host . "'\n"));
 	$node->start;
 	$node->safe_psql('postgres', q{
@@ -184,10 +184,10 @@ for my $way (sort keys %node)
 		'SELECT count(*) = ' . keys(%job) . q{ FROM cron.job_run_details WHERE status IN ('succeeded', 'failed')})
 	  or diag slurp_file($node->logfile);
 
-	# (a job is one statement, and a stranger has no right to a private feed)
+	# A job is one statement, and a stranger has no right to a private feed.
 	is($node->safe_psql('postgres', 'SELECT jobname, status FROM cron.job JOIN cron.job_run_details USING (jobid) ORDER BY jobname COLLATE "C"'),
 		join("\n", map { "$_|" . ($_ eq 'private' || $_ eq 'two statements' ? 'failed' : 'succeeded') } sort keys %job), "$way: the jobs");
-	# (of another role it is a warning only)
+	# Of another role it is a warning only.
 	ok($node->poll_query_until('postgres',
 			q{SELECT last_vacuum IS NOT NULL FROM pg_stat_user_tables WHERE schemaname = 'seen' AND relname = 'filters'}),
 		"$way: the table was vacuumed");

@@ -213,7 +213,7 @@ complete('after a rebuild');
 #
 
 $rebuild = slow_rebuild();
-# (PostgreSQL takes a cancel for the end of a lock_timeout if both come at the same moment)
+# PostgreSQL takes a cancel for the end of a lock_timeout if both come at the same moment.
 for (my $n = 0; $rebuild->{run}->pumpable; $n++)
 {
 	$rebuild->{run}->signal('INT') if $n % 100 == 0;

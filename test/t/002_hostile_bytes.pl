@@ -128,7 +128,7 @@ query(qq{
 		IF by_cast <> by_text THEN
 			RETURN by_cast || ', as text ' || by_text;
 		END IF;
-		-- (what claims to be large may grow to hundreds of megabytes)
+		-- What claims to be large may grow to hundreds of megabytes.
 		IF by_cast = 'valid' AND hashtext(bytes::text) % 16 = 0 AND (bloom_info(subject)).capacity < 10000000 THEN
 			PERFORM exercise(subject);
 		END IF;

@@ -53,8 +53,8 @@ my @sanitize = ('-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all
 my @libraries = ('-lm', works('-lmurmurhash') ? '-lmurmurhash' : ());
 note "@cc @sanitize @libraries";
 
-# (what has vector instructions with those that the CPU has, without the widest, and without
-# any; and once without sanitizers, whose checks keep loops from becoming vectors)
+# What has vector instructions runs with those that the CPU has, without the widest, and without
+# any; and once without sanitizers, whose checks keep loops from becoming vectors.
 my $x86 = $machine =~ /^x86_64-/;
 my @narrower = $x86 ? ([ @sanitize, '-DBLOOMEXP_NO_AVX512' ], [ @sanitize, '-DBLOOMEXP_PORTABLE' ]) : ();
 my @vectors = ([qw(-O3)], $x86 ? [qw(-O3 -DBLOOMEXP_NO_AVX512)] : ());

@@ -25,7 +25,7 @@
 # False alarms.  ALPHA is 1e-10 and Z is 6.8 (a normal variable goes there with a
 # chance of 1e-11; that leaves a factor of ten for the skewness of the phi).  With
 # fewer than 2,500 comparisons a correct filter fails with a chance below 1e-6.
-# (Keys are the same in every run, so a run that passed will pass again.)
+# Keys are the same in every run, so a run that passed will pass again.
 #
 # The same candidates are asked of several filters.  Candidates differ a little in
 # how easily they err (two of their probes may fall into one place), which widens

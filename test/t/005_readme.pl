@@ -38,12 +38,12 @@ for my $file (@with_statements)
 	my $database = lc($file) =~ s{.*/|\.md$}{}gr =~ s/-/_/gr;
 	my @blocks = blocks($document{$file});
 
-	# (the first query of the README shows what the rest makes)
+	# The first query of the README shows what the rest makes.
 	push @blocks, shift @blocks if $file eq 'README.md';
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql($database, $tutorial) unless $document{$file} =~ /^CREATE EXTENSION bloomexp;/m;
 	statements_ok($node, $database, $file, @blocks);
-	# (roles are of the server, and the pages give theirs the same names)
+	# Roles are of the server, and the pages give theirs the same names.
 	$node->safe_psql($database, "SELECT format('ALTER ROLE %I RENAME TO %I', rolname, '${database}_' || rolname)
 		FROM pg_roles WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter') \\gexec");
 }
@@ -80,7 +80,7 @@ for (split /\n/, $node->safe_psql('postgres',
 		"SELECT proname, arguments, pg_get_function_result(oid), internal FROM members ORDER BY oid"))
 {
 	my ($name, $arguments, $result, $internal) = split /\|/;
-	# (a procedure has no result)
+	# A procedure has no result.
 	my $entry = $internal eq 't' ? "`$name`" : $result eq '' ? "CALL $name($arguments)" : "$name($arguments) → $result";
 
 	$forms{$entry}++ if $entry =~ s/\bitem $scalar\b/item T/;
@@ -102,7 +102,7 @@ $known{$_} = 1 for split /\n/, $node->safe_psql('postgres', q{
 my %foreign = map { $_ => 1 } qw(bloom_create);
 for my $file (sort keys %document)
 {
-	# (in an anchor what stands between words is gone)
+	# In an anchor what stands between words is gone.
 	my $text = $document{$file} =~ s/\]\([^)]*\)/]/gr;
 	my @unknown = grep { !$known{$_} && !$foreign{$_} } $text =~ /\b(bloom_[a-z]\w*)/g;
 

@@ -39,7 +39,7 @@ sub lacks
 	my $folder = ask($bindir, '--sharedir') . '/extension';
 	return "bloomexp is not installed in $bindir"
 	  unless -e "$folder/bloomexp.control" && -e ask($bindir, '--pkglibdir') . '/bloomexp.so';
-	# (the module of another build could lack functions)
+	# The module of another build could lack functions.
 	return "another bloomexp is installed in $bindir"
 	  if grep { compare($_, "$folder/" . basename($_)) } glob "$FindBin::RealBin/../../bloomexp--*.sql";
 	return '';

@@ -116,7 +116,7 @@ sub differences
 }
 
 my %created = map { $_ => [ created($_) ] } $version, $next;
-# (The array type comes with its type; it is a member only since version 17.)
+# The array type comes with its type; it is a member only since version 17.
 my $members = $node->safe_psql('postgres', q{
 	CREATE EXTENSION bloomexp;
 	SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'

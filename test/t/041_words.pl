@@ -36,6 +36,7 @@ my @rules = (
 	[ qr/\bsurvivors?\b|\bsurvived?\b/, 'remaining candidates' ],
 	[ qr/\b(?:comes?|came|coming) (?:up|through)\b|\bgoes on\b|\bgo on\b/, 'appear, be shown again, continue' ],
 	[ qr/\b(?:as was said|as before, but|was dropped in between)\b/, 'no history' ],
+	[ qr/\A(?:\(|[^.]*\?\z)/, 'a comment is a sentence: no aside, no question' ],
 	[ qr/^#+ (?:Flat writes|Watching|Neighbours|Beside other software|Live and nightly|Asking|Splitting|And back|And more|Ten lines|All agree|Moving and restoring|What did not pay|Was it new\?)$/m,
 		'a heading has the words that people search for' ]);
 
@@ -75,7 +76,7 @@ sub complaints
 # So that it can fail, and need not.
 for ('It takes 20 bytes a user.', 'Every night the job runs.', 'Ask the filter.', 'It tells the user.', 'It believes the header.', 'Filters are built anew.',
 	'So also if it fails.', 'It works, except where it fails.', 'It stays for good.', 'On a machine of yours.', 'Of the table of the filters.', 'It was wrongly dropped.',
-	'The filter says yes.', 'Where this fails, repeat.', 'Who writes needs rights.', 'It promises 1%.', "## Flat writes\n")
+	'The filter says yes.', 'Where this fails, repeat.', 'Who writes needs rights.', 'It promises 1%.', '(An aside.)', 'Is it a question?', "## Flat writes\n")
 {
 	isnt(complaints($_), '', "refused: $_");
 }

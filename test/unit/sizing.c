@@ -182,6 +182,7 @@ test_smallest(void)
 	int			too_long = 0;
 	int			too_many = 0;
 	int			too_large = 0;
+	int			shrinks = 0;
 
 	for (int i = 0; i < 1500; i++)
 	{
@@ -191,6 +192,7 @@ test_smallest(void)
 		double		items = floor(exp((i % 8 == 2 ? 19.5 : 8.0) * (double) random_below(1000000) / 1e6));
 		uint32_t	less;
 		BloomShape	shape;
+		BloomShape	larger;
 
 		if (fpr >= 1.0 || !bloomexp_sizing_fit(items, fpr, BLOOMEXP_MAX_WORDS, &shape))
 		{
@@ -202,6 +204,7 @@ test_smallest(void)
 		if (items >= 300 && fpr <= 0.1)
 			too_large += shape.words * 8.0 - 4.0 >
 				(fpr < 2e-9 ? 1.032 : 1.03) * items * -log(fpr * 128.0 / 127.0) / (log(2.0) * log(2.0)) / 8.0;
+		shrinks += bloomexp_sizing_fit(items + 1.0, fpr, BLOOMEXP_MAX_WORDS, &larger) && larger.words < shape.words;
 		if (i % 2 == 1)
 			continue;
 		too_many += keeps(shape.words, shape.hashes - 1, items, fpr);
@@ -215,6 +218,7 @@ test_smallest(void)
 	ok(too_high == 0, "the expected rate is at most the promised one (%d wrong)", too_high);
 	ok(too_long == 0, "no smaller layer keeps it (%d wrong)", too_long);
 	ok(too_many == 0, "nor fewer probes (%d wrong)", too_many);
+	ok(shrinks == 0, "one item more takes no fewer words (%d wrong)", shrinks);
 	ok(too_large == 0, "from 300 items on at most 1.03 times the textbook's bytes and 4 (%d wrong)", too_large);
 }
 
