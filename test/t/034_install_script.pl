@@ -129,13 +129,13 @@ chomp(my $pkglibdir = `$config --pkglibdir`);
 
 like(slurp_file("$sharedir/extension/bloomexp.control"), qr/^trusted = true$/m, 'trusted');
 
-# Workers, settings, hooks, shared memory; other users; files, sockets, programs.
-my $forbidden = qr/^(?:Register\w*BackgroundWorker|DefineCustom\w+|\w+_hook(?:_type)?|RequestAddin\w+|ShmemInit\w+|
+# Workers, callbacks, settings, hooks, shared memory; other users; tables, files, sockets, programs.
+my $forbidden = qr/^(?:(?:Cache)?Register\w+|DefineCustom\w+|\w+_hook(?:_type)?|RequestAddin\w+|ShmemInit\w+|
 	Set\w*UserId\w*|SetSessionAuthorization|SetCurrentRoleId|SwitchToUntrustedUser|
-	(?:Allocate|OpenTransient|PathNameOpen|BasicOpen)File\w*|f?open(?:at)?(?:64)?|socket|connect|system|popen|fork|exec[lv]\w*)$/x;
+	(?:relation|table|index)_open\w*|SPI_\w+|(?:Allocate|OpenTransient|PathNameOpen|BasicOpen)File\w*|f?open(?:at)?(?:64)?|socket|connect|system|popen|fork|exec[lv]\w*)$/x;
 
-is(join(' ', grep { /$forbidden/ } qw(palloc fopen64 RegisterDynamicBackgroundWorker planner_hook DefineCustomIntVariable SetUserIdAndSecContext GetUserId relation_open)),
-	'fopen64 RegisterDynamicBackgroundWorker planner_hook DefineCustomIntVariable SetUserIdAndSecContext', 'the rule sees what it looks for');
+is(join(' ', grep { /$forbidden/ } qw(palloc fopen64 RegisterDynamicBackgroundWorker planner_hook DefineCustomIntVariable SetUserIdAndSecContext CacheRegisterSyscacheCallback relation_open GetUserId)),
+	'fopen64 RegisterDynamicBackgroundWorker planner_hook DefineCustomIntVariable SetUserIdAndSecContext CacheRegisterSyscacheCallback relation_open', 'the rule sees what it looks for');
 
 # Whether a type can be cast is not tried out, and no parameter is cast to a type that somebody else may own: the owner
 # of a type makes its casts, and a domain checks NULL.
