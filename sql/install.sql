@@ -34,7 +34,7 @@ SELECT extname, extversion, extrelocatable, nspname AS schema, pg_get_userbyid(e
 FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
 WHERE extname = 'bloomexp';
 RESET ROLE;
--- Not from pg_available_extension_versions: Debian builds a package before it is installed, in a
+-- The query does not read pg_available_extension_versions: Debian tests a package before it is installed, in a
 -- folder named by extension_destdir, below which that view does not look.
 SELECT r.extname AS requires
 FROM pg_extension e JOIN pg_depend d ON d.classid = 'pg_extension'::regclass AND d.objid = e.oid
@@ -67,7 +67,7 @@ INSERT INTO other.seen SELECT 1, shelf.bloom_agg(i) FROM generate_series(1, 1000
 CREATE VIEW other.fresh AS
 	SELECT i FROM other.seen, shelf.bloom_exclude('{1,1000,5000,6000}'::int[], items) i;
 RESET ROLE;
--- By a superuser: the members of a trusted extension belong to one, whoever created it.
+-- A superuser does this: the members of a trusted extension belong to one, whoever created it.
 ALTER EXTENSION bloomexp SET SCHEMA other;
 SELECT count(*) AS left_in_old_schema
 FROM pg_depend d, pg_namespace n
@@ -113,7 +113,7 @@ WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND NOT EXISTS (SELECT FROM pg_description c WHERE c.classoid = d.classid AND c.objoid = d.objid AND c.objsubid = 0)
 	AND NOT EXISTS (SELECT FROM pg_type t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typcategory = 'A')
 ORDER BY pg_describe_object(d.classid, d.objid, 0) COLLATE "C";
--- What there is, so that the list above is not empty for want of objects.
+-- There are such objects, so the list above is not empty for want of them.
 SELECT d.classid::regclass AS catalog, count(*) > 0 AS some
 FROM pg_depend d
 WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
@@ -183,7 +183,7 @@ CREATE EXTENSION bloomexp;
 CREATE TABLE t (a int, b int, seen bloom);
 INSERT INTO t SELECT i, i % 100, bloom_add(NULL, i) FROM generate_series(1, 1000) i;
 CREATE INDEX t_hash ON t USING hash (seen);
--- A DO block, because not every server has contrib.
+-- This is a DO block, because not every server has contrib.
 DO $$
 BEGIN
 	IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'bloom') THEN

@@ -213,7 +213,7 @@ complete('after a rebuild');
 #
 
 $rebuild = slow_rebuild();
-# PostgreSQL takes a cancel for the end of a lock_timeout if both come at the same moment.
+# PostgreSQL reports a lock_timeout if a cancel comes at the same moment, so cancels are sent until the rebuild ends.
 for (my $n = 0; $rebuild->{run}->pumpable; $n++)
 {
 	$rebuild->{run}->signal('INT') if $n % 100 == 0;
