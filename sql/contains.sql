@@ -1,5 +1,5 @@
 --
--- Asking: every way gives the same answer.  (How often it is wrong: test/t/004_false_positive_rate.pl.)
+-- Tests of items: every way gives the same answer.  test/t/004_false_positive_rate.pl counts how often it is wrong.
 --
 \pset format unaligned \pset footer off
 SET client_min_messages = warning;

@@ -99,8 +99,8 @@ SELECT count(*) FROM pg_trigger;
 SELECT execute(format('DROP TABLE %I', name_of('T', n))), count(*) FROM kinds GROUP BY 1;
 
 --
--- The width, whatever the time zones of writers, rebuilds and readers: a timestamp is UTC.  (182 days ago clocks mostly
--- told another time in Berlin and Los Angeles.)
+-- The width, whatever the time zones of writers, rebuilds and readers: a timestamp is UTC.  182 days ago clocks mostly
+-- had another time in Berlin and Los Angeles.
 --
 CREATE TABLE zoned (user_id int, item_id int, shown_at timestamptz);
 CREATE TABLE plain (user_id int, item_id int, shown_at timestamp);

@@ -1,6 +1,6 @@
 --
--- Installing: who may, where and beside what.  (test/t/034_install_script.pl: it makes nothing that would stay behind.)
--- In a database of its own, so that the other tests keep their extension.
+-- Installing: who may, where and beside what.  It has a database of its own, so that the other tests keep their extension.
+-- test/t/034_install_script.pl sees that the script makes nothing that would stay behind.
 --
 \pset format unaligned \pset footer off
 SET client_min_messages = warning;
@@ -105,7 +105,8 @@ CREATE VIEW members AS
 
 \set by_name 'ORDER BY p.oid::regprocedure::text COLLATE "C"'
 
--- Every object tells what it is.  (A type's array, the rows of an operator class and the like belong to another one; some versions list the array.)
+-- Every object has a comment.  A type's array, the rows of an operator class and the like belong to another object and need none;
+-- some versions list the array.
 SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
 FROM pg_depend d
 WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
@@ -120,7 +121,7 @@ WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 GROUP BY d.classid ORDER BY d.classid::regclass::text COLLATE "C";
 
--- Every function is immutable and parallel safe.  (An exception would stand here, with its reason.)
+-- Every function is immutable and parallel safe.  An exception would stand here, with its reason.
 SELECT p.oid::regprocedure AS exception, provolatile, proparallel FROM members p
 WHERE provolatile <> 'i' OR proparallel <> 's'
 :by_name;

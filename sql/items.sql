@@ -352,7 +352,7 @@ DEALLOCATE ALL;
 SELECT bloom_add(NULL, 1) @> '{1}';
 
 -- A text is one text, whatever it looks like and wherever it comes from: what the planner folds, what it does not, a
--- parameter whose value it knows or not, a row, a variable.  (The function is immutable: its answer must not depend on that.)
+-- parameter whose value it knows or not, a row, a variable.  The function is immutable: its answer must not depend on that.
 CREATE TABLE texts (t text, f bloom, w bloom, k bloom);
 INSERT INTO texts SELECT t, bloom_add(NULL, t), bloom_add_at(bloom_window('1 day'), t, '2026-01-01'), bloom_add(bloom_new(counting => true), t)
 FROM unnest(ARRAY['{a}', '{}', ' {a,b} ', '{"a": 1}', '[1]', '']) AS t;

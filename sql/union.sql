@@ -52,7 +52,7 @@ WHERE (bloom_info(a)).bits = (bloom_info(b)).bits AND (SELECT hashes FROM bloom_
 -- The same capacity at another rate makes another shape.
 SELECT layers, capacity, fpr FROM bloom_info(bloom_new(1000, 0.01) | bloom_new(1000, 0.02));
 
--- Layers are merged with those of the other filter, never with one another.  (No function makes a filter of two layers that could be.)
+-- Layers are merged with those of the other filter, never with one another.  No function makes a filter of two layers that could be.
 SELECT (bloom_info(twins | bloom_new(400))).layers AS twins_first, (bloom_info(bloom_new(400) | twins)).layers AS twins_second, (bloom_info(twins | twins)).layers AS twice,
 	twins @> 1 AND twins @> 2 AS no_false_negative
 FROM (SELECT bloom_add(bloom_new(100), 1)::bytea AS a, bloom_add(bloom_new(100), 2)::bytea AS b) AS ab,

@@ -1,7 +1,7 @@
 # clients/: the conformance set is what the server answers today; the readers answer as the
-# server does by a driver, and build its bytes of random sets, too (that they answer like the set:
-# readers.pl); and the programs of their pages run as they are written.  A reader whose language
-# or driver is not installed is skipped, and named.
+# server does by a driver, and build its bytes of random sets, too; and the programs of their
+# pages run as they are written.  A reader whose language or driver is not installed is skipped,
+# and named.  readers.pl compares the readers with the set.
 
 use strict;
 use warnings;

@@ -217,7 +217,7 @@ for my $name (grep { $run{$_} } 'node_postgres.mjs', 'postgres_js.mjs')
 	like($said, qr{/var/run/postgresql/\.s\.PGSQL\.1\b}, "$name without PGHOST: the Unix socket");
 }
 
-# What a driver sends of another type is an error.  (Without a type: sql/feed.sql, sql/items.sql.)
+# What a driver sends of another type is an error.  sql/feed.sql and sql/items.sql have what comes without a type.
 my (undef, undef, $error) = $node->psql('before', 'PREPARE page (bigint, text[]) AS SELECT seen.take($1, $2, 2)', extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
 is($error =~ s/.* //r, '42883', 'an array of texts for a feed of integers');
 

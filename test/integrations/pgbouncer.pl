@@ -90,8 +90,8 @@ sub finish
 
 sub pooled { return finish(client(@_)) }
 
-# The load; its status is not 0 if a client failed.  (A thread for each client: one that prepares
-# a statement waits for it, and so would keep the others, which have the connections.)
+# The load; its status is not 0 if a client failed.  Each client has a thread: one that prepares
+# a statement waits for it, and so would keep the others, which have the connections.
 sub pgbench
 {
 	my ($way, $mode, $time) = @_;
