@@ -29,9 +29,9 @@
 #: make bench           what it costs, compared with the alternatives: half an hour
 #:   BENCH="feed pages"    only bench/feed and bench/pages, each described by its run
 #:
-#: make check-sanitized the tests under the address and undefined behaviour
-#:                      sanitizers: a quarter of an hour
-#: make check-valgrind  some of them under valgrind: four minutes
+#: make check-sanitized the SQL and isolation tests and some others under the address
+#:                      and undefined behaviour sanitizers: a quarter of an hour
+#: make check-valgrind  some SQL tests under valgrind: four minutes
 #:   TESTS="add 003"    only those, for both
 #: make fuzz            random values for the modules that read and change them
 #:   SECONDS=60         so long

@@ -138,7 +138,7 @@ UPDATE seen SET items = items | NULL;
 -- the same TOASTed value as before: the UPDATEs have copied its pointer
 SELECT array_agg(DISTINCT chunk_id) = :'before' AS untouched, (SELECT items @> 77 FROM seen WHERE user_id = 2) AS added
 FROM :toast;
--- So that the check can fail: a new item is a new value.
+-- A new item makes a new value, which shows that the check can fail.
 UPDATE seen SET items = bloom_add(items, 1000001);
 SELECT array_agg(DISTINCT chunk_id) = :'before' AS untouched FROM :toast;
 SELECT user_id, items @> 1000001 AS added FROM seen ORDER BY 1;

@@ -55,7 +55,7 @@ SELECT bloom_agg(i, CASE WHEN i < 3 THEN 0.01 END) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01, CASE WHEN i < 3 THEN 0.2 END) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01 * i) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01, i) FROM generate_series(1, 3) i;
--- Also where the item is NULL, and for an fpr of a later row that would be wrong by itself.
+-- The same holds if the item is NULL, and if a later row has an fpr that would be wrong by itself.
 SELECT bloom_agg(NULL::int, 0.01 * i) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, CASE WHEN i < 3 THEN 0.01 ELSE 'NaN' END) FROM generate_series(1, 3) i;
 -- each group its own

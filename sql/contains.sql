@@ -1,5 +1,5 @@
 --
--- Asking: every way gives the same answer.  (How often it is wrong: test/t/004_false_positive_rate.pl.)
+-- Tests of items: every way gives the same answer.  test/t/004_false_positive_rate.pl counts how often it is wrong.
 --
 \pset format unaligned \pset footer off
 SET client_min_messages = warning;
@@ -71,8 +71,10 @@ INSERT INTO large SELECT 'many layers', bloom_union_agg(bloom_add(bloom_new(10 +
 INSERT INTO large VALUES ('empty', bloom_new(100000)), ('seed', bloom_add(bloom_new(100000, 0.01, 5), ARRAY(SELECT generate_series(1, 10000))));
 ALTER TABLE large ALTER f SET STORAGE extended;
 INSERT INTO large VALUES ('compressed', bloom_add(bloom_new(100000), ARRAY(SELECT generate_series(1, 500))));
-SELECT name, pg_column_size(f) > 3000 AS out_of_line, pg_column_size(f) < octet_length(f::bytea) AS compressed, (bloom_info(f)).layers > 100 AS many_layers, f @> 500 AS has_500, f @> -1 AS has_other, f @> NULL::int AS has_null,
-	(SELECT count(*) FROM unnest('{1,77,500,1000,1999,5000,50000,100000,100001,123456}'::int[]) i WHERE (f @> i) <> (f::bytea::bloom @> i) OR (f @> i) <> (bloom_contains_each(f, ARRAY[i]))[1]) AS unlike
+SELECT name, pg_column_size(f) > 3000 AS out_of_line, pg_column_size(f) < octet_length(f::bytea) AS compressed, (bloom_info(f)).layers > 100 AS many_layers,
+	f @> 500 AS has_500, f @> -1 AS has_other, f @> NULL::int AS has_null,
+	(SELECT count(*) FROM unnest('{1,77,500,1000,1999,5000,50000,100000,100001,123456}'::int[]) i WHERE (f @> i) <> (f::bytea::bloom @> i)
+		OR (f @> i) <> (bloom_contains_each(f, ARRAY[i]))[1]) AS unlike
 FROM large ORDER BY name;
 SELECT name, ARRAY(SELECT i FROM generate_series(1, 3000) i WHERE NOT f @> i) = ARRAY(SELECT generate_series(1, 3000)) - f AS same FROM large ORDER BY name;
 -- arrays of a few candidates, of which only some blocks are needed, against the value in one piece

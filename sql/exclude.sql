@@ -39,7 +39,7 @@ FROM (SELECT n, array_agg(t ORDER BY i) AS c, bloom_add(bloom_new(100, 1e-7), ar
 		coalesce(array_agg(t ORDER BY i) FILTER (WHERE (i * n) % 3 <> 0), '{}') AS kept
 	FROM generate_series(1, 40) n, generate_series(1, n) i, LATERAL (SELECT repeat(chr(97 + i % 26), (i * n) % 11) || i) AS t(t)
 	GROUP BY n) AS s;
--- One with a length word of one byte in a row, one that a row has TOASTed.
+-- The texts come from rows: short ones have a length word of one byte, long ones are TOASTed.
 CREATE TABLE slugs (n int, s text);
 INSERT INTO slugs VALUES (1, 'short'), (2, repeat('0123456789', 2000)), (3, repeat('9', 100000)), (4, '');
 SELECT n, (SELECT array_agg(length(o) ORDER BY ord) FROM unnest(c - bloom_add(NULL, s)) WITH ORDINALITY u(o, ord)) AS lengths,

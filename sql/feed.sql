@@ -26,9 +26,11 @@ INSERT INTO kinds (mode, paged, slices, user_type, item_type, users, items)
 SELECT mode, (m + t) % 2 = 0, slices, user_type, item_type, users, CASE WHEN item_type = 'uuid' THEN ARRAY(SELECT md5(n::text)::uuid::text FROM generate_series(1, 4) AS n)
 	WHEN item_type = 'bytea' THEN '{"\\x","\\x00","\\x01","\\xff"}' WHEN item_type ~ 'int|item' THEN '{10,20,30,40}'::text[] ELSE '{"{a,b}","",NULL x,"\""}' END
 FROM (VALUES (1, 'trigger', NULL), (2, 'log', NULL), (3, 'trigger', 6)) AS m (m, mode, slices), (VALUES
-	(1, 'bigint', 'bigint', '{1,-9223372036854775808}'::text[]), (2, 'integer', 'text', '{1,2}'), (3, 'smallint', 'smallint', '{1,2}'), (4, 'uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'),
+	(1, 'bigint', 'bigint', '{1,-9223372036854775808}'::text[]), (2, 'integer', 'text', '{1,2}'), (3, 'smallint', 'smallint', '{1,2}'),
+	(4, 'uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'),
 	(5, 'text', 'integer', '{'''',"{$}"}'), (6, 'text COLLATE "C"', 'bytea', '{a,A}'), (7, 'mood', 'varchar(9)', '{sad,happy}'),
-	(8, 'citext', 'item_id', '{a,b}'), (9, 'user_name', 'text', '{a,b}'), (10, 'varchar(5)', 'varchar', '{a,b}'), (11, 'char(5)', 'char(6)', '{abc,abcde}'), (12, 'numeric(9,2)', 'bigint', '{1.50,2}'), (13, 'date', 'text', '{2020-01-01,infinity}'), (14, 'bit(3)', 'bigint', '{101,010}')) AS t (t, user_type, item_type, users);
+	(8, 'citext', 'item_id', '{a,b}'), (9, 'user_name', 'text', '{a,b}'), (10, 'varchar(5)', 'varchar', '{a,b}'),
+	(11, 'char(5)', 'char(6)', '{abc,abcde}'), (12, 'numeric(9,2)', 'bigint', '{1.50,2}'), (13, 'date', 'text', '{2020-01-01,infinity}'), (14, 'bit(3)', 'bigint', '{101,010}')) AS t (t, user_type, item_type, users);
 
 -- Names of 63 bytes; those of feeds have 56, after which triggers are called, and differ in the last one.
 CREATE FUNCTION name_of(prefix text, n int) RETURNS text LANGUAGE sql AS $$
@@ -97,8 +99,8 @@ SELECT count(*) FROM pg_trigger;
 SELECT execute(format('DROP TABLE %I', name_of('T', n))), count(*) FROM kinds GROUP BY 1;
 
 --
--- The width, whatever the time zones of writers, rebuilds and readers: a timestamp is UTC.  (182 days ago clocks mostly
--- told another time in Berlin and Los Angeles.)
+-- The width, whatever the time zones of writers, rebuilds and readers: a timestamp is UTC.  182 days ago clocks mostly
+-- had another time in Berlin and Los Angeles.
 --
 CREATE TABLE zoned (user_id int, item_id int, shown_at timestamptz);
 CREATE TABLE plain (user_id int, item_id int, shown_at timestamp);
@@ -403,8 +405,10 @@ DO $$ DECLARE a bigint = 0; b bigint = 0; c bigint = 0; d bigint = 0; BEGIN CALL
 SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL AS never FROM seen.health UNION ALL SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL FROM log.health;
 
 -- Other columns may have any names: also those of the functions' variables and parameters.  A batch without an end in sight is cut.
-CREATE TABLE odd (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), since timestamptz DEFAULT 'infinity', these bigint[] DEFAULT '{}', part int DEFAULT 7, parts int DEFAULT 8, was_after bigint DEFAULT 9999,
-	after bigint DEFAULT 9999, upto bigint DEFAULT -1, filled timestamptz, mine bigint[], empty int, main int, rest int, rest_fpr float DEFAULT 0.5, shown int, overlap interval, dry_run boolean DEFAULT true, "user" int, users bigint[], item int, items int, e int, f int, v int, i int);
+CREATE TABLE odd (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), since timestamptz DEFAULT 'infinity',
+	these bigint[] DEFAULT '{}', part int DEFAULT 7, parts int DEFAULT 8, was_after bigint DEFAULT 9999,
+	after bigint DEFAULT 9999, upto bigint DEFAULT -1, filled timestamptz, mine bigint[], empty int, main int, rest int, rest_fpr float DEFAULT 0.5,
+	shown int, overlap interval, dry_run boolean DEFAULT true, "user" int, users bigint[], item int, items int, e int, f int, v int, i int);
 CREATE INDEX ON odd (user_id);
 SELECT bloom_create_feed('odd_seen', 'odd'), bloom_create_feed('odd_slices', 'odd', slices => 30), bloom_create_feed('odd_log', 'odd', mode => 'log');
 INSERT INTO odd VALUES (1, 1), (1, 2);
@@ -420,7 +424,7 @@ CALL odd_log.rebuild();
 SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;
 SELECT array_agg(u) AS users FROM generate_series(1, 2500) AS u \gset
 TRUNCATE odd_log.filters;
--- Its bytes depend on the plan by the length of a header.
+-- The number of bytes is not shown: it depends on the plan by the length of a header.
 CALL odd_log.rebuild(users => :'users') \gset
 \echo :exposures :filters :ended
 SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd WHERE user_id <= 2500) AS all FROM odd_log.filters;

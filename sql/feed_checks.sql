@@ -11,7 +11,9 @@ CREATE ROLE regress_bloomexp_stranger;
 DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_bloomexp_owner', current_database()); END $$;
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz, shown boolean, day date, name text, at timestamp, tags text[], point point);
 CREATE INDEX ON exposures (user_id, shown_at);
-CREATE VIEW objects AS SELECT (SELECT count(*) FROM pg_class WHERE relnamespace <> 'pg_toast'::regnamespace) AS relations, (SELECT count(*) FROM pg_proc) AS functions, (SELECT count(*) FROM pg_namespace WHERE nspname !~ '^pg_') AS schemas, (SELECT count(*) FROM pg_trigger) AS triggers;
+CREATE VIEW objects AS SELECT (SELECT count(*) FROM pg_class WHERE relnamespace <> 'pg_toast'::regnamespace) AS relations,
+	(SELECT count(*) FROM pg_proc) AS functions, (SELECT count(*) FROM pg_namespace WHERE nspname !~ '^pg_') AS schemas,
+	(SELECT count(*) FROM pg_trigger) AS triggers;
 CREATE TABLE before AS TABLE objects;
 TRUNCATE before;
 INSERT INTO before TABLE objects;

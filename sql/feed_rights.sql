@@ -86,9 +86,11 @@ DECLARE
 BEGIN
 	-- a function like each of ours and like those of the server that scripts call, for types that fit better
 	FOR p IN
-		SELECT DISTINCT proname, arguments FROM pg_proc, LATERAL (VALUES (replace(oidvectortypes(proargtypes), 'anyarray', 'bigint[]')), (regexp_replace(oidvectortypes(proargtypes), 'any(array|nonarray|element)', 'text')), (oidvectortypes(proargtypes))) AS a (arguments)
+		SELECT DISTINCT proname, arguments FROM pg_proc, LATERAL (VALUES (replace(oidvectortypes(proargtypes), 'anyarray', 'bigint[]')),
+			(regexp_replace(oidvectortypes(proargtypes), 'any(array|nonarray|element)', 'text')), (oidvectortypes(proargtypes))) AS a (arguments)
 		WHERE (proname ~ '^bloom_' OR pronamespace = 'pg_catalog'::regnamespace AND proname IN ('now', 'clock_timestamp', 'array_agg', 'unnest', 'min', 'count', 'sum', 'cardinality', 'current_setting',
-			'hash_array_extended', 'pg_advisory_xact_lock', 'pg_column_size', 'hashtext', 'hashint8', 'pg_sleep', 'pg_sleep_for', 'current_database', 'array_fill', 'coalesce')) AND NOT '{internal,cstring,"\"any\""}'::regtype[]::oid[] && proargtypes::oid[]
+			'hash_array_extended', 'pg_advisory_xact_lock', 'pg_column_size', 'hashtext', 'hashint8', 'pg_sleep', 'pg_sleep_for', 'current_database', 'array_fill', 'coalesce'))
+			AND NOT '{internal,cstring,"\"any\""}'::regtype[]::oid[] && proargtypes::oid[]
 	LOOP
 		BEGIN
 			EXECUTE format('CREATE FUNCTION %I.%I(%s) RETURNS bigint LANGUAGE plpgsql AS ''BEGIN PERFORM public.caught(); RETURN NULL; END''', place, p.proname, p.arguments);
@@ -125,7 +127,8 @@ SELECT 1::bigint OPERATOR(evil.=) 1::bigint;
 SET ROLE regress_bloomexp_evil;
 INSERT INTO shop.exposures VALUES (1, 3), (3, 3);
 INSERT INTO shop.pages VALUES ('a', '{z}');
-SELECT seen.unseen(1, '{1,2,3,4}') AS a, slices.unseen(1, '{1,2,3,4}') AS b, log.unseen(1, '{1,2,3,4}') AS c, seen.take(1, '{3,4}') AS d, slices.take(1, '{3,4}') AS e, log.take(1, '{3,4}') AS f, pages.take('a', '{x,z,w}') AS g;
+SELECT seen.unseen(1, '{1,2,3,4}') AS a, slices.unseen(1, '{1,2,3,4}') AS b, log.unseen(1, '{1,2,3,4}') AS c,
+	seen.take(1, '{3,4}') AS d, slices.take(1, '{3,4}') AS e, log.take(1, '{3,4}') AS f, pages.take('a', '{x,z,w}') AS g;
 CALL seen.rebuild(parts => 2);
 CALL seen.rebuild(parts => 2, part => 2);
 CALL log.rebuild(overlap => '0');

@@ -1,8 +1,8 @@
 --
 -- Golden values: fixed inputs make fixed bytes, in every release and on every
 -- machine. A difference here is no reason to change expected/golden.out: stored
--- filters would lose their items. (Other sizes and layers are harmless to stored
--- filters, but must be meant.) test/t/001_format.pl runs this file as well and
+-- filters would lose their items. Other sizes and layers are harmless to stored
+-- filters, but must be meant. test/t/001_format.pl runs this file as well and
 -- hands the values to a reader that was written from doc/internals/format.md alone.
 --
 \pset format unaligned \pset footer off

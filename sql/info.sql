@@ -60,7 +60,7 @@ FROM unnest('{50,500,1000,1500,5000}'::int[]) n, bloom_add(bloom_new(1000), ARRA
 -- In a union an item that is in both counts once as long as the bits lie in one layer.
 SELECT abs(bloom_cardinality(a | b) - 600) < 20 AS merged
 FROM bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(1, 400))) a, bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(201, 600))) b;
--- Every bit set says nothing of how many; it is still a number.
+-- A filter whose bits are all set does not show how many items it has, but the result is still a number.
 SELECT bloom_cardinality(f) > 0 AS some, bloom_fpr(f) AS rate
 FROM (SELECT (substr(v, 1, 24) || '\x40000000'::bytea || '\x40000000'::bytea || '\xffffffffffffffff'::bytea)::bloom AS f
 	FROM (SELECT set_byte(set_byte(bloom_add(bloom_new(1), 1)::bytea, 20, 64), 24, 64) AS v) AS raw) AS full_up;

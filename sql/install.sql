@@ -1,6 +1,6 @@
 --
--- Installing: who may, where and beside what.  (test/t/034_install_script.pl: it makes nothing that would stay behind.)
--- In a database of its own, so that the other tests keep their extension.
+-- Installing: who may, where and beside what.  It has a database of its own, so that the other tests keep their extension.
+-- test/t/034_install_script.pl sees that the script makes nothing that would stay behind.
 --
 \pset format unaligned \pset footer off
 SET client_min_messages = warning;
@@ -34,7 +34,7 @@ SELECT extname, extversion, extrelocatable, nspname AS schema, pg_get_userbyid(e
 FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
 WHERE extname = 'bloomexp';
 RESET ROLE;
--- Not from pg_available_extension_versions: Debian builds a package before it is installed, in a
+-- The query does not read pg_available_extension_versions: Debian tests a package before it is installed, in a
 -- folder named by extension_destdir, below which that view does not look.
 SELECT r.extname AS requires
 FROM pg_extension e JOIN pg_depend d ON d.classid = 'pg_extension'::regclass AND d.objid = e.oid
@@ -67,7 +67,7 @@ INSERT INTO other.seen SELECT 1, shelf.bloom_agg(i) FROM generate_series(1, 1000
 CREATE VIEW other.fresh AS
 	SELECT i FROM other.seen, shelf.bloom_exclude('{1,1000,5000,6000}'::int[], items) i;
 RESET ROLE;
--- By a superuser: the members of a trusted extension belong to one, whoever created it.
+-- A superuser does this: the members of a trusted extension belong to one, whoever created it.
 ALTER EXTENSION bloomexp SET SCHEMA other;
 SELECT count(*) AS left_in_old_schema
 FROM pg_depend d, pg_namespace n
@@ -105,7 +105,8 @@ CREATE VIEW members AS
 
 \set by_name 'ORDER BY p.oid::regprocedure::text COLLATE "C"'
 
--- Every object tells what it is.  (A type's array, the rows of an operator class and the like belong to another one; some versions list the array.)
+-- Every object has a comment.  A type's array, the rows of an operator class and the like belong to another object and need none;
+-- some versions list the array.
 SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
 FROM pg_depend d
 WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
@@ -113,14 +114,14 @@ WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND NOT EXISTS (SELECT FROM pg_description c WHERE c.classoid = d.classid AND c.objoid = d.objid AND c.objsubid = 0)
 	AND NOT EXISTS (SELECT FROM pg_type t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typcategory = 'A')
 ORDER BY pg_describe_object(d.classid, d.objid, 0) COLLATE "C";
--- What there is, so that the list above is not empty for want of objects.
+-- There are such objects, so the list above is not empty for want of them.
 SELECT d.classid::regclass AS catalog, count(*) > 0 AS some
 FROM pg_depend d
 WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 GROUP BY d.classid ORDER BY d.classid::regclass::text COLLATE "C";
 
--- Every function is immutable and parallel safe.  (An exception would stand here, with its reason.)
+-- Every function is immutable and parallel safe.  An exception would stand here, with its reason.
 SELECT p.oid::regprocedure AS exception, provolatile, proparallel FROM members p
 WHERE provolatile <> 'i' OR proparallel <> 's'
 :by_name;
@@ -183,7 +184,7 @@ CREATE EXTENSION bloomexp;
 CREATE TABLE t (a int, b int, seen bloom);
 INSERT INTO t SELECT i, i % 100, bloom_add(NULL, i) FROM generate_series(1, 1000) i;
 CREATE INDEX t_hash ON t USING hash (seen);
--- A DO block, because not every server has contrib.
+-- This is a DO block, because not every server has contrib.
 DO $$
 BEGIN
 	IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'bloom') THEN

@@ -124,7 +124,7 @@ SELECT bloom_add_at(bloom_window('1 day'), now(), now());
 SELECT bloom_remove(bloom_new(counting => true), ROW(1, 'a'));
 SELECT bloom_agg(current_date);
 SELECT bloom_agg(true, 0.01, 0.2);
--- Also if the first item is none.
+-- The same holds if the first item is NULL.
 SELECT bloom_agg(NULL::numeric, 0.01);
 SELECT bloom_window_agg(1.5, now(), '1 day', 6, 0.01);
 SELECT bloom_add(NULL, ARRAY[7]::price[]);
@@ -134,7 +134,7 @@ SELECT bloom_contains_each(NULL, ARRAY[date '2026-01-31']);
 SELECT * FROM bloom_exclude(ARRAY[true], bloom_new());
 SELECT * FROM bloom_exclude(ARRAY[interval '1 day'], bloom_new(), bloom_new());
 SELECT ARRAY[time '12:00'] - bloom_new();
--- Empty, too: what is wrong shows at once and not on the day of the first item.
+-- An empty array is refused, too: what is wrong shows at once and not on the day of the first item.
 SELECT '{}'::numeric[] - NULL::bloom;
 
 \set VERBOSITY default
@@ -219,7 +219,7 @@ SELECT * FROM bloom_exclude(ARRAY['1'], bloom_add(NULL, '1'::text), bloom_add(NU
 SELECT ARRAY['1'] - bloom_add(NULL, 1);
 SELECT bloom_add_at(bloom_add_at(bloom_window('1 day'), 1, '2026-01-01'), 'a'::text, '2026-01-01');
 SELECT bloom_remove(bloom_add(bloom_new(counting => true), 1), 'a'::text);
--- Even where there is nothing to look for: the kind of the question is wrong, not the items.
+-- Empty arrays are refused, too: the type of the array is wrong, not its items.
 SELECT '{}'::text[] - bloom_add(NULL, 1);
 SELECT bloom_add(bloom_add(NULL, 1), '{}'::text[]);
 -- the other kinds
@@ -352,7 +352,7 @@ DEALLOCATE ALL;
 SELECT bloom_add(NULL, 1) @> '{1}';
 
 -- A text is one text, whatever it looks like and wherever it comes from: what the planner folds, what it does not, a
--- parameter whose value it knows or not, a row, a variable.  (The function is immutable: its answer must not depend on that.)
+-- parameter whose value it knows or not, a row, a variable.  The function is immutable: its answer must not depend on that.
 CREATE TABLE texts (t text, f bloom, w bloom, k bloom);
 INSERT INTO texts SELECT t, bloom_add(NULL, t), bloom_add_at(bloom_window('1 day'), t, '2026-01-01'), bloom_add(bloom_new(counting => true), t)
 FROM unnest(ARRAY['{a}', '{}', ' {a,b} ', '{"a": 1}', '[1]', '']) AS t;

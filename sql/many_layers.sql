@@ -1,11 +1,11 @@
 --
 -- Values with as many layers as there can be, each of which says that it has room: valid, and made to keep the
--- server busy.  What is done with them has results.  (That its work is bounded test/fuzz sees, which counts it.)
+-- server busy.  What is done with them has results.  test/fuzz counts the work, which has a limit.
 --
 \pset format unaligned \pset footer off
 CREATE FUNCTION pg_temp.little(number bigint, bytes int) RETURNS text LANGUAGE sql AS
 'SELECT string_agg(lpad(to_hex((number >> (8 * i)) & 255), 2, $$0$$), $$$$ ORDER BY i) FROM generate_series(0, bytes - 1) i';
--- Each layer has one bit set, and a capacity that others have not.
+-- Each layer has one bit set, and a capacity of its own.
 CREATE FUNCTION pg_temp.many_layers(n int, words int, hashes int, capacity int, fpr float8, per_slice int, first_bit int DEFAULT 0) RETURNS bloom LANGUAGE sql AS $$
 SELECT decode('01' || CASE WHEN per_slice > 0 THEN '21' ELSE '01' END || pg_temp.little(n, 2) || '00000000'
 	|| (SELECT string_agg(substring(encode(float8send(fpr), 'hex') FROM 15 - 2 * i FOR 2), '' ORDER BY i) FROM generate_series(0, 7) i)

@@ -49,10 +49,10 @@ FROM generate_series(1, 40) seed, LATERAL (SELECT bloom_add(bloom_new(1000, 0.01
 SELECT count(*) > 50 AS some, bool_and((bloom_info(a | b)).capacity = n + 1) AS a_first, bool_and((bloom_info(b | a)).capacity = n + 1) AS b_first
 FROM (SELECT n, bloom_new(n) AS a, bloom_new(n + 1) AS b FROM generate_series(1000, 1099) n) AS ab
 WHERE (bloom_info(a)).bits = (bloom_info(b)).bits AND (SELECT hashes FROM bloom_layers(a)) = (SELECT hashes FROM bloom_layers(b));
--- The same capacity at another rate is another shape.
+-- The same capacity at another rate makes another shape.
 SELECT layers, capacity, fpr FROM bloom_info(bloom_new(1000, 0.01) | bloom_new(1000, 0.02));
 
--- Layers are merged with those of the other filter, never with one another.  (No function makes a filter of two layers that could be.)
+-- Layers are merged with those of the other filter, never with one another.  No function makes a filter of two layers that could be.
 SELECT (bloom_info(twins | bloom_new(400))).layers AS twins_first, (bloom_info(bloom_new(400) | twins)).layers AS twins_second, (bloom_info(twins | twins)).layers AS twice,
 	twins @> 1 AND twins @> 2 AS no_false_negative
 FROM (SELECT bloom_add(bloom_new(100), 1)::bytea AS a, bloom_add(bloom_new(100), 2)::bytea AS b) AS ab,
@@ -100,7 +100,7 @@ SELECT bloom_new() | bloom_new(counting => true);
 SELECT bloom_new(100, counting => true) | bloom_new(200, counting => true);
 SELECT layers, items BETWEEN 3 AND 4 AS items, counting, bloom_contains_all(f, '{1,2,3}'::int[]) AS no_false_negative
 FROM (SELECT bloom_add(bloom_new(100, counting => true), '{1,2}'::int[]) | bloom_add(bloom_new(100, counting => true), '{2,3}'::int[]) AS f) AS u, bloom_info(f);
--- An empty filter has no kind that could be wrong, but a seed.
+-- An empty filter has no kind that could differ, but it has a seed.
 SELECT (bloom_info(bloom_new() | bloom_add(NULL, 'a'::text))).kind, (bloom_info(bloom_add(NULL, 1) | bloom_new(7))).kind;
 SELECT bloom_add(NULL, 1) | bloom_new(100, 0.01, -1);
 
@@ -129,11 +129,14 @@ INSERT INTO many SELECT 'unlike', n, bloom_agg(n * 1000 + i) FROM generate_serie
 INSERT INTO many SELECT 'full', n, bloom_add(bloom_new(200), ARRAY(SELECT n * 1000 + i FROM generate_series(1, 200) i)) FROM generate_series(1, 60) n;
 INSERT INTO many SELECT 'room', n, bloom_add(bloom_new(400 + n % 3), ARRAY(SELECT n * 1000 + i FROM generate_series(1, 20 + n * 7 % 50) i)) FROM generate_series(1, 100) n;
 INSERT INTO many SELECT 'again', n, bloom_add(bloom_new(200), ARRAY(SELECT n % 5 * 1000 + i FROM generate_series(1, 150) i)) FROM generate_series(1, 60) n;
-INSERT INTO many SELECT 'grown', n, bloom_add(bloom_add(bloom_new(20), ARRAY(SELECT n * 1000 + i FROM generate_series(1, 25) i)), ARRAY(SELECT n * 1000 + i FROM generate_series(26, 100 + n) i)) FROM generate_series(1, 40) n;
+INSERT INTO many SELECT 'grown', n, bloom_add(bloom_add(bloom_new(20), ARRAY(SELECT n * 1000 + i FROM generate_series(1, 25) i)),
+	ARRAY(SELECT n * 1000 + i FROM generate_series(26, 100 + n) i)) FROM generate_series(1, 40) n;
 INSERT INTO many SELECT 'blocks', n, bloom_add(bloom_new(40000), ARRAY(SELECT n * 100000 + i FROM generate_series(1, 9000) i)) FROM generate_series(1, 9) n;
-INSERT INTO many SELECT 'window', n, bloom_window_agg(n * 1000 + i, '2026-01-01Z'::timestamptz + (n * 53 % 80 + i) * interval '1 hour', '6 days', 6, 0.01) FROM generate_series(1, 60) n, LATERAL generate_series(1, 30 + n % 4) i GROUP BY n;
+INSERT INTO many SELECT 'window', n, bloom_window_agg(n * 1000 + i, '2026-01-01Z'::timestamptz + (n * 53 % 80 + i) * interval '1 hour', '6 days', 6, 0.01)
+FROM generate_series(1, 60) n, LATERAL generate_series(1, 30 + n % 4) i GROUP BY n;
 UPDATE many SET f = bloom_expire(f, '2026-01-06Z'::timestamptz - n * interval '1 hour') WHERE sort = 'window' AND n % 3 = 0;
-INSERT INTO many SELECT 'slices', n, bloom_add_at(bloom_window('6 days', 6, 0.1), ARRAY(SELECT n * 1000 + i FROM generate_series(1, 20) i), ARRAY(SELECT '2026-01-01Z'::timestamptz + (n * 7 % 5 + i % 4) * interval '1 day' FROM generate_series(1, 20) i)) FROM generate_series(1, 40) n;
+INSERT INTO many SELECT 'slices', n, bloom_add_at(bloom_window('6 days', 6, 0.1), ARRAY(SELECT n * 1000 + i FROM generate_series(1, 20) i),
+	ARRAY(SELECT '2026-01-01Z'::timestamptz + (n * 7 % 5 + i % 4) * interval '1 day' FROM generate_series(1, 20) i)) FROM generate_series(1, 40) n;
 INSERT INTO many SELECT 'counting', n, bloom_add(bloom_new(500, counting => true), ARRAY[n, n + 1, n + 2]) FROM generate_series(1, 40) n;
 INSERT INTO many SELECT 'empty', n, CASE n % 3 WHEN 0 THEN bloom_new(100 + n / 3) WHEN 1 THEN bloom_add(bloom_new(100 + n / 3), n) END FROM generate_series(1, 60) n;
 CREATE VIEW by_sort AS SELECT sort, count(*), bloom_union_agg(f ORDER BY n) AS f, pg_temp.one_after_another(array_agg(f ORDER BY n)) AS expected FROM many GROUP BY sort;

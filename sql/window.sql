@@ -1,6 +1,6 @@
 --
 -- Sliding windows: into which slice an item goes, how long it stays, what is refused; the aggregate and unions.
--- Sixty days of nightly work: test/t/004_false_positive_rate.pl.
+-- Sixty days of nightly work are in test/t/004_false_positive_rate.pl.
 --
 \pset format unaligned \pset footer off
 SET client_min_messages = warning;
@@ -93,7 +93,8 @@ SELECT bloom_expire(bloom_new(), now());
 -- Forgetting: contained for `width` after the last exposure, forgotten at the latest one slice later
 --
 SELECT at, pg_temp.slices(e), bloom_contains_each(e, '{1,2,3,4,5}'::int[]) AS contained
-FROM w, unnest('{2024-03-01 00:00+00,2024-03-07 12:00+00,2024-03-07 23:59:59.999999+00,2024-03-08 00:00+00,2024-03-11 23:59:59.999999+00,2024-03-12 00:00+00,2024-03-13 00:00+00,2024-03-16 00:00+00,2030-01-01 00:00+00}'::timestamptz[]) at,
+FROM w, unnest('{2024-03-01 00:00+00,2024-03-07 12:00+00,2024-03-07 23:59:59.999999+00,2024-03-08 00:00+00,
+		2024-03-11 23:59:59.999999+00,2024-03-12 00:00+00,2024-03-13 00:00+00,2024-03-16 00:00+00,2030-01-01 00:00+00}'::timestamptz[]) at,
 	bloom_expire(f, at) e;
 -- what lies before the floor is ignored from now on, and only that; time does not go back
 SELECT pg_temp.slices(e) AS expired, pg_temp.slices(bloom_add_at(e, 7, '2024-03-06 11:59:59.999999+00')) AS before_floor, pg_temp.slices(bloom_add_at(e, 7, '2024-03-06 12:00+00')) AS at_floor,
@@ -143,7 +144,8 @@ SELECT bloom_window_agg(item, shown_at, '6 days', 6, 0.01) FILTER (WHERE false) 
 	(bloom_info(bloom_window_agg(int4send(item), shown_at, '6 days', 6, 0.01))).kind
 FROM exposures;
 -- in a window frame, where the state goes on after each result
-SELECT count(*), bool_and(f @> item) AS contained, bool_and(f = bloom_window_agg) AS same FROM (SELECT item, shown_at, bloom_window_agg(item, shown_at, '6 days', 6, 0.01) OVER (ORDER BY shown_at) AS f FROM exposures WHERE user_id = 1) AS s,
+SELECT count(*), bool_and(f @> item) AS contained, bool_and(f = bloom_window_agg) AS same
+FROM (SELECT item, shown_at, bloom_window_agg(item, shown_at, '6 days', 6, 0.01) OVER (ORDER BY shown_at) AS f FROM exposures WHERE user_id = 1) AS s,
 	LATERAL (SELECT bloom_window_agg(item, shown_at, '6 days', 6, 0.01) FROM exposures e WHERE user_id = 1 AND e.shown_at <= s.shown_at) AS anew;
 -- parallel: the same bytes
 CREATE TABLE many_exposures AS SELECT i % 3 AS user_id, (i * 7919) % 20011 AS item, timestamptz '2024-03-01 00:00+00' + (i * 48271 % 100000) * interval '25 seconds' AS shown_at FROM generate_series(1::bigint, 60000) i;
@@ -198,7 +200,8 @@ FROM (SELECT f AS a FROM w) AS a,
 	bloom_add_at(bloom_window('6 days', 6), '{11,12,13,14}'::int[], '{2024-03-03 00:00+00,2024-03-06 00:00+00,2024-03-06 00:00+00,2024-03-20 00:00+00}') b;
 -- layers of one shape with room become one
 SELECT (bloom_info(a | a)).layers = (bloom_info(a)).layers AS merged, bloom_contains_all(a | a, '{1,2,3,4,5}'::int[]) AS contained FROM (SELECT f AS a FROM w) AS a;
-SELECT bloom_union_agg(g) @> 5 AS contained, (bloom_info(bloom_union_agg(g))).slices FROM (SELECT f AS g FROM w UNION ALL SELECT bloom_add_at(bloom_window('6 days', 6), i, '2024-03-03') FROM generate_series(20, 30) i) AS g;
+SELECT bloom_union_agg(g) @> 5 AS contained, (bloom_info(bloom_union_agg(g))).slices
+FROM (SELECT f AS g FROM w UNION ALL SELECT bloom_add_at(bloom_window('6 days', 6), i, '2024-03-03') FROM generate_series(20, 30) i) AS g;
 SELECT ARRAY(SELECT bloom_exclude('{1,2,20,30}'::int[], f, bloom_add(NULL, 20))) AS with_a_plain_one FROM w;
 SELECT f | bloom_new() FROM w;
 SELECT f | bloom_window('6 days', 5) FROM w;
@@ -238,11 +241,13 @@ SELECT * FROM pg_temp.report();
 SELECT (bloom_info(pg_temp.live(bloom_window('7 days', 1), ARRAY(SELECT generate_series(0, 99))))).expired_before;
 SELECT slices, layers, lost, old > 0 AS old FROM pg_temp.report();
 -- one wrong time far in the future drops nothing, stays, and keeps no later item out and no older one in; nor does one that is there first
-SELECT f @> 5 AS wrong_one, (bloom_info(f)).expired_before FROM (SELECT pg_temp.live(bloom_add_at(pg_temp.live(bloom_window('7 days', 7), ARRAY(SELECT generate_series(0, 30))), 5, '2124-01-01'), ARRAY(SELECT generate_series(31, 100))) AS f OFFSET 0) AS f;
+SELECT f @> 5 AS wrong_one, (bloom_info(f)).expired_before
+FROM (SELECT pg_temp.live(bloom_add_at(pg_temp.live(bloom_window('7 days', 7), ARRAY(SELECT generate_series(0, 30))), 5, '2124-01-01'),
+	ARRAY(SELECT generate_series(31, 100))) AS f OFFSET 0) AS f;
 SELECT days, slices, lost, old FROM pg_temp.report();
 SELECT f @> 5 AS wrong_one FROM (SELECT pg_temp.live(bloom_add_at(bloom_window('7 days', 7), 5, '2124-01-01'), ARRAY(SELECT generate_series(0, 30))) AS f OFFSET 0) AS f;
 SELECT days, slices, lost, old FROM pg_temp.report();
--- In the array of the day, too.
+-- A wrong time in an array with other times does no harm, either.
 SELECT pg_temp.slices(bloom_add_at(f, '{9,8,7}'::int[], '{2124-01-01,2024-01-09 10:00+00,2024-01-03 10:00+00}'))
 FROM (SELECT bloom_add_at(bloom_window('7 days', 7), '{1,2,3}'::int[], '{2024-01-01 10:00+00,2024-01-02 10:00+00,2024-01-08 10:00+00}') AS f) AS f;
 -- who comes once a month: the last visit but one stays until the next

@@ -320,7 +320,7 @@ sub changed
 	}
 }
 
-# In memory, until one of these.
+# The filters are in memory until one of these changes comes.
 fresh($_, 11, 12) for 3, 4, 901, 902;
 changed('new user', 'INSERT INTO exposures VALUES (901, 11)', 901, '12');
 changed('other key', 'UPDATE seen.filters SET user_id = 902 WHERE user_id = 901', 901, '11 12', 902, '12');
@@ -328,7 +328,7 @@ changed('deleted', 'DELETE FROM seen.filters WHERE user_id = 902', 902, '11 12')
 query('INSERT INTO exposures VALUES (3, 11)');
 changed('emptied', 'TRUNCATE seen.filters', 3, '11 12', 4, '11 12');
 
-# Of another table, a row that does not say whose it is.
+# A row of another table that names no user changes nothing.
 query('CREATE TABLE others (user_id bigint, item_id bigint PRIMARY KEY)');
 query('ALTER PUBLICATION recall ADD TABLE others');
 changed('no user', 'INSERT INTO others VALUES (NULL, 1); INSERT INTO exposures VALUES (4, 11)', 4, '12');

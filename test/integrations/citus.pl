@@ -56,7 +56,7 @@ for my $block (grep { $_->{language} eq 'sql' } blocks(document("$FindBin::RealB
 	my $output = qx{PGOPTIONS='-c client_min_messages=warning' psql -Xq -v ON_ERROR_STOP=1 -f $folder/block 2>$folder/errors};
 
 	is(visible(document("$folder/errors")), '', "$name: no error");
-	# What the functions of Citus return is not the point; nor which node it was.
+	# What the functions return and which node a plan names do not matter here.
 	$output =~ s/^ (create_distributed_table|bloom_create_feed) *\n-+\n *\n\(1 row\)\n//mg;
 	$output =~ s/Node: host=\S+ port=\d+/Node: host=worker port=5432/g;
 	$output =~ s/^ +QUERY PLAN *$/QUERY PLAN/mg;
@@ -146,7 +146,7 @@ for my $name (sort keys %running)
 	ok(eval { $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
 }
 
-# Nothing of a feed takes part in a COPY in mode log; beside moves and DDL Citus itself cancels one at times.
+# In mode log no part of a feed runs within a COPY.  During moves and DDL Citus itself may cancel a COPY to end a deadlock.
 my @log = map { split /\n/, slurp_file($_->logfile) } @nodes;
 is_deeply([ grep { /^(?!00000|40P01)\w{5} copy/ } @log ], [], 'no COPY had an error');
 is_deeply([ grep { /^40P01 (?:rebuilds|pages)/ } @log ], [], 'no rebuild and no page was the victim of a deadlock');

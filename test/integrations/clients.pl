@@ -1,7 +1,7 @@
 # clients/: the conformance set is what the server answers today; the readers answer as the
-# server does by a driver, and build its bytes of random sets, too (that they answer like the set:
-# readers.pl); and the programs of their pages run as they are written.  A reader whose language
-# or driver is not installed is skipped, and named.
+# server does by a driver, and build its bytes of random sets, too; and the programs of their
+# pages run as they are written.  A reader whose language or driver is not installed is skipped,
+# and named.  readers.pl compares the readers with the set.
 
 use strict;
 use warnings;
@@ -97,7 +97,7 @@ samples::create($node, 'samples');
 connect_to('samples');
 $ENV{NODE_PATH} = "$root/test/integrations/drivers/node_modules";
 
-# The page only reads.
+# The page reads values and builds none.
 my @readers = grep { !m{/page/} } glob "$root/clients/*/run";
 my @checks = map { [ $_, 300, start($_, 'check', $random) ], [ $_, 9, start($_, 'live') ] } @readers;
 for (@checks)
@@ -195,7 +195,7 @@ for (['Python', \&python_program], ['JavaScript', \&javascript_program], ['Java'
 }
 $node->stop;
 
-# Other versions: test/t/032_release.pl.
+# test/t/032_release.pl compares the versions of the other files.
 my ($version) = slurp_file("$root/META.json") =~ /"version": "(.*?)"/;
 like(slurp_file("$root/clients/python/bloomexp.py"), qr/^__version__ = "\Q$version\E"$/m, 'version in bloomexp.py');
 is(slurp_file(s/run\z/LICENSE/r), slurp_file("$root/LICENSE"), "licence beside $_") for @readers;

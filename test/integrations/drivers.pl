@@ -12,7 +12,7 @@ use File::Path qw(make_path);
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 
-use Documents;
+use Documents qw(blocks document);
 use Drivers;
 use IPC::Run;
 use PostgreSQL::Test::Utils;
@@ -27,8 +27,8 @@ my $modules = "$FindBin::RealBin/drivers/node_modules";
 # Node.js looks for modules beside a program.
 -e "$examples/drivers/node_modules" or symlink $modules, "$examples/drivers/node_modules" or die "node_modules: $!";
 
-my $jars = join ':', map { glob "/usr/share/java/$_.jar" } qw(postgresql spring3-{core,beans,transaction,jdbc} commons-logging hibernate3 hibernate-commons-annotations
-	geronimo-jpa_2.0_spec geronimo-jta-1.2-spec dom4j antlr commons-collections3 javassist slf4j-api slf4j-nop);
+my $jars = join ':', map { glob "/usr/share/java/$_.jar" } split ' ', 'postgresql spring3-{core,beans,transaction,jdbc} commons-logging hibernate3 hibernate-commons-annotations
+	geronimo-jpa_2.0_spec geronimo-jta-1.2-spec dom4j antlr commons-collections3 javassist slf4j-api slf4j-nop';
 my $pq = '/usr/share/gocode/src/github.com/lib/pq';
 
 # How to run a file, by its ending.
@@ -217,7 +217,7 @@ for my $name (grep { $run{$_} } 'node_postgres.mjs', 'postgres_js.mjs')
 	like($said, qr{/var/run/postgresql/\.s\.PGSQL\.1\b}, "$name without PGHOST: the Unix socket");
 }
 
-# What a driver sends of another type is an error.  (Without a type: sql/feed.sql, sql/items.sql.)
+# What a driver sends of another type is an error.  sql/feed.sql and sql/items.sql have what comes without a type.
 my (undef, undef, $error) = $node->psql('before', 'PREPARE page (bigint, text[]) AS SELECT seen.take($1, $2, 2)', extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
 is($error =~ s/.* //r, '42883', 'an array of texts for a feed of integers');
 

@@ -117,7 +117,7 @@ $writers->finish;
 
 is($wrong, '', 'new partitions got the trigger every day, and nothing was missing');
 cmp_ok($made, '>=', $days - 1, 'there were new partitions');
-# One more if midnight has passed meanwhile.
+# It is one more if midnight has passed meanwhile.
 cmp_ok($dropped, '>=', $days, 'a partition was dropped a day');
 is(missing(), 0, 'nothing is missing at the end');
 is(query("SELECT (SELECT count(*) FROM exposures_default), min(shown_at) > today() - interval '47 days' FROM exposures"), '0|t',

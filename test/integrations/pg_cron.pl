@@ -187,7 +187,7 @@ for my $way (sort keys %node)
 	# A job is one statement, and a stranger has no right to a private feed.
 	is($node->safe_psql('postgres', 'SELECT jobname, status FROM cron.job JOIN cron.job_run_details USING (jobid) ORDER BY jobname COLLATE "C"'),
 		join("\n", map { "$_|" . ($_ eq 'private' || $_ eq 'two statements' ? 'failed' : 'succeeded') } sort keys %job), "$way: the jobs");
-	# Of another role it is a warning only.
+	# VACUUM of another role's table is only a warning, so the job's status does not show it.
 	ok($node->poll_query_until('postgres',
 			q{SELECT last_vacuum IS NOT NULL FROM pg_stat_user_tables WHERE schemaname = 'seen' AND relname = 'filters'}),
 		"$way: the table was vacuumed");

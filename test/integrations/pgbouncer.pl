@@ -90,8 +90,8 @@ sub finish
 
 sub pooled { return finish(client(@_)) }
 
-# The load; its status is not 0 if a client failed.  (A thread for each client: one that prepares
-# a statement waits for it, and so would keep the others, which have the connections.)
+# The load; its status is not 0 if a client failed.  Each client has a thread: one that prepares
+# a statement waits for it, and so would keep the others, which have the connections.
 sub pgbench
 {
 	my ($way, $mode, $time) = @_;
@@ -213,7 +213,7 @@ complete('after a rebuild');
 #
 
 $rebuild = slow_rebuild();
-# PostgreSQL takes a cancel for the end of a lock_timeout if both come at the same moment.
+# PostgreSQL reports a lock_timeout if a cancel comes at the same moment, so cancels are sent until the rebuild ends.
 for (my $n = 0; $rebuild->{run}->pumpable; $n++)
 {
 	$rebuild->{run}->signal('INT') if $n % 100 == 0;

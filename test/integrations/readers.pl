@@ -23,7 +23,7 @@ for my $check (sort glob "$clients/*/run")
 	my $pid = open3(my $in, my $out, undef, $check, 'check');
 	my $said = join '', <$out>;
 	waitpid $pid, 0;
-	# The page only reads.
+	# The page reads values and builds none.
 	my $lines = $lines{values} + ($name eq 'page' ? 0 : $lines{builds});
 
   SKIP:

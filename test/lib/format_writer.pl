@@ -474,7 +474,7 @@ sub window_start
 	my ($value, $slice) = @_;
 	my $time = $slice * format_reader::slice_length($value) - $value->{width};
 
-	# Too large for an integer, it has been rounded.
+	# A time too large for an integer has been rounded.
 	return $time <= NEVER_EXPIRED ? NEVER_EXPIRED : format_reader::slice_of($value, $time);
 }
 

@@ -60,8 +60,8 @@ sub shown
 }
 
 # One line a user: the bytes; survivors of bloom_exclude() and of the operator; how many
-# candidates the filter contains and how many there are; its state.  (Figures that all
-# versions of PostgreSQL write alike.)
+# candidates the filter contains and how many there are; its state.  All versions of
+# PostgreSQL write these figures alike.
 sub answers
 {
 	my ($node, $database) = @_;

@@ -72,7 +72,7 @@ for my $example (@examples)
 	my @layers = @{ $value->{layers} };
 	my @bytes = $example =~ /^    ((?:[0-9a-f]{2} ?)+)(?:  .*)?$/mg;
 
-	# Of blocks the bytes are too many.
+	# Examples with blocks do not show their bytes, which would be too many.
 	if (@bytes)
 	{
 		is("\\x" . join('', @bytes) =~ tr/ //dr, $filter, "$title: bytes");

@@ -4,9 +4,10 @@
 # cut off, extended, bits flipped anywhere; and there are values of random fields, which get
 # past the first checks.  The server must refuse what a reader refuses that was written from
 # doc/internals/format.md alone (test/lib/format_reader.pl), and accept what it accepts; and
-# what the server accepts goes through every function that takes a filter.  (What the errors
-# say is in clients/conformance, text that is not hexadecimal and the binary protocol in
-# sql/type.sql, and what takes long in sql/many_layers.sql.)
+# what the server accepts goes through every function that takes a filter.
+#
+# The errors are in clients/conformance, text that is not hexadecimal and the binary protocol
+# in sql/type.sql, and values that take long in sql/many_layers.sql.
 
 use strict;
 use warnings;

@@ -43,7 +43,7 @@ for my $file (@with_statements)
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql($database, $tutorial) unless $document{$file} =~ /^CREATE EXTENSION bloomexp;/m;
 	statements_ok($node, $database, $file, @blocks);
-	# Roles are of the server, and the pages give theirs the same names.
+	# Roles belong to the server, and the pages give theirs the same names.
 	$node->safe_psql($database, "SELECT format('ALTER ROLE %I RENAME TO %I', rolname, '${database}_' || rolname)
 		FROM pg_roles WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter') \\gexec");
 }
@@ -102,7 +102,7 @@ $known{$_} = 1 for split /\n/, $node->safe_psql('postgres', q{
 my %foreign = map { $_ => 1 } qw(bloom_create);
 for my $file (sort keys %document)
 {
-	# In an anchor what stands between words is gone.
+	# Anchors run words together, so the targets of links are left out.
 	my $text = $document{$file} =~ s/\]\([^)]*\)/]/gr;
 	my @unknown = grep { !$known{$_} && !$foreign{$_} } $text =~ /\b(bloom_[a-z]\w*)/g;
 

@@ -65,9 +65,12 @@ my %writers = (
 	prepared => "BEGIN;\nINSERT INTO shown (user_id, item_id) VALUES (41 + :user % 10, :item);\nPREPARE TRANSACTION 'c:client_id-:item';\n\\sleep 3 ms\nCOMMIT PREPARED 'c:client_id-:item';",
 	past => "INSERT INTO shown VALUES (51 + :user % 10, :item, now() - interval '1 day' * (:item % 29));",
 	update => "UPDATE shown SET shown_at = now() WHERE user_id = 51 + :user % 10 AND item_id % 10 = :item % 10 AND shown_at > '2020-01-01';",
-	(map { ("take_${_}_shown" => "INSERT INTO shown (user_id, item_id) SELECT 101 + :user % 5 + $$_[1], unnest($$_[0]_shown.take(101 + :user % 5 + $$_[1], ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3));") }
+	(map { ("take_$$_[0]_shown" => "INSERT INTO shown (user_id, item_id)
+		SELECT 101 + :user % 5 + $$_[1], unnest($$_[0]_shown.take(101 + :user % 5 + $$_[1], ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3));") }
 		([ 'trigger', 0 ], [ 'log', 10 ], [ 'slices', 20 ])),
-	(map { ("take_${_}_pages" => "INSERT INTO pages (user_id, item_id) SELECT u, $$_[0]_pages.take(u, ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3) FROM (SELECT (101 + :user % 5 + $$_[1])::text AS u) AS u;") }
+	(map { ("take_$$_[0]_pages" => "INSERT INTO pages (user_id, item_id)
+		SELECT u, $$_[0]_pages.take(u, ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3)
+		FROM (SELECT (101 + :user % 5 + $$_[1])::text AS u) AS u;") }
 		([ 'trigger', 0 ], [ 'log', 10 ])));
 
 # What a filter has from exposures that are forgotten is shown again.

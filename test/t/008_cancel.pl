@@ -30,7 +30,7 @@ $node->start;
 
 $node->safe_psql('postgres', slurp_file("$FindBin::RealBin/../lib/cpu.sql") . q{
 	CREATE EXTENSION bloomexp;
-	-- To decompress it would take longer than what is tested.
+	-- Decompressing the array would take longer than what is tested.
 	CREATE UNLOGGED TABLE numbers (items bigint[]);
 	ALTER TABLE numbers ALTER items SET STORAGE external;
 	INSERT INTO numbers SELECT ARRAY(SELECT generate_series(1, 10000000));
@@ -84,7 +84,7 @@ for my $operation (@operations)
 	{
 		my ($took, $state) = run_for($query, $timeout);
 
-		# The clock's ticks at both ends.
+		# Two more hundredths are for the ticks of the clock at both ends.
 		note "$took after $timeout of $whole";
 		push @late, "$took hundredths of a second of $whole, cancelled after $timeout" if $took - $timeout > SOON * $whole + 2;
 		$cancelled += $state eq '57014';

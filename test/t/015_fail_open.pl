@@ -136,7 +136,7 @@ release($migration);
 # Standby
 #
 
-# That the migration's lock is gone is written no later than with the next commit.
+# The WAL record that frees the migration's lock is written no later than with the next commit.
 $primary->safe_psql('postgres', 'CREATE TABLE before_it ()');
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
 both_ways($standby, [ ('{5,6}') x 2 ], 'standby');

@@ -3,8 +3,7 @@
 # item through.
 #
 # Damaged are headers, lengths, chunks of the TOAST table, and the pointer to them;
-# filters are read as a whole and slice by slice.  (What arrives as input is another
-# matter: 002_hostile_bytes.pl.)
+# filters are read as a whole and slice by slice.  002_hostile_bytes.pl tests damaged input.
 
 use strict;
 use warnings;
@@ -125,8 +124,8 @@ for my $name (qw(inline whole sliced grown counting windowed))
 }
 
 #
-# Chunks.  A TOAST table can be changed while it passes for an ordinary one.  (Who reads a
-# chunk sees deleted ones, too, so they are vacuumed.)
+# Chunks.  A TOAST table can be changed while it passes for an ordinary one.  Who reads a
+# chunk sees deleted ones, too, so they are vacuumed.
 #
 
 my ($toast, $oid) = split /\|/, query(q{SELECT reltoastrelid::regclass, reltoastrelid FROM pg_class WHERE relname = 'damaged'});

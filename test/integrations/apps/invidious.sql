@@ -48,7 +48,7 @@ CREATE FUNCTION today(key text) RETURNS text LANGUAGE sql STABLE AS $$
 $$;
 INSERT INTO app VALUES ('invidious', ARRAY(SELECT me FROM reader), 'format(''user%s@example.org'', $1)',
 	$$SELECT invidious.mark_watched($1, id) FROM unnest($2) AS id$$,
-	-- While nobody marks.
+	-- A rebuild in one statement is right only while nobody marks videos as watched.
 	$$UPDATE invidious.seen AS f SET items = (SELECT bloom_agg(id, 0.01, 0.2) FROM invidious.users AS u, unnest(watched) AS id WHERE u.email = f.email)$$,
 	$$SELECT pg_column_size(watched) FROM invidious.users WHERE email = format('user%s@example.org', $1)$$,
 	$$SELECT pg_column_size(s.*) FROM invidious.seen AS s WHERE email = format('user%s@example.org', $1)$$);
