@@ -149,6 +149,7 @@ FROM (SELECT n, ARRAY(SELECT generate_series(1::bigint, 9)) AS c FROM generate_s
 	LATERAL trigger_exposures_30.unseen(n, c) AS b (unseen), LATERAL log_exposures_.unseen(n, c) AS c (unseen),
 	LATERAL trigger_pages_.unseen(n, c) AS d (unseen), LATERAL trigger_pages_30.unseen(n, c) AS e (unseen), LATERAL log_pages_.unseen(n, c) AS f (unseen);
 TABLE unseen;
+SELECT command FROM bloom_feeds() WHERE feed = 'log_pages_';
 SELECT format('CALL %I.rebuild()', feed) FROM bloom_feeds() ORDER BY feed \gexec
 TABLE unseen;
 SELECT count(*), count(user_id) FROM (TABLE trigger_exposures_.filters UNION ALL TABLE trigger_pages_.filters UNION ALL TABLE trigger_pages_30.filters) AS f;
@@ -422,6 +423,10 @@ INSERT INTO odd SELECT u, 1 FROM generate_series(2, 25000) AS u WHERE hashtext(u
 CALL odd_log.rebuild(parts => 2);
 CALL odd_log.rebuild();
 SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;
+-- ... and one with more users than it takes goes on where it was cut
+DELETE FROM odd_log.filters WHERE user_id < 20000;
+CALL odd_log.rebuild();
+SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;
 SELECT array_agg(u) AS users FROM generate_series(1, 2500) AS u \gset
 TRUNCATE odd_log.filters;
 -- The number of bytes is not shown: it depends on the plan by the length of a header.
@@ -437,7 +442,7 @@ DROP TABLE odd;
 CREATE ROLE regress_bloomexp_app;
 GRANT USAGE ON SCHEMA seen TO regress_bloomexp_app;
 GRANT EXECUTE ON FUNCTION seen.unseen, seen.take TO regress_bloomexp_app;
-SELECT bloom_feed_sql('seen', 'exposures', width => '7 days', fpr => 0.001) AS script \gset
+SELECT bloom_feed_sql('seen', 'exposures', width => '7 days', fpr => 0.001, headroom => 0.5) AS script \gset
 :script
 :script
 INSERT INTO exposures VALUES (1, 3, now() - interval '8 days'), (2, 3, DEFAULT);

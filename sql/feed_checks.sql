@@ -173,6 +173,8 @@ ALTER SCHEMA shop OWNER TO regress_bloomexp_stranger;
 ALTER DOMAIN shop.id OWNER TO regress_bloomexp_stranger;
 ALTER DOMAIN shop.ids OWNER TO regress_bloomexp_stranger;
 SELECT bloom_create_feed('seen', 'shop.exposures');
+CREATE TABLE shop.plain (user_id bigint PRIMARY KEY, item_id bigint, shown_at timestamptz);
+SELECT bloom_create_feed('seen', 'shop.plain');
 -- A child of one's own table, and a domain over somebody's domain.
 CREATE DOMAIN id AS shop.id NOT NULL;
 CREATE TABLE parent (user_id id PRIMARY KEY, item_id bigint, shown_at timestamptz);

@@ -135,6 +135,7 @@ CALL log.rebuild(overlap => '0');
 SELECT log.unseen(1, '{1,2,3,4}'), seen.current(3) IS NULL;
 RESET ROLE;
 CALL seen.rebuild();
+CALL seen.rebuild(users => pg_catalog.array_fill(1::bigint, '{1001}'));
 CALL log.rebuild();
 SELECT users, untracked FROM seen.health;
 SET ROLE regress_bloomexp_owner;
@@ -168,6 +169,23 @@ CREATE TRIGGER mine AFTER INSERT ON evil.mine REFERENCING NEW TABLE AS new_rows 
 INSERT INTO evil.mine VALUES (1, 99);
 RESET ROLE;
 SELECT seen.unseen(1, '{99}');
+
+-- A script stops at a schema that another role has made since, and at a table in it.
+SET ROLE regress_bloomexp_owner;
+SELECT set_config('my.script', bloom_feed_sql('later', 'shop.exposures'), false) IS NULL;
+SET ROLE regress_bloomexp_evil;
+CREATE SCHEMA later;
+GRANT ALL ON SCHEMA later TO regress_bloomexp_owner;
+SET ROLE regress_bloomexp_owner;
+DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
+RESET ROLE;
+ALTER SCHEMA later OWNER TO regress_bloomexp_owner;
+CREATE TABLE later.filters (user_id bigint PRIMARY KEY, items bloom, filled_until timestamptz);
+ALTER TABLE later.filters OWNER TO regress_bloomexp_evil;
+SET ROLE regress_bloomexp_owner;
+DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
+RESET ROLE;
+DROP SCHEMA later CASCADE;
 
 -- Row-level security that comes later: owners are above it; where it would count, that is an error, and nothing is read by halves.
 SET ROLE regress_bloomexp_owner;
