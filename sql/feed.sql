@@ -128,6 +128,16 @@ TABLE widths;
 \pset tuples_only off
 SET TimeZone = 'America/New_York';
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
+-- slices, too
+TRUNCATE zoned, plain;
+SELECT count(bloom_create_feed('sliced_' || name, name::regclass, slices => 30)) AS feeds FROM unnest('{zoned,plain}'::text[]) AS name;
+INSERT INTO plain SELECT 1, n, ago(0, n * interval '7 hours') FROM generate_series(1, 90) AS n;
+INSERT INTO zoned SELECT user_id, item_id, shown_at AT TIME ZONE 'UTC' FROM plain;
+SELECT p.items = z.items AS tracked FROM sliced_plain.filters AS p JOIN sliced_zoned.filters AS z USING (user_id);
+CALL sliced_plain.rebuild() \gset
+CALL sliced_zoned.rebuild() \gset
+SELECT p.items = z.items AS rebuilt FROM sliced_plain.filters AS p JOIN sliced_zoned.filters AS z USING (user_id);
+SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
 DROP TABLE zoned, plain;
 
 --
