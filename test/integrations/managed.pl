@@ -238,12 +238,13 @@ is(check(), 0, 'nothing is missing');
 my @warehouse = statements($guide, 'Build filters in Spark, Flink or a warehouse');
 my ($mark, $load) = @warehouse;
 query($mark);
-page('10, [9001], 1');
-append_to_file("$folder/warehouse.py", (map { $_->{text} } grep { $_->{language} eq 'python' && $_->{chapter} =~ /^Build filters/ } blocks($guide))[0] . <<'ROWS');
+# Writers have shown anything to anybody, so that some of a hundred candidates can be false positives, and not all.
+my $since = page('10, [*range(9001, 9101)], 1') =~ s/\D//gr;
+append_to_file("$folder/warehouse.py", (map { $_->{text} } grep { $_->{language} eq 'python' && $_->{chapter} =~ /^Build filters/ } blocks($guide))[0] . <<'ROWS' =~ s{ITEM}{$since}r);
 
 import psycopg
 with psycopg.connect() as connection:
-    rows = connection.execute("SELECT user_id, item_id FROM exposures WHERE item_id <> 9001 ORDER BY user_id").fetchall()
+    rows = connection.execute("SELECT user_id, item_id FROM exposures WHERE (user_id, item_id) <> (10, ITEM) ORDER BY user_id").fetchall()
 with open("filters.csv", "w") as file:
     file.writelines(lines(rows))
 ROWS
@@ -253,7 +254,7 @@ finish($program);
 is($program->{said}, '', 'filters of a warehouse');
 is($node->psql('postgres', $load), 0, 'are loaded');
 is(check(), 0, 'and nothing is missing');
-is(query('SELECT today FROM seen WHERE user_id = 10'), '{9001}', 'with a page since');
+is(query('SELECT today FROM seen WHERE user_id = 10'), "{$since}", 'with a page since');
 
 page('11, [9002], 1');
 my ($move) = statements($guide, 'Move to a server with the extension');
@@ -262,13 +263,15 @@ query($move);
 my $lost = "SELECT count(*) FROM exposures LEFT JOIN feed.filters USING (user_id) WHERE shown_at > now() - interval '89 days' AND (items \@> item_id) IS NOT TRUE";
 is(query($lost), 0, 'nothing is missing in the feed');
 is(query('SELECT feed.current(11) @> 9002::bigint'), 't', 'what was in "today" is there');
-is(page('12, [12, 9003], 2'), '[9003]', 'the old page works');
-is(query('SELECT feed.current(12) @> 9003::bigint'), 't', 'and the trigger adds');
+my $last = page('12, [12, *range(9101, 9201)], 1') =~ s/\D//gr;
+cmp_ok($last, '>', 9100, 'the old page works');
+is(query("SELECT feed.current(12) @> ${last}::bigint"), 't', 'and the trigger adds');
 cmp_ok(night(), '>=', $users, 'so does the old night');
 query('CREATE TABLE bytes AS SELECT user_id, items::bloom FROM seen');
 is(query('SELECT count(*) FROM bytes JOIN seen USING (user_id) WHERE bytes.items::bytea IS DISTINCT FROM seen.items'), 0, 'the same bytes');
 query($drop);
-is(query("SELECT feed.take(12, '{12,9003,9004}', 5)"), '{9004}', 'a page of the feed');
+is(query("SELECT count(*) FILTER (WHERE i > 9200), count(*) FROM unnest(feed.take(12, ARRAY[12, $last] || ARRAY(SELECT generate_series(9201, 9300)), 5)) AS i"),
+	'5|5', 'a page of the feed');
 query('CALL feed.rebuild()');
 is(query($lost), 0, 'nothing is missing after a rebuild');
 
