@@ -433,7 +433,7 @@ INSERT INTO odd SELECT u, 1 FROM generate_series(2, 25000) AS u WHERE hashtext(u
 CALL odd_log.rebuild(parts => 2);
 CALL odd_log.rebuild();
 SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;
--- ... and one with more users than it takes goes on where it was cut
+-- A batch with more users than it takes is cut, and the next one begins there.
 DELETE FROM odd_log.filters WHERE user_id < 20000;
 CALL odd_log.rebuild();
 SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;

@@ -1,5 +1,6 @@
 --
--- Installing: who may, where and beside what.  It has a database of its own, so that the other tests keep their extension.
+-- Installing: by which roles, into which schema, and with which other extensions.  It has a database of its own, so that
+-- the other tests keep their extension.
 -- test/t/034_install_script.pl sees that the script makes nothing that would stay behind.
 --
 \pset format unaligned \pset footer off

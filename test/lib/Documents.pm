@@ -1,4 +1,4 @@
-# Reading the documents as tests, and running the programs in them: what
+# Reading the documents as tests, and running the programs and statements in them: what
 # 005_readme.pl and its neighbours share.
 
 package Documents;
@@ -10,7 +10,7 @@ use Exporter 'import';
 use IPC::Run;
 use Test::More;
 
-our @EXPORT = qw(document visible blocks statements statements_ok explained program python);
+our @EXPORT = qw(document visible blocks statements statements_ok explained program python sqlstate);
 
 # The text of a file.
 sub document
@@ -150,6 +150,15 @@ sub python
 		  if eval { IPC::Run::run([ $python, '-c', 'import psycopg' ], '<', \undef, '>&', \my $output) };
 	}
 	return;
+}
+
+# The SQLSTATE of the error with which statements end, or nothing.  Further options are psql's.
+sub sqlstate
+{
+	my ($node, $database, $statements, @options) = @_;
+	my (undef, undef, $error) = $node->psql($database, $statements, extra_params => [ '-v', 'VERBOSITY=sqlstate', @options ]);
+
+	return $error =~ /ERROR:  (\w+)/ ? $1 : '';
 }
 
 1;

@@ -224,11 +224,8 @@ is($node->psql('adopt', "SET ROLE adopt_rebuilder; CALL seen.rebuild()"), 0, 'th
 for my $attempt ([ adopt_app => 'CALL seen.rebuild()' ], [ adopt_rebuilder => 'SELECT seen.unseen(42, NULL)' ], [ adopt_app => 'SELECT FROM seen.filters' ])
 {
 	my ($role, $statement) = @$attempt;
-	is(sqlstate('adopt', "SET ROLE $role; $statement"), '42501', "$role may not: $statement");
+	is(sqlstate($node, 'adopt', "SET ROLE $role; $statement"), '42501', "$role may not: $statement");
 }
-
-# The SQLSTATE with which statements end.
-sub sqlstate { return (($node->psql(@_[ 0, 1 ], extra_params => [ '-v', 'VERBOSITY=sqlstate' ]))[2] =~ /ERROR:  (\w+)/)[0] }
 
 # A line of a crontab can log in where the role has the name of the operating system user, as Debian wants it.
 my @lines = $document{'doc/schedule.md'} =~ /^ *(?:[\d*]+ ){5}(\w+ .*psql .*)$/mg;
@@ -241,7 +238,7 @@ for (@lines)
 }
 
 # Removing the extension: refused, and what the guide warns of.
-is(sqlstate('readme', 'DROP EXTENSION bloomexp'), '2BP01', 'the extension cannot be removed under a feed');
+is(sqlstate($node, 'readme', 'DROP EXTENSION bloomexp'), '2BP01', 'the extension cannot be removed under a feed');
 my $insert = 'INSERT INTO exposures (user_id, item_id) VALUES (42, 1)';
 is($node->psql('readme', "BEGIN; DROP EXTENSION bloomexp CASCADE; $insert; ROLLBACK"), 0, 'with CASCADE the triggers go, and inserts work');
 is($node->psql('readme', "BEGIN; DROP SCHEMA seen CASCADE; DROP EXTENSION bloomexp; $insert; ROLLBACK"), 0, 'after DROP SCHEMA they do not');
@@ -254,13 +251,13 @@ my $again = "BEGIN; INSERT INTO users VALUES ('$ada'); INSERT INTO post_views VA
 my $execute = "EXECUTE page('$ada', '{$item}')";
 is($node->safe_psql('fit', "$again $page $execute"), $item, 'an upsert returns the item');
 is($node->safe_psql('fit', "$again " . $page =~ s/DO UPDATE SET .*/DO NOTHING/r . $execute), '', 'DO NOTHING takes it and does not return it');
-is(sqlstate('fit', "$again " . $page =~ s/ON CONFLICT .*//r . $execute), '23505', 'and without ON CONFLICT the page fails');
+is(sqlstate($node, 'fit', "$again " . $page =~ s/ON CONFLICT .*//r . $execute), '23505', 'and without ON CONFLICT the page fails');
 
 # Renamed columns and schemas stop inserts, and renamed tables rebuilds, as the guide warns.
-is(sqlstate('query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post_id; INSERT INTO exposures VALUES (42, 1)'), '42703', 'a renamed column');
-is(sqlstate('query', 'BEGIN; ALTER SCHEMA seen RENAME TO saw; INSERT INTO exposures VALUES (42, 1)'), '42P01', 'a renamed schema');
+is(sqlstate($node, 'query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post_id; INSERT INTO exposures VALUES (42, 1)'), '42703', 'a renamed column');
+is(sqlstate($node, 'query', 'BEGIN; ALTER SCHEMA seen RENAME TO saw; INSERT INTO exposures VALUES (42, 1)'), '42P01', 'a renamed schema');
 is($node->psql('query', 'ALTER TABLE exposures RENAME TO showings; INSERT INTO showings VALUES (42, 1)'), 0, 'a renamed table takes inserts');
-is(sqlstate('query', 'CALL seen.rebuild()'), '42P01', 'but no rebuild');
+is(sqlstate($node, 'query', 'CALL seen.rebuild()'), '42P01', 'but no rebuild');
 
 $node->stop;
 done_testing();

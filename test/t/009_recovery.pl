@@ -7,6 +7,9 @@ use strict;
 use warnings;
 
 use FindBin;
+use lib "$FindBin::RealBin/../lib";
+
+use Documents qw(sqlstate);
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -80,8 +83,7 @@ for my $statement (
 	"SELECT feed.take(1, '{5}')",
 	'CALL feed.rebuild()')
 {
-	$standby->psql('postgres', "$statement;\n\\echo :LAST_ERROR_SQLSTATE", on_error_stop => 0, stdout => \my $out);
-	is((split /\n/, $out)[-1], '25006', 'read-only: ' . substr($statement, 0, 30));
+	is(sqlstate($standby, 'postgres', $statement), '25006', 'read-only: ' . substr($statement, 0, 30));
 }
 
 $standby->promote;

@@ -190,7 +190,7 @@ test_block(const BloomBits *bits, const Naive *naive, uint64_t x)
 	return wrong;
 }
 
-/* A batch of so many hashes, of which about each second one is an item. */
+/* Test a batch of n hashes, half of them items on average; return how many answers are wrong. */
 static int
 test_hits(const BloomBits *bits, const Naive *naive, const uint64_t *items, int nitems, int n)
 {
