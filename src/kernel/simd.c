@@ -40,10 +40,10 @@
 
 /* Put bloomexp_murmur3_int64() of each number in its place. */
 LOOP
-hash_numbers(uint64_t *numbers, int n, uint32_t seed)
+hash_numbers(uint64_t *numbers, int n)
 {
 	for (int i = 0; i < n; i++)
-		numbers[i] = bloomexp_murmur3_int64(numbers[i], seed);
+		numbers[i] = bloomexp_murmur3_int64(numbers[i]);
 }
 
 /* Map hash * factor + offset to a position, for each hash. */
@@ -104,7 +104,7 @@ finish(const uint64_t *restrict lanes1, const uint64_t *restrict lanes2, size_t 
 
 /* The first halves of bloomexp_murmur3() of items of one length. */
 LOOP
-hash_equal(const uint8_t *first, size_t stride, size_t length, int n, uint32_t seed, uint64_t *hashes)
+hash_equal(const uint8_t *first, size_t stride, size_t length, int n, uint64_t *hashes)
 {
 	for (int start = 0; start < n; start += TOGETHER)
 	{
@@ -115,7 +115,7 @@ hash_equal(const uint8_t *first, size_t stride, size_t length, int n, uint32_t s
 		size_t		left = length;
 
 		for (int i = 0; i < together; i++)
-			lanes1[i] = lanes2[i] = seed;
+			lanes1[i] = lanes2[i] = 0;
 		for (; left >= 16; left -= 16, next += 16)
 			mix_blocks(lanes1, lanes2, next, stride, together);
 		if (left > 0)
@@ -135,15 +135,15 @@ hash_equal(const uint8_t *first, size_t stride, size_t length, int n, uint32_t s
 
 #define COMPILE_HASHES_FOR(target, options) \
 	static options void \
-	hash_numbers_##target(uint64_t *numbers, int n, uint32_t seed) \
+	hash_numbers_##target(uint64_t *numbers, int n) \
 	{ \
-		hash_numbers(numbers, n, seed); \
+		hash_numbers(numbers, n); \
 	} \
 	static options void \
-	hash_equal_##target(const uint8_t *first, size_t stride, size_t length, int n, uint32_t seed, \
+	hash_equal_##target(const uint8_t *first, size_t stride, size_t length, int n, \
 						uint64_t *hashes) \
 	{ \
-		hash_equal(first, stride, length, n, seed, hashes); \
+		hash_equal(first, stride, length, n, hashes); \
 	}
 
 COMPILE_POSITIONS_FOR(any, )
@@ -253,11 +253,11 @@ read_tails(const BloomBytes *items, size_t longest, __m256i lengths, __m256i *fi
 
 /* The first halves of bloomexp_murmur3() of four items, the longest of `longest` bytes. */
 static AVX2 void
-hash_items(const BloomBytes *items, size_t longest, uint32_t seed, uint64_t *hashes)
+hash_items(const BloomBytes *items, size_t longest, uint64_t *hashes)
 {
 	__m256i		lengths = _mm256_setr_epi64x((int64_t) items[0].length, (int64_t) items[1].length,
 											 (int64_t) items[2].length, (int64_t) items[3].length);
-	__m256i		lane1 = _mm256_set1_epi64x(seed);
+	__m256i		lane1 = _mm256_setzero_si256();
 	__m256i		lane2 = lane1;
 	__m256i		word1;
 	__m256i		word2;
@@ -313,7 +313,7 @@ find_positions_avx2(const uint64_t *hashes, int n, uint64_t factor, uint64_t off
 COMPILE_HASHES_FOR(avx2, AVX2)
 #else
 #define HAS_AVX2 false
-#define hash_items(items, longest, seed, hashes)
+#define hash_items(items, longest, hashes)
 #define hash_numbers_avx2 hash_numbers_any
 #define find_positions_avx2 find_positions_any
 #define hash_equal_avx2 hash_equal_any
@@ -348,10 +348,10 @@ COMPILE_HASHES_FOR(avx512, AVX512)
  *		of each can be read, even if it is shorter.
  */
 void
-bloomexp_simd_hash_equal(const uint8_t *first, size_t stride, size_t length, int n, uint32_t seed,
+bloomexp_simd_hash_equal(const uint8_t *first, size_t stride, size_t length, int n,
 						 uint64_t *hashes)
 {
-	CALL(hash_equal, first, stride, length, n, seed, hashes);
+	CALL(hash_equal, first, stride, length, n, hashes);
 }
 
 /*
@@ -363,7 +363,7 @@ bloomexp_simd_hash_equal(const uint8_t *first, size_t stride, size_t length, int
  * long item would keep the others waiting.
  */
 void
-bloomexp_simd_hash_bytes(const BloomBytes *items, uint32_t seed, uint64_t *hashes)
+bloomexp_simd_hash_bytes(const BloomBytes *items, uint64_t *hashes)
 {
 	size_t		longest = 0;
 
@@ -371,14 +371,14 @@ bloomexp_simd_hash_bytes(const BloomBytes *items, uint32_t seed, uint64_t *hashe
 		longest = items[i].length > longest ? items[i].length : longest;
 	if (HAS_AVX2 && longest <= MAX_LENGTH)
 	{
-		hash_items(items, longest, seed, hashes);
+		hash_items(items, longest, hashes);
 		return;
 	}
 	for (int i = 0; i < BLOOMEXP_SIMD_ITEMS; i++)
 	{
 		uint64_t	hash[2];
 
-		bloomexp_murmur3(items[i].start, items[i].length, seed, hash);
+		bloomexp_murmur3(items[i].start, items[i].length, hash);
 		hashes[i] = hash[0];
 	}
 }
@@ -388,9 +388,9 @@ bloomexp_simd_hash_bytes(const BloomBytes *items, uint32_t seed, uint64_t *hashe
  *		Put bloomexp_murmur3_int64() of each number in its place.
  */
 void
-bloomexp_simd_hash_int64s(uint64_t *numbers, int n, uint32_t seed)
+bloomexp_simd_hash_int64s(uint64_t *numbers, int n)
 {
-	CALL(hash_numbers, numbers, n, seed);
+	CALL(hash_numbers, numbers, n);
 }
 
 /*

@@ -33,10 +33,9 @@ typedef struct BloomBytes
 /* Items of different lengths that are hashed at a time. */
 #define BLOOMEXP_SIMD_ITEMS 4
 
-extern void bloomexp_simd_hash_equal(const uint8_t *first, size_t stride, size_t length, int n,
-									 uint32_t seed, uint64_t *hashes);
-extern void bloomexp_simd_hash_bytes(const BloomBytes *items, uint32_t seed, uint64_t *hashes);
-extern void bloomexp_simd_hash_int64s(uint64_t *numbers, int n, uint32_t seed);
+extern void bloomexp_simd_hash_equal(const uint8_t *first, size_t stride, size_t length, int n, uint64_t *hashes);
+extern void bloomexp_simd_hash_bytes(const BloomBytes *items, uint64_t *hashes);
+extern void bloomexp_simd_hash_int64s(uint64_t *numbers, int n);
 extern void bloomexp_simd_find_positions(const uint64_t *hashes, int n, uint64_t factor,
 										 uint64_t offset, uint32_t positions, uint32_t *found);
 

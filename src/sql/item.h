@@ -51,7 +51,6 @@ typedef struct BloomBatch
 {
 	const BloomItemType *type;
 	int			n;
-	uint32		seed;			/* of the hashes */
 	const char *first;			/* they follow each other */
 	const char *varlenas[BLOOMEXP_BATCH + 1];	/* of variable length: each of
 												 * them, and their end */
@@ -60,15 +59,14 @@ typedef struct BloomBatch
 
 extern void bloomexp_item_check_collation(Oid collation);
 extern const BloomItemType *bloomexp_item_type(Oid type, Oid collation);
-extern uint64 bloomexp_item_hash(BloomKind kind, bool blank_padded, Datum item, uint32 seed);
+extern uint64 bloomexp_item_hash(BloomKind kind, bool blank_padded, Datum item);
 extern void bloomexp_item_check_dimensions(const ArrayType *array, const char *what);
 extern void bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation);
 extern void bloomexp_item_begin_packed(BloomItems *items, bytea *packed);
-extern bool bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch);
+extern bool bloomexp_item_next(BloomItems *items, BloomBatch *batch);
 extern BloomBytes bloomexp_item_bytes(const BloomBatch *batch, int i);
-extern const uint64 *bloomexp_item_hashes(BloomBatch *batch, uint32 seed);
 extern char *bloomexp_item_copy(char *out, const BloomBatch *batch, const bool *omit, int *copied);
-extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed,
+extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation,
 										BloomKind *kind, int *n);
 
 #endif							/* BLOOMEXP_ITEM_H */

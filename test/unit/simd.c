@@ -36,15 +36,14 @@ test_hashes(void)
 
 	for (int n = 0; n <= BLOOMEXP_BATCH; n++)
 	{
-		uint32_t	seed = n % 3 == 0 ? 0 : (uint32_t) random64();
 		uint64_t	numbers[BLOOMEXP_BATCH];
 		uint64_t	hashes[BLOOMEXP_BATCH];
 
 		fill(numbers);
 		memcpy(hashes, numbers, sizeof(hashes));
-		bloomexp_simd_hash_int64s(hashes, n, seed);
+		bloomexp_simd_hash_int64s(hashes, n);
 		for (int i = 0; i < BLOOMEXP_BATCH; i++)
-			wrong += hashes[i] != (i < n ? bloomexp_murmur3_int64(numbers[i], seed) : numbers[i]);
+			wrong += hashes[i] != (i < n ? bloomexp_murmur3_int64(numbers[i]) : numbers[i]);
 	}
 	ok(wrong == 0, "hashes of 0 to %d numbers (%d wrong)", BLOOMEXP_BATCH, wrong);
 }
@@ -76,7 +75,6 @@ test_bytes(void)
 		return;
 	for (int n = 0; n < 100000; n++)
 	{
-		uint32_t	seed = n % 3 == 0 ? 0 : (uint32_t) random64();
 		BloomBytes	items[BLOOMEXP_SIMD_ITEMS];
 		uint64_t	hashes[BLOOMEXP_SIMD_ITEMS];
 
@@ -93,12 +91,12 @@ test_bytes(void)
 			items[i].start = starts[random_below(3)];
 			items[i].length = length;
 		}
-		bloomexp_simd_hash_bytes(items, seed, hashes);
+		bloomexp_simd_hash_bytes(items, hashes);
 		for (int i = 0; i < BLOOMEXP_SIMD_ITEMS; i++)
 		{
 			uint64_t	hash[2];
 
-			bloomexp_murmur3(items[i].start, items[i].length, seed, hash);
+			bloomexp_murmur3(items[i].start, items[i].length, hash);
 			wrong += hashes[i] != hash[0];
 		}
 	}
@@ -123,7 +121,6 @@ test_equal(void)
 		return;
 	for (int i = 0; i < 20000; i++)
 	{
-		uint32_t	seed = i % 3 == 0 ? 0 : (uint32_t) random64();
 		size_t		length = random_below(MAX_LENGTH + 1);
 		size_t		stride = length + random_below(9);
 		size_t		before = length < 16 ? 16 - length : 0;
@@ -133,13 +130,13 @@ test_equal(void)
 		uint64_t	hashes[BLOOMEXP_BATCH + 1];
 
 		hashes[n] = i;
-		bloomexp_simd_hash_equal(first, stride, length, n, seed, hashes);
+		bloomexp_simd_hash_equal(first, stride, length, n, hashes);
 		wrong += hashes[n] != (uint64_t) i;
 		for (int j = 0; j < n; j++)
 		{
 			uint64_t	hash[2];
 
-			bloomexp_murmur3(first + j * stride, length, seed, hash);
+			bloomexp_murmur3(first + j * stride, length, hash);
 			wrong += hashes[j] != hash[0];
 		}
 	}
