@@ -212,30 +212,6 @@ read_varlena(const char *item, bool blank_padded, BloomBytes *bytes)
 }
 
 /*
- * Find the first items of a batch that are of one length, and hash them; returns their
- * number, and in *next where the others begin.
- *
- * They follow each other at equal distances, so that the CPU need not wait for the length
- * of one to find the next.
- */
-static int
-hash_equal_varlenas(BloomBatch *batch, const char **next)
-{
-	const char *first = batch->first;
-	BloomBytes	bytes;
-	Size		stride;
-	int			n = 0;
-
-	if (batch->n == 0 || !VARATT_IS_4B_U(first))
-		return 0;
-	stride = read_varlena(first, false, &bytes) - first;
-	for (; n < batch->n && memcmp(*next, first, VARHDRSZ) == 0; *next += stride)
-		batch->varlenas[n++] = *next;
-	bloomexp_simd_hash_equal(bytes.start, stride, bytes.length, n, batch->hashes);
-	return n;
-}
-
-/*
  * Find the items of variable length of a batch, and hash them; those that are
  * `blank_padded` without their trailing blanks.
  *
@@ -246,20 +222,8 @@ static inline void
 hash_varlenas(BloomBatch *batch, bool blank_padded)
 {
 	const char *next = batch->first;
-	int			i = blank_padded ? 0 : hash_equal_varlenas(batch, &next);
 
-	for (; i + BLOOMEXP_SIMD_ITEMS <= batch->n; i += BLOOMEXP_SIMD_ITEMS)
-	{
-		BloomBytes	items[BLOOMEXP_SIMD_ITEMS];
-
-		for (int j = 0; j < BLOOMEXP_SIMD_ITEMS; j++)
-		{
-			batch->varlenas[i + j] = next;
-			next = read_varlena(next, blank_padded, &items[j]);
-		}
-		bloomexp_simd_hash_bytes(items, batch->hashes + i);
-	}
-	for (; i < batch->n; i++)
+	for (int i = 0; i < batch->n; i++)
 	{
 		BloomBytes	item;
 
@@ -292,7 +256,7 @@ hash_batch(BloomBatch *batch)
 			READ_NUMBERS(int16);
 			break;
 		case UUIDOID:
-			bloomexp_simd_hash_equal((const uint8 *) batch->first, UUID_LEN, UUID_LEN, n, batch->hashes);
+			bloomexp_simd_hash_uuids((const uint8 *) batch->first, n, batch->hashes);
 			break;
 		case BPCHAROID:
 			hash_varlenas(batch, true);

@@ -15,7 +15,6 @@
 #include "utils/array.h"
 
 #include "kernel/batch.h"
-#include "kernel/simd.h"
 #include "value/kind.h"
 
 /* An SQL type whose values can be items. */
@@ -33,6 +32,13 @@ bloomexp_item_is_null(ArrayType *array, int element)
 {
 	return ARR_HASNULL(array) && att_isnull(element, ARR_NULLBITMAP(array));
 }
+
+/* The bytes of an item. */
+typedef struct BloomBytes
+{
+	const uint8 *start;
+	Size		length;
+} BloomBytes;
 
 /* The items of an array, or packed ones, read in batches. */
 typedef struct BloomItems
