@@ -14,7 +14,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "kernel/batch.h"
+#include "kernel/bits.h"
 #include "sql/arguments.h"
 #include "sql/lookup.h"
 #include "value/compat.h"

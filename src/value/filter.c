@@ -30,7 +30,8 @@
 
 #include "miscadmin.h"
 
-#include "kernel/batch.h"
+#include "kernel/bits.h"
+#include "kernel/counting.h"
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
 #include "value/compat.h"
@@ -436,7 +437,7 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 			continue;
 		if (value == NULL)
 			value = bloomexp_layout_form(filter);
-		newly_unset = bloomexp_probe_unset(&layer->bits, hashes[i]);
+		newly_unset = bloomexp_counting_add(&layer->bits, hashes[i], -1);
 		layer->bits_set -= newly_unset;
 		if (newly_unset > 0 && layer->items > 0)
 			layer->items--;
