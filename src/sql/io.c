@@ -20,6 +20,8 @@
 #include "value/compat.h"
 #include "value/layout.h"
 
+BLOOMEXP_MODULE_MAGIC;
+
 PG_FUNCTION_INFO_V1(bloomexp_in);
 PG_FUNCTION_INFO_V1(bloomexp_out);
 PG_FUNCTION_INFO_V1(bloomexp_recv);
