@@ -189,7 +189,7 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 					uint64 n, bool final)
 {
 	uint64	   *hashes = palloc_extended(Max(n, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
-	BloomSliceItems  *parts;
+	BloomSliceItems *parts;
 	uint64		nslices = 1;
 	int			nparts = 0;
 
