@@ -47,7 +47,8 @@ BEGIN
 			problems := problems || ARRAY(
 				SELECT CASE WHEN p.oid IS NULL THEN format('Function %I is missing: apply what the command returns.', r.name)
 					ELSE format('Function %I was edited, or its script is older than the table: apply what the command returns.', r.name) END
-				FROM (SELECT DISTINCT m[1] AS name FROM regexp_matches(script, '\nCREATE OR REPLACE (?:FUNCTION|PROCEDURE) .*\.([a-z_]+)\(', 'gn') AS m) AS r
+				FROM (SELECT DISTINCT m[1] AS name FROM regexp_matches(replace(script, format(' %I.', settings.name), ' feed.'),
+						'\nCREATE OR REPLACE (?:FUNCTION|PROCEDURE) feed\.([a-z_]+)\(', 'g') AS m) AS r
 				LEFT JOIN pg_proc p ON p.pronamespace = settings.schema_oid AND p.proname = r.name
 				WHERE p.oid IS NULL OR position(p.prosrc IN script) = 0
 				ORDER BY r.name);

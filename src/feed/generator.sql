@@ -31,7 +31,7 @@ AS $function$
 DECLARE
 	extension record;
 	defaults jsonb := '{}';
-	names text[] := '{}';	-- of the arguments
+	argument_names text[] := '{}';
 	arguments jsonb;
 	feed text;
 	user_column text;
@@ -64,6 +64,7 @@ DECLARE
 	retyped text;	-- what an older script made for other types
 	template text;
 	parts jsonb;
+	names jsonb;
 	in_batch constant text := E'(wanted IS NULL OR %1$s {=} ANY (wanted{collate}))\n'
 		'\t\t\tAND (batch_from IS NULL OR %1$s {>} batch_from{collate}) AND (batch_to IS NULL OR %1$s {<=} batch_to{collate})';
 	e record;
@@ -77,7 +78,7 @@ BEGIN
 		FROM pg_proc p, unnest(p.proargnames) WITH ORDINALITY AS a(name, n)
 		WHERE p.pronamespace = extension.schema_oid AND p.proname = 'bloom_feed_sql' ORDER BY a.n
 	LOOP
-		names := names || e.name::text;
+		argument_names := argument_names || e.name::text;
 		EXECUTE format('SELECT $1 || jsonb_build_object(%L, %s)', e.name, e.value) INTO defaults USING defaults;
 	END LOOP;
 	arguments := defaults || given;
@@ -98,7 +99,7 @@ BEGIN
 	command := (SELECT format('SELECT %s.bloom_feed_sql(%L%s);', extension.schema, feed, string_agg(format(', %s%s',
 			CASE WHEN n.name <> 'exposures' THEN quote_ident(n.name) || ' => ' END,
 			CASE WHEN n.name IN ('fpr', 'headroom', 'slices') THEN changed ->> n.name ELSE quote_nullable(changed ->> n.name) END), '' ORDER BY n.n))
-		FROM unnest(names) WITH ORDINALITY AS n(name, n) WHERE changed ? n.name);
+		FROM unnest(argument_names) WITH ORDINALITY AS n(name, n) WHERE changed ? n.name);
 	schema_oid := (SELECT n.oid FROM pg_namespace n WHERE n.nspname = feed);
 	settings := (SELECT p.prosrc FROM pg_proc p WHERE p.pronamespace = schema_oid AND p.proname = 'settings' AND p.pronargs = 0 AND p.prosrc LIKE E'\n-- bloomexp %');
 
@@ -333,9 +334,12 @@ BEGIN
 			OR p.proname IN ('rebuild', 'rebuild_batch') AND p.proargtypes[0] <> u.typarray
 			OR p.proname IN ('unseen', 'take') AND p.proargtypes[1] <> i.typarray
 			OR p.proname = 'contains' AND p.proargtypes[1] <> i.oid);
-	IF of_table AND settings IS NOT NULL AND (SELECT format_type(a.atttypid, a.atttypmod) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-			WHERE c.relnamespace = schema_oid AND c.relname = 'filters' AND a.attname = 'user_id') <> user_attribute.full_type THEN
-		retyped := format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%2$s;\n', feed, user_attribute.column_type) || coalesce(retyped, '');
+	IF of_table THEN
+		retyped := concat((
+			SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%2$s;\n', feed, user_attribute.column_type)
+			FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+			WHERE settings IS NOT NULL AND c.relnamespace = schema_oid AND c.relname = 'filters' AND a.attname = 'user_id'
+				AND format_type(a.atttypid, a.atttypmod) <> user_attribute.full_type), retyped);
 	END IF;
 
 
@@ -477,50 +481,55 @@ $template$ ELSE $template$
 {rights}
 {citus}
 $template$ END;
-	EXECUTE format('SELECT %s.bloom_feed_fill($1, $2, $3)', extension.schema) INTO script USING template, parts, jsonb_strip_nulls(jsonb_build_object(
+	names := jsonb_build_object(
 		'version', extension.version,
 		'call', command,
 		'kind', kind,
-		'settings', (SELECT coalesce(string_agg(format(E'-- %s = %s\n', n.name, coalesce(changed ->> n.name, 'NULL')), '' ORDER BY n.n), '')
-			FROM unnest(names) WITH ORDINALITY AS n(name, n) WHERE changed ? n.name),
 		'kind_literal', quote_literal(kind),
+		'settings', (SELECT coalesce(string_agg(format(E'-- %s = %s\n', n.name, coalesce(changed ->> n.name, 'NULL')), '' ORDER BY n.n), '')
+			FROM unnest(argument_names) WITH ORDINALITY AS n(name, n) WHERE changed ? n.name),
 		'feed', quote_ident(feed),
 		'feed_literal', quote_literal(feed),
 		'quoted_feed_literal', quote_literal(quote_ident(feed)),
 		'filters_literal', quote_literal(quote_ident(feed) || '.filters'),
-		'track_literal', quote_literal(quote_ident(feed) || '.track'),
-		'exposures', exposures.name,
-		'exposures_literal', quote_literal(exposures.name),
 		'bloom', extension.schema,
 		'=', user_type.operators ->> '3',
 		'>', user_type.operators ->> '5',
 		'<=', user_type.operators ->> '2',
-		'user', format('e.%I', user_column),
 		'user_type', user_type.name,	-- a domain could refuse NULL
+		'user_column_type', user_type.name,
 		'collate', user_type.collate_clause,
-		'user_column_type', CASE WHEN of_table THEN user_attribute.column_type || CASE WHEN user_attribute.collated THEN user_type.collate_clause ELSE '' END ELSE user_type.name END,
-		'item', CASE WHEN item_type.arrays = 1 THEN 'i.item' ELSE format('e.%I', item_column) END,
 		'item_type', item_type.name,
-		'elements', CASE WHEN item_type.arrays = 1 THEN format(', unnest(e.%I) AS i(item)', item_column) ELSE '' END,
-		'time', format('e.%I', time_column),
-		'since', CASE WHEN utc THEN '(since AT TIME ZONE ''UTC'')' ELSE 'since' END,
-		'where', coalesce(format(' AND e.%I', condition), ''),
 		'width', quote_literal(width),
 		'slices', slices,
 		'slice', quote_literal(width / slices),
 		'fpr', fpr,
+		'alarming_fpr', fpr * 1.2,	-- the rate of a full filter varies by chance
+		'retyped', coalesce(retyped, ''));
+	IF of_table THEN
+		names := names || jsonb_build_object(
+		'track_literal', quote_literal(quote_ident(feed) || '.track'),
+		'exposures', exposures.name,
+		'exposures_literal', quote_literal(exposures.name),
+		'user_column_type', user_attribute.column_type || CASE WHEN user_attribute.collated THEN user_type.collate_clause ELSE '' END,
+		'user', format('e.%I', user_column),
+		'item', CASE WHEN item_type.arrays = 1 THEN 'i.item' ELSE format('e.%I', item_column) END,
+		'elements', CASE WHEN item_type.arrays = 1 THEN format(', unnest(e.%I) AS i(item)', item_column) ELSE '' END,
+		'time', format('e.%I', time_column),
+		'since', CASE WHEN utc THEN '(since AT TIME ZONE ''UTC'')' ELSE 'since' END,
+		'where', coalesce(' AND e.' || quote_ident(condition), ''),
 		'stored_fpr', CASE WHEN mode = 'log' THEN fpr * 0.99 ELSE fpr END,
 		'rest_fpr', fpr * 0.01,
-		'alarming_fpr', fpr * 1.2,	-- the rate of a full filter varies by chance
 		'headroom', CASE WHEN mode = 'log' THEN 0 ELSE headroom END,
-		'retyped', coalesce(retyped, ''),
 		'current_literal', quote_literal(format('%I.current(%s)', feed, user_type.name)),
 		'unseen_literal', quote_literal(format('%I.unseen(%s, %s[])', feed, user_type.name, item_type.name)),
 		'take_literal', quote_literal(format('%I.take(%s, %s[], integer)', feed, user_type.name, item_type.name)),
 		'distribute', CASE WHEN filters_distributed THEN '' ELSE format('SELECT pg_catalog.create_distributed_table(%L, ''user_id'', colocate_with => %L);',
 			quote_ident(feed) || '.filters', exposures.name) END,
 		'oldest_literal', quote_literal(format('SELECT EXTRACT(EPOCH FROM LEAST(%s.bloom_oldest_transaction(), '
-			'(SELECT pg_catalog.min(p.prepared) FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database())))', extension.schema))));
+			'(SELECT pg_catalog.min(p.prepared) FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database())))', extension.schema)));
+	END IF;
+	EXECUTE format('SELECT %s.bloom_feed_fill($1, $2, $3)', extension.schema) INTO script USING template, parts, jsonb_strip_nulls(names);
 END
 $function$;
 
