@@ -442,10 +442,10 @@ $part$ ELSE '0::bigint' END)
 		|| CASE WHEN windowed THEN jsonb_build_object(
 		'filter_stored', '{bloom}.bloom_union(f.items, f.recent)',
 		'filter_now', '{bloom}.bloom_expire({filter_stored}, current_timestamp)',
-		'in_window', 'e.shown_at >= present - interval {width}',
+		'in_window', 'e.shown_at >= present - interval {hours}',
 		'bytes_stored', 'coalesce(pg_catalog.pg_column_size(f.items), 0) OPERATOR(pg_catalog.+) coalesce(pg_catalog.pg_column_size(f.recent), 0)',
 		'and_expired', ', and how many expire() would remove',
-		'expired', E',\n\tpg_catalog.count(*) FILTER (WHERE f.since OPERATOR(pg_catalog.<=) (current_timestamp OPERATOR(pg_catalog.-) interval {width} OPERATOR(pg_catalog.-) interval {slice})) AS expired')
+		'expired', E',\n\tpg_catalog.count(*) FILTER (WHERE f.since OPERATOR(pg_catalog.<=) (current_timestamp OPERATOR(pg_catalog.-) interval {hours} OPERATOR(pg_catalog.-) interval {slice_hours})) AS expired')
 		ELSE jsonb_build_object(
 		'filter_stored', 'f.items',
 		'filter_now', 'f.items',
@@ -538,7 +538,8 @@ $template$ END;
 		'item_type', item_type.name,
 		'width', quote_literal(width),
 		'slices', slices,
-		'slice', quote_literal(width / slices),
+		'hours', quote_literal(make_interval(secs => extract(epoch FROM width))),	-- a day has 24 in every time zone
+		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM width) / slices)),
 		'fpr', fpr,
 		'alarming_fpr', fpr * 1.2,	-- the rate of a full filter varies by chance
 		'retyped', coalesce(retyped, ''));
