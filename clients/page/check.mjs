@@ -462,6 +462,8 @@ async function checkFiles() {
 async function checkWords() {
     const asked = await call((values) => {
         const refusals = [];
+        use.fill('value', `AQ${'A'.repeat(63)}`);
+        refusals.push(use.error('value-error').parts[0]);
         for (const [value, kind, item] of values) {
             use.fill('value', value);
             refusals.push(use.ask(kind, [item]).error?.parts[0] ?? use.$('answer').textContent);
@@ -490,6 +492,7 @@ async function checkWords() {
     ]);
     return [
         ...equal('refusals', asked.refusals, [
+            'ERROR: invalid input syntax for type bloom',
             'ERROR: invalid input syntax for type bigint: "1.5"',
             'ERROR: value "9223372036854775808" is out of range for type bigint',
             'ERROR: invalid input syntax for type uuid: "a0ee"',

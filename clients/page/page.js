@@ -334,9 +334,15 @@ function setValue([value, ...others], { note = 'You can also drop a file here, w
 /** The value in a text: JSON and others put it into quotes, JSON and COPY double its backslash. */
 const bare = (text) => text.trim().replace(/^(['"])(.*)\1$/s, '$2').replace(/^\\\\/, '\\');
 
-/** The bytes of a base64 text.  encode() breaks its lines, and psql marks these breaks. */
+/** The bytes of a base64 text, or what is none.  encode() breaks its lines, and psql marks these breaks. */
 const BREAK = String.raw`\+? *(?:\|[^\n]*)?(?:\\n|\r?\n)[ |]*`;
-const fromBase64 = (text) => Uint8Array.from(atob(text.replace(new RegExp(BREAK, 'g'), '')), (byte) => byte.charCodeAt(0));
+function fromBase64(text) {
+    try {
+        return Uint8Array.from(atob(text.replace(new RegExp(BREAK, 'g'), '')), (byte) => byte.charCodeAt(0));
+    } catch {
+        return text;
+    }
+}
 
 /** The bytes of a bytea in the format "escape". */
 const fromEscape = (text) => Uint8Array.from(text.match(/\\\d{3}|\\\\|./g),
