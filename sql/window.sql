@@ -126,6 +126,24 @@ FROM filled, generate_series('2024-01-15 00:00+00'::timestamptz, '2024-03-20', '
 WHERE at <= now_at GROUP BY slices ORDER BY slices;
 
 --
+-- Some of the slices: those that begin at or after a time, and before another one
+--
+SELECT pg_temp.slices(bloom_slices(f, '2024-03-05 00:00+00', '2024-03-09 00:00+00')) AS both_at_a_start,
+	pg_temp.slices(bloom_slices(f, '2024-03-05 00:00:00.000001+00', '2024-03-09 00:00:00.000001+00')) AS just_after,
+	bloom_slices(f, NULL, NULL) = f AND bloom_slices(f, '-infinity', 'infinity') = f AS all_of_it,
+	(bloom_info(bloom_slices(f, '2024-03-06 00:00+00', '2024-03-06 00:00+00'))).layers AS none,
+	(bloom_info(bloom_slices(f, '2024-03-09 00:00+00', '2024-03-01 00:00+00'))).layers AS turned, bloom_slices(NULL, now(), now()) IS NULL AS of_null
+FROM w;
+-- cut anywhere, the two parts are all of it, each item in one of them, and they are windows with the same past
+SELECT count(*), bool_and(pg_temp.slices(older | newer) IS NOT DISTINCT FROM pg_temp.slices(e)) AS united, bool_and(NOT (older @> i AND newer @> i) AND (older @> i OR newer @> i) = e @> i) AS once,
+	bool_and((bloom_info(older)).expired_before = (bloom_info(e)).expired_before AND bloom_add_at(newer, 9, '2024-02-20') = newer) AS same_floor
+FROM w, bloom_expire(f, '2024-03-08') e, generate_series('2024-02-28'::timestamptz, '2024-03-12', '4 hours') at,
+	bloom_slices(e, NULL, at) older, bloom_slices(e, at, NULL) newer, generate_series(1, 5) i;
+\set VERBOSITY terse
+SELECT bloom_slices(bloom_new(), now(), NULL);
+\set VERBOSITY default
+
+--
 -- The aggregate
 --
 CREATE TABLE exposures AS SELECT i % 5 AS user_id, i % 40 * 7 AS item, timestamptz '2024-03-01 00:00+00' + i * interval '37 minutes' AS shown_at FROM generate_series(1, 800) i;

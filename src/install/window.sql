@@ -35,6 +35,13 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_expire(bloom, timestamp with time zone) IS
 'a windowed filter without the slices that lie wholly before the window that ends at a time; from then on items shown before that window are ignored';
 
+CREATE FUNCTION bloom_slices(filter bloom, since timestamp with time zone, upto timestamp with time zone) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_slices'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_slices(bloom, timestamp with time zone, timestamp with time zone) IS
+'a windowed filter with only those slices that begin at or after since and before upto; NULL is no bound';
+
 CREATE FUNCTION bloom_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_window_agg'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -49,4 +56,4 @@ CREATE AGGREGATE bloom_window_agg(item anynonarray, shown_at timestamp with time
 );
 
 COMMENT ON AGGREGATE bloom_window_agg(anynonarray, timestamp with time zone, interval, integer, double precision) IS
-'one windowed filter of the exposures of all rows, with slices sized for their distinct items; an item goes into the slice of its newest exposure';
+'one windowed filter of the exposures of all rows, with slices sized for their distinct items; an item goes into the slice of its newest exposure; with what bloom_window() takes by default: bloom_window_agg(item, shown_at, ''30 days'', 6, 0.01)';

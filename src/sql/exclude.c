@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "access/tupmacs.h"
 #include "common/hashfn.h"
 #include "funcapi.h"

@@ -21,6 +21,7 @@ PG_FUNCTION_INFO_V1(bloomexp_window);
 PG_FUNCTION_INFO_V1(bloomexp_add_at);
 PG_FUNCTION_INFO_V1(bloomexp_add_at_array);
 PG_FUNCTION_INFO_V1(bloomexp_expire);
+PG_FUNCTION_INFO_V1(bloomexp_slices);
 
 /* bloom_window(width, slices, fpr, seed) */
 Datum
@@ -152,4 +153,24 @@ bloomexp_expire(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	open_windowed(fcinfo, &filter, "bloom_expire()");
 	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_expire(&filter, at));
+}
+
+/* bloom_slices(filter, since, upto) */
+Datum
+bloomexp_slices(PG_FUNCTION_ARGS)
+{
+	BloomFilter filter;
+	uint32		first = 0;
+	uint32		end;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	open_windowed(fcinfo, &filter, "bloom_slices()");
+	end = filter.nlayers;
+	if (!PG_ARGISNULL(1))
+		first = bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(1));
+	if (!PG_ARGISNULL(2))
+		end = Max(first, bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(2)));
+	return bloomexp_arguments_return_changed(fcinfo, first == 0 && end == filter.nlayers ? NULL :
+											 bloomexp_window_cut(&filter, first, end));
 }

@@ -304,12 +304,34 @@ bloomexp_union_start(BloomUnion *united, const BloomFilter *first, MemoryContext
 }
 
 /*
+ * Tell whether all slices of a window, which ascend, lie before all of a union so far, or
+ * behind: then they are parts of one window, in which each slice keeps its own rate.
+ */
+static bool
+follows(const BloomUnion *united, uint32 nmine, const BloomFilter *filter)
+{
+	bool		before = true;
+	bool		behind = true;
+
+	if (!filter->windowed)
+		return false;
+	for (uint32 i = 0; i < nmine && filter->nlayers > 0; i++)
+	{
+		int64		slice = united->layers[i].layer.slice;
+
+		before = before && filter->layers[filter->nlayers - 1].slice < slice;
+		behind = behind && slice < filter->layers[0].slice;
+	}
+	return before || behind;
+}
+
+/*
  * bloomexp_union_add
  *		Add what a filter contains.
  *
  * Its layers are merged with their equals in the union where the target rate allows
- * it, and stand behind them otherwise.  The target rate is the sum.  Of two
- * windows the one expired up to the earlier time counts, so that nothing is ignored
+ * it, and stand behind them otherwise.  The target rate is the sum, or the larger one if
+ * the filters are parts of one window.  Of two windows the one expired up to the earlier time counts, so that nothing is ignored
  * that one of them would take.
  */
 void
@@ -317,6 +339,7 @@ bloomexp_union_add(BloomUnion *united, const BloomFilter *filter)
 {
 	BloomFilter *a = &united->head;
 	uint32		nmine = a->nlayers;
+	bool		parts = follows(united, nmine, filter);
 
 	require_compatible(a, filter);
 	make_space(united, filter->nlayers);
@@ -329,7 +352,7 @@ bloomexp_union_add(BloomUnion *united, const BloomFilter *filter)
 	if (a->kind == BLOOM_KIND_NONE)
 		a->kind = filter->kind;
 	/* never less than either: its own number of items must stay credible */
-	a->fpr = Max(Max(a->fpr, filter->fpr), Min(a->fpr + filter->fpr, 1.0 - DBL_EPSILON));
+	a->fpr = Max(Max(a->fpr, filter->fpr), parts ? 0.0 : Min(a->fpr + filter->fpr, 1.0 - DBL_EPSILON));
 
 	if (a->counting && a->nlayers > 1)
 		ereport(ERROR,

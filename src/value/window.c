@@ -227,13 +227,34 @@ bloomexp_window_expire(BloomFilter *filter, int64 at)
 {
 	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
 	int64		start;
-	uint32		expired;
 
 	if (pg_sub_s64_overflow(at, filter->width, &start) || start <= filter->expired_before)
 		return NULL;
 	filter->expired_before = start;
-	expired = bloomexp_growth_slice_start(filter, bloomexp_window_slice_of(start, length));
-	filter->layers += expired;
-	filter->nlayers -= expired;
+	return bloomexp_window_cut(filter, bloomexp_growth_slice_start(filter, bloomexp_window_slice_of(start, length)),
+							   filter->nlayers);
+}
+
+/*
+ * bloomexp_window_layers_before
+ *		Return the number of layers whose slices begin before a time.
+ */
+uint32
+bloomexp_window_layers_before(const BloomFilter *filter, int64 time)
+{
+	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
+
+	return bloomexp_growth_slice_start(filter, bloomexp_window_slice_of(time, length) + (time % length != 0));
+}
+
+/*
+ * bloomexp_window_cut
+ *		Make a new value: the filter with its layers from `first` on, up to `end`.
+ */
+struct varlena *
+bloomexp_window_cut(BloomFilter *filter, uint32 first, uint32 end)
+{
+	filter->layers += first;
+	filter->nlayers = end - first;
 	return bloomexp_layout_form(filter);
 }

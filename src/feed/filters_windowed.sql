@@ -1,0 +1,6 @@
+CREATE TABLE IF NOT EXISTS {feed}.filters (
+	user_id {user_column_type} PRIMARY KEY,
+	items {bloom}.bloom,	-- of the slices before "since"
+	recent {bloom}.bloom,	-- of the slices since then: all that most calls write
+	since timestamp with time zone	-- when the slice began in which the user was last shown something
+) WITH (fillfactor = 50, toast_tuple_target = 8160);	-- room for HOT updates; filters of up to 8 kB stay in their row

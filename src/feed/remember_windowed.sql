@@ -1,0 +1,48 @@
+-- Add items, each with its time, and another filter to the filter of a user.  All that the other
+-- functions write goes through here, and nobody else needs to call it.
+CREATE OR REPLACE FUNCTION {feed}.remember(user_id {user_type}, items {item_type}[], times timestamp with time zone[], filter {bloom}.bloom DEFAULT NULL) RETURNS pg_catalog.void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+#variable_conflict use_column
+DECLARE
+	oldest timestamp with time zone;
+	newest timestamp with time zone;
+	stored record;
+	whole {bloom}.bloom;	-- of all slices
+	slice timestamp with time zone;	-- when the newest began
+BEGIN
+	SELECT min(t.t), max(t.t) INTO oldest, newest FROM unnest(times) AS t(t);
+	FOR tries IN 1 .. 100 LOOP
+		-- Nearly always all times are in the slice of the calls before.  Only "recent" is written
+		-- then, a few hundred bytes, however much the user has seen.
+		IF remember.filter IS NULL THEN
+			UPDATE {feed}.filters AS f SET recent = {bloom}.bloom_add_at(f.recent, remember.items, times)
+			WHERE f.user_id {=} remember.user_id{collate} AND oldest >= f.since AND newest < f.since + interval {slice_hours};
+			IF FOUND THEN
+				RETURN;
+			END IF;
+		END IF;
+
+		-- A new slice, late items, or a new user.  Which slices have left the window is what the
+		-- times say that come in, not the clock; see bloom_add_at().
+		SELECT true AS found, {bloom}.bloom_union(f.items, f.recent) AS whole, f.since INTO stored
+		FROM {feed}.filters AS f WHERE f.user_id {=} remember.user_id{collate} FOR NO KEY UPDATE;
+		whole := {bloom}.bloom_add_at(coalesce({bloom}.bloom_union(stored.whole, remember.filter), {bloom}.bloom_window({width}, {slices}, {fpr})), remember.items, times);
+		slice := (SELECT max(l.slice_start) FROM {bloom}.bloom_layers(whole) AS l
+			WHERE l.slice_start <= GREATEST(newest, LEAST(stored.since, clock_timestamp())));
+		IF stored.found THEN
+			UPDATE {feed}.filters AS f SET items = {bloom}.bloom_slices(whole, NULL, slice), recent = {bloom}.bloom_slices(whole, slice, NULL), since = slice
+			WHERE f.user_id {=} remember.user_id{collate};
+			EXIT WHEN NOT FOUND;
+			RETURN;
+		END IF;
+		INSERT INTO {feed}.filters (user_id, items, recent, since)
+		VALUES (remember.user_id, {bloom}.bloom_slices(whole, NULL, slice), {bloom}.bloom_slices(whole, slice, NULL), slice)
+		ON CONFLICT ON CONSTRAINT filters_pkey DO NOTHING;
+		IF FOUND THEN
+			RETURN;
+		END IF;
+	END LOOP;
+	RAISE EXCEPTION 'could not add exposures to the filter of a user in %', {filters_literal}
+		USING HINT = 'Look for triggers and rules on this table.';
+END
+{$};
