@@ -70,13 +70,14 @@ DECLARE
 	e record;
 BEGIN
 	problems := '{}';
-	SELECT x.extversion AS version, quote_ident(n.nspname) AS schema, n.oid AS schema_oid INTO extension
+	SELECT x.oid, x.extversion AS version, quote_ident(n.nspname) AS schema, n.oid AS schema_oid INTO extension
 	FROM pg_extension x JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'bloomexp';
 
 	FOR e IN
 		SELECT a.name, coalesce(pg_get_function_arg_default(p.oid, a.n::integer), 'NULL') AS value
-		FROM pg_proc p, unnest(p.proargnames) WITH ORDINALITY AS a(name, n)
-		WHERE p.pronamespace = extension.schema_oid AND p.proname = 'bloom_feed_sql' ORDER BY a.n
+		FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = extension.oid AND d.deptype = 'e',
+			unnest(p.proargnames) WITH ORDINALITY AS a(name, n)
+		WHERE p.proname = 'bloom_feed_sql' ORDER BY a.n
 	LOOP
 		argument_names := argument_names || e.name::text;
 		EXECUTE format('SELECT $1 || jsonb_build_object(%L, %s)', e.name, e.value) INTO defaults USING defaults;
@@ -254,8 +255,8 @@ BEGIN
 	ELSE
 		slices := coalesce(slices, 6);
 		EXECUTE format('SELECT * FROM %s.bloom_feed_type($1, $2)', extension.schema) INTO user_type
-		USING coalesce(arguments ->> 'user_type', 'bigint')::regtype, (SELECT t.typcollation FROM pg_type t WHERE t.oid = coalesce(arguments ->> 'user_type', 'bigint')::regtype);
-		EXECUTE format('SELECT * FROM %s.bloom_feed_type($1, 0)', extension.schema) INTO item_type USING coalesce(arguments ->> 'item_type', 'bigint')::regtype;
+		USING coalesce(arguments ->> 'user_type', 'bigint')::regtype::oid, (SELECT t.typcollation FROM pg_type t WHERE t.oid = coalesce(arguments ->> 'user_type', 'bigint')::regtype);
+		EXECUTE format('SELECT * FROM %s.bloom_feed_type($1, 0::oid)', extension.schema) INTO item_type USING coalesce(arguments ->> 'item_type', 'bigint')::regtype::oid;
 		types := user_type.chain || item_type.chain;
 		IF user_type.operators IS NULL OR user_type.arrays > 0 THEN
 			problems := problems || format('user_type %s must be a scalar type with a default B-tree operator class.', arguments ->> 'user_type');
@@ -282,7 +283,11 @@ BEGIN
 	END IF;
 
 	-- What the filters and functions of a feed are made for cannot change.
-	kind := CASE WHEN of_table THEN format('mode %s', mode) ELSE format('%s, %s, %s', user_type.name, item_type.name, coalesce(format('%s in %s slices', width, slices), 'for ever')) END;
+	IF of_table THEN
+		kind := format('mode %s', mode);
+	ELSE
+		kind := format('%s, %s, %s', user_type.name, item_type.name, coalesce(format('%s in %s slices', width, slices), 'for ever'));
+	END IF;
 	IF position(E'\n-- kind: ' || kind || E'\n' IN settings) = 0 THEN
 		problems := problems || format('Feed %I is of another kind: it was made for %s, not for %s. Make another feed, and drop this one when requests use that.',
 			feed, substring(settings FROM '\n-- kind: ([^\n]*)'), kind);
@@ -543,6 +548,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET quote_all_identifiers = off
 SET IntervalStyle = postgres
+SET extra_float_digits = 1
 AS $function$
 DECLARE
 	problems text[];
@@ -555,7 +561,7 @@ BEGIN
 	IF exposures IS NOT NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = exposures) THEN
 		RAISE EXCEPTION 'relation with OID % does not exist', exposures::oid USING ERRCODE = 'undefined_table';
 	END IF;
-	EXECUTE format('SELECT s.problems, s.script FROM %I.bloom_feed_script($1, current_user::regrole, true) AS s', (
+	EXECUTE format('SELECT s.problems, s.script FROM %I.bloom_feed_script($1, current_user::regrole::oid, true) AS s', (
 		SELECT n.nspname FROM pg_extension x JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'bloomexp'))
 	INTO problems, script USING
 @given.sql
