@@ -291,7 +291,11 @@ BEGIN
 	END IF;
 
 	-- What the filters and functions of a feed are made for cannot change.
-	kind := CASE WHEN of_table THEN format('mode %s', mode) ELSE format('%s, %s, %s', user_type.name, item_type.name, coalesce(format('%s in %s slices', width, slices), 'for ever')) END;
+	IF of_table THEN
+		kind := format('mode %s', mode);
+	ELSE
+		kind := format('%s, %s, %s', user_type.name, item_type.name, coalesce(format('%s in %s slices', width, slices), 'for ever'));
+	END IF;
 	IF position(E'\n-- kind: ' || kind || E'\n' IN settings) = 0 THEN
 		problems := problems || format('Feed %I is of another kind: it was made for %s, not for %s. Make another feed, and drop this one when requests use that.',
 			feed, substring(settings FROM '\n-- kind: ([^\n]*)'), kind);
@@ -580,6 +584,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET quote_all_identifiers = off
 SET IntervalStyle = postgres
+SET extra_float_digits = 1
 AS $function$
 DECLARE
 	problems text[];
