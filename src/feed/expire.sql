@@ -21,7 +21,7 @@ END
 CREATE OR REPLACE FUNCTION {feed}.expire_batch(allow_removed boolean) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 DECLARE
-	expired timestamp with time zone := clock_timestamp() - interval {width} - interval {slice};
+	expired timestamp with time zone := clock_timestamp() - interval {hours} - interval {slice_hours};
 	n_users bigint;
 	n_expired bigint;
 BEGIN
