@@ -116,8 +116,8 @@ BEGIN
 	IF feed = '' OR octet_length(feed) > 63 OR feed LIKE 'pg\_%' OR feed ~ '[[:cntrl:]]' THEN
 		problems := problems || format('%L cannot be the name of a schema: it must have 1 to 63 bytes, not begin with pg_, and have no control characters.', feed);
 	END IF;
-	IF concat(arguments ->> 'exposures', user_column, item_column, time_column, condition) ~ '[[:cntrl:]]' THEN
-		problems := problems || 'Names with control characters cannot be written into a script: rename the table or column.'::text;
+	IF concat(arguments ->> 'exposures', arguments ->> 'user_type', arguments ->> 'item_type', user_column, item_column, time_column, condition) ~ '[[:cntrl:]]' THEN
+		problems := problems || 'Names with control characters cannot be written into a script: rename the table, column or type.'::text;
 	END IF;
 	IF mode NOT IN ('trigger', 'log') THEN
 		problems := problems || format('mode must be ''trigger'' or ''log'', not %L.', mode);
