@@ -116,8 +116,8 @@ BEGIN
 	IF feed = '' OR octet_length(feed) > 63 OR feed LIKE 'pg\_%' OR feed ~ '[[:cntrl:]]' THEN
 		problems := problems || format('%L cannot be the name of a schema: it must have 1 to 63 bytes, not begin with pg_, and have no control characters.', feed);
 	END IF;
-	IF concat(arguments ->> 'exposures', user_column, item_column, time_column, condition) ~ '[[:cntrl:]]' THEN
-		problems := problems || 'Names with control characters cannot be written into a script: rename the table or column.'::text;
+	IF concat(arguments ->> 'exposures', arguments ->> 'user_type', arguments ->> 'item_type', user_column, item_column, time_column, condition) ~ '[[:cntrl:]]' THEN
+		problems := problems || 'Names with control characters cannot be written into a script: rename the table, column or type.'::text;
 	END IF;
 	IF mode NOT IN ('trigger', 'log') THEN
 		problems := problems || format('mode must be ''trigger'' or ''log'', not %L.', mode);
@@ -291,7 +291,11 @@ BEGIN
 	END IF;
 
 	-- What the filters and functions of a feed are made for cannot change.
-	kind := CASE WHEN of_table THEN format('mode %s', mode) ELSE format('%s, %s, %s', user_type.name, item_type.name, coalesce(format('%s in %s slices', width, slices), 'for ever')) END;
+	IF of_table THEN
+		kind := format('mode %s', mode);
+	ELSE
+		kind := format('%s, %s, %s', user_type.name, item_type.name, coalesce(format('%s in %s slices', width, slices), 'for ever'));
+	END IF;
 	IF position(E'\n-- kind: ' || kind || E'\n' IN settings) = 0 THEN
 		problems := problems || format('Feed %I is of another kind: it was made for %s, not for %s. Make another feed, and drop this one when requests use that.',
 			feed, substring(settings FROM '\n-- kind: ([^\n]*)'), kind);
@@ -580,6 +584,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET quote_all_identifiers = off
 SET IntervalStyle = postgres
+SET extra_float_digits = 1
 AS $function$
 DECLARE
 	problems text[];
