@@ -189,7 +189,7 @@ endif
 
 BITCODE_CFLAGS += $(exact)
 
-$(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefile
+$(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefile built-for
 	@{ for part in $(parts); do cat $$part && echo || exit; done && \
 	awk '/^@/ { file = "$(here)/src/feed/" substr($$0, 2); while ((getline < file) > 0) print; close(file); next } 1' \
 		$(here)/src/feed/generator.sql && echo && \
@@ -212,6 +212,7 @@ src/kernel/simd.o: override CFLAGS := $(vectors) $(CFLAGS)
 src/kernel/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
 
 # PGXS knows nothing of headers, and what is built for one server another one does not load.
+# A build folder has a built-for of its own, newer than what VPATH finds built in the source.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(here)/src/*/*.h) $(here)/Makefile built-for
 
 built-for: FORCE

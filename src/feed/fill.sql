@@ -1,15 +1,17 @@
 CREATE FUNCTION bloom_feed_fill(template text, parts jsonb, names jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $function$
 DECLARE
 	before text;
 	unknown text;
 	quote text := '$feed$';
 BEGIN
-	-- Parts are templates, and can name other parts.
+	-- Parts are templates, and can name other parts.  A line with an empty part alone is none.
 	WHILE before IS DISTINCT FROM template LOOP
 		before := template;
+		template := regexp_replace(template, (SELECT format(E'\n\\{(%s)\\}(?=\n)', string_agg(p.key, '|')) FROM jsonb_each_text(parts) AS p WHERE p.value = ''), '', 'g');
 		template := (SELECT string_agg(CASE WHEN p.n % 2 = 1 THEN p.text ELSE coalesce(btrim(parts ->> p.text, E'\n'), '{' || p.text || '}') END, '' ORDER BY p.n)
 			FROM regexp_split_to_table(template, '[{}]') WITH ORDINALITY AS p(text, n));
 	END LOOP;

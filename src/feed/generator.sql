@@ -5,6 +5,9 @@
 -- templates of this folder.  It looks into the catalogs, for a role, and evaluates nothing of
 -- what it finds there.  bloom_feed_sql(), bloom_create_feed() and bloom_feeds() call it.
 --
+-- These functions call each other by the schema of the extension.  Arguments have the very
+-- types of the parameters, so that no function of another role in that schema fits better.
+--
 
 @type.sql
 
@@ -75,14 +78,19 @@ BEGIN
 
 	FOR e IN
 		SELECT a.name, coalesce(pg_get_function_arg_default(p.oid, a.n::integer), 'NULL') AS value
-		FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = extension.oid AND d.deptype = 'e',
-			unnest(p.proargnames) WITH ORDINALITY AS a(name, n)
-		WHERE p.proname = 'bloom_feed_sql' ORDER BY a.n
+		FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid, unnest(p.proargnames) WITH ORDINALITY AS a(name, n)
+		WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = extension.oid AND d.deptype = 'e'
+			AND p.proname = 'bloom_feed_sql'	-- ours: that of another role in the same schema could have other defaults
+		ORDER BY a.n
 	LOOP
 		argument_names := argument_names || e.name::text;
 		EXECUTE format('SELECT $1 || jsonb_build_object(%L, %s)', e.name, e.value) INTO defaults USING defaults;
 	END LOOP;
 	arguments := defaults || given;
+	arguments := arguments || (	-- types by names that mean the same under any search_path
+		SELECT coalesce(jsonb_object_agg(a.name, CASE WHEN t.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN format_type(t.oid, NULL) ELSE format('%I.%I', n.nspname, t.typname) END), '{}')
+		FROM jsonb_each_text(arguments) AS a(name, value) JOIN pg_type t ON t.oid = CASE WHEN a.name IN ('user_type', 'item_type') THEN a.value::regtype END
+		JOIN pg_namespace n ON n.oid = t.typnamespace);
 	feed := arguments ->> 'feed';
 	user_column := arguments ->> 'user_column';
 	item_column := arguments ->> 'item_column';
@@ -108,8 +116,8 @@ BEGIN
 	IF feed = '' OR octet_length(feed) > 63 OR feed LIKE 'pg\_%' OR feed ~ '[[:cntrl:]]' THEN
 		problems := problems || format('%L cannot be the name of a schema: it must have 1 to 63 bytes, not begin with pg_, and have no control characters.', feed);
 	END IF;
-	IF concat(arguments ->> 'exposures', user_column, item_column, time_column, condition) ~ '[[:cntrl:]]' THEN
-		problems := problems || 'Names with control characters cannot be written into a script: rename the table or column.'::text;
+	IF concat(arguments ->> 'exposures', arguments ->> 'user_type', arguments ->> 'item_type', user_column, item_column, time_column, condition) ~ '[[:cntrl:]]' THEN
+		problems := problems || 'Names with control characters cannot be written into a script: rename the table, column or type.'::text;
 	END IF;
 	IF mode NOT IN ('trigger', 'log') THEN
 		problems := problems || format('mode must be ''trigger'' or ''log'', not %L.', mode);
@@ -256,7 +264,7 @@ BEGIN
 		slices := coalesce(slices, 6);
 		EXECUTE format('SELECT * FROM %s.bloom_feed_type($1, $2)', extension.schema) INTO user_type
 		USING coalesce(arguments ->> 'user_type', 'bigint')::regtype::oid, (SELECT t.typcollation FROM pg_type t WHERE t.oid = coalesce(arguments ->> 'user_type', 'bigint')::regtype);
-		EXECUTE format('SELECT * FROM %s.bloom_feed_type($1, 0::oid)', extension.schema) INTO item_type USING coalesce(arguments ->> 'item_type', 'bigint')::regtype::oid;
+		EXECUTE format('SELECT * FROM %s.bloom_feed_type($1, $2)', extension.schema) INTO item_type USING coalesce(arguments ->> 'item_type', 'bigint')::regtype::oid, 0::oid;
 		types := user_type.chain || item_type.chain;
 		IF user_type.operators IS NULL OR user_type.arrays > 0 THEN
 			problems := problems || format('user_type %s must be a scalar type with a default B-tree operator class.', arguments ->> 'user_type');
@@ -438,10 +446,10 @@ $part$ ELSE '0::bigint' END)
 		|| CASE WHEN windowed THEN jsonb_build_object(
 		'filter_stored', '{bloom}.bloom_union(f.items, f.recent)',
 		'filter_now', '{bloom}.bloom_expire({filter_stored}, current_timestamp)',
-		'in_window', 'e.shown_at >= present - interval {width}',
+		'in_window', 'e.shown_at >= present - interval {hours}',
 		'bytes_stored', 'coalesce(pg_catalog.pg_column_size(f.items), 0) OPERATOR(pg_catalog.+) coalesce(pg_catalog.pg_column_size(f.recent), 0)',
 		'and_expired', ', and how many expire() would remove',
-		'expired', E',\n\tpg_catalog.count(*) FILTER (WHERE f.since OPERATOR(pg_catalog.<=) (current_timestamp OPERATOR(pg_catalog.-) interval {width} OPERATOR(pg_catalog.-) interval {slice})) AS expired')
+		'expired', E',\n\tpg_catalog.count(*) FILTER (WHERE f.since OPERATOR(pg_catalog.<=) (current_timestamp OPERATOR(pg_catalog.-) interval {hours} OPERATOR(pg_catalog.-) interval {slice_hours})) AS expired')
 		ELSE jsonb_build_object(
 		'filter_stored', 'f.items',
 		'filter_now', 'f.items',
@@ -452,38 +460,65 @@ $part$ ELSE '0::bigint' END)
 	template := CASE WHEN NOT of_table THEN $template$
 {head}
 {start}
+
 {filters}
+
 {lock}
+
 {remember}
+
 {read}
+
 {contains}
+
 {add}
+
 {expire}
+
 {health}
+
 {rights}
 $template$ WHEN mode = 'trigger' THEN $template$
 {head}
 {start}
+
 {filters}
+
 {lock}
+
 {track}
+
 {rebuild_batch}
+
 {rebuild}
+
 {read}
+
 {contains}
+
 {health}
+
 {rights}
 $template$ ELSE $template$
 {head}
 {start}
+
 {filters}
+
 {lock}
+
 {rebuild_batch}
+
 {rebuild}
+
 {read}
+
 {contains}
+
 {health}
+
 {rights}
+
 {citus}
 $template$ END;
 	names := jsonb_build_object(
@@ -507,7 +542,8 @@ $template$ END;
 		'item_type', item_type.name,
 		'width', quote_literal(width),
 		'slices', slices,
-		'slice', quote_literal(width / slices),
+		'hours', quote_literal(make_interval(secs => extract(epoch FROM width))),	-- a day has 24 in every time zone
+		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM width) / slices)),
 		'fpr', fpr,
 		'alarming_fpr', fpr * 1.2,	-- the rate of a full filter varies by chance
 		'retyped', coalesce(retyped, ''));

@@ -86,16 +86,16 @@ get_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
-/* Make a state with space for some elements. */
+/* Make a state with space for elements of `size` bytes in all. */
 static AggState *
-new_state(MemoryContext context, const Parameters *parameters, uint64 space)
+new_state(MemoryContext context, const Parameters *parameters, Size size)
 {
 	AggState   *state = MemoryContextAlloc(context, sizeof(AggState));
 	bool		windowed = parameters->width > 0;
 
 	state->parameters = *parameters;
 	state->slice_length = windowed ? bloomexp_window_slice_length(parameters->width, parameters->slices) : 0;
-	bloomexp_list_init(&state->list, windowed ? &exposure_list : &hash_list, context, space);
+	bloomexp_list_init(&state->list, windowed ? &exposure_list : &hash_list, context, size);
 	return state;
 }
 
@@ -223,7 +223,7 @@ bloomexp_agg_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	other = (AggState *) PG_GETARG_POINTER(1);
-	state = PG_ARGISNULL(0) ? new_state(context, &other->parameters, other->list.n) :
+	state = PG_ARGISNULL(0) ? new_state(context, &other->parameters, other->list.n * other->list.type->size) :
 		(AggState *) PG_GETARG_POINTER(0);
 	require_same_parameters(&state->parameters, &other->parameters);
 	bloomexp_list_append(&state->list, other->list.elements, other->list.n);
@@ -258,7 +258,7 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 	AggState   *state;
 
 	memcpy(&parameters, bytes, sizeof(parameters));
-	state = new_state(CurrentMemoryContext, &parameters, size / sizeof(uint64));
+	state = new_state(CurrentMemoryContext, &parameters, size);
 	state->list.n = size / state->list.type->size;
 	memcpy(state->list.elements, bytes + sizeof(parameters), size);
 	PG_RETURN_POINTER(state);

@@ -13,6 +13,8 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
 #include "utils/timestamp.h"
 
 #include "value/compat.h"
@@ -23,39 +25,80 @@
  */
 #define UNREPORTED	(1 * USECS_PER_SEC)
 
+/* Microseconds after which one that reports its time at all has nearly always done so. */
+#define NEXT_LOOK	1000
+
 PG_FUNCTION_INFO_V1(bloomexp_oldest_transaction);
+
+/* Name the transaction in which a session is; 0 if it is in none. */
+static uint64
+transaction_of(int pid)
+{
+	PGPROC	   *proc = BackendPidGetProc(pid);
+	LocalTransactionId number = proc ? BLOOMEXP_TRANSACTION(proc) : InvalidLocalTransactionId;
+
+	return number == InvalidLocalTransactionId ? 0 : (uint64) pid << 32 | number;
+}
 
 /*
  * Return a time, more than a second ago, before which no open transaction of
- * another session in this database began.  Return -infinity if one of them has
- * track_activities switched off, or had when its transaction began, because that
- * time is not known.
+ * another session in this database began.  Return -infinity if that is not known: a
+ * session has track_activities switched off, or had when its transaction began.
+ *
+ * A session that runs a message has no time between the transactions of that message, and
+ * each of them has the time of the message.  Workers of autovacuum expose nothing.
+ *
+ * A transaction without a time is in its first microseconds, or it keeps none.  So they
+ * are looked at again, until none of them is left, or one that was there before.
  */
 Datum
 bloomexp_oldest_transaction(PG_FUNCTION_ARGS)
 {
 	TimestampTz oldest = GetCurrentTimestamp() - UNREPORTED;
-	int			count;
+	uint64	   *before = NULL;
+	int			nbefore = 0;
 
-	/* Not what an earlier look within this transaction has kept. */
-	pgstat_clear_snapshot();
-	count = pgstat_fetch_stat_numbackends();
-	for (int i = 1; i <= count; i++)
+	for (;;)
 	{
-		LocalPgBackendStatus *local = BLOOMEXP_BACKEND_STATUS(i);
-		PgBackendStatus *backend;
+		uint64	   *found;
+		int			nfound = 0;
+		int			count;
 
-		if (local == NULL)
-			continue;
-		backend = &local->backendStatus;
-		if (backend->st_databaseid != MyDatabaseId || backend->st_procpid == MyProcPid)
-			continue;
-		if (backend->st_xact_start_timestamp != 0)
-			oldest = Min(oldest, backend->st_xact_start_timestamp);
-		else if (backend->st_state == STATE_DISABLED ||
-				 backend->st_state == STATE_IDLEINTRANSACTION ||
-				 backend->st_state == STATE_IDLEINTRANSACTION_ABORTED)
-			PG_RETURN_TIMESTAMPTZ(DT_NOBEGIN);
+		/* Not what an earlier look within this transaction has kept. */
+		pgstat_clear_snapshot();
+		count = pgstat_fetch_stat_numbackends();
+		found = palloc((count + 1) * sizeof(uint64));
+		for (int i = 1; i <= count; i++)
+		{
+			LocalPgBackendStatus *local = BLOOMEXP_BACKEND_STATUS(i);
+			PgBackendStatus *backend = local ? &local->backendStatus : NULL;
+
+			if (backend == NULL || backend->st_databaseid != MyDatabaseId ||
+				backend->st_procpid == MyProcPid || backend->st_backendType == B_AUTOVAC_WORKER ||
+				backend->st_state == STATE_IDLE)
+				continue;
+			if (backend->st_state == STATE_DISABLED)
+				PG_RETURN_TIMESTAMPTZ(DT_NOBEGIN);
+			if (backend->st_xact_start_timestamp != 0)
+			{
+				oldest = Min(oldest, backend->st_xact_start_timestamp);
+				continue;
+			}
+			if (backend->st_backendType == B_BACKEND && backend->st_activity_start_timestamp != 0)
+				oldest = Min(oldest, backend->st_activity_start_timestamp);
+			found[nfound] = transaction_of(backend->st_procpid);
+			for (int j = 0; j < nbefore; j++)
+			{
+				if (before[j] == found[nfound])
+					PG_RETURN_TIMESTAMPTZ(DT_NOBEGIN);
+			}
+			nfound += found[nfound] != 0;
+		}
+		if (nfound == 0)
+			PG_RETURN_TIMESTAMPTZ(oldest);
+		before = found;
+		nbefore = nfound;
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(NEXT_LOOK);
 	}
-	PG_RETURN_TIMESTAMPTZ(oldest);
 }

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  What differs between the versions of PostgreSQL, 13 to 19: nothing else in
- *	  the source depends on a version.
+ *	  What differs between the versions of PostgreSQL, 13 to 19: no other C file
+ *	  depends on a version.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,6 +48,13 @@
 #define BLOOMEXP_BACKEND_STATUS(index) pgstat_get_local_beentry_by_index(index)
 #else
 #define BLOOMEXP_BACKEND_STATUS(index) pgstat_fetch_stat_local_beentry(index)
+#endif
+
+/* PostgreSQL 17 moved a session's number of its transaction. */
+#if PG_VERSION_NUM >= 170000
+#define BLOOMEXP_TRANSACTION(proc) ((proc)->vxid.lxid)
+#else
+#define BLOOMEXP_TRANSACTION(proc) ((proc)->lxid)
 #endif
 
 /*

@@ -18,15 +18,15 @@
 
 /*
  * bloomexp_list_init
- *		Start an empty list with space for `space` elements at least.
+ *		Start an empty list with space for elements of `size` bytes in all, at least.
  */
 void
 bloomexp_list_init(BloomList *list, const BloomListType *type,
-				   MemoryContext context, uint64 space)
+				   MemoryContext context, Size size)
 {
 	list->type = type;
 	list->n = 0;
-	list->space = Max(space, type->initial_space);
+	list->space = Max(size / type->size, type->initial_space);
 	list->elements = MemoryContextAllocHuge(context, list->space * type->size);
 }
 

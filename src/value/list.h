@@ -32,7 +32,7 @@ typedef struct BloomList
 } BloomList;
 
 extern void bloomexp_list_init(BloomList *list, const BloomListType *type,
-							   MemoryContext context, uint64 space);
+							   MemoryContext context, Size size);
 extern void bloomexp_list_make_space(BloomList *list, uint64 n);
 extern void bloomexp_list_append(BloomList *list, const void *elements, uint64 n);
 extern void bloomexp_list_compact(BloomList *list);

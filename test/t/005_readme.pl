@@ -41,12 +41,21 @@ for my $file (@with_statements)
 	# The first query of the README shows what the rest makes.
 	push @blocks, shift @blocks if $file eq 'README.md';
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	$node->safe_psql($database, $tutorial) unless $document{$file} =~ /^CREATE EXTENSION bloomexp;/m;
+	$node->safe_psql($database, $tutorial) unless $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
 	statements_ok($node, $database, $file, @blocks);
 	# Roles belong to the server, and the pages give theirs the same names.
 	$node->safe_psql($database, "SELECT format('ALTER ROLE %I RENAME TO %I', rolname, '${database}_' || rolname)
 		FROM pg_roles WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter') \\gexec");
 }
+
+# The tutorial without its last step, then the pages that go on from there, in the session of one reader.
+my @in_order;
+for my $file (map { "doc/$_.md" } qw(tutorial fit query recipes))
+{
+	push @in_order, map { { %$_, name => "$file line $_->{line}" } } grep { $_->{language} eq 'sql' && $_->{text} !~ /^DROP EXTENSION/m } blocks($document{$file});
+}
+$node->safe_psql('postgres', 'CREATE DATABASE in_order');
+session_ok($node, 'in_order', @in_order);
 
 #
 # Names
@@ -244,11 +253,11 @@ is($node->psql('readme', "BEGIN; DROP EXTENSION bloomexp CASCADE; $insert; ROLLB
 is($node->psql('readme', "BEGIN; DROP SCHEMA seen CASCADE; DROP EXTENSION bloomexp; $insert; ROLLBACK"), 0, 'after DROP SCHEMA they do not');
 
 # An upsert of a row that is outside the window: what the guide says of the other ways.
-my ($page) = $document{'doc/fit.md'} =~ /^(PREPARE page AS\n.*?;)$/ms;
+my ($page) = $document{'doc/fit.md'} =~ /^(PREPARE page_of_posts AS\n.*?;)$/ms;
 my $ada = '00000000-0000-0000-0000-000000000044';
 my $item = '11111111-0000-0000-0000-000000000001';
 my $again = "BEGIN; INSERT INTO users VALUES ('$ada'); INSERT INTO post_views VALUES ('$ada', '$item', now() - interval '31 days');";
-my $execute = "EXECUTE page('$ada', '{$item}')";
+my $execute = "EXECUTE page_of_posts('$ada', '{$item}')";
 is($node->safe_psql('fit', "$again $page $execute"), $item, 'an upsert returns the item');
 is($node->safe_psql('fit', "$again " . $page =~ s/DO UPDATE SET .*/DO NOTHING/r . $execute), '', 'DO NOTHING takes it and does not return it');
 is(sqlstate($node, 'fit', "$again " . $page =~ s/ON CONFLICT .*//r . $execute), '23505', 'and without ON CONFLICT the page fails');
