@@ -294,7 +294,11 @@ BEGIN
 	END IF;
 
 	-- What the filters and functions of a feed are made for cannot change.
-	kind := CASE WHEN of_table THEN format('mode %s', mode) ELSE format('%s, %s, %s', user_type.name, item_type.name, CASE WHEN windowed THEN format('%s in %s slices', width, slices) ELSE 'for ever' END) END;
+	IF of_table THEN
+		kind := format('mode %s', mode);
+	ELSE
+		kind := format('%s, %s, %s', user_type.name, item_type.name, CASE WHEN windowed THEN format('%s in %s slices', width, slices) ELSE 'for ever' END);
+	END IF;
 	IF position(E'\n-- kind: ' || kind || E'\n' IN settings) = 0 THEN
 		problems := problems || format('Feed %I is of another kind: it was made for %s, not for %s. Make another feed, and drop this one when requests use that.',
 			feed, substring(settings FROM '\n-- kind: ([^\n]*)'), kind);
@@ -583,6 +587,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET quote_all_identifiers = off
 SET IntervalStyle = postgres
+SET extra_float_digits = 1
 AS $function$
 DECLARE
 	problems text[];

@@ -1,11 +1,11 @@
 -- Build filters again from the exposures of the last {width}, in batches that commit: of all
 -- users, of those with "after" < id <= "upto", or of "users".  Call it in autocommit mode, once
 -- per day or more often; several sessions can share the users by ranges.  It waits for "pause"
--- after each batch, and reports every ten seconds up to which user all are done: after a stop,
--- go on with after => that one.  The result: exposures read, filters built, their bytes, and
--- filters removed because their users have no exposure left.  It stops before these are more
--- than 100 and more than a fifth of the filters that it has looked at, unless allow_removed =>
--- true.  dry_run => true counts the same and changes nothing.
+-- after each batch, and reports after a second, and then every ten, up to which user all are
+-- done: after a stop, go on with after => that one.  The result: exposures read, filters built,
+-- their bytes, and filters removed because their users have no exposure left.  It stops before
+-- these are more than 100 and more than a fifth of the filters that it has looked at, unless
+-- allow_removed => true.  dry_run => true counts the same and changes nothing.
 CREATE OR REPLACE PROCEDURE {feed}.rebuild(
 	users {user_type}[] DEFAULT NULL, after {user_type} DEFAULT NULL, upto {user_type} DEFAULT NULL,
 	pause interval DEFAULT '0', overlap interval DEFAULT '10 minutes',
@@ -20,7 +20,7 @@ DECLARE
 	next_user integer := 1;
 	examined bigint := 0;
 	failures integer := 0;
-	reported timestamp with time zone := pg_catalog.clock_timestamp();
+	reported timestamp with time zone := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) interval '9 seconds';
 	give_up timestamp with time zone;	-- unless a user is done before
 BEGIN
 	IF users IS NOT NULL THEN

@@ -17,7 +17,7 @@ BEGIN
 		-- then, a few hundred bytes, however much the user has seen.
 		IF remember.filter IS NULL THEN
 			UPDATE {feed}.filters AS f SET recent = {bloom}.bloom_add_at(f.recent, remember.items, times)
-			WHERE f.user_id {=} remember.user_id{collate} AND oldest >= f.since AND newest < f.since + interval {slice_hours};
+			WHERE f.user_id {=} remember.user_id{collate} AND f.since <= oldest AND f.since > newest - interval {slice_hours};
 			IF FOUND THEN
 				RETURN;
 			END IF;

@@ -8,7 +8,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 
 #include "kernel/murmur3.h"
 #include "sql/arguments.h"
@@ -70,42 +69,40 @@ BLOOMEXP_FUNCTION_PER_KIND(contains);
 BLOOMEXP_FUNCTION_PER_KIND(contained);
 
 /*
- * Return, for each item of the array of argument 1 that is not NULL, in order, whether
- * the filter of argument 0 contains it; *n receives their number.
+ * Tell, for each item of the array of argument 1 that is not NULL, in order, whether
+ * the filter of argument 0 contains it; returns their number.
  */
-static bool *
-contained_items(FunctionCallInfo fcinfo, ArrayType *array, int *n)
+static int
+find_contained(FunctionCallInfo fcinfo, ArrayType *array, bool **contained)
 {
 	Datum		filter = PG_ARGISNULL(0) ? 0 : PG_GETARG_DATUM(0);
 	BloomItems	items;
 	BloomBatch	batch;
 	BloomLookups lookups;
-	bool	   *contained;
+	int			n = 0;
 
 	bloomexp_item_begin(&items, array, PG_GET_COLLATION());
 	bloomexp_lookup_open(&lookups, &filter, 1, items.nitems);
 	bloomexp_lookup_require_kind(&lookups, items.type->kind);
-	contained = palloc(Max(items.nitems, 1));
-	*n = 0;
+	*contained = palloc(Max(items.nitems, 1));
 	while (bloomexp_item_next(&items, bloomexp_lookup_seed(&lookups), &batch))
 	{
-		CHECK_FOR_INTERRUPTS();
-		bloomexp_lookup_mark(&lookups, &batch, contained + *n);
-		*n += batch.n;
+		bloomexp_lookup_mark(&lookups, &batch, *contained + n);
+		n += batch.n;
 	}
-	return contained;
+	return n;
 }
 
 /* bloom_contains_any(filter, items) */
 Datum
 bloomexp_contains_any(PG_FUNCTION_ARGS)
 {
-	int			n;
 	bool	   *contained;
+	int			n;
 
 	if (PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	contained = contained_items(fcinfo, bloomexp_arguments_array(fcinfo, 1), &n);
+	n = find_contained(fcinfo, bloomexp_arguments_array(fcinfo, 1), &contained);
 	PG_RETURN_BOOL(memchr(contained, true, n) != NULL);
 }
 
@@ -114,47 +111,40 @@ Datum
 bloomexp_contains_all(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array;
-	int			n;
 	bool	   *contained;
+	int			n;
 
 	if (PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	array = bloomexp_arguments_array(fcinfo, 1);
-	contained = contained_items(fcinfo, array, &n);
+	n = find_contained(fcinfo, array, &contained);
 	PG_RETURN_BOOL(n == ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) &&
 				   memchr(contained, false, n) == NULL);
 }
 
-/* bloom_contains_each(filter, items): NULL for a NULL item */
+/*
+ * bloom_contains_each(filter, items): NULL for a NULL item
+ *
+ * The result is the array with other elements: all before them stays, as do the NULLs.
+ */
 Datum
 bloomexp_contains_each(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array;
-	int			nelements;
-	int			n;
-	int			seen = 0;
-	int			lower_bound;
+	ArrayType  *result;
 	bool	   *contained;
-	Datum	   *values;
-	bool	   *nulls;
+	Size		start;
+	int			n;
 
 	if (PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	array = bloomexp_arguments_array(fcinfo, 1);
-	contained = contained_items(fcinfo, array, &n);
-	nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	if (nelements == 0)
-		PG_RETURN_ARRAYTYPE_P(construct_empty_array(BOOLOID));
-
-	lower_bound = ARR_LBOUND(array)[0];
-	values = palloc_extended(nelements * sizeof(Datum), MCXT_ALLOC_HUGE);
-	nulls = palloc_extended(nelements * sizeof(bool), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < nelements; i++)
-	{
-		nulls[i] = bloomexp_item_is_null(array, i);
-		values[i] = BoolGetDatum(!nulls[i] && contained[seen]);
-		seen += !nulls[i];
-	}
-	PG_RETURN_ARRAYTYPE_P(construct_md_array(values, nulls, 1, &nelements, &lower_bound,
-											 BOOLOID, sizeof(bool), true, TYPALIGN_CHAR));
+	n = find_contained(fcinfo, array, &contained);
+	start = ARR_DATA_PTR(array) - (char *) array;
+	result = palloc(start + n);
+	memcpy(result, array, start);
+	memcpy((char *) result + start, contained, n);
+	SET_VARSIZE(result, start + n);
+	result->elemtype = BOOLOID;
+	PG_RETURN_ARRAYTYPE_P(result);
 }

@@ -16,7 +16,6 @@
 #include "access/tupmacs.h"
 #include "common/hashfn.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
@@ -49,35 +48,45 @@ typedef struct RemainingRows
 /* Candidates to test in the first place, if few are wanted. */
 #define FEW_CANDIDATES 64
 
-/* A candidate that is selected. */
-typedef struct Selected
-{
-	BloomBytes	item;			/* in the array of the candidates */
-	uint32		hash;
-	char		status;
-} Selected;
-
 /* Hidden from whoever chooses ids: they could put all of them into one place. */
 static uint64 secret;
 
-static inline bool
-same_bytes(BloomBytes a, BloomBytes b)
+/* The candidates that are selected: an open hash table, three quarters full at most. */
+typedef struct Selection
 {
-	return a.length == b.length && memcmp(a.start, b.start, a.length) == 0;
+	uint64		mask;			/* slots less one */
+	BloomBytes *slots;			/* a candidate in its array; free ones start at NULL */
+} Selection;
+
+/* Start a selection that will have at most `n` candidates, so that it need not grow. */
+static Selection
+begin_selection(uint64 n)
+{
+	uint64		slots = 64;
+
+	while (slots / 4 * 3 < n)
+		slots *= 2;
+	return (Selection) {
+		.mask = slots - 1,
+		.slots = palloc_extended(slots * sizeof(BloomBytes), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO)
+	};
 }
 
-#define SH_PREFIX selected
-#define SH_ELEMENT_TYPE Selected
-#define SH_KEY_TYPE BloomBytes
-#define SH_KEY item
-#define SH_HASH_KEY(table, key) ((uint32) hash_bytes_extended((key).start, (int) (key).length, secret))
-#define SH_EQUAL(table, a, b) same_bytes(a, b)
-#define SH_STORE_HASH
-#define SH_GET_HASH(table, entry) ((entry)->hash)
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
+/* Select a candidate; false if it is selected already. */
+static bool
+select_item(const Selection *selection, BloomBytes item)
+{
+	uint64		i = hash_bytes_extended(item.start, (int) item.length, secret) & selection->mask;
+
+	for (; selection->slots[i].start != NULL; i = (i + 1) & selection->mask)
+	{
+		if (selection->slots[i].length == item.length &&
+			memcmp(selection->slots[i].start, item.start, item.length) == 0)
+			return false;
+	}
+	selection->slots[i] = item;
+	return true;
+}
 
 /* Open the filter of argument 1, or those of its array, for a number of items. */
 static void
@@ -155,7 +164,6 @@ copy_remaining(BloomItems *candidates, BloomLookups *filters, char *out, int *re
 	*remaining = 0;
 	while (bloomexp_item_next(candidates, bloomexp_lookup_seed(filters), &batch))
 	{
-		CHECK_FOR_INTERRUPTS();
 		bloomexp_lookup_mark(filters, &batch, exposed);
 		out = bloomexp_item_copy(out, &batch, exposed, remaining);
 	}
@@ -214,7 +222,7 @@ bloomexp_exclude_wanted(PG_FUNCTION_ARGS)
 	BloomLookups filters;
 	BloomBatch	batch;
 	bool		omit[BLOOMEXP_BATCH];
-	selected_hash *selected;
+	Selection	selection;
 	int			remaining = 0;
 	char	   *end;
 
@@ -235,12 +243,11 @@ bloomexp_exclude_wanted(PG_FUNCTION_ARGS)
 	open_filters(fcinfo, false, candidates.nitems, &filters);
 	bloomexp_lookup_require_kind(&filters, candidates.type->kind);
 
-	selected = selected_create(CurrentMemoryContext, Min(wanted, FEW_CANDIDATES), NULL);
+	selection = begin_selection(Min(wanted, candidates.nitems));
 	result = begin_array(CurrentMemoryContext, array);
 	end = ARR_DATA_PTR(result);
 	while (wanted > 0)
 	{
-		CHECK_FOR_INTERRUPTS();
 		candidates.batch = wanted < BLOOMEXP_BATCH / 2 ? Max(wanted * 2, FEW_CANDIDATES) : BLOOMEXP_BATCH;
 		if (!bloomexp_item_next(&candidates, bloomexp_lookup_seed(&filters), &batch))
 			break;
@@ -249,15 +256,12 @@ bloomexp_exclude_wanted(PG_FUNCTION_ARGS)
 		/* omit those that come again, too, and those after the last that is wanted */
 		for (int i = 0; i < batch.n; i++)
 		{
-			omit[i] |= wanted == 0;
-			if (omit[i])
-				continue;
-			selected_insert(selected, bloomexp_item_bytes(&batch, i), &omit[i]);
+			omit[i] = omit[i] || wanted == 0 || !select_item(&selection, bloomexp_item_bytes(&batch, i));
 			wanted -= !omit[i];
 		}
 		end = bloomexp_item_copy(end, &batch, omit, &remaining);
 	}
-	selected_destroy(selected);
+	pfree(selection.slots);
 	PG_RETURN_ARRAYTYPE_P(end_array(result, end, remaining, candidates.element_type));
 }
 

@@ -315,6 +315,7 @@ bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch)
 {
 	int			length = items->type->length;
 
+	CHECK_FOR_INTERRUPTS();
 	batch->type = items->type;
 	batch->n = Min(items->left, items->batch);
 	batch->first = items->next;
@@ -462,7 +463,6 @@ bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind
 	*n = 0;
 	while (bloomexp_item_next(&items, seed, &batch))
 	{
-		CHECK_FOR_INTERRUPTS();
 		memcpy(hashes + *n, batch.hashes, batch.n * sizeof(uint64));
 		*n += batch.n;
 	}

@@ -147,6 +147,7 @@ bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, uint64 
 		palloc_extended(filled * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (filters[i] != 0)
 			open_lookup(&lookups->entries[lookups->n++], (struct varlena *) DatumGetPointer(filters[i]), items);
 	}
@@ -215,6 +216,7 @@ bloomexp_lookup_mark(BloomLookups *lookups, BloomBatch *batch, bool *contained)
 		BloomLookup *lookup = &lookups->entries[i];
 		const uint64 *hashes;
 
+		CHECK_FOR_INTERRUPTS();
 		if (i > 0 && memchr(contained, false, batch->n) == NULL)
 			break;
 		hashes = bloomexp_item_hashes(batch, lookup->filter.seed);

@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/timestamp.h"
 
 #include "sql/arguments.h"
@@ -99,10 +99,9 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	BloomKind	kind;
 	ArrayType  *items;
 	uint64	   *hashes;
-	Datum	   *times;
-	bool	   *nulls;
+	ArrayType  *times;
+	const TimestampTz *next;
 	BloomExposure *exposures;
-	ArrayType  *array;
 	int			nhashes;
 	int			nitems;
 	int			ntimes;
@@ -117,10 +116,9 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	items = bloomexp_arguments_array(fcinfo, 1);
 	hashes = bloomexp_item_hash_array(items, PG_GET_COLLATION(), filter.seed, &kind, &nhashes);
 	nitems = ArrayGetNItems(ARR_NDIM(items), ARR_DIMS(items));
-	array = bloomexp_arguments_array(fcinfo, 2);
-	bloomexp_item_check_dimensions(array, "shown_at");
-	deconstruct_array(array, TIMESTAMPTZOID, sizeof(TimestampTz), FLOAT8PASSBYVAL,
-					  TYPALIGN_DOUBLE, &times, &nulls, &ntimes);
+	times = bloomexp_arguments_array(fcinfo, 2);
+	bloomexp_item_check_dimensions(times, "shown_at");
+	ntimes = ArrayGetNItems(ARR_NDIM(times), ARR_DIMS(times));
 	if (ntimes != nitems)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
@@ -128,13 +126,18 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 				 errdetail("The lengths are %d and %d.", nitems, ntimes)));
 
 	exposures = palloc_extended(Max(nhashes, 1) * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
+	next = (const TimestampTz *) ARR_DATA_PTR(times);
 	for (int i = 0; i < nitems; i++)
 	{
+		bool		has_time = !bloomexp_item_is_null(times, i);
+		TimestampTz time = has_time ? *next++ : 0;	/* NULLs take no space */
 		int64		shown_at;
 
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (bloomexp_item_is_null(items, i))
 			continue;
-		shown_at = bloomexp_arguments_check_time(times[i], nulls[i], "shown_at");
+		shown_at = bloomexp_arguments_check_time(TimestampTzGetDatum(time), !has_time, "shown_at");
 		exposures[n].hash = hashes[item++];
 		exposures[n].slice = slice_of(&filter, shown_at);
 		n += shown_at >= filter.expired_before;

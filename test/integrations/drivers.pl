@@ -51,6 +51,7 @@ sub node { return [ 'sh', '-c', "node --version && test -e $_[0]/package.json" ]
 my %driver = (
 	'psycopg_page.py' => python('psycopg'),
 	'packed.py' => python('psycopg'),
+	'psycopg2_page.py' => python('psycopg2'),
 	'asyncpg_page.py' => python('asyncpg'),
 	'node_postgres.mjs' => node("$modules/pg"),
 	'postgres_js.mjs' => node("$modules/postgres"),
@@ -70,7 +71,7 @@ my %framework = (
 	map { ("$_->[0].mjs" => node("$examples/frameworks/node_modules/$_->[1]")) } [ knex => 'knex' ], [ kysely => 'kysely' ],
 	[ drizzle => 'drizzle-orm' ], [ sequelize => 'sequelize' ], [ typeorm => 'typeorm' ], [ prisma => '../prisma-client' ]);
 
-is_deeply([ sort map { basename($_) } glob "$examples/{drivers,frameworks}/*.{py,mjs,rb,php,java,go}" ],
+is_deeply([ sort grep { $_ ne 'django_unseen.py' } map { basename($_) } glob "$examples/{drivers,frameworks}/*.{py,mjs,rb,php,java,go}" ],
 	[ sort keys %driver, keys %framework ], 'the programs');
 
 #
@@ -136,39 +137,103 @@ ActiveRecord::Base.transaction { migrate.(CreateFeed, :up) }
 ActiveRecord::Base.connection.execute('CALL seen.rebuild()')
 load '$examples/frameworks/activerecord.rb'
 puts Post.unseen_by(42).order(published: :desc).limit(3).explain
+
+# A unique key, and exposures that have left the window: what returns after the next rebuild.
+connection = ActiveRecord::Base.connection
+connection.execute('ALTER TABLE exposures ADD UNIQUE (user_id, item_id)')
+connection.execute("UPDATE exposures SET shown_at = now() - interval '31 days' WHERE item_id IN (42001, 42002, 42003)")
+connection.execute('CALL seen.rebuild()')
+rows = ->(item) { [{ user_id: 42, item_id: item, shown_at: Time.now }] }
+Exposure.upsert_all(rows.(42001), unique_by: [:user_id, :item_id])
+Exposure.insert_all(rows.(42002), unique_by: [:user_id, :item_id])
+Exposure.find_or_create_by!(user_id: 42, item_id: 42003)
+puts \"returns #{Exposure.remaining(42, [42001, 42002, 42003])}\"
 ActiveRecord::Base.transaction { migrate.(CreateFeed, :down) }
 }),
-	'feed/__init__.py' => '', 'feed/migrations/__init__.py' => '', 'feed/migrations/0003_feed.py' => $code{python}[0],
-	'feed/migrations/0002_index.py' => q{
-from django.db import migrations
-class Migration(migrations.Migration):
-    dependencies = []
+	'project/feed/__init__.py' => '',
+	'project/feed/unseen.py' => document("$examples/frameworks/django_unseen.py"),
+	'project/settings.py' => q{
+import os
+INSTALLED_APPS = ["django.contrib.contenttypes", "django.contrib.auth", "feed"]
+DATABASES = {"default": {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDATABASE"]}}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+USE_TZ = True
 },
-	# A process has one configuration, and the program of the examples has its own.
-	'django_run.py' => qq{
-import os, runpy, sys
-import django
+	'project/models.py' => q{
 from django.conf import settings
-if sys.argv[1] == "feed":
-    feed = runpy.run_path("$examples/frameworks/django_feed.py")
-    print(feed["Post"].objects.filter(feed["unseen"](42)).order_by("-published")[:3].explain())
-    sys.exit()
-settings.configure(INSTALLED_APPS=["feed"], DATABASES={"default": {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDATABASE"]}})
+from django.db import models
+
+class Post(models.Model):
+    published = models.DateTimeField()
+
+} . $code{python}[0],
+	'0003_feed.py' => $code{python}[1],
+	'django.sh' => q{
+cd "${0%/*}/project"
+export DJANGO_SETTINGS_MODULE=settings PYTHONPATH=. PYTHONDONTWRITEBYTECODE=1
+manage() { /usr/bin/python3 -m django "$@" >/dev/null; }
+# The model without the index, then with it; and the migrations as the page has them.
+sed '/class Meta/,$d' models.py >feed/models.py
+manage makemigrations feed
+cp models.py feed/models.py
+manage makemigrations -n index feed
+sed -i 's/migrations.AddIndex(/AddIndexConcurrently(/
+	s/^class.*/from django.contrib.postgres.operations import AddIndexConcurrently\n&\n    atomic = False/' feed/migrations/0002_index.py
+grep -q AddIndexConcurrently feed/migrations/0002_index.py
+cp ../0003_feed.py feed/migrations
+manage migrate
+manage makemigrations --check
+/usr/bin/python3 ../django_run.py
+manage migrate feed 0002
+},
+	# (Post and its data are those of tables.sql.)
+	'django_run.py' => q{
+from datetime import datetime, timezone
+import django
 django.setup()
-from django.core.management import call_command
 from django.db import connection
-call_command("migrate", "feed", sys.argv[1], verbosity=0)
-if sys.argv[1] == "0003":
+from feed.models import Exposure, Post
+from feed.unseen import page, remaining, unseen
+
+def run(sql):
     with connection.cursor() as cursor:
-        cursor.execute("CALL seen.rebuild()")
-});
+        cursor.execute(sql)
+
+def newest(user):
+    return list(Post.objects.filter(unseen(user)).order_by("-published").values_list("id", flat=True)[:3])
+
+run("INSERT INTO auth_user VALUES (42, '', NULL, false, 'ann', '', '', '', false, true, now())")
+run("INSERT INTO feed_post SELECT n, now() - (42310 - n) * interval '1 minute' FROM generate_series(42001, 42310) AS n")
+run("""INSERT INTO feed_exposure (user_id, post_id, shown_at)
+    SELECT 42, 42000 + n, now() - n * interval '1 hour' FROM generate_series(1, 300) AS n""")
+run("CALL seen.rebuild()")
+print(remaining(42, [42299, 42301, 42999]))
+print(newest(42))
+print(page(Exposure, 42, [42300, 42309, 42310, 42308], 2))
+print(newest(42))
+run("CALL seen.rebuild()")
+print(newest(42))
+print(Post.objects.filter(unseen(42)).order_by("-published")[:3].explain())
+
+# A unique key, and two exposures that have left the window: what returns after the next rebuild.
+run("ALTER TABLE feed_exposure ADD UNIQUE (user_id, post_id)")
+run("UPDATE feed_exposure SET shown_at = now() - interval '31 days' WHERE post_id BETWEEN 42001 AND 42004")
+run("CALL seen.rebuild()")
+Exposure._meta.unique_together = (("user", "post"),)
+print("shown", page(Exposure, 42, [42001], 1))
+Exposure.objects.bulk_create([Exposure(user_id=42, post_id=42002)], ignore_conflicts=True)
+Exposure.objects.get_or_create(user_id=42, post_id=42003)
+Exposure.objects.update_or_create(user_id=42, post_id=42004, defaults={"shown_at": datetime.now(timezone.utc)})
+print("returns", remaining(42, [42001, 42002, 42003, 42004]))
+},
+);
 for (keys %file)
 {
 	make_path(dirname("$folder/$_"));
 	append_to_file("$folder/$_", $file{$_});
 }
 start('Rails', $framework{'activerecord.rb'}, 'without_feed', 'ruby', "$folder/rails.rb");
-start('Django', $framework{'django_feed.py'}, 'without_feed', 'sh', '-ec', "for step in 0003 feed 0002; do /usr/bin/python3 $folder/django_run.py \$step; done");
+start('Django', $framework{'django_feed.py'}, 'template1', 'sh', '-e', "$folder/django.sh");
 
 #
 # What came of it
@@ -194,6 +259,7 @@ for my $name (sort keys %driver, keys %framework, 'Rails', 'Django')
 		{
 			is_deeply([ numbers(grep { /^\[/ } @lines) ], expected("frameworks/$program"), "$name: $program on the feed of the migrations");
 			is(scalar(grep { /InitPlan/ } @lines), 1, "$name: the feed fetches the filter once");
+			is_deeply([ grep { /^returns/ } @lines ], ['returns [42002, 42003]'], "$name: what is not updated returns, with a unique key");
 			is($node->safe_psql($ran->{database}, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'seen'}), 0, "$name: the migration can be undone");
 			next;
 		}

@@ -47,6 +47,8 @@ my @operations = (
 	[ 'bloom_add, many layers', 200000, 'SELECT bloom_add(f, items[2000:ITEMS]) FROM layered, numbers' ],
 	[ 'bloom_exclude_array', 200000, 'SELECT items[:ITEMS] - f FROM numbers, layered' ],
 	[ 'bloom_contains_each', 200000, 'SELECT bloom_contains_each(f, items[:ITEMS]) FROM numbers, layered' ],
+	[ 'bloom_exclude_array, those wanted', 1000000, 'SELECT bloom_exclude_array(items[:ITEMS], NULL, NULL) FROM numbers' ],
+	[ 'bloom_exclude, many filters', 200000, q{SELECT bloom_exclude('{1,2}'::int[], VARIADIC array_fill(bloom_window('1 day'), ARRAY[ITEMS]))} ],
 	[ 'bloom_union', 0, 'SELECT ' . join ' | ', map { "bloom_add(bloom_new(50000000), $_)" } 1 .. 4 ],
 	[ 'text form', 0, 'SELECT bloom_in(bloom_out(bloom_in(bloom_out(bloom_new(60000000)))))' ]);
 
@@ -92,6 +94,20 @@ for my $operation (@operations)
 	note $name;
 	is("@late", '', "$name, $items items: cancelled soon");
 	cmp_ok($cancelled, '>', 0, "$name: it was cancelled");
+}
+
+# An item that is NULL takes a bit in its array, and no memory beside it.
+for my $call ('bloom_contains_each(NULL, items)', q{bloom_add_at(bloom_window('1 day'), items, array_fill(NULL::timestamptz, '{30000000}'))})
+{
+	my ($before, $after) = split /\n/, $node->safe_psql('postgres', qq{
+		CREATE FUNCTION pg_temp.peak() RETURNS int LANGUAGE sql AS
+			'SELECT (regexp_match(pg_read_file(''/proc/self/status''), ''VmHWM:\\s+(\\d+)''))[1]::int / 1024';
+		DO 'BEGIN PERFORM bloom_contains_each(NULL, ARRAY[1]); END';
+		SELECT pg_temp.peak();
+		DO \$\$ BEGIN PERFORM $call FROM (SELECT array_fill(NULL::bigint, '{30000000}') AS items OFFSET 0) AS nulls; END \$\$;
+		SELECT pg_temp.peak()});
+
+	cmp_ok($after - $before, '<', 60, "$call: memory for 30 million NULLs");
 }
 
 $node->stop;
