@@ -21,20 +21,19 @@ INSERT INTO before TABLE objects;
 -- Arguments; all at once.
 SELECT bloom_create_feed('pg_seen', 'exposures', 'viewer', 'point', 'day', '-1 day', 1, -1, 0, 'both', 'name');
 SELECT bloom_create_feed(NULL, 'exposures');
-SELECT bloom_create_feed('seen', NULL);
 SELECT bloom_create_feed('seen', 'exposures', mode => NULL);
 SELECT bloom_create_feed('seen', 'missing');
 SELECT bloom_create_feed('seen', 4711);
 SELECT bloom_create_feed('', 'exposures');
 SELECT bloom_create_feed(repeat('s', 64), 'exposures', width => '1000 years 1 day');
-SELECT bloom_create_feed(E'se\nen', 'exposures', fpr => 'NaN', headroom => 'NaN', slices => 1001);
-SELECT bloom_create_feed('seen', 'exposures', mode => 'log', slices => 6);
-SELECT bloom_create_feed('seen', 'exposures', width => '1 month', slices => 6);
-SELECT bloom_create_feed('seen', 'exposures', width => '1 year', slices => 6);
+SELECT bloom_create_feed(E'se\nen', 'exposures', fpr => 'NaN', headroom => 'NaN');
+-- what belongs to feeds without a table
+SELECT bloom_create_feed('seen', 'exposures', slices => 6, user_type => 'bigint', item_type => 'bigint');
+SELECT bloom_create_feed('seen', 'exposures', width => NULL);
 -- limits that are allowed
 BEGIN;
 SELECT bloom_create_feed(repeat('s', 63), 'exposures', width => '1000 years', fpr => 0.000001, headroom => 0);
-SELECT bloom_create_feed('t', 'exposures', width => '1 second', fpr => 0.5, headroom => 100, slices => 1000);
+SELECT bloom_create_feed('t', 'exposures', width => '1 second', fpr => 0.5, headroom => 100);
 INSERT INTO exposures VALUES (1, 1, now());
 ROLLBACK;
 
@@ -126,7 +125,7 @@ DROP DOMAIN seen.something;
 BEGIN;
 SELECT bloom_create_feed('seen', 'exposures');
 SAVEPOINT made;
-SELECT bloom_feed_sql('seen', 'exposures', slices => 10);
+SELECT bloom_feed_sql('seen', 'exposures', mode => 'log');
 ROLLBACK TO made;
 SELECT bloom_create_feed('seen', 'exposures');
 ROLLBACK;

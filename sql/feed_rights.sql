@@ -20,7 +20,6 @@ CREATE TABLE shop.pages (user_id text, item_id text[], shown_at timestamp DEFAUL
 CREATE INDEX ON shop.exposures (user_id, shown_at);
 CREATE INDEX ON shop.pages (user_id, shown_at);
 SELECT bloom_create_feed('seen', 'shop.exposures');
-SELECT bloom_create_feed('slices', 'shop.exposures', slices => 6);
 SELECT bloom_create_feed('log', 'shop.exposures', mode => 'log');
 SELECT bloom_create_feed('pages', 'shop.pages');
 RESET ROLE;
@@ -29,7 +28,7 @@ RESET ROLE;
 SELECT array_agg(DISTINCT pg_get_userbyid(o)) FROM (SELECT relowner FROM pg_class WHERE relnamespace IN ('seen'::regnamespace, 'log'::regnamespace)
 	UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace)) AS o (o);
 SELECT proname, prosecdef, array_to_string(ARRAY(SELECT c FROM unnest(proconfig) AS c WHERE c ~ 'search_path'), ' '), count(*) FROM pg_proc
-WHERE pronamespace IN ('seen'::regnamespace, 'slices'::regnamespace, 'log'::regnamespace, 'pages'::regnamespace) GROUP BY 1, 2, 3 ORDER BY 1;
+WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace, 'pages'::regnamespace) GROUP BY 1, 2, 3 ORDER BY 1;
 SELECT count(*) FROM pg_proc WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace) AND has_function_privilege('regress_bloomexp_app', oid, 'EXECUTE');
 
 -- An application: it inserts and asks, and neither reads nor changes filters.
@@ -39,20 +38,20 @@ INSERT INTO shop.exposures VALUES (1, 1), (2, 1);
 INSERT INTO shop.pages VALUES ('a', '{x}');
 SELECT seen.unseen(1, '{1}');
 RESET ROLE;
-GRANT USAGE ON SCHEMA seen, slices, log, pages TO regress_bloomexp_app;
+GRANT USAGE ON SCHEMA seen, log, pages TO regress_bloomexp_app;
 SET ROLE regress_bloomexp_app;
 SELECT seen.unseen(1, '{1}');
 SELECT seen.current(1);
 SELECT log.take(1, '{1}');
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION seen.unseen, seen.take, seen.current, slices.unseen, slices.take, log.unseen, log.take, log.current, pages.take TO regress_bloomexp_app;
+GRANT EXECUTE ON FUNCTION seen.unseen, seen.take, seen.current, log.unseen, log.take, log.current, pages.take TO regress_bloomexp_app;
 SET ROLE regress_bloomexp_app;
-SELECT seen.unseen(1, '{1,2}'), seen.take(1, '{1,2}'), slices.unseen(1, '{1,2}'), log.unseen(1, '{1,2}'), log.take(1, '{1,2}'), seen.current(1) @> 1, log.current(1) @> 1, pages.take('a', '{x,y}');
+SELECT seen.unseen(1, '{1,2}'), seen.take(1, '{1,2}'), log.unseen(1, '{1,2}'), log.take(1, '{1,2}'), seen.current(1) @> 1, log.current(1) @> 1, pages.take('a', '{x,y}');
 SELECT * FROM seen.filters;
 UPDATE seen.filters SET items = NULL;
 DELETE FROM log.filters;
 INSERT INTO seen.filters VALUES (9, NULL);
-SELECT seen.rebuild_batch('{1}', 1, 1, '0', false, true, NULL);
+SELECT seen.rebuild_batch('{1}', NULL, '0', false, true, NULL, 0, 0);
 CALL seen.rebuild();
 SELECT seen.track();
 CREATE TABLE mine (user_id bigint, item_id bigint, shown_at timestamptz);
@@ -127,10 +126,9 @@ SELECT 1::bigint OPERATOR(evil.=) 1::bigint;
 SET ROLE regress_bloomexp_evil;
 INSERT INTO shop.exposures VALUES (1, 3), (3, 3);
 INSERT INTO shop.pages VALUES ('a', '{z}');
-SELECT seen.unseen(1, '{1,2,3,4}') AS a, slices.unseen(1, '{1,2,3,4}') AS b, log.unseen(1, '{1,2,3,4}') AS c,
-	seen.take(1, '{3,4}') AS d, slices.take(1, '{3,4}') AS e, log.take(1, '{3,4}') AS f, pages.take('a', '{x,z,w}') AS g;
-CALL seen.rebuild(parts => 2);
-CALL seen.rebuild(parts => 2, part => 2);
+SELECT seen.unseen(1, '{1,2,3,4}') AS a, log.unseen(1, '{1,2,3,4}') AS b, seen.take(1, '{3,4}') AS c, log.take(1, '{3,4}') AS d, pages.take('a', '{x,z,w}') AS e;
+CALL seen.rebuild(upto => 1);
+CALL seen.rebuild(after => 1);
 CALL log.rebuild(overlap => '0');
 SELECT log.unseen(1, '{1,2,3,4}'), seen.current(3) IS NULL;
 RESET ROLE;
@@ -141,10 +139,10 @@ SELECT users, untracked FROM seen.health;
 SET ROLE regress_bloomexp_owner;
 SELECT public.bloom_create_feed('another', 'shop.exposures');
 SELECT feed FROM public.bloom_feeds() WHERE feed::text ~ 'another';
-SELECT public.bloom_feed_sql('another', 'shop.exposures', mode => 'log') AS script \gset
+SELECT public.bloom_feed_sql('another_log', 'shop.exposures', mode => 'log') AS script \gset
 :script
-SELECT another.unseen(1, '{1,2,3,4}');
-DROP SCHEMA another CASCADE;
+SELECT another.unseen(1, '{1,2,3,4}'), another_log.unseen(1, '{1,2,3,4}');
+DROP SCHEMA another, another_log CASCADE;
 RESET ROLE;
 RESET ALL;
 SET client_min_messages = error;
@@ -202,7 +200,7 @@ SELECT seen.unseen(1, '{1,2,3,5}');
 RESET ROLE;
 SET row_security = on;
 SELECT log.unseen(1, '{1,2,3}');
-DROP SCHEMA seen, slices, log, pages, shop CASCADE;
+DROP SCHEMA seen, log, pages, shop CASCADE;
 DROP FUNCTION caught CASCADE;
 DROP SCHEMA evil CASCADE;
 DROP OWNED BY regress_bloomexp_owner, regress_bloomexp_app, regress_bloomexp_cron, regress_bloomexp_evil CASCADE;

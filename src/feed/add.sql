@@ -2,8 +2,9 @@
 CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[], shown_at timestamp with time zone DEFAULT pg_catalog.clock_timestamp()) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 BEGIN
-	PERFORM {feed}.add_batch(array_fill(user_id, ARRAY[cardinality(items)]), items, array_fill(shown_at, ARRAY[cardinality(items)]))
-	WHERE items IS NOT NULL;
+	IF items IS NOT NULL THEN
+		PERFORM {feed}.add_batch(array_fill(user_id, ARRAY[cardinality(items)]), items, array_fill(shown_at, ARRAY[cardinality(items)]));
+	END IF;
 END
 {$};
 

@@ -24,6 +24,7 @@ DECLARE
 	expired timestamp with time zone := clock_timestamp() - interval {hours} - interval {slice_hours};
 	n_users bigint;
 	n_expired bigint;
+	old record;
 BEGIN
 	IF allow_removed IS NOT TRUE THEN
 		SELECT count(*), count(*) FILTER (WHERE coalesce(f.since <= expired, true)) INTO n_users, n_expired FROM {feed}.filters AS f;
@@ -33,10 +34,17 @@ BEGIN
 					HINT = 'If that is right, call it with allow_removed => true.';
 		END IF;
 	END IF;
-	-- users whose rows others have locked are seeing something now
-	DELETE FROM {feed}.filters AS f
-	WHERE f.user_id {=} ANY (ARRAY(SELECT e.user_id FROM {feed}.filters AS e WHERE coalesce(e.since <= expired, true) LIMIT 1000 FOR UPDATE SKIP LOCKED));
-	GET DIAGNOSTICS n_expired = ROW_COUNT;
+	-- One statement per user, which Citus needs to lock rows; users whose rows others have
+	-- locked are seeing something now.
+	n_expired := 0;
+	FOR old IN SELECT f.user_id FROM {feed}.filters AS f WHERE coalesce(f.since <= expired, true) LIMIT 1000
+	LOOP
+		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} old.user_id{collate} AND coalesce(f.since <= expired, true) FOR UPDATE SKIP LOCKED;
+		IF FOUND THEN
+			DELETE FROM {feed}.filters AS f WHERE f.user_id {=} old.user_id{collate};
+			n_expired := n_expired + 1;
+		END IF;
+	END LOOP;
 	RETURN n_expired;
 END
 {$};

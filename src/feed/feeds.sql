@@ -23,9 +23,9 @@ BEGIN
 	-- each argument.  It is data here: read, never executed, and given back as literals.
 	FOR settings IN
 		SELECT n.oid AS schema_oid, n.nspname AS name, p.proowner AS owner, substring(p.prosrc FROM '^\n-- bloomexp ([0-9.]+)\n') AS version,
-			jsonb_build_object('feed', n.nspname) || coalesce((
+			coalesce((
 				SELECT jsonb_object_agg(line[1], CASE WHEN line[1] <> 'width' OR line[2] <> 'NULL' THEN line[2] END)
-				FROM regexp_matches(p.prosrc, '^-- ([a-z_]+) = ([^\n]*)$', 'gn') AS line), '{}') AS given
+				FROM regexp_matches(p.prosrc, '^-- ([a-z_]+) = ([^\n]*)$', 'gn') AS line), '{}') || jsonb_build_object('feed', n.nspname) AS given
 		FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
 		WHERE p.proname = 'settings' AND p.pronargs = 0 AND length(p.prosrc) < 10000 AND p.prosrc ~ '^\n-- bloomexp [0-9.]+\n' ORDER BY n.nspname
 	LOOP

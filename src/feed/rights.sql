@@ -4,10 +4,11 @@
 DO {$}
 DECLARE
 	path pg_catalog.text := pg_catalog.current_setting('search_path');
-	existing pg_catalog.oid[] := coalesce(NULLIF(pg_catalog.current_setting('bloomexp.existing', true), '')::pg_catalog.oid[], ARRAY[]::pg_catalog.oid[]);
+	existing pg_catalog.oid[];
 	made pg_catalog.record;
 BEGIN
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	existing := coalesce(NULLIF(current_setting('bloomexp.existing', true), '')::oid[], ARRAY[]::oid[]);
 	FOR made IN
 		SELECT o.name, string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
 		FROM (
