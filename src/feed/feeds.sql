@@ -56,7 +56,7 @@ BEGIN
 		problems := problems || ARRAY(
 			WITH RECURSIVE tree(oid) AS (
 				SELECT to_regclass(settings.given ->> 'exposures')::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid)
-			SELECT format('Table %s has no enabled trigger for %s: apply what the command returns, or enable it, then rebuild.', c.oid::regclass, v.event)
+			SELECT format('Table %s has no enabled trigger for %s: apply what the command returns, then rebuild.', c.oid::regclass, v.event)
 			FROM tree t JOIN pg_class c ON c.oid = t.oid AND c.relkind IN ('r', 'p'), (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, bit)
 			WHERE coalesce(settings.given ->> 'mode', 'trigger') = 'trigger' AND NOT EXISTS (
 				SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
