@@ -116,8 +116,8 @@ BEGIN
 	IF feed = '' OR octet_length(feed) > 63 OR feed LIKE 'pg\_%' OR feed ~ '[[:cntrl:]]' THEN
 		problems := problems || format('%L cannot be the name of a schema: it must have 1 to 63 bytes, not begin with pg_, and have no control characters.', feed);
 	END IF;
-	IF concat(arguments ->> 'exposures', arguments ->> 'user_type', arguments ->> 'item_type', user_column, item_column, time_column, condition) ~ '[[:cntrl:]]' THEN
-		problems := problems || 'Names with control characters cannot be written into a script: rename the table, column or type.'::text;
+	IF concat(arguments ->> 'exposures', user_column, item_column, time_column, condition) ~ '[[:cntrl:]]' THEN
+		problems := problems || 'Names with control characters cannot be written into a script: rename the table or column.'::text;
 	END IF;
 	IF mode NOT IN ('trigger', 'log') THEN
 		problems := problems || format('mode must be ''trigger'' or ''log'', not %L.', mode);
@@ -266,10 +266,13 @@ BEGIN
 		USING coalesce(arguments ->> 'user_type', 'bigint')::regtype::oid, (SELECT t.typcollation FROM pg_type t WHERE t.oid = coalesce(arguments ->> 'user_type', 'bigint')::regtype);
 		EXECUTE format('SELECT * FROM %s.bloom_feed_type($1, $2)', extension.schema) INTO item_type USING coalesce(arguments ->> 'item_type', 'bigint')::regtype::oid, 0::oid;
 		types := user_type.chain || item_type.chain;
+		IF concat(arguments ->> 'user_type', user_type.name, arguments ->> 'item_type') ~ '[[:cntrl:]]' THEN
+			problems := problems || 'Names with control characters cannot be written into a script: rename the type.'::text;
+		END IF;
 		IF user_type.operators IS NULL OR user_type.arrays > 0 THEN
 			problems := problems || format('user_type %s must be a scalar type with a default B-tree operator class.', arguments ->> 'user_type');
 		END IF;
-		IF item_type.arrays > 0 OR item_type.base <> ALL ('{int2,int4,int8,text,varchar,bpchar,uuid,bytea}'::regtype[]) THEN
+		IF (item_type.arrays = 0 AND item_type.base = ANY ('{int2,int4,int8,text,varchar,bpchar,uuid,bytea}'::regtype[])) IS NOT TRUE THEN
 			problems := problems || format('item_type must be smallint, integer, bigint, text, varchar, uuid or bytea, not %s.', arguments ->> 'item_type');
 		END IF;
 	END IF;
@@ -294,7 +297,7 @@ BEGIN
 	IF of_table THEN
 		kind := format('mode %s', mode);
 	ELSE
-		kind := format('%s, %s, %s', user_type.name, item_type.name, coalesce(format('%s in %s slices', width, slices), 'for ever'));
+		kind := format('%s, %s, %s', user_type.name, item_type.name, CASE WHEN windowed THEN format('%s in %s slices', width, slices) ELSE 'for ever' END);
 	END IF;
 	IF position(E'\n-- kind: ' || kind || E'\n' IN settings) = 0 THEN
 		problems := problems || format('Feed %I is of another kind: it was made for %s, not for %s. Make another feed, and drop this one when requests use that.',
@@ -449,7 +452,7 @@ $part$ ELSE '0::bigint' END)
 		'in_window', 'e.shown_at >= present - interval {hours}',
 		'bytes_stored', 'coalesce(pg_catalog.pg_column_size(f.items), 0) OPERATOR(pg_catalog.+) coalesce(pg_catalog.pg_column_size(f.recent), 0)',
 		'and_expired', ', and how many expire() would remove',
-		'expired', E',\n\tpg_catalog.count(*) FILTER (WHERE f.since OPERATOR(pg_catalog.<=) (current_timestamp OPERATOR(pg_catalog.-) interval {hours} OPERATOR(pg_catalog.-) interval {slice_hours})) AS expired')
+		'expired', E',\n\tpg_catalog.count(*) FILTER (WHERE coalesce(f.since OPERATOR(pg_catalog.<=) (current_timestamp OPERATOR(pg_catalog.-) interval {hours} OPERATOR(pg_catalog.-) interval {slice_hours}), true)) AS expired')
 		ELSE jsonb_build_object(
 		'filter_stored', 'f.items',
 		'filter_now', 'f.items',
