@@ -1,10 +1,11 @@
 // A feed generator for Bluesky: node bluesky.js [port] [host name] [publisher's DID]
 //
 // It answers app.bsky.feed.getFeedSkeleton with posts that the viewer has not seen, and
-// records app.bsky.feed.sendInteractions: what clients report as seen.  The publisher is
-// the account that has the record of the feed.
+// remembers app.bsky.feed.sendInteractions: what clients report as seen.  The filters of the
+// feed "reported" are all that it keeps of a reader.  The publisher is the account that has
+// the record of the feed.
 
-import { record, unseen } from './feed.js';
+import { report, unreported } from './feed.js';
 import { bodyOf, invalid, objectOf, refused, serve } from './http.js';
 
 const [port = 8043, host = 'feed.example.com', publisher = 'did:example:publisher'] = process.argv.slice(2);
@@ -69,7 +70,7 @@ serve(port, {
         if (cursor !== null && !isPost(last)) {
             throw invalid('cursor is not of this feed');
         }
-        const posts = await unseen(user, Number(limit), cursor === null ? undefined : [time, last]);
+        const posts = await unreported(user, Number(limit), cursor === null ? undefined : [time, last]);
         const end = posts.length === Number(limit) ? posts.at(-1) : undefined;
         return { cursor: end && `${end.time}::${end.uri}`, feed: posts.map(({ uri }) => ({ post: uri })) };
     },
@@ -85,7 +86,7 @@ serve(port, {
             .map(({ item }) => item).filter(isPost);
 
         if (uris.length > 0) {
-            await record(user, uris);
+            await report(user, uris);
         }
         return {};
     },

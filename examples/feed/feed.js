@@ -2,30 +2,29 @@
 
 import pg from 'pg';
 
-// bigint as a number: here are only counts
+// bigint as a number: here are only counts and times
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 /** The database of the PG* variables. */
 export const pool = new pg.Pool({ host: process.env.PGHOST || '/var/run/postgresql', max: 10 });
 pool.on('error', (error) => console.error(error.message)); // a connection that nobody uses; the next request makes another
 
-/** The query of the next $2 posts that user $1 has not seen. */
-const unseenPosts = (columns, condition = '') => `SELECT ${columns} FROM posts
-    WHERE NOT (SELECT seen.current($1)) @> uri ${condition}
+/** The query of the next $2 posts that the filter of user $1 in a feed does not contain. */
+const unseenPosts = (feed, columns) => `SELECT ${columns} FROM posts
+    WHERE NOT (SELECT ${feed}.current($1)) @> uri
     ORDER BY published DESC, uri DESC LIMIT $2`;
 
-const UNSEEN = unseenPosts('uri');
-
-// A place in the feed is a time in microseconds and a uri, and stays if its post is deleted.
-const FROM_START = unseenPosts('uri, (extract(epoch FROM published) * 1000000)::bigint AS time');
-const FROM_PLACE = unseenPosts('uri, (extract(epoch FROM published) * 1000000)::bigint AS time',
-    "AND (published, uri) < ('epoch'::timestamptz + $3 * interval '1 microsecond', $4)");
+const UNSEEN = unseenPosts('seen', 'uri');
 
 // Lock the user first, in a statement before: so this one sees what other requests of the
 // user have taken, and finds a full page as long as there is one.
-const LOCK = "SELECT seen.take($1, '{}', 0)";
-const PAGE = `WITH page AS (INSERT INTO exposures (user_id, item_id) ${unseenPosts('$1, uri')} RETURNING item_id)
+const LOCK = 'SELECT seen.lock($1)';
+const PAGE = `WITH page AS (INSERT INTO exposures (user_id, item_id) ${unseenPosts('seen', '$1, uri')} RETURNING item_id)
     SELECT uri, title FROM page JOIN posts ON uri = item_id ORDER BY published DESC, uri DESC`;
+
+// For Bluesky.  A place in the feed is a time in microseconds and a uri, and stays if its post is deleted.
+const UNREPORTED = unseenPosts('reported', 'uri, (extract(epoch FROM published) * 1000000)::bigint AS time');
+const UNREPORTED_FROM = UNREPORTED.replace('ORDER BY', "AND (published, uri) < ('epoch'::timestamptz + $3 * interval '1 microsecond', $4) ORDER BY");
 
 const NOT_IN = `SELECT uri FROM posts
     WHERE uri NOT IN (SELECT item_id FROM exposures WHERE user_id = $1)
@@ -60,12 +59,12 @@ export async function takePage(user, wanted) {
     }
 }
 
-/** The next posts of a user, those behind a place if one is given.  They are not recorded. */
-export const unseen = (user, wanted, place) => place === undefined ? rows(FROM_START, [user, wanted]) :
-    rows(FROM_PLACE, [user, wanted, ...place]);
+/** The next posts that a reader has not reported as seen, those behind a place if one is given. */
+export const unreported = (reader, wanted, place) => place === undefined ? rows(UNREPORTED, [reader, wanted]) :
+    rows(UNREPORTED_FROM, [reader, wanted, ...place]);
 
-/** Record what a user was shown. */
-export const record = (user, uris) => rows('INSERT INTO exposures (user_id, item_id) SELECT $1, unnest($2::text[])', [user, uris]);
+/** Remember what a reader has reported as seen. */
+export const report = (reader, uris) => rows('SELECT reported.add($1, $2)', [reader, uris]);
 
 /** How many milliseconds it takes to find a page in each way, the best of three runs, and what it would repeat without a filter. */
 export async function compare(user, wanted) {

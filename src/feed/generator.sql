@@ -614,7 +614,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION bloom_feed_sql IS
-'the script of a feed, the SQL that keeps one filter per user: of what the rows of exposures record as shown in the last width, or without a table of what it is told; raises an error that lists all that is in the way';
+'the script of a feed, the SQL that keeps one filter per user: of what the rows of exposures record as shown in the last width, or, without a table, of what its calls say; raises an error that lists all that is in the way';
 
 CREATE FUNCTION bloom_create_feed(
 @arguments.sql

@@ -54,7 +54,7 @@ BEGIN
 	INTO STRICT filled, again
 	FROM run_command_on_all_nodes({oldest_literal}) AS n;
 	IF again IS NOT TRUE THEN
-		RAISE EXCEPTION 'could not ask each node for its oldest transaction'
+		RAISE EXCEPTION 'could not read the oldest transaction of each node'
 			USING ERRCODE = 'connection_failure', HINT = 'Batches before this one are done. Call the rebuild again when all nodes can be reached.';
 	END IF;
 	again := false;

@@ -21,12 +21,10 @@
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "value/compat.h"
-#include "value/distinct.h"
 #include "value/filter.h"
 #include "value/growth.h"
 #include "value/kind.h"
 #include "value/layout.h"
-#include "value/list.h"
 #include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_agg);
@@ -39,23 +37,11 @@ PG_FUNCTION_INFO_V1(bloomexp_agg_final);
 /* A filter for more than a thousand times what was seen is a mistake. */
 #define MAX_HEADROOM 1000
 
-static const BloomListType hash_list = {
-	.size = sizeof(uint64),
-	.initial_space = 64,
-	.first_compact = 8192,
-	.max = 120000000,
-	.compact = bloomexp_distinct_keep,
-	.hint = "Make the filter with bloom_new(capacity) and add the items in parts."
-};
+/* Elements up to which a list just grows. */
+#define FIRST_COMPACT 8192
 
-static const BloomListType exposure_list = {
-	.size = sizeof(BloomExposure),
-	.initial_space = 8,
-	.first_compact = 2048,
-	.max = 60000000,
-	.compact = bloomexp_window_keep_newest,
-	.hint = "Make the filter with bloom_window() and add the items in parts."
-};
+/* The most bytes of distinct elements: a serialized list fits in 1 GB. */
+#define MAX_LIST 960000000
 
 /* What all rows of a group have in common; without padding, because it is serialized. */
 typedef struct Parameters
@@ -69,11 +55,22 @@ typedef struct Parameters
 
 StaticAssertDecl(sizeof(Parameters) == 4 * sizeof(int64), "the parameters of an aggregate have no padding");
 
+/*
+ * The state: a list of hashes, or of exposures, repetitions among them.
+ *
+ * An aggregate reads the rows of many groups in turn, so that nearly every row
+ * finds its group's state out of the CPU's cache.  To append to a list touches
+ * one place of it; a hash table would touch two or three.  The repetitions are
+ * then found in one go, with one group's elements at hand.
+ */
 typedef struct AggState
 {
 	Parameters	parameters;
 	int64		slice_length;
-	BloomList	list;			/* hashes, or exposures */
+	Size		size;			/* of an element */
+	char	   *elements;
+	uint64		n;
+	uint64		space;			/* elements */
 } AggState;
 
 static MemoryContext
@@ -86,17 +83,76 @@ get_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
-/* Make a state with space for elements of `size` bytes in all. */
+/* Make a state with space for some elements. */
 static AggState *
-new_state(MemoryContext context, const Parameters *parameters, Size size)
+new_state(MemoryContext context, const Parameters *parameters, uint64 space)
 {
-	AggState   *state = MemoryContextAlloc(context, sizeof(AggState));
+	AggState   *state = MemoryContextAllocZero(context, sizeof(AggState));
 	bool		windowed = parameters->width > 0;
 
 	state->parameters = *parameters;
-	state->slice_length = windowed ? bloomexp_window_slice_length(parameters->width, parameters->slices) : 0;
-	bloomexp_list_init(&state->list, windowed ? &exposure_list : &hash_list, context, size);
+	if (windowed)
+		state->slice_length = bloomexp_window_slice_length(parameters->width, parameters->slices);
+	state->size = windowed ? sizeof(BloomExposure) : sizeof(uint64);
+	state->space = Max(space, windowed ? 8 : 64);
+	state->elements = MemoryContextAllocHuge(context, state->space * state->size);
 	return state;
+}
+
+/* Drop the repetitions of a list; raise an error if too many elements are left. */
+static void
+compact(AggState *state)
+{
+	bool		windowed = state->parameters.width > 0;
+
+	state->n = windowed ? bloomexp_window_keep_newest(state->elements, state->n) :
+		bloomexp_filter_distinct(state->elements, state->n);
+	if (state->n > MAX_LIST / state->size)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many distinct items in one group"),
+				 errdetail("An aggregate takes at most %llu.",
+						   (unsigned long long) (MAX_LIST / state->size)),
+				 errhint("Make the filter with %s and add the items in parts.",
+						 windowed ? "bloom_window()" : "bloom_new(capacity)")));
+}
+
+/*
+ * Make space for n more elements.  A list that repetitions fill is compacted; one that is
+ * more than half full without them grows.
+ */
+static void
+make_space(AggState *state, uint64 n)
+{
+	uint64		space = state->space;
+
+	if (n <= space - state->n)
+		return;
+	if (space >= FIRST_COMPACT)
+		compact(state);
+	while (space < state->n + n || space / 2 < state->n)
+		space *= 2;
+	if (space > state->space)
+		state->elements = repalloc_huge(state->elements, space * state->size);
+	state->space = space;
+}
+
+/* Add an element; its size is that of the state's, as a constant. */
+static inline void
+add_element(AggState *state, const void *element, Size size)
+{
+	if (state->n == state->space)
+		make_space(state, 1);
+	memcpy(state->elements + state->n++ * size, element, size);
+}
+
+/* Add n elements. */
+static void
+append_elements(AggState *state, const char *elements, uint64 n)
+{
+	make_space(state, n);
+	memcpy(state->elements + state->n * state->size, elements, n * state->size);
+	state->n += n;
 }
 
 /* Raise an error if the parameter `name` differs within a group. */
@@ -168,7 +224,7 @@ bloomexp_agg(PG_FUNCTION_ARGS)
 	{
 		uint64		hash = bloomexp_arguments_hash(fcinfo, type, 0);
 
-		bloomexp_list_add(&state->list, &hash, sizeof(hash));
+		add_element(state, &hash, sizeof(hash));
 	}
 	PG_RETURN_POINTER(state);
 }
@@ -208,7 +264,7 @@ bloomexp_window_agg(PG_FUNCTION_ARGS)
 			.slice = bloomexp_window_slice_of(shown_at, state->slice_length)
 		};
 
-		bloomexp_list_add(&state->list, &exposure, sizeof(exposure));
+		add_element(state, &exposure, sizeof(exposure));
 	}
 	PG_RETURN_POINTER(state);
 }
@@ -223,10 +279,10 @@ bloomexp_agg_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	other = (AggState *) PG_GETARG_POINTER(1);
-	state = PG_ARGISNULL(0) ? new_state(context, &other->parameters, other->list.n * other->list.type->size) :
+	state = PG_ARGISNULL(0) ? new_state(context, &other->parameters, other->n) :
 		(AggState *) PG_GETARG_POINTER(0);
 	require_same_parameters(&state->parameters, &other->parameters);
-	bloomexp_list_append(&state->list, other->list.elements, other->list.n);
+	append_elements(state, other->elements, other->n);
 	PG_RETURN_POINTER(state);
 }
 
@@ -238,12 +294,12 @@ bloomexp_agg_serialize(PG_FUNCTION_ARGS)
 	Size		size;
 	StringInfoData message;
 
-	bloomexp_list_compact(&state->list);
-	size = state->list.n * state->list.type->size;
+	compact(state);
+	size = state->n * state->size;
 	pq_begintypsend(&message);
 	enlargeStringInfo(&message, sizeof(Parameters) + size);
 	appendBinaryStringInfo(&message, (char *) &state->parameters, sizeof(Parameters));
-	appendBinaryStringInfo(&message, (char *) state->list.elements, size);
+	appendBinaryStringInfo(&message, state->elements, size);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
@@ -258,9 +314,9 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 	AggState   *state;
 
 	memcpy(&parameters, bytes, sizeof(parameters));
+	size /= parameters.width > 0 ? sizeof(BloomExposure) : sizeof(uint64);
 	state = new_state(CurrentMemoryContext, &parameters, size);
-	state->list.n = size / state->list.type->size;
-	memcpy(state->list.elements, bytes + sizeof(parameters), size);
+	append_elements(state, bytes + sizeof(parameters), size);
 	PG_RETURN_POINTER(state);
 }
 
@@ -272,14 +328,14 @@ bloomexp_agg_final(PG_FUNCTION_ARGS)
 	const Parameters *parameters;
 	BloomFilter filter;
 
-	if (state == NULL || state->list.n == 0)
+	if (state == NULL || state->n == 0)
 		PG_RETURN_NULL();
-	bloomexp_list_compact(&state->list);
+	compact(state);
 	parameters = &state->parameters;
 	if (parameters->width == 0)
-		PG_RETURN_POINTER(bloomexp_filter_build(parameters->kind, state->list.elements, state->list.n,
+		PG_RETURN_POINTER(bloomexp_filter_build(parameters->kind, (uint64 *) state->elements, state->n,
 												parameters->fpr, parameters->headroom));
 	bloomexp_window_init(&filter, parameters->width, parameters->slices, parameters->fpr, 0);
-	PG_RETURN_POINTER(bloomexp_window_add(&filter, parameters->kind, state->list.elements,
-										  state->list.n, true));
+	PG_RETURN_POINTER(bloomexp_window_add(&filter, parameters->kind, (BloomExposure *) state->elements,
+										  state->n, true));
 }

@@ -34,8 +34,10 @@
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
 #include "value/compat.h"
-#include "value/distinct.h"
 #include "value/filter.h"
+
+/* So many hashes are sorted by insertion. */
+#define FEW_HASHES 32
 
 /*
  * bloomexp_filter_init
@@ -129,6 +131,91 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hash
 			origins[hit] = origins[npending];
 		}
 	}
+}
+
+/* Sort few hashes, by insertion. */
+static inline void
+sort_few(uint64 *hashes, uint64 n)
+{
+	for (uint64 i = 1; i < n; i++)
+	{
+		uint64		hash = hashes[i];
+		uint64		place = i;
+
+		for (; place > 0 && hashes[place - 1] > hash; place--)
+			hashes[place] = hashes[place - 1];
+		hashes[place] = hash;
+	}
+}
+
+/*
+ * Sort hashes that differ in the 8 bits from `shift` on, or in lower ones: into parts by
+ * these bits, in place, and then each part.
+ *
+ * By qsort(), which takes no notice of how evenly hashes are spread, a bloom_agg() of five
+ * million items takes two to three times as long.
+ */
+static void
+sort_hashes(uint64 *hashes, uint64 n, int shift)
+{
+	uint64		next[256] = {0};
+	uint64		ends[256];
+	uint64		end = 0;
+
+	for (uint64 i = 0; i < n; i++)
+		next[(hashes[i] >> shift) % 256]++;
+	for (int part = 0; part < 256; part++)
+	{
+		ends[part] = end + next[part];
+		next[part] = end;
+		end = ends[part];
+	}
+	for (int part = 0; part < 256; part++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		/* a hash that is not in its part is moved there, and displaces the next one */
+		while (next[part] < ends[part])
+		{
+			uint64		hash = hashes[next[part]];
+			int			home = (hash >> shift) % 256;
+
+			hashes[next[part]] = hashes[next[home]];
+			hashes[next[home]++] = hash;
+		}
+	}
+
+	for (int part = 0; shift > 0 && part < 256; part++)
+	{
+		uint64		start = part > 0 ? ends[part - 1] : 0;
+
+		if (ends[part] - start > FEW_HASHES)
+			sort_hashes(hashes + start, ends[part] - start, shift - 8);
+		else
+			sort_few(hashes + start, ends[part] - start);
+	}
+}
+
+/*
+ * bloomexp_filter_distinct
+ *		Drop the repetitions among n items; returns how many remain, in ascending order,
+ *		which is that of the blocks of a large filter.
+ */
+uint64
+bloomexp_filter_distinct(void *items, uint64 n)
+{
+	uint64	   *hashes = items;
+	uint64		kept = 0;
+
+	if (n > FEW_HASHES)
+		sort_hashes(hashes, n, 56);
+	else
+		sort_few(hashes, n);
+	for (uint64 i = 0; i < n; i++)
+	{
+		if (kept == 0 || hashes[kept - 1] != hashes[i])
+			hashes[kept++] = hashes[i];
+	}
+	return kept;
 }
 
 /*
@@ -253,7 +340,7 @@ bloomexp_filter_keep_new(const BloomFilter *filter, BloomPart *parts, int nparts
 			}
 		}
 		/* an item that comes twice needs a place for one */
-		part->n = bloomexp_distinct_keep(part->hashes, kept);
+		part->n = bloomexp_filter_distinct(part->hashes, kept);
 		n += part->n;
 	}
 	return n;
@@ -294,7 +381,7 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 
 	if (filter == NULL)
 	{
-		part.n = bloomexp_distinct_keep(hashes, n);
+		part.n = bloomexp_filter_distinct(hashes, n);
 		if (part.n == 0)
 			return NULL;
 		filter = &fresh;

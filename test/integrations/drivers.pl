@@ -25,7 +25,10 @@ my $folder = PostgreSQL::Test::Utils::tempdir();
 my $modules = "$FindBin::RealBin/drivers/node_modules";
 
 # Node.js looks for modules beside a program.
--e "$examples/drivers/node_modules" or symlink $modules, "$examples/drivers/node_modules" or die "node_modules: $!";
+for ("$examples/drivers/node_modules", "$folder/node_modules")
+{
+	-e $_ or symlink $modules, $_ or die "node_modules: $!";
+}
 
 my $jars = join ':', map { glob "/usr/share/java/$_.jar" } split ' ', 'postgresql spring3-{core,beans,transaction,jdbc} commons-logging hibernate3 hibernate-commons-annotations
 	geronimo-jpa_2.0_spec geronimo-jta-1.2-spec dom4j antlr commons-collections3 javassist slf4j-api slf4j-nop';
@@ -79,8 +82,8 @@ is_deeply([ sort grep { $_ ne 'django_unseen.py' } map { basename($_) } glob "$e
 #
 
 my $node = start_node('drivers');
-$node->safe_psql('postgres', "CREATE DATABASE $_") for 'before', 'without_feed';
-$node->safe_psql('before', document("$examples/frameworks/tables.sql"));
+$node->safe_psql('postgres', "CREATE DATABASE $_") for 'before', 'without_feed', 'one_item';
+$node->safe_psql($_, document("$examples/frameworks/tables.sql")) for 'before', 'one_item';
 $node->safe_psql('without_feed',
 	document("$examples/frameworks/tables.sql") . 'DROP SCHEMA seen CASCADE; DROP INDEX exposures_user_id_shown_at_item_id_idx');
 
@@ -281,6 +284,74 @@ for my $name (grep { $run{$_} } 'node_postgres.mjs', 'postgres_js.mjs')
 	local $ENV{PGPORT} = 1;
 	IPC::Run::run([ 'node', "$examples/drivers/$name" ], '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
 	like($said, qr{/var/run/postgresql/\.s\.PGSQL\.1\b}, "$name without PGHOST: the Unix socket");
+}
+
+# contains() of a feed needs no cast, whatever the items are: an item that was shown, and one that was not.
+$node->safe_psql('one_item', q{
+	SELECT bloom_create_feed('texts', item_type => 'text'), bloom_create_feed('uuids', item_type => 'uuid');
+	SELECT texts.add(42, '{7}'), uuids.add(42, '{00000000-0000-0000-0000-000000000007}')});
+my $uuid = '00000000-0000-0000-0000-00000000000';
+my $items = "items = [['seen', 42001], ['seen', 703], ['texts', '7'], ['texts', '8'], ['uuids', '${uuid}7'], ['uuids', '${uuid}8']]";
+my %contains = (
+	'psycopg_page.py' => qq{
+import psycopg
+$items
+with psycopg.connect() as connection:
+    print([connection.execute(f"SELECT {feed}.contains(%s, %s)", (42, item)).fetchone()[0] for feed, item in items])
+},
+	'psycopg2_page.py' => qq{
+import psycopg2
+$items
+with psycopg2.connect("") as connection, connection.cursor() as cursor:
+    for feed, item in items:
+        cursor.execute(f"SELECT {feed}.contains(%s, %s)", (42, item))
+        print(cursor.fetchone()[0])
+},
+	'asyncpg_page.py' => qq{
+import asyncio, asyncpg
+$items
+async def main():
+    connection = await asyncpg.connect()
+    print([await connection.fetchval(f"SELECT {feed}.contains(\$1, \$2)", 42, item) for feed, item in items])
+asyncio.run(main())
+},
+	'node_postgres.mjs' => qq{
+import pg from 'pg';
+const $items;
+const client = new pg.Client({ host: process.env.PGHOST });
+await client.connect();
+for (const [feed, item] of items) console.log((await client.query(`SELECT \${feed}.contains(\$1, \$2) AS it`, [42, item])).rows[0].it);
+await client.end();
+},
+	'postgres_js.mjs' => qq{
+import postgres from 'postgres';
+const $items;
+const sql = postgres({ host: process.env.PGHOST });
+for (const [feed, item] of items) console.log((await sql`SELECT \${sql(feed)}.contains(42, \${item}) AS it`)[0].it);
+await sql.end();
+},
+	'ruby_pg.rb' => qq{
+require 'pg'
+$items
+items.each { |feed, item| puts PG.connect.exec_params("SELECT #{feed}.contains(\$1, \$2)::text", [42, item]).getvalue(0, 0) }
+},
+	'pdo.php' => qq{<?php
+\$$items;
+\$connection = new PDO('pgsql:');
+foreach (\$items as [\$feed, \$item]) {
+    \$statement = \$connection->prepare("SELECT \$feed.contains(?, ?)");
+    \$statement->execute([42, \$item]);
+    echo json_encode(\$statement->fetchColumn()), "\\n";
+}
+});
+connect_to('one_item');
+for my $name (grep { $run{$_} } sort keys %contains)
+{
+	my $file = "$folder/contains_$name";
+
+	append_to_file($file, $contains{$name});
+	IPC::Run::run([ @{ $command{ $name =~ s/.*\.//r } }, $file ], '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
+	is_deeply([ map { lc } $said =~ /\b(true|false)\b/gi ], [ ('true', 'false') x 3 ], "$name: contains() of a feed") or diag $said;
 }
 
 # What a driver sends of another type is an error.  sql/feed.sql and sql/items.sql have what comes without a type.

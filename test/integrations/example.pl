@@ -159,6 +159,8 @@ is_deeply([ ask('ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', { interact
 is_deeply($page, [ 19999, 19997, 19996 ], 'and what was seen is gone');
 ($page) = page_of('bob');
 is_deeply($page, [ 20000, 19999, 19997 ], 'for nobody else');
+is($node->safe_psql('postgres', "SELECT string_agg(user_id, ' '), count(*) FILTER (WHERE user_id IN (SELECT user_id FROM exposures)) FROM reported.filters"),
+	'did:plc:ann|0', 'and a filter is all that is kept');
 
 for ([ 401, 'AuthenticationRequired', undef, 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name" ],
 	[ 400, 'UnknownFeed', 'ann', 'GET', 'xrpc/app.bsky.feed.getFeedSkeleton?feed=at://other' ],
