@@ -517,12 +517,11 @@ $template$ ELSE $template$
 {read}
 
 {contains}
+{citus}
 
 {health}
 
 {rights}
-
-{citus}
 $template$ END;
 	names := jsonb_build_object(
 		'version', extension.version,
