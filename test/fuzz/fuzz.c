@@ -261,9 +261,9 @@ same(const struct varlena *a, const struct varlena *b)
 }
 
 static uint64
-hash_of(uint64 item, const BloomFilter *filter)
+hash_of(uint64 item)
 {
-	return bloomexp_murmur3_int64(item, filter->seed);
+	return bloomexp_murmur3_int64(item);
 }
 
 /*
@@ -360,7 +360,7 @@ expect_contains(struct varlena *value, uint64 nitems)
 
 	bloomexp_layout_open(&filter, value);
 	for (uint64 item = 0; item < nitems; item++)
-		expect(bloomexp_filter_contains(&filter, hash_of(item, &filter)));
+		expect(bloomexp_filter_contains(&filter, hash_of(item)));
 }
 
 /* Everything that `before` contains, `after` does. */
@@ -373,8 +373,8 @@ expect_kept(struct varlena *before, struct varlena *after)
 	bloomexp_layout_open(&old, before);
 	bloomexp_layout_open(&new, after);
 	for (uint64 item = 0; item < ITEMS; item++)
-		expect(!bloomexp_filter_contains(&old, hash_of(item, &old)) ||
-			   bloomexp_filter_contains(&new, hash_of(item, &new)));
+		expect(!bloomexp_filter_contains(&old, hash_of(item)) ||
+			   bloomexp_filter_contains(&new, hash_of(item)));
 }
 
 /* Exclude drops the candidates that the filter contains, and no other, in order. */
@@ -392,7 +392,7 @@ expect_excluded(struct varlena *value)
 	for (int i = 0; i < CANDIDATES; i++)
 	{
 		candidates[i] = i % 3 == 0 ? (uint64) i / 3 : (uint64) i * BLOOMEXP_START * choice;
-		if (!bloomexp_filter_contains(&filter, hash_of(candidates[i], &filter)))
+		if (!bloomexp_filter_contains(&filter, hash_of(candidates[i])))
 			survivors[n++] = candidates[i];
 	}
 	InitFunctionCallInfoData(*fcinfo, NULL, 2, InvalidOid, NULL, NULL);
@@ -492,7 +492,7 @@ add_to_window(BloomFilter *filter, BloomKind kind, int64 slice)
 
 	for (int i = 0; i < ADDED; i++)
 	{
-		exposures[i].hash = hash_of(i, filter);
+		exposures[i].hash = hash_of(i);
 		exposures[i].slice = slice;
 		if (i % 4 == 3 && slice < PG_INT64_MAX)
 			exposures[i].slice++;
@@ -506,7 +506,7 @@ add_to_filter(BloomFilter *filter, BloomKind kind)
 	uint64	   *hashes = palloc(ADDED * sizeof(uint64));
 
 	for (int i = 0; i < ADDED; i++)
-		hashes[i] = hash_of(i, filter);
+		hashes[i] = hash_of(i);
 	return bloomexp_filter_add(filter, kind, hashes, ADDED);
 }
 
@@ -552,7 +552,7 @@ expect_removed(struct varlena *before, struct varlena *added)
 
 	bloomexp_layout_open(&filter, added);
 	for (int i = 0; i < ADDED; i++)
-		hashes[i] = hash_of(i, &filter);
+		hashes[i] = hash_of(i);
 	if (!filter.counting || before == added)
 		return;
 	work = 0;
