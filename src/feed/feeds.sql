@@ -38,6 +38,8 @@ BEGIN
 			INTO command, problems, script USING settings.given, settings.owner;
 			IF version <> extension.version THEN
 				problems := problems || format('The script is of version %s of bloomexp: apply what the command returns.', version);
+			ELSIF script ~ '\n(DROP|ALTER TABLE) ' THEN
+				problems := problems || 'Types of columns have changed: apply what the command returns.'::text;
 			ELSIF script IS NOT NULL THEN
 				-- functions of others may have the names of ours, and other arguments
 				problems := problems || ARRAY(
