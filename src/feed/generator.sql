@@ -332,7 +332,7 @@ BEGIN
 		END IF;
 		IF EXISTS (
 			SELECT FROM pg_index x
-			WHERE x.indrelid = exposures.oid AND x.indisunique AND x.indisvalid AND x.indpred IS NULL AND x.indnkeyatts = 2
+			WHERE x.indrelid = exposures.oid AND x.indisunique AND x.indisvalid AND x.indpred IS NULL AND x.indnkeyatts = 2 AND item_type.arrays = 0
 				AND x.indkey[0] <> x.indkey[1] AND x.indkey[0] IN (user_attribute.attnum, item_attribute.attnum) AND x.indkey[1] IN (user_attribute.attnum, item_attribute.attnum)) THEN
 			RAISE NOTICE '% has a unique key of user and item: showing an item again must update its time', exposures.name
 				USING DETAIL = 'ON CONFLICT DO NOTHING, and calls of frameworks that use it, leave the old time, and the item is shown again and again.',
@@ -517,12 +517,11 @@ $template$ ELSE $template$
 {read}
 
 {contains}
+{citus}
 
 {health}
 
 {rights}
-
-{citus}
 $template$ END;
 	names := jsonb_build_object(
 		'version', extension.version,

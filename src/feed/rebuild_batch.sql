@@ -85,7 +85,8 @@ BEGIN
 	without_exposures := ARRAY(SELECT l.u FROM unnest(locked) AS l(u)
 		WHERE NOT EXISTS (SELECT FROM unnest(shown) AS s(u) WHERE s.u {=} l.u{collate}));
 	n_examined := n_examined + cardinality(locked);
-	n_ended := n_ended + cardinality(without_exposures);
+	-- rows that lock() or take() made have no filter to lose
+	n_ended := n_ended + (SELECT count(f.items) FROM {feed}.filters AS f WHERE f.user_id {=} ANY (without_exposures{collate}));
 
 {removal_checks}
 	IF dry_run THEN

@@ -16,12 +16,14 @@
 #include "value/filter.h"
 #include "value/kind.h"
 #include "value/layout.h"
+#include "value/union.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_new);
 PG_FUNCTION_INFO_V1(bloomexp_add);
 PG_FUNCTION_INFO_V1(bloomexp_remove);
 PG_FUNCTION_INFO_V1(bloomexp_add_array);
 PG_FUNCTION_INFO_V1(bloomexp_remove_array);
+PG_FUNCTION_INFO_V1(bloomexp_union);
 
 /* bloom_new(capacity, fpr, seed, counting) */
 Datum
@@ -101,4 +103,24 @@ bloomexp_remove_array(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	return change_filter(fcinfo, bloomexp_filter_remove, true);
+}
+
+/*
+ * bloom_union(a, b), a | b
+ *
+ * It needs nothing of the call site, which a remote node may not have.
+ */
+Datum
+bloomexp_union(PG_FUNCTION_ARGS)
+{
+	BloomFilter a;
+	BloomFilter b;
+
+	if (PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(1));
+	bloomexp_layout_open(&a, PG_GETARG_BLOOM_PP(0));
+	bloomexp_layout_open(&b, PG_GETARG_BLOOM_PP(1));
+	PG_RETURN_POINTER(bloomexp_union_form(&a, &b));
 }

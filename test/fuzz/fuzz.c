@@ -565,15 +565,10 @@ form_union(struct varlena *a, struct varlena *b)
 {
 	BloomFilter first;
 	BloomFilter second;
-	BloomFilter filter;
-	BloomUnion	united;
 
 	bloomexp_layout_open(&first, a);
 	bloomexp_layout_open(&second, b);
-	bloomexp_union_start(&united, &first, CurrentMemoryContext, choice % 2 == 0);
-	bloomexp_union_add(&united, &second);
-	bloomexp_union_get_filter(&united, &filter);
-	return bloomexp_layout_form(&filter);
+	return bloomexp_union_form(&first, &second);
 }
 
 static void

@@ -59,7 +59,7 @@ query(q{
 	SELECT bloom_create_feed('seen', 'exposures', mode => 'log');
 	INSERT INTO exposures SELECT 1, 1});
 is(sqlstate($coordinator, 'postgres', q{SELECT bloom_create_feed('other', 'exposures')}), '55000', 'a trigger is refused');
-is(query('CALL seen.rebuild()'), '|1||0', 'a rebuild reports the filters that it has written');
+is(query('CALL seen.rebuild()'), '1|1||0', 'a rebuild reports the exposures that it has read and the filters that it has written');
 is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[])'), '{2}', 'an exposure is excluded');
 
 # In processes of their own until the time is over, each with a name that the logs have.

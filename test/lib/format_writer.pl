@@ -568,32 +568,17 @@ sub merge_bits
 	return ($bits, unpack('H*', $bits) =~ tr/0//c);
 }
 
-# The rate of a layer by the bits that are set.
-sub rate_by_bits
-{
-	my ($layer) = @_;
-	my ($words, $k) = @$layer{qw(words hashes)};
-
-	return expected_rate($words, $k, items_by_bits($layer)) if $layer->{blocks} > 1;
-	return ($layer->{bits_set} / (64 * $words))**$k;
-}
-
-# The merged layer of two of one shape and slice, or nothing if it would err too much.
+# The merged layer of two of one shape and slice.
 sub merge
 {
 	my ($value, $first, $second) = @_;
-	my ($words, $k) = @$first{qw(words hashes)};
 	my %merged = %$first;
 
 	@merged{qw(bits bits_set)} = merge_bits($value, $first, $second);
 	$merged{items} = $second->{items} if $merged{bits_set} == $second->{bits_set};
 	$merged{items} = min($first->{items} + $second->{items}, max($first->{items}, $second->{items}, ceil(items_by_bits(\%merged))))
 	  if $merged{bits_set} != $second->{bits_set} && $merged{bits_set} != $first->{bits_set};
-	$merged{capacity} = max($first->{capacity}, $second->{capacity}, $merged{items});
-
-	my $both = sum0 map { expected_rate($words, $k, $_->{capacity}) } $first, $second;
-	return if expected_rate($words, $k, $merged{capacity}) > $both;
-	return if rate_by_bits(\%merged) > $both;
+	$merged{capacity} = min($first->{capacity}, $second->{capacity});
 	return \%merged;
 }
 
@@ -606,24 +591,21 @@ sub unite
 
 	$united{kind} ||= $second->{kind};
 	$united{floor} = min($first->{floor}, $second->{floor}) if $first->{windowed};
+	my @taken;
 	layer: for my $layer (@{ $second->{layers} })
 	{
-		my @alike = grep {
-			my $other = $first->{layers}[$_];
-			!grep { ($layer->{$_} // 0) != ($other->{$_} // 0) } qw(words hashes slice);
-		} 0 .. $#{ $first->{layers} };
-
-		for my $i (@alike > 64 ? splice @alike, 0, -64 : ())
+		for my $i (reverse 0 .. $#{ $first->{layers} })
 		{
-			my $other = $united{layers}[$i];
+			my $other = $first->{layers}[$i];
 
-			next layer unless grep { $layer->{$_} ne $other->{$_} } qw(capacity items bits);
-		}
-		for my $i (@alike)
-		{
-			my $merged = merge($first, $united{layers}[$i], $layer) or next;
-			$united{layers}[$i] = $merged;
-			next layer;
+			next if grep { ($layer->{$_} // 0) != ($other->{$_} // 0) } qw(words hashes slice);
+			if (!$taken[$i] && $layer->{items} + $other->{items} <= min($layer->{capacity}, $other->{capacity}))
+			{
+				$united{layers}[$i] = merge($first, $other, $layer);
+				$taken[$i] = 1;
+				next layer;
+			}
+			next layer if !$first->{counting} && !grep { $layer->{$_} ne $other->{$_} } qw(capacity items bits);
 		}
 		push @{ $united{layers} }, $layer;
 	}

@@ -72,7 +72,7 @@ $node->safe_psql('postgres', q{
 			OR (EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn))
 				AND 'internal'::regtype = ANY (p.proargtypes::oid[] || p.prorettype))
 			OR EXISTS (SELECT FROM pg_amproc WHERE amproc = p.oid) OR EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid)
-			OR EXISTS (SELECT FROM pg_proc WHERE prosupport = p.oid) AS internal,
+			OR EXISTS (SELECT FROM pg_proc WHERE prosupport = p.oid) OR obj_description(p.oid, 'pg_proc') LIKE 'internal: %' AS internal,
 		(SELECT string_agg(concat_ws(' ',
 				CASE WHEN p.proargmodes[n] = 'v' THEN 'VARIADIC' END,
 				quote_ident(nullif(p.proargnames[n], '')), format_type(type, NULL)), ', ' ORDER BY n)
