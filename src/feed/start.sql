@@ -7,8 +7,8 @@ BEGIN
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	SELECT n.oid INTO schema_oid FROM pg_namespace AS n WHERE n.nspname = {feed_literal};
 
-	-- Who owns the schema, a table or a function in it could run code with your rights, unless they
-	-- have them.  You may have theirs: a superuser has those of all.
+	-- The owners of the schema, of its tables and of its functions could run code with your rights:
+	-- they must have these rights already.
 	IF EXISTS (
 		SELECT FROM (SELECT n.nspowner FROM pg_namespace AS n WHERE n.oid = schema_oid
 			UNION ALL SELECT c.relowner FROM pg_class AS c WHERE c.relnamespace = schema_oid
