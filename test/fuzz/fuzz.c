@@ -224,25 +224,6 @@ size_t		LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
 static uint32 choice;			/* of the input */
 
-/*
- * What computing rates may cost in one change, whatever a value says of its layers; see
- * bloomexp_sizing_work().  The linker passes the calls of other files through here.
- */
-#define MAX_WORK (1 << 21)
-
-static int64 work;
-
-extern double __real_bloomexp_sizing_expected_fpr(const BloomShape *shape, double items);
-extern double __wrap_bloomexp_sizing_expected_fpr(const BloomShape *shape, double items);
-
-double
-__wrap_bloomexp_sizing_expected_fpr(const BloomShape *shape, double items)
-{
-	work += bloomexp_sizing_work(shape);
-	expect(work <= MAX_WORK);
-	return __real_bloomexp_sizing_expected_fpr(shape, items);
-}
-
 /* Pieces of memory of their own, so that what is read behind their end is seen. */
 static struct varlena *
 make_varlena(const void *bytes, Size size)
@@ -520,7 +501,6 @@ add(struct varlena *value)
 	int64		slice;
 	bool		done;
 
-	work = 0;
 	bloomexp_layout_open(&filter, value);
 	slice = near_slice(&filter);
 	kind = filter.kind == BLOOM_KIND_NONE ? BLOOM_KIND_INTEGER : filter.kind;
@@ -555,7 +535,6 @@ expect_removed(struct varlena *before, struct varlena *added)
 		hashes[i] = hash_of(i);
 	if (!filter.counting || before == added)
 		return;
-	work = 0;
 	expect(try(result = bloomexp_filter_remove(&filter, filter.kind, hashes, ADDED)));
 	expect_kept(before, changed(true, added, result));
 }
@@ -576,7 +555,6 @@ unite(struct varlena *a, struct varlena *b)
 {
 	static struct varlena *result;
 
-	work = 0;
 	if (!try(result = form_union(a, b)))
 	{
 		expect(error_code == ERRCODE_INVALID_PARAMETER_VALUE || error_code == ERRCODE_DATATYPE_MISMATCH ||
