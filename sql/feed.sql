@@ -612,5 +612,7 @@ SELECT (SELECT count(*) FROM pg_trigger) AS triggers, (SELECT count(*) FROM bloo
 DROP VIEW results;
 DROP TABLE exposures, users, before, kinds CASCADE;
 DROP DOMAIN item_id, user_name;
+DROP ROUTINE IF EXISTS name_of, feed_of, make, show, got, execute, ago, call, script, public.log;
+DROP TYPE mood;
 DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP DOMAIN IF EXISTS citext; END $$;
 DROP ROLE regress_bloomexp_app;
