@@ -341,15 +341,14 @@ BEGIN
 		END IF;
 	END IF;
 
-	-- Drop the functions for other types of the columns: they would be in the way.
+	-- Drop the functions for other types of the columns: they would be in the way.  Those of the user's own stay.
 	SELECT string_agg(format(E'DROP %s %s;	-- for other types: grant EXECUTE again\n', CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure), '')
 	INTO retyped
 	FROM pg_proc p, pg_type u, pg_type i
-	WHERE settings IS NOT NULL AND p.pronamespace = schema_oid AND u.oid = user_type.base AND i.oid = item_type.base
-		AND (p.proname IN ('current', 'unseen', 'take', 'contains', 'lock') AND p.proargtypes[0] <> u.oid
-			OR p.proname IN ('rebuild', 'rebuild_batch') AND p.proargtypes[0] <> u.typarray
-			OR p.proname IN ('unseen', 'take') AND p.proargtypes[1] <> i.typarray
-			OR p.proname = 'contains' AND p.proargtypes[1] <> i.oid);
+	WHERE settings IS NOT NULL AND p.pronamespace = schema_oid AND u.oid = user_type.base AND i.oid = item_type.base AND p.prosecdef = (p.proname <> 'rebuild')
+		AND (concat(p.proname, p.proargnames) IN ('current{user_id}', 'lock{user_id}', 'unseen{user_id,candidates}', 'take{user_id,candidates,wanted}', 'contains{user_id,item}')
+				AND (p.proargtypes[0] <> u.oid OR p.proargtypes[1] <> CASE p.proname WHEN 'contains' THEN i.oid ELSE i.typarray END)
+			OR concat(p.proname, p.proargnames[1:2]) IN ('rebuild{users,after}', 'rebuild_batch{wanted,upto}') AND p.proargtypes[0] <> u.typarray);
 	IF of_table THEN
 		retyped := concat((
 			SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%2$s;\n', feed, user_attribute.column_type)
