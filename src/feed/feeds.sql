@@ -9,6 +9,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 SET quote_all_identifiers = off
+SET quote_all_identifiers = off
 AS $function$
 #variable_conflict use_column
 DECLARE
