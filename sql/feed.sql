@@ -612,5 +612,8 @@ SELECT (SELECT count(*) FROM pg_trigger) AS triggers, (SELECT count(*) FROM bloo
 DROP VIEW results;
 DROP TABLE exposures, users, before, kinds CASCADE;
 DROP DOMAIN item_id, user_name;
+DROP TYPE mood;
+DROP FUNCTION name_of, feed_of, execute, ago, call, script;
+DROP PROCEDURE make, show;
 DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP DOMAIN IF EXISTS citext; END $$;
 DROP ROLE regress_bloomexp_app;
