@@ -584,6 +584,13 @@ SELECT "the ""$extension$""".bloom_feed_sql('log', 'exposures', mode => 'log') A
 :script
 SELECT log.unseen(1, '{7}');
 ALTER EXTENSION bloomexp SET SCHEMA public;
+-- The schema is renamed: the script again, and no trigger twice.
+ALTER SCHEMA seen RENAME TO viewed;
+SELECT bloom_feed_sql('viewed', 'exposures') AS script \gset
+:script
+INSERT INTO exposures VALUES (1, 8);
+SELECT viewed.unseen(1, '{7,8,9}'), untracked, (SELECT count(*) FROM pg_trigger WHERE tgrelid = 'exposures'::regclass) AS triggers, problems FROM viewed.health, bloom_feeds() WHERE feed = 'viewed';
+ALTER SCHEMA viewed RENAME TO seen;
 -- Ids that have become too small.
 DROP SCHEMA seen, log CASCADE;
 ALTER TABLE exposures ALTER user_id TYPE int, ALTER item_id TYPE smallint;
