@@ -324,13 +324,17 @@ BEGIN
 				USING DETAIL = 'The feed reads the column as UTC.',
 					HINT = format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT now() AT TIME ZONE ''UTC'';', exposures.name, time_column);
 		END IF;
-		IF mode = 'log' AND EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (tree) AND c.relkind IN ('m', 'f')
-				UNION ALL SELECT FROM pg_subscription_rel s WHERE s.srrelid = ANY (tree)) THEN
+		IF mode = 'log' AND EXISTS (
+			WITH RECURSIVE source(oid) AS (	-- what views read, too
+				SELECT unnest(tree) UNION SELECT x.oid FROM source s, LATERAL (
+					SELECT d.refobjid FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass WHERE r.ev_class = s.oid
+					UNION ALL SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = s.oid) AS x(oid))
+			SELECT FROM source s JOIN pg_class c ON c.oid = s.oid WHERE c.relkind IN ('m', 'f') OR EXISTS (SELECT FROM pg_subscription_rel r WHERE r.srrelid = s.oid)) THEN
 			RAISE WARNING 'exposures can arrive late in %', exposures.name
 				USING DETAIL = 'What a materialized view, a foreign table or a subscription brings in was shown earlier than a rebuild can see.',
 					HINT = format('CALL %I.rebuild(overlap => …) with more than the longest delay.', feed);
 		END IF;
-		IF EXISTS (
+		IF exposures.relkind <> 'm' AND EXISTS (
 			SELECT FROM pg_index x
 			WHERE x.indrelid = exposures.oid AND x.indisunique AND x.indisvalid AND x.indpred IS NULL AND x.indnkeyatts = 2 AND item_type.arrays = 0
 				AND x.indkey[0] <> x.indkey[1] AND x.indkey[0] IN (user_attribute.attnum, item_attribute.attnum) AND x.indkey[1] IN (user_attribute.attnum, item_attribute.attnum)) THEN
@@ -341,15 +345,14 @@ BEGIN
 		END IF;
 	END IF;
 
-	-- Drop the functions for other types of the columns: they would be in the way.
+	-- Drop the functions for other types of the columns: they would be in the way.  Those of the user's own stay.
 	SELECT string_agg(format(E'DROP %s %s;	-- for other types: grant EXECUTE again\n', CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure), '')
 	INTO retyped
 	FROM pg_proc p, pg_type u, pg_type i
-	WHERE settings IS NOT NULL AND p.pronamespace = schema_oid AND u.oid = user_type.base AND i.oid = item_type.base
-		AND (p.proname IN ('current', 'unseen', 'take', 'contains', 'lock') AND p.proargtypes[0] <> u.oid
-			OR p.proname IN ('rebuild', 'rebuild_batch') AND p.proargtypes[0] <> u.typarray
-			OR p.proname IN ('unseen', 'take') AND p.proargtypes[1] <> i.typarray
-			OR p.proname = 'contains' AND p.proargtypes[1] <> i.oid);
+	WHERE settings IS NOT NULL AND p.pronamespace = schema_oid AND u.oid = user_type.base AND i.oid = item_type.base AND p.prosecdef = (p.proname <> 'rebuild')
+		AND (concat(p.proname, p.proargnames) IN ('current{user_id}', 'lock{user_id}', 'unseen{user_id,candidates}', 'take{user_id,candidates,wanted}', 'contains{user_id,item}')
+				AND (p.proargtypes[0] <> u.oid OR p.proargtypes[1] <> CASE p.proname WHEN 'contains' THEN i.oid ELSE i.typarray END)
+			OR concat(p.proname, p.proargnames[1:2]) IN ('rebuild{users,after}', 'rebuild_batch{wanted,upto}') AND p.proargtypes[0] <> u.typarray);
 	IF of_table THEN
 		retyped := concat((
 			SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%2$s;\n', feed, user_attribute.column_type)
