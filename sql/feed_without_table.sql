@@ -256,9 +256,9 @@ CREATE PROCEDURE pages(users int, pages_per_day int, first int, last int) LANGUA
 BEGIN
 	FOR day IN first .. last LOOP
 		FOR page IN 0 .. pages_per_day - 1 LOOP
-			INSERT INTO shown SELECT u, (u::bigint * 7919 + (day * pages_per_day + page) * 10 + n) * 104729,
-				at(day + page / pages_per_day::float8 - CASE WHEN u % 2 = 1 AND n = 0 AND day >= 7 THEN 7 ELSE 0 END) FROM generate_series(1, users) AS u, generate_series(0, 9) AS n;
-			PERFORM seen.remember(u, array_agg(i), array_agg(shown.at)) FROM (TABLE shown OFFSET (SELECT count(*) FROM shown) - users * 10) AS shown GROUP BY u;
+			EXECUTE 'WITH page AS (INSERT INTO shown SELECT u, (u::bigint * 7919 + ($2 * $3 + $4) * 10 + n) * 104729,
+					at($2 + $4 / $3::float8 - CASE WHEN u % 2 = 1 AND n = 0 AND $2 >= 7 THEN 7 ELSE 0 END) FROM generate_series(1, $1) AS u, generate_series(0, 9) AS n RETURNING *)
+				SELECT count(seen.remember(u, items, times)) FROM (SELECT u, array_agg(i) AS items, array_agg(page.at) AS times FROM page GROUP BY u) AS page' USING users, day, pages_per_day, page;
 		END LOOP;
 	END LOOP;
 END
