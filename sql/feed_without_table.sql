@@ -289,7 +289,9 @@ CALL pages(4, 33, 0, 35);
 SELECT * FROM judged(36, 30000, 21);
 -- What a page of ten writes then, but for images of 8 kB pages: only "recent".
 CREATE FUNCTION wal(call text) RETURNS int LANGUAGE plpgsql AS $$ DECLARE plan json; BEGIN EXECUTE 'EXPLAIN (ANALYZE, WAL, FORMAT json) ' || call INTO plan; RETURN plan -> 0 -> 'Plan' ->> 'WAL Bytes'; END $$;
-SELECT within(percentile_disc(0.5) WITHIN GROUP (ORDER BY wal(format('SELECT seen.remember(1, ARRAY(SELECT generate_series(%s::bigint, %s)), array_fill(at(36 + %s / 1000.0), ARRAY[10]))', 10 * n, 10 * n + 9, n))), 5000)
+SELECT seen.add_batch(array_fill(99::bigint, ARRAY[10000]), ARRAY(SELECT generate_series(1::bigint, 10000)),
+	ARRAY(SELECT now() - n * interval '4 minutes' FROM generate_series(1, 10000) AS n));
+SELECT within(percentile_disc(0.5) WITHIN GROUP (ORDER BY wal(format('SELECT seen.add(99, ARRAY(SELECT generate_series(%s::bigint, %s)))', 20000 + 10 * n, 20009 + 10 * n))), 5000)
 FROM generate_series(1, 9) AS n;
 TRUNCATE shown, seen.filters;
 
