@@ -181,6 +181,13 @@ SELECT sum(cardinality(seen.unseen(u, items))) AS lost_seen, sum(cardinality(eve
 SELECT seen.add_batch(array_agg(u ORDER BY i), array_agg(i ORDER BY i), array_agg(t ORDER BY i)), ever.add_batch(array_agg(u ORDER BY i), array_agg(i ORDER BY i), array_agg(t ORDER BY i)) FROM stream;
 SELECT count(seen.add(u, ARRAY[i], t)), count(ever.add(u, ARRAY[i], t)) FROM stream;
 SELECT count(*), count(*) FILTER (WHERE o IS DISTINCT FROM ROW(f.*, e.items)) AS others FROM seen.filters AS f JOIN ever.filters AS e USING (user_id) JOIN once AS o USING (user_id);
+-- What is taken late in a transaction is shown when it is taken, not when the transaction began.
+SELECT bloom_create_feed('short', width => '0.6 seconds');
+BEGIN;
+SELECT pg_sleep(0.3), short.take(1, '{1}'), short.add(2, '{1}');
+SELECT user_id, since > now() AS after_begin FROM short.filters ORDER BY 1;
+COMMIT;
+DROP SCHEMA short CASCADE;
 -- A newer time prolongs, an older one does not.
 SELECT seen.add(7, '{1}', now() - interval '20 days'), seen.add(7, '{1}', now()), seen.add(7, '{1}', now() - interval '20 days');
 SELECT bloom_expire(seen.current(7), now() + interval '29 days') @> 1 AS prolonged, bloom_expire(seen.current(7), now() + interval '36 days') @> 1 AS for_ever;
