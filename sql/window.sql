@@ -12,8 +12,8 @@ $$SELECT string_agg(to_char(timestamptz '2000-01-01 00:00+00' + slice * w, 'YYYY
 --
 -- Making one
 --
-SELECT kind, items, capacity, fpr, fpr_now, layers, bytes, seed, counting, window_width, slices
-FROM unnest(ARRAY[bloom_window('30 days'), bloom_window('36 hours', 3, 0.001, 7), bloom_window(width => '90 minutes', slices => 1000, fpr => 0.5),
+SELECT kind, items, capacity, fpr, fpr_now, layers, bytes, counting, window_width, slices
+FROM unnest(ARRAY[bloom_window('30 days'), bloom_window('36 hours', 3, 0.001), bloom_window(width => '90 minutes', slices => 1000, fpr => 0.5),
 	bloom_window('1 microsecond', 1)]) f, bloom_info(f);
 SELECT bloom_window('30 days')::text, bloom_window('30 days')::bytea::bloom = bloom_window('720 hours') AS same;
 SELECT bloom_window('30 days') @> 1 AS contains, bloom_cardinality(bloom_window('30 days')), bloom_fpr(bloom_window('30 days')), '{1,2}'::int[] - bloom_window('30 days') AS all_stay,
@@ -32,7 +32,6 @@ SELECT bloom_window('30 days', 6, 0);
 SELECT bloom_window(NULL);
 SELECT bloom_window('30 days', NULL);
 SELECT bloom_window('30 days', 6, NULL);
-SELECT bloom_window('30 days', 6, 0.01, NULL);
 
 --
 -- Adding: each item into the slice of its time, to the microsecond; late and early ones too
@@ -140,6 +139,10 @@ SELECT count(*), bool_and(pg_temp.slices(older | newer) IS NOT DISTINCT FROM pg_
 FROM w, bloom_expire(f, '2024-03-08') e, generate_series('2024-02-28'::timestamptz, '2024-03-12', '4 hours') at,
 	bloom_slices(e, NULL, at) older, bloom_slices(e, at, NULL) newer, generate_series(1, 5) i;
 \set VERBOSITY terse
+-- Parts of one window keep its rate, in any order and with nothing in one of them; windows with a slice in common add theirs up.
+SELECT (bloom_info(older | newer)).fpr AS parts, (bloom_info(newer | older)).fpr AS turned, (bloom_info(bloom_window('30 days') | newer)).fpr AS empty,
+	(bloom_info(older | e)).fpr AS overlap
+FROM (SELECT bloom_add_at(bloom_window('30 days'), '{1,2}'::int[], '{2024-03-01,2024-03-09}') AS e) AS f, bloom_slices(e, NULL, '2024-03-05') AS older, bloom_slices(e, '2024-03-05', NULL) AS newer;
 SELECT bloom_slices(bloom_new(), now(), NULL);
 \set VERBOSITY default
 

@@ -26,8 +26,9 @@ const PAGE = `WITH page AS (INSERT INTO exposures (user_id, item_id) ${unseenPos
 const UNREPORTED = unseenPosts('reported', 'uri, (extract(epoch FROM published) * 1000000)::bigint AS time');
 const UNREPORTED_FROM = UNREPORTED.replace('ORDER BY', "AND (published, uri) < ('epoch'::timestamptz + $3 * interval '1 microsecond', $4) ORDER BY");
 
+// nullif keeps PostgreSQL 19 from a much slower plan.
 const NOT_IN = `SELECT uri FROM posts
-    WHERE uri NOT IN (SELECT item_id FROM exposures WHERE user_id = $1)
+    WHERE uri NOT IN (SELECT nullif(item_id, NULL) FROM exposures WHERE user_id = $1)
     ORDER BY published DESC, uri DESC LIMIT $2`;
 
 const NOT_EXISTS = `SELECT uri FROM posts AS p

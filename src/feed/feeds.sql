@@ -8,6 +8,8 @@ RETURNS SETOF record
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
+SET quote_all_identifiers = off
+SET quote_all_identifiers = off
 AS $function$
 #variable_conflict use_column
 DECLARE
@@ -35,33 +37,34 @@ BEGIN
 		BEGIN
 			EXECUTE format('SELECT s.command, s.problems, s.script FROM %I.bloom_feed_script($1, $2, false) AS s', extension.schema)
 			INTO command, problems, script USING settings.given, settings.owner;
-		EXCEPTION WHEN OTHERS THEN
+			IF version <> extension.version THEN
+				problems := problems || format('The script is of version %s of bloomexp: apply what the command returns.', version);
+			ELSIF script ~ '\n(DROP|ALTER TABLE) ' THEN
+				problems := problems || 'Types of columns have changed: apply what the command returns.'::text;
+			ELSIF script IS NOT NULL THEN
+				-- functions of others may have the names of ours, and other arguments
+				problems := problems || ARRAY(
+					SELECT CASE WHEN count(p.oid) = 0 THEN format('Function %I is missing: apply what the command returns.', r.name)
+						ELSE format('Function %I was edited, or its script is older than the table: apply what the command returns.', r.name) END
+					FROM (SELECT DISTINCT m[1] AS name FROM regexp_matches(replace(script, format(' %I.', settings.name), ' feed.'),
+							'\nCREATE OR REPLACE (?:FUNCTION|PROCEDURE) feed\.([a-z_]+)\(', 'g') AS m) AS r
+					LEFT JOIN pg_proc p ON p.pronamespace = settings.schema_oid AND p.proname = r.name
+					GROUP BY r.name HAVING bool_or(position(p.prosrc IN script) > 0) IS NOT TRUE ORDER BY r.name);
+			END IF;
+			problems := problems || ARRAY(
+				WITH RECURSIVE tree(oid) AS (
+					SELECT to_regclass(settings.given ->> 'exposures')::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid)
+				SELECT format('Table %s has no enabled trigger for %s: apply what the command returns, then rebuild.', c.oid::regclass, v.event)
+				FROM tree t JOIN pg_class c ON c.oid = t.oid AND c.relkind IN ('r', 'p'), (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, bit)
+				WHERE coalesce(settings.given ->> 'mode', 'trigger') = 'trigger' AND NOT EXISTS (
+					SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+					WHERE g.tgrelid = c.oid AND g.tgtype & v.bit <> 0 AND g.tgenabled IN ('O', 'A') AND p.pronamespace = settings.schema_oid AND p.proname = 'track')
+				ORDER BY 1);
+		EXCEPTION WHEN OTHERS THEN	-- what others wrote need not make sense
 			GET STACKED DIAGNOSTICS message = MESSAGE_TEXT;
 			command := NULL;
 			problems := ARRAY[message];
-			script := NULL;
 		END;
-		IF version <> extension.version THEN
-			problems := problems || format('The script is of version %s of bloomexp: apply what the command returns.', version);
-		ELSIF script IS NOT NULL THEN
-			problems := problems || ARRAY(
-				SELECT CASE WHEN p.oid IS NULL THEN format('Function %I is missing: apply what the command returns.', r.name)
-					ELSE format('Function %I was edited, or its script is older than the table: apply what the command returns.', r.name) END
-				FROM (SELECT DISTINCT m[1] AS name FROM regexp_matches(replace(script, format(' %I.', settings.name), ' feed.'),
-						'\nCREATE OR REPLACE (?:FUNCTION|PROCEDURE) feed\.([a-z_]+)\(', 'g') AS m) AS r
-				LEFT JOIN pg_proc p ON p.pronamespace = settings.schema_oid AND p.proname = r.name
-				WHERE p.oid IS NULL OR position(p.prosrc IN script) = 0
-				ORDER BY r.name);
-		END IF;
-		problems := problems || ARRAY(
-			WITH RECURSIVE tree(oid) AS (
-				SELECT to_regclass(settings.given ->> 'exposures')::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid)
-			SELECT format('Table %s has no enabled trigger for %s: apply what the command returns, or enable it, then rebuild.', c.oid::regclass, v.event)
-			FROM tree t JOIN pg_class c ON c.oid = t.oid AND c.relkind IN ('r', 'p'), (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, bit)
-			WHERE coalesce(settings.given ->> 'mode', 'trigger') = 'trigger' AND NOT EXISTS (
-				SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
-				WHERE g.tgrelid = c.oid AND g.tgtype & v.bit <> 0 AND g.tgenabled IN ('O', 'A') AND p.pronamespace = settings.schema_oid AND p.proname = 'track')
-			ORDER BY 1);
 		RETURN NEXT;
 	END LOOP;
 END

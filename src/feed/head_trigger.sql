@@ -25,7 +25,7 @@
 -- A W of a higher level that meets a newer row gets a serialization failure, and is repeated.
 -- A row of filters that somebody else deletes takes with it what no rebuild has read again.
 -- A trigger sees no row that MERGE moves to another partition, unless the MERGE can also
--- insert: add WHEN NOT MATCHED AND false THEN INSERT VALUES (...).  An UPDATE may move rows.
+-- insert: add WHEN NOT MATCHED AND false THEN INSERT DEFAULT VALUES.  An UPDATE may move rows.
 -- Locks.  CREATE TRIGGER waits for open transactions that wrote to the exposures, and keeps
 -- writers waiting until COMMIT: set lock_timeout.  Afterwards each INSERT or UPDATE of exposures,
 -- of whatever column, locks the filters of its users until its transaction ends, and so does

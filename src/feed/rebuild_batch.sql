@@ -57,7 +57,8 @@ BEGIN
 		locked := ARRAY(SELECT f.user_id FROM {feed}.filters AS f
 			WHERE {filters_in_batch});
 	ELSIF cardinality(wanted) = 1 THEN
-		locked := ARRAY(SELECT f.user_id FROM {feed}.filters AS f WHERE f.user_id {=} wanted[1]{collate} FOR UPDATE);
+		locked := ARRAY(SELECT f.user_id FROM {feed}.filters AS f
+			WHERE {filters_in_batch} FOR UPDATE);
 	ELSE
 		locked := ARRAY(SELECT f.user_id FROM {feed}.filters AS f
 			WHERE {filters_in_batch} FOR UPDATE SKIP LOCKED);
@@ -84,7 +85,8 @@ BEGIN
 	without_exposures := ARRAY(SELECT l.u FROM unnest(locked) AS l(u)
 		WHERE NOT EXISTS (SELECT FROM unnest(shown) AS s(u) WHERE s.u {=} l.u{collate}));
 	n_examined := n_examined + cardinality(locked);
-	n_ended := n_ended + cardinality(without_exposures);
+	-- rows that lock() or take() made have no filter to lose
+	n_ended := n_ended + (SELECT count(f.items) FROM {feed}.filters AS f WHERE f.user_id {=} ANY (without_exposures{collate}));
 
 {removal_checks}
 	IF dry_run THEN

@@ -35,7 +35,7 @@ BEGIN
 		batch_to := coalesce(batch_to, upto);
 	END IF;
 	n_exposures := (SELECT count(*) FROM {exposures} AS e{elements} WHERE {exposures_in_batch} AND {exposed});
-	SELECT n_examined + count(*), n_ended + count(*) FILTER (WHERE NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {user} {=} f.user_id AND {exposed}))
+	SELECT n_examined + count(*), n_ended + count(f.items) FILTER (WHERE NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {user} {=} f.user_id AND {exposed}))
 	INTO n_examined, n_ended
 	FROM {feed}.filters AS f WHERE {filters_in_batch};
 

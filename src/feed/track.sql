@@ -35,7 +35,7 @@ ALTER FUNCTION {feed}.track() DEPENDS ON EXTENSION bloomexp;	-- without it INSER
 -- The triggers of the table and of each partition, because an INSERT into a partition fires
 -- those of the partition only.  An UPDATE that shows an item again adds it again; updates of other
 -- columns cost the same, because a trigger that sees all rows of a statement cannot name columns.
--- Tables that have theirs are not locked.
+-- Tables that have theirs, enabled, are not locked.
 DO {$}
 DECLARE
 	path pg_catalog.text := pg_catalog.current_setting('search_path');
@@ -50,7 +50,7 @@ BEGIN
 			FROM tree AS t, (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, bit))
 		SELECT w.oid::regclass AS table, w.event, w.name, g.tgname IS NOT NULL AS exists
 		FROM wanted AS w JOIN pg_class AS c ON c.oid = w.oid AND c.relkind IN ('r', 'p') LEFT JOIN pg_trigger AS g ON g.tgrelid = w.oid AND g.tgname = w.name
-		WHERE (g.tgfoid = {track_literal}::regproc AND g.tgtype = w.bit AND g.tgnewtable = 'new_rows' AND g.tgqual IS NULL) IS NOT TRUE
+		WHERE (g.tgfoid = {track_literal}::regproc AND g.tgtype = w.bit AND g.tgnewtable = 'new_rows' AND g.tgqual IS NULL AND g.tgenabled IN ('O', 'A')) IS NOT TRUE
 		ORDER BY w.level, w.oid::regclass::text, w.event
 	LOOP
 		IF missing.exists THEN

@@ -16,16 +16,9 @@ CREATE OPERATOR | (
 
 COMMENT ON OPERATOR | (bloom, bloom) IS 'union';
 
--- The state has the type of a filter, so that a distributed database can send it.
-CREATE FUNCTION bloom_agg_final(bloom) RETURNS bloom
-AS 'MODULE_PATHNAME', 'bloomexp_union_agg_final'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloom_agg_final(bloom) IS 'final function of bloom_union_agg()';
-
+-- The state is a filter, so that a distributed database can send it.
 CREATE AGGREGATE bloom_union_agg(filter bloom) (
 	SFUNC = bloom_union, STYPE = bloom,
-	FINALFUNC = bloom_agg_final,
 	COMBINEFUNC = bloom_union, PARALLEL = SAFE
 );
 

@@ -258,7 +258,7 @@ sub next_layer
 sub new_value
 {
 	my ($capacity, $fpr, $counting) = @_;
-	my %value = (kind => 0, counting => $counting // 0, windowed => 0, seed => 0, fpr => $fpr);
+	my %value = (kind => 0, counting => $counting // 0, windowed => 0, fpr => $fpr);
 
 	$value{layers} = [ new_layer(\%value, $capacity, $fpr * first_share($capacity)) ];
 	return \%value;
@@ -269,7 +269,7 @@ sub new_window
 {
 	my ($width, $slices, $fpr) = @_;
 
-	return { kind => 0, counting => 0, windowed => 1, seed => 0, fpr => $fpr,
+	return { kind => 0, counting => 0, windowed => 1, fpr => $fpr,
 		width => $width, floor => NEVER_EXPIRED, slices => $slices, layers => [] };
 }
 
@@ -277,7 +277,7 @@ sub new_window
 sub hash_of
 {
 	my ($value, $item) = @_;
-	my ($x) = format_reader::murmur3(format_reader::canonical_bytes('integer', $item), $value->{seed});
+	my ($x) = format_reader::murmur3(format_reader::canonical_bytes('integer', $item));
 
 	$value->{kind} = 1;
 	return $x;
@@ -568,32 +568,17 @@ sub merge_bits
 	return ($bits, unpack('H*', $bits) =~ tr/0//c);
 }
 
-# The rate of a layer by the bits that are set.
-sub rate_by_bits
-{
-	my ($layer) = @_;
-	my ($words, $k) = @$layer{qw(words hashes)};
-
-	return expected_rate($words, $k, items_by_bits($layer)) if $layer->{blocks} > 1;
-	return ($layer->{bits_set} / (64 * $words))**$k;
-}
-
-# The merged layer of two of one shape and slice, or nothing if it would err too much.
+# The merged layer of two of one shape and slice.
 sub merge
 {
 	my ($value, $first, $second) = @_;
-	my ($words, $k) = @$first{qw(words hashes)};
 	my %merged = %$first;
 
 	@merged{qw(bits bits_set)} = merge_bits($value, $first, $second);
 	$merged{items} = $second->{items} if $merged{bits_set} == $second->{bits_set};
 	$merged{items} = min($first->{items} + $second->{items}, max($first->{items}, $second->{items}, ceil(items_by_bits(\%merged))))
 	  if $merged{bits_set} != $second->{bits_set} && $merged{bits_set} != $first->{bits_set};
-	$merged{capacity} = max($first->{capacity}, $second->{capacity}, $merged{items});
-
-	my $both = sum0 map { expected_rate($words, $k, $_->{capacity}) } $first, $second;
-	return if expected_rate($words, $k, $merged{capacity}) > $both;
-	return if rate_by_bits(\%merged) > $both;
+	$merged{capacity} = min($first->{capacity}, $second->{capacity});
 	return \%merged;
 }
 
@@ -606,24 +591,21 @@ sub unite
 
 	$united{kind} ||= $second->{kind};
 	$united{floor} = min($first->{floor}, $second->{floor}) if $first->{windowed};
+	my @taken;
 	layer: for my $layer (@{ $second->{layers} })
 	{
-		my @alike = grep {
-			my $other = $first->{layers}[$_];
-			!grep { ($layer->{$_} // 0) != ($other->{$_} // 0) } qw(words hashes slice);
-		} 0 .. $#{ $first->{layers} };
-
-		for my $i (@alike > 64 ? splice @alike, 0, -64 : ())
+		for my $i (reverse 0 .. $#{ $first->{layers} })
 		{
-			my $other = $united{layers}[$i];
+			my $other = $first->{layers}[$i];
 
-			next layer unless grep { $layer->{$_} ne $other->{$_} } qw(capacity items bits);
-		}
-		for my $i (@alike)
-		{
-			my $merged = merge($first, $united{layers}[$i], $layer) or next;
-			$united{layers}[$i] = $merged;
-			next layer;
+			next if grep { ($layer->{$_} // 0) != ($other->{$_} // 0) } qw(words hashes slice);
+			if (!$taken[$i] && $layer->{items} + $other->{items} <= min($layer->{capacity}, $other->{capacity}))
+			{
+				$united{layers}[$i] = merge($first, $other, $layer);
+				$taken[$i] = 1;
+				next layer;
+			}
+			next layer if !$first->{counting} && !grep { $layer->{$_} ne $other->{$_} } qw(capacity items bits);
 		}
 		push @{ $united{layers} }, $layer;
 	}
@@ -644,7 +626,7 @@ sub bytes
 	my $flags = $value->{kind} | $value->{counting} << 4 | $value->{windowed} << 5;
 
 	return join '',
-	  pack('CCvVd<', 1, $flags, scalar @layers, @$value{qw(seed fpr)}),
+	  pack('CCvVd<', 1, $flags, scalar @layers, 0, $value->{fpr}),
 	  $value->{windowed} ? pack('q<q<VV', @$value{qw(width floor slices)}, 0) : '',
 	  (map {
 		  pack('VVVV', $_->{words} | $_->{hashes} << 26, @$_{qw(capacity items bits_set)})
