@@ -256,9 +256,9 @@ CREATE PROCEDURE pages(users int, pages_per_day int, first int, last int) LANGUA
 BEGIN
 	FOR day IN first .. last LOOP
 		FOR page IN 0 .. pages_per_day - 1 LOOP
-			INSERT INTO shown SELECT u, (u::bigint * 7919 + (day * pages_per_day + page) * 10 + n) * 104729,
-				at(day + page / pages_per_day::float8 - CASE WHEN u % 2 = 1 AND n = 0 AND day >= 7 THEN 7 ELSE 0 END) FROM generate_series(1, users) AS u, generate_series(0, 9) AS n;
-			PERFORM seen.remember(u, array_agg(i), array_agg(shown.at)) FROM (TABLE shown OFFSET (SELECT count(*) FROM shown) - users * 10) AS shown GROUP BY u;
+			EXECUTE 'WITH page AS (INSERT INTO shown SELECT u, (u::bigint * 7919 + ($2 * $3 + $4) * 10 + n) * 104729,
+					at($2 + $4 / $3::float8 - CASE WHEN u % 2 = 1 AND n = 0 AND $2 >= 7 THEN 7 ELSE 0 END) FROM generate_series(1, $1) AS u, generate_series(0, 9) AS n RETURNING *)
+				SELECT count(seen.remember(u, items, times)) FROM (SELECT u, array_agg(i) AS items, array_agg(page.at) AS times FROM page GROUP BY u) AS page' USING users, day, pages_per_day, page;
 		END LOOP;
 	END LOOP;
 END
@@ -282,7 +282,9 @@ CALL pages(4, 33, 0, 35);
 SELECT * FROM judged(36, 30000, 21);
 -- What a page of ten writes then, but for images of 8 kB pages: only "recent".
 CREATE FUNCTION wal(call text) RETURNS int LANGUAGE plpgsql AS $$ DECLARE plan json; BEGIN EXECUTE 'EXPLAIN (ANALYZE, WAL, FORMAT json) ' || call INTO plan; RETURN plan -> 0 -> 'Plan' ->> 'WAL Bytes'; END $$;
-SELECT within(percentile_disc(0.5) WITHIN GROUP (ORDER BY wal(format('SELECT seen.remember(1, ARRAY(SELECT generate_series(%s::bigint, %s)), array_fill(at(36 + %s / 1000.0), ARRAY[10]))', 10 * n, 10 * n + 9, n))), 5000)
+SELECT seen.add_batch(array_fill(99::bigint, ARRAY[10000]), ARRAY(SELECT generate_series(1::bigint, 10000)),
+	ARRAY(SELECT now() - n * interval '4 minutes' FROM generate_series(1, 10000) AS n));
+SELECT within(percentile_disc(0.5) WITHIN GROUP (ORDER BY wal(format('SELECT seen.add(99, ARRAY(SELECT generate_series(%s::bigint, %s)))', 20000 + 10 * n, 20009 + 10 * n))), 5000)
 FROM generate_series(1, 9) AS n;
 TRUNCATE shown, seen.filters;
 
