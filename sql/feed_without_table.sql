@@ -361,6 +361,12 @@ SELECT remembered(3, 9, 1, 2, 3, 4, 5, 6);
 CALL show(3, 15, 6);
 TABLE rates;
 SELECT remembered(3, 15, 1, 2, 3, 4, 5, 6);
+-- ... of a time that a clock which was ahead gave, too: it does not expire
+TRUNCATE seen.filters;
+SELECT seen.remember(8, '{1}', ARRAY[now() + interval '300 days']);
+SELECT seen.merge(8, 9);
+CALL seen.expire();
+SELECT seen.contains(9, 1);
 
 --
 -- CALL expire(): who was shown nothing in the last width, and nobody else.
