@@ -392,6 +392,9 @@ CALL seen.expire();
 SELECT seen.expire_batch(NULL);
 CALL seen.expire('1 ms', allow_removed => true);
 SELECT users, expired FROM seen.health, of_slices WHERE users + count <> 46;
+-- ... and rows in which nothing is are none of these users
+SELECT count(seen.lock(u)) FROM generate_series(20001::bigint, 21500) AS u;
+CALL seen.expire();
 -- a fifth and less goes without
 SELECT count(seen.add(u, ARRAY[u])) FROM generate_series(1001::bigint, 7000) AS u;
 SELECT count(seen.remember(u, ARRAY[u], ARRAY[at(u % 3)])) FROM generate_series(10001::bigint, 11100) AS u;
