@@ -195,12 +195,22 @@ DROP TABLE once, stream;
 DROP SCHEMA seen, ever CASCADE;
 
 --
--- Slices.  Days pass by the times of what is added: the test is the owner, and says them to what all calls go through.
+-- Slices.  Days pass by the times of what is added: the test is the owner, and does what take() and add_batch() do with the
+-- times of now.
 --
 \pset tuples_only on
 CREATE FUNCTION at(day float8) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT '2025-01-01 UTC'::timestamptz + day * interval '24 hours' $$;
 SELECT bloom_create_feed('seen');
-CREATE PROCEDURE show(u bigint, day float8, VARIADIC items bigint[]) LANGUAGE sql AS $$ SELECT seen.remember(u, items, array_fill(at(day), ARRAY[cardinality(items)])) $$;
+CREATE FUNCTION remember(u bigint, items bigint[], times timestamptz[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE seen.filters AS f SET recent = bloom_add_at(f.recent, remember.items, times)
+	WHERE user_id = u AND since <= (SELECT min(t) FROM unnest(times) AS t) AND since > (SELECT max(t) FROM unnest(times) AS t) - interval '120 hours';
+	IF NOT FOUND THEN
+		PERFORM seen.remember(u, remember.items, times);
+	END IF;
+END
+$$;
+CREATE PROCEDURE show(u bigint, day float8, VARIADIC items bigint[]) LANGUAGE sql AS $$ SELECT remember(u, items, array_fill(at(day), ARRAY[cardinality(items)])) $$;
 CREATE VIEW stored AS SELECT user_id, bloom_union(f.items, f.recent) AS items, (coalesce(pg_column_size(f.items), 0) + coalesce(pg_column_size(f.recent), 0)) AS bytes FROM seen.filters AS f;
 CREATE FUNCTION remembered(u bigint, day float8, VARIADIC candidates bigint[]) RETURNS bigint[] LANGUAGE sql AS $$ SELECT array_agg(i ORDER BY i) FROM stored, unnest(candidates) AS i WHERE user_id = u AND bloom_expire(items, at(day)) @> i $$;
 -- the slices of both values, as days
@@ -265,7 +275,7 @@ BEGIN
 		FOR page IN 0 .. pages_per_day - 1 LOOP
 			EXECUTE 'WITH page AS (INSERT INTO shown SELECT u, (u::bigint * 7919 + ($2 * $3 + $4) * 10 + n) * 104729,
 					at($2 + $4 / $3::float8 - CASE WHEN u % 2 = 1 AND n = 0 AND $2 >= 7 THEN 7 ELSE 0 END) FROM generate_series(1, $1) AS u, generate_series(0, 9) AS n RETURNING *)
-				SELECT count(seen.remember(u, items, times)) FROM (SELECT u, array_agg(i) AS items, array_agg(page.at) AS times FROM page GROUP BY u) AS page' USING users, day, pages_per_day, page;
+				SELECT count(remember(u, items, times)) FROM (SELECT u, array_agg(i) AS items, array_agg(page.at) AS times FROM page GROUP BY u) AS page' USING users, day, pages_per_day, page;
 		END LOOP;
 	END LOOP;
 END
