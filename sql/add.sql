@@ -13,15 +13,12 @@ SELECT count(DISTINCT f::text) AS filters, bool_and(bloom_contains_all(f, '{1,2,
 	bool_or(bloom_contains_any(f, '{0,4,5,6}'::int[])) AS any_other
 FROM (VALUES (bloom_add(NULL, '{1,2,3}'::int[])), (bloom_add(NULL, '{3,2,1,2,3,NULL}'::bigint[])),
 	(bloom_add(bloom_add(bloom_add(NULL, 3), 1), 2)), (bloom_add(bloom_add(NULL, 3), '{1,2}'::smallint[])),
-	(bloom_add(bloom_new(), '{1,2,3}'::int[])), (bloom_add(bloom_new(100, 0.01, 0, false), '{1,2,3}'::int[]))) AS v(f);
+	(bloom_add(bloom_new(), '{1,2,3}'::int[])), (bloom_add(bloom_new(100, 0.01, false), '{1,2,3}'::int[]))) AS v(f);
 -- a new filter is one as by bloom_new(), with room for 100 items at 1%, or as many as there are at once; one that is
--- there keeps its capacity, rate and seed
-SELECT i.kind, i.items, i.capacity, i.fpr, i.layers, i.seed
+-- there keeps its capacity and rate
+SELECT i.kind, i.items, i.capacity, i.fpr, i.layers
 FROM (VALUES (1, bloom_add(NULL, 1)), (2, bloom_add(NULL, ARRAY(SELECT generate_series(1, 5000)))),
-	(3, bloom_add(bloom_new(500, 0.001, -7), '{a,b,a}'::text[]))) AS v(n, f), bloom_info(f) i ORDER BY n;
--- the seed decides which bits
-SELECT bloom_add(bloom_new(10, 0.01, 1), 1)::bytea <> bloom_add(bloom_new(10, 0.01, 2), 1)::bytea AS other_bits,
-	bloom_add(bloom_new(10, 0.01, -1), '{1,2,3}'::int[]) @> 2 AS contained;
+	(3, bloom_add(bloom_new(500, 0.001), '{a,b,a}'::text[]))) AS v(n, f), bloom_info(f) i ORDER BY n;
 
 -- As an aggregate function would, a fold over many rows; then the same as one array.
 CREATE AGGREGATE pg_temp.fold(bigint) (SFUNC = bloom_add, STYPE = bloom);
@@ -77,16 +74,17 @@ GROUP BY room, p ORDER BY p, room;
 -- One item at a time, from 100: the promise at every step, and the bytes
 --
 
--- After each item: the rate now, and bytes by the optimum, -n ln p / (ln 2)^2 / 8.  A counting filter ends when it is full.
-CREATE FUNCTION pg_temp.one_at_a_time(room int, p float8, seed int, upto int, counting boolean DEFAULT false)
+-- After each item: the rate now, and bytes by the optimum, -n ln p / (ln 2)^2 / 8.  A counting filter ends when it is full.  Of filters that are `apart` none has items of another.
+CREATE FUNCTION pg_temp.one_at_a_time(room int, p float8, apart int, upto int, counting boolean DEFAULT false)
 RETURNS TABLE (n int, rate float8, ratio float8, layers int) LANGUAGE plpgsql AS $$
 DECLARE
-	filter bloom := bloom_new(room, p, seed, counting);
+	filter bloom := bloom_new(room, p, counting);
+	base int := apart * 1000000;
 	optimum float8 := -ln(p) / ln(2) ^ 2 / 8;
 BEGIN
 	FOR i IN 1 .. upto LOOP
-		filter := bloom_add(filter, i);
-		IF NOT filter @> i THEN
+		filter := bloom_add(filter, base + i);
+		IF NOT filter @> base + i THEN
 			RAISE EXCEPTION 'lost % at once', i;
 		END IF;
 		n := i;
@@ -95,7 +93,7 @@ BEGIN
 		layers := get_byte(filter::bytea, 2) + 256 * get_byte(filter::bytea, 3);
 		RETURN NEXT;
 	END LOOP;
-	IF NOT bloom_contains_all(filter, ARRAY(SELECT generate_series(1, upto))) THEN
+	IF NOT bloom_contains_all(filter, ARRAY(SELECT generate_series(base + 1, base + upto))) THEN
 		RAISE EXCEPTION 'lost an item';
 	END IF;
 EXCEPTION WHEN program_limit_exceeded THEN
@@ -111,8 +109,8 @@ GROUP BY p ORDER BY p;
 -- and at rates next to 1 a layer is full long before its capacity.
 SELECT p, max(rate) FILTER (WHERE room = 100) <= p * 1.01 AS room_100, max(rate) FILTER (WHERE room = 1000) <= p * 1.01 AS room_1000
 FROM (SELECT room, p, n, avg(rate) AS rate
-	FROM (VALUES (100), (1000)) AS v(room), unnest('{0.9,0.5,0.1,0.02,0.01,0.001}'::float8[]) p, generate_series(1, 20) seed,
-		pg_temp.one_at_a_time(room, p, seed, 2500)
+	FROM (VALUES (100), (1000)) AS v(room), unnest('{0.9,0.5,0.1,0.02,0.01,0.001}'::float8[]) p, generate_series(1, 20) apart,
+		pg_temp.one_at_a_time(room, p, apart, 2500)
 	WHERE n % 5 = 0
 	GROUP BY room, p, n) AS mean
 GROUP BY p ORDER BY p;
@@ -176,7 +174,7 @@ FROM (SELECT '\x0101020000000000e27a14ae47e1ca3f01000014050000000500000013000000
 --
 
 CREATE FUNCTION pg_temp.counting(capacity bigint) RETURNS bloom LANGUAGE sql AS
-	$$SELECT bloom_new(capacity, 0.01, 0, counting => true)$$;
+	$$SELECT bloom_new(capacity, 0.01, counting => true)$$;
 
 -- four bits a position in place of one
 SELECT c.bits = p.bits AS same_positions, c.bytes - 36 = 4 * (p.bytes - 36) AS four_times, c.counting, p.counting
@@ -219,17 +217,18 @@ FROM bloom_add(pg_temp.counting(100), 7) f;
 SELECT bloom_remove(bloom_add(NULL, 7), 7);
 -- full in time: items that it takes for contained are not counted, and at high rates they are many
 SELECT p, avg(rate) <= p * 1.01 AS promise_kept
-FROM unnest('{0.9,0.5,0.3,0.1,0.01}'::float8[]) p, generate_series(1, 10) seed,
-	LATERAL (SELECT rate FROM pg_temp.one_at_a_time(1000, p, seed, 5000, counting => true) ORDER BY n DESC LIMIT 1) AS full_up
+FROM unnest('{0.9,0.5,0.3,0.1,0.01}'::float8[]) p, generate_series(1, 10) apart,
+	LATERAL (SELECT rate FROM pg_temp.one_at_a_time(1000, p, apart, 5000, counting => true) ORDER BY n DESC LIMIT 1) AS full_up
 GROUP BY p ORDER BY p;
 -- Items come and go: what is counted then is held to the bits, and neither the rate nor
 -- the room drifts.
-CREATE FUNCTION pg_temp.churn(p float8, seed integer, OUT taken bigint, OUT rate float8) LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.churn(p float8, apart integer, OUT taken bigint, OUT rate float8) LANGUAGE plpgsql AS $$
 DECLARE
-	f bloom := bloom_add(bloom_new(1000, p, seed, counting => true), ARRAY(SELECT generate_series(1, 800)));
-	oldest bigint := 1;
-	newest bigint := 800;
+	f bloom := bloom_new(1000, p, counting => true);
+	oldest bigint := apart * 1000000;
+	newest bigint := oldest + 799;
 BEGIN
+	f := bloom_add(f, ARRAY(SELECT generate_series(oldest, newest)));
 	FOR i IN 1 .. 500 LOOP
 		f := bloom_remove(f, ARRAY(SELECT generate_series(oldest, oldest + 99)));
 		f := bloom_add(f, ARRAY(SELECT generate_series(newest + 1, newest + 100)));
@@ -251,5 +250,5 @@ BEGIN
 	rate := bloom_fpr(f);
 END $$;
 SELECT p, avg(rate) <= p * 1.02 AS promise_kept, max(rate) <= p * 1.15 AS by_each, min(taken) > 950 AS room_kept, max(taken) < 1050 AS no_more
-FROM unnest('{0.1,0.05,0.01,0.001}'::float8[]) p, generate_series(1, 4) seed, pg_temp.churn(p, seed)
+FROM unnest('{0.1,0.05,0.01,0.001}'::float8[]) p, generate_series(1, 4) apart, pg_temp.churn(p, apart)
 GROUP BY p ORDER BY p;

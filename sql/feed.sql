@@ -234,12 +234,26 @@ TABLE unseen;
 UPDATE exposures SET shown_at = now() WHERE user_id = 1 AND item_id = 6;
 UPDATE exposures SET shown_at = now() - interval '29 days', item_id = 7 WHERE user_id = 2 AND item_id = 6;
 TABLE unseen;
--- One that comes later wants the script again, which monitoring tells.
+-- MERGE moves a row to another partition: the trigger sees it if the MERGE can insert.
+\if :has_merge
+INSERT INTO exposures VALUES (1, 8, '2019-12-31');
+MERGE INTO exposures AS e USING (VALUES (1, 8)) AS v (u, i) ON e.user_id = u AND e.item_id = i
+WHEN MATCHED THEN UPDATE SET shown_at = now() WHEN NOT MATCHED AND false THEN INSERT DEFAULT VALUES;
+\else
+INSERT INTO exposures VALUES (1, 8);
+\endif
+SELECT seen.unseen(1, '{8,9}'), log.unseen(1, '{8,9}');
+-- One that comes later wants the script again, which monitoring tells.  Only that one is locked.
 CREATE TABLE late_3 PARTITION OF late FOR VALUES IN (3);
 SELECT untracked FROM seen.health;
 INSERT INTO late_3 VALUES (3, 1);
+SELECT problems FROM bloom_feeds() WHERE feed = 'seen';
 SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+BEGIN;
 :script
+SELECT DISTINCT relation::regclass AS locked FROM pg_locks WHERE pid = pg_backend_pid() AND relation >= 16384 AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+	AND relation IN (SELECT oid FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace <> 'seen'::regnamespace);
+COMMIT;
 INSERT INTO late_3 VALUES (3, 2);
 SELECT seen.unseen(3, '{1,2}'), untracked FROM seen.health;
 CALL seen.rebuild();
@@ -247,7 +261,18 @@ SELECT seen.unseen(3, '{1,2}');
 ALTER TABLE late DISABLE TRIGGER insert_seen;
 ALTER TABLE late_1 ENABLE REPLICA TRIGGER insert_seen;
 ALTER TABLE late_2 ENABLE ALWAYS TRIGGER insert_seen;
+DROP TRIGGER update_seen ON late_3;
 SELECT h.untracked, l.untracked FROM seen.health AS h, log.health AS l;
+SELECT unnest(problems) FROM bloom_feeds() WHERE feed = 'seen';
+:script
+SELECT untracked, problems, (SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'late_2'::regclass AND tgname = 'insert_seen') AS late_2 FROM seen.health, bloom_feeds() WHERE feed = 'seen';
+-- What a table brings along that is attached, a rebuild reads.
+CREATE TABLE late_4 (LIKE late);
+INSERT INTO late_4 (user_id, item_id, shown_at) VALUES (4, 40, now());
+ALTER TABLE late ATTACH PARTITION late_4 FOR VALUES IN (4);
+SELECT untracked FROM seen.health;
+CALL seen.rebuild(users => '{4}');
+SELECT seen.unseen(4, '{40,41}');
 DROP VIEW unseen;
 DROP SCHEMA seen, log CASCADE;
 DROP TABLE exposures;
@@ -261,6 +286,14 @@ UPDATE exposures SET shown_at = now() WHERE item_id = 3;
 SELECT seen.unseen(1, '{1,2,3,4}');
 CALL seen.rebuild();
 SELECT seen.unseen(1, '{1,2,3,4}');
+-- a child's child that comes later
+CREATE TABLE grandchild () INHERITS (child);
+SELECT untracked, problems FROM seen.health, bloom_feeds();
+SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+:script
+INSERT INTO grandchild VALUES (1, 4);
+SELECT seen.unseen(1, '{4,5}'), untracked, problems FROM seen.health, bloom_feeds();
+DROP TABLE grandchild;
 DROP SCHEMA seen CASCADE;
 
 -- A view, in mode log: other names, a condition, a second key.
@@ -295,6 +328,7 @@ SELECT arguments, call('seen', arguments) AS seen, call('log', arguments) AS log
 	$$unseen(1, '{2,5,1,NULL,5,3}')$$, $$unseen(1, '{}')$$, $$unseen(1, NULL)$$, $$unseen(NULL, '{1}')$$, $$unseen(9, '{1,1}')$$, $$unseen(1, '{{1,3},{4,2}}')$$,
 	$$current(1) @> 2$$, $$current(9) @> 1$$, $$current(NULL)$$,
 	$$take(9, '{2,5,1,NULL,5,3}', 3)$$, $$take(1, '{2,5,1,NULL,5,3}', 0)$$, $$take(1, '{2,5,1,NULL,5,3}', -1)$$, $$take(1, '{}', 3)$$, $$take(1, NULL, 3)$$,
+	$$contains(1, 2)$$, $$contains(1, 3)$$, $$contains(1, NULL)$$, $$contains(8, 1)$$, $$contains(NULL, 1)$$, $$lock(1)$$, $$lock(8)$$, $$lock(NULL)$$,
 	$$take(NULL, '{5}', 3)$$, $$take(1, '{1,2}')$$, $$take(1, '{2,5,1,NULL,5,3}', 1)$$, $$take(1, '{2,5,1,NULL,5,3}', NULL)$$]) AS arguments;
 -- mode trigger remembers what is taken, mode log what is inserted
 SELECT seen.unseen(1, '{1,3,5,7}'), log.unseen(1, '{1,3,5,7}');
@@ -309,8 +343,10 @@ SET LOCAL track_functions = 'all';
 SELECT count(*) FROM generate_series(1, 1000) AS id WHERE NOT (SELECT log.current(1)) @> id;
 SELECT pg_stat_get_xact_function_calls('log.current(bigint)'::regprocedure) AS calls;
 ROLLBACK;
-PREPARE page_array AS SELECT seen.unseen($1, $2);
-EXECUTE page_array ('1', '{7,8}');
+PREPARE page_array AS SELECT seen.unseen($1, $2), seen.contains($1, $3), seen.lock($1);
+EXECUTE page_array ('1', '{7,8}', '7');
+-- lock() makes a row for a user who has none, which is no filter, and says so to nobody
+SELECT user_id, items FROM seen.filters WHERE user_id NOT IN (1, 9);
 
 --
 -- Rebuilds: what they find, and what they write.
@@ -334,7 +370,8 @@ SELECT state = :'state' AS unchanged FROM state;
 CALL seen.rebuild(users => '[2001:2006]={1,3,3,9001,9003,NULL}');
 SELECT user_id, seen.unseen(user_id, '{1,2,3,4,77}') FROM seen.filters ORDER BY 1;
 CALL seen.rebuild(users => '{}');
--- by ranges: a later one builds what none of the others has
+-- by ranges: one builds what none of the others has, in any order, whatever is built in between
+CALL seen.rebuild(users => '{2501,3500}');
 CALL seen.rebuild(after => 4000);
 CALL seen.rebuild(upto => 2500, pause => '1 millisecond');
 SELECT count(*), min(user_id) FILTER (WHERE user_id > 2500) AS next FROM seen.filters;
@@ -361,6 +398,35 @@ BEGIN;
 INSERT INTO seen.filters (user_id) SELECT generate_series(10001, 15000);
 SELECT after, n_examined, n_ended FROM seen.rebuild_batch(NULL, NULL, '0', true, false, 10000, 0, 0);
 ROLLBACK;
+-- It stops before many filters are gone: a table that was truncated and has a row again; too short a retention.
+CREATE TABLE kept AS TABLE exposures;
+TRUNCATE exposures;
+INSERT INTO exposures VALUES (1, 1);
+CALL seen.rebuild();
+SELECT count(*) FROM seen.filters;
+CALL seen.rebuild(after => 4000);
+SELECT array_agg(u) AS users FROM generate_series(4001, 4150) AS u \gset
+CALL seen.rebuild(users => :'users');
+CALL seen.rebuild(dry_run => true);
+SELECT count(*) FROM seen.filters;
+INSERT INTO exposures SELECT * FROM kept WHERE user_id BETWEEN 2 AND 3900;
+CALL seen.rebuild();
+-- batches before that one are done; up to a fifth, and up to 100, are removed; rows without a filter do not count
+SELECT count(*), max(user_id) FROM seen.filters;
+INSERT INTO exposures SELECT * FROM kept WHERE user_id BETWEEN 3901 AND 4100;
+UPDATE seen.filters SET items = NULL WHERE user_id > 4100 AND user_id <= 4990;
+CALL seen.rebuild();
+SELECT count(*) FROM seen.filters;
+DELETE FROM exposures WHERE user_id > 4000;
+CALL seen.rebuild(after => 3950);
+DELETE FROM exposures WHERE user_id > 3850;
+CALL seen.rebuild(after => 3800);
+CALL seen.rebuild(after => 3800, allow_removed => true);
+TRUNCATE exposures;
+INSERT INTO exposures TABLE kept;
+CALL seen.rebuild();
+DROP TABLE kept;
+
 -- Nobody has an exposure: that is an error, unless it is said to be right.
 TRUNCATE exposures;
 \set VERBOSITY sqlstate
@@ -438,12 +504,60 @@ SELECT bloom_feed_sql('seen', 'exposures', width => '7 days', fpr => 0.001, head
 :script
 INSERT INTO exposures VALUES (1, 3, now() - interval '8 days'), (2, 3, DEFAULT);
 SELECT seen.unseen(1, '{1,2,3}'), seen.unseen(2, '{1,2,3}'), (bloom_info(seen.current(2))).fpr, has_function_privilege('regress_bloomexp_app', 'seen.take(bigint, bigint[], int)', 'EXECUTE') AS granted;
--- A comment that is no call of ours is not listed.
-CREATE SCHEMA other;
-COMMENT ON SCHEMA other IS 'bloomexp 1.0: SELECT bloom_feed_sql(''other'', ''exposures''); DROP TABLE exposures; --';
-SELECT feed, owner = current_user AS mine, version, command FROM bloom_feeds() ORDER BY 1;
-DROP SCHEMA other;
+SELECT feed, owner = current_user AS mine, version, command, problems FROM bloom_feeds() ORDER BY 1;
 SELECT bloom_create_feed('seen', 'exposures');
+-- Arguments come back as they were given, and make the same script; a name may look like settings, or be one.
+CREATE TABLE "width = NULL" ("NULL" bigint, "-- kind: mode log" bigint, "at => now()" timestamptz, " " boolean);
+CREATE INDEX ON "width = NULL" ("NULL");
+SELECT bloom_create_feed('x, slices => 5', '"width = NULL"', 'NULL', '-- kind: mode log', 'at => now()', '1 month', 0.00001, 0, "where" => ' '), bloom_create_feed('bloomexp 1.0', 'exposures', width => '720:00:00', headroom => 1000);
+SELECT command FROM bloom_feeds() WHERE feed IN ('x, slices => 5', 'bloomexp 1.0') ORDER BY 1;
+CREATE FUNCTION script(call text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE script text; BEGIN EXECUTE call INTO script; RETURN script; END $$;
+SELECT script(command) = bloom_feed_sql('x, slices => 5', '"width = NULL"', 'NULL', '-- kind: mode log', 'at => now()', '1 month', 0.00001, 0, "where" => ' ') AS same, problems FROM bloom_feeds() WHERE feed = 'x, slices => 5';
+DROP TABLE "width = NULL" CASCADE;
+DROP SCHEMA "x, slices => 5", "bloomexp 1.0" CASCADE;
+-- The mode cannot change: neither a new script nor one from before a change is taken.
+SELECT bloom_feed_sql('seen', 'exposures', mode => 'log');
+SELECT replace(bloom_feed_sql('later', 'exposures', mode => 'log'), 'later', 'seen') AS script \gset
+BEGIN;
+:script
+ROLLBACK;
+SELECT problems FROM bloom_feeds() WHERE feed = 'seen';
+-- What is wrong with a feed, each in turn.
+BEGIN;
+ALTER TABLE exposures RENAME item_id TO item;
+SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
+ROLLBACK;
+BEGIN;
+ALTER TABLE exposures RENAME TO views;
+SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
+ROLLBACK;
+BEGIN;
+DROP TABLE exposures CASCADE;
+SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
+ROLLBACK;
+BEGIN;
+ALTER TABLE exposures DISABLE TRIGGER USER;
+SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
+ROLLBACK;
+BEGIN;
+ALTER TABLE exposures ENABLE REPLICA TRIGGER update_seen;
+SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
+ROLLBACK;
+BEGIN;
+DROP FUNCTION seen.unseen;
+CREATE OR REPLACE FUNCTION log.take(user_id bigint, candidates bigint[], wanted integer DEFAULT NULL) RETURNS bigint[] LANGUAGE plpgsql AS 'BEGIN RETURN candidates; END';
+CREATE FUNCTION log.unseen(candidates bigint[]) RETURNS bigint[] LANGUAGE sql AS 'SELECT candidates';
+SET LOCAL quote_all_identifiers = on;
+SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
+ROLLBACK;
+BEGIN;
+UPDATE pg_proc SET prosrc = replace(prosrc, 'bloomexp 1.0', 'bloomexp 0.9') WHERE oid = 'seen.settings'::regproc;
+SELECT feed, version, problems FROM bloom_feeds() ORDER BY 1;
+ROLLBACK;
+BEGIN;
+ALTER TABLE exposures ALTER item_id TYPE text;
+SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
+ROLLBACK;
 -- A feed in mode log: what it has not stored it reads.
 INSERT INTO exposures VALUES (1, 4);
 CALL log.rebuild(overlap => '0');

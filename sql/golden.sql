@@ -65,30 +65,25 @@ $$;
 -- Small enough to look at.
 INSERT INTO golden
 SELECT name, kind, items::text[],
-	add_items(bloom_new(capacity, fpr, seed), kind, items::text[])
+	add_items(bloom_new(capacity, fpr), kind, items::text[])
 FROM (VALUES
-	('one', 'integer', '{42}', 1, 0.01, 0),
-	('ten', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.01, 0),
-	('another seed', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.01, 1),
-	('seed -1', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.01, -1),
-	('largest seed', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.01, 2147483647),
-	('smallest seed', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.01, -2147483648),
-	('rate 1/2', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.5, 0),
-	('rate 1e-4', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.0001, 0),
-	('rate 1e-9', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 1e-9, 0),
+	('one', 'integer', '{42}', 1, 0.01),
+	('ten', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.01),
+	('rate 1/2', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.5),
+	('rate 1e-4', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 0.0001),
+	('rate 1e-9', 'integer', '{1,2,3,4,5,6,7,8,9,10}', 10, 1e-9),
 	('extremes', 'integer',
 	 '{0,-1,1,-32768,32767,-2147483648,2147483647,-9223372036854775808,9223372036854775807}',
-	 9, 0.01, 0),
-	('text', 'text', '{"",a,apple,"one chunk of 16.","17 bytes of text:"}', 5, 0.01, 0),
-	('empty text', 'text', '{""}', 1, 0.01, 0),
-	('empty text, seed 1', 'text', '{""}', 1, 0.01, 1),
+	 9, 0.01),
+	('text', 'text', '{"",a,apple,"one chunk of 16.","17 bytes of text:"}', 5, 0.01),
+	('empty text', 'text', '{""}', 1, 0.01),
 	('uuid', 'uuid',
 	 '{00000000-0000-0000-0000-000000000000,123e4567-e89b-12d3-a456-426614174000,ffffffff-ffff-ffff-ffff-ffffffffffff}',
-	 3, 0.01, 0),
-	('bytea', 'bytea', '{\\x,\\x00,\\x0000,\\xff,\\x0123456789abcdef}', 5, 0.01, 0),
-	('text as bytea', 'bytea', '{\\x,\\x61,\\x6170706c65}', 5, 0.01, 0),
-	('room for more', 'integer', '{1}', 20, 0.01, 0)
-) spec (name, kind, items, capacity, fpr, seed);
+	 3, 0.01),
+	('bytea', 'bytea', '{\\x,\\x00,\\x0000,\\xff,\\x0123456789abcdef}', 5, 0.01),
+	('text as bytea', 'bytea', '{\\x,\\x61,\\x6170706c65}', 5, 0.01),
+	('room for more', 'integer', '{1}', 20, 0.01)
+) spec (name, kind, items, capacity, fpr);
 
 -- Bytes of every length up to two chunks of the hash and a rest.
 INSERT INTO golden
@@ -99,7 +94,7 @@ FROM (SELECT array_agg(substr(sha256('a') || sha256('b'), 1, length)::text ORDER
 -- Layers: grown one by one, and side by side after a union.
 INSERT INTO golden
 SELECT 'grown ' || kind, kind, some_items(kind, 3),
-	add_one_by_one(bloom_new(1, 0.02, 5), kind, some_items(kind, 3))
+	add_one_by_one(bloom_new(1, 0.02), kind, some_items(kind, 3))
 FROM unnest('{integer,text,uuid,bytea}'::text[]) kind;
 
 INSERT INTO golden
@@ -114,14 +109,14 @@ FROM generate_series(1, 3) i;
 -- Counting filters.
 INSERT INTO golden
 SELECT 'counting', 'integer', '{1,2}'::text[],
-	bloom_add(bloom_new(2, 0.01, 0, true), '{1,2,2,2}'::bigint[]);
+	bloom_add(bloom_new(2, 0.01, true), '{1,2,2,2}'::bigint[]);
 INSERT INTO golden
 SELECT 'counting, one removed', 'integer', '{2}'::text[],
 	bloom_remove(filter, '{1,2}'::bigint[])
 FROM golden WHERE name = 'counting';
 INSERT INTO golden
 SELECT 'counting to the limit', 'text', '{again}'::text[],
-	bloom_add(bloom_new(1, 0.01, 0, true), array_fill('again'::text, '{20}'));
+	bloom_add(bloom_new(1, 0.01, true), array_fill('again'::text, '{20}'));
 
 -- Windowed filters: slices before and after 2000, and a floor.
 INSERT INTO golden
@@ -139,42 +134,42 @@ INSERT INTO golden
 SELECT 'window, 1,000 slices', 'integer', some_items('integer', 2),
 	aggregate_at('integer', some_items('integer', 2), some_times(2, '11 hours'), '36 hours', 1000, 0.1);
 INSERT INTO golden
-SELECT 'window, seed -1', 'integer', '{1,2}'::text[],
-	bloom_add_at(bloom_add_at(bloom_window('1 day', 6, 0.5, -1), 1, times[1]), 2, times[2])
+SELECT 'window, two slices', 'integer', '{1,2}'::text[],
+	bloom_add_at(bloom_add_at(bloom_window('1 day', 6, 0.5), 1, times[1]), 2, times[2])
 FROM some_times(2, '1 hour') AS times;
 
 SELECT name, filter FROM golden ORDER BY name COLLATE "C";
 
 -- An empty filter knows no kind.
-SELECT bloom_new(1), bloom_new(1, 0.01, 0, true) AS counting;
+SELECT bloom_new(1), bloom_new(1, 0.01, true) AS counting;
 SELECT bloom_window('30 days') AS "window";
 
 -- Positions that an item sets, of the m there are.
-SELECT kind, item, seed, bits, array_agg(i ORDER BY i) AS positions
+SELECT kind, item, bits, array_agg(i ORDER BY i) AS positions
 FROM (VALUES
-	('integer', '0', 1000, 0), ('integer', '42', 1000, 0), ('integer', '42', 1000, -1),
-	('integer', '-9223372036854775808', 1000, 0), ('integer', '42', 50000, 0),
-	('text', '', 1000, 1), ('text', '42', 1000, 0), ('text', 'a text of more than two chunks of the hash', 1000, 7),
-	('uuid', '123e4567-e89b-12d3-a456-426614174000', 1000, 0),
-	('bytea', '\x', 1000, 0), ('bytea', '\x2a00000000000000', 1000, 0)
-) one (kind, item, capacity, seed),
-	LATERAL (SELECT add_items(bloom_new(capacity, 0.01, seed), kind, ARRAY[item])::bytea) made (bytes),
+	('integer', '0', 1000), ('integer', '42', 1000),
+	('integer', '-9223372036854775808', 1000), ('integer', '42', 50000),
+	('text', '', 1000), ('text', '42', 1000), ('text', 'a text of more than two chunks of the hash', 1000),
+	('uuid', '123e4567-e89b-12d3-a456-426614174000', 1000),
+	('bytea', '\x', 1000), ('bytea', '\x2a00000000000000', 1000)
+) one (kind, item, capacity),
+	LATERAL (SELECT add_items(bloom_new(capacity, 0.01), kind, ARRAY[item])::bytea) made (bytes),
 	LATERAL (SELECT (length(bytes) - 32) * 8) size (bits),
 	LATERAL generate_series(0, bits - 1) i
 WHERE get_bit(bytes, 32 * 8 + i) = 1
-GROUP BY kind, item, capacity, seed, bits
-ORDER BY kind, item, capacity, seed;
+GROUP BY kind, item, capacity, bits
+ORDER BY kind, item, capacity;
 
 -- Too large to look at. The last ones are blocked.
 CREATE TABLE large AS SELECT * FROM golden LIMIT 0;
 
 INSERT INTO large
 SELECT format('%s of %s at %s', n, kind, fpr), kind, some_items(kind, n),
-	add_items(bloom_new(n, fpr, seed), kind, some_items(kind, n))
+	add_items(bloom_new(n, fpr), kind, some_items(kind, n))
 FROM (VALUES
-	('integer', 300, 0.01, 0), ('text', 299, 0.01, 0), ('uuid', 1000, 0.001, 3), ('bytea', 1000, 0.5, 0),
-	('integer', 3650, 0.01, 0), ('text', 3650, 0.0001, -5)
-) spec (kind, n, fpr, seed);
+	('integer', 300, 0.01), ('text', 299, 0.01), ('uuid', 1000, 0.001), ('bytea', 1000, 0.5),
+	('integer', 3650, 0.01), ('text', 3650, 0.0001)
+) spec (kind, n, fpr);
 
 INSERT INTO large
 SELECT 'grown one by one', 'integer', some_items('integer', 2000),
@@ -186,7 +181,7 @@ SELECT 'grown by hundreds', 'text', some_items('text', 2000),
 	 FROM (SELECT some_items('text', 2000)) i (items));
 INSERT INTO large
 SELECT 'counting uuids', 'uuid', some_items('uuid', 500),
-	bloom_add(bloom_new(500, 0.01, 0, true), some_items('uuid', 500)::uuid[]);
+	bloom_add(bloom_new(500, 0.01, true), some_items('uuid', 500)::uuid[]);
 
 INSERT INTO large
 SELECT 'aggregated', 'integer', array_agg(i::text), bloom_agg(i) FROM generate_series(1, 5000) i;
@@ -200,7 +195,7 @@ SELECT 'blocked, rate 1e-4', 'text', array_agg(i::text), bloom_agg(i::text, 0.00
 FROM generate_series(1, 15000) i;
 INSERT INTO large
 SELECT 'blocked and counting', 'integer', array_agg(i::text),
-	bloom_add(bloom_new(30000, 0.01, -1, true), array_agg(i))
+	bloom_add(bloom_new(30000, 0.01, true), array_agg(i))
 FROM generate_series(1, 30000) i;
 
 -- a month of 20 items a day: added one by one and expired each night, all at once, by the aggregate
@@ -218,7 +213,7 @@ END
 $$;
 
 INSERT INTO large
-SELECT 'window kept nightly', 'integer', items[201:], kept_nightly(bloom_window('30 days', 6, 0.01, -1), items, times)
+SELECT 'window kept nightly', 'integer', items[201:], kept_nightly(bloom_window('30 days', 6, 0.01), items, times)
 FROM some_items('integer', 800) items, some_times(800, '72 minutes') times;
 INSERT INTO large
 SELECT 'window at once', 'uuid', items, bloom_add_at(bloom_window('30 days', 6, 0.001), items::uuid[], times)

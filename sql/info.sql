@@ -4,14 +4,14 @@
 --
 \pset format unaligned \pset footer off
 SET client_min_messages = warning;
-\set rounded 'kind, items, capacity, fpr, round(fpr_now::numeric, 6) AS fpr_now, bits, bits_set, round(fill::numeric, 3) AS fill, layers, bytes, seed, counting, window_width AS width, slices'
+\set rounded 'kind, items, capacity, fpr, round(fpr_now::numeric, 6) AS fpr_now, bits, bits_set, round(fill::numeric, 3) AS fill, layers, bytes, counting, window_width AS width, slices'
 
 --
 -- bloom_info: one row a filter
 --
 
-SELECT i.* FROM (VALUES (1, bloom_new()), (2, bloom_add(bloom_new(10, 0.001, -5), '{a,b,c}'::text[])), (3, bloom_add(bloom_new(20, 0.05), '00000000-0000-0000-0000-000000000001'::uuid)),
-	(4, bloom_new(20, 0.05, 2147483647, true)), (5, NULL)) AS v(n, f), LATERAL (SELECT :rounded FROM bloom_info(f)) AS i ORDER BY n;
+SELECT i.* FROM (VALUES (1, bloom_new()), (2, bloom_add(bloom_new(10, 0.001), '{a,b,c}'::text[])), (3, bloom_add(bloom_new(20, 0.05), '00000000-0000-0000-0000-000000000001'::uuid)),
+	(4, bloom_new(20, 0.05, true)), (5, NULL)) AS v(n, f), LATERAL (SELECT :rounded FROM bloom_info(f)) AS i ORDER BY n;
 -- grown: the sum of the layers
 SELECT i.items = l.items AS items, i.capacity = l.capacity AS capacity, i.bits = l.bits AS bits, i.bits_set = l.bits_set AS bits_set,
 	i.layers = l.layers AS layers, i.bytes = 4 + 16 + 16 * i.layers + l.bytes AS bytes, i.bytes = octet_length(f::bytea) + 4 AS stored,
@@ -39,7 +39,7 @@ SELECT layer, items, capacity, fpr > 0 AND fpr < 0.01 AS fpr, bits, bits_set > 0
 	hashes, blocks, bytes = bits / 8 AS bytes, slice
 FROM bloom_layers(bloom_add(bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 130))), ARRAY(SELECT generate_series(101, 260))));
 SELECT layer, items, capacity, fpr BETWEEN 0.009 AND 0.01 AS fpr, fpr_now, bits_set, fill FROM bloom_layers(bloom_new(1000, 0.01));
-SELECT layer, capacity, bits * 4 = bytes * 8 AS counters FROM bloom_layers(bloom_new(1000, 0.01, 0, true));
+SELECT layer, capacity, bits * 4 = bytes * 8 AS counters FROM bloom_layers(bloom_new(1000, 0.01, true));
 SELECT blocks > 500 AS many_blocks, bits % blocks = 0 AS equal_blocks, bits / blocks BETWEEN 15000 AND 16000 AS about_one_chunk FROM bloom_layers(bloom_new(1000000));
 SELECT count(*) FROM bloom_layers(NULL);
 
@@ -129,7 +129,7 @@ SELECT * FROM bloom_sizing(0, 0.01);
 SELECT bloom_new(9223372036854775807);
 SELECT bloom_new(4294967296, 0.9);
 SELECT bloom_new(500000000, 0.01);
-SELECT bloom_new(200000000, 0.01, 0, true);
+SELECT bloom_new(200000000, 0.01, true);
 SELECT bloom_add(bloom_new(100000000, 1e-9), 1);
 \set VERBOSITY default
 SELECT bloom_new(100, 0);

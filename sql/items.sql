@@ -311,7 +311,6 @@ SELECT ARRAY(SELECT bloom_exclude('{1,NULL,2}'::int[], VARIADIC NULL::bloom[])) 
 -- NULL parameters are mistakes
 SELECT bloom_new(NULL);
 SELECT bloom_new(10, NULL);
-SELECT bloom_new(seed => NULL);
 SELECT bloom_new(counting => NULL);
 SELECT * FROM bloom_sizing(NULL, 0.01);
 SELECT * FROM bloom_sizing(10, NULL);

@@ -1,6 +1,6 @@
 --
 -- Values with as many layers as there can be, each of which says that it has room: valid, and made to keep the
--- server busy.  What is done with them has results.  test/fuzz counts the work, which has a limit.
+-- server busy.  What is done with them has results.
 --
 \pset format unaligned \pset footer off
 CREATE FUNCTION pg_temp.little(number bigint, bytes int) RETURNS text LANGUAGE sql AS

@@ -9,7 +9,7 @@ SET client_min_messages = warning;
 -- Text form: hexadecimal digits, with or without \x
 --
 
--- version 1, no kind yet, one layer, seed 0, fpr 0.01; one word, one probe, capacity 1; 64 bits unset
+-- version 1, no kind yet, one layer, a reserved field, fpr 0.01; one word, one probe, capacity 1; 64 bits unset
 SELECT bloom_new(1);
 SELECT bloom_new(1)::text::bloom = bloom_new(1) AS same,
 	'01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000'::bloom
@@ -21,10 +21,10 @@ SELECT bloom_new(1)::text::bloom = bloom_new(1) AS same,
 -- What comes in goes out again, whatever is in it.
 SELECT count(*), bool_and(f::text::bloom = f) AS text, bool_and(f::bytea::bloom = f) AS bytea,
 	bool_and(bloom_in(bloom_send(f)) = f) AS binary
-FROM (VALUES (bloom_new()), (bloom_new(5, 0.5, -1)), (bloom_add(NULL, 1)), (bloom_add(NULL, ''::text)),
+FROM (VALUES (bloom_new()), (bloom_new(5, 0.5)), (bloom_add(NULL, 1)), (bloom_add(NULL, ''::text)),
 	(bloom_add(bloom_new(3, 0.0001), ARRAY['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'])),
 	((SELECT bloom_agg(i) FROM generate_series(1, 40000) i)),
-	(bloom_add(bloom_new(10, 0.01, 0, true), 7)),
+	(bloom_add(bloom_new(10, 0.01, true), 7)),
 	(bloom_new(100) | bloom_new(400) | bloom_new(500))) AS v(f);
 
 CREATE FUNCTION pg_temp.complaint(value text) RETURNS text LANGUAGE plpgsql AS $$
@@ -41,7 +41,8 @@ $$;
 -- digits alone are not enough: every input passes the validator, which names what is wrong
 SELECT value, pg_temp.complaint(value)
 FROM unnest(ARRAY['', '\x', 'x', 'zz', '\x0', '\X01', '\x01\x02', '01 02', '{1,2,3}', '\x010g', E'\\x01\xc3\xa901', '\x00', '\x01', '\x02',
-	'\xff000100000000007b14ae47e17a843f', bloom_new(1)::text || '00', left(bloom_new(1)::text, -2)]) AS value;
+	'\xff000100000000007b14ae47e17a843f', bloom_new(1)::text || '00', left(bloom_new(1)::text, -2),
+	overlay(bloom_new(1)::text PLACING '01' FROM 11 FOR 2)]) AS value;
 SELECT 'zz'::bloom;
 SELECT decode('01', 'hex')::bloom;			-- the casts are the same door
 SELECT bloom_in(bytea '');
@@ -89,9 +90,9 @@ SELECT a = b AS eq, a <> b AS ne, (bloom_hash(a) = bloom_hash(b)) = (a = b) AS h
 FROM (VALUES
 	(bloom_new(100), bloom_new(100)),
 	(bloom_new(100), bloom_new(101)),
-	(bloom_new(100), bloom_new(100, 0.01, 1)),
 	(bloom_new(100), bloom_new(100, 0.02)),
-	(bloom_new(100), bloom_new(100, 0.01, 0, true)),
+	(bloom_new(100), bloom_new(100, 0.02)),
+	(bloom_new(100), bloom_new(100, 0.01, true)),
 	(bloom_add(NULL, 1), bloom_add(NULL, 1::smallint)),
 	(bloom_add(NULL, 1), bloom_add(NULL, 2)),
 	(bloom_add(NULL, ARRAY[1, 2]), bloom_add(bloom_add(NULL, 2), 1)),
@@ -104,7 +105,7 @@ SELECT bloom_hash(f, 0) = bloom_hash(f, 1) AS same,
 FROM bloom_add(NULL, 1) f;
 -- of one TOASTed value: lengths are compared first, then the bytes
 INSERT INTO filters (id, f) SELECT n, bloom_agg(i) FROM generate_series(1, 4) n, generate_series(1, (100 ^ n / 100)::int) i GROUP BY n;
-INSERT INTO filters VALUES (5, NULL), (6, bloom_new()), (7, bloom_new(1000, 0.001, 77) | bloom_new(10, 0.1, 77));
+INSERT INTO filters VALUES (5, NULL), (6, bloom_new()), (7, bloom_new(1000, 0.001) | bloom_new(10, 0.1));
 SELECT array_agg(a.id ORDER BY a.id) AS equal, count(*) FILTER (WHERE a.id <> b.id) AS others FROM filters a, filters b WHERE (a.f = b.f) IS TRUE;
 SELECT f FROM filters ORDER BY f;
 

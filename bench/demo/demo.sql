@@ -44,6 +44,7 @@ FROM generate_series(1, 5000) AS nth,
 	-- a walk through the catalogue, for each user with a stride of their own: 500,009 is a prime
 	LATERAL (SELECT (rank * 7907 + nth * (rank * 48271 % 500008 + 1)) % 500009) AS walk (item);
 \endif
+SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 1) AS seconds \gset
 \echo '  ' :seconds s
 
 --
@@ -208,16 +209,19 @@ WHERE way = 'feed' \gset
 \echo
 \pset footer off
 CREATE FUNCTION shown(value float8) RETURNS text LANGUAGE sql AS $$
-	SELECT CASE WHEN value < 10 THEN round(value::numeric, 3)::text ELSE to_char(value, 'FM999,999,999') END
+	SELECT CASE WHEN value < 10 AND value <> round(value) THEN round(value::numeric, 3)::text ELSE to_char(value, 'FM999,999,990') END
+$$;
+CREATE FUNCTION compared(more float8, less float8) RETURNS text LANGUAGE sql AS $$
+	SELECT shown(more) || CASE WHEN less > 0 AND more > less THEN format(' (%s times)', round((more / less)::numeric, 1)) ELSE '' END
 $$;
 SELECT what AS " ", bloomexp, "for comparison"
 FROM (VALUES
 	(1, 'users', shown(:users), format('they saw %s items: the median %s, at most %s', shown(:items), shown(:median), shown(:most))),
-	(2, 'bytes per user on disk', shown(:feed_disk), format('table and index: %s (%s times)', shown(:exact_disk), round((:exact_disk / :feed_disk)::numeric, 1))),
-	(3, 'events per second of the stream', shown(:events / :feed_s), format('inserted into table and index: %s', shown(:events / :exact_s))),
-	(4, 'ms to take a page of ten', shown(:feed_ms), format('hashed NOT IN and INSERT: %s (%s times)', shown(:exact_ms), round((:exact_ms / :feed_ms)::numeric, 1))),
-	(5, 'bytes of WAL per page', shown(:feed_wal), format('%s (%s times)', shown(:exact_wal), round((:exact_wal / :feed_wal)::numeric, 1))),
-	(6, 'the same after a checkpoint', shown(:feed_images), format('%s (%s times)', shown(:exact_images), round((:exact_images / :feed_images)::numeric, 1))),
+	(2, 'bytes per user on disk', shown(:feed_disk), 'table and index: ' || compared(:exact_disk, :feed_disk)),
+	(3, 'events per second of the stream', shown(:events / :feed_s), 'INSERT into table and index: ' || shown(:events / :exact_s)),
+	(4, 'ms to take and remember ten', shown(:feed_ms), 'hashed NOT IN, INSERT: ' || compared(:exact_ms, :feed_ms)),
+	(5, 'bytes of WAL per page', shown(:feed_wal), compared(:exact_wal, :feed_wal)),
+	(6, 'bytes of WAL with page images', shown(:feed_images), compared(:exact_images, :feed_images)),
 	(7, 'exposed items let through', shown(:let_through), format('of %s exposed candidates', shown(:exposed))),
 	(8, 'false positives', format('%s%% ± %s', round(:fpr * 100, 3), round((:error * 100)::numeric, 3)), format('of %s unexposed candidates; target rate: %s%%', shown(:fresh), :p * 100)),
 	(9, 'items that came again', shown(:again), format('of %s items taken', shown(:taken)))

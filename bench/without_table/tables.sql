@@ -10,7 +10,7 @@ CREATE INDEX ON exact_large (user_id, shown_at, item_id);
 SELECT bloom_create_feed('seen'), bloom_create_feed('large') \g /dev/null
 
 -- A stream of pages of ten, in the order of time, cut into batches.  Each slice of the window has a sixth of
--- them, the newest one, too, whenever this runs; a page then writes the most.
+-- them, the newest one, too, whenever this runs, but for the page that is measured, which writes the most.
 CREATE FUNCTION item(u bigint, n bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
 	$$SELECT hashint8extended(u * 100000 + n, 1) & 1099511627775$$;
 CREATE TABLE batches (feed text, nth bigint, users bigint[], items bigint[], times timestamptz[]);
@@ -19,7 +19,7 @@ CREATE FUNCTION insert_batches(feed text, users int, pages int, batch_size int) 
 	INSERT INTO batches
 	SELECT feed, at / batch_size, array_agg(u ORDER BY at), array_agg(item(u, at / 10 / users * 10 + at % 10) ORDER BY at),
 		array_agg(CASE WHEN part < 5 THEN newest - (5 - part) * interval '120 hours' ELSE newest + (part - 5) * (now() - newest) END ORDER BY at)
-	FROM (SELECT at, at / 10 % users * 7919 % users + 1 AS u, at * 0.6::float8 / pages / users AS part FROM generate_series(0, 10::bigint * pages * users - 1) AS at) AS stream,
+	FROM (SELECT at, at / 10 % users * 7919 % users + 1 AS u, at * 0.6::float8 / (pages + 1) / users AS part FROM generate_series(0, 10::bigint * pages * users - 1) AS at) AS stream,
 		(SELECT max(slice_start) AS newest FROM bloom_layers(bloom_add_at(bloom_window('30 days', 6), 1, now()))) AS slice
 	GROUP BY 2 ORDER BY 2;
 $$;

@@ -75,7 +75,6 @@ type Filter struct {
 	kind     Kind
 	counting bool
 	windowed bool
-	seed     uint32
 	fpr      float64
 	width    int64 // of the window, in microseconds
 	floor    int64 // what was shown before has expired
@@ -198,7 +197,6 @@ func (f *Filter) readHeader() error {
 	f.counting = flags&0x10 != 0
 	f.windowed = flags&0x20 != 0
 	layers := binary.LittleEndian.Uint16(f.value[2:])
-	f.seed = binary.LittleEndian.Uint32(f.value[4:])
 	f.fpr = math.Float64frombits(binary.LittleEndian.Uint64(f.value[8:]))
 
 	switch {
@@ -206,6 +204,8 @@ func (f *Filter) readHeader() error {
 		return bad("There is no kind of items number %d.", uint8(f.kind))
 	case flags&0xc0 != 0:
 		return bad("A reserved flag is set.")
+	case binary.LittleEndian.Uint32(f.value[4:]) != 0:
+		return bad("A reserved field is not 0.")
 	case f.counting && f.windowed:
 		return bad("A filter cannot be both counting and windowed.")
 	case !(f.fpr >= minFPR && f.fpr < 1): // not a number, too
@@ -374,7 +374,7 @@ func Contains[T Item](f *Filter, item T) (bool, error) {
 	if err := f.requireKind(kindOf[T]()); err != nil {
 		return false, err
 	}
-	hashItems([]T{item}, f.seed, hash[:])
+	hashItems([]T{item}, hash[:])
 	return f.contains(hash[0]), nil
 }
 
@@ -385,7 +385,7 @@ func Exclude[T Item](f *Filter, candidates []T) ([]T, error) {
 		return nil, err
 	}
 	hashes := make([]uint64, len(candidates))
-	hashItems(candidates, f.seed, hashes)
+	hashItems(candidates, hashes)
 
 	survivors := make([]T, 0, len(candidates))
 	for i, hash := range hashes {
@@ -412,7 +412,7 @@ func (f *Filter) ExcludePacked(candidates []byte) ([]byte, error) {
 
 	survivors := make([]byte, 0, len(candidates))
 	for ; len(candidates) > 0; candidates = candidates[8:] {
-		if !f.contains(hashInteger(binary.LittleEndian.Uint64(candidates), f.seed)) {
+		if !f.contains(hashInteger(binary.LittleEndian.Uint64(candidates))) {
 			survivors = append(survivors, candidates[:8]...)
 		}
 	}
@@ -491,45 +491,45 @@ func kindOf[T Item]() Kind {
 }
 
 // hashItems writes the hashes of items, which are as many.
-func hashItems[T Item](items []T, seed uint32, hashes []uint64) {
+func hashItems[T Item](items []T, hashes []uint64) {
 	switch items := any(items).(type) {
 	case []int:
-		hashIntegers(items, seed, hashes)
+		hashIntegers(items, hashes)
 	case []int16:
-		hashIntegers(items, seed, hashes)
+		hashIntegers(items, hashes)
 	case []int32:
-		hashIntegers(items, seed, hashes)
+		hashIntegers(items, hashes)
 	case []int64:
-		hashIntegers(items, seed, hashes)
+		hashIntegers(items, hashes)
 	case []string:
 		for i, item := range items {
-			hashes[i] = hash(item, seed)
+			hashes[i] = hash(item)
 		}
 	case [][16]byte:
 		for i := range items {
-			hashes[i] = hash(items[i][:], seed)
+			hashes[i] = hash(items[i][:])
 		}
 	case [][]byte:
 		for i, item := range items {
-			hashes[i] = hash(item, seed)
+			hashes[i] = hash(item)
 		}
 	}
 }
 
-func hashIntegers[T int | int16 | int32 | int64](items []T, seed uint32, hashes []uint64) {
+func hashIntegers[T int | int16 | int32 | int64](items []T, hashes []uint64) {
 	for i, item := range items {
-		hashes[i] = hashInteger(uint64(item), seed)
+		hashes[i] = hashInteger(uint64(item))
 	}
 }
 
 // hashInteger is hash of 8 bytes: they are a tail.
-func hashInteger(item uint64, seed uint32) uint64 {
-	return finish(uint64(seed)^mix1(item), uint64(seed), 8)
+func hashInteger(item uint64) uint64 {
+	return finish(mix1(item), 0, 8)
 }
 
 // hash is the first half of MurmurHash3 x64 128, Austin Appleby's.
-func hash[B string | []byte](item B, seed uint32) uint64 {
-	h1, h2 := uint64(seed), uint64(seed)
+func hash[B string | []byte](item B) uint64 {
+	h1, h2 := uint64(0), uint64(0)
 	i := 0
 
 	for ; len(item)-i >= 16; i += 16 {
@@ -586,7 +586,6 @@ type Info struct {
 	Fill          float64 // their share
 	Layers        int
 	Bytes         int64 // as stored, with the length word of 4 bytes
-	Seed          int32
 	Counting      bool
 	WindowWidth   int64 // in microseconds, which time.Duration may not hold; 0 if there is no window
 	Slices        int
@@ -596,7 +595,7 @@ type Info struct {
 // Info returns the state of the filter.
 func (f *Filter) Info() Info {
 	info := Info{Kind: f.kind, FPR: f.fpr, Layers: len(f.layers), Bytes: int64(len(f.value)) + 4,
-		Seed: int32(f.seed), Counting: f.counting, WindowWidth: f.width, Slices: int(f.slices)}
+		Counting: f.counting, WindowWidth: f.width, Slices: int(f.slices)}
 	missed := 0.0 // logarithm of the chance
 
 	for i := range f.layers {
@@ -678,7 +677,7 @@ func Build[T Item](items []T, fpr, headroom float64) ([]byte, error) {
 		return nil, err
 	}
 	hashes := make([]uint64, len(items))
-	hashItems(items, 0, hashes)
+	hashItems(items, hashes)
 	hashes = distinct(hashes)
 	if len(hashes) == 0 {
 		return nil, nil

@@ -15,7 +15,6 @@ export interface Info {
     fill: number;
     layers: number;
     bytes: number;
-    seed: number;
     counting: boolean;
     /** microseconds */
     windowWidth: bigint | null;

@@ -130,13 +130,13 @@ function finish(hashes, at, h1h, h1l, h2h, h2l, length) {
 }
 
 /** First half of MurmurHash3 x64 128 of bytes: into hashes from `at` on. */
-function hash(bytes, seed, hashes, at) {
+function hash(bytes, hashes, at) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const whole = bytes.length & ~15;
     let h1h = 0;
-    let h1l = seed;
+    let h1l = 0;
     let h2h = 0;
-    let h2l = seed;
+    let h2l = 0;
 
     for (let i = 0; i < whole; i += 16) {
         mix1(view.getInt32(i + 4, true), view.getInt32(i, true));
@@ -159,10 +159,10 @@ function hash(bytes, seed, hashes, at) {
 }
 
 /** The same for integers, whose halves are in the CPU's order. */
-function hashIntegers(parts, seed, hashes) {
+function hashIntegers(parts, hashes) {
     for (let i = 0; i < parts.length; i += 2) {
         mix1(parts[i + 1 - LOW], parts[i + LOW]);
-        finish(hashes, i, pair[1], seed ^ pair[0], 0, seed, 8);
+        finish(hashes, i, pair[1], pair[0], 0, 0, 8);
     }
 }
 
@@ -447,13 +447,15 @@ export class Filter {
         this.kindNumber = flags & 15;
         this.counting = (flags & 16) !== 0;
         this.windowed = (flags & 32) !== 0;
-        this.seed = view.getInt32(4, true);
         this.fpr = view.getFloat64(8, true);
         if (this.kindNumber >= KINDS.length) {
             throw invalid(`There is no kind of items number ${this.kindNumber}.`);
         }
         if (flags >> 6 !== 0) {
             throw invalid('A reserved flag is set.');
+        }
+        if (view.getInt32(4, true) !== 0) {
+            throw invalid('A reserved field is not 0.');
         }
         if (this.counting && this.windowed) {
             throw invalid('A filter cannot be both counting and windowed.');
@@ -527,10 +529,10 @@ export class Filter {
         } else if (typeof item === 'string') {
             const uuid = this.kindNumber === UUID;
             this.requireKind(uuid ? UUID : TEXT);
-            hash(uuid ? uuidBytes(item) : encoder.encode(item), this.seed, hashed, 0);
+            hash(uuid ? uuidBytes(item) : encoder.encode(item), hashed, 0);
         } else if (item instanceof Uint8Array) {
             this.requireKind(BYTEA);
-            hash(item, this.seed, hashed, 0);
+            hash(item, hashed, 0);
         } else {
             throw new BloomError('42804', `items of type ${typeof item} cannot be in a filter`,
                 'Items are number, bigint, string or Uint8Array.');
@@ -540,7 +542,7 @@ export class Filter {
     /** The same for the integer in `halves`. */
     hashInteger() {
         this.requireKind(INTEGER);
-        hashIntegers(halves, this.seed, hashed);
+        hashIntegers(halves, hashed);
     }
 
     /** Whether the filter contains an item; null if that is null. */
@@ -577,7 +579,7 @@ export class Filter {
         const hashes = new Int32Array(2 * candidates.length);
         const survivors = new BigInt64Array(candidates.length);
         let count = 0;
-        hashIntegers(new Int32Array(candidates.buffer, candidates.byteOffset, hashes.length), this.seed, hashes);
+        hashIntegers(new Int32Array(candidates.buffer, candidates.byteOffset, hashes.length), hashes);
         for (let i = 0; i < candidates.length; i++) {
             if (!this.containsHash(hashes[2 * i + 1], hashes[2 * i])) {
                 survivors[count++] = candidates[i];
@@ -624,7 +626,6 @@ export class Filter {
             fill: bits > 0 ? bitsSet / bits : 0,
             layers: this.layers.length,
             bytes: this.bytes.length + 4, // PostgreSQL's length word
-            seed: this.seed,
             counting: this.counting,
             windowWidth: this.windowed ? this.width : null,
             slices: this.windowed ? this.slices : null,
@@ -822,7 +823,7 @@ function hashAll(items, kind) {
     requireMany(items);
     if (items instanceof BigInt64Array) {
         const hashes = new Int32Array(2 * items.length);
-        hashIntegers(new Int32Array(items.buffer, items.byteOffset, hashes.length), 0, hashes);
+        hashIntegers(new Int32Array(items.buffer, items.byteOffset, hashes.length), hashes);
         return [INTEGER, hashes];
     }
     const given = [...items].filter((item) => item !== null && item !== undefined);

@@ -85,7 +85,6 @@ class Info(NamedTuple):
     fill: float
     layers: int
     bytes: int
-    seed: int
     counting: bool
     window_width: Optional[timedelta]
     slices: Optional[int]
@@ -125,9 +124,9 @@ def _finish(h1, h2, k1, k2, length):
     return _avalanche(h1) + _avalanche(h2) & ALL
 
 
-def _hash(data, seed):
+def _hash(data):
     """First half of MurmurHash3 x64 128 of bytes."""
-    h1 = h2 = seed
+    h1 = h2 = 0
     whole = len(data) & ~15
     for k1, k2 in struct.iter_unpack("<QQ", data[:whole]):
         h1 = (_rotate(h1 ^ _mix1(k1), 27) + h2) * 5 + 0x52DCE729 & ALL
@@ -157,11 +156,11 @@ def _require_many(items):
         raise TypeError("items must be a list, an array or another iterable of items")
 
 
-def _hash_integers(items, seed):
+def _hash_integers(items):
     """Hashes of an array of integers."""
     if items.dtype.kind == "u" and (items > 2**63 - 1).any():
         raise Error("22003", "bigint out of range")
-    return _finish(seed, seed, items.astype(numpy.int64).view(numpy.uint64), 0, 8)
+    return _finish(0, 0, items.astype(numpy.int64).view(numpy.uint64), 0, 8)
 
 
 def _integers(items):
@@ -365,13 +364,15 @@ class Filter:
             raise _invalid("There is no format version 0.")
         if len(data) < 16:
             raise _invalid("The value ends within its header.")
-        flags, self._nlayers, self.seed, self.fpr = struct.unpack_from("<xBHId", data)
+        flags, self._nlayers, reserved, self.fpr = struct.unpack_from("<xBHId", data)
         self.kind = flags & 15
         self.counting, self.windowed = flags >> 4 & 1 == 1, flags >> 5 & 1 == 1
         if self.kind >= len(KINDS):
             raise _invalid(f"There is no kind of items number {self.kind}.")
         if flags >> 6:
             raise _invalid("A reserved flag is set.")
+        if reserved:
+            raise _invalid("A reserved field is not 0.")
         if self.counting and self.windowed:
             raise _invalid("A filter cannot be both counting and windowed.")
         if not MIN_FPR <= self.fpr < 1:  # NaN too
@@ -413,7 +414,7 @@ class Filter:
             return None
         kind, data = _canonical(item)
         _require_kind(self.kind, kind)
-        x = _hash(data, self.seed)
+        x = _hash(data)
         return any(layer.contains(x) for layer in reversed(self.layers))
 
     def __contains__(self, item: Optional[Item]) -> bool:
@@ -450,7 +451,7 @@ class Filter:
             raise Error("2202E", f"array of candidates has {items.ndim} dimensions",
                         "Only arrays of one dimension can be used.")
         _require_kind(self.kind, INTEGER)
-        x = _hash_integers(items, self.seed)
+        x = _hash_integers(items)
         left = numpy.arange(len(x))  # those that no layer contained
         for layer in reversed(self.layers):
             left = numpy.delete(left, layer.contains_each(x[left]))
@@ -497,7 +498,6 @@ class Filter:
             fill=bits_set / bits if bits else 0.0,
             layers=len(self.layers),
             bytes=len(self._data) + 4,  # PostgreSQL's length word
-            seed=self.seed - 2**32 if self.seed >= 2**31 else self.seed,
             counting=self.counting,
             window_width=timedelta(microseconds=self.width) if self.windowed else None,
             slices=self.slices if self.windowed else None,
@@ -685,14 +685,14 @@ def _distinct(items):
             if len(items) >= FEW and all(type(item) is int for item in items):
                 items = _integers(items)
         if isinstance(items, numpy.ndarray) and items.dtype.kind in "iu" and items.ndim == 1:
-            return INTEGER, numpy.unique(_hash_integers(items, 0))
+            return INTEGER, numpy.unique(_hash_integers(items))
     held, hashes = 0, set()
     for item in items:
         if item is not None:
             kind, data = _canonical(item)
             _require_kind(held, kind)
             held = kind
-            hashes.add(_hash(data, 0))
+            hashes.add(_hash(data))
     return held, hashes
 
 

@@ -9,6 +9,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 SET quote_all_identifiers = off
+SET quote_all_identifiers = off
 AS $function$
 #variable_conflict use_column
 DECLARE
@@ -38,6 +39,8 @@ BEGIN
 			INTO command, problems, script USING settings.given, settings.owner;
 			IF version <> extension.version THEN
 				problems := problems || format('The script is of version %s of bloomexp: apply what the command returns.', version);
+			ELSIF script ~ '\n(DROP|ALTER TABLE) ' THEN
+				problems := problems || 'Types of columns have changed: apply what the command returns.'::text;
 			ELSIF script IS NOT NULL THEN
 				-- functions of others may have the names of ours, and other arguments
 				problems := problems || ARRAY(

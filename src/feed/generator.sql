@@ -78,9 +78,9 @@ BEGIN
 
 	FOR e IN
 		SELECT a.name, coalesce(pg_get_function_arg_default(p.oid, a.n::integer), 'NULL') AS value
-		FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid, unnest(p.proargnames) WITH ORDINALITY AS a(name, n)
-		WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = extension.oid AND d.deptype = 'e'
-			AND p.proname = 'bloom_feed_sql'	-- ours: that of another role in the same schema could have other defaults
+		FROM pg_proc p, unnest(p.proargnames) WITH ORDINALITY AS a(name, n)
+		-- Ours by its whole signature: defaults of another one, of which the owner of the extension can make a member, would run here.
+		WHERE p.oid = to_regprocedure(extension.schema || '.bloom_feed_sql(text, regclass, text, text, text, interval, float8, float8, int4, text, text, regtype, regtype)')
 		ORDER BY a.n
 	LOOP
 		argument_names := argument_names || e.name::text;
@@ -599,7 +599,7 @@ BEGIN
 	IF exposures IS NOT NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = exposures) THEN
 		RAISE EXCEPTION 'relation with OID % does not exist', exposures::oid USING ERRCODE = 'undefined_table';
 	END IF;
-	EXECUTE format('SELECT s.problems, s.script FROM %I.bloom_feed_script($1, current_user::regrole::oid, true) AS s', (
+	EXECUTE format('SELECT s.problems, s.script FROM %I.bloom_feed_script($1, (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), true) AS s', (
 		SELECT n.nspname FROM pg_extension x JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'bloomexp'))
 	INTO problems, script USING
 @given.sql

@@ -57,7 +57,8 @@ BEGIN
 		locked := ARRAY(SELECT f.user_id FROM {feed}.filters AS f
 			WHERE {filters_in_batch});
 	ELSIF cardinality(wanted) = 1 THEN
-		locked := ARRAY(SELECT f.user_id FROM {feed}.filters AS f WHERE f.user_id {=} wanted[1]{collate} FOR UPDATE);
+		locked := ARRAY(SELECT f.user_id FROM {feed}.filters AS f
+			WHERE {filters_in_batch} FOR UPDATE);
 	ELSE
 		locked := ARRAY(SELECT f.user_id FROM {feed}.filters AS f
 			WHERE {filters_in_batch} FOR UPDATE SKIP LOCKED);

@@ -31,8 +31,8 @@ BEGIN
 			stored.whole := remember.filter;
 		END IF;
 		whole := {bloom}.bloom_add_at(coalesce(stored.whole, {bloom}.bloom_window({width}, {slices}, {fpr})), remember.items, times);
-		slice := (SELECT max(l.slice_start) FROM {bloom}.bloom_layers(whole) AS l
-			WHERE l.slice_start <= GREATEST(newest, LEAST(stored.since, clock_timestamp())));
+		slice := (SELECT coalesce(max(l.slice_start) FILTER (WHERE l.slice_start <= GREATEST(newest, LEAST(stored.since, clock_timestamp()))), min(l.slice_start))
+			FROM {bloom}.bloom_layers(whole) AS l);
 		latest := {bloom}.bloom_slices(whole, slice, NULL);
 
 		-- A slice that begins has the rate of this script, even if older ones have another one.

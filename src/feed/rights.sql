@@ -13,8 +13,7 @@ BEGIN
 		SELECT o.name, string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
 		FROM (
 			SELECT p.oid, 'ROUTINE ' || p.oid::regprocedure AS name, p.pronamespace AS schema_oid, p.proowner AS owner, coalesce(p.proacl, acldefault('f', p.proowner)) AS acl FROM pg_proc AS p
-			UNION ALL SELECT c.oid, 'TABLE ' || c.oid::regclass, c.relnamespace, c.relowner, c.relacl FROM pg_class AS c WHERE c.relkind IN ('r', 'v')
-			UNION ALL SELECT n.oid, 'SCHEMA ' || quote_ident(n.nspname), n.oid, n.nspowner, n.nspacl FROM pg_namespace AS n) AS o, aclexplode(o.acl) AS a
+			UNION ALL SELECT c.oid, 'TABLE ' || c.oid::regclass, c.relnamespace, c.relowner, c.relacl FROM pg_class AS c WHERE c.relkind IN ('r', 'v')) AS o, aclexplode(o.acl) AS a
 		WHERE o.schema_oid = to_regnamespace({quoted_feed_literal}) AND o.oid <> ALL (existing) AND a.grantee <> o.owner
 		GROUP BY o.name
 	LOOP

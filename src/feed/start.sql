@@ -7,11 +7,14 @@ BEGIN
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	SELECT n.oid INTO schema_oid FROM pg_namespace AS n WHERE n.nspname = {feed_literal};
 
-	-- A schema or table that another role has made could run its code with your rights.
+	-- The owners of the schema, of its tables and of its functions could run code with your rights:
+	-- they must have these rights already.
 	IF EXISTS (
-		SELECT FROM pg_namespace AS n LEFT JOIN pg_class AS c ON c.relnamespace = n.oid
-		WHERE n.oid = schema_oid AND NOT (pg_has_role(n.nspowner, 'USAGE') AND (c.relowner IS NULL OR pg_has_role(c.relowner, 'USAGE')))) THEN
-		RAISE EXCEPTION 'schema % or a table in it belongs to another role', {feed_literal} USING ERRCODE = 'insufficient_privilege';
+		SELECT FROM (SELECT n.nspowner FROM pg_namespace AS n WHERE n.oid = schema_oid
+			UNION ALL SELECT c.relowner FROM pg_class AS c WHERE c.relnamespace = schema_oid
+			UNION ALL SELECT p.proowner FROM pg_proc AS p WHERE p.pronamespace = schema_oid) AS o(owner)
+		WHERE NOT pg_has_role(o.owner, current_user, 'USAGE')) THEN
+		RAISE EXCEPTION 'schema % or something in it belongs to another role', {feed_literal} USING ERRCODE = 'insufficient_privilege';
 	END IF;
 {trusted}
 
@@ -23,13 +26,17 @@ BEGIN
 			HINT = 'Make another feed, and drop this one when requests use that.';
 	END IF;
 
-	-- What exists keeps the privileges that you have granted; see the end of this script.
+	-- What exists keeps the privileges that you have granted; see the end of this script.  Before
+	-- it has come to its end once, settings() has none of its own, and nothing has been granted.
 	PERFORM set_config('bloomexp.existing', (
 		SELECT coalesce(array_agg(o.oid), ARRAY[]::oid[])::text
-		FROM (SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = schema_oid
-			UNION ALL SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = schema_oid UNION ALL SELECT n.oid FROM pg_namespace AS n WHERE n.oid = schema_oid) AS o), false);
-	IF schema_oid IS NULL THEN
+		FROM (SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = schema_oid UNION ALL SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = schema_oid) AS o
+		WHERE EXISTS (SELECT FROM pg_proc AS p WHERE p.pronamespace = schema_oid AND p.proname = 'settings' AND p.pronargs = 0 AND p.proacl IS NOT NULL)), false);
+	IF schema_oid IS NULL THEN	-- nobody else comes near what this script makes, whatever the default privileges are
 		CREATE SCHEMA {feed};
+		EXECUTE format('REVOKE ALL ON SCHEMA %s FROM %s', {quoted_feed_literal}, concat_ws(', ', 'PUBLIC', (
+			SELECT string_agg(quote_ident(pg_get_userbyid(a.grantee)), ', ')
+			FROM pg_namespace AS n, aclexplode(n.nspacl) AS a WHERE n.nspname = {feed_literal} AND a.grantee NOT IN (0, n.nspowner))));
 	END IF;
 	PERFORM set_config('search_path', path, true);
 END

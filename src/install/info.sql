@@ -28,7 +28,6 @@ CREATE FUNCTION bloom_info(
 	OUT fill double precision,
 	OUT layers integer,
 	OUT bytes bigint,
-	OUT seed integer,
 	OUT counting boolean,
 	OUT window_width interval,
 	OUT slices integer,
@@ -37,7 +36,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_info'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800;
 
 COMMENT ON FUNCTION bloom_info(bloom) IS
-'state of a filter: kind of its items, items added, items it has room for in all, target false positive rate, the rate at present, bits, bits set, their share, layers, bytes as stored, seed, whether it counts, its window, and the time before which that has expired';
+'state of a filter: kind of its items, items added, items it has room for in all, target false positive rate, the rate at present, bits, bits set, their share, layers, bytes as stored, whether it counts, its window, and the time before which that has expired';
 
 CREATE FUNCTION bloom_layers(
 	filter bloom,

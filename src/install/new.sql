@@ -9,13 +9,12 @@
 CREATE FUNCTION bloom_new(
 	capacity bigint DEFAULT 100,
 	fpr double precision DEFAULT 0.01,
-	seed integer DEFAULT 0,
 	counting boolean DEFAULT false)
 RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_new'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
-COMMENT ON FUNCTION bloom_new(bigint, double precision, integer, boolean) IS
+COMMENT ON FUNCTION bloom_new(bigint, double precision, boolean) IS
 'an empty filter with room for capacity items at false positive rate fpr (0.01 is 1%); it grows past its capacity and keeps fpr';
 
 CREATE FUNCTION bloom_sizing(

@@ -5,13 +5,12 @@
 CREATE FUNCTION bloom_window(
 	width interval,
 	slices integer DEFAULT 6,
-	fpr double precision DEFAULT 0.01,
-	seed integer DEFAULT 0)
+	fpr double precision DEFAULT 0.01)
 RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_window'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
-COMMENT ON FUNCTION bloom_window(interval, integer, double precision, integer) IS
+COMMENT ON FUNCTION bloom_window(interval, integer, double precision) IS
 'an empty filter with a sliding window: an item is contained for width after its last exposure and forgotten at the latest one slice, width / slices, later, by bloom_expire() or when later items are added; fpr is the rate of any slices + 1 slices in a row together';
 
 CREATE FUNCTION bloom_add_at(filter bloom, item anynonarray, shown_at timestamp with time zone) RETURNS bloom

@@ -97,17 +97,17 @@ murmur3_avalanche(uint64_t lane)
 
 /*
  * bloomexp_murmur3
- *		Compute the 128-bit hash of `length` bytes, as two 64-bit halves.
+ *		Compute the 128-bit hash of `length` bytes under seed 0, as two 64-bit halves.
  *
  * Nothing outside of them is read.
  */
 static inline void
-bloomexp_murmur3(const void *bytes, size_t length, uint32_t seed, uint64_t hash[2])
+bloomexp_murmur3(const void *bytes, size_t length, uint64_t hash[2])
 {
 	const uint8_t *end = (const uint8_t *) bytes + length;
 	size_t		left = length;
-	uint64_t	lane1 = seed;
-	uint64_t	lane2 = seed;
+	uint64_t	lane1 = 0;
+	uint64_t	lane2 = 0;
 
 	for (; left >= 16; left -= 16)
 	{
@@ -147,9 +147,9 @@ bloomexp_murmur3(const void *bytes, size_t length, uint32_t seed, uint64_t hash[
  * are a tail of the first lane alone.
  */
 static inline uint64_t
-bloomexp_murmur3_int64(uint64_t number, uint32_t seed)
+bloomexp_murmur3_int64(uint64_t number)
 {
-	uint64_t	lane2 = seed ^ UINT64_C(8);
+	uint64_t	lane2 = 8;
 	uint64_t	lane1 = (lane2 ^ murmur3_scramble1(number)) + lane2;
 
 	return murmur3_avalanche(lane1) + murmur3_avalanche(lane2 + lane1);

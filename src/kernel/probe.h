@@ -16,7 +16,7 @@
 
 /*
  * 2^64 / golden ratio, odd.  Added to each hash, so that 0, the hash of the empty
- * text under seed 0, does not stay 0; also scales the layer's first multiplier,
+ * text, does not stay 0; also scales the layer's first multiplier,
  * which makes layers of different sizes err independently.
  */
 #define BLOOMEXP_START UINT64_C(0x9E3779B97F4A7C15)

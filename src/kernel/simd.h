@@ -4,9 +4,8 @@
  *	  Hashes and positions of many items at once.
  *
  * Pure C, without PostgreSQL.  On x86-64 with AVX-512 they take eight items at a time,
- * with AVX2 four; the CPU is checked at run time.  Their results are the same bits
- * everywhere.  For tests, BLOOMEXP_NO_AVX512 leaves the widest vectors out, and
- * BLOOMEXP_PORTABLE all.
+ * with AVX2 four.  Their results are the same bits everywhere.  For tests,
+ * BLOOMEXP_NO_AVX512 leaves the widest vectors out, and BLOOMEXP_PORTABLE all.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,20 +22,8 @@ bloomexp_simd_position(uint64_t state, uint32_t positions)
 	return (uint32_t) (((state >> 32) * positions) >> 32);
 }
 
-/* The bytes of an item. */
-typedef struct BloomBytes
-{
-	const uint8_t *start;
-	size_t		length;
-} BloomBytes;
-
-/* Items of different lengths that are hashed at a time. */
-#define BLOOMEXP_SIMD_ITEMS 4
-
-extern void bloomexp_simd_hash_equal(const uint8_t *first, size_t stride, size_t length, int n,
-									 uint32_t seed, uint64_t *hashes);
-extern void bloomexp_simd_hash_bytes(const BloomBytes *items, uint32_t seed, uint64_t *hashes);
-extern void bloomexp_simd_hash_int64s(uint64_t *numbers, int n, uint32_t seed);
+extern void bloomexp_simd_hash_int64s(uint64_t *numbers, int n);
+extern void bloomexp_simd_hash_uuids(const uint8_t *uuids, int n, uint64_t *hashes);
 extern void bloomexp_simd_find_positions(const uint64_t *hashes, int n, uint64_t factor,
 										 uint64_t offset, uint32_t positions, uint32_t *found);
 

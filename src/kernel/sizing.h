@@ -58,16 +58,6 @@ bloomexp_sizing_bits(const BloomShape *shape)
 	return (uint64_t) shape->words * 64;
 }
 
-/*
- * What it costs at most to compute an expected rate of a layer: a unit is a few dozen
- * nanoseconds.
- */
-static inline int64_t
-bloomexp_sizing_work(const BloomShape *shape)
-{
-	return 64 + shape->hashes * shape->hashes;
-}
-
 extern double bloomexp_sizing_textbook_items(const BloomShape *shape, double fpr);
 extern double bloomexp_sizing_expected_fpr(const BloomShape *shape, double items);
 extern double bloomexp_sizing_offered_items(const BloomShape *shape, double items);

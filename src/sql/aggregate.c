@@ -222,7 +222,7 @@ bloomexp_agg(PG_FUNCTION_ARGS)
 
 	if (!PG_ARGISNULL(1))
 	{
-		uint64		hash = bloomexp_arguments_hash(fcinfo, type, 0);
+		uint64		hash = bloomexp_arguments_hash(fcinfo, type);
 
 		add_element(state, &hash, sizeof(hash));
 	}
@@ -247,7 +247,7 @@ bloomexp_window_agg(PG_FUNCTION_ARGS)
 		BloomFilter filter;
 
 		/* for its errors */
-		bloomexp_window_init(&filter, parameters.width, parameters.slices, parameters.fpr, 0);
+		bloomexp_window_init(&filter, parameters.width, parameters.slices, parameters.fpr);
 		state = new_state(get_context(fcinfo), &parameters, 0);
 	}
 	else
@@ -260,7 +260,7 @@ bloomexp_window_agg(PG_FUNCTION_ARGS)
 	{
 		int64		shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
 		BloomExposure exposure = {
-			.hash = bloomexp_arguments_hash(fcinfo, type, 0),
+			.hash = bloomexp_arguments_hash(fcinfo, type),
 			.slice = bloomexp_window_slice_of(shown_at, state->slice_length)
 		};
 
@@ -335,7 +335,7 @@ bloomexp_agg_final(PG_FUNCTION_ARGS)
 	if (parameters->width == 0)
 		PG_RETURN_POINTER(bloomexp_filter_build(parameters->kind, (uint64 *) state->elements, state->n,
 												parameters->fpr, parameters->headroom));
-	bloomexp_window_init(&filter, parameters->width, parameters->slices, parameters->fpr, 0);
+	bloomexp_window_init(&filter, parameters->width, parameters->slices, parameters->fpr);
 	PG_RETURN_POINTER(bloomexp_window_add(&filter, parameters->kind, (BloomExposure *) state->elements,
 										  state->n, true));
 }

@@ -66,19 +66,18 @@ bloomexp_arguments_return_changed(FunctionCallInfo fcinfo, struct varlena *value
 
 /* Return the hash of argument 1, an item of a type, not NULL. */
 static inline uint64
-bloomexp_arguments_hash(FunctionCallInfo fcinfo, const BloomItemType *type, uint32 seed)
+bloomexp_arguments_hash(FunctionCallInfo fcinfo, const BloomItemType *type)
 {
 	switch (type->oid)
 	{
 		case INT8OID:
-			return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(1), seed);
+			return bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(1));
 		case INT4OID:
-			return bloomexp_murmur3_int64((uint64) (int64) PG_GETARG_INT32(1), seed);
+			return bloomexp_murmur3_int64((uint64) (int64) PG_GETARG_INT32(1));
 		case INT2OID:
-			return bloomexp_murmur3_int64((uint64) (int64) PG_GETARG_INT16(1), seed);
+			return bloomexp_murmur3_int64((uint64) (int64) PG_GETARG_INT16(1));
 		default:
-			return bloomexp_item_hash(type->kind, type->oid == BPCHAROID,
-									  PG_GETARG_DATUM(1), seed);
+			return bloomexp_item_hash(type->kind, type->oid == BPCHAROID, PG_GETARG_DATUM(1));
 	}
 }
 

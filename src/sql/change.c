@@ -25,16 +25,15 @@ PG_FUNCTION_INFO_V1(bloomexp_add_array);
 PG_FUNCTION_INFO_V1(bloomexp_remove_array);
 PG_FUNCTION_INFO_V1(bloomexp_union);
 
-/* bloom_new(capacity, fpr, seed, counting) */
+/* bloom_new(capacity, fpr, counting) */
 Datum
 bloomexp_new(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"capacity", "fpr", "seed", "counting"};
+	static const char *const names[] = {"capacity", "fpr", "counting"};
 	BloomFilter filter;
 
 	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
-	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1),
-						 (uint32) PG_GETARG_INT32(2), PG_GETARG_BOOL(3));
+	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), PG_GETARG_BOOL(2));
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
 
@@ -44,13 +43,11 @@ typedef struct varlena *(*Change) (BloomFilter *filter, BloomKind kind,
 
 /*
  * Change the filter of argument 0 by the item, or by the array of items, of argument 1.
- *
- * A NULL filter will be started with seed 0.
  */
 static Datum
 change_filter(FunctionCallInfo fcinfo, Change change, bool by_array)
 {
-	BloomFilter filter = {.seed = 0};
+	BloomFilter filter;
 	BloomKind	kind;
 	uint64		hash;
 	uint64	   *hashes = &hash;
@@ -61,14 +58,13 @@ change_filter(FunctionCallInfo fcinfo, Change change, bool by_array)
 	if (!PG_ARGISNULL(0))
 		bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));
 	if (by_array)
-		hashes = bloomexp_item_hash_array(bloomexp_arguments_array(fcinfo, 1), PG_GET_COLLATION(),
-										  filter.seed, &kind, &n);
+		hashes = bloomexp_item_hash_array(bloomexp_arguments_array(fcinfo, 1), PG_GET_COLLATION(), &kind, &n);
 	else
 	{
 		const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
 
 		kind = type->kind;
-		hash = bloomexp_arguments_hash(fcinfo, type, filter.seed);
+		hash = bloomexp_arguments_hash(fcinfo, type);
 	}
 	return bloomexp_arguments_return_changed(fcinfo, change(PG_ARGISNULL(0) ? NULL : &filter, kind, hashes, n));
 }

@@ -27,7 +27,6 @@ contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKi
 {
 	FmgrInfo   *call_site = fcinfo->flinfo;
 	struct varlena *source;
-	uint32		seed;
 	uint64		hash;
 	BloomLookup space;
 	BloomLookup *lookup = &space;
@@ -43,11 +42,10 @@ contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKi
 	else
 		bloomexp_lookup_open_whole(lookup, source);
 	bloomexp_filter_require_kind(&lookup->filter, kind);
-	seed = lookup->filter.seed;
 	if (kind == BLOOM_KIND_TEXT)
 		bloomexp_item_check_collation(PG_GET_COLLATION());
-	hash = kind == BLOOM_KIND_INTEGER ? bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(item_arg), seed) :
-		bloomexp_item_hash(kind, false, PG_GETARG_DATUM(item_arg), seed);
+	hash = kind == BLOOM_KIND_INTEGER ? bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(item_arg)) :
+		bloomexp_item_hash(kind, false, PG_GETARG_DATUM(item_arg));
 	PG_RETURN_BOOL(bloomexp_lookup_contains(lookup, hash));
 }
 
@@ -85,7 +83,7 @@ find_contained(FunctionCallInfo fcinfo, ArrayType *array, bool **contained)
 	bloomexp_lookup_open(&lookups, &filter, 1, items.nitems);
 	bloomexp_lookup_require_kind(&lookups, items.type->kind);
 	*contained = palloc(Max(items.nitems, 1));
-	while (bloomexp_item_next(&items, bloomexp_lookup_seed(&lookups), &batch))
+	while (bloomexp_item_next(&items, &batch))
 	{
 		bloomexp_lookup_mark(&lookups, &batch, *contained + n);
 		n += batch.n;

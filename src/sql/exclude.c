@@ -162,7 +162,7 @@ copy_remaining(BloomItems *candidates, BloomLookups *filters, char *out, int *re
 
 	bloomexp_lookup_require_kind(filters, candidates->type->kind);
 	*remaining = 0;
-	while (bloomexp_item_next(candidates, bloomexp_lookup_seed(filters), &batch))
+	while (bloomexp_item_next(candidates, &batch))
 	{
 		bloomexp_lookup_mark(filters, &batch, exposed);
 		out = bloomexp_item_copy(out, &batch, exposed, remaining);
@@ -249,7 +249,7 @@ bloomexp_exclude_wanted(PG_FUNCTION_ARGS)
 	while (wanted > 0)
 	{
 		candidates.batch = wanted < BLOOMEXP_BATCH / 2 ? Max(wanted * 2, FEW_CANDIDATES) : BLOOMEXP_BATCH;
-		if (!bloomexp_item_next(&candidates, bloomexp_lookup_seed(&filters), &batch))
+		if (!bloomexp_item_next(&candidates, &batch))
 			break;
 		bloomexp_lookup_mark(&filters, &batch, omit);
 

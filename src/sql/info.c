@@ -55,7 +55,7 @@ bloomexp_sizing(PG_FUNCTION_ARGS)
 
 	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
 
-	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), 0, false);
+	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), false);
 	values[0] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
 	values[1] = Int32GetDatum(shape->hashes);
 	values[2] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
@@ -77,7 +77,7 @@ bloomexp_capacity(PG_FUNCTION_ARGS)
 	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
 
 	capacity = bloomexp_growth_capacity(Max(PG_GETARG_INT64(0), 0), PG_GETARG_FLOAT8(1));
-	bloomexp_filter_init(&filter, Max(capacity, 1), PG_GETARG_FLOAT8(1), 0, false);
+	bloomexp_filter_init(&filter, Max(capacity, 1), PG_GETARG_FLOAT8(1), false);
 	if (capacity == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -135,7 +135,7 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	enum
 	{
 		KIND, ITEMS, CAPACITY, FPR, FPR_NOW, BITS, BITS_SET, FILL, LAYERS, BYTES,
-		SEED, COUNTING, WINDOW_WIDTH, SLICES, EXPIRED_BEFORE, NCOLUMNS
+		COUNTING, WINDOW_WIDTH, SLICES, EXPIRED_BEFORE, NCOLUMNS
 	};
 	Datum		values[NCOLUMNS];
 	bool		nulls[NCOLUMNS] = {false};
@@ -168,7 +168,6 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	values[FILL] = Float8GetDatum(bits > 0 ? (double) bits_set / bits : 0.0);
 	values[LAYERS] = Int32GetDatum(filter.nlayers);
 	values[BYTES] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
-	values[SEED] = Int32GetDatum((int32) filter.seed);
 	values[COUNTING] = BoolGetDatum(filter.counting);
 	/* in days where they fit, else a time */
 	width->day = filter.windowed ? (int32) (filter.width / USECS_PER_DAY) : 0;

@@ -100,11 +100,11 @@ bloomexp_item_type(Oid type, Oid collation)
 
 /* Return the first 64 bits of the hash of some bytes. */
 static inline uint64
-hash_bytes64(const void *bytes, Size length, uint32 seed)
+hash_bytes64(const void *bytes, Size length)
 {
 	uint64_t	hash[2];
 
-	bloomexp_murmur3(bytes, length, seed, hash);
+	bloomexp_murmur3(bytes, length, hash);
 	return hash[0];
 }
 
@@ -114,20 +114,20 @@ hash_bytes64(const void *bytes, Size length, uint32 seed)
  *		integer needs no more than bloomexp_murmur3_int64().
  */
 uint64
-bloomexp_item_hash(BloomKind kind, bool blank_padded, Datum item, uint32 seed)
+bloomexp_item_hash(BloomKind kind, bool blank_padded, Datum item)
 {
 	struct varlena *value;
 	int			length;
 	uint64		hash;
 
 	if (kind == BLOOM_KIND_UUID)
-		return hash_bytes64(DatumGetPointer(item), UUID_LEN, seed);
+		return hash_bytes64(DatumGetPointer(item), UUID_LEN);
 
 	value = PG_DETOAST_DATUM_PACKED(item);
 	length = VARSIZE_ANY_EXHDR(value);
 	if (blank_padded)
 		length = bpchartruelen(VARDATA_ANY(value), length);
-	hash = hash_bytes64(VARDATA_ANY(value), length, seed);
+	hash = hash_bytes64(VARDATA_ANY(value), length);
 	if ((Pointer) value != DatumGetPointer(item))
 		pfree(value);
 	return hash;
@@ -212,30 +212,6 @@ read_varlena(const char *item, bool blank_padded, BloomBytes *bytes)
 }
 
 /*
- * Find the first items of a batch that are of one length, and hash them; returns their
- * number, and in *next where the others begin.
- *
- * They follow each other at equal distances, so that the CPU need not wait for the length
- * of one to find the next.
- */
-static int
-hash_equal_varlenas(BloomBatch *batch, uint32 seed, const char **next)
-{
-	const char *first = batch->first;
-	BloomBytes	bytes;
-	Size		stride;
-	int			n = 0;
-
-	if (batch->n == 0 || !VARATT_IS_4B_U(first))
-		return 0;
-	stride = read_varlena(first, false, &bytes) - first;
-	for (; n < batch->n && memcmp(*next, first, VARHDRSZ) == 0; *next += stride)
-		batch->varlenas[n++] = *next;
-	bloomexp_simd_hash_equal(bytes.start, stride, bytes.length, n, seed, batch->hashes);
-	return n;
-}
-
-/*
  * Find the items of variable length of a batch, and hash them; those that are
  * `blank_padded` without their trailing blanks.
  *
@@ -243,40 +219,27 @@ hash_equal_varlenas(BloomBatch *batch, uint32 seed, const char **next)
  * the CPU hashes meanwhile.
  */
 static inline void
-hash_varlenas(BloomBatch *batch, uint32 seed, bool blank_padded)
+hash_varlenas(BloomBatch *batch, bool blank_padded)
 {
 	const char *next = batch->first;
-	int			i = blank_padded ? 0 : hash_equal_varlenas(batch, seed, &next);
 
-	for (; i + BLOOMEXP_SIMD_ITEMS <= batch->n; i += BLOOMEXP_SIMD_ITEMS)
-	{
-		BloomBytes	items[BLOOMEXP_SIMD_ITEMS];
-
-		for (int j = 0; j < BLOOMEXP_SIMD_ITEMS; j++)
-		{
-			batch->varlenas[i + j] = next;
-			next = read_varlena(next, blank_padded, &items[j]);
-		}
-		bloomexp_simd_hash_bytes(items, seed, batch->hashes + i);
-	}
-	for (; i < batch->n; i++)
+	for (int i = 0; i < batch->n; i++)
 	{
 		BloomBytes	item;
 
 		batch->varlenas[i] = next;
 		next = read_varlena(next, blank_padded, &item);
-		batch->hashes[i] = hash_bytes64(item.start, item.length, seed);
+		batch->hashes[i] = hash_bytes64(item.start, item.length);
 	}
 	batch->varlenas[batch->n] = next;
 }
 
 /* Hash the items of a batch. */
 static void
-hash_batch(BloomBatch *batch, uint32 seed)
+hash_batch(BloomBatch *batch)
 {
 	int			n = batch->n;
 
-	batch->seed = seed;
 	switch (batch->type->oid)
 	{
 		case InvalidOid:		/* packed */
@@ -293,25 +256,25 @@ hash_batch(BloomBatch *batch, uint32 seed)
 			READ_NUMBERS(int16);
 			break;
 		case UUIDOID:
-			bloomexp_simd_hash_equal((const uint8 *) batch->first, UUID_LEN, UUID_LEN, n, seed, batch->hashes);
+			bloomexp_simd_hash_uuids((const uint8 *) batch->first, n, batch->hashes);
 			break;
 		case BPCHAROID:
-			hash_varlenas(batch, seed, true);
+			hash_varlenas(batch, true);
 			break;
 		default:				/* text, varchar, bytea */
-			hash_varlenas(batch, seed, false);
+			hash_varlenas(batch, false);
 			break;
 	}
 	if (batch->type->kind == BLOOM_KIND_INTEGER)
-		bloomexp_simd_hash_int64s(batch->hashes, n, seed);
+		bloomexp_simd_hash_int64s(batch->hashes, n);
 }
 
 /*
  * bloomexp_item_next
- *		Read the next items into `batch`, with their hashes by `seed`; false at the end.
+ *		Read the next items into `batch`, with their hashes; false at the end.
  */
 bool
-bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch)
+bloomexp_item_next(BloomItems *items, BloomBatch *batch)
 {
 	int			length = items->type->length;
 
@@ -319,7 +282,7 @@ bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch)
 	batch->type = items->type;
 	batch->n = Min(items->left, items->batch);
 	batch->first = items->next;
-	hash_batch(batch, seed);
+	hash_batch(batch);
 	items->left -= batch->n;
 	items->next = length > 0 ? items->next + (Size) batch->n * length : batch->varlenas[batch->n];
 	return batch->n > 0;
@@ -340,18 +303,6 @@ bloomexp_item_bytes(const BloomBatch *batch, int i)
 	else
 		bytes = (BloomBytes) {.start = (const uint8 *) batch->first + i * length, .length = length};
 	return bytes;
-}
-
-/*
- * bloomexp_item_hashes
- *		Return the hashes of a batch by any seed.
- */
-const uint64 *
-bloomexp_item_hashes(BloomBatch *batch, uint32 seed)
-{
-	if (batch->seed != seed)
-		hash_batch(batch, seed);
-	return batch->hashes;
 }
 
 /*
@@ -451,7 +402,7 @@ bloomexp_item_copy(char *out, const BloomBatch *batch, const bool *omit, int *co
  *		their number, *kind their kind.
  */
 uint64 *
-bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind *kind, int *n)
+bloomexp_item_hash_array(ArrayType *array, Oid collation, BloomKind *kind, int *n)
 {
 	BloomItems	items;
 	BloomBatch	batch;
@@ -461,7 +412,7 @@ bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed, BloomKind
 	hashes = palloc_extended(Max(items.nitems, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	*kind = items.type->kind;
 	*n = 0;
-	while (bloomexp_item_next(&items, seed, &batch))
+	while (bloomexp_item_next(&items, &batch))
 	{
 		memcpy(hashes + *n, batch.hashes, batch.n * sizeof(uint64));
 		*n += batch.n;

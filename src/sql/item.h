@@ -15,7 +15,6 @@
 #include "utils/array.h"
 
 #include "kernel/batch.h"
-#include "kernel/simd.h"
 #include "value/kind.h"
 
 /* An SQL type whose values can be items. */
@@ -34,6 +33,13 @@ bloomexp_item_is_null(ArrayType *array, int element)
 	return ARR_HASNULL(array) && att_isnull(element, ARR_NULLBITMAP(array));
 }
 
+/* The bytes of an item. */
+typedef struct BloomBytes
+{
+	const uint8 *start;
+	Size		length;
+} BloomBytes;
+
 /* The items of an array, or packed ones, read in batches. */
 typedef struct BloomItems
 {
@@ -51,7 +57,6 @@ typedef struct BloomBatch
 {
 	const BloomItemType *type;
 	int			n;
-	uint32		seed;			/* of the hashes */
 	const char *first;			/* they follow each other */
 	const char *varlenas[BLOOMEXP_BATCH + 1];	/* of variable length: each of
 												 * them, and their end */
@@ -60,15 +65,14 @@ typedef struct BloomBatch
 
 extern void bloomexp_item_check_collation(Oid collation);
 extern const BloomItemType *bloomexp_item_type(Oid type, Oid collation);
-extern uint64 bloomexp_item_hash(BloomKind kind, bool blank_padded, Datum item, uint32 seed);
+extern uint64 bloomexp_item_hash(BloomKind kind, bool blank_padded, Datum item);
 extern void bloomexp_item_check_dimensions(const ArrayType *array, const char *what);
 extern void bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation);
 extern void bloomexp_item_begin_packed(BloomItems *items, bytea *packed);
-extern bool bloomexp_item_next(BloomItems *items, uint32 seed, BloomBatch *batch);
+extern bool bloomexp_item_next(BloomItems *items, BloomBatch *batch);
 extern BloomBytes bloomexp_item_bytes(const BloomBatch *batch, int i);
-extern const uint64 *bloomexp_item_hashes(BloomBatch *batch, uint32 seed);
 extern char *bloomexp_item_copy(char *out, const BloomBatch *batch, const bool *omit, int *copied);
-extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation, uint32 seed,
+extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation,
 										BloomKind *kind, int *n);
 
 #endif							/* BLOOMEXP_ITEM_H */

@@ -166,7 +166,7 @@ bloomexp_lookup_require_kind(const BloomLookups *lookups, BloomKind kind)
 
 /*
  * bloomexp_lookup_contains
- *		Test whether a filter contains an item, which is hashed by its seed.
+ *		Test whether a filter contains an item.
  */
 bool
 bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
@@ -208,24 +208,22 @@ bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
  *		Mark the items of a batch that a filter contains, and no others.
  */
 void
-bloomexp_lookup_mark(BloomLookups *lookups, BloomBatch *batch, bool *contained)
+bloomexp_lookup_mark(BloomLookups *lookups, const BloomBatch *batch, bool *contained)
 {
 	memset(contained, false, batch->n);
 	for (int i = 0; i < lookups->n; i++)
 	{
 		BloomLookup *lookup = &lookups->entries[i];
-		const uint64 *hashes;
 
 		CHECK_FOR_INTERRUPTS();
 		if (i > 0 && memchr(contained, false, batch->n) == NULL)
 			break;
-		hashes = bloomexp_item_hashes(batch, lookup->filter.seed);
 		if (lookup->whole != NULL)
-			bloomexp_filter_mark(&lookup->filter, 0, hashes, batch->n, contained);
+			bloomexp_filter_mark(&lookup->filter, 0, batch->hashes, batch->n, contained);
 		else
 		{
 			for (int j = 0; j < batch->n; j++)
-				contained[j] = contained[j] || bloomexp_lookup_contains(lookup, hashes[j]);
+				contained[j] = contained[j] || bloomexp_lookup_contains(lookup, batch->hashes[j]);
 		}
 	}
 }

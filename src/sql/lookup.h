@@ -42,17 +42,10 @@ typedef struct BloomLookups
 	BloomLookup few[2];
 } BloomLookups;
 
-/* The seed to hash batches by: that of the first filter. */
-static inline uint32
-bloomexp_lookup_seed(const BloomLookups *lookups)
-{
-	return lookups->n > 0 ? lookups->entries[0].filter.seed : 0;
-}
-
 extern void bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter);
 extern void bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, uint64 items);
 extern void bloomexp_lookup_require_kind(const BloomLookups *lookups, BloomKind kind);
-extern void bloomexp_lookup_mark(BloomLookups *lookups, BloomBatch *batch, bool *contained);
+extern void bloomexp_lookup_mark(BloomLookups *lookups, const BloomBatch *batch, bool *contained);
 extern BloomLookup *bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext context);
 extern void bloomexp_lookup_open_whole(BloomLookup *lookup, struct varlena *source);
 extern bool bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash);

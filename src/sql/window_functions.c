@@ -23,16 +23,16 @@ PG_FUNCTION_INFO_V1(bloomexp_add_at_array);
 PG_FUNCTION_INFO_V1(bloomexp_expire);
 PG_FUNCTION_INFO_V1(bloomexp_slices);
 
-/* bloom_window(width, slices, fpr, seed) */
+/* bloom_window(width, slices, fpr) */
 Datum
 bloomexp_window(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"width", "slices", "fpr", "seed"};
+	static const char *const names[] = {"width", "slices", "fpr"};
 	BloomFilter filter;
 
 	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
 	bloomexp_window_init(&filter, bloomexp_arguments_width(PG_GETARG_INTERVAL_P(0)), PG_GETARG_INT32(1),
-						 PG_GETARG_FLOAT8(2), (uint32) PG_GETARG_INT32(3));
+						 PG_GETARG_FLOAT8(2));
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
 
@@ -85,7 +85,7 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 		return bloomexp_arguments_return_untouched(fcinfo);
 	type = bloomexp_arguments_item_type(fcinfo);
 	shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
-	exposure.hash = bloomexp_arguments_hash(fcinfo, type, filter.seed);
+	exposure.hash = bloomexp_arguments_hash(fcinfo, type);
 	exposure.slice = slice_of(&filter, shown_at);
 	return add_exposures(fcinfo, &filter, type->kind, &exposure, shown_at >= filter.expired_before);
 }
@@ -114,7 +114,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	bloomexp_arguments_require_not_null(fcinfo, 2, names, lengthof(names));
 
 	items = bloomexp_arguments_array(fcinfo, 1);
-	hashes = bloomexp_item_hash_array(items, PG_GET_COLLATION(), filter.seed, &kind, &nhashes);
+	hashes = bloomexp_item_hash_array(items, PG_GET_COLLATION(), &kind, &nhashes);
 	nitems = ArrayGetNItems(ARR_NDIM(items), ARR_DIMS(items));
 	times = bloomexp_arguments_array(fcinfo, 2);
 	bloomexp_item_check_dimensions(times, "shown_at");

@@ -45,12 +45,10 @@
  *		until it is bloomexp_layout_form()ed.
  */
 void
-bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, uint32 seed,
-					 bool counting)
+bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, bool counting)
 {
 	memset(filter, 0, sizeof(*filter));
 	filter->counting = counting;
-	filter->seed = seed;
 	filter->fpr = fpr;
 	filter->nlayers = 1;
 	filter->layers = filter->few;
@@ -230,7 +228,7 @@ bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr
 	BloomLayer *layer = &filter.few[0];
 	struct varlena *value;
 
-	bloomexp_filter_init(&filter, (int64) ceil(n * (1.0 + headroom)), fpr, 0, false);
+	bloomexp_filter_init(&filter, (int64) ceil(n * (1.0 + headroom)), fpr, false);
 	filter.kind = kind;
 	value = bloomexp_layout_form(&filter);
 	for (uint64 i = 0; i < n; i += BLOOMEXP_INTERRUPT_EVERY)
@@ -370,8 +368,7 @@ bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts,
  *		Make a new value: the filter with n more items, or NULL if it contains them
  *		all already.  Reorders the hashes.
  *
- * The opened filter cannot be used afterwards.  A NULL filter starts a new one
- * with seed 0.
+ * The opened filter cannot be used afterwards.  A NULL filter starts a new one.
  */
 struct varlena *
 bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
@@ -386,7 +383,7 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 			return NULL;
 		filter = &fresh;
 		bloomexp_filter_init(filter, Max(part.n, BLOOMEXP_DEFAULT_CAPACITY),
-							 BLOOMEXP_DEFAULT_FPR, 0, false);
+							 BLOOMEXP_DEFAULT_FPR, false);
 	}
 	bloomexp_filter_require_kind(filter, kind);
 	if (filter->windowed)

@@ -32,7 +32,7 @@
  *	 the bits can hold it, so that no false one makes the next layer huge.
  * - Counting filters do not grow.
  * - A value can have thousands of layers, each with a header by which it can take items.
- *	 So an add computes rates up to MAX_WORK, and takes the other layers for full.
+ *	 So an add looks at LAYERS_TO_LOOK_AT, and takes the others for full.
  *
  *-------------------------------------------------------------------------
  */
@@ -80,8 +80,12 @@
 #define GROWTH_FACTOR 0.5
 #define GROWTH_MIN 50
 
-/* What the rates may cost that one add computes; see bloomexp_sizing_work(). */
-#define MAX_WORK (1 << 20)
+/*
+ * An add looks at so many layers, the newest ones, of those that keep a rate together.  A
+ * filter that grows has fewer, because each is half as large as all before it; only
+ * unions and hostile values have more.
+ */
+#define LAYERS_TO_LOOK_AT 64
 
 /*
  * Capacity of a new slice of a window: SLICE_SPARE times the mean number of items
@@ -121,7 +125,7 @@ typedef struct Span
 	uint32		first;
 	uint32		end;			/* index after the last */
 	double		fpr;			/* target rate of all of them together */
-	int64	   *work;			/* that computing rates may still cost */
+	uint32		oldest;			/* first layer that is looked at */
 } Span;
 
 /*
@@ -152,15 +156,17 @@ find_slice(const BloomFilter *filter, int64 slice, bool after)
  * window overlaps slices + 1 slices unless aligned.
  */
 static Span
-span_of(const BloomFilter *filter, int64 slice, int64 *work)
+span_of(const BloomFilter *filter, int64 slice)
 {
-	Span		span = {0, filter->nlayers, filter->fpr, work};
+	Span		span = {.end = filter->nlayers, .fpr = filter->fpr};
 
-	if (!filter->windowed)
-		return span;
-	span.first = find_slice(filter, slice, false);
-	span.end = find_slice(filter, slice, true);
-	span.fpr /= filter->slices + 1;
+	if (filter->windowed)
+	{
+		span.first = find_slice(filter, slice, false);
+		span.end = find_slice(filter, slice, true);
+		span.fpr /= filter->slices + 1;
+	}
+	span.oldest = Max(span.end, span.first + LAYERS_TO_LOOK_AT) - LAYERS_TO_LOOK_AT;
 	return span;
 }
 
@@ -232,24 +238,10 @@ bloomexp_growth_capacity(uint64 size, double fpr)
 	return capacity;
 }
 
-/* Charge the cost of a rate of a layer; false if that exceeds the work left. */
-static bool
-can_afford(const Span *span, const BloomLayer *layer)
-{
-	CHECK_FOR_INTERRUPTS();
-	*span->work -= bloomexp_sizing_work(&layer->bits.shape);
-	return *span->work >= 0;
-}
-
-/*
- * Return the expected rate of a layer after `items` items, added one by one, changed it; 1
- * if that costs too much.
- */
+/* Return the expected rate of a layer after `items` items, added one by one, changed it. */
 static double
-grown_fpr(const BloomLayer *layer, double items, const Span *span)
+grown_fpr(const BloomLayer *layer, double items)
 {
-	if (!can_afford(span, layer))
-		return 1.0;
 	return bloomexp_sizing_expected_fpr(&layer->bits.shape,
 										bloomexp_sizing_offered_items(&layer->bits.shape, items));
 }
@@ -282,18 +274,17 @@ room_in(const BloomLayer *layer, const Span *span, int64 wanted)
 		(span->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, span->fpr) / 2))
 		return layer->capacity - layer->items;
 	if (span->end - span->first > 1)
-		limit = can_afford(span, layer) ?
-			bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity) * FULL_EXCESS : 0.0;
-	if (grown_fpr(layer, Min(fits + wanted, layer->capacity), span) <= limit)
+		limit = bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity) * FULL_EXCESS;
+	if (grown_fpr(layer, Min(fits + wanted, layer->capacity)) <= limit)
 		return layer->capacity - layer->items;
-	if (grown_fpr(layer, fits + 1, span) > limit)
+	if (grown_fpr(layer, fits + 1) > limit)
 		return 0;
 
 	while (too_many - fits > 1)
 	{
 		int64		middle = (fits + too_many) / 2;
 
-		if (grown_fpr(layer, middle, span) <= limit)
+		if (grown_fpr(layer, middle) <= limit)
 			fits = middle;
 		else
 			too_many = middle;
@@ -311,7 +302,7 @@ room_in(const BloomLayer *layer, const Span *span, int64 wanted)
 static uint32
 find_open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *room)
 {
-	for (uint32 i = span->end; i-- > span->first;)
+	for (uint32 i = span->end; i-- > span->oldest;)
 	{
 		const BloomLayer *layer = &filter->layers[i];
 		double		most;
@@ -360,15 +351,16 @@ static void
 plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
 		   int64 *capacity, double *share)
 {
-	double		left = span->fpr;
+	double		left = span->oldest > span->first ? 0.0 : span->fpr;
 	double		usual = recent_slice_items(filter, span) * SLICE_SPARE;
 	int64		present = 0;
 
-	for (uint32 i = span->first; i < span->end; i++)
+	for (uint32 i = span->oldest; i < span->end; i++)
 	{
 		const BloomLayer *layer = &filter->layers[i];
 
-		left -= Min(grown_fpr(layer, layer->capacity, span), span->fpr * FULL_SHARE);
+		CHECK_FOR_INTERRUPTS();
+		left -= Min(grown_fpr(layer, layer->capacity), span->fpr * FULL_SHARE);
 		present += credible_capacity(layer, span->fpr);
 	}
 
@@ -399,8 +391,7 @@ plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
 uint32
 bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 {
-	int64		work = MAX_WORK;
-	Span		span = span_of(filter, 0, &work);
+	Span		span = span_of(filter, 0);
 
 	return filter->layers[0].items + room_in(&filter->layers[0], &span, n);
 }
@@ -420,9 +411,9 @@ bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
  * space, and count them there, so that later parts see them.
  */
 static void
-place_part(BloomFilter *filter, BloomPart *part, int64 *work)
+place_part(BloomFilter *filter, BloomPart *part)
 {
-	Span		span = span_of(filter, part->slice, work);
+	Span		span = span_of(filter, part->slice);
 	BloomLayer *added = filter->layers + span.end;
 	int64		capacity;
 	double		share = span.fpr * SIZED_SHARE;
@@ -452,7 +443,6 @@ place_part(BloomFilter *filter, BloomPart *part, int64 *work)
 void
 bloomexp_growth_place_parts(BloomFilter *filter, BloomPart *parts, int nparts)
 {
-	int64		work = MAX_WORK;
 	uint32		space = Min(filter->nlayers + nparts, BLOOMEXP_MAX_LAYERS);
 	BloomLayer *layers = palloc(Max(space, filter->nlayers) * sizeof(BloomLayer));
 
@@ -464,6 +454,6 @@ bloomexp_growth_place_parts(BloomFilter *filter, BloomPart *parts, int nparts)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (parts[i].n > 0)
-			place_part(filter, &parts[i], &work);
+			place_part(filter, &parts[i]);
 	}
 }

@@ -162,13 +162,14 @@ read_header(BloomFilter *filter, const uint8 *data, Size available, char **probl
 	filter->counting = (data[1] & FLAG_COUNTING) != 0;
 	filter->windowed = (data[1] & FLAG_WINDOWED) != 0;
 	filter->nlayers = get_uint16(data + 2);
-	filter->seed = get_uint32(data + 4);
 	filter->fpr = get_double(data + 8);
 
 	if (filter->kind > BLOOM_KIND_LAST)
 		bad_bytes("There is no kind of items number %d.", filter->kind);
 	if (data[1] & FLAGS_RESERVED)
 		bad_bytes("A reserved flag is set.");
+	if (get_uint32(data + 4) != 0)
+		bad_bytes("A reserved field is not 0.");
 	if (filter->counting && filter->windowed)
 		bad_bytes("A filter cannot be both counting and windowed.");
 	if (!(filter->fpr >= BLOOMEXP_MIN_FPR && filter->fpr < 1.0))	/* NaN too */
@@ -418,7 +419,7 @@ bloomexp_layout_store(const BloomFilter *filter, struct varlena *value)
 		(filter->counting ? FLAG_COUNTING : 0) |
 		(filter->windowed ? FLAG_WINDOWED : 0);
 	put_uint16(data + 2, filter->nlayers);
-	put_uint32(data + 4, filter->seed);
+	put_uint32(data + 4, 0);
 	put_double(data + 8, filter->fpr);
 	if (filter->windowed)
 	{

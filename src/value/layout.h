@@ -9,9 +9,8 @@
  *	  version  words, hashes                     blocks of block_bits
  *	  kind     capacity                          positions each; a position
  *	  flags    items                             is a bit, or a counter of
- *	  seed     bits set                          4 bits
- *	  fpr      (time slice)
- *	  (window)
+ *	  fpr      bits set                          4 bits
+ *	  (window) (time slice)
  *
  * Layers stand oldest first.  Parts in parentheses are those of windowed filters.
  * doc/internals/format.md describes the bytes and is the contract; only this module
@@ -67,7 +66,6 @@ typedef struct BloomFilter
 	BloomKind	kind;
 	bool		counting;
 	bool		windowed;
-	uint32		seed;
 	double		fpr;			/* target rate, of all layers together */
 	int64		width;			/* of the window, in microseconds */
 	int64		expired_before; /* exposures before this time are ignored */

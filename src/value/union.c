@@ -34,11 +34,6 @@ require_compatible(const BloomFilter *a, const BloomFilter *b)
 				 errmsg("filters of different item types cannot be united"),
 				 errdetail("One holds %s items, the other %s.",
 						   bloomexp_kind_name(a->kind), bloomexp_kind_name(b->kind))));
-	if (a->seed != b->seed)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("filters with different seeds cannot be united"),
-				 errdetail("One has seed %d, the other %d.", (int32) a->seed, (int32) b->seed)));
 	if (a->counting != b->counting)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

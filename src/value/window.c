@@ -30,8 +30,7 @@
  *		Make a windowed filter without any layer.
  */
 void
-bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr,
-					 uint32 seed)
+bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr)
 {
 	if (width <= 0)
 		ereport(ERROR,
@@ -47,7 +46,6 @@ bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr,
 	filter->width = width;
 	filter->expired_before = BLOOMEXP_NEVER_EXPIRED;
 	filter->slices = slices;
-	filter->seed = seed;
 	filter->fpr = fpr;
 	filter->layers = filter->few;
 }

@@ -36,7 +36,7 @@ typedef struct BloomExposure
 } BloomExposure;
 
 extern void bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices,
-								 double fpr, uint32 seed);
+								 double fpr);
 extern uint64 bloomexp_window_keep_newest(void *elements, uint64 n);
 extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
 										   BloomExposure *exposures, uint64 n, bool final);

@@ -40,9 +40,9 @@ sub avalanche
 # MurmurHash3 x64 128 of a string of bytes: two numbers of 64 bits.
 sub murmur3
 {
-	my ($bytes, $seed) = @_;
+	my ($bytes) = @_;
 	my ($c1, $c2) = (0x87C37B91114253D5, 0x4CF5AD432745937F);
-	my ($h1, $h2) = ($seed, $seed);
+	my ($h1, $h2) = (0, 0);
 	my $length = length $bytes;
 	my $whole = $length - $length % 16;
 	my @words = unpack 'Q<*', $bytes . "\0" x (-$length % 16);
@@ -112,12 +112,13 @@ sub parse
 	die "shorter than its header\n" if $size < 1;
 	die "format version\n" if ord $bytes != VERSION;
 	die "shorter than its header\n" if $size < 16;
-	(undef, my $flags, my $nlayers, @value{qw(seed fpr)}) = unpack 'CCvVd<', $bytes;
+	(undef, my $flags, my $nlayers, my $reserved, $value{fpr}) = unpack 'CCvVd<', $bytes;
 	$value{kind} = $flags & 15;
 	$value{counting} = $flags >> 4 & 1;
 	$value{windowed} = $flags >> 5 & 1;
 	die "kind\n" if $value{kind} > 4;
 	die "reserved flag\n" if $flags >> 6;
+	die "reserved field\n" if $reserved;
 	die "counting and windowed\n" if $value{counting} && $value{windowed};
 	die "fpr\n" unless $value{fpr} >= 1e-9 && $value{fpr} < 1;
 	die "no layer\n" if $nlayers == 0 && !$value{windowed};
@@ -128,7 +129,7 @@ sub parse
 	if ($value{windowed})
 	{
 		die "shorter than its header\n" if $size < 40;
-		(@value{qw(width floor slices)}, my $reserved) = unpack 'q<q<VV', substr $bytes, $at, 24;
+		(@value{qw(width floor slices)}, $reserved) = unpack 'q<q<VV', substr $bytes, $at, 24;
 		die "width\n" if $value{width} < 1;
 		die "slices\n" if $value{slices} < 1 || $value{slices} > 1000;
 		die "reserved field\n" if $reserved;
@@ -238,7 +239,7 @@ sub contains
 {
 	my ($value, $kind, $item) = @_;
 	my $number = $number_of_kind{$kind} or die "no such kind\n";
-	my ($x) = murmur3(canonical_bytes($kind, $item), $value->{seed});
+	my ($x) = murmur3(canonical_bytes($kind, $item));
 
 	die "value holds another kind\n" if $value->{kind} && $value->{kind} != $number;
 	return scalar grep { holds($value, $_, $x) } @{ $value->{layers} };

@@ -258,7 +258,7 @@ sub next_layer
 sub new_value
 {
 	my ($capacity, $fpr, $counting) = @_;
-	my %value = (kind => 0, counting => $counting // 0, windowed => 0, seed => 0, fpr => $fpr);
+	my %value = (kind => 0, counting => $counting // 0, windowed => 0, fpr => $fpr);
 
 	$value{layers} = [ new_layer(\%value, $capacity, $fpr * first_share($capacity)) ];
 	return \%value;
@@ -269,7 +269,7 @@ sub new_window
 {
 	my ($width, $slices, $fpr) = @_;
 
-	return { kind => 0, counting => 0, windowed => 1, seed => 0, fpr => $fpr,
+	return { kind => 0, counting => 0, windowed => 1, fpr => $fpr,
 		width => $width, floor => NEVER_EXPIRED, slices => $slices, layers => [] };
 }
 
@@ -277,7 +277,7 @@ sub new_window
 sub hash_of
 {
 	my ($value, $item) = @_;
-	my ($x) = format_reader::murmur3(format_reader::canonical_bytes('integer', $item), $value->{seed});
+	my ($x) = format_reader::murmur3(format_reader::canonical_bytes('integer', $item));
 
 	$value->{kind} = 1;
 	return $x;
@@ -626,7 +626,7 @@ sub bytes
 	my $flags = $value->{kind} | $value->{counting} << 4 | $value->{windowed} << 5;
 
 	return join '',
-	  pack('CCvVd<', 1, $flags, scalar @layers, @$value{qw(seed fpr)}),
+	  pack('CCvVd<', 1, $flags, scalar @layers, 0, $value->{fpr}),
 	  $value->{windowed} ? pack('q<q<VV', @$value{qw(width floor slices)}, 0) : '',
 	  (map {
 		  pack('VVVV', $_->{words} | $_->{hashes} << 26, @$_{qw(capacity items bits_set)})

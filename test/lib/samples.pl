@@ -23,7 +23,7 @@ sub create
 		CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom, note text);
 		INSERT INTO seen
 		SELECT 1, bloom_agg(2 * i), 'small' FROM generate_series(1, 300) AS i UNION ALL
-		SELECT 2, bloom_add(bloom_new(100, 0.001, seed => 7), array_agg(2 * i)), 'layers' FROM generate_series(1, 1000) AS i UNION ALL
+		SELECT 2, bloom_add(bloom_new(100, 0.001), array_agg(2 * i)), 'layers' FROM generate_series(1, 1000) AS i UNION ALL
 		SELECT 3, bloom_agg(2 * i), 'large' FROM generate_series(1, 100000) AS i UNION ALL
 		SELECT 4, bloom_window_agg(2 * i, '2026-01-01 00:00+00'::timestamptz + i * interval '2 minutes', '30 days', 6, 0.01),
 			'window' FROM generate_series(1, 20000) AS i UNION ALL

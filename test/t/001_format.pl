@@ -96,7 +96,7 @@ sub explained
 	my ($name) = $text =~ /^item +(.*)/;
 	my ($kind, $item) = $value->{kind} == 1 ? ('integer', $name) : ('text', '\x' . unpack 'H*', $name);
 	my $bytes = format_reader::canonical_bytes($kind, $item);
-	my ($x) = format_reader::murmur3($bytes, $value->{seed});
+	my ($x) = format_reader::murmur3($bytes, 0);
 	my @lines = ([ item => $name ], [ canonical => join ' ', unpack '(H2)*', $bytes ], [ x => sprintf '0x%016x', $x ]);
 
 	if ($value->{windowed})

@@ -99,8 +99,8 @@ query(qq{
 	DECLARE
 		made bloom;
 		about record := bloom_info(subject);
-		other bloom := CASE WHEN about.slices IS NULL THEN bloom_new(1, 0.1, about.seed)
-			ELSE bloom_window(about.window_width, about.slices, 0.1, about.seed) END;
+		other bloom := CASE WHEN about.slices IS NULL THEN bloom_new(1, 0.1)
+			ELSE bloom_window(about.window_width, about.slices, 0.1) END;
 	BEGIN
 		$calls
 	END
@@ -214,7 +214,7 @@ try('header bits flipped', map { my $bytes = $_; map { flipped($bytes, 2, header
 # share, and words that they cannot
 #
 
-my %plain = (kind => 1, seed => 0, fpr => 0.01, counting => 0, windowed => 0);
+my %plain = (kind => 1, fpr => 0.01, counting => 0, windowed => 0);
 my %layer = (words => 1, hashes => 7, capacity => 1, items => 1, bits_set => 1, bits => "\1" . "\0" x 7);
 
 try('at the limits', (map { format_writer::bytes({ %plain, layers => [ (\%layer) x $_ ] }) } 4096, 4097),
@@ -244,7 +244,7 @@ sub time_number
 
 sub random_value
 {
-	my %value = (kind => int rand 5, seed => number(32), fpr => pick(1e-30, 1e-9, 0.01, rand, 0.5, 0.9999999999999999), layers => []);
+	my %value = (kind => int rand 5, fpr => pick(1e-30, 1e-9, 0.01, rand, 0.5, 0.9999999999999999), layers => []);
 
 	$value{windowed} = rand() < 0.4 ? 1 : 0;
 	$value{counting} = !$value{windowed} && rand() < 0.2 ? 1 : 0;

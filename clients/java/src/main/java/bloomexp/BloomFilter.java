@@ -43,7 +43,6 @@ public final class BloomFilter {
     final int kind;
     final boolean counting;
     final boolean windowed;
-    final int seed;
     final double fpr;
     final long width; // of the window, in microseconds
     final long floor; // what was shown before has expired
@@ -134,7 +133,7 @@ public final class BloomFilter {
                 }
                 requireKind(kind, kindOf(item));
                 kind = kindOf(item);
-                hashes[n++] = hashOf(item, 0);
+                hashes[n++] = hashOf(item);
             }
         }
         return build(kind, Arrays.copyOf(hashes, n), fpr, headroom);
@@ -148,7 +147,7 @@ public final class BloomFilter {
     /** The same for integers. */
     public static byte[] build(long[] items, double fpr, double headroom) {
         Sizing.check(fpr, headroom);
-        return build(INTEGER, Arrays.stream(items).map(item -> Hash.of(item, 0)).toArray(), fpr, headroom);
+        return build(INTEGER, Arrays.stream(items).map(item -> Hash.of(item)).toArray(), fpr, headroom);
     }
 
     private static byte[] build(int kind, long[] hashes, double fpr, double headroom) {
@@ -197,10 +196,10 @@ public final class BloomFilter {
         counting = (flags & 0x10) != 0;
         windowed = (flags & 0x20) != 0;
         int nlayers = Short.toUnsignedInt(header.getShort(2));
-        seed = header.getInt(4);
         fpr = header.getDouble(8);
         check(kind <= BYTEA, "There is no kind of items number %d.", kind);
         check((flags & 0xc0) == 0, "A reserved flag is set.");
+        check(header.getInt(4) == 0, "A reserved field is not 0.");
         check(!counting || !windowed, "A filter cannot be both counting and windowed.");
         check(fpr >= 1e-9 && fpr < 1, "The false positive rate is not between 1e-09 and 1."); // nor NaN
         check(nlayers > 0 || windowed, "There is no layer.");
@@ -322,7 +321,7 @@ public final class BloomFilter {
 
         requireKind(kind, INTEGER);
         for (long candidate : candidates) {
-            if (!has(Hash.of(candidate, seed))) {
+            if (!has(Hash.of(candidate))) {
                 survivors[n++] = candidate;
             }
         }
@@ -362,7 +361,7 @@ public final class BloomFilter {
         for (int i = 0; i < candidates.length; i += 8) {
             long item = (long) Hash.WORDS.get(candidates, i);
 
-            if (!has(Hash.of(item, seed))) {
+            if (!has(Hash.of(item))) {
                 Hash.WORDS.set(survivors, size, item);
                 size += 8;
             }
@@ -381,12 +380,12 @@ public final class BloomFilter {
 
     private long hash(long item) {
         requireKind(kind, INTEGER);
-        return Hash.of(item, seed);
+        return Hash.of(item);
     }
 
     private long hash(Object item) {
         requireKind(kind, kindOf(item));
-        return hashOf(item, seed);
+        return hashOf(item);
     }
 
     private static int kindOf(Object item) {
@@ -406,17 +405,17 @@ public final class BloomFilter {
                 "Items are Long, Integer, Short, String, UUID or byte[].", null);
     }
 
-    private static long hashOf(Object item, int seed) {
+    private static long hashOf(Object item) {
         switch (kindOf(item)) {
             case INTEGER:
-                return Hash.of(((Number) item).longValue(), seed);
+                return Hash.of(((Number) item).longValue());
             case TEXT:
-                return Hash.of(((String) item).getBytes(StandardCharsets.UTF_8), seed);
+                return Hash.of(((String) item).getBytes(StandardCharsets.UTF_8));
             case UUIDS:
                 return Hash.of(ByteBuffer.allocate(16).putLong(((UUID) item).getMostSignificantBits())
-                        .putLong(((UUID) item).getLeastSignificantBits()).array(), seed);
+                        .putLong(((UUID) item).getLeastSignificantBits()).array());
             default:
-                return Hash.of((byte[]) item, seed);
+                return Hash.of((byte[]) item);
         }
     }
 

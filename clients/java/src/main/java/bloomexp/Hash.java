@@ -14,9 +14,9 @@ final class Hash {
     private Hash() {
     }
 
-    static long of(byte[] item, int seed) {
-        long h1 = Integer.toUnsignedLong(seed);
-        long h2 = h1;
+    static long of(byte[] item) {
+        long h1 = 0;
+        long h2 = 0;
         int i = 0;
 
         for (; item.length - i >= 16; i += 16) {
@@ -27,9 +27,8 @@ final class Hash {
     }
 
     /** The same of 8 bytes: they are a tail. */
-    static long of(long item, int seed) {
-        long h = Integer.toUnsignedLong(seed);
-        return finish(h ^ mix1(item), h, 8);
+    static long of(long item) {
+        return finish(mix1(item), 0, 8);
     }
 
     /** The little-endian number of 8 bytes, of which those behind the end are 0. */

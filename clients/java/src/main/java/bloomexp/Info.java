@@ -26,8 +26,6 @@ public final class Info {
     public final int layers;
     /** Bytes as stored, with the length word of 4 bytes. */
     public final long bytes;
-    /** Seed of the hash. */
-    public final int seed;
     /** Whether the server can remove items. */
     public final boolean counting;
     /** Width of the window; null if there is none. */
@@ -61,7 +59,6 @@ public final class Info {
         fill = positions > 0 ? (double) set / positions : 0;
         layers = filter.layers.length;
         bytes = filter.value.length + 4L;
-        seed = filter.seed;
         counting = filter.counting;
         windowWidth = filter.windowed ? Duration.of(filter.width, ChronoUnit.MICROS) : null;
         slices = filter.slices;

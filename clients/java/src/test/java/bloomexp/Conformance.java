@@ -155,7 +155,6 @@ final class Conformance {
         got.put("fill", info.fill);
         got.put("layers", (double) info.layers);
         got.put("bytes", (double) info.bytes);
-        got.put("seed", (double) info.seed);
         got.put("counting", info.counting);
         got.put("window_width", info.windowWidth == null ? null
                 : String.valueOf(info.windowWidth.getSeconds() * 1000000 + info.windowWidth.getNano() / 1000));
