@@ -355,12 +355,12 @@ BEGIN
 			OR concat(p.proname, p.proargnames[1:2]) IN ('rebuild{users,after}', 'rebuild_batch{wanted,upto}') AND p.proargtypes[0] <> u.typarray);
 	IF of_table THEN
 		retyped := concat((
-			SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%2$s;\n', feed, user_attribute.column_type)
+			SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%3$s;\n', feed,
+				user_attribute.column_type || CASE WHEN user_attribute.collated THEN user_type.collate_clause ELSE '' END, user_attribute.column_type)
 			FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 			WHERE settings IS NOT NULL AND c.relnamespace = schema_oid AND c.relname = 'filters' AND a.attname = 'user_id'
 				AND format_type(a.atttypid, a.atttypmod) <> user_attribute.full_type), retyped);
 	END IF;
-
 
 	-- What the templates name: SQL that names nothing else, with each identifier and literal quoted.
 	parts := jsonb_build_object(
@@ -439,7 +439,12 @@ $part$ ELSE '' END,
 		'insert_taken', CASE WHEN of_table THEN E'  Insert them as exposures in the\n-- same statement or transaction: a rebuild knows the exposures only.' ELSE '' END,
 		'add_taken', CASE WHEN of_table THEN $part$
 @add_taken.sql
-$part$ ELSE E'\t\tPERFORM {feed}.remember(take.user_id, taken, array_fill(clock_timestamp(), ARRAY[cardinality(taken)]));' END,
+$part$ ELSE E'\t\tat := clock_timestamp();	-- after the lock: never before what is in the filter
+		SELECT take.user_id, taken AS items, array_fill(at, ARRAY[cardinality(taken)]) AS times, at AS oldest, at AS newest INTO shown;\n{remember_shown}' END,
+		'take_declares', CASE WHEN of_table THEN '' ELSE E'\tat timestamp with time zone;\n\tshown record;' END,
+		'remember_shown', CASE WHEN windowed THEN $part$
+@remember_shown.sql
+$part$ ELSE E'\t\tPERFORM {feed}.remember(shown.user_id, shown.items, shown.times);' END,
 		'rebuild_checks', $part$
 @rebuild_checks.sql
 $part$,
@@ -452,14 +457,14 @@ $part$ ELSE '0::bigint' END)
 		|| CASE WHEN windowed THEN jsonb_build_object(
 		'filter_stored', '{bloom}.bloom_union(f.items, f.recent)',
 		'filter_now', '{bloom}.bloom_expire({filter_stored}, current_timestamp)',
-		'in_window', 'e.shown_at >= present - interval {hours}',
+		'in_window', ' AND e.shown_at >= present - interval {hours}',
 		'bytes_stored', 'coalesce(pg_catalog.pg_column_size(f.items), 0) OPERATOR(pg_catalog.+) coalesce(pg_catalog.pg_column_size(f.recent), 0)',
 		'and_expired', ', and how many expire() would remove',
 		'expired', E',\n\tpg_catalog.count(*) FILTER (WHERE coalesce(f.since OPERATOR(pg_catalog.<=) (current_timestamp OPERATOR(pg_catalog.-) interval {hours} OPERATOR(pg_catalog.-) interval {slice_hours}), true)) AS expired')
 		ELSE jsonb_build_object(
 		'filter_stored', 'f.items',
 		'filter_now', 'f.items',
-		'in_window', 'e.shown_at IS NOT NULL',
+		'in_window', '',
 		'bytes_stored', 'pg_catalog.pg_column_size(f.items)',
 		'and_expired', '',
 		'expired', '') END;
