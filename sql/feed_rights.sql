@@ -89,7 +89,8 @@ BEGIN
 		SELECT DISTINCT proname, arguments FROM pg_proc, LATERAL (VALUES (replace(oidvectortypes(proargtypes), 'anyarray', 'bigint[]')),
 			(regexp_replace(oidvectortypes(proargtypes), 'any(array|nonarray|element)', 'text')), (oidvectortypes(proargtypes))) AS a (arguments)
 		WHERE (proname ~ '^bloom_' OR pronamespace = 'pg_catalog'::regnamespace AND proname IN ('now', 'clock_timestamp', 'array_agg', 'unnest', 'min', 'count', 'sum', 'cardinality', 'current_setting',
-			'hash_array_extended', 'pg_advisory_xact_lock', 'pg_column_size', 'hashtext', 'hashint8', 'pg_sleep', 'pg_sleep_for', 'current_database', 'array_fill', 'coalesce'))
+			'pg_column_size', 'pg_sleep', 'pg_sleep_for', 'current_database', 'array_fill', 'format', 'lower', 'position', 'substring', 'to_regclass', 'to_regnamespace', 'pg_has_role', 'aclexplode', 'acldefault',
+			'array_to_string', 'quote_ident', 'pg_get_userbyid', 'bit_or', 'max', 'string_agg', 'octet_length', 'generate_series'))
 			AND NOT '{internal,cstring,"\"any\""}'::regtype[]::oid[] && proargtypes::oid[]
 	LOOP
 		BEGIN
@@ -99,7 +100,7 @@ BEGIN
 		END;
 	END LOOP;
 	FOR p IN
-		SELECT name, t, f FROM unnest('{=,>,>=,<=,<>,-,+,||,%,&}'::text[]) WITH ORDINALITY AS o (name, f), unnest('{bigint,integer,text,timestamptz,interval,public.bloom,anyelement,timestamp}'::text[]) AS t
+		SELECT name, t, f FROM unnest('{=,>,>=,<,<=,<>,-,+,/,||,%,&}'::text[]) WITH ORDINALITY AS o (name, f), unnest('{bigint,integer,smallint,oid,name,text,timestamptz,interval,public.bloom,anyelement,timestamp,bigint[],oid[],numeric}'::text[]) AS t
 	LOOP
 		EXECUTE format('CREATE FUNCTION %I.operator_%s(%s, %s) RETURNS boolean LANGUAGE plpgsql AS ''BEGIN PERFORM public.caught(); RETURN NULL; END''', place, p.f, p.t, p.t);
 		EXECUTE format('CREATE OPERATOR %I.%s (LEFTARG = %s, RIGHTARG = %3$s, FUNCTION = %1$I.operator_%4$s)', place, p.name, p.t, p.f);
