@@ -584,6 +584,13 @@ SELECT "the ""$extension$""".bloom_feed_sql('log', 'exposures', mode => 'log') A
 :script
 SELECT log.unseen(1, '{7}');
 ALTER EXTENSION bloomexp SET SCHEMA public;
+-- The schema is renamed: the script again, and no trigger twice.
+ALTER SCHEMA seen RENAME TO viewed;
+SELECT bloom_feed_sql('viewed', 'exposures') AS script \gset
+:script
+INSERT INTO exposures VALUES (1, 8);
+SELECT viewed.unseen(1, '{7,8,9}'), untracked, (SELECT count(*) FROM pg_trigger WHERE tgrelid = 'exposures'::regclass) AS triggers, problems FROM viewed.health, bloom_feeds() WHERE feed = 'viewed';
+ALTER SCHEMA viewed RENAME TO seen;
 -- Ids that have become too small.
 DROP SCHEMA seen, log CASCADE;
 ALTER TABLE exposures ALTER user_id TYPE int, ALTER item_id TYPE smallint;
@@ -612,5 +619,8 @@ SELECT (SELECT count(*) FROM pg_trigger) AS triggers, (SELECT count(*) FROM bloo
 DROP VIEW results;
 DROP TABLE exposures, users, before, kinds CASCADE;
 DROP DOMAIN item_id, user_name;
+DROP TYPE mood;
+DROP FUNCTION name_of, feed_of, execute, ago, call, script;
+DROP PROCEDURE make, show;
 DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP DOMAIN IF EXISTS citext; END $$;
 DROP ROLE regress_bloomexp_app;

@@ -139,14 +139,15 @@ CREATE FOREIGN TABLE remote PARTITION OF spread FOR VALUES FROM (MINVALUE) TO ('
 CREATE TABLE heirs (LIKE exposures INCLUDING INDEXES);
 CREATE FOREIGN TABLE remote_heir () INHERITS (heirs) SERVER nowhere;
 CREATE MATERIALIZED VIEW copies AS TABLE exposures;
-CREATE INDEX ON copies (user_id);
+CREATE UNIQUE INDEX ON copies (user_id, item_id);
+CREATE VIEW view_of_copies AS SELECT * FROM view UNION ALL TABLE copies;
 SELECT bloom_create_feed('seen', 'spread');
 SELECT bloom_create_feed('seen', 'heirs');
 SELECT bloom_create_feed('seen', 'remote');
-SELECT bloom_feed_sql('seen', name::regclass, mode => 'log') IS NULL FROM unnest('{spread,heirs,copies,view,exposures}'::text[]) AS name;
+SELECT bloom_feed_sql('seen', name::regclass, mode => 'log') IS NULL FROM unnest('{spread,heirs,copies,view_of_copies,view,exposures}'::text[]) AS name;
 DROP FOREIGN DATA WRAPPER nowhere CASCADE;
 DROP TABLE spread, heirs;
-DROP MATERIALIZED VIEW copies;
+DROP MATERIALIZED VIEW copies CASCADE;
 
 -- A unique key of user and item, in any order: an upsert must set the time, and the hint is a statement that does.  Other keys are no matter.
 SET client_min_messages = notice;

@@ -22,13 +22,13 @@ BEGIN
 			USING ERRCODE = 'array_subscript_error', DETAIL = format('The lengths are %s, %s and %s.', cardinality(user_ids), cardinality(items), cardinality(shown_at));
 	END IF;
 	FOR shown IN	-- in the order of users, so that two batches do not deadlock
-		SELECT e.user_id, array_agg(e.item) AS items, array_agg(LEAST(e.shown_at, present)) AS times
-		FROM (SELECT b.user_id{collate} AS user_id, b.item, b.shown_at
-			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, shown_at)) AS e
-		WHERE e.user_id IS NOT NULL AND e.item IS NOT NULL AND {in_window}
+		SELECT e.user_id, array_agg(e.item) AS items, array_agg(e.shown_at) AS times, min(e.shown_at) AS oldest, max(e.shown_at) AS newest
+		FROM (SELECT b.user_id{collate} AS user_id, b.item, LEAST(b.shown_at, present) AS shown_at
+			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, shown_at) WHERE b.shown_at IS NOT NULL) AS e
+		WHERE e.user_id IS NOT NULL AND e.item IS NOT NULL{in_window}
 		GROUP BY e.user_id ORDER BY e.user_id
 	LOOP
-		PERFORM {feed}.remember(shown.user_id, shown.items, shown.times);
+{remember_shown}
 	END LOOP;
 END
 {$};

@@ -324,13 +324,17 @@ BEGIN
 				USING DETAIL = 'The feed reads the column as UTC.',
 					HINT = format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT now() AT TIME ZONE ''UTC'';', exposures.name, time_column);
 		END IF;
-		IF mode = 'log' AND EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (tree) AND c.relkind IN ('m', 'f')
-				UNION ALL SELECT FROM pg_subscription_rel s WHERE s.srrelid = ANY (tree)) THEN
+		IF mode = 'log' AND EXISTS (
+			WITH RECURSIVE source(oid) AS (	-- what views read, too
+				SELECT unnest(tree) UNION SELECT x.oid FROM source s, LATERAL (
+					SELECT d.refobjid FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass WHERE r.ev_class = s.oid
+					UNION ALL SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = s.oid) AS x(oid))
+			SELECT FROM source s JOIN pg_class c ON c.oid = s.oid WHERE c.relkind IN ('m', 'f') OR EXISTS (SELECT FROM pg_subscription_rel r WHERE r.srrelid = s.oid)) THEN
 			RAISE WARNING 'exposures can arrive late in %', exposures.name
 				USING DETAIL = 'What a materialized view, a foreign table or a subscription brings in was shown earlier than a rebuild can see.',
 					HINT = format('CALL %I.rebuild(overlap => …) with more than the longest delay.', feed);
 		END IF;
-		IF EXISTS (
+		IF exposures.relkind <> 'm' AND EXISTS (
 			SELECT FROM pg_index x
 			WHERE x.indrelid = exposures.oid AND x.indisunique AND x.indisvalid AND x.indpred IS NULL AND x.indnkeyatts = 2 AND item_type.arrays = 0
 				AND x.indkey[0] <> x.indkey[1] AND x.indkey[0] IN (user_attribute.attnum, item_attribute.attnum) AND x.indkey[1] IN (user_attribute.attnum, item_attribute.attnum)) THEN
@@ -341,15 +345,14 @@ BEGIN
 		END IF;
 	END IF;
 
-	-- Drop the functions for other types of the columns: they would be in the way.
+	-- Drop the functions for other types of the columns: they would be in the way.  Those of the user's own stay.
 	SELECT string_agg(format(E'DROP %s %s;	-- for other types: grant EXECUTE again\n', CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure), '')
 	INTO retyped
 	FROM pg_proc p, pg_type u, pg_type i
-	WHERE settings IS NOT NULL AND p.pronamespace = schema_oid AND u.oid = user_type.base AND i.oid = item_type.base
-		AND (p.proname IN ('current', 'unseen', 'take', 'contains', 'lock') AND p.proargtypes[0] <> u.oid
-			OR p.proname IN ('rebuild', 'rebuild_batch') AND p.proargtypes[0] <> u.typarray
-			OR p.proname IN ('unseen', 'take') AND p.proargtypes[1] <> i.typarray
-			OR p.proname = 'contains' AND p.proargtypes[1] <> i.oid);
+	WHERE settings IS NOT NULL AND p.pronamespace = schema_oid AND u.oid = user_type.base AND i.oid = item_type.base AND p.prosecdef = (p.proname <> 'rebuild')
+		AND (concat(p.proname, p.proargnames) IN ('current{user_id}', 'lock{user_id}', 'unseen{user_id,candidates}', 'take{user_id,candidates,wanted}', 'contains{user_id,item}')
+				AND (p.proargtypes[0] <> u.oid OR p.proargtypes[1] <> CASE p.proname WHEN 'contains' THEN i.oid ELSE i.typarray END)
+			OR concat(p.proname, p.proargnames[1:2]) IN ('rebuild{users,after}', 'rebuild_batch{wanted,upto}') AND p.proargtypes[0] <> u.typarray);
 	IF of_table THEN
 		retyped := concat((
 			SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%2$s;\n', feed, user_attribute.column_type)
@@ -436,7 +439,12 @@ $part$ ELSE '' END,
 		'insert_taken', CASE WHEN of_table THEN E'  Insert them as exposures in the\n-- same statement or transaction: a rebuild knows the exposures only.' ELSE '' END,
 		'add_taken', CASE WHEN of_table THEN $part$
 @add_taken.sql
-$part$ ELSE E'\t\tPERFORM {feed}.remember(take.user_id, taken, array_fill(clock_timestamp(), ARRAY[cardinality(taken)]));' END,
+$part$ ELSE E'\t\tat := clock_timestamp();	-- after the lock: never before what is in the filter
+		SELECT take.user_id, taken AS items, array_fill(at, ARRAY[cardinality(taken)]) AS times, at AS oldest, at AS newest INTO shown;\n{remember_shown}' END,
+		'take_declares', CASE WHEN of_table THEN '' ELSE E'\tat timestamp with time zone;\n\tshown record;' END,
+		'remember_shown', CASE WHEN windowed THEN $part$
+@remember_shown.sql
+$part$ ELSE E'\t\tPERFORM {feed}.remember(shown.user_id, shown.items, shown.times);' END,
 		'rebuild_checks', $part$
 @rebuild_checks.sql
 $part$,
@@ -449,14 +457,14 @@ $part$ ELSE '0::bigint' END)
 		|| CASE WHEN windowed THEN jsonb_build_object(
 		'filter_stored', '{bloom}.bloom_union(f.items, f.recent)',
 		'filter_now', '{bloom}.bloom_expire({filter_stored}, current_timestamp)',
-		'in_window', 'e.shown_at >= present - interval {hours}',
+		'in_window', ' AND e.shown_at >= present - interval {hours}',
 		'bytes_stored', 'coalesce(pg_catalog.pg_column_size(f.items), 0) OPERATOR(pg_catalog.+) coalesce(pg_catalog.pg_column_size(f.recent), 0)',
 		'and_expired', ', and how many expire() would remove',
 		'expired', E',\n\tpg_catalog.count(*) FILTER (WHERE coalesce(f.since OPERATOR(pg_catalog.<=) (current_timestamp OPERATOR(pg_catalog.-) interval {hours} OPERATOR(pg_catalog.-) interval {slice_hours}), true)) AS expired')
 		ELSE jsonb_build_object(
 		'filter_stored', 'f.items',
 		'filter_now', 'f.items',
-		'in_window', 'e.shown_at IS NOT NULL',
+		'in_window', '',
 		'bytes_stored', 'pg_catalog.pg_column_size(f.items)',
 		'and_expired', '',
 		'expired', '') END;

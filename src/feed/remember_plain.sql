@@ -1,5 +1,5 @@
--- Add items and the items of another filter to the filter of a user; times do not matter.  All that
--- the other functions write goes through here, and nobody else needs to call it.
+-- Add items and the items of another filter to the filter of a user; times do not matter.  The
+-- other functions call it, and nobody else needs to.
 CREATE OR REPLACE FUNCTION {feed}.remember(user_id {user_type}, items {item_type}[], times timestamp with time zone[], filter {bloom}.bloom DEFAULT NULL) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_column

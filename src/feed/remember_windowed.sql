@@ -1,30 +1,18 @@
--- Add items, each with its time, and another filter to the filter of a user.  All that the other
--- functions write goes through here, and nobody else needs to call it.
+-- Add items, each with its time, and another filter to the filter of a user: at a new slice, for
+-- late items, and for a new user.  The other functions call it, and nobody else needs to.
 CREATE OR REPLACE FUNCTION {feed}.remember(user_id {user_type}, items {item_type}[], times timestamp with time zone[], filter {bloom}.bloom DEFAULT NULL) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_column
 DECLARE
-	oldest timestamp with time zone;
-	newest timestamp with time zone;
+	newest timestamp with time zone := (SELECT max(t.t) FROM unnest(times) AS t(t));
 	stored record;
 	whole {bloom}.bloom;	-- of all slices
 	slice timestamp with time zone;	-- when the newest began
 	latest {bloom}.bloom;	-- of the slices since then
 BEGIN
-	SELECT min(t.t), max(t.t) INTO oldest, newest FROM unnest(times) AS t(t);
 	FOR tries IN 1 .. 100 LOOP
-		-- Nearly always all times are in the slice of the calls before.  Only "recent" is written
-		-- then, a few hundred bytes, however much the user has seen.
-		IF remember.filter IS NULL THEN
-			UPDATE {feed}.filters AS f SET recent = {bloom}.bloom_add_at(f.recent, remember.items, times)
-			WHERE f.user_id {=} remember.user_id{collate} AND f.since <= oldest AND f.since > newest - interval {slice_hours};
-			IF FOUND THEN
-				RETURN;
-			END IF;
-		END IF;
-
-		-- A new slice, late items, or a new user.  Which slices have left the window is what the
-		-- times say that come in, not the clock; see bloom_add_at().
+		-- Which slices have left the window is what the times say that come in, not the clock; see
+		-- bloom_add_at().
 		SELECT true AS found, f.recent, {bloom}.bloom_union({bloom}.bloom_union(f.items, f.recent), remember.filter) AS whole, f.since INTO stored
 		FROM {feed}.filters AS f WHERE f.user_id {=} remember.user_id{collate} FOR NO KEY UPDATE;
 		IF NOT FOUND THEN

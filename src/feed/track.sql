@@ -50,7 +50,8 @@ BEGIN
 			FROM tree AS t, (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, bit))
 		SELECT w.oid::regclass AS table, w.event, w.name, g.tgname IS NOT NULL AS exists
 		FROM wanted AS w JOIN pg_class AS c ON c.oid = w.oid AND c.relkind IN ('r', 'p') LEFT JOIN pg_trigger AS g ON g.tgrelid = w.oid AND g.tgname = w.name
-		WHERE (g.tgfoid = {track_literal}::regproc AND g.tgtype = w.bit AND g.tgnewtable = 'new_rows' AND g.tgqual IS NULL AND g.tgenabled IN ('O', 'A')) IS NOT TRUE
+		WHERE NOT EXISTS (	-- by any name: the schema may have been renamed
+			SELECT FROM pg_trigger AS t WHERE t.tgrelid = w.oid AND t.tgfoid = {track_literal}::regproc AND t.tgtype = w.bit AND t.tgnewtable = 'new_rows' AND t.tgqual IS NULL AND t.tgenabled IN ('O', 'A'))
 		ORDER BY w.level, w.oid::regclass::text, w.event
 	LOOP
 		IF missing.exists THEN

@@ -383,7 +383,7 @@ find_size(double items, double fpr, BloomShape *shape)
 	{
 		BloomShape	fewer = bloomexp_sizing_shape(shape->words, shape->hashes - 1);
 
-		if (bloomexp_sizing_expected_fpr(&fewer, items) > fpr)
+		if (!keeps(&fewer, items, fpr))
 			break;
 		*shape = fewer;
 	}

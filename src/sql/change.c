@@ -1,14 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * change.c
- *	  SQL functions that make and change filters.
+ *	  SQL functions that make and change filters, those with a window too.
  *
- * Everywhere a NULL filter is an empty one, so that a user who was never shown
- * anything needs no row; and a NULL item is no item.
+ * A NULL filter is an empty one, so that a user who was never shown anything needs no
+ * row, unless a window is needed; and a NULL item is no item.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/timestamp.h"
 
 #include "sql/arguments.h"
 #include "sql/item.h"
@@ -17,6 +20,7 @@
 #include "value/kind.h"
 #include "value/layout.h"
 #include "value/union.h"
+#include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_new);
 PG_FUNCTION_INFO_V1(bloomexp_add);
@@ -24,6 +28,11 @@ PG_FUNCTION_INFO_V1(bloomexp_remove);
 PG_FUNCTION_INFO_V1(bloomexp_add_array);
 PG_FUNCTION_INFO_V1(bloomexp_remove_array);
 PG_FUNCTION_INFO_V1(bloomexp_union);
+PG_FUNCTION_INFO_V1(bloomexp_window);
+PG_FUNCTION_INFO_V1(bloomexp_add_at);
+PG_FUNCTION_INFO_V1(bloomexp_add_at_array);
+PG_FUNCTION_INFO_V1(bloomexp_expire);
+PG_FUNCTION_INFO_V1(bloomexp_slices);
 
 /* bloom_new(capacity, fpr, counting) */
 Datum
@@ -119,4 +128,152 @@ bloomexp_union(PG_FUNCTION_ARGS)
 	bloomexp_layout_open(&a, PG_GETARG_BLOOM_PP(0));
 	bloomexp_layout_open(&b, PG_GETARG_BLOOM_PP(1));
 	PG_RETURN_POINTER(bloomexp_union_form(&a, &b));
+}
+
+/* bloom_window(width, slices, fpr) */
+Datum
+bloomexp_window(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"width", "slices", "fpr"};
+	BloomFilter filter;
+
+	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
+	bloomexp_window_init(&filter, bloomexp_arguments_width(PG_GETARG_INTERVAL_P(0)), PG_GETARG_INT32(1),
+						 PG_GETARG_FLOAT8(2));
+	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
+}
+
+/* Open the windowed filter of argument 0 of `function`, or raise an error. */
+static void
+open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter, const char *function)
+{
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("filter must not be null"),
+				 errdetail("The window width is taken from the existing filter."),
+				 errhint("Make the filter with bloom_window().")));
+	bloomexp_layout_open(filter, PG_GETARG_BLOOM_PP(0));
+	if (!filter->windowed)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s needs a windowed filter", function),
+				 errdetail("The items of this filter have no times."),
+				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
+}
+
+/* Return the slice of a windowed filter in which a time lies. */
+static int64
+slice_of(const BloomFilter *filter, int64 time)
+{
+	return bloomexp_window_slice_of(time, bloomexp_window_slice_length(filter->width, filter->slices));
+}
+
+/* bloom_add_at(filter, item, shown_at) */
+Datum
+bloomexp_add_at(PG_FUNCTION_ARGS)
+{
+	const BloomItemType *type;
+	BloomFilter filter;
+	BloomExposure exposure;
+	int64		shown_at;
+
+	open_windowed(fcinfo, &filter, "bloom_add_at()");
+	if (PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	type = bloomexp_arguments_item_type(fcinfo);
+	shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
+	exposure.hash = bloomexp_arguments_hash(fcinfo, type);
+	exposure.slice = slice_of(&filter, shown_at);
+	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_add(&filter, type->kind, &exposure,
+																		 shown_at >= filter.expired_before, false));
+}
+
+/* bloom_add_at(filter, items, shown_at) */
+Datum
+bloomexp_add_at_array(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"shown_at"};
+	BloomFilter filter;
+	BloomKind	kind;
+	ArrayType  *items;
+	uint64	   *hashes;
+	ArrayType  *times;
+	const TimestampTz *next;
+	BloomExposure *exposures;
+	int			nhashes;
+	int			nitems;
+	int			ntimes;
+	int			item = 0;
+	int			n = 0;
+
+	open_windowed(fcinfo, &filter, "bloom_add_at()");
+	if (PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	bloomexp_arguments_require_not_null(fcinfo, 2, names, lengthof(names));
+
+	items = bloomexp_arguments_array(fcinfo, 1);
+	hashes = bloomexp_item_hash_array(items, PG_GET_COLLATION(), &kind, &nhashes);
+	nitems = ArrayGetNItems(ARR_NDIM(items), ARR_DIMS(items));
+	times = bloomexp_arguments_array(fcinfo, 2);
+	bloomexp_item_check_dimensions(times, "shown_at");
+	ntimes = ArrayGetNItems(ARR_NDIM(times), ARR_DIMS(times));
+	if (ntimes != nitems)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("items and shown_at must be arrays of the same length"),
+				 errdetail("The lengths are %d and %d.", nitems, ntimes)));
+
+	exposures = palloc_extended(Max(nhashes, 1) * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
+	next = (const TimestampTz *) ARR_DATA_PTR(times);
+	for (int i = 0; i < nitems; i++)
+	{
+		bool		has_time = !bloomexp_item_is_null(times, i);
+		TimestampTz time = has_time ? *next++ : 0;	/* NULLs take no space */
+		int64		shown_at;
+
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (bloomexp_item_is_null(items, i))
+			continue;
+		shown_at = bloomexp_arguments_check_time(TimestampTzGetDatum(time), !has_time, "shown_at");
+		exposures[n].hash = hashes[item++];
+		exposures[n].slice = slice_of(&filter, shown_at);
+		n += shown_at >= filter.expired_before;
+	}
+	n = bloomexp_window_keep_newest(exposures, n);
+	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_add(&filter, kind, exposures, n, false));
+}
+
+/* bloom_expire(filter, at) */
+Datum
+bloomexp_expire(PG_FUNCTION_ARGS)
+{
+	BloomFilter filter;
+	int64		at = bloomexp_arguments_time(fcinfo, 1, "at");
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	open_windowed(fcinfo, &filter, "bloom_expire()");
+	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_expire(&filter, at));
+}
+
+/* bloom_slices(filter, since, upto) */
+Datum
+bloomexp_slices(PG_FUNCTION_ARGS)
+{
+	BloomFilter filter;
+	uint32		first = 0;
+	uint32		end;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	open_windowed(fcinfo, &filter, "bloom_slices()");
+	end = filter.nlayers;
+	if (!PG_ARGISNULL(1))
+		first = bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(1));
+	if (!PG_ARGISNULL(2))
+		end = Max(first, bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(2)));
+	return bloomexp_arguments_return_changed(fcinfo, first == 0 && end == filter.nlayers ? NULL :
+											 bloomexp_window_cut(&filter, first, end));
 }

@@ -21,7 +21,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/selfuncs.h"
 
-#include "kernel/batch.h"
+#include "kernel/bits.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "sql/lookup.h"

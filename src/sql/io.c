@@ -14,11 +14,13 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "kernel/batch.h"
+#include "kernel/bits.h"
 #include "sql/arguments.h"
 #include "sql/lookup.h"
 #include "value/compat.h"
 #include "value/layout.h"
+
+BLOOMEXP_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(bloomexp_in);
 PG_FUNCTION_INFO_V1(bloomexp_out);

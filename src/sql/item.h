@@ -14,7 +14,7 @@
 #include "access/tupmacs.h"
 #include "utils/array.h"
 
-#include "kernel/batch.h"
+#include "kernel/bits.h"
 #include "value/kind.h"
 
 /* An SQL type whose values can be items. */

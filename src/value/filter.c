@@ -30,7 +30,8 @@
 
 #include "miscadmin.h"
 
-#include "kernel/batch.h"
+#include "kernel/bits.h"
+#include "kernel/counting.h"
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
 #include "value/compat.h"
@@ -67,7 +68,8 @@ bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("filter holds %s items, not %s",
 						bloomexp_kind_name(filter->kind), bloomexp_kind_name(kind)),
-				 errhint("Cast the items to %s.", bloomexp_kind_type(filter->kind))));
+				 errhint("Cast the items to %s.", filter->kind == BLOOM_KIND_INTEGER ? "bigint" :
+						 bloomexp_kind_name(filter->kind))));
 }
 
 /*
@@ -238,7 +240,7 @@ bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr
 	}
 	layer->bits_set = bloomexp_probe_count_set(&layer->bits);
 	layer->items = n;
-	bloomexp_layout_store(&filter, value);
+	bloomexp_layout_write_headers(&filter, value);
 	return value;
 }
 
@@ -272,7 +274,7 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	bloomexp_layout_store(filter, value);
+	bloomexp_layout_write_headers(filter, value);
 	return value;
 }
 
@@ -359,7 +361,7 @@ bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts,
 	value = bloomexp_layout_form(filter);
 	for (int i = 0; i < nparts; i++)
 		fill_part(filter, &parts[i]);
-	bloomexp_layout_store(filter, value);
+	bloomexp_layout_write_headers(filter, value);
 	return value;
 }
 
@@ -436,7 +438,7 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 			continue;
 		if (value == NULL)
 			value = bloomexp_layout_form(filter);
-		newly_unset = bloomexp_probe_unset(&layer->bits, hashes[i]);
+		newly_unset = bloomexp_counting_add(&layer->bits, hashes[i], -1);
 		layer->bits_set -= newly_unset;
 		if (newly_unset > 0 && layer->items > 0)
 			layer->items--;
@@ -445,7 +447,7 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 		layer->items = (uint32) Min(estimate, layer->capacity);
 	}
 	if (value)
-		bloomexp_layout_store(filter, value);
+		bloomexp_layout_write_headers(filter, value);
 	return value;
 }
 

@@ -120,13 +120,13 @@ bloomexp_growth_check_fpr(double fpr)
  * The layers that keep one target rate together: all layers of a plain filter, or
  * those of one slice of a windowed one.
  */
-typedef struct Span
+typedef struct SliceLayers
 {
 	uint32		first;
 	uint32		end;			/* index after the last */
 	double		fpr;			/* target rate of all of them together */
 	uint32		oldest;			/* first layer that is looked at */
-} Span;
+} SliceLayers;
 
 /*
  * Find the index of the first layer of a slice, or of its place; if `after`, the index
@@ -155,10 +155,10 @@ find_slice(const BloomFilter *filter, int64 slice, bool after)
  * Find the layers for items of a slice, or their place if there are none yet.  A
  * window overlaps slices + 1 slices unless aligned.
  */
-static Span
+static SliceLayers
 span_of(const BloomFilter *filter, int64 slice)
 {
-	Span		span = {.end = filter->nlayers, .fpr = filter->fpr};
+	SliceLayers		span = {.end = filter->nlayers, .fpr = filter->fpr};
 
 	if (filter->windowed)
 	{
@@ -264,7 +264,7 @@ credible_capacity(const BloomLayer *layer, double fpr)
  * skipped as false positives, which are not counted, are no longer few.
  */
 static int64
-room_in(const BloomLayer *layer, const Span *span, int64 wanted)
+room_in(const BloomLayer *layer, const SliceLayers *span, int64 wanted)
 {
 	int64		fits = layer->items;
 	int64		too_many = (int64) layer->capacity + 1;
@@ -300,7 +300,7 @@ room_in(const BloomLayer *layer, const Span *span, int64 wanted)
  * header could take an item and become a value that is refused.
  */
 static uint32
-find_open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64 *room)
+find_open_layer(const BloomFilter *filter, const SliceLayers *span, int64 wanted, int64 *room)
 {
 	for (uint32 i = span->end; i-- > span->oldest;)
 	{
@@ -327,7 +327,7 @@ find_open_layer(const BloomFilter *filter, const Span *span, int64 wanted, int64
  * hold that many at the target rate; 0 if there are none.
  */
 static double
-recent_slice_items(const BloomFilter *filter, const Span *span)
+recent_slice_items(const BloomFilter *filter, const SliceLayers *span)
 {
 	double		items = 0.0;
 	int			slices = 0;
@@ -348,7 +348,7 @@ recent_slice_items(const BloomFilter *filter, const Span *span)
 
 /* Set the capacity, at least `pending` items, and the rate of one more layer of a span. */
 static void
-plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
+plan_layer(const BloomFilter *filter, const SliceLayers *span, int64 pending,
 		   int64 *capacity, double *share)
 {
 	double		left = span->oldest > span->first ? 0.0 : span->fpr;
@@ -391,7 +391,7 @@ plan_layer(const BloomFilter *filter, const Span *span, int64 pending,
 uint32
 bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 {
-	Span		span = span_of(filter, 0);
+	SliceLayers		span = span_of(filter, 0);
 
 	return filter->layers[0].items + room_in(&filter->layers[0], &span, n);
 }
@@ -413,7 +413,7 @@ bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
 static void
 place_part(BloomFilter *filter, BloomPart *part)
 {
-	Span		span = span_of(filter, part->slice);
+	SliceLayers		span = span_of(filter, part->slice);
 	BloomLayer *added = filter->layers + span.end;
 	int64		capacity;
 	double		share = span.fpr * SIZED_SHARE;

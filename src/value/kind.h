@@ -22,7 +22,13 @@ typedef enum BloomKind
 
 #define BLOOM_KIND_LAST BLOOM_KIND_BYTEA
 
-extern const char *bloomexp_kind_name(BloomKind kind);
-extern const char *bloomexp_kind_type(BloomKind kind);
+/* The name of a kind, as bloom_info() and messages have it. */
+static inline const char *
+bloomexp_kind_name(BloomKind kind)
+{
+	static const char *const names[] = {"none", "integer", "text", "uuid", "bytea"};
+
+	return names[kind];
+}
 
 #endif							/* BLOOMEXP_KIND_H */

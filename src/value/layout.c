@@ -36,7 +36,7 @@
 #define FLAGS_RESERVED 0xc0
 
 /* At a rate next to 1 a position takes 37 items. */
-#define MAX_ITEMS_A_POSITION 64
+#define MAX_ITEMS_PER_POSITION 64
 
 #define WORDS_BITS 26			/* of a layer's shape; the rest are hashes */
 
@@ -224,7 +224,7 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 		bad_bytes("Layer %u cannot be cut into equal blocks.", number);
 	if (layer->capacity == 0)
 		bad_bytes("Layer %u has no capacity.", number);
-	if (layer->capacity > MAX_ITEMS_A_POSITION * bloomexp_sizing_bits(&layer->bits.shape))
+	if (layer->capacity > MAX_ITEMS_PER_POSITION * bloomexp_sizing_bits(&layer->bits.shape))
 		bad_bytes("Layer %u has a capacity that its bits cannot hold.", number);
 	if (layer->items > layer->capacity)
 		bad_bytes("Layer %u holds more items than its capacity.", number);
@@ -285,9 +285,12 @@ locate_bits(BloomFilter *filter, uint8 *data)
 	}
 }
 
-/* Raise an error for a stored value: it was checked before, so it was damaged since. */
-static void
-report_damage(const char *problem)
+/*
+ * bloomexp_layout_report_damage
+ *		Raise an error for a stored value: it was checked before, so it was damaged since.
+ */
+void
+bloomexp_layout_report_damage(const char *problem)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
@@ -308,11 +311,11 @@ bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size availa
 
 	check_version(data, available, NULL);
 	if (!read_header(filter, data, available, &problem))
-		report_damage(problem);
+		bloomexp_layout_report_damage(problem);
 	if (bloomexp_layout_headers_size(filter) > available)
 		return false;
 	if (!read_headers(filter, data, available, size, &problem))
-		report_damage(problem);
+		bloomexp_layout_report_damage(problem);
 	return true;
 }
 
@@ -329,7 +332,7 @@ bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 
 	check_version(data, size, NULL);
 	if (!read_headers(filter, data, size, size, &problem))
-		report_damage(problem);
+		bloomexp_layout_report_damage(problem);
 	locate_bits(filter, data);
 }
 
@@ -405,11 +408,11 @@ bloomexp_layout_check(const uint8 *data, Size size, Node *escontext)
 }
 
 /*
- * bloomexp_layout_store
+ * bloomexp_layout_write_headers
  *		Write the headers of a filter into a value that was made for it.
  */
 void
-bloomexp_layout_store(const BloomFilter *filter, struct varlena *value)
+bloomexp_layout_write_headers(const BloomFilter *filter, struct varlena *value)
 {
 	uint8	   *data = (uint8 *) VARDATA(value);
 	uint8	   *header = data + header_size(filter->windowed);
@@ -460,13 +463,9 @@ bloomexp_layout_check_layers(uint32 nlayers)
 				 errhint("Rebuild the filter from its items; give a windowed one longer slices.")));
 }
 
-/*
- * bloomexp_layout_check_size
- *		Raise an error if `size` bytes, length word included, are more than a value
- *		may have.
- */
-void
-bloomexp_layout_check_size(uint64 size)
+/* Raise an error if `size` bytes, length word included, are more than a value may have. */
+static void
+check_size(uint64 size)
 {
 	if (size > BLOOMEXP_MAX_SIZE)
 		ereport(ERROR,
@@ -482,30 +481,19 @@ bloomexp_layout_check_size(uint64 size)
  *
  * Bits are copied from the layers; a layer without bits gets zeros.  Afterwards
  * the layers point at the bits of the new value, which can be changed in place;
- * bloomexp_layout_store() then writes the changed headers.
+ * bloomexp_layout_write_headers() then writes the changed headers.
  */
 struct varlena *
 bloomexp_layout_form(BloomFilter *filter)
 {
 	uint64		size = bloomexp_layout_size(filter);
 	struct varlena *value;
+	uint8	   *next;
 
-	bloomexp_layout_check_size(size);
+	check_size(size);
 	bloomexp_layout_check_layers(filter->nlayers);
 	value = palloc(size);
-	bloomexp_layout_form_into(filter, value, size);
-	return value;
-}
-
-/*
- * bloomexp_layout_form_into
- *		Lay a filter out as a value in memory of `size` bytes, which is its size; the
- *		layers then point at the bits of that value.
- */
-void
-bloomexp_layout_form_into(BloomFilter *filter, struct varlena *value, Size size)
-{
-	uint8	   *next = (uint8 *) VARDATA(value) + bloomexp_layout_headers_size(filter);
+	next = (uint8 *) VARDATA(value) + bloomexp_layout_headers_size(filter);
 
 	SET_VARSIZE(value, size);
 	for (uint32 i = 0; i < filter->nlayers; i++)
@@ -520,5 +508,6 @@ bloomexp_layout_form_into(BloomFilter *filter, struct varlena *value, Size size)
 		layer->bits.bytes = next;
 		next += bloomexp_layout_layer_size(layer);
 	}
-	bloomexp_layout_store(filter, value);
+	bloomexp_layout_write_headers(filter, value);
+	return value;
 }

@@ -173,6 +173,6 @@ bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)
 		if (taken[i] != NULL)
 			merge(&united.layers[i], taken[i]);
 	}
-	bloomexp_layout_store(&united, value);
+	bloomexp_layout_write_headers(&united, value);
 	return value;
 }

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "kernel/batch.h"
+#include "kernel/bits.h"
 #include "kernel/murmur3.h"
 #include "kernel/simd.h"
 #include "tap.h"
