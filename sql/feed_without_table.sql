@@ -380,6 +380,12 @@ SELECT remembered(3, 9, 1, 2, 3, 4, 5, 6);
 CALL show(3, 15, 6);
 TABLE rates;
 SELECT remembered(3, 15, 1, 2, 3, 4, 5, 6);
+-- ... of a time that a clock which was ahead gave, too: it does not expire
+TRUNCATE seen.filters;
+SELECT seen.remember(8, '{1}', ARRAY[now() + interval '300 days']);
+SELECT seen.merge(8, 9);
+CALL seen.expire();
+SELECT seen.contains(9, 1);
 
 --
 -- CALL expire(): who was shown nothing in the last width, and nobody else.
@@ -405,6 +411,9 @@ CALL seen.expire();
 SELECT seen.expire_batch(NULL);
 CALL seen.expire('1 ms', allow_removed => true);
 SELECT users, expired FROM seen.health, of_slices WHERE users + count <> 46;
+-- ... and rows in which nothing is are none of these users
+SELECT count(seen.lock(u)) FROM generate_series(20001::bigint, 21500) AS u;
+CALL seen.expire();
 -- a fifth and less goes without
 SELECT count(seen.add(u, ARRAY[u])) FROM generate_series(1001::bigint, 7000) AS u;
 SELECT count(seen.remember(u, ARRAY[u], ARRAY[at(u % 3)])) FROM generate_series(10001::bigint, 11100) AS u;

@@ -33,24 +33,20 @@ DECLARE
 	start timestamptz := clock_timestamp();
 	wal pg_lsn := pg_current_wal_insert_lsn();
 BEGIN
-	IF method = 'no table' AND batch.feed = 'seen' THEN
-		PERFORM seen.add_batch(batch.users, batch.items, batch.times);
-	ELSIF method = 'no table' THEN
-		PERFORM large.add_batch(batch.users, batch.items, batch.times);
-	ELSIF batch.feed = 'seen' THEN
-		INSERT INTO exact SELECT * FROM unnest(batch.users, batch.items, batch.times);
+	IF method = 'no table' THEN
+		EXECUTE format('SELECT %I.add_batch($1, $2, $3)', CASE batch.feed WHEN 'large' THEN 'large' ELSE 'seen' END) USING batch.users, batch.items, batch.times;
 	ELSE
-		INSERT INTO exact_large SELECT * FROM unnest(batch.users, batch.items, batch.times);
+		EXECUTE format('INSERT INTO %I SELECT * FROM unnest($1, $2, $3)', CASE batch.feed WHEN 'large' THEN 'exact_large' ELSE 'exact' END) USING batch.users, batch.items, batch.times;
 	END IF;
 	INSERT INTO results (part, method, round, ms, wal)
-	VALUES ('month of ' || batch.feed, method, batch.nth, 1000 * extract(epoch FROM clock_timestamp() - start), (pg_current_wal_insert_lsn() - wal) / (cardinality(batch.items) / 10.0));
+	VALUES ('stream of ' || batch.feed, method, batch.nth, 1000 * extract(epoch FROM clock_timestamp() - start), (pg_current_wal_insert_lsn() - wal) / cardinality(batch.items));
 END
 $$;
--- The methods take turns.  VACUUM comes as often as a row has changed 50 times, as autovacuum would.
+-- The methods take turns.  VACUUM comes often, as autovacuum would.
 SELECT CASE WHEN method = 'VACUUM' THEN format('VACUUM %I.filters', feed)
 	ELSE format($$SELECT add_batch(b, %L) FROM batches AS b WHERE b.feed = %L AND b.nth = %s$$, method, feed, nth) END
 FROM batches, unnest(CASE nth % 2 WHEN 0 THEN '{exact SQL,no table,VACUUM}' ELSE '{no table,exact SQL}' END::text[]) WITH ORDINALITY AS m (method, turn)
-WHERE method <> 'VACUUM' OR nth % 50 = 0 ORDER BY batches.feed, nth, turn
+WHERE method <> 'VACUUM' OR nth % 5 = 0 ORDER BY batches.feed, nth, turn
 \gexec
 VACUUM ANALYZE exact, exact_large, seen.filters, large.filters;
 

@@ -285,9 +285,12 @@ locate_bits(BloomFilter *filter, uint8 *data)
 	}
 }
 
-/* Raise an error for a stored value: it was checked before, so it was damaged since. */
-static void
-report_damage(const char *problem)
+/*
+ * bloomexp_layout_report_damage
+ *		Raise an error for a stored value: it was checked before, so it was damaged since.
+ */
+void
+bloomexp_layout_report_damage(const char *problem)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
@@ -308,11 +311,11 @@ bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size availa
 
 	check_version(data, available, NULL);
 	if (!read_header(filter, data, available, &problem))
-		report_damage(problem);
+		bloomexp_layout_report_damage(problem);
 	if (bloomexp_layout_headers_size(filter) > available)
 		return false;
 	if (!read_headers(filter, data, available, size, &problem))
-		report_damage(problem);
+		bloomexp_layout_report_damage(problem);
 	return true;
 }
 
@@ -329,7 +332,7 @@ bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 
 	check_version(data, size, NULL);
 	if (!read_headers(filter, data, size, size, &problem))
-		report_damage(problem);
+		bloomexp_layout_report_damage(problem);
 	locate_bits(filter, data);
 }
 

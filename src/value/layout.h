@@ -87,6 +87,7 @@ extern uint64 bloomexp_layout_size(const BloomFilter *filter);
 extern void bloomexp_layout_open(BloomFilter *filter, struct varlena *value);
 extern bool bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data,
 										 Size available, Size size);
+extern void bloomexp_layout_report_damage(const char *problem);
 extern void bloomexp_layout_close(BloomFilter *filter);
 extern bool bloomexp_layout_check(const uint8 *data, Size size, Node *escontext);
 extern void bloomexp_layout_check_layers(uint32 nlayers);
