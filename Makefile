@@ -9,7 +9,7 @@
 #: These install missing packages by apt-get (root or sudo), build, install and
 #: use a server of their own, which is gone afterwards:
 #:
-#: make demo            a feed of 5 million exposures, its answers counted, pages taken
+#: make demo            a stream of 5 million exposures into a feed, compared with exact SQL
 #:   CSV=file           your exposures, .gz and .zst too, with the header
 #:                      user_id,item_id,shown_at; made ones without
 #:   P=0.01             the target rate of false positives
@@ -135,7 +135,7 @@ example:
 
 bench:
 	@test/lib/bootstrap bench
-	@for name in $(or $(BENCH),pages candidates feed storage filters); do bench/$$name/run || exit; done
+	@for name in $(or $(BENCH),without_table pages candidates feed storage filters); do bench/$$name/run || exit; done
 
 page:
 	@clients/page/make
@@ -189,7 +189,7 @@ endif
 
 BITCODE_CFLAGS += $(exact)
 
-$(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefile
+$(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefile built-for
 	@{ for part in $(parts); do cat $$part && echo || exit; done && \
 	awk '/^@/ { file = "$(here)/src/feed/" substr($$0, 2); while ((getline < file) > 0) print; close(file); next } 1' \
 		$(here)/src/feed/generator.sql && echo && \
@@ -212,6 +212,7 @@ src/kernel/simd.o: override CFLAGS := $(vectors) $(CFLAGS)
 src/kernel/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
 
 # PGXS knows nothing of headers, and what is built for one server another one does not load.
+# A build folder has a built-for of its own, newer than what VPATH finds built in the source.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(here)/src/*/*.h) $(here)/Makefile built-for
 
 built-for: FORCE

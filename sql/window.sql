@@ -139,6 +139,10 @@ SELECT count(*), bool_and(pg_temp.slices(older | newer) IS NOT DISTINCT FROM pg_
 FROM w, bloom_expire(f, '2024-03-08') e, generate_series('2024-02-28'::timestamptz, '2024-03-12', '4 hours') at,
 	bloom_slices(e, NULL, at) older, bloom_slices(e, at, NULL) newer, generate_series(1, 5) i;
 \set VERBOSITY terse
+-- Parts of one window keep its rate, in any order and with nothing in one of them; windows with a slice in common add theirs up.
+SELECT (bloom_info(older | newer)).fpr AS parts, (bloom_info(newer | older)).fpr AS turned, (bloom_info(bloom_window('30 days') | newer)).fpr AS empty,
+	(bloom_info(older | e)).fpr AS overlap
+FROM (SELECT bloom_add_at(bloom_window('30 days'), '{1,2}'::int[], '{2024-03-01,2024-03-09}') AS e) AS f, bloom_slices(e, NULL, '2024-03-05') AS older, bloom_slices(e, '2024-03-05', NULL) AS newer;
 SELECT bloom_slices(bloom_new(), now(), NULL);
 \set VERBOSITY default
 

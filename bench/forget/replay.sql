@@ -60,27 +60,12 @@ INSERT INTO ways (way, days, statement, every_days, sweep) VALUES
 	INSERT INTO rebuilt AS f SELECT user_id, items FROM fresh
 	ON CONFLICT (user_id) DO UPDATE SET items = excluded.items WHERE f.items <> excluded.items
 $$, NULL, NULL),
--- A user without exposures that day is left alone.  So now and then all are
--- expired, and those go who have nothing left.
-('windowed', 1, $$
-	WITH today AS MATERIALIZED (
-		SELECT user_id, array_agg(item_id) AS items, array_agg(shown_at) AS times FROM exposures
-		WHERE shown_at >= $1 - interval '1 day' AND shown_at < $1 GROUP BY user_id
-	), newcomers AS (
-		INSERT INTO windowed SELECT user_id, bloom_add_at(bloom_window('30 days', 6, $2), items, times) FROM today
-		ON CONFLICT DO NOTHING
-	)
-	UPDATE windowed AS f SET items = bloom_add_at(bloom_expire(f.items, $1), today.items, today.times)
-	FROM today WHERE today.user_id = f.user_id
-$$, 5, $$
-	WITH expired AS (
-		SELECT user_id, bloom_expire(items, $1) AS items FROM windowed
-	), gone AS (
-		DELETE FROM windowed AS f USING expired WHERE expired.user_id = f.user_id AND (bloom_info(expired.items)).layers = 0
-	)
-	UPDATE windowed AS f SET items = expired.items
-	FROM expired WHERE expired.user_id = f.user_id AND (bloom_info(expired.items)).layers > 0
-$$),
+-- Page by page, with the times of the pages, by what take() and add() call.
+('no table', 1, $$
+	SELECT count(seen.remember(user_id, items, array_fill(shown_at, ARRAY[cardinality(items)]))) FROM (
+		SELECT user_id, shown_at, array_agg(item_id) AS items FROM exposures
+		WHERE shown_at >= $1 - interval '1 day' AND shown_at < $1 GROUP BY user_id, shown_at ORDER BY shown_at OFFSET 0) AS pages
+$$, 5, $$ DELETE FROM seen.filters WHERE since <= $1 - interval '35 days' $$),
 -- Counts are of user, item and day.  Where there is no room, the filter is made
 -- anew with room for half as much again.
 ('counting', 2, $$
@@ -118,7 +103,11 @@ $$, NULL, NULL);
 
 SELECT format('CREATE TABLE %I (user_id %s PRIMARY KEY, items bloom) WITH (toast_tuple_target = 8160, fillfactor = 50)',
 	way, format_type(atttypid, NULL))
-FROM ways, pg_attribute WHERE attrelid = 'exposures'::regclass AND attname = 'user_id' \gexec
+FROM ways, pg_attribute WHERE attrelid = 'exposures'::regclass AND attname = 'user_id' AND way <> 'no table' \gexec
+SELECT bloom_create_feed('seen', fpr => :'p', user_type => u.atttypid::regtype, item_type => i.atttypid::regtype)
+FROM pg_attribute AS u, pg_attribute AS i WHERE u.attrelid = 'exposures'::regclass AND u.attname = 'user_id' AND i.attrelid = u.attrelid AND i.attname = 'item_id' \g /dev/null
+-- as a page of the night reads them
+CREATE VIEW "no table" AS SELECT user_id, bloom_expire(bloom_union(items, recent), current_setting('choosing.night')::timestamptz) AS items FROM seen.filters;
 
 -- What each way costs and is, night by night; the last columns only of the nights
 -- that are reported.
@@ -146,6 +135,9 @@ BEGIN
 		)
 		WHERE n.night = $1 AND n.way = $2
 	$f$, of_way) USING night, of_way, current_setting('choosing.p')::float8, probed;
+	IF of_way = 'no table' THEN
+		UPDATE nights AS n SET bytes = (SELECT sum(pg_column_size(f.items) + pg_column_size(f.recent)) FROM seen.filters AS f) WHERE n.night = judge.night AND way = of_way;
+	END IF;
 	IF (SELECT n.let_through FROM nights AS n WHERE n.night = judge.night AND way = of_way) > 0 THEN
 		RAISE EXCEPTION 'night %: the filters of way "%" let exposures inside the window through', night, of_way;
 	END IF;
@@ -161,6 +153,7 @@ DECLARE
 	start timestamptz := clock_timestamp();
 	lsn pg_lsn := pg_current_wal_insert_lsn();
 BEGIN
+	PERFORM set_config('choosing.night', night::text, false);
 	-- the day itself, for those who add live: what was shown together is a page
 	FOR page IN
 		SELECT user_id, array_agg(item_id) AS items FROM exposures
@@ -207,7 +200,7 @@ END
 $$;
 
 SET choosing.p = :p;
-SELECT format('CALL night(%L, %L)', night, night >= :'first'), 'VACUUM rebuilt, windowed, counting, live'
+SELECT format('CALL night(%L, %L)', night, night >= :'first'), 'VACUUM rebuilt, seen.filters, counting, live'
 FROM generate_series(:'first'::timestamptz - interval '75 days', :'last', interval '1 day') AS night \gexec
 DELETE FROM nights WHERE night < :'first';
 DELETE FROM pages WHERE night < :'first';

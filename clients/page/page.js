@@ -318,10 +318,12 @@ function showFilter() {
 
 /** Show the first of some values, its text form or its bytes, of a file or an example. */
 function setValue([value, ...others], { note = 'You can also drop a file here, with the text form or the bytes.', sql } = {}) {
-    const nothing = value.length === 0;
+    const none = typeof value === 'string' && isNull(value);
+    const nothing = none || value.length === 0;
     filter = attempt('value-error', () => (nothing ? null : parse(value)));
     $('value').setAttribute('aria-invalid', String(!nothing && !filter));
-    $('value-note').textContent = others.length > 0 ? `${others.length + 1} filters found; this is the first. ${note}` : note;
+    $('value-note').textContent = none ? `NULL is no filter: every item is unseen. ${note}` :
+        others.length > 0 ? `${others.length + 1} filters found; this is the first. ${note}` : note;
     $('made').hidden = !sql;
     $('made-by').textContent = sql ?? '';
     $('examples').querySelectorAll('button').forEach((button, i) =>
@@ -332,10 +334,38 @@ function setValue([value, ...others], { note = 'You can also drop a file here, w
 /** The value in a text: JSON and others put it into quotes, JSON and COPY double its backslash. */
 const bare = (text) => text.trim().replace(/^(['"])(.*)\1$/s, '$2').replace(/^\\\\/, '\\');
 
-/** The filters in a text, as psql, CSV or JSON have them in their rows; or all of it.  None has less than 40 bytes. */
-function valuesIn(text) {
-    return text.match(/\\x01[0-9a-f]{78,}(?=$|[\s"',;|)\]}])/gi) ?? [bare(text)];
+/** The bytes of a base64 text, or what is none.  encode() breaks its lines, and psql marks these breaks. */
+const BREAK = String.raw`\+? *(?:\|[^\n]*)?(?:\\n|\r?\n)[ |]*`;
+function fromBase64(text) {
+    try {
+        return Uint8Array.from(atob(text.replace(new RegExp(BREAK, 'g'), '')), (byte) => byte.charCodeAt(0));
+    } catch {
+        return text;
+    }
 }
+
+/** The bytes of a bytea in the format "escape". */
+const fromEscape = (text) => Uint8Array.from(text.match(/\\\d{3}|\\\\|./g),
+    (byte) => (byte.length === 4 ? parseInt(byte.slice(1), 8) : byte.charCodeAt(0)));
+
+/** The forms of a filter in rows of psql, CSV, JSON and others, none of which has less than 40 bytes. */
+const FORMS = [
+    [/\\x01[0-9a-f]{78,}(?=$|[\s"',;|)\]}<])/gi, (text) => text],
+    [new RegExp(`\\bAQ(?:@{74}(?:${BREAK}@{76})*${BREAK}@{1,76}|@{52,})={0,2}`.replaceAll('@', '[A-Za-z0-9+/]'), 'g'), fromBase64],
+    [/\\001\\00[01](?:\\[0-7]{3}|\\\\|[ -[\]-~]){38,}?(?=(?: +\|(?: .*)?)?\s*$)/gm, fromEscape],
+];
+
+/** The filters in a text, or all of it. */
+function valuesIn(text) {
+    // psql's format "wrapped" marks by a dot that a line goes on
+    const whole = text.replace(/(?<=[0-9a-f])[.…](?![0-9a-f])[^\n]*\n[ |│]*[.…](?=[0-9a-f])/gi, '');
+    const found = FORMS.map(([form, read]) => (whole.match(form) ?? []).map(read)).find((values) => values.length > 0);
+    return found ?? [bare(text)];
+}
+
+/** NULL: as COPY and JSON write it, or psql's table in which nothing long stands. */
+const isNull = (text) => !/\w{40}/.test(text) &&
+    (/(^|[\s|,:"[])(\\N|null)($|[\s|,"\]}])/i.test(text) || /^(\(\d+ rows?\)|-\[ RECORD .*)$/m.test(text));
 
 /** The text of a file, or null if it has none: bytes of a value begin with their version. */
 function textOf(bytes) {

@@ -709,7 +709,7 @@ def _bits_of(layer, hashes):
     return bytes(bits)
 
 
-def build(items: "Union[Iterable[Optional[Item]], numpy.ndarray[Any, Any]]",
+def build(items: Iterable[Optional[Item]],
           fpr: float = 0.01, headroom: float = 0) -> Optional[bytes]:
     """The bytes of bloom_agg(item, fpr, headroom): a filter of all of these items.
 

@@ -1,11 +1,12 @@
 // A feed generator for Bluesky: node bluesky.js [port] [host name] [publisher's DID]
 //
 // It answers app.bsky.feed.getFeedSkeleton with posts that the viewer has not seen, and
-// records app.bsky.feed.sendInteractions: what clients report as seen.  The publisher is
-// the account that has the record of the feed.
+// remembers app.bsky.feed.sendInteractions: what clients report as seen.  The filters of the
+// feed "reported" are all that it keeps of a reader.  The publisher is the account that has
+// the record of the feed.
 
-import { record, unseen } from './feed.js';
-import { bodyOf, invalid, refused, serve } from './http.js';
+import { report, unreported } from './feed.js';
+import { bodyOf, invalid, objectOf, refused, serve } from './http.js';
 
 const [port = 8043, host = 'feed.example.com', publisher = 'did:example:publisher'] = process.argv.slice(2);
 const did = `did:web:${host}`;
@@ -14,21 +15,25 @@ const feed = `at://${publisher}/app.bsky.feed.generator/unseen`;
 /**
  * The user of a request, by the token that Bluesky signs for it.
  *
- * A service on the Internet must verify the signature with the key of the user's DID
- * document, for example by @atproto/xrpc-server.  This example does not.
+ * Old tokens are refused, and those for other services and methods.  Forged ones are not:
+ * until the signature is verified with the key of the user's DID document, for example by
+ * @atproto/xrpc-server, anybody can read and fill the memory of every user.  So a service on
+ * the Internet must verify it.
  */
 function userOf(request) {
-    const [, claims = ''] = (request.headers.authorization ?? '').replace(/^Bearer /, '').split('.');
+    const [, claims = ''] = /^Bearer [\w-]+\.([\w-]+)\.[\w-]+$/.exec(request.headers.authorization) ?? [];
+    const { iss, aud, exp, lxm } = objectOf(Buffer.from(claims, 'base64url').toString()) ?? {};
 
-    try {
-        const { iss } = JSON.parse(Buffer.from(claims, 'base64url').toString());
-        if (typeof iss === 'string' && /^did:[a-z]+:[\w.:%-]{1,2000}$/.test(iss)) {
-            return iss;
-        }
-    } catch {
-        // of what is no token there is no user
+    if (!(typeof iss === 'string' && /^did:[a-z]+:[\w.:%-]{1,2000}$/.test(iss))) {
+        throw refused(401, 'AuthenticationRequired', 'a token of the user is missing');
     }
-    throw refused(401, 'AuthenticationRequired', 'a token of the user is missing');
+    if (aud !== did || request.url.split('?')[0] !== `/xrpc/${lxm}`) {
+        throw refused(401, 'AuthenticationRequired', 'the token is for another service or method');
+    }
+    if (!(exp * 1000 > Date.now())) {
+        throw refused(401, 'AuthenticationRequired', 'the token has expired');
+    }
+    return iss;
 }
 
 const isPost = (uri) => /^at:\/\/[\w.:%-]{1,2000}\/app\.bsky\.feed\.post\/[\w.:~-]{1,512}$/.test(uri);
@@ -46,11 +51,12 @@ serve(port, {
     'GET /xrpc/app.bsky.feed.describeFeedGenerator': () => ({ did, feeds: [{ uri: feed }] }),
 
     // Nothing is recorded here, because a client may fetch more than it displays.  The
-    // cursor is the last post of the page before.
+    // cursor has the time and the uri of the last post of the page before.
     'GET /xrpc/app.bsky.feed.getFeedSkeleton': async (request, parameters) => {
         const user = userOf(request);
         const limit = parameters.get('limit') ?? '50';
-        const cursor = parameters.get('cursor') ?? undefined;
+        const cursor = parameters.get('cursor');
+        const [, time, last] = /^(\d{1,16})::(.*)$/.exec(cursor) ?? [];
 
         if (!/^at:\/\/\S+$/.test(parameters.get('feed') ?? '')) {
             throw invalid('feed is not an at-uri');
@@ -61,11 +67,12 @@ serve(port, {
         if (!/^([1-9]\d?|100)$/.test(limit)) {
             throw invalid('limit is not between 1 and 100');
         }
-        if (cursor !== undefined && !isPost(cursor)) {
+        if (cursor !== null && !isPost(last)) {
             throw invalid('cursor is not of this feed');
         }
-        const posts = await unseen(user, Number(limit), cursor);
-        return { cursor: posts.length === Number(limit) ? posts.at(-1).uri : undefined, feed: posts.map(({ uri }) => ({ post: uri })) };
+        const posts = await unreported(user, Number(limit), cursor === null ? undefined : [time, last]);
+        const end = posts.length === Number(limit) ? posts.at(-1) : undefined;
+        return { cursor: end && `${end.time}::${end.uri}`, feed: posts.map(({ uri }) => ({ post: uri })) };
     },
 
     'POST /xrpc/app.bsky.feed.sendInteractions': async (request) => {
@@ -79,8 +86,8 @@ serve(port, {
             .map(({ item }) => item).filter(isPost);
 
         if (uris.length > 0) {
-            await record(user, uris);
+            await report(user, uris);
         }
         return {};
     },
-});
+}, host);

@@ -7,10 +7,19 @@ import { basename } from 'node:path';
 export const refused = (status, name, message) => Object.assign(new Error(message), { status, name });
 export const invalid = (message) => refused(400, 'InvalidRequest', message);
 
+/** The object of a text in JSON, or undefined. */
+export function objectOf(text) {
+    try {
+        const value = JSON.parse(text);
+        return typeof value === 'object' ? value ?? undefined : undefined;
+    } catch {
+        return undefined;
+    }
+}
+
 /** The JSON object that a request brings, of so many characters at most. */
 export async function bodyOf(request, most) {
     let text = '';
-    let body;
 
     for await (const part of request.setEncoding('utf8')) {
         text += part;
@@ -18,38 +27,48 @@ export async function bodyOf(request, most) {
             throw refused(413, 'PayloadTooLarge', 'the request is too long');
         }
     }
-    try {
-        body = JSON.parse(text);
-    } catch {
-        throw invalid('this is not JSON');
-    }
-    if (typeof body !== 'object' || body === null) {
+    const body = objectOf(text);
+    if (body === undefined) {
         throw invalid('this is not a JSON object');
     }
     return body;
 }
 
 /**
- * Answer requests from this machine.
+ * Pages of other sites can send requests to this machine: with an Origin of theirs, or to a
+ * name of theirs that leads here.  Refuse both.
+ */
+function checkOrigin({ headers: { host = '', origin } }, name) {
+    if (![name, '127.0.0.1', 'localhost'].includes(host.replace(/:\d+$/, ''))) {
+        throw refused(421, 'MisdirectedRequest', 'this host is another one');
+    }
+    if (origin !== undefined && origin.replace(/^https?:\/\//, '') !== host) {
+        throw refused(403, 'Forbidden', 'the request is from another site');
+    }
+}
+
+/**
+ * Answer requests from this machine, and those that a proxy has for a host of this name.
  *
  * `methods` has a function for each 'METHOD /path'.  It gets the request and the parameters,
  * and returns an object, or a type and a content.
  */
-export function serve(port, methods) {
+export function serve(port, methods, name) {
     const server = http.createServer(async (request, response) => {
         const [path, parameters] = request.url.split(/\?(.*)/s);
         let status = 200;
         let result;
 
         try {
-            const method = methods[`${request.method} ${path}`] ?? (() => {
+            checkOrigin(request, name);
+            const method = methods[`${request.method.replace('HEAD', 'GET')} ${path}`] ?? (() => {
                 throw refused(404, 'MethodNotImplemented', 'there is no such method');
             });
             result = await method(request, new URLSearchParams(parameters));
         } catch (error) {
             status = error.status ?? 500;
             result = error.status ? { error: error.name, message: error.message } : { error: 'InternalServerError' };
-            if (!error.status) {
+            if (!error.status && request.complete) { // a client that goes away in the middle is no error
                 console.error(error);
             }
         }

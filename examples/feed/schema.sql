@@ -17,6 +17,9 @@ CREATE INDEX ON exposures (user_id, item_id, shown_at);
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;	-- PostgreSQL 13 and 14: a feed is refused where everybody can create functions
 SELECT bloom_create_feed('seen', 'exposures');
 
+-- For bluesky.js: readers are texts, items are uris, and no table has what they have seen.
+SELECT bloom_create_feed('reported', user_type => 'text', item_type => 'text');
+
 -- A reader who has seen the newest 5,000 posts.
 INSERT INTO exposures SELECT 'reader', uri, now() - interval '1 day' FROM posts ORDER BY published DESC LIMIT 5000;
 VACUUM ANALYZE posts, exposures, seen.filters;

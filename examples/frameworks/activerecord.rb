@@ -15,10 +15,7 @@ end
 
 # config.active_record.schema_format = :sql, because schema.rb knows neither functions nor triggers
 class Exposure < ActiveRecord::Base
-  PAGE = <<~SQL
-    INSERT INTO exposures (user_id, item_id)
-    SELECT :user, unnest(seen.take(:user, :candidates, :wanted)) RETURNING item_id
-  SQL
+  KEY = %w[user_id item_id]
 
   def self.remaining(user, candidates)
     ids('SELECT unnest(seen.unseen(:user, :candidates))', candidates, user: user)
@@ -26,12 +23,23 @@ class Exposure < ActiveRecord::Base
 
   # The next page, recorded as exposures; what the query cache has is older.
   def self.page(user, candidates, wanted)
-    ids(PAGE, candidates, user: user, wanted: wanted).tap { connection.clear_query_cache }
+    times = column_names & %w[shown_at created_at updated_at]
+    ids(<<~SQL, candidates, user: user, wanted: wanted).tap { connection.clear_query_cache }
+      INSERT INTO #{table_name} (#{[*KEY, *times].join(', ')})
+      SELECT :user, unnest(seen.take(:user, :candidates, :wanted)) #{', now()' * times.size} #{on_conflict(times - ['created_at'])} RETURNING #{KEY.last}
+    SQL
+  end
+
+  # A unique index of user and item: a row that is there gets the new times.
+  def self.on_conflict(times)
+    return unless connection.schema_cache.indexes(table_name).any? { |index| index.unique && index.where.nil? && index.columns.sort == KEY.sort }
+
+    "ON CONFLICT (#{KEY.join(', ')}) DO UPDATE SET #{times.map { |time| "#{time} = excluded.#{time}" }.join(', ')}"
   end
 
   # The candidates as a literal: an array would be written as a list.
   def self.ids(sql, candidates, **values)
-    values[:candidates] = "{#{candidates.map(&:to_i).join(',')}}"
+    values[:candidates] = PG::TextEncoder::Array.new.encode(candidates)
     connection.uncached { connection.select_values(sanitize_sql([sql, values])) }
   end
 end

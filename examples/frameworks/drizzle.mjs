@@ -5,7 +5,7 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { bigint, pgTable, timestamp } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 
-const posts = pgTable('posts', { id: bigint('id', { mode: 'number' }).primaryKey(), published: timestamp('published') });
+const posts = pgTable('posts', { id: bigint('id', { mode: 'number' }).primaryKey(), published: timestamp('published', { withTimezone: true }) });
 const pool = new pg.Pool({ host: process.env.PGHOST });
 const db = drizzle(pool);
 

@@ -1,5 +1,5 @@
 	feed text,
-	exposures regclass,
+	exposures regclass DEFAULT NULL,
 	user_column text DEFAULT 'user_id',
 	item_column text DEFAULT 'item_id',
 	time_column text DEFAULT 'shown_at',
@@ -8,4 +8,6 @@
 	headroom double precision DEFAULT 0.2,
 	slices integer DEFAULT NULL,
 	mode text DEFAULT 'trigger',
-	"where" text DEFAULT NULL
+	"where" text DEFAULT NULL,
+	user_type regtype DEFAULT NULL,
+	item_type regtype DEFAULT NULL

@@ -1,3 +1,18 @@
+-- bloomexp {version}: {call}
+--
+-- A feed: what {exposures} records as shown is kept in one Bloom filter per user, in
+-- {feed}.filters.  This script belongs to you: read it, change it, apply it again.  It can be
+-- applied any number of times; filters and grants stay.  DROP SCHEMA {feed} CASCADE undoes it.
+--
+-- Run it in one transaction, because it stops where something is wrong:
+-- psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
+--
+-- Rights.  The functions run as the owner of the feed, with a fixed search_path, and evaluate
+-- nothing but the columns named here.  Roles that use the feed need USAGE on the schema and
+-- EXECUTE on the functions that they call, and nothing on the table of filters.  The owner of
+-- the exposures, and of each partition, can have their code run with the rights of the owner of
+-- the feed: this script and each rebuild refuse owners without these rights.
+--
 -- Why no exposure is lost.  A row of filters has all exposures that are older than its
 -- filled_until; exposures since then are read from the exposures themselves.  A rebuild takes as
 -- filled_until the start of the oldest transaction that is open before its snapshot, less
@@ -6,8 +21,10 @@
 --   or of a transaction that was open or began later: its time is not before filled_until, if
 --   it is the time of the transaction, so it is read with the rest.
 -- Without a row, a filter or filled_until the whole width is read: slower, and never wrong.
--- Of a prepared transaction only the time of PREPARE is known: keep overlap above the time
--- that yours take until then.
--- An exposure whose time lies further in the past when it is committed is not seen before
--- the next rebuild.  If there are such, use mode 'trigger', or a larger overlap.
+-- An exposure whose time lies further in the past when it is committed is not seen before the
+-- next rebuild.  "overlap" must be longer than
+--   a transaction until its PREPARE: of a prepared one only that time is known;
+--   a message with several statements that has transactions of its own: now() is when it came;
+--   the delay of rows that arrive otherwise: by a subscription, a foreign table, a materialized
+--   view, an application that sends them later.  If there is no bound, use mode 'trigger'.
 --

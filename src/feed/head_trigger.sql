@@ -1,7 +1,21 @@
+-- bloomexp {version}: {call}
+--
+-- A feed: what {exposures} records as shown is kept in one Bloom filter per user, in
+-- {feed}.filters.  This script belongs to you: read it, change it, apply it again.  It can be
+-- applied any number of times; filters and grants stay.  DROP SCHEMA {feed} CASCADE undoes it.
+--
+-- Run it in one transaction, because it stops where something is wrong:
+-- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
+--
+-- Rights.  The functions run as the owner of the feed, with a fixed search_path, and evaluate
+-- nothing but the columns named here.  Roles that use the feed need USAGE on the schema and
+-- EXECUTE on the functions that they call, and nothing on the table of filters.
+--
 -- Why no exposure is lost.  A transaction W inserts exposures of a user; a rebuild R replaces
--- the filter of the user.  The trigger of W changes the user's row in the transaction of W, so
--- the exposure and the filter are committed together.  R locks the row, takes a new snapshot
--- after that, reads the exposures and writes the row, in one transaction.
+-- the filter of the user.  The trigger of W updates the user's row in the transaction of W, even
+-- if the filter stays as it is, so the exposure and the filter are committed together.  R locks
+-- the row, takes a new snapshot after that, reads the exposures and writes the row, in one
+-- transaction.
 --   W committed before R locks the row: the snapshot of R is newer and has the exposures of W.
 --   W has changed the row and is open: R skips the row, and comes back later, for minutes.
 --   W comes to the row while R holds it: W waits, and adds to the filter that R has written.
@@ -9,11 +23,16 @@
 --   back, or makes the row itself, and W waits for it and adds to it.
 --   R deletes the row of a user without exposures: W waits, and makes a new row.
 -- The rebuild runs in READ COMMITTED, because only there does a statement take a new snapshot.
+-- A W of a higher level that meets a newer row gets a serialization failure, and is repeated.
+-- A row of filters that somebody else deletes takes with it what no rebuild has read again.
+-- A trigger sees no row that MERGE moves to another partition, unless the MERGE can also
+-- insert: add WHEN NOT MATCHED AND false THEN INSERT DEFAULT VALUES.  An UPDATE may move rows.
 -- Locks.  CREATE TRIGGER waits for open transactions that wrote to the exposures, and keeps
--- writers waiting until COMMIT: set lock_timeout.  Afterwards each INSERT or UPDATE of exposures
--- locks the filters of its users until its transaction ends, and so does take(); others who
--- insert or take for these users wait.  Keep such transactions short, and give no two users
--- one id.  current() and unseen() wait for nobody.  A rebuild locks the rows of a batch.
+-- writers waiting until COMMIT: set lock_timeout.  Afterwards each INSERT or UPDATE of exposures,
+-- of whatever column, locks the filters of its users until its transaction ends, and so does
+-- take(); others who insert or take for these users wait.  Keep such transactions short, and
+-- give no two users one id.  current() and unseen() wait for nobody.  A rebuild locks the rows
+-- of a batch.
 -- A statement changes rows in user order, so two plain inserts of several users do not
 -- deadlock.  Upserts and transactions of several statements can, as on any table: retry them.
 --

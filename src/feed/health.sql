@@ -11,7 +11,3 @@ SELECT pg_catalog.count(*) AS users,
 	pg_catalog.min(f.filled_until) AS oldest_filled_until,
 	{untracked} AS untracked
 FROM {feed}.filters AS f LEFT JOIN LATERAL {bloom}.bloom_info(f.items) AS i ON true;
-
-REVOKE ALL ON {feed}.health FROM {grantees_at_first};
-REVOKE ALL ON ALL ROUTINES IN SCHEMA {feed} FROM {grantees_at_first};
-COMMENT ON SCHEMA {feed} IS {made_by_literal};

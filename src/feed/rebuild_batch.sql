@@ -1,100 +1,94 @@
--- One batch of a rebuild: the users after "after", about 250 of them, or "these".  It
--- reports how far it came (NULL: to the end) and the users whose rows were locked by others;
--- "again" says that a lock stopped it, and it did nothing.
+-- One batch of a rebuild: the "wanted" users, or those after "after", with 250 filters, up to
+-- "upto".  It returns how far it came (NULL: to the end) and the users whose rows others have
+-- locked; "again" says that a lock stopped it, and it did nothing.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
-	these {user_type}[], part integer, parts integer, overlap interval, dry_run boolean, allow_empty boolean,
+	wanted {user_type}[], upto {user_type}, overlap interval, dry_run boolean, allow_removed boolean,
 	INOUT after {user_type},
-	OUT exposures bigint, OUT filters bigint, OUT bytes bigint, OUT ended bigint,
+	INOUT n_examined bigint, INOUT n_ended bigint,	-- filters that it has looked at and removed, with those of the batches before
+	OUT n_exposures bigint, OUT n_filters bigint, OUT n_bytes bigint,
 	OUT busy {user_type}[], OUT again boolean)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET row_security = off	-- an error if row security would hide rows
 SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: it is the rebuild that gives way
-SET plan_cache_mode = force_custom_plan AS {$}	-- each batch has other bounds; and an error if row security would hide rows
-#variable_conflict use_column
-<<v>>
+SET plan_cache_mode = force_custom_plan AS {$}	-- each batch has other bounds
+#variable_conflict use_variable
 DECLARE
 	since timestamp with time zone := {begin};
-	was_after {user_type} := after;
-	upto {user_type};
-	mine {user_type}[];	-- users whose rows are locked here
+	batch_from {user_type} := after;
+	batch_to {user_type};
 	filled timestamp with time zone;
+	locked {user_type}[];	-- users whose rows are locked here
 	shown {user_type}[];	-- users with exposures, and their filters
 	built {bloom}.bloom[];
-	others {user_type}[];	-- of these, users whose rows are not locked here
-	gone {user_type}[];	-- users whose rows are locked here, without exposures
+	unlocked {user_type}[];	-- of these, users whose rows are not locked here
+	without_exposures {user_type}[];	-- users whose rows are locked here
+	n_before bigint := n_ended;
 BEGIN
+{rebuild_checks}
 	again := false;
-	exposures := 0;
-	filters := 0;
-	bytes := 0;
-	ended := 0;
-{rebuild_range}
+	n_exposures := 0;
+	n_filters := 0;
+	n_bytes := 0;
 
-	-- A trigger can have made any number of rows that no rebuild has filled: lock the first of
-	-- them only.
-	IF these IS NULL AND parts OPERATOR(pg_catalog.>) 1 THEN
-		upto := coalesce((SELECT f.user_id FROM {feed}.filters AS f WHERE {filters_in_batch} ORDER BY f.user_id OFFSET 1999 LIMIT 1), upto);
-		after := upto;
-	END IF;
-
-	-- If no filter ends the batch, as at first, the 2,000th user from here does: a walk over
-	-- the index finds it, whatever the planner knows of the table.
-	IF these IS NULL AND upto IS NULL THEN
-		WITH RECURSIVE walk(u, n) AS (
-			(SELECT {user}, 1 FROM {exposures} AS e
-			WHERE {user} IS NOT NULL AND (v.was_after IS NULL OR {user} {>} v.was_after{collate}) ORDER BY {user} LIMIT 1)
-			UNION ALL
-			SELECT (SELECT {user} FROM {exposures} AS e WHERE {user} {>} w.u ORDER BY {user} LIMIT 1), w.n OPERATOR(pg_catalog.+) 1
-			FROM walk AS w
-			WHERE w.u IS NOT NULL AND w.n OPERATOR(pg_catalog.<) 2000)
-		SELECT w.u INTO upto FROM walk AS w WHERE w.n OPERATOR(pg_catalog.=) 2000;
-		after := upto;
+	-- The 250th filter from here ends the batch.  If there are not so many, as at first, the
+	-- 2,000th user with exposures does: a walk over the index finds that one, whatever the planner
+	-- knows of the table.
+	IF wanted IS NULL THEN
+		batch_to := (SELECT f.user_id FROM {feed}.filters AS f
+			WHERE (batch_from IS NULL OR f.user_id {>} batch_from{collate}) AND (upto IS NULL OR f.user_id {<=} upto{collate})
+			ORDER BY f.user_id OFFSET 249 LIMIT 1);
+		IF batch_to IS NULL THEN
+			WITH RECURSIVE walk(u, n) AS (
+				(SELECT {user}, 1 FROM {exposures} AS e
+				WHERE {user} IS NOT NULL AND (batch_from IS NULL OR {user} {>} batch_from{collate}) ORDER BY {user} LIMIT 1)
+				UNION ALL
+				SELECT (SELECT {user} FROM {exposures} AS e WHERE {user} {>} w.u ORDER BY {user} LIMIT 1), w.n + 1
+				FROM walk AS w
+				WHERE w.u IS NOT NULL AND w.n < 2000 AND (upto IS NULL OR w.u {<=} upto{collate}))
+			SELECT w.u INTO batch_to FROM walk AS w WHERE w.n = 2000 AND (upto IS NULL OR w.u {<=} upto{collate});
+		END IF;
+		after := batch_to;
+		batch_to := coalesce(batch_to, upto);
 	END IF;
 
 	-- Lock the rows that nobody else has locked.  To wait for others while these are locked
 	-- could deadlock, so only who locks a single row waits.
 	IF dry_run THEN
-		mine := ARRAY(
-			SELECT f.user_id FROM {feed}.filters AS f
+		locked := ARRAY(SELECT f.user_id FROM {feed}.filters AS f
 			WHERE {filters_in_batch});
-	ELSIF pg_catalog.cardinality(these) OPERATOR(pg_catalog.=) 1 THEN
-		mine := ARRAY(
-			SELECT f.user_id FROM {feed}.filters AS f WHERE f.user_id {=} these[1]{collate} FOR UPDATE);
+	ELSIF cardinality(wanted) = 1 THEN
+		locked := ARRAY(SELECT f.user_id FROM {feed}.filters AS f
+			WHERE {filters_in_batch} FOR UPDATE);
 	ELSE
-		mine := ARRAY(
-			SELECT f.user_id FROM {feed}.filters AS f
+		locked := ARRAY(SELECT f.user_id FROM {feed}.filters AS f
 			WHERE {filters_in_batch} FOR UPDATE SKIP LOCKED);
 	END IF;
 
 	-- All exposures before this time are in the next statement's snapshot: read it first.
-	filled := LEAST(pg_catalog.clock_timestamp(), {bloom}.bloom_oldest_transaction(),
-		(SELECT pg_catalog.min(p.prepared) FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database()));
-	filled := LEAST(filled, filled OPERATOR(pg_catalog.-) overlap);	-- '-12 months 360 days' is not negative
+	filled := LEAST(clock_timestamp(), {bloom}.bloom_oldest_transaction(),
+		(SELECT min(p.prepared) FROM pg_prepared_xacts AS p WHERE p.database = current_database()));
+	filled := LEAST(filled, filled - overlap);	-- '-12 months 360 days' is not negative
 
 	-- The limit is for users without a row, of whom a batch can have any number.
-	SELECT pg_catalog.array_agg(b.user_id), pg_catalog.array_agg(b.items), coalesce(pg_catalog.sum(b.exposures), 0),
-		pg_catalog.count(*), coalesce(pg_catalog.sum(pg_catalog.octet_length(b.items::bytea) OPERATOR(pg_catalog.+) 4), 0)
-	INTO shown, built, exposures, filters, bytes
+	SELECT array_agg(b.user_id), array_agg(b.items), coalesce(sum(b.n), 0), count(*), coalesce(sum(octet_length(b.items::bytea) + 4), 0)
+	INTO shown, built, n_exposures, n_filters, n_bytes
 	FROM (
-		SELECT {user} AS user_id, pg_catalog.count(*) AS exposures, {built} AS items
+		SELECT {user} AS user_id, count(*) AS n, {bloom}.bloom_agg({item}, {stored_fpr}, {headroom}) AS items
 		FROM {exposures} AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
 		WHERE {exposures_in_batch}
 			AND {exposed}
 		GROUP BY {user} ORDER BY {user} LIMIT 2000) AS b;
-	IF filters OPERATOR(pg_catalog.=) 2000 AND these IS NULL THEN
+	IF n_filters = 2000 AND wanted IS NULL THEN
 		after := shown[2000];
-		mine := ARRAY(SELECT m.u FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {<=} after{collate});
+		locked := ARRAY(SELECT l.u FROM unnest(locked) AS l(u) WHERE l.u {<=} after{collate});
 	END IF;
-	gone := ARRAY(SELECT m.u FROM pg_catalog.unnest(mine) AS m(u)
-		WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest(shown) AS s(u) WHERE s.u {=} m.u{collate}));
-	ended := pg_catalog.cardinality(gone);
+	without_exposures := ARRAY(SELECT l.u FROM unnest(locked) AS l(u)
+		WHERE NOT EXISTS (SELECT FROM unnest(shown) AS s(u) WHERE s.u {=} l.u{collate}));
+	n_examined := n_examined + cardinality(locked);
+	-- rows that lock() or take() made have no filter to lose
+	n_ended := n_ended + (SELECT count(f.items) FROM {feed}.filters AS f WHERE f.user_id {=} ANY (without_exposures{collate}));
 
-	-- If nobody has an exposure in the window, the table or a clock is wrong: change nothing.
-	IF exposures OPERATOR(pg_catalog.=) 0 AND (ended OPERATOR(pg_catalog.>) 0 OR after IS NULL) AND NOT dry_run AND NOT allow_empty
-		AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
-		RAISE EXCEPTION 'no exposure since % in %', since, {exposures_literal}
-			USING ERRCODE = 'no_data_found', DETAIL = 'No filter was removed.',
-				HINT = 'If that is right, call the rebuild with allow_empty => true, which removes all filters.';
-	END IF;
+{removal_checks}
 	IF dry_run THEN
 		RETURN;
 	END IF;
@@ -102,37 +96,36 @@ BEGIN
 	-- The rows that are locked here: ON CONFLICT finds each.  A filter that did not change is
 	-- written once per day, to say that it was rebuilt.
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
-	SELECT s.u, s.i, filled FROM ROWS FROM (pg_catalog.unnest(shown), pg_catalog.unnest(built)) AS s(u, i)
-	WHERE EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u{collate})
-	ON CONFLICT (user_id) DO UPDATE SET items = excluded.items, filled_until = excluded.filled_until
-	WHERE f.items OPERATOR({bloom}.=) excluded.items IS NOT TRUE
-		OR f.filled_until OPERATOR(pg_catalog.>) (filled OPERATOR(pg_catalog.-) interval '1 day') IS NOT TRUE;
-	IF ended OPERATOR(pg_catalog.>) 0 THEN
-		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} ANY (gone{collate});
+	SELECT s.u, s.i, filled FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i)
+	WHERE EXISTS (SELECT FROM unnest(locked) AS l(u) WHERE l.u {=} s.u{collate})
+	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET items = excluded.items, filled_until = excluded.filled_until
+	WHERE f.items OPERATOR({bloom}.=) excluded.items IS NOT TRUE OR f.filled_until > (filled - interval '1 day') IS NOT TRUE;
+	IF cardinality(without_exposures) > 0 THEN
+		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} ANY (without_exposures{collate});
 	END IF;
 
 	-- The rows that are not: make one for users who had none.  Users who have got one
 	-- since the snapshot, or are getting one now, are busy, like those whose rows others have
 	-- locked.
-	IF filters OPERATOR(pg_catalog.>) (pg_catalog.cardinality(mine) OPERATOR(pg_catalog.-) ended) THEN
-		others := ARRAY(SELECT s.u FROM pg_catalog.unnest(shown) AS s(u)
-			WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest(mine) AS m(u) WHERE m.u {=} s.u{collate}));
+	IF n_filters > cardinality(locked) - cardinality(without_exposures) THEN
+		unlocked := ARRAY(SELECT s.u FROM unnest(shown) AS s(u)
+			WHERE NOT EXISTS (SELECT FROM unnest(locked) AS l(u) WHERE l.u {=} s.u{collate}));
 		BEGIN
 			WITH added AS (
 				INSERT INTO {feed}.filters (user_id, items, filled_until)
-				SELECT s.u, s.i, filled FROM ROWS FROM (pg_catalog.unnest(shown), pg_catalog.unnest(built)) AS s(u, i)
-				WHERE EXISTS (SELECT FROM pg_catalog.unnest(others) AS o(u) WHERE o.u {=} s.u{collate})
+				SELECT s.u, s.i, filled FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i)
+				WHERE EXISTS (SELECT FROM unnest(unlocked) AS o(u) WHERE o.u {=} s.u{collate})
 					AND NOT EXISTS (SELECT FROM {feed}.filters AS f WHERE f.user_id {=} s.u{collate})
 				ORDER BY s.u
-				ON CONFLICT (user_id) DO NOTHING RETURNING user_id)
-			SELECT pg_catalog.array_agg(o.u) INTO busy FROM pg_catalog.unnest(others) AS o(u)
+				ON CONFLICT ON CONSTRAINT filters_pkey DO NOTHING RETURNING user_id)
+			SELECT array_agg(o.u) INTO busy FROM unnest(unlocked) AS o(u)
 			WHERE NOT EXISTS (SELECT FROM added AS a WHERE a.user_id {=} o.u{collate});
 		EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-			busy := others;
+			busy := unlocked;
 		END;
 	END IF;
 EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-	after := was_after;
+	after := batch_from;
 	again := true;
 END
 {$};

@@ -106,11 +106,24 @@ merge(BloomLayer *mine, const BloomLayer *layer)
 }
 
 /*
+ * Tell whether all slices of one window come before those of the other: then these are
+ * parts of one window, in which each slice keeps its share of the rate.
+ */
+static bool
+follow_each_other(const BloomFilter *a, const BloomFilter *b)
+{
+	return a->windowed &&
+		(a->nlayers == 0 || b->nlayers == 0 ||
+		 a->layers[a->nlayers - 1].slice < b->layers[0].slice ||
+		 b->layers[b->nlayers - 1].slice < a->layers[0].slice);
+}
+
+/*
  * bloomexp_union_form
  *		Make a new value that contains what either of two filters contains.
  *
- * The target rate is the sum, so that it is never less than either: the number of items
- * of each layer stays credible.  Of two windows the one expired up to the earlier time
+ * The target rate is the sum, or the larger one of windows that follow each other.  It is
+ * never less than either: the number of items of each layer stays credible.  Of two windows the one expired up to the earlier time
  * counts, so that nothing is ignored that one of them would take.
  */
 struct varlena *
@@ -126,7 +139,9 @@ bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)
 	require_compatible(a, b);
 	if (united.kind == BLOOM_KIND_NONE)
 		united.kind = b->kind;
-	united.fpr = Max(Max(a->fpr, b->fpr), Min(a->fpr + b->fpr, 1.0 - DBL_EPSILON));
+	united.fpr = Max(a->fpr, b->fpr);
+	if (!follow_each_other(a, b))
+		united.fpr = Max(united.fpr, Min(a->fpr + b->fpr, 1.0 - DBL_EPSILON));
 	united.expired_before = Min(a->expired_before, b->expired_before);
 
 	united.nlayers = 0;

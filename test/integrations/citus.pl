@@ -9,40 +9,15 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 
+use Citus;
 use Documents;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $sharedir = qx{@{[ $ENV{PG_CONFIG} || 'pg_config' ]} --sharedir};
-chomp $sharedir;
-plan skip_all => 'Citus is not installed' if !-e "$sharedir/extension/citus.control";
-
-my @nodes;
-for my $name ('coordinator', 'worker1', 'worker2')
-{
-	my $node = PostgreSQL::Test::Cluster->new($name);
-
-	$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-	$node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'citus'", 'max_prepared_transactions = 100',
-		'wal_level = logical', 'max_wal_senders = 10', 'restart_after_crash = on', "citus.local_hostname = '" . $node->host . "'", "citus.node_conninfo = 'sslmode=prefer'",
-		'citus.enable_statistics_collection = off', 'deadlock_timeout = 100ms', "log_line_prefix = '%e %a '", '');
-	$node->start;
-	$node->safe_psql('postgres', 'CREATE EXTENSION citus');
-	push @nodes, $node;
-}
-my ($coordinator, @workers) = @nodes;
-
-# One worker is there before the extension, one comes later.
-$coordinator->safe_psql('postgres', sprintf("SELECT citus_set_coordinator_host('%s', %s)", $coordinator->host, $coordinator->port));
-for my $worker (@workers)
-{
-	$coordinator->safe_psql('postgres', sprintf("SELECT citus_add_node('%s', %s)", $worker->host, $worker->port));
-	$coordinator->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS bloomexp');
-}
-
-@ENV{qw(PGHOST PGPORT PGDATABASE)} = ($coordinator->host, $coordinator->port, 'postgres');
+my ($coordinator, @workers) = start_citus();
+my @nodes = ($coordinator, @workers);
 
 # The statements of doc/scale-out.md: what stands below them in the document is their output.
 my $folder = PostgreSQL::Test::Utils::tempdir;
@@ -57,7 +32,7 @@ for my $block (grep { $_->{language} eq 'sql' } blocks(document("$FindBin::RealB
 
 	is(visible(document("$folder/errors")), '', "$name: no error");
 	# What the functions return and which node a plan names do not matter here.
-	$output =~ s/^ (create_distributed_table|bloom_create_feed) *\n-+\n *\n\(1 row\)\n//mg;
+	$output =~ s/^ (create_distributed_\w+|bloom_create_feed) *\n-+\n( *\n)+\(\d+ rows?\)\n//mg;
 	$output =~ s/Node: host=\S+ port=\d+/Node: host=worker port=5432/g;
 	$output =~ s/^ +QUERY PLAN *$/QUERY PLAN/mg;
 	my $expected = ($block->{output} // '') =~ s/^ +QUERY PLAN *$/QUERY PLAN/mgr;
@@ -84,8 +59,46 @@ query(q{
 	SELECT bloom_create_feed('seen', 'exposures', mode => 'log');
 	INSERT INTO exposures SELECT 1, 1});
 is(sqlstate($coordinator, 'postgres', q{SELECT bloom_create_feed('other', 'exposures')}), '55000', 'a trigger is refused');
-is(query('CALL seen.rebuild()'), '|1||0', 'a rebuild reports the filters that it has written');
+is(query('CALL seen.rebuild()'), '1|1||0', 'a rebuild reports the exposures that it has read and the filters that it has written');
 is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[])'), '{2}', 'an exposure is excluded');
+
+# The script again, in one transaction as its head says, and with a rename as doc/scale-out.md says, under default privileges; grants stay, on workers too.
+query(q{
+	CREATE ROLE reader; GRANT USAGE ON SCHEMA seen TO reader; GRANT EXECUTE ON FUNCTION seen.unseen, seen.take TO reader;
+	ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON ROUTINES TO reader});
+for my $rename ('', 'item_id TO post', 'post TO item_id')
+{
+	my ($column) = "$rename TO item_id" =~ /TO (\w+)/;
+
+	append_to_file("$folder/again_$column", "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';\nALTER TABLE exposures RENAME $rename;\n") if $rename;
+	append_to_file("$folder/again_$column", "SELECT bloom_feed_sql('seen', 'exposures', item_column => '$column', mode => 'log')\n\\gexec\n");
+	is(qx{PGOPTIONS='-c client_min_messages=warning' psql -XAt -1 -q -v ON_ERROR_STOP=1 -o /dev/null -f $folder/again_$column 2>&1}, '', "the script again $rename");
+	unlink "$folder/again_$column";
+	is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[]), (SELECT problems FROM bloom_feeds() WHERE feed = $$seen$$)'), '{2}|{}', '... and nothing is wrong');
+}
+query('ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON ROUTINES FROM reader');
+for my $node (@nodes)
+{
+	is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT proname, ' ') FROM pg_proc WHERE pronamespace = 'seen'::regnamespace AND has_function_privilege('reader', oid, 'EXECUTE')}),
+		'take unseen', 'what was granted, and nothing else, on ' . $node->name);
+}
+is(query('SELECT count(*) FROM seen.health'), '1', 'health on the coordinator');
+
+# A policy that came later is an error, not a rebuild that forgets.
+query(q{
+	CREATE ROLE keeper LOGIN; GRANT CREATE ON DATABASE postgres TO keeper;
+	CREATE TABLE kept (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
+	SELECT create_distributed_table('kept', 'user_id');
+	CREATE INDEX ON kept (user_id);
+	ALTER TABLE kept OWNER TO keeper;
+	SET ROLE keeper;
+	SELECT bloom_create_feed('kept_seen', 'kept', mode => 'log');
+	INSERT INTO kept VALUES (1, 1), (1, 2), (2, 1)});
+query('SET ROLE keeper; CALL kept_seen.rebuild()');
+query('ALTER TABLE kept ENABLE ROW LEVEL SECURITY; ALTER TABLE kept FORCE ROW LEVEL SECURITY; CREATE POLICY p ON kept USING (item_id <> 1) WITH CHECK (true)');
+is(sqlstate($coordinator, 'postgres', 'CALL kept_seen.rebuild()', '-U', 'keeper'), '42501', 'a rebuild refuses a policy that hides exposures');
+is(query('SELECT count(*) FROM kept_seen.filters'), '2', 'and has removed nothing');
+query('DROP SCHEMA kept_seen CASCADE; DROP TABLE kept; REVOKE CREATE ON DATABASE postgres FROM keeper');
 
 # In processes of their own until the time is over, each with a name that the logs have.
 my %running;
@@ -153,5 +166,19 @@ cmp_ok(query("SELECT count(*) FROM exposures WHERE user_id $_ $takers"), '>', 10
 is(query("SELECT count(*) FROM (SELECT FROM exposures WHERE user_id <= $takers AND user_id > 1 GROUP BY user_id, item_id HAVING count(*) > 1) AS t"), 0, 'nothing was taken twice');
 note "$looks looks, errors: " . join ' ', sort grep { /^\w{5} (?!copy)\w+ ERROR/ } map { s/^(\w{5} \w+ \w+).*/$1/r } @log;
 
+# A node that dies: an error that says so, and filters as they were.
+my $filters = query('SELECT count(*) FROM seen.filters');
+$workers[1]->stop('immediate');
+like(sqlstate($coordinator, 'postgres', 'CALL seen.rebuild()'), qr/^08/, 'a rebuild without a node: a connection failure');
+$workers[1]->start;
+is(query('SELECT count(*) FROM seen.filters'), $filters, 'no filter is gone');
+# ... also one that has no shard that the batch reads
+query("CALL seen.rebuild()");
+$coordinator->safe_psql('postgres', sprintf("SELECT citus_drain_node('%s', %s, 'block_writes')", $workers[1]->host, $workers[1]->port));
+$workers[1]->stop('immediate');
+my $said;
+$coordinator->psql('postgres', 'CALL seen.rebuild()', stderr => \$said);
+like($said, qr/could not read the oldest transaction of each node/, 'a rebuild without a node that has no shard');
+$workers[1]->start;
 $_->stop for @nodes;
 done_testing();

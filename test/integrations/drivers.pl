@@ -25,7 +25,10 @@ my $folder = PostgreSQL::Test::Utils::tempdir();
 my $modules = "$FindBin::RealBin/drivers/node_modules";
 
 # Node.js looks for modules beside a program.
--e "$examples/drivers/node_modules" or symlink $modules, "$examples/drivers/node_modules" or die "node_modules: $!";
+for ("$examples/drivers/node_modules", "$folder/node_modules")
+{
+	-e $_ or symlink $modules, $_ or die "node_modules: $!";
+}
 
 my $jars = join ':', map { glob "/usr/share/java/$_.jar" } split ' ', 'postgresql spring3-{core,beans,transaction,jdbc} commons-logging hibernate3 hibernate-commons-annotations
 	geronimo-jpa_2.0_spec geronimo-jta-1.2-spec dom4j antlr commons-collections3 javassist slf4j-api slf4j-nop';
@@ -51,6 +54,7 @@ sub node { return [ 'sh', '-c', "node --version && test -e $_[0]/package.json" ]
 my %driver = (
 	'psycopg_page.py' => python('psycopg'),
 	'packed.py' => python('psycopg'),
+	'psycopg2_page.py' => python('psycopg2'),
 	'asyncpg_page.py' => python('asyncpg'),
 	'node_postgres.mjs' => node("$modules/pg"),
 	'postgres_js.mjs' => node("$modules/postgres"),
@@ -70,7 +74,7 @@ my %framework = (
 	map { ("$_->[0].mjs" => node("$examples/frameworks/node_modules/$_->[1]")) } [ knex => 'knex' ], [ kysely => 'kysely' ],
 	[ drizzle => 'drizzle-orm' ], [ sequelize => 'sequelize' ], [ typeorm => 'typeorm' ], [ prisma => '../prisma-client' ]);
 
-is_deeply([ sort map { basename($_) } glob "$examples/{drivers,frameworks}/*.{py,mjs,rb,php,java,go}" ],
+is_deeply([ sort grep { $_ ne 'django_unseen.py' } map { basename($_) } glob "$examples/{drivers,frameworks}/*.{py,mjs,rb,php,java,go}" ],
 	[ sort keys %driver, keys %framework ], 'the programs');
 
 #
@@ -78,8 +82,8 @@ is_deeply([ sort map { basename($_) } glob "$examples/{drivers,frameworks}/*.{py
 #
 
 my $node = start_node('drivers');
-$node->safe_psql('postgres', "CREATE DATABASE $_") for 'before', 'without_feed';
-$node->safe_psql('before', document("$examples/frameworks/tables.sql"));
+$node->safe_psql('postgres', "CREATE DATABASE $_") for 'before', 'without_feed', 'one_item';
+$node->safe_psql($_, document("$examples/frameworks/tables.sql")) for 'before', 'one_item';
 $node->safe_psql('without_feed',
 	document("$examples/frameworks/tables.sql") . 'DROP SCHEMA seen CASCADE; DROP INDEX exposures_user_id_shown_at_item_id_idx');
 
@@ -136,39 +140,109 @@ ActiveRecord::Base.transaction { migrate.(CreateFeed, :up) }
 ActiveRecord::Base.connection.execute('CALL seen.rebuild()')
 load '$examples/frameworks/activerecord.rb'
 puts Post.unseen_by(42).order(published: :desc).limit(3).explain
+
+# A unique key, and exposures that have left the window: what returns after the next rebuild.
+connection = ActiveRecord::Base.connection
+connection.execute('ALTER TABLE exposures ADD UNIQUE (user_id, item_id), ADD created_at timestamp NOT NULL DEFAULT now()')
+connection.execute('ALTER TABLE exposures ALTER created_at DROP DEFAULT')
+connection.execute("UPDATE exposures SET shown_at = now() - interval '31 days' WHERE item_id BETWEEN 42001 AND 42004")
+connection.execute('CALL seen.rebuild()')
+connection.schema_cache.clear!
+Exposure.reset_column_information
+Exposure.page(42, [42004], 1)
+rows = ->(item) { [{ user_id: 42, item_id: item, shown_at: Time.now, created_at: Time.now }] }
+Exposure.upsert_all(rows.(42001), unique_by: [:user_id, :item_id])
+Exposure.insert_all(rows.(42002), unique_by: [:user_id, :item_id])
+Exposure.find_or_create_by!(user_id: 42, item_id: 42003)
+connection.execute('CALL seen.rebuild()')
+puts "returns #{Exposure.remaining(42, [42001, 42002, 42003, 42004])}"
 ActiveRecord::Base.transaction { migrate.(CreateFeed, :down) }
 }),
-	'feed/__init__.py' => '', 'feed/migrations/__init__.py' => '', 'feed/migrations/0003_feed.py' => $code{python}[0],
-	'feed/migrations/0002_index.py' => q{
-from django.db import migrations
-class Migration(migrations.Migration):
-    dependencies = []
+	'project/feed/__init__.py' => '',
+	'project/feed/unseen.py' => document("$examples/frameworks/django_unseen.py"),
+	'project/settings.py' => q{
+import os
+INSTALLED_APPS = ["django.contrib.contenttypes", "django.contrib.auth", "feed"]
+DATABASES = {"default": {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDATABASE"]}}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+USE_TZ = True
 },
-	# A process has one configuration, and the program of the examples has its own.
-	'django_run.py' => qq{
-import os, runpy, sys
-import django
+	'project/models.py' => q{
 from django.conf import settings
-if sys.argv[1] == "feed":
-    feed = runpy.run_path("$examples/frameworks/django_feed.py")
-    print(feed["Post"].objects.filter(feed["unseen"](42)).order_by("-published")[:3].explain())
-    sys.exit()
-settings.configure(INSTALLED_APPS=["feed"], DATABASES={"default": {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDATABASE"]}})
+from django.db import models
+
+class Post(models.Model):
+    published = models.DateTimeField()
+
+} . $code{python}[0],
+	'0003_feed.py' => $code{python}[1],
+	'django.sh' => q{
+cd "${0%/*}/project"
+export DJANGO_SETTINGS_MODULE=settings PYTHONPATH=. PYTHONDONTWRITEBYTECODE=1
+manage() { /usr/bin/python3 -m django "$@" >/dev/null; }
+# The model without the index, then with it; and the migrations as the page has them.
+sed '/class Meta/,$d' models.py >feed/models.py
+manage makemigrations feed
+cp models.py feed/models.py
+manage makemigrations -n index feed
+sed -i 's/migrations.AddIndex(/AddIndexConcurrently(/
+	s/^class.*/from django.contrib.postgres.operations import AddIndexConcurrently\n&\n    atomic = False/' feed/migrations/0002_index.py
+grep -q AddIndexConcurrently feed/migrations/0002_index.py
+cp ../0003_feed.py feed/migrations
+manage migrate
+manage makemigrations --check
+/usr/bin/python3 ../django_run.py
+manage migrate feed 0002
+},
+	# (Post and its data are those of tables.sql.)
+	'django_run.py' => q{
+from datetime import datetime, timezone
+import django
 django.setup()
-from django.core.management import call_command
 from django.db import connection
-call_command("migrate", "feed", sys.argv[1], verbosity=0)
-if sys.argv[1] == "0003":
+from feed.models import Exposure, Post
+from feed.unseen import page, remaining, unseen
+
+def run(sql):
     with connection.cursor() as cursor:
-        cursor.execute("CALL seen.rebuild()")
-});
+        cursor.execute(sql)
+
+def newest(user):
+    return list(Post.objects.filter(unseen(user)).order_by("-published").values_list("id", flat=True)[:3])
+
+run("INSERT INTO auth_user VALUES (42, '', NULL, false, 'ann', '', '', '', false, true, now())")
+run("INSERT INTO feed_post SELECT n, now() - (42310 - n) * interval '1 minute' FROM generate_series(42001, 42310) AS n")
+run("""INSERT INTO feed_exposure (user_id, post_id, shown_at)
+    SELECT 42, 42000 + n, now() - n * interval '1 hour' FROM generate_series(1, 300) AS n""")
+run("CALL seen.rebuild()")
+print(remaining(42, [42299, 42301, 42999]))
+print(newest(42))
+print(page(Exposure, 42, [42300, 42309, 42310, 42308], 2))
+print(newest(42))
+run("CALL seen.rebuild()")
+print(newest(42))
+print(Post.objects.filter(unseen(42)).order_by("-published")[:3].explain())
+
+# A unique key, and two exposures that have left the window: what returns after the next rebuild.
+run("ALTER TABLE feed_exposure ADD UNIQUE (user_id, post_id)")
+run("UPDATE feed_exposure SET shown_at = now() - interval '31 days' WHERE post_id BETWEEN 42001 AND 42004")
+run("CALL seen.rebuild()")
+Exposure._meta.unique_together = (("user", "post"),)
+page(Exposure, 42, [42001], 1)
+Exposure.objects.bulk_create([Exposure(user_id=42, post_id=42002)], ignore_conflicts=True)
+Exposure.objects.get_or_create(user_id=42, post_id=42003)
+Exposure.objects.update_or_create(user_id=42, post_id=42004, defaults={"shown_at": datetime.now(timezone.utc)})
+run("CALL seen.rebuild()")
+print("returns", remaining(42, [42001, 42002, 42003, 42004]))
+},
+);
 for (keys %file)
 {
 	make_path(dirname("$folder/$_"));
 	append_to_file("$folder/$_", $file{$_});
 }
 start('Rails', $framework{'activerecord.rb'}, 'without_feed', 'ruby', "$folder/rails.rb");
-start('Django', $framework{'django_feed.py'}, 'without_feed', 'sh', '-ec', "for step in 0003 feed 0002; do /usr/bin/python3 $folder/django_run.py \$step; done");
+start('Django', $framework{'django_feed.py'}, 'template1', 'sh', '-e', "$folder/django.sh");
 
 #
 # What came of it
@@ -194,6 +268,7 @@ for my $name (sort keys %driver, keys %framework, 'Rails', 'Django')
 		{
 			is_deeply([ numbers(grep { /^\[/ } @lines) ], expected("frameworks/$program"), "$name: $program on the feed of the migrations");
 			is(scalar(grep { /InitPlan/ } @lines), 1, "$name: the feed fetches the filter once");
+			is_deeply([ grep { /^returns/ } @lines ], ['returns [42002, 42003]'], "$name: what is not updated returns, with a unique key");
 			is($node->safe_psql($ran->{database}, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'seen'}), 0, "$name: the migration can be undone");
 			next;
 		}
@@ -215,6 +290,74 @@ for my $name (grep { $run{$_} } 'node_postgres.mjs', 'postgres_js.mjs')
 	local $ENV{PGPORT} = 1;
 	IPC::Run::run([ 'node', "$examples/drivers/$name" ], '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
 	like($said, qr{/var/run/postgresql/\.s\.PGSQL\.1\b}, "$name without PGHOST: the Unix socket");
+}
+
+# contains() of a feed needs no cast, whatever the items are: an item that was shown, and one that was not.
+$node->safe_psql('one_item', q{
+	SELECT bloom_create_feed('texts', item_type => 'text'), bloom_create_feed('uuids', item_type => 'uuid');
+	SELECT texts.add(42, '{7}'), uuids.add(42, '{00000000-0000-0000-0000-000000000007}')});
+my $uuid = '00000000-0000-0000-0000-00000000000';
+my $items = "items = [['seen', 42001], ['seen', 703], ['texts', '7'], ['texts', '8'], ['uuids', '${uuid}7'], ['uuids', '${uuid}8']]";
+my %contains = (
+	'psycopg_page.py' => qq{
+import psycopg
+$items
+with psycopg.connect() as connection:
+    print([connection.execute(f"SELECT {feed}.contains(%s, %s)", (42, item)).fetchone()[0] for feed, item in items])
+},
+	'psycopg2_page.py' => qq{
+import psycopg2
+$items
+with psycopg2.connect("") as connection, connection.cursor() as cursor:
+    for feed, item in items:
+        cursor.execute(f"SELECT {feed}.contains(%s, %s)", (42, item))
+        print(cursor.fetchone()[0])
+},
+	'asyncpg_page.py' => qq{
+import asyncio, asyncpg
+$items
+async def main():
+    connection = await asyncpg.connect()
+    print([await connection.fetchval(f"SELECT {feed}.contains(\$1, \$2)", 42, item) for feed, item in items])
+asyncio.run(main())
+},
+	'node_postgres.mjs' => qq{
+import pg from 'pg';
+const $items;
+const client = new pg.Client({ host: process.env.PGHOST });
+await client.connect();
+for (const [feed, item] of items) console.log((await client.query(`SELECT \${feed}.contains(\$1, \$2) AS it`, [42, item])).rows[0].it);
+await client.end();
+},
+	'postgres_js.mjs' => qq{
+import postgres from 'postgres';
+const $items;
+const sql = postgres({ host: process.env.PGHOST });
+for (const [feed, item] of items) console.log((await sql`SELECT \${sql(feed)}.contains(42, \${item}) AS it`)[0].it);
+await sql.end();
+},
+	'ruby_pg.rb' => qq{
+require 'pg'
+$items
+items.each { |feed, item| puts PG.connect.exec_params("SELECT #{feed}.contains(\$1, \$2)::text", [42, item]).getvalue(0, 0) }
+},
+	'pdo.php' => qq{<?php
+\$$items;
+\$connection = new PDO('pgsql:');
+foreach (\$items as [\$feed, \$item]) {
+    \$statement = \$connection->prepare("SELECT \$feed.contains(?, ?)");
+    \$statement->execute([42, \$item]);
+    echo json_encode(\$statement->fetchColumn()), "\\n";
+}
+});
+connect_to('one_item');
+for my $name (grep { $run{$_} } sort keys %contains)
+{
+	my $file = "$folder/contains_$name";
+
+	append_to_file($file, $contains{$name});
+	IPC::Run::run([ @{ $command{ $name =~ s/.*\.//r } }, $file ], '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
+	is_deeply([ map { lc } $said =~ /\b(true|false)\b/gi ], [ ('true', 'false') x 3 ], "$name: contains() of a feed") or diag $said;
 }
 
 # What a driver sends of another type is an error.  sql/feed.sql and sql/items.sql have what comes without a type.

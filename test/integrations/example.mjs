@@ -65,7 +65,7 @@ ok(/ removes at most 1\.0% /.test(await text(first, '#filter')), 'and its rate')
 ok(await first.call(() => document.getElementById('picture').getContext('2d').getImageData(0, 0, 320, 1).data.some((byte) => byte > 0)),
     'and is drawn');
 
-ok(/bloomexp\s*[\d.]+\s*0.*NOT EXISTS.*no filter\s*[\d.]+\s*10 of 10/s.test((await text(first, '#costs tbody')).replace(/(?<=[a-z])(?=\d)/g, ' ')),
+ok(/bloomexp\s*[\d.]+\s*0.*NOT IN.*NOT EXISTS.*no filter\s*[\d.]+\s*10 of 10/s.test((await text(first, '#costs tbody')).replace(/(?<=[a-z])(?=\d)/g, ' ')),
     'what the other ways cost and repeat');
 ok(await second.call(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than 390 px');
 

@@ -63,7 +63,6 @@ for my $way ('libpq', 'workers')
 
 		SET ROLE feed_owner;
 		SELECT bloom_create_feed('seen', 'exposures');
-		SELECT bloom_create_feed('recent', 'exposures', slices => 6);
 		SELECT bloom_create_feed('shared', 'views');
 		SELECT bloom_create_feed('slow', 'exposures');
 		SELECT bloom_create_feed('split', 'views');
@@ -75,23 +74,21 @@ for my $way ('libpq', 'workers')
 		WHERE shown_at < now() - interval '12 hours' GROUP BY user_id;
 		RESET ROLE} . ";\n$role;\n" . q{
 		GRANT USAGE ON SCHEMA cron TO rebuilder;
-		GRANT USAGE ON SCHEMA recent, shared, slow, split TO rebuilder;
-		GRANT EXECUTE ON PROCEDURE recent.rebuild, shared.rebuild, slow.rebuild, split.rebuild TO rebuilder;
-		GRANT EXECUTE ON FUNCTION recent.rebuild_batch, shared.rebuild_batch, slow.rebuild_batch, split.rebuild_batch TO rebuilder;
+		GRANT USAGE ON SCHEMA shared, slow, split TO rebuilder;
+		GRANT EXECUTE ON PROCEDURE shared.rebuild, slow.rebuild, split.rebuild TO rebuilder;
+		GRANT EXECUTE ON FUNCTION shared.rebuild_batch, slow.rebuild_batch, split.rebuild_batch TO rebuilder;
 		CREATE ROLE stranger LOGIN IN ROLE rebuilder});
 }
 
 # How many exposures of the window are missing in the filters of a feed, and the share of
-# those that are too old and still there.  A window remembers for a slice longer.
+# those that are too old and still there.
 sub state_of
 {
 	my ($node, $feed, $exposures) = @_;
-	my $days = $feed eq 'recent' ? 35 : 30;
-
 	$exposures ||= 'exposures';
 	return split /\|/, $node->safe_psql('postgres', "
 		SELECT count(*) FILTER (WHERE shown_at > now() - interval '30 days' AND (items \@> item_id) IS NOT TRUE),
-			coalesce(avg((items \@> item_id)::int) FILTER (WHERE shown_at < now() - interval '$days days'), 0)
+			coalesce(avg((items \@> item_id)::int) FILTER (WHERE shown_at < now() - interval '30 days'), 0)
 		FROM $exposures LEFT JOIN $feed.filters USING (user_id)");
 }
 
@@ -121,12 +118,11 @@ for my $way (sort keys %node)
 
 my ($rebuild) = $guide =~ /cron\.schedule\('rebuild seen', '[^']*', '(CALL [^']*)'\)/;
 my ($vacuum) = $guide =~ /cron\.schedule\('vacuum seen', '[^']*', '(VACUUM [^']*)'\)/;
-my ($parts) = $guide =~ /format\('(CALL [^']*parts => 4\))'/;
+my @ranges = $guide =~ /cron\.schedule\('rebuild seen \d', '[^']*', \$\$(CALL .*)\$\$\)/g;
 my %job = (
 	'rebuild' => $rebuild,
-	'recent' => 'CALL recent.rebuild()',
 	'vacuum' => $vacuum,
-	(map { ("part $_" => sprintf($parts =~ s/seen/shared/r, $_)) } 1 .. 4),
+	(map { ("range $_" => $ranges[ $_ - 1 ] =~ s/seen/shared/r) } 1 .. 4),
 	'two statements' => "SET lock_timeout = '1min'; CALL slow.rebuild()",
 	'private' => 'CALL private.rebuild()');
 my %role = ('private' => 'stranger', 'vacuum' => 'feed_owner');
@@ -166,10 +162,10 @@ is(crontab($one, 'slow', 'rebuilder'), '', 'crontab: nothing is printed after su
 is((state_of($node{libpq}, 'slow'))[0], 0, 'crontab: and nothing is missing');
 my @printed = split /\n/, crontab($one, 'private', 'stranger');
 is_deeply([ @printed > 1, $printed[-1] ], [ 1, 'bloomexp rebuild: exit status 1' ], 'crontab: the error and the status are printed');
-is(crontab($several, 'split', 'rebuilder'), '', 'crontab: four parts');
+is(crontab($several, 'split', 'rebuilder'), '', 'crontab: four ranges');
 is((state_of($node{libpq}, 'split', 'views'))[0], 0, 'crontab: nothing is missing');
 is_deeply([ sort grep { /^bloomexp/ } split /\n/, crontab($several, 'private', 'stranger') ],
-	[ map { "bloomexp rebuild, part $_: exit status 1" } 1 .. 4 ], 'crontab: the parts that failed are printed');
+	[ sort map { "bloomexp rebuild, $_: exit status 1" } split /" "/, $several =~ /\bin "(.*?)"; do/ ? $1 : '' ], 'crontab: the ranges that failed are printed');
 
 #
 # What pg_cron has done
@@ -191,7 +187,7 @@ for my $way (sort keys %node)
 			q{SELECT last_vacuum IS NOT NULL FROM pg_stat_user_tables WHERE schemaname = 'seen' AND relname = 'filters'}),
 		"$way: the table was vacuumed");
 
-	for (['seen', 'exposures'], ['recent', 'exposures'], ['shared', 'views'])
+	for (['seen', 'exposures'], ['shared', 'views'])
 	{
 		my ($missing, $old) = state_of($node, @$_);
 
@@ -202,7 +198,7 @@ for my $way (sort keys %node)
 	# the queries of the document
 	my ($runs) = $guide =~ /^    (SELECT jobname, status, .*?;)$/ms;
 	is($node->safe_psql('postgres', "SELECT jobname, status FROM (" . $runs =~ s/;$//r . ") AS runs", extra_params => [ '-U', 'rebuilder' ]),
-		join("\n", map({ "part $_|succeeded" } 1 .. 4), 'rebuild|succeeded', 'recent|succeeded', 'two statements|failed'), "$way: the last runs");
+		join("\n", map({ "range $_|succeeded" } 1 .. 4), 'rebuild|succeeded', 'two statements|failed'), "$way: the last runs");
 	is($node->safe_psql('postgres', "
 			SELECT count(*) FROM cron.job_run_details
 			WHERE start_time NOT BETWEEN to_timestamp($start) AND to_timestamp($start) + interval '10 minutes'"),

@@ -74,6 +74,8 @@ $node->safe_psql('postgres', q{
 	SELECT bloom_create_feed('seen', 'exposures');
 	SELECT bloom_create_feed('Odd "feed"', 'views', mode => 'log');
 	SELECT bloom_create_feed('secret', 'views');
+	SELECT bloom_create_feed('alone');
+	SELECT alone.add(1, '{1}');
 
 	-- four users, one without a filter, and one filter far above its rate; partitions that came later
 	INSERT INTO seen.filters VALUES
@@ -91,6 +93,8 @@ $node->safe_psql('postgres', q{
 	ALTER ROLE exporter SET search_path = pg_catalog, public, pg_temp;
 	GRANT USAGE ON SCHEMA "Odd ""feed""" TO exporter;
 	GRANT SELECT ON "Odd ""feed""".health TO exporter;
+	GRANT USAGE ON SCHEMA alone TO exporter;
+	GRANT SELECT ON alone.health TO exporter;
 
 	-- an owner who is no superuser
 	CREATE ROLE keeper;
@@ -99,7 +103,7 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE kept (LIKE views);
 	ALTER TABLE kept OWNER TO keeper;
 	SET ROLE keeper;
-	SELECT bloom_create_feed('kept', 'kept', slices => 6);
+	SELECT bloom_create_feed('kept', 'kept');
 	GRANT USAGE ON SCHEMA kept TO exporter;
 	GRANT SELECT ON kept.health TO exporter;
 	INSERT INTO kept VALUES (1, 1, now())});
@@ -146,12 +150,14 @@ is_deeply(values_of('bloomexp_feed', 'Odd "feed"'), { map({ $_ => undef } keys %
 is_deeply(values_of('bloomexp_feed', 'secret'), { map({ $_ => undef } keys %seen), readable => 0 }, 'what the role may not read');
 my $kept = values_of('bloomexp_feed', 'kept');
 is_deeply([ @$kept{qw(users oldest_filled_until_timestamp_seconds)} ], [ 1, 0 ], 'one that was never rebuilt');
+my $alone = values_of('bloomexp_feed', 'alone');
+is_deeply([ @$alone{qw(users oldest_filled_until_timestamp_seconds untracked_tables)} ], [ 1, undef, undef ], 'one without a table, which is never rebuilt');
 
 my $seen = values_of('bloomexp_table', 'seen');
 is(join('|', @$seen{qw(updates_total hot_updates_total live_rows dead_rows size_bytes)}), $node->safe_psql('postgres', q{
 	SELECT 15, 10, 4, n_dead_tup, pg_total_relation_size(relid) FROM pg_stat_user_tables WHERE schemaname = 'seen'}),
 	'updates, HOT updates, rows, dead rows and bytes on disk');
-is_deeply([ sort keys %{ rows($_) } ], [ 'Odd "feed"', qw(kept secret seen) ], "$_: all feeds") for 'bloomexp_feed', 'bloomexp_table';
+is_deeply([ sort keys %{ rows($_) } ], [ 'Odd "feed"', qw(alone kept secret seen) ], "$_: all feeds") for 'bloomexp_feed', 'bloomexp_table';
 
 my $wal = values_of('bloomexp_wal', '');
 $node->safe_psql('postgres', 'CHECKPOINT; INSERT INTO views SELECT u, 1, now() FROM generate_series(1, 20000) AS u');
@@ -191,13 +197,13 @@ as_stranger(q{
 	CREATE FUNCTION trap.run() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'code of a stranger, as % in a session of %', current_user, session_user; END $$;
 	CREATE VIEW trap.health AS SELECT trap.run() AS users, 1 AS bytes, now() AS oldest_filled_until;
 	CREATE TABLE trap.filters (user_id bigint);
-	COMMENT ON SCHEMA trap IS 'bloomexp 1.0: SELECT bloom_feed_sql(''trap'', ''trap.exposures'');';
+	CREATE FUNCTION trap.settings() RETURNS void LANGUAGE sql AS E'\n-- bloomexp 1.0\n-- exposures = trap.exposures\n';
 	GRANT USAGE ON SCHEMA trap TO PUBLIC;
 	GRANT SELECT ON trap.health TO PUBLIC;
 	CREATE SCHEMA shared;
 	CREATE VIEW shared.health AS SELECT trap.run() AS users;
 	CREATE TABLE shared.filters (user_id bigint);
-	COMMENT ON SCHEMA shared IS 'bloomexp 1.0: SELECT bloom_feed_sql(''shared'', ''trap.exposures'');';
+	CREATE FUNCTION shared.settings() RETURNS void LANGUAGE sql AS E'\n-- bloomexp 1.0\n-- exposures = trap.exposures\n';
 	GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
 	GRANT SELECT ON shared.health TO PUBLIC;
 	ALTER VIEW shared.health OWNER TO staff;

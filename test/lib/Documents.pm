@@ -10,7 +10,10 @@ use Exporter 'import';
 use IPC::Run;
 use Test::More;
 
-our @EXPORT = qw(document visible blocks statements statements_ok explained program python sqlstate);
+our @EXPORT = qw(document visible blocks statements statements_ok session_ok explained program python sqlstate);
+
+# psql's options for output as the documents show it
+my @as_shown = ('-v', 'SHOW_CONTEXT=never', '-P', 'format=aligned', '-P', 'tuples_only=off');
 
 # The text of a file.
 sub document
@@ -96,8 +99,7 @@ sub statement_ok
 	my $expected = $block->{output};
 	my ($stdout, $stderr);
 	my $status = $node->psql($database, "SET client_min_messages = warning;\n$block->{text}", stdout => \$stdout, stderr => \$stderr,
-		on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180,
-		extra_params => [ '-v', 'SHOW_CONTEXT=never', '-P', 'format=aligned', '-P', 'tuples_only=off' ]);
+		on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180, extra_params => \@as_shown);
 
 	$stderr =~ s/^psql:<stdin>:\d+: //mg;
 	if (defined $expected && $expected =~ /^ERROR: /)
@@ -108,9 +110,30 @@ sub statement_ok
 	{
 		is(visible($stderr), '', "$name: no error");
 		is($status, 0, "$name: status");
-		is(visible($stdout), $expected, "$name: output") if defined $expected;
-		like(visible($stdout), qr/^ *\Q$1\E\n\(1 row\)\z/m, "$name: returns $1") if $block->{text} =~ /; {5}-- ([\w{},:\/.\\-]+)\n\z/;
+		output_ok($name, $block, $stdout);
 	}
+}
+
+sub output_ok
+{
+	my ($name, $block, $stdout) = @_;
+
+	is(visible($stdout), $block->{output}, "$name: output") if defined $block->{output};
+	like(visible($stdout), qr/^ *\Q$1\E\n\(1 row\)\z/m, "$name: returns $1") if $block->{text} =~ /; {5}-- ([\w{},:\/.\\-]+)\n\z/;
+}
+
+# The same for SQL blocks of several documents, each with its name, in one session.
+sub session_ok
+{
+	my ($node, $database, @blocks) = @_;
+	my ($stdout, $stderr);
+	my $end = 'end of a block';
+
+	$node->psql($database, join('', "SET client_min_messages = warning;\n", map { "$_->{text}\\echo $end\n" } @blocks), stdout => \$stdout, stderr => \$stderr,
+		on_error_stop => 0, on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180, extra_params => \@as_shown);
+	is($stderr, '', 'the documents in one session: no error');
+	my @outputs = split /^$end\n?/m, $stdout;
+	output_ok("in one session: $blocks[$_]{name}", $blocks[$_], $outputs[$_] // 'none') for 0 .. $#blocks;
 }
 
 # A block in which a comment above a statement claims something of its plan: the

@@ -38,15 +38,22 @@ for my $file (@with_statements)
 	my $database = lc($file) =~ s{.*/|\.md$}{}gr =~ s/-/_/gr;
 	my @blocks = blocks($document{$file});
 
-	# The first query of the README shows what the rest makes.
-	push @blocks, shift @blocks if $file eq 'README.md';
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	$node->safe_psql($database, $tutorial) unless $document{$file} =~ /^CREATE EXTENSION bloomexp;/m;
+	$node->safe_psql($database, $tutorial) unless $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
 	statements_ok($node, $database, $file, @blocks);
 	# Roles belong to the server, and the pages give theirs the same names.
 	$node->safe_psql($database, "SELECT format('ALTER ROLE %I RENAME TO %I', rolname, '${database}_' || rolname)
 		FROM pg_roles WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter') \\gexec");
 }
+
+# The tutorial without its last step, then the pages that go on from there, in the session of one reader.
+my @in_order;
+for my $file (map { "doc/$_.md" } qw(tutorial fit query recipes))
+{
+	push @in_order, map { { %$_, name => "$file line $_->{line}" } } grep { $_->{language} eq 'sql' && $_->{text} !~ /^DROP EXTENSION/m } blocks($document{$file});
+}
+$node->safe_psql('postgres', 'CREATE DATABASE in_order');
+session_ok($node, 'in_order', @in_order);
 
 #
 # Names
@@ -63,7 +70,7 @@ $node->safe_psql('postgres', q{
 			OR (EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn))
 				AND 'internal'::regtype = ANY (p.proargtypes::oid[] || p.prorettype))
 			OR EXISTS (SELECT FROM pg_amproc WHERE amproc = p.oid) OR EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid)
-			OR EXISTS (SELECT FROM pg_proc WHERE prosupport = p.oid) AS internal,
+			OR EXISTS (SELECT FROM pg_proc WHERE prosupport = p.oid) OR obj_description(p.oid, 'pg_proc') LIKE 'internal: %' AS internal,
 		(SELECT string_agg(concat_ws(' ',
 				CASE WHEN p.proargmodes[n] = 'v' THEN 'VARIADIC' END,
 				quote_ident(nullif(p.proargnames[n], '')), format_type(type, NULL)), ', ' ORDER BY n)
@@ -241,14 +248,14 @@ for (@lines)
 is(sqlstate($node, 'readme', 'DROP EXTENSION bloomexp'), '2BP01', 'the extension cannot be removed under a feed');
 my $insert = 'INSERT INTO exposures (user_id, item_id) VALUES (42, 1)';
 is($node->psql('readme', "BEGIN; DROP EXTENSION bloomexp CASCADE; $insert; ROLLBACK"), 0, 'with CASCADE the triggers go, and inserts work');
-is($node->psql('readme', "BEGIN; DROP SCHEMA seen CASCADE; DROP EXTENSION bloomexp; $insert; ROLLBACK"), 0, 'after DROP SCHEMA they do not');
+is($node->psql('readme', "BEGIN; DROP SCHEMA seen, shown CASCADE; DROP TABLE readers; DROP EXTENSION bloomexp; $insert; ROLLBACK"), 0, 'after DROP SCHEMA they do not');
 
 # An upsert of a row that is outside the window: what the guide says of the other ways.
-my ($page) = $document{'doc/fit.md'} =~ /^(PREPARE page AS\n.*?;)$/ms;
+my ($page) = $document{'doc/fit.md'} =~ /^(PREPARE page_of_posts AS\n.*?;)$/ms;
 my $ada = '00000000-0000-0000-0000-000000000044';
 my $item = '11111111-0000-0000-0000-000000000001';
 my $again = "BEGIN; INSERT INTO users VALUES ('$ada'); INSERT INTO post_views VALUES ('$ada', '$item', now() - interval '31 days');";
-my $execute = "EXECUTE page('$ada', '{$item}')";
+my $execute = "EXECUTE page_of_posts('$ada', '{$item}')";
 is($node->safe_psql('fit', "$again $page $execute"), $item, 'an upsert returns the item');
 is($node->safe_psql('fit', "$again " . $page =~ s/DO UPDATE SET .*/DO NOTHING/r . $execute), '', 'DO NOTHING takes it and does not return it');
 is(sqlstate($node, 'fit', "$again " . $page =~ s/ON CONFLICT .*//r . $execute), '23505', 'and without ON CONFLICT the page fails');

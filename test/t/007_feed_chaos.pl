@@ -24,7 +24,7 @@ $node->start;
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
-# A row per item and a row per page, each with feeds of all kinds.
+# A row per item and a row per page, each with feeds in both modes.
 query(q{
 	CREATE EXTENSION bloomexp;
 	CREATE TABLE shown (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now()) PARTITION BY RANGE (shown_at);
@@ -35,7 +35,6 @@ query(q{
 	CREATE INDEX ON pages (user_id, shown_at);
 	CREATE TABLE upserted (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), PRIMARY KEY (user_id, item_id));
 	SELECT bloom_create_feed('trigger_shown', 'shown');
-	SELECT bloom_create_feed('slices_shown', 'shown', slices => 6);
 	SELECT bloom_create_feed('log_shown', 'shown', mode => 'log');
 	SELECT bloom_create_feed('trigger_pages', 'pages');
 	SELECT bloom_create_feed('log_pages', 'pages', mode => 'log');
@@ -47,7 +46,6 @@ query(q{
 	INSERT INTO pages VALUES ('0', '{1}');
 	INSERT INTO upserted VALUES (0, 1)});
 my @feeds = map { ("trigger_$_", "log_$_") } 'shown', 'pages', 'upserted';
-push @feeds, 'slices_shown';
 
 # Users 1 to 40 are anybody's.  41 to 60 have transactions that are prepared, of which it is not known when they began, and
 # times of the past: both are for mode trigger, or an overlap.  From 101 on, each is for one way to take.
@@ -67,7 +65,10 @@ my %writers = (
 	update => "UPDATE shown SET shown_at = now() WHERE user_id = 51 + :user % 10 AND item_id % 10 = :item % 10 AND shown_at > '2020-01-01';",
 	(map { ("take_$$_[0]_shown" => "INSERT INTO shown (user_id, item_id)
 		SELECT 101 + :user % 5 + $$_[1], unnest($$_[0]_shown.take(101 + :user % 5 + $$_[1], ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3));") }
-		([ 'trigger', 0 ], [ 'log', 10 ], [ 'slices', 20 ])),
+		([ 'trigger', 0 ], [ 'log', 10 ])),
+	(map { ("lock_$$_[0]_shown" => "BEGIN;\nSELECT $$_[0]_shown.lock(101 + :user % 5 + $$_[1]);\nINSERT INTO shown (user_id, item_id)
+		SELECT 101 + :user % 5 + $$_[1], i FROM generate_series(:item % 1500, :item % 1500 + 99) AS i WHERE NOT (SELECT $$_[0]_shown.current(101 + :user % 5 + $$_[1])) @> i LIMIT 3;\nCOMMIT;") }
+		([ 'trigger', 20 ], [ 'log', 30 ])),
 	(map { ("take_$$_[0]_pages" => "INSERT INTO pages (user_id, item_id)
 		SELECT u, $$_[0]_pages.take(u, ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3)
 		FROM (SELECT (101 + :user % 5 + $$_[1])::text AS u) AS u;") }
@@ -82,8 +83,8 @@ for (keys %writers)
 {
 	append_to_file("$folder/$_.sql", "\\set user random(1, 40)\n\\set item random(1, 1000000)\n$writers{$_}\n\\sleep 2 ms\n");
 }
-append_to_file("$folder/rebuild_$_.sql", "CALL $_.rebuild(overlap => '0');\n") for grep { !/slices/ } @feeds;
-append_to_file("$folder/rebuild_slices_shown.sql", "\\set part random(1, 2)\nCALL slices_shown.rebuild(overlap => '0', part => :part, parts => 2);\nCALL slices_shown.rebuild(users => '{1,2,3,101,102}');\n");
+append_to_file("$folder/rebuild_$_.sql", "CALL $_.rebuild(overlap => '0');\n") for grep { $_ ne 'trigger_shown' } @feeds;
+append_to_file("$folder/rebuild_trigger_shown.sql", "\\set middle random(1, 140)\nCALL trigger_shown.rebuild(after => :middle);\nCALL trigger_shown.rebuild(users => '{1,2,3,101,102}');\nCALL trigger_shown.rebuild(upto => :middle);\n");
 append_to_file("$folder/copy.csv", join '', map { sprintf "%d,%d\n", 1 + $_ % 40, 3000000 + $_ } 1 .. 200);
 append_to_file("$folder/partitions.sql", q{
 ALTER TABLE shown DETACH PARTITION shown_old;
@@ -139,7 +140,7 @@ while (time < $began + $seconds)
 	my @runs;
 
 	query($repeat);
-	push @runs, start($_, 'pgbench', '-n', '-c', /^(open|take)/ ? 3 : 1, '-M', $_ eq 'prepared' ? 'simple' : 'extended', '-T', $time, '-f', "$folder/$_.sql", $connection) for sort keys %writers;
+	push @runs, start($_, 'pgbench', '-n', '-c', /^(open|take|lock)/ ? 3 : 1, '-M', $_ eq 'prepared' ? 'simple' : 'extended', '-T', $time, '-f', "$folder/$_.sql", $connection) for sort keys %writers;
 	push @runs, start("rebuild $_", 'pgbench', '-n', '-c', '1', '-M', 'simple', '-T', $time, '-f', "$folder/rebuild_$_.sql", $connection) for @feeds;
 	push @runs, start('partitions', 'pgbench', '-n', '-c', '1', '-M', 'simple', '-T', $time - 1, '-f', "$folder/partitions.sql", $connection);
 	push @runs, start('copy', 'psql', '-XAtq', '-d', $connection, '-c', "\\copy shown (user_id, item_id) FROM '$folder/copy.csv' (FORMAT csv)");
@@ -201,6 +202,24 @@ query("CALL $_.rebuild()") for @feeds;
 is(query('SELECT count(*) FROM trigger_shown.filters AS f FULL JOIN (SELECT user_id, bloom_agg(item_id, 0.01, 0.2) AS items FROM shown
 		WHERE shown_at > now() - interval $$30 days$$ GROUP BY user_id) AS e USING (user_id) WHERE f.items IS DISTINCT FROM e.items'),
 	'0', 'filters are as if built at once');
+
+#
+# A rebuild that is ended reports up to which user it was done, and continues there.
+#
+
+query('CREATE TABLE many AS SELECT u AS user_id, 1::bigint AS item_id, now() AS shown_at FROM generate_series(1, 5000) AS u;
+	CREATE INDEX ON many (user_id);
+	SELECT bloom_create_feed($$many_seen$$, $$many$$)');
+query('CALL many_seen.rebuild()');
+query('UPDATE many_seen.filters SET filled_until = NULL');
+my $said;
+$node->psql('postgres', "SET statement_timeout = '2500ms';\nCALL many_seen.rebuild(pause => '200 ms')", stderr => \$said);
+my ($done) = $said =~ /NOTICE:  rebuild of many_seen\.filters: done up to user (\d+)\n/;
+like($said, qr/canceling statement due to statement timeout/, 'a rebuild is ended');
+is(query('SELECT count(*) > 0, count(*) FILTER (WHERE filled_until IS NULL) FROM many_seen.filters WHERE user_id <= ' . ($done // 0)), 't|0', 'and all users up to the one that it reported are done');
+query('CALL many_seen.rebuild(after => ' . ($done // 0) . ')');
+is(query('SELECT count(*), count(filled_until) FROM many_seen.filters'), '5000|5000', 'it continues there');
+query('DROP SCHEMA many_seen CASCADE; DROP TABLE many');
 
 #
 # Forty days: a day passes by making all times a day older.  One night is missed.

@@ -81,6 +81,8 @@ for my $statement (
 	'UPDATE seen SET items = bloom_add(items, 5) WHERE user_id = 1',
 	'INSERT INTO exposures VALUES (1, 5)',
 	"SELECT feed.take(1, '{5}')",
+	"SELECT log.take(1, '{5}')",
+	'SELECT log.lock(1)',
 	'CALL feed.rebuild()')
 {
 	is(sqlstate($standby, 'postgres', $statement), '25006', 'read-only: ' . substr($statement, 0, 30));

@@ -182,7 +182,7 @@ for my $way (sort keys %restore)
 	is(samples::shown($node, $database, 901), 'feed 1, log 1', "$way: feeds know what was shown before");
 	is(samples::shown($node, $database, 903), join(', ', map { ("$_ 1", "$_ 3", "$_ 78") } 'feed', 'log'), "$way: and what is shown now");
 	is(query($database, 'SELECT untracked FROM feed.health'), '0', "$way: the trigger is where it must be");
-	is(query($database, 'SELECT feed, command FROM bloom_feeds() ORDER BY 1'), query('origin', 'SELECT feed, command FROM bloom_feeds() ORDER BY 1'), "$way: feeds are listed");
+	is(query($database, 'SELECT feed, command, problems FROM bloom_feeds() ORDER BY 1'), query('origin', 'SELECT feed, command, $${}$$ FROM bloom_feeds() ORDER BY 1'), "$way: feeds are listed, and nothing is wrong with them");
 	is(query($database, q{INSERT INTO seen (user_id) VALUES (81); SELECT items @> 4711, known FROM seen WHERE user_id = 81}),
 		't|1', "$way: default and generated column");
 	is(sqlstate($node, $database, "UPDATE seen SET items = bloom_add(items, 13) WHERE note = 'small'"), '23514', "$way: check constraint");

@@ -84,8 +84,8 @@ for (['a time that is an escape sequence', 3, "u,i,2026-01-01\nu,j,\x1b[31m\n"],
 	unlike($stderr, qr/[^\n -~]/, "$name: nothing that a terminal obeys");
 }
 
-# The rows of the demo's table, in order: users, build, a filter, disk, candidates, what remains, what is
-# let through, false positives, a page.  Each is what stands in its second and its third column.
+# The rows of the demo's table, in order: users, disk, the stream, a page, its log without and with page images, what
+# is let through, false positives, what came again.  Each is what stands in its second and its third column.
 sub table { return map { [ (split / *\| */)[ 1, 2 ] ] } grep { /\|/ } split /\n/, $_[0] }
 
 # All at once: a byte order mark, the columns in another order and another case,
@@ -102,7 +102,7 @@ is(scalar @rows, 9, 'rows of the table');
 is_deeply([ $rows[0][0], $rows[0][1] =~ /^\D*(\d+) / ], [ 2, 3 ], 'users, and items that they saw');
 is_deeply([ $rows[6][0], $rows[6][1] =~ /(\d+)/ ], [ 0, 3 ], 'no exposed item let through');
 is_deeply([ $rows[7][1] =~ /([\d.]+)%/ ], ['0.100'], 'the target rate');
-is_deeply([ $rows[8][1] =~ /; (\d+) \D+ ([1-9]\d*) / ], [ 0, $rows[8][1] =~ /([\d,]+) items/ ], 'pages that repeat nothing');
+is_deeply([ $rows[8][0], $rows[8][1] =~ /(\d+)/ ], [ 0, 3 ], 'pages of all that was not seen, and nothing again');
 
 # Seconds and milliseconds since 1970, in the last of three quoted columns.
 for my $time ('1767225600.5', '1767225600000')
@@ -111,7 +111,6 @@ for my $time ('1767225600.5', '1767225600000')
 
 	ok($ok, "a time of $time") or diag $stderr;
 	is((table($stdout))[1][0], 2, "$time: is read");
-	like((table($stdout))[4][1], qr/\(\d\.\d /, "$time: a digit behind the point");
 }
 
 done_testing();

@@ -1,5 +1,6 @@
 # The order of src/, which no compiler sees: which layer may include which, that no module
-# includes itself by way of others, and what differs between releases in one place.
+# includes itself by way of others, that each includes the C headers that it needs, and what
+# differs between releases in one place.
 #
 # Each rule is a function from files to complaints.  It is tried on a few files that break
 # it before it looks at the source, so that none passes because it sees nothing.
@@ -15,6 +16,15 @@ my %layers = (
 	kernel => sub { $_[0] =~ m{^kernel/} },
 	value => sub { $_[0] !~ m{^(?:sql/|fmgr\.h$|funcapi\.h$)} },
 	sql => sub { $_[0] !~ m{^executor/spi\.h$} });
+
+# Names of C headers that postgres.h does not promise.  One release of PostgreSQL can include
+# such a header by way of its own, and the next one not.
+my %standard = (
+	'float.h' => qr/\b(?:FLT|DBL)_\w+/,
+	'limits.h' => qr/\b(?:S?CHAR|UCHAR|U?(?:SHRT|INT|LONG|LLONG))_(?:MIN|MAX)\b|\bCHAR_BIT\b/,
+	'math.h' => qr/\b(?:HUGE_VAL|INFINITY|NAN|M_[A-Z]\w*)\b|
+		\b(?:isnan|isinf|isfinite|signbit|fabs|ceil|floor|rint|round|lround|trunc|sqrt|cbrt|pow|exp|exp2|expm1|
+		log|log10|log1p|log2|lgamma|tgamma|ldexp|frexp|fmod|fmin|fmax|fma)f?\s*\(/x);
 
 #
 # Files: a path below src/ to the lines of its code, without comments and the
@@ -76,6 +86,24 @@ sub climbs
 	});
 }
 
+# What a module's header includes, its .c file need not include again.
+sub lacks
+{
+	my ($files) = @_;
+	my %included;
+
+	for my $path (keys %$files)
+	{
+		$included{$path} = { map { /^#include <(.*)>/ ? ($1 => 1) : () } map { @{ $files->{$_} // [] } } $path, $path =~ s/c$/h/r };
+	}
+	return each_line($files, sub {
+		my ($path) = @_;
+		my $line = $_;
+
+		return map { !$included{$path}{$_} && $line =~ /($standard{$_})/ ? "uses $1 without <$_>" : () } sort keys %standard;
+	});
+}
+
 # A module is a .c and a .h together.
 sub circles
 {
@@ -116,6 +144,11 @@ my @rules = (
 		{ 'value/a.c' => qq{#include "sql/b.h"\n} } => 'src/value/a.c:1: includes "sql/b.h"',
 		{ 'kernel/a.c' => qq{#include <math.h>\n#include "kernel/a.h"\n}, 'value/b.c' => qq{#include "postgres.h"\n#include "kernel/a.h"\n},
 			'sql/c.c' => qq{#include "fmgr.h"\n#include "value/b.h"\n#include "kernel/a.h"\n} } => '' ],
+	[ 'C headers are not left to those of PostgreSQL', \&lacks,
+		{ 'sql/a.c' => qq{#include "postgres.h"\nint a = INT_MAX;\n} } => 'src/sql/a.c:2: uses INT_MAX without <limits.h>',
+		{ 'sql/a.c' => qq{#include <math.h>\ndouble a = DBL_MAX;\n}, 'sql/b.h' => qq{#include <float.h>\n} } => 'src/sql/a.c:2: uses DBL_MAX without <float.h>',
+		{ 'value/a.h' => "static inline bool a(double b) { return isnan (b); }\n" } => 'src/value/a.h:1: uses isnan ( without <math.h>',
+		{ 'value/a.h' => qq{#include <math.h>\n}, 'value/a.c' => qq{#include <limits.h>\nint a = CHAR_BIT; int64 round = INT64_MAX + floor(1.5); /* DBL_MAX */\n} } => '' ],
 	[ 'no module includes itself by way of others', \&circles,
 		{ 'sql/a.c' => qq{#include "sql/b.h"\n}, 'sql/a.h' => '', 'sql/b.h' => qq{#include "sql/a.h"\n} } => 'modules include each other: a -> b -> a',
 		{ 'sql/a.h' => qq{#include "sql/b.h"\n}, 'sql/b.h' => '', 'sql/a.c' => qq{#include "sql/a.h"\n#include "sql/b.h"\n} } => '' ],

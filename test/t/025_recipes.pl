@@ -70,7 +70,7 @@ my $used_up = sub { return $query->(q{SELECT used_up.unseen(42, '{1}') = '{}'}) 
 $query->($shows);
 is($used_up->(), 't', 'an item that was shown three times');
 $query->("UPDATE shows SET shown_at = now() - interval '8 days' WHERE item_id = 1");
-$query->('CALL used_up.rebuild(allow_empty => true)');
+$query->('CALL used_up.rebuild(allow_removed => true)');
 is($used_up->(), 'f', 'is shown again after the period');
 my $show = part($shows, 'PREPARE show_items', 'ON CONFLICT');
 is($query->("$show EXECUTE show_items(42, '{1}'); SELECT times FROM shows WHERE user_id = 42 AND item_id = 1"), 1, 'as if for the first time');

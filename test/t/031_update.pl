@@ -151,7 +151,7 @@ $node->safe_psql($feed, qq{
 	INSERT INTO exposures VALUES (1, 1);
 	ALTER EXTENSION bloomexp UPDATE TO '$next'});
 my $stale = q{SELECT f.feed, f.version FROM bloom_feeds() AS f JOIN pg_extension AS e ON e.extname = 'bloomexp' AND e.extversion <> f.version};
-my $made = "SELECT bloom_feed_sql('seen', 'public.exposures', fpr => 0.02);";
+my $made = "SELECT public.bloom_feed_sql('seen', 'public.exposures', fpr => 0.02);";
 is($node->safe_psql($feed, $stale), "seen|$version", 'after an update, feeds of the old version are listed');
 is($node->safe_psql($feed, 'SELECT command FROM bloom_feeds()'), $made, 'with the command that makes them again');
 $node->safe_psql($feed, "$made\n\\gexec");

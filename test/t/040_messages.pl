@@ -69,9 +69,13 @@ sub sql_messages
 		$code //= $level eq 'ERROR' ? 'raise_exception' : $level;
 		push @messages, { message => $message =~ s/''/'/gr =~ s/%/%s/gr, sqlstate => $sqlstate{$code} // "no $code" };
 	}
-	while ($text =~ /\bproblems \|\| (?:(?:ARRAY\(.*?)?format\()?$literal/sg)
+	while ($text =~ /\bproblems \|\| ((?:(?:ARRAY\(.*?)?format\()?$literal.*?);\n/sg)
 	{
-		push @messages, { message => $1 =~ s/''/'/gr =~ s/[:;.](?: .*)?$//r, sqlstate => $sqlstate{object_not_in_prerequisite_state} };
+		my ($statement, @problems) = ($1, $2);
+
+		# a CASE has more, and what is added to one, after a colon
+		push @problems, $1 while $statement =~ /\bELSE format\($literal/g;
+		push @messages, map { { message => s/''/'/gr =~ s/[:;.](?: .*)?$//r, sqlstate => $sqlstate{object_not_in_prerequisite_state} } } grep { /^[^:]/ } @problems;
 	}
 	return @messages;
 }
@@ -94,9 +98,11 @@ is_deeply([ sql_messages(q{
 	RAISE EXCEPTION 'e';
 	RAISE WARNING 'f';
 	problems := problems || format('%s is 0.5: make it ''%L''.', g);
+	problems := problems || ARRAY(
+		SELECT CASE WHEN h THEN format('One%s.', CASE WHEN i THEN ': two' ELSE format(': three %s', i) END) ELSE format('Four: five') END);
 }) ],
 	[ { message => q{a "%s" of '%s'}, sqlstate => '42601' }, { message => 'e', sqlstate => 'P0001' }, { message => 'f', sqlstate => '01000' },
-		{ message => '%s is 0.5', sqlstate => '55000' } ],
+		map { { message => $_, sqlstate => '55000' } } '%s is 0.5', 'One%s', 'Four' ],
 	'and in SQL');
 like('a "…" of 5 is', pattern('a "%s" of %s is'), 'a gap is any text');
 unlike('a "…" of 5 is not', pattern('a "%s" of %s is'), 'but nothing else is');

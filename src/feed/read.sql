@@ -17,32 +17,24 @@ END
 
 -- The first candidates that were not shown to a user, without repetitions, as many as wanted
 -- (NULL: all).  They are added to the filter at once, and the row stays locked until the
--- transaction ends, so that no other call takes the same.  Insert them as exposures in the
--- same statement or transaction: a rebuild knows the exposures only.
+-- transaction ends, so that no other call takes the same.{insert_taken}
 CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[], wanted integer DEFAULT NULL) RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_column
 DECLARE
 	filter {bloom}.bloom;
 	taken {item_type}[];
+{take_declares}
 BEGIN
-	FOR tries IN 1 .. 100 LOOP
-		SELECT {filter_now} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate} FOR NO KEY UPDATE;
-		EXIT WHEN FOUND OR take.user_id IS NULL;	-- nobody has a row
-		IF tries OPERATOR(pg_catalog.=) 100 THEN	-- FOUND after a loop says only that it ran
-			RAISE EXCEPTION 'could not make a row of a user in %', {filters_literal} USING HINT = 'Look for triggers and rules on this table.';
-		END IF;
-		INSERT INTO {feed}.filters (user_id) VALUES (take.user_id) ON CONFLICT (user_id) DO NOTHING;
-	END LOOP;
+	SELECT {filter_now} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate} FOR NO KEY UPDATE;
+	IF NOT FOUND THEN
+		PERFORM {feed}.lock(take.user_id);
+		SELECT {filter_now} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate};
+	END IF;
 	taken := {bloom}.bloom_exclude_array(candidates, filter, wanted);
-	IF pg_catalog.cardinality(taken) OPERATOR(pg_catalog.>) 0 AND take.user_id IS NOT NULL THEN
-		UPDATE {feed}.filters AS f SET items = {add_taken} WHERE f.user_id {=} take.user_id{collate};
-		IF NOT FOUND THEN
-			RAISE EXCEPTION 'could not add exposures to the filter of a user in %', {filters_literal}
-				USING HINT = 'Look for triggers and rules on this table.';
-		END IF;
+	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
+{add_taken}
 	END IF;
 	RETURN taken;
 END
 {$};
-

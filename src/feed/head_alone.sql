@@ -1,0 +1,28 @@
+-- bloomexp {version}: {call}
+--
+-- A feed without a table of exposures: one Bloom filter per user, in {feed}.filters, is all that
+-- is known of what the user was shown.  This table is the only copy: back it up.  This script
+-- belongs to you: read it, change it, apply it again.  It can be applied any number of times;
+-- filters and grants stay.  DROP SCHEMA {feed} CASCADE removes all, filters included.
+--
+-- Run it in one transaction, because it stops where something is wrong:
+-- psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
+--
+-- Rights.  The functions run as the owner of the feed, with a fixed search_path.  Roles that use
+-- the feed need USAGE on the schema and EXECUTE on the functions that they call, and nothing on
+-- the table.
+--
+-- Why nothing is lost.  A user has one row, and every call that adds to it locks the row first and
+-- writes what was there and what is new, in the transaction of its caller.  So calls for one user
+-- follow one another, and what has been committed is in the filter.  A call in REPEATABLE READ
+-- that meets a newer row gets a serialization failure, and is repeated.  No call that adds drops
+-- anything because of the server's clock: slices leave when newer ones show that they have left the
+-- window, and reading leaves out what is older.  Only expire() and forget() delete rows.
+--
+-- Why nothing is taken twice.  take() locks the row before it reads it, keeps it until the
+-- transaction ends, and adds what it returns.
+--
+-- Adding an item again changes nothing, so a stream may deliver twice.  add_batch() locks users
+-- in their order, so two batches do not deadlock.  current(), unseen() and contains() wait for
+-- nobody.
+--

@@ -1,0 +1,49 @@
+DO {$}
+DECLARE
+	path pg_catalog.text := pg_catalog.current_setting('search_path');
+	schema_oid pg_catalog.oid;
+	settings pg_catalog.text;
+BEGIN
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	SELECT n.oid INTO schema_oid FROM pg_namespace AS n WHERE n.nspname = {feed_literal};
+
+	-- The owners of the schema, of its tables and of its functions could run code with your rights:
+	-- they must have these rights already.
+	IF EXISTS (
+		SELECT FROM (SELECT n.nspowner FROM pg_namespace AS n WHERE n.oid = schema_oid
+			UNION ALL SELECT c.relowner FROM pg_class AS c WHERE c.relnamespace = schema_oid
+			UNION ALL SELECT p.proowner FROM pg_proc AS p WHERE p.pronamespace = schema_oid) AS o(owner)
+		WHERE NOT pg_has_role(o.owner, current_user, 'USAGE')) THEN
+		RAISE EXCEPTION 'schema % or something in it belongs to another role', {feed_literal} USING ERRCODE = 'insufficient_privilege';
+	END IF;
+{trusted}
+
+	-- What the filters of a feed are made for cannot change.
+	settings := (SELECT p.prosrc FROM pg_proc AS p WHERE p.pronamespace = schema_oid AND p.proname = 'settings' AND p.pronargs = 0);
+	IF position(E'\n-- kind: ' || {kind_literal} || E'\n' IN settings) = 0 THEN
+		RAISE EXCEPTION 'feed % is of another kind', {feed_literal} USING ERRCODE = 'wrong_object_type',
+			DETAIL = format('It was made for %s, not for %s.', substring(settings FROM E'\n-- kind: ([^\n]*)'), {kind_literal}),
+			HINT = 'Make another feed, and drop this one when requests use that.';
+	END IF;
+
+	-- What exists keeps the privileges that you have granted; see the end of this script.  Before
+	-- it has come to its end once, settings() has none of its own, and nothing has been granted.
+	PERFORM set_config('bloomexp.existing', (
+		SELECT coalesce(array_agg(o.oid), ARRAY[]::oid[])::text
+		FROM (SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = schema_oid UNION ALL SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = schema_oid) AS o
+		WHERE EXISTS (SELECT FROM pg_proc AS p WHERE p.pronamespace = schema_oid AND p.proname = 'settings' AND p.pronargs = 0 AND p.proacl IS NOT NULL)), false);
+	IF schema_oid IS NULL THEN	-- nobody else comes near what this script makes, whatever the default privileges are
+		CREATE SCHEMA {feed};
+		EXECUTE format('REVOKE ALL ON SCHEMA %s FROM %s', {quoted_feed_literal}, concat_ws(', ', 'PUBLIC', (
+			SELECT string_agg(quote_ident(pg_get_userbyid(a.grantee)), ', ')
+			FROM pg_namespace AS n, aclexplode(n.nspacl) AS a WHERE n.nspname = {feed_literal} AND a.grantee NOT IN (0, n.nspowner))));
+	END IF;
+	PERFORM set_config('search_path', path, true);
+END
+{$};
+
+-- What this feed was made with, for bloom_feeds(), which reads the comments and calls nothing.
+CREATE OR REPLACE FUNCTION {feed}.settings() RETURNS pg_catalog.void LANGUAGE sql AS {$}
+-- bloomexp {version}
+-- kind: {kind}
+{settings}{$};
