@@ -292,6 +292,9 @@ CREATE FUNCTION judged(day float8, most_bytes int, most_layers int) RETURNS TABL
 $$;
 CALL pages(20, 1, 0, 29);
 SELECT * FROM judged(30, 1500, 21);
+-- ten visitors of 20 items each become each user: what is added later has the rate of one
+SELECT count(seen.remember(1000 + u, ARRAY(SELECT -1000000000 * v - u * 100 - n FROM generate_series(1, 20) AS n), array_fill(at(20 + v), ARRAY[20]))), count(seen.merge(1000 + u, u))
+FROM generate_series(1::bigint, 10) AS v, generate_series(1, 20) AS u;
 CALL pages(20, 1, 30, 90);
 SELECT * FROM judged(91, 1500, 21);
 TRUNCATE shown, seen.filters;

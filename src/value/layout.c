@@ -348,6 +348,19 @@ bloomexp_layout_close(BloomFilter *filter)
 }
 
 /*
+ * bloomexp_layout_is_credible
+ *		Tell whether the bits of a layer explain its items, in a filter of this target rate.
+ */
+bool
+bloomexp_layout_is_credible(const BloomLayer *layer, double fpr)
+{
+	const BloomShape *shape = &layer->bits.shape;
+
+	return layer->items <= Max(bloomexp_sizing_most_items(shape, layer->bits_set),
+							   bloomexp_sizing_textbook_items(shape, fpr));
+}
+
+/*
  * Whether some bytes of a known version are a value whose headers agree with its bits.
  *
  * A layer made for a group of items counts also those that set no further bit, up
@@ -373,8 +386,7 @@ check_value(const uint8 *data, Size size, char **problem)
 		if (!filter.counting &&
 			(layer->bits_set > (uint64) layer->items * shape->hashes ||
 			 (layer->bits_set == 0 && layer->items > 0) ||
-			 layer->items > Max(bloomexp_sizing_most_items(shape, layer->bits_set),
-								bloomexp_sizing_textbook_items(shape, filter.fpr))))
+			 !bloomexp_layout_is_credible(layer, filter.fpr)))
 			bad_bytes("Layer %u has a number of bits set that its items cannot explain.", i + 1);
 	}
 	return true;

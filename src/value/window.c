@@ -246,6 +246,24 @@ bloomexp_window_layers_before(const BloomFilter *filter, int64 time)
 }
 
 /*
+ * bloomexp_window_set_fpr
+ *		Set the target rate that further layers keep, unless readers would refuse the layers
+ *		that there are.
+ */
+void
+bloomexp_window_set_fpr(BloomFilter *filter, double fpr)
+{
+	bloomexp_growth_check_fpr(fpr);
+	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!bloomexp_layout_is_credible(&filter->layers[i], fpr))
+			return;
+	}
+	filter->fpr = fpr;
+}
+
+/*
  * bloomexp_window_cut
  *		Make a new value: the filter with its layers from `first` on, up to `end`.
  */
