@@ -104,6 +104,14 @@ line";
 CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 CREATE TRIGGER update_seen AFTER UPDATE ON part FOR EACH STATEMENT EXECUTE FUNCTION other();
 SELECT bloom_create_feed('seen', 'parts');
+-- ... and one that is there by the time the script is applied
+DROP TRIGGER update_seen ON part;
+SELECT bloom_feed_sql('seen', 'parts') AS script \gset
+CREATE TRIGGER update_seen AFTER UPDATE ON part FOR EACH STATEMENT EXECUTE FUNCTION other();
+\set VERBOSITY terse
+SELECT set_config('my.script', :'script', false) ~ 'CREATE';
+DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
+\set VERBOSITY default
 BEGIN;
 SELECT bloom_create_feed(repeat('s', 62) || '1', 'exposures');
 SELECT bloom_create_feed(repeat('s', 62) || '2', 'exposures');

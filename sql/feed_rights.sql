@@ -65,6 +65,7 @@ SET ROLE regress_bloomexp_cron;
 CALL seen.rebuild();
 CALL log.rebuild(dry_run => true);
 SELECT seen.unseen(1, '{1}');
+SELECT n_examined, n_ended FROM seen.rebuild_batch('{1}', NULL, '0', false, true, 1, 0, 0);	-- whatever range is given beside users: no filter goes whose exposures were not read
 RESET ROLE;
 
 -- Others' functions, operators and tables, in front of all that is ours: in their own schema, in that of temporary tables,
@@ -88,7 +89,8 @@ BEGIN
 		SELECT DISTINCT proname, arguments FROM pg_proc, LATERAL (VALUES (replace(oidvectortypes(proargtypes), 'anyarray', 'bigint[]')),
 			(regexp_replace(oidvectortypes(proargtypes), 'any(array|nonarray|element)', 'text')), (oidvectortypes(proargtypes))) AS a (arguments)
 		WHERE (proname ~ '^bloom_' OR pronamespace = 'pg_catalog'::regnamespace AND proname IN ('now', 'clock_timestamp', 'array_agg', 'unnest', 'min', 'count', 'sum', 'cardinality', 'current_setting',
-			'hash_array_extended', 'pg_advisory_xact_lock', 'pg_column_size', 'hashtext', 'hashint8', 'pg_sleep', 'pg_sleep_for', 'current_database', 'array_fill', 'coalesce'))
+			'pg_column_size', 'pg_sleep', 'pg_sleep_for', 'current_database', 'array_fill', 'format', 'lower', 'position', 'substring', 'to_regclass', 'to_regnamespace', 'pg_has_role', 'aclexplode', 'acldefault',
+			'array_to_string', 'quote_ident', 'pg_get_userbyid', 'bit_or', 'max', 'string_agg', 'octet_length', 'generate_series'))
 			AND NOT '{internal,cstring,"\"any\""}'::regtype[]::oid[] && proargtypes::oid[]
 	LOOP
 		BEGIN
@@ -98,7 +100,7 @@ BEGIN
 		END;
 	END LOOP;
 	FOR p IN
-		SELECT name, t, f FROM unnest('{=,>,>=,<=,<>,-,+,||,%,&}'::text[]) WITH ORDINALITY AS o (name, f), unnest('{bigint,integer,text,timestamptz,interval,public.bloom,anyelement,timestamp}'::text[]) AS t
+		SELECT name, t, f FROM unnest('{=,>,>=,<,<=,<>,-,+,/,||,%,&}'::text[]) WITH ORDINALITY AS o (name, f), unnest('{bigint,integer,smallint,oid,name,text,timestamptz,interval,public.bloom,anyelement,timestamp,bigint[],oid[],numeric}'::text[]) AS t
 	LOOP
 		EXECUTE format('CREATE FUNCTION %I.operator_%s(%s, %s) RETURNS boolean LANGUAGE plpgsql AS ''BEGIN PERFORM public.caught(); RETURN NULL; END''', place, p.f, p.t, p.t);
 		EXECUTE format('CREATE OPERATOR %I.%s (LEFTARG = %s, RIGHTARG = %3$s, FUNCTION = %1$I.operator_%4$s)', place, p.name, p.t, p.f);
@@ -187,11 +189,22 @@ CREATE INDEX ON shop.small (user_id);
 CREATE SCHEMA by_default_log;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO regress_bloomexp_evil WITH GRANT OPTION;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO regress_bloomexp_app, PUBLIC;
+-- ... nor, statement by statement, while a script runs, or when it has stopped and is applied again
+SELECT bloom_feed_sql('by_default_half', 'shop.small') AS script \gset
+SELECT split_part(:'script', 'CREATE OR REPLACE VIEW', 1) AS half \gset
+:half
+SET ROLE regress_bloomexp_evil;
+CREATE FUNCTION by_default_half.remember() RETURNS integer LANGUAGE sql AS 'SELECT 1';
+CREATE TRIGGER mine AFTER INSERT ON by_default_half.filters EXECUTE FUNCTION suppress_redundant_updates_trigger();
+SET ROLE regress_bloomexp_owner;
+:script
+\set of_others 'SELECT string_agg(concat_ws($$ $$, n.nspname, o.name, a.grantee::regrole, a.privilege_type), $$, $$) AS of_others FROM (SELECT pronamespace, proname::text, proacl, proowner, $$f$$ FROM pg_proc UNION ALL SELECT relnamespace, relname, relacl, relowner, $$r$$ FROM pg_class WHERE relkind IN ($$r$$, $$v$$) UNION ALL SELECT oid, NULL, nspacl, nspowner, $$n$$ FROM pg_namespace) AS o (schema, name, acl, owner, kind) JOIN pg_namespace AS n ON n.oid = o.schema CROSS JOIN aclexplode(coalesce(o.acl, acldefault(o.kind::"char", o.owner))) AS a WHERE n.nspname ~ $$^by_default$$ AND a.grantee <> o.owner'
+:of_others;
+DROP SCHEMA by_default_half CASCADE;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON ROUTINES TO regress_bloomexp_evil WITH GRANT OPTION;
 ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_log GRANT ALL ON ROUTINES TO regress_bloomexp_app;
 ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_log GRANT SELECT ON TABLES TO regress_bloomexp_app;
 SELECT bloom_create_feed('by_default', 'shop.small'), bloom_create_feed('by_default_log', 'shop.small', mode => 'log');
-\set of_others 'SELECT string_agg(concat_ws($$ $$, n.nspname, o.name, a.grantee::regrole, a.privilege_type), $$, $$) AS of_others FROM (SELECT pronamespace, proname::text, proacl, proowner, $$f$$ FROM pg_proc UNION ALL SELECT relnamespace, relname, relacl, relowner, $$r$$ FROM pg_class WHERE relkind IN ($$r$$, $$v$$) UNION ALL SELECT oid, NULL, nspacl, nspowner, $$n$$ FROM pg_namespace) AS o (schema, name, acl, owner, kind) JOIN pg_namespace AS n ON n.oid = o.schema CROSS JOIN aclexplode(coalesce(o.acl, acldefault(o.kind::"char", o.owner))) AS a WHERE n.nspname ~ $$^by_default$$ AND a.grantee <> o.owner'
 :of_others;
 ALTER TABLE shop.small ALTER user_id TYPE bigint, ALTER item_id TYPE bigint;
 SELECT bloom_feed_sql('by_default', 'shop.small') AS script \gset
@@ -264,6 +277,10 @@ CREATE FUNCTION bloom_feed_script(jsonb, regrole, boolean, OUT problems text[], 
 CREATE FUNCTION bloom_feed_fill(text, jsonb, json) RETURNS text LANGUAGE sql AS 'SELECT evil.trap()';
 RESET ROLE;
 SELECT count(*) FILTER (WHERE command IS NULL) AS without_command FROM bloom_feeds() WHERE owner <> 'regress_bloomexp_evil';
+-- ... not even those that the owner of the extension, who need not be a superuser, has made a part of it
+ALTER EXTENSION bloomexp ADD FUNCTION bloom_feed_sql(text);
+SELECT count(*) FILTER (WHERE command IS NULL) AS without_command FROM bloom_feeds() WHERE owner <> 'regress_bloomexp_evil';
+ALTER EXTENSION bloomexp DROP FUNCTION bloom_feed_sql(text);
 SET ROLE regress_bloomexp_evil;
 DROP FUNCTION bloom_feed_sql(text), bloom_feed_type(regtype, oid), bloom_feed_type(oid, integer), bloom_feed_script(jsonb, regrole, boolean), bloom_feed_fill(text, jsonb, json);
 RESET ROLE;
@@ -290,6 +307,8 @@ INSERT INTO shop."odd\\'" SELECT pg_catalog.int4send(u), i, now() AT TIME ZONE '
 CALL "set".rebuild(after => pg_catalog.int4send(200), dry_run => true);
 CALL "set".rebuild(users => ARRAY[pg_catalog.int4send(1), pg_catalog.int4send(300)]);
 SELECT "set".take(pg_catalog.int4send(1), '{1,3,4}', 1), "set".contains(pg_catalog.int4send(1), 3), "set".unseen(pg_catalog.int4send(1), '{2,3,4}');
+SELECT problems FROM public.bloom_feeds() WHERE feed = 'set';
+DROP FUNCTION "set".lock;
 SELECT problems FROM public.bloom_feeds() WHERE feed = 'set';
 RESET ROLE;
 RESET ALL;
@@ -332,7 +351,35 @@ ALTER TABLE later.filters OWNER TO regress_bloomexp_evil;
 SET ROLE regress_bloomexp_owner;
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 RESET ROLE;
+DROP TABLE later.filters;
+-- ... and at a function, which would stay theirs when it is replaced
+CREATE FUNCTION later.take(bigint, bigint[], integer) RETURNS bigint[] LANGUAGE sql AS 'SELECT $2';
+ALTER FUNCTION later.take OWNER TO regress_bloomexp_evil;
+SET ROLE regress_bloomexp_owner;
+DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
+RESET ROLE;
 DROP SCHEMA later CASCADE;
+-- ... for superusers, too, though they have the rights of all
+SELECT set_config('my.script', bloom_feed_sql('later'), false) IS NULL;
+SET ROLE regress_bloomexp_evil;
+CREATE SCHEMA later;
+CREATE TABLE later.filters (user_id bigint PRIMARY KEY, items bloom, recent bloom, since timestamptz);
+RESET ROLE;
+DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
+DROP SCHEMA later CASCADE;
+
+-- A role is looked up by its very name: this one is neither unknown nor the other.
+CREATE ROLE "Regress_bloomexp_owner";
+SET ROLE "Regress_bloomexp_owner";
+SELECT bloom_create_feed('later');
+RESET ROLE;
+DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO "Regress_bloomexp_owner"', current_database()); END $$;
+SET ROLE "Regress_bloomexp_owner";
+SELECT bloom_create_feed('later');
+RESET ROLE;
+SELECT owner, problems FROM bloom_feeds() WHERE feed = 'later';
+DROP OWNED BY "Regress_bloomexp_owner" CASCADE;
+DROP ROLE "Regress_bloomexp_owner";
 
 -- Row-level security that comes later: owners are above it; where it would count, that is an error, and nothing is read by halves.
 SET ROLE regress_bloomexp_owner;

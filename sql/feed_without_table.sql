@@ -181,6 +181,13 @@ SELECT sum(cardinality(seen.unseen(u, items))) AS lost_seen, sum(cardinality(eve
 SELECT seen.add_batch(array_agg(u ORDER BY i), array_agg(i ORDER BY i), array_agg(t ORDER BY i)), ever.add_batch(array_agg(u ORDER BY i), array_agg(i ORDER BY i), array_agg(t ORDER BY i)) FROM stream;
 SELECT count(seen.add(u, ARRAY[i], t)), count(ever.add(u, ARRAY[i], t)) FROM stream;
 SELECT count(*), count(*) FILTER (WHERE o IS DISTINCT FROM ROW(f.*, e.items)) AS others FROM seen.filters AS f JOIN ever.filters AS e USING (user_id) JOIN once AS o USING (user_id);
+-- What is taken late in a transaction is shown when it is taken, not when the transaction began.
+SELECT bloom_create_feed('short', width => '0.6 seconds');
+BEGIN;
+SELECT pg_sleep(0.3), short.take(1, '{1}'), short.add(2, '{1}');
+SELECT user_id, since > now() AS after_begin FROM short.filters ORDER BY 1;
+COMMIT;
+DROP SCHEMA short CASCADE;
 -- A newer time prolongs, an older one does not.
 SELECT seen.add(7, '{1}', now() - interval '20 days'), seen.add(7, '{1}', now()), seen.add(7, '{1}', now() - interval '20 days');
 SELECT bloom_expire(seen.current(7), now() + interval '29 days') @> 1 AS prolonged, bloom_expire(seen.current(7), now() + interval '36 days') @> 1 AS for_ever;
@@ -188,12 +195,22 @@ DROP TABLE once, stream;
 DROP SCHEMA seen, ever CASCADE;
 
 --
--- Slices.  Days pass by the times of what is added: the test is the owner, and says them to what all calls go through.
+-- Slices.  Days pass by the times of what is added: the test is the owner, and does what take() and add_batch() do with the
+-- times of now.
 --
 \pset tuples_only on
 CREATE FUNCTION at(day float8) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT '2025-01-01 UTC'::timestamptz + day * interval '24 hours' $$;
 SELECT bloom_create_feed('seen');
-CREATE PROCEDURE show(u bigint, day float8, VARIADIC items bigint[]) LANGUAGE sql AS $$ SELECT seen.remember(u, items, array_fill(at(day), ARRAY[cardinality(items)])) $$;
+CREATE FUNCTION remember(u bigint, items bigint[], times timestamptz[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE seen.filters AS f SET recent = bloom_add_at(f.recent, remember.items, times)
+	WHERE user_id = u AND since <= (SELECT min(t) FROM unnest(times) AS t) AND since > (SELECT max(t) FROM unnest(times) AS t) - interval '120 hours';
+	IF NOT FOUND THEN
+		PERFORM seen.remember(u, remember.items, times);
+	END IF;
+END
+$$;
+CREATE PROCEDURE show(u bigint, day float8, VARIADIC items bigint[]) LANGUAGE sql AS $$ SELECT remember(u, items, array_fill(at(day), ARRAY[cardinality(items)])) $$;
 CREATE VIEW stored AS SELECT user_id, bloom_union(f.items, f.recent) AS items, (coalesce(pg_column_size(f.items), 0) + coalesce(pg_column_size(f.recent), 0)) AS bytes FROM seen.filters AS f;
 CREATE FUNCTION remembered(u bigint, day float8, VARIADIC candidates bigint[]) RETURNS bigint[] LANGUAGE sql AS $$ SELECT array_agg(i ORDER BY i) FROM stored, unnest(candidates) AS i WHERE user_id = u AND bloom_expire(items, at(day)) @> i $$;
 -- the slices of both values, as days
@@ -258,7 +275,7 @@ BEGIN
 		FOR page IN 0 .. pages_per_day - 1 LOOP
 			EXECUTE 'WITH page AS (INSERT INTO shown SELECT u, (u::bigint * 7919 + ($2 * $3 + $4) * 10 + n) * 104729,
 					at($2 + $4 / $3::float8 - CASE WHEN u % 2 = 1 AND n = 0 AND $2 >= 7 THEN 7 ELSE 0 END) FROM generate_series(1, $1) AS u, generate_series(0, 9) AS n RETURNING *)
-				SELECT count(seen.remember(u, items, times)) FROM (SELECT u, array_agg(i) AS items, array_agg(page.at) AS times FROM page GROUP BY u) AS page' USING users, day, pages_per_day, page;
+				SELECT count(remember(u, items, times)) FROM (SELECT u, array_agg(i) AS items, array_agg(page.at) AS times FROM page GROUP BY u) AS page' USING users, day, pages_per_day, page;
 		END LOOP;
 	END LOOP;
 END
@@ -275,6 +292,9 @@ CREATE FUNCTION judged(day float8, most_bytes int, most_layers int) RETURNS TABL
 $$;
 CALL pages(20, 1, 0, 29);
 SELECT * FROM judged(30, 1500, 21);
+-- ten visitors of 20 items each become each user: what is added later has the rate of one
+SELECT count(seen.remember(1000 + u, ARRAY(SELECT -1000000000 * v - u * 100 - n FROM generate_series(1, 20) AS n), array_fill(at(20 + v), ARRAY[20]))), count(seen.merge(1000 + u, u))
+FROM generate_series(1::bigint, 10) AS v, generate_series(1, 20) AS u;
 CALL pages(20, 1, 30, 90);
 SELECT * FROM judged(91, 1500, 21);
 TRUNCATE shown, seen.filters;
@@ -363,6 +383,12 @@ SELECT remembered(3, 9, 1, 2, 3, 4, 5, 6);
 CALL show(3, 15, 6);
 TABLE rates;
 SELECT remembered(3, 15, 1, 2, 3, 4, 5, 6);
+-- ... of a time that a clock which was ahead gave, too: it does not expire
+TRUNCATE seen.filters;
+SELECT seen.remember(8, '{1}', ARRAY[now() + interval '300 days']);
+SELECT seen.merge(8, 9);
+CALL seen.expire();
+SELECT seen.contains(9, 1);
 
 --
 -- CALL expire(): who was shown nothing in the last width, and nobody else.
@@ -388,6 +414,9 @@ CALL seen.expire();
 SELECT seen.expire_batch(NULL);
 CALL seen.expire('1 ms', allow_removed => true);
 SELECT users, expired FROM seen.health, of_slices WHERE users + count <> 46;
+-- ... and rows in which nothing is are none of these users
+SELECT count(seen.lock(u)) FROM generate_series(20001::bigint, 21500) AS u;
+CALL seen.expire();
 -- a fifth and less goes without
 SELECT count(seen.add(u, ARRAY[u])) FROM generate_series(1001::bigint, 7000) AS u;
 SELECT count(seen.remember(u, ARRAY[u], ARRAY[at(u % 3)])) FROM generate_series(10001::bigint, 11100) AS u;
@@ -578,5 +607,10 @@ SELECT bloom_create_feed('of_kind', user_type => 'evil.kind');
 RESET ROLE;
 SET client_min_messages = error;
 DROP SCHEMA mine, evil, another, seen, ever CASCADE;
+DROP TABLE kinds CASCADE;
+DROP ROUTINE IF EXISTS feed_of, execute, returned, call, all_call, at, show, remembered, slices, pages, within, judged, wal, caught, tried, attack CASCADE;
+DROP TYPE mood, "of ""{$}"" '";
+DROP DOMAIN user_name, item_id;
+DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP DOMAIN IF EXISTS citext; END $$;
 DROP OWNED BY regress_bloomexp_owner, regress_bloomexp_app CASCADE;
 DROP ROLE regress_bloomexp_owner, regress_bloomexp_app;

@@ -27,7 +27,7 @@ SELECT name, bloom_contains_all(page, ARRAY(SELECT generate_series(1, 300))) AS 
 FROM hostile, bloom_add(f, ARRAY(SELECT generate_series(1, 300))) AS page WHERE name <> 'low rate';
 -- tests, and what describes
 SELECT name, f @> 1 AS contained, cardinality(ARRAY(SELECT generate_series(1, 1000)) - f) AS remaining, (bloom_info(f)).items > 0 AS info,
-	bloom_fpr(f) BETWEEN 0 AND 1 AS fpr, bloom_cardinality(f) > 0 AS cardinality, (SELECT count(*) FROM bloom_layers(f)) AS layers
+	bloom_fpr(f) BETWEEN 0 AND 1 AS fpr, bloom_cardinality(f) > 0 AS cardinality, (SELECT count(*) FROM (SELECT bloom_layers(f) LIMIT 100) AS l) AS layers
 FROM hostile;
 -- unions: with itself, of two, and of many
 SELECT name, (bloom_info(f | f)).layers AS itself, (bloom_info(f | bloom_add(NULL, 1))).layers AS small FROM hostile;

@@ -144,6 +144,15 @@ SELECT (bloom_info(older | newer)).fpr AS parts, (bloom_info(newer | older)).fpr
 	(bloom_info(older | e)).fpr AS overlap
 FROM (SELECT bloom_add_at(bloom_window('30 days'), '{1,2}'::int[], '{2024-03-01,2024-03-09}') AS e) AS f, bloom_slices(e, NULL, '2024-03-05') AS older, bloom_slices(e, '2024-03-05', NULL) AS newer;
 SELECT bloom_slices(bloom_new(), now(), NULL);
+-- Another target rate is for what is added later: the value stays valid and complete, however full it is.
+SELECT count(*), bool_and(g::text::bloom = g AND (bloom_info(g)).fpr = t AND items - g = '{}') AS valid, bool_and(added::text::bloom = added AND items - added = '{}' AND more - added = '{}') AS goes_on
+FROM unnest('{0.9,0.1,0.01,1e-5}'::float8[]) AS p, unnest('{0.9,0.1,0.001,1e-7}'::float8[]) AS t, generate_series(2, 6) AS k,
+	LATERAL (SELECT array_agg(i) AS items, array_agg(i + 100000) AS more, array_agg(timestamptz '2024-01-01 00:00+00' + i * interval '1 hour') AS times FROM generate_series(1, (3 ^ k)::int) AS i) AS i,
+	LATERAL (SELECT bloom_add_at(bloom_window('40 days', 6, p), items, times) AS f UNION ALL SELECT bloom_window_agg(x, y, '40 days', 6, p) FROM unnest(items, times) AS e (x, y)
+		UNION ALL SELECT a | b FROM bloom_add_at(bloom_window('40 days', 6, p), items, times) AS a, bloom_add_at(bloom_window('40 days', 6, p), more, times) AS b) AS f,
+	bloom_slices(f, NULL, NULL, t) AS g, bloom_add_at(g, more, times) AS added;
+SELECT bloom_slices(bloom_window('30 days'), NULL, NULL, 0.1) = bloom_window('30 days', 6, 0.1) AS set, bloom_slices(bloom_window('30 days'), NULL, NULL, 0.01) = bloom_window('30 days') AS same;
+SELECT bloom_slices(bloom_window('30 days'), NULL, NULL, 0);
 \set VERBOSITY default
 
 --

@@ -59,7 +59,7 @@ def main(topic, batch, *settings):
                 try:
                     consumer.commit(asynchronous=False)
                 except KafkaException as error:  # another consumer has the partition now, and repeats the batch
-                    print(f"not committed: {error}", flush=True)
+                    print(f"not committed: {error.args[0].str()}", flush=True)
 
 
 if __name__ == "__main__":

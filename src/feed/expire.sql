@@ -27,7 +27,8 @@ DECLARE
 	old record;
 BEGIN
 	IF allow_removed IS NOT TRUE THEN
-		SELECT count(*), count(*) FILTER (WHERE coalesce(f.since <= expired, true)) INTO n_users, n_expired FROM {feed}.filters AS f;
+		-- a row that only lock() has made is no loss
+		SELECT count(f.since), count(*) FILTER (WHERE f.since <= expired) INTO n_users, n_expired FROM {feed}.filters AS f;
 		IF n_expired > 1000 AND n_expired > n_users / 5 THEN
 			RAISE EXCEPTION 'expire would remove % of % users of %', n_expired, n_users, {filters_literal}
 				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('They have no exposure since %s.', expired),

@@ -355,12 +355,12 @@ BEGIN
 			OR concat(p.proname, p.proargnames[1:2]) IN ('rebuild{users,after}', 'rebuild_batch{wanted,upto}') AND p.proargtypes[0] <> u.typarray);
 	IF of_table THEN
 		retyped := concat((
-			SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%2$s;\n', feed, user_attribute.column_type)
+			SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%3$s;\n', feed,
+				user_attribute.column_type || CASE WHEN user_attribute.collated THEN user_type.collate_clause ELSE '' END, user_attribute.column_type)
 			FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 			WHERE settings IS NOT NULL AND c.relnamespace = schema_oid AND c.relname = 'filters' AND a.attname = 'user_id'
 				AND format_type(a.atttypid, a.atttypmod) <> user_attribute.full_type), retyped);
 	END IF;
-
 
 	-- What the templates name: SQL that names nothing else, with each identifier and literal quoted.
 	parts := jsonb_build_object(

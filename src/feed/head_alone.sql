@@ -5,7 +5,8 @@
 -- belongs to you: read it, change it, apply it again.  It can be applied any number of times;
 -- filters and grants stay.  DROP SCHEMA {feed} CASCADE removes all, filters included.
 --
--- Run it in one transaction: psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
+-- Run it in one transaction, because it stops where something is wrong:
+-- psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
 --
 -- Rights.  The functions run as the owner of the feed, with a fixed search_path.  Roles that use
 -- the feed need USAGE on the schema and EXECUTE on the functions that they call, and nothing on

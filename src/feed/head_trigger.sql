@@ -4,7 +4,8 @@
 -- {feed}.filters.  This script belongs to you: read it, change it, apply it again.  It can be
 -- applied any number of times; filters and grants stay.  DROP SCHEMA {feed} CASCADE undoes it.
 --
--- Run it in one transaction: PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
+-- Run it in one transaction, because it stops where something is wrong:
+-- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
 --
 -- Rights.  The functions run as the owner of the feed, with a fixed search_path, and evaluate
 -- nothing but the columns named here.  Roles that use the feed need USAGE on the schema and

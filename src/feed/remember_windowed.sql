@@ -8,35 +8,29 @@ DECLARE
 	stored record;
 	whole {bloom}.bloom;	-- of all slices
 	slice timestamp with time zone;	-- when the newest began
-	latest {bloom}.bloom;	-- of the slices since then
 BEGIN
 	FOR tries IN 1 .. 100 LOOP
 		-- Which slices have left the window is what the times say that come in, not the clock; see
 		-- bloom_add_at().
-		SELECT true AS found, f.recent, {bloom}.bloom_union({bloom}.bloom_union(f.items, f.recent), remember.filter) AS whole, f.since INTO stored
+		SELECT true AS found, {bloom}.bloom_union({bloom}.bloom_union(f.items, f.recent), remember.filter) AS whole, f.since INTO stored
 		FROM {feed}.filters AS f WHERE f.user_id {=} remember.user_id{collate} FOR NO KEY UPDATE;
 		IF NOT FOUND THEN
 			stored.whole := remember.filter;
 		END IF;
-		whole := {bloom}.bloom_add_at(coalesce(stored.whole, {bloom}.bloom_window({width}, {slices}, {fpr})), remember.items, times);
+		-- What is added has the rate of this script.  An older one can have had another, and that of a union is the sum.
+		whole := coalesce({bloom}.bloom_slices(stored.whole, NULL, NULL, {fpr}), {bloom}.bloom_window({width}, {slices}, {fpr}));
+		whole := {bloom}.bloom_add_at(whole, remember.items, times);
 		slice := (SELECT coalesce(max(l.slice_start) FILTER (WHERE l.slice_start <= GREATEST(newest, LEAST(stored.since, clock_timestamp()))), min(l.slice_start))
 			FROM {bloom}.bloom_layers(whole) AS l);
-		latest := {bloom}.bloom_slices(whole, slice, NULL);
-
-		-- A slice that begins has the rate of this script, even if older ones have another one.
-		IF ({bloom}.bloom_info(whole)).fpr <> {fpr} AND ({bloom}.bloom_info({bloom}.bloom_slices(stored.whole, slice, NULL))).layers = 0 THEN
-			latest := CASE WHEN ({bloom}.bloom_info(stored.recent)).fpr = {fpr} THEN stored.recent ELSE {bloom}.bloom_window({width}, {slices}, {fpr}) END;
-			latest := {bloom}.bloom_slices({bloom}.bloom_add_at(latest, remember.items, times), slice, NULL);
-		END IF;
 
 		IF stored.found THEN
-			UPDATE {feed}.filters AS f SET items = {bloom}.bloom_slices(whole, NULL, slice), recent = latest, since = slice
+			UPDATE {feed}.filters AS f SET items = {bloom}.bloom_slices(whole, NULL, slice), recent = {bloom}.bloom_slices(whole, slice, NULL), since = slice
 			WHERE f.user_id {=} remember.user_id{collate};
 			EXIT WHEN NOT FOUND;
 			RETURN;
 		END IF;
 		INSERT INTO {feed}.filters (user_id, items, recent, since)
-		VALUES (remember.user_id, {bloom}.bloom_slices(whole, NULL, slice), latest, slice)
+		VALUES (remember.user_id, {bloom}.bloom_slices(whole, NULL, slice), {bloom}.bloom_slices(whole, slice, NULL), slice)
 		ON CONFLICT ON CONSTRAINT filters_pkey DO NOTHING;
 		IF FOUND THEN
 			RETURN;

@@ -48,13 +48,13 @@ BEGIN
 		wanted AS (
 			SELECT t.oid, t.level, v.event, v.bit, (lower(v.event) || '_' || {feed_literal})::name AS name
 			FROM tree AS t, (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, bit))
-		SELECT w.oid::regclass AS table, w.event, w.name, g.tgname IS NOT NULL AS exists
+		SELECT w.oid::regclass AS table, w.event, w.name, coalesce(g.tgfoid = {track_literal}::regproc, false) AS disabled
 		FROM wanted AS w JOIN pg_class AS c ON c.oid = w.oid AND c.relkind IN ('r', 'p') LEFT JOIN pg_trigger AS g ON g.tgrelid = w.oid AND g.tgname = w.name
 		WHERE NOT EXISTS (	-- by any name: the schema may have been renamed
 			SELECT FROM pg_trigger AS t WHERE t.tgrelid = w.oid AND t.tgfoid = {track_literal}::regproc AND t.tgtype = w.bit AND t.tgnewtable = 'new_rows' AND t.tgqual IS NULL AND t.tgenabled IN ('O', 'A'))
 		ORDER BY w.level, w.oid::regclass::text, w.event
 	LOOP
-		IF missing.exists THEN
+		IF missing.disabled THEN	-- or edited; a trigger of others by this name is an error
 			EXECUTE format('DROP TRIGGER %I ON %s', missing.name, missing.table);
 		END IF;
 		EXECUTE format('CREATE TRIGGER %I AFTER %s ON %s REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION %s()',

@@ -258,22 +258,26 @@ bloomexp_expire(PG_FUNCTION_ARGS)
 	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_expire(&filter, at));
 }
 
-/* bloom_slices(filter, since, upto) */
+/* bloom_slices(filter, since, upto, fpr) */
 Datum
 bloomexp_slices(PG_FUNCTION_ARGS)
 {
 	BloomFilter filter;
 	uint32		first = 0;
 	uint32		end;
+	double		fpr;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	open_windowed(fcinfo, &filter, "bloom_slices()");
+	fpr = filter.fpr;
+	if (!PG_ARGISNULL(3))
+		bloomexp_window_set_fpr(&filter, PG_GETARG_FLOAT8(3));
 	end = filter.nlayers;
 	if (!PG_ARGISNULL(1))
 		first = bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(1));
 	if (!PG_ARGISNULL(2))
 		end = Max(first, bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(2)));
-	return bloomexp_arguments_return_changed(fcinfo, first == 0 && end == filter.nlayers ? NULL :
+	return bloomexp_arguments_return_changed(fcinfo, first == 0 && end == filter.nlayers && fpr == filter.fpr ? NULL :
 											 bloomexp_window_cut(&filter, first, end));
 }

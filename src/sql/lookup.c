@@ -191,10 +191,7 @@ bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
 			continue;
 		slice = detoast_attr_slice(lookup->source, start + size * bloomexp_probe_block_of(&block.shape, hash), size);
 		if (VARSIZE_ANY_EXHDR(slice) != size)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_CORRUPTED),
-					 errmsg("stored value of type %s is damaged", "bloom"),
-					 errdetail("The value is truncated.")));
+			bloomexp_layout_report_damage("The value is truncated.");
 		block.shape.blocks = 1;
 		block.bytes = (uint8 *) VARDATA_ANY(slice);
 		contained = bloomexp_probe_contains(&block, hash);

@@ -287,7 +287,7 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
  * one empty; the others would then hold more than they were sized for.
  */
 static void
-fill_part(BloomFilter *filter, const BloomPart *part)
+fill_part(BloomFilter *filter, const BloomSliceItems *part)
 {
 	bool		spread = part->room > 0 && part->room < part->n &&
 		(filter->layers[part->open].bits.shape.blocks > 1 ||
@@ -316,11 +316,11 @@ fill_part(BloomFilter *filter, const BloomPart *part)
  * An item that a newer slice contains is not added to an older one.
  */
 int64
-bloomexp_filter_keep_new(const BloomFilter *filter, BloomPart *parts, int nparts)
+bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts, int nparts)
 {
 	int64		n = 0;
 
-	for (BloomPart *part = parts; part < parts + nparts; part++)
+	for (BloomSliceItems *part = parts; part < parts + nparts; part++)
 	{
 		uint32		first = bloomexp_growth_slice_start(filter, part->slice);
 		int			kept = 0;
@@ -352,7 +352,7 @@ bloomexp_filter_keep_new(const BloomFilter *filter, BloomPart *parts, int nparts
  *		Each part is of one slice, oldest first.
  */
 struct varlena *
-bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomPart *parts, int nparts)
+bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomSliceItems *parts, int nparts)
 {
 	struct varlena *value;
 
@@ -376,7 +376,7 @@ struct varlena *
 bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 {
 	BloomFilter fresh;
-	BloomPart	part = {.hashes = hashes, .n = n};
+	BloomSliceItems part = {.hashes = hashes, .n = n};
 
 	if (filter == NULL)
 	{

@@ -158,7 +158,7 @@ find_slice(const BloomFilter *filter, int64 slice, bool after)
 static SliceLayers
 span_of(const BloomFilter *filter, int64 slice)
 {
-	SliceLayers		span = {.end = filter->nlayers, .fpr = filter->fpr};
+	SliceLayers span = {.end = filter->nlayers, .fpr = filter->fpr};
 
 	if (filter->windowed)
 	{
@@ -391,7 +391,7 @@ plan_layer(const BloomFilter *filter, const SliceLayers *span, int64 pending,
 uint32
 bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 {
-	SliceLayers		span = span_of(filter, 0);
+	SliceLayers span = span_of(filter, 0);
 
 	return filter->layers[0].items + room_in(&filter->layers[0], &span, n);
 }
@@ -411,9 +411,9 @@ bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
  * space, and count them there, so that later parts see them.
  */
 static void
-place_part(BloomFilter *filter, BloomPart *part)
+place_part(BloomFilter *filter, BloomSliceItems *part)
 {
-	SliceLayers		span = span_of(filter, part->slice);
+	SliceLayers span = span_of(filter, part->slice);
 	BloomLayer *added = filter->layers + span.end;
 	int64		capacity;
 	double		share = span.fpr * SIZED_SHARE;
@@ -426,7 +426,7 @@ place_part(BloomFilter *filter, BloomPart *part)
 		return;
 
 	capacity = part->n - part->room;
-	if (!part->final)
+	if (!part->exact)
 		plan_layer(filter, &span, part->n - part->room, &capacity, &share);
 	bloomexp_layout_check_layers(filter->nlayers + 1);
 	memmove(added + 1, added, (filter->nlayers - span.end) * sizeof(BloomLayer));
@@ -441,7 +441,7 @@ place_part(BloomFilter *filter, BloomPart *part)
  *		Find layers for the items of all parts; sets their `open`, `room` and `added`.
  */
 void
-bloomexp_growth_place_parts(BloomFilter *filter, BloomPart *parts, int nparts)
+bloomexp_growth_place_parts(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 {
 	uint32		space = Min(filter->nlayers + nparts, BLOOMEXP_MAX_LAYERS);
 	BloomLayer *layers = palloc(Max(space, filter->nlayers) * sizeof(BloomLayer));

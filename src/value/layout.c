@@ -285,9 +285,12 @@ locate_bits(BloomFilter *filter, uint8 *data)
 	}
 }
 
-/* Raise an error for a stored value: it was checked before, so it was damaged since. */
-static void
-report_damage(const char *problem)
+/*
+ * bloomexp_layout_report_damage
+ *		Raise an error for a stored value: it was checked before, so it was damaged since.
+ */
+void
+bloomexp_layout_report_damage(const char *problem)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
@@ -308,11 +311,11 @@ bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size availa
 
 	check_version(data, available, NULL);
 	if (!read_header(filter, data, available, &problem))
-		report_damage(problem);
+		bloomexp_layout_report_damage(problem);
 	if (bloomexp_layout_headers_size(filter) > available)
 		return false;
 	if (!read_headers(filter, data, available, size, &problem))
-		report_damage(problem);
+		bloomexp_layout_report_damage(problem);
 	return true;
 }
 
@@ -329,7 +332,7 @@ bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 
 	check_version(data, size, NULL);
 	if (!read_headers(filter, data, size, size, &problem))
-		report_damage(problem);
+		bloomexp_layout_report_damage(problem);
 	locate_bits(filter, data);
 }
 
@@ -342,6 +345,19 @@ bloomexp_layout_close(BloomFilter *filter)
 {
 	if (filter->layers != filter->few)
 		pfree(filter->layers);
+}
+
+/*
+ * bloomexp_layout_is_credible
+ *		Tell whether the bits of a layer explain its items, in a filter of this target rate.
+ */
+bool
+bloomexp_layout_is_credible(const BloomLayer *layer, double fpr)
+{
+	const BloomShape *shape = &layer->bits.shape;
+
+	return layer->items <= Max(bloomexp_sizing_most_items(shape, layer->bits_set),
+							   bloomexp_sizing_textbook_items(shape, fpr));
 }
 
 /*
@@ -370,8 +386,7 @@ check_value(const uint8 *data, Size size, char **problem)
 		if (!filter.counting &&
 			(layer->bits_set > (uint64) layer->items * shape->hashes ||
 			 (layer->bits_set == 0 && layer->items > 0) ||
-			 layer->items > Max(bloomexp_sizing_most_items(shape, layer->bits_set),
-								bloomexp_sizing_textbook_items(shape, filter.fpr))))
+			 !bloomexp_layout_is_credible(layer, filter.fpr)))
 			bad_bytes("Layer %u has a number of bits set that its items cannot explain.", i + 1);
 	}
 	return true;

@@ -87,8 +87,10 @@ extern uint64 bloomexp_layout_size(const BloomFilter *filter);
 extern void bloomexp_layout_open(BloomFilter *filter, struct varlena *value);
 extern bool bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data,
 										 Size available, Size size);
+extern void bloomexp_layout_report_damage(const char *problem);
 extern void bloomexp_layout_close(BloomFilter *filter);
 extern bool bloomexp_layout_check(const uint8 *data, Size size, Node *escontext);
+extern bool bloomexp_layout_is_credible(const BloomLayer *layer, double fpr);
 extern void bloomexp_layout_check_layers(uint32 nlayers);
 extern struct varlena *bloomexp_layout_form(BloomFilter *filter);
 extern void bloomexp_layout_write_headers(const BloomFilter *filter, struct varlena *value);

@@ -114,7 +114,7 @@ window_start(const BloomFilter *filter, int64 slice)
 
 /* Find the newest slice, before *slice, of a filter and what is added; false if none. */
 static bool
-find_newest_before(const BloomFilter *filter, const BloomPart *parts, int nparts, int64 *slice)
+find_newest_before(const BloomFilter *filter, const BloomSliceItems *parts, int nparts, int64 *slice)
 {
 	uint32		nlayers = bloomexp_growth_slice_start(filter, *slice);
 	int64		newest = nlayers > 0 ? filter->layers[nlayers - 1].slice : PG_INT64_MIN;
@@ -136,7 +136,7 @@ find_newest_before(const BloomFilter *filter, const BloomPart *parts, int nparts
  * until another slice confirms the newest.
  */
 static bool
-find_present(const BloomFilter *filter, const BloomPart *parts, int nparts, int64 *present)
+find_present(const BloomFilter *filter, const BloomSliceItems *parts, int nparts, int64 *present)
 {
 	int64		second;
 
@@ -157,7 +157,7 @@ find_present(const BloomFilter *filter, const BloomPart *parts, int nparts, int6
  * added.
  */
 static void
-drop_old_slices(BloomFilter *filter, BloomPart *parts, int nparts)
+drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 {
 	int64		before;
 	int64		present;
@@ -189,7 +189,7 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 					uint64 n, bool final)
 {
 	uint64	   *hashes = palloc_extended(Max(n, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
-	BloomPart  *parts;
+	BloomSliceItems *parts;
 	uint64		nslices = 1;
 	int			nparts = 0;
 
@@ -198,13 +198,13 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 	for (uint64 i = 1; i < n; i++)
 		nslices += exposures[i - 1].slice != exposures[i].slice;
 
-	parts = palloc_extended(nslices * sizeof(BloomPart), MCXT_ALLOC_HUGE);
+	parts = palloc_extended(nslices * sizeof(BloomSliceItems), MCXT_ALLOC_HUGE);
 	for (uint64 i = 0; i < n; i++)
 	{
 		hashes[i] = exposures[i].hash;
 		if (i == 0 || exposures[i - 1].slice != exposures[i].slice)
-			parts[nparts++] = (BloomPart) {
-				.slice = exposures[i].slice, .hashes = hashes + i, .final = final
+			parts[nparts++] = (BloomSliceItems) {
+				.slice = exposures[i].slice, .hashes = hashes + i, .exact = final
 			};
 		parts[nparts - 1].n++;
 	}
@@ -243,6 +243,24 @@ bloomexp_window_layers_before(const BloomFilter *filter, int64 time)
 	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
 
 	return bloomexp_growth_slice_start(filter, bloomexp_window_slice_of(time, length) + (time % length != 0));
+}
+
+/*
+ * bloomexp_window_set_fpr
+ *		Set the target rate that further layers keep, unless readers would refuse the layers
+ *		that there are.
+ */
+void
+bloomexp_window_set_fpr(BloomFilter *filter, double fpr)
+{
+	bloomexp_growth_check_fpr(fpr);
+	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!bloomexp_layout_is_credible(&filter->layers[i], fpr))
+			return;
+	}
+	filter->fpr = fpr;
 }
 
 /*

@@ -23,7 +23,11 @@ my ($takers, $users) = (20, 100);	# users of pages; streams write for all
 sub query { return $coordinator->safe_psql('postgres', $_[0]) }
 
 # Of the chapter the first block sets up.  "recorded" is what the filters must contain.
-query('SET citus.shard_count = 8; ' . (statements(document("$FindBin::RealBin/../../doc/scale-out.md"), 'Feeds without a table'))[0]);
+my ($setup) = statements(document("$FindBin::RealBin/../../doc/scale-out.md"), 'Feeds without a table');
+my ($distribute) = $setup =~ /^(SELECT create_distributed_function.*)/ms;
+query("SET citus.shard_count = 8; $setup");
+# The script of the feed is applied again.
+query('SET client_min_messages = error; ' . query(q{SELECT bloom_feed_sql('shown')}) . $distribute);
 query(q{
 	CREATE TABLE recorded (user_id bigint, item_id bigint, taken boolean);
 	SELECT create_distributed_table('recorded', 'user_id', colocate_with => 'shown.filters')});

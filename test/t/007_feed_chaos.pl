@@ -204,6 +204,24 @@ is(query('SELECT count(*) FROM trigger_shown.filters AS f FULL JOIN (SELECT user
 	'0', 'filters are as if built at once');
 
 #
+# A rebuild that is ended reports up to which user it was done, and continues there.
+#
+
+query('CREATE TABLE many AS SELECT u AS user_id, 1::bigint AS item_id, now() AS shown_at FROM generate_series(1, 5000) AS u;
+	CREATE INDEX ON many (user_id);
+	SELECT bloom_create_feed($$many_seen$$, $$many$$)');
+query('CALL many_seen.rebuild()');
+query('UPDATE many_seen.filters SET filled_until = NULL');
+my $said;
+$node->psql('postgres', "SET statement_timeout = '2500ms';\nCALL many_seen.rebuild(pause => '200 ms')", stderr => \$said);
+my ($done) = $said =~ /NOTICE:  rebuild of many_seen\.filters: done up to user (\d+)\n/;
+like($said, qr/canceling statement due to statement timeout/, 'a rebuild is ended');
+is(query('SELECT count(*) > 0, count(*) FILTER (WHERE filled_until IS NULL) FROM many_seen.filters WHERE user_id <= ' . ($done // 0)), 't|0', 'and all users up to the one that it reported are done');
+query('CALL many_seen.rebuild(after => ' . ($done // 0) . ')');
+is(query('SELECT count(*), count(filled_until) FROM many_seen.filters'), '5000|5000', 'it continues there');
+query('DROP SCHEMA many_seen CASCADE; DROP TABLE many');
+
+#
 # Forty days: a day passes by making all times a day older.  One night is missed.
 #
 

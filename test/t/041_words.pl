@@ -86,7 +86,7 @@ is(complaints("A user sees an item. `ask a user` is code.\n\n```sql\nSELECT 'ask
 # Documents
 #
 
-for my $file (sort glob "$root/*.md $root/doc/*.md $root/doc/internals/*.md $root/src/README.md $root/clients/*/*.md")
+for my $file (sort glob "$root/*.md $root/doc/*.md $root/doc/internals/*.md $root/src/README.md $root/clients/*/*.md $root/examples/*/*.md")
 {
 	my $name = $file =~ s{^\Q$root\E/}{}r;
 
