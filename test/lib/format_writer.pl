@@ -582,12 +582,20 @@ sub merge
 	return \%merged;
 }
 
+# Whether all slices of one window come before those of the other.
+sub follow_each_other
+{
+	my ($first, $second) = map { [ map { $_->{slice} } @{ $_->{layers} } ] } @_;
+
+	return $_[0]{windowed} && (!@$first || !@$second || max(@$first) < min(@$second) || max(@$second) < min(@$first));
+}
+
 # bloom_union(first, second)
 sub unite
 {
 	my ($first, $second) = @_;
-	my %united = (%$first, layers => [ @{ $first->{layers} } ],
-		fpr => max($first->{fpr}, $second->{fpr}, min(BELOW_1, $first->{fpr} + $second->{fpr})));
+	my $sum = follow_each_other($first, $second) ? 0 : min(BELOW_1, $first->{fpr} + $second->{fpr});
+	my %united = (%$first, layers => [ @{ $first->{layers} } ], fpr => max($first->{fpr}, $second->{fpr}, $sum));
 
 	$united{kind} ||= $second->{kind};
 	$united{floor} = min($first->{floor}, $second->{floor}) if $first->{windowed};
