@@ -608,7 +608,7 @@ RESET ROLE;
 SET client_min_messages = error;
 DROP SCHEMA mine, evil, another, seen, ever CASCADE;
 DROP TABLE kinds CASCADE;
-DROP ROUTINE IF EXISTS feed_of, execute, returned, call, all_call, at, show, remembered, slices, pages, within, judged, wal, caught, tried, attack CASCADE;
+DROP ROUTINE IF EXISTS feed_of, execute, returned, call, all_call, at, remember, show, remembered, slices, pages, within, judged, wal, caught, tried, attack CASCADE;
 DROP TYPE mood, "of ""{$}"" '";
 DROP DOMAIN user_name, item_id;
 DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP DOMAIN IF EXISTS citext; END $$;
