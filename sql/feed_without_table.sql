@@ -607,8 +607,15 @@ SELECT bloom_create_feed('of_kind', user_type => 'evil.kind');
 RESET ROLE;
 SET client_min_messages = error;
 DROP SCHEMA mine, evil, another, seen, ever CASCADE;
+-- Merged into a user who was away: what the other one was shown stays when expire() comes.
+SELECT bloom_create_feed('away');
+SELECT away.remember(1, '{1}', ARRAY[now() - interval '50 days']), away.add(2, '{2}');
+SELECT away.merge(2, 1);
+CALL away.expire();
+SELECT away.contains(1, 2);
+DROP SCHEMA away CASCADE;
 DROP TABLE kinds CASCADE;
-DROP ROUTINE IF EXISTS feed_of, execute, returned, call, all_call, at, show, remembered, slices, pages, within, judged, wal, caught, tried, attack CASCADE;
+DROP ROUTINE IF EXISTS feed_of, execute, returned, call, all_call, at, remember, show, remembered, slices, pages, within, judged, wal, caught, tried, attack CASCADE;
 DROP TYPE mood, "of ""{$}"" '";
 DROP DOMAIN user_name, item_id;
 DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP DOMAIN IF EXISTS citext; END $$;

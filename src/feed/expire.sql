@@ -9,6 +9,8 @@ DECLARE
 BEGIN
 	removed := 0;
 	LOOP
+		COMMIT;
+		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		batch := {feed}.expire_batch(allow_removed OR removed OPERATOR(pg_catalog.>) 0);
 		COMMIT;
 		removed := removed OPERATOR(pg_catalog.+) batch;

@@ -9,7 +9,6 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 SET quote_all_identifiers = off
-SET quote_all_identifiers = off
 AS $function$
 #variable_conflict use_column
 DECLARE

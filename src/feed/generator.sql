@@ -556,7 +556,7 @@ $template$ END;
 		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM width) / slices)),
 		'fpr', fpr,
 		'alarming_fpr', fpr * 1.2,	-- the rate of a full filter varies by chance
-		'retyped', coalesce(retyped, ''));
+		'retyped', coalesce(E'\n' || rtrim(NULLIF(retyped, ''), E'\n'), ''));
 	IF of_table THEN
 		names := names || jsonb_build_object(
 		'track_literal', quote_literal(quote_ident(feed) || '.track'),
@@ -645,7 +645,7 @@ BEGIN
 	EXECUTE script;
 EXCEPTION
 	WHEN lock_not_available THEN	-- its context would be the whole script
-		RAISE EXCEPTION 'could not lock % for feed "%"', exposures, feed
+		RAISE EXCEPTION 'could not lock % for feed "%"', coalesce(exposures::text, 'the filters'), feed
 			USING ERRCODE = 'lock_not_available', HINT = 'Open transactions and vacuums of the table hold it. Try again, with a lock_timeout of two seconds if autovacuum runs.';
 	WHEN object_not_in_prerequisite_state THEN	-- a list of problems, without a context of calls
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;

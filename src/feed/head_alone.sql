@@ -15,9 +15,9 @@
 -- Why nothing is lost.  A user has one row, and every call that adds to it locks the row first and
 -- writes what was there and what is new, in the transaction of its caller.  So calls for one user
 -- follow one another, and what has been committed is in the filter.  A call in REPEATABLE READ
--- that meets a newer row gets a serialization failure, and is repeated.  No call that adds drops
--- anything because of the server's clock: slices leave when newer ones show that they have left the
--- window, and reading leaves out what is older.  Only expire() and forget() delete rows.
+-- that meets a newer row gets a serialization failure, and is repeated.  Nothing that is stored is
+-- dropped because of the server's clock: slices leave when newer ones show that they have left the
+-- window, and reading leaves out what is older.  Only expire(), forget() and merge() delete rows.
 --
 -- Why nothing is taken twice.  take() locks the row before it reads it, keeps it until the
 -- transaction ends, and adds what it returns.

@@ -65,7 +65,7 @@ BEGIN
 		next_user := next_user OPERATOR(pg_catalog.+) 1000;
 		EXIT WHEN users IS NULL AND after IS NULL OR next_user OPERATOR(pg_catalog.>) pg_catalog.cardinality(users);
 		IF after IS NOT NULL AND pg_catalog.clock_timestamp() OPERATOR(pg_catalog.>) (reported OPERATOR(pg_catalog.+) interval '10 seconds') THEN
-			RAISE NOTICE 'rebuild of %: done up to user %', {filters_literal}, after;
+			RAISE NOTICE 'rebuild of %: done up to user %, but for % whose rows were locked', {filters_literal}, after, pg_catalog.cardinality(busy);
 			reported := pg_catalog.clock_timestamp();
 		END IF;
 		PERFORM pg_catalog.pg_sleep_for(pause);

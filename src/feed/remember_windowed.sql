@@ -4,23 +4,23 @@ CREATE OR REPLACE FUNCTION {feed}.remember(user_id {user_type}, items {item_type
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_column
 DECLARE
-	newest timestamp with time zone := (SELECT max(t.t) FROM unnest(times) AS t(t));
 	stored record;
 	whole {bloom}.bloom;	-- of all slices
-	slice timestamp with time zone;	-- when the newest began
+	slice timestamp with time zone;	-- when the newest began that has begun
 BEGIN
 	FOR tries IN 1 .. 100 LOOP
 		-- Which slices have left the window is what the times say that come in, not the clock; see
 		-- bloom_add_at().
-		SELECT true AS found, {bloom}.bloom_union({bloom}.bloom_union(f.items, f.recent), remember.filter) AS whole, f.since INTO stored
+		SELECT true AS found, {bloom}.bloom_union({bloom}.bloom_union(f.items, f.recent), remember.filter) AS whole INTO stored
 		FROM {feed}.filters AS f WHERE f.user_id {=} remember.user_id{collate} FOR NO KEY UPDATE;
 		IF NOT FOUND THEN
 			stored.whole := remember.filter;
 		END IF;
-		-- What is added has the rate of this script.  An older one can have had another, and that of a union is the sum.
+		-- What is added has the rate of this script.  An older one can have had another, and that of
+		-- a union is the sum.
 		whole := coalesce({bloom}.bloom_slices(stored.whole, NULL, NULL, {fpr}), {bloom}.bloom_window({width}, {slices}, {fpr}));
 		whole := {bloom}.bloom_add_at(whole, remember.items, times);
-		slice := (SELECT coalesce(max(l.slice_start) FILTER (WHERE l.slice_start <= GREATEST(newest, LEAST(stored.since, clock_timestamp()))), min(l.slice_start))
+		slice := (SELECT coalesce(max(l.slice_start) FILTER (WHERE l.slice_start <= clock_timestamp()), min(l.slice_start))
 			FROM {bloom}.bloom_layers(whole) AS l);
 
 		IF stored.found THEN
