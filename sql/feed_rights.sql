@@ -254,9 +254,11 @@ BEGIN
 END
 $$;
 RESET ROLE;
-SELECT feed, command FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' ORDER BY 1;
+-- (From PostgreSQL 16 on a name that is none has a command, too.)
+SELECT feed, command FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' AND feed NOT IN ('forged_2', 'forged_8') ORDER BY 1;
 CREATE FUNCTION run(command text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; EXCEPTION WHEN OTHERS THEN RETURN sqlerrm; END $$;
-SELECT run(command), count(*) FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' AND command IS NOT NULL GROUP BY 1 ORDER BY 1;
+SELECT DISTINCT run(command) FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' AND command IS NOT NULL AND feed NOT IN ('forged_2', 'forged_8') ORDER BY 1;
+SELECT bool_and(run(command) = 'invalid name syntax') IS NOT FALSE FROM bloom_feeds() WHERE feed IN ('forged_2', 'forged_8') AND command IS NOT NULL;
 SELECT to_regclass('shop.exposures'), cardinality(problems), command FROM bloom_feeds() WHERE feed = 'seen';
 DROP FUNCTION run;
 -- A comment on the schema is none of its settings.
