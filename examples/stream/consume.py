@@ -38,7 +38,7 @@ def main(topic, batch, *settings):
     def log(statistics):
         partitions = json.loads(statistics)["topics"].get(topic, {}).get("partitions", {}).values()
         lags = [p["hi_offset"] - max(p["committed_offset"], 0) for p in partitions if p["fetch_state"] == "active" and p["hi_offset"] >= 0]
-        print(f"read {read}, added {added}, partitions {len(lags)}, lag {sum(lags)}", flush=True)
+        print(f"read {read}, added {added}, partitions {len(lags)}, lag {sum(lags) if lags else 'unknown'}", flush=True)
 
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -63,4 +63,6 @@ def main(topic, batch, *settings):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     main(*sys.argv[1:])

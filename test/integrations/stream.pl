@@ -124,7 +124,7 @@ sub logged
 {
 	my ($consumer) = @_;
 
-	return (slurp_file($consumer->{log}) =~ /.*^read (\d+), added (\d+), partitions (\d+), lag (-?\d+)$/ms);
+	return (slurp_file($consumer->{log}) =~ /.*^read (\d+), added (\d+), partitions (\d+), lag (-?\d+|unknown)$/ms);
 }
 
 # Wait until the partitions of some consumers are all four and their lag is none.
@@ -140,7 +140,7 @@ sub caught_up
 		for (@consumers)
 		{
 			my @logged = logged($_);
-			($partitions, $lag) = ($partitions + $logged[2], $lag + abs $logged[3]) if @logged;
+			($partitions, $lag) = ($partitions + $logged[2], $lag + ($logged[3] eq 'unknown' ? 0 : abs $logged[3])) if @logged;
 		}
 		return 1 if $partitions == 4 && $lag == 0;
 		sleep 0.1;
