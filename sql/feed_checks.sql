@@ -100,6 +100,17 @@ SELECT bloom_create_feed('seen', E'"new\nline"');
 SELECT bloom_create_feed('seen', 'exposures', E'user\u0001');
 DROP TABLE "new
 line";
+CREATE SCHEMA "new
+schema";
+ALTER EXTENSION bloomexp SET SCHEMA "new
+schema";
+SELECT "new
+schema".bloom_create_feed('seen', 'exposures');
+SELECT "new
+schema".bloom_create_feed('seen');
+ALTER EXTENSION bloomexp SET SCHEMA public;
+DROP SCHEMA "new
+schema";
 -- Triggers of these names that are not its own.  Names are cut after 63 bytes.
 CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 CREATE TRIGGER update_seen AFTER UPDATE ON part FOR EACH STATEMENT EXECUTE FUNCTION other();

@@ -73,7 +73,7 @@ DECLARE
 	e record;
 BEGIN
 	problems := '{}';
-	SELECT x.oid, x.extversion AS version, quote_ident(n.nspname) AS schema, n.oid AS schema_oid INTO extension
+	SELECT x.extversion AS version, quote_ident(n.nspname) AS schema, n.oid AS schema_oid INTO extension
 	FROM pg_extension x JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'bloomexp';
 
 	FOR e IN
@@ -116,8 +116,8 @@ BEGIN
 	IF feed = '' OR octet_length(feed) > 63 OR feed LIKE 'pg\_%' OR feed ~ '[[:cntrl:]]' THEN
 		problems := problems || format('%L cannot be the name of a schema: it must have 1 to 63 bytes, not begin with pg_, and have no control characters.', feed);
 	END IF;
-	IF concat(arguments ->> 'exposures', user_column, item_column, time_column, condition) ~ '[[:cntrl:]]' THEN
-		problems := problems || 'Names with control characters cannot be written into a script: rename the table or column.'::text;
+	IF concat(extension.schema, arguments ->> 'exposures', user_column, item_column, time_column, condition) ~ '[[:cntrl:]]' THEN
+		problems := problems || 'Names with control characters cannot be written into a script: rename the table, column or schema.'::text;
 	END IF;
 	IF mode NOT IN ('trigger', 'log') THEN
 		problems := problems || format('mode must be ''trigger'' or ''log'', not %L.', mode);
@@ -147,7 +147,7 @@ BEGIN
 	END IF;
 
 	IF of_table THEN
-		SELECT c.oid, c.relkind, c.relpersistence, c.relispartition, format('%I.%I', n.nspname, c.relname) AS name, c.relowner, n.oid AS schema_oid
+		SELECT c.oid, c.relkind, c.relpersistence, c.relispartition, format('%I.%I', n.nspname, c.relname) AS name, n.oid AS schema_oid
 		INTO exposures FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(arguments ->> 'exposures');
 		IF NOT FOUND THEN
 			problems := problems || format('Table %s does not exist.', arguments ->> 'exposures');
