@@ -74,12 +74,15 @@ exact = -ffp-contract=off $(if $(filter i386-% i486-% i586-% i686-%,$(shell $(CC
 # For those who ask the server which modules are loaded.
 version := $(shell sed -n '/"version"/{s/[^0-9.]//g;p;q;}' $(here)/META.json 2>/dev/null)
 
+# Two builds are one: debug information has no path of this machine.
+paths = $(foreach folder,$(CURDIR) $(abspath $(here)),-ffile-prefix-map=$(folder)=.)
+
 # -isystem spares PostgreSQL's own headers the extra warnings.  A function without its
 # declaration cuts pointers in half; headers that one version includes for us may be
 # missing in another.  The last two options quieten clang about gcc options with which
 # PostgreSQL may be built.
 PG_CPPFLAGS = -DBLOOMEXP_VERSION='"$(version)"' -I$(here)/src -isystem $(include_server)
-PG_CFLAGS = $(exact) -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration \
+PG_CFLAGS = $(exact) $(paths) -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration \
 	$(if $(WERROR),-Werror) -Wno-unknown-warning-option -Wno-ignored-optimization-argument
 SHLIB_LINK += -lm
 
@@ -145,7 +148,7 @@ REF = HEAD
 dist:
 	@command -v git >/dev/null || { echo 'bloomexp: make dist needs git, whose files it packs' >&2; exit 1; }
 	@version=$$(git show $(REF):META.json | sed -n '/"version"/{s/[^0-9.]//g;p;q;}') && \
-	git archive --format=zip --prefix=bloomexp-$$version/ -o bloomexp-$$version.zip $(REF) && \
+	TZ=UTC git archive --format=zip --prefix=bloomexp-$$version/ -o bloomexp-$$version.zip $(REF) && \
 	echo bloomexp-$$version.zip
 
 $(filter-out $(ours),$(MAKECMDGOALS)):
@@ -165,7 +168,8 @@ endif
 script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control).sql
 parts = $(patsubst %,$(here)/src/install/%.sql,start type new items exclude aggregate \
 	window union info compare oldest_transaction)
-templates = $(sort $(wildcard $(here)/src/feed/*.sql))
+feed = $(here)/src/feed
+templates = $(sort $(wildcard $(feed)/script/*.sql))
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
 
 DATA_built = $(script)
@@ -189,10 +193,20 @@ endif
 
 BITCODE_CFLAGS += $(exact)
 
-$(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefile built-for
+# A line "@file" of the generator is that file, and "@script" all files in script/, each
+# with its name as a row of VALUES.
+expand = function put(file, line, name) { \
+	if ((getline line < file) < 0) { print file " is missing" >"/dev/stderr"; exit 1 } \
+	do { \
+		if (line == "@script") for (n = split("$(templates)", names, " "); n > 0; n--) { \
+			name = names[n]; gsub(/.*\/|\.sql$$/, "", name); \
+			print "(\047" name "\047, $$part$$"; put(names[n]); print "$$part$$)" (n > 1 ? "," : "") \
+		} else if (line ~ /^@/) put("$(feed)/" substr(line, 2)); else print line \
+	} while ((getline line < file) > 0); close(file) }
+
+$(script): $(parts) $(templates) $(wildcard $(feed)/*.sql) $(here)/src/install/kind.sql.in $(here)/Makefile built-for
 	@{ for part in $(parts); do cat $$part && echo || exit; done && \
-	awk '/^@/ { file = "$(here)/src/feed/" substr($$0, 2); while ((getline < file) > 0) print; close(file); next } 1' \
-		$(here)/src/feed/generator.sql && echo && \
+	awk '$(expand) BEGIN { put("$(feed)/generator.sql") }' && echo && \
 	for kind in $(kinds); do \
 		sed -e "s/@type@/$${kind%:*}/g" -e "s/@suffix@/$${kind#*:}/g" $(here)/src/install/kind.sql.in && echo || exit; \
 	done; } >$@.tmp

@@ -5,32 +5,39 @@
 SET client_min_messages = error;
 SET TimeZone = 'America/New_York';
 \set VERBOSITY terse
-\pset footer off
+\pset tuples_only on
 \pset format unaligned
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
-SELECT current_setting('server_version_num')::int >= 150000 AS has_merge, EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
+SELECT current_setting('server_version_num')::int >= 150000 AS has_merge,
+	EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
 
---
 -- Types of users and items in both modes, in turn a row per item or per page; each below names that must be quoted.
---
 \if :has_citext
 CREATE EXTENSION citext;
 \else
 CREATE DOMAIN citext AS text;
 \endif
+\set ECHO none
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE DOMAIN user_name AS text CHECK (VALUE <> '') CHECK (VALUE IS NOT NULL);
 CREATE DOMAIN item_id AS bigint CHECK (VALUE > 0);
-CREATE TABLE kinds (n serial, mode text, paged boolean, user_type text, item_type text, users text[] DEFAULT '{1,2}', items text[] DEFAULT '{10,20,30,40}');
+CREATE TABLE kinds (n serial, mode text, paged boolean, user_type text, item_type text, users text[] DEFAULT '{1,2}',
+	items text[] DEFAULT '{10,20,30,40}');
 INSERT INTO kinds (mode, paged, user_type, item_type, users, items)
-SELECT mode, (m + t) % 2 = 0, user_type, item_type, users, CASE WHEN item_type = 'uuid' THEN ARRAY(SELECT md5(n::text)::uuid::text FROM generate_series(1, 4) AS n)
-	WHEN item_type = 'bytea' THEN '{"\\x","\\x00","\\x01","\\xff"}' WHEN item_type ~ 'int|item' THEN '{10,20,30,40}'::text[] ELSE '{"{a,b}","",NULL x,"\""}' END
+SELECT mode, (m + t) % 2 = 0, user_type, item_type, users, CASE
+	WHEN item_type = 'uuid' THEN ARRAY(SELECT md5(n::text)::uuid::text FROM generate_series(1, 4) AS n)
+	WHEN item_type = 'bytea' THEN '{"\\x","\\x00","\\x01","\\xff"}'
+		WHEN item_type ~ 'int|item' THEN '{10,20,30,40}'::text[] ELSE '{"{a,b}","",NULL x,"\""}' END
 FROM (VALUES (1, 'trigger'), (2, 'log')) AS m (m, mode), (VALUES
-	(1, 'bigint', 'bigint', '{1,-9223372036854775808}'::text[]), (2, 'integer', 'text', '{1,2}'), (3, 'smallint', 'smallint', '{1,2}'),
+	(1, 'bigint', 'bigint', '{1,-9223372036854775808}'::text[]), (2, 'integer', 'text', '{1,2}'),
+		(3, 'smallint', 'smallint', '{1,2}'),
 	(4, 'uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'),
-	(5, 'text', 'integer', '{'''',"{$}"}'), (6, 'text COLLATE "C"', 'bytea', '{a,A}'), (7, 'mood', 'varchar(9)', '{sad,happy}'),
+	(5, 'text', 'integer', '{'''',"{$}"}'), (6, 'text COLLATE "C"', 'bytea', '{a,A}'),
+		(7, 'mood', 'varchar(9)', '{sad,happy}'),
 	(8, 'citext', 'item_id', '{a,b}'), (9, 'user_name', 'text', '{a,b}'), (10, 'varchar(5)', 'varchar', '{a,b}'),
-	(11, 'char(5)', 'char(6)', '{abc,abcde}'), (12, 'numeric(9,2)', 'bigint', '{1.50,2}'), (13, 'date', 'text', '{2020-01-01,infinity}'), (14, 'bit(3)', 'bigint', '{101,010}')) AS t (t, user_type, item_type, users);
+	(11, 'char(5)', 'char(6)', '{abc,abcde}'), (12, 'numeric(9,2)', 'bigint', '{1.50,2}'),
+		(13, 'date', 'text', '{2020-01-01,infinity}'), (14, 'bit(3)', 'bigint', '{101,010}')) AS t (t, user_type, item_type,
+		users);
 
 -- Names of 63 bytes; those of feeds have 56, after which triggers are called, and differ in the last one.
 CREATE FUNCTION name_of(prefix text, n int) RETURNS text LANGUAGE sql AS $$
@@ -44,10 +51,12 @@ DECLARE
 	k kinds;
 BEGIN
 	FOR k IN SELECT * FROM kinds LOOP
-		EXECUTE format('CREATE TABLE %I (%I %s, %I %s%s, %I timestamptz DEFAULT now())', name_of('T', k.n), name_of('u', k.n), k.user_type, name_of('i', k.n), k.item_type,
+		EXECUTE format('CREATE TABLE %I (%I %s, %I %s%s, %I timestamptz DEFAULT now())', name_of('T', k.n), name_of('u', k.n),
+			k.user_type, name_of('i', k.n), k.item_type,
 			CASE WHEN k.paged THEN '[]' ELSE '' END, name_of('t', k.n));
 		EXECUTE format('CREATE INDEX ON %I (%I, %I)', name_of('T', k.n), name_of('u', k.n), name_of('t', k.n));
-		PERFORM bloom_create_feed(feed_of(k.n), format('%I', name_of('T', k.n))::regclass, name_of('u', k.n), name_of('i', k.n), name_of('t', k.n), mode => k.mode);
+		PERFORM bloom_create_feed(feed_of(k.n), format('%I', name_of('T', k.n))::regclass, name_of('u', k.n),
+			name_of('i', k.n), name_of('t', k.n), mode => k.mode);
 		made := made + 1;
 	END LOOP;
 END
@@ -58,7 +67,8 @@ DECLARE
 	k kinds;
 BEGIN
 	FOR k IN SELECT * FROM kinds LOOP
-		EXECUTE format('INSERT INTO %I SELECT $1::%s, %s', name_of('T', k.n), k.user_type, CASE WHEN k.paged THEN format('$2::%s[]', k.item_type) ELSE format('unnest($2)::%s', k.item_type) END)
+		EXECUTE format('INSERT INTO %I SELECT $1::%s, %s', name_of('T', k.n), k.user_type, CASE
+			WHEN k.paged THEN format('$2::%s[]', k.item_type) ELSE format('unnest($2)::%s', k.item_type) END)
 		USING k.users[u], ARRAY(SELECT k.items[i] FROM unnest(numbers) AS i);
 	END LOOP;
 END
@@ -68,13 +78,17 @@ CREATE FUNCTION got(k kinds, function text, u text, more text DEFAULT '') RETURN
 DECLARE
 	answer text[];
 BEGIN
-	EXECUTE format('SELECT %I.%I($1::%s, $2::%s[]%s)::text[]', feed_of(k.n), function, k.user_type, k.item_type, more) INTO answer USING u, k.items;
+	EXECUTE format('SELECT %I.%I($1::%s, $2::%s[]%s)::text[]', feed_of(k.n), function, k.user_type, k.item_type, more)
+		INTO answer USING u, k.items;
 	RETURN ARRAY(SELECT array_position(k.items, item) FROM unnest(answer) WITH ORDINALITY AS a (item, nth) ORDER BY nth);
 END
 $$;
-CREATE VIEW results AS SELECT mode, paged, first, second, taken, count(*), string_agg(concat(user_type, ' ', item_type), ', ' ORDER BY n)
-FROM (SELECT *, got(kinds, 'unseen', users[1]) AS first, got(kinds, 'unseen', users[2]) AS second, got(kinds, 'take', users[2], ', 2') AS taken FROM kinds OFFSET 0) AS k
+CREATE VIEW results AS SELECT mode, paged, first, second, taken, count(*),
+	string_agg(concat(user_type, ' ', item_type), ', ' ORDER BY n)
+FROM (SELECT *, got(kinds, 'unseen', users[1]) AS first, got(kinds, 'unseen', users[2]) AS second,
+	got(kinds, 'take', users[2], ', 2') AS taken FROM kinds OFFSET 0) AS k
 GROUP BY mode, paged, first, second, taken ORDER BY mode, paged, 6;
+\set ECHO all
 CALL make();
 CALL show(1, 1, 3);
 CALL show(2, 1);
@@ -88,34 +102,38 @@ SELECT format('CALL %I.rebuild()', feed_of(n)) FROM kinds \gexec
 CALL show(2, 4);
 SELECT mode, first, second, taken, sum(count) FROM results GROUP BY 1, 2, 3, 4 ORDER BY 1, 5;
 \if :has_citext
-SELECT mode, got(kinds, 'unseen', upper(users[1])), count(*) FROM kinds WHERE user_type = 'citext' GROUP BY 1, 2 ORDER BY 1;
+SELECT mode, got(kinds, 'unseen', upper(users[1])), count(*) FROM kinds WHERE user_type = 'citext' GROUP BY 1, 2
+	ORDER BY 1;
 \endif
 -- The commands that make them again.  DROP SCHEMA undoes them.
 SELECT count(*), bool_and(command = format('SELECT public.bloom_feed_sql(%L, %L, user_column => %L, item_column => %L, time_column => %L%s);', feed_of(n), format('public.%I', name_of('T', n)),
-	name_of('u', n), name_of('i', n), name_of('t', n), CASE mode WHEN 'log' THEN ', mode => ''log''' ELSE '' END)) FROM kinds JOIN bloom_feeds() ON feed = feed_of(n);
+	name_of('u', n), name_of('i', n), name_of('t', n), CASE mode WHEN 'log' THEN ', mode => ''log''' ELSE '' END))
+		FROM kinds JOIN bloom_feeds() ON feed = feed_of(n);
 CREATE FUNCTION execute(command text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; END $$;
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed_of(n))), count(*) FROM kinds GROUP BY 1;
 SELECT count(*) FROM pg_trigger;
 SELECT execute(format('DROP TABLE %I', name_of('T', n))), count(*) FROM kinds GROUP BY 1;
 
---
 -- The width, whatever the time zones of writers, rebuilds and readers: a timestamp is UTC.  182 days ago clocks mostly
 -- had another time in Berlin and Los Angeles.
---
 CREATE TABLE zoned (user_id int, item_id int, shown_at timestamptz);
 CREATE TABLE plain (user_id int, item_id int, shown_at timestamp);
 CREATE INDEX ON zoned (user_id);
 CREATE INDEX ON plain (user_id);
-SELECT count(bloom_create_feed(format('%s_%s_%s', mode, name, width), name::regclass, mode => mode, width => width * interval '1 day')) AS feeds
-FROM (VALUES ('trigger'), ('log')) AS m (mode), (VALUES ('zoned'), ('plain')) AS n (name), (VALUES (30), (182)) AS w (width);
-CREATE FUNCTION ago(days int, more interval) RETURNS timestamp LANGUAGE sql AS $$ SELECT now() AT TIME ZONE 'UTC' - days * interval '1 day' - more $$;
+SELECT count(bloom_create_feed(format('%s_%s_%s', mode, name, width), name::regclass, mode => mode,
+	width => width * interval '1 day')) AS feeds
+FROM (VALUES ('trigger'), ('log')) AS m (mode), (VALUES ('zoned'), ('plain')) AS n (name),
+	(VALUES (30), (182)) AS w (width);
+CREATE FUNCTION ago(days int, more interval) RETURNS timestamp LANGUAGE sql AS $$
+	SELECT now() AT TIME ZONE 'UTC' - days * interval '1 day' - more $$;
 CREATE VIEW widths AS SELECT f.* FROM (VALUES
-	('30', ARRAY[trigger_zoned_30.unseen(30, '{1,2}'), trigger_plain_30.unseen(30, '{1,2}'), log_zoned_30.unseen(30, '{1,2}'), log_plain_30.unseen(30, '{1,2}')]),
-	('182', ARRAY[trigger_zoned_182.unseen(182, '{1,2}'), trigger_plain_182.unseen(182, '{1,2}'), log_zoned_182.unseen(182, '{1,2}'), log_plain_182.unseen(182, '{1,2}')])) AS f (width, unseen);
+	('30', ARRAY[trigger_zoned_30.unseen(30, '{1,2}'), trigger_plain_30.unseen(30, '{1,2}'),
+		log_zoned_30.unseen(30, '{1,2}'), log_plain_30.unseen(30, '{1,2}')]),
+	('182', ARRAY[trigger_zoned_182.unseen(182, '{1,2}'), trigger_plain_182.unseen(182, '{1,2}'),
+		log_zoned_182.unseen(182, '{1,2}'), log_plain_182.unseen(182, '{1,2}')])) AS f (width, unseen);
 -- 1 was shown half an hour less than the width ago, 2 an hour more
 \set insert 'TRUNCATE trigger_zoned_30.filters, trigger_plain_30.filters, trigger_zoned_182.filters, trigger_plain_182.filters, plain, zoned; INSERT INTO plain SELECT d, 1, ago(d, \'-30 minutes\') FROM unnest(\'{30,182}\'::int[]) AS d UNION ALL SELECT d, 2, ago(d, \'1 hour\') FROM unnest(\'{30,182}\'::int[]) AS d; INSERT INTO zoned SELECT user_id, item_id, shown_at AT TIME ZONE \'UTC\' FROM plain; TABLE widths;'
 \set rebuild 'CALL trigger_zoned_30.rebuild(); CALL trigger_plain_30.rebuild(); CALL trigger_zoned_182.rebuild(); CALL trigger_plain_182.rebuild(); CALL log_zoned_30.rebuild(); CALL log_plain_30.rebuild(); CALL log_zoned_182.rebuild(); CALL log_plain_182.rebuild(); TABLE widths;'
-\pset tuples_only on
 SET TimeZone = 'Europe/Berlin';
 :insert
 :rebuild
@@ -125,14 +143,11 @@ TABLE widths;
 :insert
 SET TimeZone = 'UTC';
 TABLE widths;
-\pset tuples_only off
 SET TimeZone = 'America/New_York';
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
 DROP TABLE zoned, plain;
 
---
 -- What is an exposure, and what is none: NULL, times before all and after all, pages without items, a condition.
---
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), shown boolean);
 CREATE TABLE pages (user_id bigint, item_id bigint[], shown_at timestamptz DEFAULT now(), shown boolean);
 CREATE INDEX ON exposures (user_id);
@@ -140,11 +155,17 @@ CREATE INDEX ON pages (user_id);
 SELECT count(bloom_create_feed(concat(mode, '_', name), name::regclass, mode => mode, "where" => 'shown')) AS feeds
 FROM (VALUES ('trigger'), ('log')) AS m (mode), (VALUES ('exposures'), ('pages')) AS n (name);
 INSERT INTO exposures SELECT u, i, t, s FROM (VALUES
-	(1, 1, now(), true), (1, 2, now(), false), (1, 3, now(), NULL), (1, 4, NULL, true), (NULL, 5, now(), true), (1, NULL, now(), true),
-	(1, 6, 'infinity', true), (1, 7, '-infinity', true), (1, 8, now() + interval '1 year', true), (1, 9, now() - interval '29 days', true)) AS v (u, i, t, s);
-INSERT INTO pages SELECT user_id, CASE item_id WHEN 1 THEN '{NULL,1,NULL,1}'::bigint[] WHEN 6 THEN '{{6},{NULL}}' ELSE ARRAY[item_id] END, shown_at, shown FROM exposures;
-INSERT INTO pages VALUES (1, '{}', now(), true), (1, NULL, now(), true), (1, '{NULL}', now(), true), (2, '{NULL}', now(), true), (2, '{}', now(), true);
-CREATE VIEW unseen AS SELECT n, trigger_exposures.unseen(n, c) AS trigger_exposures, log_exposures.unseen(n, c) AS log_exposures, trigger_pages.unseen(n, c) AS trigger_pages, log_pages.unseen(n, c) AS log_pages
+	(1, 1, now(), true), (1, 2, now(), false), (1, 3, now(), NULL), (1, 4, NULL, true), (NULL, 5, now(), true),
+		(1, NULL, now(), true),
+	(1, 6, 'infinity', true), (1, 7, '-infinity', true), (1, 8, now() + interval '1 year', true),
+		(1, 9, now() - interval '29 days', true)) AS v (u, i, t, s);
+INSERT INTO pages SELECT user_id, CASE item_id WHEN 1 THEN '{NULL,1,NULL,1}'::bigint[] WHEN 6 THEN '{{6},{NULL}}'
+	ELSE ARRAY[item_id] END, shown_at, shown FROM exposures;
+INSERT INTO pages VALUES (1, '{}', now(), true), (1, NULL, now(), true), (1, '{NULL}', now(), true),
+	(2, '{NULL}', now(), true), (2, '{}', now(), true);
+CREATE VIEW unseen AS SELECT n, trigger_exposures.unseen(n, c) AS trigger_exposures,
+	log_exposures.unseen(n, c) AS log_exposures, trigger_pages.unseen(n, c) AS trigger_pages,
+	log_pages.unseen(n, c) AS log_pages
 FROM (SELECT n, ARRAY(SELECT generate_series(1::bigint, 9)) AS c FROM generate_series(1, 2) AS n) AS u;
 TABLE unseen;
 SELECT command FROM bloom_feeds() WHERE feed = 'log_pages';
@@ -162,10 +183,9 @@ DROP VIEW unseen;
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
 DROP TABLE exposures, pages;
 
---
 -- Statements that write exposures.
---
-CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), PRIMARY KEY (user_id, item_id));
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
+	PRIMARY KEY (user_id, item_id));
 SELECT bloom_create_feed('seen', 'exposures');
 INSERT INTO exposures SELECT 1, i, now() - interval '40 days' FROM generate_series(1, 4) AS i;
 SELECT seen.unseen(1, '{1,2,3,4,5,6}');
@@ -181,7 +201,9 @@ COPY exposures (user_id, item_id) FROM stdin;
 1	7
 2	7
 \.
-WITH a AS (INSERT INTO exposures VALUES (3, 1) RETURNING user_id), b AS (UPDATE exposures SET user_id = 4 WHERE item_id = 4 RETURNING 1), c AS (UPDATE exposures SET shown_at = now() WHERE user_id = 2 RETURNING 1)
+WITH a AS (INSERT INTO exposures VALUES (3, 1) RETURNING user_id),
+	b AS (UPDATE exposures SET user_id = 4 WHERE item_id = 4 RETURNING 1),
+	c AS (UPDATE exposures SET shown_at = now() WHERE user_id = 2 RETURNING 1)
 SELECT seen.unseen(user_id, '{1}') AS as_before FROM a;
 UPDATE exposures SET user_id = 3 WHERE user_id = 2;
 SELECT u, seen.unseen(u, '{1,2,3,4,5,6,7,8}') FROM generate_series(1, 4) AS u;
@@ -212,8 +234,10 @@ DROP SCHEMA seen CASCADE;
 DROP TABLE exposures;
 
 -- Partitions, of two levels, and tables that inherit.
-CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now()) PARTITION BY RANGE (shown_at);
-CREATE TABLE late PARTITION OF exposures FOR VALUES FROM ('2020-01-01 00:00+00') TO (MAXVALUE) PARTITION BY LIST (user_id);
+CREATE TABLE exposures (user_id bigint, item_id bigint,
+	shown_at timestamptz DEFAULT now()) PARTITION BY RANGE (shown_at);
+CREATE TABLE late PARTITION OF exposures FOR VALUES
+	FROM ('2020-01-01 00:00+00') TO (MAXVALUE) PARTITION BY LIST (user_id);
 CREATE TABLE late_1 PARTITION OF late FOR VALUES IN (1);
 CREATE TABLE late_2 (shown_at timestamptz DEFAULT now(), gone int, item_id bigint, user_id bigint);
 ALTER TABLE late_2 DROP gone;
@@ -221,7 +245,8 @@ ALTER TABLE late ATTACH PARTITION late_2 DEFAULT;
 CREATE TABLE early PARTITION OF exposures FOR VALUES FROM (MINVALUE) TO ('2020-01-01 00:00+00');
 CREATE INDEX ON exposures (user_id, shown_at);
 SELECT bloom_create_feed('seen', 'exposures'), bloom_create_feed('log', 'exposures', mode => 'log');
-CREATE VIEW unseen AS SELECT u, seen.unseen(u, '{1,2,3,4,5,6,7,8}'), log.unseen(u, '{1,2,3,4,5,6,7,8}') AS log FROM generate_series(1, 2) AS u;
+CREATE VIEW unseen AS SELECT u, seen.unseen(u, '{1,2,3,4,5,6,7,8}'), log.unseen(u, '{1,2,3,4,5,6,7,8}') AS log
+	FROM generate_series(1, 2) AS u;
 INSERT INTO exposures VALUES (1, 1), (2, 1);
 INSERT INTO late VALUES (1, 2), (2, 2);
 INSERT INTO late_1 VALUES (1, 3);
@@ -251,7 +276,9 @@ SELECT problems FROM bloom_feeds() WHERE feed = 'seen';
 SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
 BEGIN;
 :script
-SELECT DISTINCT relation::regclass AS locked FROM pg_locks WHERE pid = pg_backend_pid() AND relation >= 16384 AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+SELECT DISTINCT relation::regclass AS locked FROM pg_locks
+	WHERE pid = pg_backend_pid() AND relation >= 16384
+	AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
 	AND relation IN (SELECT oid FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace <> 'seen'::regnamespace);
 COMMIT;
 INSERT INTO late_3 VALUES (3, 2);
@@ -265,7 +292,9 @@ DROP TRIGGER update_seen ON late_3;
 SELECT h.untracked, l.untracked FROM seen.health AS h, log.health AS l;
 SELECT unnest(problems) FROM bloom_feeds() WHERE feed = 'seen';
 :script
-SELECT untracked, problems, (SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'late_2'::regclass AND tgname = 'insert_seen') AS late_2 FROM seen.health, bloom_feeds() WHERE feed = 'seen';
+SELECT untracked, problems, (SELECT tgenabled FROM pg_trigger
+	WHERE tgrelid = 'late_2'::regclass AND tgname = 'insert_seen') AS late_2 FROM seen.health, bloom_feeds()
+	WHERE feed = 'seen';
 -- What a table brings along that is attached, a rebuild reads.
 CREATE TABLE late_4 (LIKE late);
 INSERT INTO late_4 (user_id, item_id, shown_at) VALUES (4, 40, now());
@@ -297,7 +326,8 @@ DROP TABLE grandchild;
 DROP SCHEMA seen CASCADE;
 
 -- A view, in mode log: other names, a condition, a second key.
-CREATE VIEW shown AS SELECT user_id AS viewer, item_id AS post, shown_at AS at FROM exposures UNION ALL SELECT user_id, -item_id, shown_at FROM child WHERE extra = 1;
+CREATE VIEW shown AS SELECT user_id AS viewer, item_id AS post, shown_at AS at FROM exposures UNION ALL
+	SELECT user_id, -item_id, shown_at FROM child WHERE extra = 1;
 SELECT bloom_create_feed('seen', 'shown', 'viewer', 'post', 'at', mode => 'log');
 SELECT seen.unseen(1, '{1,2,-2,-1}');
 CALL seen.rebuild(overlap => '0');
@@ -306,9 +336,7 @@ SELECT seen.unseen(1, '{1,2,-2,-1}'), users, untracked FROM seen.health;
 DROP SCHEMA seen CASCADE;
 DROP TABLE exposures CASCADE;
 
---
 -- unseen, current, take
---
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE INDEX ON exposures (user_id);
 SELECT bloom_create_feed('seen', 'exposures'), bloom_create_feed('log', 'exposures', mode => 'log');
@@ -325,18 +353,23 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 SELECT arguments, call('seen', arguments) AS seen, call('log', arguments) AS log FROM unnest(ARRAY[
-	$$unseen(1, '{2,5,1,NULL,5,3}')$$, $$unseen(1, '{}')$$, $$unseen(1, NULL)$$, $$unseen(NULL, '{1}')$$, $$unseen(9, '{1,1}')$$, $$unseen(1, '{{1,3},{4,2}}')$$,
+	$$unseen(1, '{2,5,1,NULL,5,3}')$$, $$unseen(1, '{}')$$, $$unseen(1, NULL)$$, $$unseen(NULL, '{1}')$$,
+		$$unseen(9, '{1,1}')$$, $$unseen(1, '{{1,3},{4,2}}')$$,
 	$$current(1) @> 2$$, $$current(9) @> 1$$, $$current(NULL)$$,
-	$$take(9, '{2,5,1,NULL,5,3}', 3)$$, $$take(1, '{2,5,1,NULL,5,3}', 0)$$, $$take(1, '{2,5,1,NULL,5,3}', -1)$$, $$take(1, '{}', 3)$$, $$take(1, NULL, 3)$$,
-	$$contains(1, 2)$$, $$contains(1, 3)$$, $$contains(1, NULL)$$, $$contains(8, 1)$$, $$contains(NULL, 1)$$, $$lock(1)$$, $$lock(8)$$, $$lock(NULL)$$,
-	$$take(NULL, '{5}', 3)$$, $$take(1, '{1,2}')$$, $$take(1, '{2,5,1,NULL,5,3}', 1)$$, $$take(1, '{2,5,1,NULL,5,3}', NULL)$$]) AS arguments;
+	$$take(9, '{2,5,1,NULL,5,3}', 3)$$, $$take(1, '{2,5,1,NULL,5,3}', 0)$$, $$take(1, '{2,5,1,NULL,5,3}', -1)$$,
+		$$take(1, '{}', 3)$$, $$take(1, NULL, 3)$$,
+	$$contains(1, 2)$$, $$contains(1, 3)$$, $$contains(1, NULL)$$, $$contains(8, 1)$$, $$contains(NULL, 1)$$, $$lock(1)$$,
+		$$lock(8)$$, $$lock(NULL)$$,
+	$$take(NULL, '{5}', 3)$$, $$take(1, '{1,2}')$$, $$take(1, '{2,5,1,NULL,5,3}', 1)$$,
+		$$take(1, '{2,5,1,NULL,5,3}', NULL)$$]) AS arguments;
 -- mode trigger remembers what is taken, mode log what is inserted
 SELECT seen.unseen(1, '{1,3,5,7}'), log.unseen(1, '{1,3,5,7}');
 INSERT INTO exposures (user_id, item_id) SELECT 1, unnest(seen.take(1, '{1,3,5,7,9,11}', 1)) RETURNING item_id;
 INSERT INTO exposures (user_id, item_id) SELECT 1, unnest(log.take(1, '{1,3,5,7,9,11}', 2)) RETURNING item_id;
 SELECT seen.unseen(1, '{1,3,5,7}'), log.unseen(1, '{1,3,5,7}');
 -- Parameters need no cast, and a feed query row by row finds the filter once.
-PREPARE page AS SELECT array_agg(id ORDER BY id) FROM generate_series(1, 8) AS id WHERE NOT (SELECT log.current($1)) @> id;
+PREPARE page AS SELECT array_agg(id ORDER BY id) FROM generate_series(1, 8) AS id
+	WHERE NOT (SELECT log.current($1)) @> id;
 EXECUTE page (1);
 BEGIN;
 SET LOCAL track_functions = 'all';
@@ -348,9 +381,7 @@ EXECUTE page_array ('1', '{7,8}', '7');
 -- lock() makes a row for a user who has none, which is no filter, and says so to nobody
 SELECT user_id, items FROM seen.filters WHERE user_id NOT IN (1, 9);
 
---
 -- Rebuilds: what they find, and what they write.
---
 TRUNCATE exposures, seen.filters, log.filters;
 \set VERBOSITY sqlstate
 CALL seen.rebuild();
@@ -362,7 +393,8 @@ INSERT INTO exposures VALUES (5000, 4, now() - interval '31 days');
 DELETE FROM seen.filters WHERE user_id > 2;
 INSERT INTO seen.filters VALUES (9001, bloom_add(NULL, 1)), (9002, NULL);
 UPDATE seen.filters SET items = bloom_add(items, 77) WHERE user_id = 1;
-CREATE VIEW state AS SELECT md5(string_agg(concat_ws(' ', ctid, xmin, user_id, items::bytea, filled_until), ',' ORDER BY user_id)) AS state FROM seen.filters;
+CREATE VIEW state AS SELECT md5(string_agg(concat_ws(' ', ctid, xmin, user_id, items::bytea, filled_until), ','
+	ORDER BY user_id)) AS state FROM seen.filters;
 SELECT state FROM state \gset
 CALL seen.rebuild(dry_run => true);
 SELECT state = :'state' AS unchanged FROM state;
@@ -378,7 +410,8 @@ SELECT count(*), min(user_id) FILTER (WHERE user_id > 2500) AS next FROM seen.fi
 CALL seen.rebuild(after => 2500, upto => 4000, dry_run => true);
 CALL seen.rebuild(after => 2500, upto => 4000);
 CALL seen.rebuild(after => 4000, upto => 2500);
-SELECT count(*), count(*) FILTER (WHERE bloom_contains_all(items, '{1,2,3}'::bigint[]) AND NOT items @> 4) AS right FROM seen.filters;
+SELECT count(*), count(*) FILTER (WHERE bloom_contains_all(items, '{1,2,3}'::bigint[]) AND NOT items @> 4) AS right
+	FROM seen.filters;
 -- a second one writes nothing
 SELECT state FROM state \gset
 CALL seen.rebuild();
@@ -391,8 +424,10 @@ INSERT INTO exposures VALUES (4, 4);
 DELETE FROM exposures WHERE user_id = 5;
 CREATE TABLE before AS SELECT user_id, ctid AS place FROM seen.filters;
 CALL seen.rebuild();
-SELECT array_agg(user_id ORDER BY user_id) FROM seen.filters AS f FULL JOIN before AS b USING (user_id) WHERE f.ctid IS DISTINCT FROM place;
-SELECT filled_until < now() - interval '9 minutes' AS overlap, filled_until > now() - interval '11 minutes' AS no_more FROM seen.filters WHERE user_id = 1;
+SELECT array_agg(user_id ORDER BY user_id) FROM seen.filters AS f FULL JOIN before AS b USING (user_id)
+	WHERE f.ctid IS DISTINCT FROM place;
+SELECT filled_until < now() - interval '9 minutes' AS overlap, filled_until > now() - interval '11 minutes' AS no_more
+	FROM seen.filters WHERE user_id = 1;
 -- of rows that triggers made, and no rebuild has filled, a batch takes the first
 BEGIN;
 INSERT INTO seen.filters (user_id) SELECT generate_series(10001, 15000);
@@ -461,14 +496,25 @@ RESET default_transaction_isolation;
 -- an interval that is not negative, because a month counts as 30 days, and yet leads into the future
 CALL log.rebuild(overlap => '-1200 months 36000 days');
 SELECT filled_until <= now() AS past FROM log.filters;
-DO $$ DECLARE a bigint = 0; b bigint = 0; c bigint = 0; d bigint = 0; BEGIN CALL log.rebuild(exposures => a, filters => b, bytes => c, ended => d); RAISE '% exposures, % filters', a, b; END $$;
-SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL AS never FROM seen.health UNION ALL SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL FROM log.health;
+DO $$
+DECLARE a bigint = 0; b bigint = 0; c bigint = 0; d bigint = 0;
+BEGIN
+	CALL log.rebuild(exposures => a, filters => b, bytes => c, ended => d);
+	RAISE '% exposures, % filters', a, b;
+END $$;
+SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL AS never FROM seen.health UNION ALL
+	SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL FROM log.health;
 
--- Other columns may have any names: also those of the functions' variables and parameters.  A batch without an end in sight is cut.
-CREATE TABLE odd (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), since timestamptz DEFAULT 'infinity',
-	wanted bigint[] DEFAULT '{}', batch_from bigint DEFAULT 9999, batch_to bigint DEFAULT -1, n_examined bigint DEFAULT 9999, n_ended bigint DEFAULT 9999,
-	after bigint DEFAULT 9999, upto bigint DEFAULT -1, filled timestamptz, locked bigint[], unlocked bigint[], main int, main_until timestamptz, rest int, rest_fpr float DEFAULT 0.5,
-	allow_removed boolean DEFAULT true, shown int, built int, overlap interval, dry_run boolean DEFAULT true, "user" int, users bigint[], item int, items int, e int, f int, v int, i int);
+-- Other columns may have any names: also those of the functions' variables and parameters.  A batch without an end in
+-- sight is cut.
+CREATE TABLE odd (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
+	since timestamptz DEFAULT 'infinity',
+	wanted bigint[] DEFAULT '{}', batch_from bigint DEFAULT 9999, batch_to bigint DEFAULT -1,
+		n_examined bigint DEFAULT 9999, n_ended bigint DEFAULT 9999,
+	after bigint DEFAULT 9999, upto bigint DEFAULT -1, filled timestamptz, locked bigint[], unlocked bigint[], main int,
+		main_until timestamptz, rest int, rest_fpr float DEFAULT 0.5,
+	allow_removed boolean DEFAULT true, shown int, built int, overlap interval, dry_run boolean DEFAULT true, "user" int,
+		users bigint[], item int, items int, e int, f int, v int, i int);
 CREATE INDEX ON odd (user_id);
 SELECT bloom_create_feed('odd_seen', 'odd'), bloom_create_feed('odd_log', 'odd', mode => 'log');
 INSERT INTO odd VALUES (1, 1), (1, 2);
@@ -493,9 +539,7 @@ SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd WHERE user_id <= 2500
 DROP SCHEMA odd_log CASCADE;
 DROP TABLE odd;
 
---
 -- The script again: settings change, filters and grants stay.
---
 CREATE ROLE regress_bloomexp_app;
 GRANT USAGE ON SCHEMA seen TO regress_bloomexp_app;
 GRANT EXECUTE ON FUNCTION seen.unseen, seen.take TO regress_bloomexp_app;
@@ -503,16 +547,20 @@ SELECT bloom_feed_sql('seen', 'exposures', width => '7 days', fpr => 0.001, head
 :script
 :script
 INSERT INTO exposures VALUES (1, 3, now() - interval '8 days'), (2, 3, DEFAULT);
-SELECT seen.unseen(1, '{1,2,3}'), seen.unseen(2, '{1,2,3}'), (bloom_info(seen.current(2))).fpr, has_function_privilege('regress_bloomexp_app', 'seen.take(bigint, bigint[], int)', 'EXECUTE') AS granted;
+SELECT seen.unseen(1, '{1,2,3}'), seen.unseen(2, '{1,2,3}'), (bloom_info(seen.current(2))).fpr,
+	has_function_privilege('regress_bloomexp_app', 'seen.take(bigint, bigint[], int)', 'EXECUTE') AS granted;
 SELECT feed, owner = current_user AS mine, version, command, problems FROM bloom_feeds() ORDER BY 1;
 SELECT bloom_create_feed('seen', 'exposures');
 -- Arguments come back as they were given, and make the same script; a name may look like settings, or be one.
 CREATE TABLE "width = NULL" ("NULL" bigint, "-- kind: mode log" bigint, "at => now()" timestamptz, " " boolean);
 CREATE INDEX ON "width = NULL" ("NULL");
-SELECT bloom_create_feed('x, slices => 5', '"width = NULL"', 'NULL', '-- kind: mode log', 'at => now()', '1 month', 0.00001, 0, "where" => ' '), bloom_create_feed('bloomexp 1.0', 'exposures', width => '720:00:00', headroom => 1000);
+SELECT bloom_create_feed('x, slices => 5', '"width = NULL"', 'NULL', '-- kind: mode log', 'at => now()', '1 month',
+	0.00001, 0, "where" => ' '), bloom_create_feed('bloomexp 1.0', 'exposures', width => '720:00:00', headroom => 1000);
 SELECT command FROM bloom_feeds() WHERE feed IN ('x, slices => 5', 'bloomexp 1.0') ORDER BY 1;
-CREATE FUNCTION script(call text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE script text; BEGIN EXECUTE call INTO script; RETURN script; END $$;
-SELECT script(command) = bloom_feed_sql('x, slices => 5', '"width = NULL"', 'NULL', '-- kind: mode log', 'at => now()', '1 month', 0.00001, 0, "where" => ' ') AS same, problems FROM bloom_feeds() WHERE feed = 'x, slices => 5';
+CREATE FUNCTION script(call text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE script text; BEGIN EXECUTE call
+	INTO script; RETURN script; END $$;
+SELECT script(command) = bloom_feed_sql('x, slices => 5', '"width = NULL"', 'NULL', '-- kind: mode log', 'at => now()',
+	'1 month', 0.00001, 0, "where" => ' ') AS same, problems FROM bloom_feeds() WHERE feed = 'x, slices => 5';
 DROP TABLE "width = NULL" CASCADE;
 DROP SCHEMA "x, slices => 5", "bloomexp 1.0" CASCADE;
 -- The mode cannot change: neither a new script nor one from before a change is taken.
@@ -523,46 +571,33 @@ BEGIN;
 ROLLBACK;
 SELECT problems FROM bloom_feeds() WHERE feed = 'seen';
 -- What is wrong with a feed, each in turn.
-BEGIN;
-ALTER TABLE exposures RENAME item_id TO item;
-SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
-ROLLBACK;
-BEGIN;
-ALTER TABLE exposures RENAME TO views;
-SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
-ROLLBACK;
-BEGIN;
-DROP TABLE exposures CASCADE;
-SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
-ROLLBACK;
-BEGIN;
-ALTER TABLE exposures DISABLE TRIGGER USER;
-SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
-ROLLBACK;
-BEGIN;
-ALTER TABLE exposures ENABLE REPLICA TRIGGER update_seen;
-SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
-ROLLBACK;
-BEGIN;
-DROP FUNCTION seen.unseen;
-CREATE OR REPLACE FUNCTION log.take(user_id bigint, candidates bigint[], wanted integer DEFAULT NULL) RETURNS bigint[] LANGUAGE plpgsql AS 'BEGIN RETURN candidates; END';
-CREATE FUNCTION log.unseen(candidates bigint[]) RETURNS bigint[] LANGUAGE sql AS 'SELECT candidates';
-SET LOCAL quote_all_identifiers = on;
-SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
-ROLLBACK;
-BEGIN;
-UPDATE pg_proc SET prosrc = replace(prosrc, 'bloomexp 1.0', 'bloomexp 0.9') WHERE oid = 'seen.settings'::regproc;
-SELECT feed, version, problems FROM bloom_feeds() ORDER BY 1;
-ROLLBACK;
-BEGIN;
-ALTER TABLE exposures ALTER item_id TYPE text;
-SELECT feed, problems FROM bloom_feeds() ORDER BY 1;
-ROLLBACK;
+CREATE FUNCTION after(change text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	found text[];
+BEGIN
+	EXECUTE change;
+	RAISE EXCEPTION USING ERRCODE = 'ZZZZZ', MESSAGE =
+		(SELECT string_agg(concat_ws(' ', feed, nullif(version, '1.0'), problems), E'\n' ORDER BY feed) FROM bloom_feeds());
+EXCEPTION WHEN SQLSTATE 'ZZZZZ' THEN
+	RETURN QUERY SELECT regexp_split_to_table(sqlerrm, E'\n');
+END
+$$;
+SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO item',
+	'ALTER TABLE exposures RENAME TO views', 'DROP TABLE exposures CASCADE',
+	'ALTER TABLE exposures DISABLE TRIGGER USER', 'ALTER TABLE exposures ENABLE REPLICA TRIGGER update_seen',
+	$$DROP FUNCTION seen.unseen;
+		CREATE OR REPLACE FUNCTION log.take(user_id bigint, candidates bigint[], wanted integer DEFAULT NULL)
+			RETURNS bigint[] LANGUAGE plpgsql AS 'BEGIN RETURN candidates; END';
+		CREATE FUNCTION log.unseen(candidates bigint[]) RETURNS bigint[] LANGUAGE sql AS 'SELECT candidates';
+		SET LOCAL quote_all_identifiers = on$$,
+	$$UPDATE pg_proc SET prosrc = replace(prosrc, 'bloomexp 1.0', 'bloomexp 0.9') WHERE oid = 'seen.settings'::regproc$$,
+	'ALTER TABLE exposures ALTER item_id TYPE text']) WITH ORDINALITY AS c (change, n), after(change) ORDER BY n;
 -- A feed in mode log: what it has not stored it reads.
 INSERT INTO exposures VALUES (1, 4);
 CALL log.rebuild(overlap => '0');
 INSERT INTO exposures VALUES (1, 5);
-SELECT log.unseen(1, '{1,2,3,4,5}'), bloom_contains_each((SELECT items FROM log.filters WHERE user_id = 1), '{4,5}'::bigint[]) AS stored;
+SELECT log.unseen(1, '{1,2,3,4,5}'), bloom_contains_each((SELECT items FROM log.filters WHERE user_id = 1),
+	'{4,5}'::bigint[]) AS stored;
 -- a filter that is lost, older than the width, or without a date is slower and never wrong: 2 was not shown
 UPDATE log.filters SET items = NULL;
 SELECT log.unseen(1, '{1,2,3,4,5}');
@@ -589,7 +624,9 @@ ALTER SCHEMA seen RENAME TO viewed;
 SELECT bloom_feed_sql('viewed', 'exposures') AS script \gset
 :script
 INSERT INTO exposures VALUES (1, 8);
-SELECT viewed.unseen(1, '{7,8,9}'), untracked, (SELECT count(*) FROM pg_trigger WHERE tgrelid = 'exposures'::regclass) AS triggers, problems FROM viewed.health, bloom_feeds() WHERE feed = 'viewed';
+SELECT viewed.unseen(1, '{7,8,9}'), untracked,
+	(SELECT count(*) FROM pg_trigger WHERE tgrelid = 'exposures'::regclass) AS triggers, problems
+	FROM viewed.health, bloom_feeds() WHERE feed = 'viewed';
 ALTER SCHEMA viewed RENAME TO seen;
 -- Ids that have become too small.
 DROP SCHEMA seen, log CASCADE;
@@ -615,12 +652,15 @@ CALL log.rebuild(users => ARRAY['a' COLLATE "POSIX"]);
 CALL seen.rebuild(users => ARRAY['a' COLLATE "POSIX"]);
 
 DROP SCHEMA seen, log CASCADE;
-SELECT (SELECT count(*) FROM pg_trigger) AS triggers, (SELECT count(*) FROM bloom_feeds()) AS feeds, (SELECT count(*) FROM pg_depend WHERE refobjid = 'exposures'::regclass AND deptype = 'n') AS dependents;
+SELECT (SELECT count(*) FROM pg_trigger) AS triggers, (SELECT count(*) FROM bloom_feeds()) AS feeds,
+	(SELECT count(*) FROM pg_depend WHERE refobjid = 'exposures'::regclass AND deptype = 'n') AS dependents;
+
+\set ECHO none
 DROP VIEW results;
 DROP TABLE exposures, users, before, kinds CASCADE;
 DROP DOMAIN item_id, user_name;
 DROP TYPE mood;
-DROP FUNCTION name_of, feed_of, execute, ago, call, script;
+DROP FUNCTION after, name_of, feed_of, execute, ago, call, script;
 DROP PROCEDURE make, show;
 DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP DOMAIN IF EXISTS citext; END $$;
 DROP ROLE regress_bloomexp_app;

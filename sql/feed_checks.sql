@@ -9,12 +9,16 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 CREATE ROLE regress_bloomexp_owner;
 CREATE ROLE regress_bloomexp_stranger;
 DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_bloomexp_owner', current_database()); END $$;
-CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz, shown boolean, day date, name text, at timestamp, tags text[], point point);
+\set ECHO none
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz, shown boolean, day date, name text,
+	at timestamp, tags text[], point point);
 CREATE INDEX ON exposures (user_id, shown_at);
-CREATE VIEW objects AS SELECT (SELECT count(*) FROM pg_class WHERE relnamespace <> 'pg_toast'::regnamespace) AS relations,
+CREATE VIEW objects AS SELECT (SELECT count(*) FROM pg_class
+	WHERE relnamespace <> 'pg_toast'::regnamespace) AS relations,
 	(SELECT count(*) FROM pg_proc) AS functions, (SELECT count(*) FROM pg_namespace WHERE nspname !~ '^pg_') AS schemas,
 	(SELECT count(*) FROM pg_trigger) AS triggers;
 CREATE TABLE before AS TABLE objects;
+\set ECHO all
 TRUNCATE before;
 INSERT INTO before TABLE objects;
 
@@ -49,7 +53,8 @@ ROLLBACK;
 CREATE DOMAIN point_domain AS point;
 CREATE TYPE pair AS (a int, b int);
 CREATE DOMAIN tag_list AS text[];
-CREATE TABLE shown (user_id point_domain, item_id point_domain[], shown_at timestamptz, pair pair, document json, jsons jsonb[], lists tag_list[], times timestamptz[], flags boolean[]);
+CREATE TABLE shown (user_id point_domain, item_id point_domain[], shown_at timestamptz, pair pair, document json,
+	jsons jsonb[], lists tag_list[], times timestamptz[], flags boolean[]);
 SELECT bloom_create_feed('seen', 'shown');
 SELECT bloom_create_feed('seen', 'shown', 'pair', 'jsons');
 SELECT bloom_create_feed('seen', 'shown', 'document', 'document');
@@ -77,6 +82,7 @@ CALL seen.rebuild();
 UPDATE shown SET user_id = 'ANN';
 CALL seen.rebuild();
 SELECT user_id, seen.unseen('ann', '{a,b}') FROM seen.filters;
+\set ECHO none
 DROP SCHEMA seen, log CASCADE;
 DROP TABLE shown;
 
@@ -87,6 +93,7 @@ CREATE VIEW view AS TABLE exposures;
 CREATE TABLE parts (LIKE exposures) PARTITION BY HASH (user_id);
 CREATE TABLE part PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
 CREATE INDEX ON parts (user_id);
+\set ECHO all
 \set VERBOSITY sqlstate
 SELECT bloom_create_feed('seen', 'temporary');
 \set VERBOSITY default
@@ -130,10 +137,12 @@ ROLLBACK;
 -- Filled by a subscription.
 SET client_min_messages = error;
 CREATE SUBSCRIPTION regress_bloomexp CONNECTION 'host=nowhere' PUBLICATION p WITH (connect = false);
-INSERT INTO pg_subscription_rel SELECT oid, 'exposures'::regclass, 'r' FROM pg_subscription WHERE subname = 'regress_bloomexp';
+INSERT INTO pg_subscription_rel SELECT oid, 'exposures'::regclass, 'r' FROM pg_subscription
+	WHERE subname = 'regress_bloomexp';
 SELECT bloom_create_feed('seen', 'exposures');
 -- ... a partition, too, and one that is filled since the feed is there
-INSERT INTO pg_subscription_rel SELECT oid, 'part'::regclass, 'r' FROM pg_subscription WHERE subname = 'regress_bloomexp';
+INSERT INTO pg_subscription_rel SELECT oid, 'part'::regclass, 'r' FROM pg_subscription
+	WHERE subname = 'regress_bloomexp';
 DROP TRIGGER update_seen ON part;
 SELECT bloom_create_feed('seen', 'parts');
 SET client_min_messages = warning;
@@ -141,7 +150,8 @@ SELECT bloom_feed_sql('seen', 'parts', mode => 'log') IS NULL;
 SET client_min_messages = error;
 DELETE FROM pg_subscription_rel WHERE srrelid = 'part'::regclass;
 SELECT bloom_create_feed('seen', 'parts');
-INSERT INTO pg_subscription_rel SELECT oid, 'part'::regclass, 'r' FROM pg_subscription WHERE subname = 'regress_bloomexp';
+INSERT INTO pg_subscription_rel SELECT oid, 'part'::regclass, 'r' FROM pg_subscription
+	WHERE subname = 'regress_bloomexp';
 SELECT h.untracked, f.problems FROM seen.health AS h, bloom_feeds() AS f;
 DELETE FROM pg_subscription_rel WHERE srrelid = 'part'::regclass;
 DROP SCHEMA seen CASCADE;
@@ -149,7 +159,9 @@ ALTER SUBSCRIPTION regress_bloomexp SET (slot_name = NONE);
 DROP SUBSCRIPTION regress_bloomexp;
 SET client_min_messages = warning;
 
--- Foreign tables and materialized views: a trigger on their parent would break inserts, and what mode log reads there comes late.
+\set ECHO none
+-- Foreign tables and materialized views: a trigger on their parent would break inserts, and what mode log reads there
+-- comes late.
 CREATE FOREIGN DATA WRAPPER nowhere;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
 CREATE TABLE spread (LIKE exposures) PARTITION BY RANGE (shown_at);
@@ -160,36 +172,45 @@ CREATE FOREIGN TABLE remote_heir () INHERITS (heirs) SERVER nowhere;
 CREATE MATERIALIZED VIEW copies AS TABLE exposures;
 CREATE UNIQUE INDEX ON copies (user_id, item_id);
 CREATE VIEW view_of_copies AS SELECT * FROM view UNION ALL TABLE copies;
+\set ECHO all
 SELECT bloom_create_feed('seen', 'spread');
 SELECT bloom_create_feed('seen', 'heirs');
 SELECT bloom_create_feed('seen', 'remote');
-SELECT bloom_feed_sql('seen', name::regclass, mode => 'log') IS NULL FROM unnest('{spread,heirs,copies,view_of_copies,view,exposures}'::text[]) AS name;
+SELECT bloom_feed_sql('seen', name::regclass, mode => 'log') IS NULL
+	FROM unnest('{spread,heirs,copies,view_of_copies,view,exposures}'::text[]) AS name;
 DROP FOREIGN DATA WRAPPER nowhere CASCADE;
 DROP TABLE spread, heirs;
 DROP MATERIALIZED VIEW copies CASCADE;
 
--- A unique key of user and item, in any order: an upsert must set the time, and the hint is a statement that does.  Other keys are no matter.
+-- A unique key of user and item, in any order: an upsert must set the time, and the hint is a statement that does. 
+-- Other keys are no matter.
 SET client_min_messages = notice;
-CREATE TABLE "up's" (item_id bigint, "the user" uuid, at timestamp DEFAULT (now() AT TIME ZONE 'UTC'), UNIQUE (item_id, "the user"));
+CREATE TABLE "up's" (item_id bigint, "the user" uuid, at timestamp DEFAULT (now() AT TIME ZONE 'UTC'),
+	UNIQUE (item_id, "the user"));
 CREATE INDEX ON "up's" ("the user");
 SELECT bloom_create_feed('ups', '"up''s"', user_column => 'the user', time_column => 'at');
-PREPARE page AS INSERT INTO public."up's" ("the user", item_id, at) SELECT $1, item, now() AT TIME ZONE 'UTC' FROM unnest(ups.take($1, $2, 10)) AS item ON CONFLICT ("the user", item_id) DO UPDATE SET at = excluded.at RETURNING item_id;
+PREPARE page AS INSERT INTO public."up's" ("the user", item_id, at) SELECT $1, item, now() AT TIME ZONE 'UTC'
+	FROM unnest(ups.take($1, $2, 10)) AS item ON CONFLICT ("the user", item_id) DO UPDATE SET at = excluded.at
+	RETURNING item_id;
 INSERT INTO "up's" VALUES (7, '00000000-0000-0000-0000-000000000001', '2020-01-01');
 EXECUTE page ('00000000-0000-0000-0000-000000000001', '{7,8}');
 SELECT count(*) FROM "up's" WHERE at > '2020-01-01';
 DEALLOCATE page;
-CREATE TABLE keyed (user_id bigint, item_id bigint, shown_at timestamptz, page bigint[], PRIMARY KEY (user_id, item_id, shown_at), UNIQUE (user_id, page), UNIQUE (user_id, shown_at));
+CREATE TABLE keyed (user_id bigint, item_id bigint, shown_at timestamptz, page bigint[],
+	PRIMARY KEY (user_id, item_id, shown_at), UNIQUE (user_id, page), UNIQUE (user_id, shown_at));
 CREATE UNIQUE INDEX ON keyed (user_id, item_id) WHERE shown_at < '2020-01-01';
 SELECT bloom_feed_sql('seen', 'keyed') IS NULL, bloom_feed_sql('seen', 'keyed', item_column => 'page') IS NULL;
 CREATE UNIQUE INDEX ON keyed (user_id, item_id) INCLUDE (shown_at);
 SELECT bloom_feed_sql('seen', 'keyed', mode => 'log') IS NULL;
 SET client_min_messages = warning;
+\set ECHO none
 DROP SCHEMA ups CASCADE;
 DROP TABLE "up's", keyed;
 
 -- The schema: it may be there if it is empty and one's own.
 CREATE SCHEMA seen;
 CREATE DOMAIN seen.something AS int;
+\set ECHO all
 SELECT bloom_create_feed('seen', 'exposures');
 DROP DOMAIN seen.something;
 BEGIN;
@@ -201,6 +222,7 @@ SELECT bloom_create_feed('seen', 'exposures');
 ROLLBACK;
 ALTER SCHEMA seen OWNER TO regress_bloomexp_stranger;
 SELECT bloom_create_feed('seen', 'exposures');
+\set ECHO none
 DROP SCHEMA seen;
 
 -- An index that a rebuild needs; any that begins with the user does, but no partial one.
@@ -208,6 +230,7 @@ CREATE TABLE shown (LIKE exposures);
 CREATE INDEX ON shown (shown_at, user_id);
 CREATE INDEX ON shown (user_id) WHERE shown;
 CREATE INDEX ON shown USING hash (user_id);
+\set ECHO all
 BEGIN;
 SELECT bloom_create_feed('seen', 'shown');
 SELECT bloom_feed_sql('log', 'shown', item_column => 'tags', mode => 'log') ~ 'CREATE SCHEMA log';
@@ -284,12 +307,14 @@ SET ROLE regress_bloomexp_owner;
 SELECT shelf.bloom_create_feed('seen', 'shop.exposures');
 RESET ROLE;
 ALTER EXTENSION bloomexp SET SCHEMA public;
+\set ECHO none
 DROP SCHEMA shelf;
 
 -- A collation decides who is the same user.
 CREATE SCHEMA words AUTHORIZATION regress_bloomexp_stranger;
 CREATE COLLATION words.c FROM "C";
 CREATE TABLE shop.names (user_id text COLLATE words.c PRIMARY KEY, item_id bigint, shown_at timestamptz);
+\set ECHO all
 ALTER TABLE shop.names OWNER TO regress_bloomexp_owner;
 SET ROLE regress_bloomexp_owner;
 SELECT bloom_create_feed('seen', 'shop.names');
@@ -304,6 +329,7 @@ ALTER TABLE shop.exposures NO FORCE ROW LEVEL SECURITY;
 SELECT bloom_create_feed('seen', 'shop.exposures');
 RESET ROLE;
 
+\set ECHO none
 -- Nothing is left of what was refused.
 DROP SCHEMA seen CASCADE;
 DROP SCHEMA shop CASCADE;
@@ -315,7 +341,27 @@ DROP COLLATION any_case;
 DROP DOMAIN point_domain;
 DROP TYPE pair;
 DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP TYPE IF EXISTS citext; END $$;
-SELECT o.relations - b.relations, o.functions - b.functions, o.schemas - b.schemas, o.triggers - b.triggers FROM objects AS o, before AS b;
+\set ECHO all
+SELECT o.relations - b.relations, o.functions - b.functions, o.schemas - b.schemas, o.triggers - b.triggers
+	FROM objects AS o, before AS b;
+
+\set ECHO none
 DROP VIEW objects;
 DROP TABLE exposures, before;
 DROP ROLE regress_bloomexp_owner, regress_bloomexp_stranger;
+\set ECHO all
+-- A template with a name that is none, or not closed, is an error, whatever the settings are.
+BEGIN;
+SET LOCAL plpgsql.check_asserts = off;
+CREATE FUNCTION pg_temp.with_template(part text, other text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE replace(pg_get_functiondef('bloom_feed_script(jsonb, oid)'::regprocedure), part, other);
+	RETURN bloom_feed_sql('seen') IS NULL;
+EXCEPTION WHEN internal_error THEN
+	RETURN sqlerrm;
+END
+$$;
+SELECT part, other, pg_temp.with_template(part, other) FROM (VALUES ('{feed}.lock(user_id', '{feeds}.lock(user_id'),
+	('{feed}.lock(user_id', '{feed .lock(user_id'), ('{feed}.lock(user_id', '{}.lock(user_id'),
+	('''expire_windowed''', '''expire_widowed'''), ('', '')) AS t (part, other);
+ROLLBACK;

@@ -6,14 +6,17 @@ SET client_min_messages = error;
 \set SHOW_CONTEXT never
 \pset format unaligned
 \pset tuples_only
+\set ECHO none
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 CREATE ROLE regress_bloomexp_owner;
 CREATE ROLE regress_bloomexp_app;
 CREATE ROLE regress_bloomexp_cron;
 CREATE ROLE regress_bloomexp_evil;
-DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_bloomexp_owner, regress_bloomexp_evil', current_database()); END $$;
+DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_bloomexp_owner, regress_bloomexp_evil',
+	current_database()); END $$;
 CREATE SCHEMA shop AUTHORIZATION regress_bloomexp_owner;
 GRANT USAGE ON SCHEMA shop TO PUBLIC;
+\set ECHO all
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE shop.exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE TABLE shop.pages (user_id text, item_id text[], shown_at timestamp DEFAULT (now() AT TIME ZONE 'UTC'));
@@ -25,11 +28,14 @@ SELECT bloom_create_feed('pages', 'shop.pages');
 RESET ROLE;
 
 -- All belongs to who made the feed, nothing to PUBLIC, and what runs as the owner has a search_path of its own.
-SELECT array_agg(DISTINCT pg_get_userbyid(o)) FROM (SELECT relowner FROM pg_class WHERE relnamespace IN ('seen'::regnamespace, 'log'::regnamespace)
+SELECT array_agg(DISTINCT pg_get_userbyid(o)) FROM (SELECT relowner FROM pg_class
+	WHERE relnamespace IN ('seen'::regnamespace, 'log'::regnamespace)
 	UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace)) AS o (o);
-SELECT proname, prosecdef, array_to_string(ARRAY(SELECT c FROM unnest(proconfig) AS c WHERE c ~ 'search_path'), ' '), count(*) FROM pg_proc
+SELECT proname, prosecdef, array_to_string(ARRAY(SELECT c FROM unnest(proconfig) AS c WHERE c ~ 'search_path'), ' '),
+	count(*) FROM pg_proc
 WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace, 'pages'::regnamespace) GROUP BY 1, 2, 3 ORDER BY 1;
-SELECT count(*) FROM pg_proc WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace) AND has_function_privilege('regress_bloomexp_app', oid, 'EXECUTE');
+SELECT count(*) FROM pg_proc WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace)
+	AND has_function_privilege('regress_bloomexp_app', oid, 'EXECUTE');
 
 -- An application: it inserts and asks, and neither reads nor changes filters.
 GRANT INSERT ON shop.exposures, shop.pages TO regress_bloomexp_app;
@@ -44,9 +50,11 @@ SELECT seen.unseen(1, '{1}');
 SELECT seen.current(1);
 SELECT log.take(1, '{1}');
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION seen.unseen, seen.take, seen.current, log.unseen, log.take, log.current, pages.take TO regress_bloomexp_app;
+GRANT EXECUTE ON FUNCTION seen.unseen, seen.take, seen.current, log.unseen, log.take, log.current,
+	pages.take TO regress_bloomexp_app;
 SET ROLE regress_bloomexp_app;
-SELECT seen.unseen(1, '{1,2}'), seen.take(1, '{1,2}'), log.unseen(1, '{1,2}'), log.take(1, '{1,2}'), seen.current(1) @> 1, log.current(1) @> 1, pages.take('a', '{x,y}');
+SELECT seen.unseen(1, '{1,2}'), seen.take(1, '{1,2}'), log.unseen(1, '{1,2}'), log.take(1, '{1,2}'),
+	seen.current(1) @> 1, log.current(1) @> 1, pages.take('a', '{x,y}');
 SELECT * FROM seen.filters;
 UPDATE seen.filters SET items = NULL;
 DELETE FROM log.filters;
@@ -65,10 +73,13 @@ SET ROLE regress_bloomexp_cron;
 CALL seen.rebuild();
 CALL log.rebuild(dry_run => true);
 SELECT seen.unseen(1, '{1}');
-SELECT n_examined, n_ended FROM seen.rebuild_batch('{1}', NULL, '0', false, true, 1, 0, 0);	-- whatever range is given beside users: no filter goes whose exposures were not read
+SELECT n_examined, n_ended FROM seen.rebuild_batch('{1}', NULL, '0', false, true, 1, 0,
+	0);	-- whatever range is given beside users: no filter goes whose exposures were not read
 RESET ROLE;
 
--- Others' functions, operators and tables, in front of all that is ours: in their own schema, in that of temporary tables,
+\set ECHO none
+-- Others' functions, operators and tables, in front of all that is ours: in their own schema, in that of temporary
+-- tables,
 -- and as the session's settings find them.
 CREATE FUNCTION caught() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
@@ -77,8 +88,10 @@ BEGIN
 	END IF;
 END
 $$;
+\set ECHO all
 SET ROLE regress_bloomexp_evil;
 CREATE SCHEMA evil;
+\set ECHO none
 CREATE FUNCTION evil.plant(place text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	p record;
@@ -86,11 +99,19 @@ DECLARE
 BEGIN
 	-- a function like each of ours and like those of the server that scripts call, for types that fit better
 	FOR p IN
-		SELECT DISTINCT proname, arguments FROM pg_proc, LATERAL (VALUES (replace(oidvectortypes(proargtypes), 'anyarray', 'bigint[]')),
-			(regexp_replace(oidvectortypes(proargtypes), 'any(array|nonarray|element)', 'text')), (oidvectortypes(proargtypes))) AS a (arguments)
-		WHERE (proname ~ '^bloom_' OR pronamespace = 'pg_catalog'::regnamespace AND proname IN ('now', 'clock_timestamp', 'array_agg', 'unnest', 'min', 'count', 'sum', 'cardinality', 'current_setting',
-			'pg_column_size', 'pg_sleep', 'pg_sleep_for', 'current_database', 'array_fill', 'format', 'lower', 'position', 'substring', 'to_regclass', 'to_regnamespace', 'pg_has_role', 'aclexplode', 'acldefault',
-			'array_to_string', 'quote_ident', 'pg_get_userbyid', 'bit_or', 'max', 'string_agg', 'octet_length', 'generate_series'))
+		SELECT DISTINCT proname, arguments FROM pg_proc,
+			LATERAL (VALUES (replace(oidvectortypes(proargtypes), 'anyarray', 'bigint[]')),
+			(replace(oidvectortypes(proargtypes), 'anyarray', 'text[]')),
+			(regexp_replace(oidvectortypes(proargtypes), 'any(array|nonarray|element)', 'text')),
+			(regexp_replace(oidvectortypes(proargtypes), 'any(array|nonarray|element)', 'bigint')),
+				(oidvectortypes(proargtypes))) AS a (arguments)
+		WHERE (proname ~ '^bloom_' OR pronamespace = 'pg_catalog'::regnamespace
+			AND proname IN ('now', 'clock_timestamp', 'array_agg', 'unnest', 'min', 'count', 'sum', 'cardinality',
+			'current_setting',
+			'pg_column_size', 'pg_sleep', 'pg_sleep_for', 'current_database', 'array_fill', 'format', 'lower', 'position',
+				'substring', 'to_regclass', 'to_regnamespace', 'pg_has_role', 'aclexplode', 'acldefault',
+			'array_to_string', 'quote_ident', 'pg_get_userbyid', 'bit_or', 'max', 'string_agg', 'octet_length',
+				'generate_series'))
 			AND NOT '{internal,cstring,"\"any\""}'::regtype[]::oid[] && proargtypes::oid[]
 	LOOP
 		BEGIN
@@ -100,19 +121,23 @@ BEGIN
 		END;
 	END LOOP;
 	FOR p IN
-		SELECT name, t, f FROM unnest('{=,>,>=,<,<=,<>,-,+,/,||,%,&}'::text[]) WITH ORDINALITY AS o (name, f), unnest('{bigint,integer,smallint,oid,name,text,timestamptz,interval,public.bloom,anyelement,timestamp,bigint[],oid[],numeric}'::text[]) AS t
+		SELECT name, t, f FROM unnest('{=,>,>=,<,<=,<>,-,+,/,||,%,&}'::text[]) WITH ORDINALITY AS o (name, f),
+			unnest('{bigint,integer,smallint,oid,name,text,timestamptz,interval,public.bloom,anyelement,boolean,timestamp,bigint[],oid[],numeric}'::text[]) AS t
 	LOOP
 		EXECUTE format('CREATE FUNCTION %I.operator_%s(%s, %s) RETURNS boolean LANGUAGE plpgsql AS ''BEGIN PERFORM public.caught(); RETURN NULL; END''', place, p.f, p.t, p.t);
-		EXECUTE format('CREATE OPERATOR %I.%s (LEFTARG = %s, RIGHTARG = %3$s, FUNCTION = %1$I.operator_%4$s)', place, p.name, p.t, p.f);
+		EXECUTE format('CREATE OPERATOR %I.%s (LEFTARG = %s, RIGHTARG = %3$s, FUNCTION = %1$I.operator_%4$s)', place, p.name,
+			p.t, p.f);
 		planted := planted + 1;
 	END LOOP;
-	EXECUTE format('CREATE TABLE %I.filters (user_id bigint PRIMARY KEY, items public.bloom, filled_until timestamptz)', place);
+	EXECUTE format('CREATE TABLE %I.filters (user_id bigint PRIMARY KEY, items public.bloom, filled_until timestamptz)',
+		place);
 	EXECUTE format('CREATE TABLE %I.new_rows (user_id bigint, item_id bigint, shown_at timestamptz)', place);
 	EXECUTE format('CREATE TABLE %I.exposures (user_id bigint, item_id bigint, shown_at timestamptz)', place);
 	RETURN planted;
 END
 $$;
 CREATE TEMP TABLE opens_the_schema ();
+\set ECHO all
 SELECT evil.plant('evil') > 100, evil.plant((SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema())) > 100;
 CREATE DOMAIN evil.uuid AS pg_catalog.uuid CHECK (VALUE IS NULL);
 CREATE DOMAIN evil.bytea AS pg_catalog.bytea CHECK (VALUE IS NULL);
@@ -137,7 +162,8 @@ SELECT 1::bigint OPERATOR(evil.=) 1::bigint;
 SET ROLE regress_bloomexp_evil;
 INSERT INTO shop.exposures VALUES (1, 3), (3, 3);
 INSERT INTO shop.pages VALUES ('a', '{z}');
-SELECT seen.unseen(1, '{1,2,3,4}') AS a, log.unseen(1, '{1,2,3,4}') AS b, seen.take(1, '{3,4}') AS c, log.take(1, '{3,4}') AS d, pages.take('a', '{x,z,w}') AS e;
+SELECT seen.unseen(1, '{1,2,3,4}') AS a, log.unseen(1, '{1,2,3,4}') AS b, seen.take(1, '{3,4}') AS c,
+	log.take(1, '{3,4}') AS d, pages.take('a', '{x,z,w}') AS e;
 CALL seen.rebuild(upto => 1);
 CALL seen.rebuild(after => 1);
 CALL log.rebuild(overlap => '0');
@@ -164,25 +190,148 @@ RESET ALL;
 SET client_min_messages = error;
 SELECT count(*) FROM evil.filters;
 SELECT n.nspname, string_agg(DISTINCT t.typnamespace::regnamespace::text, ', ') AS types
-FROM pg_namespace AS n, LATERAL (SELECT unnest(p.proargtypes) FROM pg_proc AS p WHERE p.pronamespace = n.oid UNION SELECT a.atttypid FROM pg_attribute AS a, pg_class AS c
-	WHERE c.oid = a.attrelid AND c.relnamespace = n.oid AND a.attname = 'user_id') AS u (type) JOIN pg_type AS t ON t.oid = u.type
+FROM pg_namespace AS n, LATERAL (SELECT unnest(p.proargtypes) FROM pg_proc AS p WHERE p.pronamespace = n.oid UNION
+	SELECT a.atttypid FROM pg_attribute AS a, pg_class AS c
+	WHERE c.oid = a.attrelid AND c.relnamespace = n.oid AND a.attname = 'user_id') AS u (type)
+		JOIN pg_type AS t ON t.oid = u.type
 WHERE n.nspname IN ('typed', 'dated') GROUP BY 1 ORDER BY 1;
 DROP SCHEMA typed, dated CASCADE;
 -- Nobody else has their rows tracked: not even by whom all functions were granted to.
 SET ROLE regress_bloomexp_evil;
 CREATE TABLE evil.mine (user_id bigint, item_id bigint, shown_at timestamptz);
-CREATE TRIGGER mine AFTER INSERT ON evil.mine REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION seen.track();
+CREATE TRIGGER mine AFTER INSERT ON evil.mine REFERENCING NEW TABLE
+	AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION seen.track();
 SET ROLE regress_bloomexp_owner;
 GRANT EXECUTE ON FUNCTION seen.take TO regress_bloomexp_app;
 RESET ROLE;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA seen TO regress_bloomexp_evil;
 SET ROLE regress_bloomexp_evil;
-CREATE TRIGGER mine AFTER INSERT ON evil.mine REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION seen.track();
+CREATE TRIGGER mine AFTER INSERT ON evil.mine REFERENCING NEW TABLE
+	AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION seen.track();
 INSERT INTO evil.mine VALUES (1, 99);
 RESET ROLE;
 SELECT seen.unseen(1, '{99}');
 
--- Default privileges leave nobody a right, whatever they are for: not when a feed is made, and not when functions for other types come later.
+-- Feeds without a table: nothing for PUBLIC, EXECUTE of single functions and no more for others, and nobody's names
+-- but ours.
+SET ROLE regress_bloomexp_owner;
+ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;
+ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO PUBLIC;
+SELECT bloom_create_feed('alone'), bloom_create_feed('ever', user_type => 'text', item_type => 'text', width => NULL);
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM PUBLIC;
+SELECT alone.add(1, '{1,2}'), ever.add('a', '{x}');
+RESET ROLE;
+SELECT array_agg(DISTINCT pg_get_userbyid(o)) FROM (SELECT relowner FROM pg_class
+	WHERE relnamespace IN ('alone'::regnamespace, 'ever'::regnamespace)
+	UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace IN ('alone'::regnamespace, 'ever'::regnamespace)) AS o (o);
+SELECT n.nspname, has_schema_privilege('regress_bloomexp_evil', n.oid, 'USAGE, CREATE') AS schema,
+	ARRAY(SELECT p.proname FROM pg_proc AS p WHERE pronamespace = n.oid
+		AND has_function_privilege('regress_bloomexp_evil', p.oid, 'EXECUTE')) AS functions,
+	ARRAY(SELECT c.relname FROM pg_class AS c WHERE relnamespace = n.oid AND relkind IN ('r', 'v')
+		AND has_table_privilege('regress_bloomexp_evil', c.oid,
+		'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')) AS relations
+FROM pg_namespace AS n WHERE nspname IN ('alone', 'ever') ORDER BY 1;
+-- What runs as the owner has a search_path of its own; what has none is the procedure, which commits, and runs as who
+-- calls it.
+SELECT string_agg(DISTINCT proname, ', ' ORDER BY proname), prosecdef, proconfig FROM pg_proc
+	WHERE pronamespace IN ('alone'::regnamespace, 'ever'::regnamespace) GROUP BY 2, 3 ORDER BY 2, 3;
+GRANT USAGE ON SCHEMA alone, ever TO regress_bloomexp_evil;
+\set ECHO none
+-- what a role may do with EXECUTE of one routine of each feed and nothing else; the others, and the tables, stay closed
+CREATE FUNCTION tried(call text) RETURNS text LANGUAGE plpgsql SECURITY INVOKER SET search_path = evil, pg_temp,
+	pg_catalog, public AS $$
+DECLARE answer text;
+BEGIN
+	EXECUTE call INTO answer;
+	RETURN answer;
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLERRM;
+END
+$$;
+CREATE PROCEDURE attack() LANGUAGE plpgsql AS $$
+DECLARE
+	calls constant text[] := ARRAY[
+		'current', 'SELECT alone.current(1) OPERATOR(public.@>) 1::bigint, ever.current(''a'') IS NULL',
+		'unseen', 'SELECT ROW(alone.unseen(1, ''{1,2,3}''), ever.unseen(''a'', ''{x,y}''))',
+		'contains', 'SELECT ROW(alone.contains(1, 1), ever.contains(''a'', ''x''))',
+		'take', 'SELECT ROW(alone.take(1, ''{1,2,3,4}'', 1), ever.take(''a'', ''{x,y,z}'', 1))',
+		'add', 'SELECT ROW(alone.add(1, ''{5}''), alone.add(9, ''{5}''), ever.add(''a'', ''{u,v}''))',
+		'add_batch', 'SELECT ROW(alone.add_batch(''{1,8}'', ''{6,6}'', ARRAY[''-infinity'', pg_catalog.now()]), ever.add_batch(''{a}'', ''{w}'', ARRAY[pg_catalog.now()]))',
+		'lock', 'SELECT ROW(alone.lock(1), alone.lock(10), ever.lock(''b''))',
+		'merge', 'SELECT ROW(alone.merge(8, 1), ever.merge(''b'', ''a''))',
+		'remember', 'SELECT alone.remember(1, ''{7}'', ARRAY[pg_catalog.now()])',
+		'forget', 'SELECT ROW(alone.forget(9), ever.forget(''c''))',
+		'expire_batch', 'SELECT alone.expire_batch(true)',
+		'settings', 'SELECT ROW(alone.settings(), ever.settings())'];
+	granted text;
+	f record;
+	others text[];
+	answer text;
+BEGIN
+	FOR n IN 1 .. array_length(calls, 1) BY 2 LOOP
+		FOR f IN SELECT p.oid::regprocedure AS name FROM pg_proc AS p
+			WHERE p.proname = calls[n] AND pronamespace IN ('alone'::regnamespace, 'ever'::regnamespace) LOOP
+			EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO regress_bloomexp_evil', f.name);
+		END LOOP;
+		SET LOCAL ROLE regress_bloomexp_evil;
+		answer := tried(calls[n + 1]);
+		others := '{}';
+		FOR m IN 1 .. array_length(calls, 1) BY 2 LOOP
+			IF m <> n AND tried(calls[m + 1]) !~ '^permission denied for function' THEN
+				others := others || calls[m];
+			END IF;
+		END LOOP;
+		others := others || ARRAY(SELECT t FROM unnest('{TABLE alone.filters,TABLE alone.health,TABLE ever.health,UPDATE alone.filters SET items = NULL,DELETE FROM ever.filters,DROP FUNCTION alone.forget,CREATE TABLE alone.mine ()}'::text[]) AS t
+			WHERE tried(t) !~ '^permission denied for|^must be owner');
+		RESET ROLE;
+		RAISE INFO '%: %, others: %', calls[n], answer, others;
+		FOR f IN SELECT p.oid::regprocedure AS name FROM pg_proc AS p
+			WHERE p.proname = calls[n] AND pronamespace IN ('alone'::regnamespace, 'ever'::regnamespace) LOOP
+			EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM regress_bloomexp_evil', f.name);
+		END LOOP;
+	END LOOP;
+END
+$$;
+\set ECHO all
+SET search_path = pg_catalog, public;
+CALL public.attack();
+GRANT EXECUTE ON PROCEDURE alone.expire TO regress_bloomexp_evil;
+SET ROLE regress_bloomexp_evil;
+CALL alone.expire();
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION alone.expire_batch TO regress_bloomexp_evil;
+SET ROLE regress_bloomexp_evil;
+SET search_path = evil, pg_temp, pg_catalog, public;
+CALL alone.expire();
+SET ROLE regress_bloomexp_owner;
+SELECT alone.unseen(1, '{1,2,3,4,5,6,7,8}'), alone.take(1, '{8,9}', 1), ever.unseen('a', '{u,v,w,x,y,z}');
+CALL alone.expire();
+SELECT users, expired FROM alone.health;
+SELECT users FROM ever.health;
+SELECT public.bloom_feed_sql('another') AS script \gset
+:script
+SELECT another.take(1, '{1}');
+SELECT feed, problems FROM public.bloom_feeds();
+RESET ROLE;
+RESET search_path;
+DROP SCHEMA another, alone, ever CASCADE;
+-- A schema or a type of another role could run code as the owner.
+SET ROLE regress_bloomexp_evil;
+CREATE SCHEMA mine;
+CREATE TYPE evil.kind AS ENUM ('a');
+GRANT USAGE ON TYPE evil.kind TO PUBLIC;
+GRANT ALL ON SCHEMA mine TO regress_bloomexp_owner;
+SET ROLE regress_bloomexp_owner;
+\set VERBOSITY default
+SELECT bloom_create_feed('mine');
+SELECT bloom_create_feed('of_kind', user_type => 'evil.kind');
+\set VERBOSITY terse
+RESET ROLE;
+DROP SCHEMA mine;
+
+-- Default privileges leave nobody a right, whatever they are for: not when a feed is made, and not when functions for
+-- other types come later.
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE shop.small (user_id integer, item_id integer, shown_at timestamptz DEFAULT now());
 CREATE INDEX ON shop.small (user_id);
@@ -214,6 +363,7 @@ BEGIN;
 :script
 COMMIT;
 :of_others;
+\set ECHO none
 -- What was granted stays, PUBLIC's and what is on functions and tables of the user's own, too.
 CREATE FUNCTION by_default.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION by_default.take(text) RETURNS integer LANGUAGE sql AS 'SELECT 1';
@@ -223,12 +373,17 @@ GRANT EXECUTE ON FUNCTION by_default.unseen TO PUBLIC;
 GRANT EXECUTE ON FUNCTION by_default.current TO regress_bloomexp_app WITH GRANT OPTION;
 GRANT SELECT (user_id) ON by_default.filters TO regress_bloomexp_cron;
 CREATE TEMP VIEW acls AS SELECT p.oid, p.proacl FROM pg_proc AS p WHERE p.pronamespace = 'by_default'::regnamespace
-	UNION ALL SELECT c.oid, c.relacl FROM pg_class AS c WHERE c.relnamespace = 'by_default'::regnamespace UNION ALL SELECT n.oid, n.nspacl FROM pg_namespace AS n WHERE n.nspname = 'by_default'
-	UNION ALL SELECT a.attrelid, a.attacl FROM pg_attribute AS a WHERE a.attrelid = 'by_default.filters'::regclass AND a.attacl IS NOT NULL;
+	UNION ALL SELECT c.oid, c.relacl FROM pg_class AS c WHERE c.relnamespace = 'by_default'::regnamespace UNION ALL
+		SELECT n.oid, n.nspacl FROM pg_namespace AS n WHERE n.nspname = 'by_default'
+	UNION ALL SELECT a.attrelid, a.attacl FROM pg_attribute AS a
+		WHERE a.attrelid = 'by_default.filters'::regclass AND a.attacl IS NOT NULL;
 CREATE TEMP TABLE acls_before AS TABLE acls;
+\set ECHO all
 SELECT bloom_feed_sql('by_default', 'shop.small') AS script \gset
 :script
-SELECT (SELECT count(*) FROM acls) > 15 AS some, (SELECT count(*) FROM (TABLE acls EXCEPT TABLE acls_before) AS a) AS changed, (SELECT count(*) FROM (TABLE acls_before EXCEPT TABLE acls) AS b) AS lost;
+SELECT (SELECT count(*) FROM acls) > 15 AS some,
+	(SELECT count(*) FROM (TABLE acls EXCEPT TABLE acls_before) AS a) AS changed,
+	(SELECT count(*) FROM (TABLE acls_before EXCEPT TABLE acls) AS b) AS lost;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM regress_bloomexp_evil;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM regress_bloomexp_app, PUBLIC;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON ROUTINES FROM regress_bloomexp_evil;
@@ -236,55 +391,69 @@ DROP VIEW acls;
 DROP SCHEMA by_default, by_default_log CASCADE;
 RESET ROLE;
 
--- What others write into a schema is data: what bloom_feeds() returns is about their schema alone, has only literals, and it runs nothing and continues.
+-- What others write into a schema is data: what bloom_feeds() returns is about their schema alone, has only literals,
+-- and it runs nothing and continues.
 SET ROLE regress_bloomexp_evil;
 DO $$
 DECLARE
 	forged text;
 	n integer := 0;
 BEGIN
-	FOREACH forged IN ARRAY ARRAY[E'-- feed = seen\n-- exposures = shop.exposures\n-- width = 1 second', '-- exposures = shop.exposures'');DROP TABLE shop.exposures;--',
-		E'-- exposures = shop.exposures\n-- user_column = '');DROP TABLE shop.exposures;--\\', E'-- exposures = shop.exposures\n-- fpr = 0.1);DROP TABLE shop.exposures;--',
-		'-- exposures = a.b.c.d', E'-- exposures = shop.exposures\n-- mode = log);--\n-- where = "''\n', '-- user_type = text(9)', '-- exposures = 1; DROP TABLE shop.exposures']
+	FOREACH forged IN ARRAY ARRAY[E'-- feed = seen\n-- exposures = shop.exposures\n-- width = 1 second',
+		'-- exposures = shop.exposures'');DROP TABLE shop.exposures;--',
+		E'-- exposures = shop.exposures\n-- user_column = '');DROP TABLE shop.exposures;--\\',
+			E'-- exposures = shop.exposures\n-- fpr = 0.1);DROP TABLE shop.exposures;--',
+		'-- exposures = a.b.c.d', E'-- exposures = shop.exposures\n-- mode = log);--\n-- where = "''\n',
+			'-- user_type = text(9)', '-- exposures = 1; DROP TABLE shop.exposures']
 	LOOP
 		n := n + 1;
 		EXECUTE format('CREATE SCHEMA forged_%s', n);
-		EXECUTE format('CREATE FUNCTION forged_%s.settings() RETURNS void LANGUAGE sql AS %L', n, E'\n-- bloomexp 1.0\n' || forged || E'\n');
+		EXECUTE format('CREATE FUNCTION forged_%s.settings() RETURNS void LANGUAGE sql AS %L', n,
+			E'\n-- bloomexp 1.0\n' || forged || E'\n');
 	END LOOP;
 END
 $$;
 RESET ROLE;
 -- (From PostgreSQL 16 on a name that is none has a command, too.)
-SELECT feed, command FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' AND feed NOT IN ('forged_2', 'forged_8') ORDER BY 1;
-CREATE FUNCTION run(command text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; EXCEPTION WHEN OTHERS THEN RETURN sqlerrm; END $$;
-SELECT DISTINCT run(command) FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' AND command IS NOT NULL AND feed NOT IN ('forged_2', 'forged_8') ORDER BY 1;
-SELECT bool_and(run(command) = 'invalid name syntax') IS NOT FALSE FROM bloom_feeds() WHERE feed IN ('forged_2', 'forged_8') AND command IS NOT NULL;
+SELECT feed, command FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' AND feed NOT IN ('forged_2', 'forged_8')
+	ORDER BY 1;
+CREATE FUNCTION run(command text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; EXCEPTION
+	WHEN OTHERS THEN RETURN sqlerrm; END $$;
+SELECT DISTINCT run(command) FROM bloom_feeds()
+	WHERE owner = 'regress_bloomexp_evil' AND command IS NOT NULL AND feed NOT IN ('forged_2', 'forged_8') ORDER BY 1;
+SELECT bool_and(run(command) = 'invalid name syntax') IS NOT FALSE FROM bloom_feeds()
+	WHERE feed IN ('forged_2', 'forged_8') AND command IS NOT NULL;
 SELECT to_regclass('shop.exposures'), cardinality(problems), command FROM bloom_feeds() WHERE feed = 'seen';
 DROP FUNCTION run;
 -- A comment on the schema is none of its settings.
 COMMENT ON SCHEMA seen IS 'bloomexp 1.0: SELECT bloom_feed_sql(''seen'', ''pg_class'');';
 SELECT command FROM bloom_feeds() WHERE feed = 'seen';
 COMMENT ON SCHEMA seen IS 'of team x';
-SELECT bloom_feed_sql('seen', 'shop.exposures') IS NULL FROM (SELECT set_config('role', 'regress_bloomexp_owner', false)) AS r;
+SELECT bloom_feed_sql('seen', 'shop.exposures') IS NULL
+	FROM (SELECT set_config('role', 'regress_bloomexp_owner', false)) AS r;
 RESET ROLE;
--- Functions with the names of ours, in the schema of the extension, are not called, and their defaults are not evaluated.
+-- Functions with the names of ours, in the schema of the extension, are not called, and their defaults are not
+-- evaluated.
 SELECT bloom_create_feed('alone', user_type => 'uuid');
 GRANT CREATE ON SCHEMA public TO regress_bloomexp_evil;
 SET ROLE regress_bloomexp_evil;
+\set ECHO none
 CREATE FUNCTION evil.trap() RETURNS text LANGUAGE plpgsql AS 'BEGIN PERFORM public.caught(); RETURN NULL; END';
 CREATE FUNCTION bloom_feed_sql(x text DEFAULT evil.trap()) RETURNS text LANGUAGE sql AS 'SELECT evil.trap()';
-CREATE FUNCTION bloom_feed_type(regtype, oid, OUT base text) LANGUAGE sql AS 'SELECT evil.trap()';
-CREATE FUNCTION bloom_feed_type(oid, integer, OUT base text) LANGUAGE sql AS 'SELECT evil.trap()';
-CREATE FUNCTION bloom_feed_script(jsonb, regrole, boolean, OUT problems text[], OUT script text) LANGUAGE sql AS 'SELECT NULL::text[], evil.trap()';
-CREATE FUNCTION bloom_feed_fill(text, jsonb, json) RETURNS text LANGUAGE sql AS 'SELECT evil.trap()';
+CREATE FUNCTION bloom_feed_script(jsonb, regrole, OUT problems text[], OUT script text)
+	LANGUAGE sql AS 'SELECT NULL::text[], evil.trap()';
+\set ECHO all
 RESET ROLE;
-SELECT count(*) FILTER (WHERE command IS NULL) AS without_command FROM bloom_feeds() WHERE owner <> 'regress_bloomexp_evil';
+SELECT count(*) FILTER (WHERE command IS NULL) AS without_command FROM bloom_feeds()
+	WHERE owner <> 'regress_bloomexp_evil';
+SELECT bloom_create_feed('trapped');
 -- ... not even those that the owner of the extension, who need not be a superuser, has made a part of it
 ALTER EXTENSION bloomexp ADD FUNCTION bloom_feed_sql(text);
-SELECT count(*) FILTER (WHERE command IS NULL) AS without_command FROM bloom_feeds() WHERE owner <> 'regress_bloomexp_evil';
+SELECT count(*) FILTER (WHERE command IS NULL) AS without_command FROM bloom_feeds()
+	WHERE owner <> 'regress_bloomexp_evil';
 ALTER EXTENSION bloomexp DROP FUNCTION bloom_feed_sql(text);
 SET ROLE regress_bloomexp_evil;
-DROP FUNCTION bloom_feed_sql(text), bloom_feed_type(regtype, oid), bloom_feed_type(oid, integer), bloom_feed_script(jsonb, regrole, boolean), bloom_feed_fill(text, jsonb, json);
+DROP FUNCTION bloom_feed_sql(text), bloom_feed_script(jsonb, regrole);
 RESET ROLE;
 REVOKE CREATE ON SCHEMA public FROM regress_bloomexp_evil;
 DROP SCHEMA alone CASCADE;
@@ -293,22 +462,32 @@ DROP SCHEMA alone CASCADE;
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE shop."odd\\'" ("u'\n" bytea, "i\" bigint, at timestamp, "yes?" boolean DEFAULT true);
 CREATE INDEX ON shop."odd\\'" ("u'\n");
-SELECT set_config('my.script', bloom_feed_sql('set', 'shop."odd\\''"', 'u''\n', 'i\', 'at', '1 month 2 days 03:00:00', 0.0123456789012, 0.1, NULL, 'trigger', 'yes?'), false) ~ 'CREATE' AS script,
-	bloom_create_feed('as_usual', 'shop."odd\\''"', 'u''\n', 'i\', 'at', '1 month 2 days 03:00:00', 0.0123456789012, 0.1, NULL, 'trigger', 'yes?');
-SELECT set_config('my.commands', string_agg(command, ' ' ORDER BY feed), false) FROM bloom_feeds() WHERE feed = 'as_usual';
+SELECT set_config('my.script', bloom_feed_sql('set', 'shop."odd\\''"', 'u''\n', 'i\', 'at', '1 month 2 days 03:00:00',
+	0.0123456789012, 0.1, NULL, 'trigger', 'yes?'), false) ~ 'CREATE' AS script,
+	bloom_create_feed('as_usual', 'shop."odd\\''"', 'u''\n', 'i\', 'at', '1 month 2 days 03:00:00', 0.0123456789012, 0.1,
+		NULL, 'trigger', 'yes?');
+SELECT set_config('my.commands', string_agg(command, ' ' ORDER BY feed), false) FROM bloom_feeds()
+	WHERE feed = 'as_usual';
 RESET ROLE;
-SET plpgsql.variable_conflict = 'use_variable'; SET plpgsql.extra_errors = 'all'; SET plpgsql.check_asserts = off; SET check_function_bodies = off;
+SET plpgsql.variable_conflict = 'use_variable'; SET plpgsql.extra_errors = 'all'; SET plpgsql.check_asserts
+	= off; SET check_function_bodies = off;
 SET ROLE regress_bloomexp_owner;
-SET standard_conforming_strings = off; SET escape_string_warning = off; SET backslash_quote = off; SET quote_all_identifiers = on; SET array_nulls = off; SET transform_null_equals = on;
-SET IntervalStyle = 'iso_8601'; SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kathmandu'; SET bytea_output = 'escape'; SET extra_float_digits = -15; SET default_transaction_isolation = 'serializable';
+SET standard_conforming_strings = off; SET escape_string_warning = off; SET backslash_quote
+	= off; SET quote_all_identifiers = on; SET array_nulls = off; SET transform_null_equals = on;
+SET IntervalStyle = 'iso_8601'; SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kathmandu'; SET bytea_output
+	= 'escape'; SET extra_float_digits = -15; SET default_transaction_isolation = 'serializable';
 SET search_path = '';
-SELECT public.bloom_feed_sql('set', 'shop."odd\\\\''"', 'u''\\n', 'i\\', 'at', 'P1M2DT3H', 0.0123456789012, 0.1, NULL, 'trigger', 'yes?') = current_setting('my.script') AS same_script;
-SELECT string_agg(command, ' ' ORDER BY feed) = current_setting('my.commands') AS same_command, string_agg(problems::text, ' ') FROM public.bloom_feeds() WHERE feed = 'as_usual';
+SELECT public.bloom_feed_sql('set', 'shop."odd\\\\''"', 'u''\\n', 'i\\', 'at', 'P1M2DT3H', 0.0123456789012, 0.1, NULL,
+	'trigger', 'yes?') = current_setting('my.script') AS same_script;
+SELECT string_agg(command, ' ' ORDER BY feed) = current_setting('my.commands') AS same_command,
+	string_agg(problems::text, ' ') FROM public.bloom_feeds() WHERE feed = 'as_usual';
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
-INSERT INTO shop."odd\\'" SELECT pg_catalog.int4send(u), i, now() AT TIME ZONE 'UTC' FROM generate_series(1, 300) AS u, generate_series(1, 2) AS i;
+INSERT INTO shop."odd\\'" SELECT pg_catalog.int4send(u), i, now() AT TIME ZONE 'UTC'
+	FROM generate_series(1, 300) AS u, generate_series(1, 2) AS i;
 CALL "set".rebuild(after => pg_catalog.int4send(200), dry_run => true);
 CALL "set".rebuild(users => ARRAY[pg_catalog.int4send(1), pg_catalog.int4send(300)]);
-SELECT "set".take(pg_catalog.int4send(1), '{1,3,4}', 1), "set".contains(pg_catalog.int4send(1), 3), "set".unseen(pg_catalog.int4send(1), '{2,3,4}');
+SELECT "set".take(pg_catalog.int4send(1), '{1,3,4}', 1), "set".contains(pg_catalog.int4send(1), 3),
+	"set".unseen(pg_catalog.int4send(1), '{2,3,4}');
 SELECT problems FROM public.bloom_feeds() WHERE feed = 'set';
 DROP FUNCTION "set".lock;
 SELECT problems FROM public.bloom_feeds() WHERE feed = 'set';
@@ -316,10 +495,12 @@ RESET ROLE;
 RESET ALL;
 SET client_min_messages = error;
 SELECT problems FROM public.bloom_feeds() WHERE feed = 'set';
-SELECT (SELECT count(*) FROM "set".filters AS s JOIN as_usual.filters AS a USING (user_id, items)) AS alike, (bloom_info("set".current(int4send(2)))).fpr;
+SELECT (SELECT count(*) FROM "set".filters AS s JOIN as_usual.filters AS a USING (user_id, items)) AS alike,
+	(bloom_info("set".current(int4send(2)))).fpr;
 DROP SCHEMA "set", as_usual CASCADE;
 
--- Whose the tables are is checked where they are read: when a script is applied, and when a rebuild reads, of each child and of its children.
+-- Whose the tables are is checked where they are read: when a script is applied, and when a rebuild reads, of each
+-- child and of its children.
 SET ROLE regress_bloomexp_owner;
 SELECT set_config('my.script', bloom_feed_sql('applied', 'shop.exposures', mode => 'log'), false) ~ 'CREATE';
 RESET ROLE;
@@ -383,7 +564,8 @@ SELECT owner, problems FROM bloom_feeds() WHERE feed = 'later';
 DROP OWNED BY "Regress_bloomexp_owner" CASCADE;
 DROP ROLE "Regress_bloomexp_owner";
 
--- Row-level security that comes later: owners are above it; where it would count, that is an error, and nothing is read by halves.
+-- Row-level security that comes later: owners are above it; where it would count, that is an error, and nothing is
+-- read by halves.
 SET ROLE regress_bloomexp_owner;
 ALTER TABLE shop.exposures ENABLE ROW LEVEL SECURITY;
 CREATE POLICY policy ON shop.exposures USING (item_id <> 1) WITH CHECK (true);
@@ -398,6 +580,8 @@ SELECT seen.unseen(1, '{1,2,3,5}');
 RESET ROLE;
 SET row_security = on;
 SELECT log.unseen(1, '{1,2,3}');
+
+\set ECHO none
 DROP SCHEMA seen, log, pages, shop CASCADE;
 DROP FUNCTION caught CASCADE;
 DROP SCHEMA evil CASCADE;

@@ -6,6 +6,7 @@
 -- hands the values to a reader that was written from doc/internals/format.md alone.
 --
 \pset format unaligned \pset footer off
+\set ECHO none
 CREATE TABLE golden (
 	name text PRIMARY KEY,
 	kind text NOT NULL,
@@ -37,10 +38,12 @@ $$;
 CREATE FUNCTION aggregate_at(kind text, items text[], times timestamptz[], width interval, slices integer, fpr float8)
 RETURNS bloom LANGUAGE sql AS $$
 	SELECT CASE kind
-		WHEN 'integer' THEN (SELECT bloom_window_agg(item::bigint, at, width, slices, fpr) FROM unnest(items, times) e (item, at))
+		WHEN 'integer' THEN (SELECT bloom_window_agg(item::bigint, at, width, slices, fpr)
+			FROM unnest(items, times) e (item, at))
 		WHEN 'text' THEN (SELECT bloom_window_agg(item, at, width, slices, fpr) FROM unnest(items, times) e (item, at))
 		WHEN 'uuid' THEN (SELECT bloom_window_agg(item::uuid, at, width, slices, fpr) FROM unnest(items, times) e (item, at))
-		WHEN 'bytea' THEN (SELECT bloom_window_agg(item::bytea, at, width, slices, fpr) FROM unnest(items, times) e (item, at))
+		WHEN 'bytea' THEN (SELECT bloom_window_agg(item::bytea, at, width, slices, fpr)
+			FROM unnest(items, times) e (item, at))
 	END
 $$;
 
@@ -137,6 +140,7 @@ INSERT INTO golden
 SELECT 'window, two slices', 'integer', '{1,2}'::text[],
 	bloom_add_at(bloom_add_at(bloom_window('1 day', 6, 0.5), 1, times[1]), 2, times[2])
 FROM some_times(2, '1 hour') AS times;
+\set ECHO all
 
 SELECT name, filter FROM golden ORDER BY name COLLATE "C";
 
@@ -160,6 +164,7 @@ WHERE get_bit(bytes, 32 * 8 + i) = 1
 GROUP BY kind, item, capacity, bits
 ORDER BY kind, item, capacity;
 
+\set ECHO none
 -- Too large to look at. The last ones are blocked.
 CREATE TABLE large AS SELECT * FROM golden LIMIT 0;
 
@@ -224,6 +229,7 @@ FROM some_items('text', 3000) items, some_times(3000, '14 minutes') times;
 INSERT INTO large
 SELECT 'window, blocked', 'integer', items, aggregate_at('integer', items, times, '30 days', 2, 0.0001)
 FROM some_items('integer', 30000) items, some_times(30000, '1 minute') times;
+\set ECHO all
 
 SELECT name, layers, bytes, bits_set, md5(filter::text)
 FROM large, LATERAL bloom_info(filter)
@@ -231,10 +237,8 @@ ORDER BY name COLLATE "C";
 
 INSERT INTO golden SELECT * FROM large;
 
---
 -- Sizes: bits/probes of a filter for n items at rate p. They must not depend on
 -- the machine either, or the same items would make unlike bytes.
---
 CREATE FUNCTION sizing(n bigint, p float8) RETURNS text
 LANGUAGE sql AS $$
 	SELECT bits || '/' || hashes FROM bloom_sizing(n, p)

@@ -1,24 +1,24 @@
 --
--- Installing: by which roles, into which schema, and with which other extensions.  It has a database of its own, so that
+-- Installing: by which roles, into which schema, and with which other extensions.  It has a database of its own, so
+-- that
 -- the other tests keep their extension.
 -- test/t/034_install_script.pl sees that the script makes nothing that would stay behind.
 --
-\pset format unaligned \pset footer off
+\pset format unaligned \pset tuples_only on
 SET client_min_messages = warning;
+\set ECHO none
 DROP DATABASE IF EXISTS regress_bloomexp;
 DROP ROLE IF EXISTS regress_bloomexp_owner, regress_bloomexp_guest;
 CREATE ROLE regress_bloomexp_owner;
 CREATE ROLE regress_bloomexp_guest;
 CREATE DATABASE regress_bloomexp TEMPLATE template0;
 GRANT CREATE ON DATABASE regress_bloomexp TO regress_bloomexp_owner;
+\set ECHO all
 \set old_database :DBNAME
 \c regress_bloomexp
 SET client_min_messages = warning;
 
---
 -- A user needs no more than CREATE on the database: the extension is trusted.
---
-
 SET ROLE regress_bloomexp_owner;
 CREATE SCHEMA shelf;
 CREATE SCHEMA other;
@@ -58,10 +58,7 @@ WHERE refclassid = 'pg_extension'::regclass
 	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 	AND classid = 'pg_class'::regclass;
 
---
 -- Moving to another schema takes everything along, and tables follow.
---
-
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE other.seen (user_id bigint PRIMARY KEY, items shelf.bloom);
 INSERT INTO other.seen SELECT 1, shelf.bloom_agg(i) FROM generate_series(1, 1000) i;
@@ -92,10 +89,7 @@ DROP VIEW other.fresh;
 DROP TABLE other.seen;
 RESET ROLE;
 
---
 -- What it brings along
---
-
 SET search_path = other;
 
 CREATE VIEW members AS
@@ -106,14 +100,16 @@ CREATE VIEW members AS
 
 \set by_name 'ORDER BY p.oid::regprocedure::text COLLATE "C"'
 
--- Every object has a comment.  A type's array, the rows of an operator class and the like belong to another object and need none;
+-- Every object has a comment.  A type's array, the rows of an operator class and the like belong to another object and
+-- need none;
 -- some versions list the array.
 SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
 FROM pg_depend d
 WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 	AND NOT EXISTS (SELECT FROM pg_description c WHERE c.classoid = d.classid AND c.objoid = d.objid AND c.objsubid = 0)
-	AND NOT EXISTS (SELECT FROM pg_type t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typcategory = 'A')
+	AND NOT EXISTS (SELECT FROM pg_type t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typcategory
+		= 'A')
 ORDER BY pg_describe_object(d.classid, d.objid, 0) COLLATE "C";
 -- There are such objects, so the list above is not empty for want of them.
 SELECT d.classid::regclass AS catalog, count(*) > 0 AS some
@@ -122,33 +118,22 @@ WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 GROUP BY d.classid ORDER BY d.classid::regclass::text COLLATE "C";
 
--- Every function is immutable and parallel safe.  An exception would stand here, with its reason.
-SELECT p.oid::regprocedure AS exception, provolatile, proparallel FROM members p
-WHERE provolatile <> 'i' OR proparallel <> 's'
-:by_name;
-
--- None runs with its owner's rights.  What is not written in C runs in a search_path of its own.
-SELECT p.oid::regprocedure AS exception FROM members p
-WHERE prosecdef
-:by_name;
-SELECT p.oid::regproc AS exception, proconfig FROM members p JOIN pg_language l ON l.oid = prolang
-WHERE CASE WHEN lanname IN ('sql', 'plpgsql') THEN proconfig @> '{"search_path=pg_catalog, pg_temp"}' IS NOT TRUE ELSE proconfig IS NOT NULL END
-:by_name;
-
--- A name of ours is no name of the server's, so that no search_path makes a difference.
-SELECT DISTINCT m.proname FROM members m JOIN pg_proc p USING (proname)
-WHERE p.pronamespace = 'pg_catalog'::regnamespace;
-
--- A C function's symbol begins with bloomexp: the server exports others that begin with bloom.
-SELECT p.oid::regprocedure AS exception, prosrc FROM members p
-WHERE prosrc !~ '^bloomexp_' AND prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
-:by_name;
-
--- Aggregates that a parallel or a distributed plan can split: all.
-SELECT p.oid::regprocedure AS exception FROM members p JOIN pg_aggregate ON aggfnoid = p.oid
-WHERE aggcombinefn = 0 OR (aggtranstype = 'internal'::regtype AND (aggserialfn = 0 OR aggdeserialfn = 0))
-:by_name;
-
+-- Rules for functions.  An exception would stand here, with its reason.  A name of ours is no name of the server's, so that
+-- no search_path makes a difference; and the server exports other symbols that begin with bloom.
+SELECT rule, p.oid::regprocedure AS exception
+FROM members p JOIN pg_language l ON l.oid = prolang LEFT JOIN pg_aggregate ON aggfnoid = p.oid, LATERAL (VALUES
+	('immutable and parallel safe: not ' || provolatile::text || ' and ' || proparallel::text,
+		provolatile = 'i' AND proparallel = 's'),
+	('not with the rights of its owner', NOT prosecdef),
+	('a search_path of its own, if not in C', CASE WHEN lanname IN ('sql', 'plpgsql')
+		THEN proconfig @> '{"search_path=pg_catalog, pg_temp"}' ELSE proconfig IS NULL END),
+	('a name of its own', NOT EXISTS (SELECT FROM pg_proc o WHERE o.proname = p.proname
+		AND o.pronamespace = 'pg_catalog'::regnamespace)),
+	('a symbol of its own', lanname <> 'c' OR prosrc ~ '^bloomexp_'),
+	('split by a parallel or a distributed plan', prokind <> 'a' OR aggcombinefn <> 0
+		AND (aggtranstype <> 'internal'::regtype OR aggserialfn <> 0 AND aggdeserialfn <> 0))) AS r (rule, kept)
+WHERE kept IS NOT TRUE
+ORDER BY 1, p.oid::regprocedure::text COLLATE "C";
 -- The state of bloom_union_agg is a filter, as Citus wants it.
 SELECT p.oid::regprocedure AS aggregate, aggtranstype::regtype
 FROM members p JOIN pg_aggregate ON aggfnoid = p.oid
@@ -177,10 +162,7 @@ SET ROLE regress_bloomexp_owner;
 DROP EXTENSION bloomexp;
 RESET ROLE;
 
---
 -- Beside contrib's bloom, which is an index access method of the same name
---
-
 CREATE EXTENSION bloomexp;
 CREATE TABLE t (a int, b int, seen bloom);
 INSERT INTO t SELECT i, i % 100, bloom_add(NULL, i) FROM generate_series(1, 1000) i;
@@ -204,6 +186,7 @@ SELECT count(*) FROM t WHERE seen @> a;
 DROP EXTENSION bloomexp CASCADE;
 SELECT attname FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0 AND NOT attisdropped;
 
+\set ECHO none
 \c :old_database
 DROP DATABASE regress_bloomexp;
 DROP ROLE regress_bloomexp_owner, regress_bloomexp_guest;

@@ -34,7 +34,7 @@ BEGIN
 		owner := pg_get_userbyid(settings.owner);
 		version := settings.version;
 		BEGIN
-			EXECUTE format('SELECT s.command, s.problems, s.script FROM %I.bloom_feed_script($1, $2, false) AS s', extension.schema)
+			EXECUTE format('SELECT s.command, s.problems, s.script FROM %I.bloom_feed_script($1, $2) AS s', extension.schema)
 			INTO command, problems, script USING settings.given, settings.owner;
 			IF version <> extension.version THEN
 				problems := problems || format('The script is of version %s of bloomexp: apply what the command returns.', version);

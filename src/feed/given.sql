@@ -1,2 +1,5 @@
-jsonb_build_object('feed', feed, 'exposures', exposures, 'user_column', user_column, 'item_column', item_column, 'time_column', time_column,
-		'width', width, 'fpr', fpr, 'headroom', headroom, 'slices', slices, 'mode', mode, 'where', "where", 'user_type', user_type, 'item_type', item_type)
+	EXECUTE format('SELECT s.script FROM %I.bloom_feed_script($1, NULL::oid) AS s', (
+		SELECT n.nspname FROM pg_extension x JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'bloomexp'))
+	INTO script USING jsonb_build_object('feed', feed, 'exposures', exposures, 'user_column', user_column,
+		'item_column', item_column, 'time_column', time_column, 'width', width, 'fpr', fpr, 'headroom', headroom,
+		'slices', slices, 'mode', mode, 'where', "where", 'user_type', user_type, 'item_type', item_type);

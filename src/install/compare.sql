@@ -15,14 +15,14 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
 COMMENT ON FUNCTION bloom_ne(bloom, bloom) IS 'implementation of <> operator';
 
 CREATE FUNCTION bloom_hash(bloom) RETURNS integer
-AS 'MODULE_PATHNAME', 'bloomexp_hash'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
+AS 'hashvarlena'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
 COMMENT ON FUNCTION bloom_hash(bloom) IS 'hash function';
 
 CREATE FUNCTION bloom_hash(bloom, bigint) RETURNS bigint
-AS 'MODULE_PATHNAME', 'bloomexp_hash_extended'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
+AS 'hashvarlenaextended'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
 COMMENT ON FUNCTION bloom_hash(bloom, bigint) IS 'hash function with a seed';
 

@@ -18,7 +18,7 @@ COMMENT ON FUNCTION bloom_exclude(anyarray, bloom) IS
 'the candidates that the filter does not contain, in order';
 
 CREATE FUNCTION bloom_exclude(candidates anyarray, VARIADIC filters bloom[]) RETURNS SETOF anyelement
-AS 'MODULE_PATHNAME', 'bloomexp_exclude_variadic'
+AS 'MODULE_PATHNAME', 'bloomexp_exclude'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
 SUPPORT bloom_exclude;
 
@@ -33,7 +33,7 @@ COMMENT ON FUNCTION bloom_exclude_array(anyarray, bloom) IS
 'the candidates that the filter does not contain, in order, as an array';
 
 CREATE FUNCTION bloom_exclude_array(candidates anyarray, filter bloom, wanted integer) RETURNS anyarray
-AS 'MODULE_PATHNAME', 'bloomexp_exclude_wanted'
+AS 'MODULE_PATHNAME', 'bloomexp_exclude_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_array(anyarray, bloom, integer) IS

@@ -13,6 +13,13 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_window(interval, integer, double precision) IS
 'an empty filter with a sliding window: an item is contained for width after its last exposure and forgotten at the latest one slice, width / slices, later, by bloom_expire() or when later items are added; fpr is the rate of any slices + 1 slices in a row together';
 
+CREATE FUNCTION bloom_window(filter bloom, since timestamp with time zone, upto timestamp with time zone, fpr double precision) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_window_part'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_window(bloom, timestamp with time zone, timestamp with time zone, double precision) IS
+'a windowed filter with only those slices that begin at or after since and before upto; NULL is no bound; fpr, if not null, is the target rate of what is added later';
+
 CREATE FUNCTION bloom_add_at(filter bloom, item anynonarray, shown_at timestamp with time zone) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
@@ -33,13 +40,6 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_expire(bloom, timestamp with time zone) IS
 'a windowed filter without the slices that lie wholly before the window that ends at a time; from then on items shown before that window are ignored';
-
-CREATE FUNCTION bloom_slices(filter bloom, since timestamp with time zone, upto timestamp with time zone, fpr double precision DEFAULT NULL) RETURNS bloom
-AS 'MODULE_PATHNAME', 'bloomexp_slices'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-
-COMMENT ON FUNCTION bloom_slices(bloom, timestamp with time zone, timestamp with time zone, double precision) IS
-'a windowed filter with only those slices that begin at or after since and before upto; NULL is no bound; fpr, if not null, is the target rate of what is added later';
 
 CREATE FUNCTION bloom_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_window_agg'

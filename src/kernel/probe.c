@@ -7,14 +7,31 @@
  * the batch kernel makes the first probes of every item without branches, and the
  * rest only for the items that all of them found set.
  *
+ * A counter counts every probe, even two of one item in one place.  One that reaches
+ * COUNTER_MAX may stand for more items, so it stays there.
+ *
  *-------------------------------------------------------------------------
  */
 #include <string.h>
 
-#include "kernel/bits.h"
-#include "kernel/counting.h"
 #include "kernel/probe.h"
 #include "kernel/simd.h"
+
+/*
+ * 2^64 / golden ratio, odd.  Added to each hash, so that 0, the hash of the empty
+ * text, does not stay 0; also scales the layer's first multiplier,
+ * which makes layers of different sizes err independently.
+ */
+#define START UINT64_C(0x9E3779B97F4A7C15)
+
+/*
+ * Multiplier of the congruential step from probe to probe: Steele and Vigna,
+ * "Computationally easy, spectrally good multipliers for congruential
+ * pseudorandom number generators", Softw. Pract. Exper. 52, 2022.
+ */
+#define STEP UINT64_C(0xD1342543DE82EF95)
+
+#define COUNTER_MAX 15
 
 /* Probes made of every item. */
 #define FIRST_PROBES 2
@@ -36,11 +53,61 @@
 #define SPECIALIZED inline
 #endif
 
-/* 1 if the position is set, else 0. */
-static inline uint32_t
-is_set(const uint8_t *block, uint32_t position)
+/* The block that an item's probes fall into. */
+static inline uint8_t *
+find_block(const BloomBits *bits, uint64_t hash)
 {
+	if (bits->shape.blocks == 1)
+		return bits->bytes;
+	return bits->bytes + bloomexp_probe_block_of(&bits->shape, hash) * bloomexp_probe_block_bytes(bits);
+}
+
+/* The multiplier that leads to a layer's first position. */
+static inline uint64_t
+first_step(const BloomShape *shape)
+{
+	return START * (2 * (uint64_t) shape->words + 1);
+}
+
+/* State of an item before its first probe of a layer. */
+static inline uint64_t
+first_state(const BloomShape *shape, uint64_t hash)
+{
+	return (hash + START) * first_step(shape);
+}
+
+/* The next position of an item within its block. */
+static inline uint32_t
+next_position(uint64_t *state, uint32_t block_bits)
+{
+	uint32_t	position = bloomexp_simd_position(*state, block_bits);
+
+	*state *= STEP;
+	return position;
+}
+
+/* The bit of a position, or its counter. */
+static inline uint32_t
+get(const uint8_t *block, bool counting, uint32_t position)
+{
+	if (counting)
+		return (block[position / 2] >> (position % 2 * 4)) & COUNTER_MAX;
 	return (block[position / 8] >> (position % 8)) & 1;
+}
+
+/* Test whether a layer contains an item, compiled for a constant. */
+static SPECIALIZED bool
+contains(const BloomBits *bits, bool counting, uint64_t hash)
+{
+	const uint8_t *block = find_block(bits, hash);
+	uint64_t	state = first_state(&bits->shape, hash);
+
+	for (uint32_t i = 0; i < bits->shape.hashes; i++)
+	{
+		if (get(block, counting, next_position(&state, bits->shape.block_bits)) == 0)
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -50,17 +117,7 @@ is_set(const uint8_t *block, uint32_t position)
 bool
 bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 {
-	const uint8_t *block = bloomexp_probe_block(bits, hash);
-	uint64_t	state = bloomexp_probe_start(&bits->shape, hash);
-
-	if (bits->counting)
-		return bloomexp_counting_contains(bits, hash);
-	for (uint32_t i = 0; i < bits->shape.hashes; i++)
-	{
-		if (!is_set(block, bloomexp_probe_next(&state, bits->shape.block_bits)))
-			return false;
-	}
-	return true;
+	return bits->counting ? contains(bits, true, hash) : contains(bits, false, hash);
 }
 
 /*
@@ -70,9 +127,9 @@ bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 static inline void
 make_steps(const BloomShape *shape, uint64_t *steps)
 {
-	steps[0] = bloomexp_probe_first_step(shape);
+	steps[0] = first_step(shape);
 	for (uint32_t j = 1; j < shape->hashes; j++)
-		steps[j] = steps[j - 1] * BLOOMEXP_STEP;
+		steps[j] = steps[j - 1] * STEP;
 }
 
 /*
@@ -81,7 +138,7 @@ make_steps(const BloomShape *shape, uint64_t *steps)
  * all of them set, and returns their number.
  */
 static SPECIALIZED int
-narrow(const BloomBits *bits, bool blocked, bool first, const uint64_t *steps,
+narrow(const BloomBits *bits, bool counting, bool blocked, bool first, const uint64_t *steps,
 	   int probes, const uint64_t *hashes, uint16_t *places, int n)
 {
 	uint64_t	chosen[BLOOMEXP_BATCH];
@@ -96,25 +153,26 @@ narrow(const BloomBits *bits, bool blocked, bool first, const uint64_t *steps,
 	}
 
 	for (int j = 0; j < probes; j++)
-		bloomexp_simd_find_positions(hashes, n, steps[j], steps[j] * BLOOMEXP_START,
+		bloomexp_simd_find_positions(hashes, n, steps[j], steps[j] * START,
 									 bits->shape.block_bits, positions[j]);
 
 	for (int i = 0; i < n; i++)
 	{
-		const uint8_t *block = blocked ? bloomexp_probe_block(bits, hashes[i]) : bits->bytes;
-		uint32_t	all = 1;
+		const uint8_t *block = blocked ? find_block(bits, hashes[i]) : bits->bytes;
+		bool		all = true;
 
 		for (int j = 0; j < probes; j++)
-			all &= is_set(block, positions[j][i]);
+			all &= get(block, counting, positions[j][i]) != 0;
 		places[left] = first ? i : places[i];
 		left += all;
 	}
 	return left;
 }
 
-/* Find the items that a layer contains, compiled for one constant. */
+/* Find the items that a layer contains, compiled for constants. */
 static SPECIALIZED int
-probe_hits(const BloomBits *bits, bool blocked, const uint64_t *hashes, int n, uint16_t *hits)
+probe_hits(const BloomBits *bits, bool counting, bool blocked,
+		   const uint64_t *hashes, int n, uint16_t *hits)
 {
 	uint64_t	steps[BLOOMEXP_MAX_HASHES + MORE_PROBES];
 
@@ -123,9 +181,9 @@ probe_hits(const BloomBits *bits, bool blocked, const uint64_t *hashes, int n, u
 	for (int j = 0; j < MORE_PROBES; j++)
 		steps[bits->shape.hashes + j] = steps[0];
 
-	n = narrow(bits, blocked, true, steps, FIRST_PROBES, hashes, hits, n);
+	n = narrow(bits, counting, blocked, true, steps, FIRST_PROBES, hashes, hits, n);
 	for (uint32_t j = FIRST_PROBES; j < bits->shape.hashes; j += MORE_PROBES)
-		n = narrow(bits, blocked, false, steps + j, MORE_PROBES, hashes, hits, n);
+		n = narrow(bits, counting, blocked, false, steps + j, MORE_PROBES, hashes, hits, n);
 	return n;
 }
 
@@ -137,18 +195,32 @@ probe_hits(const BloomBits *bits, bool blocked, const uint64_t *hashes, int n, u
 int
 bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16_t *hits)
 {
-	int			nhits = 0;
+	if (bits->counting)
+		return probe_hits(bits, true, true, hashes, n, hits);
+	if (bits->shape.blocks > 1)
+		return probe_hits(bits, false, true, hashes, n, hits);
+	return probe_hits(bits, false, false, hashes, n, hits);
+}
 
-	if (bits->shape.blocks > 1 && !bits->counting)
-		return probe_hits(bits, true, hashes, n, hits);
-	if (!bits->counting)
-		return probe_hits(bits, false, hashes, n, hits);
-	for (int i = 0; i < n; i++)
+/* Add 1 or -1 to an item's counters; returns how many it newly set or unset. */
+static uint32_t
+count_item(const BloomBits *bits, uint64_t hash, int times)
+{
+	uint8_t    *block = find_block(bits, hash);
+	uint64_t	state = first_state(&bits->shape, hash);
+	uint32_t	changed = 0;
+
+	for (uint32_t i = 0; i < bits->shape.hashes; i++)
 	{
-		hits[nhits] = i;
-		nhits += bloomexp_counting_contains(bits, hashes[i]);
+		uint32_t	position = next_position(&state, bits->shape.block_bits);
+		uint32_t	counter = get(block, true, position);
+
+		if (counter == COUNTER_MAX || (counter == 0 && times < 0))
+			continue;
+		block[position / 2] += (uint8_t) ((uint32_t) times << (position % 2 * 4));
+		changed += counter == (times > 0 ? 0 : 1);
 	}
-	return nhits;
+	return changed;
 }
 
 /*
@@ -158,20 +230,31 @@ bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16
 uint32_t
 bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
 {
-	uint8_t    *block = bloomexp_probe_block(bits, hash);
-	uint64_t	state = bloomexp_probe_start(&bits->shape, hash);
+	uint8_t    *block = find_block(bits, hash);
+	uint64_t	state = first_state(&bits->shape, hash);
 	uint32_t	newly_set = 0;
 
 	if (bits->counting)
-		return bloomexp_counting_add(bits, hash, 1);
+		return count_item(bits, hash, 1);
 	for (uint32_t i = 0; i < bits->shape.hashes; i++)
 	{
-		uint32_t	position = bloomexp_probe_next(&state, bits->shape.block_bits);
+		uint32_t	position = next_position(&state, bits->shape.block_bits);
 
-		newly_set += !is_set(block, position);
+		newly_set += !get(block, false, position);
 		block[position / 8] |= (uint8_t) (1 << (position % 8));
 	}
 	return newly_set;
+}
+
+/*
+ * bloomexp_probe_unset
+ *		Take an item that a counting layer contains out of it; returns how many positions
+ *		that newly unset.
+ */
+uint32_t
+bloomexp_probe_unset(const BloomBits *bits, uint64_t hash)
+{
+	return count_item(bits, hash, -1);
 }
 
 /*
@@ -189,8 +272,8 @@ bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t 
 	make_steps(&bits->shape, steps);
 	for (uint64_t i = 0; i < n; i++)
 	{
-		uint64_t	state = hashes[i] + BLOOMEXP_START;
-		uint8_t    *block = bloomexp_probe_block(bits, hashes[i]);
+		uint64_t	state = hashes[i] + START;
+		uint8_t    *block = find_block(bits, hashes[i]);
 
 		for (uint32_t j = 0; j < k; j++)
 		{
@@ -201,33 +284,30 @@ bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t 
 	}
 }
 
+/* Add two counters. */
+static inline uint32_t
+add_counters(uint32_t a, uint32_t b)
+{
+	return a + b < COUNTER_MAX ? a + b : COUNTER_MAX;
+}
+
 /*
  * bloomexp_probe_merge
- *		Set in one layer what is set in another of the same shape.
+ *		Set in one layer what is set in another of the same shape, or add its counters.
  */
 void
 bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
 {
-	uint64_t	size = bloomexp_probe_bytes(bits->shape.words, false);
+	uint64_t	size = bloomexp_probe_bytes(bits->shape.words, bits->counting);
 
-	if (bits->counting)
-		bloomexp_counting_merge(bits, other);
-	else
+	for (uint64_t i = 0; i < size; i++)
 	{
-		for (uint64_t i = 0; i < size; i++)
-			bits->bytes[i] |= other->bytes[i];
-	}
-}
+		uint8_t		a = bits->bytes[i];
+		uint8_t		b = other->bytes[i];
 
-/* Count the bits of a word: by 2, by 4, by 8, then all in the top byte. */
-static inline uint64_t
-count_in_word(uint64_t word)
-{
-	word -= (word >> 1) & UINT64_C(0x5555555555555555);
-	word = (word & UINT64_C(0x3333333333333333)) +
-		((word >> 2) & UINT64_C(0x3333333333333333));
-	word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	return (word * UINT64_C(0x0101010101010101)) >> 56;
+		bits->bytes[i] = bits->counting ?
+			(uint8_t) (add_counters(a >> 4, b >> 4) << 4 | add_counters(a & 15, b & 15)) : a | b;
+	}
 }
 
 /*
@@ -238,14 +318,26 @@ uint64_t
 bloomexp_probe_count_set(const BloomBits *bits)
 {
 	uint64_t	size = bloomexp_probe_bytes(bits->shape.words, bits->counting);
-	uint64_t	count = 0;
+	uint64_t	set = 0;
 
 	for (uint64_t i = 0; i < size; i += sizeof(uint64_t))
 	{
 		uint64_t	word;
 
 		memcpy(&word, bits->bytes + i, sizeof(word));
-		count += count_in_word(bits->counting ? bloomexp_counting_set_in(word) : word);
+		if (bits->counting)
+		{
+			/* fold each counter into its lowest bit */
+			word |= word >> 2;
+			word |= word >> 1;
+			word &= UINT64_C(0x1111111111111111);
+		}
+		/* by 2, by 4, by 8, then all in the top byte */
+		word -= (word >> 1) & UINT64_C(0x5555555555555555);
+		word = (word & UINT64_C(0x3333333333333333)) +
+			((word >> 2) & UINT64_C(0x3333333333333333));
+		word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+		set += (word * UINT64_C(0x0101010101010101)) >> 56;
 	}
-	return count;
+	return set;
 }

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * simd.h
- *	  Hashes and positions of many items at once.
+ *	  Hashes and positions of many items.
  *
- * Pure C, without PostgreSQL.  On x86-64 with AVX-512 they take eight items at a time,
- * with AVX2 four.  Their results are the same bits everywhere.  For tests,
- * BLOOMEXP_NO_AVX512 leaves the widest vectors out, and BLOOMEXP_PORTABLE all.
+ * Pure C, without PostgreSQL.  On x86-64 vector instructions of the CPU are used.  The
+ * results are the same bits everywhere.  For tests, BLOOMEXP_NO_AVX512 leaves the widest
+ * vectors out, and BLOOMEXP_PORTABLE all.
  *
  *-------------------------------------------------------------------------
  */

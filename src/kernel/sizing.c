@@ -283,111 +283,86 @@ round_to_blocks(uint32_t words, uint32_t hashes)
 	return bloomexp_sizing_shape(block_words * shape.blocks, hashes);
 }
 
-/* The largest shape smaller than one, which has more than one word. */
-static BloomShape
-next_smaller(const BloomShape *shape)
+/* Numbers of probes: the best one of the textbook, and those around it. */
+typedef struct Range
 {
-	uint32_t	words = shape->words - shape->blocks;
+	uint32_t	first;
+	uint32_t	last;
+} Range;
 
-	if (shape->blocks > 1 &&
-		(words <= BLOOMEXP_BLOCKED_FROM || bloomexp_sizing_shape(words, 1).blocks < shape->blocks))
-	{
-		words = (shape->blocks - 1) * BLOOMEXP_BLOCK_WORDS;
-		if (words < BLOOMEXP_BLOCKED_FROM)
-			words = BLOOMEXP_BLOCKED_FROM;
-	}
-	return bloomexp_sizing_shape(words, shape->hashes);
-}
-
-/* Whether a layer of this shape keeps `fpr` for `items` items. */
+/*
+ * Tell whether a layer of at least `words` words keeps `fpr` for `items` items; if so, *shape
+ * is set, with as few of these probes as possible.
+ */
 static bool
-keeps(const BloomShape *shape, double items, double fpr)
+keeps(double words, double items, double fpr, Range probes, BloomShape *shape)
 {
-	return bloomexp_sizing_expected_fpr(shape, items) <= fpr;
-}
+	for (uint32_t k = probes.first; k <= probes.last; k++)
+	{
+		BloomShape	candidate = round_to_blocks((uint32_t) words, k);
 
-/* Words for `items` items at `fpr` by the textbook, which the true number is not below. */
-static double
-textbook_words(double items, double fpr, uint32_t k)
-{
-	return ceil((double) k * items / textbook_load(fpr, k) / 64.0);
+		/* the textbook's rate is below the expected one, and found faster */
+		if (textbook_fpr(&candidate, items) <= fpr &&
+			bloomexp_sizing_expected_fpr(&candidate, items) <= fpr)
+		{
+			*shape = candidate;
+			return true;
+		}
+	}
+	return false;
 }
 
 /*
- * The smallest shape with k probes that keeps `fpr` for `items` items, or false
- * if no layer has so many words.
+ * Find the smallest shape that keeps `fpr` for `items` items, by bisection; false if no
+ * layer has so many words.
  *
- * The words by the textbook, corrected by what the textbook's rate differs from
- * the expected one, are a first guess; single steps from there find the smallest.
+ * More words err less, unless one of them is the first that makes blocks, or makes one more
+ * block, so that all blocks get smaller.
  */
-static bool
-smallest_for_hashes(double items, double fpr, uint32_t k, BloomShape *shape)
-{
-	double		aim = fpr;
-	BloomShape	smaller;
-
-	for (int round = 0; round < 3; round++)
-	{
-		double		words = textbook_words(items, aim, k);
-
-		if (words > BLOOMEXP_MAX_WORDS)
-			return false;
-		*shape = round_to_blocks((uint32_t) fmax(1.0, words), k);
-		if (shape->words == 1)
-			break;
-		aim = fpr * textbook_fpr(shape, items) / bloomexp_sizing_expected_fpr(shape, items);
-	}
-
-	while (!keeps(shape, items, fpr))
-	{
-		*shape = round_to_blocks(shape->words + 1, k);
-		if (shape->words > BLOOMEXP_MAX_WORDS)
-			return false;
-	}
-	while (shape->words > 1 && (smaller = next_smaller(shape), keeps(&smaller, items, fpr)))
-		*shape = smaller;
-
-	/* one block does with less than several */
-	smaller = bloomexp_sizing_shape(BLOOMEXP_BLOCKED_FROM, k);
-	if (shape->blocks > 1 && keeps(&smaller, items, fpr))
-		*shape = smaller;
-	return true;
-}
-
-/* Find the smallest shape of any number of probes that keeps `fpr` for `items` items. */
 static bool
 find_size(double items, double fpr, BloomShape *shape)
 {
-	/* the best k of the textbook; the best whole one is next to it */
 	double		best = -log2(fpr);
-	int			first = (int) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0));
-	int			last = (int) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0);
-	bool		found = false;
+	Range		probes = {
+		(uint32_t) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0)),
+		(uint32_t) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0)
+	};
+	bool		one_block = keeps(BLOOMEXP_BLOCKED_FROM, items, fpr, probes, shape);
+	double		limit = one_block ? BLOOMEXP_BLOCKED_FROM : BLOOMEXP_MAX_WORDS - BLOOMEXP_BLOCK_WORDS;
+	double		textbook = limit + 1.0;
+	double		too_few;
+	double		enough;
 
-	for (int k = last; k >= first; k--)
+	/* the true number is not below the textbook's, nor far from it */
+	for (uint32_t k = probes.first; k <= probes.last; k++)
+		textbook = fmin(textbook, ceil(k * items / textbook_load(fpr, k) / 64.0));
+	too_few = enough = fmax(one_block ? 0.0 : BLOOMEXP_BLOCKED_FROM, textbook - 1.0);
+	for (double step = ceil(textbook / 256.0); enough == too_few; step *= 2.0)
 	{
-		BloomShape	candidate;
-
-		if (found && textbook_words(items, fpr, k) > shape->words)
-			continue;
-		if (smallest_for_hashes(items, fpr, k, &candidate) &&
-			(!found || candidate.words <= shape->words))
-		{
-			*shape = candidate;
-			found = true;
-		}
+		if (too_few >= limit)
+			return false;
+		enough = fmin(too_few + step, limit);
+		if (!keeps(enough, items, fpr, probes, shape))
+			too_few = enough;
 	}
+	while (enough - too_few > 1.0)
+	{
+		double		middle = floor((too_few + enough) / 2.0);
+
+		if (keeps(middle, items, fpr, probes, shape))
+			enough = middle;
+		else
+			too_few = middle;
+	}
+	enough = (shape->blocks - 1.0) * BLOOMEXP_BLOCK_WORDS;
+	if (enough > BLOOMEXP_BLOCKED_FROM)
+		keeps(enough, items, fpr, probes, shape);
 
 	/* in the few words of a tiny layer, fewer probes may do as well */
-	while (found && shape->hashes > 1)
-	{
-		BloomShape	fewer = bloomexp_sizing_shape(shape->words, shape->hashes - 1);
-
-		if (!keeps(&fewer, items, fpr))
-			break;
-		*shape = fewer;
-	}
-	return found;
+	do
+		probes.first = probes.last = shape->hashes - 1;
+	while (probes.last > 0 && keeps(shape->words, items, fpr, probes, shape));
+	return true;
 }
 
 /*

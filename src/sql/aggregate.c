@@ -23,7 +23,6 @@
 #include "value/compat.h"
 #include "value/filter.h"
 #include "value/growth.h"
-#include "value/kind.h"
 #include "value/layout.h"
 #include "value/window.h"
 
@@ -73,16 +72,6 @@ typedef struct AggState
 	uint64		space;			/* elements */
 } AggState;
 
-static MemoryContext
-get_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate function called in non-aggregate context");
-	return context;
-}
-
 /* Make a state with space for some elements. */
 static AggState *
 new_state(MemoryContext context, const Parameters *parameters, uint64 space)
@@ -105,8 +94,8 @@ compact(AggState *state)
 {
 	bool		windowed = state->parameters.width > 0;
 
-	state->n = windowed ? bloomexp_window_keep_newest(state->elements, state->n) :
-		bloomexp_filter_distinct(state->elements, state->n);
+	state->n = windowed ? bloomexp_window_keep_newest((BloomExposure *) state->elements, state->n) :
+		bloomexp_filter_distinct((uint64 *) state->elements, state->n);
 	if (state->n > MAX_LIST / state->size)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -126,8 +115,6 @@ make_space(AggState *state, uint64 n)
 {
 	uint64		space = state->space;
 
-	if (n <= space - state->n)
-		return;
 	if (space >= FIRST_COMPACT)
 		compact(state);
 	while (space < state->n + n || space / 2 < state->n)
@@ -137,21 +124,13 @@ make_space(AggState *state, uint64 n)
 	state->space = space;
 }
 
-/* Add an element; its size is that of the state's, as a constant. */
+/* Add n elements; if it is one, n and its size are constants. */
 static inline void
-add_element(AggState *state, const void *element, Size size)
+add_elements(AggState *state, const void *elements, uint64 n, Size size)
 {
-	if (state->n == state->space)
-		make_space(state, 1);
-	memcpy(state->elements + state->n++ * size, element, size);
-}
-
-/* Add n elements. */
-static void
-append_elements(AggState *state, const char *elements, uint64 n)
-{
-	make_space(state, n);
-	memcpy(state->elements + state->n * state->size, elements, n * state->size);
+	if (n > state->space - state->n)
+		make_space(state, n);
+	memcpy(state->elements + state->n * size, elements, n * size);
 	state->n += n;
 }
 
@@ -178,18 +157,41 @@ require_same_parameters(const Parameters *mine, const Parameters *other)
 				 errmsg("%s must be the same for all rows of a group", "width")));
 }
 
-/* Get the parameters of bloom_agg() in this row. */
-static Parameters
-get_parameters(FunctionCallInfo fcinfo, BloomKind kind)
+/* Return the state, made for the parameters of the first row; a later row must have the same. */
+static AggState *
+get_state(FunctionCallInfo fcinfo, const Parameters *parameters, uint64 space)
+{
+	MemoryContext context;
+	AggState   *state;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "aggregate function called in non-aggregate context");
+	if (PG_ARGISNULL(0))
+		return new_state(context, parameters, space);
+	state = (AggState *) PG_GETARG_POINTER(0);
+	require_same_parameters(&state->parameters, parameters);
+	return state;
+}
+
+/* The state of bloom_agg() for a row that is the first one, or has other parameters. */
+static AggState *
+get_plain_state(FunctionCallInfo fcinfo, BloomKind kind)
 {
 	static const char *const names[] = {"fpr", "headroom"};
+	Parameters	parameters = {.kind = kind, .fpr = BLOOMEXP_DEFAULT_FPR};
 
 	bloomexp_arguments_require_not_null(fcinfo, 2, names, PG_NARGS() - 2);
-	return (Parameters) {
-		.kind = kind,
-		.fpr = PG_NARGS() > 2 ? PG_GETARG_FLOAT8(2) : BLOOMEXP_DEFAULT_FPR,
-		.headroom = PG_NARGS() > 3 ? PG_GETARG_FLOAT8(3) : 0.0
-	};
+	if (PG_NARGS() > 2)
+		parameters.fpr = PG_GETARG_FLOAT8(2);
+	if (PG_NARGS() > 3)
+		parameters.headroom = PG_GETARG_FLOAT8(3);
+	bloomexp_growth_check_fpr(parameters.fpr);
+	if (!(parameters.headroom >= 0.0 && parameters.headroom <= MAX_HEADROOM))	/* NaN too */
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("headroom must be between 0 and %d", MAX_HEADROOM),
+				 errhint("Write 0.2 for room for 20%% more items.")));
+	return get_state(fcinfo, &parameters, 0);
 }
 
 /* Transition: bloom_agg(item [, fpr [, headroom]]) */
@@ -199,32 +201,17 @@ bloomexp_agg(PG_FUNCTION_ARGS)
 	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
 	AggState   *state = PG_ARGISNULL(0) ? NULL : (AggState *) PG_GETARG_POINTER(0);
 
-	if (state == NULL)
-	{
-		Parameters	parameters = get_parameters(fcinfo, type->kind);
-
-		bloomexp_growth_check_fpr(parameters.fpr);
-		if (!(parameters.headroom >= 0.0 && parameters.headroom <= MAX_HEADROOM))	/* NaN too */
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("headroom must be between 0 and %d", MAX_HEADROOM),
-					 errhint("Write 0.2 for room for 20%% more items.")));
-		state = new_state(get_context(fcinfo), &parameters, 0);
-	}
 	/* the same in every row of nearly every query: nothing else may cost anything here */
-	else if ((PG_NARGS() > 2 && (PG_ARGISNULL(2) || PG_GETARG_FLOAT8(2) != state->parameters.fpr)) ||
-			 (PG_NARGS() > 3 && (PG_ARGISNULL(3) || PG_GETARG_FLOAT8(3) != state->parameters.headroom)))
-	{
-		Parameters	parameters = get_parameters(fcinfo, type->kind);
-
-		require_same_parameters(&state->parameters, &parameters);
-	}
+	if (state == NULL ||
+		(PG_NARGS() > 2 && (PG_ARGISNULL(2) || PG_GETARG_FLOAT8(2) != state->parameters.fpr)) ||
+		(PG_NARGS() > 3 && (PG_ARGISNULL(3) || PG_GETARG_FLOAT8(3) != state->parameters.headroom)))
+		state = get_plain_state(fcinfo, type->kind);
 
 	if (!PG_ARGISNULL(1))
 	{
-		uint64		hash = bloomexp_arguments_hash(fcinfo, type);
+		uint64		hash = bloomexp_item_hash(type, PG_GETARG_DATUM(1));
 
-		add_element(state, &hash, sizeof(hash));
+		add_elements(state, &hash, 1, sizeof(hash));
 	}
 	PG_RETURN_POINTER(state);
 }
@@ -236,35 +223,26 @@ bloomexp_window_agg(PG_FUNCTION_ARGS)
 	static const char *const names[] = {"width", "slices", "fpr"};
 	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
 	Parameters	parameters = {.kind = type->kind};
+	BloomFilter filter;
 	AggState   *state;
 
 	bloomexp_arguments_require_not_null(fcinfo, 3, names, lengthof(names));
 	parameters.width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(3));
 	parameters.slices = PG_GETARG_INT32(4);
 	parameters.fpr = PG_GETARG_FLOAT8(5);
-	if (PG_ARGISNULL(0))
-	{
-		BloomFilter filter;
-
-		/* for its errors */
+	if (PG_ARGISNULL(0))		/* for its errors */
 		bloomexp_window_init(&filter, parameters.width, parameters.slices, parameters.fpr);
-		state = new_state(get_context(fcinfo), &parameters, 0);
-	}
-	else
-	{
-		state = (AggState *) PG_GETARG_POINTER(0);
-		require_same_parameters(&state->parameters, &parameters);
-	}
+	state = get_state(fcinfo, &parameters, 0);
 
 	if (!PG_ARGISNULL(1))
 	{
-		int64		shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
+		int64		shown_at = bloomexp_arguments_time(fcinfo->args[2], "shown_at");
 		BloomExposure exposure = {
-			.hash = bloomexp_arguments_hash(fcinfo, type),
+			.hash = bloomexp_item_hash(type, PG_GETARG_DATUM(1)),
 			.slice = bloomexp_window_slice_of(shown_at, state->slice_length)
 		};
 
-		add_element(state, &exposure, sizeof(exposure));
+		add_elements(state, &exposure, 1, sizeof(exposure));
 	}
 	PG_RETURN_POINTER(state);
 }
@@ -272,17 +250,14 @@ bloomexp_window_agg(PG_FUNCTION_ARGS)
 Datum
 bloomexp_agg_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = get_context(fcinfo);
 	AggState   *state;
 	AggState   *other;
 
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	other = (AggState *) PG_GETARG_POINTER(1);
-	state = PG_ARGISNULL(0) ? new_state(context, &other->parameters, other->n) :
-		(AggState *) PG_GETARG_POINTER(0);
-	require_same_parameters(&state->parameters, &other->parameters);
-	append_elements(state, other->elements, other->n);
+	state = get_state(fcinfo, &other->parameters, other->n);
+	add_elements(state, other->elements, other->n, state->size);
 	PG_RETURN_POINTER(state);
 }
 
@@ -316,7 +291,7 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 	memcpy(&parameters, bytes, sizeof(parameters));
 	size /= parameters.width > 0 ? sizeof(BloomExposure) : sizeof(uint64);
 	state = new_state(CurrentMemoryContext, &parameters, size);
-	append_elements(state, bytes + sizeof(parameters), size);
+	add_elements(state, bytes + sizeof(parameters), size, state->size);
 	PG_RETURN_POINTER(state);
 }
 

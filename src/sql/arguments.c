@@ -79,32 +79,22 @@ bloomexp_arguments_item_type(FunctionCallInfo fcinfo)
 }
 
 /*
- * bloomexp_arguments_check_time
+ * bloomexp_arguments_time
  *		Return a time in microseconds since 2000-01-01 00:00 UTC; raise an error if it
  *		is NULL or infinite, with its `name`.
  */
 int64
-bloomexp_arguments_check_time(Datum time, bool isnull, const char *name)
+bloomexp_arguments_time(NullableDatum time, const char *name)
 {
-	if (isnull)
+	if (time.isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be null", name)));
-	if (TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(time)))
+	if (TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(time.value)))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("%s must be finite", name)));
-	return DatumGetTimestampTz(time);
-}
-
-/*
- * bloomexp_arguments_time
- *		Return the time of an argument, checked by bloomexp_arguments_check_time().
- */
-int64
-bloomexp_arguments_time(FunctionCallInfo fcinfo, int argno, const char *name)
-{
-	return bloomexp_arguments_check_time(PG_GETARG_DATUM(argno), PG_ARGISNULL(argno), name);
+	return DatumGetTimestampTz(time.value);
 }
 
 /*

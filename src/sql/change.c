@@ -17,7 +17,6 @@
 #include "sql/item.h"
 #include "value/compat.h"
 #include "value/filter.h"
-#include "value/kind.h"
 #include "value/layout.h"
 #include "value/union.h"
 #include "value/window.h"
@@ -29,10 +28,10 @@ PG_FUNCTION_INFO_V1(bloomexp_add_array);
 PG_FUNCTION_INFO_V1(bloomexp_remove_array);
 PG_FUNCTION_INFO_V1(bloomexp_union);
 PG_FUNCTION_INFO_V1(bloomexp_window);
+PG_FUNCTION_INFO_V1(bloomexp_window_part);
 PG_FUNCTION_INFO_V1(bloomexp_add_at);
 PG_FUNCTION_INFO_V1(bloomexp_add_at_array);
 PG_FUNCTION_INFO_V1(bloomexp_expire);
-PG_FUNCTION_INFO_V1(bloomexp_slices);
 
 /* bloom_new(capacity, fpr, counting) */
 Datum
@@ -62,7 +61,8 @@ change_filter(FunctionCallInfo fcinfo, Change change, bool by_array)
 	uint64	   *hashes = &hash;
 	int			n = 1;
 
-	if (PG_ARGISNULL(1))
+	/* nothing can be removed from no filter */
+	if (PG_ARGISNULL(1) || (PG_ARGISNULL(0) && change == bloomexp_filter_remove))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	if (!PG_ARGISNULL(0))
 		bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));
@@ -73,7 +73,7 @@ change_filter(FunctionCallInfo fcinfo, Change change, bool by_array)
 		const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
 
 		kind = type->kind;
-		hash = bloomexp_arguments_hash(fcinfo, type);
+		hash = bloomexp_item_hash(type, PG_GETARG_DATUM(1));
 	}
 	return bloomexp_arguments_return_changed(fcinfo, change(PG_ARGISNULL(0) ? NULL : &filter, kind, hashes, n));
 }
@@ -96,8 +96,6 @@ bloomexp_add_array(PG_FUNCTION_ARGS)
 Datum
 bloomexp_remove(PG_FUNCTION_ARGS)
 {
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
 	return change_filter(fcinfo, bloomexp_filter_remove, false);
 }
 
@@ -105,8 +103,6 @@ bloomexp_remove(PG_FUNCTION_ARGS)
 Datum
 bloomexp_remove_array(PG_FUNCTION_ARGS)
 {
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
 	return change_filter(fcinfo, bloomexp_filter_remove, true);
 }
 
@@ -182,8 +178,8 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	type = bloomexp_arguments_item_type(fcinfo);
-	shown_at = bloomexp_arguments_time(fcinfo, 2, "shown_at");
-	exposure.hash = bloomexp_arguments_hash(fcinfo, type);
+	shown_at = bloomexp_arguments_time(fcinfo->args[2], "shown_at");
+	exposure.hash = bloomexp_item_hash(type, PG_GETARG_DATUM(1));
 	exposure.slice = slice_of(&filter, shown_at);
 	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_add(&filter, type->kind, &exposure,
 																		 shown_at >= filter.expired_before, false));
@@ -197,14 +193,13 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	BloomFilter filter;
 	BloomKind	kind;
 	ArrayType  *items;
+	ArrayType  *shown_at;
 	uint64	   *hashes;
-	ArrayType  *times;
-	const TimestampTz *next;
+	ArrayIterator times;
 	BloomExposure *exposures;
 	int			nhashes;
 	int			nitems;
 	int			ntimes;
-	int			item = 0;
 	int			n = 0;
 
 	open_windowed(fcinfo, &filter, "bloom_add_at()");
@@ -213,11 +208,11 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	bloomexp_arguments_require_not_null(fcinfo, 2, names, lengthof(names));
 
 	items = bloomexp_arguments_array(fcinfo, 1);
-	hashes = bloomexp_item_hash_array(items, PG_GET_COLLATION(), &kind, &nhashes);
 	nitems = ArrayGetNItems(ARR_NDIM(items), ARR_DIMS(items));
-	times = bloomexp_arguments_array(fcinfo, 2);
-	bloomexp_item_check_dimensions(times, "shown_at");
-	ntimes = ArrayGetNItems(ARR_NDIM(times), ARR_DIMS(times));
+	hashes = bloomexp_item_hash_array(items, PG_GET_COLLATION(), &kind, &nhashes);
+	shown_at = bloomexp_arguments_array(fcinfo, 2);
+	bloomexp_item_check_dimensions(shown_at, "shown_at");
+	ntimes = ArrayGetNItems(ARR_NDIM(shown_at), ARR_DIMS(shown_at));
 	if (ntimes != nitems)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
@@ -225,21 +220,21 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 				 errdetail("The lengths are %d and %d.", nitems, ntimes)));
 
 	exposures = palloc_extended(Max(nhashes, 1) * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
-	next = (const TimestampTz *) ARR_DATA_PTR(times);
+	times = array_create_iterator(shown_at, 0, NULL);
 	for (int i = 0; i < nitems; i++)
 	{
-		bool		has_time = !bloomexp_item_is_null(times, i);
-		TimestampTz time = has_time ? *next++ : 0;	/* NULLs take no space */
-		int64		shown_at;
+		NullableDatum next = {0};
+		int64		time;
 
 		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
+		array_iterate(times, &next.value, &next.isnull);
 		if (bloomexp_item_is_null(items, i))
 			continue;
-		shown_at = bloomexp_arguments_check_time(TimestampTzGetDatum(time), !has_time, "shown_at");
-		exposures[n].hash = hashes[item++];
-		exposures[n].slice = slice_of(&filter, shown_at);
-		n += shown_at >= filter.expired_before;
+		time = bloomexp_arguments_time(next, "shown_at");
+		exposures[n].hash = *hashes++;
+		exposures[n].slice = slice_of(&filter, time);
+		n += time >= filter.expired_before;
 	}
 	n = bloomexp_window_keep_newest(exposures, n);
 	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_add(&filter, kind, exposures, n, false));
@@ -250,7 +245,7 @@ Datum
 bloomexp_expire(PG_FUNCTION_ARGS)
 {
 	BloomFilter filter;
-	int64		at = bloomexp_arguments_time(fcinfo, 1, "at");
+	int64		at = bloomexp_arguments_time(fcinfo->args[1], "at");
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -258,26 +253,20 @@ bloomexp_expire(PG_FUNCTION_ARGS)
 	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_expire(&filter, at));
 }
 
-/* bloom_slices(filter, since, upto, fpr) */
+/* bloom_window(filter, since, upto, fpr) */
 Datum
-bloomexp_slices(PG_FUNCTION_ARGS)
+bloomexp_window_part(PG_FUNCTION_ARGS)
 {
 	BloomFilter filter;
-	uint32		first = 0;
+	uint32		first;
 	uint32		end;
-	double		fpr;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	open_windowed(fcinfo, &filter, "bloom_slices()");
-	fpr = filter.fpr;
+	open_windowed(fcinfo, &filter, "bloom_window()");
 	if (!PG_ARGISNULL(3))
 		bloomexp_window_set_fpr(&filter, PG_GETARG_FLOAT8(3));
-	end = filter.nlayers;
-	if (!PG_ARGISNULL(1))
-		first = bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(1));
-	if (!PG_ARGISNULL(2))
-		end = Max(first, bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(2)));
-	return bloomexp_arguments_return_changed(fcinfo, first == 0 && end == filter.nlayers && fpr == filter.fpr ? NULL :
-											 bloomexp_window_cut(&filter, first, end));
+	first = PG_ARGISNULL(1) ? 0 : bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(1));
+	end = PG_ARGISNULL(2) ? filter.nlayers : bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(2));
+	PG_RETURN_POINTER(bloomexp_window_cut(&filter, first, Max(first, end)));
 }

@@ -15,15 +15,14 @@
 #include "sql/lookup.h"
 #include "value/compat.h"
 #include "value/filter.h"
-#include "value/kind.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_contains_any);
 PG_FUNCTION_INFO_V1(bloomexp_contains_all);
 PG_FUNCTION_INFO_V1(bloomexp_contains_each);
 
 /* Whether the filter of one argument contains the item of another. */
-static Datum
-contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
+static inline Datum
+contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 {
 	FmgrInfo   *call_site = fcinfo->flinfo;
 	struct varlena *source;
@@ -45,26 +44,30 @@ contains_argument(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKi
 	if (kind == BLOOM_KIND_TEXT)
 		bloomexp_item_check_collation(PG_GET_COLLATION());
 	hash = kind == BLOOM_KIND_INTEGER ? bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(item_arg)) :
-		bloomexp_item_hash(kind, false, PG_GETARG_DATUM(item_arg));
+		bloomexp_item_hash_bytes(kind, false, PG_GETARG_DATUM(item_arg));
 	PG_RETURN_BOOL(bloomexp_lookup_contains(lookup, hash));
 }
 
-/* bloom_contains(filter, item), filter @> item */
-static Datum
-contains(FunctionCallInfo fcinfo, BloomKind kind)
-{
-	return contains_argument(fcinfo, 0, 1, kind);
-}
+/* Define bloom_contains(filter, item), filter @> item, and item <@ filter for a kind. */
+#define CONTAINS(suffix, kind) \
+	PG_FUNCTION_INFO_V1(bloomexp_contains_##suffix); \
+	PG_FUNCTION_INFO_V1(bloomexp_contained_##suffix); \
+	Datum \
+	bloomexp_contains_##suffix(PG_FUNCTION_ARGS) \
+	{ \
+		return contains(fcinfo, 0, 1, kind); \
+	} \
+	Datum \
+	bloomexp_contained_##suffix(PG_FUNCTION_ARGS) \
+	{ \
+		return contains(fcinfo, 1, 0, kind); \
+	} \
+	extern Datum bloomexp_contained_##suffix(PG_FUNCTION_ARGS)
 
-/* item <@ filter */
-static Datum
-contained(FunctionCallInfo fcinfo, BloomKind kind)
-{
-	return contains_argument(fcinfo, 1, 0, kind);
-}
-
-BLOOMEXP_FUNCTION_PER_KIND(contains);
-BLOOMEXP_FUNCTION_PER_KIND(contained);
+CONTAINS(int8, BLOOM_KIND_INTEGER);
+CONTAINS(text, BLOOM_KIND_TEXT);
+CONTAINS(uuid, BLOOM_KIND_UUID);
+CONTAINS(bytea, BLOOM_KIND_BYTEA);
 
 /*
  * Tell, for each item of the array of argument 1 that is not NULL, in order, whether
@@ -75,18 +78,16 @@ find_contained(FunctionCallInfo fcinfo, ArrayType *array, bool **contained)
 {
 	Datum		filter = PG_ARGISNULL(0) ? 0 : PG_GETARG_DATUM(0);
 	BloomItems	items;
-	BloomBatch	batch;
 	BloomLookups lookups;
 	int			n = 0;
 
 	bloomexp_item_begin(&items, array, PG_GET_COLLATION());
-	bloomexp_lookup_open(&lookups, &filter, 1, items.nitems);
-	bloomexp_lookup_require_kind(&lookups, items.type->kind);
+	bloomexp_lookup_open(&lookups, &filter, 1, &items);
 	*contained = palloc(Max(items.nitems, 1));
-	while (bloomexp_item_next(&items, &batch))
+	while (bloomexp_item_next(&items, BLOOMEXP_BATCH))
 	{
-		bloomexp_lookup_mark(&lookups, &batch, *contained + n);
-		n += batch.n;
+		bloomexp_lookup_mark(&lookups, &items, *contained + n);
+		n += items.n;
 	}
 	return n;
 }

@@ -21,7 +21,6 @@
 #include "value/compat.h"
 #include "value/filter.h"
 #include "value/growth.h"
-#include "value/kind.h"
 #include "value/layout.h"
 #include "value/window.h"
 
@@ -43,24 +42,31 @@ result_tupdesc(FunctionCallInfo fcinfo)
 	return BlessTupleDesc(tupdesc);
 }
 
+/* Return a row about a filter of one layer: two numbers of the caller's, hashes and rate. */
+static Datum
+size_row(FunctionCallInfo fcinfo, const BloomLayer *layer, uint64 first, uint64 third)
+{
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	values[0] = Int64GetDatum((int64) first);
+	values[1] = Int32GetDatum(layer->bits.shape.hashes);
+	values[2] = Int64GetDatum((int64) third);
+	values[3] = Float8GetDatum(bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity));
+	return HeapTupleGetDatum(heap_form_tuple(result_tupdesc(fcinfo), values, nulls));
+}
+
 /* bloom_sizing(capacity, fpr) */
 Datum
 bloomexp_sizing(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"capacity", "fpr"};
 	BloomFilter filter;
-	const BloomShape *shape = &filter.few[0].bits.shape;
-	Datum		values[4];
-	bool		nulls[4] = {false};
 
 	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
-
 	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), false);
-	values[0] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
-	values[1] = Int32GetDatum(shape->hashes);
-	values[2] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
-	values[3] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, filter.few[0].capacity));
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_tupdesc(fcinfo), values, nulls)));
+	return size_row(fcinfo, filter.layers, bloomexp_sizing_bits(&filter.layers->bits.shape),
+					bloomexp_layout_size(&filter));
 }
 
 /* bloom_capacity(bytes, fpr) */
@@ -69,13 +75,9 @@ bloomexp_capacity(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"bytes", "fpr"};
 	BloomFilter filter;
-	const BloomShape *shape = &filter.few[0].bits.shape;
 	int64		capacity;
-	Datum		values[4];
-	bool		nulls[4] = {false};
 
 	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
-
 	capacity = bloomexp_growth_capacity(Max(PG_GETARG_INT64(0), 0), PG_GETARG_FLOAT8(1));
 	bloomexp_filter_init(&filter, Max(capacity, 1), PG_GETARG_FLOAT8(1), false);
 	if (capacity == 0)
@@ -83,11 +85,7 @@ bloomexp_capacity(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bytes must be at least %llu at this false positive rate",
 						(unsigned long long) bloomexp_layout_size(&filter))));
-	values[0] = Int64GetDatum(capacity);
-	values[1] = Int32GetDatum(shape->hashes);
-	values[2] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
-	values[3] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, capacity));
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_tupdesc(fcinfo), values, nulls)));
+	return size_row(fcinfo, filter.layers, capacity, bloomexp_sizing_bits(&filter.layers->bits.shape));
 }
 
 /* bloom_cardinality(filter) */
@@ -169,15 +167,17 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	values[LAYERS] = Int32GetDatum(filter.nlayers);
 	values[BYTES] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
 	values[COUNTING] = BoolGetDatum(filter.counting);
-	/* in days where they fit, else a time */
-	width->day = filter.windowed ? (int32) (filter.width / USECS_PER_DAY) : 0;
-	width->time = filter.windowed ? filter.width % USECS_PER_DAY : 0;
-	values[WINDOW_WIDTH] = IntervalPGetDatum(width);
-	nulls[WINDOW_WIDTH] = !filter.windowed;
-	values[SLICES] = Int32GetDatum(filter.windowed ? (int32) filter.slices : 0);
-	nulls[SLICES] = !filter.windowed;
-	nulls[EXPIRED_BEFORE] = !filter.windowed || filter.expired_before == BLOOMEXP_NEVER_EXPIRED;
-	values[EXPIRED_BEFORE] = time_datum(nulls[EXPIRED_BEFORE] ? 0 : filter.expired_before);
+	nulls[WINDOW_WIDTH] = nulls[SLICES] = nulls[EXPIRED_BEFORE] = !filter.windowed;
+	if (filter.windowed)
+	{
+		/* in days where they fit, else a time */
+		width->day = (int32) (filter.width / USECS_PER_DAY);
+		width->time = filter.width % USECS_PER_DAY;
+		values[WINDOW_WIDTH] = IntervalPGetDatum(width);
+		values[SLICES] = Int32GetDatum((int32) filter.slices);
+		values[EXPIRED_BEFORE] = time_datum(filter.expired_before);
+		nulls[EXPIRED_BEFORE] = filter.expired_before == BLOOMEXP_NEVER_EXPIRED;
+	}
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_tupdesc(fcinfo), values, nulls)));
 }
 
@@ -231,8 +231,7 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 	values[BLOCKS] = Int32GetDatum(layer->bits.shape.blocks);
 	values[BYTES] = Int64GetDatum((int64) bloomexp_layout_layer_size(layer));
 	values[SLICE] = Int64GetDatum(layer->slice);
-	nulls[SLICE] = !filter->windowed;
-	nulls[SLICE_START] = !filter->windowed;
+	nulls[SLICE] = nulls[SLICE_START] = !filter->windowed;
 	if (filter->windowed &&
 		pg_mul_s64_overflow(layer->slice, bloomexp_window_slice_length(filter->width, filter->slices), &slice_start))
 		slice_start = layer->slice < 0 ? PG_INT64_MIN : PG_INT64_MAX;

@@ -1,20 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * io.c
- *	  Values as bytes: text, binary and bytea in and out, guarded by one
- *	  validator; and their comparison and hash.
+ *	  Values as bytes: text, binary and bytea in, guarded by one validator; text out;
+ *	  and their comparison.
+ *
+ * To send and to hash the bytes of a value is what bytea's own functions do.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/detoast.h"
-#include "common/hashfn.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "kernel/bits.h"
+#include "kernel/probe.h"
 #include "sql/arguments.h"
 #include "sql/lookup.h"
 #include "value/compat.h"
@@ -25,12 +26,9 @@ BLOOMEXP_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(bloomexp_in);
 PG_FUNCTION_INFO_V1(bloomexp_out);
 PG_FUNCTION_INFO_V1(bloomexp_recv);
-PG_FUNCTION_INFO_V1(bloomexp_send);
 PG_FUNCTION_INFO_V1(bloomexp_from_bytea);
 PG_FUNCTION_INFO_V1(bloomexp_eq);
 PG_FUNCTION_INFO_V1(bloomexp_ne);
-PG_FUNCTION_INFO_V1(bloomexp_hash);
-PG_FUNCTION_INFO_V1(bloomexp_hash_extended);
 
 /* The value of a hexadecimal digit, or -1. */
 static inline int
@@ -129,18 +127,6 @@ bloomexp_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(value_from_bytes(pq_getmsgbytes(message, size), size));
 }
 
-/* Write a value to the binary protocol. */
-Datum
-bloomexp_send(PG_FUNCTION_ARGS)
-{
-	struct varlena *value = PG_GETARG_BLOOM_PP(0);
-	StringInfoData message;
-
-	pq_begintypsend(&message);
-	pq_sendbytes(&message, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
-	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
-}
-
 /* Cast a bytea to a value. */
 Datum
 bloomexp_from_bytea(PG_FUNCTION_ARGS)
@@ -151,8 +137,8 @@ bloomexp_from_bytea(PG_FUNCTION_ARGS)
 }
 
 /* Whether two values have the same bytes. */
-static bool
-same_bytes(FunctionCallInfo fcinfo)
+Datum
+bloomexp_eq(PG_FUNCTION_ARGS)
 {
 	struct varlena *a = PG_GETARG_BLOOM_STORED(0);
 	struct varlena *b = PG_GETARG_BLOOM_STORED(1);
@@ -161,9 +147,9 @@ same_bytes(FunctionCallInfo fcinfo)
 	/* an add that changed nothing returns what it was given, often a TOAST pointer */
 	if (a == b || (VARATT_IS_EXTERNAL_ONDISK(a) && VARATT_IS_EXTERNAL_ONDISK(b) &&
 				   memcmp(a, b, VARSIZE_EXTERNAL(a)) == 0))
-		return true;
+		PG_RETURN_BOOL(true);
 	if (toast_raw_datum_size(PG_GETARG_DATUM(0)) != toast_raw_datum_size(PG_GETARG_DATUM(1)))
-		return false;
+		PG_RETURN_BOOL(false);
 	a = PG_GETARG_BLOOM_PP(0);
 	b = PG_GETARG_BLOOM_PP(1);
 	same = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
@@ -171,38 +157,11 @@ same_bytes(FunctionCallInfo fcinfo)
 	/* comparisons can be made for many rows in one memory context */
 	PG_FREE_IF_COPY(a, 0);
 	PG_FREE_IF_COPY(b, 1);
-	return same;
-}
-
-Datum
-bloomexp_eq(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(same_bytes(fcinfo));
+	PG_RETURN_BOOL(same);
 }
 
 Datum
 bloomexp_ne(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(!same_bytes(fcinfo));
-}
-
-Datum
-bloomexp_hash(PG_FUNCTION_ARGS)
-{
-	struct varlena *value = PG_GETARG_BLOOM_PP(0);
-	Datum		hash = hash_any((unsigned char *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
-
-	PG_FREE_IF_COPY(value, 0);
-	PG_RETURN_DATUM(hash);
-}
-
-Datum
-bloomexp_hash_extended(PG_FUNCTION_ARGS)
-{
-	struct varlena *value = PG_GETARG_BLOOM_PP(0);
-	Datum		hash = hash_any_extended((unsigned char *) VARDATA_ANY(value),
-										 VARSIZE_ANY_EXHDR(value), PG_GETARG_INT64(1));
-
-	PG_FREE_IF_COPY(value, 0);
-	PG_RETURN_DATUM(hash);
+	PG_RETURN_BOOL(!DatumGetBool(bloomexp_eq(fcinfo)));
 }

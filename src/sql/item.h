@@ -14,16 +14,17 @@
 #include "access/tupmacs.h"
 #include "utils/array.h"
 
-#include "kernel/bits.h"
-#include "value/kind.h"
+#include "kernel/murmur3.h"
+#include "kernel/probe.h"
+#include "value/layout.h"
 
-/* An SQL type whose values can be items. */
+/* An SQL type whose values can be items, or none: that of packed integers. */
 typedef struct BloomItemType
 {
 	Oid			oid;
 	BloomKind	kind;
-	int16		length;			/* as pg_type.typlen */
-	char		align;			/* as pg_type.typalign */
+	int16		length;			/* as pg_type.typlen; says how values are read */
+	bool		blank_padded;	/* blanks at the end are no part of a value */
 } BloomItemType;
 
 /* Whether an element of an array of one dimension is NULL. */
@@ -33,46 +34,47 @@ bloomexp_item_is_null(ArrayType *array, int element)
 	return ARR_HASNULL(array) && att_isnull(element, ARR_NULLBITMAP(array));
 }
 
-/* The bytes of an item. */
-typedef struct BloomBytes
-{
-	const uint8 *start;
-	Size		length;
-} BloomBytes;
-
 /* The items of an array, or packed ones, read in batches. */
 typedef struct BloomItems
 {
 	const BloomItemType *type;
-	Oid			element_type;	/* of the array: the type, or a domain over it;
-								 * of packed integers none */
 	int			nitems;			/* that are not NULL */
 	int			left;			/* not yet read */
-	int			batch;			/* the most to read at a time */
 	const char *next;			/* the next one: NULLs take no space */
-} BloomItems;
-
-/* Some items where they stand, and their hashes. */
-typedef struct BloomBatch
-{
-	const BloomItemType *type;
+	/* the batch that was read last: */
 	int			n;
 	const char *first;			/* they follow each other */
 	const char *varlenas[BLOOMEXP_BATCH + 1];	/* of variable length: each of
 												 * them, and their end */
 	uint64		hashes[BLOOMEXP_BATCH];
-} BloomBatch;
+} BloomItems;
 
 extern void bloomexp_item_check_collation(Oid collation);
 extern const BloomItemType *bloomexp_item_type(Oid type, Oid collation);
-extern uint64 bloomexp_item_hash(BloomKind kind, bool blank_padded, Datum item);
+extern uint64 bloomexp_item_hash_bytes(BloomKind kind, bool blank_padded, Datum item);
 extern void bloomexp_item_check_dimensions(const ArrayType *array, const char *what);
 extern void bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation);
 extern void bloomexp_item_begin_packed(BloomItems *items, bytea *packed);
-extern bool bloomexp_item_next(BloomItems *items, BloomBatch *batch);
-extern BloomBytes bloomexp_item_bytes(const BloomBatch *batch, int i);
-extern char *bloomexp_item_copy(char *out, const BloomBatch *batch, const bool *omit, int *copied);
+extern bool bloomexp_item_next(BloomItems *items, int most);
+extern int	bloomexp_item_copy(char **out, const BloomItems *items, const bool *omit);
 extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation,
 										BloomKind *kind, int *n);
+
+/* Return the hash of one item, not NULL. */
+static inline uint64
+bloomexp_item_hash(const BloomItemType *type, Datum item)
+{
+	switch (type->length)
+	{
+		case sizeof(int64):
+			return bloomexp_murmur3_int64((uint64) DatumGetInt64(item));
+		case sizeof(int32):
+			return bloomexp_murmur3_int64((uint64) (int64) DatumGetInt32(item));
+		case sizeof(int16):
+			return bloomexp_murmur3_int64((uint64) (int64) DatumGetInt16(item));
+		default:
+			return bloomexp_item_hash_bytes(type->kind, type->blank_padded, item);
+	}
+}
 
 #endif							/* BLOOMEXP_ITEM_H */

@@ -32,6 +32,7 @@
 
 #include "access/detoast.h"
 #include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "sql/lookup.h"
 #include "value/compat.h"
@@ -53,6 +54,7 @@
 /* The filter that a call site keeps. */
 typedef struct CachedLookup
 {
+	MemoryContext context;		/* what is open is there */
 	struct varatt_external pointer; /* names the stored value */
 	uint64		items;			/* looked up in it so far; 0: nothing is open */
 	BloomLookup lookup;
@@ -99,8 +101,8 @@ bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter)
 void
 bloomexp_lookup_open_whole(BloomLookup *lookup, struct varlena *source)
 {
-	lookup->whole = PG_DETOAST_DATUM_PACKED(PointerGetDatum(source));
-	bloomexp_layout_open(&lookup->filter, lookup->whole);
+	lookup->source = NULL;
+	bloomexp_layout_open(&lookup->filter, PG_DETOAST_DATUM_PACKED(PointerGetDatum(source)));
 }
 
 /* Whether to look items up by slices costs less than to read the whole filter. */
@@ -118,50 +120,47 @@ pays_to_slice(const BloomFilter *filter, uint64 items)
 static void
 open_lookup(BloomLookup *lookup, struct varlena *source, uint64 items)
 {
-	lookup->whole = NULL;
-	lookup->source = source;
 	if (VARATT_IS_EXTERNAL_ONDISK(source) &&
 		Max(items * BYTES_PER_SLICE, MAX_UNSLICED) < toast_raw_datum_size(PointerGetDatum(source)) &&
-		open_headers(source, &lookup->filter))
-	{
-		if (pays_to_slice(&lookup->filter, items))
-			return;
-		bloomexp_layout_close(&lookup->filter);
-	}
-	bloomexp_lookup_open_whole(lookup, source);
+		open_headers(source, &lookup->filter) && pays_to_slice(&lookup->filter, items))
+		lookup->source = source;
+	else
+		bloomexp_lookup_open_whole(lookup, source);
+}
+
+/* Raise an error unless a filter can hold items of a type. */
+static void
+require_type(const BloomFilter *filter, const BloomItemType *type)
+{
+	if (type->oid == InvalidOid && !bloomexp_filter_can_hold(filter, type->kind))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("filter holds %s items, not packed integers", bloomexp_kind_name(filter->kind)),
+				 errhint("Use bloom_exclude_array() with an array of %s.", bloomexp_kind_name(filter->kind))));
+	bloomexp_filter_require_kind(filter, type->kind);
 }
 
 /*
  * bloomexp_lookup_open
- *		Open n filters for a number of items; 0 is no filter, and contains nothing.
+ *		Open n filters to look items up in; 0 is no filter, and contains nothing.
  */
 void
-bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, uint64 items)
+bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, const BloomItems *items)
 {
-	int			filled = 0;
-
-	for (int i = 0; i < n; i++)
-		filled += filters[i] != 0;
 	lookups->n = 0;
-	lookups->entries = filled <= (int) lengthof(lookups->few) ? lookups->few :
-		palloc_extended(filled * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
+	lookups->entries = n <= (int) lengthof(lookups->few) ? lookups->few :
+		palloc_extended(n * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
-		CHECK_FOR_INTERRUPTS();
-		if (filters[i] != 0)
-			open_lookup(&lookups->entries[lookups->n++], (struct varlena *) DatumGetPointer(filters[i]), items);
-	}
-}
+		BloomLookup *lookup = &lookups->entries[lookups->n];
 
-/*
- * bloomexp_lookup_require_kind
- *		Raise an error unless the filters can hold items of `kind`.
- */
-void
-bloomexp_lookup_require_kind(const BloomLookups *lookups, BloomKind kind)
-{
-	for (int i = 0; i < lookups->n; i++)
-		bloomexp_filter_require_kind(&lookups->entries[i].filter, kind);
+		CHECK_FOR_INTERRUPTS();
+		if (filters[i] == 0)
+			continue;
+		open_lookup(lookup, (struct varlena *) DatumGetPointer(filters[i]), items->nitems);
+		require_type(&lookup->filter, items->type);
+		lookups->n++;
+	}
 }
 
 /*
@@ -175,7 +174,7 @@ bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
 	bool		contained = false;
 	Size		start;
 
-	if (lookup->whole != NULL)
+	if (lookup->source == NULL)
 		return bloomexp_filter_contains(filter, hash);
 	start = bloomexp_layout_size(filter) - VARHDRSZ;
 	for (uint32 i = filter->nlayers; i-- > 0 && !contained;)
@@ -205,22 +204,22 @@ bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
  *		Mark the items of a batch that a filter contains, and no others.
  */
 void
-bloomexp_lookup_mark(BloomLookups *lookups, const BloomBatch *batch, bool *contained)
+bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained)
 {
-	memset(contained, false, batch->n);
+	memset(contained, false, items->n);
 	for (int i = 0; i < lookups->n; i++)
 	{
 		BloomLookup *lookup = &lookups->entries[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (i > 0 && memchr(contained, false, batch->n) == NULL)
+		if (i > 0 && memchr(contained, false, items->n) == NULL)
 			break;
-		if (lookup->whole != NULL)
-			bloomexp_filter_mark(&lookup->filter, 0, batch->hashes, batch->n, contained);
+		if (lookup->source == NULL)
+			bloomexp_filter_mark(&lookup->filter, 0, items->hashes, items->n, contained);
 		else
 		{
-			for (int j = 0; j < batch->n; j++)
-				contained[j] = contained[j] || bloomexp_lookup_contains(lookup, batch->hashes[j]);
+			for (int j = 0; j < items->n; j++)
+				contained[j] = contained[j] || bloomexp_lookup_contains(lookup, items->hashes[j]);
 		}
 	}
 }
@@ -241,27 +240,26 @@ bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext 
 	uint64		items = 1;
 
 	if (cached == NULL)
-		*cache = cached = MemoryContextAllocZero(context, sizeof(CachedLookup));
+	{
+		cached = MemoryContextAllocZero(context, sizeof(CachedLookup));
+		cached->context = AllocSetContextCreate(context, "bloom filter of a call site", ALLOCSET_DEFAULT_SIZES);
+		*cache = cached;
+	}
 	lookup = &cached->lookup;
 	VARATT_EXTERNAL_GET_POINTER(pointer, source);
-	if (cached->items > 0)
+	if (cached->items > 0 && memcmp(&cached->pointer, &pointer, sizeof(pointer)) == 0)
 	{
-		if (memcmp(&cached->pointer, &pointer, sizeof(pointer)) == 0)
-		{
-			if (lookup->whole != NULL)
-				return lookup;
-			items = ++cached->items;
-			lookup->source = source;
-			if (pays_to_slice(&lookup->filter, items))
-				return lookup;
-		}
-		cached->items = 0;
-		bloomexp_layout_close(&lookup->filter);
-		if (lookup->whole != NULL)
-			pfree(lookup->whole);
+		if (lookup->source == NULL)
+			return lookup;
+		items = ++cached->items;
+		lookup->source = source;
+		if (pays_to_slice(&lookup->filter, items))
+			return lookup;
 	}
 
-	caller = MemoryContextSwitchTo(context);
+	cached->items = 0;
+	MemoryContextReset(cached->context);
+	caller = MemoryContextSwitchTo(cached->context);
 	open_lookup(lookup, source, items);
 	MemoryContextSwitchTo(caller);
 	cached->pointer = pointer;

@@ -5,7 +5,7 @@
  *
  * Interface:
  *
- * bloomexp_lookup_open() opens one or several filters for a number of items, and
+ * bloomexp_lookup_open() opens one or several filters for some items, and
  * bloomexp_lookup_mark() marks the items of a batch that any of them contains.  A
  * call site that looks up one item at a time keeps the filter that
  * bloomexp_lookup_open_cached() opens, and calls bloomexp_lookup_contains().
@@ -16,7 +16,6 @@
 #define BLOOMEXP_LOOKUP_H
 
 #include "sql/item.h"
-#include "value/kind.h"
 #include "value/layout.h"
 
 /* A filter as it is stored, not detoasted. */
@@ -30,8 +29,8 @@
 typedef struct BloomLookup
 {
 	BloomFilter filter;			/* read by slices: its layers have no bits */
-	struct varlena *whole;		/* the detoasted value; NULL: read by slices */
-	struct varlena *source;		/* the value as it is stored, to read slices of */
+	struct varlena *source;		/* the stored value, to read slices of; NULL: all
+								 * of it is read */
 } BloomLookup;
 
 /* Filters that are read together; `few` saves most calls an allocation. */
@@ -43,9 +42,9 @@ typedef struct BloomLookups
 } BloomLookups;
 
 extern void bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter);
-extern void bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, uint64 items);
-extern void bloomexp_lookup_require_kind(const BloomLookups *lookups, BloomKind kind);
-extern void bloomexp_lookup_mark(BloomLookups *lookups, const BloomBatch *batch, bool *contained);
+extern void bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n,
+								 const BloomItems *items);
+extern void bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained);
 extern BloomLookup *bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext context);
 extern void bloomexp_lookup_open_whole(BloomLookup *lookup, struct varlena *source);
 extern bool bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash);

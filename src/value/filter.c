@@ -30,8 +30,6 @@
 
 #include "miscadmin.h"
 
-#include "kernel/bits.h"
-#include "kernel/counting.h"
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
 #include "value/compat.h"
@@ -197,13 +195,12 @@ sort_hashes(uint64 *hashes, uint64 n, int shift)
 
 /*
  * bloomexp_filter_distinct
- *		Drop the repetitions among n items; returns how many remain, in ascending order,
+ *		Drop the repetitions among n hashes; returns how many remain, in ascending order,
  *		which is that of the blocks of a large filter.
  */
 uint64
-bloomexp_filter_distinct(void *items, uint64 n)
+bloomexp_filter_distinct(uint64 *hashes, uint64 n)
 {
-	uint64	   *hashes = items;
 	uint64		kept = 0;
 
 	if (n > FEW_HASHES)
@@ -438,7 +435,7 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 			continue;
 		if (value == NULL)
 			value = bloomexp_layout_form(filter);
-		newly_unset = bloomexp_counting_add(&layer->bits, hashes[i], -1);
+		newly_unset = bloomexp_probe_unset(&layer->bits, hashes[i]);
 		layer->bits_set -= newly_unset;
 		if (newly_unset > 0 && layer->items > 0)
 			layer->items--;

@@ -11,7 +11,6 @@
 #define BLOOMEXP_FILTER_H
 
 #include "value/growth.h"
-#include "value/kind.h"
 #include "value/layout.h"
 
 /* Whether the items of a filter, if it has any, are of a kind. */
@@ -28,7 +27,7 @@ extern void bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind ki
 extern bool bloomexp_filter_contains(const BloomFilter *filter, uint64 hash);
 extern void bloomexp_filter_mark(const BloomFilter *filter, uint32 first,
 								 const uint64 *hashes, int n, bool *contained);
-extern uint64 bloomexp_filter_distinct(void *hashes, uint64 n);
+extern uint64 bloomexp_filter_distinct(uint64 *hashes, uint64 n);
 extern struct varlena *bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n,
 											 double fpr, double headroom);
 extern struct varlena *bloomexp_filter_add(BloomFilter *filter, BloomKind kind,

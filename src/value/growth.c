@@ -31,6 +31,8 @@
  * - Headers can be false without their bits showing it.  A capacity counts only as far as
  *	 the bits can hold it, so that no false one makes the next layer huge.
  * - Counting filters do not grow.
+ * - Another target rate holds for layers to come.  bloom_slices() keeps the old one, without a
+ *	 word, if the layers that there are have more items than readers accept at the new one.
  * - A value can have thousands of layers, each with a header by which it can take items.
  *	 So an add looks at LAYERS_TO_LOOK_AT, and takes the others for full.
  *
@@ -129,21 +131,21 @@ typedef struct SliceLayers
 } SliceLayers;
 
 /*
- * Find the index of the first layer of a slice, or of its place; if `after`, the index
- * after its last.
+ * bloomexp_growth_slice_start
+ *		Return the index of the first layer of a slice, or of its place; those before it are
+ *		of older slices.
  */
-static uint32
-find_slice(const BloomFilter *filter, int64 slice, bool after)
+uint32
+bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
 {
 	uint32		low = 0;
-	uint32		high = filter->nlayers;
+	uint32		high = filter->windowed ? filter->nlayers : 0;
 
 	while (low < high)
 	{
 		uint32		middle = (low + high) / 2;
-		int64		other = filter->layers[middle].slice;
 
-		if (other < slice || (after && other == slice))
+		if (filter->layers[middle].slice < slice)
 			low = middle + 1;
 		else
 			high = middle;
@@ -156,30 +158,21 @@ find_slice(const BloomFilter *filter, int64 slice, bool after)
  * window overlaps slices + 1 slices unless aligned.
  */
 static SliceLayers
-span_of(const BloomFilter *filter, int64 slice)
+find_slice(const BloomFilter *filter, int64 slice)
 {
-	SliceLayers span = {.end = filter->nlayers, .fpr = filter->fpr};
+	SliceLayers found = {
+		.first = bloomexp_growth_slice_start(filter, slice),
+		.end = filter->nlayers,
+		.fpr = filter->fpr
+	};
 
 	if (filter->windowed)
 	{
-		span.first = find_slice(filter, slice, false);
-		span.end = find_slice(filter, slice, true);
-		span.fpr /= filter->slices + 1;
+		found.end = bloomexp_growth_slice_start(filter, slice + 1);
+		found.fpr /= filter->slices + 1;
 	}
-	span.oldest = Max(span.end, span.first + LAYERS_TO_LOOK_AT) - LAYERS_TO_LOOK_AT;
-	return span;
-}
-
-/* Return the words of the only layer of a value of `size` bytes, length word included. */
-static uint32
-words_in(uint64 size, bool counting)
-{
-	BloomFilter one = {.nlayers = 1};
-	uint64		headers = VARHDRSZ + bloomexp_layout_headers_size(&one);
-
-	if (size < headers)
-		return 0;
-	return (size - headers) / bloomexp_probe_bytes(1, counting);
+	found.oldest = Max(found.end, found.first + LAYERS_TO_LOOK_AT) - LAYERS_TO_LOOK_AT;
+	return found;
 }
 
 /*
@@ -189,7 +182,7 @@ words_in(uint64 size, bool counting)
 static BloomLayer
 new_layer(int64 capacity, double share, double fpr, bool counting)
 {
-	uint32		max_words = words_in(BLOOMEXP_MAX_SIZE, counting);
+	uint32		max_words = bloomexp_layout_max_words(BLOOMEXP_MAX_SIZE, counting);
 	BloomLayer	layer = {.bits.counting = counting, .capacity = (uint32) capacity};
 
 	if (capacity > PG_UINT32_MAX ||
@@ -228,7 +221,7 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 int64
 bloomexp_growth_capacity(uint64 size, double fpr)
 {
-	uint32		words = words_in(Min(size, BLOOMEXP_MAX_SIZE), false);
+	uint32		words = bloomexp_layout_max_words(Min(size, BLOOMEXP_MAX_SIZE), false);
 	uint64		capacity;
 
 	bloomexp_growth_check_fpr(fpr);
@@ -264,16 +257,16 @@ credible_capacity(const BloomLayer *layer, double fpr)
  * skipped as false positives, which are not counted, are no longer few.
  */
 static int64
-room_in(const BloomLayer *layer, const SliceLayers *span, int64 wanted)
+room_in(const BloomLayer *layer, const SliceLayers *slice, int64 wanted)
 {
 	int64		fits = layer->items;
 	int64		too_many = (int64) layer->capacity + 1;
-	double		limit = span->fpr * FULL_SHARE;
+	double		limit = slice->fpr * FULL_SHARE;
 
-	if (span->fpr <= COUNTING_FPR || layer->items == layer->capacity ||
-		(span->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, span->fpr) / 2))
+	if (slice->fpr <= COUNTING_FPR || layer->items == layer->capacity ||
+		(slice->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, slice->fpr) / 2))
 		return layer->capacity - layer->items;
-	if (span->end - span->first > 1)
+	if (slice->end - slice->first > 1)
 		limit = bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity) * FULL_EXCESS;
 	if (grown_fpr(layer, Min(fits + wanted, layer->capacity)) <= limit)
 		return layer->capacity - layer->items;
@@ -293,22 +286,22 @@ room_in(const BloomLayer *layer, const SliceLayers *span, int64 wanted)
 }
 
 /*
- * Find the newest layer of a span that can take items, and how many of `wanted`; returns
- * the end of the span, with 0 in *room, if there is none.
+ * Find the newest layer of a slice that can take items, and how many of `wanted`; returns
+ * the end of the slice, with 0 in *room, if there is none.
  *
  * A layer takes no more items than a reader accepts of its shape: one with a false
  * header could take an item and become a value that is refused.
  */
 static uint32
-find_open_layer(const BloomFilter *filter, const SliceLayers *span, int64 wanted, int64 *room)
+find_open_layer(const BloomFilter *filter, const SliceLayers *slice, int64 wanted, int64 *room)
 {
-	for (uint32 i = span->end; i-- > span->oldest;)
+	for (uint32 i = slice->end; i-- > slice->oldest;)
 	{
 		const BloomLayer *layer = &filter->layers[i];
 		double		most;
 
 		CHECK_FOR_INTERRUPTS();
-		*room = room_in(layer, span, wanted);
+		*room = room_in(layer, slice, wanted);
 		if (*room == 0)
 			continue;			/* as most layers, without the logarithms */
 		most = floor(bloomexp_sizing_textbook_items(&layer->bits.shape, filter->fpr));
@@ -319,66 +312,66 @@ find_open_layer(const BloomFilter *filter, const SliceLayers *span, int64 wanted
 			return i;
 	}
 	*room = 0;
-	return span->end;
+	return slice->end;
 }
 
 /*
- * Return the mean number of items of the newest slices before a span, as far as their bits can
+ * Return the mean number of items of the newest slices before a slice, as far as their bits can
  * hold that many at the target rate; 0 if there are none.
  */
 static double
-recent_slice_items(const BloomFilter *filter, const SliceLayers *span)
+recent_slice_items(const BloomFilter *filter, const SliceLayers *slice)
 {
 	double		items = 0.0;
 	int			slices = 0;
 
-	for (uint32 i = span->first; i-- > 0;)
+	for (uint32 i = slice->first; i-- > 0;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (i + 1 == span->first || filter->layers[i].slice != filter->layers[i + 1].slice)
+		if (i + 1 == slice->first || filter->layers[i].slice != filter->layers[i + 1].slice)
 		{
 			if (slices == RECENT_SLICES)
 				break;
 			slices++;
 		}
-		items += Min(filter->layers[i].items, credible_capacity(&filter->layers[i], span->fpr));
+		items += Min(filter->layers[i].items, credible_capacity(&filter->layers[i], slice->fpr));
 	}
 	return slices > 0 ? items / slices : 0.0;
 }
 
-/* Set the capacity, at least `pending` items, and the rate of one more layer of a span. */
+/* Set the capacity, at least `pending` items, and the rate of one more layer of a slice. */
 static void
-plan_layer(const BloomFilter *filter, const SliceLayers *span, int64 pending,
+plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 		   int64 *capacity, double *share)
 {
-	double		left = span->oldest > span->first ? 0.0 : span->fpr;
-	double		usual = recent_slice_items(filter, span) * SLICE_SPARE;
+	double		left = slice->oldest > slice->first ? 0.0 : slice->fpr;
+	double		usual = recent_slice_items(filter, slice) * SLICE_SPARE;
 	int64		present = 0;
 
-	for (uint32 i = span->oldest; i < span->end; i++)
+	for (uint32 i = slice->oldest; i < slice->end; i++)
 	{
 		const BloomLayer *layer = &filter->layers[i];
 
 		CHECK_FOR_INTERRUPTS();
-		left -= Min(grown_fpr(layer, layer->capacity), span->fpr * FULL_SHARE);
-		present += credible_capacity(layer, span->fpr);
+		left -= Min(grown_fpr(layer, layer->capacity), slice->fpr * FULL_SHARE);
+		present += credible_capacity(layer, slice->fpr);
 	}
 
 	if (present == 0 && usual > 0)
 	{
 		/* a new slice after others */
 		*capacity = Max((int64) ceil(usual), SLICE_MIN);
-		*share = span->fpr * SIZED_SHARE;
+		*share = slice->fpr * SIZED_SHARE;
 	}
 	else
 	{
 		*capacity = Max((int64) (present * GROWTH_FACTOR), GROWTH_MIN);
-		if (usual > 0 && span->end - span->first == 1)
+		if (usual > 0 && slice->end - slice->first == 1)
 			*capacity = Max((int64) (present * SLICE_OVERFLOW), SLICE_MIN);
 		*capacity = Max(*capacity, (int64) ceil(usual) - present);
 		/* a union at a high rate can have spent all of it, or more */
-		*share = present == 0 ? span->fpr * UNSIZED_SHARE :
-			Max(left * GROWTH_SHARE, span->fpr * 1e-6);
+		*share = present == 0 ? slice->fpr * UNSIZED_SHARE :
+			Max(left * GROWTH_SHARE, slice->fpr * 1e-6);
 	}
 	*capacity = Max(*capacity, pending);
 }
@@ -391,19 +384,9 @@ plan_layer(const BloomFilter *filter, const SliceLayers *span, int64 pending,
 uint32
 bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 {
-	SliceLayers span = span_of(filter, 0);
+	SliceLayers slice = find_slice(filter, 0);
 
-	return filter->layers[0].items + room_in(&filter->layers[0], &span, n);
-}
-
-/*
- * bloomexp_growth_slice_start
- *		Return the index of the first layer of a slice; those before it are of older slices.
- */
-uint32
-bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
-{
-	return filter->windowed ? find_slice(filter, slice, false) : 0;
+	return filter->layers[0].items + room_in(&filter->layers[0], &slice, n);
 }
 
 /*
@@ -413,23 +396,23 @@ bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
 static void
 place_part(BloomFilter *filter, BloomSliceItems *part)
 {
-	SliceLayers span = span_of(filter, part->slice);
-	BloomLayer *added = filter->layers + span.end;
+	SliceLayers slice = find_slice(filter, part->slice);
+	BloomLayer *added = filter->layers + slice.end;
 	int64		capacity;
-	double		share = span.fpr * SIZED_SHARE;
+	double		share = slice.fpr * SIZED_SHARE;
 
-	part->open = find_open_layer(filter, &span, part->n, &part->room);
+	part->open = find_open_layer(filter, &slice, part->n, &part->room);
 	if (part->room > 0)
 		filter->layers[part->open].items += part->room;
-	part->added = span.end;
+	part->added = slice.end;
 	if (part->room == part->n)
 		return;
 
 	capacity = part->n - part->room;
 	if (!part->exact)
-		plan_layer(filter, &span, part->n - part->room, &capacity, &share);
+		plan_layer(filter, &slice, part->n - part->room, &capacity, &share);
 	bloomexp_layout_check_layers(filter->nlayers + 1);
-	memmove(added + 1, added, (filter->nlayers - span.end) * sizeof(BloomLayer));
+	memmove(added + 1, added, (filter->nlayers - slice.end) * sizeof(BloomLayer));
 	*added = new_layer(capacity, share, filter->fpr, false);
 	added->slice = part->slice;
 	added->items = part->n - part->room;

@@ -4,11 +4,10 @@
  *	  Between the bytes of a value and the BloomFilter that the other modules
  *	  work with.
  *
- * Checking has two depths.  read_headers() makes sure that the headers are sane
- * and that every part lies within the value.  It runs at every use, so that not
- * even a damaged page can make a kernel read outside a value.
- * bloomexp_layout_check() also compares the headers with the bits.  It runs
- * wherever bytes come in.
+ * Checking has two depths.  read_header() and read_layers() make sure that the headers
+ * are sane and that every part lies within the value.  They run at every use, so that not
+ * even a damaged page can make a kernel read outside a value.  bloomexp_layout_check() also
+ * compares the headers with the bits.  It runs wherever bytes come in.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +19,6 @@
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
 #include "value/compat.h"
-#include "value/kind.h"
 #include "value/layout.h"
 
 #define FORMAT_VERSION 1
@@ -42,13 +40,9 @@
 
 /* Numbers are little-endian wherever the server runs, and not aligned. */
 #ifdef WORDS_BIGENDIAN
-#define little16(number) pg_bswap16(number)
-#define little32(number) pg_bswap32(number)
-#define little64(number) pg_bswap64(number)
+#define little_endian(bits, number) pg_bswap##bits(number)
 #else
-#define little16(number) (number)
-#define little32(number) (number)
-#define little64(number) (number)
+#define little_endian(bits, number) (number)
 #endif
 
 #define NUMBER_ACCESS(bits) \
@@ -58,37 +52,18 @@
 		uint##bits	number; \
 \
 		memcpy(&number, bytes, sizeof(number)); \
-		return little##bits(number); \
+		return little_endian(bits, number); \
 	} \
 	static inline void \
 	put_uint##bits(uint8 *bytes, uint##bits number) \
 	{ \
-		number = little##bits(number); \
+		number = little_endian(bits, number); \
 		memcpy(bytes, &number, sizeof(number)); \
 	}
 
 NUMBER_ACCESS(16)
 NUMBER_ACCESS(32)
 NUMBER_ACCESS(64)
-
-static inline double
-get_double(const uint8 *bytes)
-{
-	uint64		image = get_uint64(bytes);
-	double		number;
-
-	memcpy(&number, &image, sizeof(number));
-	return number;
-}
-
-static inline void
-put_double(uint8 *bytes, double number)
-{
-	uint64		image;
-
-	memcpy(&image, &number, sizeof(image));
-	put_uint64(bytes, image);
-}
 
 static Size
 header_size(bool windowed)
@@ -102,15 +77,24 @@ layer_header_size(bool windowed)
 	return LAYER_HEADER_SIZE + (windowed ? SLICE_HEADER_SIZE : 0);
 }
 
-/*
- * bloomexp_layout_headers_size
- *		Return the bytes of a filter before the bits of its first layer.
- */
-Size
-bloomexp_layout_headers_size(const BloomFilter *filter)
+/* Bytes of a filter before the bits of its first layer. */
+static Size
+headers_size(const BloomFilter *filter)
 {
 	return header_size(filter->windowed) +
 		filter->nlayers * layer_header_size(filter->windowed);
+}
+
+/*
+ * bloomexp_layout_max_words
+ *		Return the words of the only layer of a value of `size` bytes, length word included.
+ */
+uint32
+bloomexp_layout_max_words(uint64 size, bool counting)
+{
+	uint64		headers = VARHDRSZ + HEADER_SIZE + LAYER_HEADER_SIZE;
+
+	return size < headers ? 0 : (size - headers) / bloomexp_probe_bytes(1, counting);
 }
 
 /*
@@ -120,7 +104,7 @@ bloomexp_layout_headers_size(const BloomFilter *filter)
 uint64
 bloomexp_layout_size(const BloomFilter *filter)
 {
-	uint64		size = VARHDRSZ + bloomexp_layout_headers_size(filter);
+	uint64		size = VARHDRSZ + headers_size(filter);
 
 	for (uint32 i = 0; i < filter->nlayers; i++)
 		size += bloomexp_layout_layer_size(&filter->layers[i]);
@@ -151,6 +135,8 @@ check_version(const uint8 *data, Size available, Node *escontext)
 static bool
 read_header(BloomFilter *filter, const uint8 *data, Size available, char **problem)
 {
+	uint64		image;
+
 	if (available < 1)
 		bad_bytes("The value is empty.");
 	if (data[0] != FORMAT_VERSION)
@@ -162,7 +148,8 @@ read_header(BloomFilter *filter, const uint8 *data, Size available, char **probl
 	filter->counting = (data[1] & FLAG_COUNTING) != 0;
 	filter->windowed = (data[1] & FLAG_WINDOWED) != 0;
 	filter->nlayers = get_uint16(data + 2);
-	filter->fpr = get_double(data + 8);
+	image = get_uint64(data + 8);
+	memcpy(&filter->fpr, &image, sizeof(image));
 
 	if (filter->kind > BLOOM_KIND_LAST)
 		bad_bytes("There is no kind of items number %d.", filter->kind);
@@ -234,29 +221,19 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 }
 
 /*
- * Unpack the headers of a value of `size` bytes, of which the first
- * `available` are at `data`, and make sure that the parts fill it exactly.
- * The layers do not point at their bits yet.
+ * Read the headers of the layers of a value of `size` bytes, of which all headers are at
+ * `data`, and make sure that the parts fill it exactly.  The layers do not point at their
+ * bits yet.
  */
 static bool
-read_headers(BloomFilter *filter, const uint8 *data, Size available, Size size,
-			 char **problem)
+read_layers(BloomFilter *filter, const uint8 *data, Size size, char **problem)
 {
-	const uint8 *header;
-	uint64		expected;
-
-	if (!read_header(filter, data, available, problem))
-		return false;
-
-	expected = bloomexp_layout_headers_size(filter);
-	if (available < expected)
-		bad_bytes("The value ends within the headers of its layers.");
+	const uint8 *header = data + header_size(filter->windowed);
+	uint64		expected = headers_size(filter);
 
 	filter->layers = filter->few;
 	if (filter->nlayers > lengthof(filter->few))
 		filter->layers = palloc(filter->nlayers * sizeof(BloomLayer));
-
-	header = data + header_size(filter->windowed);
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
 		if (!read_layer(&filter->layers[i], filter, i + 1, header, problem))
@@ -272,17 +249,25 @@ read_headers(BloomFilter *filter, const uint8 *data, Size available, Size size,
 	return true;
 }
 
-/* Point the layers at their bits in the bytes of a whole value. */
-static void
-locate_bits(BloomFilter *filter, uint8 *data)
+/* Unpack a whole value: its headers, and where the bits of its layers are. */
+static bool
+read_value(BloomFilter *filter, uint8 *data, Size size, char **problem)
 {
-	uint8	   *next = data + bloomexp_layout_headers_size(filter);
+	uint8	   *next;
 
+	if (!read_header(filter, data, size, problem))
+		return false;
+	if (headers_size(filter) > size)
+		bad_bytes("The value ends within the headers of its layers.");
+	if (!read_layers(filter, data, size, problem))
+		return false;
+	next = data + headers_size(filter);
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
 		filter->layers[i].bits.bytes = next;
 		next += bloomexp_layout_layer_size(&filter->layers[i]);
 	}
+	return true;
 }
 
 /*
@@ -312,9 +297,9 @@ bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size availa
 	check_version(data, available, NULL);
 	if (!read_header(filter, data, available, &problem))
 		bloomexp_layout_report_damage(problem);
-	if (bloomexp_layout_headers_size(filter) > available)
+	if (headers_size(filter) > available)
 		return false;
-	if (!read_headers(filter, data, available, size, &problem))
+	if (!read_layers(filter, data, size, &problem))
 		bloomexp_layout_report_damage(problem);
 	return true;
 }
@@ -331,20 +316,8 @@ bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 	char	   *problem;
 
 	check_version(data, size, NULL);
-	if (!read_headers(filter, data, size, size, &problem))
+	if (!read_value(filter, data, size, &problem))
 		bloomexp_layout_report_damage(problem);
-	locate_bits(filter, data);
-}
-
-/*
- * bloomexp_layout_close
- *		Free what opening allocated, where the memory context outlives the call.
- */
-void
-bloomexp_layout_close(BloomFilter *filter)
-{
-	if (filter->layers != filter->few)
-		pfree(filter->layers);
 }
 
 /*
@@ -371,9 +344,8 @@ check_value(const uint8 *data, Size size, char **problem)
 {
 	BloomFilter filter;
 
-	if (!read_headers(&filter, data, size, size, problem))
+	if (!read_value(&filter, unconstify(uint8 *, data), size, problem))
 		return false;
-	locate_bits(&filter, unconstify(uint8 *, data));
 	for (uint32 i = 0; i < filter.nlayers; i++)
 	{
 		const BloomLayer *layer = &filter.layers[i];
@@ -428,6 +400,7 @@ bloomexp_layout_write_headers(const BloomFilter *filter, struct varlena *value)
 {
 	uint8	   *data = (uint8 *) VARDATA(value);
 	uint8	   *header = data + header_size(filter->windowed);
+	uint64		image;
 
 	data[0] = FORMAT_VERSION;
 	data[1] = (uint8) filter->kind |
@@ -435,7 +408,8 @@ bloomexp_layout_write_headers(const BloomFilter *filter, struct varlena *value)
 		(filter->windowed ? FLAG_WINDOWED : 0);
 	put_uint16(data + 2, filter->nlayers);
 	put_uint32(data + 4, 0);
-	put_double(data + 8, filter->fpr);
+	memcpy(&image, &filter->fpr, sizeof(image));
+	put_uint64(data + 8, image);
 	if (filter->windowed)
 	{
 		put_uint64(data + 16, (uint64) filter->width);
@@ -475,18 +449,6 @@ bloomexp_layout_check_layers(uint32 nlayers)
 				 errhint("Rebuild the filter from its items; give a windowed one longer slices.")));
 }
 
-/* Raise an error if `size` bytes, length word included, are more than a value may have. */
-static void
-check_size(uint64 size)
-{
-	if (size > BLOOMEXP_MAX_SIZE)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("filter would be too large"),
-				 errdetail("It would take %llu bytes; the limit is %llu.",
-						   (unsigned long long) size, (unsigned long long) BLOOMEXP_MAX_SIZE)));
-}
-
 /*
  * bloomexp_layout_form
  *		Lay a filter out as a new value, in the current memory context.
@@ -502,10 +464,15 @@ bloomexp_layout_form(BloomFilter *filter)
 	struct varlena *value;
 	uint8	   *next;
 
-	check_size(size);
 	bloomexp_layout_check_layers(filter->nlayers);
+	if (size > BLOOMEXP_MAX_SIZE)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter would be too large"),
+				 errdetail("It would take %llu bytes; the limit is %llu.",
+						   (unsigned long long) size, (unsigned long long) BLOOMEXP_MAX_SIZE)));
 	value = palloc(size);
-	next = (uint8 *) VARDATA(value) + bloomexp_layout_headers_size(filter);
+	next = (uint8 *) VARDATA(value) + headers_size(filter);
 
 	SET_VARSIZE(value, size);
 	for (uint32 i = 0; i < filter->nlayers; i++)

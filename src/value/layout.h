@@ -24,7 +24,6 @@
 #include "nodes/nodes.h"
 
 #include "kernel/probe.h"
-#include "value/kind.h"
 
 /* The largest value, length word included: a larger one cannot be dumped as text. */
 #define BLOOMEXP_MAX_SIZE	((Size) 500 * 1024 * 1024)
@@ -43,6 +42,30 @@
 
 /* Time before which a window that was never expired ignores exposures. */
 #define BLOOMEXP_NEVER_EXPIRED PG_INT64_MIN
+
+/*
+ * What the items of a filter are.  The numbers are part of the format; src/README.md lists
+ * what a new kind needs.
+ */
+typedef enum BloomKind
+{
+	BLOOM_KIND_NONE = 0,		/* nothing added yet */
+	BLOOM_KIND_INTEGER = 1,
+	BLOOM_KIND_TEXT = 2,
+	BLOOM_KIND_UUID = 3,
+	BLOOM_KIND_BYTEA = 4
+} BloomKind;
+
+#define BLOOM_KIND_LAST BLOOM_KIND_BYTEA
+
+/* The name of a kind, as bloom_info() and messages have it. */
+static inline const char *
+bloomexp_kind_name(BloomKind kind)
+{
+	static const char *const names[] = {"none", "integer", "text", "uuid", "bytea"};
+
+	return names[kind];
+}
 
 typedef struct BloomLayer
 {
@@ -82,13 +105,12 @@ bloomexp_layout_layer_size(const BloomLayer *layer)
 	return bloomexp_probe_bytes(layer->bits.shape.words, layer->bits.counting);
 }
 
-extern Size bloomexp_layout_headers_size(const BloomFilter *filter);
+extern uint32 bloomexp_layout_max_words(uint64 size, bool counting);
 extern uint64 bloomexp_layout_size(const BloomFilter *filter);
 extern void bloomexp_layout_open(BloomFilter *filter, struct varlena *value);
 extern bool bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data,
 										 Size available, Size size);
 extern void bloomexp_layout_report_damage(const char *problem);
-extern void bloomexp_layout_close(BloomFilter *filter);
 extern bool bloomexp_layout_check(const uint8 *data, Size size, Node *escontext);
 extern bool bloomexp_layout_is_credible(const BloomLayer *layer, double fpr);
 extern void bloomexp_layout_check_layers(uint32 nlayers);

@@ -20,7 +20,6 @@
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
 #include "value/compat.h"
-#include "value/kind.h"
 #include "value/layout.h"
 #include "value/union.h"
 

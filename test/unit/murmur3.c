@@ -1,13 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * murmur3.c
- *	  The hash is MurmurHash3 x64 128, for every length and alignment.
+ *	  The hash is MurmurHash3 x64 128, for every length and alignment, and the same with
+ *	  and without vector instructions.
  *
  *-------------------------------------------------------------------------
  */
 #include <string.h>
 
 #include "kernel/murmur3.h"
+#include "kernel/simd.h"
 #include "tap.h"
 
 /*
@@ -180,6 +182,40 @@ test_library(void)
 #endif
 }
 
+/* The loops over many items, which take some of them at a time, for every remainder. */
+static void
+test_loops(void)
+{
+	enum { MOST = 80 };
+	int			wrong = 0;
+
+	for (int n = 0; n < MOST; n++)
+	{
+		uint64_t	numbers[MOST];
+		uint64_t	hashed[MOST];
+		uint64_t	hashes[MOST];
+		uint8_t		uuids[16 * MOST + 16];
+		const uint8_t *first = uuids + n % 16;	/* arrays of uuid are not aligned */
+
+		fill((uint8_t *) numbers, sizeof(numbers));
+		fill(uuids, sizeof(uuids));
+		memcpy(hashed, numbers, sizeof(numbers));
+		memcpy(hashes, numbers, sizeof(numbers));
+		bloomexp_simd_hash_int64s(hashed, n);
+		bloomexp_simd_hash_uuids(first, n, hashes);
+		for (int i = 0; i < MOST; i++)
+		{
+			uint64_t	hash[2] = {numbers[i]};
+
+			wrong += hashed[i] != (i < n ? bloomexp_murmur3_int64(numbers[i]) : numbers[i]);
+			if (i < n)
+				bloomexp_murmur3(first + 16 * i, 16, hash);
+			wrong += hashes[i] != hash[0];
+		}
+	}
+	ok(wrong == 0, "hashes of 0 to %d numbers and uuids (%d wrong)", MOST - 1, wrong);
+}
+
 int
 main(void)
 {
@@ -187,5 +223,6 @@ main(void)
 	test_int64();
 	test_memory();
 	test_library();
+	test_loops();
 	return done_testing();
 }

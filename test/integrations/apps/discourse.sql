@@ -58,5 +58,5 @@ SELECT 'discourse', method, format($q$(int) AS
 	ORDER BY topics.bumped_at DESC $q$, joined, new) || '%limit%'
 FROM (VALUES
 	('today', 'LEFT JOIN discourse.dismissed_topic_users AS d ON d.topic_id = topics.id AND d.user_id = $1', 'd.id IS NULL'),
-	('not in', '', 'topics.id NOT IN (SELECT topic_id FROM discourse.dismissed_topic_users WHERE user_id = $1)'),
+	('not in', '', 'topics.id NOT IN (SELECT nullif(topic_id, NULL) FROM discourse.dismissed_topic_users WHERE user_id = $1)'),
 	('filter', '', 'NOT (SELECT discourse_seen.current($1)) @> topics.id')) AS v (method, joined, new);

@@ -58,7 +58,7 @@ INSERT INTO feed VALUES
 		ORDER BY time_stamp DESC %limit%'),
 	('gorse', 'not in', '(varchar) AS
 		SELECT item_id AS id, labels, comment FROM gorse.items
-		WHERE NOT is_hidden AND item_id NOT IN (SELECT item_id FROM gorse.feedback WHERE user_id = $1 AND feedback_type IN (''read'', ''like''))
+		WHERE NOT is_hidden AND item_id NOT IN (SELECT nullif(item_id, NULL) FROM gorse.feedback WHERE user_id = $1 AND feedback_type IN (''read'', ''like''))
 		ORDER BY time_stamp DESC %limit%'),
 	('gorse', 'filter', '(varchar) AS
 		SELECT item_id AS id, labels, comment FROM gorse.items

@@ -88,7 +88,7 @@ FROM (VALUES
 	('today', '', 'pa.read_at IS NULL'),
 	('not exists', '', 'NOT EXISTS (SELECT FROM lemmy.post_actions AS r WHERE r.person_id = $1 AND r.post_id = p.id AND r.read_at IS NOT NULL)'),
 	('not exists, offset 0', '', 'NOT EXISTS (SELECT FROM lemmy.post_actions AS r WHERE r.person_id = $1 AND r.post_id = p.id AND r.read_at IS NOT NULL OFFSET 0)'),
-	('not in', '', 'p.id NOT IN (SELECT post_id FROM lemmy.post_actions WHERE person_id = $1 AND read_at IS NOT NULL)'),
+	('not in', '', 'p.id NOT IN (SELECT nullif(post_id, NULL) FROM lemmy.post_actions WHERE person_id = $1 AND read_at IS NOT NULL)'),
 	('filter', '', 'NOT (SELECT lemmy_seen.current($1)) @> p.id'),
 	('no subquery', '', 'NOT lemmy_seen.current($1) @> p.id'),
 	('other key', 'CROSS JOIN lemmy.person AS me', 'me.id = $1 AND NOT (SELECT lemmy_seen.current(me.id)) @> p.id')

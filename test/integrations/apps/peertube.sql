@@ -71,5 +71,5 @@ SELECT 'peertube', method, format($q$(int) AS
 FROM (VALUES
 	('today', 'NOT EXISTS (SELECT FROM peertube."userVideoHistory" AS h WHERE h."videoId" = video.id AND h."userId" = $1)'),
 	('not exists, offset 0', 'NOT EXISTS (SELECT FROM peertube."userVideoHistory" AS h WHERE h."videoId" = video.id AND h."userId" = $1 OFFSET 0)'),
-	('not in', 'video.id NOT IN (SELECT "videoId" FROM peertube."userVideoHistory" WHERE "userId" = $1)'),
+	('not in', 'video.id NOT IN (SELECT nullif("videoId", NULL) FROM peertube."userVideoHistory" WHERE "userId" = $1)'),
 	('filter', 'NOT (SELECT peertube_seen.current($1)) @> video.id')) AS v (method, unwatched);

@@ -54,7 +54,7 @@ BEGIN
 	PERFORM {feed}.lock(u.u) FROM (SELECT u.u FROM unnest(ARRAY[from_user, into_user]) AS u(u) ORDER BY u.u{collate} OFFSET 0) AS u;
 	SELECT {filter_stored} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
 	IF filter IS NOT NULL THEN
-		PERFORM {feed}.remember(into_user, ARRAY[]::{item_type}[], ARRAY[]::timestamp with time zone[], filter);
+{add_filter}
 	END IF;
 	DELETE FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
 END

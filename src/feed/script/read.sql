@@ -24,7 +24,6 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 DECLARE
 	filter {bloom}.bloom;
 	taken {item_type}[];
-{take_declares}
 BEGIN
 	SELECT {filter_now} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate} FOR NO KEY UPDATE;
 	IF NOT FOUND THEN

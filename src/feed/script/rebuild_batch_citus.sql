@@ -60,7 +60,7 @@ BEGIN
 	again := false;
 	filled := LEAST(filled, filled - overlap);	-- '-12 months 360 days' is not negative
 
-	yesterday := filled - interval '1 day';	-- unchanged filters are written once per day
+	yesterday := filled - interval '1 day';	-- unchanged filters are written once a day
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
 	SELECT {user}, {bloom}.bloom_agg({item}, {stored_fpr}, {headroom}), filled FROM {exposures} AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
 	WHERE {exposures_in_batch} AND {exposed} GROUP BY {user}

@@ -94,7 +94,7 @@ BEGIN
 	END IF;
 
 	-- The rows that are locked here: ON CONFLICT finds each.  A filter that did not change is
-	-- written once per day, to say that it was rebuilt.
+	-- written once a day, to say that it was rebuilt.
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
 	SELECT s.u, s.i, filled FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i)
 	WHERE EXISTS (SELECT FROM unnest(locked) AS l(u) WHERE l.u {=} s.u{collate})

@@ -2,7 +2,7 @@ DO {$}
 DECLARE
 	path pg_catalog.text := pg_catalog.current_setting('search_path');
 	schema_oid pg_catalog.oid;
-	settings pg_catalog.text;
+	settings pg_catalog.record;	-- of the feed as it is
 BEGIN
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	SELECT n.oid INTO schema_oid FROM pg_namespace AS n WHERE n.nspname = {feed_literal};
@@ -19,10 +19,11 @@ BEGIN
 {trusted}
 
 	-- What the filters of a feed are made for cannot change.
-	settings := (SELECT p.prosrc FROM pg_proc AS p WHERE p.pronamespace = schema_oid AND p.proname = 'settings' AND p.pronargs = 0);
-	IF position(E'\n-- kind: ' || {kind_literal} || E'\n' IN settings) = 0 THEN
+	SELECT p.prosrc AS source, p.proacl IS NOT NULL AS complete INTO settings
+	FROM pg_proc AS p WHERE p.pronamespace = schema_oid AND p.proname = 'settings' AND p.pronargs = 0;
+	IF position(E'\n-- kind: ' || {kind_literal} || E'\n' IN settings.source) = 0 THEN
 		RAISE EXCEPTION 'feed % is of another kind', {feed_literal} USING ERRCODE = 'wrong_object_type',
-			DETAIL = format('It was made for %s, not for %s.', substring(settings FROM E'\n-- kind: ([^\n]*)'), {kind_literal}),
+			DETAIL = format('It was made for %s, not for %s.', substring(settings.source FROM E'\n-- kind: ([^\n]*)'), {kind_literal}),
 			HINT = 'Make another feed, and drop this one when requests use that.';
 	END IF;
 
@@ -30,8 +31,9 @@ BEGIN
 	-- it has come to its end once, settings() has none of its own, and nothing has been granted.
 	PERFORM set_config('bloomexp.existing', (
 		SELECT coalesce(array_agg(o.oid), ARRAY[]::oid[])::text
-		FROM (SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = schema_oid UNION ALL SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = schema_oid) AS o
-		WHERE EXISTS (SELECT FROM pg_proc AS p WHERE p.pronamespace = schema_oid AND p.proname = 'settings' AND p.pronargs = 0 AND p.proacl IS NOT NULL)), false);
+		FROM (SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = schema_oid
+			UNION ALL SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = schema_oid) AS o
+		WHERE settings.complete), false);
 	IF schema_oid IS NULL THEN	-- nobody else comes near what this script makes, whatever the default privileges are
 		CREATE SCHEMA {feed};
 		EXECUTE format('REVOKE ALL ON SCHEMA %s FROM %s', {quoted_feed_literal}, concat_ws(', ', 'PUBLIC', (

@@ -1,5 +1,5 @@
 -- Remove users whose last exposure has left the window, in batches that commit.  Call it in
--- autocommit mode, once per day or less often: it saves disk and changes no answer.  It stops
+-- autocommit mode, once a day or less often: it saves disk and changes no answer.  It stops
 -- before the users are more than 1,000 and more than a fifth of all, because a clock may be
 -- wrong, unless allow_removed => true.  It waits for "pause" after each batch.
 CREATE OR REPLACE PROCEDURE {feed}.expire(pause interval DEFAULT '0', allow_removed boolean DEFAULT false, INOUT removed bigint DEFAULT 0)

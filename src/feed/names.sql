@@ -1,0 +1,98 @@
+
+	-- The templates.  Each file in script/ is one, {name} in others.  A file whose name ends in a kind of feed is for that
+	-- kind, and the name is nothing for others, unless there is a file without a kind.
+	SELECT jsonb_object_agg(t.name, t.text) INTO parts
+	FROM (
+		SELECT DISTINCT ON (m[1]) m[1] AS name, CASE WHEN k.n IS NULL THEN '' ELSE btrim(v.text, E'\n') END AS text
+		FROM (VALUES
+@script
+		) AS v(file, text) CROSS JOIN regexp_match(v.file, '^(.+?)(?:_(citus|log|trigger|table|windowed|plain|alone))?$') AS m
+		LEFT JOIN unnest(CASE WHEN of_table THEN ARRAY['', 'table', argument.mode, CASE WHEN distribution IS NOT NULL THEN 'citus' END]
+			ELSE ARRAY['', 'alone', CASE WHEN windowed THEN 'windowed' ELSE 'plain' END] END)
+			WITH ORDINALITY AS k(kind, n) ON k.kind = coalesce(m[2], '')
+		ORDER BY m[1], k.n DESC NULLS LAST) AS t;
+	-- Expressions that name others.
+	parts := parts || jsonb_build_object(
+		'begin', '(now() AT TIME ZONE ''UTC'' - interval {width}) AT TIME ZONE ''UTC''',
+		'exposed', '{user} IS NOT NULL AND {item} IS NOT NULL{where} AND {time} >= {since}',
+		'exposures_in_batch', replace(parts ->> 'in_batch', '{id}', '{user}'),
+		'filters_in_batch', replace(parts ->> 'in_batch', '{id}', 'f.user_id'),
+		'trusted', replace(parts ->> 'trusted', '{tables}', E'\n\t\t{tree}\n\t\tSELECT t.oid FROM tree AS t'),
+		'trusted_here', replace(parts ->> 'trusted', '{tables}', 'TG_RELID'),
+		'filter_stored', CASE WHEN windowed THEN '{bloom}.bloom_union(f.items, f.recent)' ELSE 'f.items' END,
+		'filter_now', CASE WHEN windowed THEN '{bloom}.bloom_expire({filter_stored}, current_timestamp)' ELSE 'f.items' END,
+		'bytes_stored', CASE WHEN windowed THEN 'coalesce(pg_catalog.pg_column_size(f.items), 0) OPERATOR(pg_catalog.+) '
+			'coalesce(pg_catalog.pg_column_size(f.recent), 0)' ELSE 'pg_catalog.pg_column_size(f.items)' END,
+		'in_window', CASE WHEN windowed THEN ' AND e.shown_at >= present - interval {hours}' ELSE '' END,
+		'add_filter', CASE WHEN windowed THEN
+			E'\t\tPERFORM {feed}.remember(into_user, ARRAY[]::{item_type}[], ARRAY[]::timestamp with time zone[], filter);'
+			ELSE E'\t\tUPDATE {feed}.filters AS f SET items = {bloom}.bloom_union(f.items, filter) WHERE f.user_id {=} into_user{collate};\n{found}' END);
+
+	names := jsonb_build_object(
+		'version', extension.version,
+		'call', command,
+		'kind', kind,
+		'kind_literal', quote_literal(kind),
+		'settings', coalesce(settings, ''),
+		'feed', quote_ident(argument.feed),
+		'feed_literal', quote_literal(argument.feed),
+		'quoted_feed_literal', quote_literal(quote_ident(argument.feed)),
+		'filters_literal', quote_literal(quote_ident(argument.feed) || '.filters'),
+		'track_literal', quote_literal(quote_ident(argument.feed) || '.track'),
+		'bloom', extension.schema,
+		'=', users.operators ->> '3',
+		'>', users.operators ->> '5',
+		'<=', users.operators ->> '2',
+		'user_type', users.base_name,	-- a domain could refuse NULL
+		'user_column_type', CASE WHEN NOT of_table THEN users.base_name WHEN users.collated THEN users.column_type || users.collate_clause
+			ELSE users.column_type END,
+		'collate', users.collate_clause,
+		'item_type', items.base_name,
+		'width', quote_literal(argument.width),
+		'slices', coalesce(argument.slices, 6),
+		'hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width))),
+		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width) / coalesce(argument.slices, 6))),
+		'fpr', argument.fpr,
+		'alarming_fpr', argument.fpr * 1.2,	-- the rate of a full filter varies by chance
+		'stored_fpr', CASE WHEN argument.mode = 'log' THEN argument.fpr * 0.99 ELSE argument.fpr END,
+		'rest_fpr', argument.fpr * 0.01,
+		'headroom', CASE WHEN argument.mode = 'log' THEN 0 ELSE argument.headroom END,
+		'insert_taken', CASE WHEN of_table THEN E'  Insert them as exposures in the\n-- same statement or transaction: '
+			'a rebuild knows the exposures only.' ELSE '' END,
+		'parallel_safe', CASE argument.mode WHEN 'log' THEN '' ELSE ' PARALLEL SAFE' END)
+	|| CASE WHEN of_table THEN jsonb_build_object(
+		'exposures', exposures.name,
+		'exposures_literal', quote_literal(exposures.name),
+		'user', format('e.%I', argument.user_column),
+		'item', CASE WHEN items.arrays = 1 THEN 'i.item' ELSE format('e.%I', argument.item_column) END,
+		'elements', CASE WHEN items.arrays = 1 THEN format(', unnest(e.%I) AS i(item)', argument.item_column) ELSE '' END,
+		'time', format('e.%I', argument.time_column),
+		'since', CASE WHEN utc THEN '(since AT TIME ZONE ''UTC'')' ELSE 'since' END,
+		'where', coalesce(' AND e.' || quote_ident(argument."where"), ''),
+		'current_literal', quote_literal(format('%I.current(%s)', argument.feed, users.base_name)),
+		'unseen_literal', quote_literal(format('%I.unseen(%s, %s[])', argument.feed, users.base_name, items.base_name)),
+		'take_literal', quote_literal(format('%I.take(%s, %s[], integer)', argument.feed, users.base_name, items.base_name)),
+		'distribute', CASE WHEN filters_distributed THEN '' ELSE format('SELECT pg_catalog.create_distributed_table(%L, ''user_id'', '
+			'colocate_with => %L);', quote_ident(argument.feed) || '.filters', exposures.name) END,
+		'oldest_literal', quote_literal(format('SELECT EXTRACT(EPOCH FROM LEAST(%s.bloom_oldest_transaction(), (SELECT pg_catalog.min(p.prepared) '
+			'FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database())))', extension.schema)))
+	ELSE '{}' END;
+
+	-- What an older script has made for other types of the columns goes: it would be in the way.  The user's own stays.
+	SELECT string_agg(format(E'DROP %s %s;	-- for other types: grant EXECUTE again\n',
+		CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure), '')
+	INTO retyped
+	FROM pg_proc p
+	WHERE existing IS NOT NULL AND p.pronamespace = schema_oid AND p.prosecdef = (p.proname <> 'rebuild')
+		AND (concat(p.proname, p.proargnames) IN ('current{user_id}', 'lock{user_id}', 'unseen{user_id,candidates}',
+				'take{user_id,candidates,wanted}', 'contains{user_id,item}')
+			AND (p.proargtypes[0] <> users.base
+				OR p.proargtypes[1] <> CASE p.proname WHEN 'contains' THEN items.base ELSE items.array_type END)
+		OR concat(p.proname, p.proargnames[1:2]) IN ('rebuild{users,after}', 'rebuild_batch{wanted,upto}')
+			AND p.proargtypes[0] <> users.array_type);
+	SELECT names || jsonb_build_object('retyped', coalesce(E'\n' || rtrim(NULLIF(concat((
+		SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%3$s;\n',
+			argument.feed, names ->> 'user_column_type', users.column_type)
+		FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+		WHERE of_table AND existing IS NOT NULL AND c.relnamespace = schema_oid AND c.relname = 'filters' AND a.attname = 'user_id'
+			AND format_type(a.atttypid, a.atttypmod) <> users.full_type), retyped), ''), E'\n'), '')) INTO names;
