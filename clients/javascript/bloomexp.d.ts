@@ -62,10 +62,3 @@ export class Filter {
 
 /** The text form of a value, or its bytes, which must not change afterwards; null is an empty filter. */
 export function parse(value: string | Uint8Array | null | undefined): Filter;
-
-/**
- * The bytes of bloom_agg(item, fpr, headroom): a filter of all of these items, or null where there is none.
- * Strings are texts, or uuids where the kind is 'uuid'.
- */
-export function build(
-    items: Iterable<Item | null | undefined>, fpr?: number, headroom?: number, kind?: Kind): Uint8Array | null;

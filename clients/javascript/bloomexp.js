@@ -1,9 +1,8 @@
 /**
- * Reads and builds the Bloom filters of bloomexp outside of the server:
+ * Reads the Bloom filters of bloomexp outside of the server:
  *
  *     const seen = parse(row.items);          // the text form, or a Uint8Array
  *     const fresh = seen.exclude(candidates);
- *     const value = build(items);             // the bytes of bloom_agg(item)
  *
  * The bytes are those of doc/internals/format.md.  bloomexp.d.ts has the types.
  *
@@ -20,16 +19,6 @@ const MAX_SLICES = 1000;
 const MIN_FPR = 1e-9;
 const MAX_ITEMS_A_POSITION = 64;
 const NO_FLOOR = -(2n ** 63n);
-
-// What a new filter is sized by.
-const MAX_WORDS = 2 ** 26 - 1;
-const MAX_HASHES = 63;
-export const UNSIZED_CAPACITY = 100;
-export const UNSIZED_SHARE = 1 / 2;
-export const SIZED_SHARE = 127 / 128;
-const EXACT_ITEMS = 4; // for each hash the rate is computed exactly
-const NEGLIGIBLE = 1e-290;
-const MAX_HEADROOM = 1000;
 
 const BLOCKED_FROM = 4096;
 const BLOCK_WORDS = 250;
@@ -300,8 +289,8 @@ class Layer {
         return (this.positions / this.hashes) * Math.max(fromBits, byRate);
     }
 
-    /** Whether it contains the item of a hash; or put it there. */
-    probe(xHigh, xLow, put) {
+    /** Whether it contains the item of a hash. */
+    probe(xHigh, xLow) {
         const { bits, blocks, blockBits, hashes } = this;
         // halves, because a double holds products of 53 bits; blocks and blockBits have few
         const block = blocks === 1 ? 0 : Math.floor(
@@ -314,10 +303,7 @@ class Layer {
         low = Math.imul(low, this.factorLow);
         for (let i = 0; i < hashes; i++) {
             const position = first + ((((high >>> 0) * blockBits) / TWO_32) >>> 0);
-            const bit = 1 << (position & 7);
-            if (put) {
-                bits[position >>> 3] |= bit;
-            } else if ((bits[position >>> 3] & bit) === 0) {
+            if ((bits[position >>> 3] & (1 << (position & 7))) === 0) {
                 return false;
             }
             high = productHigh(high, low, 0xd1342543, 0xde82ef95);
@@ -557,7 +543,7 @@ export class Filter {
     /** The same for an item's hash. */
     containsHash(xHigh, xLow) {
         for (let i = this.layers.length - 1; i >= 0; i--) {
-            if (this.layers[i].probe(xHigh, xLow, false)) {
+            if (this.layers[i].probe(xHigh, xLow)) {
                 return true;
             }
         }
@@ -640,259 +626,4 @@ export function parse(value) {
         return parse(EMPTY);
     }
     return new Filter(typeof value === 'string' ? fromText(value) : value);
-}
-
-//
-// Building: the chapter "Sizes" of doc/internals/format.md
-//
-
-function shapeOf(words, hashes) {
-    const blocks = blocksOf(words);
-    return { words, hashes, blocks, blockBits: (words / blocks) * 64 };
-}
-
-function exactRate(m, k, throws) {
-    const chance = new Float64Array(k + 2);
-    let last = k;
-
-    chance[0] = 1;
-    for (let probe = 0; probe < k; probe++) {
-        for (let j = probe + 1; j > 0; j--) {
-            chance[j] = chance[j] * (j / m) + chance[j - 1] * ((m - j + 1) / m);
-        }
-        chance[0] = 0;
-    }
-    for (let i = 0; i < throws; i++) {
-        for (let r = 0; r <= last; r++) {
-            chance[r] = chance[r] * (1 - r / m) + chance[r + 1] * ((r + 1) / m);
-        }
-        while (last > 0 && chance[last] < NEGLIGIBLE) {
-            chance[last--] = 0;
-        }
-    }
-    return chance[0];
-}
-
-/** The rate to expect of a layer that holds so many items. */
-export function expectedRate(shape, items) {
-    const { hashes, blocks, blockBits } = shape;
-    if (blocks > 1) {
-        return blockedRate(blockBits, hashes, items / blocks);
-    }
-    return items <= EXACT_ITEMS * hashes
-        ? exactRate(blockBits, hashes, Math.trunc(items * hashes))
-        : blockRate(blockBits, hashes, items * hashes);
-}
-
-function textbookRate(shape, items) {
-    return (-Math.expm1((-shape.hashes * items) / (shape.words * 64))) ** shape.hashes;
-}
-
-/** Words by the textbook; the true number is not below. */
-function textbookWords(items, fpr, hashes) {
-    const load = -Math.log1p(-(fpr ** (1 / hashes)));
-    return Math.ceil((hashes * items) / load / 64);
-}
-
-function roundToBlocks(words, hashes) {
-    const { blocks } = shapeOf(words, hashes);
-    return shapeOf(Math.ceil(words / blocks) * blocks, hashes);
-}
-
-function nextSmaller({ words, hashes, blocks }) {
-    let smaller = words - blocks;
-    if (blocks > 1 && (smaller <= BLOCKED_FROM || shapeOf(smaller, 1).blocks < blocks)) {
-        smaller = Math.max((blocks - 1) * BLOCK_WORDS, BLOCKED_FROM);
-    }
-    return shapeOf(smaller, hashes);
-}
-
-/** The smallest shape with so many hashes that keeps the rate, or null. */
-function smallestForHashes(items, fpr, hashes) {
-    const keeps = (shape) => expectedRate(shape, items) <= fpr;
-    let aim = fpr;
-    let shape;
-
-    for (let round = 0; round < 3; round++) {
-        const words = textbookWords(items, aim, hashes);
-        if (words > MAX_WORDS) {
-            return null;
-        }
-        shape = roundToBlocks(Math.max(1, words), hashes);
-        if (shape.words === 1) {
-            break;
-        }
-        aim = (fpr * textbookRate(shape, items)) / expectedRate(shape, items);
-    }
-
-    while (!keeps(shape)) {
-        shape = roundToBlocks(shape.words + 1, hashes);
-        if (shape.words > MAX_WORDS) {
-            return null;
-        }
-    }
-    while (shape.words > 1 && keeps(nextSmaller(shape))) {
-        shape = nextSmaller(shape);
-    }
-
-    // one block does with less than several
-    const single = shapeOf(BLOCKED_FROM, hashes);
-    return shape.blocks > 1 && keeps(single) ? single : shape;
-}
-
-/** The smallest shape of all, with the fewest hashes, or null. */
-function fit(items, fpr, maxWords) {
-    const best = -Math.log2(fpr);
-    const first = Math.max(1, Math.min(MAX_HASHES, Math.floor(best) - 1));
-    const last = Math.min(MAX_HASHES, Math.ceil(best) + 1);
-    let shape = null;
-
-    for (let hashes = last; hashes >= first; hashes--) {
-        if (shape && textbookWords(items, fpr, hashes) > shape.words) {
-            continue;
-        }
-        const candidate = smallestForHashes(items, fpr, hashes);
-        if (candidate && (!shape || candidate.words <= shape.words)) {
-            shape = candidate;
-        }
-    }
-    while (shape && shape.hashes > 1) {
-        const fewer = shapeOf(shape.words, shape.hashes - 1);
-        if (expectedRate(fewer, items) > fpr) {
-            break;
-        }
-        shape = fewer;
-    }
-    return shape && shape.words <= maxWords ? shape : null;
-}
-
-/** The most items that so many words hold. */
-export function maxItems(fpr, maxWords) {
-    let fits = 0;
-    let tooMany = 2 ** 32;
-    while (tooMany - fits > 1) {
-        const middle = fits + Math.floor((tooMany - fits) / 2);
-        if (fit(middle, fpr, maxWords)) {
-            fits = middle;
-        } else {
-            tooMany = middle;
-        }
-    }
-    return fits;
-}
-
-/** A rate as %g prints it. */
-export function short(rate) {
-    const rounded = Number(rate.toPrecision(6));
-    return rounded !== 0 && rounded < 1e-4
-        ? rounded.toExponential().replace(/e-(\d)$/, 'e-0$1')
-        : String(rounded);
-}
-
-function refused(message, detail, hint) {
-    return new BloomError('22023', message, detail, hint);
-}
-
-export function checkRate(fpr) {
-    if (!(fpr > 0 && fpr < 1)) { // NaN too
-        throw refused('false positive rate must be greater than 0 and less than 1', undefined, 'Write 0.01 for 1%.');
-    }
-    if (fpr < MIN_FPR) {
-        throw refused('false positive rate must be at least 1e-09',
-            'Items are compared by a 64-bit hash, which does not allow a lower rate.');
-    }
-}
-
-/** The shape of the first layer of a filter for so many items. */
-export function firstLayer(capacity, fpr) {
-    const share = fpr * (capacity <= UNSIZED_CAPACITY ? UNSIZED_SHARE : SIZED_SHARE);
-    const maxWords = Math.floor((MAX_BYTES - 32) / 8);
-    const shape = capacity < TWO_32 ? fit(capacity, share, maxWords) : null;
-    if (!shape) {
-        throw new BloomError('54000', `capacity of ${capacity} items is too large`,
-            `At a false positive rate of ${short(fpr)} a filter of 500 MiB, the limit, has room for ` +
-            `${maxItems(share, maxWords)}.`,
-            'Accept a larger false positive rate, or keep several filters.');
-    }
-    return shape;
-}
-
-/** Number of the kind of items, and their hashes. */
-function hashAll(items, kind) {
-    const filter = parse(EMPTY);
-    requireMany(items);
-    if (items instanceof BigInt64Array) {
-        const hashes = new Int32Array(2 * items.length);
-        hashIntegers(new Int32Array(items.buffer, items.byteOffset, hashes.length), hashes);
-        return [INTEGER, hashes];
-    }
-    const given = [...items].filter((item) => item !== null && item !== undefined);
-    const hashes = new Int32Array(2 * given.length);
-    filter.kindNumber = KINDS.indexOf(kind ?? 'none');
-    if (filter.kindNumber < 0) {
-        throw new TypeError(`no kind of items: ${kind}`);
-    }
-    given.forEach((item, i) => {
-        filter.hash(item);
-        filter.kindNumber ||= kindOf(item);
-        hashes.set(hashed, 2 * i);
-    });
-    return [filter.kindNumber, hashes];
-}
-
-function kindOf(item) {
-    return { string: TEXT, object: BYTEA }[typeof item] ?? INTEGER;
-}
-
-/** Moves the distinct hashes to the front; returns their number. */
-function keepDistinct(hashes) {
-    let count = 0;
-    new BigUint64Array(hashes.buffer).sort();
-    for (let i = 0; i < hashes.length; i += 2) {
-        if (i === 0 || hashes[i] !== hashes[i - 2] || hashes[i + 1] !== hashes[i - 1]) {
-            hashes[2 * count] = hashes[i];
-            hashes[2 * count + 1] = hashes[i + 1];
-            count++;
-        }
-    }
-    return count;
-}
-
-/**
- * The bytes of bloom_agg(item, fpr, headroom): a filter of all of these items.
- *
- * null where there is no item, as on the server; parse(null) is an empty filter.  Strings are texts,
- * or uuids where the kind is 'uuid'.
- */
-export function build(items, fpr = 0.01, headroom = 0, kind = undefined) {
-    for (const [name, number] of Object.entries({ fpr, headroom })) { // '0.2' would be appended, not added
-        if (typeof number !== 'number') {
-            throw new TypeError(`${name} must be a number, not ${typeof number}`);
-        }
-    }
-    checkRate(fpr);
-    if (!(headroom >= 0 && headroom <= MAX_HEADROOM)) {
-        throw refused(`headroom must be between 0 and ${MAX_HEADROOM}`, undefined, 'Write 0.2 for room for 20% more items.');
-    }
-    const [number, distinct] = hashAll(items, kind);
-    const count = keepDistinct(distinct);
-    if (count === 0) {
-        return null;
-    }
-    const capacity = Math.ceil(count * (1 + headroom));
-    const { words, hashes } = firstLayer(capacity, fpr);
-    const bytes = new Uint8Array(32 + 8 * words);
-    const view = new DataView(bytes.buffer);
-    bytes.set([1, number, 1]);
-    view.setFloat64(8, fpr, true);
-    view.setUint32(16, words | (hashes << 26), true);
-    view.setUint32(20, capacity, true);
-
-    const [layer] = new Filter(bytes).layers;
-    for (let i = 0; i < count; i++) {
-        layer.probe(distinct[2 * i + 1], distinct[2 * i], true);
-    }
-    view.setUint32(24, count, true);
-    view.setUint32(28, countOnes(layer.bits), true);
-    return bytes;
 }

@@ -103,7 +103,7 @@ function install() {
         const bar = Array.from($('rate-bar').querySelectorAll('.part'), (part) => Number(part.getAttribute('width')));
         return { bits: bits.reduce((sum, area) => sum + area, 0), bar: bar.reduce((sum, part) => sum + part, 0) };
     };
-    window.use = { $, fill, error, bytesOf, drop, info, list, ask, drawn };
+    window.use = { $, fill, error, bytesOf, drop, info, ask, drawn };
 }
 
 //
@@ -248,41 +248,6 @@ async function checkPastes(file) {
 }
 
 //
-// The calculator
-//
-
-async function checkSizes(file) {
-    await open(page);
-    await call(install);
-    const cases = linesOf(file);
-    await call(() => use.fill('headroom', '0'));
-    const shown = await call((all) => all.map(({ call: name, args: [number, rate] }) => {
-        const [list, ...fields] = name === 'bloom_sizing' ? ['sizing', 'capacity', 'fpr'] : ['inverse', 'bytes', 'bytes-fpr'];
-        use.$(fields[1]).value = rate;
-        use.fill(fields[0], number);
-        return { list: use.list(list), error: use.error(`${list}-error`) };
-    }), cases);
-    for (const [i, { call: name, args, ...answer }] of cases.entries()) {
-        const { list, error } = shown[i];
-        await test(`${name}(${args})`, () => {
-            if (answer.error) {
-                return [...compareError('it', error, answer.error), ...equal('answer', list, {})];
-            }
-            return [
-                ...equal('error', error, null),
-                ...equal('bits', list.Bits, String(answer.bits)),
-                ...equal('hashes', list.Hashes, String(answer.hashes)),
-                ...(name === 'bloom_sizing'
-                    ? equal('bytes', list['Bytes per filter'], String(answer.bytes))
-                    : equal('capacity', list.Items, String(answer.capacity))),
-                ...(near(Number(list['Rate when full']), answer.expected_fpr, 1e-8) ? []
-                    : [`expected_fpr is ${list['Rate when full']}, not ${answer.expected_fpr}`]),
-            ];
-        });
-    }
-}
-
-//
 // Its use
 //
 
@@ -330,13 +295,7 @@ async function checkKeyboard() {
     await call(() => document.activeElement.select());
     await send('Input.insertText', { text: '{42, 4711}' });
     complaints.push(...equal('answer', await call(() => use.$('answer').textContent), '1 of 2 items contained, 1 remains'));
-    complaints.push(...await tabTo('capacity'));
-    await call(() => document.activeElement.select());
-    await send('Input.insertText', { text: '3,650' });
-    complaints.push(...await tabTo('headroom'));
-    await call(() => document.activeElement.select());
-    await send('Input.insertText', { text: '0' });
-    return [...complaints, ...equal('bytes', await call(() => use.list('sizing')['Bytes per filter']), '4428'), ...await tabTo('bytes-fpr')];
+    return complaints;
 }
 
 /** Values of every look. */
@@ -392,7 +351,6 @@ async function checkContrast() {
         for (const value of looks) {
             await call((text) => {
                 use.fill('value', text);
-                use.fill('capacity', '0');
                 use.ask(use.$('kind').value, ['1', '2']);
             }, value);
             complaints.push(...(await call(faintTexts)).map((one) => `${scheme}: ${one}`));
@@ -402,7 +360,6 @@ async function checkContrast() {
         complaints.push(...equal('motion', await call(() => getComputedStyle(document.querySelector('button')).transitionDuration), '0s'));
     }
     await send('Emulation.setEmulatedMedia', { features: [] });
-    await call(() => use.fill('capacity', '600'));
     return complaints;
 }
 
@@ -458,7 +415,7 @@ async function checkFiles() {
     return complaints;
 }
 
-/** Values in quotes, items of a wrong form, and the disk of doc/storage.md. */
+/** Values in quotes, and items of a wrong form. */
 async function checkWords() {
     const asked = await call((values) => {
         const refusals = [];
@@ -468,18 +425,11 @@ async function checkWords() {
             use.fill('value', value);
             refusals.push(use.ask(kind, [item]).error?.parts[0] ?? use.$('answer').textContent);
         }
-        use.fill('headroom', '20%');
-        const list = () => Array.from(use.$('sizing').children, (one) => one.textContent).join(' ');
-        const disk = ['1,000,000', '1e8'].map((users) => {
-            use.fill('users', users);
-            return list();
-        });
-        use.fill('users', 'many');
         const quoted = [["'", values[0][0], "'"], ['"\\', values[0][0], '" ']].map((parts) => {
             use.fill('value', parts.join(''));
             return use.error('value-error') ?? use.info().kind;
         });
-        return { quoted, refusals, disk, users: use.error('sizing-error').parts[0] };
+        return { quoted, refusals };
     }, [
         [valueOf('agg of 300 integer'), 'integer', '1.5'],
         [valueOf('agg of 300 integer'), 'integer', '9223372036854775808'],
@@ -501,9 +451,6 @@ async function checkWords() {
             ...Array(3).fill('0 of 1 item contained, 1 remains'),
         ]),
         ...equal('values in quotes', asked.quoted, ['integer', 'integer']),
-        ...equal('users', asked.users, 'ERROR: "many" is not a number'),
-        ...[/908 .* 2,088 MB .* 908 MB .* 25 MB /, /908 .* 209 GB .* 91 GB .* 2,500 MB /].flatMap((pattern, i) =>
-            (pattern.test(asked.disk[i]) ? [] : [`disk is ${asked.disk[i]}`])),
     ];
 }
 
@@ -538,7 +485,7 @@ async function checkUse() {
     await test('text has contrast, nothing moves', checkContrast);
     await test('controls have names', checkNames);
     await test('files', checkFiles);
-    await test('what is no item, and sizes', checkWords);
+    await test('what is no item', checkWords);
     await test('nothing is requested, said or stored', checkSilence);
     await test('the policy', checkPolicy);
     said.length = 0; // the browser says what the policy stopped
@@ -550,7 +497,7 @@ try {
     }
     for (const part of parts) {
         const [name, file] = part.split('=');
-        await { set: checkSet, use: checkUse, sizes: checkSizes, pastes: checkPastes }[name](file);
+        await { set: checkSet, use: checkUse, pastes: checkPastes }[name](file);
     }
     if (said.length > 0) {
         said.forEach((text) => console.log(`the console: ${text}`));

@@ -1,53 +1,12 @@
 // The page: fields in, text and pictures out.
 
-import { BloomError, KINDS, SIZED_SHARE, UNSIZED_CAPACITY, UNSIZED_SHARE, checkRate, countOnes, expectedRate, firstLayer, fromHex, maxItems, parse, short, uuidBytes } from '../javascript/bloomexp.js';
+import { BloomError, KINDS, countOnes, fromHex, parse, uuidBytes } from '../javascript/bloomexp.js';
 import { examples } from './examples.js';
-
-// The sizes of doc/internals/format.md.
-
-const MAX_SIZE = 500 * 1024 * 1024;
-const HEADERS = 4 + 16 + 16; // PostgreSQL's length word, the value's and the layer's
-const wordsIn = (bytes) => Math.max(0, Math.floor((Math.min(bytes, MAX_SIZE) - HEADERS) / 8));
-
-function refused(message) {
-    return new BloomError('22023', message);
-}
-
-/** bloom_sizing(capacity, fpr) */
-function sizing(capacity, fpr) {
-    if (!(capacity >= 1)) {
-        throw refused('capacity must be at least 1');
-    }
-    checkRate(fpr);
-    const shape = firstLayer(capacity, fpr);
-    return {
-        capacity,
-        bits: shape.words * 64,
-        hashes: shape.hashes,
-        bytes: HEADERS + shape.words * 8,
-        expectedFpr: expectedRate(shape, capacity),
-    };
-}
-
-/** bloom_capacity(bytes, fpr) */
-function capacityOf(bytes, fpr) {
-    checkRate(fpr);
-    let capacity = maxItems(fpr * SIZED_SHARE, wordsIn(bytes));
-    if (capacity <= UNSIZED_CAPACITY) {
-        capacity = Math.min(maxItems(fpr * UNSIZED_SHARE, wordsIn(bytes)), UNSIZED_CAPACITY);
-    }
-    if (capacity === 0) {
-        throw refused(`bytes must be at least ${sizing(1, fpr).bytes} at this false positive rate`);
-    }
-    return sizing(capacity, fpr);
-}
 
 const SOME_LAYERS = 200;
 const SOME_ANSWERS = 500;
 const PARTS = 160; // of a layer's picture
 const SEEN_BLOCKS = 64; // so many have visible borders
-const DISK = 2.3; // times the filters: doc/storage.md, "Capacity planning"
-const INDEX = 25; // bytes per user
 
 const $ = (id) => document.getElementById(id);
 let filter = null;
@@ -91,14 +50,6 @@ function attempt(errorId, action) {
     }
 }
 
-/** Fill a list with [name, value, raw value, class of the value]. */
-function fillList(list, rows) {
-    list.replaceChildren(...rows.flatMap(([name, value, raw, style]) => [
-        element('dt', {}, name),
-        element('dd', { 'data-value': String(raw), ...(style && { class: style }) }, value),
-    ]));
-}
-
 //
 // Words for numbers
 //
@@ -110,7 +61,7 @@ function percent(share) {
     const value = share * 100;
     return value === 0 || value >= 0.001
         ? `${Number(value.toPrecision(3))}%`
-        : short(Number(share.toPrecision(3)));
+        : Number(share.toPrecision(3)).toExponential();
 }
 
 /** A number of bytes: kB are 1,000, as in the documents. */
@@ -469,60 +420,6 @@ function askItems() {
 }
 
 //
-// The calculator
-//
-
-/** A number; 1,000 and 1% are some. */
-function numberOf(id) {
-    const text = $(id).value.trim();
-    const plain = /^\d{1,3}(,\d{3})+$/.test(text) ? text.replaceAll(',', '') : text;
-    const [, digits, unit] = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*(%?)$/i.exec(plain) ?? [];
-    $(id).setAttribute('aria-invalid', String(digits === undefined));
-    if (digits === undefined) {
-        throw new BloomError('22P02', `"${text}" is not a number`, undefined, 'Write it like 1000, 0.01 or 1%.');
-    }
-    return unit ? Number(digits) / 100 : Number(digits);
-}
-
-function within(name, value, low, high) {
-    if (!(value >= low && value <= high)) {
-        throw new BloomError('22023', `${name} must be between ${count(low)} and ${count(high)}`);
-    }
-    return value;
-}
-
-function showSizing() {
-    const found = attempt('sizing-error', () => {
-        const items = within('items', numberOf('capacity'), 0, Number.MAX_SAFE_INTEGER);
-        const headroom = within('headroom', numberOf('headroom'), 0, 1000);
-        const users = within('users', numberOf('users'), 0, 1e12);
-        return { users, ...sizing(Math.ceil(items * (1 + headroom)), numberOf('fpr')) };
-    });
-    const { users, capacity, bits, hashes, bytes, expectedFpr } = found ?? {};
-    fillList($('sizing'), found ? [
-        ['Bytes per filter', count(bytes), bytes, 'main'],
-        ['On disk, all users', size(users * DISK * bytes), users * DISK * bytes, 'main'],
-        ['of which filters', size(users * bytes), users * bytes],
-        ['of which index', size(users * INDEX), users * INDEX],
-        ['Room for items', count(capacity), capacity],
-        ['Bits', count(bits), bits],
-        ['Hashes', count(hashes), hashes],
-        ['Rate when full', percent(expectedFpr), expectedFpr],
-    ] : []);
-}
-
-function showInverse() {
-    const found = attempt('inverse-error', () =>
-        capacityOf(Math.floor(numberOf('bytes')), numberOf('bytes-fpr')));
-    fillList($('inverse'), found ? [
-        ['Items', count(found.capacity), found.capacity, 'main'],
-        ['Bits', count(found.bits), found.bits],
-        ['Hashes', count(found.hashes), found.hashes],
-        ['Rate when full', percent(found.expectedFpr), found.expectedFpr],
-    ] : []);
-}
-
-//
 // Events
 //
 
@@ -542,8 +439,6 @@ $('examples').append(...examples.map((example) => {
 }));
 listen(['value'], () => setValue(valuesIn($('value').value)));
 listen(['items', 'kind'], askItems);
-listen(['capacity', 'fpr', 'headroom', 'users'], showSizing);
-listen(['bytes', 'bytes-fpr'], showInverse);
 
 $('file').addEventListener('change', () => {
     if ($('file').files.length > 0) {
@@ -567,6 +462,3 @@ document.addEventListener('drop', (event) => {
         readFile(event.dataTransfer.files[0]);
     }
 });
-
-showSizing();
-showInverse();

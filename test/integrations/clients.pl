@@ -1,5 +1,5 @@
 # clients/: the conformance set is what the server answers today; the readers answer as the
-# server does by a driver, and build its bytes of random sets, too; and the programs of their
+# server does by a driver, and that in Python builds its bytes of random sets, too; and the programs of their
 # pages run as they are written.  A reader whose language or driver is not installed is skipped,
 # and named.  readers.pl compares the readers with the set.
 
@@ -97,10 +97,10 @@ samples::create($node, 'samples');
 connect_to('samples');
 $ENV{NODE_PATH} = "$root/test/integrations/drivers/node_modules";
 
-# The page reads values and builds none.
+# The page talks to no server.
 my @readers = grep { !m{/page/} } glob "$root/clients/*/run";
-my @checks = map { [ $_, 300, start($_, 'check', $random) ], [ $_, 9, start($_, 'live') ] } @readers;
-for (@checks)
+my @checks = map { [ $_, 9, start($_, 'live') ] } @readers;
+for ([ "$root/clients/python/run", 300, start("$root/clients/python/run", 'check', $random) ], @checks)
 {
 	my ($reader, $tests, $program) = @$_;
 	my ($name) = $reader =~ m{clients/(.*)/run};
@@ -115,11 +115,11 @@ for (@checks)
 }
 
 #
-# The programs of doc/outside.md and of the clients' pages, as they are written, each where its language finds
+# The programs of doc/clients.md and of the clients' pages, as they are written, each where its language finds
 # the reader and the driver.  Each function returns how to run one, or nothing if something is missing.
 #
 
-my ($guide) = document("$root/doc/outside.md") =~ /^(## Read a filter\n.*?)(?=^## )/ms;
+my ($guide) = document("$root/doc/clients.md") =~ /^(## Read a filter\n.*?)(?=^## )/ms;
 my $folder = PostgreSQL::Test::Utils::tempdir();
 my $clients = abs_path("$root/clients");
 

@@ -10,9 +10,9 @@ import java.util.Locale;
 import java.util.UUID;
 
 /**
- * A value of type bloom of the PostgreSQL extension bloomexp, asked or built outside of the server.
+ * A value of type bloom of the PostgreSQL extension bloomexp, asked outside of the server.
  *
- * <p>A value is read and built as doc/internals/format.md describes it. It cannot be changed here: how a filter
+ * <p>A value is read as doc/internals/format.md describes it. It cannot be changed here: how a filter
  * grows, and so its promised rate, is the server's business. Any number of threads can ask
  * one filter.
  *
@@ -31,12 +31,11 @@ public final class BloomFilter {
             "\\x01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000";
 
     private static final int VERSION = 1;
-    static final int MAX_BYTES = (500 << 20) - 4;
+    private static final int MAX_BYTES = (500 << 20) - 4;
     private static final int MAX_LAYERS = 4096;
     private static final int MAX_SLICES = 1000;
     private static final int HEADER_SIZE = 16;
     private static final int WINDOW_SIZE = 24; // that a header has more if it is windowed
-    static final int PLAIN_HEADERS = HEADER_SIZE + 16; // of a value with one layer and no window
     private static final int MOST_PER_PLACE = 64; // items a position
 
     final byte[] value;
@@ -105,82 +104,6 @@ public final class BloomFilter {
             throw badText("The number of hexadecimal digits is odd.", null);
         }
         return parse(value);
-    }
-
-    /** The same as build(items, 0.01, 0). */
-    public static byte[] build(Iterable<?> items) {
-        return build(items, 0.01, 0);
-    }
-
-    /**
-     * Builds the bytes of bloom_agg(item, fpr, headroom): a filter of all of these items.
-     *
-     * @param items of one kind: Long, Integer, Short, String, UUID or byte[]; repetitions and nulls do not count
-     * @param fpr the promised rate, such as 0.01
-     * @param headroom room for this part more items, which the server can add
-     * @return null where there is no item, as on the server; parse makes an empty filter of that
-     */
-    public static byte[] build(Iterable<?> items, double fpr, double headroom) {
-        long[] hashes = new long[16];
-        int n = 0;
-        int kind = 0;
-
-        Sizing.check(fpr, headroom);
-        for (Object item : items) {
-            if (item != null) {
-                if (n == hashes.length) {
-                    hashes = Arrays.copyOf(hashes, 2 * n);
-                }
-                requireKind(kind, kindOf(item));
-                kind = kindOf(item);
-                hashes[n++] = hashOf(item);
-            }
-        }
-        return build(kind, Arrays.copyOf(hashes, n), fpr, headroom);
-    }
-
-    /** The same for integers at 1%. */
-    public static byte[] build(long[] items) {
-        return build(items, 0.01, 0);
-    }
-
-    /** The same for integers. */
-    public static byte[] build(long[] items, double fpr, double headroom) {
-        Sizing.check(fpr, headroom);
-        return build(INTEGER, Arrays.stream(items).map(item -> Hash.of(item)).toArray(), fpr, headroom);
-    }
-
-    private static byte[] build(int kind, long[] hashes, double fpr, double headroom) {
-        int count = keepDistinct(hashes);
-        if (count == 0) {
-            return null;
-        }
-        long capacity = (long) Math.ceil(count * (1 + headroom));
-        Sizing size = Sizing.firstLayer(capacity, fpr);
-        byte[] value = new byte[(int) (PLAIN_HEADERS + 8 * size.words)];
-        ByteBuffer header = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN);
-
-        header.put((byte) VERSION).put((byte) kind).putShort((short) 1).putInt(0).putDouble(fpr);
-        header.putInt((int) (size.words | (long) size.hashes << 26)).putInt((int) capacity);
-        Layer layer = new BloomFilter(value).layers[0];
-        for (int i = 0; i < count; i++) {
-            layer.add(hashes[i]);
-        }
-        header.putInt(count).putInt((int) layer.countSet());
-        return value;
-    }
-
-    /** Moves the distinct hashes to the front; returns their number. */
-    private static int keepDistinct(long[] hashes) {
-        int kept = 0;
-
-        Arrays.sort(hashes);
-        for (long hash : hashes) {
-            if (kept == 0 || hash != hashes[kept - 1]) {
-                hashes[kept++] = hash;
-            }
-        }
-        return kept;
     }
 
     private BloomFilter(byte[] value) {

@@ -2,10 +2,10 @@ package bloomexp;
 
 /** A layer: its header, and its bits within the value. */
 final class Layer {
-    static final int BLOCKED_FROM = 4096;
-    static final int BLOCK_WORDS = 250;
-    static final long START = 0x9e3779b97f4a7c15L;
-    static final long STEP = 0xd1342543de82ef95L;
+    private static final int BLOCKED_FROM = 4096;
+    private static final int BLOCK_WORDS = 250;
+    private static final long START = 0x9e3779b97f4a7c15L;
+    private static final long STEP = 0xd1342543de82ef95L;
 
     final long words;
     final long blocks;
@@ -23,17 +23,13 @@ final class Layer {
 
         words = shape & (1 << 26) - 1;
         hashes = (int) (shape >> 26);
-        blocks = blocksOf(words);
+        blocks = words <= BLOCKED_FROM ? 1 : (words + BLOCK_WORDS - 1) / BLOCK_WORDS;
         blockBits = words / blocks * 64;
         capacity = BloomFilter.unsigned(value, header + 4);
         items = BloomFilter.unsigned(value, header + 8);
         bitsSet = BloomFilter.unsigned(value, header + 12);
         this.counting = counting;
         this.value = value;
-    }
-
-    static long blocksOf(long words) {
-        return words <= BLOCKED_FROM ? 1 : (words + BLOCK_WORDS - 1) / BLOCK_WORDS;
     }
 
     void locate(int at) {
@@ -48,20 +44,10 @@ final class Layer {
         return (counting ? 32 : 8) * words;
     }
 
-    /** The first position of an item's block. */
-    private long first(long hash) {
-        // of the product's 128 bits the upper half; blocks has few bits
-        return ((hash >>> 32) * blocks + ((hash & 0xffffffffL) * blocks >>> 32) >>> 32) * blockBits;
-    }
-
-    /** What gives the positions within it. */
-    private long start(long hash) {
-        return (hash + START) * START * (2 * words + 1);
-    }
-
     boolean contains(long hash) {
-        long first = first(hash);
-        long g = start(hash);
+        // of the product's 128 bits the upper half, which is the item's block; blocks has few bits
+        long first = ((hash >>> 32) * blocks + ((hash & 0xffffffffL) * blocks >>> 32) >>> 32) * blockBits;
+        long g = (hash + START) * START * (2 * words + 1);
 
         for (int i = 0; i < hashes; i++) {
             if (!isSet(first + ((g >>> 32) * blockBits >>> 32))) {
@@ -70,18 +56,6 @@ final class Layer {
             g *= STEP;
         }
         return true;
-    }
-
-    /** Sets the bits of an item, of a layer that does not count. */
-    void add(long hash) {
-        long first = first(hash);
-        long g = start(hash);
-
-        for (int i = 0; i < hashes; i++) {
-            long position = first + ((g >>> 32) * blockBits >>> 32);
-            value[offset + (int) (position >> 3)] |= 1 << (position & 7);
-            g *= STEP;
-        }
     }
 
     private boolean isSet(long position) {
@@ -141,7 +115,7 @@ final class Layer {
      * The rate of blocks of m bits, in which the number of items is a Poisson
      * variable of this mean. Every so many of its terms tell the sum.
      */
-    static double blockedFpr(double m, double k, double mean) {
+    private static double blockedFpr(double m, double k, double mean) {
         double step = Math.max(1, Math.floor(Math.sqrt(mean) / 1.5));
         double last = Math.ceil(mean + k + 7 * Math.sqrt(mean + k));
         double sum = 0;
@@ -156,7 +130,7 @@ final class Layer {
     }
 
     /** The rate of one block after so many probes. */
-    static double classicFpr(double m, double k, double probes) {
+    private static double classicFpr(double m, double k, double probes) {
         double empty = Math.exp(probes * Math.log1p(-1 / m));
         double fill = 1 - empty;
         double covariance = empty * empty * Math.expm1(probes * Math.log1p(-1 / ((m - 1) * (m - 1))));

@@ -5,12 +5,9 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -57,10 +54,6 @@ final class Conformance {
     private static void check(Map<String, Object> line) {
         String text = (String) line.get("value");
 
-        if (line.containsKey("builds")) {
-            checkBuild(line);
-            return;
-        }
         if (line.containsKey("error")) {
             refused(() -> BloomFilter.parse(text), line.get("error"));
             if (text.matches("(\\\\x)?([0-9a-fA-F]{2})*")) {
@@ -80,64 +73,6 @@ final class Conformance {
         for (Object element : list(line.getOrDefault("refuses", List.of()))) {
             Map<String, Object> question = object(element);
             refused(() -> ask(filter, question), question.get("error"));
-        }
-    }
-
-    private static void checkBuild(Map<String, Object> line) {
-        List<Object> items = itemsOf(line);
-        double fpr = Double.parseDouble((String) line.get("fpr"));
-        double headroom = Double.parseDouble((String) line.get("headroom"));
-
-        if (line.containsKey("error")) {
-            refused(() -> BloomFilter.build(items, fpr, headroom), line.get("error"));
-            return;
-        }
-        byte[] value = BloomFilter.build(items, fpr, headroom);
-        if (line.containsKey("sha256")) {
-            equal("sha256", hex(sha256(value)).substring(2), line.get("sha256"));
-        } else {
-            equal("value", value == null ? null : hex(value), line.get("value"));
-        }
-        if (line.get("builds").equals("integer") && !items.contains(null)) {
-            long[] numbers = items.stream().mapToLong(item -> (Long) item).toArray();
-            equal("of a long[]", Arrays.equals(BloomFilter.build(numbers, fpr, headroom), value), true);
-        }
-    }
-
-    private static List<Object> itemsOf(Map<String, Object> line) {
-        String kind = (String) line.get("builds");
-        List<Object> items = new ArrayList<>();
-
-        if (line.containsKey("count")) {
-            for (long i = 1; i <= (Double) line.get("count"); i++) {
-                items.add(numbered(kind, i));
-            }
-        } else {
-            for (Object text : list(line.get("items"))) {
-                items.add(text == null ? null : item(kind, (String) text));
-            }
-        }
-        return items;
-    }
-
-    private static Object numbered(String kind, long number) {
-        switch (kind) {
-            case "integer":
-                return number;
-            case "text":
-                return String.valueOf(number);
-            case "uuid":
-                return new UUID(0, number);
-            default:
-                return ByteBuffer.allocate(8).putLong(number).array();
-        }
-    }
-
-    private static byte[] sha256(byte[] bytes) {
-        try {
-            return MessageDigest.getInstance("SHA-256").digest(bytes);
-        } catch (NoSuchAlgorithmException impossible) {
-            throw new AssertionError(impossible);
         }
     }
 
@@ -198,9 +133,6 @@ final class Conformance {
 
         items.add(null);
         equal("integers", filter.exclude(items), List.of(41, (short) -43));
-        refused(() -> BloomFilter.build(List.of(1, "a")),
-                Map.of("code", "42804", "message", "filter holds integer items, not text", "hint", "Cast the items to bigint."));
-        equal("built", hex(BloomFilter.build(List.of((short) 7, 7, 7L))), hex(BloomFilter.build(new long[] {7})));
         refused(() -> BloomFilter.parse(filter.toString().getBytes(StandardCharsets.UTF_8)),
                 Map.of("code", "22P03", "message", "invalid bytes for type bloom",
                         "detail", "These bytes are the text form of a filter, not its binary form.",
