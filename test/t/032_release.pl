@@ -20,7 +20,7 @@ my %place = (
 	'CHANGELOG.md' => qr/^## (\S+) \(/m,
 	'debian/changelog' => qr/\A\S+ \((.*)-[^-]*\)/,
 	'packaging/rpm/bloomexp.spec' => qr/^Version:\s*(\S+)$/m,
-	'packaging/container/Dockerfile' => qr/image\.version="(.*)"/,
+	'packaging/container/docker-bake.hcl' => qr/^version = "(.*)"$/m,
 	'clients/java/pom.xml' => qr/<version>(.*)<\/version>/,
 	'clients/javascript/package.json' => qr/^\s*"version": "(.*)"/m,
 	'clients/python/pyproject.toml' => qr/^version = "(.*)"$/m);
@@ -28,11 +28,14 @@ my %place = (
 # Where other files have the address of the project, of which META.json says "homepage".
 my %address = (
 	'META.json' => qr/"(?:url|web)": "(.*?)(?:\.git|\/issues)?"/,
+	'REUSE.toml' => qr/^SPDX-PackageDownloadLocation = "(.*)"$/m,
 	'debian/control' => qr/^(?:Homepage|Vcs-\w+): (.*?)(?:\.git)?$/m,
 	'debian/control.in' => qr/^(?:Homepage|Vcs-\w+): (.*?)(?:\.git)?$/m,
+	'debian/copyright' => qr/^Source: (\S+)$/m,
+	'debian/upstream/metadata' => qr/: (\S+?)(?:\.git|\/(?:blob|issues)\b.*)?$/m,
 	'debian/watch' => qr/^(\S+)\.git /m,
-	'packaging/rpm/bloomexp.spec' => qr/^URL:\s*(\S+)$/m,
-	'packaging/container/Dockerfile' => qr/image\.(?:url|source|documentation)="(.*?)"/);
+	'packaging/rpm/bloomexp.spec' => qr/^(?:URL|Source0):\s*(\S+?)(?:\/archive\/.*)?$/m,
+	'packaging/container/docker-bake.hcl' => qr/^address = "(.*)"$/m);
 
 sub slurp
 {
@@ -90,7 +93,10 @@ my %sound = (
 	'CHANGELOG.md' => "# Changelog\n\n## 2.3.4 (2027-01-02)\n\n- a\n\n## 2.3.3 (2026-01-02)\n",
 	'debian/changelog' => "postgresql-bloomexp (2.3.4-1) unstable; urgency=medium\n",
 	'packaging/rpm/bloomexp.spec' => "Name: bloomexp\nVersion:\t2.3.4\nURL:\thttps://h/b\n",
-	'packaging/container/Dockerfile' => qq(LABEL image.version="2.3.4" \\\n\timage.url="https://h/b"\n),
+	'packaging/container/docker-bake.hcl' => qq(address = "https://h/b"\nversion = "2.3.4"\n),
+	'REUSE.toml' => qq(SPDX-PackageDownloadLocation = "https://h/b"\n),
+	'debian/copyright' => "Source: https://h/b\n",
+	'debian/upstream/metadata' => "Repository: https://h/b.git\nRepository-Browse: https://h/b\nBug-Submit: https://h/b/issues/new\n",
 	'debian/control' => "Homepage: https://h/b\nVcs-Git: https://h/b.git\n",
 	'debian/control.in' => "Homepage: https://h/b\n",
 	'debian/watch' => "version=4\nhttps://h/b.git refs\n",
