@@ -137,6 +137,30 @@ FROM generate_series(1, 500) AS user_id,
 	LATERAL (SELECT item AS mistaken FROM unnest(wrong) AS item WHERE f @> item LIMIT 1) AS m;
 \endif
 
+\if :rows
+-- Rows of feeds without a table after their first 30 days, in which 30 users see pages of ten, each at times of its own.
+CREATE TABLE feed_rows (items int, fpr float8, bytes float8);
+CREATE PROCEDURE fill(n int, fpr float8) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM bloom_create_feed('month', fpr => fill.fpr);
+	FOR page IN 0 .. n / 10 - 1 LOOP
+		PERFORM month.add_batch(array_agg(u), array_agg(hashint8extended(page * 10 + i, u)), array_agg(now() - (n / 10 - page - (u + 0.5) / 30) * interval '30 days' / (n / 10)))
+		FROM generate_series(0, 29) AS u, generate_series(1, 10) AS i;
+		COMMIT;
+	END LOOP;
+	IF EXISTS (SELECT FROM month.filters AS f WHERE month.unseen(user_id, ARRAY(SELECT hashint8extended(i, f.user_id) FROM generate_series(1, n) AS i)) <> '{}') THEN
+		RAISE 'an item is lost';
+	END IF;
+	INSERT INTO feed_rows SELECT n, fill.fpr, avg(pg_column_size(items) + pg_column_size(recent)) FROM month.filters;
+	DROP SCHEMA month CASCADE;
+	COMMIT;
+END
+$$;
+SET client_min_messages = warning;
+SELECT format('CALL fill(%s, %s)', n, p) FROM unnest('{300,900,3000,10000}'::int[]) AS n, unnest('{0.01,0.001}'::numeric[]) AS p \gexec
+RESET client_min_messages;
+\endif
+
 \if :lasting
 -- Two kinds of users, of 600 items in 30 days: "same" sees 20 new ones every day, so that all its filters have the same
 -- size; "varies" sees 10 to 30, and so does the size vary, by which all positions change.

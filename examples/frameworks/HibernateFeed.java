@@ -52,7 +52,7 @@ public class HibernateFeed {
         System.out.println(page(42, 2, 42300L, 42309L, 42310L, 42308L)); // [42309, 42310]
         System.out.println(newest(42)); // [42308, 42307, 42306]
         session.getTransaction().commit();
-        session.doWork(connection -> { // once per day; in no transaction
+        session.doWork(connection -> { // once a day; in no transaction
             connection.setAutoCommit(true);
             connection.createStatement().execute("CALL seen.rebuild()");
         });

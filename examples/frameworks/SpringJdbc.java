@@ -35,7 +35,7 @@ class SpringJdbc {
         System.out.println(newest(42)); // [42310, 42309, 42308]
         System.out.println(page(42, 2, 42300L, 42309L, 42310L, 42308L)); // [42309, 42310]
         System.out.println(newest(42)); // [42308, 42307, 42306]
-        // once per day; in no method that is @Transactional
+        // once a day; in no method that is @Transactional
         db.getJdbcOperations().execute("CALL seen.rebuild()");
         System.out.println(newest(42)); // [42308, 42307, 42306]
     }

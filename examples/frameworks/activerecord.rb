@@ -48,6 +48,6 @@ p Exposure.remaining(42, [42299, 42301, 42999]) # [42301, 42999]
 p Post.newest(42) # [42310, 42309, 42308]
 p Exposure.page(42, [42300, 42309, 42310, 42308], 2) # [42309, 42310]
 p Post.newest(42) # [42308, 42307, 42306]
-# once per day, outside of transaction do
+# once a day, outside of transaction do
 ActiveRecord::Base.connection.execute("CALL seen.rebuild()")
 p Post.newest(42) # [42308, 42307, 42306]

@@ -39,6 +39,6 @@ if __name__ == "__main__":
     print(newest(42))  # [42310, 42309, 42308]
     print(page(Exposure, 42, [42300, 42309, 42310, 42308], 2, ("user_id", "item_id", "shown_at")))  # [42309, 42310]
     print(newest(42))  # [42308, 42307, 42306]
-    with connection.cursor() as cursor:  # once per day; not in transaction.atomic()
+    with connection.cursor() as cursor:  # once a day; not in transaction.atomic()
         cursor.execute("CALL seen.rebuild()")
     print(newest(42))  # [42308, 42307, 42306]

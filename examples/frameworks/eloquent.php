@@ -52,5 +52,5 @@ echo json_encode(Exposures::remaining(42, [42299, 42301, 42999])), "\n"; // [423
 echo json_encode(Post::newest(42)), "\n"; // [42310,42309,42308]
 echo json_encode(Exposures::page(42, [42300, 42309, 42310, 42308], 2)), "\n"; // [42309,42310]
 echo json_encode(Post::newest(42)), "\n"; // [42308,42307,42306]
-DB::statement("CALL seen.rebuild()"); // once per day; not in DB::transaction()
+DB::statement("CALL seen.rebuild()"); // once a day; not in DB::transaction()
 echo json_encode(Post::newest(42)), "\n"; // [42308,42307,42306]

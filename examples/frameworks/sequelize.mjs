@@ -25,7 +25,7 @@ console.log(await remaining(42, [42299, 42301, 42999]));           // [ '42301',
 console.log(await newest(42));                                     // [ '42310', '42309', '42308' ]
 console.log(await page(42, [42300, 42309, 42310, 42308], 2));      // [ '42309', '42310' ]
 console.log(await newest(42));                                     // [ '42308', '42307', '42306' ]
-// once per day; not in db.transaction()
+// once a day; not in db.transaction()
 await db.query('CALL seen.rebuild()');
 console.log(await newest(42));                                     // [ '42308', '42307', '42306' ]
 await db.close();

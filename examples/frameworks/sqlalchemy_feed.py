@@ -32,6 +32,6 @@ with engine.begin() as connection:  # of a session: session.flush() first, then 
     print(newest(connection, 42))  # [42310, 42309, 42308]
     print(page(connection, 42, [42300, 42309, 42310, 42308], 2))  # [42309, 42310]
     print(newest(connection, 42))  # [42308, 42307, 42306]
-with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:  # once per day
+with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:  # once a day
     connection.execute(text("CALL seen.rebuild()"))
     print(newest(connection, 42))  # [42308, 42307, 42306]

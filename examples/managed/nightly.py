@@ -1,4 +1,4 @@
-"""Builds the filters of all users, once per night: python3 nightly.py [days]
+"""Builds the filters of all users, once a day: python3 nightly.py [days]
 
 Connects where the PG* variables lead, past poolers.  One snapshot gives the exposures and
 how many of them are in `today`.  Those leave `today` when the filter comes; what is shown

@@ -1,4 +1,4 @@
-# A feed without a table on Citus, set up by doc/scale-out.md: pages and streams by two nodes, shards that move, expire()
+# A feed without a table on Citus, set up by doc/integrations.md: pages and streams by two nodes, shards that move, expire()
 # and a worker that crashes, all at once.  Nothing that was committed may be missing, nothing may be taken twice, and
 # nothing may hang.  BLOOMEXP_LONG=1 takes half an hour.  Only where Citus is installed.
 
@@ -23,7 +23,7 @@ my ($takers, $users) = (20, 100);	# users of pages; streams write for all
 sub query { return $coordinator->safe_psql('postgres', $_[0]) }
 
 # Of the chapter the first block sets up.  "recorded" is what the filters must contain.
-my ($setup) = statements(document("$FindBin::RealBin/../../doc/scale-out.md"), 'Feeds without a table');
+my ($setup) = statements(document("$FindBin::RealBin/../../doc/integrations.md"), 'Citus: feeds without a table');
 my ($distribute) = $setup =~ /^(SELECT create_distributed_function.*)/ms;
 query("SET citus.shard_count = 8; $setup");
 # The script of the feed is applied again.

@@ -1,5 +1,5 @@
 # Drivers and frameworks: the programs of examples/drivers and examples/frameworks print what their
-# comments say, and record the page; so do the latter on the feed that the migrations of doc/fit.md
+# comments say, and record the page; so do the latter on the feed that the migrations of examples/frameworks/README.md
 # make in Rails and in Django, and remove.  One whose driver or framework is not installed is
 # skipped, but CI insists on the drivers.
 
@@ -114,10 +114,10 @@ for my $path (map({ "drivers/$_" } sort keys %driver), map { "frameworks/$_" } s
 }
 
 #
-# doc/fit.md in Rails and in Django
+# Its recipes in Rails and in Django
 #
 
-my $guide = document("$root/doc/fit.md");
+my $guide = document("$root/examples/frameworks/README.md");
 my %code;
 push @{ $code{ $_->{language} } }, $_->{text} for blocks($guide);
 my ($add_index) = $guide =~ /`(add_index :[^`]*)`/;

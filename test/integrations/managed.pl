@@ -24,7 +24,7 @@ if (!$python)
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $root = "$FindBin::RealBin/../..";
 my $example = "$root/examples/managed";
-my $guide = document("$root/doc/outside.md");
+my $guide = document("$root/examples/managed/README.md");
 my $folder = PostgreSQL::Test::Utils::tempdir();
 my ($users, $seconds) = (1200, 3);
 

@@ -43,7 +43,7 @@ statements_ok($node, 'postgres', $file, @blocks);
 my $untracked = 'SELECT untracked FROM seen.health';
 is(query($untracked), 0, 'every partition has the trigger');
 
-my ($equip) = map { $_->{text} =~ /^(SELECT bloom_feed_sql.*)$/m } @blocks;
+my ($equip) = statements(document("$FindBin::RealBin/../../doc/production.md"), 'Apply the script again');
 
 #
 # Days.  The clock is a table, because retention can be given the time; a rebuild takes the

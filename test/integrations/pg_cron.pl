@@ -25,6 +25,8 @@ plan skip_all => 'pg_cron is not installed (Debian: postgresql-N-cron)'
 
 my $guide = document("$FindBin::RealBin/../../doc/schedule.md");
 my ($role) = statements($guide, 'The role of the job');
+# Its privileges are those of the steps of a first installation.
+$role .= join "\n", map { s/ app, / /r } document("$FindBin::RealBin/../../doc/production.md") =~ /^(GRANT .* rebuilder;)$/mg;
 
 # A time zone in which a job would be hours late if pg_cron took the server's.
 my $configuration = q{
@@ -118,7 +120,7 @@ for my $way (sort keys %node)
 
 my ($rebuild) = $guide =~ /cron\.schedule\('rebuild seen', '[^']*', '(CALL [^']*)'\)/;
 my ($vacuum) = $guide =~ /cron\.schedule\('vacuum seen', '[^']*', '(VACUUM [^']*)'\)/;
-my @ranges = $guide =~ /cron\.schedule\('rebuild seen \d', '[^']*', \$\$(CALL .*)\$\$\)/g;
+my @ranges = $guide =~ /^ (CALL seen\.rebuild\(after => .*\))$/mg;
 my %job = (
 	'rebuild' => $rebuild,
 	'vacuum' => $vacuum,

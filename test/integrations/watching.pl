@@ -144,6 +144,7 @@ my %seen = (
 	oldest_filled_until_timestamp_seconds => 1767312000, untracked_tables => 3);
 
 is($known[1], 0.5, 'the highest target');
+my $factor = sprintf '%g', $node->safe_psql('postgres', q{SELECT substring(pg_get_viewdef('seen.health') FROM 'fpr_now > [^0-9]*([0-9.]+)')}) / 0.01;
 is_deeply(values_of('bloomexp_feed', 'seen'), \%seen, 'a feed that is known');
 is_deeply(values_of('bloomexp_feed', 'Odd "feed"'), { map({ $_ => undef } keys %seen), readable => 1, users => 0, above_target => 0, untracked_tables => 0 },
 	'an empty one in mode log, with an odd name');
@@ -174,8 +175,8 @@ for my $right ('SELECT ON seen.health', 'USAGE ON SCHEMA seen')
 is($node->safe_psql('postgres', q{SELECT has_table_privilege('exporter', 'seen.filters', 'SELECT')}), 'f', 'the exporter may read no filter');
 
 # What the document does about tables without the trigger.
-my ($again) = map { $_->{text} } grep { $_->{text} =~ /gexec/ } blocks($guide);
-$node->safe_psql('postgres', $again =~ s/;\n.*//sr);
+my ($again) = statements(document("$FindBin::RealBin/../../doc/production.md"), 'Apply the script again');
+$node->safe_psql('postgres', $again);
 is(values_of('bloomexp_feed', 'seen')->{untracked_tables}, 0, 'applied again, partitions have the trigger, and it is enabled');
 
 #
@@ -288,6 +289,22 @@ uses_ok($_->{alert}, $_->{expr}, values %{ $_->{annotations} }) for @rules;
 is_deeply([ sort keys %used ], [ sort keys %metric ], 'each metric is shown');
 
 ok(index($guide, "`$_->{alert}`") > 0, "the guide has $_->{alert}") for @rules;
+
+# Thresholds stand in the alerts; what the guide and the dashboard say of them is the same.
+my %threshold = map { $_->{alert} => $_->{expr} =~ /> ([\d.]+)/ ? $1 : undef } @rules;
+my %words = (0.5 => 'half', 0.2 => 'fifth', 0.1 => 'tenth');
+my $above = "a $words{ $threshold{BloomexpAboveTarget} } of `users`";
+is_deeply([ grep { $_ ne "above $above" } $guide =~ /`above_fpr` is ([^|,]*?)(?: \||,)/g ], [], 'the share of filters above their rate, in the guide');
+like($guide, qr/`above_fpr` is above $above \|/, 'is there');
+like($guide, qr/`oldest_filled_until` is NULL or older than $threshold{BloomexpRebuildLate} days/, 'the age of a rebuild, in the guide');
+my %red = map { $_->{title} => map { $_->{value} } grep { $_->{color} eq 'red' } @{ $_->{fieldConfig}{defaults}{thresholds}{steps} } }
+  grep { $_->{title} =~ /^(?:Oldest rebuild|Filters above)/ } @{ $dashboard->{panels} };
+is_deeply(\%red, { 'Oldest rebuild' => $threshold{BloomexpRebuildLate} * 86400, 'Filters above 1.2 times the target rate' => $threshold{BloomexpAboveTarget} },
+	'and on the dashboard');
+
+# A filter is above its rate from the same factor on, in the feed and in all that describe it.
+is(scalar(() = document("$FindBin::RealBin/../../$_->[0]") =~ /(above \Q$factor\E times the (?:`fpr`|target rate))/g), $_->[1], "the factor in $_->[0]")
+  for [ 'doc/reference-feeds.md', 1 ], [ 'doc/watching/queries.yml', 1 ], [ 'doc/watching/dashboard.json', 2 ], [ 'doc/watching/alerts.yml', 1 ];
 
 SKIP:
 {

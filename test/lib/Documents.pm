@@ -10,7 +10,7 @@ use Exporter 'import';
 use IPC::Run;
 use Test::More;
 
-our @EXPORT = qw(document visible blocks statements statements_ok session_ok explained program python sqlstate);
+our @EXPORT = qw(document visible blocks statements statements_ok session_ok output_ok explained program python sqlstate);
 
 # psql's options for output as the documents show it
 my @as_shown = ('-v', 'SHOW_CONTEXT=never', '-P', 'format=aligned', '-P', 'tuples_only=off');
@@ -75,7 +75,7 @@ sub statements
 }
 
 # Run the SQL blocks of a document, or of a chapter, in order, and compare what comes out
-# with the text block below, or with what a comment in the last line says it returns.
+# with the text block below, and with what comments after five blanks say it returns.
 sub statements_ok
 {
 	my ($node, $database, $file, @blocks) = @_;
@@ -119,7 +119,11 @@ sub output_ok
 	my ($name, $block, $stdout) = @_;
 
 	is(visible($stdout), $block->{output}, "$name: output") if defined $block->{output};
-	like(visible($stdout), qr/^ *\Q$1\E\n\(1 row\)\z/m, "$name: returns $1") if $block->{text} =~ /; {5}-- ([\w{},:\/.\\-]+)\n\z/;
+	# values in comments, of several statements in their order
+	my $value = qr/[\w{},:\/.\\-]+/;
+	my @values = $block->{text} =~ /; {5}-- ($value(?: \| $value)*)\n/g;
+	my $rows = join '.*', map { '^ *' . join(' *\| *', map { quotemeta } split / \| /) . '\n\(1 row\)$' } @values;
+	like(visible($stdout), qr/$rows/ms, "$name: returns @values") if @values;
 }
 
 # The same for SQL blocks of several documents, each with its name, in one session.

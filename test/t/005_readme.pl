@@ -17,10 +17,10 @@ use Test::More;
 
 my $root = "$FindBin::RealBin/../..";
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my @references = map { "doc/reference-$_.md" } qw(functions feeds inspecting);
+my @references = map { "doc/reference-$_.md" } qw(functions feeds);
 
 # Pages whose statements other tests run, if the software is there that they need.
-my %elsewhere = map { $_ => 1 } 'doc/outside.md', 'doc/scale-out.md', 'doc/integrations.md';
+my %elsewhere = map { $_ => 1 } 'doc/integrations.md';
 my %document = map { s{^\Q$root\E/}{}r => document($_) } glob "$root/*.md $root/doc/*.md $root/doc/internals/*.md";
 my @with_statements = grep { !$elsewhere{$_} && $document{$_} =~ /^```sql$/m } sort keys %document;
 my $tutorial = document("$root/test/lib/tutorial.sql");
@@ -46,11 +46,23 @@ for my $file (@with_statements)
 		FROM pg_roles WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter') \\gexec");
 }
 
-# The tutorial without its last step, then the pages that go on from there, in the session of one reader.
+# The tutorial and, in the order of the map, all pages that build on it, in the session of one reader: none fails by
+# what another one has left.  On some pages what comes out is that of the tutorial's tables alone.
+my ($map) = $document{'doc/README.md'} =~ /^(\| I want .*?)\n\n/ms;
+my %mapped;
+my @order = grep { !$mapped{$_}++ } 'doc/tutorial.md', map { "doc/$_" } $map =~ /\]\(([\w-]+\.md)[)#]/g;
+my %alone = map { ("doc/$_.md" => 1) } qw(schedule expire monitoring from-redis reference-functions);
 my @in_order;
-for my $file (map { "doc/$_.md" } qw(tutorial fit query recipes))
+
+is_deeply([ grep { m{^doc/[^/]*\.md$} && !$mapped{$_} && $_ ne 'doc/README.md' } sort keys %document ], [], 'the map has every page');
+for my $file (grep { my $page = $_; grep { $_ eq $page } @with_statements } @order)
 {
-	push @in_order, map { { %$_, name => "$file line $_->{line}" } } grep { $_->{language} eq 'sql' && $_->{text} !~ /^DROP EXTENSION/m } blocks($document{$file});
+	my @blocks = grep { $_->{language} eq 'sql' && ($_->{output} // '') !~ /^ERROR: / } blocks($document{$file});
+
+	next if $file ne 'doc/tutorial.md' && $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
+	$_->{name} = "$file line $_->{line}" for @blocks;
+	$alone{$file} and $_ = { name => $_->{name}, text => $_->{text} =~ s/; {5}-- .*/;/gr } for @blocks;
+	push @in_order, @blocks, { name => "the end of $file", text => "RESET ROLE; RESET ALL; SET client_min_messages = warning;\n" };
 }
 $node->safe_psql('postgres', 'CREATE DATABASE in_order');
 session_ok($node, 'in_order', @in_order);
@@ -146,7 +158,7 @@ is(scalar keys %forms, 4, 'in two functions and two operators');
 #
 
 my %text = map { s{^\Q$root\E/}{}r => document($_) }
-  glob "$root/*.md $root/doc/*.md $root/doc/internals/*.md $root/src/README.md $root/clients/*/*.md";
+  glob "$root/*.md $root/doc/*.md $root/doc/internals/*.md $root/packaging/*.md $root/src/README.md $root/clients/*/*.md $root/examples/*/*.md";
 my %headings;
 for my $file (keys %text)
 {
@@ -166,6 +178,14 @@ for my $file (sort keys %text)
 		ok(-e "$root/$target", "$file: file $target");
 		ok($headings{$target}{$heading}, "$file: heading $target#$heading") if defined $heading;
 	}
+}
+
+# A table is one only if its head has as many cells as the line below.
+for my $file (sort keys %text)
+{
+	my @lines = split /\n/, $text{$file};
+
+	is_deeply([ grep { $lines[$_] =~ /^\|(?: *:?-+:? *\|)+$/ && $lines[ $_ - 1 ] =~ tr/|// - (() = $lines[ $_ - 1 ] =~ /\\\|/g) != $lines[$_] =~ tr/|// } 1 .. $#lines ], [], "$file: tables");
 }
 
 # Pictures are there, and say in words what they show.
@@ -192,46 +212,46 @@ like($plan->($feed =~ s/current\(42\)/current(p.id)/r), qr/SubPlan/, 'by a colum
 like($plan->($feed =~ s/\(SELECT (seen\.current\(42\))\)/$1/r), qr/Filter: .*seen\.current/, 'nor without the sub-select');
 
 # The check that filters are complete, of the guide to a live application, finds what is missing.
-my ($check) = $document{'doc/adopt.md'} =~ /^(SELECT count\(\*\) AS missing\n.*?;)/ms;
-my ($off) = $document{'doc/adopt.md'} =~ /^(BEGIN;\nSET LOCAL lock_timeout = '100ms';\nALTER TABLE exposures DISABLE .*?COMMIT;)$/ms;
+my ($check) = $document{'doc/production.md'} =~ /^(SELECT count\(\*\) AS missing\n.*?;)/ms;
+my ($off) = $document{'doc/production.md'} =~ /^(BEGIN;\nSET LOCAL lock_timeout = '100ms';\nALTER TABLE exposures DISABLE .*?COMMIT;)$/ms;
 my $on = $off =~ s/DISABLE/ENABLE/gr;
-my $missing = sub { return $node->safe_psql('adopt', "SET client_min_messages = warning; $_[0]; $check") };
+my $missing = sub { return $node->safe_psql('production', "SET client_min_messages = warning; $_[0]; $check") };
 is($missing->(''), 0, 'nothing is missing');
 cmp_ok($missing->('DELETE FROM seen.filters'), '>', 1000, 'exposures of users without a filter are missing');
-$node->safe_psql('adopt', 'CALL seen.rebuild()');
+$node->safe_psql('production', 'CALL seen.rebuild()');
 is($missing->(''), 0, 'until the rebuild');
 
 # So is what is inserted while the triggers are disabled.
 is($missing->("$off INSERT INTO exposures VALUES (42, 801); $on INSERT INTO exposures VALUES (42, 802)"), 1, 'an exposure that the trigger did not see');
-is($node->safe_psql('adopt', "$off SELECT untracked FROM seen.health; $on SELECT untracked FROM seen.health"), "1\n0", 'disabled triggers are counted');
-$node->safe_psql('adopt', 'CALL seen.rebuild()');
+is($node->safe_psql('production', "$off SELECT untracked FROM seen.health; $on SELECT untracked FROM seen.health"), "1\n0", 'disabled triggers are counted');
+$node->safe_psql('production', 'CALL seen.rebuild()');
 is($missing->(''), 0, 'after a rebuild it is there');
 
 # The script that makes a feed and tries it leaves nothing if the trial fails, and no row if it does not.
-my ($script) = $document{'doc/adopt.md'} =~ /^(BEGIN;\nSET LOCAL lock_timeout = '100ms';\nSELECT bloom_create_feed.*?COMMIT;)$/ms;
-my @as = (app => 'adopt_app', rebuilder => 'adopt_rebuilder');
+my ($script) = $document{'doc/production.md'} =~ /^(BEGIN;\nSET LOCAL lock_timeout = '100ms';\nSELECT bloom_create_feed.*?COMMIT;)$/ms;
+my @as = (app => 'production_app', rebuilder => 'production_rebuilder');
 while (my ($name, $role) = splice @as, 0, 2)
 {
 	$script =~ s/\b$name\b/$role/g;
 }
 my $state = q{SELECT (SELECT count(*) FROM exposures WHERE item_id = 701), to_regnamespace('seen')};
-$node->safe_psql('adopt', 'DROP SCHEMA seen CASCADE');
+$node->safe_psql('production', 'DROP SCHEMA seen CASCADE');
 for my $stop (1, 0)	# psql goes on after an error by default
 {
-	for my $failure ([ '(42, 701)' => '(42, NULL)' ], [ "'{702}'" => "'{701}'" ], [ 'ROLE adopt_app' => 'ROLE no_such_role' ])
+	for my $failure ([ '(42, 701)' => '(42, NULL)' ], [ "'{702}'" => "'{701}'" ], [ 'ROLE production_app' => 'ROLE no_such_role' ])
 	{
 		my ($right, $wrong) = @$failure;
-		$node->psql('adopt', $script =~ s/\Q$right/$wrong/r, on_error_stop => $stop);
-		is($node->safe_psql('adopt', $state), '0|', "a trial that fails leaves nothing: $wrong");
+		$node->psql('production', $script =~ s/\Q$right/$wrong/r, on_error_stop => $stop);
+		is($node->safe_psql('production', $state), '0|', "a trial that fails leaves nothing: $wrong");
 	}
 }
-$node->safe_psql('adopt', $script);
-is($node->safe_psql('adopt', $state), '0|seen', 'a trial that succeeds leaves the feed');
-is($node->psql('adopt', "SET ROLE adopt_rebuilder; CALL seen.rebuild()"), 0, 'the role of the rebuild can rebuild');
-for my $attempt ([ adopt_app => 'CALL seen.rebuild()' ], [ adopt_rebuilder => 'SELECT seen.unseen(42, NULL)' ], [ adopt_app => 'SELECT FROM seen.filters' ])
+$node->safe_psql('production', $script);
+is($node->safe_psql('production', $state), '0|seen', 'a trial that succeeds leaves the feed');
+is($node->psql('production', "SET ROLE production_rebuilder; CALL seen.rebuild()"), 0, 'the role of the rebuild can rebuild');
+for my $attempt ([ production_app => 'CALL seen.rebuild()' ], [ production_rebuilder => 'SELECT seen.unseen(42, NULL)' ], [ production_app => 'SELECT FROM seen.filters' ])
 {
 	my ($role, $statement) = @$attempt;
-	is(sqlstate($node, 'adopt', "SET ROLE $role; $statement"), '42501', "$role may not: $statement");
+	is(sqlstate($node, 'production', "SET ROLE $role; $statement"), '42501', "$role may not: $statement");
 }
 
 # A line of a crontab can log in where the role has the name of the operating system user, as Debian wants it.
