@@ -264,6 +264,10 @@ for (@lines)
 	is((/ -U (\w+)/)[0] // $user, $user, "a crontab line of the user $user");
 }
 
+# The exact query of the README returns the same page as the filter.
+my @pages = $document{'README.md'} =~ /^(SELECT p\.id FROM posts AS p\n.*?;)/msg;
+is_deeply([ map { $node->safe_psql('readme', $_) } @pages ], [ "2\n4", "2\n4" ], 'README: the filter and exact SQL');
+
 # Removing the extension: refused, and what the guide warns of.
 is(sqlstate($node, 'readme', 'DROP EXTENSION bloomexp'), '2BP01', 'the extension cannot be removed under a feed');
 my $insert = 'INSERT INTO exposures (user_id, item_id) VALUES (42, 1)';
