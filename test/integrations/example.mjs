@@ -61,13 +61,15 @@ const all = [...await shown(first), ...await shown(second)];
 ok(all.length >= 40 && new Set(all).size === all.length, `two tabs of a user share ${all.length} posts, none twice`);
 ok(all.every((uri) => Number(/\d+$/.exec(uri)) <= 15000), 'a reader of 5,000 posts gets none of them');
 ok(/^Items5,0\d\dBytes[\d,]+Layers\d+$/.test(await text(first, '#figures')), 'the filter tells its state');
-ok(/ removes at most 1\.0% /.test(await text(first, '#filter')), 'and its rate');
+ok(/ excludes at most 1\.0% /.test(await text(first, '#filter')), 'and its rate');
 ok(await first.call(() => document.getElementById('picture').getContext('2d').getImageData(0, 0, 320, 1).data.some((byte) => byte > 0)),
     'and is drawn');
 
 ok(/bloomexp\s*[\d.]+\s*0.*NOT IN.*NOT EXISTS.*no filter\s*[\d.]+\s*10 of 10/s.test((await text(first, '#costs tbody')).replace(/(?<=[a-z])(?=\d)/g, ' ')),
     'what the other ways cost and repeat');
 ok(await second.call(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than 390 px');
+const isBeside = () => document.querySelector('main').getBoundingClientRect().left > document.querySelector('aside').getBoundingClientRect().right;
+ok(await first.call(isBeside) && !await second.call(isBeside), 'posts are next to the filter on a wide screen, and below it on a narrow one');
 
 const again = await first.call(() => {
     const button = document.querySelector('li button');
