@@ -21,13 +21,13 @@ my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 
 my $guide = document("$FindBin::RealBin/../../doc/query.md");
 my $tables = document("$FindBin::RealBin/../lib/tutorial.sql");
-my ($fresh, $limits, $role) = statements($guide, 'Timeouts and failing open');
+my ($function, $limits, $role) = statements($guide, 'Timeouts and failing open');
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
 $primary->append_conf('postgresql.conf', 'fsync = off');
 $primary->start;
-$primary->safe_psql('postgres', $_) for $tables, $fresh, $role;
+$primary->safe_psql('postgres', $_) for $tables, $function, $role;
 $primary->backup('copy');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'copy', has_streaming => 1);
@@ -75,8 +75,8 @@ sub release
 }
 
 # Candidates of user 1, who saw 1001 to 1300.
-my $open = q{SELECT fresh(1, '{1001,5,1002,6}')};
-my $closed = q{SELECT fresh(1, '{1001,5,1002,6}', fail_open => false)};
+my $open = q{SELECT unseen_in_time(1, '{1001,5,1002,6}')};
+my $closed = q{SELECT unseen_in_time(1, '{1001,5,1002,6}', fail_open => false)};
 my @whole = ('{1001,5,1002,6}', '{}');
 
 sub both_ways
@@ -116,11 +116,11 @@ answers($primary, "SET lock_timeout = 0; $read", 'ERROR:  57014', 'statement_tim
 answers($primary, "SET lock_timeout = '1s';
 	WITH s AS MATERIALIZED (SELECT set_config('statement_timeout', '20ms', false)) SELECT count(*) FROM s, seen.filters",
 	'ERROR:  55P03', 'a limit set by the statement itself');
-# fresh() answers to statement_timeout, too, ...
-answers($primary, "ALTER FUNCTION fresh RESET lock_timeout; SET statement_timeout = '200ms'; $open", $whole[0], 'statement_timeout in fresh()');
+# unseen_in_time() answers to statement_timeout, too, ...
+answers($primary, "ALTER FUNCTION unseen_in_time RESET lock_timeout; SET statement_timeout = '200ms'; $open", $whole[0], 'statement_timeout in unseen_in_time()');
 release($session);
-# ... and the limit of fresh() is over when it returns.
-is((answer($primary, "ALTER FUNCTION fresh SET lock_timeout = '50ms'; SELECT fresh(1, '{5}'), current_setting('lock_timeout')"))[0],
+# ... and the limit of unseen_in_time() is over when it returns.
+is((answer($primary, "ALTER FUNCTION unseen_in_time SET lock_timeout = '50ms'; SELECT unseen_in_time(1, '{5}'), current_setting('lock_timeout')"))[0],
 	'{5}|0', 'limits are those of before');
 
 # Whoever waits for such a lock has all readers wait behind: a lock_timeout there keeps that short.
@@ -148,7 +148,7 @@ both_ways($standby, \@whole, 'standby, a lock on the table');
 release($session);
 
 # Rows that a reader still needs go away on the primary.  The reader is slow here by the sleep.  The
-# second one is in a function that catches errors, as fresh() does: that ends the session.
+# second one is in a function that catches errors, as unseen_in_time() does: that ends the session.
 $primary->safe_psql('postgres', q{
 	CREATE FUNCTION slow() RETURNS bloom LANGUAGE plpgsql AS $$
 	BEGIN
