@@ -27,7 +27,10 @@ my $unit = qr/(?:ns|µs|ms|s|[kMG]B|bytes?|blocks|seconds|minutes|hours|%|times|
 # Figures that are not measurements, wherever they stand.
 my %setting = (
 	'0.1%' => 'a target rate', '1%' => 'a target rate', '5%' => 'a target rate', '3%' => 'the sum of three rates', '20%' => 'the headroom',
-	'8 kB' => 'a page', '50%' => 'what a tenth of the rate takes, by the formula');
+	'8 kB' => 'a page', '50%' => 'what a tenth of the rate takes, by the formula', '1,000,000 bytes' => 'a MB',
+	'8 bytes' => 'a packed integer', '24 bytes' => 'the header of a layer, by the format', '32 bytes' => 'of a hash and an item, in bloom_agg',
+	'1,024 bytes' => 'a limit of ANALYZE', '2,000 bytes' => "TOAST's limit", '4,000 bytes' => 'half a page', '4,080 bytes' => 'a storage setting',
+	'8,100 bytes' => 'what fits into a page');
 
 # The lines of RESULTS.md by name: of each section, "" above the first, all that it says, and each of its rows.
 sub results
@@ -164,8 +167,8 @@ sub complaints
 		}
 		if ($origin eq '')
 		{
-			# Bytes are mostly those of a format or a formula, and a row may have one number of another kind.
-			my @needs = grep { $_->[1] !~ /^(?:|bytes?|hours|minutes)$/ } @figures;
+			# Hours and minutes are those of schedules, and a row may have one number of another kind.
+			my @needs = grep { $_->[1] !~ /^(?:|hours|minutes)$/ } @figures;
 
 			@needs = @figures if grep({ $_->[1] eq '' } @figures) > 1 && $block->{text} =~ /\| *$number *\|(?:.*\|)? *$number *\|/;
 			push @complaints, "line $block->{line}: no origin of " . join ', ', map { "$_->[0] $_->[1]" =~ s/ $//r } @needs if @needs;
@@ -180,6 +183,7 @@ sub complaints
 $results{made} = results("# Made\n\nOf 24 users.\n\n## First\n\n| method | ms | bytes |\n| --- | --- | --- |\n| trigger | 0.274 | 1,183 |\n| log | 0.16 | 56 |\n\n## Second\n\n| method | ms |\n| --- | --- |\n| log | 7 |\n");
 my %cases = (
 	"It takes 0.27 ms.\n" => qr/no origin of 0\.27 ms/,
+	"It takes 1,183 bytes.\n" => qr/no origin of 1,183 bytes/,
 	"It takes 0.27 ms. <!-- bench/made: trigger -->\n" => qr/^$/,
 	"It takes 0.28 ms. <!-- bench/made: trigger -->\n" => qr/"0\.28 ms" is not in/,
 	"It takes 1.2 kB,\nor 1,180 bytes. <!-- bench/made: trigger -->\n" => qr/^$/,
