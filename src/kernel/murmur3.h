@@ -96,8 +96,7 @@ murmur3_avalanche(uint64_t lane)
 }
 
 /*
- * bloomexp_murmur3
- *		Compute the 128-bit hash of `length` bytes under seed 0, as two 64-bit halves.
+ * Compute the 128-bit hash of `length` bytes under seed 0, as two 64-bit halves.
  *
  * Nothing outside of them is read.
  */
@@ -140,8 +139,7 @@ bloomexp_murmur3(const void *bytes, size_t length, uint64_t hash[2])
 }
 
 /*
- * bloomexp_murmur3_int64
- *		Return the first 64 bits of the hash of a number's 8 little-endian bytes.
+ * Return the first 64 bits of the hash of a number's 8 little-endian bytes.
  *
  * This is bloomexp_murmur3() for those bytes, without its loops: eight bytes
  * are a tail of the first lane alone.

@@ -110,10 +110,7 @@ contains(const BloomBits *bits, bool counting, uint64_t hash)
 	return true;
 }
 
-/*
- * bloomexp_probe_contains
- *		Test whether a layer contains an item.
- */
+/* Test whether a layer contains an item. */
 bool
 bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 {
@@ -188,9 +185,8 @@ probe_hits(const BloomBits *bits, bool counting, bool blocked,
 }
 
 /*
- * bloomexp_probe_hits
- *		Find which of n items, at most BLOOMEXP_BATCH, a layer contains: their indexes,
- *		ascending, for which `hits` must have space for all n; returns their number.
+ * Find which of n items, at most BLOOMEXP_BATCH, a layer contains: their indexes, ascending,
+ * for which `hits` must have space for all n; returns their number.
  */
 int
 bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16_t *hits)
@@ -223,10 +219,7 @@ count_item(const BloomBits *bits, uint64_t hash, int times)
 	return changed;
 }
 
-/*
- * bloomexp_probe_set
- *		Add an item to a layer; returns how many positions it newly set.
- */
+/* Add an item to a layer; returns how many positions it newly set. */
 uint32_t
 bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
 {
@@ -247,9 +240,8 @@ bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
 }
 
 /*
- * bloomexp_probe_unset
- *		Take an item that a counting layer contains out of it; returns how many positions
- *		that newly unset.
+ * Take an item that a counting layer contains out of it; returns how many positions that
+ * newly unset.
  */
 uint32_t
 bloomexp_probe_unset(const BloomBits *bits, uint64_t hash)
@@ -258,9 +250,8 @@ bloomexp_probe_unset(const BloomBits *bits, uint64_t hash)
 }
 
 /*
- * bloomexp_probe_set_many
- *		Add many items to a layer that does not count; bloomexp_probe_count_set()
- *		then returns how many bits are set.
+ * Add many items to a layer that does not count; bloomexp_probe_count_set() then returns how
+ * many bits are set.
  */
 void
 bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t n)
@@ -291,10 +282,7 @@ add_counters(uint32_t a, uint32_t b)
 	return a + b < COUNTER_MAX ? a + b : COUNTER_MAX;
 }
 
-/*
- * bloomexp_probe_merge
- *		Set in one layer what is set in another of the same shape, or add its counters.
- */
+/* Set in one layer what is set in another of the same shape, or add its counters. */
 void
 bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
 {
@@ -310,10 +298,7 @@ bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
 	}
 }
 
-/*
- * bloomexp_probe_count_set
- *		Count the positions of a layer that are set.
- */
+/* Count the positions of a layer that are set. */
 uint64_t
 bloomexp_probe_count_set(const BloomBits *bits)
 {

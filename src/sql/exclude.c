@@ -253,10 +253,9 @@ bloomexp_exclude(PG_FUNCTION_ARGS)
 }
 
 /*
- * bloomexp_exclude_support
- *		Tell the planner that bloom_exclude() returns at most as many rows as there
- *		are candidates.  The share of exposed ones is unknown; an estimate too
- *		high does less harm than one too low.
+ * Tell the planner that bloom_exclude() returns at most as many rows as there are
+ * candidates.  The share of exposed ones is unknown; an estimate too high does less harm
+ * than one too low.
  */
 Datum
 bloomexp_exclude_support(PG_FUNCTION_ARGS)

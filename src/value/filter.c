@@ -39,9 +39,8 @@
 #define FEW_HASHES 32
 
 /*
- * bloomexp_filter_init
- *		Start an empty filter with one layer for `capacity` items; it has no bytes
- *		until it is bloomexp_layout_form()ed.
+ * Start an empty filter with one layer for `capacity` items; it has no bytes until it is
+ * bloomexp_layout_form()ed.
  */
 void
 bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, bool counting)
@@ -54,10 +53,7 @@ bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, bool count
 	filter->few[0] = bloomexp_growth_first_layer(capacity, fpr, counting);
 }
 
-/*
- * bloomexp_filter_require_kind
- *		Raise an error unless a filter can hold items of `kind`.
- */
+/* Raise an error unless a filter can hold items of `kind`. */
 void
 bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
 {
@@ -70,10 +66,7 @@ bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
 						 bloomexp_kind_name(filter->kind))));
 }
 
-/*
- * bloomexp_filter_contains
- *		Test whether any layer contains an item, the newest first.
- */
+/* Test whether any layer contains an item, the newest first. */
 bool
 bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 {
@@ -87,9 +80,8 @@ bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 }
 
 /*
- * bloomexp_filter_mark
- *		Mark those of n items, at most BLOOMEXP_BATCH, that layers from `first` on
- *		contain; those that are marked already are not looked up.
+ * Mark those of n items, at most BLOOMEXP_BATCH, that layers from `first` on contain; those
+ * that are marked already are not looked up.
  *
  * The items that no newer layer contains stand side by side, in no order: to keep them in
  * order would cost more than to probe them.
@@ -194,9 +186,8 @@ sort_hashes(uint64 *hashes, uint64 n, int shift)
 }
 
 /*
- * bloomexp_filter_distinct
- *		Drop the repetitions among n hashes; returns how many remain, in ascending order,
- *		which is that of the blocks of a large filter.
+ * Drop the repetitions among n hashes; returns how many remain, in ascending order, which is
+ * that of the blocks of a large filter.
  */
 uint64
 bloomexp_filter_distinct(uint64 *hashes, uint64 n)
@@ -216,9 +207,8 @@ bloomexp_filter_distinct(uint64 *hashes, uint64 n)
 }
 
 /*
- * bloomexp_filter_build
- *		Make a filter of `n` distinct items, at least one, sized for them and for a
- *		fraction `headroom` more.
+ * Make a filter of `n` distinct items, at least one, sized for them and for a fraction
+ * `headroom` more.
  */
 struct varlena *
 bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr, double headroom)
@@ -306,9 +296,8 @@ fill_part(BloomFilter *filter, const BloomSliceItems *part)
 }
 
 /*
- * bloomexp_filter_keep_new
- *		Leave in each part the items that are not contained, each of them once; returns
- *		their number.  Reorders the hashes.
+ * Leave in each part the items that are not contained, each of them once; returns their
+ * number.  Reorders the hashes.
  *
  * An item that a newer slice contains is not added to an older one.
  */
@@ -344,9 +333,8 @@ bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts, int 
 }
 
 /*
- * bloomexp_filter_add_parts
- *		Make a new value: the filter with more items, which bloomexp_filter_keep_new() left.
- *		Each part is of one slice, oldest first.
+ * Make a new value: the filter with more items, which bloomexp_filter_keep_new() left.  Each
+ * part is of one slice, oldest first.
  */
 struct varlena *
 bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomSliceItems *parts, int nparts)
@@ -363,9 +351,8 @@ bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomSliceItems *
 }
 
 /*
- * bloomexp_filter_add
- *		Make a new value: the filter with n more items, or NULL if it contains them
- *		all already.  Reorders the hashes.
+ * Make a new value: the filter with n more items, or NULL if it contains them all already.
+ * Reorders the hashes.
  *
  * The opened filter cannot be used afterwards.  A NULL filter starts a new one.
  */
@@ -398,9 +385,7 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 }
 
 /*
- * bloomexp_filter_remove
- *		Make a new value: the filter without n items, or NULL if it contains none of
- *		them.
+ * Make a new value: the filter without n items, or NULL if it contains none of them.
  *
  * An add is counted if it newly sets a position, and a removal if it newly unsets one.
  * These are different events, so a mere count would drift at random as items come and
@@ -449,9 +434,8 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 }
 
 /*
- * bloomexp_filter_items
- *		Estimate the distinct items in a filter.  An item that is in two
- *		layers, after a union, counts twice.
+ * Estimate the distinct items in a filter.  An item that is in two layers, after a union,
+ * counts twice.
  */
 double
 bloomexp_filter_items(const BloomFilter *filter)
@@ -467,9 +451,8 @@ bloomexp_filter_items(const BloomFilter *filter)
 }
 
 /*
- * bloomexp_filter_fpr
- *		Return the false positive rate of a filter now: an item is missed only if every layer
- *		misses it.
+ * Return the false positive rate of a filter now: an item is missed only if every layer
+ * misses it.
  */
 double
 bloomexp_filter_fpr(const BloomFilter *filter)

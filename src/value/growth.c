@@ -99,10 +99,7 @@
 #define SLICE_OVERFLOW 0.125
 #define SLICE_MIN 16
 
-/*
- * bloomexp_growth_check_fpr
- *		Raise an error if `fpr` is a target rate that no filter can keep.
- */
+/* Raise an error if `fpr` is a target rate that no filter can keep. */
 void
 bloomexp_growth_check_fpr(double fpr)
 {
@@ -131,9 +128,8 @@ typedef struct SliceLayers
 } SliceLayers;
 
 /*
- * bloomexp_growth_slice_start
- *		Return the index of the first layer of a slice, or of its place; those before it are
- *		of older slices.
+ * Return the index of the first layer of a slice, or of its place; those before it are of
+ * older slices.
  */
 uint32
 bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
@@ -196,10 +192,7 @@ new_layer(int64 capacity, double share, double fpr, bool counting)
 	return layer;
 }
 
-/*
- * bloomexp_growth_first_layer
- *		Make the empty first layer of a filter for `capacity` items at `fpr`.
- */
+/* Make the empty first layer of a filter for `capacity` items at `fpr`. */
 BloomLayer
 bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 {
@@ -214,9 +207,8 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 }
 
 /*
- * bloomexp_growth_capacity
- *		Find the largest capacity of a filter with one layer that takes at most `size`
- *		bytes, length word included; 0 if there is none.
+ * Find the largest capacity of a filter with one layer that takes at most `size` bytes,
+ * length word included; 0 if there is none.
  */
 int64
 bloomexp_growth_capacity(uint64 size, double fpr)
@@ -376,11 +368,7 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 	*capacity = Max(*capacity, pending);
 }
 
-/*
- * bloomexp_growth_counting_limit
- *		Return how many items a counting filter can hold; exact only when `n` more may
- *		not fit.
- */
+/* Return how many items a counting filter can hold; exact only when `n` more may not fit. */
 uint32
 bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 {
@@ -419,10 +407,7 @@ place_part(BloomFilter *filter, BloomSliceItems *part)
 	filter->nlayers++;
 }
 
-/*
- * bloomexp_growth_place_parts
- *		Find layers for the items of all parts; sets their `open`, `room` and `added`.
- */
+/* Find layers for the items of all parts; sets their `open`, `room` and `added`. */
 void
 bloomexp_growth_place_parts(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 {

@@ -118,8 +118,7 @@ follow_each_other(const BloomFilter *a, const BloomFilter *b)
 }
 
 /*
- * bloomexp_union_form
- *		Make a new value that contains what either of two filters contains.
+ * Make a new value that contains what either of two filters contains.
  *
  * The target rate is the sum, or the larger one of windows that follow each other.  It is
  * never less than either: the number of items of each layer stays credible.  Of two windows the one expired up to the earlier time
