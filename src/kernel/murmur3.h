@@ -48,7 +48,7 @@ murmur3_read_half(const uint8_t *b)
  * overlap, they read the same.
  */
 static inline uint64_t
-murmur3_read_few(const uint8_t *b, size_t count)
+murmur3_read_short(const uint8_t *b, size_t count)
 {
 	if (count >= 4)
 		return murmur3_read_half(b) |
@@ -118,7 +118,7 @@ bloomexp_murmur3(const void *bytes, size_t length, uint64_t hash[2])
 
 	/* what is left of the last block; a missing word is 0 and changes nothing */
 	if (length < 8)
-		lane1 ^= murmur3_scramble1(murmur3_read_few(bytes, length));
+		lane1 ^= murmur3_scramble1(murmur3_read_short(bytes, length));
 	else if (left > 0)
 	{
 		size_t		first = left < 8 ? left : 8;

@@ -198,9 +198,30 @@ bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16
 	return probe_hits(bits, false, false, hashes, n, hits);
 }
 
-/* Add 1 or -1 to an item's counters; returns how many it newly set or unset. */
-static uint32_t
-count_item(const BloomBits *bits, uint64_t hash, int times)
+/* Add an item to a layer that does not count; returns how many bits it newly set. */
+uint32_t
+bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
+{
+	uint8_t    *block = find_block(bits, hash);
+	uint64_t	state = first_state(&bits->shape, hash);
+	uint32_t	newly_set = 0;
+
+	for (uint32_t i = 0; i < bits->shape.hashes; i++)
+	{
+		uint32_t	position = next_position(&state, bits->shape.block_bits);
+
+		newly_set += !get(block, false, position);
+		block[position / 8] |= (uint8_t) (1 << (position % 8));
+	}
+	return newly_set;
+}
+
+/*
+ * Add 1 or -1, `times`, to an item's counters in a layer that counts; returns how many of them
+ * that newly set or unset.
+ */
+uint32_t
+bloomexp_probe_count(const BloomBits *bits, uint64_t hash, int times)
 {
 	uint8_t    *block = find_block(bits, hash);
 	uint64_t	state = first_state(&bits->shape, hash);
@@ -217,36 +238,6 @@ count_item(const BloomBits *bits, uint64_t hash, int times)
 		changed += counter == (times > 0 ? 0 : 1);
 	}
 	return changed;
-}
-
-/* Add an item to a layer; returns how many positions it newly set. */
-uint32_t
-bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
-{
-	uint8_t    *block = find_block(bits, hash);
-	uint64_t	state = first_state(&bits->shape, hash);
-	uint32_t	newly_set = 0;
-
-	if (bits->counting)
-		return count_item(bits, hash, 1);
-	for (uint32_t i = 0; i < bits->shape.hashes; i++)
-	{
-		uint32_t	position = next_position(&state, bits->shape.block_bits);
-
-		newly_set += !get(block, false, position);
-		block[position / 8] |= (uint8_t) (1 << (position % 8));
-	}
-	return newly_set;
-}
-
-/*
- * Take an item that a counting layer contains out of it; returns how many positions that
- * newly unset.
- */
-uint32_t
-bloomexp_probe_unset(const BloomBits *bits, uint64_t hash)
-{
-	return count_item(bits, hash, -1);
 }
 
 /*

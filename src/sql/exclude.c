@@ -35,8 +35,8 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 
-/* Candidates to test in the first place, if few are wanted. */
-#define FEW_CANDIDATES 64
+/* The least number of candidates to test at a time, if few are wanted. */
+#define MIN_CANDIDATES 64
 
 /* Hidden from whoever chooses ids: they could put all of them into one place. */
 static uint64 secret;
@@ -131,7 +131,7 @@ copy_remaining(FunctionCallInfo fcinfo, BloomItems *candidates, bool distinct, i
 	{
 		/* twice what is still wanted: to test a candidate of a large filter is to read a chunk of it */
 		if (wanted - *remaining < BLOOMEXP_BATCH / 2)
-			most = Max((wanted - *remaining) * 2, FEW_CANDIDATES);
+			most = Max((wanted - *remaining) * 2, MIN_CANDIDATES);
 		if (!bloomexp_item_next(candidates, most))
 			break;
 		bloomexp_lookup_mark(&filters, candidates, omit);

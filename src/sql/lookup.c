@@ -139,7 +139,7 @@ void
 bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, const BloomItems *items)
 {
 	lookups->n = 0;
-	lookups->entries = n <= (int) lengthof(lookups->few) ? lookups->few :
+	lookups->entries = n <= (int) lengthof(lookups->inline_entries) ? lookups->inline_entries :
 		palloc_extended(n * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{

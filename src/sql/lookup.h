@@ -33,12 +33,12 @@ typedef struct BloomLookup
 								 * of it is read */
 } BloomLookup;
 
-/* Filters that are read together; `few` saves most calls an allocation. */
+/* Filters that are read together; `inline_entries` saves most calls an allocation. */
 typedef struct BloomLookups
 {
 	int			n;
 	BloomLookup *entries;
-	BloomLookup few[2];
+	BloomLookup inline_entries[2];
 } BloomLookups;
 
 extern void bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter);

@@ -3,13 +3,6 @@
  * filter.c
  *	  A filter over its layers.
  *
- * Interface:
- *
- * bloomexp_filter_init() and bloomexp_filter_build() make filters,
- * bloomexp_filter_contains() and bloomexp_filter_mark() look items up, and
- * bloomexp_filter_add() and bloomexp_filter_remove() make a new value of a filter that is
- * open, or NULL if nothing changes.  An item is its 64-bit hash.
- *
  * How it works:
  *
  * A filter contains an item if one of its layers does.  The newest layer is probed first,
@@ -35,8 +28,8 @@
 #include "value/compat.h"
 #include "value/filter.h"
 
-/* So many hashes are sorted by insertion. */
-#define FEW_HASHES 32
+/* Up to so many hashes are sorted by insertion. */
+#define INSERTION_SORT_MAX 32
 
 /*
  * Start an empty filter with one layer for `capacity` items; it has no bytes until it is
@@ -49,8 +42,8 @@ bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, bool count
 	filter->counting = counting;
 	filter->fpr = fpr;
 	filter->nlayers = 1;
-	filter->layers = filter->few;
-	filter->few[0] = bloomexp_growth_first_layer(capacity, fpr, counting);
+	filter->layers = filter->inline_layers;
+	filter->inline_layers[0] = bloomexp_growth_first_layer(capacity, fpr, counting);
 }
 
 /* Raise an error unless a filter can hold items of `kind`. */
@@ -123,9 +116,8 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hash
 	}
 }
 
-/* Sort few hashes, by insertion. */
 static inline void
-sort_few(uint64 *hashes, uint64 n)
+insertion_sort(uint64 *hashes, uint64 n)
 {
 	for (uint64 i = 1; i < n; i++)
 	{
@@ -178,10 +170,10 @@ sort_hashes(uint64 *hashes, uint64 n, int shift)
 	{
 		uint64		start = part > 0 ? ends[part - 1] : 0;
 
-		if (ends[part] - start > FEW_HASHES)
+		if (ends[part] - start > INSERTION_SORT_MAX)
 			sort_hashes(hashes + start, ends[part] - start, shift - 8);
 		else
-			sort_few(hashes + start, ends[part] - start);
+			insertion_sort(hashes + start, ends[part] - start);
 	}
 }
 
@@ -194,10 +186,10 @@ bloomexp_filter_distinct(uint64 *hashes, uint64 n)
 {
 	uint64		kept = 0;
 
-	if (n > FEW_HASHES)
+	if (n > INSERTION_SORT_MAX)
 		sort_hashes(hashes, n, 56);
 	else
-		sort_few(hashes, n);
+		insertion_sort(hashes, n);
 	for (uint64 i = 0; i < n; i++)
 	{
 		if (kept == 0 || hashes[kept - 1] != hashes[i])
@@ -214,7 +206,7 @@ struct varlena *
 bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr, double headroom)
 {
 	BloomFilter filter;
-	BloomLayer *layer = &filter.few[0];
+	BloomLayer *layer = &filter.inline_layers[0];
 	struct varlena *value;
 
 	bloomexp_filter_init(&filter, (int64) ceil(n * (1.0 + headroom)), fpr, false);
@@ -254,7 +246,7 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 					 errmsg("counting filter is full"),
 					 errdetail("It has room for %u items and cannot grow.", full),
 					 errhint("Make it again with a larger capacity: bloom_new(capacity, counting => true).")));
-		newly_set = bloomexp_probe_set(&layer->bits, hashes[i]);
+		newly_set = bloomexp_probe_count(&layer->bits, hashes[i], 1);
 		layer->bits_set += newly_set;
 		if (newly_set > 0)
 			layer->items++;
@@ -420,7 +412,7 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 			continue;
 		if (value == NULL)
 			value = bloomexp_layout_form(filter);
-		newly_unset = bloomexp_probe_unset(&layer->bits, hashes[i]);
+		newly_unset = bloomexp_probe_count(&layer->bits, hashes[i], -1);
 		layer->bits_set -= newly_unset;
 		if (newly_unset > 0 && layer->items > 0)
 			layer->items--;

@@ -3,11 +3,7 @@
  * growth.c
  *	  Where new items go: into a layer that is not full, or into a new one.
  *
- * Interface:
- *
- * bloomexp_growth_first_layer() sizes the layer that a filter starts with, and
- * bloomexp_growth_place_parts() finds layers for new items and appends those that are
- * missing.  Plans sizes; touches no bits.
+ * This module plans sizes, and touches no bits.
  *
  * How it works:
  *
@@ -31,7 +27,7 @@
  * - Headers can be false without their bits showing it.  A capacity counts only as far as
  *	 the bits can hold it, so that no false one makes the next layer huge.
  * - Counting filters do not grow.
- * - Another target rate holds for layers to come.  bloom_slices() keeps the old one, without a
+ * - Another target rate holds for layers to come.  bloom_window() keeps the old one, without a
  *	 word, if the layers that there are have more items than readers accept at the new one.
  * - A value can have thousands of layers, each with a header by which it can take items.
  *	 So an add looks at LAYERS_TO_LOOK_AT, and takes the others for full.

@@ -225,8 +225,8 @@ read_layers(BloomFilter *filter, const uint8 *data, Size size, char **problem)
 	const uint8 *header = data + header_size(filter->windowed);
 	uint64		expected = headers_size(filter);
 
-	filter->layers = filter->few;
-	if (filter->nlayers > lengthof(filter->few))
+	filter->layers = filter->inline_layers;
+	if (filter->nlayers > lengthof(filter->inline_layers))
 		filter->layers = palloc(filter->nlayers * sizeof(BloomLayer));
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{

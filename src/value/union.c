@@ -121,8 +121,9 @@ follow_each_other(const BloomFilter *a, const BloomFilter *b)
  * Make a new value that contains what either of two filters contains.
  *
  * The target rate is the sum, or the larger one of windows that follow each other.  It is
- * never less than either: the number of items of each layer stays credible.  Of two windows the one expired up to the earlier time
- * counts, so that nothing is ignored that one of them would take.
+ * never less than either, because readers refuse layers with more items than the target rate
+ * explains.  Of two windows the one expired up to the earlier time counts, so that nothing is
+ * ignored that one of them would take.
  */
 struct varlena *
 bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)

@@ -44,7 +44,7 @@ bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr)
 	filter->expired_before = BLOOMEXP_NEVER_EXPIRED;
 	filter->slices = slices;
 	filter->fpr = fpr;
-	filter->layers = filter->few;
+	filter->layers = filter->inline_layers;
 }
 
 /* Order by item, newest exposure first. */
