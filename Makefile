@@ -167,7 +167,7 @@ endif
 # symbols.
 script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control).sql
 parts = $(patsubst %,$(here)/src/install/%.sql,start type new items exclude aggregate \
-	window union info compare oldest_transaction)
+	window union info oldest_transaction)
 feed = $(here)/src/feed
 templates = $(sort $(wildcard $(feed)/script/*.sql))
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea

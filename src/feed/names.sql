@@ -36,9 +36,9 @@
 		'collate', users.collate_clause,
 		'item_type', items.base_name,
 		'width', quote_literal(argument.width),
-		'slices', coalesce(argument.slices, 6),
+		'slices', argument.slices,
 		'hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width))),
-		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width) / coalesce(argument.slices, 6))),
+		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width) / argument.slices)),
 		'fpr', argument.fpr,
 		'alarming_fpr', argument.fpr * 1.2,	-- the rate of a full filter varies by chance
 		'stored_fpr', CASE WHEN argument.mode = 'log' THEN argument.fpr * 0.99 ELSE argument.fpr END,

@@ -8,8 +8,6 @@
  * It is all inline, so that the compiler leaves out what a caller does not need:
  * tails where the length is constant, or the second half of the hash.
  *
- * Pure C: this module knows nothing else of the extension, nor PostgreSQL.
- *
  *-------------------------------------------------------------------------
  */
 #ifndef BLOOMEXP_MURMUR3_H

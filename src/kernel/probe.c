@@ -43,16 +43,6 @@
 #error "narrow() has no space for the first probes"
 #endif
 
-/*
- * For functions with parameters that are constant where they are called.  Left to
- * itself gcc may make them variables again: that cost a batch a third more time.
- */
-#ifdef __GNUC__
-#define SPECIALIZED inline __attribute__((always_inline))
-#else
-#define SPECIALIZED inline
-#endif
-
 /* The block that an item's probes fall into. */
 static inline uint8_t *
 find_block(const BloomBits *bits, uint64_t hash)
@@ -96,7 +86,7 @@ get(const uint8_t *block, bool counting, uint32_t position)
 }
 
 /* Test whether a layer contains an item, compiled for a constant. */
-static SPECIALIZED bool
+static BLOOMEXP_INLINE bool
 contains(const BloomBits *bits, bool counting, uint64_t hash)
 {
 	const uint8_t *block = find_block(bits, hash);
@@ -134,7 +124,7 @@ make_steps(const BloomShape *shape, uint64_t *steps)
  * the first n items if these probes are the `first`.  Leaves in places those with
  * all of them set, and returns their number.
  */
-static SPECIALIZED int
+static BLOOMEXP_INLINE int
 narrow(const BloomBits *bits, bool counting, bool blocked, bool first, const uint64_t *steps,
 	   int probes, const uint64_t *hashes, uint16_t *places, int n)
 {
@@ -167,7 +157,7 @@ narrow(const BloomBits *bits, bool counting, bool blocked, bool first, const uin
 }
 
 /* Find the items that a layer contains, compiled for constants. */
-static SPECIALIZED int
+static BLOOMEXP_INLINE int
 probe_hits(const BloomBits *bits, bool counting, bool blocked,
 		   const uint64_t *hashes, int n, uint16_t *hits)
 {

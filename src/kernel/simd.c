@@ -21,21 +21,14 @@
 #include "kernel/murmur3.h"
 #include "kernel/simd.h"
 
-/* A loop that is compiled into each of its callers, for their targets. */
-#ifdef __GNUC__
-#define LOOP static inline __attribute__((always_inline)) void
-#else
-#define LOOP static inline void
-#endif
-
-LOOP
+static BLOOMEXP_INLINE void
 hash_int64s(uint64_t *numbers, int n)
 {
 	for (int i = 0; i < n; i++)
 		numbers[i] = bloomexp_murmur3_int64(numbers[i]);
 }
 
-LOOP
+static BLOOMEXP_INLINE void
 hash_uuids(const uint8_t *restrict uuids, int n, uint64_t *restrict hashes)
 {
 	for (int i = 0; i < n; i++)
@@ -47,7 +40,7 @@ hash_uuids(const uint8_t *restrict uuids, int n, uint64_t *restrict hashes)
 	}
 }
 
-LOOP
+static BLOOMEXP_INLINE void
 find_positions(const uint64_t *restrict hashes, int n, uint64_t factor, uint64_t offset,
 			   uint32_t positions, uint32_t *restrict found)
 {

@@ -274,21 +274,14 @@ round_to_blocks(uint32_t words, uint32_t hashes)
 	return bloomexp_sizing_shape(block_words * shape.blocks, hashes);
 }
 
-/* Numbers of probes: the best one of the textbook, and those around it. */
-typedef struct Range
-{
-	uint32_t	first;
-	uint32_t	last;
-} Range;
-
 /*
- * Tell whether a layer of at least `words` words keeps `fpr` for `items` items; if so, *shape
- * is set, with as few of these probes as possible.
+ * Tell whether a layer of at least `words` words keeps `fpr` for `items` items, with `first` to
+ * `last` probes; if so, *shape is set, with as few of these as possible.
  */
 static bool
-keeps(double words, double items, double fpr, Range probes, BloomShape *shape)
+keeps(double words, double items, double fpr, uint32_t first, uint32_t last, BloomShape *shape)
 {
-	for (uint32_t k = probes.first; k <= probes.last; k++)
+	for (uint32_t k = first; k <= last; k++)
 	{
 		BloomShape	candidate = round_to_blocks((uint32_t) words, k);
 
@@ -313,19 +306,18 @@ keeps(double words, double items, double fpr, Range probes, BloomShape *shape)
 static bool
 find_size(double items, double fpr, BloomShape *shape)
 {
+	/* the best number of probes by the textbook, and those around it */
 	double		best = -log2(fpr);
-	Range		probes = {
-		(uint32_t) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0)),
-		(uint32_t) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0)
-	};
-	bool		one_block = keeps(BLOOMEXP_BLOCKED_FROM, items, fpr, probes, shape);
+	uint32_t	first = (uint32_t) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0));
+	uint32_t	last = (uint32_t) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0);
+	bool		one_block = keeps(BLOOMEXP_BLOCKED_FROM, items, fpr, first, last, shape);
 	double		limit = one_block ? BLOOMEXP_BLOCKED_FROM : BLOOMEXP_MAX_WORDS - BLOOMEXP_BLOCK_WORDS;
 	double		textbook = limit + 1.0;
 	double		too_few;
 	double		enough;
 
 	/* the true number is not below the textbook's, nor far from it */
-	for (uint32_t k = probes.first; k <= probes.last; k++)
+	for (uint32_t k = first; k <= last; k++)
 		textbook = fmin(textbook, ceil(k * items / textbook_load(fpr, k) / 64.0));
 	too_few = enough = fmax(one_block ? 0.0 : BLOOMEXP_BLOCKED_FROM, textbook - 1.0);
 	for (double step = ceil(textbook / 256.0); enough == too_few; step *= 2.0)
@@ -333,26 +325,26 @@ find_size(double items, double fpr, BloomShape *shape)
 		if (too_few >= limit)
 			return false;
 		enough = fmin(too_few + step, limit);
-		if (!keeps(enough, items, fpr, probes, shape))
+		if (!keeps(enough, items, fpr, first, last, shape))
 			too_few = enough;
 	}
 	while (enough - too_few > 1.0)
 	{
 		double		middle = floor((too_few + enough) / 2.0);
 
-		if (keeps(middle, items, fpr, probes, shape))
+		if (keeps(middle, items, fpr, first, last, shape))
 			enough = middle;
 		else
 			too_few = middle;
 	}
 	enough = (shape->blocks - 1.0) * BLOOMEXP_BLOCK_WORDS;
 	if (enough > BLOOMEXP_BLOCKED_FROM)
-		keeps(enough, items, fpr, probes, shape);
+		keeps(enough, items, fpr, first, last, shape);
 
 	/* in the few words of a tiny layer, fewer probes may do as well */
 	do
-		probes.first = probes.last = shape->hashes - 1;
-	while (probes.last > 0 && keeps(shape->words, items, fpr, probes, shape));
+		first = last = shape->hashes - 1;
+	while (last > 0 && keeps(shape->words, items, fpr, first, last, shape));
 	return true;
 }
 

@@ -15,17 +15,12 @@
 
 #include "sql/arguments.h"
 #include "sql/item.h"
-#include "value/compat.h"
 #include "value/filter.h"
 #include "value/layout.h"
 #include "value/union.h"
 #include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_new);
-PG_FUNCTION_INFO_V1(bloomexp_add);
-PG_FUNCTION_INFO_V1(bloomexp_remove);
-PG_FUNCTION_INFO_V1(bloomexp_add_array);
-PG_FUNCTION_INFO_V1(bloomexp_remove_array);
 PG_FUNCTION_INFO_V1(bloomexp_union);
 PG_FUNCTION_INFO_V1(bloomexp_window);
 PG_FUNCTION_INFO_V1(bloomexp_window_part);
@@ -78,33 +73,20 @@ change_filter(FunctionCallInfo fcinfo, Change change, bool by_array)
 	return bloomexp_arguments_return_changed(fcinfo, change(PG_ARGISNULL(0) ? NULL : &filter, kind, hashes, n));
 }
 
-/* bloom_add(filter, item anynonarray) */
-Datum
-bloomexp_add(PG_FUNCTION_ARGS)
-{
-	return change_filter(fcinfo, bloomexp_filter_add, false);
-}
+/* Define a function that changes a filter by an item, or by an array of items. */
+#define CHANGES(name, change, by_array) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		return change_filter(fcinfo, change, by_array); \
+	} \
+	extern Datum name(PG_FUNCTION_ARGS)
 
-/* bloom_add(filter, items anyarray) */
-Datum
-bloomexp_add_array(PG_FUNCTION_ARGS)
-{
-	return change_filter(fcinfo, bloomexp_filter_add, true);
-}
-
-/* bloom_remove(filter, item anynonarray) */
-Datum
-bloomexp_remove(PG_FUNCTION_ARGS)
-{
-	return change_filter(fcinfo, bloomexp_filter_remove, false);
-}
-
-/* bloom_remove(filter, items anyarray) */
-Datum
-bloomexp_remove_array(PG_FUNCTION_ARGS)
-{
-	return change_filter(fcinfo, bloomexp_filter_remove, true);
-}
+CHANGES(bloomexp_add, bloomexp_filter_add, false);
+CHANGES(bloomexp_add_array, bloomexp_filter_add, true);
+CHANGES(bloomexp_remove, bloomexp_filter_remove, false);
+CHANGES(bloomexp_remove_array, bloomexp_filter_remove, true);
 
 /*
  * bloom_union(a, b), a | b

@@ -27,8 +27,6 @@
 #include "sql/item.h"
 #include "sql/lookup.h"
 #include "value/compat.h"
-#include "value/filter.h"
-#include "value/layout.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_exclude);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
@@ -59,17 +57,6 @@ typedef struct SelectedItem
 #define SH_DECLARE
 #define SH_DEFINE
 #include "lib/simplehash.h"
-
-/* Start an empty selection for at most n candidates. */
-static selection_hash *
-begin_selection(uint32 n)
-{
-	if (secret == 0 && !pg_strong_random(&secret, sizeof(secret)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("could not generate random values")));
-	return selection_create(CurrentMemoryContext, n, NULL);
-}
 
 /*
  * Select those candidates of a batch that are not to omit, up to a number of candidates
@@ -123,8 +110,12 @@ copy_remaining(FunctionCallInfo fcinfo, BloomItems *candidates, bool distinct, i
 	int			most = BLOOMEXP_BATCH;
 
 	open_filters(fcinfo, candidates, &filters);
+	if (distinct && secret == 0 && !pg_strong_random(&secret, sizeof(secret)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate random values")));
 	if (distinct)
-		selection = begin_selection(Min(wanted, candidates->nitems));
+		selection = selection_create(CurrentMemoryContext, Min(wanted, candidates->nitems), NULL);
 
 	*remaining = 0;
 	while (*remaining < wanted)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * lookup.c
- *	  Filters to look items up in; lookup.h has the interface.
+ *	  Filters to look items up in.
  *
  * How it works:
  *
@@ -139,8 +139,7 @@ void
 bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, const BloomItems *items)
 {
 	lookups->n = 0;
-	lookups->entries = n <= (int) lengthof(lookups->inline_entries) ? lookups->inline_entries :
-		palloc_extended(n * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
+	lookups->entries = palloc_extended(Max(n, 1) * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
 		BloomLookup *lookup = &lookups->entries[lookups->n];

@@ -25,7 +25,6 @@
 
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
-#include "value/compat.h"
 #include "value/filter.h"
 
 /* Up to so many hashes are sorted by insertion. */

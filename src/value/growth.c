@@ -40,9 +40,7 @@
 
 #include "miscadmin.h"
 
-#include "kernel/probe.h"
 #include "kernel/sizing.h"
-#include "value/compat.h"
 #include "value/growth.h"
 #include "value/layout.h"
 

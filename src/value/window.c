@@ -19,7 +19,6 @@
 #include "common/int.h"
 #include "miscadmin.h"
 
-#include "value/compat.h"
 #include "value/filter.h"
 #include "value/growth.h"
 #include "value/layout.h"

@@ -72,7 +72,6 @@ END
 		ON CONFLICT ON CONSTRAINT filters_pkey
 		DO UPDATE SET items = {bloom}.bloom_add(coalesce(f.items, {bloom}.bloom_new(fpr => {fpr})), shown.items);
 {require_found}
-
 --- remember_shown windowed
 		-- Nearly always all times are in the slice of the calls before.  Only "recent" is written
 		-- then, a few hundred bytes, however much the user has seen.

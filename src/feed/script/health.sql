@@ -10,10 +10,12 @@ SELECT pg_catalog.count(*) AS users,
 {health_of_kind}
 FROM {feed}.filters AS f LEFT JOIN LATERAL {bloom}.bloom_info({filter_now}) AS i ON true;
 
---- health_of_kind trigger
-	, pg_catalog.min(f.filled_until) AS oldest_filled_until,	-- the oldest rebuild of a filter
+--- health_of_kind table
+	, pg_catalog.min(f.filled_until) AS oldest_filled_until	-- the oldest rebuild of a filter
+{untracked}
+--- untracked trigger
 	-- how many tables of exposures lack the trigger, or are filled by a subscription, which fires none
-	(WITH RECURSIVE tree(oid) AS (
+	, (WITH RECURSIVE tree(oid) AS (
 		SELECT pg_catalog.to_regclass({exposures_literal})::pg_catalog.oid
 		UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits AS i JOIN tree AS t ON i.inhparent OPERATOR(pg_catalog.=) t.oid)
 	SELECT pg_catalog.count(*) FROM tree AS t
@@ -23,10 +25,8 @@ FROM {feed}.filters AS f LEFT JOIN LATERAL {bloom}.bloom_info({filter_now}) AS i
 		WHERE g.tgrelid OPERATOR(pg_catalog.=) t.oid AND g.tgfoid OPERATOR(pg_catalog.=) {track_literal}::pg_catalog.regproc
 			AND g.tgenabled OPERATOR(pg_catalog.=) ANY (ARRAY['O', 'A']::pg_catalog."char"[]))
 		OPERATOR(pg_catalog.&) 20::smallint) OPERATOR(pg_catalog.<>) 20) AS untracked
-
---- health_of_kind log
-	, pg_catalog.min(f.filled_until) AS oldest_filled_until,	-- the oldest rebuild of a filter
-	0::bigint AS untracked
+--- untracked log
+	, 0::bigint AS untracked
 
 --- health_of_kind windowed
 	, pg_catalog.count(*) FILTER (WHERE coalesce(f.since OPERATOR(pg_catalog.<=) (current_timestamp

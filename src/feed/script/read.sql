@@ -10,7 +10,14 @@ BEGIN
 END
 {$};
 
+-- The first candidates that were not shown to a user, without repetitions, as many as wanted
+-- (NULL: all).
+{how_taken}
+{insert_taken}
+CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[], wanted integer DEFAULT NULL) RETURNS {item_type}[]
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 {take}
+{$};
 
 -- Whether an item was shown to a user; up to {fpr} of the other items are taken for shown.
 CREATE OR REPLACE FUNCTION {feed}.contains(user_id {user_type}, item {item_type}) RETURNS boolean
@@ -65,13 +72,17 @@ END
 --- unseen_filter log
 {feed}.current(user_id)
 
+--- how_taken
+-- They are added to the filter at once, and the row stays locked until the transaction ends, so
+-- that no other call takes the same.
+--- how_taken log
+-- Other calls for the user wait until the transaction ends.
+--- insert_taken trigger
+-- Insert them as exposures in the same statement or transaction: a rebuild knows the exposures only.
+--- insert_taken log
+-- Insert them as exposures in the same statement or transaction: nothing else remembers them.
+
 --- take
--- The first candidates that were not shown to a user, without repetitions, as many as wanted
--- (NULL: all).  They are added to the filter at once, and the row stays locked until the
--- transaction ends, so that no other call takes the same.
-{insert_taken}
-CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[], wanted integer DEFAULT NULL) RETURNS {item_type}[]
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_column
 DECLARE
 	filter {bloom}.bloom;
@@ -88,29 +99,18 @@ BEGIN
 	END IF;
 	RETURN taken;
 END
-{$};
 
 --- take log
--- The first candidates that were not shown to a user, without repetitions, as many as wanted
--- (NULL: all).  Other calls for the user wait until the transaction ends.  Insert them as
--- exposures in the same statement or transaction: nothing else remembers them.
-CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[], wanted integer DEFAULT NULL) RETURNS {item_type}[]
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 BEGIN
 	PERFORM {feed}.lock(user_id);
 	-- a new statement, and so a new snapshot
 	RETURN {bloom}.bloom_exclude_array(candidates, {feed}.current(user_id), wanted);
 END
-{$};
-
---- insert_taken table
--- Insert them as exposures in the same statement or transaction: a rebuild knows the exposures only.
 
 --- add_taken
 		UPDATE {feed}.filters AS f SET items = {bloom}.bloom_add(coalesce(filter, {bloom}.bloom_new(fpr => {fpr})), taken)
 		WHERE f.user_id {=} take.user_id{collate};
 {require_found}
-
 --- add_taken windowed
 		DECLARE
 			at timestamp with time zone := clock_timestamp();	-- after the lock: never before what is in the filter

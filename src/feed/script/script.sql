@@ -1,29 +1,17 @@
 --- script
 {head}
 {start}
-
 {filters}
-
 {lock}
-
 {remember}
-
 {track}
-
 {rebuild_batch}
-
 {rebuild}
-
 {read}
-
 {distribute_filters}
-
 {add}
-
 {expire}
-
 {health}
-
 {rights}
 
 --- head
@@ -42,12 +30,10 @@
 {head_owners}
 --
 {head_why}
---
 
 --- head_what table
 -- A feed: what {exposures} records as shown is kept in one Bloom filter per user, in
 -- {feed}.filters.
-
 --- head_what alone
 -- A feed without a table of exposures: one Bloom filter per user, in {feed}.filters, is all that
 -- is known of what the user was shown.  This table is the only copy: back it up.
