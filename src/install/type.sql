@@ -1,6 +1,6 @@
 --
 -- The type. Its bytes: doc/internals/format.md. Storage is external, because the bits of
--- a filter do not compress.
+-- a filter do not compress. bloom_in() makes a value of text, of the binary protocol, and of bytea.
 --
 
 CREATE TYPE bloom;
@@ -17,11 +17,11 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloom_out(bloom) IS 'I/O';
 
-CREATE FUNCTION bloom_recv(internal) RETURNS bloom
+CREATE FUNCTION bloom_in(internal) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_recv'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION bloom_in(internal) IS 'I/O';
 
 CREATE FUNCTION bloom_send(bloom) RETURNS bytea
 AS 'byteasend'
@@ -32,7 +32,7 @@ COMMENT ON FUNCTION bloom_send(bloom) IS 'I/O';
 CREATE TYPE bloom (
 	INPUT = bloom_in,
 	OUTPUT = bloom_out,
-	RECEIVE = bloom_recv,
+	RECEIVE = bloom_in,
 	SEND = bloom_send,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = int4,
