@@ -167,7 +167,7 @@ endif
 # symbols.
 script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control).sql
 parts = $(patsubst %,$(here)/src/install/%.sql,start type new items exclude aggregate \
-	window union info compare oldest_transaction)
+	window union info oldest_transaction)
 feed = $(here)/src/feed
 templates = $(sort $(wildcard $(feed)/script/*.sql))
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
@@ -193,14 +193,17 @@ endif
 
 BITCODE_CFLAGS += $(exact)
 
-# A line "@file" of the generator is that file, and "@script" all files in script/, each
-# with its name as a row of VALUES.
+# A line "@file" of the generator is that file.  "@script" is all templates in script/ as rows
+# of VALUES: a line "--- name" or "--- name kind" begins a template.
 expand = function put(file, line, name) { \
 	if ((getline line < file) < 0) { print file " is missing" >"/dev/stderr"; exit 1 } \
 	do { \
-		if (line == "@script") for (n = split("$(templates)", names, " "); n > 0; n--) { \
-			name = names[n]; gsub(/.*\/|\.sql$$/, "", name); \
-			print "(\047" name "\047, $$part$$"; put(names[n]); print "$$part$$)" (n > 1 ? "," : "") \
+		if (line == "@script") { \
+			for (n = split("$(templates)", names, " "); n > 0; n--) put(names[n]); \
+			print "$$part$$)" \
+		} else if (line ~ /^--- /) { \
+			split(line, name, " "); \
+			print (templates++ ? "$$part$$)," : "") "(\047" name[2] "\047, \047" name[3] "\047, $$part$$" \
 		} else if (line ~ /^@/) put("$(feed)/" substr(line, 2)); else print line \
 	} while ((getline line < file) > 0); close(file) }
 

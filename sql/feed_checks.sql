@@ -363,5 +363,5 @@ END
 $$;
 SELECT part, other, pg_temp.with_template(part, other) FROM (VALUES ('{feed}.lock(user_id', '{feeds}.lock(user_id'),
 	('{feed}.lock(user_id', '{feed .lock(user_id'), ('{feed}.lock(user_id', '{}.lock(user_id'),
-	('''expire_windowed''', '''expire_widowed'''), ('', '')) AS t (part, other);
+	('''expire''', '''expired'''), ('', '')) AS t (part, other);
 ROLLBACK;

@@ -16,7 +16,7 @@
 		kind := format('mode %s', argument.mode);
 	ELSE
 		kind := format('%s, %s, %s', users.base_name, items.base_name, CASE WHEN windowed
-			THEN format('%s in %s slices', argument.width, coalesce(argument.slices, 6)) ELSE 'for ever' END);
+			THEN format('%s in %s slices', argument.width, argument.slices) ELSE 'for ever' END);
 	END IF;
 	IF position(E'\n-- kind: ' || kind || E'\n' IN existing) = 0 THEN
 		problems := problems || format('Feed %I is of another kind: it was made for %s, not for %s. '

@@ -5,7 +5,7 @@
 		unknown text;
 		quote text := '$feed$';
 	BEGIN
-		script := parts ->> 'script';
+		script := replace(parts ->> 'script', E'\n', E'\n\n');
 		WHILE before IS DISTINCT FROM script LOOP
 			before := script;
 			script := regexp_replace(script, (

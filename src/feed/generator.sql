@@ -77,14 +77,6 @@ CREATE FUNCTION bloom_feed_sql(
 @arguments.sql
 ) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-SET quote_all_identifiers = off
-SET IntervalStyle = postgres
-SET extra_float_digits = 1
-AS $function$
-DECLARE
-	script text;
-BEGIN
 @given.sql
 	RETURN script;
 END
@@ -97,16 +89,6 @@ CREATE FUNCTION bloom_create_feed(
 @arguments.sql
 ) RETURNS void
 LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-SET quote_all_identifiers = off
-SET IntervalStyle = postgres
-SET extra_float_digits = 1
-AS $function$
-DECLARE
-	script text;
-	message text;
-	detail text;
-BEGIN
 @given.sql
 	IF EXISTS (SELECT FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = feed) THEN
 		RAISE EXCEPTION 'feed "%" exists', feed
@@ -120,8 +102,13 @@ EXCEPTION
 			USING ERRCODE = 'lock_not_available', HINT = 'Open transactions and vacuums of the table hold it. '
 				'Try again, with a lock_timeout of two seconds if autovacuum runs.';
 	WHEN object_not_in_prerequisite_state THEN	-- a list of problems, without a context of calls
-		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = message, DETAIL = detail;
+		DECLARE
+			message text;
+			detail text;
+		BEGIN
+			GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = message, DETAIL = detail;
+		END;
 END
 $function$;
 

@@ -1,32 +1,19 @@
 
-	-- The templates.  Each file in script/ is one, {name} in others.  A file whose name ends in a kind of feed is for that
-	-- kind, and the name is nothing for others, unless there is a file without a kind.
+	-- The templates by name.  One that has a kind is for this kind of feed, and in place of one without; if neither is there
+	-- for a feed, the template is nothing.
 	SELECT jsonb_object_agg(t.name, t.text) INTO parts
 	FROM (
-		SELECT DISTINCT ON (m[1]) m[1] AS name, CASE WHEN k.n IS NULL THEN '' ELSE btrim(v.text, E'\n') END AS text
+		SELECT DISTINCT ON (v.name) v.name, CASE WHEN k.n IS NULL THEN '' ELSE btrim(v.text, E'\n') END AS text
 		FROM (VALUES
 @script
-		) AS v(file, text) CROSS JOIN regexp_match(v.file, '^(.+?)(?:_(citus|log|trigger|table|windowed|plain|alone))?$') AS m
+		) AS v(name, kind, text)
 		LEFT JOIN unnest(CASE WHEN of_table THEN ARRAY['', 'table', argument.mode, CASE WHEN distribution IS NOT NULL THEN 'citus' END]
 			ELSE ARRAY['', 'alone', CASE WHEN windowed THEN 'windowed' ELSE 'plain' END] END)
-			WITH ORDINALITY AS k(kind, n) ON k.kind = coalesce(m[2], '')
-		ORDER BY m[1], k.n DESC NULLS LAST) AS t;
-	-- Expressions that name others.
+			WITH ORDINALITY AS k(kind, n) ON k.kind = v.kind
+		ORDER BY v.name, k.n DESC NULLS LAST) AS t;
 	parts := parts || jsonb_build_object(
-		'begin', '(now() AT TIME ZONE ''UTC'' - interval {width}) AT TIME ZONE ''UTC''',
-		'exposed', '{user} IS NOT NULL AND {item} IS NOT NULL{where} AND {time} >= {since}',
-		'exposures_in_batch', replace(parts ->> 'in_batch', '{id}', '{user}'),
-		'filters_in_batch', replace(parts ->> 'in_batch', '{id}', 'f.user_id'),
-		'trusted', replace(parts ->> 'trusted', '{tables}', E'\n\t\t{tree}\n\t\tSELECT t.oid FROM tree AS t'),
-		'trusted_here', replace(parts ->> 'trusted', '{tables}', 'TG_RELID'),
-		'filter_stored', CASE WHEN windowed THEN '{bloom}.bloom_union(f.items, f.recent)' ELSE 'f.items' END,
-		'filter_now', CASE WHEN windowed THEN '{bloom}.bloom_expire({filter_stored}, current_timestamp)' ELSE 'f.items' END,
-		'bytes_stored', CASE WHEN windowed THEN 'coalesce(pg_catalog.pg_column_size(f.items), 0) OPERATOR(pg_catalog.+) '
-			'coalesce(pg_catalog.pg_column_size(f.recent), 0)' ELSE 'pg_catalog.pg_column_size(f.items)' END,
-		'in_window', CASE WHEN windowed THEN ' AND e.shown_at >= present - interval {hours}' ELSE '' END,
-		'add_filter', CASE WHEN windowed THEN
-			E'\t\tPERFORM {feed}.remember(into_user, ARRAY[]::{item_type}[], ARRAY[]::timestamp with time zone[], filter);'
-			ELSE E'\t\tUPDATE {feed}.filters AS f SET items = {bloom}.bloom_union(f.items, filter) WHERE f.user_id {=} into_user{collate};\n{found}' END);
+		'require_trusted', replace(parts ->> 'require_trusted', '{tables}', E'\n\t\t{tree}\n\t\tSELECT t.oid FROM tree AS t'),
+		'require_trusted_here', replace(parts ->> 'require_trusted', '{tables}', 'TG_RELID'));
 
 	names := jsonb_build_object(
 		'version', extension.version,
@@ -49,17 +36,14 @@
 		'collate', users.collate_clause,
 		'item_type', items.base_name,
 		'width', quote_literal(argument.width),
-		'slices', coalesce(argument.slices, 6),
+		'slices', argument.slices,
 		'hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width))),
-		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width) / coalesce(argument.slices, 6))),
+		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width) / argument.slices)),
 		'fpr', argument.fpr,
 		'alarming_fpr', argument.fpr * 1.2,	-- the rate of a full filter varies by chance
 		'stored_fpr', CASE WHEN argument.mode = 'log' THEN argument.fpr * 0.99 ELSE argument.fpr END,
 		'rest_fpr', argument.fpr * 0.01,
-		'headroom', CASE WHEN argument.mode = 'log' THEN 0 ELSE argument.headroom END,
-		'insert_taken', CASE WHEN of_table THEN E'  Insert them as exposures in the\n-- same statement or transaction: '
-			'a rebuild knows the exposures only.' ELSE '' END,
-		'parallel_safe', CASE argument.mode WHEN 'log' THEN '' ELSE ' PARALLEL SAFE' END)
+		'headroom', CASE WHEN argument.mode = 'log' THEN 0 ELSE argument.headroom END)
 	|| CASE WHEN of_table THEN jsonb_build_object(
 		'exposures', exposures.name,
 		'exposures_literal', quote_literal(exposures.name),

@@ -1,6 +1,6 @@
 --
 -- The type. Its bytes: doc/internals/format.md. Storage is external, because the bits of
--- a filter do not compress.
+-- a filter do not compress. bloom_in() makes a value of text, of the binary protocol, and of bytea.
 --
 
 CREATE TYPE bloom;
@@ -17,11 +17,11 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloom_out(bloom) IS 'I/O';
 
-CREATE FUNCTION bloom_recv(internal) RETURNS bloom
+CREATE FUNCTION bloom_in(internal) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_recv'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION bloom_in(internal) IS 'I/O';
 
 CREATE FUNCTION bloom_send(bloom) RETURNS bytea
 AS 'byteasend'
@@ -32,7 +32,7 @@ COMMENT ON FUNCTION bloom_send(bloom) IS 'I/O';
 CREATE TYPE bloom (
 	INPUT = bloom_in,
 	OUTPUT = bloom_out,
-	RECEIVE = bloom_recv,
+	RECEIVE = bloom_in,
 	SEND = bloom_send,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = int4,
@@ -54,3 +54,52 @@ CREATE CAST (bloom AS bytea) WITHOUT FUNCTION;	-- a filter is its bytes
 
 COMMENT ON CAST (bytea AS bloom) IS 'the filter of these bytes';
 COMMENT ON CAST (bloom AS bytea) IS 'the bytes of a filter';
+
+-- Comparing, by the bytes.
+CREATE FUNCTION bloom_eq(bloom, bloom) RETURNS boolean
+AS 'MODULE_PATHNAME', 'bloomexp_eq'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
+
+COMMENT ON FUNCTION bloom_eq(bloom, bloom) IS 'implementation of = operator';
+
+CREATE FUNCTION bloom_ne(bloom, bloom) RETURNS boolean
+AS 'MODULE_PATHNAME', 'bloomexp_ne'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
+
+COMMENT ON FUNCTION bloom_ne(bloom, bloom) IS 'implementation of <> operator';
+
+CREATE FUNCTION bloom_hash(bloom) RETURNS integer
+AS 'hashvarlena'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
+
+COMMENT ON FUNCTION bloom_hash(bloom) IS 'hash function';
+
+CREATE FUNCTION bloom_hash(bloom, bigint) RETURNS bigint
+AS 'hashvarlenaextended'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
+
+COMMENT ON FUNCTION bloom_hash(bloom, bigint) IS 'hash function with a seed';
+
+CREATE OPERATOR = (
+	LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = bloom_eq, COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+);
+
+COMMENT ON OPERATOR = (bloom, bloom) IS 'filters have the same bytes';
+
+CREATE OPERATOR <> (
+	LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = bloom_ne, COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+
+COMMENT ON OPERATOR <> (bloom, bloom) IS 'filters have different bytes';
+
+CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 bloom_hash(bloom),
+	FUNCTION 2 bloom_hash(bloom, bigint);
+
+COMMENT ON OPERATOR CLASS bloom_ops USING hash IS 'equality of filters, by their bytes';
+COMMENT ON OPERATOR FAMILY bloom_ops USING hash IS 'equality of filters, by their bytes';

@@ -8,8 +8,6 @@
  * It is all inline, so that the compiler leaves out what a caller does not need:
  * tails where the length is constant, or the second half of the hash.
  *
- * Pure C: this module knows nothing else of the extension, nor PostgreSQL.
- *
  *-------------------------------------------------------------------------
  */
 #ifndef BLOOMEXP_MURMUR3_H
@@ -48,7 +46,7 @@ murmur3_read_half(const uint8_t *b)
  * overlap, they read the same.
  */
 static inline uint64_t
-murmur3_read_few(const uint8_t *b, size_t count)
+murmur3_read_short(const uint8_t *b, size_t count)
 {
 	if (count >= 4)
 		return murmur3_read_half(b) |
@@ -96,8 +94,7 @@ murmur3_avalanche(uint64_t lane)
 }
 
 /*
- * bloomexp_murmur3
- *		Compute the 128-bit hash of `length` bytes under seed 0, as two 64-bit halves.
+ * Compute the 128-bit hash of `length` bytes under seed 0, as two 64-bit halves.
  *
  * Nothing outside of them is read.
  */
@@ -119,7 +116,7 @@ bloomexp_murmur3(const void *bytes, size_t length, uint64_t hash[2])
 
 	/* what is left of the last block; a missing word is 0 and changes nothing */
 	if (length < 8)
-		lane1 ^= murmur3_scramble1(murmur3_read_few(bytes, length));
+		lane1 ^= murmur3_scramble1(murmur3_read_short(bytes, length));
 	else if (left > 0)
 	{
 		size_t		first = left < 8 ? left : 8;
@@ -140,8 +137,7 @@ bloomexp_murmur3(const void *bytes, size_t length, uint64_t hash[2])
 }
 
 /*
- * bloomexp_murmur3_int64
- *		Return the first 64 bits of the hash of a number's 8 little-endian bytes.
+ * Return the first 64 bits of the hash of a number's 8 little-endian bytes.
  *
  * This is bloomexp_murmur3() for those bytes, without its loops: eight bytes
  * are a tail of the first lane alone.

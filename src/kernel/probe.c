@@ -43,16 +43,6 @@
 #error "narrow() has no space for the first probes"
 #endif
 
-/*
- * For functions with parameters that are constant where they are called.  Left to
- * itself gcc may make them variables again: that cost a batch a third more time.
- */
-#ifdef __GNUC__
-#define SPECIALIZED inline __attribute__((always_inline))
-#else
-#define SPECIALIZED inline
-#endif
-
 /* The block that an item's probes fall into. */
 static inline uint8_t *
 find_block(const BloomBits *bits, uint64_t hash)
@@ -96,7 +86,7 @@ get(const uint8_t *block, bool counting, uint32_t position)
 }
 
 /* Test whether a layer contains an item, compiled for a constant. */
-static SPECIALIZED bool
+static BLOOMEXP_INLINE bool
 contains(const BloomBits *bits, bool counting, uint64_t hash)
 {
 	const uint8_t *block = find_block(bits, hash);
@@ -110,10 +100,7 @@ contains(const BloomBits *bits, bool counting, uint64_t hash)
 	return true;
 }
 
-/*
- * bloomexp_probe_contains
- *		Test whether a layer contains an item.
- */
+/* Test whether a layer contains an item. */
 bool
 bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 {
@@ -137,7 +124,7 @@ make_steps(const BloomShape *shape, uint64_t *steps)
  * the first n items if these probes are the `first`.  Leaves in places those with
  * all of them set, and returns their number.
  */
-static SPECIALIZED int
+static BLOOMEXP_INLINE int
 narrow(const BloomBits *bits, bool counting, bool blocked, bool first, const uint64_t *steps,
 	   int probes, const uint64_t *hashes, uint16_t *places, int n)
 {
@@ -170,7 +157,7 @@ narrow(const BloomBits *bits, bool counting, bool blocked, bool first, const uin
 }
 
 /* Find the items that a layer contains, compiled for constants. */
-static SPECIALIZED int
+static BLOOMEXP_INLINE int
 probe_hits(const BloomBits *bits, bool counting, bool blocked,
 		   const uint64_t *hashes, int n, uint16_t *hits)
 {
@@ -188,9 +175,8 @@ probe_hits(const BloomBits *bits, bool counting, bool blocked,
 }
 
 /*
- * bloomexp_probe_hits
- *		Find which of n items, at most BLOOMEXP_BATCH, a layer contains: their indexes,
- *		ascending, for which `hits` must have space for all n; returns their number.
+ * Find which of n items, at most BLOOMEXP_BATCH, a layer contains: their indexes, ascending,
+ * for which `hits` must have space for all n; returns their number.
  */
 int
 bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16_t *hits)
@@ -202,9 +188,30 @@ bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16
 	return probe_hits(bits, false, false, hashes, n, hits);
 }
 
-/* Add 1 or -1 to an item's counters; returns how many it newly set or unset. */
-static uint32_t
-count_item(const BloomBits *bits, uint64_t hash, int times)
+/* Add an item to a layer that does not count; returns how many bits it newly set. */
+uint32_t
+bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
+{
+	uint8_t    *block = find_block(bits, hash);
+	uint64_t	state = first_state(&bits->shape, hash);
+	uint32_t	newly_set = 0;
+
+	for (uint32_t i = 0; i < bits->shape.hashes; i++)
+	{
+		uint32_t	position = next_position(&state, bits->shape.block_bits);
+
+		newly_set += !get(block, false, position);
+		block[position / 8] |= (uint8_t) (1 << (position % 8));
+	}
+	return newly_set;
+}
+
+/*
+ * Add 1 or -1, `times`, to an item's counters in a layer that counts; returns how many of them
+ * that newly set or unset.
+ */
+uint32_t
+bloomexp_probe_count(const BloomBits *bits, uint64_t hash, int times)
 {
 	uint8_t    *block = find_block(bits, hash);
 	uint64_t	state = first_state(&bits->shape, hash);
@@ -224,43 +231,8 @@ count_item(const BloomBits *bits, uint64_t hash, int times)
 }
 
 /*
- * bloomexp_probe_set
- *		Add an item to a layer; returns how many positions it newly set.
- */
-uint32_t
-bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
-{
-	uint8_t    *block = find_block(bits, hash);
-	uint64_t	state = first_state(&bits->shape, hash);
-	uint32_t	newly_set = 0;
-
-	if (bits->counting)
-		return count_item(bits, hash, 1);
-	for (uint32_t i = 0; i < bits->shape.hashes; i++)
-	{
-		uint32_t	position = next_position(&state, bits->shape.block_bits);
-
-		newly_set += !get(block, false, position);
-		block[position / 8] |= (uint8_t) (1 << (position % 8));
-	}
-	return newly_set;
-}
-
-/*
- * bloomexp_probe_unset
- *		Take an item that a counting layer contains out of it; returns how many positions
- *		that newly unset.
- */
-uint32_t
-bloomexp_probe_unset(const BloomBits *bits, uint64_t hash)
-{
-	return count_item(bits, hash, -1);
-}
-
-/*
- * bloomexp_probe_set_many
- *		Add many items to a layer that does not count; bloomexp_probe_count_set()
- *		then returns how many bits are set.
+ * Add many items to a layer that does not count; bloomexp_probe_count_set() then returns how
+ * many bits are set.
  */
 void
 bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t n)
@@ -291,10 +263,7 @@ add_counters(uint32_t a, uint32_t b)
 	return a + b < COUNTER_MAX ? a + b : COUNTER_MAX;
 }
 
-/*
- * bloomexp_probe_merge
- *		Set in one layer what is set in another of the same shape, or add its counters.
- */
+/* Set in one layer what is set in another of the same shape, or add its counters. */
 void
 bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
 {
@@ -310,10 +279,7 @@ bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
 	}
 }
 
-/*
- * bloomexp_probe_count_set
- *		Count the positions of a layer that are set.
- */
+/* Count the positions of a layer that are set. */
 uint64_t
 bloomexp_probe_count_set(const BloomBits *bits)
 {

@@ -21,21 +21,14 @@
 #include "kernel/murmur3.h"
 #include "kernel/simd.h"
 
-/* A loop that is compiled into each of its callers, for their targets. */
-#ifdef __GNUC__
-#define LOOP static inline __attribute__((always_inline)) void
-#else
-#define LOOP static inline void
-#endif
-
-LOOP
+static BLOOMEXP_INLINE void
 hash_int64s(uint64_t *numbers, int n)
 {
 	for (int i = 0; i < n; i++)
 		numbers[i] = bloomexp_murmur3_int64(numbers[i]);
 }
 
-LOOP
+static BLOOMEXP_INLINE void
 hash_uuids(const uint8_t *restrict uuids, int n, uint64_t *restrict hashes)
 {
 	for (int i = 0; i < n; i++)
@@ -47,7 +40,7 @@ hash_uuids(const uint8_t *restrict uuids, int n, uint64_t *restrict hashes)
 	}
 }
 
-LOOP
+static BLOOMEXP_INLINE void
 find_positions(const uint64_t *restrict hashes, int n, uint64_t factor, uint64_t offset,
 			   uint32_t positions, uint32_t *restrict found)
 {
@@ -123,10 +116,7 @@ find_positions_avx512(const uint64_t *hashes, int n, uint64_t factor, uint64_t o
 	find_positions(hashes, n, factor, offset, positions, found);
 }
 
-/*
- * bloomexp_simd_hash_int64s
- *		Put bloomexp_murmur3_int64() of each number in its place.
- */
+/* Put bloomexp_murmur3_int64() of each number in its place. */
 void
 bloomexp_simd_hash_int64s(uint64_t *numbers, int n)
 {
@@ -136,11 +126,7 @@ bloomexp_simd_hash_int64s(uint64_t *numbers, int n)
 		hash_int64s(numbers, n);
 }
 
-/*
- * bloomexp_simd_hash_uuids
- *		Compute the first halves of bloomexp_murmur3() of n items of 16 bytes, one after
- *		another.
- */
+/* Compute the first halves of bloomexp_murmur3() of n items of 16 bytes, one after another. */
 void
 bloomexp_simd_hash_uuids(const uint8_t *uuids, int n, uint64_t *hashes)
 {
@@ -150,10 +136,7 @@ bloomexp_simd_hash_uuids(const uint8_t *uuids, int n, uint64_t *hashes)
 		hash_uuids(uuids, n, hashes);
 }
 
-/*
- * bloomexp_simd_find_positions
- *		Map hash * factor + offset to a position, for each hash.
- */
+/* Map hash * factor + offset to a position, for each hash. */
 void
 bloomexp_simd_find_positions(const uint64_t *hashes, int n, uint64_t factor, uint64_t offset,
 							 uint32_t positions, uint32_t *found)

@@ -151,9 +151,8 @@ textbook_load(double fpr, uint32_t k)
 }
 
 /*
- * bloomexp_sizing_textbook_items
- *		Return the items at which the textbook rate, which is below the expected one,
- *		reaches `fpr`.
+ * Return the items at which the textbook rate, which is below the expected one, reaches
+ * `fpr`.
  */
 double
 bloomexp_sizing_textbook_items(const BloomShape *shape, double fpr)
@@ -161,11 +160,7 @@ bloomexp_sizing_textbook_items(const BloomShape *shape, double fpr)
 	return textbook_load(fpr, shape->hashes) * (double) bloomexp_sizing_bits(shape) / shape->hashes;
 }
 
-/*
- * bloomexp_sizing_expected_fpr
- *		Return the rate to expect of a layer of this shape that holds `items` distinct
- *		items.
- */
+/* Return the rate to expect of a layer of this shape that holds `items` distinct items. */
 double
 bloomexp_sizing_expected_fpr(const BloomShape *shape, double items)
 {
@@ -195,10 +190,9 @@ absorbed_items(const BloomShape *shape, double offered)
 }
 
 /*
- * bloomexp_sizing_offered_items
- *		Estimate how many distinct items were offered to a layer, one by one, until
- *		`items` of them changed a bit.  The others were false positives, at the
- *		rate that the layer had by then.
+ * Estimate how many distinct items were offered to a layer, one by one, until `items` of
+ * them changed a bit.  The others were false positives, at the rate that the layer had by
+ * then.
  *
  * By Newton's method from below.  A layer that is nearly always a false positive
  * takes no end of items: there it stops.
@@ -221,11 +215,10 @@ bloomexp_sizing_offered_items(const BloomShape *shape, double items)
 }
 
 /*
- * bloomexp_sizing_estimate_items
- *		Estimate how many distinct items leave `bits_set` of a layer's bits set: the
- *		inverse of the expected number.  See Swamidass, Baldi, "Mathematical
- *		correction for fingerprint similarity measures", J. Chem. Inf. Model.
- *		47, 2007, equation 1, with ln(1 - 1/m) for its -1/m.
+ * Estimate how many distinct items leave `bits_set` of a layer's bits set: the inverse of
+ * the expected number.  See Swamidass, Baldi, "Mathematical correction for fingerprint
+ * similarity measures", J. Chem. Inf. Model. 47, 2007, equation 1, with ln(1 - 1/m) for its
+ * -1/m.
  *
  * A layer with every bit set holds any number of items; it is read as if half
  * a bit were left.
@@ -243,8 +236,7 @@ bloomexp_sizing_estimate_items(const BloomShape *shape, uint64_t bits_set)
 }
 
 /*
- * bloomexp_sizing_most_items
- *		Return a number of distinct items; more cannot have left only `bits_set` bits set.
+ * Return a number of distinct items; more cannot have left only `bits_set` bits set.
  *
  * N items leave u or more of m positions unset with a probability of at most
  * (e l / u)^u, l = m exp(-kN/m) being the expected number (Chernoff's bound).  The
@@ -261,9 +253,8 @@ bloomexp_sizing_most_items(const BloomShape *shape, uint64_t bits_set)
 }
 
 /*
- * bloomexp_sizing_current_fpr
- *		Return the rate of a layer as it stands.  In one block it is known exactly:
- *		the share of bits set, to the power of k.
+ * Return the rate of a layer as it stands.  In one block it is known exactly: the share of
+ * bits set, to the power of k.
  */
 double
 bloomexp_sizing_current_fpr(const BloomShape *shape, uint64_t bits_set)
@@ -283,21 +274,14 @@ round_to_blocks(uint32_t words, uint32_t hashes)
 	return bloomexp_sizing_shape(block_words * shape.blocks, hashes);
 }
 
-/* Numbers of probes: the best one of the textbook, and those around it. */
-typedef struct Range
-{
-	uint32_t	first;
-	uint32_t	last;
-} Range;
-
 /*
- * Tell whether a layer of at least `words` words keeps `fpr` for `items` items; if so, *shape
- * is set, with as few of these probes as possible.
+ * Tell whether a layer of at least `words` words keeps `fpr` for `items` items, with `first` to
+ * `last` probes; if so, *shape is set, with as few of these as possible.
  */
 static bool
-keeps(double words, double items, double fpr, Range probes, BloomShape *shape)
+keeps(double words, double items, double fpr, uint32_t first, uint32_t last, BloomShape *shape)
 {
-	for (uint32_t k = probes.first; k <= probes.last; k++)
+	for (uint32_t k = first; k <= last; k++)
 	{
 		BloomShape	candidate = round_to_blocks((uint32_t) words, k);
 
@@ -322,19 +306,18 @@ keeps(double words, double items, double fpr, Range probes, BloomShape *shape)
 static bool
 find_size(double items, double fpr, BloomShape *shape)
 {
+	/* the best number of probes by the textbook, and those around it */
 	double		best = -log2(fpr);
-	Range		probes = {
-		(uint32_t) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0)),
-		(uint32_t) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0)
-	};
-	bool		one_block = keeps(BLOOMEXP_BLOCKED_FROM, items, fpr, probes, shape);
+	uint32_t	first = (uint32_t) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0));
+	uint32_t	last = (uint32_t) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0);
+	bool		one_block = keeps(BLOOMEXP_BLOCKED_FROM, items, fpr, first, last, shape);
 	double		limit = one_block ? BLOOMEXP_BLOCKED_FROM : BLOOMEXP_MAX_WORDS - BLOOMEXP_BLOCK_WORDS;
 	double		textbook = limit + 1.0;
 	double		too_few;
 	double		enough;
 
 	/* the true number is not below the textbook's, nor far from it */
-	for (uint32_t k = probes.first; k <= probes.last; k++)
+	for (uint32_t k = first; k <= last; k++)
 		textbook = fmin(textbook, ceil(k * items / textbook_load(fpr, k) / 64.0));
 	too_few = enough = fmax(one_block ? 0.0 : BLOOMEXP_BLOCKED_FROM, textbook - 1.0);
 	for (double step = ceil(textbook / 256.0); enough == too_few; step *= 2.0)
@@ -342,33 +325,32 @@ find_size(double items, double fpr, BloomShape *shape)
 		if (too_few >= limit)
 			return false;
 		enough = fmin(too_few + step, limit);
-		if (!keeps(enough, items, fpr, probes, shape))
+		if (!keeps(enough, items, fpr, first, last, shape))
 			too_few = enough;
 	}
 	while (enough - too_few > 1.0)
 	{
 		double		middle = floor((too_few + enough) / 2.0);
 
-		if (keeps(middle, items, fpr, probes, shape))
+		if (keeps(middle, items, fpr, first, last, shape))
 			enough = middle;
 		else
 			too_few = middle;
 	}
 	enough = (shape->blocks - 1.0) * BLOOMEXP_BLOCK_WORDS;
 	if (enough > BLOOMEXP_BLOCKED_FROM)
-		keeps(enough, items, fpr, probes, shape);
+		keeps(enough, items, fpr, first, last, shape);
 
 	/* in the few words of a tiny layer, fewer probes may do as well */
 	do
-		probes.first = probes.last = shape->hashes - 1;
-	while (probes.last > 0 && keeps(shape->words, items, fpr, probes, shape));
+		first = last = shape->hashes - 1;
+	while (last > 0 && keeps(shape->words, items, fpr, first, last, shape));
 	return true;
 }
 
 /*
- * bloomexp_sizing_fit
- *		Find the smallest layer whose expected rate is at most `fpr` when it holds
- *		`items` distinct items; of equal layers, the one with the fewest probes.
+ * Find the smallest layer whose expected rate is at most `fpr` when it holds `items`
+ * distinct items; of equal layers, the one with the fewest probes.
  *
  * Returns false if there is none of max_words words or less.
  *
@@ -407,9 +389,8 @@ bloomexp_sizing_fit(double items, double fpr, uint32_t max_words, BloomShape *sh
 }
 
 /*
- * bloomexp_sizing_max_items
- *		Find the most items that a layer of max_words words holds at `fpr`: what an
- *		error message about too large a capacity names.
+ * Find the most items that a layer of max_words words holds at `fpr`: what an error message
+ * about too large a capacity names.
  */
 uint64_t
 bloomexp_sizing_max_items(double fpr, uint32_t max_words)

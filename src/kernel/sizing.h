@@ -4,8 +4,6 @@
  *	  How large a layer must be for n items at false positive rate p, and
  *	  what the bits of a layer say about the items in it.
  *
- * Pure arithmetic, without PostgreSQL.
- *
  *-------------------------------------------------------------------------
  */
 #ifndef BLOOMEXP_SIZING_H

@@ -16,9 +16,8 @@
 #include "value/compat.h"
 
 /*
- * bloomexp_arguments_require_not_null
- *		Raise an error if any of the n arguments from `first` on, which have these
- *		`names`, is NULL.
+ * Raise an error if any of the n arguments from `first` on, which have these `names`, is
+ * NULL.
  */
 void
 bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int first, const char *const *names,
@@ -34,9 +33,8 @@ bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int first, const ch
 }
 
 /*
- * bloomexp_arguments_array
- *		Return an array argument in its flat form.  A PL/pgSQL variable keeps that in addition to its
- *		expanded form, unless it was changed in place.
+ * Return an array argument in its flat form.  A PL/pgSQL variable keeps that in addition to
+ * its expanded form, unless it was changed in place.
  */
 ArrayType *
 bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno)
@@ -55,9 +53,8 @@ bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * bloomexp_arguments_item_type
- *		Return the type of the items that argument 1, of any type, passes.  It is
- *		looked up once for each call site, which must keep nothing else in fn_extra.
+ * Return the type of the items that argument 1, of any type, passes.  It is looked up once
+ * for each call site, which must keep nothing else in fn_extra.
  */
 const BloomItemType *
 bloomexp_arguments_item_type(FunctionCallInfo fcinfo)
@@ -79,9 +76,8 @@ bloomexp_arguments_item_type(FunctionCallInfo fcinfo)
 }
 
 /*
- * bloomexp_arguments_time
- *		Return a time in microseconds since 2000-01-01 00:00 UTC; raise an error if it
- *		is NULL or infinite, with its `name`.
+ * Return a time in microseconds since 2000-01-01 00:00 UTC; raise an error if it is NULL or
+ * infinite, with its `name`.
  */
 int64
 bloomexp_arguments_time(NullableDatum time, const char *name)
@@ -97,10 +93,7 @@ bloomexp_arguments_time(NullableDatum time, const char *name)
 	return DatumGetTimestampTz(time.value);
 }
 
-/*
- * bloomexp_arguments_width
- *		Return an interval, the width of a window, in microseconds.
- */
+/* Return an interval, the width of a window, in microseconds. */
 int64
 bloomexp_arguments_width(const Interval *interval)
 {

@@ -15,17 +15,12 @@
 
 #include "sql/arguments.h"
 #include "sql/item.h"
-#include "value/compat.h"
 #include "value/filter.h"
 #include "value/layout.h"
 #include "value/union.h"
 #include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_new);
-PG_FUNCTION_INFO_V1(bloomexp_add);
-PG_FUNCTION_INFO_V1(bloomexp_remove);
-PG_FUNCTION_INFO_V1(bloomexp_add_array);
-PG_FUNCTION_INFO_V1(bloomexp_remove_array);
 PG_FUNCTION_INFO_V1(bloomexp_union);
 PG_FUNCTION_INFO_V1(bloomexp_window);
 PG_FUNCTION_INFO_V1(bloomexp_window_part);
@@ -78,33 +73,20 @@ change_filter(FunctionCallInfo fcinfo, Change change, bool by_array)
 	return bloomexp_arguments_return_changed(fcinfo, change(PG_ARGISNULL(0) ? NULL : &filter, kind, hashes, n));
 }
 
-/* bloom_add(filter, item anynonarray) */
-Datum
-bloomexp_add(PG_FUNCTION_ARGS)
-{
-	return change_filter(fcinfo, bloomexp_filter_add, false);
-}
+/* Define a function that changes a filter by an item, or by an array of items. */
+#define CHANGES(name, change, by_array) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		return change_filter(fcinfo, change, by_array); \
+	} \
+	extern Datum name(PG_FUNCTION_ARGS)
 
-/* bloom_add(filter, items anyarray) */
-Datum
-bloomexp_add_array(PG_FUNCTION_ARGS)
-{
-	return change_filter(fcinfo, bloomexp_filter_add, true);
-}
-
-/* bloom_remove(filter, item anynonarray) */
-Datum
-bloomexp_remove(PG_FUNCTION_ARGS)
-{
-	return change_filter(fcinfo, bloomexp_filter_remove, false);
-}
-
-/* bloom_remove(filter, items anyarray) */
-Datum
-bloomexp_remove_array(PG_FUNCTION_ARGS)
-{
-	return change_filter(fcinfo, bloomexp_filter_remove, true);
-}
+CHANGES(bloomexp_add, bloomexp_filter_add, false);
+CHANGES(bloomexp_add_array, bloomexp_filter_add, true);
+CHANGES(bloomexp_remove, bloomexp_filter_remove, false);
+CHANGES(bloomexp_remove_array, bloomexp_filter_remove, true);
 
 /*
  * bloom_union(a, b), a | b
@@ -158,13 +140,6 @@ open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter, const char *function
 				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
 }
 
-/* Return the slice of a windowed filter in which a time lies. */
-static int64
-slice_of(const BloomFilter *filter, int64 time)
-{
-	return bloomexp_window_slice_of(time, bloomexp_window_slice_length(filter->width, filter->slices));
-}
-
 /* bloom_add_at(filter, item, shown_at) */
 Datum
 bloomexp_add_at(PG_FUNCTION_ARGS)
@@ -180,7 +155,7 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 	type = bloomexp_arguments_item_type(fcinfo);
 	shown_at = bloomexp_arguments_time(fcinfo->args[2], "shown_at");
 	exposure.hash = bloomexp_item_hash(type, PG_GETARG_DATUM(1));
-	exposure.slice = slice_of(&filter, shown_at);
+	exposure.slice = bloomexp_window_slice_of(shown_at, bloomexp_window_slice_length(filter.width, filter.slices));
 	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_add(&filter, type->kind, &exposure,
 																		 shown_at >= filter.expired_before, false));
 }
@@ -197,6 +172,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	uint64	   *hashes;
 	ArrayIterator times;
 	BloomExposure *exposures;
+	int64		length;
 	int			nhashes;
 	int			nitems;
 	int			ntimes;
@@ -221,6 +197,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 
 	exposures = palloc_extended(Max(nhashes, 1) * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
 	times = array_create_iterator(shown_at, 0, NULL);
+	length = bloomexp_window_slice_length(filter.width, filter.slices);
 	for (int i = 0; i < nitems; i++)
 	{
 		NullableDatum next = {0};
@@ -233,7 +210,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 			continue;
 		time = bloomexp_arguments_time(next, "shown_at");
 		exposures[n].hash = *hashes++;
-		exposures[n].slice = slice_of(&filter, time);
+		exposures[n].slice = bloomexp_window_slice_of(time, length);
 		n += time >= filter.expired_before;
 	}
 	n = bloomexp_window_keep_newest(exposures, n);

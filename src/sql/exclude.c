@@ -27,16 +27,14 @@
 #include "sql/item.h"
 #include "sql/lookup.h"
 #include "value/compat.h"
-#include "value/filter.h"
-#include "value/layout.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_exclude);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 
-/* Candidates to test in the first place, if few are wanted. */
-#define FEW_CANDIDATES 64
+/* The least number of candidates to test at a time, if few are wanted. */
+#define MIN_CANDIDATES 64
 
 /* Hidden from whoever chooses ids: they could put all of them into one place. */
 static uint64 secret;
@@ -59,17 +57,6 @@ typedef struct SelectedItem
 #define SH_DECLARE
 #define SH_DEFINE
 #include "lib/simplehash.h"
-
-/* Start an empty selection for at most n candidates. */
-static selection_hash *
-begin_selection(uint32 n)
-{
-	if (secret == 0 && !pg_strong_random(&secret, sizeof(secret)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("could not generate random values")));
-	return selection_create(CurrentMemoryContext, n, NULL);
-}
 
 /*
  * Select those candidates of a batch that are not to omit, up to a number of candidates
@@ -123,15 +110,19 @@ copy_remaining(FunctionCallInfo fcinfo, BloomItems *candidates, bool distinct, i
 	int			most = BLOOMEXP_BATCH;
 
 	open_filters(fcinfo, candidates, &filters);
+	if (distinct && secret == 0 && !pg_strong_random(&secret, sizeof(secret)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate random values")));
 	if (distinct)
-		selection = begin_selection(Min(wanted, candidates->nitems));
+		selection = selection_create(CurrentMemoryContext, Min(wanted, candidates->nitems), NULL);
 
 	*remaining = 0;
 	while (*remaining < wanted)
 	{
 		/* twice what is still wanted: to test a candidate of a large filter is to read a chunk of it */
 		if (wanted - *remaining < BLOOMEXP_BATCH / 2)
-			most = Max((wanted - *remaining) * 2, FEW_CANDIDATES);
+			most = Max((wanted - *remaining) * 2, MIN_CANDIDATES);
 		if (!bloomexp_item_next(candidates, most))
 			break;
 		bloomexp_lookup_mark(&filters, candidates, omit);
@@ -253,10 +244,9 @@ bloomexp_exclude(PG_FUNCTION_ARGS)
 }
 
 /*
- * bloomexp_exclude_support
- *		Tell the planner that bloom_exclude() returns at most as many rows as there
- *		are candidates.  The share of exposed ones is unknown; an estimate too
- *		high does less harm than one too low.
+ * Tell the planner that bloom_exclude() returns at most as many rows as there are
+ * candidates.  The share of exposed ones is unknown; an estimate too high does less harm
+ * than one too low.
  */
 Datum
 bloomexp_exclude_support(PG_FUNCTION_ARGS)

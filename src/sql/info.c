@@ -18,7 +18,6 @@
 #include "kernel/sizing.h"
 #include "sql/arguments.h"
 #include "sql/lookup.h"
-#include "value/compat.h"
 #include "value/filter.h"
 #include "value/growth.h"
 #include "value/layout.h"

@@ -43,10 +43,7 @@ hex_digit(char c)
 	return -1;
 }
 
-/*
- * bloomexp_in
- *		Read a value from text: hexadecimal digits, two per byte, behind an optional \x.
- */
+/* Read a value from text: hexadecimal digits, two per byte, behind an optional \x. */
 Datum
 bloomexp_in(PG_FUNCTION_ARGS)
 {

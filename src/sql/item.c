@@ -37,10 +37,9 @@ static const BloomItemType item_types[] = {
 static const BloomItemType packed_type = {InvalidOid, BLOOM_KIND_INTEGER, sizeof(int64), false};
 
 /*
- * bloomexp_item_check_collation
- *		Raise an error if equal strings under `collation` can differ in bytes: an
- *		exposed item could pass as another spelling of itself.  Raise one for an
- *		indeterminate collation, too, as PostgreSQL's = does.
+ * Raise an error if equal strings under `collation` can differ in bytes: an exposed item
+ * could pass as another spelling of itself.  Raise one for an indeterminate collation, too,
+ * as PostgreSQL's = does.
  */
 void
 bloomexp_item_check_collation(Oid collation)
@@ -72,9 +71,8 @@ find_type(Oid oid)
 }
 
 /*
- * bloomexp_item_type
- *		Return the item type of an SQL type or a domain over it, or raise an error;
- *		`collation` is what applies to the items, if they are text.
+ * Return the item type of an SQL type or a domain over it, or raise an error; `collation` is
+ * what applies to the items, if they are text.
  */
 const BloomItemType *
 bloomexp_item_type(Oid type, Oid collation)
@@ -116,10 +114,7 @@ hash_varlena(const char *item, Size size, bool blank_padded)
 	return hash_bytes64(start, length);
 }
 
-/*
- * bloomexp_item_hash_bytes
- *		Return the hash of one uuid, bytea or text, which may be `blank_padded`.
- */
+/* Return the hash of one uuid, bytea or text, which may be `blank_padded`. */
 uint64
 bloomexp_item_hash_bytes(BloomKind kind, bool blank_padded, Datum item)
 {
@@ -136,10 +131,7 @@ bloomexp_item_hash_bytes(BloomKind kind, bool blank_padded, Datum item)
 	return hash;
 }
 
-/*
- * bloomexp_item_check_dimensions
- *		Raise an error if an array of `what` has more than one dimension.
- */
+/* Raise an error if an array of `what` has more than one dimension. */
 void
 bloomexp_item_check_dimensions(const ArrayType *array, const char *what)
 {
@@ -151,9 +143,8 @@ bloomexp_item_check_dimensions(const ArrayType *array, const char *what)
 }
 
 /*
- * bloomexp_item_begin
- *		Start to read the items of an array; `collation` is what applies to its
- *		elements, if they are text.
+ * Start to read the items of an array; `collation` is what applies to its elements, if they
+ * are text.
  */
 void
 bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation)
@@ -172,10 +163,7 @@ bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation)
 	items->next = ARR_DATA_PTR(array);
 }
 
-/*
- * bloomexp_item_begin_packed
- *		Start to read packed integers, of 8 little-endian bytes each.
- */
+/* Start to read packed integers, of 8 little-endian bytes each. */
 void
 bloomexp_item_begin_packed(BloomItems *items, bytea *packed)
 {
@@ -218,11 +206,7 @@ hash_varlenas(BloomItems *items, bool blank_padded)
 	items->varlenas[items->n] = next;
 }
 
-/*
- * bloomexp_item_next
- *		Read and hash the next batch, of `most` items if there are so many; false at the
- *		end.
- */
+/* Read and hash the next batch, of `most` items if there are so many; false at the end. */
 bool
 bloomexp_item_next(BloomItems *items, int most)
 {
@@ -325,10 +309,9 @@ copy_varlenas(char **out, const BloomItems *items, const bool *omit)
 }
 
 /*
- * bloomexp_item_copy
- *		Copy the items of a batch, except those to omit, to *out, as they follow each
- *		other in an array; moves *out behind them, and returns their number.  There must be
- *		space for all items of their array.
+ * Copy the items of a batch, except those to omit, to *out, as they follow each other in an
+ * array; moves *out behind them, and returns their number.  There must be space for all
+ * items of their array.
  *
  * A constant length makes each copy one instruction.
  */
@@ -351,9 +334,8 @@ bloomexp_item_copy(char **out, const BloomItems *items, const bool *omit)
 }
 
 /*
- * bloomexp_item_hash_array
- *		Return the hashes of all items of an array that are not NULL; *n receives
- *		their number, *kind their kind.
+ * Return the hashes of all items of an array that are not NULL; *n receives their number,
+ * *kind their kind.
  */
 uint64 *
 bloomexp_item_hash_array(ArrayType *array, Oid collation, BloomKind *kind, int *n)

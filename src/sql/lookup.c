@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * lookup.c
- *	  Filters to look items up in; lookup.h has the interface.
+ *	  Filters to look items up in.
  *
  * How it works:
  *
@@ -83,10 +83,7 @@ open_headers(struct varlena *source, BloomFilter *filter)
 	return opened;
 }
 
-/*
- * bloomexp_lookup_headers
- *		Open a filter of which only the headers are used; its layers may have no bits.
- */
+/* Open a filter of which only the headers are used; its layers may have no bits. */
 void
 bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter)
 {
@@ -94,10 +91,7 @@ bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter)
 		bloomexp_layout_open(filter, PG_DETOAST_DATUM_PACKED(PointerGetDatum(source)));
 }
 
-/*
- * bloomexp_lookup_open_whole
- *		Read all of a filter.
- */
+/* Read all of a filter. */
 void
 bloomexp_lookup_open_whole(BloomLookup *lookup, struct varlena *source)
 {
@@ -140,16 +134,12 @@ require_type(const BloomFilter *filter, const BloomItemType *type)
 	bloomexp_filter_require_kind(filter, type->kind);
 }
 
-/*
- * bloomexp_lookup_open
- *		Open n filters to look items up in; 0 is no filter, and contains nothing.
- */
+/* Open n filters to look items up in; 0 is no filter, and contains nothing. */
 void
 bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, const BloomItems *items)
 {
 	lookups->n = 0;
-	lookups->entries = n <= (int) lengthof(lookups->few) ? lookups->few :
-		palloc_extended(n * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
+	lookups->entries = palloc_extended(Max(n, 1) * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
 		BloomLookup *lookup = &lookups->entries[lookups->n];
@@ -163,10 +153,7 @@ bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, const B
 	}
 }
 
-/*
- * bloomexp_lookup_contains
- *		Test whether a filter contains an item.
- */
+/* Test whether a filter contains an item. */
 bool
 bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
 {
@@ -199,10 +186,7 @@ bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
 	return contained;
 }
 
-/*
- * bloomexp_lookup_mark
- *		Mark the items of a batch that a filter contains, and no others.
- */
+/* Mark the items of a batch that a filter contains, and no others. */
 void
 bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained)
 {
@@ -225,10 +209,8 @@ bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *conta
 }
 
 /*
- * bloomexp_lookup_open_cached
- *		Open a filter that lies out of line for one more item.  It stays in *cache,
- *		in `context`, which must be the same from call to call; at first *cache is
- *		NULL.
+ * Open a filter that lies out of line for one more item.  It stays in *cache, in `context`,
+ * which must be the same from call to call; at first *cache is NULL.
  */
 BloomLookup *
 bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext context)

@@ -3,12 +3,8 @@
  * lookup.h
  *	  Filters to look items up in.
  *
- * Interface:
- *
- * bloomexp_lookup_open() opens one or several filters for some items, and
- * bloomexp_lookup_mark() marks the items of a batch that any of them contains.  A
- * call site that looks up one item at a time keeps the filter that
- * bloomexp_lookup_open_cached() opens, and calls bloomexp_lookup_contains().
+ * Either several filters, of which any can contain the items of a batch, or one for a single
+ * item, which its call site keeps if it is large.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,12 +29,11 @@ typedef struct BloomLookup
 								 * of it is read */
 } BloomLookup;
 
-/* Filters that are read together; `few` saves most calls an allocation. */
+/* Filters that are read together. */
 typedef struct BloomLookups
 {
 	int			n;
 	BloomLookup *entries;
-	BloomLookup few[2];
 } BloomLookups;
 
 extern void bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter);

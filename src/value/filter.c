@@ -3,13 +3,6 @@
  * filter.c
  *	  A filter over its layers.
  *
- * Interface:
- *
- * bloomexp_filter_init() and bloomexp_filter_build() make filters,
- * bloomexp_filter_contains() and bloomexp_filter_mark() look items up, and
- * bloomexp_filter_add() and bloomexp_filter_remove() make a new value of a filter that is
- * open, or NULL if nothing changes.  An item is its 64-bit hash.
- *
  * How it works:
  *
  * A filter contains an item if one of its layers does.  The newest layer is probed first,
@@ -32,16 +25,14 @@
 
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
-#include "value/compat.h"
 #include "value/filter.h"
 
-/* So many hashes are sorted by insertion. */
-#define FEW_HASHES 32
+/* Up to so many hashes are sorted by insertion. */
+#define INSERTION_SORT_MAX 32
 
 /*
- * bloomexp_filter_init
- *		Start an empty filter with one layer for `capacity` items; it has no bytes
- *		until it is bloomexp_layout_form()ed.
+ * Start an empty filter with one layer for `capacity` items; it has no bytes until it is
+ * bloomexp_layout_form()ed.
  */
 void
 bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, bool counting)
@@ -50,14 +41,11 @@ bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, bool count
 	filter->counting = counting;
 	filter->fpr = fpr;
 	filter->nlayers = 1;
-	filter->layers = filter->few;
-	filter->few[0] = bloomexp_growth_first_layer(capacity, fpr, counting);
+	filter->layers = filter->inline_layers;
+	filter->inline_layers[0] = bloomexp_growth_first_layer(capacity, fpr, counting);
 }
 
-/*
- * bloomexp_filter_require_kind
- *		Raise an error unless a filter can hold items of `kind`.
- */
+/* Raise an error unless a filter can hold items of `kind`. */
 void
 bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
 {
@@ -70,10 +58,7 @@ bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
 						 bloomexp_kind_name(filter->kind))));
 }
 
-/*
- * bloomexp_filter_contains
- *		Test whether any layer contains an item, the newest first.
- */
+/* Test whether any layer contains an item, the newest first. */
 bool
 bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 {
@@ -87,9 +72,8 @@ bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 }
 
 /*
- * bloomexp_filter_mark
- *		Mark those of n items, at most BLOOMEXP_BATCH, that layers from `first` on
- *		contain; those that are marked already are not looked up.
+ * Mark those of n items, at most BLOOMEXP_BATCH, that layers from `first` on contain; those
+ * that are marked already are not looked up.
  *
  * The items that no newer layer contains stand side by side, in no order: to keep them in
  * order would cost more than to probe them.
@@ -131,9 +115,8 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hash
 	}
 }
 
-/* Sort few hashes, by insertion. */
 static inline void
-sort_few(uint64 *hashes, uint64 n)
+insertion_sort(uint64 *hashes, uint64 n)
 {
 	for (uint64 i = 1; i < n; i++)
 	{
@@ -186,27 +169,26 @@ sort_hashes(uint64 *hashes, uint64 n, int shift)
 	{
 		uint64		start = part > 0 ? ends[part - 1] : 0;
 
-		if (ends[part] - start > FEW_HASHES)
+		if (ends[part] - start > INSERTION_SORT_MAX)
 			sort_hashes(hashes + start, ends[part] - start, shift - 8);
 		else
-			sort_few(hashes + start, ends[part] - start);
+			insertion_sort(hashes + start, ends[part] - start);
 	}
 }
 
 /*
- * bloomexp_filter_distinct
- *		Drop the repetitions among n hashes; returns how many remain, in ascending order,
- *		which is that of the blocks of a large filter.
+ * Drop the repetitions among n hashes; returns how many remain, in ascending order, which is
+ * that of the blocks of a large filter.
  */
 uint64
 bloomexp_filter_distinct(uint64 *hashes, uint64 n)
 {
 	uint64		kept = 0;
 
-	if (n > FEW_HASHES)
+	if (n > INSERTION_SORT_MAX)
 		sort_hashes(hashes, n, 56);
 	else
-		sort_few(hashes, n);
+		insertion_sort(hashes, n);
 	for (uint64 i = 0; i < n; i++)
 	{
 		if (kept == 0 || hashes[kept - 1] != hashes[i])
@@ -216,15 +198,14 @@ bloomexp_filter_distinct(uint64 *hashes, uint64 n)
 }
 
 /*
- * bloomexp_filter_build
- *		Make a filter of `n` distinct items, at least one, sized for them and for a
- *		fraction `headroom` more.
+ * Make a filter of `n` distinct items, at least one, sized for them and for a fraction
+ * `headroom` more.
  */
 struct varlena *
 bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr, double headroom)
 {
 	BloomFilter filter;
-	BloomLayer *layer = &filter.few[0];
+	BloomLayer *layer = &filter.inline_layers[0];
 	struct varlena *value;
 
 	bloomexp_filter_init(&filter, (int64) ceil(n * (1.0 + headroom)), fpr, false);
@@ -264,7 +245,7 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 					 errmsg("counting filter is full"),
 					 errdetail("It has room for %u items and cannot grow.", full),
 					 errhint("Make it again with a larger capacity: bloom_new(capacity, counting => true).")));
-		newly_set = bloomexp_probe_set(&layer->bits, hashes[i]);
+		newly_set = bloomexp_probe_count(&layer->bits, hashes[i], 1);
 		layer->bits_set += newly_set;
 		if (newly_set > 0)
 			layer->items++;
@@ -306,9 +287,8 @@ fill_part(BloomFilter *filter, const BloomSliceItems *part)
 }
 
 /*
- * bloomexp_filter_keep_new
- *		Leave in each part the items that are not contained, each of them once; returns
- *		their number.  Reorders the hashes.
+ * Leave in each part the items that are not contained, each of them once; returns their
+ * number.  Reorders the hashes.
  *
  * An item that a newer slice contains is not added to an older one.
  */
@@ -344,9 +324,8 @@ bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts, int 
 }
 
 /*
- * bloomexp_filter_add_parts
- *		Make a new value: the filter with more items, which bloomexp_filter_keep_new() left.
- *		Each part is of one slice, oldest first.
+ * Make a new value: the filter with more items, which bloomexp_filter_keep_new() left.  Each
+ * part is of one slice, oldest first.
  */
 struct varlena *
 bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomSliceItems *parts, int nparts)
@@ -363,9 +342,8 @@ bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomSliceItems *
 }
 
 /*
- * bloomexp_filter_add
- *		Make a new value: the filter with n more items, or NULL if it contains them
- *		all already.  Reorders the hashes.
+ * Make a new value: the filter with n more items, or NULL if it contains them all already.
+ * Reorders the hashes.
  *
  * The opened filter cannot be used afterwards.  A NULL filter starts a new one.
  */
@@ -398,9 +376,7 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 }
 
 /*
- * bloomexp_filter_remove
- *		Make a new value: the filter without n items, or NULL if it contains none of
- *		them.
+ * Make a new value: the filter without n items, or NULL if it contains none of them.
  *
  * An add is counted if it newly sets a position, and a removal if it newly unsets one.
  * These are different events, so a mere count would drift at random as items come and
@@ -435,7 +411,7 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 			continue;
 		if (value == NULL)
 			value = bloomexp_layout_form(filter);
-		newly_unset = bloomexp_probe_unset(&layer->bits, hashes[i]);
+		newly_unset = bloomexp_probe_count(&layer->bits, hashes[i], -1);
 		layer->bits_set -= newly_unset;
 		if (newly_unset > 0 && layer->items > 0)
 			layer->items--;
@@ -449,9 +425,8 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 }
 
 /*
- * bloomexp_filter_items
- *		Estimate the distinct items in a filter.  An item that is in two
- *		layers, after a union, counts twice.
+ * Estimate the distinct items in a filter.  An item that is in two layers, after a union,
+ * counts twice.
  */
 double
 bloomexp_filter_items(const BloomFilter *filter)
@@ -467,9 +442,8 @@ bloomexp_filter_items(const BloomFilter *filter)
 }
 
 /*
- * bloomexp_filter_fpr
- *		Return the false positive rate of a filter now: an item is missed only if every layer
- *		misses it.
+ * Return the false positive rate of a filter now: an item is missed only if every layer
+ * misses it.
  */
 double
 bloomexp_filter_fpr(const BloomFilter *filter)

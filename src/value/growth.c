@@ -3,11 +3,7 @@
  * growth.c
  *	  Where new items go: into a layer that is not full, or into a new one.
  *
- * Interface:
- *
- * bloomexp_growth_first_layer() sizes the layer that a filter starts with, and
- * bloomexp_growth_place_parts() finds layers for new items and appends those that are
- * missing.  Plans sizes; touches no bits.
+ * This module plans sizes, and touches no bits.
  *
  * How it works:
  *
@@ -31,7 +27,7 @@
  * - Headers can be false without their bits showing it.  A capacity counts only as far as
  *	 the bits can hold it, so that no false one makes the next layer huge.
  * - Counting filters do not grow.
- * - Another target rate holds for layers to come.  bloom_slices() keeps the old one, without a
+ * - Another target rate holds for layers to come.  bloom_window() keeps the old one, without a
  *	 word, if the layers that there are have more items than readers accept at the new one.
  * - A value can have thousands of layers, each with a header by which it can take items.
  *	 So an add looks at LAYERS_TO_LOOK_AT, and takes the others for full.
@@ -44,9 +40,7 @@
 
 #include "miscadmin.h"
 
-#include "kernel/probe.h"
 #include "kernel/sizing.h"
-#include "value/compat.h"
 #include "value/growth.h"
 #include "value/layout.h"
 
@@ -99,10 +93,7 @@
 #define SLICE_OVERFLOW 0.125
 #define SLICE_MIN 16
 
-/*
- * bloomexp_growth_check_fpr
- *		Raise an error if `fpr` is a target rate that no filter can keep.
- */
+/* Raise an error if `fpr` is a target rate that no filter can keep. */
 void
 bloomexp_growth_check_fpr(double fpr)
 {
@@ -131,9 +122,8 @@ typedef struct SliceLayers
 } SliceLayers;
 
 /*
- * bloomexp_growth_slice_start
- *		Return the index of the first layer of a slice, or of its place; those before it are
- *		of older slices.
+ * Return the index of the first layer of a slice, or of its place; those before it are of
+ * older slices.
  */
 uint32
 bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
@@ -196,10 +186,7 @@ new_layer(int64 capacity, double share, double fpr, bool counting)
 	return layer;
 }
 
-/*
- * bloomexp_growth_first_layer
- *		Make the empty first layer of a filter for `capacity` items at `fpr`.
- */
+/* Make the empty first layer of a filter for `capacity` items at `fpr`. */
 BloomLayer
 bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 {
@@ -214,9 +201,8 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 }
 
 /*
- * bloomexp_growth_capacity
- *		Find the largest capacity of a filter with one layer that takes at most `size`
- *		bytes, length word included; 0 if there is none.
+ * Find the largest capacity of a filter with one layer that takes at most `size` bytes,
+ * length word included; 0 if there is none.
  */
 int64
 bloomexp_growth_capacity(uint64 size, double fpr)
@@ -376,11 +362,7 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 	*capacity = Max(*capacity, pending);
 }
 
-/*
- * bloomexp_growth_counting_limit
- *		Return how many items a counting filter can hold; exact only when `n` more may
- *		not fit.
- */
+/* Return how many items a counting filter can hold; exact only when `n` more may not fit. */
 uint32
 bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 {
@@ -419,10 +401,7 @@ place_part(BloomFilter *filter, BloomSliceItems *part)
 	filter->nlayers++;
 }
 
-/*
- * bloomexp_growth_place_parts
- *		Find layers for the items of all parts; sets their `open`, `room` and `added`.
- */
+/* Find layers for the items of all parts; sets their `open`, `room` and `added`. */
 void
 bloomexp_growth_place_parts(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 {

@@ -85,10 +85,7 @@ headers_size(const BloomFilter *filter)
 		filter->nlayers * layer_header_size(filter->windowed);
 }
 
-/*
- * bloomexp_layout_max_words
- *		Return the words of the only layer of a value of `size` bytes, length word included.
- */
+/* Return the words of the only layer of a value of `size` bytes, length word included. */
 uint32
 bloomexp_layout_max_words(uint64 size, bool counting)
 {
@@ -97,10 +94,7 @@ bloomexp_layout_max_words(uint64 size, bool counting)
 	return size < headers ? 0 : (size - headers) / bloomexp_probe_bytes(1, counting);
 }
 
-/*
- * bloomexp_layout_size
- *		Return the bytes of a filter as a value, length word included.
- */
+/* Return the bytes of a filter as a value, length word included. */
 uint64
 bloomexp_layout_size(const BloomFilter *filter)
 {
@@ -231,8 +225,8 @@ read_layers(BloomFilter *filter, const uint8 *data, Size size, char **problem)
 	const uint8 *header = data + header_size(filter->windowed);
 	uint64		expected = headers_size(filter);
 
-	filter->layers = filter->few;
-	if (filter->nlayers > lengthof(filter->few))
+	filter->layers = filter->inline_layers;
+	if (filter->nlayers > lengthof(filter->inline_layers))
 		filter->layers = palloc(filter->nlayers * sizeof(BloomLayer));
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
@@ -270,10 +264,7 @@ read_value(BloomFilter *filter, uint8 *data, Size size, char **problem)
 	return true;
 }
 
-/*
- * bloomexp_layout_report_damage
- *		Raise an error for a stored value: it was checked before, so it was damaged since.
- */
+/* Raise an error for a stored value: it was checked before, so it was damaged since. */
 void
 bloomexp_layout_report_damage(const char *problem)
 {
@@ -284,10 +275,8 @@ bloomexp_layout_report_damage(const char *problem)
 }
 
 /*
- * bloomexp_layout_open_headers
- *		Open a value of `size` bytes of which only the first `available` are at
- *		hand.  The layers get no bits.  Returns false if the headers are longer
- *		than that.
+ * Open a value of `size` bytes of which only the first `available` are at hand.  The layers
+ * get no bits.  Returns false if the headers are longer than that.
  */
 bool
 bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size available, Size size)
@@ -304,10 +293,7 @@ bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size availa
 	return true;
 }
 
-/*
- * bloomexp_layout_open
- *		Open a detoasted value; it may have a short varlena header.
- */
+/* Open a detoasted value; it may have a short varlena header. */
 void
 bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 {
@@ -320,10 +306,7 @@ bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 		bloomexp_layout_report_damage(problem);
 }
 
-/*
- * bloomexp_layout_is_credible
- *		Tell whether the bits of a layer explain its items, in a filter of this target rate.
- */
+/* Tell whether the bits of a layer explain its items, in a filter of this target rate. */
 bool
 bloomexp_layout_is_credible(const BloomLayer *layer, double fpr)
 {
@@ -365,8 +348,7 @@ check_value(const uint8 *data, Size size, char **problem)
 }
 
 /*
- * bloomexp_layout_check
- *		Validate `size` bytes as a value, down to the last bit.
+ * Validate `size` bytes as a value, down to the last bit.
  *
  * Report what is wrong to escontext, or raise an error if that is NULL.
  */
@@ -391,10 +373,7 @@ bloomexp_layout_check(const uint8 *data, Size size, Node *escontext)
 	return true;
 }
 
-/*
- * bloomexp_layout_write_headers
- *		Write the headers of a filter into a value that was made for it.
- */
+/* Write the headers of a filter into a value that was made for it. */
 void
 bloomexp_layout_write_headers(const BloomFilter *filter, struct varlena *value)
 {
@@ -433,10 +412,7 @@ bloomexp_layout_write_headers(const BloomFilter *filter, struct varlena *value)
 	}
 }
 
-/*
- * bloomexp_layout_check_layers
- *		Raise an error if nlayers are more than a value may have.
- */
+/* Raise an error if nlayers are more than a value may have. */
 void
 bloomexp_layout_check_layers(uint32 nlayers)
 {
@@ -450,8 +426,7 @@ bloomexp_layout_check_layers(uint32 nlayers)
 }
 
 /*
- * bloomexp_layout_form
- *		Lay a filter out as a new value, in the current memory context.
+ * Lay a filter out as a new value, in the current memory context.
  *
  * Bits are copied from the layers; a layer without bits gets zeros.  Afterwards
  * the layers point at the bits of the new value, which can be changed in place;

@@ -77,7 +77,7 @@ typedef struct BloomLayer
 } BloomLayer;
 
 /* Values with no more layers are opened without allocating memory. */
-#define BLOOMEXP_FEW_LAYERS 4
+#define BLOOMEXP_INLINE_LAYERS 4
 
 /*
  * An opened value: the layers' bits are those of the value.
@@ -95,7 +95,7 @@ typedef struct BloomFilter
 	uint32		slices;			/* in one width */
 	uint32		nlayers;
 	BloomLayer *layers;			/* oldest first */
-	BloomLayer	few[BLOOMEXP_FEW_LAYERS];
+	BloomLayer	inline_layers[BLOOMEXP_INLINE_LAYERS];
 } BloomFilter;
 
 /* Bytes of a layer's positions. */

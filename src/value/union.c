@@ -19,7 +19,6 @@
 
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
-#include "value/compat.h"
 #include "value/layout.h"
 #include "value/union.h"
 
@@ -52,11 +51,11 @@ require_compatible(const BloomFilter *a, const BloomFilter *b)
 }
 
 /*
- * Find a layer of a filter, one of the first n, that takes another layer or is the same;
- * NULL if there is none.  `taken` has what each layer takes already.
+ * Tell whether one of the first n layers of a filter takes another layer or is the same.
+ * `taken` has what each layer takes.
  */
-static const BloomLayer *
-find_taker(const BloomFilter *filter, uint32 n, const BloomLayer *layer, const BloomLayer **taken)
+static bool
+give_away(const BloomFilter *filter, uint32 n, const BloomLayer *layer, const BloomLayer **taken)
 {
 	for (uint32 i = n; i-- > 0 && filter->layers[i].slice == layer->slice;)
 	{
@@ -69,14 +68,14 @@ find_taker(const BloomFilter *filter, uint32 n, const BloomLayer *layer, const B
 		if (taken[i] == NULL && (uint64) mine->items + layer->items <= Min(mine->capacity, layer->capacity))
 		{
 			taken[i] = layer;
-			return mine;
+			return true;
 		}
 		if (!layer->bits.counting && mine->capacity == layer->capacity && mine->items == layer->items &&
 			mine->bits_set == layer->bits_set &&
 			memcmp(mine->bits.bytes, layer->bits.bytes, bloomexp_layout_layer_size(layer)) == 0)
-			return mine;
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 /*
@@ -118,12 +117,12 @@ follow_each_other(const BloomFilter *a, const BloomFilter *b)
 }
 
 /*
- * bloomexp_union_form
- *		Make a new value that contains what either of two filters contains.
+ * Make a new value that contains what either of two filters contains.
  *
  * The target rate is the sum, or the larger one of windows that follow each other.  It is
- * never less than either: the number of items of each layer stays credible.  Of two windows the one expired up to the earlier time
- * counts, so that nothing is ignored that one of them would take.
+ * never less than either, because readers refuse layers with more items than the target rate
+ * explains.  Of two windows the one expired up to the earlier time counts, so that nothing is
+ * ignored that one of them would take.
  */
 struct varlena *
 bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)
@@ -153,7 +152,7 @@ bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)
 			united.layers[united.nlayers++] = a->layers[mine++];
 			nmine = united.nlayers;
 		}
-		else if (find_taker(&united, nmine, &b->layers[other], taken) != NULL)
+		else if (give_away(&united, nmine, &b->layers[other], taken))
 			other++;
 		else
 			united.layers[united.nlayers++] = b->layers[other++];

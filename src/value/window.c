@@ -19,16 +19,12 @@
 #include "common/int.h"
 #include "miscadmin.h"
 
-#include "value/compat.h"
 #include "value/filter.h"
 #include "value/growth.h"
 #include "value/layout.h"
 #include "value/window.h"
 
-/*
- * bloomexp_window_init
- *		Make a windowed filter without any layer.
- */
+/* Make a windowed filter without any layer. */
 void
 bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr)
 {
@@ -47,7 +43,7 @@ bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr)
 	filter->expired_before = BLOOMEXP_NEVER_EXPIRED;
 	filter->slices = slices;
 	filter->fpr = fpr;
-	filter->layers = filter->few;
+	filter->layers = filter->inline_layers;
 }
 
 /* Order by item, newest exposure first. */
@@ -74,10 +70,7 @@ compare_slices(const void *a, const void *b)
 	return (x->slice > y->slice) - (x->slice < y->slice);
 }
 
-/*
- * bloomexp_window_keep_newest
- *		Keep the newest exposure of each item; returns how many remain.
- */
+/* Keep the newest exposure of each item; returns how many remain. */
 uint64
 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)
 {
@@ -161,10 +154,9 @@ drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 }
 
 /*
- * bloomexp_window_add
- *		Make a new value: the filter with more items, each in its slice, or NULL if the
- *		same or later slices contain them all.  Reorders the exposures.  Each
- *		item comes once, and the caller has dropped those that are too old.
+ * Make a new value: the filter with more items, each in its slice, or NULL if the same or
+ * later slices contain them all.  Reorders the exposures.  Each item comes once, and the
+ * caller has dropped those that are too old.
  *
  * Slices that left the window are dropped.  If the exposures are `final`, none is, and
  * their slices get no space for more.
@@ -201,9 +193,8 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 }
 
 /*
- * bloomexp_window_expire
- *		Make a new value: the filter without the slices that lie wholly before the
- *		window that ends at `at`, or NULL if that begins no later than the last one.
+ * Make a new value: the filter without the slices that lie wholly before the window that
+ * ends at `at`, or NULL if that begins no later than the last one.
  */
 struct varlena *
 bloomexp_window_expire(BloomFilter *filter, int64 at)
@@ -218,10 +209,7 @@ bloomexp_window_expire(BloomFilter *filter, int64 at)
 							   filter->nlayers);
 }
 
-/*
- * bloomexp_window_layers_before
- *		Return the number of layers whose slices begin before a time.
- */
+/* Return the number of layers whose slices begin before a time. */
 uint32
 bloomexp_window_layers_before(const BloomFilter *filter, int64 time)
 {
@@ -231,9 +219,8 @@ bloomexp_window_layers_before(const BloomFilter *filter, int64 time)
 }
 
 /*
- * bloomexp_window_set_fpr
- *		Set the target rate that further layers keep, unless readers would refuse the layers
- *		that there are.
+ * Set the target rate that further layers keep, unless readers would refuse the layers that
+ * there are.
  */
 void
 bloomexp_window_set_fpr(BloomFilter *filter, double fpr)
@@ -248,10 +235,7 @@ bloomexp_window_set_fpr(BloomFilter *filter, double fpr)
 	filter->fpr = fpr;
 }
 
-/*
- * bloomexp_window_cut
- *		Make a new value: the filter with its layers from `first` on, up to `end`.
- */
+/* Make a new value: the filter with its layers from `first` on, up to `end`. */
 struct varlena *
 bloomexp_window_cut(BloomFilter *filter, uint32 first, uint32 end)
 {

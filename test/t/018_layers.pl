@@ -177,12 +177,18 @@ for (@rules)
 }
 
 #
-# The guide to the source has each module and template.
+# The guide to the source has each module and file of templates.
 #
 
 my $guide = slurp("$root/src/README.md");
 my %files = map { $_ => 1 } (map { module($_) } keys %source), map { basename($_) } glob "$root/src/feed/*.sql $root/src/feed/*/*.sql";
-is_deeply([ grep { index($guide, "`$_`") < 0 } sort keys %files ], [], 'src/README.md has each module and template');
+is_deeply([ grep { index($guide, "`$_`") < 0 } sort keys %files ], [], 'src/README.md has each module and file of templates');
+
+my $templates = join '', map { slurp($_) } glob "$root/src/feed/script/*.sql";
+my %named = map { $_ => 1 } 'script', $templates =~ /\{(\w+)\}/g;
+is_deeply([ grep { !$named{$_} } $templates =~ /^--- (\w+)/mg ], [], 'each template is part of a script');
+is_deeply([ grep { !/^(?:table|alone|trigger|log|citus|windowed|plain|)$/ } $templates =~ /^--- \w+ ?(.*)/mg ], [],
+	'and for a kind of feed that exists');
 
 #
 # What the module shows to the server: a name that the server has, too, would be

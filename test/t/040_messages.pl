@@ -73,8 +73,8 @@ sub sql_messages
 	{
 		my ($statement, @problems) = ($1, $2);
 
-		# a CASE has more, and what is added to one, after a colon
-		push @problems, $1 while $statement =~ /\bELSE format\($literal/g;
+		# a CASE has more, and what is added to one, after a colon; a list begins a line with each
+		push @problems, $1 while $statement =~ /(?:\bELSE format\(|^\t+\((?:format\()?)$literal/mg;
 		push @messages, map { { message => s/''/'/gr =~ s/[:;.](?: .*)?$//r, sqlstate => $sqlstate{object_not_in_prerequisite_state} } } grep { /^[^:]/ } @problems;
 	}
 	return @messages;
@@ -100,9 +100,12 @@ is_deeply([ sql_messages(q{
 	problems := problems || format('%s is 0.5: make it ''%L''.', g);
 	problems := problems || ARRAY(
 		SELECT CASE WHEN h THEN format('One%s.', CASE WHEN i THEN ': two' ELSE format(': three %s', i) END) ELSE format('Four: five') END);
+	problems := problems || ARRAY(SELECT v.p FROM (VALUES
+		(format('Six %s.', j), k),
+		('Seven: eight', l = 'm')) AS v(p, q));
 }) ],
 	[ { message => q{a "%s" of '%s'}, sqlstate => '42601' }, { message => 'e', sqlstate => 'P0001' }, { message => 'f', sqlstate => '01000' },
-		map { { message => $_, sqlstate => '55000' } } '%s is 0.5', 'One%s', 'Four' ],
+		map { { message => $_, sqlstate => '55000' } } '%s is 0.5', 'One%s', 'Four', 'Six %s', 'Six %s', 'Seven' ],
 	'and in SQL');
 like('a "…" of 5 is', pattern('a "%s" of %s is'), 'a gap is any text');
 unlike('a "…" of 5 is not', pattern('a "%s" of %s is'), 'but nothing else is');

@@ -1,3 +1,4 @@
+--- start
 DO {$}
 DECLARE
 	path pg_catalog.text := pg_catalog.current_setting('search_path');
@@ -16,7 +17,7 @@ BEGIN
 		WHERE NOT pg_has_role(o.owner, current_user, 'USAGE')) THEN
 		RAISE EXCEPTION 'schema % or something in it belongs to another role', {feed_literal} USING ERRCODE = 'insufficient_privilege';
 	END IF;
-{trusted}
+{require_trusted}
 
 	-- What the filters of a feed are made for cannot change.
 	SELECT p.prosrc AS source, p.proacl IS NOT NULL AS complete INTO settings
@@ -49,3 +50,47 @@ CREATE OR REPLACE FUNCTION {feed}.settings() RETURNS pg_catalog.void LANGUAGE sq
 -- bloomexp {version}
 -- kind: {kind}
 {settings}{$};
+
+--- rights
+-- What this script has made belongs to its owner alone, whatever the default privileges are;
+-- what existed before keeps its grants.
+DO {$}
+DECLARE
+	path pg_catalog.text := pg_catalog.current_setting('search_path');
+	existing pg_catalog.oid[];
+	made pg_catalog.record;
+BEGIN
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	existing := coalesce(NULLIF(current_setting('bloomexp.existing', true), '')::oid[], ARRAY[]::oid[]);
+	FOR made IN
+		SELECT o.name, string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
+		FROM (
+			SELECT p.oid, 'ROUTINE ' || p.oid::regprocedure AS name, p.pronamespace AS schema_oid, p.proowner AS owner, coalesce(p.proacl, acldefault('f', p.proowner)) AS acl FROM pg_proc AS p
+			UNION ALL SELECT c.oid, 'TABLE ' || c.oid::regclass, c.relnamespace, c.relowner, c.relacl FROM pg_class AS c WHERE c.relkind IN ('r', 'v')) AS o, aclexplode(o.acl) AS a
+		WHERE o.schema_oid = to_regnamespace({quoted_feed_literal}) AND o.oid <> ALL (existing) AND a.grantee <> o.owner
+		GROUP BY o.name
+	LOOP
+		EXECUTE format('REVOKE ALL ON %s FROM %s', made.name, made.grantees);
+	END LOOP;
+	PERFORM set_config('bloomexp.existing', '', false);
+	PERFORM set_config('search_path', path, true);
+END
+{$};
+
+--- require_trusted table
+	-- The owner of a table decides what its types, constraints and casts do when it is read.
+	DECLARE
+		untrusted pg_catalog.regclass;
+	BEGIN
+		SELECT c.oid INTO untrusted FROM pg_class AS c
+		WHERE NOT pg_has_role(c.relowner, current_user, 'USAGE') AND c.oid IN ({tables}) LIMIT 1;
+		IF FOUND THEN
+			RAISE EXCEPTION 'table % belongs to a role without the rights of the owner of feed %', untrusted, {feed_literal}
+				USING ERRCODE = 'insufficient_privilege', HINT = 'Make the feed again as the owner of the table.';
+		END IF;
+	END;
+
+--- tree table
+WITH RECURSIVE tree(oid, level) AS (	-- the table and its partitions or children
+			SELECT {exposures_literal}::regclass::oid, 0
+			UNION SELECT i.inhrelid, t.level + 1 FROM pg_inherits AS i JOIN tree AS t ON i.inhparent = t.oid)

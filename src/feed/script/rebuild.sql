@@ -1,3 +1,4 @@
+--- rebuild table
 -- Build filters again from the exposures of the last {width}, in batches that commit: of all
 -- users, of those with "after" < id <= "upto", or of "users".  Call it in autocommit mode, once
 -- a day or more often; several sessions can share the users by ranges.  It waits for "pause"
@@ -27,7 +28,7 @@ BEGIN
 		IF after IS NOT NULL OR upto IS NOT NULL THEN
 			RAISE EXCEPTION 'a rebuild takes either users or a range of them' USING ERRCODE = 'invalid_parameter_value';
 		END IF;
-		users := ARRAY(SELECT u.u FROM pg_catalog.unnest(users) AS u(u));	-- whatever its bounds are
+		users := ARRAY(SELECT u.u FROM pg_catalog.unnest(users) AS u(u));	-- the same with subscripts from 1 on
 	END IF;
 	BEGIN
 		COMMIT;	-- always fails in a block with EXCEPTION; with this message, the caller has a transaction open

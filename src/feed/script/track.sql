@@ -1,12 +1,13 @@
+--- track trigger
 -- Add the exposures of a statement to the filters of their users.
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS pg_catalog.trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
-	since timestamp with time zone := {begin};
+	since timestamp with time zone := {window_start};
 	shown record;
 BEGIN
-{trusted_here}
+{require_trusted_here}
 	FOR shown IN
 		SELECT {user} AS user_id, array_agg({item}) AS items
 		FROM new_rows AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns

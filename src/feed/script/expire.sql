@@ -1,3 +1,4 @@
+--- expire windowed
 -- Remove users whose last exposure has left the window, in batches that commit.  Call it in
 -- autocommit mode, once a day or less often: it saves disk and changes no answer.  It stops
 -- before the users are more than 1,000 and more than a fifth of all, because a clock may be
