@@ -20,7 +20,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $root = "$FindBin::RealBin/../..";
-require "$root/test/lib/format_$_.pl" for qw(reader writer);
+require "$root/test/lib/format_reader.pl";
 
 # The same damage in every run; another seed tries other damage.
 my $seed = $ENV{HOSTILE_SEED} // 1;
@@ -217,9 +217,9 @@ try('header bits flipped', map { my $bytes = $_; map { flipped($bytes, 2, header
 my %plain = (kind => 1, fpr => 0.01, counting => 0, windowed => 0);
 my %layer = (words => 1, hashes => 7, capacity => 1, items => 1, bits_set => 1, bits => "\1" . "\0" x 7);
 
-try('at the limits', (map { format_writer::bytes({ %plain, layers => [ (\%layer) x $_ ] }) } 4096, 4097),
-	(map { format_writer::bytes({ %plain, counting => 1, layers => [ ({ %layer, bits => "\1" . "\0" x 31 }) x $_ ] }) } 1, 2),
-	map { format_writer::bytes({ %plain, layers => [ { %layer, words => $_, bits => "\1" . "\0" x (8 * $_ - 1) } ] }) } 4096 .. 4098);
+try('at the limits', (map { format_reader::bytes({ %plain, layers => [ (\%layer) x $_ ] }) } 4096, 4097),
+	(map { format_reader::bytes({ %plain, counting => 1, layers => [ ({ %layer, bits => "\1" . "\0" x 31 }) x $_ ] }) } 1, 2),
+	map { format_reader::bytes({ %plain, layers => [ { %layer, words => $_, bits => "\1" . "\0" x (8 * $_ - 1) } ] }) } 4096 .. 4098);
 
 #
 # Values of random fields
@@ -265,7 +265,7 @@ sub random_value
 		$layer{bits_set} = $value{counting} ? unpack('H*', $layer{bits}) =~ tr/0//c : unpack '%32b*', $layer{bits};
 		push @{ $value{layers} }, \%layer;
 	}
-	return format_writer::bytes(\%value);
+	return format_reader::bytes(\%value);
 }
 
 try('random fields', map { random_value() } 1 .. 3000);
@@ -279,9 +279,9 @@ cmp_ok($count{'22P03'}, '>', 10_000, "$count{'22P03'} values were refused");
 #
 
 my $announced = join ', ', map { "'\\x" . unpack('H*', $_) . "'::bytea" }
-  format_writer::bytes({ %plain, layers => [ { %layer, words => 2**26 - 1 } ] }),
-  format_writer::bytes({ %plain, layers => [ map { { %layer, words => 67_108_750 } } 1 .. 1000 ] }),
-  format_writer::bytes({ %plain, counting => 1, layers => [ { %layer, words => 2**26 - 1 } ] }),
+  format_reader::bytes({ %plain, layers => [ { %layer, words => 2**26 - 1 } ] }),
+  format_reader::bytes({ %plain, layers => [ map { { %layer, words => 67_108_750 } } 1 .. 1000 ] }),
+  format_reader::bytes({ %plain, counting => 1, layers => [ { %layer, words => 2**26 - 1 } ] }),
   pack('CCvVd<', 1, 1, 4096, 0, 0.01), pack('CCvVd<q<q<VV', 1, 33, 4096, 0, 0.01, 1, 0, 1, 0);
 
 SKIP:
