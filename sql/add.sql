@@ -110,10 +110,8 @@ FROM pg_temp.one_at_a_time(100, 0.01, 0, 10000) WHERE n > 100;
 SELECT count(DISTINCT p), string_agg(DISTINCT p::text, ', ') FILTER (WHERE n > 100 AND ratio > 4) AS beyond_4
 FROM unnest('{0.1,0.001,0.0001}'::float8[]) p, pg_temp.one_at_a_time(100, p, 5, 5000);
 -- The rate now, from the fill, is the expected one give or take chance: so the mean of twenty filters counts, with 1%
--- for
--- what chance is left.  High rates are where a careless count of items shows: an item that finds its bits set is one,
--- too,
--- and at rates next to 1 a layer is full long before its capacity.
+-- for what chance is left.  High rates are where a careless count of items shows: an item that finds its bits set is
+-- one, too, and at rates next to 1 a layer is full long before its capacity.
 SELECT count(*), string_agg(format('%s of %s: %s', p, room, max), ', ') FILTER (WHERE max > p * 1.01) AS beyond_promise
 FROM (SELECT room, p, max(rate)
 	FROM (SELECT room, p, n, avg(rate) AS rate
@@ -126,6 +124,7 @@ FROM (SELECT room, p, max(rate)
 SELECT count(DISTINCT p), string_agg(DISTINCT p::text, ', ') FILTER (WHERE rate > p) AS beyond_promise
 FROM unnest('{0.7,0.85,0.9,0.95,0.99}'::float8[]) p, pg_temp.one_at_a_time(1000, p, 0, 6000);
 -- Adding what is there already changes nothing, and costs nothing
+\set ECHO none
 CREATE TABLE seen (user_id int PRIMARY KEY, items bloom);
 INSERT INTO seen VALUES (1, bloom_add(NULL, ARRAY(SELECT generate_series(1, 10000)))),
 	(2, bloom_add(NULL, ARRAY[1, 2]));
@@ -136,6 +135,7 @@ UPDATE seen SET items = bloom_add(items, ARRAY[78, 79, NULL]) WHERE user_id = 1;
 UPDATE seen SET items = bloom_add(items, ARRAY[]::int[]);
 UPDATE seen SET items = bloom_add(items, NULL::int);
 UPDATE seen SET items = items | NULL;
+\set ECHO all
 -- the same TOASTed value as before: the UPDATEs have copied its pointer
 SELECT pg_temp.named(row_to_json(r)) FROM (SELECT array_agg(DISTINCT chunk_id) = :'before' AS untouched,
 	(SELECT items @> 77 FROM seen WHERE user_id = 2) AS added
@@ -146,6 +146,7 @@ SELECT array_agg(DISTINCT chunk_id) = :'before' AS untouched FROM :toast;
 SELECT user_id, items @> 1000001 AS added FROM seen ORDER BY 1;
 
 -- a value that a statement makes of another is not the other
+\set ECHO none
 DO $$
 DECLARE
 	f bloom := bloom_new(2);
@@ -158,6 +159,7 @@ BEGIN
 END
 $$;
 DROP TABLE seen;
+\set ECHO all
 
 -- Many items at once, past the room of layers that are cut into blocks: those that the old layer has room for and those
 -- of the new one are spread over all blocks of theirs.
@@ -172,7 +174,8 @@ FROM (VALUES (25000, 10000), (25000, 25000), (40000, 40000)) AS v (kept, more),
 -- A layer that claims more items than such a shape can hold takes no further one: the value would be refused where it
 -- is read again.
 SELECT count(bloom_add(f, ARRAY(SELECT generate_series(1, n)::bigint))::bytea::bloom) AS read_again
-FROM (SELECT '\x0101020000000000e27a14ae47e1ca3f01000014050000000500000013000000010000400b000000090000000a0000000680924488084cab0000000000aa6813'::bloom) AS v (f),
+FROM (SELECT ('\x0101020000000000e27a14ae47e1ca3f01000014050000000500000013000000010000400b000000090000000a000000'
+	'0680924488084cab0000000000aa6813')::bloom) AS v (f),
 	generate_series(1, 30) AS n;
 
 -- Counting filters: what was added can be taken out again
@@ -186,7 +189,7 @@ SELECT pg_temp.named(row_to_json(r)) FROM (SELECT f @> 1 AS before, bloom_remove
 	bloom_remove(b, '\x01'::bytea) @> '\x01'::bytea AS bytea, bloom_remove(g, u) @> u AS uuid
 FROM (VALUES ('00000000-0000-0000-0000-000000000001'::uuid)) AS v(u), bloom_add(pg_temp.counting(100), ARRAY[1, 2]) f,
 	bloom_add(pg_temp.counting(100), 'a'::text) t, bloom_add(pg_temp.counting(100), '\x01'::bytea) b,
-		bloom_add(pg_temp.counting(100), u) g) AS r;
+	bloom_add(pg_temp.counting(100), u) g) AS r;
 -- all out leaves nothing behind, not one bit
 SELECT bits_set, items, fpr_now
 FROM (SELECT bloom_remove(bloom_add(pg_temp.counting(1000), array_agg(i)), array_agg(i)) AS f
@@ -226,8 +229,7 @@ FROM (SELECT p, avg(rate)
 			ORDER BY n DESC LIMIT 1) AS full_up
 	GROUP BY p) AS mean;
 \set ECHO none
--- Items come and go: what is counted then is held to the bits, and neither the rate nor
--- the room drifts.
+-- Items come and go: what is counted then is held to the bits, and neither the rate nor the room drifts.
 CREATE FUNCTION pg_temp.churn(p float8, apart integer, OUT taken bigint, OUT rate float8) LANGUAGE plpgsql AS $$
 DECLARE
 	f bloom := bloom_new(1000, p, counting => true);

@@ -16,7 +16,7 @@ SELECT kind, items, capacity, fpr, layers, f = CASE kind WHEN 'integer' THEN blo
 	WHEN 'uuid' THEN bloom_add(empty, uuids) ELSE bloom_add(empty, '{1,2,3}'::bytea[]) END AS as_added
 FROM (SELECT array_agg(u) AS uuids, ARRAY[bloom_agg(i), bloom_agg(i, 0.001), bloom_agg(i, 0.001, 1), bloom_agg(t),
 	bloom_agg(t, 0.001), bloom_agg(t, 0.001, 1),
-		bloom_agg(u), bloom_agg(u, 0.001), bloom_agg(u, 0.001, 1), bloom_agg(b), bloom_agg(b, 0.001),
+	bloom_agg(u), bloom_agg(u, 0.001), bloom_agg(u, 0.001, 1), bloom_agg(b), bloom_agg(b, 0.001),
 			bloom_agg(b, 0.001, 1)] AS filters
 	FROM generate_series(1, 3) i, LATERAL (SELECT i::text, lpad(i::text, 32, '0')::uuid, i::text::bytea) AS l(t, u, b))
 		AS a,
@@ -32,8 +32,7 @@ SELECT n, items, f @> '' AS has_it
 FROM unnest('{1,2,1000}'::int[]) n, LATERAL (SELECT bloom_agg(t)
 	FROM generate_series(1, n), unnest('{"",a}'::text[]) t) AS a(f), bloom_info(f) ORDER BY n;
 
--- Which rows count
--- NULL items don't, and without an item there is no filter, whatever the parameters are
+-- Which rows count: NULL items do not, and without an item there is no filter, whatever the parameters are
 SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_agg(i) IS NULL AS no_rows,
 	bloom_agg(i::text, 0.1) IS NULL AS fpr, bloom_agg(i, NULL, -1) IS NULL AS wrong
 	FROM generate_series(1, 0) i) AS r;
@@ -41,12 +40,12 @@ SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_agg(NULL::bigint) IS NUL
 	bloom_agg(NULL::text, 0.1) IS NULL AS text,
 	bloom_agg(NULL::uuid, 0.1, 1) IS NULL AS uuid
 FROM generate_series(1, 3) i) AS r;
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_agg(CASE WHEN i % 3 = 0 THEN i END)
-	= bloom_agg(i) FILTER (WHERE i % 3 = 0) AS filter,
+SELECT pg_temp.named(row_to_json(r))
+FROM (SELECT bloom_agg(CASE WHEN i % 3 = 0 THEN i END) = bloom_agg(i) FILTER (WHERE i % 3 = 0) AS filter,
 	bloom_agg(i % 50) = bloom_agg(DISTINCT i % 50) AS distinct,
-		bloom_agg(i ORDER BY i DESC) = bloom_agg(i ORDER BY i % 7) AS order_by,
+	bloom_agg(i ORDER BY i DESC) = bloom_agg(i ORDER BY i % 7) AS order_by,
 	bloom_agg(i) FILTER (WHERE i < 0) IS NULL AS none_left,
-		bloom_agg(i) FILTER (WHERE i = 2) = bloom_add(bloom_new(1), 2) AS one
+	bloom_agg(i) FILTER (WHERE i = 2) = bloom_add(bloom_new(1), 2) AS one
 FROM generate_series(1, 1000) i) AS r;
 -- groups
 SELECT g, (bloom_info(f)).items, (bloom_info(f)).capacity, f @> g AS own, f @> (g + 1) AS other
@@ -68,7 +67,7 @@ SELECT bloom_agg(i, CASE WHEN i < 3 THEN 0.01 END) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01, CASE WHEN i < 3 THEN 0.2 END) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01 * i) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01, i) FROM generate_series(1, 3) i;
--- The same holds if the item is NULL, and if a later row has an fpr that would be wrong by itself.
+-- The same holds if the item is NULL.  An fpr that is wrong by itself is that, in a later row, too.
 SELECT bloom_agg(NULL::int, 0.01 * i) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, CASE WHEN i < 3 THEN 0.01 ELSE 'NaN' END) FROM generate_series(1, 3) i;
 -- each group its own
@@ -89,7 +88,7 @@ FROM (SELECT bloom_agg(i % 1000) AS f FROM generate_series(1, 50000) i) AS a, bl
 SELECT headroom, i.items, i.capacity, i.layers, within.layers AS within,
 	(bloom_info(bloom_add(full_up, ARRAY(SELECT -i FROM generate_series(1, 200) i)))).layers AS beyond,
 	bloom_contains_all(full_up, ARRAY(SELECT generate_series(1, i.capacity))) AS no_false_negative,
-		bloom_fpr(full_up) <= 0.01 * 1.05 AS promise_kept
+	bloom_fpr(full_up) <= 0.01 * 1.05 AS promise_kept
 FROM unnest('{0,0.1,0.2,0.5,1,10}'::float8[]) headroom,
 	LATERAL (SELECT bloom_agg(i, 0.01, headroom) AS f FROM generate_series(1, 1000) i) AS a, bloom_info(f) i,
 	LATERAL (SELECT bloom_add(f, ARRAY(SELECT generate_series(1, i.capacity)))) AS b(full_up), bloom_info(full_up) within
@@ -119,12 +118,10 @@ FROM generate_series(1, 40) u, LATERAL (SELECT (u * 7919 + n * 104729) % (u * 60
 INSERT INTO exposures SELECT user_id, NULL FROM generate_series(1, 41) user_id;
 ANALYZE exposures;
 CREATE VIEW filters AS SELECT user_id, bloom_agg(item_id) AS a, bloom_agg(item_id, 0.001) AS b,
-	bloom_agg(item_id, 0.03, 0.2) AS c,
-		bloom_agg(slug, 0.01) AS d, bloom_agg(guid) AS e, bloom_agg(bytes, 0.05, 1) AS f
+	bloom_agg(item_id, 0.03, 0.2) AS c, bloom_agg(slug, 0.01) AS d, bloom_agg(guid) AS e, bloom_agg(bytes, 0.05, 1) AS f
 	FROM exposures GROUP BY user_id;
 CREATE VIEW filter AS SELECT bloom_agg(item_id) AS a, bloom_agg(item_id, 0.001) AS b,
-	bloom_agg(item_id, 0.03, 0.2) AS c,
-		bloom_agg(slug, 0.01) AS d, bloom_agg(guid) AS e, bloom_agg(bytes, 0.05, 1) AS f
+	bloom_agg(item_id, 0.03, 0.2) AS c, bloom_agg(slug, 0.01) AS d, bloom_agg(guid) AS e, bloom_agg(bytes, 0.05, 1) AS f
 	FROM exposures;
 CREATE FUNCTION pg_temp.plan_of(query text, OUT modes jsonb, OUT strategies jsonb) LANGUAGE plpgsql AS $$
 DECLARE
@@ -175,8 +172,8 @@ RESET enable_hashagg;
 SELECT bloom_agg(item_id, CASE WHEN user_id < 40 THEN 0.01 ELSE 0.02 END) FROM exposures;
 \set VERBOSITY default
 -- a group without items in one process, or in all
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_agg(item_id) FILTER (WHERE user_id = 2)
-	= (SELECT a FROM hashed WHERE user_id = 2) AS in_few_rows,
+SELECT pg_temp.named(row_to_json(r))
+FROM (SELECT bloom_agg(item_id) FILTER (WHERE user_id = 2) = (SELECT a FROM hashed WHERE user_id = 2) AS in_few_rows,
 	bloom_agg(item_id) FILTER (WHERE user_id > 40) IS NULL AS in_none
 FROM exposures) AS r;
 \set ECHO none

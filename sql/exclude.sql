@@ -21,21 +21,22 @@ CREATE DOMAIN item_id AS int;
 CREATE DOMAIN slug AS varchar(10);
 CREATE FUNCTION pg_temp.left_over(c anyarray, f bloom, OUT type regtype, OUT row_type regtype, OUT left_over text,
 	OUT typed boolean) LANGUAGE sql AS $$
-	SELECT pg_typeof(c - f), pg_typeof(e), c - f, array_send(c - f) = array_send(c[:1]) AND array_send(ARRAY[e])
-		= array_send(c[:1]) FROM bloom_exclude(c, f) e
+	SELECT pg_typeof(c - f), pg_typeof(e), c - f,
+		array_send(c - f) = array_send(c[:1]) AND array_send(ARRAY[e]) = array_send(c[:1]) FROM bloom_exclude(c, f) e
 $$;
 \set ECHO all
 SELECT o.* FROM bloom_add(NULL, 2) f, bloom_add(NULL, 'b'::text) g, bloom_add(NULL, '\x02'::bytea) h,
 	bloom_add(NULL, '00000000-0000-0000-0000-000000000002'::uuid) u, LATERAL (
-	SELECT * FROM pg_temp.left_over('{1,2}'::smallint[], f) UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::int[], f)
-	UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::bigint[], f) UNION ALL SELECT *
-		FROM pg_temp.left_over('{1,2}'::item_id[], f)
-	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::text[], g) UNION ALL SELECT *
-		FROM pg_temp.left_over('{a,b}'::varchar[], g)
-	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::char(3)[], g) UNION ALL SELECT *
-		FROM pg_temp.left_over('{a,b}'::slug[], g)
+	SELECT * FROM pg_temp.left_over('{1,2}'::smallint[], f)
+	UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::int[], f)
+	UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::bigint[], f)
+	UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::item_id[], f)
+	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::text[], g)
+	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::varchar[], g)
+	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::char(3)[], g)
+	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::slug[], g)
 	UNION ALL SELECT * FROM pg_temp.left_over('{"\\x01","\\x02"}'::bytea[], h)
-	UNION ALL SELECT * FROM pg_temp.left_over('{00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002}'::uuid[], u)) AS o;
+	UNION ALL SELECT * FROM pg_temp.left_over(ARRAY[lpad('1', 32, '0'), lpad('2', 32, '0')]::uuid[], u)) AS o;
 -- an empty result, too, knows its type
 SELECT pg_typeof('{2}'::item_id[] - f), '{2}'::item_id[] - f AS nothing,
 	array_append('{2}'::smallint[] - f, 3::smallint) AS goes_on FROM bloom_add(NULL, 2) f;
@@ -43,8 +44,8 @@ SELECT pg_typeof('{2}'::item_id[] - f), '{2}'::item_id[] - f AS nothing,
 -- Every element as it was, for values of all lengths and so of all alignments.
 SELECT bool_and(c - f = kept AND ARRAY(SELECT bloom_exclude(c, f)) = kept AND (c - f)::text = kept::text
 	AND array_length(c - f, 1) IS NOT DISTINCT FROM array_length(kept, 1)) AS same, count(*)
-FROM (SELECT n, array_agg(t ORDER BY i) AS c, bloom_add(bloom_new(100, 1e-7),
-	array_agg(t) FILTER (WHERE (i * n) % 3 = 0)) AS f,
+FROM (SELECT n, array_agg(t ORDER BY i) AS c,
+		bloom_add(bloom_new(100, 1e-7), array_agg(t) FILTER (WHERE (i * n) % 3 = 0)) AS f,
 		coalesce(array_agg(t ORDER BY i) FILTER (WHERE (i * n) % 3 <> 0), '{}') AS kept
 	FROM generate_series(1, 40) n, generate_series(1, n) i,
 		LATERAL (SELECT repeat(chr(97 + i % 26), (i * n) % 11) || i) AS t(t)
@@ -90,7 +91,7 @@ FROM bloom_add(NULL, 'b'::text) AS f;
 SELECT bloom_exclude_array('{1,2,1}'::smallint[], f, NULL) AS smallint,
 	bloom_exclude_array('{1,2,-1,4294967297,1}'::bigint[], f, NULL) AS bigint,
 	bloom_exclude_array('{"\\x01","\\x","\\x0100","\\x01"}'::bytea[], NULL, NULL) AS bytea,
-	bloom_exclude_array('{00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002,00000000-0000-0000-0000-000000000001}'::uuid[], NULL, 2) AS uuid
+	bloom_exclude_array(ARRAY[lpad('1', 32, '0'), lpad('2', 32, '0'), lpad('1', 32, '0')]::uuid[], NULL, 2) AS uuid
 FROM bloom_add(NULL, 2) AS f;
 -- the same as by SQL, for numbers around those of a batch and lengths of all alignments, with repetitions near and far
 SELECT count(*), bool_and(bloom_exclude_array(c, f, wanted) IS NOT DISTINCT FROM kept) AS integers,
@@ -150,7 +151,7 @@ FROM (SELECT '{5,4,3,2,1,2,3}'::int[] AS c) AS c;
 SELECT ARRAY(SELECT bloom_exclude(ARRAY(SELECT generate_series(1, 10)), bloom_add(bloom_new(10, 0.0001), 1),
 	bloom_add(bloom_new(20, 0.001), 2),
 	bloom_add(bloom_new(10, 0.00001), 3), bloom_add(bloom_new(5000, 0.00001), 4),
-		bloom_add(bloom_new(10, 0.0001, true), 5),
+	bloom_add(bloom_new(10, 0.0001, true), 5),
 	(SELECT bloom_agg(i, 0.00001) FROM generate_series(6, 50000) i WHERE i <> 8)));
 -- the same as one filter after the other, whichever comes first
 SELECT pg_temp.named(row_to_json(r)) FROM (SELECT ARRAY(SELECT bloom_exclude(c, a, b)) = c - a - b AS ab,
@@ -162,12 +163,13 @@ FROM (SELECT bloom_agg(i) AS a FROM generate_series(1, 3000) i) AS a,
 
 -- Packed: integers of 8 bytes, the lowest first
 CREATE FUNCTION pg_temp.pack(items bigint[]) RETURNS bytea LANGUAGE sql AS
-'SELECT coalesce(string_agg(substring(int8send(i) FROM 8 - b FOR 1), $$$$ ORDER BY n, b), $$$$) FROM unnest(items) WITH ORDINALITY u(i, n), generate_series(0, 7) b';
+'SELECT coalesce(string_agg(substring(int8send(i) FROM 8 - b FOR 1), $$$$ ORDER BY n, b), $$$$)
+	FROM unnest(items) WITH ORDINALITY u(i, n), generate_series(0, 7) b';
 SELECT bloom_exclude_packed('\x0500000000000000fbffffffffffffff00000000000000010500000000000000ffffffffffffff7f',
 	f) AS some,
 	bloom_exclude_packed('\x0400000000000000', f) AS none, bloom_exclude_packed('', f) AS of_none,
 	bloom_exclude_packed('\x0400000000000000', NULL) AS by_none,
-		bloom_exclude_packed('\x0400000000000000', bloom_new()) AS by_empty,
+	bloom_exclude_packed('\x0400000000000000', bloom_new()) AS by_empty,
 	bloom_exclude_packed(NULL, f) IS NULL AS of_null
 FROM bloom_add(NULL, '{4,-5,72057594037927936}'::bigint[]) f;
 -- the same as arrays, for every length around a batch's; from a row with a short length word, from one that is
@@ -187,8 +189,7 @@ SELECT bloom_exclude_packed('\x04', bloom_new());
 SELECT bloom_exclude_packed('\x04000000000000000500000000', NULL);
 SELECT bloom_exclude_packed('\x0400000000000000', bloom_add(NULL, 'a'::text));
 
--- Where it can stand
--- LATERAL, over stored candidates; it is run again for every row
+-- Where it can stand: LATERAL, over stored candidates; it is run again for every row
 CREATE TABLE recall (user_id int, candidates int[]);
 INSERT INTO recall VALUES (1, '{10,20,30,40}'), (2, '{4999,5000,5001,5002}'), (4, '{1,2}'), (5, '{7}'), (6, NULL),
 	(1, '{60}'), (3, '{}');
@@ -263,7 +264,8 @@ DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	RETURN jsonb_path_query_first(plan::jsonb, 'strict $.**?(@."Function Name" == "bloom_exclude" || @."Node Type" == "ProjectSet")."Plan Rows"');
+	RETURN jsonb_path_query_first(plan::jsonb,
+		'strict $.**?(@."Function Name" == "bloom_exclude" || @."Node Type" == "ProjectSet")."Plan Rows"');
 END
 $$;
 \set ECHO all

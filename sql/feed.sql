@@ -2,6 +2,7 @@
 -- What a feed does: an item that was shown to a user in the last width is not shown again, however the exposure was
 -- written; what is older, or no exposure, is no obstacle.
 --
+\set ECHO none
 SET client_min_messages = error;
 SET TimeZone = 'America/New_York';
 \set VERBOSITY terse
@@ -10,6 +11,7 @@ SET TimeZone = 'America/New_York';
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 SELECT current_setting('server_version_num')::int >= 150000 AS has_merge,
 	EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
+\set ECHO all
 
 -- Types of users and items in both modes, in turn a row per item or per page; each below names that must be quoted.
 \if :has_citext
@@ -30,14 +32,14 @@ SELECT mode, (m + t) % 2 = 0, user_type, item_type, users, CASE
 		WHEN item_type ~ 'int|item' THEN '{10,20,30,40}'::text[] ELSE '{"{a,b}","",NULL x,"\""}' END
 FROM (VALUES (1, 'trigger'), (2, 'log')) AS m (m, mode), (VALUES
 	(1, 'bigint', 'bigint', '{1,-9223372036854775808}'::text[]), (2, 'integer', 'text', '{1,2}'),
-		(3, 'smallint', 'smallint', '{1,2}'),
+	(3, 'smallint', 'smallint', '{1,2}'),
 	(4, 'uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'),
 	(5, 'text', 'integer', '{'''',"{$}"}'), (6, 'text COLLATE "C"', 'bytea', '{a,A}'),
-		(7, 'mood', 'varchar(9)', '{sad,happy}'),
+	(7, 'mood', 'varchar(9)', '{sad,happy}'),
 	(8, 'citext', 'item_id', '{a,b}'), (9, 'user_name', 'text', '{a,b}'), (10, 'varchar(5)', 'varchar', '{a,b}'),
 	(11, 'char(5)', 'char(6)', '{abc,abcde}'), (12, 'numeric(9,2)', 'bigint', '{1.50,2}'),
-		(13, 'date', 'text', '{2020-01-01,infinity}'), (14, 'bit(3)', 'bigint', '{101,010}')) AS t (t, user_type, item_type,
-		users);
+	(13, 'date', 'text', '{2020-01-01,infinity}'), (14, 'bit(3)', 'bigint', '{101,010}')) AS t (t, user_type, item_type,
+	users);
 
 -- Names of 63 bytes; those of feeds have 56, after which triggers are called, and differ in the last one.
 CREATE FUNCTION name_of(prefix text, n int) RETURNS text LANGUAGE sql AS $$
@@ -106,9 +108,11 @@ SELECT mode, got(kinds, 'unseen', upper(users[1])), count(*) FROM kinds WHERE us
 	ORDER BY 1;
 \endif
 -- The commands that make them again.  DROP SCHEMA undoes them.
-SELECT count(*), bool_and(command = format('SELECT public.bloom_feed_sql(%L, %L, user_column => %L, item_column => %L, time_column => %L%s);', feed_of(n), format('public.%I', name_of('T', n)),
-	name_of('u', n), name_of('i', n), name_of('t', n), CASE mode WHEN 'log' THEN ', mode => ''log''' ELSE '' END))
-		FROM kinds JOIN bloom_feeds() ON feed = feed_of(n);
+SELECT count(*), string_agg(concat_ws(' ', mode, user_type, item_type, command), E'\n') FILTER (WHERE command <> format(
+	'SELECT public.bloom_feed_sql(%L, %L, user_column => %L, item_column => %L, time_column => %L%s);',
+	feed_of(n), format('public.%I', name_of('T', n)), name_of('u', n), name_of('i', n), name_of('t', n),
+	CASE mode WHEN 'log' THEN ', mode => ''log''' ELSE '' END)) AS others
+FROM kinds JOIN bloom_feeds() ON feed = feed_of(n);
 CREATE FUNCTION execute(command text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; END $$;
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed_of(n))), count(*) FROM kinds GROUP BY 1;
 SELECT count(*) FROM pg_trigger;
@@ -124,6 +128,7 @@ SELECT count(bloom_create_feed(format('%s_%s_%s', mode, name, width), name::regc
 	width => width * interval '1 day')) AS feeds
 FROM (VALUES ('trigger'), ('log')) AS m (mode), (VALUES ('zoned'), ('plain')) AS n (name),
 	(VALUES (30), (182)) AS w (width);
+\set ECHO none
 CREATE FUNCTION ago(days int, more interval) RETURNS timestamp LANGUAGE sql AS $$
 	SELECT now() AT TIME ZONE 'UTC' - days * interval '1 day' - more $$;
 CREATE VIEW widths AS SELECT f.* FROM (VALUES
@@ -132,18 +137,35 @@ CREATE VIEW widths AS SELECT f.* FROM (VALUES
 	('182', ARRAY[trigger_zoned_182.unseen(182, '{1,2}'), trigger_plain_182.unseen(182, '{1,2}'),
 		log_zoned_182.unseen(182, '{1,2}'), log_plain_182.unseen(182, '{1,2}')])) AS f (width, unseen);
 -- 1 was shown half an hour less than the width ago, 2 an hour more
-\set insert 'TRUNCATE trigger_zoned_30.filters, trigger_plain_30.filters, trigger_zoned_182.filters, trigger_plain_182.filters, plain, zoned; INSERT INTO plain SELECT d, 1, ago(d, \'-30 minutes\') FROM unnest(\'{30,182}\'::int[]) AS d UNION ALL SELECT d, 2, ago(d, \'1 hour\') FROM unnest(\'{30,182}\'::int[]) AS d; INSERT INTO zoned SELECT user_id, item_id, shown_at AT TIME ZONE \'UTC\' FROM plain; TABLE widths;'
-\set rebuild 'CALL trigger_zoned_30.rebuild(); CALL trigger_plain_30.rebuild(); CALL trigger_zoned_182.rebuild(); CALL trigger_plain_182.rebuild(); CALL log_zoned_30.rebuild(); CALL log_plain_30.rebuild(); CALL log_zoned_182.rebuild(); CALL log_plain_182.rebuild(); TABLE widths;'
+CREATE FUNCTION insert_at_edges() RETURNS void LANGUAGE sql AS $$
+	TRUNCATE trigger_zoned_30.filters, trigger_plain_30.filters, trigger_zoned_182.filters, trigger_plain_182.filters,
+		plain, zoned;
+	INSERT INTO plain SELECT d, 1, ago(d, '-30 minutes') FROM unnest('{30,182}'::int[]) AS d
+		UNION ALL SELECT d, 2, ago(d, '1 hour') FROM unnest('{30,182}'::int[]) AS d;
+	INSERT INTO zoned SELECT user_id, item_id, shown_at AT TIME ZONE 'UTC' FROM plain
+$$;
+CREATE VIEW rebuilds AS SELECT format('CALL %I.rebuild()', feed) FROM bloom_feeds();
+CREATE VIEW wrong AS SELECT * FROM widths WHERE unseen <> '{{2},{2},{2},{2}}';
 SET TimeZone = 'Europe/Berlin';
-:insert
-:rebuild
+SELECT insert_at_edges() \g /dev/null
+TABLE wrong;
+\o /dev/null
+TABLE rebuilds \gexec
+\o
+TABLE wrong;
 SET TimeZone = 'America/Los_Angeles';
-TABLE widths;
-:rebuild
-:insert
+TABLE wrong;
+\o /dev/null
+TABLE rebuilds \gexec
+\o
+TABLE wrong;
+SELECT insert_at_edges() \g /dev/null
+TABLE wrong;
 SET TimeZone = 'UTC';
+\set ECHO all
 TABLE widths;
 SET TimeZone = 'America/New_York';
+DROP VIEW rebuilds, wrong;
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
 DROP TABLE zoned, plain;
 
@@ -154,11 +176,12 @@ CREATE INDEX ON exposures (user_id);
 CREATE INDEX ON pages (user_id);
 SELECT count(bloom_create_feed(concat(mode, '_', name), name::regclass, mode => mode, "where" => 'shown')) AS feeds
 FROM (VALUES ('trigger'), ('log')) AS m (mode), (VALUES ('exposures'), ('pages')) AS n (name);
+\set ECHO none
 INSERT INTO exposures SELECT u, i, t, s FROM (VALUES
 	(1, 1, now(), true), (1, 2, now(), false), (1, 3, now(), NULL), (1, 4, NULL, true), (NULL, 5, now(), true),
-		(1, NULL, now(), true),
+	(1, NULL, now(), true),
 	(1, 6, 'infinity', true), (1, 7, '-infinity', true), (1, 8, now() + interval '1 year', true),
-		(1, 9, now() - interval '29 days', true)) AS v (u, i, t, s);
+	(1, 9, now() - interval '29 days', true)) AS v (u, i, t, s);
 INSERT INTO pages SELECT user_id, CASE item_id WHEN 1 THEN '{NULL,1,NULL,1}'::bigint[] WHEN 6 THEN '{{6},{NULL}}'
 	ELSE ARRAY[item_id] END, shown_at, shown FROM exposures;
 INSERT INTO pages VALUES (1, '{}', now(), true), (1, NULL, now(), true), (1, '{NULL}', now(), true),
@@ -167,6 +190,7 @@ CREATE VIEW unseen AS SELECT n, trigger_exposures.unseen(n, c) AS trigger_exposu
 	log_exposures.unseen(n, c) AS log_exposures, trigger_pages.unseen(n, c) AS trigger_pages,
 	log_pages.unseen(n, c) AS log_pages
 FROM (SELECT n, ARRAY(SELECT generate_series(1::bigint, 9)) AS c FROM generate_series(1, 2) AS n) AS u;
+\set ECHO all
 TABLE unseen;
 SELECT command FROM bloom_feeds() WHERE feed = 'log_pages';
 SELECT format('CALL %I.rebuild()', feed) FROM bloom_feeds() ORDER BY feed \gexec
@@ -189,6 +213,7 @@ CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEF
 SELECT bloom_create_feed('seen', 'exposures');
 INSERT INTO exposures SELECT 1, i, now() - interval '40 days' FROM generate_series(1, 4) AS i;
 SELECT seen.unseen(1, '{1,2,3,4,5,6}');
+\set ECHO none
 INSERT INTO exposures VALUES (1, 1), (1, 5) ON CONFLICT (user_id, item_id) DO UPDATE SET shown_at = excluded.shown_at;
 INSERT INTO exposures VALUES (1, 2) ON CONFLICT DO NOTHING;
 \if :has_merge
@@ -201,6 +226,7 @@ COPY exposures (user_id, item_id) FROM stdin;
 1	7
 2	7
 \.
+\set ECHO all
 WITH a AS (INSERT INTO exposures VALUES (3, 1) RETURNING user_id),
 	b AS (UPDATE exposures SET user_id = 4 WHERE item_id = 4 RETURNING 1),
 	c AS (UPDATE exposures SET shown_at = now() WHERE user_id = 2 RETURNING 1)
@@ -234,6 +260,7 @@ DROP SCHEMA seen CASCADE;
 DROP TABLE exposures;
 
 -- Partitions, of two levels, and tables that inherit.
+\set ECHO none
 CREATE TABLE exposures (user_id bigint, item_id bigint,
 	shown_at timestamptz DEFAULT now()) PARTITION BY RANGE (shown_at);
 CREATE TABLE late PARTITION OF exposures FOR VALUES
@@ -244,7 +271,9 @@ ALTER TABLE late_2 DROP gone;
 ALTER TABLE late ATTACH PARTITION late_2 DEFAULT;
 CREATE TABLE early PARTITION OF exposures FOR VALUES FROM (MINVALUE) TO ('2020-01-01 00:00+00');
 CREATE INDEX ON exposures (user_id, shown_at);
+\set ECHO all
 SELECT bloom_create_feed('seen', 'exposures'), bloom_create_feed('log', 'exposures', mode => 'log');
+\set ECHO none
 CREATE VIEW unseen AS SELECT u, seen.unseen(u, '{1,2,3,4,5,6,7,8}'), log.unseen(u, '{1,2,3,4,5,6,7,8}') AS log
 	FROM generate_series(1, 2) AS u;
 INSERT INTO exposures VALUES (1, 1), (2, 1);
@@ -255,6 +284,7 @@ COPY late_2 (user_id, item_id) FROM stdin;
 2	5
 \.
 INSERT INTO exposures VALUES (1, 6, '2019-12-31'), (2, 6, '2019-12-31');
+\set ECHO all
 TABLE unseen;
 UPDATE exposures SET shown_at = now() WHERE user_id = 1 AND item_id = 6;
 UPDATE exposures SET shown_at = now() - interval '29 days', item_id = 7 WHERE user_id = 2 AND item_id = 6;
@@ -302,6 +332,7 @@ ALTER TABLE late ATTACH PARTITION late_4 FOR VALUES IN (4);
 SELECT untracked FROM seen.health;
 CALL seen.rebuild(users => '{4}');
 SELECT seen.unseen(4, '{40,41}');
+\set ECHO none
 DROP VIEW unseen;
 DROP SCHEMA seen, log CASCADE;
 DROP TABLE exposures;
@@ -312,6 +343,7 @@ SELECT bloom_create_feed('seen', 'exposures');
 INSERT INTO exposures VALUES (1, 1);
 INSERT INTO child VALUES (1, 2, DEFAULT), (1, 3, '2000-01-01');
 UPDATE exposures SET shown_at = now() WHERE item_id = 3;
+\set ECHO all
 SELECT seen.unseen(1, '{1,2,3,4}');
 CALL seen.rebuild();
 SELECT seen.unseen(1, '{1,2,3,4}');
@@ -341,6 +373,7 @@ CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEF
 CREATE INDEX ON exposures (user_id);
 SELECT bloom_create_feed('seen', 'exposures'), bloom_create_feed('log', 'exposures', mode => 'log');
 SELECT reloptions FROM pg_class WHERE oid IN ('seen.filters'::regclass, 'log.filters'::regclass);
+\set ECHO none
 INSERT INTO exposures VALUES (1, 1), (1, 2);
 CREATE FUNCTION call(feed text, arguments text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -352,16 +385,17 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN sqlerrm;
 END
 $$;
+\set ECHO all
 SELECT arguments, call('seen', arguments) AS seen, call('log', arguments) AS log FROM unnest(ARRAY[
 	$$unseen(1, '{2,5,1,NULL,5,3}')$$, $$unseen(1, '{}')$$, $$unseen(1, NULL)$$, $$unseen(NULL, '{1}')$$,
-		$$unseen(9, '{1,1}')$$, $$unseen(1, '{{1,3},{4,2}}')$$,
+	$$unseen(9, '{1,1}')$$, $$unseen(1, '{{1,3},{4,2}}')$$,
 	$$current(1) @> 2$$, $$current(9) @> 1$$, $$current(NULL)$$,
 	$$take(9, '{2,5,1,NULL,5,3}', 3)$$, $$take(1, '{2,5,1,NULL,5,3}', 0)$$, $$take(1, '{2,5,1,NULL,5,3}', -1)$$,
-		$$take(1, '{}', 3)$$, $$take(1, NULL, 3)$$,
+	$$take(1, '{}', 3)$$, $$take(1, NULL, 3)$$,
 	$$contains(1, 2)$$, $$contains(1, 3)$$, $$contains(1, NULL)$$, $$contains(8, 1)$$, $$contains(NULL, 1)$$, $$lock(1)$$,
-		$$lock(8)$$, $$lock(NULL)$$,
+	$$lock(8)$$, $$lock(NULL)$$,
 	$$take(NULL, '{5}', 3)$$, $$take(1, '{1,2}')$$, $$take(1, '{2,5,1,NULL,5,3}', 1)$$,
-		$$take(1, '{2,5,1,NULL,5,3}', NULL)$$]) AS arguments;
+	$$take(1, '{2,5,1,NULL,5,3}', NULL)$$]) AS arguments;
 -- mode trigger remembers what is taken, mode log what is inserted
 SELECT seen.unseen(1, '{1,3,5,7}'), log.unseen(1, '{1,3,5,7}');
 INSERT INTO exposures (user_id, item_id) SELECT 1, unnest(seen.take(1, '{1,3,5,7,9,11}', 1)) RETURNING item_id;
@@ -388,6 +422,7 @@ CALL seen.rebuild();
 CALL seen.rebuild(users => '{1}');
 \set VERBOSITY terse
 CALL seen.rebuild(dry_run => true);
+\set ECHO none
 INSERT INTO exposures SELECT u, i FROM generate_series(1, 5000) AS u, generate_series(1, 3) AS i;
 INSERT INTO exposures VALUES (5000, 4, now() - interval '31 days');
 DELETE FROM seen.filters WHERE user_id > 2;
@@ -396,6 +431,7 @@ UPDATE seen.filters SET items = bloom_add(items, 77) WHERE user_id = 1;
 CREATE VIEW state AS SELECT md5(string_agg(concat_ws(' ', ctid, xmin, user_id, items::bytea, filled_until), ','
 	ORDER BY user_id)) AS state FROM seen.filters;
 SELECT state FROM state \gset
+\set ECHO all
 CALL seen.rebuild(dry_run => true);
 SELECT state = :'state' AS unchanged FROM state;
 -- some users: also such as have no exposure, no filter, or come twice, and an array that does not begin at 1
@@ -507,15 +543,17 @@ SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL 
 
 -- Other columns may have any names: also those of the functions' variables and parameters.  A batch without an end in
 -- sight is cut.
+\set ECHO none
 CREATE TABLE odd (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
 	since timestamptz DEFAULT 'infinity',
 	wanted bigint[] DEFAULT '{}', batch_from bigint DEFAULT 9999, batch_to bigint DEFAULT -1,
-		n_examined bigint DEFAULT 9999, n_ended bigint DEFAULT 9999,
+	n_examined bigint DEFAULT 9999, n_ended bigint DEFAULT 9999,
 	after bigint DEFAULT 9999, upto bigint DEFAULT -1, filled timestamptz, locked bigint[], unlocked bigint[], main int,
-		main_until timestamptz, rest int, rest_fpr float DEFAULT 0.5,
+	main_until timestamptz, rest int, rest_fpr float DEFAULT 0.5,
 	allow_removed boolean DEFAULT true, shown int, built int, overlap interval, dry_run boolean DEFAULT true, "user" int,
-		users bigint[], item int, items int, e int, f int, v int, i int);
+	users bigint[], item int, items int, e int, f int, v int, i int);
 CREATE INDEX ON odd (user_id);
+\set ECHO all
 SELECT bloom_create_feed('odd_seen', 'odd'), bloom_create_feed('odd_log', 'odd', mode => 'log');
 INSERT INTO odd VALUES (1, 1), (1, 2);
 SELECT odd_seen.unseen(1, '{1,2,3}'), odd_log.unseen(1, '{1,2,3}'), odd_log.take(1, '{1,2,3}');
@@ -540,6 +578,7 @@ DROP SCHEMA odd_log CASCADE;
 DROP TABLE odd;
 
 -- The script again: settings change, filters and grants stay.
+\set ECHO none
 CREATE ROLE regress_bloomexp_app;
 GRANT USAGE ON SCHEMA seen TO regress_bloomexp_app;
 GRANT EXECUTE ON FUNCTION seen.unseen, seen.take TO regress_bloomexp_app;
@@ -547,6 +586,7 @@ SELECT bloom_feed_sql('seen', 'exposures', width => '7 days', fpr => 0.001, head
 :script
 :script
 INSERT INTO exposures VALUES (1, 3, now() - interval '8 days'), (2, 3, DEFAULT);
+\set ECHO all
 SELECT seen.unseen(1, '{1,2,3}'), seen.unseen(2, '{1,2,3}'), (bloom_info(seen.current(2))).fpr,
 	has_function_privilege('regress_bloomexp_app', 'seen.take(bigint, bigint[], int)', 'EXECUTE') AS granted;
 SELECT feed, owner = current_user AS mine, version, command, problems FROM bloom_feeds() ORDER BY 1;
@@ -566,11 +606,10 @@ DROP SCHEMA "x, slices => 5", "bloomexp 1.0" CASCADE;
 -- The mode cannot change: neither a new script nor one from before a change is taken.
 SELECT bloom_feed_sql('seen', 'exposures', mode => 'log');
 SELECT replace(bloom_feed_sql('later', 'exposures', mode => 'log'), 'later', 'seen') AS script \gset
-BEGIN;
-:script
-ROLLBACK;
+SELECT execute(:'script');
 SELECT problems FROM bloom_feeds() WHERE feed = 'seen';
 -- What is wrong with a feed, each in turn.
+\set ECHO none
 CREATE FUNCTION after(change text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	found text[];
@@ -582,6 +621,7 @@ EXCEPTION WHEN SQLSTATE 'ZZZZZ' THEN
 	RETURN QUERY SELECT regexp_split_to_table(sqlerrm, E'\n');
 END
 $$;
+\set ECHO all
 SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO item',
 	'ALTER TABLE exposures RENAME TO views', 'DROP TABLE exposures CASCADE',
 	'ALTER TABLE exposures DISABLE TRIGGER USER', 'ALTER TABLE exposures ENABLE REPLICA TRIGGER update_seen',
@@ -629,6 +669,7 @@ SELECT viewed.unseen(1, '{7,8,9}'), untracked,
 	FROM viewed.health, bloom_feeds() WHERE feed = 'viewed';
 ALTER SCHEMA viewed RENAME TO seen;
 -- Ids that have become too small.
+\set ECHO none
 DROP SCHEMA seen, log CASCADE;
 ALTER TABLE exposures ALTER user_id TYPE int, ALTER item_id TYPE smallint;
 SELECT bloom_create_feed('seen', 'exposures');
@@ -637,6 +678,7 @@ ALTER TABLE exposures ALTER user_id TYPE bigint, ALTER item_id TYPE bigint;
 SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
 :script
 INSERT INTO exposures VALUES (1, 9), (3000000000, 100000);
+\set ECHO all
 SELECT seen.unseen(1, '{8,9,10}'), seen.unseen(3000000000, '{9,100000}'), seen.take(1, '{8,10}');
 SELECT count(*) FROM pg_proc WHERE pronamespace = 'seen'::regnamespace;
 -- A collation of the callers' is not the column's.
@@ -660,7 +702,7 @@ DROP VIEW results;
 DROP TABLE exposures, users, before, kinds CASCADE;
 DROP DOMAIN item_id, user_name;
 DROP TYPE mood;
-DROP FUNCTION after, name_of, feed_of, execute, ago, call, script;
+DROP FUNCTION after, name_of, feed_of, execute, insert_at_edges, ago, call, script;
 DROP PROCEDURE make, show;
 DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP DOMAIN IF EXISTS citext; END $$;
 DROP ROLE regress_bloomexp_app;

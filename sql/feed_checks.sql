@@ -1,6 +1,7 @@
 --
 -- What is refused when a feed is made: all that is wrong in one error, each with what to do, and nothing is changed.
 --
+\set ECHO none
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 \pset format unaligned
@@ -9,7 +10,6 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 CREATE ROLE regress_bloomexp_owner;
 CREATE ROLE regress_bloomexp_stranger;
 DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_bloomexp_owner', current_database()); END $$;
-\set ECHO none
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz, shown boolean, day date, name text,
 	at timestamp, tags text[], point point);
 CREATE INDEX ON exposures (user_id, shown_at);
@@ -59,6 +59,7 @@ SELECT bloom_create_feed('seen', 'shown');
 SELECT bloom_create_feed('seen', 'shown', 'pair', 'jsons');
 SELECT bloom_create_feed('seen', 'shown', 'document', 'document');
 SELECT bloom_create_feed('seen', 'shown', 'lists', 'lists', 'times', "where" => 'flags');
+\set ECHO none
 DROP TABLE shown;
 SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
 \if :has_citext
@@ -67,6 +68,7 @@ CREATE EXTENSION citext;
 CREATE TYPE citext AS ENUM ();
 \endif
 CREATE TABLE shown (user_id bigint PRIMARY KEY, item_id citext, shown_at timestamptz);
+\set ECHO all
 SELECT bloom_create_feed('seen', 'shown');
 DROP TABLE shown;
 CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
@@ -351,6 +353,7 @@ DROP TABLE exposures, before;
 DROP ROLE regress_bloomexp_owner, regress_bloomexp_stranger;
 \set ECHO all
 -- A template with a name that is none, or not closed, is an error, whatever the settings are.
+\set ECHO none
 BEGIN;
 SET LOCAL plpgsql.check_asserts = off;
 CREATE FUNCTION pg_temp.with_template(part text, other text) RETURNS text LANGUAGE plpgsql AS $$
@@ -361,6 +364,7 @@ EXCEPTION WHEN internal_error THEN
 	RETURN sqlerrm;
 END
 $$;
+\set ECHO all
 SELECT part, other, pg_temp.with_template(part, other) FROM (VALUES ('{feed}.lock(user_id', '{feeds}.lock(user_id'),
 	('{feed}.lock(user_id', '{feed .lock(user_id'), ('{feed}.lock(user_id', '{}.lock(user_id'),
 	('''expire_windowed''', '''expire_widowed'''), ('', '')) AS t (part, other);

@@ -16,7 +16,6 @@ DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_bloomexp_owne
 	current_database()); END $$;
 CREATE SCHEMA shop AUTHORIZATION regress_bloomexp_owner;
 GRANT USAGE ON SCHEMA shop TO PUBLIC;
-\set ECHO all
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE shop.exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE TABLE shop.pages (user_id text, item_id text[], shown_at timestamp DEFAULT (now() AT TIME ZONE 'UTC'));
@@ -26,6 +25,7 @@ SELECT bloom_create_feed('seen', 'shop.exposures');
 SELECT bloom_create_feed('log', 'shop.exposures', mode => 'log');
 SELECT bloom_create_feed('pages', 'shop.pages');
 RESET ROLE;
+\set ECHO all
 
 -- All belongs to who made the feed, nothing to PUBLIC, and what runs as the owner has a search_path of its own.
 SELECT array_agg(DISTINCT pg_get_userbyid(o)) FROM (SELECT relowner FROM pg_class
@@ -79,8 +79,7 @@ RESET ROLE;
 
 \set ECHO none
 -- Others' functions, operators and tables, in front of all that is ours: in their own schema, in that of temporary
--- tables,
--- and as the session's settings find them.
+-- tables, and as the session's settings find them.
 CREATE FUNCTION caught() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
 	IF current_user <> 'regress_bloomexp_evil' THEN
@@ -104,27 +103,30 @@ BEGIN
 			(replace(oidvectortypes(proargtypes), 'anyarray', 'text[]')),
 			(regexp_replace(oidvectortypes(proargtypes), 'any(array|nonarray|element)', 'text')),
 			(regexp_replace(oidvectortypes(proargtypes), 'any(array|nonarray|element)', 'bigint')),
-				(oidvectortypes(proargtypes))) AS a (arguments)
+			(oidvectortypes(proargtypes))) AS a (arguments)
 		WHERE (proname ~ '^bloom_' OR pronamespace = 'pg_catalog'::regnamespace
 			AND proname IN ('now', 'clock_timestamp', 'array_agg', 'unnest', 'min', 'count', 'sum', 'cardinality',
 			'current_setting',
 			'pg_column_size', 'pg_sleep', 'pg_sleep_for', 'current_database', 'array_fill', 'format', 'lower', 'position',
-				'substring', 'to_regclass', 'to_regnamespace', 'pg_has_role', 'aclexplode', 'acldefault',
+			'substring', 'to_regclass', 'to_regnamespace', 'pg_has_role', 'aclexplode', 'acldefault',
 			'array_to_string', 'quote_ident', 'pg_get_userbyid', 'bit_or', 'max', 'string_agg', 'octet_length',
-				'generate_series'))
+			'generate_series'))
 			AND NOT '{internal,cstring,"\"any\""}'::regtype[]::oid[] && proargtypes::oid[]
 	LOOP
 		BEGIN
-			EXECUTE format('CREATE FUNCTION %I.%I(%s) RETURNS bigint LANGUAGE plpgsql AS ''BEGIN PERFORM public.caught(); RETURN NULL; END''', place, p.proname, p.arguments);
+			EXECUTE format('CREATE FUNCTION %I.%I(%s) RETURNS bigint LANGUAGE plpgsql AS %L', place, p.proname, p.arguments,
+				'BEGIN PERFORM public.caught(); RETURN NULL; END');
 			planted := planted + 1;
 		EXCEPTION WHEN duplicate_function OR invalid_function_definition OR invalid_parameter_value THEN
 		END;
 	END LOOP;
 	FOR p IN
 		SELECT name, t, f FROM unnest('{=,>,>=,<,<=,<>,-,+,/,||,%,&}'::text[]) WITH ORDINALITY AS o (name, f),
-			unnest('{bigint,integer,smallint,oid,name,text,timestamptz,interval,public.bloom,anyelement,boolean,timestamp,bigint[],oid[],numeric}'::text[]) AS t
+			unnest('{bigint,integer,smallint,oid,name,text,timestamptz,interval,public.bloom,anyelement,boolean,timestamp,
+				bigint[],oid[],numeric}'::text[]) AS t
 	LOOP
-		EXECUTE format('CREATE FUNCTION %I.operator_%s(%s, %s) RETURNS boolean LANGUAGE plpgsql AS ''BEGIN PERFORM public.caught(); RETURN NULL; END''', place, p.f, p.t, p.t);
+		EXECUTE format('CREATE FUNCTION %I.operator_%s(%s, %3$s) RETURNS boolean LANGUAGE plpgsql AS %4$L', place, p.f, p.t,
+			'BEGIN PERFORM public.caught(); RETURN NULL; END');
 		EXECUTE format('CREATE OPERATOR %I.%s (LEFTARG = %s, RIGHTARG = %3$s, FUNCTION = %1$I.operator_%4$s)', place, p.name,
 			p.t, p.f);
 		planted := planted + 1;
@@ -139,6 +141,7 @@ $$;
 CREATE TEMP TABLE opens_the_schema ();
 \set ECHO all
 SELECT evil.plant('evil') > 100, evil.plant((SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema())) > 100;
+\set ECHO none
 CREATE DOMAIN evil.uuid AS pg_catalog.uuid CHECK (VALUE IS NULL);
 CREATE DOMAIN evil.bytea AS pg_catalog.bytea CHECK (VALUE IS NULL);
 RESET ROLE;
@@ -155,6 +158,7 @@ SET search_path = evil, pg_temp, pg_catalog, public;
 SET plpgsql.variable_conflict = 'use_variable';
 SET check_function_bodies = off;
 SET plpgsql.extra_errors = 'all';
+\set ECHO all
 -- the traps work
 SELECT bloom_contains(public.bloom_new(), 1::bigint);
 SELECT 1::bigint OPERATOR(evil.=) 1::bigint;
@@ -181,6 +185,7 @@ SELECT public.bloom_feed_sql('another_log', 'shop.exposures', mode => 'log') AS 
 SELECT another.unseen(1, '{1,2,3,4}'), another_log.unseen(1, '{1,2,3,4}');
 DROP SCHEMA another, another_log CASCADE;
 -- ... nor into a type that they have made, in a schema before pg_catalog or as a temporary one
+\set ECHO none
 SELECT public.bloom_feed_sql('typed', 'shop.typed') AS script \gset
 :script
 SELECT public.bloom_feed_sql('dated', 'shop.dated', mode => 'log') AS script \gset
@@ -188,6 +193,7 @@ SELECT public.bloom_feed_sql('dated', 'shop.dated', mode => 'log') AS script \gs
 RESET ROLE;
 RESET ALL;
 SET client_min_messages = error;
+\set ECHO all
 SELECT count(*) FROM evil.filters;
 SELECT n.nspname, string_agg(DISTINCT t.typnamespace::regnamespace::text, ', ') AS types
 FROM pg_namespace AS n, LATERAL (SELECT unnest(p.proargtypes) FROM pg_proc AS p WHERE p.pronamespace = n.oid UNION
@@ -201,6 +207,7 @@ SET ROLE regress_bloomexp_evil;
 CREATE TABLE evil.mine (user_id bigint, item_id bigint, shown_at timestamptz);
 CREATE TRIGGER mine AFTER INSERT ON evil.mine REFERENCING NEW TABLE
 	AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION seen.track();
+\set ECHO none
 SET ROLE regress_bloomexp_owner;
 GRANT EXECUTE ON FUNCTION seen.take TO regress_bloomexp_app;
 RESET ROLE;
@@ -208,6 +215,7 @@ GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA seen TO regress_bloomexp_evil;
 SET ROLE regress_bloomexp_evil;
 CREATE TRIGGER mine AFTER INSERT ON evil.mine REFERENCING NEW TABLE
 	AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION seen.track();
+\set ECHO all
 INSERT INTO evil.mine VALUES (1, 99);
 RESET ROLE;
 SELECT seen.unseen(1, '{99}');
@@ -257,7 +265,8 @@ DECLARE
 		'contains', 'SELECT ROW(alone.contains(1, 1), ever.contains(''a'', ''x''))',
 		'take', 'SELECT ROW(alone.take(1, ''{1,2,3,4}'', 1), ever.take(''a'', ''{x,y,z}'', 1))',
 		'add', 'SELECT ROW(alone.add(1, ''{5}''), alone.add(9, ''{5}''), ever.add(''a'', ''{u,v}''))',
-		'add_batch', 'SELECT ROW(alone.add_batch(''{1,8}'', ''{6,6}'', ARRAY[''-infinity'', pg_catalog.now()]), ever.add_batch(''{a}'', ''{w}'', ARRAY[pg_catalog.now()]))',
+		'add_batch', 'SELECT ROW(alone.add_batch(''{1,8}'', ''{6,6}'', ARRAY[''-infinity'', pg_catalog.now()]),
+			ever.add_batch(''{a}'', ''{w}'', ARRAY[pg_catalog.now()]))',
 		'lock', 'SELECT ROW(alone.lock(1), alone.lock(10), ever.lock(''b''))',
 		'merge', 'SELECT ROW(alone.merge(8, 1), ever.merge(''b'', ''a''))',
 		'remember', 'SELECT alone.remember(1, ''{7}'', ARRAY[pg_catalog.now()])',
@@ -282,7 +291,9 @@ BEGIN
 				others := others || calls[m];
 			END IF;
 		END LOOP;
-		others := others || ARRAY(SELECT t FROM unnest('{TABLE alone.filters,TABLE alone.health,TABLE ever.health,UPDATE alone.filters SET items = NULL,DELETE FROM ever.filters,DROP FUNCTION alone.forget,CREATE TABLE alone.mine ()}'::text[]) AS t
+		others := others || ARRAY(SELECT t FROM unnest(ARRAY['TABLE alone.filters', 'TABLE alone.health', 'TABLE ever.health',
+				'UPDATE alone.filters SET items = NULL', 'DELETE FROM ever.filters', 'DROP FUNCTION alone.forget',
+				'CREATE TABLE alone.mine ()']) AS t
 			WHERE tried(t) !~ '^permission denied for|^must be owner');
 		RESET ROLE;
 		RAISE INFO '%: %, others: %', calls[n], answer, others;
@@ -317,6 +328,7 @@ RESET ROLE;
 RESET search_path;
 DROP SCHEMA another, alone, ever CASCADE;
 -- A schema or a type of another role could run code as the owner.
+\set ECHO none
 SET ROLE regress_bloomexp_evil;
 CREATE SCHEMA mine;
 CREATE TYPE evil.kind AS ENUM ('a');
@@ -324,12 +336,25 @@ GRANT USAGE ON TYPE evil.kind TO PUBLIC;
 GRANT ALL ON SCHEMA mine TO regress_bloomexp_owner;
 SET ROLE regress_bloomexp_owner;
 \set VERBOSITY default
+\set ECHO all
 SELECT bloom_create_feed('mine');
 SELECT bloom_create_feed('of_kind', user_type => 'evil.kind');
 \set VERBOSITY terse
 RESET ROLE;
 DROP SCHEMA mine;
 
+\set ECHO none
+-- The rights of others in schemas whose names begin so.
+CREATE FUNCTION of_others() RETURNS text LANGUAGE sql AS $$
+	SELECT coalesce(string_agg(concat_ws(' ', n.nspname, o.name, a.grantee::regrole, a.privilege_type), ', '), 'none')
+	FROM (SELECT pronamespace, proname::text, proacl, proowner, 'f' FROM pg_proc
+		UNION ALL SELECT relnamespace, relname, relacl, relowner, 'r' FROM pg_class WHERE relkind IN ('r', 'v')
+		UNION ALL SELECT oid, NULL, nspacl, nspowner, 'n' FROM pg_namespace) AS o (schema, name, acl, owner, kind)
+		JOIN pg_namespace AS n ON n.oid = o.schema
+		CROSS JOIN aclexplode(coalesce(o.acl, acldefault(o.kind::"char", o.owner))) AS a
+	WHERE n.nspname ~ '^by_default' AND a.grantee <> o.owner
+$$;
+\set ECHO all
 -- Default privileges leave nobody a right, whatever they are for: not when a feed is made, and not when functions for
 -- other types come later.
 SET ROLE regress_bloomexp_owner;
@@ -347,14 +372,14 @@ CREATE FUNCTION by_default_half.remember() RETURNS integer LANGUAGE sql AS 'SELE
 CREATE TRIGGER mine AFTER INSERT ON by_default_half.filters EXECUTE FUNCTION suppress_redundant_updates_trigger();
 SET ROLE regress_bloomexp_owner;
 :script
-\set of_others 'SELECT string_agg(concat_ws($$ $$, n.nspname, o.name, a.grantee::regrole, a.privilege_type), $$, $$) AS of_others FROM (SELECT pronamespace, proname::text, proacl, proowner, $$f$$ FROM pg_proc UNION ALL SELECT relnamespace, relname, relacl, relowner, $$r$$ FROM pg_class WHERE relkind IN ($$r$$, $$v$$) UNION ALL SELECT oid, NULL, nspacl, nspowner, $$n$$ FROM pg_namespace) AS o (schema, name, acl, owner, kind) JOIN pg_namespace AS n ON n.oid = o.schema CROSS JOIN aclexplode(coalesce(o.acl, acldefault(o.kind::"char", o.owner))) AS a WHERE n.nspname ~ $$^by_default$$ AND a.grantee <> o.owner'
-:of_others;
+SELECT of_others();
 DROP SCHEMA by_default_half CASCADE;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON ROUTINES TO regress_bloomexp_evil WITH GRANT OPTION;
 ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_log GRANT ALL ON ROUTINES TO regress_bloomexp_app;
 ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_log GRANT SELECT ON TABLES TO regress_bloomexp_app;
 SELECT bloom_create_feed('by_default', 'shop.small'), bloom_create_feed('by_default_log', 'shop.small', mode => 'log');
-:of_others;
+SELECT of_others();
+\set ECHO none
 ALTER TABLE shop.small ALTER user_id TYPE bigint, ALTER item_id TYPE bigint;
 SELECT bloom_feed_sql('by_default', 'shop.small') AS script \gset
 :script
@@ -362,7 +387,8 @@ SELECT bloom_feed_sql('by_default_log', 'shop.small', mode => 'log') AS script \
 BEGIN;
 :script
 COMMIT;
-:of_others;
+\set ECHO all
+SELECT of_others();
 \set ECHO none
 -- What was granted stays, PUBLIC's and what is on functions and tables of the user's own, too.
 CREATE FUNCTION by_default.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1';
@@ -393,6 +419,7 @@ RESET ROLE;
 
 -- What others write into a schema is data: what bloom_feeds() returns is about their schema alone, has only literals,
 -- and it runs nothing and continues.
+\set ECHO none
 SET ROLE regress_bloomexp_evil;
 DO $$
 DECLARE
@@ -402,9 +429,9 @@ BEGIN
 	FOREACH forged IN ARRAY ARRAY[E'-- feed = seen\n-- exposures = shop.exposures\n-- width = 1 second',
 		'-- exposures = shop.exposures'');DROP TABLE shop.exposures;--',
 		E'-- exposures = shop.exposures\n-- user_column = '');DROP TABLE shop.exposures;--\\',
-			E'-- exposures = shop.exposures\n-- fpr = 0.1);DROP TABLE shop.exposures;--',
+		E'-- exposures = shop.exposures\n-- fpr = 0.1);DROP TABLE shop.exposures;--',
 		'-- exposures = a.b.c.d', E'-- exposures = shop.exposures\n-- mode = log);--\n-- where = "''\n',
-			'-- user_type = text(9)', '-- exposures = 1; DROP TABLE shop.exposures']
+		'-- user_type = text(9)', '-- exposures = 1; DROP TABLE shop.exposures']
 	LOOP
 		n := n + 1;
 		EXECUTE format('CREATE SCHEMA forged_%s', n);
@@ -414,6 +441,7 @@ BEGIN
 END
 $$;
 RESET ROLE;
+\set ECHO all
 -- (From PostgreSQL 16 on a name that is none has a command, too.)
 SELECT feed, command FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' AND feed NOT IN ('forged_2', 'forged_8')
 	ORDER BY 1;
@@ -468,6 +496,7 @@ SELECT set_config('my.script', bloom_feed_sql('set', 'shop."odd\\''"', 'u''\n', 
 		NULL, 'trigger', 'yes?');
 SELECT set_config('my.commands', string_agg(command, ' ' ORDER BY feed), false) FROM bloom_feeds()
 	WHERE feed = 'as_usual';
+\set ECHO none
 RESET ROLE;
 SET plpgsql.variable_conflict = 'use_variable'; SET plpgsql.extra_errors = 'all'; SET plpgsql.check_asserts
 	= off; SET check_function_bodies = off;
@@ -477,6 +506,7 @@ SET standard_conforming_strings = off; SET escape_string_warning = off; SET back
 SET IntervalStyle = 'iso_8601'; SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kathmandu'; SET bytea_output
 	= 'escape'; SET extra_float_digits = -15; SET default_transaction_isolation = 'serializable';
 SET search_path = '';
+\set ECHO all
 SELECT public.bloom_feed_sql('set', 'shop."odd\\\\''"', 'u''\\n', 'i\\', 'at', 'P1M2DT3H', 0.0123456789012, 0.1, NULL,
 	'trigger', 'yes?') = current_setting('my.script') AS same_script;
 SELECT string_agg(command, ' ' ORDER BY feed) = current_setting('my.commands') AS same_command,
@@ -583,7 +613,7 @@ SELECT log.unseen(1, '{1,2,3}');
 
 \set ECHO none
 DROP SCHEMA seen, log, pages, shop CASCADE;
-DROP FUNCTION caught CASCADE;
+DROP FUNCTION caught, of_others CASCADE;
 DROP SCHEMA evil CASCADE;
 DROP OWNED BY regress_bloomexp_owner, regress_bloomexp_app, regress_bloomexp_cron, regress_bloomexp_evil CASCADE;
 DROP ROLE regress_bloomexp_owner, regress_bloomexp_app, regress_bloomexp_cron, regress_bloomexp_evil;

@@ -1,9 +1,8 @@
 --
--- Golden values: fixed inputs make fixed bytes, in every release and on every
--- machine. A difference here is no reason to change expected/golden.out: stored
--- filters would lose their items. Other sizes and layers are harmless to stored
--- filters, but must be meant. test/t/001_format.pl runs this file as well and
--- hands the values to a reader that was written from doc/internals/format.md alone.
+-- Golden values: fixed inputs make fixed bytes, in every release and on every machine. A difference here is no reason
+-- to change expected/golden.out: stored filters would lose their items. Other sizes and layers are harmless to stored
+-- filters, but must be meant. test/t/001_format.pl runs this file as well and hands the values to a reader that was
+-- written from doc/internals/format.md alone.
 --
 \pset format unaligned \pset footer off
 \set ECHO none
@@ -283,7 +282,8 @@ DECLARE
 	filter bloom := bloom_window(interval '12 days 1 microsecond', slices, fpr);
 	items integer[] := ARRAY(SELECT (i * 7919) % (15 * per_day) FROM generate_series(1, 30 * per_day) i);
 	times timestamptz[] := ARRAY(SELECT timestamptz '2000-01-02 00:00+00' + i * interval '1 day' / per_day
-		+ CASE i % 31 WHEN 0 THEN (i % 8 - 4) * interval '1 day' ELSE interval '0' END FROM generate_series(1, 30 * per_day) i);
+		+ CASE i % 31 WHEN 0 THEN (i % 8 - 4) * interval '1 day' ELSE interval '0' END
+		FROM generate_series(1, 30 * per_day) i);
 BEGIN
 	FOR i IN 1 .. cardinality(items) LOOP
 		filter := bloom_add_at(filter, items[i], times[i]);
@@ -303,7 +303,7 @@ CREATE FUNCTION at_the_ends(width interval, slices integer) RETURNS SETOF bloom
 LANGUAGE plpgsql AS $$
 DECLARE
 	times timestamptz[] := '{4714-11-24 00:00+0 BC,4714-11-24 00:00:00.000001+0 BC,1999-12-31 23:59:59.999999+0,
-		2000-01-01 00:00+0,2024-02-29 12:00+0,294276-12-31 23:59:59.999998+0,294276-12-31 23:59:59.999999+0}';
+	2000-01-01 00:00+0,2024-02-29 12:00+0,294276-12-31 23:59:59.999998+0,294276-12-31 23:59:59.999999+0}';
 	added bloom := bloom_add_at(bloom_window(width, slices), '{1,2,3,4,5,6,7}'::integer[], times);
 BEGIN
 	RETURN QUERY SELECT bloom_add_at(bloom_window(width, slices), 1, at) FROM unnest(times) at;
@@ -353,14 +353,17 @@ WHERE a.name = 'union: one shape' AND a.nth % 7 = 0 AND bloom_fpr(a.filter) < 0.
 ORDER BY a.nth, b.c, b.p, b.low, b.filter::text;
 INSERT INTO choices (name, filter)
 SELECT 'union: rates next to 1', a | b
-FROM (SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) c UNION ALL SELECT bloom_add(bloom_new(100, 0.4), 1)) x (a),
-	(SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) c UNION ALL SELECT bloom_new(10, 0.9999999999999999)) y (b)
+FROM (SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) c
+		UNION ALL SELECT bloom_add(bloom_new(100, 0.4), 1)) x (a),
+	(SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) c
+		UNION ALL SELECT bloom_new(10, 0.9999999999999999)) y (b)
 ORDER BY a::text, b::text;
 INSERT INTO choices (name, filter)
 SELECT 'union: counting', a | b
 FROM unnest('{1,50,700,40000}'::integer[]) c, unnest('{0.01,0.6}'::float8[]) p, unnest('{1,3,10}'::integer[]) part,
 	bloom_add(bloom_new(c, p, counting => true), ARRAY(SELECT generate_series(1, (c + part - 1) / part))) a,
-	bloom_add(bloom_new(c, p, counting => true), ARRAY(SELECT i % greatest(c / part, 1) FROM generate_series(0, 2 * c) i)) b
+	bloom_add(bloom_new(c, p, counting => true),
+		ARRAY(SELECT i % greatest(c / part, 1) FROM generate_series(0, 2 * c) i)) b
 WHERE (bloom_info(a)).items + (bloom_info(b)).items <= c
 ORDER BY c, p, part;
 INSERT INTO choices (name, filter)
@@ -371,8 +374,8 @@ ORDER BY a.nth, b.nth;
 SELECT name, count(*), max((bloom_info(filter)).layers) AS layers, md5(string_agg(filter::text, ' ' ORDER BY nth))
 FROM choices GROUP BY name ORDER BY name COLLATE "C";
 
--- Sizes: bits/probes of a filter for n items at rate p. They must not depend on
--- the machine either, or the same items would make unlike bytes.
+-- Sizes: bits/probes of a filter for n items at rate p. They must not depend on the machine either, or the same items
+-- would make unlike bytes.
 CREATE FUNCTION sizing(n bigint, p float8) RETURNS text
 LANGUAGE sql AS $$
 	SELECT bits || '/' || hashes FROM bloom_sizing(n, p)

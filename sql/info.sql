@@ -36,18 +36,18 @@ BEGIN
 END
 $$;
 \set ECHO all
-\set rounded 'kind, items, capacity, fpr, round(fpr_now::numeric, 6) AS fpr_now, bits, bits_set, round(fill::numeric, 3) AS fill, layers, bytes, counting, window_width AS width, slices'
-
 -- bloom_info: one row a filter
 SELECT i.* FROM (VALUES (1, bloom_new()), (2, bloom_add(bloom_new(10, 0.001), '{a,b,c}'::text[])),
 	(3, bloom_add(bloom_new(20, 0.05), '00000000-0000-0000-0000-000000000001'::uuid)),
-	(4, bloom_new(20, 0.05, true)), (5, NULL)) AS v(n, f), LATERAL (SELECT :rounded FROM bloom_info(f)) AS i ORDER BY n;
+	(4, bloom_new(20, 0.05, true)), (5, NULL)) AS v(n, f),
+	LATERAL (SELECT kind, items, capacity, fpr, round(fpr_now::numeric, 6), bits, bits_set, round(fill::numeric, 3),
+		layers, bytes, counting, window_width, slices FROM bloom_info(f)) AS i ORDER BY n;
 -- grown: the sum of the layers
 SELECT pg_temp.named(row_to_json(r)) FROM (SELECT i.items = l.items AS items, i.capacity = l.capacity AS capacity,
 	i.bits = l.bits AS bits,
 	i.bits_set = l.bits_set AS bits_set,
 	i.layers = l.layers AS layers, i.bytes = 4 + 16 + 16 * i.layers + l.bytes AS bytes,
-		i.bytes = octet_length(f::bytea) + 4 AS stored,
+	i.bytes = octet_length(f::bytea) + 4 AS stored,
 	abs(i.fill - i.bits_set / i.bits::float8) < 1e-12 AS fill, i.fpr_now = bloom_fpr(f) AS fpr_now, i.fpr = 0.01 AS fpr,
 	abs(1 - i.fpr_now - l.passes) < 1e-12 AS layers_err_independently
 FROM bloom_add(bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 150))),
@@ -65,7 +65,7 @@ INSERT INTO seen VALUES (6, NULL);
 SELECT user_id, i.kind, i.items, i.capacity, i.layers, i = bloom_info(copy) AS like_copy,
 	bloom_cardinality(seen.items) = bloom_cardinality(copy) AS cardinality,
 	bloom_fpr(seen.items) = bloom_fpr(copy) AS rate,
-		(SELECT array_agg(l.items) FROM bloom_layers(seen.items) l) AS of_layers
+	(SELECT array_agg(l.items) FROM bloom_layers(seen.items) l) AS of_layers
 FROM seen, bloom_info(seen.items) i, LATERAL (SELECT seen.items::text::bloom AS copy) c ORDER BY user_id;
 DROP TABLE seen;
 
@@ -112,13 +112,13 @@ SELECT bloom_fpr(NULL) AS none, bloom_fpr(bloom_new()) AS empty;
 SELECT n, rate > lag(rate, 1, 0::float8) OVER (ORDER BY n) AS rising, rate <= 0.01 * 1.05 AS within_promise
 FROM unnest('{1,250,500,750,900,1000}'::int[]) n,
 	bloom_fpr(bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(1, n)))) rate ORDER BY n;
-SELECT count(*), string_agg(format('%s at %s: %s', n, p, now), ', ') FILTER (WHERE now NOT BETWEEN p * 0.5
-	AND p * 1.05) AS other
+SELECT count(*), string_agg(format('%s at %s: %s', n, p, now), ', ')
+	FILTER (WHERE now NOT BETWEEN p * 0.5 AND p * 1.05) AS other
 FROM unnest('{0.1,0.01,0.001}'::float8[]) p, unnest('{300,3000,30000,100000}'::int[]) n,
 	LATERAL (SELECT bloom_fpr(bloom_agg(i, p)) AS now FROM generate_series(1, n) i) AS a;
 
--- bloom_sizing: the calculator
--- The rate to expect when full is within the promise, and from 1,000 items on only growth's share is left of it.
+-- bloom_sizing: the calculator.  The rate to expect when full is within the promise, and from 1,000 items on only
+-- growth's share is left of it.
 SELECT p, count(*), bool_and(expected_fpr <= p) AS kept,
 	bool_and(expected_fpr > p * 0.9) FILTER (WHERE capacity >= 1000) AS near,
 	bool_and(hashes BETWEEN -log(2, p::numeric) * 0.8 - 2 AND -log(2, p::numeric) + 2) FILTER (WHERE capacity >= 1000)
@@ -138,8 +138,8 @@ SELECT bytes BETWEEN 119000000 AND 124000000 AS about_114_mib, hashes FROM bloom
 
 -- bloom_capacity: the inverse
 SELECT * FROM bloom_capacity(4428, 0.01);
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bool_and(s.bytes <= b AND (s.bits, s.hashes, s.expected_fpr)
-	= (c.bits, c.hashes, c.expected_fpr)) AS fits,
+SELECT pg_temp.named(row_to_json(r)) FROM (SELECT
+	bool_and(s.bytes <= b AND (s.bits, s.hashes, s.expected_fpr) = (c.bits, c.hashes, c.expected_fpr)) AS fits,
 	bool_and(c.capacity IN (100, 4294967295) OR (SELECT bytes FROM bloom_sizing(c.capacity + 1, p)) > b) AS and_no_more
 FROM unnest('{0.9,0.1,0.01,0.0001,1e-9}'::float8[]) p,
 	unnest('{52,100,180,190,1000,4427,4428,4429,32804,33000,100000,10000000,500000000}'::bigint[]) b,

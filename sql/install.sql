@@ -1,8 +1,7 @@
 --
 -- Installing: by which roles, into which schema, and with which other extensions.  It has a database of its own, so
--- that
--- the other tests keep their extension.
--- test/t/034_install_script.pl sees that the script makes nothing that would stay behind.
+-- that the other tests keep their extension. test/t/034_install_script.pl sees that the script makes nothing that
+-- would stay behind.
 --
 \pset format unaligned \pset tuples_only on
 SET client_min_messages = warning;
@@ -19,6 +18,7 @@ GRANT CREATE ON DATABASE regress_bloomexp TO regress_bloomexp_owner;
 SET client_min_messages = warning;
 
 -- A user needs no more than CREATE on the database: the extension is trusted.
+\set ECHO none
 SET ROLE regress_bloomexp_owner;
 CREATE SCHEMA shelf;
 CREATE SCHEMA other;
@@ -27,6 +27,7 @@ RESET ROLE;
 
 \set VERBOSITY terse
 SET ROLE regress_bloomexp_guest;
+\set ECHO all
 CREATE EXTENSION bloomexp SCHEMA shelf;
 \set VERBOSITY default
 SET ROLE regress_bloomexp_owner;
@@ -90,6 +91,7 @@ DROP TABLE other.seen;
 RESET ROLE;
 
 -- What it brings along
+\set ECHO none
 SET search_path = other;
 
 CREATE VIEW members AS
@@ -99,18 +101,20 @@ CREATE VIEW members AS
 		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp');
 
 \set by_name 'ORDER BY p.oid::regprocedure::text COLLATE "C"'
+\set ECHO all
 
--- Every object has a comment.  A type's array, the rows of an operator class and the like belong to another object and
--- need none;
--- some versions list the array.
+-- Every object has a comment.  A type's array, the rows of an operator class and the like belong to another object
+-- and need none; some versions list the array.
+\set ECHO none
 SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
 FROM pg_depend d
 WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 	AND NOT EXISTS (SELECT FROM pg_description c WHERE c.classoid = d.classid AND c.objoid = d.objid AND c.objsubid = 0)
-	AND NOT EXISTS (SELECT FROM pg_type t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typcategory
-		= 'A')
+	AND NOT EXISTS (SELECT FROM pg_type t
+		WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typcategory = 'A')
 ORDER BY pg_describe_object(d.classid, d.objid, 0) COLLATE "C";
+\set ECHO all
 -- There are such objects, so the list above is not empty for want of them.
 SELECT d.classid::regclass AS catalog, count(*) > 0 AS some
 FROM pg_depend d
@@ -118,8 +122,8 @@ WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 GROUP BY d.classid ORDER BY d.classid::regclass::text COLLATE "C";
 
--- Rules for functions.  An exception would stand here, with its reason.  A name of ours is no name of the server's, so that
--- no search_path makes a difference; and the server exports other symbols that begin with bloom.
+-- Rules for functions.  An exception would stand here, with its reason.  A name of ours is no name of the server's, so
+-- that no search_path makes a difference; and the server exports other symbols that begin with bloom.
 SELECT rule, p.oid::regprocedure AS exception
 FROM members p JOIN pg_language l ON l.oid = prolang LEFT JOIN pg_aggregate ON aggfnoid = p.oid, LATERAL (VALUES
 	('immutable and parallel safe: not ' || provolatile::text || ' and ' || proparallel::text,
@@ -168,6 +172,7 @@ CREATE TABLE t (a int, b int, seen bloom);
 INSERT INTO t SELECT i, i % 100, bloom_add(NULL, i) FROM generate_series(1, 1000) i;
 CREATE INDEX t_hash ON t USING hash (seen);
 -- This is a DO block, because not every server has contrib.
+\set ECHO none
 DO $$
 BEGIN
 	IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'bloom') THEN
@@ -177,6 +182,7 @@ BEGIN
 END
 $$;
 SET enable_seqscan = off;
+\set ECHO all
 SELECT a FROM t WHERE a = 77 AND b = 77;
 SELECT a FROM t WHERE seen = bloom_add(NULL, 77);
 SELECT seen @> 77 AS seen FROM t WHERE a = 77;

@@ -5,7 +5,8 @@
 \pset format unaligned \pset tuples_only on
 \set ECHO none
 CREATE FUNCTION pg_temp.little(number bigint, bytes int) RETURNS text LANGUAGE sql AS
-'SELECT string_agg(lpad(to_hex((number >> (8 * i)) & 255), 2, $$0$$), $$$$ ORDER BY i) FROM generate_series(0, bytes - 1) i';
+'SELECT string_agg(lpad(to_hex((number >> (8 * i)) & 255), 2, $$0$$), $$$$ ORDER BY i)
+	FROM generate_series(0, bytes - 1) i';
 -- Each layer has one bit set, and a capacity of its own.
 CREATE FUNCTION pg_temp.many_layers(n int, words int, hashes int, capacity int, fpr float8, per_slice int,
 	first_bit int DEFAULT 0) RETURNS bloom LANGUAGE sql AS $$
@@ -40,7 +41,7 @@ FROM hostile, bloom_add(f, ARRAY(SELECT generate_series(1, 300))) AS page WHERE 
 SELECT name, f @> 1 AS contained, cardinality(ARRAY(SELECT generate_series(1, 1000)) - f) AS remaining,
 	(bloom_info(f)).items > 0 AS info,
 	bloom_fpr(f) BETWEEN 0 AND 1 AS fpr, bloom_cardinality(f) > 0 AS cardinality,
-		(SELECT count(*) FROM (SELECT bloom_layers(f) LIMIT 100) AS l) AS layers
+	(SELECT count(*) FROM (SELECT bloom_layers(f) LIMIT 100) AS l) AS layers
 FROM hostile;
 -- unions: with itself, of two, and of many
 SELECT name, (bloom_info(f | f)).layers AS itself, (bloom_info(f | bloom_add(NULL, 1))).layers AS small FROM hostile;

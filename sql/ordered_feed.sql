@@ -69,7 +69,8 @@ INSERT INTO feeds VALUES
 	('LEFT JOIN as first', 'SELECT p.id, a.name FROM posts AS p LEFT JOIN feed_seen AS s ON s.user_id = 1
 		JOIN authors AS a ON a.id = p.author
 		WHERE NOT s.items @> p.id ORDER BY p.published DESC LIMIT 50'),
-	('key of another table', 'SELECT p.id, a.name FROM authors AS me CROSS JOIN posts AS p JOIN authors AS a ON a.id = p.author
+	('key of another table', 'SELECT p.id, a.name FROM authors AS me CROSS JOIN posts AS p
+		JOIN authors AS a ON a.id = p.author
 		WHERE me.id = 1 AND NOT (SELECT items FROM feed_seen WHERE user_id = me.id) @> p.id
 			ORDER BY p.published DESC LIMIT 50'),
 	('key by a subquery', 'SELECT p.id, a.name FROM posts AS p JOIN authors AS a ON a.id = p.author

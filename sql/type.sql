@@ -10,8 +10,8 @@ CREATE FUNCTION pg_temp.named(r json) RETURNS text LANGUAGE sql AS
 $$SELECT string_agg(key || ' ' || coalesce(value, 'NULL'), ', ') FROM json_each_text(r)$$;
 \set ECHO all
 
--- Text form: hexadecimal digits, with or without \x
--- version 1, no kind yet, one layer, a reserved field, fpr 0.01; one word, one probe, capacity 1; 64 bits unset
+-- Text form: hexadecimal digits, with or without \x.  Version 1, no kind yet, one layer, a reserved field, fpr 0.01;
+-- one word, one probe, capacity 1; 64 bits unset
 SELECT bloom_new(1);
 SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_new(1)::text::bloom = bloom_new(1) AS same,
 	'01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000'::bloom
@@ -167,6 +167,7 @@ SELECT pg_temp.named(row_to_json(r)) FROM (SELECT pg_temp.blocks_read('SELECT f 
 DROP TABLE compared;
 
 -- ANALYZE reads and compares no filters of more than 1 kB, which lie out of line.
+\set ECHO none
 CREATE DOMAIN analyzed_items AS bloom;
 CREATE TABLE analyzed (toasted bloom, inline bloom, of_domain analyzed_items, no_filter bloom, padding text)
 WITH (toast_tuple_target = 128);
@@ -180,6 +181,7 @@ SELECT oid AS rows, reltoastrelid AS values, pg_stat_get_xact_blocks_fetched(oid
 	pg_stat_get_xact_blocks_fetched(reltoastrelid) AS values_before
 FROM pg_class WHERE oid = 'analyzed'::regclass \gset
 ANALYZE analyzed;
+\set ECHO all
 SELECT pg_temp.named(row_to_json(r)) FROM (SELECT pg_stat_get_xact_blocks_fetched(:rows) > :rows_before AS reads_rows,
 	pg_stat_get_xact_blocks_fetched(:values) > :values_before AS reads_values) AS r;
 COMMIT;

@@ -27,8 +27,7 @@ SELECT count(*), count(f) AS not_null,
 	string_agg(a || ' | ' || b, ', ') FILTER (WHERE NOT bloom_contains_all(f, items)
 		OR NOT bloom_contains_all(reverse, items)) AS lost,
 	string_agg(a || ' | ' || b, ', ') FILTER (WHERE fa IS NOT NULL AND fb IS NOT NULL
-		AND (bloom_info(f)).fpr <> least(1, (bloom_info(fa)).fpr
-		+ (bloom_info(fb)).fpr)) AS promises_no_sum,
+		AND (bloom_info(f)).fpr <> least(1, (bloom_info(fa)).fpr + (bloom_info(fb)).fpr)) AS promises_no_sum,
 	string_agg(a || ' | ' || b, ', ') FILTER (WHERE bloom_fpr(f) > (bloom_info(f)).fpr * 1.05) AS beyond_promise
 FROM unions;
 SELECT count(*), string_agg(format('%s | %s: %s', a, b, errors), ', ')
@@ -61,8 +60,8 @@ SELECT (bloom_info(twins | bloom_new(400))).layers AS twins_first,
 	(bloom_info(bloom_new(400) | twins)).layers AS twins_second, (bloom_info(twins | twins)).layers AS twice,
 	twins @> 1 AND twins @> 2 AS no_false_negative
 FROM (SELECT bloom_add(bloom_new(100), 1)::bytea AS a, bloom_add(bloom_new(100), 2)::bytea AS b) AS ab,
-	LATERAL (SELECT (set_byte(substr(a, 1, 16), 2, 2) || substr(a, 17, 16) || substr(b, 17, 16) || substr(a, 33)
-		|| substr(b, 33))::bloom AS twins) AS t;
+	LATERAL (SELECT (set_byte(substr(a, 1, 16), 2, 2) || substr(a, 17, 16) || substr(b, 17, 16)
+		|| substr(a, 33) || substr(b, 33))::bloom AS twins) AS t;
 
 -- A union goes on growing.  Its promise is the sum still.
 SELECT count(*), string_agg(a || ' | ' || b, ', ') FILTER (WHERE NOT bloom_contains_all(g, u.items || added)) AS lost,
@@ -86,8 +85,7 @@ BEGIN
 		filter := filter | today | today;
 	END LOOP;
 	RAISE WARNING 'all of them: %, no more than promised: %',
-		bloom_contains_all(filter, ARRAY(SELECT generate_series(1, 1860))),
-		bloom_fpr(filter) <= (bloom_info(filter)).fpr;
+	bloom_contains_all(filter, ARRAY(SELECT generate_series(1, 1860))), bloom_fpr(filter) <= (bloom_info(filter)).fpr;
 END
 $$;
 
@@ -113,8 +111,7 @@ SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_union_agg(f) FILTER (WHE
 		= min(f::text) FILTER (WHERE name = 'small')::bloom AS alone FROM f) AS r;
 \set ECHO none
 -- The result is the one of a | b | c | ..., byte for byte.  Of every sort of filter, of layers that are merged, that
--- stand side by side,
--- and that would be merged but for their items; in groups, by sorting and by hashing.
+-- stand side by side, and that would be merged but for their items; in groups, by sorting and by hashing.
 CREATE FUNCTION pg_temp.one_after_another(filters bloom[]) RETURNS bloom LANGUAGE plpgsql AS $$
 DECLARE
 	f bloom;
@@ -166,9 +163,8 @@ FROM by_sort, bloom_info(f);
 CREATE VIEW by_group AS SELECT sort, n / 5 AS part, bloom_union_agg(f) AS f,
 	pg_temp.one_after_another(array_agg(f)) AS expected FROM (SELECT * FROM many ORDER BY n) AS m GROUP BY sort, n / 5;
 SET enable_sort = off;
-SELECT count(*), count(f) AS not_null, string_agg(DISTINCT sort,
-	', ') FILTER (WHERE f::bytea <> expected::bytea) AS unlike
-FROM by_group;
+SELECT count(*), count(f) AS not_null,
+	string_agg(DISTINCT sort, ', ') FILTER (WHERE f::bytea <> expected::bytea) AS unlike FROM by_group;
 RESET enable_sort;
 -- each slice of a window keeps its layer
 SELECT layers, slices FROM (SELECT bloom_union_agg(bloom_add_at(bloom_window('500 days', 500), n,

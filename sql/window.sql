@@ -89,18 +89,15 @@ FROM (VALUES ('00000000-0000-0000-0000-000000000002'::uuid)) AS i(u),
 	bloom_add_at(bloom_window('6 days'), 'a'::text, '2024-03-05') t,
 	bloom_add_at(bloom_window('6 days'), '{a,c}'::varchar[], ARRAY['2024-03-05', '2024-03-01']::timestamptz[]) v,
 	bloom_add_at(bloom_window('6 days'), '\x02'::bytea, '2024-03-05') b,
-		bloom_add_at(bloom_window('6 days'), u, '2024-03-05') g;
+	bloom_add_at(bloom_window('6 days'), u, '2024-03-05') g;
 -- an item that is contained for as long already changes nothing; one that must stay longer does
 SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_add_at(f, 2, '2024-03-06 13:00+00') = f AS same_slice,
-	bloom_add_at(f, 2, '2024-03-01 13:00+00')
-	= f AS older, bloom_add_at(f, 2, '2024-03-07 00:00+00') = f AS newer,
+	bloom_add_at(f, 2, '2024-03-01 13:00+00') = f AS older, bloom_add_at(f, 2, '2024-03-07 00:00+00') = f AS newer,
 	bloom_add_at(f, NULL::int, '2024-03-07 00:00+00') = f AS null_item,
-		bloom_add_at(f, '{2,NULL}'::int[], ARRAY['2024-03-06', NULL]::timestamptz[]) = f AS array,
+	bloom_add_at(f, '{2,NULL}'::int[], ARRAY['2024-03-06', NULL]::timestamptz[]) = f AS array,
 	bloom_add_at(f, NULL::int[], NULL) = f AS null_array, bloom_add_at(f, '{}'::int[], '{}') = f AS empty_array
 FROM w) AS r;
--- refused
--- what does not say when
--- and what has no time is not asked for one
+-- refused: what does not say when; and what has no time is not asked for one
 SELECT * FROM pg_temp.refused($$
 	bloom_add_at(NULL, 1, now()); bloom_add_at(bloom_new(), 1, now()); (SELECT bloom_add_at(f, 1, NULL) FROM w);
 	(SELECT bloom_add_at(f, 1, 'infinity') FROM w); (SELECT bloom_add_at(f, 1, '-infinity') FROM w);
@@ -166,13 +163,13 @@ SELECT pg_temp.slices(bloom_window(f, '2024-03-05 00:00+00', '2024-03-09 00:00+0
 	bloom_window(f, NULL, NULL, NULL) = f AND bloom_window(f, '-infinity', 'infinity', NULL) = f AS all_of_it,
 	(bloom_info(bloom_window(f, '2024-03-06 00:00+00', '2024-03-06 00:00+00', NULL))).layers AS none,
 	(bloom_info(bloom_window(f, '2024-03-09 00:00+00', '2024-03-01 00:00+00', NULL))).layers AS turned,
-		bloom_window(NULL, now(), now(), NULL) IS NULL AS of_null
+	bloom_window(NULL, now(), now(), NULL) IS NULL AS of_null
 FROM w;
 -- cut anywhere, the two parts are all of it, each item in one of them, and they are windows with the same past
 SELECT count(*), bool_and(pg_temp.slices(older | newer) IS NOT DISTINCT FROM pg_temp.slices(e)) AS united,
 	bool_and(NOT (older @> i AND newer @> i) AND (older @> i OR newer @> i) = e @> i) AS once,
-	bool_and((bloom_info(older)).expired_before = (bloom_info(e)).expired_before AND bloom_add_at(newer, 9, '2024-02-20')
-		= newer) AS same_floor
+	bool_and((bloom_info(older)).expired_before = (bloom_info(e)).expired_before
+		AND bloom_add_at(newer, 9, '2024-02-20') = newer) AS same_floor
 FROM w, bloom_expire(f, '2024-03-08') e, generate_series('2024-02-28'::timestamptz, '2024-03-12', '4 hours') at,
 	bloom_window(e, NULL, at, NULL) older, bloom_window(e, at, NULL, NULL) newer, generate_series(1, 5) i;
 \set VERBOSITY terse
@@ -197,8 +194,8 @@ FROM unnest('{0.9,0.1,0.01,1e-5}'::float8[]) AS p, unnest('{0.9,0.1,0.001,1e-7}'
 		UNION ALL SELECT a | b FROM bloom_add_at(bloom_window('40 days', 6, p), items, times) AS a,
 			bloom_add_at(bloom_window('40 days', 6, p), more, times) AS b) AS f,
 	bloom_window(f, NULL, NULL, t) AS g, bloom_add_at(g, more, times) AS added;
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_window(bloom_window('30 days'), NULL, NULL, 0.1)
-	= bloom_window('30 days', 6, 0.1) AS set,
+SELECT pg_temp.named(row_to_json(r))
+FROM (SELECT bloom_window(bloom_window('30 days'), NULL, NULL, 0.1) = bloom_window('30 days', 6, 0.1) AS set,
 	bloom_window(bloom_window('30 days'), NULL, NULL, 0.01) = bloom_window('30 days') AS same) AS r;
 SELECT bloom_window(bloom_window('30 days'), NULL, NULL, 0);
 \set VERBOSITY default
@@ -211,8 +208,9 @@ SELECT user_id, pg_temp.slices(f), (bloom_info(f)).items, (bloom_info(f)).window
 FROM exposures JOIN (SELECT user_id, bloom_window_agg(item, shown_at, '6 days', 6, 0.01) AS f FROM exposures
 	GROUP BY user_id) AS g USING (user_id) GROUP BY user_id, f ORDER BY user_id;
 -- the same bytes in any order, with repetitions, and as added by array to an empty filter of the same rooms
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_window_agg(item, shown_at, '6 days', 6, 0.01 ORDER BY shown_at)
-	= bloom_window_agg(item, shown_at, '6 days', 6, 0.01 ORDER BY item, shown_at DESC) AS other_order,
+SELECT pg_temp.named(row_to_json(r)) FROM (SELECT
+	bloom_window_agg(item, shown_at, '6 days', 6, 0.01 ORDER BY shown_at)
+		= bloom_window_agg(item, shown_at, '6 days', 6, 0.01 ORDER BY item, shown_at DESC) AS other_order,
 	bloom_window_agg(item, shown_at, '144:00', 6, 0.01) = (SELECT bloom_window_agg(item, shown_at, '6 days', 6, 0.01)
 		FROM (TABLE exposures UNION ALL TABLE exposures) AS twice) AS twice
 FROM exposures) AS r;
@@ -225,7 +223,7 @@ FROM (SELECT bloom_window_agg(item, at, '6 days', 6, 0.01) AS f
 SELECT bloom_window_agg(item, shown_at, '6 days', 6, 0.01) FILTER (WHERE false) IS NULL AS of_none,
 	bloom_window_agg(NULL::bigint, shown_at, '6 days', 6, 0.01) IS NULL AS of_nulls,
 	(bloom_info(bloom_window_agg(item::text, shown_at, '6 days', 6, 0.01))).kind,
-		(bloom_info(bloom_window_agg(md5(item::text)::uuid, shown_at, '6 days', 6, 0.01))).kind,
+	(bloom_info(bloom_window_agg(md5(item::text)::uuid, shown_at, '6 days', 6, 0.01))).kind,
 	(bloom_info(bloom_window_agg(int4send(item), shown_at, '6 days', 6, 0.01))).kind
 FROM exposures;
 -- in a window frame, where the state goes on after each result
@@ -264,8 +262,8 @@ SELECT p, array_agg(bytes ORDER BY n) AS bytes, bool_and(bytes / (-n * ln(p) / l
 FROM (SELECT n, p, max(octet_length(f::bytea) + 4) AS bytes, max((bloom_info(f)).layers) AS layers
 	FROM unnest('{3000,5000,10000}'::int[]) n, unnest('{0.01,0.001,0.0001}'::float8[]) p,
 		generate_series(0, 4) AS start_day,
-		LATERAL (SELECT bloom_window_agg(i, timestamptz '2000-01-01 07:00+00' + start_day * interval '1 day' + i * interval
-			'30 days' / n, '30 days', 6, p) AS f FROM generate_series(1, n) i) AS g
+		LATERAL (SELECT bloom_window_agg(i, timestamptz '2000-01-01 07:00+00' + start_day * interval '1 day'
+			+ i * interval '30 days' / n, '30 days', 6, p) AS f FROM generate_series(1, n) i) AS g
 	GROUP BY n, p) AS largest
 GROUP BY p ORDER BY p DESC;
 -- as many layers as a value may have, and no memory spent on more
@@ -339,7 +337,8 @@ $$;
 -- a year, day by day
 CREATE FUNCTION pg_temp.report() RETURNS TABLE (days bigint, slices int, layers int, p_kept bool, bytes int,
 	lost bigint, old bigint) LANGUAGE sql AS
-'WITH d AS (DELETE FROM days RETURNING *) SELECT count(*), max(slices), max(layers), max(fpr) <= 0.01, max(bytes), sum(lost), sum(old) FROM d';
+'WITH d AS (DELETE FROM days RETURNING *)
+	SELECT count(*), max(slices), max(layers), max(fpr) <= 0.01, max(bytes), sum(lost), sum(old) FROM d';
 \set ECHO all
 SELECT expired_before FROM pg_temp.live(bloom_window('7 days', 7), ARRAY(SELECT generate_series(0, 364))) f,
 	bloom_info(f);
