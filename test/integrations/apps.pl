@@ -3,20 +3,11 @@
 # for the false positives that the filter promised.  What it costs is measured by
 # bench/pages.
 
-use strict;
-use warnings;
+use Server;
 
-use FindBin;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+my $apps = "$root/test/integrations/apps";
 
-my $apps = "$FindBin::RealBin/apps";
-
-my $node = PostgreSQL::Test::Cluster->new('apps');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "shared_buffers = 128MB\nmax_wal_size = 1GB\nclient_min_messages = warning");
-$node->start;
+my $node = start_server('apps', "shared_buffers = 128MB\nmax_wal_size = 1GB\nclient_min_messages = warning");
 
 # The output of some files, run in one session.
 sub run_files

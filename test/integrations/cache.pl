@@ -2,19 +2,10 @@
 # later than it says, although it is killed, stopped and cut off, its server restarts,
 # and a night rewrites every filter; and it leaves nothing behind that holds the log.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
 use IO::Socket::UNIX;
-use IPC::Run;
 use JSON::PP;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 use Time::HiRes qw(sleep time);
 
 my $python = python();
@@ -24,8 +15,7 @@ if (!$python)
 	BAIL_OUT('psycopg is not installed, which CI needs');
 }
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $folder = "$FindBin::RealBin/../../clients/cache";
+my $folder = "$root/clients/cache";
 my $socket = PostgreSQL::Test::Utils::tempdir_short() . '/recall';
 my $python_folder = PostgreSQL::Test::Utils::tempdir();
 my ($changes, $users, $seconds) = (1000, 50, 8);
@@ -33,10 +23,7 @@ my ($changes, $users, $seconds) = (1000, 50, 8);
 $ENV{PYTHONPATH} = "$folder/../python";
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 
-my $node = PostgreSQL::Test::Cluster->new('cache');
-$node->init(allows_streaming => 'logical', extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "wal_sender_timeout = 2s\nautovacuum = off");
-$node->start;
+my $node = start_server('cache', "wal_sender_timeout = 2s\nautovacuum = off", allows_streaming => 'logical');
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 

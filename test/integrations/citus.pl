@@ -3,25 +3,16 @@
 # Nothing that was committed may be missing, nothing may be taken twice, and nothing may hang.
 # BLOOMEXP_LONG=1 takes half an hour.  Only where Citus is installed.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Citus;
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my ($coordinator, @workers) = start_citus();
 my @nodes = ($coordinator, @workers);
 
 # The statements of the document: what stands below them in the document is their output.
 my $folder = PostgreSQL::Test::Utils::tempdir;
-for my $block (grep { $_->{chapter} =~ /^Citus/ && $_->{language} eq 'sql' } blocks(document("$FindBin::RealBin/../../doc/integrations.md")))
+for my $block (grep { $_->{chapter} =~ /^Citus/ && $_->{language} eq 'sql' } blocks(document("$root/doc/integrations.md")))
 {
 	my $name = "doc/integrations.md line $block->{line}";
 

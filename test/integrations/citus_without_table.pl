@@ -2,18 +2,9 @@
 # and a worker that crashes, all at once.  Nothing that was committed may be missing, nothing may be taken twice, and
 # nothing may hang.  BLOOMEXP_LONG=1 takes half an hour.  Only where Citus is installed.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Citus;
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my ($coordinator, @workers) = start_citus();
 my $folder = PostgreSQL::Test::Utils::tempdir;
@@ -23,7 +14,7 @@ my ($takers, $users) = (20, 100);	# users of pages; streams write for all
 sub query { return $coordinator->safe_psql('postgres', $_[0]) }
 
 # Of the chapter the first block sets up.  "recorded" is what the filters must contain.
-my ($setup) = statements(document("$FindBin::RealBin/../../doc/integrations.md"), 'Citus: feeds without a table');
+my ($setup) = statements(document("$root/doc/integrations.md"), 'Citus: feeds without a table');
 my ($distribute) = $setup =~ /^(SELECT create_distributed_function.*)/ms;
 query("SET citus.shard_count = 8; $setup");
 # The script of the feed is applied again.

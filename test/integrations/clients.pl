@@ -3,23 +3,13 @@
 # pages run as they are written.  A reader whose language or driver is not installed is skipped,
 # and named.  readers.pl compares the readers with the set.
 
-use strict;
-use warnings;
-
 use Cwd qw(abs_path);
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
 use Drivers;
-use IPC::Run;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-require "$FindBin::RealBin/../lib/samples.pl";
+require "$root/test/lib/samples.pl";
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $root = "$FindBin::RealBin/../..";
 my $sets = "$root/clients/conformance";
 
 # Lines of the set.  The last digits of a rate are those of a libm.

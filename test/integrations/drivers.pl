@@ -3,26 +3,17 @@
 # make in Rails and in Django, and remove.  One whose driver or framework is not installed is
 # skipped, but CI insists on the drivers.
 
-use strict;
-use warnings;
 use utf8;
-
-use File::Basename;
-use File::Path qw(make_path);
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
 
 use Documents qw(blocks document sqlstate);
 use Drivers;
-use IPC::Run;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use File::Basename;
+use File::Path qw(make_path);
+use Server;
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $root = "$FindBin::RealBin/../..";
 my $examples = "$root/examples";
 my $folder = PostgreSQL::Test::Utils::tempdir();
-my $modules = "$FindBin::RealBin/drivers/node_modules";
+my $modules = "$root/test/integrations/drivers/node_modules";
 
 # Node.js looks for modules beside a program.
 for ("$examples/drivers/node_modules", "$folder/node_modules")

@@ -1,33 +1,22 @@
 # examples/feed/: the feed in two windows of a real browser, and the feed generator for Bluesky by HTTP.
 
-use strict;
-use warnings;
-
-use FindBin;
 use HTTP::Tiny;
 use IO::Socket::INET;
-use IPC::Run;
 use JSON::PP;
 use MIME::Base64 qw(encode_base64url);
 use POSIX ();
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $root = "$FindBin::RealBin/../..";
 my $example = "$root/examples/feed";
 my $folder = PostgreSQL::Test::Utils::tempdir();
 
 my ($browser) = grep { !system("command -v $_ >/dev/null") } qw(chromium chromium-browser google-chrome);
 my $has_node = !system(q{node -e 'if (parseInt(process.versions.node) < 16) process.exit(1)' 2>/dev/null});
 plan(skip_all => 'Node.js, node-postgres or a browser is missing')
-  unless $has_node && $browser && -d "$FindBin::RealBin/drivers/node_modules/pg";
--e "$example/node_modules" or symlink "$FindBin::RealBin/drivers/node_modules", "$example/node_modules" or die "node_modules: $!";
+  unless $has_node && $browser && -d "$root/test/integrations/drivers/node_modules/pg";
+-e "$example/node_modules" or symlink "$root/test/integrations/drivers/node_modules", "$example/node_modules" or die "node_modules: $!";
 
-my $node = PostgreSQL::Test::Cluster->new('example');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('example');
 @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ($node->host, $node->port, 'postgres', $node->safe_psql('postgres', 'SELECT current_user'));
 is(system('psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$example/schema.sql"), 0, 'the tables');
 
@@ -63,7 +52,7 @@ for my $port ($feed->{url} =~ /:(\d+)/, 'http', 70000)
 #
 
 my $said;
-IPC::Run::run([ 'node', "$FindBin::RealBin/example.mjs", $browser, $feed->{url} ],
+IPC::Run::run([ 'node', "$root/test/integrations/example.mjs", $browser, $feed->{url} ],
 	'<', \undef, '>', \$said, IPC::Run::timeout($patience));
 for ($said =~ /^((?:not )?ok \d+ - .*)$/mg)
 {

@@ -2,17 +2,8 @@
 # written beside them, no user gets an item twice, and on the day that the server has the
 # extension the filters go on as they are.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my $python = python();
 if (!$python)
@@ -21,8 +12,6 @@ if (!$python)
 	BAIL_OUT('psycopg is not installed, which CI needs');
 }
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $root = "$FindBin::RealBin/../..";
 my $example = "$root/examples/managed";
 my $guide = document("$root/examples/managed/README.md");
 my $folder = PostgreSQL::Test::Utils::tempdir();
@@ -31,10 +20,7 @@ my ($users, $seconds) = (1200, 3);
 $ENV{PYTHONPATH} = "$root/clients/python:$example";
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 
-my $node = PostgreSQL::Test::Cluster->new('managed');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', 'autovacuum = off');
-$node->start;
+my $node = start_server('managed', 'autovacuum = off');
 @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
 $ENV{PGUSER} = $node->safe_psql('postgres', 'SELECT current_user');
 

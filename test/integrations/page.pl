@@ -3,27 +3,17 @@
 # keyboard, on a narrow screen and offline.
 # readers.pl runs clients/page/run with the conformance set.
 
-use strict;
-use warnings;
-
-use FindBin;
-use IPC::Run;
 use JSON::PP;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $page = "$FindBin::RealBin/../../clients/page";
+my $page = "$root/clients/page";
 my $folder = PostgreSQL::Test::Utils::tempdir();
 
 is(system("$page/make", "$folder/index.html"), 0, 'clients/page/make');
 like(slurp_file("$folder/index.html"), qr/"default-src 'none'; script-src 'sha256-[^' ]+'; style-src 'sha256-[^' ]+'; img-src data:; base-uri 'none'; form-action 'none'"/,
 	'the page allows nothing but itself');
 
-my $node = PostgreSQL::Test::Cluster->new('page');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('page');
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 
 # What the examples show is from the server.

@@ -3,30 +3,17 @@
 # makes and drops partitions and the filters are rebuilt.  A log beside the exposures
 # has what must be in the filters.  Then what the document warns of.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my $sharedir = `$ENV{PG_CONFIG} --sharedir`;
 chomp $sharedir;
 plan skip_all => 'pg_partman is not installed (Debian: postgresql-N-partman)'
   unless -e "$sharedir/extension/pg_partman.control";
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $days = 6;
 
-my $node = PostgreSQL::Test::Cluster->new('partman');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "deadlock_timeout = 100ms\nmax_locks_per_transaction = 256");
-$node->start;
+my $node = start_server('partman', "deadlock_timeout = 100ms\nmax_locks_per_transaction = 256");
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
@@ -35,7 +22,7 @@ sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 #
 
 my $file = 'doc/integrations.md';
-my @blocks = grep { $_->{chapter} eq 'pg_partman' } blocks(document("$FindBin::RealBin/../../$file"));
+my @blocks = grep { $_->{chapter} eq 'pg_partman' } blocks(document("$root/$file"));
 my ($version) = query("SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'") =~ /^(\d+)/;
 
 $blocks[0]{text} =~ s/'native', 'daily'/'1 day'/g or die 'create_parent()' if $version >= 5;
@@ -43,7 +30,7 @@ statements_ok($node, 'postgres', $file, @blocks);
 my $untracked = 'SELECT untracked FROM seen.health';
 is(query($untracked), 0, 'every partition has the trigger');
 
-my ($equip) = statements(document("$FindBin::RealBin/../../doc/production.md"), 'Apply the script again');
+my ($equip) = statements(document("$root/doc/production.md"), 'Apply the script again');
 
 #
 # Days.  The clock is a table, because retention can be given the time; a rebuild takes the

@@ -6,27 +6,18 @@
 #
 # The role that runs the jobs has the rights that the document gives it, and no more.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my $sharedir = `$ENV{PG_CONFIG} --sharedir`;
 chomp $sharedir;
 plan skip_all => 'pg_cron is not installed (Debian: postgresql-N-cron)'
   unless -e "$sharedir/extension/pg_cron.control";
 
-my $guide = document("$FindBin::RealBin/../../doc/schedule.md");
+my $guide = document("$root/doc/schedule.md");
 my ($role) = statements($guide, 'The role of the job');
 # Its privileges are those of the steps of a first installation.
-$role .= join "\n", map { s/ app, / /r } document("$FindBin::RealBin/../../doc/production.md") =~ /^(GRANT .* rebuilder;)$/mg;
+$role .= join "\n", map { s/ app, / /r } document("$root/doc/production.md") =~ /^(GRANT .* rebuilder;)$/mg;
 
 # A time zone in which a job would be hours late if pg_cron took the server's.
 my $configuration = q{

@@ -3,32 +3,19 @@
 # afterwards no exposure is missing and none was shown twice.  What a rebuild leaves
 # in a connection that others get next: nothing, however it ends.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my ($program) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';
 plan skip_all => 'PgBouncer is not installed (Debian: pgbouncer)' unless $program;
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $seconds = $ENV{BLOOMEXP_LONG} ? 60 : 5;
 my ($version, $minor) = qx{$program --version} =~ /^PgBouncer (\d+)\.(\d+)/i;
 my $keeps_statements = $version > 1 || $minor >= 21 ? 1 : '';
 my $connections = 3;
 my $clients = 12;
 
-my $node = PostgreSQL::Test::Cluster->new('pooled');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "deadlock_timeout = 100ms\nlog_line_prefix = '%e '");
-$node->start;
+my $node = start_server('pooled', "deadlock_timeout = 100ms\nlog_line_prefix = '%e '");
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 

@@ -1,17 +1,8 @@
 # examples/stream: consumers of a topic, on librdkafka's mock cluster, who are killed and started again in the middle,
 # while batches arrive twice.  No exposure may be missing, adding again may change no byte, and the lag ends at zero.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 use Time::HiRes qw(sleep time);
 
 # Debian's, to which Debian's packages belong.
@@ -22,14 +13,11 @@ if (!eval { IPC::Run::run([ $python, '-c', 'import confluent_kafka, psycopg' ], 
 	BAIL_OUT('python3-confluent-kafka or python3-psycopg is not installed, which CI needs');
 }
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $example = "$FindBin::RealBin/../../examples/stream";
+my $example = "$root/examples/stream";
 my $folder = PostgreSQL::Test::Utils::tempdir();
 my ($users, $items) = (300, 80);
 
-my $node = PostgreSQL::Test::Cluster->new('stream');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('stream');
 @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
 my $owner = $node->safe_psql('postgres', 'SELECT current_user');
 

@@ -4,22 +4,13 @@
 # and the right values for filters that are known.  Both query files say the same, and
 # the dashboard and the alerts ask for nothing but these metrics.
 
-use strict;
-use warnings;
-
 use CPAN::Meta::YAML;
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
 use JSON::PP;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $folder = "$FindBin::RealBin/../../doc/watching";
-my $guide = document("$FindBin::RealBin/../../doc/monitoring.md");
+my $folder = "$root/doc/watching";
+my $guide = document("$root/doc/monitoring.md");
 my ($role) = map { $_->{text} } grep { $_->{text} =~ /^CREATE ROLE exporter/ } blocks($guide);
 $role =~ s/\s+\z//;
 
@@ -60,10 +51,7 @@ for my $query (sort keys %$queries)
 # Feeds that are known
 #
 
-my $node = PostgreSQL::Test::Cluster->new('watched');
-$node->init(allows_streaming => 1, extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "autovacuum = off\nmax_prepared_transactions = 1\nTimeZone = 'Asia/Tokyo'");
-$node->start;
+my $node = start_server('watched', "autovacuum = off\nmax_prepared_transactions = 1\nTimeZone = 'Asia/Tokyo'", allows_streaming => 1);
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION bloomexp;
 	CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now()) PARTITION BY RANGE (shown_at);
@@ -175,7 +163,7 @@ for my $right ('SELECT ON seen.health', 'USAGE ON SCHEMA seen')
 is($node->safe_psql('postgres', q{SELECT has_table_privilege('exporter', 'seen.filters', 'SELECT')}), 'f', 'the exporter may read no filter');
 
 # What the document does about tables without the trigger.
-my ($again) = statements(document("$FindBin::RealBin/../../doc/production.md"), 'Apply the script again');
+my ($again) = statements(document("$root/doc/production.md"), 'Apply the script again');
 $node->safe_psql('postgres', $again);
 is(values_of('bloomexp_feed', 'seen')->{untracked_tables}, 0, 'applied again, partitions have the trigger, and it is enabled');
 
@@ -227,10 +215,7 @@ is(rows('bloomexp_feed')->{kept}, undef, 'nor what belongs to an owner who is no
 $node->safe_psql('postgres', q{GRANT exporter TO keeper});
 $node->safe_psql('postgres', q{ROLLBACK PREPARED 'locked'});
 
-$node->backup('copy');
-my $standby = PostgreSQL::Test::Cluster->new('watched_standby');
-$standby->init_from_backup($node, 'copy', has_streaming => 1);
-$standby->start;
+my $standby = start_standby($node, 'watched_standby');
 $node->wait_for_catchup($standby);
 is_deeply(values_of('bloomexp_feed', 'seen', $standby), { %seen, untracked_tables => 0 }, 'the same on a standby');
 rows($_, $standby) for qw(bloomexp_table bloomexp_wal);
@@ -303,7 +288,7 @@ is_deeply(\%red, { 'Oldest rebuild' => $threshold{BloomexpRebuildLate} * 86400, 
 	'and on the dashboard');
 
 # A filter is above its rate from the same factor on, in the feed and in all that describe it.
-is(scalar(() = document("$FindBin::RealBin/../../$_->[0]") =~ /(above \Q$factor\E times the (?:`fpr`|target rate))/g), $_->[1], "the factor in $_->[0]")
+is(scalar(() = document("$root/$_->[0]") =~ /(above \Q$factor\E times the (?:`fpr`|target rate))/g), $_->[1], "the factor in $_->[0]")
   for [ 'doc/reference-feeds.md', 1 ], [ 'doc/watching/queries.yml', 1 ], [ 'doc/watching/dashboard.json', 2 ], [ 'doc/watching/alerts.yml', 1 ];
 
 SKIP:
@@ -316,7 +301,7 @@ SKIP:
 	append_to_file($file, "groups:\n- name: panels\n  rules:\n");
 	append_to_file($file, '  - record: panel_' . $number++ . "\n    expr: |\n      $_\n") for @expressions;
 	command_ok([ $promtool, 'check', 'rules', $file ], 'expressions of the panels');
-	command_ok([ $promtool, 'test', 'rules', "$FindBin::RealBin/alerts.yml" ], 'alerts fire beyond their thresholds, and not before');
+	command_ok([ $promtool, 'test', 'rules', "$root/test/integrations/alerts.yml" ], 'alerts fire beyond their thresholds, and not before');
 }
 
 done_testing();

@@ -2,22 +2,14 @@
 # alone (test/lib/format_reader.pl) must see in the golden values what the server sees, and
 # the worked examples must be true.
 
-use strict;
-use warnings;
 use utf8;
 no warnings 'portable';
 
-use FindBin;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $root = "$FindBin::RealBin/../..";
 require "$root/test/lib/format_reader.pl";
 
-my $node = PostgreSQL::Test::Cluster->new('format');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('format');
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 
 # The golden values of the regression test, whatever their bytes are now: items of each, and

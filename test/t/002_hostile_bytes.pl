@@ -9,17 +9,11 @@
 # The errors are in clients/conformance, text that is not hexadecimal and the binary protocol
 # in sql/type.sql, and values that take long in sql/many_layers.sql.
 
-use strict;
-use warnings;
 no warnings 'portable';
 
-use FindBin;
 use JSON::PP;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $root = "$FindBin::RealBin/../..";
 require "$root/test/lib/format_reader.pl";
 
 # The same damage in every run; another seed tries other damage.
@@ -27,11 +21,7 @@ my $seed = $ENV{HOSTILE_SEED} // 1;
 srand($seed);
 note "HOSTILE_SEED=$seed";
 
-my $node = PostgreSQL::Test::Cluster->new('hostile');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-# a small buffer cache, so that the memory of a backend is its own
-$node->append_conf('postgresql.conf', "shared_buffers = 1MB\nstatement_timeout = 150s");
-$node->start;
+my $node = start_server('hostile', "shared_buffers = 1MB\nstatement_timeout = 150s");
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => 170) }

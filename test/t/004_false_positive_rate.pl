@@ -40,12 +40,7 @@
 #
 # BLOOMEXP_LONG=1 makes ten times as many filters and candidates.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 use constant ALPHA => 1e-10;
 use constant L => -log(ALPHA);
@@ -74,10 +69,7 @@ my @sizes = (
 	[ 100, 3000 ], [ 300, 1000 ], [ 3650, 80 ], [ 100000, 6 ]);
 my @rates = qw(0.01 0.001 0.0001);
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q{
+my $node = start_server('main', q{
 autovacuum = off
 max_parallel_workers_per_gather = 0
 shared_buffers = 512MB
@@ -85,7 +77,6 @@ max_wal_size = 8GB
 work_mem = 256MB
 jit = off
 });
-$node->start;
 
 # Rows of a query, each a reference to its columns.
 sub rows

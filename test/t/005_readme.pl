@@ -2,21 +2,11 @@
 # runs, in order, and what a text block below it shows is its output; errors, too.
 # The reference has every function, and no document names one that does not exist.
 
-use strict;
-use warnings;
 use utf8;
 
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $root = "$FindBin::RealBin/../..";
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my @references = map { "doc/reference-$_.md" } qw(functions feeds);
 
 # Pages whose statements other tests run, if the software is there that they need.
@@ -25,9 +15,7 @@ my %document = map { s{^\Q$root\E/}{}r => document($_) } glob "$root/*.md $root/
 my @with_statements = grep { !$elsewhere{$_} && $document{$_} =~ /^```sql$/m } sort keys %document;
 my $tutorial = document("$root/test/lib/tutorial.sql");
 
-my $node = PostgreSQL::Test::Cluster->new('documents');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('documents');
 
 #
 # Statements

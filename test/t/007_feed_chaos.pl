@@ -4,23 +4,13 @@
 # A checker looks all the time, by statements that see exposures and filters of one moment: every exposure of the window
 # must be excluded for its user.  CHAOS_SECONDS=600 for more than a short look.  Afterwards forty days, in a minute.
 
-use strict;
-use warnings;
-
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 use Time::HiRes qw(sleep time);
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $seconds = $ENV{CHAOS_SECONDS} || 20;
 my $round = 5;
 
-my $node = PostgreSQL::Test::Cluster->new('chaos');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "restart_after_crash = on\nmax_prepared_transactions = 20\nmax_connections = 60\nautovacuum_naptime = 1s\ndeadlock_timeout = 1s");
-$node->start;
+my $node = start_server('chaos', "restart_after_crash = on\nmax_prepared_transactions = 20\nmax_connections = 60\nautovacuum_naptime = 1s\ndeadlock_timeout = 1s");
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 

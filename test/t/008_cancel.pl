@@ -6,13 +6,7 @@
 # the timeout: a busy machine gives an operation less CPU time until then, so it never
 # fails for that.  An operation that never looked for a cancel would use all.
 
-use strict;
-use warnings;
-
-use FindBin;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 plan skip_all => 'this system has no /proc' unless -r '/proc/self/stat';
 
@@ -23,12 +17,9 @@ use constant SOON => 0.2;
 # An operation shorter than this, in hundredths of a second, gets more items.
 use constant LONG => 40;
 
-my $node = PostgreSQL::Test::Cluster->new('cancel');
-$node->init(extra => ['--no-locale']);
-$node->append_conf('postgresql.conf', "shared_buffers = 512MB\nmax_parallel_workers_per_gather = 0\n");
-$node->start;
+my $node = start_server('cancel', "shared_buffers = 512MB\nmax_parallel_workers_per_gather = 0\n");
 
-$node->safe_psql('postgres', slurp_file("$FindBin::RealBin/../lib/cpu.sql") . q{
+$node->safe_psql('postgres', slurp_file("$root/test/lib/cpu.sql") . q{
 	CREATE EXTENSION bloomexp;
 	-- Decompressing the array would take longer than what is tested.
 	CREATE UNLOGGED TABLE numbers (items bigint[]);

@@ -3,35 +3,17 @@
 #	1. a streaming standby answers as its primary does, and takes adds once promoted;
 #	2. after an immediate shutdown every committed add is there, and no other.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents qw(sqlstate);
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $samples = "$FindBin::RealBin/../lib/samples.pl";
-require $samples;
-
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+require "$root/test/lib/samples.pl";
 
 #
 # A standby.  It is there before the filters are, so that they come as WAL.
 #
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1, extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$primary->start;
-$primary->backup('empty', backup_options => [ '--checkpoint', 'fast' ]);
-
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'empty', has_streaming => 1);
-$standby->start;
+my $primary = start_server('primary', '', allows_streaming => 1);
+my $standby = start_standby($primary, 'standby');
 
 sub same
 {

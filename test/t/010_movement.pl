@@ -4,24 +4,12 @@
 #	2. pg_dump and restore, plain and custom, with all that may hang on a filter;
 #	3. COPY, as text, CSV and binary; damaged files are refused.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents qw(sqlstate);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $samples = "$FindBin::RealBin/../lib/samples.pl";
-require $samples;
+require "$root/test/lib/samples.pl";
 
-my $node = PostgreSQL::Test::Cluster->new('publisher');
-$node->init(allows_streaming => 'logical', extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', 'max_connections = 30');
-$node->start;
+my $node = start_server('publisher', 'max_connections = 30', allows_streaming => 'logical');
 
 sub query { return $node->safe_psql($_[0], $_[1]) }
 
@@ -31,10 +19,7 @@ sub query { return $node->safe_psql($_[0], $_[1]) }
 # by its whole rows, filters included.
 #
 
-my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
-$subscriber->init(allows_streaming => 'logical', extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$subscriber->append_conf('postgresql.conf', "max_connections = 30\nmax_logical_replication_workers = 10");
-$subscriber->start;
+my $subscriber = start_server('subscriber', "max_connections = 30\nmax_logical_replication_workers = 10", allows_streaming => 'logical');
 
 my $publisher = $node->connstr . ' dbname=postgres';
 my $keyless = q{CREATE TABLE keyless (note text, items bloom); ALTER TABLE keyless REPLICA IDENTITY FULL;};

@@ -4,18 +4,11 @@
 # server; BLOOMEXP_OTHER_BINDIR names another place, for example
 # /usr/local/pgsql/bin.
 
-use strict;
-use warnings;
-
 use File::Basename qw(basename dirname);
 use File::Compare;
-use FindBin;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $samples = "$FindBin::RealBin/../lib/samples.pl";
-require $samples;
+require "$root/test/lib/samples.pl";
 
 sub ask
 {
@@ -41,7 +34,7 @@ sub lacks
 	  unless -e "$folder/bloomexp.control" && -e ask($bindir, '--pkglibdir') . '/bloomexp.so';
 	# The module of another build could lack functions.
 	return "another bloomexp is installed in $bindir"
-	  if grep { compare($_, "$folder/" . basename($_)) } glob "$FindBin::RealBin/../../bloomexp--*.sql";
+	  if grep { compare($_, "$folder/" . basename($_)) } glob "$root/bloomexp--*.sql";
 	return '';
 }
 

@@ -3,36 +3,19 @@
 # a lock on the table it waits no longer than it was told, and then gets all
 # candidates or none.  The same on a standby, and when recovery cancels it.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 use Time::HiRes qw(time);
 
 use constant LATE => 5;			# seconds, where some milliseconds were asked for
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-
-my $guide = document("$FindBin::RealBin/../../doc/query.md");
-my $tables = document("$FindBin::RealBin/../lib/tutorial.sql");
+my $guide = document("$root/doc/query.md");
+my $tables = document("$root/test/lib/tutorial.sql");
 my ($fresh, $limits, $role) = statements($guide, 'Timeouts and failing open');
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf('postgresql.conf', 'fsync = off');
-$primary->start;
+my $primary = start_server('primary', 'fsync = off', allows_streaming => 1);
 $primary->safe_psql('postgres', $_) for $tables, $fresh, $role;
-$primary->backup('copy');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'copy', has_streaming => 1);
-$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = 100ms');
-$standby->start;
+my $standby = start_standby($primary, 'standby', 'max_standby_streaming_delay = 100ms');
 
 # What a session says to some statements, and after how many seconds.
 sub answer

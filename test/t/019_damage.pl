@@ -5,17 +5,9 @@
 # Damaged are headers, lengths, chunks of the TOAST table, and the pointer to them;
 # filters are read as a whole and slice by slice.  002_hostile_bytes.pl tests damaged input.
 
-use strict;
-use warnings;
+use Server;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $node = PostgreSQL::Test::Cluster->new('damage');
-$node->init(extra => ['--no-locale'], no_data_checksums => 1);
-$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\n");
-$node->start;
+my $node = start_server('damage', "fsync = off\nautovacuum = off\n", no_data_checksums => 1);
 
 sub query { return $node->safe_psql('postgres', $_[0]) }
 

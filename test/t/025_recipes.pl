@@ -4,24 +4,13 @@
 #
 # The statements are those of the document.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $recipes = document("$FindBin::RealBin/../../doc/recipes.md");
-my $tutorial = document("$FindBin::RealBin/../lib/tutorial.sql") =~ s/^CREATE EXTENSION .*$//mr;
+my $recipes = document("$root/doc/recipes.md");
+my $tutorial = document("$root/test/lib/tutorial.sql") =~ s/^CREATE EXTENSION .*$//mr;
 
-my $node = PostgreSQL::Test::Cluster->new('recipes');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('recipes');
 
 # A database for a chapter; a function that runs statements in it.
 sub database

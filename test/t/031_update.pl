@@ -5,15 +5,10 @@
 # their definitions, owners, privileges and comments.  The made-up scripts are in a copy of
 # the server's installation.
 
-use strict;
-use warnings;
-
 use File::Basename qw(basename dirname);
 use File::Copy qw(cp);
 use File::Path qw(make_path);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 sub ask
 {

@@ -7,12 +7,8 @@
 # Each rule is a function from a script to complaints.  It is tried on scripts that
 # break it before it looks at ours.
 
-use strict;
-use warnings;
-
 use File::Basename;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 # Its statements: without psql's lines, comments, and the contents of strings; the
 # bodies of functions stand apart.

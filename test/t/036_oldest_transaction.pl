@@ -1,17 +1,9 @@
 # Each transaction of one message has the time of that message, even those that have not begun: bloom_oldest_transaction()
 # does not pass that time between two of them, when the session is in no transaction.
 
-use strict;
-use warnings;
+use Server;
 
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $node = PostgreSQL::Test::Cluster->new('oldest');
-$node->init(extra => ['--no-locale']);
-$node->start;
+my $node = start_server('oldest');
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 
 # psql sends what \; separates as one message.  In the last transaction it waits until it is ended.

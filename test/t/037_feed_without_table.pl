@@ -5,27 +5,14 @@
 #
 # CHAOS_SECONDS=600 for more than a short look.
 
-use strict;
-use warnings;
-
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 use Time::HiRes qw(sleep time);
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $seconds = $ENV{CHAOS_SECONDS} || 30;
 my $round = 6;
 
-my $node = PostgreSQL::Test::Cluster->new('primary');
-$node->init(allows_streaming => 1, extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "restart_after_crash = on\nmax_connections = 60\nautovacuum_naptime = 1s\ndeadlock_timeout = 100ms");
-$node->start;
-$node->backup('first');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($node, 'first', has_streaming => 1);
-$standby->start;
+my $node = start_server('primary', "restart_after_crash = on\nmax_connections = 60\nautovacuum_naptime = 1s\ndeadlock_timeout = 100ms", allows_streaming => 1);
+my $standby = start_standby($node, 'standby');
 $node->append_conf('postgresql.conf', "synchronous_standby_names = 'standby'");
 $node->reload;
 
