@@ -1,7 +1,7 @@
-# The chapters about Citus in doc/integrations.md on a Citus cluster of its own, a coordinator and two workers; then a feed with
-# pages by two nodes, COPY by four clients, rebuilds, shards that move and DDL, all at once.
-# Nothing that was committed may be missing, nothing may be taken twice, and nothing may hang.
-# BLOOMEXP_LONG=1 takes half an hour.  Only where Citus is installed.
+# The chapters about Citus in doc/integrations.md on a Citus cluster of its own, a coordinator and two workers; then a
+# feed with pages by two nodes, COPY by four clients, rebuilds, shards that move and DDL, all at once. Nothing that
+# was committed may be missing, nothing may be taken twice, and nothing may hang. BLOOMEXP_LONG=1 takes half an hour. 
+# Only where Citus is installed.
 
 use Citus;
 use Documents;
@@ -12,7 +12,8 @@ my @nodes = ($coordinator, @workers);
 
 # The statements of the document: what stands below them in the document is their output.
 my $folder = PostgreSQL::Test::Utils::tempdir;
-for my $block (grep { $_->{chapter} =~ /^Citus/ && $_->{language} eq 'sql' } blocks(document("$root/doc/integrations.md")))
+for my $block (grep { $_->{chapter} =~ /^Citus/
+	&& $_->{language} eq 'sql' } blocks(document("$root/doc/integrations.md")))
 {
 	my $name = "doc/integrations.md line $block->{line}";
 
@@ -31,7 +32,8 @@ for my $block (grep { $_->{chapter} =~ /^Citus/ && $_->{language} eq 'sql' } blo
 	output_ok($name, { %$block, output => $expected }, $output);
 }
 
-like($coordinator->safe_psql('postgres', q{EXPLAIN (COSTS OFF) SELECT seen.unseen(42, '{42001,42101}')}), qr/Task Count: 1$/m, 'a call has one task');
+like($coordinator->safe_psql('postgres', q{EXPLAIN (COSTS OFF) SELECT seen.unseen(42, '{42001,42101}')}),
+	qr/Task Count: 1$/m, 'a call has one task');
 
 #
 # A feed under load
@@ -51,11 +53,13 @@ query(q{
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
 	SELECT bloom_create_feed('seen', 'exposures', mode => 'log');
 	INSERT INTO exposures SELECT 1, 1});
-is(sqlstate($coordinator, 'postgres', q{SELECT bloom_create_feed('other', 'exposures')}), '55000', 'a trigger is refused');
+is(sqlstate($coordinator, 'postgres', q{SELECT bloom_create_feed('other', 'exposures')}), '55000',
+	'a trigger is refused');
 is(query('CALL seen.rebuild()'), '1|1||0', 'a rebuild reports the exposures that it has read and the filters that it has written');
 is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[])'), '{2}', 'an exposure is excluded');
 
-# The script again, in one transaction as its head says, and with a rename as the document says, under default privileges; grants stay, on workers too.
+# The script again, in one transaction as its head says, and with a rename as the document says, under default
+# privileges; grants stay, on workers too.
 query(q{
 	CREATE ROLE reader; GRANT USAGE ON SCHEMA seen TO reader; GRANT EXECUTE ON FUNCTION seen.unseen, seen.take TO reader;
 	ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON ROUTINES TO reader});
@@ -64,15 +68,18 @@ for my $rename ('', 'item_id TO post', 'post TO item_id')
 	my ($column) = "$rename TO item_id" =~ /TO (\w+)/;
 
 	append_to_file("$folder/again_$column", "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';\nALTER TABLE exposures RENAME $rename;\n") if $rename;
-	append_to_file("$folder/again_$column", "SELECT bloom_feed_sql('seen', 'exposures', item_column => '$column', mode => 'log')\n\\gexec\n");
+	append_to_file("$folder/again_$column", "SELECT bloom_feed_sql('seen', 'exposures', item_column => '$column',
+		mode => 'log')\n\\gexec\n");
 	is(qx{PGOPTIONS='-c client_min_messages=warning' psql -XAt -1 -q -v ON_ERROR_STOP=1 -o /dev/null -f $folder/again_$column 2>&1}, '', "the script again $rename");
 	unlink "$folder/again_$column";
-	is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[]), (SELECT problems FROM bloom_feeds() WHERE feed = $$seen$$)'), '{2}|{}', '... and nothing is wrong');
+	is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[]), (SELECT problems FROM bloom_feeds() WHERE feed = $$seen$$)'),
+		'{2}|{}', '... and nothing is wrong');
 }
 query('ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON ROUTINES FROM reader');
 for my $node (@nodes)
 {
-	is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT proname, ' ') FROM pg_proc WHERE pronamespace = 'seen'::regnamespace AND has_function_privilege('reader', oid, 'EXECUTE')}),
+	is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT proname, ' ') FROM pg_proc
+		WHERE pronamespace = 'seen'::regnamespace AND has_function_privilege('reader', oid, 'EXECUTE')}),
 		'take unseen', 'what was granted, and nothing else, on ' . $node->name);
 }
 is(query('SELECT count(*) FROM seen.health'), '1', 'health on the coordinator');
@@ -89,7 +96,8 @@ query(q{
 	INSERT INTO kept VALUES (1, 1), (1, 2), (2, 1)});
 query('SET ROLE keeper; CALL kept_seen.rebuild()');
 query('ALTER TABLE kept ENABLE ROW LEVEL SECURITY; ALTER TABLE kept FORCE ROW LEVEL SECURITY; CREATE POLICY p ON kept USING (item_id <> 1) WITH CHECK (true)');
-is(sqlstate($coordinator, 'postgres', 'CALL kept_seen.rebuild()', '-U', 'keeper'), '42501', 'a rebuild refuses a policy that hides exposures');
+is(sqlstate($coordinator, 'postgres', 'CALL kept_seen.rebuild()', '-U', 'keeper'), '42501',
+	'a rebuild refuses a policy that hides exposures');
 is(query('SELECT count(*) FROM kept_seen.filters'), '2', 'and has removed nothing');
 query('DROP SCHEMA kept_seen CASCADE; DROP TABLE kept; REVOKE CREATE ON DATABASE postgres FROM keeper');
 
@@ -101,7 +109,8 @@ sub start_pages
 	my ($name, $node) = @_;
 	local @ENV{qw(PGAPPNAME PGHOST PGPORT)} = ($name, $node->host, $node->port);
 
-	$running{$name} = IPC::Run::start([ 'pgbench', '-n', '-c', 2, '-T', $seconds, '-f', "$folder/page" ], '<', \undef, '>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
+	$running{$name} = IPC::Run::start([ 'pgbench', '-n', '-c', 2, '-T', $seconds, '-f', "$folder/page" ], '<', \undef,
+		'>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
 }
 
 sub again_and_again
@@ -109,12 +118,14 @@ sub again_and_again
 	my ($name, $command) = @_;
 	local $ENV{PGAPPNAME} = $name;
 
-	$running{$name} = IPC::Run::start([ 'sh', '-c', "end=\$((\$(date +%s) + $seconds)); while [ \$(date +%s) -lt \$end ]; do $command; done" ],
+	$running{$name} = IPC::Run::start([ 'sh', '-c',
+		"end=\$((\$(date +%s) + $seconds)); while [ \$(date +%s) -lt \$end ]; do $command; done" ],
 		'<', \undef, '>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
 }
 
 append_to_file("$folder/page", "\\set u random(1, $takers)\n\\set s random(1, 300)\n"
-	. "INSERT INTO exposures (user_id, item_id) SELECT :u, unnest(seen.take(:u, ARRAY(SELECT generate_series(:s, :s + 60)), 5));\n");
+	. "INSERT INTO exposures (user_id, item_id) SELECT :u,
+		unnest(seen.take(:u, ARRAY(SELECT generate_series(:s, :s + 60)), 5));\n");
 start_pages('pages', $coordinator);
 start_pages('pages_of_worker', $workers[0]);
 for my $k (1 .. 4)
@@ -137,7 +148,8 @@ for (my $end = time + $seconds; time < $end;)
 	my $committed = query('SELECT user_id, array_agg(item_id) FROM exposures GROUP BY user_id');
 	my $remaining;
 
-	$coordinator->psql('postgres', join("\n", map { sprintf "SELECT seen.unseen(%s, '%s');", split /\|/ } split /\n/, $committed),
+	$coordinator->psql('postgres', join("\n", map { sprintf "SELECT seen.unseen(%s, '%s');", split /\|/ } split /\n/,
+		$committed),
 		stdout => \$remaining, stderr => \my $errors, on_error_stop => 0);
 	push @missing, grep { $_ ne '{}' } split /\n/, $remaining;
 	$looks += () = $remaining =~ /^\{\}$/mg;
@@ -151,23 +163,28 @@ for my $name (sort keys %running)
 	ok(eval { $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
 }
 
-# In mode log no part of a feed runs within a COPY.  During moves and DDL Citus itself may cancel a COPY to end a deadlock.
+# In mode log no part of a feed runs within a COPY.  During moves and DDL Citus itself may cancel a COPY to end a
+# deadlock.
 my @log = map { split /\n/, slurp_file($_->logfile) } @nodes;
 is_deeply([ grep { /^(?!00000|40P01)\w{5} copy/ } @log ], [], 'no COPY had an error');
 is_deeply([ grep { /^40P01 (?:rebuilds|pages)/ } @log ], [], 'no rebuild and no page was the victim of a deadlock');
-cmp_ok(query("SELECT count(*) FROM exposures WHERE user_id $_ $takers"), '>', 100, "users $_ $takers were served") for '<=', '>';
-is(query("SELECT count(*) FROM (SELECT FROM exposures WHERE user_id <= $takers AND user_id > 1 GROUP BY user_id, item_id HAVING count(*) > 1) AS t"), 0, 'nothing was taken twice');
+cmp_ok(query("SELECT count(*) FROM exposures WHERE user_id $_ $takers"), '>', 100, "users $_ $takers were served")
+  for '<=', '>';
+is(query("SELECT count(*) FROM (SELECT FROM exposures WHERE user_id <= $takers AND user_id > 1 GROUP BY user_id,
+	item_id HAVING count(*) > 1) AS t"), 0, 'nothing was taken twice');
 note "$looks looks, errors: " . join ' ', sort grep { /^\w{5} (?!copy)\w+ ERROR/ } map { s/^(\w{5} \w+ \w+).*/$1/r } @log;
 
 # A node that dies: an error that says so, and filters as they were.
 my $filters = query('SELECT count(*) FROM seen.filters');
 $workers[1]->stop('immediate');
-like(sqlstate($coordinator, 'postgres', 'CALL seen.rebuild()'), qr/^08/, 'a rebuild without a node: a connection failure');
+like(sqlstate($coordinator, 'postgres', 'CALL seen.rebuild()'), qr/^08/,
+	'a rebuild without a node: a connection failure');
 $workers[1]->start;
 is(query('SELECT count(*) FROM seen.filters'), $filters, 'no filter is gone');
 # ... also one that has no shard that the batch reads
 query("CALL seen.rebuild()");
-$coordinator->safe_psql('postgres', sprintf("SELECT citus_drain_node('%s', %s, 'block_writes')", $workers[1]->host, $workers[1]->port));
+$coordinator->safe_psql('postgres', sprintf("SELECT citus_drain_node('%s', %s, 'block_writes')", $workers[1]->host,
+	$workers[1]->port));
 $workers[1]->stop('immediate');
 my $said;
 $coordinator->psql('postgres', 'CALL seen.rebuild()', stderr => \$said);

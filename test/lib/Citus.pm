@@ -24,9 +24,12 @@ sub start_citus
 		my $node = PostgreSQL::Test::Cluster->new($name);
 
 		$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-		$node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'citus'", 'max_prepared_transactions = 100',
-			'wal_level = logical', 'max_wal_senders = 10', 'restart_after_crash = on', "citus.local_hostname = '" . $node->host . "'", "citus.node_conninfo = 'sslmode=prefer'",
-			'citus.enable_statistics_collection = off', 'citus.recover_2pc_interval = 1s', 'deadlock_timeout = 100ms', "log_line_prefix = '%e %a '", '');
+		$node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'citus'",
+			'max_prepared_transactions = 100',
+			'wal_level = logical', 'max_wal_senders = 10', 'restart_after_crash = on', "citus.local_hostname = '" . $node->host
+				. "'", "citus.node_conninfo = 'sslmode=prefer'",
+			'citus.enable_statistics_collection = off', 'citus.recover_2pc_interval = 1s', 'deadlock_timeout = 100ms',
+				"log_line_prefix = '%e %a '", '');
 		$node->start;
 		$node->safe_psql('postgres', 'CREATE EXTENSION citus');
 		push @nodes, $node;
@@ -34,7 +37,8 @@ sub start_citus
 	my ($coordinator, @workers) = @nodes;
 
 	# One worker is there before the extension, one comes later.
-	$coordinator->safe_psql('postgres', sprintf("SELECT citus_set_coordinator_host('%s', %s)", $coordinator->host, $coordinator->port));
+	$coordinator->safe_psql('postgres', sprintf("SELECT citus_set_coordinator_host('%s', %s)", $coordinator->host,
+		$coordinator->port));
 	for my $worker (@workers)
 	{
 		$coordinator->safe_psql('postgres', sprintf("SELECT citus_add_node('%s', %s)", $worker->host, $worker->port));

@@ -3,9 +3,8 @@
 # the worked examples must be true.
 
 use utf8;
-no warnings 'portable';
-
 use Server;
+no warnings 'portable';
 
 require "$root/test/lib/format_reader.pl";
 
@@ -35,10 +34,12 @@ $node->safe_psql('postgres', q{
 	$$});
 
 for (split /\n/, $node->safe_psql('postgres', q{
-		SELECT name, kind, filter, cardinality(items), array_to_string(contains_each(filter, kind, items || others(kind))::integer[], ''),
+		SELECT name, kind, filter, cardinality(items),
+			array_to_string(contains_each(filter, kind, items || others(kind))::integer[], ''),
 			(SELECT string_agg(CASE kind WHEN 'text' THEN convert_to(item, 'UTF8')::text ELSE item END, ' ' ORDER BY i)
 			 FROM unnest(items || others(kind)) WITH ORDINALITY AS u (item, i))
-		FROM (SELECT name, kind, filter, items[:2000] FROM golden ORDER BY name COLLATE "C") AS g (name, kind, filter, items)}))
+		FROM (SELECT name, kind, filter, items[:2000] FROM golden ORDER BY name COLLATE "C") AS g (name, kind, filter,
+			items)}))
 {
 	my ($name, $kind, $filter, $members, $contained, $items) = split /\|/;
 	my $value = format_reader::parse(format_reader::unhex($filter));
@@ -69,10 +70,12 @@ for my $example (@examples)
 	{
 		is("\\x" . join('', @bytes) =~ tr/ //dr, $filter, "$title: bytes");
 		my @said = map { /\d+/g } $example =~ /^    [0-9a-f ]+ (?:\w+ layer: )?bits? (\d[\d, and]*)$/mg;
-		my @set = map { my $layer = $_; grep { format_reader::is_set($value, $layer, $_) } 0 .. 64 * $layer->{words} - 1 } @layers;
+		my @set = map { my $layer = $_; grep { format_reader::is_set($value, $layer,
+			$_) } 0 .. 64 * $layer->{words} - 1 } @layers;
 		is("@said", "@set", "$title: the bits said to be set are") unless $value->{counting};
 		my @numbers = $example =~ /^    [0-9a-f ]+ (?:width|floor|slice) (-?\d+)/mg;
-		is("@numbers", join(' ', @$value{qw(width floor)}, map { $_->{slice} } @layers), "$title: its times") if $value->{windowed};
+		is("@numbers", join(' ', @$value{qw(width floor)}, map { $_->{slice} } @layers), "$title: its times")
+		  if $value->{windowed};
 	}
 
 	my (undef, @items) = map { s/\n(?:\n.*)?\z//sr } split /^    (?=item )/m, $example;

@@ -172,7 +172,8 @@ $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 my %expected;
 $expected{"$_->[0] $_->[1]"} = $_->[2]
   for rows(
-	sprintf 'SELECT n, p, (bloom_sizing(n, p)).expected_fpr FROM unnest(ARRAY[%s]) n, unnest(ARRAY[%s]::text[]::float8[]) p',
+	sprintf 'SELECT n, p, (bloom_sizing(n, p)).expected_fpr FROM unnest(ARRAY[%s]) n,
+		unnest(ARRAY[%s]::text[]::float8[]) p',
 	join(', ', map { $_->[0] } @sizes), join(', ', map { "'$_'" } @rates));
 
 # Filters of bloom_agg().  Items have the numbers from 0 on, candidates those from a
@@ -294,7 +295,8 @@ for (@growths)
 # Unions: the promise is the sum of promises.
 my @unions = (
 	[ 'unlike sizes', 0.02, 3950,
-		'(SELECT bloom_agg(i, 0.01) FROM unnest(keys(first, 300)) i) | (SELECT bloom_agg(i, 0.01) FROM unnest(keys(first + 300, 3650)) i)' ],
+		'(SELECT bloom_agg(i, 0.01) FROM unnest(keys(first, 300)) i) | (SELECT bloom_agg(i, 0.01)
+			FROM unnest(keys(first + 300, 3650)) i)' ],
 	[ 'full equals', 0.02, 2000,
 		'bloom_add(bloom_new(1000), keys(first, 1000)) | bloom_add(bloom_new(1000), keys(first + 1000, 1000))' ],
 	[ 'half full', 0.002, 1000,

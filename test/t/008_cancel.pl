@@ -32,14 +32,16 @@ $node->safe_psql('postgres', slurp_file("$root/test/lib/cpu.sql") . q{
 # Name, number of items where there can be more, and statement.
 my @operations = (
 	[ 'bloom_agg', 2000000, 'SELECT bloom_agg(i) FROM (SELECT generate_series(1, ITEMS)::bigint) AS n (i)' ],
-	[ 'bloom_window_agg', 300000, q{SELECT bloom_window_agg(i, '2026-01-01'::timestamptz + i * interval '1 second', '30 days', 6, 0.01)
+	[ 'bloom_window_agg', 300000, q{SELECT bloom_window_agg(i, '2026-01-01'::timestamptz + i * interval '1 second',
+		'30 days', 6, 0.01)
 		FROM (SELECT generate_series(1, ITEMS)::bigint) AS n (i)} ],
 	[ 'bloom_add, many items', 0, 'SELECT bloom_add(bloom_new(10000000), items) FROM numbers' ],
 	[ 'bloom_add, many layers', 200000, 'SELECT bloom_add(f, items[2000:ITEMS]) FROM layered, numbers' ],
 	[ 'bloom_exclude_array', 200000, 'SELECT items[:ITEMS] - f FROM numbers, layered' ],
 	[ 'bloom_contains_each', 200000, 'SELECT bloom_contains_each(f, items[:ITEMS]) FROM numbers, layered' ],
 	[ 'bloom_exclude_array, those wanted', 1000000, 'SELECT bloom_exclude_array(items[:ITEMS], NULL, NULL) FROM numbers' ],
-	[ 'bloom_exclude, many filters', 200000, q{SELECT bloom_exclude('{1,2}'::int[], VARIADIC array_fill(bloom_window('1 day'), ARRAY[ITEMS]))} ],
+	[ 'bloom_exclude, many filters', 200000, q{SELECT bloom_exclude('{1,2}'::int[],
+		VARIADIC array_fill(bloom_window('1 day'), ARRAY[ITEMS]))} ],
 	[ 'bloom_union', 0, 'SELECT ' . join ' | ', map { "bloom_add(bloom_new(50000000), $_)" } 1 .. 4 ],
 	[ 'text form', 0, 'SELECT bloom_in(bloom_out(bloom_in(bloom_out(bloom_new(60000000)))))' ]);
 
@@ -85,7 +87,8 @@ for my $operation (@operations)
 			note "$took after $timeout of $whole";
 			last if $took - $timeout <= SOON * $whole + 2;
 		}
-		push @late, "$took hundredths of a second of $whole, cancelled after $timeout" if $took - $timeout > SOON * $whole + 2;
+		push @late, "$took hundredths of a second of $whole, cancelled after $timeout"
+		  if $took - $timeout > SOON * $whole + 2;
 		$cancelled += $state eq '57014';
 	}
 	note $name;
@@ -94,7 +97,8 @@ for my $operation (@operations)
 }
 
 # An item that is NULL takes a bit in its array, and no memory beside it.
-for my $call ('bloom_contains_each(NULL, items)', q{bloom_add_at(bloom_window('1 day'), items, array_fill(NULL::timestamptz, '{30000000}'))})
+for my $call ('bloom_contains_each(NULL, items)',
+	q{bloom_add_at(bloom_window('1 day'), items, array_fill(NULL::timestamptz, '{30000000}'))})
 {
 	my ($before, $after) = split /\n/, $node->safe_psql('postgres', qq{
 		CREATE FUNCTION pg_temp.peak() RETURNS int LANGUAGE sql AS

@@ -73,7 +73,8 @@ sub both_ways
 both_ways($primary, [ ('{5,6}') x 2 ], 'nothing in the way');
 is((answer($primary, $limits))[0], '{5,6}', 'in a transaction of its own, nothing in the way');
 
-my $session = hold($primary, 'BEGIN; UPDATE seen.filters SET items = bloom_add(items, 7); SELECT count(*) FROM seen.filters FOR UPDATE');
+my $session = hold($primary, 'BEGIN; UPDATE seen.filters SET items = bloom_add(items, 7); SELECT count(*)
+	FROM seen.filters FOR UPDATE');
 both_ways($primary, [ ('{5,6}') x 2 ], 'row locks');
 is((answer($primary, $limits))[0], '{5,6}', 'in a transaction of its own, row locks');
 release($session);
@@ -87,7 +88,8 @@ for ([ $limits, '55P03' ], [ $limits =~ s/lock_timeout = '\w+'/lock_timeout = 0/
 	my ($statements, $sqlstate) = @$_;
 
 	answers($primary, $statements, "ERROR:  $sqlstate", "$sqlstate of a transaction");
-	my ($stdout, $stderr) = run_command([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d', $primary->connstr('postgres'), '-c', $statements ]);
+	my ($stdout, $stderr) = run_command([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d',
+		$primary->connstr('postgres'), '-c', $statements ]);
 	is($stderr, "ERROR:  $sqlstate", "$sqlstate of one message");
 }
 # Those of a role, when it connects.
@@ -100,16 +102,19 @@ answers($primary, "SET lock_timeout = '1s';
 	WITH s AS MATERIALIZED (SELECT set_config('statement_timeout', '20ms', false)) SELECT count(*) FROM s, seen.filters",
 	'ERROR:  55P03', 'a limit set by the statement itself');
 # fresh() answers to statement_timeout, too, ...
-answers($primary, "ALTER FUNCTION fresh RESET lock_timeout; SET statement_timeout = '200ms'; $open", $whole[0], 'statement_timeout in fresh()');
+answers($primary, "ALTER FUNCTION fresh RESET lock_timeout; SET statement_timeout = '200ms'; $open", $whole[0],
+	'statement_timeout in fresh()');
 release($session);
 # ... and the limit of fresh() is over when it returns.
-is((answer($primary, "ALTER FUNCTION fresh SET lock_timeout = '50ms'; SELECT fresh(1, '{5}'), current_setting('lock_timeout')"))[0],
+is((answer($primary, "ALTER FUNCTION fresh SET lock_timeout = '50ms'; SELECT fresh(1, '{5}'),
+	current_setting('lock_timeout')"))[0],
 	'{5}|0', 'limits are those of before');
 
 # Whoever waits for such a lock has all readers wait behind: a lock_timeout there keeps that short.
 my $reader = hold($primary, 'BEGIN; SELECT count(*) FROM seen.filters');
 my $migration = hold($primary, "BEGIN;\n\\echo held\nALTER TABLE seen.filters ADD COLUMN note text");
-ok($primary->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'seen.filters'::regclass AND NOT granted}),
+ok($primary->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks
+	WHERE relation = 'seen.filters'::regclass AND NOT granted}),
 	'a migration waits for a reader');
 both_ways($primary, \@whole, 'behind a migration that waits');
 release($reader);

@@ -62,7 +62,8 @@ query(q{
 # What a filter is used for, if it has the headers only, or the bits, too.
 my @asked = ('bloom_info(f)', '(SELECT count(*) FROM bloom_layers(f))', 'bloom_cardinality(f)', 'bloom_fpr(f)');
 my @looked = (
-	'f @> 1', 'bloom_contains_any(f, ARRAY[1, 2])', 'bloom_contains_all(f, ARRAY[1, 2])', 'bloom_contains_each(f, ARRAY[1, 2])',
+	'f @> 1', 'bloom_contains_any(f, ARRAY[1, 2])', 'bloom_contains_all(f, ARRAY[1, 2])',
+		'bloom_contains_each(f, ARRAY[1, 2])',
 	'ARRAY[1, 2] - f', 'ARRAY(SELECT generate_series(1, 100)) - f', '(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f))',
 	'(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f, f))', q{bloom_exclude_packed('\x0100000000000000', f)});
 my %changed = (
@@ -100,7 +101,8 @@ my @damages = (
 	'too large a capacity' => q{put(f, LAYER + 4, '\xffffffff')},
 	'no capacity' => q{put(f, LAYER + 4, '\x00000000')},
 	'items above the capacity' => q{put(f, LAYER + 8, '\xffffff7f')},
-	(map { ("cut off at $_" => "substring(f::bytea FOR $_)") } 0, 1, 15, 16, 'LAYER + 15', 'length(f::bytea) - 1', 'length(f::bytea) / 2'),
+	(map { ("cut off at $_" => "substring(f::bytea FOR $_)") } 0, 1, 15, 16, 'LAYER + 15', 'length(f::bytea) - 1',
+		'length(f::bytea) / 2'),
 	'a byte too long' => q{f::bytea || '\x00'});
 
 for my $name (qw(inline whole sliced grown counting windowed))
@@ -108,10 +110,12 @@ for my $name (qw(inline whole sliced grown counting windowed))
 	my $layer = $name eq 'windowed' ? 40 : 16;
 	my $damages = array(map { s/LAYER/$layer/gr } @damages);
 
-	unlike(query("SELECT said('$name', 'f::bytea', @{[ uses($name) ]})"), qr/error/, "$name: sound bytes are used without an error");
+	unlike(query("SELECT said('$name', 'f::bytea', @{[ uses($name) ]})"), qr/error/,
+		"$name: sound bytes are used without an error");
 	is(query("SELECT d[2 * i - 1] || ': ' || said('$name', d[2 * i], @{[ uses($name) ]})
 			FROM (VALUES ($damages)) AS v (d), generate_series(1, cardinality(d) / 2) AS i ORDER BY i"),
-		join("\n", map { "$damages[2 * $_]: " . ($_ == 1 ? 'error 0A000' : 'error XX001') } 0 .. $#damages / 2) =~ s/LAYER/$layer/gr,
+		join("\n", map { "$damages[2 * $_]: " . ($_ == 1 ? 'error 0A000'
+			: 'error XX001') } 0 .. $#damages / 2) =~ s/LAYER/$layer/gr,
 		"$name: damaged headers");
 }
 
@@ -120,14 +124,16 @@ for my $name (qw(inline whole sliced grown counting windowed))
 # chunk sees deleted ones, too, so they are vacuumed.
 #
 
-my ($toast, $oid) = split /\|/, query(q{SELECT reltoastrelid::regclass, reltoastrelid FROM pg_class WHERE relname = 'damaged'});
+my ($toast, $oid) = split /\|/, query(q{SELECT reltoastrelid::regclass, reltoastrelid FROM pg_class
+	WHERE relname = 'damaged'});
 my %chunk_damages = (
 	'missing' => "DELETE FROM $toast WHERE chunk_seq = SEQ",
 	'short' => "UPDATE $toast SET chunk_data = substring(chunk_data for length(chunk_data) - 1) WHERE chunk_seq = SEQ",
 	'empty' => "UPDATE $toast SET chunk_data = '' WHERE chunk_seq = SEQ",
 	'long' => "UPDATE $toast SET chunk_data = chunk_data || '\\x00' WHERE chunk_seq = SEQ",
 	'in the wrong place' => "UPDATE $toast SET chunk_seq = 1000000 WHERE chunk_seq = SEQ");
-my $reading_all = array('md5(f::bytea)', @{ $changed{plain} }, '(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f, f))');
+my $reading_all = array('md5(f::bytea)', @{ $changed{plain} },
+	'(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f, f))');
 
 for my $name (qw(whole sliced grown))
 {

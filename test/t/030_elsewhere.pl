@@ -25,7 +25,8 @@ append_to_file("$folder/share/extension/bloomexp.control", $control);
 
 my $node = start_server('elsewhere', "extension_control_path = '$folder/share:\$system'");
 
-my (undef, $state) = $node->psql('postgres', 'CREATE EXTENSION bloomexp; \echo :LAST_ERROR_SQLSTATE', on_error_stop => 0);
+my (undef, $state) = $node->psql('postgres', 'CREATE EXTENSION bloomexp; \echo :LAST_ERROR_SQLSTATE',
+	on_error_stop => 0);
 is($state, '58P01', 'the path of extensions is not that of modules');
 
 $node->append_conf('postgresql.conf', "dynamic_library_path = '$folder/lib:\$libdir'");

@@ -56,8 +56,10 @@ sub complaints
 
 	push @found, map { "META.json lacks $_" } grep { !$meta->{$_} } qw(name version abstract maintainer license provides meta-spec);
 	push @found, map { "META.json lacks $_ of bloomexp" } grep { !$mine->{$_} } qw(file version);
-	push @found, "META.json: version $_" for grep { $_ !~ $semantic } $version, $mine->{version} // '', $meta->{'meta-spec'}{version} // '';
-	push @found, "META.json: $_ of bloomexp is missing" for grep { !$exists->($_) } grep { defined } @$mine{qw(file docfile)};
+	push @found, "META.json: version $_" for grep { $_ !~ $semantic } $version, $mine->{version} // '',
+		$meta->{'meta-spec'}{version} // '';
+	push @found, "META.json: $_ of bloomexp is missing"
+	  for grep { !$exists->($_) } grep { defined } @$mine{qw(file docfile)};
 	push @found, "META.json: " . ($_ // 'no status') . ' is no status'
 	  for grep { !defined || !/^(?:stable|testing|unstable)$/ } $meta->{release_status};
 
@@ -87,7 +89,8 @@ is(join("\n", complaints(\%ours, sub { -e "$root/$_[0]" })), '', 'this release')
 
 my %sound = (
 	'META.json' => '{"name": "bloomexp", "version": "2.3.4", "abstract": "a", "maintainer": "m", "license": "postgresql",
-		"release_status": "stable", "resources": {"homepage": "https://h/b", "repository": {"url": "https://h/b.git"}}, "provides": {"bloomexp": {"file": "bloomexp.control", "docfile": "doc/a.md", "version": "2.3.4"}},
+		"release_status": "stable", "resources": {"homepage": "https://h/b", "repository": {"url": "https://h/b.git"}},
+			"provides": {"bloomexp": {"file": "bloomexp.control", "docfile": "doc/a.md", "version": "2.3.4"}},
 		"meta-spec": {"version": "1.0.0"}}',
 	'bloomexp.control' => "comment = 'c'\ndefault_version = '2.3'\n",
 	'CHANGELOG.md' => "# Changelog\n\n## 2.3.4 (2027-01-02)\n\n- a\n\n## 2.3.3 (2026-01-02)\n",
@@ -126,7 +129,8 @@ for (
 {
 	my ($file, $from, $to, $complaint) = @$_;
 
-	is(join("\n", complaints({ %sound, $file => $sound{$file} =~ s/$from/$to/r }, $exists)), $complaint, "seen: $complaint");
+	is(join("\n", complaints({ %sound, $file => $sound{$file} =~ s/$from/$to/r }, $exists)), $complaint,
+		"seen: $complaint");
 }
 
 done_testing();

@@ -90,7 +90,8 @@ sub pattern
 
 is_deeply([ messages(qq{\t\tereport(ERROR,\n\t\t\t\t(errcode(ERRCODE_SYNTAX_ERROR),\n\t\t\t\t errmsg("a \\"%s\\" of " INT64_FORMAT " is", a)));\n}
 			. qq{\tereport(NOTICE,\n\t\t\t(errmsg("done: %d%%", b)));\n\tereport(NOTICE,\n\t\t\t(errmsg_plural("one", "%d", b, b)));\n}) ],
-	[ { message => 'a "%s" of %s is', sqlstate => '42601' }, map { { message => $_, sqlstate => '00000' } } 'done: %d%%', 'one', '%d' ],
+	[ { message => 'a "%s" of %s is', sqlstate => '42601' }, map { { message => $_, sqlstate => '00000' } } 'done: %d%%',
+		'one', '%d' ],
 	'messages are found');
 is_deeply([ sql_messages(q{
 	RAISE EXCEPTION 'a "%" of ''%''', b, c
@@ -99,9 +100,11 @@ is_deeply([ sql_messages(q{
 	RAISE WARNING 'f';
 	problems := problems || format('%s is 0.5: make it ''%L''.', g);
 	problems := problems || ARRAY(
-		SELECT CASE WHEN h THEN format('One%s.', CASE WHEN i THEN ': two' ELSE format(': three %s', i) END) ELSE format('Four: five') END);
+		SELECT CASE WHEN h THEN format('One%s.', CASE WHEN i THEN ': two' ELSE format(': three %s',
+			i) END) ELSE format('Four: five') END);
 }) ],
-	[ { message => q{a "%s" of '%s'}, sqlstate => '42601' }, { message => 'e', sqlstate => 'P0001' }, { message => 'f', sqlstate => '01000' },
+	[ { message => q{a "%s" of '%s'}, sqlstate => '42601' }, { message => 'e', sqlstate => 'P0001' },
+		{ message => 'f', sqlstate => '01000' },
 		map { { message => $_, sqlstate => '55000' } } '%s is 0.5', 'One%s', 'Four' ],
 	'and in SQL');
 like('a "…" of 5 is', pattern('a "%s" of %s is'), 'a gap is any text');

@@ -19,12 +19,15 @@ my @rules = (
 	[ qr/\b(?:bytes?|rows?|items?|exposures|candidates|pages?|filters|users|times|WAL|logs?|images?|[nmµ]?s|[kMG]B|\d+) an? (?:user|day|night|week|month|hour|minute|second|page|statement|call|item|candidate|row|slice|group|add|request|session|node|shard|group)\b/,
 		'a rate is written with "per"' ],
 	[ qr/\b(?:once|twice) per (?:day|hour|week|month|night)\b/i, 'the idiom is "once a day"' ],
-	[ qr/\b(?:every|at|a|one|each|per|last|next|some|two|three|\d+) nights?\b/i, 'the rebuild, or per day: it need not run at night' ],
-	[ qr/\b[Aa]sk(?:s|ed|ing)? (?!your (?:provider|operator)|questions)/, 'a query tests an item against a filter; nobody is asked' ],
+	[ qr/\b(?:every|at|a|one|each|per|last|next|some|two|three|\d+) nights?\b/i,
+		'the rebuild, or per day: it need not run at night' ],
+	[ qr/\b[Aa]sk(?:s|ed|ing)? (?!your (?:provider|operator)|questions)/,
+		'a query tests an item against a filter; nobody is asked' ],
 	[ qr/\b(?:tells?|told|telling)\b/, 'programs report, return, say' ],
 	[ qr/\b(?:minds|believes|wants)\b/, 'programs report, return, refuse; they have no opinion' ],
 	[ qr/\bfilters? (?:says?|answers?|knows?)\b/, 'a filter contains an item or does not' ],
-	[ qr/\b(?:anew|beside|unlike|greater|mends?|mended)\b/i, 'again; in addition to, compared with; different; larger; fix' ],
+	[ qr/\b(?:anew|beside|unlike|greater|mends?|mended)\b/i,
+		'again; in addition to, compared with; different; larger; fix' ],
 	[ qr/\balso if\b/i, 'even if' ],
 	[ qr/(?:^|[.:;] |\n- )Where (?!to\b)/, 'if or when, not "where"' ],
 	[ qr/\b(?:except|only|even|error|fails?) where\b/, 'if or when, not "where"' ],
@@ -76,13 +79,17 @@ sub complaints
 }
 
 # So that it can fail, and need not.
-for ('It takes 20 bytes a user.', 'It runs once per day.', 'Every night the job runs.', 'Ask the filter.', 'It tells the user.', 'It believes the header.', 'Filters are built anew.',
-	'So also if it fails.', 'It works, except where it fails.', 'It stays for good.', 'On a machine of yours.', 'Of the table of the filters.', 'It was wrongly dropped.',
-	'The filter says yes.', 'Where this fails, repeat.', 'Who writes needs rights.', 'It promises 1%.', '(An aside.)', 'Is it a question?', "## Flat writes\n")
+for ('It takes 20 bytes a user.', 'It runs once per day.', 'Every night the job runs.', 'Ask the filter.',
+	'It tells the user.', 'It believes the header.', 'Filters are built anew.',
+	'So also if it fails.', 'It works, except where it fails.', 'It stays for good.', 'On a machine of yours.',
+		'Of the table of the filters.', 'It was wrongly dropped.',
+	'The filter says yes.', 'Where this fails, repeat.', 'Who writes needs rights.', 'It promises 1%.', '(An aside.)',
+		'Is it a question?', "## Flat writes\n")
 {
 	isnt(complaints($_), '', "refused: $_");
 }
-is(complaints("A user sees an item once a day. `ask a user` is code.\n\n```sql\nSELECT 'ask them';\n```\n"), '', 'code is not prose');
+is(complaints("A user sees an item once a day. `ask a user` is code.\n\n```sql\nSELECT 'ask them';\n```\n"), '',
+	'code is not prose');
 
 #
 # Documents
@@ -111,7 +118,8 @@ find({ no_chdir => 1, wanted => sub {
 	push @texts, [ $name, $1 ] while $text =~ /\b(?:errmsg|errdetail|errhint)(?:_plural)?\("((?:[^"\\]|\\.)*)"/g;
 	push @texts, [ $name, $1 ] while $text =~ /^COMMENT ON .*?\bIS\s+'((?:[^']|'')*)'/msg;
 	push @texts, [ $name, $1 ] while $text =~ /\b(?:RAISE \w+|HINT =|DETAIL =|problems \|\|)(?: format\()? ?'((?:[^']|'')*)'/g;
-	push @texts, [ $name, $1 =~ s/^\s*--\s*//mgr =~ s/\s+/ /gr ] while $name =~ m{/feed/} && $text =~ /((?:^\s*-- .*\n)+)/mg;
+	push @texts, [ $name, $1 =~ s/^\s*--\s*//mgr =~ s/\s+/ /gr ] while $name =~ m{/feed/}
+		&& $text =~ /((?:^\s*-- .*\n)+)/mg;
 } }, "$root/src");
 cmp_ok(scalar @texts, '>', 150, 'the source has texts');
 for (@texts)

@@ -4,9 +4,10 @@
 #
 #	<!-- bench/feed: INSERT of ten > trigger; Bulk loads -->
 #
-# each by its first cells, after the heading of its section if another line has them, too; a heading alone is the whole
-# section, and no name what stands above the first one.  In the first row of a table, inside its last cell, it is for all of its rows.  A
-# figure must be there, rounded as the page has it.  Other figures have <!-- not in RESULTS.md: why -->.
+# each by its first cells, after the heading of its section if another line has them, too; a heading alone is the
+# whole section, and no name what stands above the first one.  In the first row of a table, inside its last cell, it
+# is for all of its rows.  A figure must be there, rounded as the page has it.  Other figures have <!-- not in
+# RESULTS.md: why -->.
 
 use strict;
 use warnings;
@@ -26,7 +27,8 @@ my $unit = qr/(?:ns|µs|ms|s|[kMG]B|bytes?|blocks|seconds|minutes|hours|%|times|
 
 # Figures that are not measurements, wherever they stand.
 my %setting = (
-	'0.1%' => 'a target rate', '1%' => 'a target rate', '5%' => 'a target rate', '3%' => 'the sum of three rates', '20%' => 'the headroom',
+	'0.1%' => 'a target rate', '1%' => 'a target rate', '5%' => 'a target rate', '3%' => 'the sum of three rates',
+		'20%' => 'the headroom',
 	'8 kB' => 'a page', '50%' => 'what a tenth of the rate takes, by the formula');
 
 # The lines of RESULTS.md by name: of each section, "" above the first, all that it says, and each of its rows.
@@ -49,7 +51,8 @@ sub named
 {
 	my ($results, $name) = @_;
 	my ($heading, $row) = $name =~ /^(.*) > (.*)$/ ? ($1, $2) : (undef, $name);
-	my @found = map { $_->[1] } grep { index("$_->[1]", "$row |") == 0 && (!defined $heading || $_->[0] eq $heading) } @{ $results->{rows} };
+	my @found = map { $_->[1] } grep { index("$_->[1]", "$row |") == 0 && (!defined $heading || $_->[0] eq $heading) } @{
+		$results->{rows} };
 
 	push @found, $results->{whole}{$row} if !@found && !defined $heading && exists $results->{whole}{$row};
 	return @found == 1 ? $found[0] : undef;
@@ -158,7 +161,8 @@ sub complaints
 			{
 				my $lines = named($results{$folder}, $name);
 
-				push @complaints, "line $block->{line}: \"$name\" is not one line of bench/$folder/RESULTS.md" unless defined $lines;
+				push @complaints, "line $block->{line}: \"$name\" is not one line of bench/$folder/RESULTS.md"
+				  unless defined $lines;
 				$origin .= ($lines // '') . "\n";
 			}
 		}
@@ -167,8 +171,10 @@ sub complaints
 			# Bytes are mostly those of a format or a formula, and a row may have one number of another kind.
 			my @needs = grep { $_->[1] !~ /^(?:|bytes?|hours|minutes)$/ } @figures;
 
-			@needs = @figures if grep({ $_->[1] eq '' } @figures) > 1 && $block->{text} =~ /\| *$number *\|(?:.*\|)? *$number *\|/;
-			push @complaints, "line $block->{line}: no origin of " . join ', ', map { "$_->[0] $_->[1]" =~ s/ $//r } @needs if @needs;
+			@needs = @figures if grep({ $_->[1] eq '' } @figures) > 1
+				&& $block->{text} =~ /\| *$number *\|(?:.*\|)? *$number *\|/;
+			push @complaints, "line $block->{line}: no origin of " . join ', ', map { "$_->[0] $_->[1]" =~ s/ $//r } @needs
+			  if @needs;
 			next;
 		}
 		push @complaints, map { "line $block->{line}: \"$_->[0] $_->[1]\" is not in its lines of RESULTS.md" } grep { !is_among(@$_, $origin) } @figures;
