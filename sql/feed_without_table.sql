@@ -96,7 +96,8 @@ SELECT regexp_replace(command, '''.*?'',', '…,'), problems FROM bloom_feeds() 
 CREATE FUNCTION execute(command text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; END $$;
 CREATE FUNCTION returned(command text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE answer text; BEGIN EXECUTE command
 	INTO answer; RETURN answer; END $$;
-SELECT execute(returned(command)), count(*), count(*) FILTER (WHERE problems = '{}') AS well FROM bloom_feeds() GROUP BY 1;
+SELECT execute(returned(command)), count(*), count(*) FILTER (WHERE problems = '{}') AS well
+	FROM bloom_feeds() GROUP BY 1;
 SELECT * FROM all_call('unseen({u3}, {1,2,3,4,5})');
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
 
