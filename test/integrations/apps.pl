@@ -52,7 +52,8 @@ for ([ 'lemmy: a vote', 'lemmy.contains(person_id::text, post_id::text)',
 	'lemmy.post_actions WHERE read_at IS NULL AND person_id < 100' ],
 	[ 'gorse: an item that was opened', 'gorse.contains(user_id, item_id)',
 		q{gorse.feedback AS f WHERE feedback_type = 'open'
-		AND NOT EXISTS (SELECT FROM gorse.feedback AS r WHERE r.user_id = f.user_id AND r.item_id = f.item_id AND r.feedback_type <> 'open')} ])
+		AND NOT EXISTS (SELECT FROM gorse.feedback AS r WHERE r.user_id = f.user_id AND r.item_id = f.item_id
+			AND r.feedback_type <> 'open')} ])
 {
 	my ($name, $contains, $rows) = @$_;
 

@@ -20,7 +20,8 @@ for my $block (grep { $_->{chapter} =~ /^Citus/
 	open(my $out, '>:encoding(UTF-8)', "$folder/block") or die $!;
 	print $out $block->{text};
 	close $out;
-	my $output = qx{PGOPTIONS='-c client_min_messages=warning' psql -Xq -v ON_ERROR_STOP=1 -f $folder/block 2>$folder/errors};
+	my $output = qx{PGOPTIONS='-c client_min_messages=warning' \
+		psql -Xq -v ON_ERROR_STOP=1 -f $folder/block 2>$folder/errors};
 
 	is(visible(document("$folder/errors")), '', "$name: no error");
 	# What the functions return and which node a plan names do not matter here.
@@ -55,7 +56,8 @@ query(q{
 	INSERT INTO exposures SELECT 1, 1});
 is(sqlstate($coordinator, 'postgres', q{SELECT bloom_create_feed('other', 'exposures')}), '55000',
 	'a trigger is refused');
-is(query('CALL seen.rebuild()'), '1|1||0', 'a rebuild reports the exposures that it has read and the filters that it has written');
+is(query('CALL seen.rebuild()'), '1|1||0',
+	'a rebuild reports the exposures that it has read and the filters that it has written');
 is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[])'), '{2}', 'an exposure is excluded');
 
 # The script again, in one transaction as its head says, and with a rename as the document says, under default
@@ -67,10 +69,12 @@ for my $rename ('', 'item_id TO post', 'post TO item_id')
 {
 	my ($column) = "$rename TO item_id" =~ /TO (\w+)/;
 
-	append_to_file("$folder/again_$column", "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';\nALTER TABLE exposures RENAME $rename;\n") if $rename;
+	append_to_file("$folder/again_$column", "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';\n"
+		. "ALTER TABLE exposures RENAME $rename;\n") if $rename;
 	append_to_file("$folder/again_$column", "SELECT bloom_feed_sql('seen', 'exposures', item_column => '$column',
 		mode => 'log')\n\\gexec\n");
-	is(qx{PGOPTIONS='-c client_min_messages=warning' psql -XAt -1 -q -v ON_ERROR_STOP=1 -o /dev/null -f $folder/again_$column 2>&1}, '', "the script again $rename");
+	is(qx{PGOPTIONS='-c client_min_messages=warning' \
+		psql -XAt -1 -q -v ON_ERROR_STOP=1 -o /dev/null -f $folder/again_$column 2>&1}, '', "the script again $rename");
 	unlink "$folder/again_$column";
 	is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[]), (SELECT problems FROM bloom_feeds() WHERE feed = $$seen$$)'),
 		'{2}|{}', '... and nothing is wrong');
@@ -95,7 +99,8 @@ query(q{
 	SELECT bloom_create_feed('kept_seen', 'kept', mode => 'log');
 	INSERT INTO kept VALUES (1, 1), (1, 2), (2, 1)});
 query('SET ROLE keeper; CALL kept_seen.rebuild()');
-query('ALTER TABLE kept ENABLE ROW LEVEL SECURITY; ALTER TABLE kept FORCE ROW LEVEL SECURITY; CREATE POLICY p ON kept USING (item_id <> 1) WITH CHECK (true)');
+query('ALTER TABLE kept ENABLE ROW LEVEL SECURITY; ALTER TABLE kept FORCE ROW LEVEL SECURITY;
+	CREATE POLICY p ON kept USING (item_id <> 1) WITH CHECK (true)');
 is(sqlstate($coordinator, 'postgres', 'CALL kept_seen.rebuild()', '-U', 'keeper'), '42501',
 	'a rebuild refuses a policy that hides exposures');
 is(query('SELECT count(*) FROM kept_seen.filters'), '2', 'and has removed nothing');
@@ -130,15 +135,18 @@ start_pages('pages', $coordinator);
 start_pages('pages_of_worker', $workers[0]);
 for my $k (1 .. 4)
 {
-	again_and_again("copy$k", "seq 200 | awk -v k=$k -v n=\$(date +%s%N | cut -c 6-16) '{ printf \"%d\\t%d\\n\", $takers + 1 + (\$1 * 7 + k) % ($users - $takers), (k n) * 1000 + \$1 }' |
+	again_and_again("copy$k", "seq 200 | awk -v k=$k -v n=\$(date +%s%N | cut -c 6-16) '
+		{ printf \"%d\\t%d\\n\", $takers + 1 + (\$1 * 7 + k) % ($users - $takers), (k n) * 1000 + \$1 }' |
 		psql -Xqc 'COPY exposures (user_id, item_id) FROM STDIN'");
 }
 again_and_again('rebuilds', q{psql -Xqc "CALL seen.rebuild(overlap => '0')"});
-again_and_again('ddl', q{psql -Xqc "SET lock_timeout = '2s'" -c 'ALTER TABLE exposures ADD COLUMN extra int' -c 'ALTER TABLE exposures DROP COLUMN extra'; sleep 0.3});
+again_and_again('ddl', q{psql -Xqc "SET lock_timeout = '2s'" -c 'ALTER TABLE exposures ADD COLUMN extra int' \
+	-c 'ALTER TABLE exposures DROP COLUMN extra'; sleep 0.3});
 append_to_file("$folder/move", q{
 SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport, 'block_writes')
 FROM (SELECT * FROM citus_shards WHERE table_name = 'exposures'::regclass ORDER BY random() LIMIT 1) s,
-	LATERAL (SELECT * FROM pg_dist_node WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport LIMIT 1) n});
+	LATERAL (SELECT * FROM pg_dist_node WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport
+		LIMIT 1) n});
 again_and_again('moves', "psql -Xqf $folder/move; sleep 1");
 
 # What was committed before a look is excluded by it.
@@ -172,7 +180,8 @@ cmp_ok(query("SELECT count(*) FROM exposures WHERE user_id $_ $takers"), '>', 10
   for '<=', '>';
 is(query("SELECT count(*) FROM (SELECT FROM exposures WHERE user_id <= $takers AND user_id > 1 GROUP BY user_id,
 	item_id HAVING count(*) > 1) AS t"), 0, 'nothing was taken twice');
-note "$looks looks, errors: " . join ' ', sort grep { /^\w{5} (?!copy)\w+ ERROR/ } map { s/^(\w{5} \w+ \w+).*/$1/r } @log;
+note "$looks looks, errors: " . join ' ', sort grep { /^\w{5} (?!copy)\w+ ERROR/ }
+  map { s/^(\w{5} \w+ \w+).*/$1/r } @log;
 
 # A node that dies: an error that says so, and filters as they were.
 my $filters = query('SELECT count(*) FROM seen.filters');

@@ -79,7 +79,8 @@ append_to_file("$folder/expire", "SELECT shown.remember(u, '{1}', ARRAY[now() - 
 append_to_file("$folder/move", q{
 SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport, 'block_writes')
 FROM (SELECT * FROM citus_shards WHERE table_name = 'recorded'::regclass ORDER BY random() LIMIT 1) s,
-	LATERAL (SELECT * FROM pg_dist_node WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport LIMIT 1) n});
+	LATERAL (SELECT * FROM pg_dist_node WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport
+		LIMIT 1) n});
 for my $writer ('page', 'batch')
 {
 	again_and_again("${writer}_@{[ $_->name ]}", $_, "pgbench -n -c 2 -t 20 -f $folder/$writer") for $coordinator,
@@ -118,7 +119,9 @@ for my $name (sort keys %running)
 	ok(eval { $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
 }
 
-is(query('SELECT sum(cardinality(shown.unseen(user_id, items))) FROM (SELECT user_id, array_agg(item_id) AS items FROM recorded GROUP BY user_id OFFSET 0) AS r'), 0, 'nothing is missing at the end');
+is(query('SELECT sum(cardinality(shown.unseen(user_id, items)))
+	FROM (SELECT user_id, array_agg(item_id) AS items FROM recorded GROUP BY user_id OFFSET 0) AS r'), 0,
+	'nothing is missing at the end');
 is(query('SELECT count(*) FROM (SELECT FROM recorded WHERE taken GROUP BY user_id, item_id
 	HAVING count(*) > 1) AS r'), 0, 'nothing was taken twice');
 cmp_ok(query("SELECT count(*) FROM recorded WHERE taken = $_"), '>', 200, 'enough was '

@@ -70,7 +70,8 @@ my %framework = (
 	[ drizzle => 'drizzle-orm' ], [ sequelize => 'sequelize' ], [ typeorm => 'typeorm' ],
 		[ prisma => '../prisma-client' ]);
 
-is_deeply([ sort grep { $_ ne 'django_unseen.py' } map { basename($_) } glob "$examples/{drivers,frameworks}/*.{py,mjs,rb,php,java,go}" ],
+is_deeply([ sort grep { $_ ne 'django_unseen.py' } map { basename($_) }
+	glob "$examples/{drivers,frameworks}/*.{py,mjs,rb,php,java,go}" ],
 	[ sort keys %driver, keys %framework ], 'the programs');
 
 #
@@ -81,7 +82,8 @@ my $node = start_node('drivers');
 $node->safe_psql('postgres', "CREATE DATABASE $_") for 'before', 'without_feed', 'one_item';
 $node->safe_psql($_, document("$examples/frameworks/tables.sql")) for 'before', 'one_item';
 $node->safe_psql('without_feed',
-	document("$examples/frameworks/tables.sql") . 'DROP SCHEMA seen CASCADE; DROP INDEX exposures_user_id_shown_at_item_id_idx');
+	document("$examples/frameworks/tables.sql")
+	. 'DROP SCHEMA seen CASCADE; DROP INDEX exposures_user_id_shown_at_item_id_idx');
 
 my %run;
 
@@ -140,7 +142,8 @@ puts Post.unseen_by(42).order(published: :desc).limit(3).explain
 
 # A unique key, and exposures that have left the window: what returns after the next rebuild.
 connection = ActiveRecord::Base.connection
-connection.execute('ALTER TABLE exposures ADD UNIQUE (user_id, item_id), ADD created_at timestamp NOT NULL DEFAULT now()')
+connection.execute('ALTER TABLE exposures ADD UNIQUE (user_id, item_id)')
+connection.execute('ALTER TABLE exposures ADD created_at timestamp NOT NULL DEFAULT now()')
 connection.execute('ALTER TABLE exposures ALTER created_at DROP DEFAULT')
 connection.execute("UPDATE exposures SET shown_at = now() - interval '31 days' WHERE item_id BETWEEN 42001 AND 42004")
 connection.execute('CALL seen.rebuild()')
@@ -183,7 +186,8 @@ manage makemigrations feed
 cp models.py feed/models.py
 manage makemigrations -n index feed
 sed -i 's/migrations.AddIndex(/AddIndexConcurrently(/
-	s/^class.*/from django.contrib.postgres.operations import AddIndexConcurrently\n&\n    atomic = False/' feed/migrations/0002_index.py
+	s/^class.*/from django.contrib.postgres.operations import AddIndexConcurrently\n&\n    atomic = False/' \
+	feed/migrations/0002_index.py
 grep -q AddIndexConcurrently feed/migrations/0002_index.py
 cp ../0003_feed.py feed/migrations
 manage migrate
@@ -300,7 +304,8 @@ $node->safe_psql('one_item', q{
 	SELECT bloom_create_feed('texts', item_type => 'text'), bloom_create_feed('uuids', item_type => 'uuid');
 	SELECT texts.add(42, '{7}'), uuids.add(42, '{00000000-0000-0000-0000-000000000007}')});
 my $uuid = '00000000-0000-0000-0000-00000000000';
-my $items = "items = [['seen', 42001], ['seen', 703], ['texts', '7'], ['texts', '8'], ['uuids', '${uuid}7'], ['uuids', '${uuid}8']]";
+my $items = "items = [['seen', 42001], ['seen', 703], ['texts', '7'], ['texts', '8'],"
+	. " ['uuids', '${uuid}7'], ['uuids', '${uuid}8']]";
 my %contains = (
 	'psycopg_page.py' => qq{
 import psycopg

@@ -82,7 +82,8 @@ for my $reader (1 .. 8)
 	for (1 .. 10)
 	{
 		my $answer = HTTP::Tiny->new->post("$feed->{url}page", { content => '{"user": "eight"}' });
-		append_to_file("$folder/pages", join(' ', map { $_->{uri} =~ /(\d+)$/ } @{ decode_json($answer->{content})->{posts} }) . "\n");
+		append_to_file("$folder/pages",
+			join(' ', map { $_->{uri} =~ /(\d+)$/ } @{ decode_json($answer->{content})->{posts} }) . "\n");
 	}
 	POSIX::_exit(0);
 }

@@ -141,7 +141,8 @@ sub page_beside
 	return finish($running);
 }
 
-is(page_beside(7000, '-c', 'import feed, psycopg; print(*feed.page(psycopg.connect(autocommit=True), 7, [7000, 7001, 7002], 1))'), 7002,
+is(page_beside(7000, '-c', 'import feed, psycopg
+print(*feed.page(psycopg.connect(autocommit=True), 7, [7000, 7001, 7002], 1))'), 7002,
 	'a second request of a user gets another item');
 is(night(), $users, 'a night');
 is(page_beside(6001, "$example/nightly.py"), $users, 'and one beside a page');
@@ -174,7 +175,8 @@ page('16, [97003], 1');
 query("ALTER TABLE seen ADD CONSTRAINT not_14 CHECK (user_id <> 14 OR today <> '{}') NOT VALID");
 my $build = 'real = nightly.bloomexp.build';
 python_says($build);
-python_says('nightly.bloomexp.build = lambda items, fpr: real([None if item == 97002 else item for item in items] + ["?"] * (97002 in items), fpr)');
+python_says('nightly.bloomexp.build = lambda items, fpr:'
+	. ' real([None if item == 97002 else item for item in items] + ["?"] * (97002 in items), fpr)');
 is(night(), $users - 2 . ' 2 15 14', 'two users fail: one of them when the filter is built, one when it is written');
 python_says('nightly.bloomexp.build = real');
 is(query('SELECT string_agg(user_id::text, $$ $$ ORDER BY user_id) FROM seen WHERE today <> $${}$$'), '14 15',
@@ -238,7 +240,8 @@ append_to_file("$folder/warehouse.py", (map { $_->{text} } grep { $_->{language}
 
 import psycopg
 with psycopg.connect() as connection:
-    rows = connection.execute("SELECT user_id, item_id FROM exposures WHERE (user_id, item_id) <> (10, ITEM) ORDER BY user_id").fetchall()
+    rows = connection.execute("SELECT user_id, item_id FROM exposures"
+        " WHERE (user_id, item_id) <> (10, ITEM) ORDER BY user_id").fetchall()
 with open("filters.csv", "w") as file:
     file.writelines(lines(rows))
 ROWS

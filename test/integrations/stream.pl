@@ -57,8 +57,10 @@ def part(first, end):
                 send(value)
 
 def poison():
-    for value in (None, "", "{", "[1]", "7", "null", '{"user_id": "x", "item_id": 1, "shown_at": "now"}', b"\xff", '"\0"',
-                  '{"user_id": 1, "item_id": 92233720368547758070, "shown_at": "now"}', '{"user_id": 1, "item_id": 1, "shown_at": "soon"}',
+    for value in (None, "", "{", "[1]", "7", "null", b"\xff", '"\0"',
+                  '{"user_id": "x", "item_id": 1, "shown_at": "now"}',
+                  '{"user_id": 1, "item_id": 92233720368547758070, "shown_at": "now"}',
+                  '{"user_id": 1, "item_id": 1, "shown_at": "soon"}',
                   '{"user_id": 1, "item_id": 1}'):
         send(value)
 

@@ -197,7 +197,8 @@ $node->safe_psql('postgres', q{
 	GRANT CREATE ON DATABASE postgres TO stranger, staff});
 as_stranger(q{
 	CREATE SCHEMA trap;
-	CREATE FUNCTION trap.run() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'code of a stranger, as % in a session of %', current_user, session_user; END $$;
+	CREATE FUNCTION trap.run() RETURNS bigint LANGUAGE plpgsql
+		AS $$ BEGIN RAISE 'code of a stranger, as % in a session of %', current_user, session_user; END $$;
 	CREATE VIEW trap.health AS SELECT trap.run() AS users, 1 AS bytes, now() AS oldest_filled_until;
 	CREATE TABLE trap.filters (user_id bigint);
 	CREATE FUNCTION trap.settings() RETURNS void LANGUAGE sql AS E'\n-- bloomexp 1.0\n-- exposures = trap.exposures\n';

@@ -10,7 +10,8 @@ use Exporter 'import';
 use IPC::Run;
 use Test::More;
 
-our @EXPORT = qw(document visible blocks statements statements_ok session_ok output_ok explained program python sqlstate);
+our @EXPORT = qw(document visible blocks statements statements_ok session_ok output_ok explained program python
+	sqlstate);
 
 # psql's options for output as the documents show it
 my @as_shown = ('-v', 'SHOW_CONTEXT=never', '-P', 'format=aligned', '-P', 'tuples_only=off');

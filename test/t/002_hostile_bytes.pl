@@ -79,7 +79,8 @@ for (split /\n/, query(q{
 		  : $makes_filter eq 't' ? "made := $name($list)" : $set eq 't' ? "PERFORM count(row) FROM $name($list) row"
 			: "PERFORM $name($list)";
 
-		$calls .= "BEGIN made := NULL; $run; PERFORM made::bytea::bloom; EXCEPTION WHEN datatype_mismatch OR object_not_in_prerequisite_state
+		$calls .= "BEGIN made := NULL; $run; PERFORM made::bytea::bloom;
+			EXCEPTION WHEN datatype_mismatch OR object_not_in_prerequisite_state
 			OR program_limit_exceeded OR invalid_parameter_value OR array_subscript_error OR feature_not_supported THEN NULL;
 				END;\n";
 	}

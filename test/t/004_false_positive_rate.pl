@@ -304,7 +304,8 @@ my @unions = (
 	[ 'unlike rates', 0.0011, 400,
 		'bloom_add(bloom_new(200, 0.001), keys(first, 200)) | bloom_add(bloom_new(200, 0.0001), keys(first + 200, 200))' ],
 	[ 'grown ones', 0.02, 1500,
-		'bloom_add(bloom_add(NULL, keys(first, 100)), keys(first + 100, 400)) | bloom_add(bloom_add(NULL, keys(first + 500, 100)), keys(first + 600, 900))' ],
+		'bloom_add(bloom_add(NULL, keys(first, 100)), keys(first + 100, 400))
+			| bloom_add(bloom_add(NULL, keys(first + 500, 100)), keys(first + 600, 900))' ],
 	[ 'a dozen', 0.12, 1200,
 		'(SELECT bloom_union_agg(bloom_add(NULL, keys(first + i * 100, 100))) FROM generate_series(0, 11) i)' ]);
 

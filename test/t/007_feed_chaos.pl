@@ -10,7 +10,8 @@ use Time::HiRes qw(sleep time);
 my $seconds = $ENV{CHAOS_SECONDS} || 20;
 my $round = 5;
 
-my $node = start_server('chaos', "restart_after_crash = on\nmax_prepared_transactions = 20\nmax_connections = 60\nautovacuum_naptime = 1s\ndeadlock_timeout = 1s");
+my $node = start_server('chaos', "restart_after_crash = on\nmax_prepared_transactions = 20\nmax_connections = 60\n"
+	. "autovacuum_naptime = 1s\ndeadlock_timeout = 1s");
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
@@ -50,12 +51,15 @@ my %writers = (
 	upsert => 'INSERT INTO upserted (user_id, item_id) SELECT 1 + :user % 20, i
 		FROM generate_series(:item % 50, :item % 50 + 5) AS i
 		ON CONFLICT (user_id, item_id) DO UPDATE SET shown_at = excluded.shown_at;',
-	open => "BEGIN;\nINSERT INTO shown (user_id, item_id) VALUES (:user, :item);\n\\sleep 700 ms\nINSERT INTO pages (user_id, item_id) VALUES (:user, ARRAY[:item]::bigint[]);\nCOMMIT;",
-	savepoints => "BEGIN;\nINSERT INTO shown (user_id, item_id) VALUES (:user, :item);\nSAVEPOINT s;\nINSERT INTO shown (user_id, item_id) VALUES (:user, :item + 1);\nROLLBACK TO s;\n"
+	open => "BEGIN;\nINSERT INTO shown (user_id, item_id) VALUES (:user, :item);\n\\sleep 700 ms\n"
+		. "INSERT INTO pages (user_id, item_id) VALUES (:user, ARRAY[:item]::bigint[]);\nCOMMIT;",
+	savepoints => "BEGIN;\nINSERT INTO shown (user_id, item_id) VALUES (:user, :item);\nSAVEPOINT s;\n"
+		. "INSERT INTO shown (user_id, item_id) VALUES (:user, :item + 1);\nROLLBACK TO s;\n"
 		. "INSERT INTO shown (user_id, item_id) VALUES (:user, :item + 2);\nRELEASE s;\n\\sleep 1 ms\nCOMMIT;",
 	rollback => "BEGIN;\nINSERT INTO shown (user_id, item_id) SELECT 60 + :user,
 		:item;\nINSERT INTO pages (user_id, item_id) VALUES (60 + :user, ARRAY[:item]::bigint[]);\n\\sleep 2 ms\nROLLBACK;",
-	prepared => "BEGIN;\nINSERT INTO shown (user_id, item_id) VALUES (41 + :user % 10, :item);\nPREPARE TRANSACTION 'c:client_id-:item';\n\\sleep 3 ms\nCOMMIT PREPARED 'c:client_id-:item';",
+	prepared => "BEGIN;\nINSERT INTO shown (user_id, item_id) VALUES (41 + :user % 10, :item);\n"
+		. "PREPARE TRANSACTION 'c:client_id-:item';\n\\sleep 3 ms\nCOMMIT PREPARED 'c:client_id-:item';",
 	past => "INSERT INTO shown VALUES (51 + :user % 10, :item, now() - interval '1 day' * (:item % 29));",
 	update => "UPDATE shown SET shown_at = now() WHERE user_id = 51 + :user % 10 AND item_id % 10 = :item % 10
 		AND shown_at > '2020-01-01';",
@@ -63,7 +67,8 @@ my %writers = (
 		SELECT 101 + :user % 5 + $$_[1], unnest($$_[0]_shown.take(101 + :user % 5 + $$_[1],
 			ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3));") }
 		([ 'trigger', 0 ], [ 'log', 10 ])),
-	(map { ("lock_$$_[0]_shown" => "BEGIN;\nSELECT $$_[0]_shown.lock(101 + :user % 5 + $$_[1]);\nINSERT INTO shown (user_id, item_id)
+	(map { ("lock_$$_[0]_shown" => "BEGIN;\nSELECT $$_[0]_shown.lock(101 + :user % 5 + $$_[1]);\n"
+		. "INSERT INTO shown (user_id, item_id)
 		SELECT 101 + :user % 5 + $$_[1], i FROM generate_series(:item % 1500,
 			:item % 1500 + 99) AS i WHERE NOT (SELECT $$_[0]_shown.current(101 + :user % 5 + $$_[1])) @> i LIMIT 3;\nCOMMIT;") }
 		([ 'trigger', 20 ], [ 'log', 30 ])),
@@ -81,11 +86,14 @@ $writers{repeat} = 'INSERT INTO shown (user_id, item_id) SELECT 30 + :user % 11,
 my $folder = $node->basedir;
 for (keys %writers)
 {
-	append_to_file("$folder/$_.sql", "\\set user random(1, 40)\n\\set item random(1, 1000000)\n$writers{$_}\n\\sleep 2 ms\n");
+	append_to_file("$folder/$_.sql", "\\set user random(1, 40)\n\\set item random(1, 1000000)\n$writers{$_}\n"
+		. "\\sleep 2 ms\n");
 }
 append_to_file("$folder/rebuild_$_.sql", "CALL $_.rebuild(overlap => '0');\n")
   for grep { $_ ne 'trigger_shown' } @feeds;
-append_to_file("$folder/rebuild_trigger_shown.sql", "\\set middle random(1, 140)\nCALL trigger_shown.rebuild(after => :middle);\nCALL trigger_shown.rebuild(users => '{1,2,3,101,102}');\nCALL trigger_shown.rebuild(upto => :middle);\n");
+append_to_file("$folder/rebuild_trigger_shown.sql", "\\set middle random(1, 140)\n"
+	. "CALL trigger_shown.rebuild(after => :middle);\nCALL trigger_shown.rebuild(users => '{1,2,3,101,102}');\n"
+	. "CALL trigger_shown.rebuild(upto => :middle);\n");
 append_to_file("$folder/copy.csv", join '', map { sprintf "%d,%d\n", 1 + $_ % 40, 3000000 + $_ } 1 .. 200);
 append_to_file("$folder/partitions.sql", q{
 ALTER TABLE shown DETACH PARTITION shown_old;
@@ -125,6 +133,9 @@ sub start
 
 my ($checks, $rounds, $began, %rebuilds) = (0, 0, time);
 my (@missing, @errors);
+# What clients say of a crash.
+my $crashed = qr/server[ ]closed[ ]the[ ]connection|terminating[ ]connection|connection[ ]to[ ]server[ ]was[ ]lost|
+	Connection[ ]refused|backend[ ]died|could[ ]not[ ]connect/x;
 my @crashes = ('kill', 'immediate', '');
 
 sub look
@@ -176,7 +187,7 @@ while (time < $began + $seconds)
 	for (@runs)
 	{
 		$rebuilds{ $1 } += $2 if "$_->{name} $_->{out}" =~ /^rebuild (\w+).*transactions actually processed: (\d+)/s;
-		next if $crash && $_->{out} =~ /server closed the connection|terminating connection|connection to server was lost|Connection refused|backend died/;
+		next if $crash && $_->{out} =~ $crashed;
 		push @errors, "$_->{name}: $1" while $_->{out} =~ /^(.*(?:ERROR|FATAL|PANIC|aborted|WARNING).*)$/mg;
 	}
 	look("after round $rounds");
@@ -222,7 +233,8 @@ is(query('SELECT untracked FROM trigger_shown.health'), '0', 'triggers are where
 query("CALL $_.rebuild()") for @feeds;
 is(query('SELECT count(*) FROM trigger_shown.filters AS f
 	FULL JOIN (SELECT user_id, bloom_agg(item_id, 0.01, 0.2) AS items FROM shown
-		WHERE shown_at > now() - interval $$30 days$$ GROUP BY user_id) AS e USING (user_id) WHERE f.items IS DISTINCT FROM e.items'),
+		WHERE shown_at > now() - interval $$30 days$$ GROUP BY user_id) AS e USING (user_id)
+		WHERE f.items IS DISTINCT FROM e.items'),
 	'0', 'filters are as if built at once');
 
 #
@@ -272,7 +284,9 @@ is($late, '', 'forty days: nothing was missing');
 is(query('SELECT count(*) FROM trigger_shown.filters FULL JOIN log_shown.filters AS l USING (user_id)
 	WHERE user_id % 4 = 2'), '0', 'who stayed away has no filter');
 like(query("SELECT avg(cardinality(trigger_shown.unseen(user_id, items))::float8 / cardinality(items)) FROM
-	(SELECT user_id, array_agg(item_id) AS items FROM shown WHERE shown_at < now() - interval '30 days' AND user_id % 4 <> 2 GROUP BY 1) AS e"), qr/^(1|0\.9)/, 'what is older is forgotten');
+	(SELECT user_id, array_agg(item_id) AS items FROM shown
+		WHERE shown_at < now() - interval '30 days' AND user_id % 4 <> 2 GROUP BY 1) AS e"), qr/^(1|0\.9)/,
+	'what is older is forgotten');
 
 $node->stop;
 done_testing();

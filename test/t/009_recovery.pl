@@ -95,7 +95,8 @@ $standby->stop;
 $primary->safe_psql('postgres', 'CHECKPOINT; ' . samples::add("'{911}'::bigint[]", 1, 2, 3, 79));
 my ($in, $out) = ("BEGIN;\n" . samples::add("'{913}'::bigint[]", 1, 3, 80) . samples::change_others()
 	. "SELECT 'added';\n", '');
-$in = "INSERT INTO exposures VALUES (5, 911);\n$in" =~ s/'added'/'added' FROM inserted/r =~ s/(SELECT 'added')/WITH inserted AS (INSERT INTO exposures VALUES (5, 913) RETURNING 1) $1/r;
+$in = "INSERT INTO exposures VALUES (5, 911);\n"
+	. $in =~ s/SELECT 'added'/WITH inserted AS (INSERT INTO exposures VALUES (5, 913) RETURNING 1) $& FROM inserted/r;
 my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $primary->connstr('postgres') ],
 	'<', \$in, '>', \$out, '2>&1', IPC::Run::timeout($patience));
 $session->pump until $out =~ /added/;

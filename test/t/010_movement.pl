@@ -36,7 +36,8 @@ for my $name (sort keys %subscriptions)
 	samples::create($subscriber, $name);
 	samples::create_feeds($subscriber, $name);
 	$subscriber->safe_psql($name, "TRUNCATE seen; $keyless");
-	$subscriber->safe_psql($name, "CREATE SUBSCRIPTION $name CONNECTION '$publisher' PUBLICATION filters WITH ($subscriptions{$name})");
+	$subscriber->safe_psql($name,
+		"CREATE SUBSCRIPTION $name CONNECTION '$publisher' PUBLICATION filters WITH ($subscriptions{$name})");
 }
 $subscriber->wait_for_subscription_sync($node, $_, $_) for sort keys %subscriptions;
 

@@ -36,7 +36,8 @@ query(q{
 		EXECUTE format('INSERT INTO damaged SELECT (%s)::text::bloom FROM sound WHERE name = %L', bytes, filter);
 	END
 	$$;
-	CREATE FUNCTION put(f bloom, at integer, bytes bytea) RETURNS bytea LANGUAGE sql AS 'SELECT overlay(f::bytea PLACING bytes FROM at + 1)';
+	CREATE FUNCTION put(f bloom, at integer, bytes bytea) RETURNS bytea LANGUAGE sql
+		AS 'SELECT overlay(f::bytea PLACING bytes FROM at + 1)';
 
 	-- What a use of it says: its answer, or the error's SQLSTATE; and what all of some uses say.
 	CREATE FUNCTION said(use text) RETURNS text LANGUAGE plpgsql AS $$

@@ -101,7 +101,8 @@ for my $shards (1, 16, 1024)
 	is($query->('SELECT count(*), min(user_id), max(user_id) FROM crawled.filters'), "$shards|0|$last", "$shards shards");
 
 	my $left = sub {
-		my $statement = $test =~ s/PREPARE unknown AS//r =~ s/\$1::text\[\]/ARRAY(SELECT $url || n FROM generate_series($_[0]) AS n)/r =~ s/;$//r;
+		my $urls = "ARRAY(SELECT $url || n FROM generate_series($_[0]) AS n)";
+		my $statement = $test =~ s/PREPARE unknown AS//r =~ s/\$1::text\[\]/$urls/r =~ s/;$//r;
 
 		return $query->("SELECT count(*) FROM ($statement) AS left_over");
 	};

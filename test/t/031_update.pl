@@ -50,7 +50,8 @@ my $extension = "$copy$sharedir/extension";
 my ($version) = slurp_file("$extension/bloomexp.control") =~ /^default_version = '(.*)'$/m;
 my $next = $version =~ s/(\d+)$/$1 + 1/er;
 my $addition = q{
-	CREATE FUNCTION bloom_made_up(filter bloom) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 7 AS 'SELECT 1::bigint';
+	CREATE FUNCTION bloom_made_up(filter bloom) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 7
+		AS 'SELECT 1::bigint';
 	COMMENT ON FUNCTION bloom_made_up(bloom) IS 'made up';
 	REVOKE ALL ON FUNCTION bloom_made_up(bloom) FROM PUBLIC;
 };

@@ -12,7 +12,9 @@ use Time::HiRes qw(sleep time);
 my $seconds = $ENV{CHAOS_SECONDS} || 30;
 my $round = 6;
 
-my $node = start_server('primary', "restart_after_crash = on\nmax_connections = 60\nautovacuum_naptime = 1s\ndeadlock_timeout = 100ms", allows_streaming => 1);
+my $node = start_server('primary', "restart_after_crash = on\nmax_connections = 60\nautovacuum_naptime = 1s\n"
+	. "deadlock_timeout = 100ms",
+	allows_streaming => 1);
 my $standby = start_standby($node, 'standby');
 $node->append_conf('postgresql.conf', "synchronous_standby_names = 'standby'");
 $node->reload;
@@ -31,12 +33,14 @@ query(q{
 # Users 1 to 12 are always there; others come and stay away.  The transaction began before what it shows was shown.
 my %writers = (
 	take => "INSERT INTO ledger SELECT :user, unnest(seen.take(:user, candidates(:item), 3)), now(), 'taken';",
-	visitor => "\\set user 1000 + (:t / 3) % 50\nINSERT INTO ledger SELECT :user, unnest(seen.take(:user, candidates(:item), 3)), now(), 'taken';",
+	visitor => "\\set user 1000 + (:t / 3) % 50\n"
+		. "INSERT INTO ledger SELECT :user, unnest(seen.take(:user, candidates(:item), 3)), now(), 'taken';",
 	ordered => "BEGIN;\nSELECT seen.lock(:user);\nWITH page AS (SELECT c FROM unnest(candidates(:item)) AS c
 		WHERE NOT (SELECT seen.current(:user)) @> c ORDER BY c LIMIT 3),
 		added AS MATERIALIZED (SELECT seen.add(:user, array_agg(c)) FROM page)\n"
 		. "INSERT INTO ledger SELECT :user, c, now(), 'taken' FROM page, added;\nCOMMIT;",
-	rollback => "BEGIN;\nSELECT seen.take(:user, candidates(:item), 3), seen.add(:user + 1, candidates(:item));\n\\sleep 2 ms\nROLLBACK;",
+	rollback => "BEGIN;\nSELECT seen.take(:user, candidates(:item), 3), seen.add(:user + 1, candidates(:item));\n"
+		. "\\sleep 2 ms\nROLLBACK;",
 	add => "INSERT INTO ledger SELECT :user, 10000 + :item, now(), 'added' FROM seen.add(:user, ARRAY[10000 + :item]);",
 	# two streams: batches of late events, of which each is sent again, to whatever consumer
 	(map { ("stream_$_" => "WITH batch AS (SELECT array_agg(1 + (:user + n) % 14 ORDER BY n) AS u,
@@ -48,13 +52,16 @@ my %writers = (
 		. "SELECT seen.add_batch(user_ids, items, times)
 			FROM (SELECT * FROM sent WHERE random() < 0.2 LIMIT 2) AS again;") } 1, 2),
 	# visitors sign in; what they were shown, their new selves were
-	merge => "\\set visitor 1000 + (:t / 3) % 50\nBEGIN;\nSELECT seen.merge(:visitor, :user);\nUPDATE ledger SET user_id = :user, how = 'merged' WHERE user_id = :visitor AND at > now() - interval '1 minute';\nCOMMIT;\n\\sleep 500 ms",
+	merge => "\\set visitor 1000 + (:t / 3) % 50\nBEGIN;\nSELECT seen.merge(:visitor, :user);\n"
+		. "UPDATE ledger SET user_id = :user, how = 'merged' WHERE user_id = :visitor
+			AND at > now() - interval '1 minute';\nCOMMIT;\n\\sleep 500 ms",
 	forget => "BEGIN;\nSELECT seen.forget(13);\nDELETE FROM ledger WHERE user_id = 13;\nCOMMIT;\n\\sleep 100 ms",
 	expire => "CALL seen.expire(allow_removed => true);\n\\sleep 200 ms",
 	clean => "DELETE FROM sent;\n\\sleep 1500 ms");
 
 my $folder = $node->basedir;
-append_to_file("$folder/$_.sql", "\\set user random(1, 12)\n\\set item random(1, 100000)\n\\set t :epoch + :client_id\n$writers{$_}\n\\sleep 2 ms\n") for keys %writers;
+append_to_file("$folder/$_.sql", "\\set user random(1, 12)\n\\set item random(1, 100000)\n"
+	. "\\set t :epoch + :client_id\n$writers{$_}\n\\sleep 2 ms\n") for keys %writers;
 
 # What is missing at this moment, and what was taken again too early.
 my $check = q{
@@ -63,7 +70,8 @@ my $check = q{
 		GROUP BY user_id) AS l WHERE seen.unseen(user_id, items) <> '{}'
 	UNION ALL
 	SELECT format('user %s: %s again after %s', user_id, item, at - before)
-	FROM (SELECT *, lag(at) OVER (PARTITION BY user_id, item ORDER BY at) AS before FROM ledger WHERE how = 'taken' AND at > now() - interval '20 seconds') AS l WHERE at - before < interval '9 seconds'};
+	FROM (SELECT *, lag(at) OVER (PARTITION BY user_id, item ORDER BY at) AS before FROM ledger
+		WHERE how = 'taken' AND at > now() - interval '20 seconds') AS l WHERE at - before < interval '9 seconds'};
 
 sub start
 {
@@ -76,6 +84,9 @@ sub start
 
 my ($checks, $rounds, $looked_up, $began) = (0, 0, 0, time);
 my (@missing, @errors);
+# What clients say of a crash.
+my $crashed = qr/server[ ]closed[ ]the[ ]connection|terminating[ ]connection|connection[ ]to[ ]server[ ]was[ ]lost|
+	Connection[ ]refused|backend[ ]died|could[ ]not[ ]connect/x;
 my @crashes = ('kill', 'immediate', '', 'promote');
 
 sub look
@@ -125,7 +136,7 @@ while (time < $began + $seconds || $rounds < 5)
 	}
 	for (@runs)
 	{
-		next if $crash && $_->{out} =~ /server closed the connection|terminating connection|connection to server was lost|Connection refused|backend died|could not connect/;
+		next if $crash && $_->{out} =~ $crashed;
 		push @errors, "$_->{name}: $1" while $_->{out} =~ /^(.*(?:ERROR|FATAL|PANIC|aborted|WARNING).*)$/mg;
 	}
 	look("after round $rounds, $crash");
@@ -138,7 +149,8 @@ is(join("\n", @errors[ 0 .. ($#errors > 9 ? 9 : $#errors) ]), '', 'and nobody ha
 my %counts = map { split /\|/ } split /\n/, query("SELECT how, count(*) FROM ledger GROUP BY how
 	UNION ALL SELECT 'again', count(*) FROM (SELECT lag(at) OVER (PARTITION BY user_id, item ORDER BY at) AS before
 		FROM ledger WHERE how = 'taken') AS l WHERE before IS NOT NULL
-	UNION ALL SELECT 'gone', count(DISTINCT user_id) FROM ledger WHERE NOT EXISTS (SELECT FROM seen.filters AS f WHERE f.user_id = ledger.user_id)");
+	UNION ALL SELECT 'gone', count(DISTINCT user_id) FROM ledger
+		WHERE NOT EXISTS (SELECT FROM seen.filters AS f WHERE f.user_id = ledger.user_id)");
 note "$rounds rounds, $checks checks of $looked_up exposures: " . join ', ', map { "$_ $counts{$_}" } sort keys %counts;
 cmp_ok($counts{$_} // 0, '>', 0, "there was something to lose: $_") for qw(taken added stream merged again gone);
 my ($layers, $rate, $bytes) = split /\|/, query("SELECT max(i.layers), round(avg(i.fpr_now)::numeric, 4),

@@ -75,7 +75,9 @@ sub sql_messages
 
 		# a CASE has more, and what is added to one, after a colon
 		push @problems, $1 while $statement =~ /\bELSE format\($literal/g;
-		push @messages, map { { message => s/''/'/gr =~ s/[:;.](?: .*)?$//r, sqlstate => $sqlstate{object_not_in_prerequisite_state} } } grep { /^[^:]/ } @problems;
+		my $state = $sqlstate{object_not_in_prerequisite_state};
+		push @messages, map { { message => s/''/'/gr =~ s/[:;.](?: .*)?$//r, sqlstate => $state } }
+		  grep { /^[^:]/ } @problems;
 	}
 	return @messages;
 }
@@ -88,8 +90,10 @@ sub pattern
 	return qr/^$pattern$/s;
 }
 
-is_deeply([ messages(qq{\t\tereport(ERROR,\n\t\t\t\t(errcode(ERRCODE_SYNTAX_ERROR),\n\t\t\t\t errmsg("a \\"%s\\" of " INT64_FORMAT " is", a)));\n}
-			. qq{\tereport(NOTICE,\n\t\t\t(errmsg("done: %d%%", b)));\n\tereport(NOTICE,\n\t\t\t(errmsg_plural("one", "%d", b, b)));\n}) ],
+is_deeply([ messages(qq{\t\tereport(ERROR,\n}
+			. qq{\t\t\t\t(errcode(ERRCODE_SYNTAX_ERROR),\n\t\t\t\t errmsg("a \\"%s\\" of " INT64_FORMAT " is", a)));\n}
+			. qq{\tereport(NOTICE,\n\t\t\t(errmsg("done: %d%%", b)));\n}
+			. qq{\tereport(NOTICE,\n\t\t\t(errmsg_plural("one", "%d", b, b)));\n}) ],
 	[ { message => 'a "%s" of %s is', sqlstate => '42601' }, map { { message => $_, sqlstate => '00000' } } 'done: %d%%',
 		'one', '%d' ],
 	'messages are found');

@@ -177,13 +177,15 @@ sub complaints
 			  if @needs;
 			next;
 		}
-		push @complaints, map { "line $block->{line}: \"$_->[0] $_->[1]\" is not in its lines of RESULTS.md" } grep { !is_among(@$_, $origin) } @figures;
+		push @complaints, map { "line $block->{line}: \"$_->[0] $_->[1]\" is not in its lines of RESULTS.md" }
+		  grep { !is_among(@$_, $origin) } @figures;
 	}
 	return join "\n", @complaints;
 }
 
 # It can fail, and need not.
-$results{made} = results("# Made\n\nOf 24 users.\n\n## First\n\n| method | ms | bytes |\n| --- | --- | --- |\n| trigger | 0.274 | 1,183 |\n| log | 0.16 | 56 |\n\n## Second\n\n| method | ms |\n| --- | --- |\n| log | 7 |\n");
+$results{made} = results("# Made\n\nOf 24 users.\n\n## First\n\n| method | ms | bytes |\n| --- | --- | --- |\n"
+	. "| trigger | 0.274 | 1,183 |\n| log | 0.16 | 56 |\n\n## Second\n\n| method | ms |\n| --- | --- |\n| log | 7 |\n");
 my %cases = (
 	"It takes 0.27 ms.\n" => qr/no origin of 0\.27 ms/,
 	"It takes 0.27 ms. <!-- bench/made: trigger -->\n" => qr/^$/,
@@ -196,7 +198,9 @@ my %cases = (
 	"It takes 6 to 7 ms. <!-- bench/made: Second -->\n" => qr/"6 ms" is not in/,
 	"A lock of 2 s. <!-- not in RESULTS.md: a setting -->\n\nAnother of 3 s.\n" => qr/^line 3: no origin of 3 s$/,
 	"| m | ms | bytes |\n| --- | --- | --- |\n| trigger | 0.27 | 1,183 |\n" => qr/no origin of 0\.27, 1,183/,
-	"| m | ms | bytes <!-- bench/made: First --> |\n| --- | --- | --- |\n| trigger | 0.27 | 1,183 |\n| log | 0.17 | 56 |\n" => qr/^line 4: "0\.17 " is not in its lines of RESULTS\.md$/,
+	"| m | ms | bytes <!-- bench/made: First --> |\n| --- | --- | --- |\n| trigger | 0.27 | 1,183 |\n"
+		. "| log | 0.17 | 56 |\n" =>
+		qr/^line 4: "0\.17 " is not in its lines of RESULTS\.md$/,
 	"At 1%, `1 ms`.\n\n```\n1 ms\n```\n" => qr/^$/);
 for (sort keys %cases)
 {
