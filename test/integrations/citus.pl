@@ -20,7 +20,7 @@ for my $block (grep { $_->{chapter} =~ /^Citus/
 	open(my $out, '>:encoding(UTF-8)', "$folder/block") or die $!;
 	print $out $block->{text};
 	close $out;
-	my $output = qx{PGOPTIONS='-c client_min_messages=warning' \
+	my $output = qx{PGOPTIONS='-c client_min_messages=warning' \\
 		psql -Xq -v ON_ERROR_STOP=1 -f $folder/block 2>$folder/errors};
 
 	is(visible(document("$folder/errors")), '', "$name: no error");
@@ -73,7 +73,7 @@ for my $rename ('', 'item_id TO post', 'post TO item_id')
 		. "ALTER TABLE exposures RENAME $rename;\n") if $rename;
 	append_to_file("$folder/again_$column", "SELECT bloom_feed_sql('seen', 'exposures', item_column => '$column',
 		mode => 'log')\n\\gexec\n");
-	is(qx{PGOPTIONS='-c client_min_messages=warning' \
+	is(qx{PGOPTIONS='-c client_min_messages=warning' \\
 		psql -XAt -1 -q -v ON_ERROR_STOP=1 -o /dev/null -f $folder/again_$column 2>&1}, '', "the script again $rename");
 	unlink "$folder/again_$column";
 	is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[]), (SELECT problems FROM bloom_feeds() WHERE feed = $$seen$$)'),
@@ -106,48 +106,23 @@ is(sqlstate($coordinator, 'postgres', 'CALL kept_seen.rebuild()', '-U', 'keeper'
 is(query('SELECT count(*) FROM kept_seen.filters'), '2', 'and has removed nothing');
 query('DROP SCHEMA kept_seen CASCADE; DROP TABLE kept; REVOKE CREATE ON DATABASE postgres FROM keeper');
 
-# In processes of their own until the time is over, each with a name that the logs have.
-my %running;
-
-sub start_pages
-{
-	my ($name, $node) = @_;
-	local @ENV{qw(PGAPPNAME PGHOST PGPORT)} = ($name, $node->host, $node->port);
-
-	$running{$name} = IPC::Run::start([ 'pgbench', '-n', '-c', 2, '-T', $seconds, '-f', "$folder/page" ], '<', \undef,
-		'>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
-}
-
-sub again_and_again
-{
-	my ($name, $command) = @_;
-	local $ENV{PGAPPNAME} = $name;
-
-	$running{$name} = IPC::Run::start([ 'sh', '-c',
-		"end=\$((\$(date +%s) + $seconds)); while [ \$(date +%s) -lt \$end ]; do $command; done" ],
-		'<', \undef, '>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
-}
-
 append_to_file("$folder/page", "\\set u random(1, $takers)\n\\set s random(1, 300)\n"
 	. "INSERT INTO exposures (user_id, item_id) SELECT :u,
 		unnest(seen.take(:u, ARRAY(SELECT generate_series(:s, :s + 60)), 5));\n");
-start_pages('pages', $coordinator);
-start_pages('pages_of_worker', $workers[0]);
+my $pages = "pgbench -n -c 2 -t 20 -f $folder/page";
+again_and_again('pages', $coordinator, $seconds, $folder, $pages);
+again_and_again('pages_of_worker', $workers[0], $seconds, $folder, $pages);
 for my $k (1 .. 4)
 {
-	again_and_again("copy$k", "seq 200 | awk -v k=$k -v n=\$(date +%s%N | cut -c 6-16) '
+	again_and_again("copy$k", $coordinator, $seconds, $folder, "seq 200 | awk -v k=$k -v n=\$(date +%s%N | cut -c 6-16) '
 		{ printf \"%d\\t%d\\n\", $takers + 1 + (\$1 * 7 + k) % ($users - $takers), (k n) * 1000 + \$1 }' |
 		psql -Xqc 'COPY exposures (user_id, item_id) FROM STDIN'");
 }
-again_and_again('rebuilds', q{psql -Xqc "CALL seen.rebuild(overlap => '0')"});
-again_and_again('ddl', q{psql -Xqc "SET lock_timeout = '2s'" -c 'ALTER TABLE exposures ADD COLUMN extra int' \
+again_and_again('rebuilds', $coordinator, $seconds, $folder, q{psql -Xqc "CALL seen.rebuild(overlap => '0')"});
+again_and_again('ddl', $coordinator, $seconds, $folder,
+	q{psql -Xqc "SET lock_timeout = '2s'" -c 'ALTER TABLE exposures ADD COLUMN extra int' \
 	-c 'ALTER TABLE exposures DROP COLUMN extra'; sleep 0.3});
-append_to_file("$folder/move", q{
-SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport, 'block_writes')
-FROM (SELECT * FROM citus_shards WHERE table_name = 'exposures'::regclass ORDER BY random() LIMIT 1) s,
-	LATERAL (SELECT * FROM pg_dist_node WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport
-		LIMIT 1) n});
-again_and_again('moves', "psql -Xqf $folder/move; sleep 1");
+move_shards('exposures', $coordinator, $seconds, $folder);
 
 # What was committed before a look is excluded by it.
 my ($looks, @missing) = (0);
@@ -165,11 +140,7 @@ for (my $end = time + $seconds; time < $end;)
 is("@missing", '', 'no committed exposure is missing');
 cmp_ok($looks, '>', 20, 'it looked');
 
-# All end by themselves: what hangs is killed here, and fails.
-for my $name (sort keys %running)
-{
-	ok(eval { $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
-}
+all_end();
 
 # In mode log no part of a feed runs within a COPY.  During moves and DDL Citus itself may cancel a COPY to end a
 # deadlock.

@@ -51,20 +51,6 @@ like(query('EXPLAIN (COSTS OFF) SELECT shown.take(42, ARRAY[1]::bigint[], 1)'), 
 # Load
 #
 
-# In processes of their own until the time is over, each with a name that the logs have.  What fails is done again, as
-# any client of a server that restarts does it.
-my %running;
-
-sub again_and_again
-{
-	my ($name, $node, $command) = @_;
-	local @ENV{qw(PGAPPNAME PGHOST PGPORT)} = ($name, $node->host, $node->port);
-
-	$running{$name} = IPC::Run::start([ 'sh', '-c',
-		"end=\$((\$(date +%s) + $seconds)); while [ \$(date +%s) -lt \$end ]; do $command || sleep 0.1; done" ],
-		'<', \undef, '>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
-}
-
 append_to_file("$folder/page", "\\set u random(1, $takers)\n\\set s random(1, 300)\n"
 	. "INSERT INTO recorded SELECT :u, unnest(shown.take(:u, ARRAY(SELECT generate_series(:s, :s + 60)), 5)), true;\n");
 # A batch of many users, the second half a repetition of the first, some of them late.
@@ -76,18 +62,13 @@ append_to_file("$folder/batch", "\\set b random(1, 1000000000)\nBEGIN;\n"
 # Users who have not come back for 50 days.
 append_to_file("$folder/expire", "SELECT shown.remember(u, '{1}', ARRAY[now() - interval '50 days'])
 	FROM generate_series(10001, 10010) AS u;\nCALL shown.expire();\n");
-append_to_file("$folder/move", q{
-SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport, 'block_writes')
-FROM (SELECT * FROM citus_shards WHERE table_name = 'recorded'::regclass ORDER BY random() LIMIT 1) s,
-	LATERAL (SELECT * FROM pg_dist_node WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport
-		LIMIT 1) n});
 for my $writer ('page', 'batch')
 {
-	again_and_again("${writer}_@{[ $_->name ]}", $_, "pgbench -n -c 2 -t 20 -f $folder/$writer") for $coordinator,
-		$workers[0];
+	again_and_again("${writer}_@{[ $_->name ]}", $_, $seconds, $folder, "pgbench -n -c 2 -t 20 -f $folder/$writer")
+	  for $coordinator, $workers[0];
 }
-again_and_again('expire', $coordinator, "psql -Xq -v ON_ERROR_STOP=1 -f $folder/expire; sleep 0.5");
-again_and_again('moves', $coordinator, "psql -Xqf $folder/move; sleep 1");
+again_and_again('expire', $coordinator, $seconds, $folder, "psql -Xq -v ON_ERROR_STOP=1 -f $folder/expire; sleep 0.5");
+move_shards('recorded', $coordinator, $seconds, $folder);
 
 # What was committed before a look is contained.
 my ($looks, $crashed, @missing) = (0, 0);
@@ -113,12 +94,7 @@ for (my $begin = time; time < $begin + $seconds;)
 is("@missing", '', 'no committed exposure is missing');
 cmp_ok($looks, '>', 50, 'it looked');
 
-# All end by themselves: what hangs is killed here, and fails.
-for my $name (sort keys %running)
-{
-	ok(eval { $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
-}
-
+all_end();
 is(query('SELECT sum(cardinality(shown.unseen(user_id, items)))
 	FROM (SELECT user_id, array_agg(item_id) AS items FROM recorded GROUP BY user_id OFFSET 0) AS r'), 0,
 	'nothing is missing at the end');

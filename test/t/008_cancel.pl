@@ -19,7 +19,11 @@ use constant LONG => 40;
 
 my $node = start_server('cancel', "shared_buffers = 512MB\nmax_parallel_workers_per_gather = 0\n");
 
-$node->safe_psql('postgres', slurp_file("$root/test/lib/cpu.sql") . q{
+$node->safe_psql('postgres', q{
+	-- The CPU time of this session's process in hundredths of a second, which other work on the machine does not change.
+	CREATE FUNCTION cpu() RETURNS bigint LANGUAGE sql AS $$
+		SELECT f[12]::bigint + f[13]::bigint
+		FROM string_to_array(regexp_replace(pg_read_file('/proc/self/stat', 0, 1000), '.*\\) ', ''), ' ') AS f $$;
 	CREATE EXTENSION bloomexp;
 	-- Decompressing the array would take longer than what is tested.
 	CREATE UNLOGGED TABLE numbers (items bigint[]);
