@@ -2,54 +2,54 @@
 -- Excluding: the candidates that a filter does not contain, in their order, with their duplicates and
 -- of their type; as rows, as an array, against one filter or several.
 --
-\pset format unaligned \pset tuples_only on
+\set ECHO none
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 CREATE TABLE seen (user_id int PRIMARY KEY, items bloom);
 INSERT INTO seen VALUES (1, bloom_add(NULL, '{20,40,60}'::int[])),
 	(2, bloom_add(bloom_new(5000, 1e-7), ARRAY(SELECT generate_series(1, 5000)))),
 	(3, bloom_new()), (4, NULL);
 
--- Order, duplicates, NULLs, type
+\echo '-- Order, duplicates, NULLs, type'
 SELECT * FROM bloom_exclude('{50,20,10,NULL,30,10,40,50,NULL,60}'::int[], (SELECT items FROM seen WHERE user_id = 1));
 SELECT user_id, ARRAY(SELECT bloom_exclude(c, items)) AS rows, bloom_exclude_array(c, items) AS array,
 	c - items AS minus
 FROM seen, (SELECT '{50,20,10,NULL,30,10,40,50,NULL,60}'::int[] AS c) AS c ORDER BY user_id;
 
-\set ECHO none
--- the element type stays: the column's type, and in each value its own (array_send() has it)
+\echo '-- the element type stays: the column''s type, and in each value its own (array_send() has it)'
 CREATE DOMAIN item_id AS int;
 CREATE DOMAIN slug AS varchar(10);
 CREATE FUNCTION pg_temp.left_over(c anyarray, f bloom, OUT type regtype, OUT row_type regtype, OUT left_over text,
 	OUT typed boolean) LANGUAGE sql AS $$
-	SELECT pg_typeof(c - f), pg_typeof(e), c - f, array_send(c - f) = array_send(c[:1]) AND array_send(ARRAY[e])
-		= array_send(c[:1]) FROM bloom_exclude(c, f) e
+	SELECT pg_typeof(c - f), pg_typeof(e), c - f,
+		array_send(c - f) = array_send(c[:1]) AND array_send(ARRAY[e]) = array_send(c[:1]) FROM bloom_exclude(c, f) e
 $$;
-\set ECHO all
 SELECT o.* FROM bloom_add(NULL, 2) f, bloom_add(NULL, 'b'::text) g, bloom_add(NULL, '\x02'::bytea) h,
 	bloom_add(NULL, '00000000-0000-0000-0000-000000000002'::uuid) u, LATERAL (
-	SELECT * FROM pg_temp.left_over('{1,2}'::smallint[], f) UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::int[], f)
-	UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::bigint[], f) UNION ALL SELECT *
-		FROM pg_temp.left_over('{1,2}'::item_id[], f)
-	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::text[], g) UNION ALL SELECT *
-		FROM pg_temp.left_over('{a,b}'::varchar[], g)
-	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::char(3)[], g) UNION ALL SELECT *
-		FROM pg_temp.left_over('{a,b}'::slug[], g)
+	SELECT * FROM pg_temp.left_over('{1,2}'::smallint[], f)
+	UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::int[], f)
+	UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::bigint[], f)
+	UNION ALL SELECT * FROM pg_temp.left_over('{1,2}'::item_id[], f)
+	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::text[], g)
+	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::varchar[], g)
+	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::char(3)[], g)
+	UNION ALL SELECT * FROM pg_temp.left_over('{a,b}'::slug[], g)
 	UNION ALL SELECT * FROM pg_temp.left_over('{"\\x01","\\x02"}'::bytea[], h)
-	UNION ALL SELECT * FROM pg_temp.left_over('{00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002}'::uuid[], u)) AS o;
--- an empty result, too, knows its type
+	UNION ALL SELECT * FROM pg_temp.left_over(ARRAY[lpad('1', 32, '0'), lpad('2', 32, '0')]::uuid[], u)) AS o;
+\echo '-- an empty result, too, knows its type'
 SELECT pg_typeof('{2}'::item_id[] - f), '{2}'::item_id[] - f AS nothing,
 	array_append('{2}'::smallint[] - f, 3::smallint) AS goes_on FROM bloom_add(NULL, 2) f;
 
--- Every element as it was, for values of all lengths and so of all alignments.
+\echo '-- Every element as it was, for values of all lengths and so of all alignments.'
 SELECT bool_and(c - f = kept AND ARRAY(SELECT bloom_exclude(c, f)) = kept AND (c - f)::text = kept::text
 	AND array_length(c - f, 1) IS NOT DISTINCT FROM array_length(kept, 1)) AS same, count(*)
-FROM (SELECT n, array_agg(t ORDER BY i) AS c, bloom_add(bloom_new(100, 1e-7),
-	array_agg(t) FILTER (WHERE (i * n) % 3 = 0)) AS f,
+FROM (SELECT n, array_agg(t ORDER BY i) AS c,
+		bloom_add(bloom_new(100, 1e-7), array_agg(t) FILTER (WHERE (i * n) % 3 = 0)) AS f,
 		coalesce(array_agg(t ORDER BY i) FILTER (WHERE (i * n) % 3 <> 0), '{}') AS kept
 	FROM generate_series(1, 40) n, generate_series(1, n) i,
 		LATERAL (SELECT repeat(chr(97 + i % 26), (i * n) % 11) || i) AS t(t)
 	GROUP BY n) AS s;
--- The texts come from rows: short ones have a length word of one byte, long ones are TOASTed.
+\echo '-- The texts come from rows: short ones have a length word of one byte, long ones are TOASTed.'
 CREATE TABLE slugs (n int, s text);
 INSERT INTO slugs VALUES (1, 'short'), (2, repeat('0123456789', 2000)), (3, repeat('9', 100000)), (4, '');
 SELECT n, (SELECT array_agg(length(o) ORDER BY ord)
@@ -58,7 +58,7 @@ SELECT n, (SELECT array_agg(length(o) ORDER BY ord)
 FROM slugs, (SELECT array_agg(s ORDER BY n) AS c FROM slugs) AS c ORDER BY n;
 DROP TABLE slugs;
 
--- Batches: many candidates, for every length around a batch's, and with NULLs.
+\echo '-- Batches: many candidates, for every length around a batch''s, and with NULLs.'
 SELECT count(*), bool_and(c - f = kept) AS minus, bool_and(ARRAY(SELECT bloom_exclude(c, f)) = kept) AS rows,
 	bool_and(with_nulls - f = kept) AS with_nulls
 FROM unnest('{1,2,510,511,512,513,514,1023,1024,1025,1536,5000}'::int[]) n,
@@ -68,7 +68,7 @@ FROM unnest('{1,2,510,511,512,513,514,1023,1024,1025,1536,5000}'::int[]) n,
 		coalesce(array_agg(i ORDER BY i % 101, i) FILTER (WHERE i % 7 >= 3), '{}') AS kept
 	FROM generate_series(1, n) i) AS c;
 
--- The first distinct ones, as many as are wanted
+\echo '-- The first distinct ones, as many as are wanted'
 SELECT wanted, bloom_exclude_array(c, f, wanted) AS some, bloom_exclude_array(c, NULL, wanted) AS without_filter
 FROM (SELECT '{50,20,10,NULL,30,10,40,50,NULL,60,70}'::int[] AS c, items AS f FROM seen WHERE user_id = 1) AS c,
 	unnest('{0,1,2,3,4,5,2147483647,NULL}'::int[]) WITH ORDINALITY w(wanted, n) ORDER BY n;
@@ -82,7 +82,7 @@ SELECT bloom_exclude_array('{{1,2},{3,4}}'::int[], NULL, 1);
 SELECT bloom_exclude_array('{1.5}'::numeric[], NULL, 1);
 SELECT bloom_exclude_array('{a}'::text[], bloom_add(NULL, 1), 0);
 \set VERBOSITY default
--- what is one item is as everywhere: char(n) has no trailing blanks, text has
+\echo '-- what is one item is as everywhere: char(n) has no trailing blanks, text has'
 SELECT bloom_exclude_array('{a,"a ",b,a,A,""}'::text[], f, NULL) AS text,
 	bloom_exclude_array('{a,"a ",b,a,A,""}'::char(3)[], f, NULL)::text[] AS char,
 	pg_typeof(bloom_exclude_array('{a}'::slug[], f, 1)) AS domain
@@ -90,9 +90,10 @@ FROM bloom_add(NULL, 'b'::text) AS f;
 SELECT bloom_exclude_array('{1,2,1}'::smallint[], f, NULL) AS smallint,
 	bloom_exclude_array('{1,2,-1,4294967297,1}'::bigint[], f, NULL) AS bigint,
 	bloom_exclude_array('{"\\x01","\\x","\\x0100","\\x01"}'::bytea[], NULL, NULL) AS bytea,
-	bloom_exclude_array('{00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002,00000000-0000-0000-0000-000000000001}'::uuid[], NULL, 2) AS uuid
+	bloom_exclude_array(ARRAY[lpad('1', 32, '0'), lpad('2', 32, '0'), lpad('1', 32, '0')]::uuid[], NULL, 2) AS uuid
 FROM bloom_add(NULL, 2) AS f;
--- the same as by SQL, for numbers around those of a batch and lengths of all alignments, with repetitions near and far
+\echo '-- the same as by SQL, for numbers around those of a batch and lengths of all alignments, with repetitions'
+\echo '-- near and far'
 SELECT count(*), bool_and(bloom_exclude_array(c, f, wanted) IS NOT DISTINCT FROM kept) AS integers,
 	bool_and(bloom_exclude_array(t, g, wanted) IS NOT DISTINCT FROM kept_texts) AS texts
 FROM unnest('{1,31,32,63,64,65,127,128,255,256,257,511,512,1000,5000}'::int[]) wanted,
@@ -104,11 +105,8 @@ FROM unnest('{1,31,32,63,64,65,127,128,255,256,257,511,512,1000,5000}'::int[]) w
 	LATERAL (SELECT array_agg(i ORDER BY n) AS kept, array_agg(repeat('x', i % 11) || i ORDER BY n) AS kept_texts
 	FROM (SELECT i, min(n) AS n FROM unnest(c) WITH ORDINALITY u(i, n) WHERE i = 0 OR i % 7 >= 3 GROUP BY i
 		ORDER BY 2 LIMIT wanted) AS k) AS k;
-\set ECHO none
--- the columns of a row by name
-CREATE FUNCTION pg_temp.named(r json) RETURNS text LANGUAGE sql AS
-$$SELECT string_agg(key || ' ' || coalesce(value, 'NULL'), ', ') FROM json_each_text(r)$$;
--- no more candidates are tested than are needed: of a large filter each reads a chunk, by the index of its TOAST table
+\echo '-- no more candidates are tested than are needed: of a large filter each reads a chunk, by the index of'
+\echo '-- its TOAST table'
 CREATE TABLE large (f bloom);
 INSERT INTO large SELECT bloom_add(bloom_new(4000000), ARRAY(SELECT generate_series(1, 100)));
 CREATE FUNCTION pg_temp.chunks_read(wanted int) RETURNS text LANGUAGE plpgsql AS $$
@@ -120,10 +118,9 @@ BEGIN
 	RETURN n || ' of ' || (SELECT idx_scan FROM pg_stat_xact_all_tables WHERE relid = toast) - before;
 END
 $$;
-\set ECHO all
 SELECT pg_temp.chunks_read(0), pg_temp.chunks_read(10), pg_temp.chunks_read(50), pg_temp.chunks_read(NULL);
 DROP TABLE large;
--- in PL/pgSQL, and of an array that was changed in place
+\echo '-- in PL/pgSQL, and of an array that was changed in place'
 DO $$
 DECLARE
 	candidates bigint[] := '{1,2,3,2}';
@@ -133,7 +130,7 @@ BEGIN
 END
 $$;
 
--- Several filters: seen, served, banned
+\echo '-- Several filters: seen, served, banned'
 CREATE FUNCTION pg_temp.f(VARIADIC items int[]) RETURNS bloom LANGUAGE sql AS 'SELECT bloom_add(NULL, items)';
 SELECT ARRAY(SELECT bloom_exclude(c, pg_temp.f(1), pg_temp.f(2))) AS two,
 	ARRAY(SELECT bloom_exclude(c, pg_temp.f(1), pg_temp.f(2), pg_temp.f(4, 5))) AS three,
@@ -146,32 +143,33 @@ SELECT ARRAY(SELECT bloom_exclude(c, pg_temp.f(1), pg_temp.f(2))) AS two,
 	ARRAY(SELECT bloom_exclude(c, VARIADIC '{}'::bloom[])) AS array_of_none,
 	c - pg_temp.f(1) - pg_temp.f(2) AS one_by_one
 FROM (SELECT '{5,4,3,2,1,2,3}'::int[] AS c) AS c;
--- of unlike shapes and kinds of bits
+\echo '-- of unlike shapes and kinds of bits'
 SELECT ARRAY(SELECT bloom_exclude(ARRAY(SELECT generate_series(1, 10)), bloom_add(bloom_new(10, 0.0001), 1),
 	bloom_add(bloom_new(20, 0.001), 2),
 	bloom_add(bloom_new(10, 0.00001), 3), bloom_add(bloom_new(5000, 0.00001), 4),
-		bloom_add(bloom_new(10, 0.0001, true), 5),
+	bloom_add(bloom_new(10, 0.0001, true), 5),
 	(SELECT bloom_agg(i, 0.00001) FROM generate_series(6, 50000) i WHERE i <> 8)));
--- the same as one filter after the other, whichever comes first
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT ARRAY(SELECT bloom_exclude(c, a, b)) = c - a - b AS ab,
+\echo '-- the same as one filter after the other, whichever comes first'
+SELECT ARRAY(SELECT bloom_exclude(c, a, b)) = c - a - b AS ab,
 	ARRAY(SELECT bloom_exclude(c, b, a)) = c - a - b AS ba,
 	ARRAY(SELECT bloom_exclude(c, a, b)) = c - (a | b) AS like_union
 FROM (SELECT bloom_agg(i) AS a FROM generate_series(1, 3000) i) AS a,
 	(SELECT bloom_agg(i, 0.1) AS b FROM generate_series(2000, 4000) i) AS b,
-	(SELECT array_agg(i ORDER BY i % 13, i) AS c FROM generate_series(1, 10000) i) AS c) AS r;
+	(SELECT array_agg(i ORDER BY i % 13, i) AS c FROM generate_series(1, 10000) i) AS c;
 
--- Packed: integers of 8 bytes, the lowest first
+\echo '-- Packed: integers of 8 bytes, the lowest first'
 CREATE FUNCTION pg_temp.pack(items bigint[]) RETURNS bytea LANGUAGE sql AS
-'SELECT coalesce(string_agg(substring(int8send(i) FROM 8 - b FOR 1), $$$$ ORDER BY n, b), $$$$) FROM unnest(items) WITH ORDINALITY u(i, n), generate_series(0, 7) b';
+'SELECT coalesce(string_agg(substring(int8send(i) FROM 8 - b FOR 1), $$$$ ORDER BY n, b), $$$$)
+	FROM unnest(items) WITH ORDINALITY u(i, n), generate_series(0, 7) b';
 SELECT bloom_exclude_packed('\x0500000000000000fbffffffffffffff00000000000000010500000000000000ffffffffffffff7f',
 	f) AS some,
 	bloom_exclude_packed('\x0400000000000000', f) AS none, bloom_exclude_packed('', f) AS of_none,
 	bloom_exclude_packed('\x0400000000000000', NULL) AS by_none,
-		bloom_exclude_packed('\x0400000000000000', bloom_new()) AS by_empty,
+	bloom_exclude_packed('\x0400000000000000', bloom_new()) AS by_empty,
 	bloom_exclude_packed(NULL, f) IS NULL AS of_null
 FROM bloom_add(NULL, '{4,-5,72057594037927936}'::bigint[]) f;
--- the same as arrays, for every length around a batch's; from a row with a short length word, from one that is
--- compressed, and by one that counts
+\echo '-- the same as arrays, for every length around a batch''s; from a row with a short length word, from one'
+\echo '-- that is compressed, and by one that counts'
 CREATE TABLE packed (n int, c bigint[], p bytea);
 INSERT INTO packed SELECT n, c, pg_temp.pack(c)
 FROM unnest('{0,1,2,10,511,512,513,1024,1025,3000}'::int[]) n,
@@ -187,20 +185,19 @@ SELECT bloom_exclude_packed('\x04', bloom_new());
 SELECT bloom_exclude_packed('\x04000000000000000500000000', NULL);
 SELECT bloom_exclude_packed('\x0400000000000000', bloom_add(NULL, 'a'::text));
 
--- Where it can stand
--- LATERAL, over stored candidates; it is run again for every row
+\echo '-- Where it can stand: LATERAL, over stored candidates; it is run again for every row'
 CREATE TABLE recall (user_id int, candidates int[]);
 INSERT INTO recall VALUES (1, '{10,20,30,40}'), (2, '{4999,5000,5001,5002}'), (4, '{1,2}'), (5, '{7}'), (6, NULL),
 	(1, '{60}'), (3, '{}');
 SELECT user_id, c FROM recall LEFT JOIN seen USING (user_id),
 	LATERAL bloom_exclude(candidates, items) WITH ORDINALITY e(c, n)
 ORDER BY user_id, n;
--- in the SELECT list, cut off early, and beside another set
+\echo '-- in the SELECT list, cut off early, and beside another set'
 SELECT bloom_exclude(ARRAY(SELECT generate_series(4990, 5100)), items) AS c FROM seen
 	WHERE user_id = 2 OFFSET 1 LIMIT 2;
 SELECT user_id, bloom_exclude(candidates, items) AS c, generate_series(1, 2) AS n
 FROM recall LEFT JOIN seen USING (user_id) WHERE user_id <= 2 ORDER BY user_id, c, n;
--- a cursor that goes back and forth, and one that is left in the middle
+\echo '-- a cursor that goes back and forth, and one that is left in the middle'
 BEGIN;
 DECLARE survivors SCROLL CURSOR FOR SELECT c FROM seen, bloom_exclude('{10,20,30,40,50}'::int[], items) c
 	WHERE user_id = 1;
@@ -211,7 +208,7 @@ FETCH ABSOLUTE 1 FROM survivors;
 DECLARE left_open CURSOR FOR SELECT bloom_exclude(ARRAY['x', 'y', 'z'], NULL::bloom);
 FETCH 1 FROM left_open;
 COMMIT;
--- in a join, rescanned: for each row of the outer side
+\echo '-- in a join, rescanned: for each row of the outer side'
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
@@ -221,7 +218,7 @@ GROUP BY i ORDER BY i;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_material;
--- in PL/pgSQL, where arrays are expanded and the loop can be left
+\echo '-- in PL/pgSQL, where arrays are expanded and the loop can be left'
 DO $$
 DECLARE
 	c int;
@@ -238,7 +235,7 @@ BEGIN
 	RAISE WARNING '%', kept;
 END
 $$;
--- and an array that was changed in place, so that it has no flat form any longer
+\echo '-- and an array that was changed in place, so that it has no flat form any longer'
 DO $$
 DECLARE
 	candidates bigint[] := ARRAY(SELECT generate_series(1, 6));
@@ -256,17 +253,16 @@ BEGIN
 END
 $$;
 
--- The planner is told that no more rows come than there are candidates
-\set ECHO none
+\echo '-- The planner is told that no more rows come than there are candidates'
 CREATE FUNCTION pg_temp.estimated_rows(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	RETURN jsonb_path_query_first(plan::jsonb, 'strict $.**?(@."Function Name" == "bloom_exclude" || @."Node Type" == "ProjectSet")."Plan Rows"');
+	RETURN jsonb_path_query_first(plan::jsonb,
+		'strict $.**?(@."Function Name" == "bloom_exclude" || @."Node Type" == "ProjectSet")."Plan Rows"');
 END
 $$;
-\set ECHO all
 SELECT query, pg_temp.estimated_rows(query)
 FROM unnest(ARRAY[$$SELECT * FROM bloom_exclude('{1,2,3,4,5}'::int[], NULL::bloom)$$,
 	$$SELECT * FROM seen, bloom_exclude(ARRAY[1, 2, user_id], items, items)$$,
@@ -278,6 +274,6 @@ FROM unnest(ARRAY[$$SELECT * FROM bloom_exclude('{1,2,3,4,5}'::int[], NULL::bloo
 DROP TABLE seen, recall;
 DROP DOMAIN item_id, slug;
 
--- Shapes of arrays that are not taken
+\echo '-- Shapes of arrays that are not taken'
 SELECT * FROM bloom_exclude(ARRAY[1, 2], VARIADIC ARRAY[[bloom_new()], [bloom_new()]]);
 SELECT '1 2'::int2vector - bloom_new();

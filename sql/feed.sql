@@ -2,6 +2,7 @@
 -- What a feed does: an item that was shown to a user in the last width is not shown again, however the exposure was
 -- written; what is older, or no exposure, is no obstacle.
 --
+\set ECHO none
 SET client_min_messages = error;
 SET TimeZone = 'America/New_York';
 \set VERBOSITY terse
@@ -11,13 +12,13 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 SELECT current_setting('server_version_num')::int >= 150000 AS has_merge,
 	EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
 
--- Types of users and items in both modes, in turn a row per item or per page; each below names that must be quoted.
+\echo '-- Types of users and items in both modes, in turn a row per item or per page; each below names that must'
+\echo '-- be quoted.'
 \if :has_citext
 CREATE EXTENSION citext;
 \else
 CREATE DOMAIN citext AS text;
 \endif
-\set ECHO none
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE DOMAIN user_name AS text CHECK (VALUE <> '') CHECK (VALUE IS NOT NULL);
 CREATE DOMAIN item_id AS bigint CHECK (VALUE > 0);
@@ -30,14 +31,14 @@ SELECT mode, (m + t) % 2 = 0, user_type, item_type, users, CASE
 		WHEN item_type ~ 'int|item' THEN '{10,20,30,40}'::text[] ELSE '{"{a,b}","",NULL x,"\""}' END
 FROM (VALUES (1, 'trigger'), (2, 'log')) AS m (m, mode), (VALUES
 	(1, 'bigint', 'bigint', '{1,-9223372036854775808}'::text[]), (2, 'integer', 'text', '{1,2}'),
-		(3, 'smallint', 'smallint', '{1,2}'),
+	(3, 'smallint', 'smallint', '{1,2}'),
 	(4, 'uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'),
 	(5, 'text', 'integer', '{'''',"{$}"}'), (6, 'text COLLATE "C"', 'bytea', '{a,A}'),
-		(7, 'mood', 'varchar(9)', '{sad,happy}'),
+	(7, 'mood', 'varchar(9)', '{sad,happy}'),
 	(8, 'citext', 'item_id', '{a,b}'), (9, 'user_name', 'text', '{a,b}'), (10, 'varchar(5)', 'varchar', '{a,b}'),
 	(11, 'char(5)', 'char(6)', '{abc,abcde}'), (12, 'numeric(9,2)', 'bigint', '{1.50,2}'),
-		(13, 'date', 'text', '{2020-01-01,infinity}'), (14, 'bit(3)', 'bigint', '{101,010}')) AS t (t, user_type, item_type,
-		users);
+	(13, 'date', 'text', '{2020-01-01,infinity}'), (14, 'bit(3)', 'bigint', '{101,010}')) AS t (t, user_type, item_type,
+	users);
 
 -- Names of 63 bytes; those of feeds have 56, after which triggers are called, and differ in the last one.
 CREATE FUNCTION name_of(prefix text, n int) RETURNS text LANGUAGE sql AS $$
@@ -88,16 +89,13 @@ CREATE VIEW results AS SELECT mode, paged, first, second, taken, count(*),
 FROM (SELECT *, got(kinds, 'unseen', users[1]) AS first, got(kinds, 'unseen', users[2]) AS second,
 	got(kinds, 'take', users[2], ', 2') AS taken FROM kinds OFFSET 0) AS k
 GROUP BY mode, paged, first, second, taken ORDER BY mode, paged, 6;
-\set ECHO all
 CALL make();
 CALL show(1, 1, 3);
 CALL show(2, 1);
 TABLE results;
--- After a rebuild: what was taken and not inserted is free again.
+\echo '-- After a rebuild: what was taken and not inserted is free again.'
 \o /dev/null
-\set ECHO none
 SELECT format('CALL %I.rebuild()', feed_of(n)) FROM kinds \gexec
-\set ECHO all
 \o
 CALL show(2, 4);
 SELECT mode, first, second, taken, sum(count) FROM results GROUP BY 1, 2, 3, 4 ORDER BY 1, 5;
@@ -105,17 +103,19 @@ SELECT mode, first, second, taken, sum(count) FROM results GROUP BY 1, 2, 3, 4 O
 SELECT mode, got(kinds, 'unseen', upper(users[1])), count(*) FROM kinds WHERE user_type = 'citext' GROUP BY 1, 2
 	ORDER BY 1;
 \endif
--- The commands that make them again.  DROP SCHEMA undoes them.
-SELECT count(*), bool_and(command = format('SELECT public.bloom_feed_sql(%L, %L, user_column => %L, item_column => %L, time_column => %L%s);', feed_of(n), format('public.%I', name_of('T', n)),
-	name_of('u', n), name_of('i', n), name_of('t', n), CASE mode WHEN 'log' THEN ', mode => ''log''' ELSE '' END))
-		FROM kinds JOIN bloom_feeds() ON feed = feed_of(n);
+\echo '-- The commands that make them again.  DROP SCHEMA undoes them.'
+SELECT count(*), string_agg(concat_ws(' ', mode, user_type, item_type, command), E'\n') FILTER (WHERE command <> format(
+	'SELECT public.bloom_feed_sql(%L, %L, user_column => %L, item_column => %L, time_column => %L%s);',
+	feed_of(n), format('public.%I', name_of('T', n)), name_of('u', n), name_of('i', n), name_of('t', n),
+	CASE mode WHEN 'log' THEN ', mode => ''log''' ELSE '' END)) AS others
+FROM kinds JOIN bloom_feeds() ON feed = feed_of(n);
 CREATE FUNCTION execute(command text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; END $$;
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed_of(n))), count(*) FROM kinds GROUP BY 1;
 SELECT count(*) FROM pg_trigger;
 SELECT execute(format('DROP TABLE %I', name_of('T', n))), count(*) FROM kinds GROUP BY 1;
 
--- The width, whatever the time zones of writers, rebuilds and readers: a timestamp is UTC.  182 days ago clocks mostly
--- had another time in Berlin and Los Angeles.
+\echo '-- The width, whatever the time zones of writers, rebuilds and readers: a timestamp is UTC.  182 days ago'
+\echo '-- clocks mostly had another time in Berlin and Los Angeles.'
 CREATE TABLE zoned (user_id int, item_id int, shown_at timestamptz);
 CREATE TABLE plain (user_id int, item_id int, shown_at timestamp);
 CREATE INDEX ON zoned (user_id);
@@ -132,22 +132,39 @@ CREATE VIEW widths AS SELECT f.* FROM (VALUES
 	('182', ARRAY[trigger_zoned_182.unseen(182, '{1,2}'), trigger_plain_182.unseen(182, '{1,2}'),
 		log_zoned_182.unseen(182, '{1,2}'), log_plain_182.unseen(182, '{1,2}')])) AS f (width, unseen);
 -- 1 was shown half an hour less than the width ago, 2 an hour more
-\set insert 'TRUNCATE trigger_zoned_30.filters, trigger_plain_30.filters, trigger_zoned_182.filters, trigger_plain_182.filters, plain, zoned; INSERT INTO plain SELECT d, 1, ago(d, \'-30 minutes\') FROM unnest(\'{30,182}\'::int[]) AS d UNION ALL SELECT d, 2, ago(d, \'1 hour\') FROM unnest(\'{30,182}\'::int[]) AS d; INSERT INTO zoned SELECT user_id, item_id, shown_at AT TIME ZONE \'UTC\' FROM plain; TABLE widths;'
-\set rebuild 'CALL trigger_zoned_30.rebuild(); CALL trigger_plain_30.rebuild(); CALL trigger_zoned_182.rebuild(); CALL trigger_plain_182.rebuild(); CALL log_zoned_30.rebuild(); CALL log_plain_30.rebuild(); CALL log_zoned_182.rebuild(); CALL log_plain_182.rebuild(); TABLE widths;'
+CREATE FUNCTION insert_at_edges() RETURNS void LANGUAGE sql AS $$
+	TRUNCATE trigger_zoned_30.filters, trigger_plain_30.filters, trigger_zoned_182.filters, trigger_plain_182.filters,
+		plain, zoned;
+	INSERT INTO plain SELECT d, 1, ago(d, '-30 minutes') FROM unnest('{30,182}'::int[]) AS d
+		UNION ALL SELECT d, 2, ago(d, '1 hour') FROM unnest('{30,182}'::int[]) AS d;
+	INSERT INTO zoned SELECT user_id, item_id, shown_at AT TIME ZONE 'UTC' FROM plain
+$$;
+CREATE VIEW rebuilds AS SELECT format('CALL %I.rebuild()', feed) FROM bloom_feeds();
+CREATE VIEW wrong AS SELECT * FROM widths WHERE unseen <> '{{2},{2},{2},{2}}';
 SET TimeZone = 'Europe/Berlin';
-:insert
-:rebuild
+SELECT insert_at_edges() \g /dev/null
+TABLE wrong;
+\o /dev/null
+TABLE rebuilds \gexec
+\o
+TABLE wrong;
 SET TimeZone = 'America/Los_Angeles';
-TABLE widths;
-:rebuild
-:insert
+TABLE wrong;
+\o /dev/null
+TABLE rebuilds \gexec
+\o
+TABLE wrong;
+SELECT insert_at_edges() \g /dev/null
+TABLE wrong;
 SET TimeZone = 'UTC';
 TABLE widths;
 SET TimeZone = 'America/New_York';
+DROP VIEW rebuilds, wrong;
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
 DROP TABLE zoned, plain;
 
--- What is an exposure, and what is none: NULL, times before all and after all, pages without items, a condition.
+\echo '-- What is an exposure, and what is none: NULL, times before all and after all, pages without items, a'
+\echo '-- condition.'
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), shown boolean);
 CREATE TABLE pages (user_id bigint, item_id bigint[], shown_at timestamptz DEFAULT now(), shown boolean);
 CREATE INDEX ON exposures (user_id);
@@ -156,9 +173,9 @@ SELECT count(bloom_create_feed(concat(mode, '_', name), name::regclass, mode => 
 FROM (VALUES ('trigger'), ('log')) AS m (mode), (VALUES ('exposures'), ('pages')) AS n (name);
 INSERT INTO exposures SELECT u, i, t, s FROM (VALUES
 	(1, 1, now(), true), (1, 2, now(), false), (1, 3, now(), NULL), (1, 4, NULL, true), (NULL, 5, now(), true),
-		(1, NULL, now(), true),
+	(1, NULL, now(), true),
 	(1, 6, 'infinity', true), (1, 7, '-infinity', true), (1, 8, now() + interval '1 year', true),
-		(1, 9, now() - interval '29 days', true)) AS v (u, i, t, s);
+	(1, 9, now() - interval '29 days', true)) AS v (u, i, t, s);
 INSERT INTO pages SELECT user_id, CASE item_id WHEN 1 THEN '{NULL,1,NULL,1}'::bigint[] WHEN 6 THEN '{{6},{NULL}}'
 	ELSE ARRAY[item_id] END, shown_at, shown FROM exposures;
 INSERT INTO pages VALUES (1, '{}', now(), true), (1, NULL, now(), true), (1, '{NULL}', now(), true),
@@ -172,7 +189,7 @@ SELECT command FROM bloom_feeds() WHERE feed = 'log_pages';
 SELECT format('CALL %I.rebuild()', feed) FROM bloom_feeds() ORDER BY feed \gexec
 TABLE unseen;
 SELECT count(*), count(user_id) FROM (TABLE trigger_exposures.filters UNION ALL TABLE trigger_pages.filters) AS f;
--- What only an update makes an exposure; what it makes none is forgotten by the next rebuild.
+\echo '-- What only an update makes an exposure; what it makes none is forgotten by the next rebuild.'
 UPDATE exposures SET shown = item_id <> 1 WHERE item_id IN (1, 2);
 UPDATE pages SET shown = NOT item_id @> '{1}' WHERE item_id && '{1,2}';
 TABLE unseen;
@@ -183,7 +200,7 @@ DROP VIEW unseen;
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
 DROP TABLE exposures, pages;
 
--- Statements that write exposures.
+\echo '-- Statements that write exposures.'
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
 	PRIMARY KEY (user_id, item_id));
 SELECT bloom_create_feed('seen', 'exposures');
@@ -207,7 +224,7 @@ WITH a AS (INSERT INTO exposures VALUES (3, 1) RETURNING user_id),
 SELECT seen.unseen(user_id, '{1}') AS as_before FROM a;
 UPDATE exposures SET user_id = 3 WHERE user_id = 2;
 SELECT u, seen.unseen(u, '{1,2,3,4,5,6,7,8}') FROM generate_series(1, 4) AS u;
--- What is rolled back was not shown; what cannot be added is an error.
+\echo '-- What is rolled back was not shown; what cannot be added is an error.'
 BEGIN;
 INSERT INTO exposures VALUES (1, 8);
 SAVEPOINT s;
@@ -220,7 +237,7 @@ UPDATE seen.filters SET items = bloom_add(NULL, 'a text'::text) WHERE user_id = 
 INSERT INTO exposures VALUES (3, 9);
 CALL seen.rebuild(users => '{3}');
 SELECT seen.unseen(3, '{1,7,9}');
--- A row that is kept away from the filters is an error, not an item that is taken twice.
+\echo '-- A row that is kept away from the filters is an error, not an item that is taken twice.'
 CREATE RULE lost AS ON INSERT TO seen.filters DO INSTEAD NOTHING;
 INSERT INTO exposures VALUES (5, 9);
 SELECT seen.take(5, '{1,2}', 1);
@@ -233,7 +250,7 @@ DROP FUNCTION keep_away CASCADE;
 DROP SCHEMA seen CASCADE;
 DROP TABLE exposures;
 
--- Partitions, of two levels, and tables that inherit.
+\echo '-- Partitions, of two levels, and tables that inherit.'
 CREATE TABLE exposures (user_id bigint, item_id bigint,
 	shown_at timestamptz DEFAULT now()) PARTITION BY RANGE (shown_at);
 CREATE TABLE late PARTITION OF exposures FOR VALUES
@@ -259,7 +276,7 @@ TABLE unseen;
 UPDATE exposures SET shown_at = now() WHERE user_id = 1 AND item_id = 6;
 UPDATE exposures SET shown_at = now() - interval '29 days', item_id = 7 WHERE user_id = 2 AND item_id = 6;
 TABLE unseen;
--- MERGE moves a row to another partition: the trigger sees it if the MERGE can insert.
+\echo '-- MERGE moves a row to another partition: the trigger sees it if the MERGE can insert.'
 \if :has_merge
 INSERT INTO exposures VALUES (1, 8, '2019-12-31');
 MERGE INTO exposures AS e USING (VALUES (1, 8)) AS v (u, i) ON e.user_id = u AND e.item_id = i
@@ -268,7 +285,7 @@ WHEN MATCHED THEN UPDATE SET shown_at = now() WHEN NOT MATCHED AND false THEN IN
 INSERT INTO exposures VALUES (1, 8);
 \endif
 SELECT seen.unseen(1, '{8,9}'), log.unseen(1, '{8,9}');
--- One that comes later wants the script again, which monitoring tells.  Only that one is locked.
+\echo '-- One that comes later wants the script again, which monitoring tells.  Only that one is locked.'
 CREATE TABLE late_3 PARTITION OF late FOR VALUES IN (3);
 SELECT untracked FROM seen.health;
 INSERT INTO late_3 VALUES (3, 1);
@@ -295,7 +312,7 @@ SELECT unnest(problems) FROM bloom_feeds() WHERE feed = 'seen';
 SELECT untracked, problems, (SELECT tgenabled FROM pg_trigger
 	WHERE tgrelid = 'late_2'::regclass AND tgname = 'insert_seen') AS late_2 FROM seen.health, bloom_feeds()
 	WHERE feed = 'seen';
--- What a table brings along that is attached, a rebuild reads.
+\echo '-- What a table brings along that is attached, a rebuild reads.'
 CREATE TABLE late_4 (LIKE late);
 INSERT INTO late_4 (user_id, item_id, shown_at) VALUES (4, 40, now());
 ALTER TABLE late ATTACH PARTITION late_4 FOR VALUES IN (4);
@@ -315,7 +332,7 @@ UPDATE exposures SET shown_at = now() WHERE item_id = 3;
 SELECT seen.unseen(1, '{1,2,3,4}');
 CALL seen.rebuild();
 SELECT seen.unseen(1, '{1,2,3,4}');
--- a child's child that comes later
+\echo '-- a child''s child that comes later'
 CREATE TABLE grandchild () INHERITS (child);
 SELECT untracked, problems FROM seen.health, bloom_feeds();
 SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
@@ -325,7 +342,7 @@ SELECT seen.unseen(1, '{4,5}'), untracked, problems FROM seen.health, bloom_feed
 DROP TABLE grandchild;
 DROP SCHEMA seen CASCADE;
 
--- A view, in mode log: other names, a condition, a second key.
+\echo '-- A view, in mode log: other names, a condition, a second key.'
 CREATE VIEW shown AS SELECT user_id AS viewer, item_id AS post, shown_at AS at FROM exposures UNION ALL
 	SELECT user_id, -item_id, shown_at FROM child WHERE extra = 1;
 SELECT bloom_create_feed('seen', 'shown', 'viewer', 'post', 'at', mode => 'log');
@@ -336,7 +353,7 @@ SELECT seen.unseen(1, '{1,2,-2,-1}'), users, untracked FROM seen.health;
 DROP SCHEMA seen CASCADE;
 DROP TABLE exposures CASCADE;
 
--- unseen, current, take
+\echo '-- unseen, current, take'
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE INDEX ON exposures (user_id);
 SELECT bloom_create_feed('seen', 'exposures'), bloom_create_feed('log', 'exposures', mode => 'log');
@@ -354,14 +371,15 @@ END
 $$;
 SELECT arguments, call('seen', arguments) AS seen, call('log', arguments) AS log FROM unnest(ARRAY[
 	$$unseen(1, '{2,5,1,NULL,5,3}')$$, $$unseen(1, '{}')$$, $$unseen(1, NULL)$$, $$unseen(NULL, '{1}')$$,
-		$$unseen(9, '{1,1}')$$, $$unseen(1, '{{1,3},{4,2}}')$$,
+	$$unseen(9, '{1,1}')$$, $$unseen(1, '{{1,3},{4,2}}')$$,
 	$$current(1) @> 2$$, $$current(9) @> 1$$, $$current(NULL)$$,
 	$$take(9, '{2,5,1,NULL,5,3}', 3)$$, $$take(1, '{2,5,1,NULL,5,3}', 0)$$, $$take(1, '{2,5,1,NULL,5,3}', -1)$$,
-		$$take(1, '{}', 3)$$, $$take(1, NULL, 3)$$,
+	$$take(1, '{}', 3)$$, $$take(1, NULL, 3)$$,
 	$$contains(1, 2)$$, $$contains(1, 3)$$, $$contains(1, NULL)$$, $$contains(8, 1)$$, $$contains(NULL, 1)$$, $$lock(1)$$,
-		$$lock(8)$$, $$lock(NULL)$$,
+	$$lock(8)$$, $$lock(NULL)$$,
 	$$take(NULL, '{5}', 3)$$, $$take(1, '{1,2}')$$, $$take(1, '{2,5,1,NULL,5,3}', 1)$$,
-		$$take(1, '{2,5,1,NULL,5,3}', NULL)$$]) AS arguments;
+	$$take(1, '{2,5,1,NULL,5,3}', NULL)$$]) AS arguments;
+\set ECHO all
 -- mode trigger remembers what is taken, mode log what is inserted
 SELECT seen.unseen(1, '{1,3,5,7}'), log.unseen(1, '{1,3,5,7}');
 INSERT INTO exposures (user_id, item_id) SELECT 1, unnest(seen.take(1, '{1,3,5,7,9,11}', 1)) RETURNING item_id;
@@ -388,6 +406,7 @@ CALL seen.rebuild();
 CALL seen.rebuild(users => '{1}');
 \set VERBOSITY terse
 CALL seen.rebuild(dry_run => true);
+\set ECHO none
 INSERT INTO exposures SELECT u, i FROM generate_series(1, 5000) AS u, generate_series(1, 3) AS i;
 INSERT INTO exposures VALUES (5000, 4, now() - interval '31 days');
 DELETE FROM seen.filters WHERE user_id > 2;
@@ -396,6 +415,7 @@ UPDATE seen.filters SET items = bloom_add(items, 77) WHERE user_id = 1;
 CREATE VIEW state AS SELECT md5(string_agg(concat_ws(' ', ctid, xmin, user_id, items::bytea, filled_until), ','
 	ORDER BY user_id)) AS state FROM seen.filters;
 SELECT state FROM state \gset
+\set ECHO all
 CALL seen.rebuild(dry_run => true);
 SELECT state = :'state' AS unchanged FROM state;
 -- some users: also such as have no exposure, no filter, or come twice, and an array that does not begin at 1
@@ -505,16 +525,17 @@ END $$;
 SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL AS never FROM seen.health UNION ALL
 	SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL FROM log.health;
 
--- Other columns may have any names: also those of the functions' variables and parameters.  A batch without an end in
--- sight is cut.
+\set ECHO none
+\echo '-- Other columns may have any names: also those of the functions'' variables and parameters.  A batch'
+\echo '-- without an end in sight is cut.'
 CREATE TABLE odd (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
 	since timestamptz DEFAULT 'infinity',
 	wanted bigint[] DEFAULT '{}', batch_from bigint DEFAULT 9999, batch_to bigint DEFAULT -1,
-		n_examined bigint DEFAULT 9999, n_ended bigint DEFAULT 9999,
+	n_examined bigint DEFAULT 9999, n_ended bigint DEFAULT 9999,
 	after bigint DEFAULT 9999, upto bigint DEFAULT -1, filled timestamptz, locked bigint[], unlocked bigint[], main int,
-		main_until timestamptz, rest int, rest_fpr float DEFAULT 0.5,
+	main_until timestamptz, rest int, rest_fpr float DEFAULT 0.5,
 	allow_removed boolean DEFAULT true, shown int, built int, overlap interval, dry_run boolean DEFAULT true, "user" int,
-		users bigint[], item int, items int, e int, f int, v int, i int);
+	users bigint[], item int, items int, e int, f int, v int, i int);
 CREATE INDEX ON odd (user_id);
 SELECT bloom_create_feed('odd_seen', 'odd'), bloom_create_feed('odd_log', 'odd', mode => 'log');
 INSERT INTO odd VALUES (1, 1), (1, 2);
@@ -526,20 +547,20 @@ DROP SCHEMA odd_seen CASCADE;
 INSERT INTO odd SELECT u, 1 FROM generate_series(2, 25000) AS u;
 CALL odd_log.rebuild();
 SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;
--- A batch with more users than it takes is cut, and the next one begins there.
+\echo '-- A batch with more users than it takes is cut, and the next one begins there.'
 DELETE FROM odd_log.filters WHERE user_id < 20000;
 CALL odd_log.rebuild();
 SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;
 SELECT array_agg(u) AS users FROM generate_series(1, 2500) AS u \gset
 TRUNCATE odd_log.filters;
--- The number of bytes is not shown: it depends on the plan by the length of a header.
+\echo '-- The number of bytes is not shown: it depends on the plan by the length of a header.'
 CALL odd_log.rebuild(users => :'users') \gset
 \echo :exposures :filters :ended
 SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd WHERE user_id <= 2500) AS all FROM odd_log.filters;
 DROP SCHEMA odd_log CASCADE;
 DROP TABLE odd;
 
--- The script again: settings change, filters and grants stay.
+\echo '-- The script again: settings change, filters and grants stay.'
 CREATE ROLE regress_bloomexp_app;
 GRANT USAGE ON SCHEMA seen TO regress_bloomexp_app;
 GRANT EXECUTE ON FUNCTION seen.unseen, seen.take TO regress_bloomexp_app;
@@ -551,7 +572,8 @@ SELECT seen.unseen(1, '{1,2,3}'), seen.unseen(2, '{1,2,3}'), (bloom_info(seen.cu
 	has_function_privilege('regress_bloomexp_app', 'seen.take(bigint, bigint[], int)', 'EXECUTE') AS granted;
 SELECT feed, owner = current_user AS mine, version, command, problems FROM bloom_feeds() ORDER BY 1;
 SELECT bloom_create_feed('seen', 'exposures');
--- Arguments come back as they were given, and make the same script; a name may look like settings, or be one.
+\echo '-- Arguments come back as they were given, and make the same script; a name may look like settings, or be'
+\echo '-- one.'
 CREATE TABLE "width = NULL" ("NULL" bigint, "-- kind: mode log" bigint, "at => now()" timestamptz, " " boolean);
 CREATE INDEX ON "width = NULL" ("NULL");
 SELECT bloom_create_feed('x, slices => 5', '"width = NULL"', 'NULL', '-- kind: mode log', 'at => now()', '1 month',
@@ -563,14 +585,12 @@ SELECT script(command) = bloom_feed_sql('x, slices => 5', '"width = NULL"', 'NUL
 	'1 month', 0.00001, 0, "where" => ' ') AS same, problems FROM bloom_feeds() WHERE feed = 'x, slices => 5';
 DROP TABLE "width = NULL" CASCADE;
 DROP SCHEMA "x, slices => 5", "bloomexp 1.0" CASCADE;
--- The mode cannot change: neither a new script nor one from before a change is taken.
+\echo '-- The mode cannot change: neither a new script nor one from before a change is taken.'
 SELECT bloom_feed_sql('seen', 'exposures', mode => 'log');
 SELECT replace(bloom_feed_sql('later', 'exposures', mode => 'log'), 'later', 'seen') AS script \gset
-BEGIN;
-:script
-ROLLBACK;
+SELECT execute(:'script');
 SELECT problems FROM bloom_feeds() WHERE feed = 'seen';
--- What is wrong with a feed, each in turn.
+\echo '-- What is wrong with a feed, each in turn.'
 CREATE FUNCTION after(change text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	found text[];
@@ -592,13 +612,14 @@ SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO 
 		SET LOCAL quote_all_identifiers = on$$,
 	$$UPDATE pg_proc SET prosrc = replace(prosrc, 'bloomexp 1.0', 'bloomexp 0.9') WHERE oid = 'seen.settings'::regproc$$,
 	'ALTER TABLE exposures ALTER item_id TYPE text']) WITH ORDINALITY AS c (change, n), after(change) ORDER BY n;
--- A feed in mode log: what it has not stored it reads.
+\echo '-- A feed in mode log: what it has not stored it reads.'
 INSERT INTO exposures VALUES (1, 4);
 CALL log.rebuild(overlap => '0');
 INSERT INTO exposures VALUES (1, 5);
 SELECT log.unseen(1, '{1,2,3,4,5}'), bloom_contains_each((SELECT items FROM log.filters WHERE user_id = 1),
 	'{4,5}'::bigint[]) AS stored;
--- a filter that is lost, older than the width, or without a date is slower and never wrong: 2 was not shown
+\echo '-- a filter that is lost, older than the width, or without a date is slower and never wrong: 2 was not'
+\echo '-- shown'
 UPDATE log.filters SET items = NULL;
 SELECT log.unseen(1, '{1,2,3,4,5}');
 UPDATE log.filters SET items = bloom_add(NULL, 2::bigint), filled_until = NULL;
@@ -607,7 +628,7 @@ UPDATE log.filters SET filled_until = now() - interval '31 days';
 SELECT log.unseen(1, '{1,2,3,4,5}');
 TRUNCATE log.filters;
 SELECT log.unseen(1, '{1,2,3,4,5}');
--- The extension moves: the script again.
+\echo '-- The extension moves: the script again.'
 CREATE SCHEMA "the ""$extension$""";
 ALTER EXTENSION bloomexp SET SCHEMA "the ""$extension$""";
 SELECT "the ""$extension$""".bloom_feed_sql('seen', 'exposures') AS script \gset
@@ -619,7 +640,7 @@ SELECT "the ""$extension$""".bloom_feed_sql('log', 'exposures', mode => 'log') A
 :script
 SELECT log.unseen(1, '{7}');
 ALTER EXTENSION bloomexp SET SCHEMA public;
--- The schema is renamed: the script again, and no trigger twice.
+\echo '-- The schema is renamed: the script again, and no trigger twice.'
 ALTER SCHEMA seen RENAME TO viewed;
 SELECT bloom_feed_sql('viewed', 'exposures') AS script \gset
 :script
@@ -628,7 +649,7 @@ SELECT viewed.unseen(1, '{7,8,9}'), untracked,
 	(SELECT count(*) FROM pg_trigger WHERE tgrelid = 'exposures'::regclass) AS triggers, problems
 	FROM viewed.health, bloom_feeds() WHERE feed = 'viewed';
 ALTER SCHEMA viewed RENAME TO seen;
--- Ids that have become too small.
+\echo '-- Ids that have become too small.'
 DROP SCHEMA seen, log CASCADE;
 ALTER TABLE exposures ALTER user_id TYPE int, ALTER item_id TYPE smallint;
 SELECT bloom_create_feed('seen', 'exposures');
@@ -639,7 +660,7 @@ SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
 INSERT INTO exposures VALUES (1, 9), (3000000000, 100000);
 SELECT seen.unseen(1, '{8,9,10}'), seen.unseen(3000000000, '{9,100000}'), seen.take(1, '{8,10}');
 SELECT count(*) FROM pg_proc WHERE pronamespace = 'seen'::regnamespace;
--- A collation of the callers' is not the column's.
+\echo '-- A collation of the callers'' is not the column''s.'
 DROP SCHEMA seen CASCADE;
 TRUNCATE exposures;
 ALTER TABLE exposures ALTER user_id TYPE text COLLATE "C";
@@ -655,12 +676,11 @@ DROP SCHEMA seen, log CASCADE;
 SELECT (SELECT count(*) FROM pg_trigger) AS triggers, (SELECT count(*) FROM bloom_feeds()) AS feeds,
 	(SELECT count(*) FROM pg_depend WHERE refobjid = 'exposures'::regclass AND deptype = 'n') AS dependents;
 
-\set ECHO none
 DROP VIEW results;
 DROP TABLE exposures, users, before, kinds CASCADE;
 DROP DOMAIN item_id, user_name;
 DROP TYPE mood;
-DROP FUNCTION after, name_of, feed_of, execute, ago, call, script;
+DROP FUNCTION after, name_of, feed_of, execute, insert_at_edges, ago, call, script;
 DROP PROCEDURE make, show;
 DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP DOMAIN IF EXISTS citext; END $$;
 DROP ROLE regress_bloomexp_app;

@@ -1,6 +1,7 @@
 --
 -- What is refused when a feed is made: all that is wrong in one error, each with what to do, and nothing is changed.
 --
+\set ECHO none
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 \pset format unaligned
@@ -9,7 +10,6 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 CREATE ROLE regress_bloomexp_owner;
 CREATE ROLE regress_bloomexp_stranger;
 DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_bloomexp_owner', current_database()); END $$;
-\set ECHO none
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz, shown boolean, day date, name text,
 	at timestamp, tags text[], point point);
 CREATE INDEX ON exposures (user_id, shown_at);
@@ -18,11 +18,10 @@ CREATE VIEW objects AS SELECT (SELECT count(*) FROM pg_class
 	(SELECT count(*) FROM pg_proc) AS functions, (SELECT count(*) FROM pg_namespace WHERE nspname !~ '^pg_') AS schemas,
 	(SELECT count(*) FROM pg_trigger) AS triggers;
 CREATE TABLE before AS TABLE objects;
-\set ECHO all
 TRUNCATE before;
 INSERT INTO before TABLE objects;
 
--- Arguments; all at once.
+\echo '-- Arguments; all at once.'
 SELECT bloom_create_feed('pg_seen', 'exposures', 'viewer', 'point', 'day', '-1 day', 1, -1, 0, 'both', 'name');
 SELECT bloom_create_feed(NULL, 'exposures');
 SELECT bloom_create_feed('seen', 'exposures', mode => NULL);
@@ -31,21 +30,21 @@ SELECT bloom_create_feed('seen', 4711);
 SELECT bloom_create_feed('', 'exposures');
 SELECT bloom_create_feed(repeat('s', 64), 'exposures', width => '1000 years 1 day');
 SELECT bloom_create_feed(E'se\nen', 'exposures', fpr => 'NaN', headroom => 'NaN');
--- what belongs to feeds without a table
+\echo '-- what belongs to feeds without a table'
 SELECT bloom_create_feed('seen', 'exposures', slices => 6, user_type => 'bigint', item_type => 'bigint');
 SELECT bloom_create_feed('seen', 'exposures', width => NULL);
--- limits that are allowed
+\echo '-- limits that are allowed'
 BEGIN;
 SELECT bloom_create_feed(repeat('s', 63), 'exposures', width => '1000 years', fpr => 0.000001, headroom => 0);
 SELECT bloom_create_feed('t', 'exposures', width => '1 second', fpr => 0.5, headroom => 100);
 INSERT INTO exposures VALUES (1, 1, now());
 ROLLBACK;
 
--- Columns and their types.
+\echo '-- Columns and their types.'
 SELECT bloom_create_feed('seen', 'exposures', 'tags', 'shown', 'user_id');
 SELECT bloom_create_feed('seen', 'exposures', 'point', 'xmin', 'ctid', "where" => 'missing');
 SELECT bloom_create_feed('seen', 'exposures', 'objects', 'exposures');
--- Virtual columns came with PostgreSQL 18; the catalog of any release can name one.
+\echo '-- Virtual columns came with PostgreSQL 18; the catalog of any release can name one.'
 BEGIN;
 UPDATE pg_attribute SET attgenerated = 'v' WHERE attrelid = 'exposures'::regclass AND attname = 'name';
 SELECT bloom_create_feed('seen', 'exposures', item_column => 'name');
@@ -73,7 +72,7 @@ CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', determini
 CREATE TABLE shown (user_id text COLLATE any_case PRIMARY KEY, item_id text COLLATE any_case, shown_at timestamptz);
 SELECT bloom_create_feed('seen', 'shown');
 ALTER TABLE shown ALTER item_id TYPE text COLLATE "C";
--- Users are compared as their column compares them.
+\echo '-- Users are compared as their column compares them.'
 SELECT bloom_create_feed('seen', 'shown');
 SELECT bloom_create_feed('log', 'shown', mode => 'log');
 INSERT INTO shown VALUES ('Ann', 'a', now()) RETURNING seen.unseen('aNN', '{a,b}'), seen.take('BOB', '{a,b}');
@@ -82,7 +81,6 @@ CALL seen.rebuild();
 UPDATE shown SET user_id = 'ANN';
 CALL seen.rebuild();
 SELECT user_id, seen.unseen('ann', '{a,b}') FROM seen.filters;
-\set ECHO none
 DROP SCHEMA seen, log CASCADE;
 DROP TABLE shown;
 
@@ -93,7 +91,6 @@ CREATE VIEW view AS TABLE exposures;
 CREATE TABLE parts (LIKE exposures) PARTITION BY HASH (user_id);
 CREATE TABLE part PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
 CREATE INDEX ON parts (user_id);
-\set ECHO all
 \set VERBOSITY sqlstate
 SELECT bloom_create_feed('seen', 'temporary');
 \set VERBOSITY default
@@ -118,11 +115,11 @@ schema".bloom_create_feed('seen');
 ALTER EXTENSION bloomexp SET SCHEMA public;
 DROP SCHEMA "new
 schema";
--- Triggers of these names that are not its own.  Names are cut after 63 bytes.
+\echo '-- Triggers of these names that are not its own.  Names are cut after 63 bytes.'
 CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 CREATE TRIGGER update_seen AFTER UPDATE ON part FOR EACH STATEMENT EXECUTE FUNCTION other();
 SELECT bloom_create_feed('seen', 'parts');
--- ... and one that is there by the time the script is applied
+\echo '-- ... and one that is there by the time the script is applied'
 DROP TRIGGER update_seen ON part;
 SELECT bloom_feed_sql('seen', 'parts') AS script \gset
 CREATE TRIGGER update_seen AFTER UPDATE ON part FOR EACH STATEMENT EXECUTE FUNCTION other();
@@ -134,13 +131,13 @@ BEGIN;
 SELECT bloom_create_feed(repeat('s', 62) || '1', 'exposures');
 SELECT bloom_create_feed(repeat('s', 62) || '2', 'exposures');
 ROLLBACK;
--- Filled by a subscription.
+\echo '-- Filled by a subscription.'
 SET client_min_messages = error;
 CREATE SUBSCRIPTION regress_bloomexp CONNECTION 'host=nowhere' PUBLICATION p WITH (connect = false);
 INSERT INTO pg_subscription_rel SELECT oid, 'exposures'::regclass, 'r' FROM pg_subscription
 	WHERE subname = 'regress_bloomexp';
 SELECT bloom_create_feed('seen', 'exposures');
--- ... a partition, too, and one that is filled since the feed is there
+\echo '-- ... a partition, too, and one that is filled since the feed is there'
 INSERT INTO pg_subscription_rel SELECT oid, 'part'::regclass, 'r' FROM pg_subscription
 	WHERE subname = 'regress_bloomexp';
 DROP TRIGGER update_seen ON part;
@@ -159,7 +156,6 @@ ALTER SUBSCRIPTION regress_bloomexp SET (slot_name = NONE);
 DROP SUBSCRIPTION regress_bloomexp;
 SET client_min_messages = warning;
 
-\set ECHO none
 -- Foreign tables and materialized views: a trigger on their parent would break inserts, and what mode log reads there
 -- comes late.
 CREATE FOREIGN DATA WRAPPER nowhere;
@@ -172,7 +168,6 @@ CREATE FOREIGN TABLE remote_heir () INHERITS (heirs) SERVER nowhere;
 CREATE MATERIALIZED VIEW copies AS TABLE exposures;
 CREATE UNIQUE INDEX ON copies (user_id, item_id);
 CREATE VIEW view_of_copies AS SELECT * FROM view UNION ALL TABLE copies;
-\set ECHO all
 SELECT bloom_create_feed('seen', 'spread');
 SELECT bloom_create_feed('seen', 'heirs');
 SELECT bloom_create_feed('seen', 'remote');
@@ -182,8 +177,8 @@ DROP FOREIGN DATA WRAPPER nowhere CASCADE;
 DROP TABLE spread, heirs;
 DROP MATERIALIZED VIEW copies CASCADE;
 
--- A unique key of user and item, in any order: an upsert must set the time, and the hint is a statement that does. 
--- Other keys are no matter.
+\echo '-- A unique key of user and item, in any order: an upsert must set the time, and the hint is a statement'
+\echo '-- that does. Other keys are no matter.'
 SET client_min_messages = notice;
 CREATE TABLE "up's" (item_id bigint, "the user" uuid, at timestamp DEFAULT (now() AT TIME ZONE 'UTC'),
 	UNIQUE (item_id, "the user"));
@@ -203,14 +198,12 @@ SELECT bloom_feed_sql('seen', 'keyed') IS NULL, bloom_feed_sql('seen', 'keyed', 
 CREATE UNIQUE INDEX ON keyed (user_id, item_id) INCLUDE (shown_at);
 SELECT bloom_feed_sql('seen', 'keyed', mode => 'log') IS NULL;
 SET client_min_messages = warning;
-\set ECHO none
 DROP SCHEMA ups CASCADE;
 DROP TABLE "up's", keyed;
 
 -- The schema: it may be there if it is empty and one's own.
 CREATE SCHEMA seen;
 CREATE DOMAIN seen.something AS int;
-\set ECHO all
 SELECT bloom_create_feed('seen', 'exposures');
 DROP DOMAIN seen.something;
 BEGIN;
@@ -222,7 +215,6 @@ SELECT bloom_create_feed('seen', 'exposures');
 ROLLBACK;
 ALTER SCHEMA seen OWNER TO regress_bloomexp_stranger;
 SELECT bloom_create_feed('seen', 'exposures');
-\set ECHO none
 DROP SCHEMA seen;
 
 -- An index that a rebuild needs; any that begins with the user does, but no partial one.
@@ -230,7 +222,6 @@ CREATE TABLE shown (LIKE exposures);
 CREATE INDEX ON shown (shown_at, user_id);
 CREATE INDEX ON shown (user_id) WHERE shown;
 CREATE INDEX ON shown USING hash (user_id);
-\set ECHO all
 BEGIN;
 SELECT bloom_create_feed('seen', 'shown');
 SELECT bloom_feed_sql('log', 'shown', item_column => 'tags', mode => 'log') ~ 'CREATE SCHEMA log';
@@ -239,14 +230,14 @@ SELECT bloom_create_feed('log', 'shown', mode => 'log');
 ROLLBACK;
 CREATE TABLE split (LIKE exposures) PARTITION BY RANGE (shown_at);
 SELECT bloom_feed_sql('seen', 'split') IS NULL;
--- A default in the time zone of the session, where the feed reads UTC.
+\echo '-- A default in the time zone of the session, where the feed reads UTC.'
 CREATE TABLE local (user_id bigint PRIMARY KEY, item_id bigint, shown_at timestamp DEFAULT now());
 SELECT bloom_feed_sql('seen', 'local') IS NULL;
 ALTER TABLE local ALTER shown_at SET DEFAULT now() AT TIME ZONE 'UTC';
 SELECT bloom_feed_sql('seen', 'local') IS NULL;
 DROP TABLE shown, split, local;
 
--- Roles: who makes a feed must own the exposures, and nobody else may decide what their names mean.
+\echo '-- Roles: who makes a feed must own the exposures, and nobody else may decide what their names mean.'
 SET ROLE regress_bloomexp_owner;
 SELECT bloom_create_feed('seen', 'exposures');
 RESET ROLE;
@@ -259,7 +250,7 @@ CREATE DOMAIN shop.id AS bigint;
 CREATE DOMAIN shop.ids AS shop.id[];
 CREATE TABLE shop.exposures (user_id shop.id PRIMARY KEY, item_id shop.ids, shown_at timestamptz);
 ALTER TABLE shop.exposures OWNER TO regress_bloomexp_owner;
--- a superuser for somebody's table, and somebody's in a stranger's schema, with a stranger's type
+\echo '-- a superuser for somebody''s table, and somebody''s in a stranger''s schema, with a stranger''s type'
 SELECT bloom_create_feed('seen', 'shop.exposures');
 ALTER SCHEMA shop OWNER TO regress_bloomexp_stranger;
 ALTER DOMAIN shop.id OWNER TO regress_bloomexp_stranger;
@@ -267,7 +258,7 @@ ALTER DOMAIN shop.ids OWNER TO regress_bloomexp_stranger;
 SELECT bloom_create_feed('seen', 'shop.exposures');
 CREATE TABLE shop.plain (user_id bigint PRIMARY KEY, item_id bigint, shown_at timestamptz);
 SELECT bloom_create_feed('seen', 'shop.plain');
--- A child of one's own table, and a domain over somebody's domain.
+\echo '-- A child of one''s own table, and a domain over somebody''s domain.'
 CREATE DOMAIN id AS shop.id NOT NULL;
 CREATE TABLE parent (user_id id PRIMARY KEY, item_id bigint, shown_at timestamptz);
 CREATE TABLE shop.child () INHERITS (parent);
@@ -294,7 +285,7 @@ SELECT bloom_create_feed('seen', 'shop.exposures');
 \set VERBOSITY default
 RESET ROLE;
 CREATE SCHEMA seen AUTHORIZATION regress_bloomexp_owner;
--- the schema of the extension
+\echo '-- the schema of the extension'
 GRANT CREATE ON SCHEMA public TO PUBLIC;
 SET ROLE regress_bloomexp_owner;
 SELECT bloom_create_feed('seen', 'shop.exposures');
@@ -307,21 +298,19 @@ SET ROLE regress_bloomexp_owner;
 SELECT shelf.bloom_create_feed('seen', 'shop.exposures');
 RESET ROLE;
 ALTER EXTENSION bloomexp SET SCHEMA public;
-\set ECHO none
 DROP SCHEMA shelf;
 
 -- A collation decides who is the same user.
 CREATE SCHEMA words AUTHORIZATION regress_bloomexp_stranger;
 CREATE COLLATION words.c FROM "C";
 CREATE TABLE shop.names (user_id text COLLATE words.c PRIMARY KEY, item_id bigint, shown_at timestamptz);
-\set ECHO all
 ALTER TABLE shop.names OWNER TO regress_bloomexp_owner;
 SET ROLE regress_bloomexp_owner;
 SELECT bloom_create_feed('seen', 'shop.names');
 RESET ROLE;
 DROP SCHEMA words CASCADE;
 
--- Policies that would hide exposures.
+\echo '-- Policies that would hide exposures.'
 ALTER TABLE shop.exposures ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 SET ROLE regress_bloomexp_owner;
 SELECT bloom_create_feed('seen', 'shop.exposures');
@@ -329,7 +318,6 @@ ALTER TABLE shop.exposures NO FORCE ROW LEVEL SECURITY;
 SELECT bloom_create_feed('seen', 'shop.exposures');
 RESET ROLE;
 
-\set ECHO none
 -- Nothing is left of what was refused.
 DROP SCHEMA seen CASCADE;
 DROP SCHEMA shop CASCADE;
@@ -341,16 +329,13 @@ DROP COLLATION any_case;
 DROP DOMAIN point_domain;
 DROP TYPE pair;
 DO $$ BEGIN DROP EXTENSION IF EXISTS citext; DROP TYPE IF EXISTS citext; END $$;
-\set ECHO all
 SELECT o.relations - b.relations, o.functions - b.functions, o.schemas - b.schemas, o.triggers - b.triggers
 	FROM objects AS o, before AS b;
 
-\set ECHO none
 DROP VIEW objects;
 DROP TABLE exposures, before;
 DROP ROLE regress_bloomexp_owner, regress_bloomexp_stranger;
-\set ECHO all
--- A template with a name that is none, or not closed, is an error, whatever the settings are.
+\echo '-- A template with a name that is none, or not closed, is an error, whatever the settings are.'
 BEGIN;
 SET LOCAL plpgsql.check_asserts = off;
 CREATE FUNCTION pg_temp.with_template(part text, other text) RETURNS text LANGUAGE plpgsql AS $$

@@ -1,12 +1,12 @@
 --
 -- Who may do what with a feed, and whose code runs with whose rights.
 --
+\set ECHO none
 SET client_min_messages = error;
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 \pset format unaligned
 \pset tuples_only
-\set ECHO none
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 CREATE ROLE regress_bloomexp_owner;
 CREATE ROLE regress_bloomexp_app;
@@ -16,7 +16,6 @@ DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_bloomexp_owne
 	current_database()); END $$;
 CREATE SCHEMA shop AUTHORIZATION regress_bloomexp_owner;
 GRANT USAGE ON SCHEMA shop TO PUBLIC;
-\set ECHO all
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE shop.exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE TABLE shop.pages (user_id text, item_id text[], shown_at timestamp DEFAULT (now() AT TIME ZONE 'UTC'));
@@ -27,7 +26,8 @@ SELECT bloom_create_feed('log', 'shop.exposures', mode => 'log');
 SELECT bloom_create_feed('pages', 'shop.pages');
 RESET ROLE;
 
--- All belongs to who made the feed, nothing to PUBLIC, and what runs as the owner has a search_path of its own.
+\echo '-- All belongs to who made the feed, nothing to PUBLIC, and what runs as the owner has a search_path of'
+\echo '-- its own.'
 SELECT array_agg(DISTINCT pg_get_userbyid(o)) FROM (SELECT relowner FROM pg_class
 	WHERE relnamespace IN ('seen'::regnamespace, 'log'::regnamespace)
 	UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace)) AS o (o);
@@ -37,7 +37,7 @@ WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace, 'pages'::regna
 SELECT count(*) FROM pg_proc WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace)
 	AND has_function_privilege('regress_bloomexp_app', oid, 'EXECUTE');
 
--- An application: it inserts and asks, and neither reads nor changes filters.
+\echo '-- An application: it inserts and asks, and neither reads nor changes filters.'
 GRANT INSERT ON shop.exposures, shop.pages TO regress_bloomexp_app;
 SET ROLE regress_bloomexp_app;
 INSERT INTO shop.exposures VALUES (1, 1), (2, 1);
@@ -65,7 +65,7 @@ SELECT seen.track();
 CREATE TABLE mine (user_id bigint, item_id bigint, shown_at timestamptz);
 RESET ROLE;
 
--- A scheduler: EXECUTE of the rebuild and its batches, and nothing else.
+\echo '-- A scheduler: EXECUTE of the rebuild and its batches, and nothing else.'
 GRANT USAGE ON SCHEMA seen, log TO regress_bloomexp_cron;
 GRANT EXECUTE ON PROCEDURE seen.rebuild, log.rebuild TO regress_bloomexp_cron;
 GRANT EXECUTE ON FUNCTION seen.rebuild_batch, log.rebuild_batch TO regress_bloomexp_cron;
@@ -77,10 +77,8 @@ SELECT n_examined, n_ended FROM seen.rebuild_batch('{1}', NULL, '0', false, true
 	0);	-- whatever range is given beside users: no filter goes whose exposures were not read
 RESET ROLE;
 
-\set ECHO none
 -- Others' functions, operators and tables, in front of all that is ours: in their own schema, in that of temporary
--- tables,
--- and as the session's settings find them.
+-- tables, and as the session's settings find them.
 CREATE FUNCTION caught() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
 	IF current_user <> 'regress_bloomexp_evil' THEN
@@ -88,10 +86,8 @@ BEGIN
 	END IF;
 END
 $$;
-\set ECHO all
 SET ROLE regress_bloomexp_evil;
 CREATE SCHEMA evil;
-\set ECHO none
 CREATE FUNCTION evil.plant(place text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	p record;
@@ -104,27 +100,30 @@ BEGIN
 			(replace(oidvectortypes(proargtypes), 'anyarray', 'text[]')),
 			(regexp_replace(oidvectortypes(proargtypes), 'any(array|nonarray|element)', 'text')),
 			(regexp_replace(oidvectortypes(proargtypes), 'any(array|nonarray|element)', 'bigint')),
-				(oidvectortypes(proargtypes))) AS a (arguments)
+			(oidvectortypes(proargtypes))) AS a (arguments)
 		WHERE (proname ~ '^bloom_' OR pronamespace = 'pg_catalog'::regnamespace
 			AND proname IN ('now', 'clock_timestamp', 'array_agg', 'unnest', 'min', 'count', 'sum', 'cardinality',
 			'current_setting',
 			'pg_column_size', 'pg_sleep', 'pg_sleep_for', 'current_database', 'array_fill', 'format', 'lower', 'position',
-				'substring', 'to_regclass', 'to_regnamespace', 'pg_has_role', 'aclexplode', 'acldefault',
+			'substring', 'to_regclass', 'to_regnamespace', 'pg_has_role', 'aclexplode', 'acldefault',
 			'array_to_string', 'quote_ident', 'pg_get_userbyid', 'bit_or', 'max', 'string_agg', 'octet_length',
-				'generate_series'))
+			'generate_series'))
 			AND NOT '{internal,cstring,"\"any\""}'::regtype[]::oid[] && proargtypes::oid[]
 	LOOP
 		BEGIN
-			EXECUTE format('CREATE FUNCTION %I.%I(%s) RETURNS bigint LANGUAGE plpgsql AS ''BEGIN PERFORM public.caught(); RETURN NULL; END''', place, p.proname, p.arguments);
+			EXECUTE format('CREATE FUNCTION %I.%I(%s) RETURNS bigint LANGUAGE plpgsql AS %L', place, p.proname, p.arguments,
+				'BEGIN PERFORM public.caught(); RETURN NULL; END');
 			planted := planted + 1;
 		EXCEPTION WHEN duplicate_function OR invalid_function_definition OR invalid_parameter_value THEN
 		END;
 	END LOOP;
 	FOR p IN
 		SELECT name, t, f FROM unnest('{=,>,>=,<,<=,<>,-,+,/,||,%,&}'::text[]) WITH ORDINALITY AS o (name, f),
-			unnest('{bigint,integer,smallint,oid,name,text,timestamptz,interval,public.bloom,anyelement,boolean,timestamp,bigint[],oid[],numeric}'::text[]) AS t
+			unnest('{bigint,integer,smallint,oid,name,text,timestamptz,interval,public.bloom,anyelement,boolean,timestamp,
+				bigint[],oid[],numeric}'::text[]) AS t
 	LOOP
-		EXECUTE format('CREATE FUNCTION %I.operator_%s(%s, %s) RETURNS boolean LANGUAGE plpgsql AS ''BEGIN PERFORM public.caught(); RETURN NULL; END''', place, p.f, p.t, p.t);
+		EXECUTE format('CREATE FUNCTION %I.operator_%s(%s, %3$s) RETURNS boolean LANGUAGE plpgsql AS %4$L', place, p.f, p.t,
+			'BEGIN PERFORM public.caught(); RETURN NULL; END');
 		EXECUTE format('CREATE OPERATOR %I.%s (LEFTARG = %s, RIGHTARG = %3$s, FUNCTION = %1$I.operator_%4$s)', place, p.name,
 			p.t, p.f);
 		planted := planted + 1;
@@ -137,7 +136,6 @@ BEGIN
 END
 $$;
 CREATE TEMP TABLE opens_the_schema ();
-\set ECHO all
 SELECT evil.plant('evil') > 100, evil.plant((SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema())) > 100;
 CREATE DOMAIN evil.uuid AS pg_catalog.uuid CHECK (VALUE IS NULL);
 CREATE DOMAIN evil.bytea AS pg_catalog.bytea CHECK (VALUE IS NULL);
@@ -155,10 +153,11 @@ SET search_path = evil, pg_temp, pg_catalog, public;
 SET plpgsql.variable_conflict = 'use_variable';
 SET check_function_bodies = off;
 SET plpgsql.extra_errors = 'all';
--- the traps work
+\echo '-- the traps work'
 SELECT bloom_contains(public.bloom_new(), 1::bigint);
 SELECT 1::bigint OPERATOR(evil.=) 1::bigint;
--- ... and nothing of a feed falls into one, whoever it runs for: who inserts, asks, rebuilds, makes a feed
+\echo '-- ... and nothing of a feed falls into one, whoever it runs for: who inserts, asks, rebuilds, makes a'
+\echo '-- feed'
 SET ROLE regress_bloomexp_evil;
 INSERT INTO shop.exposures VALUES (1, 3), (3, 3);
 INSERT INTO shop.pages VALUES ('a', '{z}');
@@ -180,7 +179,7 @@ SELECT public.bloom_feed_sql('another_log', 'shop.exposures', mode => 'log') AS 
 :script
 SELECT another.unseen(1, '{1,2,3,4}'), another_log.unseen(1, '{1,2,3,4}');
 DROP SCHEMA another, another_log CASCADE;
--- ... nor into a type that they have made, in a schema before pg_catalog or as a temporary one
+\echo '-- ... nor into a type that they have made, in a schema before pg_catalog or as a temporary one'
 SELECT public.bloom_feed_sql('typed', 'shop.typed') AS script \gset
 :script
 SELECT public.bloom_feed_sql('dated', 'shop.dated', mode => 'log') AS script \gset
@@ -196,7 +195,7 @@ FROM pg_namespace AS n, LATERAL (SELECT unnest(p.proargtypes) FROM pg_proc AS p 
 		JOIN pg_type AS t ON t.oid = u.type
 WHERE n.nspname IN ('typed', 'dated') GROUP BY 1 ORDER BY 1;
 DROP SCHEMA typed, dated CASCADE;
--- Nobody else has their rows tracked: not even by whom all functions were granted to.
+\echo '-- Nobody else has their rows tracked: not even by whom all functions were granted to.'
 SET ROLE regress_bloomexp_evil;
 CREATE TABLE evil.mine (user_id bigint, item_id bigint, shown_at timestamptz);
 CREATE TRIGGER mine AFTER INSERT ON evil.mine REFERENCING NEW TABLE
@@ -212,8 +211,8 @@ INSERT INTO evil.mine VALUES (1, 99);
 RESET ROLE;
 SELECT seen.unseen(1, '{99}');
 
--- Feeds without a table: nothing for PUBLIC, EXECUTE of single functions and no more for others, and nobody's names
--- but ours.
+\echo '-- Feeds without a table: nothing for PUBLIC, EXECUTE of single functions and no more for others, and'
+\echo '-- nobody''s names but ours.'
 SET ROLE regress_bloomexp_owner;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO PUBLIC;
@@ -232,12 +231,11 @@ SELECT n.nspname, has_schema_privilege('regress_bloomexp_evil', n.oid, 'USAGE, C
 		AND has_table_privilege('regress_bloomexp_evil', c.oid,
 		'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')) AS relations
 FROM pg_namespace AS n WHERE nspname IN ('alone', 'ever') ORDER BY 1;
--- What runs as the owner has a search_path of its own; what has none is the procedure, which commits, and runs as who
--- calls it.
+\echo '-- What runs as the owner has a search_path of its own; what has none is the procedure, which commits, and'
+\echo '-- runs as who calls it.'
 SELECT string_agg(DISTINCT proname, ', ' ORDER BY proname), prosecdef, proconfig FROM pg_proc
 	WHERE pronamespace IN ('alone'::regnamespace, 'ever'::regnamespace) GROUP BY 2, 3 ORDER BY 2, 3;
 GRANT USAGE ON SCHEMA alone, ever TO regress_bloomexp_evil;
-\set ECHO none
 -- what a role may do with EXECUTE of one routine of each feed and nothing else; the others, and the tables, stay closed
 CREATE FUNCTION tried(call text) RETURNS text LANGUAGE plpgsql SECURITY INVOKER SET search_path = evil, pg_temp,
 	pg_catalog, public AS $$
@@ -257,7 +255,8 @@ DECLARE
 		'contains', 'SELECT ROW(alone.contains(1, 1), ever.contains(''a'', ''x''))',
 		'take', 'SELECT ROW(alone.take(1, ''{1,2,3,4}'', 1), ever.take(''a'', ''{x,y,z}'', 1))',
 		'add', 'SELECT ROW(alone.add(1, ''{5}''), alone.add(9, ''{5}''), ever.add(''a'', ''{u,v}''))',
-		'add_batch', 'SELECT ROW(alone.add_batch(''{1,8}'', ''{6,6}'', ARRAY[''-infinity'', pg_catalog.now()]), ever.add_batch(''{a}'', ''{w}'', ARRAY[pg_catalog.now()]))',
+		'add_batch', 'SELECT ROW(alone.add_batch(''{1,8}'', ''{6,6}'', ARRAY[''-infinity'', pg_catalog.now()]),
+			ever.add_batch(''{a}'', ''{w}'', ARRAY[pg_catalog.now()]))',
 		'lock', 'SELECT ROW(alone.lock(1), alone.lock(10), ever.lock(''b''))',
 		'merge', 'SELECT ROW(alone.merge(8, 1), ever.merge(''b'', ''a''))',
 		'remember', 'SELECT alone.remember(1, ''{7}'', ARRAY[pg_catalog.now()])',
@@ -282,7 +281,9 @@ BEGIN
 				others := others || calls[m];
 			END IF;
 		END LOOP;
-		others := others || ARRAY(SELECT t FROM unnest('{TABLE alone.filters,TABLE alone.health,TABLE ever.health,UPDATE alone.filters SET items = NULL,DELETE FROM ever.filters,DROP FUNCTION alone.forget,CREATE TABLE alone.mine ()}'::text[]) AS t
+		others := others || ARRAY(SELECT t FROM unnest(ARRAY['TABLE alone.filters', 'TABLE alone.health', 'TABLE ever.health',
+				'UPDATE alone.filters SET items = NULL', 'DELETE FROM ever.filters', 'DROP FUNCTION alone.forget',
+				'CREATE TABLE alone.mine ()']) AS t
 			WHERE tried(t) !~ '^permission denied for|^must be owner');
 		RESET ROLE;
 		RAISE INFO '%: %, others: %', calls[n], answer, others;
@@ -293,7 +294,6 @@ BEGIN
 	END LOOP;
 END
 $$;
-\set ECHO all
 SET search_path = pg_catalog, public;
 CALL public.attack();
 GRANT EXECUTE ON PROCEDURE alone.expire TO regress_bloomexp_evil;
@@ -316,7 +316,7 @@ SELECT feed, problems FROM public.bloom_feeds();
 RESET ROLE;
 RESET search_path;
 DROP SCHEMA another, alone, ever CASCADE;
--- A schema or a type of another role could run code as the owner.
+\echo '-- A schema or a type of another role could run code as the owner.'
 SET ROLE regress_bloomexp_evil;
 CREATE SCHEMA mine;
 CREATE TYPE evil.kind AS ENUM ('a');
@@ -330,15 +330,25 @@ SELECT bloom_create_feed('of_kind', user_type => 'evil.kind');
 RESET ROLE;
 DROP SCHEMA mine;
 
--- Default privileges leave nobody a right, whatever they are for: not when a feed is made, and not when functions for
--- other types come later.
+-- The rights of others in schemas whose names begin so.
+CREATE FUNCTION of_others() RETURNS text LANGUAGE sql AS $$
+	SELECT coalesce(string_agg(concat_ws(' ', n.nspname, o.name, a.grantee::regrole, a.privilege_type), ', '), 'none')
+	FROM (SELECT pronamespace, proname::text, proacl, proowner, 'f' FROM pg_proc
+		UNION ALL SELECT relnamespace, relname, relacl, relowner, 'r' FROM pg_class WHERE relkind IN ('r', 'v')
+		UNION ALL SELECT oid, NULL, nspacl, nspowner, 'n' FROM pg_namespace) AS o (schema, name, acl, owner, kind)
+		JOIN pg_namespace AS n ON n.oid = o.schema
+		CROSS JOIN aclexplode(coalesce(o.acl, acldefault(o.kind::"char", o.owner))) AS a
+	WHERE n.nspname ~ '^by_default' AND a.grantee <> o.owner
+$$;
+\echo '-- Default privileges leave nobody a right, whatever they are for: not when a feed is made, and not when'
+\echo '-- functions for other types come later.'
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE shop.small (user_id integer, item_id integer, shown_at timestamptz DEFAULT now());
 CREATE INDEX ON shop.small (user_id);
 CREATE SCHEMA by_default_log;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO regress_bloomexp_evil WITH GRANT OPTION;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO regress_bloomexp_app, PUBLIC;
--- ... nor, statement by statement, while a script runs, or when it has stopped and is applied again
+\echo '-- ... nor, statement by statement, while a script runs, or when it has stopped and is applied again'
 SELECT bloom_feed_sql('by_default_half', 'shop.small') AS script \gset
 SELECT split_part(:'script', 'CREATE OR REPLACE VIEW', 1) AS half \gset
 :half
@@ -347,14 +357,13 @@ CREATE FUNCTION by_default_half.remember() RETURNS integer LANGUAGE sql AS 'SELE
 CREATE TRIGGER mine AFTER INSERT ON by_default_half.filters EXECUTE FUNCTION suppress_redundant_updates_trigger();
 SET ROLE regress_bloomexp_owner;
 :script
-\set of_others 'SELECT string_agg(concat_ws($$ $$, n.nspname, o.name, a.grantee::regrole, a.privilege_type), $$, $$) AS of_others FROM (SELECT pronamespace, proname::text, proacl, proowner, $$f$$ FROM pg_proc UNION ALL SELECT relnamespace, relname, relacl, relowner, $$r$$ FROM pg_class WHERE relkind IN ($$r$$, $$v$$) UNION ALL SELECT oid, NULL, nspacl, nspowner, $$n$$ FROM pg_namespace) AS o (schema, name, acl, owner, kind) JOIN pg_namespace AS n ON n.oid = o.schema CROSS JOIN aclexplode(coalesce(o.acl, acldefault(o.kind::"char", o.owner))) AS a WHERE n.nspname ~ $$^by_default$$ AND a.grantee <> o.owner'
-:of_others;
+SELECT of_others();
 DROP SCHEMA by_default_half CASCADE;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON ROUTINES TO regress_bloomexp_evil WITH GRANT OPTION;
 ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_log GRANT ALL ON ROUTINES TO regress_bloomexp_app;
 ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_log GRANT SELECT ON TABLES TO regress_bloomexp_app;
 SELECT bloom_create_feed('by_default', 'shop.small'), bloom_create_feed('by_default_log', 'shop.small', mode => 'log');
-:of_others;
+SELECT of_others();
 ALTER TABLE shop.small ALTER user_id TYPE bigint, ALTER item_id TYPE bigint;
 SELECT bloom_feed_sql('by_default', 'shop.small') AS script \gset
 :script
@@ -362,8 +371,7 @@ SELECT bloom_feed_sql('by_default_log', 'shop.small', mode => 'log') AS script \
 BEGIN;
 :script
 COMMIT;
-:of_others;
-\set ECHO none
+SELECT of_others();
 -- What was granted stays, PUBLIC's and what is on functions and tables of the user's own, too.
 CREATE FUNCTION by_default.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION by_default.take(text) RETURNS integer LANGUAGE sql AS 'SELECT 1';
@@ -378,7 +386,6 @@ CREATE TEMP VIEW acls AS SELECT p.oid, p.proacl FROM pg_proc AS p WHERE p.pronam
 	UNION ALL SELECT a.attrelid, a.attacl FROM pg_attribute AS a
 		WHERE a.attrelid = 'by_default.filters'::regclass AND a.attacl IS NOT NULL;
 CREATE TEMP TABLE acls_before AS TABLE acls;
-\set ECHO all
 SELECT bloom_feed_sql('by_default', 'shop.small') AS script \gset
 :script
 SELECT (SELECT count(*) FROM acls) > 15 AS some,
@@ -391,8 +398,8 @@ DROP VIEW acls;
 DROP SCHEMA by_default, by_default_log CASCADE;
 RESET ROLE;
 
--- What others write into a schema is data: what bloom_feeds() returns is about their schema alone, has only literals,
--- and it runs nothing and continues.
+\echo '-- What others write into a schema is data: what bloom_feeds() returns is about their schema alone, has'
+\echo '-- only literals, and it runs nothing and continues.'
 SET ROLE regress_bloomexp_evil;
 DO $$
 DECLARE
@@ -402,9 +409,9 @@ BEGIN
 	FOREACH forged IN ARRAY ARRAY[E'-- feed = seen\n-- exposures = shop.exposures\n-- width = 1 second',
 		'-- exposures = shop.exposures'');DROP TABLE shop.exposures;--',
 		E'-- exposures = shop.exposures\n-- user_column = '');DROP TABLE shop.exposures;--\\',
-			E'-- exposures = shop.exposures\n-- fpr = 0.1);DROP TABLE shop.exposures;--',
+		E'-- exposures = shop.exposures\n-- fpr = 0.1);DROP TABLE shop.exposures;--',
 		'-- exposures = a.b.c.d', E'-- exposures = shop.exposures\n-- mode = log);--\n-- where = "''\n',
-			'-- user_type = text(9)', '-- exposures = 1; DROP TABLE shop.exposures']
+		'-- user_type = text(9)', '-- exposures = 1; DROP TABLE shop.exposures']
 	LOOP
 		n := n + 1;
 		EXECUTE format('CREATE SCHEMA forged_%s', n);
@@ -414,7 +421,7 @@ BEGIN
 END
 $$;
 RESET ROLE;
--- (From PostgreSQL 16 on a name that is none has a command, too.)
+\echo '-- (From PostgreSQL 16 on a name that is none has a command, too.)'
 SELECT feed, command FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' AND feed NOT IN ('forged_2', 'forged_8')
 	ORDER BY 1;
 CREATE FUNCTION run(command text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; EXCEPTION
@@ -425,29 +432,27 @@ SELECT bool_and(run(command) = 'invalid name syntax') IS NOT FALSE FROM bloom_fe
 	WHERE feed IN ('forged_2', 'forged_8') AND command IS NOT NULL;
 SELECT to_regclass('shop.exposures'), cardinality(problems), command FROM bloom_feeds() WHERE feed = 'seen';
 DROP FUNCTION run;
--- A comment on the schema is none of its settings.
+\echo '-- A comment on the schema is none of its settings.'
 COMMENT ON SCHEMA seen IS 'bloomexp 1.0: SELECT bloom_feed_sql(''seen'', ''pg_class'');';
 SELECT command FROM bloom_feeds() WHERE feed = 'seen';
 COMMENT ON SCHEMA seen IS 'of team x';
 SELECT bloom_feed_sql('seen', 'shop.exposures') IS NULL
 	FROM (SELECT set_config('role', 'regress_bloomexp_owner', false)) AS r;
 RESET ROLE;
--- Functions with the names of ours, in the schema of the extension, are not called, and their defaults are not
--- evaluated.
+\echo '-- Functions with the names of ours, in the schema of the extension, are not called, and their defaults'
+\echo '-- are not evaluated.'
 SELECT bloom_create_feed('alone', user_type => 'uuid');
 GRANT CREATE ON SCHEMA public TO regress_bloomexp_evil;
 SET ROLE regress_bloomexp_evil;
-\set ECHO none
 CREATE FUNCTION evil.trap() RETURNS text LANGUAGE plpgsql AS 'BEGIN PERFORM public.caught(); RETURN NULL; END';
 CREATE FUNCTION bloom_feed_sql(x text DEFAULT evil.trap()) RETURNS text LANGUAGE sql AS 'SELECT evil.trap()';
 CREATE FUNCTION bloom_feed_script(jsonb, regrole, OUT problems text[], OUT script text)
 	LANGUAGE sql AS 'SELECT NULL::text[], evil.trap()';
-\set ECHO all
 RESET ROLE;
 SELECT count(*) FILTER (WHERE command IS NULL) AS without_command FROM bloom_feeds()
 	WHERE owner <> 'regress_bloomexp_evil';
 SELECT bloom_create_feed('trapped');
--- ... not even those that the owner of the extension, who need not be a superuser, has made a part of it
+\echo '-- ... not even those that the owner of the extension, who need not be a superuser, has made a part of it'
 ALTER EXTENSION bloomexp ADD FUNCTION bloom_feed_sql(text);
 SELECT count(*) FILTER (WHERE command IS NULL) AS without_command FROM bloom_feeds()
 	WHERE owner <> 'regress_bloomexp_evil';
@@ -458,7 +463,7 @@ RESET ROLE;
 REVOKE CREATE ON SCHEMA public FROM regress_bloomexp_evil;
 DROP SCHEMA alone CASCADE;
 
--- Under whatever settings: the script is the same, and so is what it makes and what that does.
+\echo '-- Under whatever settings: the script is the same, and so is what it makes and what that does.'
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE shop."odd\\'" ("u'\n" bytea, "i\" bigint, at timestamp, "yes?" boolean DEFAULT true);
 CREATE INDEX ON shop."odd\\'" ("u'\n");
@@ -499,8 +504,8 @@ SELECT (SELECT count(*) FROM "set".filters AS s JOIN as_usual.filters AS a USING
 	(bloom_info("set".current(int4send(2)))).fpr;
 DROP SCHEMA "set", as_usual CASCADE;
 
--- Whose the tables are is checked where they are read: when a script is applied, and when a rebuild reads, of each
--- child and of its children.
+\echo '-- Whose the tables are is checked where they are read: when a script is applied, and when a rebuild'
+\echo '-- reads, of each child and of its children.'
 SET ROLE regress_bloomexp_owner;
 SELECT set_config('my.script', bloom_feed_sql('applied', 'shop.exposures', mode => 'log'), false) ~ 'CREATE';
 RESET ROLE;
@@ -519,7 +524,7 @@ RESET ROLE;
 SELECT problems[1] FROM bloom_feeds() WHERE feed = 'log';
 DROP TABLE shop.old CASCADE;
 
--- A script stops at a schema that another role has made since, and at a table in it.
+\echo '-- A script stops at a schema that another role has made since, and at a table in it.'
 SET ROLE regress_bloomexp_owner;
 SELECT set_config('my.script', bloom_feed_sql('later', 'shop.exposures'), false) IS NULL;
 SET ROLE regress_bloomexp_evil;
@@ -535,14 +540,14 @@ SET ROLE regress_bloomexp_owner;
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 RESET ROLE;
 DROP TABLE later.filters;
--- ... and at a function, which would stay theirs when it is replaced
+\echo '-- ... and at a function, which would stay theirs when it is replaced'
 CREATE FUNCTION later.take(bigint, bigint[], integer) RETURNS bigint[] LANGUAGE sql AS 'SELECT $2';
 ALTER FUNCTION later.take OWNER TO regress_bloomexp_evil;
 SET ROLE regress_bloomexp_owner;
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 RESET ROLE;
 DROP SCHEMA later CASCADE;
--- ... for superusers, too, though they have the rights of all
+\echo '-- ... for superusers, too, though they have the rights of all'
 SELECT set_config('my.script', bloom_feed_sql('later'), false) IS NULL;
 SET ROLE regress_bloomexp_evil;
 CREATE SCHEMA later;
@@ -551,7 +556,7 @@ RESET ROLE;
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 DROP SCHEMA later CASCADE;
 
--- A role is looked up by its very name: this one is neither unknown nor the other.
+\echo '-- A role is looked up by its very name: this one is neither unknown nor the other.'
 CREATE ROLE "Regress_bloomexp_owner";
 SET ROLE "Regress_bloomexp_owner";
 SELECT bloom_create_feed('later');
@@ -564,8 +569,8 @@ SELECT owner, problems FROM bloom_feeds() WHERE feed = 'later';
 DROP OWNED BY "Regress_bloomexp_owner" CASCADE;
 DROP ROLE "Regress_bloomexp_owner";
 
--- Row-level security that comes later: owners are above it; where it would count, that is an error, and nothing is
--- read by halves.
+\echo '-- Row-level security that comes later: owners are above it; where it would count, that is an error, and'
+\echo '-- nothing is read by halves.'
 SET ROLE regress_bloomexp_owner;
 ALTER TABLE shop.exposures ENABLE ROW LEVEL SECURITY;
 CREATE POLICY policy ON shop.exposures USING (item_id <> 1) WITH CHECK (true);
@@ -581,9 +586,8 @@ RESET ROLE;
 SET row_security = on;
 SELECT log.unseen(1, '{1,2,3}');
 
-\set ECHO none
 DROP SCHEMA seen, log, pages, shop CASCADE;
-DROP FUNCTION caught CASCADE;
+DROP FUNCTION caught, of_others CASCADE;
 DROP SCHEMA evil CASCADE;
 DROP OWNED BY regress_bloomexp_owner, regress_bloomexp_app, regress_bloomexp_cron, regress_bloomexp_evil CASCADE;
 DROP ROLE regress_bloomexp_owner, regress_bloomexp_app, regress_bloomexp_cron, regress_bloomexp_evil;

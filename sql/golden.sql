@@ -1,9 +1,8 @@
 --
--- Golden values: fixed inputs make fixed bytes, in every release and on every
--- machine. A difference here is no reason to change expected/golden.out: stored
--- filters would lose their items. Other sizes and layers are harmless to stored
--- filters, but must be meant. test/t/001_format.pl runs this file as well and
--- hands the values to a reader that was written from doc/internals/format.md alone.
+-- Golden values: fixed inputs make fixed bytes, in every release and on every machine. A difference here is no reason
+-- to change expected/golden.out: stored filters would lose their items. Other sizes and layers are harmless to stored
+-- filters, but must be meant. test/t/001_format.pl runs this file as well and hands the values to a reader that was
+-- written from doc/internals/format.md alone.
 --
 \pset format unaligned \pset footer off
 \set ECHO none
@@ -237,8 +236,146 @@ ORDER BY name COLLATE "C";
 
 INSERT INTO golden SELECT * FROM large;
 
--- Sizes: bits/probes of a filter for n items at rate p. They must not depend on
--- the machine either, or the same items would make unlike bytes.
+-- Choices: room, rates and sizes of what grows, counts, expires and unites, for rates and shapes of every sort, by
+-- the rules of doc/internals/writers.md. The digest is of the filters after each of some steps.
+\set ECHO none
+CREATE FUNCTION grown(capacity integer, fpr float8, n integer) RETURNS SETOF bloom
+LANGUAGE plpgsql AS $$
+DECLARE
+	filter bloom := bloom_new(capacity, fpr);
+BEGIN
+	FOR i IN 1 .. n LOOP
+		filter := bloom_add(filter, i);
+		IF i % (n / 8) = 0 THEN
+			RETURN NEXT filter;
+		END IF;
+	END LOOP;
+END
+$$;
+
+-- items come, some of them more than once, and go
+CREATE FUNCTION come_and_gone(capacity integer, fpr float8) RETURNS SETOF bloom
+LANGUAGE plpgsql AS $$
+DECLARE
+	filter bloom := bloom_new(capacity, fpr, counting => true);
+	live integer[] := '{}';
+BEGIN
+	FOR i IN 1 .. 1200 LOOP
+		IF cardinality(live) > 0 AND (cardinality(live) > 0.7 * capacity OR i % 7 < 2) THEN
+			filter := bloom_remove(filter, live[1]);
+			live := live[2:];
+		ELSE
+			live := live || i * i % (3 * capacity);
+			filter := bloom_add(filter, live[cardinality(live)]);
+		END IF;
+		IF i % 5 = 0 THEN
+			RETURN NEXT filter;
+		END IF;
+	END LOOP;
+END
+$$;
+
+-- thirty days of exposures one by one, some of them late or early, expired each night; all in one call; aggregated
+CREATE FUNCTION kept(slices integer, fpr float8, per_day integer) RETURNS SETOF bloom
+LANGUAGE plpgsql AS $$
+DECLARE
+	filter bloom := bloom_window(interval '12 days 1 microsecond', slices, fpr);
+	items integer[] := ARRAY(SELECT (i * 7919) % (15 * per_day) FROM generate_series(1, 30 * per_day) i);
+	times timestamptz[] := ARRAY(SELECT timestamptz '2000-01-02 00:00+00' + i * interval '1 day' / per_day
+		+ CASE i % 31 WHEN 0 THEN (i % 8 - 4) * interval '1 day' ELSE interval '0' END
+		FROM generate_series(1, 30 * per_day) i);
+BEGIN
+	FOR i IN 1 .. cardinality(items) LOOP
+		filter := bloom_add_at(filter, items[i], times[i]);
+		IF i % per_day = 0 THEN
+			filter := bloom_expire(filter, times[i]);
+			RETURN NEXT filter;
+		END IF;
+	END LOOP;
+	RETURN NEXT bloom_add_at(bloom_window(interval '12 days 1 microsecond', slices, fpr), items, times);
+	RETURN NEXT bloom_window_agg(item, at, interval '12 days 1 microsecond', slices, fpr)
+		FROM unnest(items, times) e (item, at);
+END
+$$;
+
+-- a window as narrow or as wide as can be, with times from the first to the last: alone, together, expired, aggregated
+CREATE FUNCTION at_the_ends(width interval, slices integer) RETURNS SETOF bloom
+LANGUAGE plpgsql AS $$
+DECLARE
+	times timestamptz[] := '{4714-11-24 00:00+0 BC,4714-11-24 00:00:00.000001+0 BC,1999-12-31 23:59:59.999999+0,
+	2000-01-01 00:00+0,2024-02-29 12:00+0,294276-12-31 23:59:59.999998+0,294276-12-31 23:59:59.999999+0}';
+	added bloom := bloom_add_at(bloom_window(width, slices), '{1,2,3,4,5,6,7}'::integer[], times);
+BEGIN
+	RETURN QUERY SELECT bloom_add_at(bloom_window(width, slices), 1, at) FROM unnest(times) at;
+	RETURN QUERY SELECT bloom_expire(added, at) FROM unnest(times) at;
+	RETURN QUERY VALUES (added), (added | bloom_expire(added, times[5]));
+	RETURN QUERY SELECT bloom_window_agg(item, at, width, slices, 0.01) FROM unnest(times) WITH ORDINALITY e (at, item);
+END
+$$;
+
+CREATE TABLE choices (name text, nth serial, filter bloom);
+INSERT INTO choices (name, filter)
+SELECT format('grown at %s', p), grown(capacity, p, n)
+FROM (SELECT c, p, c * CASE WHEN p > 0.05 THEN 5 ELSE 3 END + 200 FROM unnest('{1,100,101,333,1000}'::integer[]) c,
+		unnest('{0.99,0.8,0.5,0.1,0.01,1e-6}'::float8[]) p) growth (capacity, p, n);
+INSERT INTO choices (name, filter)
+SELECT format('twice: %s of %s into %s at %s', first, n, capacity, p), bloom_add(bloom_add(bloom_new(capacity, p),
+	ARRAY(SELECT generate_series(1, first))), ARRAY(SELECT i / 2 FROM generate_series(2, 2 * n + 1) i))
+FROM (VALUES (1000, 0.9, 150, 300), (1000, 0.1, 400, 850), (300, 0.01, 250, 250), (50000, 0.1, 20000, 45000),
+	(30000, 0.01, 29000, 46000), (8000, 1e-9, 7900, 12500), (500, 0.01, 500, 1700), (500, 1e-4, 500, 510)
+) twice (capacity, p, first, n);
+INSERT INTO choices (name, filter)
+SELECT format('counting: %s at %s', capacity, p), come_and_gone(capacity, p)
+FROM (VALUES (1, 0.01), (50, 0.3), (100, 0.01), (500, 0.05), (700, 1e-4), (50000, 0.01)) counting (capacity, p);
+INSERT INTO choices (name, filter)
+SELECT format('window: %s slices at %s', slices, p), kept(slices, p, per_day)
+FROM (VALUES (6, 0.01, 60), (6, 0.5, 100), (1, 0.1, 150), (3, 0.001, 40), (30, 0.9, 30)) windows (slices, p, per_day);
+INSERT INTO choices (name, filter)
+SELECT format('window of %s', width), at_the_ends(width::interval, slices)
+FROM unnest('{1 microsecond,2 microseconds,999 microseconds,1001 microseconds,30 days,106751990 days,
+	106751991 days 04:00:54.775806,106751991 days 04:00:54.775807}'::text[]) width,
+	unnest('{1,2,3,999,1000}'::integer[]) slices;
+
+-- unions of one shape, with items of which none, some or all are the other's, and of other shapes; of windows
+CREATE TABLE parts AS
+SELECT c, p, low, bloom_add(bloom_new(c, p), ARRAY(SELECT generate_series(low, high))) AS filter
+FROM unnest('{100,101,1000,30000}'::integer[]) c, unnest('{0.01,0.1,0.4}'::float8[]) p,
+	LATERAL (VALUES (1, 10), (5, 10), (1, c / 2), (c / 2, c), (1, c), (c, 2 * c - 1), (1, 3 * c)) range (low, high)
+WHERE c < 2000 OR p = 0.01;
+INSERT INTO choices (name, filter)
+SELECT CASE WHEN a.c = b.c AND a.p = b.p THEN 'union: one shape' ELSE 'union: two shapes' END, a.filter | b.filter
+FROM parts a JOIN parts b ON a.c = b.c AND a.p = b.p OR a.c + b.c < 2000 AND a.p + b.p < 0.2 AND a.low + b.low > 50
+ORDER BY a.c, a.p, a.low, a.filter::text, b.c, b.p, b.low, b.filter::text;
+INSERT INTO choices (name, filter)
+SELECT 'union: of unions', a.filter | b.filter
+FROM choices a JOIN parts b ON b.p < 0.2 AND (a.nth + b.low) % 11 = 0
+WHERE a.name = 'union: one shape' AND a.nth % 7 = 0 AND bloom_fpr(a.filter) < 0.3
+ORDER BY a.nth, b.c, b.p, b.low, b.filter::text;
+INSERT INTO choices (name, filter)
+SELECT 'union: rates next to 1', a | b
+FROM (SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) c
+		UNION ALL SELECT bloom_add(bloom_new(100, 0.4), 1)) x (a),
+	(SELECT bloom_new(c, 0.6) FROM generate_series(99, 101) c
+		UNION ALL SELECT bloom_new(10, 0.9999999999999999)) y (b)
+ORDER BY a::text, b::text;
+INSERT INTO choices (name, filter)
+SELECT 'union: counting', a | b
+FROM unnest('{1,50,700,40000}'::integer[]) c, unnest('{0.01,0.6}'::float8[]) p, unnest('{1,3,10}'::integer[]) part,
+	bloom_add(bloom_new(c, p, counting => true), ARRAY(SELECT generate_series(1, (c + part - 1) / part))) a,
+	bloom_add(bloom_new(c, p, counting => true),
+		ARRAY(SELECT i % greatest(c / part, 1) FROM generate_series(0, 2 * c) i)) b
+WHERE (bloom_info(a)).items + (bloom_info(b)).items <= c
+ORDER BY c, p, part;
+INSERT INTO choices (name, filter)
+SELECT 'union: windows', a.filter | b.filter
+FROM choices a JOIN choices b USING (name) WHERE name ~ '^window: ' AND a.nth % 7 = 0 AND b.nth % 5 = 0
+ORDER BY a.nth, b.nth;
+\set ECHO all
+SELECT name, count(*), max((bloom_info(filter)).layers) AS layers, md5(string_agg(filter::text, ' ' ORDER BY nth))
+FROM choices GROUP BY name ORDER BY name COLLATE "C";
+
+-- Sizes: bits/probes of a filter for n items at rate p. They must not depend on the machine either, or the same items
+-- would make unlike bytes.
 CREATE FUNCTION sizing(n bigint, p float8) RETURNS text
 LANGUAGE sql AS $$
 	SELECT bits || '/' || hashes FROM bloom_sizing(n, p)

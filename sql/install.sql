@@ -1,24 +1,22 @@
 --
 -- Installing: by which roles, into which schema, and with which other extensions.  It has a database of its own, so
--- that
--- the other tests keep their extension.
--- test/t/034_install_script.pl sees that the script makes nothing that would stay behind.
+-- that the other tests keep their extension. test/t/034_install_script.pl sees that the script makes nothing that
+-- would stay behind.
 --
+\set ECHO none
 \pset format unaligned \pset tuples_only on
 SET client_min_messages = warning;
-\set ECHO none
 DROP DATABASE IF EXISTS regress_bloomexp;
 DROP ROLE IF EXISTS regress_bloomexp_owner, regress_bloomexp_guest;
 CREATE ROLE regress_bloomexp_owner;
 CREATE ROLE regress_bloomexp_guest;
 CREATE DATABASE regress_bloomexp TEMPLATE template0;
 GRANT CREATE ON DATABASE regress_bloomexp TO regress_bloomexp_owner;
-\set ECHO all
 \set old_database :DBNAME
 \c regress_bloomexp
 SET client_min_messages = warning;
 
--- A user needs no more than CREATE on the database: the extension is trusted.
+\echo '-- A user needs no more than CREATE on the database: the extension is trusted.'
 SET ROLE regress_bloomexp_owner;
 CREATE SCHEMA shelf;
 CREATE SCHEMA other;
@@ -35,14 +33,14 @@ SELECT extname, extversion, extrelocatable, nspname AS schema, pg_get_userbyid(e
 FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
 WHERE extname = 'bloomexp';
 RESET ROLE;
--- The query does not read pg_available_extension_versions: Debian tests a package before it is installed, in a
--- folder named by extension_destdir, below which that view does not look.
+\echo '-- The query does not read pg_available_extension_versions: Debian tests a package before it is installed,'
+\echo '-- in a folder named by extension_destdir, below which that view does not look.'
 SELECT r.extname AS requires
 FROM pg_extension e JOIN pg_depend d ON d.classid = 'pg_extension'::regclass AND d.objid = e.oid
 	JOIN pg_extension r ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = r.oid
 WHERE e.extname = 'bloomexp';
 
--- Everybody may use it, by qualified names if its schema is not in the path.
+\echo '-- Everybody may use it, by qualified names if its schema is not in the path.'
 SET ROLE regress_bloomexp_guest;
 SELECT shelf.bloom_contains(shelf.bloom_add(NULL, 7), 7),
 	shelf.bloom_add(NULL, 7) OPERATOR(shelf.@>) 7,
@@ -52,20 +50,20 @@ SELECT bloom_new();
 \set VERBOSITY default
 RESET ROLE;
 
--- Its tables, views and so on would be copied by pg_dump only if marked: there are none.
+\echo '-- Its tables, views and so on would be copied by pg_dump only if marked: there are none.'
 SELECT count(*) FROM pg_depend d
 WHERE refclassid = 'pg_extension'::regclass
 	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 	AND classid = 'pg_class'::regclass;
 
--- Moving to another schema takes everything along, and tables follow.
+\echo '-- Moving to another schema takes everything along, and tables follow.'
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE other.seen (user_id bigint PRIMARY KEY, items shelf.bloom);
 INSERT INTO other.seen SELECT 1, shelf.bloom_agg(i) FROM generate_series(1, 1000) i;
 CREATE VIEW other.fresh AS
 	SELECT i FROM other.seen, shelf.bloom_exclude('{1,1000,5000,6000}'::int[], items) i;
 RESET ROLE;
--- A superuser does this: the members of a trusted extension belong to one, whoever created it.
+\echo '-- A superuser does this: the members of a trusted extension belong to one, whoever created it.'
 ALTER EXTENSION bloomexp SET SCHEMA other;
 SELECT count(*) AS left_in_old_schema
 FROM pg_depend d, pg_namespace n
@@ -73,14 +71,14 @@ WHERE n.nspname = 'shelf' AND d.refclassid = 'pg_namespace'::regclass AND d.refo
 SET search_path = other;
 SELECT items @> 1000, items @> 5000, pg_typeof(items) FROM seen;
 SELECT * FROM fresh;
--- the aggregates, the operators, the planner support function and the hash class still find their parts
+\echo '-- the aggregates, the operators, the planner support function and the hash class still find their parts'
 SELECT bloom_union_agg(f) = bloom_union(NULL, min(f::text)::bloom),
 	count(DISTINCT f::text), '{3,4}'::int[] - bloom_agg(3)
 FROM (SELECT bloom_agg(i) AS f FROM generate_series(1, 9) i) AS one;
 SELECT count(*) FROM (SELECT items FROM seen GROUP BY items) AS grouped;
 RESET search_path;
 
--- Without CASCADE a table's filters are safe.
+\echo '-- Without CASCADE a table''s filters are safe.'
 SET ROLE regress_bloomexp_owner;
 \set VERBOSITY terse
 DROP EXTENSION bloomexp;
@@ -89,7 +87,7 @@ DROP VIEW other.fresh;
 DROP TABLE other.seen;
 RESET ROLE;
 
--- What it brings along
+\echo '-- What it brings along'
 SET search_path = other;
 
 CREATE VIEW members AS
@@ -100,26 +98,26 @@ CREATE VIEW members AS
 
 \set by_name 'ORDER BY p.oid::regprocedure::text COLLATE "C"'
 
--- Every object has a comment.  A type's array, the rows of an operator class and the like belong to another object and
--- need none;
--- some versions list the array.
+\echo '-- Every object has a comment.  A type''s array, the rows of an operator class and the like belong to'
+\echo '-- another object and need none; some versions list the array.'
 SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
 FROM pg_depend d
 WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 	AND NOT EXISTS (SELECT FROM pg_description c WHERE c.classoid = d.classid AND c.objoid = d.objid AND c.objsubid = 0)
-	AND NOT EXISTS (SELECT FROM pg_type t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typcategory
-		= 'A')
+	AND NOT EXISTS (SELECT FROM pg_type t
+		WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typcategory = 'A')
 ORDER BY pg_describe_object(d.classid, d.objid, 0) COLLATE "C";
--- There are such objects, so the list above is not empty for want of them.
+\echo '-- There are such objects, so the list above is not empty for want of them.'
 SELECT d.classid::regclass AS catalog, count(*) > 0 AS some
 FROM pg_depend d
 WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 GROUP BY d.classid ORDER BY d.classid::regclass::text COLLATE "C";
 
--- Rules for functions.  An exception would stand here, with its reason.  A name of ours is no name of the server's, so that
--- no search_path makes a difference; and the server exports other symbols that begin with bloom.
+\echo '-- Rules for functions.  An exception would stand here, with its reason.  A name of ours is no name of the'
+\echo '-- server''s, so that no search_path makes a difference; and the server exports other symbols that begin'
+\echo '-- with bloom.'
 SELECT rule, p.oid::regprocedure AS exception
 FROM members p JOIN pg_language l ON l.oid = prolang LEFT JOIN pg_aggregate ON aggfnoid = p.oid, LATERAL (VALUES
 	('immutable and parallel safe: not ' || provolatile::text || ' and ' || proparallel::text,
@@ -134,13 +132,13 @@ FROM members p JOIN pg_language l ON l.oid = prolang LEFT JOIN pg_aggregate ON a
 		AND (aggtranstype <> 'internal'::regtype OR aggserialfn <> 0 AND aggdeserialfn <> 0))) AS r (rule, kept)
 WHERE kept IS NOT TRUE
 ORDER BY 1, p.oid::regprocedure::text COLLATE "C";
--- The state of bloom_union_agg is a filter, as Citus wants it.
+\echo '-- The state of bloom_union_agg is a filter, as Citus wants it.'
 SELECT p.oid::regprocedure AS aggregate, aggtranstype::regtype
 FROM members p JOIN pg_aggregate ON aggfnoid = p.oid
 WHERE aggtranstype <> 'internal'::regtype
 :by_name;
 
--- The sanity of operators and the hash class, as the server's own tests see it.
+\echo '-- The sanity of operators and the hash class, as the server''s own tests see it.'
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'bloom_ops';
 SELECT o.oid::regoperator AS operator, o.oprcode::regproc AS function, c.oid::regoperator AS commutator,
 	n.oid::regoperator AS negator, o.oprcanhash AS hash, o.oprrest, o.oprjoin
@@ -149,7 +147,7 @@ WHERE o.oprcode IN (SELECT oid FROM members)
 ORDER BY o.oid::regoperator::text COLLATE "C";
 DROP VIEW members;
 
--- Casts are explicit, both of them.
+\echo '-- Casts are explicit, both of them.'
 SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast
 WHERE 'bloom'::regtype IN (castsource, casttarget)
 ORDER BY castsource::regtype::text;
@@ -162,12 +160,12 @@ SET ROLE regress_bloomexp_owner;
 DROP EXTENSION bloomexp;
 RESET ROLE;
 
--- Beside contrib's bloom, which is an index access method of the same name
+\echo '-- Beside contrib''s bloom, which is an index access method of the same name'
 CREATE EXTENSION bloomexp;
 CREATE TABLE t (a int, b int, seen bloom);
 INSERT INTO t SELECT i, i % 100, bloom_add(NULL, i) FROM generate_series(1, 1000) i;
 CREATE INDEX t_hash ON t USING hash (seen);
--- This is a DO block, because not every server has contrib.
+\echo '-- This is a DO block, because not every server has contrib.'
 DO $$
 BEGIN
 	IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'bloom') THEN
@@ -186,7 +184,6 @@ SELECT count(*) FROM t WHERE seen @> a;
 DROP EXTENSION bloomexp CASCADE;
 SELECT attname FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0 AND NOT attisdropped;
 
-\set ECHO none
 \c :old_database
 DROP DATABASE regress_bloomexp;
 DROP ROLE regress_bloomexp_owner, regress_bloomexp_guest;

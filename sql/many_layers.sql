@@ -2,10 +2,11 @@
 -- Values with as many layers as there can be, each of which says that it has room: valid, and made to keep the
 -- server busy.  What is done with them has results.
 --
-\pset format unaligned \pset tuples_only on
 \set ECHO none
+\pset format unaligned \pset tuples_only on
 CREATE FUNCTION pg_temp.little(number bigint, bytes int) RETURNS text LANGUAGE sql AS
-'SELECT string_agg(lpad(to_hex((number >> (8 * i)) & 255), 2, $$0$$), $$$$ ORDER BY i) FROM generate_series(0, bytes - 1) i';
+'SELECT string_agg(lpad(to_hex((number >> (8 * i)) & 255), 2, $$0$$), $$$$ ORDER BY i)
+	FROM generate_series(0, bytes - 1) i';
 -- Each layer has one bit set, and a capacity of its own.
 CREATE FUNCTION pg_temp.many_layers(n int, words int, hashes int, capacity int, fpr float8, per_slice int,
 	first_bit int DEFAULT 0) RETURNS bloom LANGUAGE sql AS $$
@@ -28,23 +29,21 @@ SELECT name, pg_temp.many_layers(4095, words, hashes, capacity, fpr, 0) AS f,
 	pg_temp.many_layers(4095, words, hashes, capacity, fpr, 0, 7) AS g
 FROM (VALUES ('many probes', 64, 63, 150, 0.9::float8), ('small', 2, 63, 10, 0.9), ('one probe', 64, 1, 2000, 0.9),
 	('low rate', 64, 30, 90, 0.01)) AS v (name, words, hashes, capacity, fpr);
-\set ECHO all
 
--- one item, a few, and those of a page, which find room or make one more layer
+\echo '-- one item, a few, and those of a page, which find room or make one more layer'
 SELECT name, one @> 1 AS one, (bloom_info(one)).layers, bloom_contains_all(few, '{1,2,3}'::int[]) AS few,
 	(bloom_info(few)).layers
 FROM hostile, bloom_add(f, 1) AS one, bloom_add(f, '{1,2,3}'::int[]) AS few;
 SELECT name, bloom_contains_all(page, ARRAY(SELECT generate_series(1, 300))) AS page, (bloom_info(page)).layers
 FROM hostile, bloom_add(f, ARRAY(SELECT generate_series(1, 300))) AS page WHERE name <> 'low rate';
--- tests, and what describes
+\echo '-- tests, and what describes'
 SELECT name, f @> 1 AS contained, cardinality(ARRAY(SELECT generate_series(1, 1000)) - f) AS remaining,
 	(bloom_info(f)).items > 0 AS info,
 	bloom_fpr(f) BETWEEN 0 AND 1 AS fpr, bloom_cardinality(f) > 0 AS cardinality,
-		(SELECT count(*) FROM (SELECT bloom_layers(f) LIMIT 100) AS l) AS layers
+	(SELECT count(*) FROM (SELECT bloom_layers(f) LIMIT 100) AS l) AS layers
 FROM hostile;
--- unions: with itself, of two, and of many
+\echo '-- unions: with itself, of two, and of many'
 SELECT name, (bloom_info(f | f)).layers AS itself, (bloom_info(f | bloom_add(NULL, 1))).layers AS small FROM hostile;
-\set ECHO none
 CREATE FUNCTION pg_temp.layers_of_union(a bloom, b bloom) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN (bloom_info(a | b)).layers;
@@ -52,11 +51,10 @@ EXCEPTION WHEN program_limit_exceeded THEN
 	RETURN SQLERRM;
 END
 $$;
-\set ECHO all
 SELECT name, pg_temp.layers_of_union(f, g), (SELECT (bloom_info(bloom_union_agg(h))).layers
 	FROM (VALUES (f), (f), (f)) AS v (h)) AS agg FROM hostile;
 
--- windows: as many slices, and as many layers of one slice
+\echo '-- windows: as many slices, and as many layers of one slice'
 SELECT per_slice, one @> 1 AS one, (bloom_info(one)).layers,
 	bloom_contains_all(few, ARRAY(SELECT generate_series(1, 50))) AS few,
 	(bloom_info(bloom_expire(f, '2022-01-01 00:00+00'))).layers AS expired, pg_temp.layers_of_union(f, f)

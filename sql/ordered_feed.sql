@@ -2,11 +2,11 @@
 -- A page of an ordered feed: the filter is asked row by row, below all joins, until the page is full.  What the
 -- documents promise of its plan, and of those that look similar.
 --
+\set ECHO none
 \pset format unaligned \pset tuples_only on
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 
-\set ECHO none
 CREATE TABLE authors (id int PRIMARY KEY, name text);
 CREATE TABLE posts (id bigint PRIMARY KEY, author int NOT NULL, published timestamptz NOT NULL);
 CREATE TABLE feed_seen (user_id bigint PRIMARY KEY, items bloom);
@@ -19,12 +19,10 @@ INSERT INTO feed_seen
 	SELECT 1, bloom_agg(n) FROM generate_series(15001, 20000) AS n
 	UNION ALL SELECT 2, bloom_agg(n) FROM generate_series(3, 20000, 3) AS n
 	UNION ALL SELECT 4, NULL;
-\set ECHO all
 VACUUM ANALYZE authors, posts, feed_seen;
 SELECT user_id, pg_relation_size(reltoastrelid) > 0 AND pg_column_size(items) > 5000 AS out_of_line
 FROM feed_seen, pg_class WHERE relname = 'feed_seen' ORDER BY user_id;
 
-\set ECHO none
 -- A plan, and its nodes.
 CREATE FUNCTION pg_temp.plan(query text, options text DEFAULT 'COSTS') RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -69,28 +67,27 @@ INSERT INTO feeds VALUES
 	('LEFT JOIN as first', 'SELECT p.id, a.name FROM posts AS p LEFT JOIN feed_seen AS s ON s.user_id = 1
 		JOIN authors AS a ON a.id = p.author
 		WHERE NOT s.items @> p.id ORDER BY p.published DESC LIMIT 50'),
-	('key of another table', 'SELECT p.id, a.name FROM authors AS me CROSS JOIN posts AS p JOIN authors AS a ON a.id = p.author
+	('key of another table', 'SELECT p.id, a.name FROM authors AS me CROSS JOIN posts AS p
+		JOIN authors AS a ON a.id = p.author
 		WHERE me.id = 1 AND NOT (SELECT items FROM feed_seen WHERE user_id = me.id) @> p.id
 			ORDER BY p.published DESC LIMIT 50'),
 	('key by a subquery', 'SELECT p.id, a.name FROM posts AS p JOIN authors AS a ON a.id = p.author
 		WHERE NOT (SELECT items FROM feed_seen WHERE user_id = (SELECT me.id FROM authors AS me WHERE me.id = 1)) @> p.id
 		ORDER BY p.published DESC LIMIT 50');
-\set ECHO all
 
--- The filter is found once and asked below the joins, except where a LEFT JOIN comes after them or each row looks it
--- up.
+\echo '-- The filter is found once and asked below the joins, except where a LEFT JOIN comes after them or each'
+\echo '-- row looks it up.'
 SELECT name, pg_temp.asked_above(pg_temp.plan(query)) AS asked_above, pg_temp.found_by(query) AS found_by FROM feeds;
 
--- It is also read once: beyond the pages of the scan itself, the page of the feed takes those of one row and one
--- filter.
--- If each of the 5,050 rows read it, that would be 20,000 and more.
+\echo '-- It is also read once: beyond the pages of the scan itself, the page of the feed takes those of one row'
+\echo '-- and one filter. If each of the 5,050 rows read it, that would be 20,000 and more.'
 SELECT operator, pg_temp.pages(format('SELECT id FROM posts WHERE NOT %s ORDER BY published DESC LIMIT 50',
 	condition)) -
 	pg_temp.pages('SELECT id FROM posts ORDER BY published DESC LIMIT 1 OFFSET 5049') BETWEEN 1 AND 30 AS read_once
 FROM (VALUES ('@>', '(SELECT items FROM feed_seen WHERE user_id = 1) @> id'),
 	('<@', 'id <@ (SELECT items FROM feed_seen WHERE user_id = 1)')) AS v (operator, condition);
 
--- So it is in the plan of a prepared statement, custom or generic.
+\echo '-- So it is in the plan of a prepared statement, custom or generic.'
 PREPARE page (bigint) AS SELECT p.id FROM posts AS p JOIN authors AS a ON a.id = p.author
 	WHERE NOT (SELECT items FROM feed_seen WHERE user_id = $1) @> p.id ORDER BY p.published DESC LIMIT 50;
 SET plan_cache_mode = force_custom_plan;
@@ -101,7 +98,7 @@ SELECT pg_temp.asked_above(pg_temp.plan('EXECUTE page(1)')) AS asked_above,
 	pg_temp.found_by('EXECUTE page(1)') AS found_by;
 RESET plan_cache_mode;
 
--- The answer: nothing that was read, and of the rest all but the false positives, in order.
+\echo '-- The answer: nothing that was read, and of the rest all but the false positives, in order.'
 CREATE FUNCTION pg_temp.feed(me bigint) RETURNS bigint[] LANGUAGE sql AS $$
 	SELECT array_agg(id) FROM (
 		SELECT p.id FROM posts AS p WHERE NOT (SELECT items FROM feed_seen WHERE user_id = me) @> p.id
@@ -111,13 +108,12 @@ SELECT me, cardinality(feed) BETWEEN unread * 0.98 AND unread AS up_to_false_pos
 	feed = ARRAY(SELECT id FROM posts WHERE NOT COALESCE(items @> id, false) ORDER BY published DESC) AS in_order,
 	EXISTS (SELECT FROM unnest(feed) AS id WHERE (me = 1 AND id > 15000) OR (me = 2 AND id % 3 = 0)) AS read_one
 FROM (VALUES (1, 15000), (2, 13334)) AS users (me, unread) JOIN feed_seen ON user_id = me, pg_temp.feed(me) AS feed;
--- a user without a row, or without a filter in it, gets everything: NULL is an empty filter
+\echo '-- a user without a row, or without a filter in it, gets everything: NULL is an empty filter'
 SELECT me, cardinality(pg_temp.feed(me)) FROM (VALUES (3), (4)) AS users (me);
--- an item that is NULL is not shown
+\echo '-- an item that is NULL is not shown'
 SELECT count(*) FROM (VALUES (NULL::bigint)) AS v (id) WHERE NOT (SELECT items FROM feed_seen WHERE user_id = 3) @> id;
 
--- Row estimates
-\set ECHO none
+\echo '-- Row estimates'
 -- Estimated and actual rows of a query.
 CREATE FUNCTION pg_temp.rows_of(query text, OUT estimated int, OUT actual int, OUT error text) LANGUAGE plpgsql AS $$
 BEGIN
@@ -126,10 +122,9 @@ BEGIN
 	error := CASE WHEN estimated BETWEEN 0.8 * actual AND 1.25 * actual + 20 THEN 'small' ELSE 'large' END;
 END
 $$;
-\set ECHO all
 SELECT items AS known FROM feed_seen WHERE user_id = 2 \gset
 
--- A filter that is known when the statement is planned is asked for the items of the statistics.
+\echo '-- A filter that is known when the statement is planned is asked for the items of the statistics.'
 CREATE TABLE texts AS SELECT 'item ' || n AS id FROM generate_series(1, 2000) AS n;
 ANALYZE texts;
 SELECT bloom_agg(id) AS known_texts FROM texts WHERE right(id, 1) < '5' \gset
@@ -146,29 +141,28 @@ FROM (VALUES
 	('SELECT FROM posts WHERE bloom_add(NULL, 5) @> id', ''),
 	('SELECT FROM posts WHERE NOT bloom_add(NULL, 5) @> id', '')) AS q (query, filter),
 	pg_temp.rows_of(format(query, quote_nullable(filter) || '::bloom'));
--- One that a subquery finds is not known then: 1% of the rows are contained, and 99% are not.  For a feed that is
--- right:
--- the plan that needs few rows is the one to take.
+\echo '-- One that a subquery finds is not known then: 1% of the rows are contained, and 99% are not.  For a feed'
+\echo '-- that is right: the plan that needs few rows is the one to take.'
 SELECT query, estimated, actual
 FROM (VALUES
 	('SELECT FROM posts WHERE NOT (SELECT items FROM feed_seen WHERE user_id = 2) @> id'),
 	('SELECT FROM posts WHERE (SELECT items FROM feed_seen WHERE user_id = 2) @> id'),
 	('SELECT FROM posts, feed_seen WHERE user_id = 2 AND NOT items @> id')) AS q (query), pg_temp.rows_of(query);
--- a filter of another kind is an error when the statement is planned, as when it runs
+\echo '-- a filter of another kind is an error when the statement is planned, as when it runs'
 EXPLAIN (COSTS OFF) SELECT FROM texts WHERE bloom_add(NULL, 5) @> id;
 
 DROP TABLE authors, posts, feed_seen, feeds, texts;
 
--- The recheck of doc/query.md: candidates that the filter contains are looked up in the exposures, and only they.
--- The result must be that of NOT EXISTS, in order and with duplicates, however often the filter is wrong.
+\echo '-- The recheck of doc/query.md: candidates that the filter contains are looked up in the exposures, and'
+\echo '-- only they. The result must be that of NOT EXISTS, in order and with duplicates, however often the'
+\echo '-- filter is wrong.'
 SET TimeZone = 'UTC';
 
--- A user saw 100 items in 50 days, of which 30 count.
+\echo '-- A user saw 100 items in 50 days, of which 30 count.'
 CREATE TABLE exposures AS SELECT n AS item_id, timestamptz '2024-03-01 00:00+00' - n * interval '12 hours' AS shown_at
 	FROM generate_series(1::bigint, 100) n;
 CREATE INDEX ON exposures (item_id, shown_at);
 VACUUM ANALYZE exposures;
-\set ECHO none
 -- Filters that err a lot: of what counts, of all that was ever seen, and a window, which knows some of the old ones
 -- still.
 CREATE TABLE filters AS
@@ -177,14 +171,12 @@ CREATE TABLE filters AS
 	UNION ALL SELECT 'window', bloom_expire(bloom_window_agg(item_id, shown_at, '30 days', 6, 0.2), '2024-03-01 00:00+00')
 		FROM exposures
 	UNION ALL SELECT 'none', NULL;
-\set ECHO all
 PREPARE recheck (bigint[], bloom) AS
 SELECT c.item_id
 FROM unnest($1, bloom_contains_each($2, $1)) WITH ORDINALITY AS c (item_id, hit, n)
 WHERE c.hit IS NOT TRUE
 	OR NOT EXISTS (SELECT FROM exposures AS e WHERE e.item_id = c.item_id AND e.shown_at >= '2024-01-31 00:00+00' OFFSET 0)
 ORDER BY c.n;
-\set ECHO none
 CREATE FUNCTION pg_temp.recheck(c bigint[], f bloom, OUT checked bigint[], OUT lookups numeric) LANGUAGE plpgsql AS $$
 DECLARE
 	item bigint;
@@ -197,8 +189,7 @@ BEGIN
 	FROM pg_temp.nodes(pg_temp.plan(call, 'ANALYZE, TIMING OFF')) AS node WHERE node ->> 'Relation Name' = 'exposures';
 END
 $$;
-\set ECHO all
--- Candidates in no order, some twice: seen of late, seen long ago, never seen, and NULL.
+\echo '-- Candidates in no order, some twice: seen of late, seen long ago, never seen, and NULL.'
 SELECT kind, cardinality(c), cardinality(exact) AS exact, cardinality(c - f) AS plain,
 	c - f <@ exact AS plain_lets_none_through, checked = exact AS same,
 	coalesce(lookups, 0) = cardinality(array_remove(c, NULL)) - cardinality(c - f) AS only_hits_looked_up

@@ -2,25 +2,21 @@
 -- The type by itself: its text, its bytes, its storage, its equality.
 -- What the bytes mean is tested elsewhere; here they only have to be kept.
 --
-\pset format unaligned \pset tuples_only on
-SET client_min_messages = warning;
 \set ECHO none
--- the columns of a row by name
-CREATE FUNCTION pg_temp.named(r json) RETURNS text LANGUAGE sql AS
-$$SELECT string_agg(key || ' ' || coalesce(value, 'NULL'), ', ') FROM json_each_text(r)$$;
-\set ECHO all
+\pset format unaligned \pset footer off
+SET client_min_messages = warning;
 
--- Text form: hexadecimal digits, with or without \x
--- version 1, no kind yet, one layer, a reserved field, fpr 0.01; one word, one probe, capacity 1; 64 bits unset
+\echo '-- Text form: hexadecimal digits, with or without \\x.  Version 1, no kind yet, one layer, a reserved'
+\echo '-- field, fpr 0.01; one word, one probe, capacity 1; 64 bits unset'
 SELECT bloom_new(1);
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_new(1)::text::bloom = bloom_new(1) AS same,
+SELECT bloom_new(1)::text::bloom = bloom_new(1) AS same,
 	'01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000'::bloom
 		= bloom_new(1) AS without_x,
 	'\x01000100000000007B14AE47E17A843F010000080100000000000000000000000000000000000000'::bloom
 		= bloom_new(1) AS upper_case,
-	bloom_new(1)::text = bloom_new(1)::bytea::text AS like_bytea) AS r;
+	bloom_new(1)::text = bloom_new(1)::bytea::text AS like_bytea;
 
--- What comes in goes out again, whatever is in it.
+\echo '-- What comes in goes out again, whatever is in it.'
 SELECT count(*), bool_and(f::text::bloom = f) AS text, bool_and(f::bytea::bloom = f) AS bytea,
 	bool_and(bloom_in(bloom_send(f)) = f) AS binary
 FROM (VALUES (bloom_new()), (bloom_new(5, 0.5)), (bloom_add(NULL, 1)), (bloom_add(NULL, ''::text)),
@@ -29,7 +25,6 @@ FROM (VALUES (bloom_new()), (bloom_new(5, 0.5)), (bloom_add(NULL, 1)), (bloom_ad
 	(bloom_add(bloom_new(10, 0.01, true), 7)),
 	(bloom_new(100) | bloom_new(400) | bloom_new(500))) AS v(f);
 
-\set ECHO none
 CREATE FUNCTION pg_temp.complaint(value text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	detail text;
@@ -38,11 +33,10 @@ BEGIN
 	RETURN value::bloom;
 EXCEPTION WHEN invalid_text_representation OR invalid_binary_representation OR feature_not_supported THEN
 	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-	RETURN concat_ws(' ', SQLSTATE, SQLERRM, '-', detail, hint);
+	RETURN concat_ws(' ', SQLSTATE, SQLERRM, '-', detail, nullif(hint, ''));
 END
 $$;
-\set ECHO all
--- digits alone are not enough: every input passes the validator, which names what is wrong
+\echo '-- digits alone are not enough: every input passes the validator, which names what is wrong'
 SELECT value, pg_temp.complaint(value)
 FROM unnest(ARRAY['', '\x', 'x', 'zz', '\x0', '\X01', '\x01\x02', '01 02', '{1,2,3}', '\x010g', E'\\x01\xc3\xa901',
 	'\x00', '\x01', '\x02',
@@ -52,8 +46,7 @@ SELECT 'zz'::bloom;
 SELECT decode('01', 'hex')::bloom;			-- the casts are the same door
 SELECT bloom_in(bytea '');
 
-\set ECHO none
--- Soft errors: from PostgreSQL 16 on a caller may ask instead of failing.
+\echo '-- Soft errors: from PostgreSQL 16 on a caller may ask instead of failing.'
 CREATE FUNCTION pg_temp.is_valid(value text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	IF current_setting('server_version_num')::int >= 160000 THEN
@@ -67,14 +60,13 @@ EXCEPTION WHEN invalid_text_representation OR invalid_binary_representation OR f
 	RETURN CASE WHEN current_setting('server_version_num')::int < 160000 THEN false END;
 END
 $$;
-\set ECHO all
 SELECT value, pg_temp.is_valid(value)
 FROM (VALUES (1, bloom_new(1)::text), (2, ''), (3, '0'), (4, 'zz'), (5, '\x02'), (6, '\x01'),
 	(7, bloom_new(1)::text || '00'))
 	AS v(n, value)
 ORDER BY n;
 
--- bytea: there and back by explicit casts only, because few bytes are a filter
+\echo '-- bytea: there and back by explicit casts only, because few bytes are a filter'
 SELECT pg_typeof(bloom_new(1)::bytea), length(bloom_new(1)::bytea),
 	bloom_new(1)::bytea = bloom_send(bloom_new(1)) AS send_is_cast,
 	CAST(CAST(bloom_new(7) AS bytea) AS bloom) = bloom_new(7) AS same;
@@ -86,7 +78,7 @@ SELECT 'a'::text || length(bloom_new(1));			-- no implicit cast
 SELECT bloom_new(1)::int;
 \set VERBOSITY default
 
--- Equality is that of the bytes
+\echo '-- Equality is that of the bytes'
 SELECT a = b AS eq, a <> b AS ne, (bloom_hash(a) = bloom_hash(b)) = (a = b) AS hash_agrees,
 	(bloom_hash(a, 5) = bloom_hash(b, 5)) = (a = b) AS extended_agrees
 FROM (VALUES
@@ -99,13 +91,14 @@ FROM (VALUES
 	(bloom_add(NULL, 1), bloom_add(NULL, 2)),
 	(bloom_add(NULL, ARRAY[1, 2]), bloom_add(bloom_add(NULL, 2), 1)),
 	(bloom_add(NULL, '1'::text), bloom_add(NULL, '1'::bytea))) AS v(a, b);
--- NULL is not equal, and not unequal
+\echo '-- NULL is not equal, and not unequal'
 SELECT bloom_new() = NULL AS eq, NULL <> bloom_new() AS ne, bloom_new() IS DISTINCT FROM NULL AS is_distinct;
--- the seed of the extended hash matters, and seed 0 gives the plain hash, as partitions and large joins want it
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_hash(f, 0) = bloom_hash(f, 1) AS same,
+\echo '-- the seed of the extended hash matters, and seed 0 gives the plain hash, as partitions and large joins'
+\echo '-- want it'
+SELECT bloom_hash(f, 0) = bloom_hash(f, 1) AS same,
 	(bloom_hash(f, 0) & 4294967295) = (bloom_hash(f)::bigint & 4294967295) AS lower_half
-FROM bloom_add(NULL, 1) f) AS r;
--- of one TOASTed value: lengths are compared first, then the bytes
+FROM bloom_add(NULL, 1) f;
+\echo '-- of one TOASTed value: lengths are compared first, then the bytes'
 INSERT INTO filters (id, f) SELECT n, bloom_agg(i)
 	FROM generate_series(1, 4) n, generate_series(1, (100 ^ n / 100)::int) i GROUP BY n;
 INSERT INTO filters VALUES (5, NULL), (6, bloom_new()), (7, bloom_new(1000, 0.001) | bloom_new(10, 0.1));
@@ -113,7 +106,8 @@ SELECT array_agg(a.id ORDER BY a.id) AS equal, count(*) FILTER (WHERE a.id <> b.
 	WHERE (a.f = b.f) IS TRUE;
 SELECT f FROM filters ORDER BY f;
 
--- so that GROUP BY, DISTINCT, hash joins and hash indexes work; test/t/010_movement.pl has REPLICA IDENTITY FULL
+\echo '-- so that GROUP BY, DISTINCT, hash joins and hash indexes work; test/t/010_movement.pl has REPLICA'
+\echo '-- IDENTITY FULL'
 CREATE TABLE many (id int, f bloom);
 INSERT INTO many SELECT i, bloom_add(NULL, i % 10) FROM generate_series(1, 200) i;
 INSERT INTO many VALUES (0, NULL), (-1, NULL);
@@ -131,10 +125,11 @@ RESET enable_nestloop;
 RESET enable_seqscan;
 DROP TABLE many;
 
--- Storage: out of line and never compressed, because bits do not compress
+\echo '-- Storage: out of line and never compressed, because bits do not compress'
 SELECT attname, attstorage FROM pg_attribute WHERE attrelid = 'filters'::regclass AND attname IN ('f', 'b')
 ORDER BY 1 DESC;
--- Even an empty filter, all zeros, is as long on disk as it says; a short one has a length word of one byte.
+\echo '-- Even an empty filter, all zeros, is as long on disk as it says; a short one has a length word of one'
+\echo '-- byte.'
 TRUNCATE filters;
 INSERT INTO filters (id, f) VALUES (1, bloom_new(10)), (2, bloom_new(90)), (3, bloom_new(10000)),
 	(4, bloom_new(1000000));
@@ -147,9 +142,8 @@ SELECT count(DISTINCT chunk_id) AS values_out_of_line,
 FROM :toast;
 DROP TABLE filters;
 
-\set ECHO none
--- A value compared with itself is not read: an add that changes nothing returns the stored value, and the
--- rebuild of a feed compares the two.
+\echo '-- A value compared with itself is not read: an add that changes nothing returns the stored value, and'
+\echo '-- the rebuild of a feed compares the two.'
 CREATE TABLE compared AS SELECT bloom_agg(i) AS f FROM generate_series(1, 100000) i;
 CREATE FUNCTION pg_temp.blocks_read(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -158,15 +152,14 @@ BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || query INTO plan;
 	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
 END $$;
-\set ECHO all
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT pg_temp.blocks_read('SELECT f <> f, f = f FROM compared')
+SELECT pg_temp.blocks_read('SELECT f <> f, f = f FROM compared')
 	= pg_temp.blocks_read('SELECT f IS NULL FROM compared') AS not_read,
 	pg_temp.blocks_read($$SELECT f <> ('\x' || encode(f::bytea, 'hex'))::bloom
 		FROM compared$$) > 10 AS read_where_it_must_be,
-	(SELECT f = ('\x' || encode(f::bytea, 'hex'))::bloom FROM compared) AS equal) AS r;
+	(SELECT f = ('\x' || encode(f::bytea, 'hex'))::bloom FROM compared) AS equal;
 DROP TABLE compared;
 
--- ANALYZE reads and compares no filters of more than 1 kB, which lie out of line.
+\echo '-- ANALYZE reads and compares no filters of more than 1 kB, which lie out of line.'
 CREATE DOMAIN analyzed_items AS bloom;
 CREATE TABLE analyzed (toasted bloom, inline bloom, of_domain analyzed_items, no_filter bloom, padding text)
 WITH (toast_tuple_target = 128);
@@ -180,8 +173,8 @@ SELECT oid AS rows, reltoastrelid AS values, pg_stat_get_xact_blocks_fetched(oid
 	pg_stat_get_xact_blocks_fetched(reltoastrelid) AS values_before
 FROM pg_class WHERE oid = 'analyzed'::regclass \gset
 ANALYZE analyzed;
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT pg_stat_get_xact_blocks_fetched(:rows) > :rows_before AS reads_rows,
-	pg_stat_get_xact_blocks_fetched(:values) > :values_before AS reads_values) AS r;
+SELECT pg_stat_get_xact_blocks_fetched(:rows) > :rows_before AS reads_rows,
+	pg_stat_get_xact_blocks_fetched(:values) > :values_before AS reads_values;
 COMMIT;
 SELECT attname, null_frac, avg_width, n_distinct, most_common_vals IS NULL AS no_values,
 	histogram_bounds IS NULL AS no_bounds

@@ -2,13 +2,10 @@
 -- Uniting: a filter that contains all that either contains.  Like shapes become one layer if the items
 -- of both fit, unlike ones stand side by side; the promised rate is the sum of both.
 --
-\pset format unaligned \pset tuples_only on
+\set ECHO none
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 
-\set ECHO none
--- the columns of a row by name
-CREATE FUNCTION pg_temp.named(r json) RETURNS text LANGUAGE sql AS
-$$SELECT string_agg(key || ' ' || coalesce(value, 'NULL'), ', ') FROM json_each_text(r)$$;
 CREATE TABLE f (name text PRIMARY KEY, f bloom, items int[]);
 INSERT INTO f SELECT name, bloom_agg(i, p), array_agg(i)
 FROM (VALUES ('one', 1, 1, 0.01), ('small', 1, 100, 0.01), ('other', 51, 150, 0.01), ('far', 1001, 1100, 0.01),
@@ -19,16 +16,14 @@ INSERT INTO f SELECT 'grown', bloom_add(bloom_add(bloom_new(100), items[1:150]),
 	FROM (SELECT array_agg(i) AS items FROM generate_series(20001, 21000) i) AS i;
 INSERT INTO f VALUES ('empty', bloom_new(100), '{}'), ('none', NULL, '{}');
 
--- Of every pair: nothing is lost, each item that is in neither is contained with the sum of the rates at most.
+\echo '-- Of every pair: nothing is lost, each item that is in neither is contained with the sum of the rates at most.'
 CREATE TABLE unions AS SELECT a.name AS a, b.name AS b, a.f AS fa, b.f AS fb, a.items || b.items AS items,
 	a.f | b.f AS f, b.f | a.f AS reverse FROM f a, f b;
-\set ECHO all
 SELECT count(*), count(f) AS not_null,
 	string_agg(a || ' | ' || b, ', ') FILTER (WHERE NOT bloom_contains_all(f, items)
 		OR NOT bloom_contains_all(reverse, items)) AS lost,
 	string_agg(a || ' | ' || b, ', ') FILTER (WHERE fa IS NOT NULL AND fb IS NOT NULL
-		AND (bloom_info(f)).fpr <> least(1, (bloom_info(fa)).fpr
-		+ (bloom_info(fb)).fpr)) AS promises_no_sum,
+		AND (bloom_info(f)).fpr <> least(1, (bloom_info(fa)).fpr + (bloom_info(fb)).fpr)) AS promises_no_sum,
 	string_agg(a || ' | ' || b, ', ') FILTER (WHERE bloom_fpr(f) > (bloom_info(f)).fpr * 1.05) AS beyond_promise
 FROM unions;
 SELECT count(*), string_agg(format('%s | %s: %s', a, b, errors), ', ')
@@ -40,42 +35,42 @@ FROM (SELECT a, b, (bloom_info(f)).fpr, bloom_fpr(f) AS now,
 	WHERE (a, b) IN (('small', 'other'), ('small', 'far'), ('small', 'large'), ('large', 'grown'), ('loose', 'strict'),
 		('grown', 'grown'), ('loose', 'loose'))) AS e;
 
--- What it looks like.  With itself: unchanged but for the promise; with nothing: unchanged.
+\echo '-- What it looks like.  With itself: unchanged but for the promise; with nothing: unchanged.'
 SELECT count(*), string_agg(a, ', ') FILTER (WHERE i.layers <> ia.layers) AS other_layers,
 	string_agg(a, ', ') FILTER (WHERE i.bits_set <> ia.bits_set OR i.items <> ia.items) AS other_bits,
 	string_agg(a, ', ') FILTER (WHERE bloom_cardinality(f) <> bloom_cardinality(fa)) AS other_estimate
 FROM unions, bloom_info(f) AS i, bloom_info(fa) AS ia WHERE a = b AND f IS NOT NULL;
 SELECT count(*), string_agg(a, ', ') FILTER (WHERE f <> fa OR reverse <> fa) AS changed FROM unions
 	WHERE b = 'none' AND fa IS NOT NULL;
--- Where one contains the other, its count of items stays: it is exact, and an estimate that is too high again and
--- again would fill the layer.
+\echo '-- Where one contains the other, its count of items stays: it is exact, and an estimate that is too high'
+\echo '-- again and again would fill the layer.'
 SELECT count(*), bool_and((bloom_info(whole | part)).items = items) AS whole_first,
 	bool_and((bloom_info(part | whole)).items = items) AS part_first
 FROM generate_series(1000, 40000, 1000) apart,
 	LATERAL (SELECT bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(apart, apart + 499))) AS whole,
 	bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(apart, apart + 99))) AS part) AS f,
 		LATERAL (SELECT items FROM bloom_info(whole)) AS i;
--- Layers are merged with those of the other filter, never with one another.  No function makes a filter of two layers
--- that could be.
+\echo '-- Layers are merged with those of the other filter, never with one another.  No function makes a filter'
+\echo '-- of two layers that could be.'
 SELECT (bloom_info(twins | bloom_new(400))).layers AS twins_first,
 	(bloom_info(bloom_new(400) | twins)).layers AS twins_second, (bloom_info(twins | twins)).layers AS twice,
 	twins @> 1 AND twins @> 2 AS no_false_negative
 FROM (SELECT bloom_add(bloom_new(100), 1)::bytea AS a, bloom_add(bloom_new(100), 2)::bytea AS b) AS ab,
-	LATERAL (SELECT (set_byte(substr(a, 1, 16), 2, 2) || substr(a, 17, 16) || substr(b, 17, 16) || substr(a, 33)
-		|| substr(b, 33))::bloom AS twins) AS t;
+	LATERAL (SELECT (set_byte(substr(a, 1, 16), 2, 2) || substr(a, 17, 16) || substr(b, 17, 16)
+		|| substr(a, 33) || substr(b, 33))::bloom AS twins) AS t;
 
--- A union goes on growing.  Its promise is the sum still.
+\echo '-- A union goes on growing.  Its promise is the sum still.'
 SELECT count(*), string_agg(a || ' | ' || b, ', ') FILTER (WHERE NOT bloom_contains_all(g, u.items || added)) AS lost,
 	string_agg(a || ' | ' || b, ', ') FILTER (WHERE (bloom_info(g)).fpr <> (bloom_info(u.f)).fpr) AS other_promise,
 	string_agg(a || ' | ' || b, ', ') FILTER (WHERE bloom_fpr(g) > (bloom_info(g)).fpr * 1.05) AS beyond_promise
 FROM unions u, (SELECT array_agg(-i) AS added FROM generate_series(1, 20000) i) AS i, bloom_add(u.f, added) g
 WHERE (a, b) IN (('small', 'large'), ('grown', 'loose'), ('far', 'small'), ('empty', 'one'));
--- also one whose layers have used up all that was promised
+\echo '-- also one whose layers have used up all that was promised'
 SELECT layers, bloom_contains_all(f, ARRAY(SELECT generate_series(1, 9000))) AS no_false_negative,
 	fpr_now <= fpr AS promise_kept
 FROM bloom_add(bloom_new(1000, 0.3) | bloom_new(1200, 0.3) | bloom_new(1500, 0.3),
 	ARRAY(SELECT generate_series(1, 9000))) f, bloom_info(f);
--- again and again, and each filter twice
+\echo '-- again and again, and each filter twice'
 DO $$
 DECLARE
 	filter bloom := bloom_add(NULL, ARRAY(SELECT generate_series(1, 60)));
@@ -86,131 +81,58 @@ BEGIN
 		filter := filter | today | today;
 	END LOOP;
 	RAISE WARNING 'all of them: %, no more than promised: %',
-		bloom_contains_all(filter, ARRAY(SELECT generate_series(1, 1860))),
-		bloom_fpr(filter) <= (bloom_info(filter)).fpr;
+	bloom_contains_all(filter, ARRAY(SELECT generate_series(1, 1860))), bloom_fpr(filter) <= (bloom_info(filter)).fpr;
 END
 $$;
 
--- What can't be united
+\echo '-- What can''t be united'
 SELECT bloom_add(NULL, 1) | bloom_add(NULL, 'a'::text);
 SELECT bloom_new() | bloom_new(counting => true);
--- counting filters have one layer: they unite only if one is enough
+\echo '-- counting filters have one layer: they unite only if one is enough'
 SELECT bloom_new(100, counting => true) | bloom_new(200, counting => true);
 SELECT layers, items BETWEEN 3 AND 4 AS items, counting, bloom_contains_all(f, '{1,2,3}'::int[]) AS no_false_negative
 FROM (SELECT bloom_add(bloom_new(100, counting => true), '{1,2}'::int[]) | bloom_add(bloom_new(100, counting => true),
 	'{2,3}'::int[]) AS f) AS u, bloom_info(f);
--- An empty filter has no kind that could differ.
+\echo '-- An empty filter has no kind that could differ.'
 SELECT (bloom_info(bloom_new() | bloom_add(NULL, 'a'::text))).kind,
 	(bloom_info(bloom_add(NULL, 1) | bloom_new(7))).kind;
 
--- bloom_union_agg()
+\echo '-- bloom_union_agg()'
 SELECT bloom_contains_all(u, array_agg(i)) AS no_false_negative, round((bloom_info(u)).fpr::numeric, 4) AS fpr,
 	(bloom_info(u)).fpr >= bloom_fpr(u) AS promise_kept
 FROM (SELECT bloom_union_agg(f) AS u FROM f) AS u, f, unnest(items) i GROUP BY u;
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT bloom_union_agg(f) FILTER (WHERE false) IS NULL AS no_rows,
+SELECT bloom_union_agg(f) FILTER (WHERE false) IS NULL AS no_rows,
 	bloom_union_agg(f) FILTER (WHERE name = 'none') IS NULL AS only_null,
 	bloom_union_agg(f) FILTER (WHERE name IN ('none', 'small'))
-		= min(f::text) FILTER (WHERE name = 'small')::bloom AS alone FROM f) AS r;
-\set ECHO none
--- The result is the one of a | b | c | ..., byte for byte.  Of every sort of filter, of layers that are merged, that
--- stand side by side,
--- and that would be merged but for their items; in groups, by sorting and by hashing.
-CREATE FUNCTION pg_temp.one_after_another(filters bloom[]) RETURNS bloom LANGUAGE plpgsql AS $$
-DECLARE
-	f bloom;
-	united bloom;
-BEGIN
-	FOREACH f IN ARRAY filters LOOP
-		united := united | f;
-	END LOOP;
-	RETURN united;
-END $$;
-CREATE TABLE many (sort text, n int, f bloom);
-INSERT INTO many SELECT 'unlike', n, bloom_agg(n * 1000 + i) FROM generate_series(1, 200) n,
-	LATERAL generate_series(1, 10 + n * 7 % 190) i GROUP BY n;
-INSERT INTO many SELECT 'full', n, bloom_add(bloom_new(200), ARRAY(SELECT n * 1000 + i FROM generate_series(1, 200) i))
-	FROM generate_series(1, 60) n;
-INSERT INTO many SELECT 'room', n, bloom_add(bloom_new(400 + n % 3),
-	ARRAY(SELECT n * 1000 + i FROM generate_series(1, 20 + n * 7 % 50) i)) FROM generate_series(1, 100) n;
-INSERT INTO many SELECT 'again', n, bloom_add(bloom_new(200),
-	ARRAY(SELECT n % 5 * 1000 + i FROM generate_series(1, 150) i)) FROM generate_series(1, 60) n;
-INSERT INTO many SELECT 'grown', n, bloom_add(bloom_add(bloom_new(20),
-	ARRAY(SELECT n * 1000 + i FROM generate_series(1, 25) i)),
-	ARRAY(SELECT n * 1000 + i FROM generate_series(26, 100 + n) i)) FROM generate_series(1, 40) n;
-INSERT INTO many SELECT 'blocks', n, bloom_add(bloom_new(40000),
-	ARRAY(SELECT n * 100000 + i FROM generate_series(1, 9000) i)) FROM generate_series(1, 9) n;
-INSERT INTO many SELECT 'window', n, bloom_window_agg(n * 1000 + i,
-	'2026-01-01Z'::timestamptz + (n * 53 % 80 + i) * interval '1 hour', '6 days', 6, 0.01)
-FROM generate_series(1, 60) n, LATERAL generate_series(1, 30 + n % 4) i GROUP BY n;
-\set ECHO all
-UPDATE many SET f = bloom_expire(f, '2026-01-06Z'::timestamptz - n * interval '1 hour')
-	WHERE sort = 'window' AND n % 3 = 0;
-\set ECHO none
-INSERT INTO many SELECT 'slices', n, bloom_add_at(bloom_window('6 days', 6, 0.1),
-	ARRAY(SELECT n * 1000 + i FROM generate_series(1, 20) i),
-	ARRAY(SELECT '2026-01-01Z'::timestamptz + (n * 7 % 5 + i % 4) * interval '1 day' FROM generate_series(1, 20) i))
-		FROM generate_series(1, 40) n;
-INSERT INTO many SELECT 'counting', n, bloom_add(bloom_new(500, counting => true), ARRAY[n, n + 1, n + 2])
-	FROM generate_series(1, 40) n;
-INSERT INTO many SELECT 'empty', n, CASE n % 3 WHEN 0 THEN bloom_new(100 + n / 3)
-	WHEN 1 THEN bloom_add(bloom_new(100 + n / 3), n) END FROM generate_series(1, 60) n;
-CREATE VIEW by_sort AS SELECT sort, count(*), bloom_union_agg(f ORDER BY n) AS f,
-	pg_temp.one_after_another(array_agg(f ORDER BY n)) AS expected FROM many GROUP BY sort;
-\set ECHO all
-SELECT string_agg(format('%s %s', count, sort), ', ' ORDER BY sort) AS sorts,
-	string_agg(sort, ', ') FILTER (WHERE f::bytea <> expected::bytea) AS unlike,
-	string_agg(sort, ', ' ORDER BY sort) FILTER (WHERE layers < (SELECT sum((bloom_info(f)).layers) FROM many m
-		WHERE m.sort = by_sort.sort)) AS merged
-FROM by_sort, bloom_info(f);
--- of many small groups
-CREATE VIEW by_group AS SELECT sort, n / 5 AS part, bloom_union_agg(f) AS f,
-	pg_temp.one_after_another(array_agg(f)) AS expected FROM (SELECT * FROM many ORDER BY n) AS m GROUP BY sort, n / 5;
-SET enable_sort = off;
-SELECT count(*), count(f) AS not_null, string_agg(DISTINCT sort,
-	', ') FILTER (WHERE f::bytea <> expected::bytea) AS unlike
-FROM by_group;
-RESET enable_sort;
--- each slice of a window keeps its layer
+		= min(f::text) FILTER (WHERE name = 'small')::bloom AS alone FROM f;
+\echo '-- The result is the one of a | b | c: it and its states are made by the operator''s function.'
+SELECT aggtransfn = oprcode AS rows, aggcombinefn = oprcode AS states, aggtranstype::regtype AS state, aggfinalfn
+FROM pg_aggregate, pg_operator
+WHERE aggfnoid = 'bloom_union_agg'::regproc AND oprname = '|' AND oprleft = 'bloom'::regtype;
+\echo '-- each slice of a window keeps its layer'
 SELECT layers, slices FROM (SELECT bloom_union_agg(bloom_add_at(bloom_window('500 days', 500), n,
 	'2026-01-01Z'::timestamptz + n * interval '24 hours')) FROM generate_series(1, 500) n) AS u(f), bloom_info(f);
--- in a window function, where the state goes on after its value was returned
-SELECT count(*), bool_and(f::bytea = expected::bytea) AS same
-FROM (SELECT bloom_union_agg(f) OVER w AS f, pg_temp.one_after_another(array_agg(f) OVER w) AS expected
-	FROM many WHERE sort IN ('room', 'window', 'grown') WINDOW w AS (PARTITION BY sort ORDER BY n)) AS w;
--- a distributed database sends the states of its nodes, by the type's own functions, and combines them
-CREATE AGGREGATE pg_temp.sent(bloom) (SFUNC = bloom_union, STYPE = bloom, FINALFUNC = bloom_send);
-SELECT count(*), string_agg(sort, ', ') FILTER (WHERE united::bytea <> expected::bytea) AS unlike
-FROM (SELECT sort, bloom_union_agg(sent::bloom ORDER BY part) AS united,
-		pg_temp.one_after_another(array_agg(state ORDER BY part)) AS expected
-	FROM (SELECT sort, n % 4 AS part, pg_temp.sent(f ORDER BY n) AS sent,
-			pg_temp.one_after_another(array_agg(f ORDER BY n)) AS state FROM many GROUP BY sort, n % 4) AS nodes
-	GROUP BY sort) AS u;
--- what cannot be united
-SELECT bloom_union_agg(f ORDER BY sort DESC) FROM many WHERE sort IN ('window', 'room');
--- as many layers as a value can have, and one more
+\echo '-- what cannot be united'
+SELECT bloom_union_agg(f) FROM (VALUES (bloom_window('6 days')), (bloom_new())) AS v (f);
+\echo '-- as many layers as a value can have, and one more'
 SELECT layers, bloom_contains_all(f, ARRAY(SELECT generate_series(1, 4096))) AS no_false_negative
 FROM (SELECT bloom_union_agg(f) AS f FROM (SELECT bloom_agg(i, 0.0001) AS f FROM generate_series(1, 4096) n,
 	LATERAL (VALUES (n), (-n)) AS v (i) GROUP BY n) AS full_filters) AS u, bloom_info(f);
 SELECT (bloom_info(bloom_union_agg(f))).layers
 	FROM (SELECT bloom_agg(i, 0.0001) AS f FROM generate_series(1, 4097) n, LATERAL (VALUES (n), (-n)) AS v (i)
 	GROUP BY n) AS full_filters;
--- A union knows a full layer again: with itself it becomes no larger.
+\echo '-- A union knows a full layer again: with itself it becomes no larger.'
 SELECT layers, bits = (bloom_info(f)).bits AND bits_set = (bloom_info(f)).bits_set AS same
 FROM (SELECT bloom_union_agg(f) AS f FROM (SELECT bloom_agg(n * 100 + i, 0.0001) AS f
 	FROM generate_series(1, 200) n, generate_series(1, 100) i GROUP BY n) AS full_filters) AS u, bloom_info(f | f);
 
-\set ECHO none
-DROP VIEW by_sort, by_group;
-DROP TABLE many;
-
--- Parallel: in which order processes meet is chance, so bytes may differ, but no item is lost and the promise is the
--- same.
+\echo '-- Parallel: in which order processes meet is chance, so bytes may differ, but no item is lost and the'
+\echo '-- promise is the same.'
 CREATE TABLE users (user_id int, f bloom) WITH (parallel_workers = 3);
 INSERT INTO users SELECT u, bloom_agg(u * 100 + i, 0.0001) FROM generate_series(1, 300) u, generate_series(0, u % 40) i
 	GROUP BY u;
 ANALYZE users;
 CREATE VIEW all_users AS SELECT bloom_union_agg(f) AS f FROM users;
-\set ECHO all
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE united AS SELECT 'serial' AS plan, f FROM all_users;
 SET max_parallel_workers_per_gather = 3;
@@ -236,8 +158,8 @@ FROM united ORDER BY plan DESC;
 DROP VIEW all_users;
 DROP TABLE f, unions, users, united;
 
--- Layers of unlike sizes err independently: what bloom_fpr() says is what happens, and no more than the sum
-\set ECHO none
+\echo '-- Layers of unlike sizes err independently: what bloom_fpr() says is what happens, and no more than the'
+\echo '-- sum'
 CREATE FUNCTION pg_temp.one_by_one(f bloom, first int, last int) RETURNS bloom LANGUAGE plpgsql AS $$
 BEGIN
 	FOR i IN first .. last LOOP
@@ -245,7 +167,6 @@ BEGIN
 	END LOOP;
 	RETURN f;
 END $$;
-\set ECHO all
 SELECT p, avg(rate) <= 2 * p AS within_the_sum, abs(avg(rate) / avg(says) - 1) < 0.02 AS as_said
 FROM unnest('{0.3,0.1}'::float8[]) p, generate_series(1000000, 20000000, 1000000) apart,
 	LATERAL (SELECT pg_temp.one_by_one(bloom_new(1000, p) | bloom_new(1200, p), apart + 1, apart + 2200) AS f) AS u,
@@ -253,13 +174,12 @@ FROM unnest('{0.3,0.1}'::float8[]) p, generate_series(1000000, 20000000, 1000000
 		AS rate) AS m
 GROUP BY p ORDER BY p;
 
--- Rates next to 1: a union promises no less than either filter, so that what is valid stays valid
-SELECT pg_temp.named(row_to_json(r)) FROM (SELECT u.fpr < 1 AS below_1, u.fpr >= (bloom_info(f)).fpr AS no_less,
+\echo '-- Rates next to 1: a union promises no less than either filter, so that what is valid stays valid'
+SELECT u.fpr < 1 AS below_1, u.fpr >= (bloom_info(f)).fpr AS no_less,
 	(f | f)::text::bloom = f | f AS can_be_restored
 FROM (VALUES ('\x0101010000000000ffffffffffffef3f010000100010000000100000040000000000004008000003'::bloom)) AS v (f),
-	bloom_info(f | f) AS u) AS r;
+	bloom_info(f | f) AS u;
 
-\set ECHO none
 CREATE FUNCTION pg_temp.little_endian(bytes bytea) RETURNS bytea LANGUAGE sql AS $$
 	SELECT string_agg(substr(bytes, i, 1), '' ORDER BY i DESC) FROM generate_series(1, length(bytes)) AS i
 $$;
@@ -291,15 +211,12 @@ EXCEPTION WHEN invalid_binary_representation THEN
 	RETURN false;
 END
 $$;
-\set ECHO all
 DO $$ BEGIN PERFORM setseed(0.5); END $$;
-\set ECHO none
 CREATE TEMPORARY TABLE near_1 AS
 SELECT hashes, pg_temp.fullest(fpr, hashes, bits) AS f
 FROM generate_series(1, 60) AS n, LATERAL (SELECT
 	CASE WHEN n % 3 = 0 THEN random() ELSE 1 - (1 + n % 4) * 2::float8 ^ -53 END AS fpr, 1 + n % 8 AS hashes,
 	int8send((random() * 2::float8 ^ 60)::bigint & (random() * 2::float8 ^ 60)::bigint & CASE
 		WHEN n % 2 = 0 THEN (random() * 2::float8 ^ 60)::bigint ELSE -1 END) AS bits) AS r;
-\set ECHO all
 SELECT count(*) > 1000 AS pairs, count(*) FILTER (WHERE NOT pg_temp.can_be_restored(a.f | b.f)) AS cannot_be_restored
 FROM near_1 AS a, near_1 AS b WHERE a.f IS NOT NULL AND b.f IS NOT NULL;

@@ -3,20 +3,11 @@
 # for the false positives that the filter promised.  What it costs is measured by
 # bench/pages.
 
-use strict;
-use warnings;
+use Server;
 
-use FindBin;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+my $apps = "$root/test/integrations/apps";
 
-my $apps = "$FindBin::RealBin/apps";
-
-my $node = PostgreSQL::Test::Cluster->new('apps');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "shared_buffers = 128MB\nmax_wal_size = 1GB\nclient_min_messages = warning");
-$node->start;
+my $node = start_server('apps', "shared_buffers = 128MB\nmax_wal_size = 1GB\nclient_min_messages = warning");
 
 # The output of some files, run in one session.
 sub run_files
@@ -57,17 +48,22 @@ for my $app ('lemmy', 'peertube', 'invidious', 'gorse', 'discourse')
 }
 
 # What must not come from the rows by chance: a vote alone is no exposure, an opened item neither.
-for ([ 'lemmy: a vote', 'lemmy.contains(person_id::text, post_id::text)', 'lemmy.post_actions WHERE read_at IS NULL AND person_id < 100' ],
-	[ 'gorse: an item that was opened', 'gorse.contains(user_id, item_id)', q{gorse.feedback AS f WHERE feedback_type = 'open'
-		AND NOT EXISTS (SELECT FROM gorse.feedback AS r WHERE r.user_id = f.user_id AND r.item_id = f.item_id AND r.feedback_type <> 'open')} ])
+for ([ 'lemmy: a vote', 'lemmy.contains(person_id::text, post_id::text)',
+	'lemmy.post_actions WHERE read_at IS NULL AND person_id < 100' ],
+	[ 'gorse: an item that was opened', 'gorse.contains(user_id, item_id)',
+		q{gorse.feedback AS f WHERE feedback_type = 'open'
+		AND NOT EXISTS (SELECT FROM gorse.feedback AS r WHERE r.user_id = f.user_id AND r.item_id = f.item_id
+			AND r.feedback_type <> 'open')} ])
 {
 	my ($name, $contains, $rows) = @$_;
 
-	is($node->safe_psql('postgres', "SELECT count(*) > 100, count(*) FILTER (WHERE $contains) < 0.1 * count(*) FROM $rows"), 't|t', "$name is no exposure");
+	is($node->safe_psql('postgres', "SELECT count(*) > 100, count(*) FILTER (WHERE $contains) < 0.1 * count(*)
+		FROM $rows"), 't|t', "$name is no exposure");
 }
 
 # Marked as unread: the row stays, and a rebuild of this reader forgets.
-my $unread = q{SELECT count(*) FILTER (WHERE lemmy.contains('8', post_id::text)) FROM lemmy.post_actions WHERE person_id = 8};
+my $unread = q{SELECT count(*) FILTER (WHERE lemmy.contains('8', post_id::text)) FROM lemmy.post_actions
+	WHERE person_id = 8};
 my $before = $node->safe_psql('postgres', $unread);
 $node->safe_psql('postgres', 'UPDATE lemmy.post_actions SET read_at = NULL WHERE person_id = 8');
 is($node->safe_psql('postgres', $unread), $before, 'lemmy: marked as unread, the filter keeps it');

@@ -2,19 +2,10 @@
 # later than it says, although it is killed, stopped and cut off, its server restarts,
 # and a night rewrites every filter; and it leaves nothing behind that holds the log.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
 use IO::Socket::UNIX;
-use IPC::Run;
 use JSON::PP;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 use Time::HiRes qw(sleep time);
 
 my $python = python();
@@ -24,8 +15,7 @@ if (!$python)
 	BAIL_OUT('psycopg is not installed, which CI needs');
 }
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $folder = "$FindBin::RealBin/../../clients/cache";
+my $folder = "$root/clients/cache";
 my $socket = PostgreSQL::Test::Utils::tempdir_short() . '/recall';
 my $python_folder = PostgreSQL::Test::Utils::tempdir();
 my ($changes, $users, $seconds) = (1000, 50, 8);
@@ -33,10 +23,7 @@ my ($changes, $users, $seconds) = (1000, 50, 8);
 $ENV{PYTHONPATH} = "$folder/../python";
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 
-my $node = PostgreSQL::Test::Cluster->new('cache');
-$node->init(allows_streaming => 'logical', extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "wal_sender_timeout = 2s\nautovacuum = off");
-$node->start;
+my $node = start_server('cache', "wal_sender_timeout = 2s\nautovacuum = off", allows_streaming => 'logical');
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
@@ -66,14 +53,14 @@ query($_) for @setup;
 
 my ($server, $log, $client) = (undef, '', undef);
 
-sub start_server
+sub start_recall
 {
 	$server = IPC::Run::start([ $python, "$folder/recall.py", $socket, $node->connstr('postgres') . ' user=recall' ],
 		'<', \undef, '>&', \$log, IPC::Run::timeout(2 * $patience));
 	undef $client;
 }
 
-sub stop_server
+sub stop_recall
 {
 	$server->signal('KILL');
 	eval { $server->finish };
@@ -84,7 +71,7 @@ END
 {
 	my $status = $?;
 
-	stop_server() if $server;
+	stop_recall() if $server;
 	$? = $status;
 }
 
@@ -166,7 +153,7 @@ sub silence
 	return $pid;
 }
 
-start_server();
+start_recall();
 follows('at first');
 
 # A user may come as text, as drivers have numbers that are too large for a double.
@@ -196,16 +183,17 @@ sleep 1.5;
 kill 'CONT', $pid;
 
 at(0.3);
-stop_server();
+stop_recall();
 becomes_true('count(*) = 0 FROM pg_replication_slots', 'killed: its slot is gone');
-start_server();
+start_recall();
 
 at(0.45);
 $node->stop('immediate');
 $node->start;
 
 at(0.6);
-query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'walsender' OR query LIKE '%pg_current_wal_flush_lsn%'
+query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'walsender'
+	OR query LIKE '%pg_current_wal_flush_lsn%'
 	AND pid <> pg_backend_pid()");
 
 at(0.7);
@@ -270,7 +258,8 @@ sub receive
 my $session = begin('LOCK seen.filters');
 my @asked = map { send_line(qq({"user": 7$_, "candidates": [7]})) } 1 .. 3;
 sleep 0.5;
-is(query("SELECT count(*) <= 2 FROM pg_locks WHERE relation = 'seen.filters'::regclass AND NOT granted"), 't', 'while the table is locked, few wait');
+is(query("SELECT count(*) <= 2 FROM pg_locks WHERE relation = 'seen.filters'::regclass AND NOT granted"), 't',
+	'while the table is locked, few wait');
 is_deeply([ map { keys %{ receive($_) } } @asked ], [ ('error') x 3 ], 'and there is no answer');
 commit($session);
 
@@ -278,9 +267,9 @@ commit($session);
 # A transaction that is open while the server starts: no slot is made before it ends
 #
 
-stop_server();
+stop_recall();
 $session = begin('SELECT pg_current_xact_id()');
-start_server();
+start_recall();
 is(fresh(1, 7), '7', 'without a stream: an answer');
 query('INSERT INTO exposures VALUES (1, 7)');
 soon(1, '', 'and one a second later', 7);
@@ -295,7 +284,8 @@ follows('then');
 
 is(fresh(2, 7), '7', 'not exposed');
 query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()");
-my $waiting = IPC::Run::start([ 'psql', '-Xq', '-d', $node->connstr('postgres'), '-c', 'INSERT INTO exposures VALUES (2, 7)' ],
+my $waiting = IPC::Run::start([ 'psql', '-Xq', '-d', $node->connstr('postgres'), '-c',
+	'INSERT INTO exposures VALUES (2, 7)' ],
 	'<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
 becomes_true("count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'", 'a commit waits');
 sleep 0.5;
@@ -342,7 +332,8 @@ changed('emptied again', 'TRUNCATE seen.filters', 4, '11 12');
 is(fresh('4', 11, undef, 12), '11 12', 'candidates that are NULL');
 
 # What the server would refuse costs nobody the connection.
-sub fetching { return query("SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_current_wal_flush_lsn%' AND pid <> pg_backend_pid()") }
+sub fetching { return query("SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_current_wal_flush_lsn%'
+	AND pid <> pg_backend_pid()") }
 
 my $connection = fetching();
 refuses('no candidates', user => 1, candidate => [7]);
@@ -428,6 +419,6 @@ answer(forget => '4');
 is(fresh(4, 11, 12), '11', "forgotten: one's own commit is seen at once");
 kill 'CONT', $pid;
 
-stop_server();
+stop_recall();
 $node->stop;
 done_testing();

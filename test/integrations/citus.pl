@@ -1,34 +1,27 @@
-# The chapters about Citus in doc/integrations.md on a Citus cluster of its own, a coordinator and two workers; then a feed with
-# pages by two nodes, COPY by four clients, rebuilds, shards that move and DDL, all at once.
-# Nothing that was committed may be missing, nothing may be taken twice, and nothing may hang.
-# BLOOMEXP_LONG=1 takes half an hour.  Only where Citus is installed.
-
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
+# The chapters about Citus in doc/integrations.md on a Citus cluster of its own, a coordinator and two workers; then a
+# feed with pages by two nodes, COPY by four clients, rebuilds, shards that move and DDL, all at once. Nothing that
+# was committed may be missing, nothing may be taken twice, and nothing may hang. BLOOMEXP_LONG=1 takes half an hour. 
+# Only where Citus is installed.
 
 use Citus;
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my ($coordinator, @workers) = start_citus();
 my @nodes = ($coordinator, @workers);
 
 # The statements of the document: what stands below them in the document is their output.
 my $folder = PostgreSQL::Test::Utils::tempdir;
-for my $block (grep { $_->{chapter} =~ /^Citus/ && $_->{language} eq 'sql' } blocks(document("$FindBin::RealBin/../../doc/integrations.md")))
+for my $block (grep { $_->{chapter} =~ /^Citus/
+	&& $_->{language} eq 'sql' } blocks(document("$root/doc/integrations.md")))
 {
 	my $name = "doc/integrations.md line $block->{line}";
 
 	open(my $out, '>:encoding(UTF-8)', "$folder/block") or die $!;
 	print $out $block->{text};
 	close $out;
-	my $output = qx{PGOPTIONS='-c client_min_messages=warning' psql -Xq -v ON_ERROR_STOP=1 -f $folder/block 2>$folder/errors};
+	my $output = qx{PGOPTIONS='-c client_min_messages=warning' \\
+		psql -Xq -v ON_ERROR_STOP=1 -f $folder/block 2>$folder/errors};
 
 	is(visible(document("$folder/errors")), '', "$name: no error");
 	# What the functions return and which node a plan names do not matter here.
@@ -40,7 +33,8 @@ for my $block (grep { $_->{chapter} =~ /^Citus/ && $_->{language} eq 'sql' } blo
 	output_ok($name, { %$block, output => $expected }, $output);
 }
 
-like($coordinator->safe_psql('postgres', q{EXPLAIN (COSTS OFF) SELECT seen.unseen(42, '{42001,42101}')}), qr/Task Count: 1$/m, 'a call has one task');
+like($coordinator->safe_psql('postgres', q{EXPLAIN (COSTS OFF) SELECT seen.unseen(42, '{42001,42101}')}),
+	qr/Task Count: 1$/m, 'a call has one task');
 
 #
 # A feed under load
@@ -60,11 +54,14 @@ query(q{
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
 	SELECT bloom_create_feed('seen', 'exposures', mode => 'log');
 	INSERT INTO exposures SELECT 1, 1});
-is(sqlstate($coordinator, 'postgres', q{SELECT bloom_create_feed('other', 'exposures')}), '55000', 'a trigger is refused');
-is(query('CALL seen.rebuild()'), '1|1||0', 'a rebuild reports the exposures that it has read and the filters that it has written');
+is(sqlstate($coordinator, 'postgres', q{SELECT bloom_create_feed('other', 'exposures')}), '55000',
+	'a trigger is refused');
+is(query('CALL seen.rebuild()'), '1|1||0',
+	'a rebuild reports the exposures that it has read and the filters that it has written');
 is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[])'), '{2}', 'an exposure is excluded');
 
-# The script again, in one transaction as its head says, and with a rename as the document says, under default privileges; grants stay, on workers too.
+# The script again, in one transaction as its head says, and with a rename as the document says, under default
+# privileges; grants stay, on workers too.
 query(q{
 	CREATE ROLE reader; GRANT USAGE ON SCHEMA seen TO reader; GRANT EXECUTE ON FUNCTION seen.unseen, seen.take TO reader;
 	ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON ROUTINES TO reader});
@@ -72,16 +69,21 @@ for my $rename ('', 'item_id TO post', 'post TO item_id')
 {
 	my ($column) = "$rename TO item_id" =~ /TO (\w+)/;
 
-	append_to_file("$folder/again_$column", "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';\nALTER TABLE exposures RENAME $rename;\n") if $rename;
-	append_to_file("$folder/again_$column", "SELECT bloom_feed_sql('seen', 'exposures', item_column => '$column', mode => 'log')\n\\gexec\n");
-	is(qx{PGOPTIONS='-c client_min_messages=warning' psql -XAt -1 -q -v ON_ERROR_STOP=1 -o /dev/null -f $folder/again_$column 2>&1}, '', "the script again $rename");
+	append_to_file("$folder/again_$column", "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';\n"
+		. "ALTER TABLE exposures RENAME $rename;\n") if $rename;
+	append_to_file("$folder/again_$column", "SELECT bloom_feed_sql('seen', 'exposures', item_column => '$column',
+		mode => 'log')\n\\gexec\n");
+	is(qx{PGOPTIONS='-c client_min_messages=warning' \\
+		psql -XAt -1 -q -v ON_ERROR_STOP=1 -o /dev/null -f $folder/again_$column 2>&1}, '', "the script again $rename");
 	unlink "$folder/again_$column";
-	is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[]), (SELECT problems FROM bloom_feeds() WHERE feed = $$seen$$)'), '{2}|{}', '... and nothing is wrong');
+	is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[]), (SELECT problems FROM bloom_feeds() WHERE feed = $$seen$$)'),
+		'{2}|{}', '... and nothing is wrong');
 }
 query('ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON ROUTINES FROM reader');
 for my $node (@nodes)
 {
-	is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT proname, ' ') FROM pg_proc WHERE pronamespace = 'seen'::regnamespace AND has_function_privilege('reader', oid, 'EXECUTE')}),
+	is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT proname, ' ') FROM pg_proc
+		WHERE pronamespace = 'seen'::regnamespace AND has_function_privilege('reader', oid, 'EXECUTE')}),
 		'take unseen', 'what was granted, and nothing else, on ' . $node->name);
 }
 is(query('SELECT count(*) FROM seen.health'), '1', 'health on the coordinator');
@@ -97,47 +99,30 @@ query(q{
 	SELECT bloom_create_feed('kept_seen', 'kept', mode => 'log');
 	INSERT INTO kept VALUES (1, 1), (1, 2), (2, 1)});
 query('SET ROLE keeper; CALL kept_seen.rebuild()');
-query('ALTER TABLE kept ENABLE ROW LEVEL SECURITY; ALTER TABLE kept FORCE ROW LEVEL SECURITY; CREATE POLICY p ON kept USING (item_id <> 1) WITH CHECK (true)');
-is(sqlstate($coordinator, 'postgres', 'CALL kept_seen.rebuild()', '-U', 'keeper'), '42501', 'a rebuild refuses a policy that hides exposures');
+query('ALTER TABLE kept ENABLE ROW LEVEL SECURITY; ALTER TABLE kept FORCE ROW LEVEL SECURITY;
+	CREATE POLICY p ON kept USING (item_id <> 1) WITH CHECK (true)');
+is(sqlstate($coordinator, 'postgres', 'CALL kept_seen.rebuild()', '-U', 'keeper'), '42501',
+	'a rebuild refuses a policy that hides exposures');
 is(query('SELECT count(*) FROM kept_seen.filters'), '2', 'and has removed nothing');
 query('DROP SCHEMA kept_seen CASCADE; DROP TABLE kept; REVOKE CREATE ON DATABASE postgres FROM keeper');
 
-# In processes of their own until the time is over, each with a name that the logs have.
-my %running;
-
-sub start_pages
-{
-	my ($name, $node) = @_;
-	local @ENV{qw(PGAPPNAME PGHOST PGPORT)} = ($name, $node->host, $node->port);
-
-	$running{$name} = IPC::Run::start([ 'pgbench', '-n', '-c', 2, '-T', $seconds, '-f', "$folder/page" ], '<', \undef, '>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
-}
-
-sub again_and_again
-{
-	my ($name, $command) = @_;
-	local $ENV{PGAPPNAME} = $name;
-
-	$running{$name} = IPC::Run::start([ 'sh', '-c', "end=\$((\$(date +%s) + $seconds)); while [ \$(date +%s) -lt \$end ]; do $command; done" ],
-		'<', \undef, '>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
-}
-
 append_to_file("$folder/page", "\\set u random(1, $takers)\n\\set s random(1, 300)\n"
-	. "INSERT INTO exposures (user_id, item_id) SELECT :u, unnest(seen.take(:u, ARRAY(SELECT generate_series(:s, :s + 60)), 5));\n");
-start_pages('pages', $coordinator);
-start_pages('pages_of_worker', $workers[0]);
+	. "INSERT INTO exposures (user_id, item_id) SELECT :u,
+		unnest(seen.take(:u, ARRAY(SELECT generate_series(:s, :s + 60)), 5));\n");
+my $pages = "pgbench -n -c 2 -t 20 -f $folder/page";
+again_and_again('pages', $coordinator, $seconds, $folder, $pages);
+again_and_again('pages_of_worker', $workers[0], $seconds, $folder, $pages);
 for my $k (1 .. 4)
 {
-	again_and_again("copy$k", "seq 200 | awk -v k=$k -v n=\$(date +%s%N | cut -c 6-16) '{ printf \"%d\\t%d\\n\", $takers + 1 + (\$1 * 7 + k) % ($users - $takers), (k n) * 1000 + \$1 }' |
+	again_and_again("copy$k", $coordinator, $seconds, $folder, "seq 200 | awk -v k=$k -v n=\$(date +%s%N | cut -c 6-16) '
+		{ printf \"%d\\t%d\\n\", $takers + 1 + (\$1 * 7 + k) % ($users - $takers), (k n) * 1000 + \$1 }' |
 		psql -Xqc 'COPY exposures (user_id, item_id) FROM STDIN'");
 }
-again_and_again('rebuilds', q{psql -Xqc "CALL seen.rebuild(overlap => '0')"});
-again_and_again('ddl', q{psql -Xqc "SET lock_timeout = '2s'" -c 'ALTER TABLE exposures ADD COLUMN extra int' -c 'ALTER TABLE exposures DROP COLUMN extra'; sleep 0.3});
-append_to_file("$folder/move", q{
-SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport, 'block_writes')
-FROM (SELECT * FROM citus_shards WHERE table_name = 'exposures'::regclass ORDER BY random() LIMIT 1) s,
-	LATERAL (SELECT * FROM pg_dist_node WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport LIMIT 1) n});
-again_and_again('moves', "psql -Xqf $folder/move; sleep 1");
+again_and_again('rebuilds', $coordinator, $seconds, $folder, q{psql -Xqc "CALL seen.rebuild(overlap => '0')"});
+again_and_again('ddl', $coordinator, $seconds, $folder,
+	q{psql -Xqc "SET lock_timeout = '2s'" -c 'ALTER TABLE exposures ADD COLUMN extra int' \
+	-c 'ALTER TABLE exposures DROP COLUMN extra'; sleep 0.3});
+move_shards('exposures', $coordinator, $seconds, $folder);
 
 # What was committed before a look is excluded by it.
 my ($looks, @missing) = (0);
@@ -146,7 +131,8 @@ for (my $end = time + $seconds; time < $end;)
 	my $committed = query('SELECT user_id, array_agg(item_id) FROM exposures GROUP BY user_id');
 	my $remaining;
 
-	$coordinator->psql('postgres', join("\n", map { sprintf "SELECT seen.unseen(%s, '%s');", split /\|/ } split /\n/, $committed),
+	$coordinator->psql('postgres', join("\n", map { sprintf "SELECT seen.unseen(%s, '%s');", split /\|/ } split /\n/,
+		$committed),
 		stdout => \$remaining, stderr => \my $errors, on_error_stop => 0);
 	push @missing, grep { $_ ne '{}' } split /\n/, $remaining;
 	$looks += () = $remaining =~ /^\{\}$/mg;
@@ -154,29 +140,31 @@ for (my $end = time + $seconds; time < $end;)
 is("@missing", '', 'no committed exposure is missing');
 cmp_ok($looks, '>', 20, 'it looked');
 
-# All end by themselves: what hangs is killed here, and fails.
-for my $name (sort keys %running)
-{
-	ok(eval { $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
-}
+all_end();
 
-# In mode log no part of a feed runs within a COPY.  During moves and DDL Citus itself may cancel a COPY to end a deadlock.
+# In mode log no part of a feed runs within a COPY.  During moves and DDL Citus itself may cancel a COPY to end a
+# deadlock.
 my @log = map { split /\n/, slurp_file($_->logfile) } @nodes;
 is_deeply([ grep { /^(?!00000|40P01)\w{5} copy/ } @log ], [], 'no COPY had an error');
 is_deeply([ grep { /^40P01 (?:rebuilds|pages)/ } @log ], [], 'no rebuild and no page was the victim of a deadlock');
-cmp_ok(query("SELECT count(*) FROM exposures WHERE user_id $_ $takers"), '>', 100, "users $_ $takers were served") for '<=', '>';
-is(query("SELECT count(*) FROM (SELECT FROM exposures WHERE user_id <= $takers AND user_id > 1 GROUP BY user_id, item_id HAVING count(*) > 1) AS t"), 0, 'nothing was taken twice');
-note "$looks looks, errors: " . join ' ', sort grep { /^\w{5} (?!copy)\w+ ERROR/ } map { s/^(\w{5} \w+ \w+).*/$1/r } @log;
+cmp_ok(query("SELECT count(*) FROM exposures WHERE user_id $_ $takers"), '>', 100, "users $_ $takers were served")
+  for '<=', '>';
+is(query("SELECT count(*) FROM (SELECT FROM exposures WHERE user_id <= $takers AND user_id > 1 GROUP BY user_id,
+	item_id HAVING count(*) > 1) AS t"), 0, 'nothing was taken twice');
+note "$looks looks, errors: " . join ' ', sort grep { /^\w{5} (?!copy)\w+ ERROR/ }
+  map { s/^(\w{5} \w+ \w+).*/$1/r } @log;
 
 # A node that dies: an error that says so, and filters as they were.
 my $filters = query('SELECT count(*) FROM seen.filters');
 $workers[1]->stop('immediate');
-like(sqlstate($coordinator, 'postgres', 'CALL seen.rebuild()'), qr/^08/, 'a rebuild without a node: a connection failure');
+like(sqlstate($coordinator, 'postgres', 'CALL seen.rebuild()'), qr/^08/,
+	'a rebuild without a node: a connection failure');
 $workers[1]->start;
 is(query('SELECT count(*) FROM seen.filters'), $filters, 'no filter is gone');
 # ... also one that has no shard that the batch reads
 query("CALL seen.rebuild()");
-$coordinator->safe_psql('postgres', sprintf("SELECT citus_drain_node('%s', %s, 'block_writes')", $workers[1]->host, $workers[1]->port));
+$coordinator->safe_psql('postgres', sprintf("SELECT citus_drain_node('%s', %s, 'block_writes')", $workers[1]->host,
+	$workers[1]->port));
 $workers[1]->stop('immediate');
 my $said;
 $coordinator->psql('postgres', 'CALL seen.rebuild()', stderr => \$said);

@@ -1,19 +1,10 @@
-# A feed without a table on Citus, set up by doc/integrations.md: pages and streams by two nodes, shards that move, expire()
-# and a worker that crashes, all at once.  Nothing that was committed may be missing, nothing may be taken twice, and
-# nothing may hang.  BLOOMEXP_LONG=1 takes half an hour.  Only where Citus is installed.
-
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
+# A feed without a table on Citus, set up by doc/integrations.md: pages and streams by two nodes, shards that move,
+# expire() and a worker that crashes, all at once.  Nothing that was committed may be missing, nothing may be taken
+# twice, and nothing may hang.  BLOOMEXP_LONG=1 takes half an hour.  Only where Citus is installed.
 
 use Citus;
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my ($coordinator, @workers) = start_citus();
 my $folder = PostgreSQL::Test::Utils::tempdir;
@@ -23,7 +14,7 @@ my ($takers, $users) = (20, 100);	# users of pages; streams write for all
 sub query { return $coordinator->safe_psql('postgres', $_[0]) }
 
 # Of the chapter the first block sets up.  "recorded" is what the filters must contain.
-my ($setup) = statements(document("$FindBin::RealBin/../../doc/integrations.md"), 'Citus: feeds without a table');
+my ($setup) = statements(document("$root/doc/integrations.md"), 'Citus: feeds without a table');
 my ($distribute) = $setup =~ /^(SELECT create_distributed_function.*)/ms;
 query("SET citus.shard_count = 8; $setup");
 # The script of the feed is applied again.
@@ -53,51 +44,39 @@ for my $node ($coordinator, $workers[1])
 		SELECT shown.unseen($user, '{1,5,6}')});
 	is($said, "{1,2}\n\n\n\n{3,7}|t\n\n\n{3}|t\n\n{1,5,6}", 'calls on the ' . $node->name);
 }
-like(query('EXPLAIN (COSTS OFF) SELECT shown.take(42, ARRAY[1]::bigint[], 1)'), qr/Task Count: 1\b/, 'a call runs on the node of its user');
+like(query('EXPLAIN (COSTS OFF) SELECT shown.take(42, ARRAY[1]::bigint[], 1)'), qr/Task Count: 1\b/,
+	'a call runs on the node of its user');
 
 #
 # Load
 #
-
-# In processes of their own until the time is over, each with a name that the logs have.  What fails is done again, as any
-# client of a server that restarts does it.
-my %running;
-
-sub again_and_again
-{
-	my ($name, $node, $command) = @_;
-	local @ENV{qw(PGAPPNAME PGHOST PGPORT)} = ($name, $node->host, $node->port);
-
-	$running{$name} = IPC::Run::start([ 'sh', '-c', "end=\$((\$(date +%s) + $seconds)); while [ \$(date +%s) -lt \$end ]; do $command || sleep 0.1; done" ],
-		'<', \undef, '>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
-}
 
 append_to_file("$folder/page", "\\set u random(1, $takers)\n\\set s random(1, 300)\n"
 	. "INSERT INTO recorded SELECT :u, unnest(shown.take(:u, ARRAY(SELECT generate_series(:s, :s + 60)), 5)), true;\n");
 # A batch of many users, the second half a repetition of the first, some of them late.
 append_to_file("$folder/batch", "\\set b random(1, 1000000000)\nBEGIN;\n"
 	. "INSERT INTO recorded SELECT 1 + (:b + i * 7) % $users, 1000 + :b + i, false FROM generate_series(0, 19) AS i;\n"
-	. "SELECT shown.add_batch(array_agg(1 + (:b + i % 20 * 7) % $users), array_agg(1000 + :b + i % 20), array_agg(now() - interval '1 day' * (i % 20 % 5)))\n"
+	. "SELECT shown.add_batch(array_agg(1 + (:b + i % 20 * 7) % $users), array_agg(1000 + :b + i % 20),
+		array_agg(now() - interval '1 day' * (i % 20 % 5)))\n"
 	. "FROM generate_series(0, 39) AS i;\nCOMMIT;\n");
 # Users who have not come back for 50 days.
-append_to_file("$folder/expire", "SELECT shown.remember(u, '{1}', ARRAY[now() - interval '50 days']) FROM generate_series(10001, 10010) AS u;\nCALL shown.expire();\n");
-append_to_file("$folder/move", q{
-SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport, 'block_writes')
-FROM (SELECT * FROM citus_shards WHERE table_name = 'recorded'::regclass ORDER BY random() LIMIT 1) s,
-	LATERAL (SELECT * FROM pg_dist_node WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport LIMIT 1) n});
+append_to_file("$folder/expire", "SELECT shown.remember(u, '{1}', ARRAY[now() - interval '50 days'])
+	FROM generate_series(10001, 10010) AS u;\nCALL shown.expire();\n");
 for my $writer ('page', 'batch')
 {
-	again_and_again("${writer}_@{[ $_->name ]}", $_, "pgbench -n -c 2 -t 20 -f $folder/$writer") for $coordinator, $workers[0];
+	again_and_again("${writer}_@{[ $_->name ]}", $_, $seconds, $folder, "pgbench -n -c 2 -t 20 -f $folder/$writer")
+	  for $coordinator, $workers[0];
 }
-again_and_again('expire', $coordinator, "psql -Xq -v ON_ERROR_STOP=1 -f $folder/expire; sleep 0.5");
-again_and_again('moves', $coordinator, "psql -Xqf $folder/move; sleep 1");
+again_and_again('expire', $coordinator, $seconds, $folder, "psql -Xq -v ON_ERROR_STOP=1 -f $folder/expire; sleep 0.5");
+move_shards('recorded', $coordinator, $seconds, $folder);
 
 # What was committed before a look is contained.
 my ($looks, $crashed, @missing) = (0, 0);
 for (my $begin = time; time < $begin + $seconds;)
 {
 	my ($committed, $remaining);
-	my $status = $coordinator->psql('postgres', 'SELECT user_id, array_agg(item_id) FROM recorded GROUP BY user_id', stdout => \$committed);
+	my $status = $coordinator->psql('postgres', 'SELECT user_id, array_agg(item_id) FROM recorded GROUP BY user_id',
+		stdout => \$committed);
 
 	if (!$crashed && time >= $begin + $seconds / 3)
 	{
@@ -106,7 +85,8 @@ for (my $begin = time; time < $begin + $seconds;)
 		$crashed = 1;
 	}
 	next if $status != 0;
-	$coordinator->psql('postgres', join("\n", map { sprintf "SELECT shown.unseen(%s, '%s');", split /\|/ } split /\n/, $committed),
+	$coordinator->psql('postgres', join("\n", map { sprintf "SELECT shown.unseen(%s, '%s');", split /\|/ } split /\n/,
+		$committed),
 		stdout => \$remaining, stderr => \my $errors, on_error_stop => 0);
 	push @missing, grep { $_ ne '{}' } split /\n/, $remaining;
 	$looks += () = $remaining =~ /^\{\}$/mg;
@@ -114,15 +94,14 @@ for (my $begin = time; time < $begin + $seconds;)
 is("@missing", '', 'no committed exposure is missing');
 cmp_ok($looks, '>', 50, 'it looked');
 
-# All end by themselves: what hangs is killed here, and fails.
-for my $name (sort keys %running)
-{
-	ok(eval { $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
-}
-
-is(query('SELECT sum(cardinality(shown.unseen(user_id, items))) FROM (SELECT user_id, array_agg(item_id) AS items FROM recorded GROUP BY user_id OFFSET 0) AS r'), 0, 'nothing is missing at the end');
-is(query('SELECT count(*) FROM (SELECT FROM recorded WHERE taken GROUP BY user_id, item_id HAVING count(*) > 1) AS r'), 0, 'nothing was taken twice');
-cmp_ok(query("SELECT count(*) FROM recorded WHERE taken = $_"), '>', 200, 'enough was ' . ($_ eq 'true' ? 'taken' : 'streamed')) for 'true', 'false';
+all_end();
+is(query('SELECT sum(cardinality(shown.unseen(user_id, items)))
+	FROM (SELECT user_id, array_agg(item_id) AS items FROM recorded GROUP BY user_id OFFSET 0) AS r'), 0,
+	'nothing is missing at the end');
+is(query('SELECT count(*) FROM (SELECT FROM recorded WHERE taken GROUP BY user_id, item_id
+	HAVING count(*) > 1) AS r'), 0, 'nothing was taken twice');
+cmp_ok(query("SELECT count(*) FROM recorded WHERE taken = $_"), '>', 200, 'enough was '
+	. ($_ eq 'true' ? 'taken' : 'streamed')) for 'true', 'false';
 like(slurp_file("$folder/moves"), qr/\(1 row\)/, 'shards moved');
 query('CALL shown.expire()');
 is(query('SELECT count(*) FROM shown.filters WHERE user_id > 10000'), 0, 'users who have not come back are gone');
@@ -130,7 +109,8 @@ is(query('SELECT count(*) FROM shown.filters WHERE user_id > 10000'), 0, 'users 
 my @log = map { split /\n/, slurp_file($_->logfile) } $coordinator, @workers;
 my %errors;
 $errors{$_}++ for map { /^(\w{5} \w+ (?:ERROR|FATAL): .*)/ ? $1 =~ s/\d{4,}/N/gr : () } @log;
-note "$looks looks; ", query("SELECT count(*) FILTER (WHERE taken), count(*) FROM recorded"), "; moves ", scalar(() = slurp_file("$folder/moves") =~ /\(1 row\)/g), "\n", map { "$errors{$_} times $_\n" } sort keys %errors;
+note "$looks looks; ", query("SELECT count(*) FILTER (WHERE taken), count(*) FROM recorded"), "; moves ",
+	scalar(() = slurp_file("$folder/moves") =~ /\(1 row\)/g), "\n", map { "$errors{$_} times $_\n" } sort keys %errors;
 
 $_->stop for $coordinator, @workers;
 done_testing();

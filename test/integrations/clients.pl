@@ -3,23 +3,13 @@
 # pages run as they are written.  A reader whose language or driver is not installed is skipped,
 # and named.  readers.pl compares the readers with the set.
 
-use strict;
-use warnings;
-
 use Cwd qw(abs_path);
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
 use Drivers;
-use IPC::Run;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-require "$FindBin::RealBin/../lib/samples.pl";
+require "$root/test/lib/samples.pl";
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $root = "$FindBin::RealBin/../..";
 my $sets = "$root/clients/conformance";
 
 # Lines of the set.  The last digits of a rate are those of a libm.
@@ -52,11 +42,15 @@ my $random = PostgreSQL::Test::Utils::tempdir() . '/random.jsonl';
 my $seed = sprintf '%.6f', rand;
 append_to_file($random, $node->safe_psql('postgres', qq{
 	SELECT setseed($seed);
-	SELECT built('$seed ' || id, kind, fpr, headroom, CASE WHEN id % 50 > 0 THEN items END, CASE WHEN id % 50 = 0 THEN 30 * n END)
-	FROM (SELECT id, (ARRAY['integer', 'text', 'uuid', 'bytea'])[1 + floor(4 * random())::integer] AS kind, 0.9 * 10 ^ (-8.9 * random() ^ 2) AS fpr,
-			CASE WHEN random() < 0.5 THEN 0 ELSE round(random()::numeric, 2)::float8 END AS headroom, floor(10 ^ (3 * random()))::integer AS n
+	SELECT built('$seed ' || id, kind, fpr, headroom, CASE WHEN id % 50 > 0 THEN items END,
+		CASE WHEN id % 50 = 0 THEN 30 * n END)
+	FROM (SELECT id, (ARRAY['integer', 'text', 'uuid', 'bytea'])[1 + floor(4 * random())::integer] AS kind,
+		0.9 * 10 ^ (-8.9 * random() ^ 2) AS fpr,
+			CASE WHEN random() < 0.5 THEN 0 ELSE round(random()::numeric, 2)::float8 END AS headroom,
+				floor(10 ^ (3 * random()))::integer AS n
 		FROM generate_series(1, 300) AS id OFFSET 0) AS sets,
-		LATERAL (SELECT array_agg(item(kind, 1 + (hashint4(i + 1000 * id) & 4095) % (2 * n))) AS items FROM generate_series(1, n) AS i) AS given
+		LATERAL (SELECT array_agg(item(kind, 1 + (hashint4(i + 1000 * id) & 4095) % (2 * n))) AS items
+			FROM generate_series(1, n) AS i) AS given
 	ORDER BY id}) =~ s/^\n//r . "\n");
 is(scalar(my @random = slurp_file($random) =~ /^\{"name"/mg), 300, "random sets by the seed $seed");
 
@@ -110,7 +104,8 @@ for ([ "$root/clients/python/run", 300, start("$root/clients/python/run", 'check
 	{
 		skip_unless_ci("reader in $name: $said") if $status == 77;
 		is("$status " . $said =~ s/.*\n//sr, "0 $tests passed, 0 failed",
-			$tests == 300 ? "$name: random sets by the seed $seed" : "$name: survivors of each filter") or diag substr($said, 0, 5000);
+			$tests == 300 ? "$name: random sets by the seed $seed" : "$name: survivors of each filter")
+			  or diag substr($said, 0, 5000);
 	}
 }
 
@@ -152,7 +147,8 @@ sub java_program
 
 	return unless -e $jar && (run_program(qw(javac -version)))[0] == 0;
 	compiles('javac', '-d', "$folder/classes", '-encoding', 'UTF-8',
-		program(document("$clients/java/README.md"), 'java', "$folder/Recall.java"), glob "$clients/java/src/main/java/bloomexp/*.java");
+		program(document("$clients/java/README.md"), 'java', "$folder/Recall.java"),
+			glob "$clients/java/src/main/java/bloomexp/*.java");
 	return ('java', '-cp', "$folder/classes:$jar", 'Recall');
 }
 
@@ -188,7 +184,8 @@ for (['Python', \&python_program], ['JavaScript', \&javascript_program], ['Java'
 	{
 		skip_unless_ci("program in $language: its driver is missing") unless @command;
 		$node->safe_psql('guide', 'TRUNCATE seen.filters');
-		is(join(' ', (run_program(@command))[1] =~ /\d+/g), '42001 703 704 703', "program in $language: a user without a row");
+		is(join(' ', (run_program(@command))[1] =~ /\d+/g), '42001 703 704 703',
+			"program in $language: a user without a row");
 		$node->safe_psql('guide', 'INSERT INTO exposures VALUES (42, 42001)');
 		is(join(' ', (run_program(@command))[1] =~ /\d+/g), '703 704 703', "program in $language: remaining candidates");
 	}

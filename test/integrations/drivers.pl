@@ -3,26 +3,17 @@
 # make in Rails and in Django, and remove.  One whose driver or framework is not installed is
 # skipped, but CI insists on the drivers.
 
-use strict;
-use warnings;
 use utf8;
-
-use File::Basename;
-use File::Path qw(make_path);
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
 
 use Documents qw(blocks document sqlstate);
 use Drivers;
-use IPC::Run;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use File::Basename;
+use File::Path qw(make_path);
+use Server;
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $root = "$FindBin::RealBin/../..";
 my $examples = "$root/examples";
 my $folder = PostgreSQL::Test::Utils::tempdir();
-my $modules = "$FindBin::RealBin/drivers/node_modules";
+my $modules = "$root/test/integrations/drivers/node_modules";
 
 # Node.js looks for modules beside a program.
 for ("$examples/drivers/node_modules", "$folder/node_modules")
@@ -30,7 +21,8 @@ for ("$examples/drivers/node_modules", "$folder/node_modules")
 	-e $_ or symlink $modules, $_ or die "node_modules: $!";
 }
 
-my $jars = join ':', map { glob "/usr/share/java/$_.jar" } split ' ', 'postgresql spring3-{core,beans,transaction,jdbc} commons-logging hibernate3 hibernate-commons-annotations
+my $jars = join ':', map { glob "/usr/share/java/$_.jar" } split ' ',
+	'postgresql spring3-{core,beans,transaction,jdbc} commons-logging hibernate3 hibernate-commons-annotations
 	geronimo-jpa_2.0_spec geronimo-jta-1.2-spec dom4j antlr commons-collections3 javassist slf4j-api slf4j-nop';
 my $pq = '/usr/share/gocode/src/github.com/lib/pq';
 
@@ -41,14 +33,16 @@ my %command = (
 		exec java -XX:TieredStopAtLevel=1 -cp $folder/classes:$jars \$(basename \"\$0\" .java)" ],
 	go => [ 'sh', '-ec', "mkdir $folder/go; cp \"\$0\" $folder/go; cd $folder/go
 		export GOFLAGS=-mod=mod GOPROXY=off
-		go mod init page 2>/dev/null; go mod edit -require=github.com/lib/pq\@v1.10.7 -replace=github.com/lib/pq=$pq; go build -o page .
+		go mod init page 2>/dev/null; go mod edit -require=github.com/lib/pq\@v1.10.7 -replace=github.com/lib/pq=$pq;
+			go build -o page .
 		exec ./page" ]);
 
 # What succeeds if the driver or the framework is there.
 sub python { return [ '/usr/bin/python3', '-c', "import $_[0]" ] }
 sub ruby { return [ 'ruby', '-e', join ';', map { "require '$_'" } @_ ] }
 sub php { return [ 'php', '-r', 'exit((' . join(' && ', @_) . ') ? 0 : 1);' ] }
-sub java { return [ 'sh', '-c', join ' && ', 'command -v javac', map { "test -e /usr/share/java/$_.jar" } 'postgresql', @_ ] }
+sub java { return [ 'sh', '-c', join ' && ', 'command -v javac',
+	map { "test -e /usr/share/java/$_.jar" } 'postgresql', @_ ] }
 sub node { return [ 'sh', '-c', "node --version && test -e $_[0]/package.json" ] }
 
 my %driver = (
@@ -71,10 +65,13 @@ my %framework = (
 	'eloquent.php' => php('(@include "Illuminate/Database/autoload.php")', 'extension_loaded("pdo_pgsql")'),
 	'SpringJdbc.java' => java('spring3-jdbc'),
 	'HibernateFeed.java' => java('hibernate3'),
-	map { ("$_->[0].mjs" => node("$examples/frameworks/node_modules/$_->[1]")) } [ knex => 'knex' ], [ kysely => 'kysely' ],
-	[ drizzle => 'drizzle-orm' ], [ sequelize => 'sequelize' ], [ typeorm => 'typeorm' ], [ prisma => '../prisma-client' ]);
+	map { ("$_->[0].mjs" => node("$examples/frameworks/node_modules/$_->[1]")) } [ knex => 'knex' ],
+		[ kysely => 'kysely' ],
+	[ drizzle => 'drizzle-orm' ], [ sequelize => 'sequelize' ], [ typeorm => 'typeorm' ],
+		[ prisma => '../prisma-client' ]);
 
-is_deeply([ sort grep { $_ ne 'django_unseen.py' } map { basename($_) } glob "$examples/{drivers,frameworks}/*.{py,mjs,rb,php,java,go}" ],
+is_deeply([ sort grep { $_ ne 'django_unseen.py' } map { basename($_) }
+	glob "$examples/{drivers,frameworks}/*.{py,mjs,rb,php,java,go}" ],
 	[ sort keys %driver, keys %framework ], 'the programs');
 
 #
@@ -85,7 +82,8 @@ my $node = start_node('drivers');
 $node->safe_psql('postgres', "CREATE DATABASE $_") for 'before', 'without_feed', 'one_item';
 $node->safe_psql($_, document("$examples/frameworks/tables.sql")) for 'before', 'one_item';
 $node->safe_psql('without_feed',
-	document("$examples/frameworks/tables.sql") . 'DROP SCHEMA seen CASCADE; DROP INDEX exposures_user_id_shown_at_item_id_idx');
+	document("$examples/frameworks/tables.sql")
+	. 'DROP SCHEMA seen CASCADE; DROP INDEX exposures_user_id_shown_at_item_id_idx');
 
 my %run;
 
@@ -97,7 +95,8 @@ sub start
 	return unless eval { IPC::Run::run($needs, '<', \undef, '>&', \my $output) };
 	$node->safe_psql('postgres', "CREATE DATABASE \"$program{database}\" TEMPLATE $template");
 	connect_to($program{database});
-	$program{run} = IPC::Run::start(\@command, '<', \undef, '>', \$program{out}, '2>', \$program{err}, IPC::Run::timeout($patience));
+	$program{run} = IPC::Run::start(\@command, '<', \undef, '>', \$program{out}, '2>', \$program{err},
+		IPC::Run::timeout($patience));
 	$run{$name} = \%program;
 }
 
@@ -143,7 +142,8 @@ puts Post.unseen_by(42).order(published: :desc).limit(3).explain
 
 # A unique key, and exposures that have left the window: what returns after the next rebuild.
 connection = ActiveRecord::Base.connection
-connection.execute('ALTER TABLE exposures ADD UNIQUE (user_id, item_id), ADD created_at timestamp NOT NULL DEFAULT now()')
+connection.execute('ALTER TABLE exposures ADD UNIQUE (user_id, item_id)')
+connection.execute('ALTER TABLE exposures ADD created_at timestamp NOT NULL DEFAULT now()')
 connection.execute('ALTER TABLE exposures ALTER created_at DROP DEFAULT')
 connection.execute("UPDATE exposures SET shown_at = now() - interval '31 days' WHERE item_id BETWEEN 42001 AND 42004")
 connection.execute('CALL seen.rebuild()')
@@ -186,7 +186,8 @@ manage makemigrations feed
 cp models.py feed/models.py
 manage makemigrations -n index feed
 sed -i 's/migrations.AddIndex(/AddIndexConcurrently(/
-	s/^class.*/from django.contrib.postgres.operations import AddIndexConcurrently\n&\n    atomic = False/' feed/migrations/0002_index.py
+	s/^class.*/from django.contrib.postgres.operations import AddIndexConcurrently\n&\n    atomic = False/' \
+	feed/migrations/0002_index.py
 grep -q AddIndexConcurrently feed/migrations/0002_index.py
 cp ../0003_feed.py feed/migrations
 manage migrate
@@ -266,20 +267,26 @@ for my $name (sort keys %driver, keys %framework, 'Rails', 'Django')
 
 		if (my $program = { Rails => 'activerecord.rb', Django => 'django_feed.py' }->{$name})
 		{
-			is_deeply([ numbers(grep { /^\[/ } @lines) ], expected("frameworks/$program"), "$name: $program on the feed of the migrations");
+			is_deeply([ numbers(grep { /^\[/ } @lines) ], expected("frameworks/$program"),
+				"$name: $program on the feed of the migrations");
 			is(scalar(grep { /InitPlan/ } @lines), 1, "$name: the feed fetches the filter once");
-			is_deeply([ grep { /^returns/ } @lines ], ['returns [42002, 42003]'], "$name: what is not updated returns, with a unique key");
-			is($node->safe_psql($ran->{database}, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'seen'}), 0, "$name: the migration can be undone");
+			is_deeply([ grep { /^returns/ } @lines ], ['returns [42002, 42003]'],
+				"$name: what is not updated returns, with a unique key");
+			is($node->safe_psql($ran->{database}, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'seen'}), 0,
+				"$name: the migration can be undone");
 			next;
 		}
 		is($ran->{err}, '', "$name does not complain");
 		if ($name eq 'packed.py')
 		{
-			is_deeply(\@lines, [qw(42301 -42001 9223372036854775807 -9223372036854775808 42301)], "$name: the remaining candidates");
+			is_deeply(\@lines, [qw(42301 -42001 9223372036854775807 -9223372036854775808 42301)],
+				"$name: the remaining candidates");
 			next;
 		}
-		is_deeply([ numbers(@lines) ], expected(($driver{$name} ? 'drivers' : 'frameworks') . "/$name"), "$name prints what its comments say");
-		is($node->safe_psql($ran->{database}, $recorded), $driver{$name} ? '{703,704}' : '{42309,42310}', "$name recorded the page");
+		is_deeply([ numbers(@lines) ], expected(($driver{$name} ? 'drivers' : 'frameworks') . "/$name"),
+			"$name prints what its comments say");
+		is($node->safe_psql($ran->{database}, $recorded), $driver{$name} ? '{703,704}' : '{42309,42310}',
+			"$name recorded the page");
 	}
 }
 
@@ -297,7 +304,8 @@ $node->safe_psql('one_item', q{
 	SELECT bloom_create_feed('texts', item_type => 'text'), bloom_create_feed('uuids', item_type => 'uuid');
 	SELECT texts.add(42, '{7}'), uuids.add(42, '{00000000-0000-0000-0000-000000000007}')});
 my $uuid = '00000000-0000-0000-0000-00000000000';
-my $items = "items = [['seen', 42001], ['seen', 703], ['texts', '7'], ['texts', '8'], ['uuids', '${uuid}7'], ['uuids', '${uuid}8']]";
+my $items = "items = [['seen', 42001], ['seen', 703], ['texts', '7'], ['texts', '8'],"
+	. " ['uuids', '${uuid}7'], ['uuids', '${uuid}8']]";
 my %contains = (
 	'psycopg_page.py' => qq{
 import psycopg
@@ -326,7 +334,8 @@ import pg from 'pg';
 const $items;
 const client = new pg.Client({ host: process.env.PGHOST });
 await client.connect();
-for (const [feed, item] of items) console.log((await client.query(`SELECT \${feed}.contains(\$1, \$2) AS it`, [42, item])).rows[0].it);
+for (const [feed, item] of items) console.log((await client.query(`SELECT \${feed}.contains(\$1, \$2) AS it`,
+	[42, item])).rows[0].it);
 await client.end();
 },
 	'postgres_js.mjs' => qq{
@@ -339,7 +348,8 @@ await sql.end();
 	'ruby_pg.rb' => qq{
 require 'pg'
 $items
-items.each { |feed, item| puts PG.connect.exec_params("SELECT #{feed}.contains(\$1, \$2)::text", [42, item]).getvalue(0, 0) }
+items.each { |feed, item| puts PG.connect.exec_params("SELECT #{feed}.contains(\$1, \$2)::text",
+	[42, item]).getvalue(0, 0) }
 },
 	'pdo.php' => qq{<?php
 \$$items;
@@ -356,12 +366,15 @@ for my $name (grep { $run{$_} } sort keys %contains)
 	my $file = "$folder/contains_$name";
 
 	append_to_file($file, $contains{$name});
-	IPC::Run::run([ @{ $command{ $name =~ s/.*\.//r } }, $file ], '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
-	is_deeply([ map { lc } $said =~ /\b(true|false)\b/gi ], [ ('true', 'false') x 3 ], "$name: contains() of a feed") or diag $said;
+	IPC::Run::run([ @{ $command{ $name =~ s/.*\.//r } }, $file ], '<', \undef, '>&', \my $said,
+		IPC::Run::timeout($patience));
+	is_deeply([ map { lc } $said =~ /\b(true|false)\b/gi ], [ ('true', 'false') x 3 ], "$name: contains() of a feed")
+	  or diag $said;
 }
 
 # What a driver sends of another type is an error.  sql/feed.sql and sql/items.sql have what comes without a type.
-is(sqlstate($node, 'before', 'PREPARE page (bigint, text[]) AS SELECT seen.take($1, $2, 2)'), '42883', 'an array of texts for a feed of integers');
+is(sqlstate($node, 'before', 'PREPARE page (bigint, text[]) AS SELECT seen.take($1, $2, 2)'), '42883',
+	'an array of texts for a feed of integers');
 
 $node->stop;
 done_testing();

@@ -28,10 +28,12 @@ async function until(tab, action, ...args) {
 
 async function open(width) {
     const tab = await startBrowser(program, (method, { exceptionDetails }) => {
-        method === 'Runtime.exceptionThrown' && ok(false, exceptionDetails.exception?.description ?? exceptionDetails.text);
+        method === 'Runtime.exceptionThrown'
+            && ok(false, exceptionDetails.exception?.description ?? exceptionDetails.text);
     });
     await tab.send('Runtime.enable');
-    await tab.send('Emulation.setDeviceMetricsOverride', { width, height: 800, deviceScaleFactor: 1, mobile: width < 500 });
+    await tab.send('Emulation.setDeviceMetricsOverride',
+        { width, height: 800, deviceScaleFactor: 1, mobile: width < 500 });
     await tab.send('Page.navigate', { url });
     ok(await until(tab, () => document.querySelectorAll('li').length >= 10), `a page is shown, ${width} px wide`);
     return tab;
@@ -39,7 +41,8 @@ async function open(width) {
 
 async function press(tab) {
     for (const type of ['keyDown', 'keyUp']) {
-        await tab.send('Input.dispatchKeyEvent', { type, key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: type === 'keyDown' ? '\r' : undefined });
+        await tab.send('Input.dispatchKeyEvent', { type, key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13,
+            text: type === 'keyDown' ? '\r' : undefined });
     }
 }
 
@@ -62,10 +65,12 @@ ok(all.length >= 40 && new Set(all).size === all.length, `two tabs of a user sha
 ok(all.every((uri) => Number(/\d+$/.exec(uri)) <= 15000), 'a reader of 5,000 posts gets none of them');
 ok(/^Items5,0\d\dBytes[\d,]+Layers\d+$/.test(await text(first, '#figures')), 'the filter tells its state');
 ok(/ excludes at most 1\.0% /.test(await text(first, '#filter')), 'and its rate');
-ok(await first.call(() => document.getElementById('picture').getContext('2d').getImageData(0, 0, 320, 1).data.some((byte) => byte > 0)),
+ok(await first.call(() =>
+    document.getElementById('picture').getContext('2d').getImageData(0, 0, 320, 1).data.some((byte) => byte > 0)),
     'and is drawn');
 
-ok(/bloomexp\s*[\d.]+\s*0.*NOT IN.*NOT EXISTS.*no filter\s*[\d.]+\s*10 of 10/s.test((await text(first, '#costs tbody')).replace(/(?<=[a-z])(?=\d)/g, ' ')),
+ok(/bloomexp\s*[\d.]+\s*0.*NOT IN.*NOT EXISTS.*no filter\s*[\d.]+\s*10 of 10/s.test(
+    (await text(first, '#costs tbody')).replace(/(?<=[a-z])(?=\d)/g, ' ')),
     'what the other ways cost and repeat');
 ok(await second.call(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than 390 px');
 const isBeside = () => document.querySelector('main').getBoundingClientRect().left > document.querySelector('aside').getBoundingClientRect().right;
@@ -91,7 +96,8 @@ await first.call(() => {
     user.dispatchEvent(new Event('change'));
 });
 ok(await until(first, () => document.querySelectorAll('li').length >= 10), 'another user');
-ok(await first.call(() => document.querySelector('li').dataset.uri.endsWith('/20000')), 'who has seen nothing gets the newest');
+ok(await first.call(() => document.querySelector('li').dataset.uri.endsWith('/20000')),
+    'who has seen nothing gets the newest');
 ok(await first.call(() => document.getElementById('problem').hidden), 'no error is shown');
 
 await first.call(() => {
@@ -102,7 +108,8 @@ await first.call(() => {
     document.querySelector('li button').click();
 });
 ok(await until(first, () => !document.getElementById('problem').hidden), 'a server that does not answer is an error');
-ok(await first.call(() => document.getElementById('problem').getBoundingClientRect().bottom <= innerHeight), 'which is in sight');
+ok(await first.call(() => document.getElementById('problem').getBoundingClientRect().bottom <= innerHeight),
+    'which is in sight');
 ok(await first.call(() => document.querySelector('li.again') === null), 'and nothing is marked');
 const before = await first.call(() => {
     globalThis.fetch = real;

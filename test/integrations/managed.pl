@@ -2,17 +2,8 @@
 # written beside them, no user gets an item twice, and on the day that the server has the
 # extension the filters go on as they are.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my $python = python();
 if (!$python)
@@ -21,8 +12,6 @@ if (!$python)
 	BAIL_OUT('psycopg is not installed, which CI needs');
 }
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $root = "$FindBin::RealBin/../..";
 my $example = "$root/examples/managed";
 my $guide = document("$root/examples/managed/README.md");
 my $folder = PostgreSQL::Test::Utils::tempdir();
@@ -31,10 +20,7 @@ my ($users, $seconds) = (1200, 3);
 $ENV{PYTHONPATH} = "$root/clients/python:$example";
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 
-my $node = PostgreSQL::Test::Cluster->new('managed');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', 'autovacuum = off');
-$node->start;
+my $node = start_server('managed', 'autovacuum = off');
 @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
 $ENV{PGUSER} = $node->safe_psql('postgres', 'SELECT current_user');
 
@@ -76,7 +62,8 @@ for line in sys.stdin:
     print("done", flush=True)
 OBEY
 my %obey = (in => '', said => '');
-$obey{run} = IPC::Run::start([ $python, "$folder/obey.py" ], '<', \$obey{in}, '>', \$obey{said}, '2>&1', IPC::Run::timeout(3 * $patience));
+$obey{run} = IPC::Run::start([ $python, "$folder/obey.py" ], '<', \$obey{in}, '>', \$obey{said}, '2>&1',
+	IPC::Run::timeout(3 * $patience));
 
 sub python_says
 {
@@ -132,26 +119,30 @@ is(query('SELECT today FROM seen WHERE user_id = 7'), '{}', 'has them in the fil
 is(page($page), '[]', 'and they do not come again');
 
 my %session = (in => '', out => '');
-$session{run} = IPC::Run::start([ 'psql', '-XAtq' ], '<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout($patience));
+$session{run} = IPC::Run::start([ 'psql', '-XAtq' ], '<', \$session{in}, '>', \$session{out}, '2>&1',
+	IPC::Run::timeout($patience));
 
 # What a program prints that waits for the user's row, since a page is written and not committed yet.
 sub page_beside
 {
 	my ($item, @program) = @_;
 
-	query("WITH e AS (INSERT INTO exposures VALUES (7, $item)) UPDATE seen SET today = today || ${item}::bigint WHERE user_id = 7");
+	query("WITH e AS (INSERT INTO exposures VALUES (7, $item)) UPDATE seen SET today = today || ${item}::bigint
+		WHERE user_id = 7");
 	$session{in} .= "BEGIN; WITH e AS (INSERT INTO exposures VALUES (7, $item + 1)) "
 	  . "UPDATE seen SET today = today || ($item + 1)::bigint WHERE user_id = 7;\n\\echo written\n";
 	$session{run}->pump until $session{out} =~ s/written\n//;
 	my $running = begin(@program);
-	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%seen%'"),
+	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+		AND query LIKE '%seen%'"),
 		'a program waits for a page');
 	$session{in} .= "COMMIT;\n\\echo written\n";
 	$session{run}->pump until $session{out} =~ s/written\n//;
 	return finish($running);
 }
 
-is(page_beside(7000, '-c', 'import feed, psycopg; print(*feed.page(psycopg.connect(autocommit=True), 7, [7000, 7001, 7002], 1))'), 7002,
+is(page_beside(7000, '-c', 'import feed, psycopg
+print(*feed.page(psycopg.connect(autocommit=True), 7, [7000, 7001, 7002], 1))'), 7002,
 	'a second request of a user gets another item');
 is(night(), $users, 'a night');
 is(page_beside(6001, "$example/nightly.py"), $users, 'and one beside a page');
@@ -172,7 +163,8 @@ $session{run}->finish;
 #
 
 query("ALTER TABLE exposures ALTER user_id DROP NOT NULL, ALTER item_id DROP NOT NULL, ALTER shown_at DROP NOT NULL;
-	INSERT INTO exposures VALUES (NULL, 1, now()), (7, NULL, now()), (99998, NULL, now()), (99998, 1, NULL), (NULL, NULL, NULL)");
+	INSERT INTO exposures VALUES (NULL, 1, now()), (7, NULL, now()), (99998, NULL, now()), (99998, 1, NULL),
+		(NULL, NULL, NULL)");
 is(night(), $users, 'NULL is no user, no item and no time');
 is(check(), 0, 'nor one that is missing');
 is(query('SELECT count(*) FROM seen WHERE user_id = 99998'), 0, 'nor does it make a user');
@@ -183,10 +175,12 @@ page('16, [97003], 1');
 query("ALTER TABLE seen ADD CONSTRAINT not_14 CHECK (user_id <> 14 OR today <> '{}') NOT VALID");
 my $build = 'real = nightly.bloomexp.build';
 python_says($build);
-python_says('nightly.bloomexp.build = lambda items, fpr: real([None if item == 97002 else item for item in items] + ["?"] * (97002 in items), fpr)');
+python_says('nightly.bloomexp.build = lambda items, fpr:'
+	. ' real([None if item == 97002 else item for item in items] + ["?"] * (97002 in items), fpr)');
 is(night(), $users - 2 . ' 2 15 14', 'two users fail: one of them when the filter is built, one when it is written');
 python_says('nightly.bloomexp.build = real');
-is(query('SELECT string_agg(user_id::text, $$ $$ ORDER BY user_id) FROM seen WHERE today <> $${}$$'), '14 15', 'the others have their filters');
+is(query('SELECT string_agg(user_id::text, $$ $$ ORDER BY user_id) FROM seen WHERE today <> $${}$$'), '14 15',
+	'the others have their filters');
 is(check(), 0, 'and nothing is missing');
 isnt(system("$python $example/nightly.py >/dev/null 2>&1"), 0, 'which cron hears of');
 query('ALTER TABLE seen DROP CONSTRAINT not_14');
@@ -228,7 +222,8 @@ is(check(), 0, 'nothing is missing');
 query("INSERT INTO seen (user_id) VALUES (99999);
 	UPDATE exposures SET shown_at = now() - interval '91 days' WHERE user_id = 8 OR user_id = 9 AND item_id = 9");
 night();
-is(query('SELECT string_agg(user_id::text, $$ $$ ORDER BY user_id) FROM seen WHERE items IS NULL'), '8 99999', 'users without exposures have no filter');
+is(query('SELECT string_agg(user_id::text, $$ $$ ORDER BY user_id) FROM seen WHERE items IS NULL'), '8 99999',
+	'users without exposures have no filter');
 is(check(), 0, 'nothing is missing');
 
 #
@@ -240,11 +235,13 @@ my ($mark, $load) = @warehouse;
 query($mark);
 # Writers have shown anything to anybody, so that some of a hundred candidates can be false positives, and not all.
 my $since = page('10, [*range(9001, 9101)], 1') =~ s/\D//gr;
-append_to_file("$folder/warehouse.py", (map { $_->{text} } grep { $_->{language} eq 'python' && $_->{chapter} =~ /^Build filters/ } blocks($guide))[0] . <<'ROWS' =~ s{ITEM}{$since}r);
+append_to_file("$folder/warehouse.py", (map { $_->{text} } grep { $_->{language} eq 'python'
+	&& $_->{chapter} =~ /^Build filters/ } blocks($guide))[0] . <<'ROWS' =~ s{ITEM}{$since}r);
 
 import psycopg
 with psycopg.connect() as connection:
-    rows = connection.execute("SELECT user_id, item_id FROM exposures WHERE (user_id, item_id) <> (10, ITEM) ORDER BY user_id").fetchall()
+    rows = connection.execute("SELECT user_id, item_id FROM exposures"
+        " WHERE (user_id, item_id) <> (10, ITEM) ORDER BY user_id").fetchall()
 with open("filters.csv", "w") as file:
     file.writelines(lines(rows))
 ROWS
@@ -260,7 +257,8 @@ page('11, [9002], 1');
 my ($move) = statements($guide, 'Move to a server with the extension');
 my ($drop) = $guide =~ /`(DROP TABLE \w+)`/;
 query($move);
-my $lost = "SELECT count(*) FROM exposures LEFT JOIN feed.filters USING (user_id) WHERE shown_at > now() - interval '89 days' AND (items \@> item_id) IS NOT TRUE";
+my $lost = "SELECT count(*) FROM exposures LEFT JOIN feed.filters USING (user_id)
+	WHERE shown_at > now() - interval '89 days' AND (items \@> item_id) IS NOT TRUE";
 is(query($lost), 0, 'nothing is missing in the feed');
 is(query('SELECT feed.current(11) @> 9002::bigint'), 't', 'what was in "today" is there');
 my $last = page('12, [12, *range(9101, 9201)], 1') =~ s/\D//gr;
@@ -268,9 +266,11 @@ cmp_ok($last, '>', 9100, 'the old page works');
 is(query("SELECT feed.current(12) @> ${last}::bigint"), 't', 'and the trigger adds');
 cmp_ok(night(), '>=', $users, 'so does the old night');
 query('CREATE TABLE bytes AS SELECT user_id, items::bloom FROM seen');
-is(query('SELECT count(*) FROM bytes JOIN seen USING (user_id) WHERE bytes.items::bytea IS DISTINCT FROM seen.items'), 0, 'the same bytes');
+is(query('SELECT count(*) FROM bytes JOIN seen USING (user_id) WHERE bytes.items::bytea IS DISTINCT FROM seen.items'),
+	0, 'the same bytes');
 query($drop);
-is(query("SELECT count(*) FILTER (WHERE i > 9200), count(*) FROM unnest(feed.take(12, ARRAY[12, $last] || ARRAY(SELECT generate_series(9201, 9300)), 5)) AS i"),
+is(query("SELECT count(*) FILTER (WHERE i > 9200), count(*)
+	FROM unnest(feed.take(12, ARRAY[12, $last] || ARRAY(SELECT generate_series(9201, 9300)), 5)) AS i"),
 	'5|5', 'a page of the feed');
 query('CALL feed.rebuild()');
 is(query($lost), 0, 'nothing is missing after a rebuild');

@@ -3,44 +3,40 @@
 # keyboard, on a narrow screen and offline.
 # readers.pl runs clients/page/run with the conformance set.
 
-use strict;
-use warnings;
-
-use FindBin;
-use IPC::Run;
 use JSON::PP;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $page = "$FindBin::RealBin/../../clients/page";
+my $page = "$root/clients/page";
 my $folder = PostgreSQL::Test::Utils::tempdir();
 
 is(system("$page/make", "$folder/index.html"), 0, 'clients/page/make');
-like(slurp_file("$folder/index.html"), qr/"default-src 'none'; script-src 'sha256-[^' ]+'; style-src 'sha256-[^' ]+'; img-src data:; base-uri 'none'; form-action 'none'"/,
+my $sha = qr/'sha256-[^' ]+'/;
+like(slurp_file("$folder/index.html"),
+	qr/"default-src 'none'; script-src $sha; style-src $sha; img-src data:; base-uri 'none'; form-action 'none'"/,
 	'the page allows nothing but itself');
 
-my $node = PostgreSQL::Test::Cluster->new('page');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('page');
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 
 # What the examples show is from the server.
 for my $example (map { decode_json($_) } slurp_file("$page/examples.js") =~ /^(\{.*\}),$/mg)
 {
-	is($node->safe_psql('postgres', "SET timezone = 'UTC'; $example->{sql}"), $example->{value}, "example: $example->{name}");
+	is($node->safe_psql('postgres', "SET timezone = 'UTC'; $example->{sql}"), $example->{value},
+		"example: $example->{name}");
 }
 
 # What psql prints in its formats.
 my $filters = $node->safe_psql('postgres', q{
 	CREATE TABLE filters AS
-	SELECT user_id, bloom_agg(item) AS items, user_id % 7 AS n FROM generate_series(1, 100) AS item, generate_series(42, 43) AS user_id GROUP BY 1;
+	SELECT user_id, bloom_agg(item) AS items, user_id % 7 AS n FROM generate_series(1, 100) AS item,
+		generate_series(42, 43) AS user_id GROUP BY 1;
 	INSERT INTO filters VALUES (44, NULL, 2);
 	SELECT (bloom_info(items)).bits_set FROM filters WHERE user_id = 42});
 my %pastes = (
-	(map { ("format @$_" => [ 'SELECT * FROM filters WHERE user_id = 42', map { ('-P', $_) } 'columns=60', 'null=', 'border=1', "format=$_->[0]", @{$_}[ 1 .. $#$_ ] ]) }
-		[ 'aligned' ], [ 'unaligned' ], [ 'csv' ], [ 'html' ], [ 'asciidoc' ], [ 'wrapped' ], [ 'wrapped', 'border=2' ], [ 'wrapped', 'border=2', 'linestyle=unicode' ],
+	(map { ("format @$_" => [ 'SELECT * FROM filters WHERE user_id = 42', map { ('-P', $_) } 'columns=60', 'null=',
+		'border=1', "format=$_->[0]", @{$_}[ 1 .. $#$_ ] ]) }
+		[ 'aligned' ], [ 'unaligned' ], [ 'csv' ], [ 'html' ], [ 'asciidoc' ], [ 'wrapped' ], [ 'wrapped', 'border=2' ],
+			[ 'wrapped', 'border=2', 'linestyle=unicode' ],
 		[ 'wrapped', 'expanded=on' ], [ 'aligned', 'expanded=on' ]),
 	'COPY' => ['COPY (SELECT * FROM filters WHERE user_id = 42) TO stdout'],
 	'COPY in CSV' => ['COPY (SELECT * FROM filters WHERE user_id = 42) TO stdout (FORMAT csv, HEADER, FORCE_QUOTE *)'],
@@ -50,7 +46,8 @@ my %pastes = (
 	'base64 in JSON' => [ "SELECT jsonb_agg(encode(items::bytea, 'base64')) FROM filters WHERE user_id = 42", '-At' ],
 	'escape' => ["SET bytea_output = 'escape'; SELECT user_id, items::bytea, n FROM filters WHERE user_id = 42"],
 	'escape alone' => [ "SET bytea_output = 'escape'; SELECT items::bytea FROM filters WHERE user_id = 42", '-Atq' ],
-	'base64 in one line' => [ "SELECT user_id, replace(encode(items::bytea, 'base64'), E'\n', '') FROM filters WHERE user_id = 42" ]);
+	'base64 in one line' => [ "SELECT user_id, replace(encode(items::bytea, 'base64'), E'\n', '') FROM filters
+		WHERE user_id = 42" ]);
 my %pasted = (%pastes,
 	'several rows' => [ 'SELECT * FROM filters WHERE user_id IN (42, 43) ORDER BY 1' ],
 	map { my ($statement, @options) = @{ $pastes{$_} }; ("$_, NULL" => [ $statement =~ s/= 42/= 44/r, @options ]) }
@@ -60,7 +57,8 @@ for my $name (sort keys %pasted)
 	my ($statement, @options) = @{ $pasted{$name} };
 	my $null = $name =~ /NULL/;
 
-	IPC::Run::run([ 'psql', '-X', '-d', $node->connstr('postgres'), @options ], '<', \$statement, '>', \my $text, IPC::Run::timeout($patience)) or die $name;
+	IPC::Run::run([ 'psql', '-X', '-d', $node->connstr('postgres'), @options ], '<', \$statement, '>', \my $text,
+		IPC::Run::timeout($patience)) or die $name;
 	utf8::decode($text);
 	append_to_file("$folder/pastes", encode_json({ name => $name, text => $text, bits => $null ? undef : $filters,
 		note => $name eq 'several rows' ? '2 filters found' : $null ? 'NULL' : 'You can' }) . "\n");

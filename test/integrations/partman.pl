@@ -3,30 +3,17 @@
 # makes and drops partitions and the filters are rebuilt.  A log beside the exposures
 # has what must be in the filters.  Then what the document warns of.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my $sharedir = `$ENV{PG_CONFIG} --sharedir`;
 chomp $sharedir;
 plan skip_all => 'pg_partman is not installed (Debian: postgresql-N-partman)'
   unless -e "$sharedir/extension/pg_partman.control";
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $days = 6;
 
-my $node = PostgreSQL::Test::Cluster->new('partman');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "deadlock_timeout = 100ms\nmax_locks_per_transaction = 256");
-$node->start;
+my $node = start_server('partman', "deadlock_timeout = 100ms\nmax_locks_per_transaction = 256");
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
@@ -35,7 +22,7 @@ sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 #
 
 my $file = 'doc/integrations.md';
-my @blocks = grep { $_->{chapter} eq 'pg_partman' } blocks(document("$FindBin::RealBin/../../$file"));
+my @blocks = grep { $_->{chapter} eq 'pg_partman' } blocks(document("$root/$file"));
 my ($version) = query("SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'") =~ /^(\d+)/;
 
 $blocks[0]{text} =~ s/'native', 'daily'/'1 day'/g or die 'create_parent()' if $version >= 5;
@@ -43,7 +30,7 @@ statements_ok($node, 'postgres', $file, @blocks);
 my $untracked = 'SELECT untracked FROM seen.health';
 is(query($untracked), 0, 'every partition has the trigger');
 
-my ($equip) = statements(document("$FindBin::RealBin/../../doc/production.md"), 'Apply the script again');
+my ($equip) = statements(document("$root/doc/production.md"), 'Apply the script again');
 
 #
 # Days.  The clock is a table, because retention can be given the time; a rebuild takes the
@@ -57,7 +44,8 @@ query(q{
 	SELECT partman.create_partition_time('public.exposures',
 		ARRAY(SELECT generate_series(current_date - 55, current_date - 5, interval '1 day')::timestamptz));
 	CREATE TABLE clock AS SELECT 0 AS day;
-	CREATE FUNCTION today() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT now() + day * interval '1 day' FROM clock$$;
+	CREATE FUNCTION today() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT now() + day * interval '1 day'
+		FROM clock$$;
 	CREATE TABLE log (user_id bigint, item_id bigint, shown_at timestamptz);
 	CREATE PROCEDURE expose(u bigint, i bigint, n integer, straight boolean) LANGUAGE plpgsql AS $$
 	DECLARE
@@ -72,7 +60,8 @@ query(q{
 		INSERT INTO log SELECT u, i + k, at FROM generate_series(1, n) AS k;
 	END
 	$$;
-	INSERT INTO log SELECT u, u * 10000 + n, now() - n * interval '3 hours' FROM generate_series(1, 40) AS u, generate_series(0, 399) AS n;
+	INSERT INTO log SELECT u, u * 10000 + n, now() - n * interval '3 hours' FROM generate_series(1, 40) AS u,
+		generate_series(0, 399) AS n;
 	INSERT INTO exposures SELECT * FROM log});
 cmp_ok(query($untracked), '>', 30, 'new partitions have no trigger');
 query($equip);
@@ -120,23 +109,29 @@ cmp_ok($made, '>=', $days - 1, 'there were new partitions');
 # It is one more if midnight has passed meanwhile.
 cmp_ok($dropped, '>=', $days, 'a partition was dropped a day');
 is(missing(), 0, 'nothing is missing at the end');
-is(query("SELECT (SELECT count(*) FROM exposures_default), min(shown_at) > today() - interval '47 days' FROM exposures"), '0|t',
+is(query("SELECT (SELECT count(*) FROM exposures_default), min(shown_at) > today() - interval '47 days'
+	FROM exposures"), '0|t',
 	'no exposure is in the default partition, and old ones are gone');
-cmp_ok(query("SELECT avg((items \@> item_id)::int) FROM log JOIN seen.filters USING (user_id) WHERE shown_at < now() - interval '31 days'"),
+cmp_ok(query("SELECT avg((items \@> item_id)::int) FROM log JOIN seen.filters USING (user_id)
+	WHERE shown_at < now() - interval '31 days'"),
 	'<', 0.03, 'and forgotten');
-cmp_ok(query("SELECT count(*) FROM log WHERE item_id > 1000000 AND item_id % 2 = 0"), '>', 1000, 'there was something to lose');
+cmp_ok(query("SELECT count(*) FROM log WHERE item_id > 1000000 AND item_id % 2 = 0"), '>', 1000,
+	'there was something to lose');
 
 #
 # What the document warns of
 #
 
 # How many of the ten items from one on user 7's filter has.
-sub has { return query("SELECT cardinality(array_positions(bloom_contains_each(items, ARRAY(SELECT generate_series($_[0], $_[0] + 9))), true))
+sub has { return query("SELECT cardinality(array_positions(bloom_contains_each(items,
+	ARRAY(SELECT generate_series($_[0], $_[0] + 9))), true))
 	FROM seen.filters WHERE user_id = 7") }
 
 query("UPDATE clock SET day = $days - 1");
-my $relation = query("SELECT format('%I', partition_table) FROM partman.show_partition_name('public.exposures', today()::text)");
-query("DROP TRIGGER insert_seen ON $relation; DROP TRIGGER update_seen ON $relation; CALL expose(7, 100, 10, false); CALL expose(7, 200, 10, true)");
+my $relation = query("SELECT format('%I', partition_table)
+	FROM partman.show_partition_name('public.exposures', today()::text)");
+query("DROP TRIGGER insert_seen ON $relation; DROP TRIGGER update_seen ON $relation; CALL expose(7, 100, 10,
+	false); CALL expose(7, 200, 10, true)");
 is(has(101), 10, 'without a trigger on the partition: through the table');
 cmp_ok(has(201), '<', 5, 'straight into it');
 query('CALL seen.rebuild()');
@@ -166,12 +161,14 @@ query('CALL seen.rebuild()');
 is(has(301), 10, 'after a rebuild, too');
 
 # a retention that is too short
-is(query(q{SELECT bool_and(items @> user_id * 10000 + 160) FROM seen.filters WHERE user_id <= 40}), 't', 'twenty days ago');
+is(query(q{SELECT bool_and(items @> user_id * 10000 + 160) FROM seen.filters WHERE user_id <= 40}), 't',
+	'twenty days ago');
 query(q{
 	UPDATE partman.part_config SET retention = '10 days', retention_keep_table = false;
 	SELECT partman.drop_partition_time('public.exposures')});
 query('CALL seen.rebuild()');
-cmp_ok(query(q{SELECT avg((items @> user_id * 10000 + 160)::int) FROM seen.filters WHERE user_id <= 40}), '<', 0.2, 'forgotten within the window');
+cmp_ok(query(q{SELECT avg((items @> user_id * 10000 + 160)::int) FROM seen.filters WHERE user_id <= 40}), '<', 0.2,
+	'forgotten within the window');
 
 $node->stop;
 done_testing();

@@ -6,27 +6,18 @@
 #
 # The role that runs the jobs has the rights that the document gives it, and no more.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my $sharedir = `$ENV{PG_CONFIG} --sharedir`;
 chomp $sharedir;
 plan skip_all => 'pg_cron is not installed (Debian: postgresql-N-cron)'
   unless -e "$sharedir/extension/pg_cron.control";
 
-my $guide = document("$FindBin::RealBin/../../doc/schedule.md");
+my $guide = document("$root/doc/schedule.md");
 my ($role) = statements($guide, 'The role of the job');
 # Its privileges are those of the steps of a first installation.
-$role .= join "\n", map { s/ app, / /r } document("$FindBin::RealBin/../../doc/production.md") =~ /^(GRANT .* rebuilder;)$/mg;
+$role .= join "\n", map { s/ app, / /r } document("$root/doc/production.md") =~ /^(GRANT .* rebuilder;)$/mg;
 
 # A time zone in which a job would be hours late if pg_cron took the server's.
 my $configuration = q{
@@ -43,7 +34,8 @@ for my $way ('libpq', 'workers')
 	$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
 	$node->append_conf('postgresql.conf', $configuration
 		# pg_cron 1.4.2 forgets jobs that wait for a free worker; its default is five at a time.
-		. ($way eq 'workers' ? "cron.use_background_workers = on\ncron.max_running_jobs = 15\n" : "cron.host = '" . $node->host . "'\n"));
+		. ($way eq 'workers' ? "cron.use_background_workers = on\ncron.max_running_jobs = 15\n" : "cron.host = '"
+			. $node->host . "'\n"));
 	$node->start;
 	$node->safe_psql('postgres', q{
 		CREATE EXTENSION pg_cron;
@@ -55,10 +47,12 @@ for my $way ('libpq', 'workers')
 		-- ten exposures per day of each of 100 users in the last 45 days; users for several batches
 		CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL);
 		INSERT INTO exposures
-		SELECT u, u * 1000 + n, now() - n * interval '144 minutes' FROM generate_series(1, 100) AS u, generate_series(0, 449) AS n;
+		SELECT u, u * 1000 + n, now() - n * interval '144 minutes' FROM generate_series(1, 100) AS u,
+			generate_series(0, 449) AS n;
 		CREATE INDEX ON exposures (user_id, shown_at, item_id);
 		CREATE TABLE views (LIKE exposures);
-		INSERT INTO views SELECT u, u * 1000 + n, now() - n * interval '10 days' FROM generate_series(1, 10000) AS u, generate_series(0, 4) AS n;
+		INSERT INTO views SELECT u, u * 1000 + n, now() - n * interval '10 days' FROM generate_series(1, 10000) AS u,
+			generate_series(0, 4) AS n;
 		CREATE INDEX ON views (user_id, shown_at, item_id);
 		ALTER TABLE exposures OWNER TO feed_owner;
 		ALTER TABLE views OWNER TO feed_owner;
@@ -107,7 +101,8 @@ for my $way (sort keys %node)
 	}
 	is($node{$way}->safe_psql('postgres', $age), '2 days', "$way: the oldest rebuild");
 
-	for my $statement ('SELECT FROM seen.filters', 'SELECT FROM exposures', 'DELETE FROM seen.filters', q{SELECT seen.unseen(1, '{1}')})
+	for my $statement ('SELECT FROM seen.filters', 'SELECT FROM exposures', 'DELETE FROM seen.filters',
+		q{SELECT seen.unseen(1, '{1}')})
 	{
 		is(sqlstate($node{$way}, 'postgres', $statement, '-U', 'rebuilder'), '42501', "$way: no right to $statement");
 	}
@@ -163,11 +158,13 @@ my ($one, $several) = $guide =~ /^    30 3 \* \* \* rebuilder (.*)$/mg;
 is(crontab($one, 'slow', 'rebuilder'), '', 'crontab: nothing is printed after success');
 is((state_of($node{libpq}, 'slow'))[0], 0, 'crontab: and nothing is missing');
 my @printed = split /\n/, crontab($one, 'private', 'stranger');
-is_deeply([ @printed > 1, $printed[-1] ], [ 1, 'bloomexp rebuild: exit status 1' ], 'crontab: the error and the status are printed');
+is_deeply([ @printed > 1, $printed[-1] ], [ 1, 'bloomexp rebuild: exit status 1' ],
+	'crontab: the error and the status are printed');
 is(crontab($several, 'split', 'rebuilder'), '', 'crontab: four ranges');
 is((state_of($node{libpq}, 'split', 'views'))[0], 0, 'crontab: nothing is missing');
 is_deeply([ sort grep { /^bloomexp/ } split /\n/, crontab($several, 'private', 'stranger') ],
-	[ sort map { "bloomexp rebuild, $_: exit status 1" } split /" "/, $several =~ /\bin "(.*?)"; do/ ? $1 : '' ], 'crontab: the ranges that failed are printed');
+	[ sort map { "bloomexp rebuild, $_: exit status 1" } split /" "/, $several =~ /\bin "(.*?)"; do/ ? $1 : '' ],
+		'crontab: the ranges that failed are printed');
 
 #
 # What pg_cron has done
@@ -182,8 +179,10 @@ for my $way (sort keys %node)
 	  or diag slurp_file($node->logfile);
 
 	# A job is one statement, and a stranger has no right to a private feed.
-	is($node->safe_psql('postgres', 'SELECT jobname, status FROM cron.job JOIN cron.job_run_details USING (jobid) ORDER BY jobname COLLATE "C"'),
-		join("\n", map { "$_|" . ($_ eq 'private' || $_ eq 'two statements' ? 'failed' : 'succeeded') } sort keys %job), "$way: the jobs");
+	is($node->safe_psql('postgres', 'SELECT jobname, status FROM cron.job JOIN cron.job_run_details USING (jobid)
+		ORDER BY jobname COLLATE "C"'),
+		join("\n", map { "$_|" . ($_ eq 'private' || $_ eq 'two statements' ? 'failed' : 'succeeded') } sort keys %job),
+			"$way: the jobs");
 	# VACUUM of another role's table is only a warning, so the job's status does not show it.
 	ok($node->poll_query_until('postgres',
 			q{SELECT last_vacuum IS NOT NULL FROM pg_stat_user_tables WHERE schemaname = 'seen' AND relname = 'filters'}),
@@ -199,15 +198,18 @@ for my $way (sort keys %node)
 	is($node->safe_psql('postgres', $age), '00:00:00', "$way: the oldest rebuild");
 	# the queries of the document
 	my ($runs) = $guide =~ /^    (SELECT jobname, status, .*?;)$/ms;
-	is($node->safe_psql('postgres', "SELECT jobname, status FROM (" . $runs =~ s/;$//r . ") AS runs", extra_params => [ '-U', 'rebuilder' ]),
-		join("\n", map({ "range $_|succeeded" } 1 .. 4), 'rebuild|succeeded', 'two statements|failed'), "$way: the last runs");
+	is($node->safe_psql('postgres', "SELECT jobname, status FROM (" . $runs =~ s/;$//r . ") AS runs",
+		extra_params => [ '-U', 'rebuilder' ]),
+		join("\n", map({ "range $_|succeeded" } 1 .. 4), 'rebuild|succeeded', 'two statements|failed'),
+			"$way: the last runs");
 	is($node->safe_psql('postgres', "
 			SELECT count(*) FROM cron.job_run_details
 			WHERE start_time NOT BETWEEN to_timestamp($start) AND to_timestamp($start) + interval '10 minutes'"),
 		0, "$way: the schedule is in GMT");
 	$node->safe_psql('postgres', "DELETE FROM cron.job_run_details WHERE end_time < now() + interval '1 day'",
 		extra_params => [ '-U', 'rebuilder' ]);
-	is($node->safe_psql('postgres', 'SELECT DISTINCT username FROM cron.job_run_details ORDER BY 1'), "feed_owner\nstranger", "$way: a role clears its own runs");
+	is($node->safe_psql('postgres', 'SELECT DISTINCT username FROM cron.job_run_details ORDER BY 1'),
+		"feed_owner\nstranger", "$way: a role clears its own runs");
 	$node->stop;
 }
 

@@ -3,32 +3,19 @@
 # afterwards no exposure is missing and none was shown twice.  What a rebuild leaves
 # in a connection that others get next: nothing, however it ends.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my ($program) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';
 plan skip_all => 'PgBouncer is not installed (Debian: pgbouncer)' unless $program;
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my $seconds = $ENV{BLOOMEXP_LONG} ? 60 : 5;
 my ($version, $minor) = qx{$program --version} =~ /^PgBouncer (\d+)\.(\d+)/i;
 my $keeps_statements = $version > 1 || $minor >= 21 ? 1 : '';
 my $connections = 3;
 my $clients = 12;
 
-my $node = PostgreSQL::Test::Cluster->new('pooled');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "deadlock_timeout = 100ms\nlog_line_prefix = '%e '");
-$node->start;
+my $node = start_server('pooled', "deadlock_timeout = 100ms\nlog_line_prefix = '%e '");
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
@@ -75,7 +62,8 @@ sub client
 	my ($statement, $connstr) = @_;
 	my %client = (out => '');
 
-	$client{run} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d', $connstr || $way, '-c', $statement ],
+	$client{run} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d', $connstr || $way, '-c',
+		$statement ],
 		'<', \undef, '>', \$client{out}, '2>&1', IPC::Run::timeout($patience));
 	return \%client;
 }
@@ -97,7 +85,8 @@ sub pgbench
 	my ($way, $mode, $time) = @_;
 
 	return IPC::Run::start([ 'pgbench', '-n', '-c', $clients, '-j', $clients, '-T', $time, '-M', $mode, '--max-tries=1000',
-			'-f', $node->basedir . '/feed.sql', '-f', $node->basedir . '/take.sql', $way ], '<', \undef, '>&', \my $output, IPC::Run::timeout($patience + $time));
+			'-f', $node->basedir . '/feed.sql', '-f', $node->basedir . '/take.sql', $way ], '<', \undef, '>&', \my $output,
+				IPC::Run::timeout($patience + $time));
 }
 
 query(q{
@@ -138,7 +127,8 @@ sub complete
 	{
 		my ($log, $feed) = @$_;
 
-		is(query("SELECT (SELECT count(*) FROM $log JOIN (SELECT u, $feed.current(u) AS items FROM generate_series(1, 40) AS u OFFSET 0) AS f ON u = user_id
+		is(query("SELECT (SELECT count(*) FROM $log JOIN (SELECT u, $feed.current(u) AS items
+			FROM generate_series(1, 40) AS u OFFSET 0) AS f ON u = user_id
 					WHERE (items \@> item_id) IS NOT TRUE) AS missing,
 				(SELECT count(*) - count(DISTINCT (user_id, item_id)) FROM $log) AS twice,
 				(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory') AS locks"),
@@ -183,7 +173,8 @@ sub slow_rebuild
 	$holder{run}->pump until $holder{out} eq "held\n";
 	my $rebuild = client($slow);
 
-	$node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $rebuilding)") or die 'no rebuild';
+	$node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $rebuilding)")
+	  or die 'no rebuild';
 	return $rebuild;
 }
 
@@ -193,7 +184,8 @@ sub release
 	$holder{run}->finish;
 }
 
-sub no_rebuild { return $node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE $rebuilding)") }
+sub no_rebuild { return $node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity
+	WHERE $rebuilding)") }
 
 my $rebuild = slow_rebuild();
 my (%pids, %other);
@@ -224,7 +216,8 @@ is(finish($rebuild) =~ s{.*\n}{}sr, 'ERROR:  57014', 'cancelled');
 release();
 complete('after a cancel');
 
-query('ALTER TABLE seen.filters ADD CONSTRAINT refused CHECK (user_id <> 30) NOT VALID; DELETE FROM exposures WHERE user_id = 30 AND item_id % 2 = 0');
+query('ALTER TABLE seen.filters ADD CONSTRAINT refused CHECK (user_id <> 30) NOT VALID; DELETE FROM exposures
+	WHERE user_id = 30 AND item_id % 2 = 0');
 is(pooled($slow), 'ERROR:  23514', 'failed');
 query('ALTER TABLE seen.filters DROP CONSTRAINT refused');
 complete('after an error');
@@ -245,7 +238,8 @@ like(slurp_file($node->logfile), qr/^08006 /m, 'at once, if the server looks aft
 complete('after the death of clients');
 
 my $settings = q{SELECT name || ' is ' || setting FROM pg_settings
-	WHERE name IN ('extra_float_digits', 'DateStyle', 'lock_timeout', 'transaction_isolation', 'default_transaction_isolation') ORDER BY name};
+	WHERE name IN ('extra_float_digits', 'DateStyle', 'lock_timeout', 'transaction_isolation',
+		'default_transaction_isolation') ORDER BY name};
 is(pooled($settings), query($settings), 'settings are as before');
 ok(rebuilt(pooled($slow)), 'the next rebuild works');
 
@@ -253,13 +247,16 @@ ok(rebuilt(pooled($slow)), 'the next rebuild works');
 # Prepared statements, and connections that are reset after each transaction
 #
 
-is(pgbench($way, 'prepared', $keeps_statements ? 2 : 1)->finish, $keeps_statements, 'prepared statements need PgBouncer 1.21');
+is(pgbench($way, 'prepared', $keeps_statements ? 2 : 1)->finish, $keeps_statements,
+	'prepared statements need PgBouncer 1.21');
 
-my $pids = "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+my $pids = "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE backend_type = 'client backend'
+	AND pid <> pg_backend_pid()";
 my $before = query($pids);
 pooled('RECONNECT', $way =~ s/dbname=\w+/dbname=pgbouncer/r);
 pooled('SELECT 1');
-ok($node->poll_query_until('postgres', "SELECT NOT '$before'::integer[] && ARRAY(SELECT unnest(a) FROM ($pids) AS p (a))"),
+ok($node->poll_query_until('postgres', "SELECT NOT '$before'::integer[] && ARRAY(SELECT unnest(a)
+	FROM ($pids) AS p (a))"),
 	'RECONNECT replaces all connections');
 
 my $reset = bouncer(server_reset_query_always => 1);

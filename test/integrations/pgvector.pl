@@ -1,16 +1,8 @@
 # doc/integrations.md with pgvector, where it is installed: its statements return full
 # pages of what the user has not seen, by the index, and the filter is read once.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my $sharedir = `$ENV{PG_CONFIG} --sharedir`;
 chomp $sharedir;
@@ -19,12 +11,10 @@ plan skip_all => 'pgvector is not installed' unless -e $control;
 my ($major, $minor) = slurp_file($control) =~ /default_version = '(\d+)\.(\d+)/;
 plan skip_all => 'pgvector is older than 0.8' if $major == 0 && $minor < 8;
 
-my $node = PostgreSQL::Test::Cluster->new('pgvector');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('pgvector');
 
 my $file = 'doc/integrations.md';
-my @blocks = grep { $_->{chapter} eq 'pgvector' } blocks(document("$FindBin::RealBin/../../$file"));
+my @blocks = grep { $_->{chapter} eq 'pgvector' } blocks(document("$root/$file"));
 statements_ok($node, 'postgres', $file, @blocks);
 
 # The plan of the page: the index gives the order, and the filter is read once.
@@ -38,8 +28,10 @@ is($node->safe_psql('postgres', "SET hnsw.iterative_scan = strict_order; $query"
 is($node->safe_psql('postgres', $query), 0, 'an index alone returns what the user has seen');
 my ($nearest) = map { $_->{text} =~ /^SELECT 42, (id FROM posts ORDER BY .*?) LIMIT 500;/ms } @blocks;
 my $take = "WITH old AS MATERIALIZED (SELECT item_id FROM exposures WHERE user_id = 42)
-	SELECT count(*), count(*) FILTER (WHERE id IN (SELECT item_id FROM old)) FROM unnest(seen.take(42, ARRAY(SELECT $nearest LIMIT 660), 50)) AS id";
-is($node->safe_psql('postgres', "SET hnsw.iterative_scan = relaxed_order; BEGIN; $take; ROLLBACK"), '50|0', 'a page of candidates that are taken');
+	SELECT count(*), count(*) FILTER (WHERE id IN (SELECT item_id FROM old)) FROM unnest(seen.take(42,
+		ARRAY(SELECT $nearest LIMIT 660), 50)) AS id";
+is($node->safe_psql('postgres', "SET hnsw.iterative_scan = relaxed_order; BEGIN; $take; ROLLBACK"), '50|0',
+	'a page of candidates that are taken');
 
 $node->stop;
 done_testing();

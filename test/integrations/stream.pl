@@ -1,17 +1,8 @@
 # examples/stream: consumers of a topic, on librdkafka's mock cluster, who are killed and started again in the middle,
 # while batches arrive twice.  No exposure may be missing, adding again may change no byte, and the lag ends at zero.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 use Time::HiRes qw(sleep time);
 
 # Debian's, to which Debian's packages belong.
@@ -22,14 +13,11 @@ if (!eval { IPC::Run::run([ $python, '-c', 'import confluent_kafka, psycopg' ], 
 	BAIL_OUT('python3-confluent-kafka or python3-psycopg is not installed, which CI needs');
 }
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $example = "$FindBin::RealBin/../../examples/stream";
+my $example = "$root/examples/stream";
 my $folder = PostgreSQL::Test::Utils::tempdir();
 my ($users, $items) = (300, 80);
 
-my $node = PostgreSQL::Test::Cluster->new('stream');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('stream');
 @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
 my $owner = $node->safe_psql('postgres', 'SELECT current_user');
 
@@ -37,7 +25,8 @@ sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
 # What the README says to set up.
 query('CREATE EXTENSION bloomexp');
-query($_->{text}) for grep { $_->{language} eq 'sql' && $_->{chapter} eq 'Steps' } blocks(document("$example/README.md"));
+query($_->{text}) for grep { $_->{language} eq 'sql'
+	&& $_->{chapter} eq 'Steps' } blocks(document("$example/README.md"));
 
 #
 # A cluster, which exists as long as its producer.  It prints its address, then does what each line says.
@@ -68,8 +57,10 @@ def part(first, end):
                 send(value)
 
 def poison():
-    for value in (None, "", "{", "[1]", "7", "null", '{"user_id": "x", "item_id": 1, "shown_at": "now"}', b"\xff", '"\0"',
-                  '{"user_id": 1, "item_id": 92233720368547758070, "shown_at": "now"}', '{"user_id": 1, "item_id": 1, "shown_at": "soon"}',
+    for value in (None, "", "{", "[1]", "7", "null", b"\xff", '"\0"',
+                  '{"user_id": "x", "item_id": 1, "shown_at": "now"}',
+                  '{"user_id": 1, "item_id": 92233720368547758070, "shown_at": "now"}',
+                  '{"user_id": 1, "item_id": 1, "shown_at": "soon"}',
                   '{"user_id": 1, "item_id": 1}'):
         send(value)
 
@@ -82,7 +73,8 @@ for line in sys.stdin:
 CLUSTER
 
 my %cluster = (in => '', said => '', errors => '');
-$cluster{run} = IPC::Run::start([ $python, "$folder/cluster.py", $users, $items ], '<', \$cluster{in}, '>', \$cluster{said}, '2>', \$cluster{errors}, IPC::Run::timeout(3 * $patience));
+$cluster{run} = IPC::Run::start([ $python, "$folder/cluster.py", $users, $items ], '<', \$cluster{in}, '>',
+	\$cluster{said}, '2>', \$cluster{errors}, IPC::Run::timeout(3 * $patience));
 $cluster{run}->pump until $cluster{said} =~ /^(\S+:\d+)\n/;
 my $address = $1;
 
@@ -105,8 +97,10 @@ sub consumer
 	local $ENV{PGUSER} = 'consumer';
 	my %consumer = (log => "$folder/log" . $started++);
 
-	$consumer{run} = IPC::Run::start([ $python, "$example/consume.py", 'exposures', $batch, "bootstrap.servers=$address", 'statistics.interval.ms=200',
-			'session.timeout.ms=4000', 'heartbeat.interval.ms=200', @settings ], '<', \undef, '>', $consumer{log}, '2>', "$consumer{log}.errors", IPC::Run::timeout(3 * $patience));
+	$consumer{run} = IPC::Run::start([ $python, "$example/consume.py", 'exposures', $batch, "bootstrap.servers=$address",
+		'statistics.interval.ms=200',
+			'session.timeout.ms=4000', 'heartbeat.interval.ms=200', @settings ], '<', \undef, '>', $consumer{log}, '2>',
+				"$consumer{log}.errors", IPC::Run::timeout(3 * $patience));
 	return \%consumer;
 }
 
@@ -149,7 +143,8 @@ sub caught_up
 }
 
 # Each user's items that the cluster has sent, and how many of them the filter does not contain.
-sub missing { return query("SELECT sum(cardinality(seen.unseen(u, ARRAY(SELECT u * 1000 + i FROM generate_series(0, $_[0] - 1) AS i)))) FROM generate_series(0, $users - 1) AS u") }
+sub missing { return query("SELECT sum(cardinality(seen.unseen(u,
+	ARRAY(SELECT u * 1000 + i FROM generate_series(0, $_[0] - 1) AS i)))) FROM generate_series(0, $users - 1) AS u") }
 sub bytes { return query("SELECT md5(string_agg(f::text, ',' ORDER BY user_id)) FROM seen.filters AS f") }
 
 cluster("part(0, 40)");
@@ -176,7 +171,9 @@ note "$in_the_middle of $killed in the middle";
 is(join('', map { slurp_file($_) } glob "$folder/log*.errors"), '', 'no error');
 
 # False positives, among items that nobody was shown.
-my $rate = query("SELECT avg(cardinality(seen.unseen(u, ARRAY(SELECT u * 1000 + 100000000 + i FROM generate_series(1, 2000) AS i)))) / 2000 FROM generate_series(0, $users - 1) AS u");
+my $rate = query("SELECT avg(cardinality(seen.unseen(u,
+	ARRAY(SELECT u * 1000 + 100000000 + i FROM generate_series(1, 2000) AS i)))) / 2000 FROM generate_series(0,
+	$users - 1) AS u");
 cmp_ok(1 - $rate, '<', 0.01, 'the rate of false positives is below the target');
 cmp_ok(1 - $rate, '>', 0, 'they are filters');
 
@@ -188,7 +185,8 @@ ok(caught_up($again), 'another group reads everything');
 is((logged($again))[0], $users * $items * 5 / 4 + 11, 'all messages');
 is((logged($again))[1], $users * $items * 5 / 4, 'all exposures');
 is(bytes(), $before, 'adding again changes no byte');
-is(scalar(() = slurp_file($again->{log}) =~ /^skipped partition \d, offset \d+: /mg), 9, 'what is no exposure is skipped and logged');
+is(scalar(() = slurp_file($again->{log}) =~ /^skipped partition \d, offset \d+: /mg), 9,
+	'what is no exposure is skipped and logged');
 
 # Programs that can only insert have a view.
 query($_->{text}) for grep { $_->{language} eq 'sql' && $_->{chapter} eq 'Other streams' } blocks(document("$example/README.md"));

@@ -4,22 +4,13 @@
 # and the right values for filters that are known.  Both query files say the same, and
 # the dashboard and the alerts ask for nothing but these metrics.
 
-use strict;
-use warnings;
-
 use CPAN::Meta::YAML;
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
 use JSON::PP;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $folder = "$FindBin::RealBin/../../doc/watching";
-my $guide = document("$FindBin::RealBin/../../doc/monitoring.md");
+my $folder = "$root/doc/watching";
+my $guide = document("$root/doc/monitoring.md");
 my ($role) = map { $_->{text} } grep { $_->{text} =~ /^CREATE ROLE exporter/ } blocks($guide);
 $role =~ s/\s+\z//;
 
@@ -60,13 +51,12 @@ for my $query (sort keys %$queries)
 # Feeds that are known
 #
 
-my $node = PostgreSQL::Test::Cluster->new('watched');
-$node->init(allows_streaming => 1, extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->append_conf('postgresql.conf', "autovacuum = off\nmax_prepared_transactions = 1\nTimeZone = 'Asia/Tokyo'");
-$node->start;
+my $node = start_server('watched', "autovacuum = off\nmax_prepared_transactions = 1\nTimeZone = 'Asia/Tokyo'",
+	allows_streaming => 1);
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION bloomexp;
-	CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now()) PARTITION BY RANGE (shown_at);
+	CREATE TABLE exposures (user_id bigint, item_id bigint,
+		shown_at timestamptz DEFAULT now()) PARTITION BY RANGE (shown_at);
 	CREATE TABLE exposures_1 PARTITION OF exposures FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
 	CREATE TABLE views (LIKE exposures);
@@ -83,7 +73,8 @@ $node->safe_psql('postgres', q{
 		(2, bloom_add(bloom_new(1000, 0.001), 1), '2026-01-02 00:00+00'),
 		(3, bloom_add(bloom_new(10, 0.5), ARRAY(SELECT generate_series(1, 100))), NULL),
 		(4, NULL, '2026-01-04 00:00+00');
-	DO $$ BEGIN FOR n IN 1 .. 10 LOOP UPDATE seen.filters SET filled_until = filled_until WHERE user_id = 1; END LOOP; END $$;
+	DO $$ BEGIN FOR n IN 1 .. 10 LOOP UPDATE seen.filters SET filled_until = filled_until WHERE user_id = 1; END LOOP;
+		END $$;
 	DO $$ BEGIN FOR n IN 1 .. 5 LOOP UPDATE seen.filters SET user_id = user_id + 1 WHERE user_id > 3; END LOOP; END $$;
 	CREATE TABLE exposures_2 PARTITION OF exposures FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
 	CREATE TABLE exposures_3 PARTITION OF exposures FOR VALUES FROM ('2026-03-01') TO ('2026-04-01');
@@ -112,7 +103,8 @@ $node->safe_psql('postgres', q{
 sub rows
 {
 	my ($query, $server) = (@_, $node);
-	my $rows = $server->safe_psql('postgres', "SELECT coalesce(json_agg(r), '[]') FROM (" . $queries->{$query}{query} . ') AS r',
+	my $rows = $server->safe_psql('postgres', "SELECT coalesce(json_agg(r), '[]') FROM (" . $queries->{$query}{query}
+		. ') AS r',
 		extra_params => [ '-U', 'exporter' ]);
 
 	return { map { ($_->{feed} // '') => $_ } @{ decode_json($rows) } };
@@ -132,7 +124,8 @@ for my $query (sort keys %$queries)
 {
 	my $columns = $node->safe_psql('postgres', $queries->{$query}{query} . '\gdesc', extra_params => [ '-U', 'exporter' ]);
 
-	is_deeply([ map { /^(\w+)\|/ } split /\n/, $columns ], $columns{$query}, "$query: a metric or a label for each column, in order");
+	is_deeply([ map { /^(\w+)\|/ } split /\n/, $columns ], $columns{$query},
+		"$query: a metric or a label for each column, in order");
 	ok($columns !~ /\|(?!name$|integer$|bigint$|double precision$)/m, "$query: names and numbers") or diag $columns;
 }
 
@@ -144,21 +137,27 @@ my %seen = (
 	oldest_filled_until_timestamp_seconds => 1767312000, untracked_tables => 3);
 
 is($known[1], 0.5, 'the highest target');
-my $factor = sprintf '%g', $node->safe_psql('postgres', q{SELECT substring(pg_get_viewdef('seen.health') FROM 'fpr_now > [^0-9]*([0-9.]+)')}) / 0.01;
+my $factor = sprintf '%g', $node->safe_psql('postgres',
+	q{SELECT substring(pg_get_viewdef('seen.health') FROM 'fpr_now > [^0-9]*([0-9.]+)')}) / 0.01;
 is_deeply(values_of('bloomexp_feed', 'seen'), \%seen, 'a feed that is known');
-is_deeply(values_of('bloomexp_feed', 'Odd "feed"'), { map({ $_ => undef } keys %seen), readable => 1, users => 0, above_target => 0, untracked_tables => 0 },
+is_deeply(values_of('bloomexp_feed', 'Odd "feed"'),
+	{ map({ $_ => undef } keys %seen), readable => 1, users => 0, above_target => 0, untracked_tables => 0 },
 	'an empty one in mode log, with an odd name');
-is_deeply(values_of('bloomexp_feed', 'secret'), { map({ $_ => undef } keys %seen), readable => 0 }, 'what the role may not read');
+is_deeply(values_of('bloomexp_feed', 'secret'), { map({ $_ => undef } keys %seen), readable => 0 },
+	'what the role may not read');
 my $kept = values_of('bloomexp_feed', 'kept');
 is_deeply([ @$kept{qw(users oldest_filled_until_timestamp_seconds)} ], [ 1, 0 ], 'one that was never rebuilt');
 my $alone = values_of('bloomexp_feed', 'alone');
-is_deeply([ @$alone{qw(users oldest_filled_until_timestamp_seconds untracked_tables)} ], [ 1, undef, undef ], 'one without a table, which is never rebuilt');
+is_deeply([ @$alone{qw(users oldest_filled_until_timestamp_seconds untracked_tables)} ], [ 1, undef, undef ],
+	'one without a table, which is never rebuilt');
 
 my $seen = values_of('bloomexp_table', 'seen');
-is(join('|', @$seen{qw(updates_total hot_updates_total live_rows dead_rows size_bytes)}), $node->safe_psql('postgres', q{
+is(join('|', @$seen{qw(updates_total hot_updates_total live_rows dead_rows size_bytes)}),
+	$node->safe_psql('postgres', q{
 	SELECT 15, 10, 4, n_dead_tup, pg_total_relation_size(relid) FROM pg_stat_user_tables WHERE schemaname = 'seen'}),
 	'updates, HOT updates, rows, dead rows and bytes on disk');
-is_deeply([ sort keys %{ rows($_) } ], [ 'Odd "feed"', qw(alone kept secret seen) ], "$_: all feeds") for 'bloomexp_feed', 'bloomexp_table';
+is_deeply([ sort keys %{ rows($_) } ], [ 'Odd "feed"', qw(alone kept secret seen) ], "$_: all feeds")
+  for 'bloomexp_feed', 'bloomexp_table';
 
 my $wal = values_of('bloomexp_wal', '');
 $node->safe_psql('postgres', 'CHECKPOINT; INSERT INTO views SELECT u, 1, now() FROM generate_series(1, 20000) AS u');
@@ -169,15 +168,18 @@ cmp_ok(values_of('bloomexp_wal', '')->{bytes_total}, '>', $wal->{bytes_total} + 
 for my $right ('SELECT ON seen.health', 'USAGE ON SCHEMA seen')
 {
 	$node->safe_psql('postgres', "REVOKE $right FROM exporter");
-	is_deeply([ map { values_of('bloomexp_feed', $_)->{readable} } 'seen', 'kept' ], [ 0, 1 ], "not readable without $right");
+	is_deeply([ map { values_of('bloomexp_feed', $_)->{readable} } 'seen', 'kept' ], [ 0, 1 ],
+		"not readable without $right");
 	$node->safe_psql('postgres', "GRANT $right TO exporter");
 }
-is($node->safe_psql('postgres', q{SELECT has_table_privilege('exporter', 'seen.filters', 'SELECT')}), 'f', 'the exporter may read no filter');
+is($node->safe_psql('postgres', q{SELECT has_table_privilege('exporter', 'seen.filters', 'SELECT')}), 'f',
+	'the exporter may read no filter');
 
 # What the document does about tables without the trigger.
-my ($again) = statements(document("$FindBin::RealBin/../../doc/production.md"), 'Apply the script again');
+my ($again) = statements(document("$root/doc/production.md"), 'Apply the script again');
 $node->safe_psql('postgres', $again);
-is(values_of('bloomexp_feed', 'seen')->{untracked_tables}, 0, 'applied again, partitions have the trigger, and it is enabled');
+is(values_of('bloomexp_feed', 'seen')->{untracked_tables}, 0,
+	'applied again, partitions have the trigger, and it is enabled');
 
 #
 # Feeds of others: none of their code runs as the exporter, and none of them stops what it
@@ -195,7 +197,8 @@ $node->safe_psql('postgres', q{
 	GRANT CREATE ON DATABASE postgres TO stranger, staff});
 as_stranger(q{
 	CREATE SCHEMA trap;
-	CREATE FUNCTION trap.run() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'code of a stranger, as % in a session of %', current_user, session_user; END $$;
+	CREATE FUNCTION trap.run() RETURNS bigint LANGUAGE plpgsql
+		AS $$ BEGIN RAISE 'code of a stranger, as % in a session of %', current_user, session_user; END $$;
 	CREATE VIEW trap.health AS SELECT trap.run() AS users, 1 AS bytes, now() AS oldest_filled_until;
 	CREATE TABLE trap.filters (user_id bigint);
 	CREATE FUNCTION trap.settings() RETURNS void LANGUAGE sql AS E'\n-- bloomexp 1.0\n-- exposures = trap.exposures\n';
@@ -211,7 +214,8 @@ as_stranger(q{
 	BEGIN;
 	LOCK trap.filters;
 	PREPARE TRANSACTION 'locked'});
-is($node->safe_psql('postgres', q{SELECT count(*) FROM bloom_feeds() WHERE feed IN ('trap', 'shared')}), 2, 'schemas that look like feeds');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM bloom_feeds() WHERE feed IN ('trap', 'shared')}), 2,
+	'schemas that look like feeds');
 for my $query (sort keys %$queries)
 {
 	my ($status, $out, $error) =
@@ -220,17 +224,15 @@ for my $query (sort keys %$queries)
 	is("$status $error", '0 ', "$query: continues beside feeds of a stranger");
 	is_deeply([ eval { sort keys %{ rows($query) } } ], $before{$query}, "$query: and does not show them");
 }
-is($node->safe_psql('postgres', "SET ROLE exporter; SELECT count(*) FROM ($queries->{bloomexp_feed}{query}) AS f WHERE feed = 'kept'"), '0',
+is($node->safe_psql('postgres', "SET ROLE exporter; SELECT count(*) FROM ($queries->{bloomexp_feed}{query}) AS f
+	WHERE feed = 'kept'"), '0',
 	q{in a superuser's session, whatever its role, only superusers' feeds are read});
 $node->safe_psql('postgres', 'REVOKE exporter FROM keeper');
 is(rows('bloomexp_feed')->{kept}, undef, 'nor what belongs to an owner who is not a member');
 $node->safe_psql('postgres', q{GRANT exporter TO keeper});
 $node->safe_psql('postgres', q{ROLLBACK PREPARED 'locked'});
 
-$node->backup('copy');
-my $standby = PostgreSQL::Test::Cluster->new('watched_standby');
-$standby->init_from_backup($node, 'copy', has_streaming => 1);
-$standby->start;
+my $standby = start_standby($node, 'watched_standby');
 $node->wait_for_catchup($standby);
 is_deeply(values_of('bloomexp_feed', 'seen', $standby), { %seen, untracked_tables => 0 }, 'the same on a standby');
 rows($_, $standby) for qw(bloomexp_table bloomexp_wal);
@@ -241,11 +243,13 @@ $node->stop;
 # The files beside each other
 #
 
-is_deeply({ map { $_->{query_name} => $_->{query} } @{ $collector->{queries} } }, { map { $_ => $queries->{$_}{query} } keys %$queries },
+is_deeply({ map { $_->{query_name} => $_->{query} } @{ $collector->{queries} } },
+	{ map { $_ => $queries->{$_}{query} } keys %$queries },
 	'both files have the same queries');
 is_deeply({ map { my %metric = %$_; delete $metric{metric_name} => \%metric } @{ $collector->{metrics} } }, \%metric,
 	'and the same metrics');
-is_deeply([ grep { ($metric{$_}{type} eq 'counter') ne /_total$/ } keys %metric ], [], 'a counter is a total, and nothing else is');
+is_deeply([ grep { ($metric{$_}{type} eq 'counter') ne /_total$/ } keys %metric ], [],
+	'a counter is a total, and nothing else is');
 
 # What an expression names: metrics; and labels, in braces, after "by" and "on", and in
 # what is written of it.
@@ -294,17 +298,23 @@ ok(index($guide, "`$_->{alert}`") > 0, "the guide has $_->{alert}") for @rules;
 my %threshold = map { $_->{alert} => $_->{expr} =~ /> ([\d.]+)/ ? $1 : undef } @rules;
 my %words = (0.5 => 'half', 0.2 => 'fifth', 0.1 => 'tenth');
 my $above = "a $words{ $threshold{BloomexpAboveTarget} } of `users`";
-is_deeply([ grep { $_ ne "above $above" } $guide =~ /`above_fpr` is ([^|,]*?)(?: \||,)/g ], [], 'the share of filters above their rate, in the guide');
+is_deeply([ grep { $_ ne "above $above" } $guide =~ /`above_fpr` is ([^|,]*?)(?: \||,)/g ], [],
+	'the share of filters above their rate, in the guide');
 like($guide, qr/`above_fpr` is above $above \|/, 'is there');
-like($guide, qr/`oldest_filled_until` is NULL or older than $threshold{BloomexpRebuildLate} days/, 'the age of a rebuild, in the guide');
-my %red = map { $_->{title} => map { $_->{value} } grep { $_->{color} eq 'red' } @{ $_->{fieldConfig}{defaults}{thresholds}{steps} } }
+like($guide, qr/`oldest_filled_until` is NULL or older than $threshold{BloomexpRebuildLate} days/,
+	'the age of a rebuild, in the guide');
+my %red = map { $_->{title} => map { $_->{value} } grep { $_->{color} eq 'red' } @{
+	$_->{fieldConfig}{defaults}{thresholds}{steps} } }
   grep { $_->{title} =~ /^(?:Oldest rebuild|Filters above)/ } @{ $dashboard->{panels} };
-is_deeply(\%red, { 'Oldest rebuild' => $threshold{BloomexpRebuildLate} * 86400, 'Filters above 1.2 times the target rate' => $threshold{BloomexpAboveTarget} },
+is_deeply(\%red, { 'Oldest rebuild' => $threshold{BloomexpRebuildLate} * 86400,
+	'Filters above 1.2 times the target rate' => $threshold{BloomexpAboveTarget} },
 	'and on the dashboard');
 
 # A filter is above its rate from the same factor on, in the feed and in all that describe it.
-is(scalar(() = document("$FindBin::RealBin/../../$_->[0]") =~ /(above \Q$factor\E times the (?:`fpr`|target rate))/g), $_->[1], "the factor in $_->[0]")
-  for [ 'doc/reference-feeds.md', 1 ], [ 'doc/watching/queries.yml', 1 ], [ 'doc/watching/dashboard.json', 2 ], [ 'doc/watching/alerts.yml', 1 ];
+is(scalar(() = document("$root/$_->[0]") =~ /(above \Q$factor\E times the (?:`fpr`|target rate))/g), $_->[1],
+	"the factor in $_->[0]")
+  for [ 'doc/reference-feeds.md', 1 ], [ 'doc/watching/queries.yml', 1 ], [ 'doc/watching/dashboard.json', 2 ],
+	[ 'doc/watching/alerts.yml', 1 ];
 
 SKIP:
 {
@@ -316,7 +326,8 @@ SKIP:
 	append_to_file($file, "groups:\n- name: panels\n  rules:\n");
 	append_to_file($file, '  - record: panel_' . $number++ . "\n    expr: |\n      $_\n") for @expressions;
 	command_ok([ $promtool, 'check', 'rules', $file ], 'expressions of the panels');
-	command_ok([ $promtool, 'test', 'rules', "$FindBin::RealBin/alerts.yml" ], 'alerts fire beyond their thresholds, and not before');
+	command_ok([ $promtool, 'test', 'rules', "$root/test/integrations/alerts.yml" ],
+		'alerts fire beyond their thresholds, and not before');
 }
 
 done_testing();

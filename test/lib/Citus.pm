@@ -6,10 +6,12 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(start_citus);
+our @EXPORT = qw(start_citus again_and_again all_end move_shards);
 
 # The coordinator, then the workers; without Citus the test is skipped.  libpq leads to the coordinator.
 sub start_citus
@@ -24,9 +26,12 @@ sub start_citus
 		my $node = PostgreSQL::Test::Cluster->new($name);
 
 		$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-		$node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'citus'", 'max_prepared_transactions = 100',
-			'wal_level = logical', 'max_wal_senders = 10', 'restart_after_crash = on', "citus.local_hostname = '" . $node->host . "'", "citus.node_conninfo = 'sslmode=prefer'",
-			'citus.enable_statistics_collection = off', 'citus.recover_2pc_interval = 1s', 'deadlock_timeout = 100ms', "log_line_prefix = '%e %a '", '');
+		$node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'citus'",
+			'max_prepared_transactions = 100',
+			'wal_level = logical', 'max_wal_senders = 10', 'restart_after_crash = on', "citus.local_hostname = '" . $node->host
+				. "'", "citus.node_conninfo = 'sslmode=prefer'",
+			'citus.enable_statistics_collection = off', 'citus.recover_2pc_interval = 1s', 'deadlock_timeout = 100ms',
+				"log_line_prefix = '%e %a '", '');
 		$node->start;
 		$node->safe_psql('postgres', 'CREATE EXTENSION citus');
 		push @nodes, $node;
@@ -34,7 +39,8 @@ sub start_citus
 	my ($coordinator, @workers) = @nodes;
 
 	# One worker is there before the extension, one comes later.
-	$coordinator->safe_psql('postgres', sprintf("SELECT citus_set_coordinator_host('%s', %s)", $coordinator->host, $coordinator->port));
+	$coordinator->safe_psql('postgres', sprintf("SELECT citus_set_coordinator_host('%s', %s)", $coordinator->host,
+		$coordinator->port));
 	for my $worker (@workers)
 	{
 		$coordinator->safe_psql('postgres', sprintf("SELECT citus_add_node('%s', %s)", $worker->host, $worker->port));
@@ -42,6 +48,45 @@ sub start_citus
 	}
 	@ENV{qw(PGHOST PGPORT PGDATABASE)} = ($coordinator->host, $coordinator->port, 'postgres');
 	return @nodes;
+}
+
+# Run a command as a client of a node, in a process of its own, again and again for so many seconds, and at once
+# after a failure.  The logs have its name, and a file of this folder what it prints.
+my %running;
+
+sub again_and_again
+{
+	my ($name, $node, $seconds, $folder, $command) = @_;
+	local @ENV{qw(PGAPPNAME PGHOST PGPORT)} = ($name, $node->host, $node->port);
+
+	$running{$name} = IPC::Run::start([ 'sh', '-c',
+		"end=\$((\$(date +%s) + $seconds)); while [ \$(date +%s) -lt \$end ]; do $command || sleep 0.1; done" ],
+		'<', \undef, '>&', "$folder/$name", IPC::Run::timeout($seconds + 120));
+	return;
+}
+
+# All end by themselves: what hangs is killed here, and fails.
+sub all_end
+{
+	for my $name (sort keys %running)
+	{
+		ok(eval { $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
+	}
+	return;
+}
+
+# Meanwhile shards of a table move from node to node.
+sub move_shards
+{
+	my ($table, $node, $seconds, $folder) = @_;
+
+	append_to_file("$folder/move", qq{
+		SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport, 'block_writes')
+		FROM (SELECT * FROM citus_shards WHERE table_name = '$table'::regclass ORDER BY random() LIMIT 1) s,
+			LATERAL (SELECT * FROM pg_dist_node
+				WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport LIMIT 1) n});
+	again_and_again('moves', $node, $seconds, $folder, "psql -Xqf $folder/move; sleep 1");
+	return;
 }
 
 1;

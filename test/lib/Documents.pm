@@ -10,7 +10,8 @@ use Exporter 'import';
 use IPC::Run;
 use Test::More;
 
-our @EXPORT = qw(document visible blocks statements statements_ok session_ok output_ok explained program python sqlstate);
+our @EXPORT = qw(document visible blocks statements statements_ok session_ok output_ok explained program python
+	sqlstate);
 
 # psql's options for output as the documents show it
 my @as_shown = ('-v', 'SHOW_CONTEXT=never', '-P', 'format=aligned', '-P', 'tuples_only=off');
@@ -98,7 +99,8 @@ sub statement_ok
 	my ($node, $database, $name, $block) = @_;
 	my $expected = $block->{output};
 	my ($stdout, $stderr);
-	my $status = $node->psql($database, "SET client_min_messages = warning;\n$block->{text}", stdout => \$stdout, stderr => \$stderr,
+	my $status = $node->psql($database, "SET client_min_messages = warning;\n$block->{text}", stdout => \$stdout,
+		stderr => \$stderr,
 		on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180, extra_params => \@as_shown);
 
 	$stderr =~ s/^psql:<stdin>:\d+: //mg;
@@ -133,8 +135,10 @@ sub session_ok
 	my ($stdout, $stderr);
 	my $end = 'end of a block';
 
-	$node->psql($database, join('', "SET client_min_messages = warning;\n", map { "$_->{text}\\echo $end\n" } @blocks), stdout => \$stdout, stderr => \$stderr,
-		on_error_stop => 0, on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180, extra_params => \@as_shown);
+	$node->psql($database, join('', "SET client_min_messages = warning;\n", map { "$_->{text}\\echo $end\n" } @blocks),
+		stdout => \$stdout, stderr => \$stderr,
+		on_error_stop => 0, on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180,
+			extra_params => \@as_shown);
 	is($stderr, '', 'the documents in one session: no error');
 	my @outputs = split /^$end\n?/m, $stdout;
 	output_ok("in one session: $blocks[$_]{name}", $blocks[$_], $outputs[$_] // 'none') for 0 .. $#blocks;
@@ -183,7 +187,8 @@ sub python
 sub sqlstate
 {
 	my ($node, $database, $statements, @options) = @_;
-	my (undef, undef, $error) = $node->psql($database, $statements, extra_params => [ '-v', 'VERBOSITY=sqlstate', @options ]);
+	my (undef, undef, $error) = $node->psql($database, $statements,
+		extra_params => [ '-v', 'VERBOSITY=sqlstate', @options ]);
 
 	return $error =~ /ERROR:  (\w+)/ ? $1 : '';
 }

@@ -180,6 +180,22 @@ sub parse
 	return \%value;
 }
 
+# The bytes of a value, as parse() returns it.
+sub bytes
+{
+	my ($value) = @_;
+	my @layers = @{ $value->{layers} };
+	my $flags = $value->{kind} | $value->{counting} << 4 | $value->{windowed} << 5;
+
+	return join '',
+	  pack('CCvVd<', 1, $flags, scalar @layers, 0, $value->{fpr}),
+	  $value->{windowed} ? pack('q<q<VV', @$value{qw(width floor slices)}, 0) : '',
+	  (map {
+		  pack('VVVV', $_->{words} | $_->{hashes} << 26, @$_{qw(capacity items bits_set)})
+			. ($value->{windowed} ? pack('q<', $_->{slice}) : '') } @layers),
+	  map { $_->{bits} } @layers;
+}
+
 # More items than this neither leave only $set bits set nor fit at the promised rate.
 sub most_items
 {

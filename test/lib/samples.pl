@@ -27,7 +27,8 @@ sub create
 		SELECT 3, bloom_agg(2 * i), 'large' FROM generate_series(1, 100000) AS i UNION ALL
 		SELECT 4, bloom_window_agg(2 * i, '2026-01-01 00:00+00'::timestamptz + i * interval '2 minutes', '30 days', 6, 0.01),
 			'window' FROM generate_series(1, 20000) AS i UNION ALL
-		SELECT 5, bloom_add(bloom_new(5000, counting => true), array_agg(2 * i)), 'counting' FROM generate_series(1, 3000) AS i UNION ALL
+		SELECT 5, bloom_add(bloom_new(5000, counting => true), array_agg(2 * i)), 'counting'
+			FROM generate_series(1, 3000) AS i UNION ALL
 		SELECT 6, bloom_agg((2 * i)::text), 'text' FROM generate_series(1, 10000) AS i UNION ALL
 		SELECT 7, bloom_agg(md5((2 * i)::text)::uuid), 'uuid' FROM generate_series(1, 500) AS i UNION ALL
 		SELECT 8, bloom_agg(int8send(2 * i)), 'bytea' FROM generate_series(1, 500) AS i UNION ALL
@@ -42,7 +43,8 @@ sub create_feeds
 	my ($node, $database) = @_;
 
 	$node->safe_psql($database, q{
-		CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), PRIMARY KEY (user_id, item_id));
+		CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
+			PRIMARY KEY (user_id, item_id));
 		SELECT bloom_create_feed('feed', 'exposures');
 		SELECT bloom_create_feed('log', 'exposures', mode => 'log')});
 	return;
@@ -54,8 +56,10 @@ sub shown
 	my ($node, $database, $item) = @_;
 
 	return $node->safe_psql($database, qq{
-		SELECT string_agg(concat_ws(' ', f.mode, user_id), ', ' ORDER BY f.mode, user_id) FROM generate_series(1, 100) AS user_id,
-			LATERAL (VALUES ('feed', feed.unseen(user_id, '{$item}')), ('log', log.unseen(user_id, '{$item}'))) AS f (mode, unseen)
+		SELECT string_agg(concat_ws(' ', f.mode, user_id), ', ' ORDER BY f.mode, user_id)
+			FROM generate_series(1, 100) AS user_id,
+			LATERAL (VALUES ('feed', feed.unseen(user_id, '{$item}')), ('log', log.unseen(user_id, '{$item}'))) AS f (mode,
+				unseen)
 		WHERE unseen = '{}'});
 }
 
@@ -108,7 +112,8 @@ sub add
 sub change_others
 {
 	return q{
-		UPDATE seen SET items = bloom_add_at(bloom_expire(items, '2026-02-08 00:00+00'), 901, '2026-02-01 00:00+00') WHERE note = 'window';
+		UPDATE seen SET items = bloom_add_at(bloom_expire(items, '2026-02-08 00:00+00'), 901, '2026-02-01 00:00+00')
+			WHERE note = 'window';
 		UPDATE seen SET items = bloom_remove(bloom_add(items, 901), 2) WHERE note = 'counting';
 		UPDATE seen SET items = bloom_add(items, '901'::text) WHERE note = 'text';
 	};

@@ -2,22 +2,13 @@
 # alone (test/lib/format_reader.pl) must see in the golden values what the server sees, and
 # the worked examples must be true.
 
-use strict;
-use warnings;
 use utf8;
+use Server;
 no warnings 'portable';
 
-use FindBin;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $root = "$FindBin::RealBin/../..";
 require "$root/test/lib/format_reader.pl";
 
-my $node = PostgreSQL::Test::Cluster->new('format');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('format');
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 
 # The golden values of the regression test, whatever their bytes are now: items of each, and
@@ -43,10 +34,12 @@ $node->safe_psql('postgres', q{
 	$$});
 
 for (split /\n/, $node->safe_psql('postgres', q{
-		SELECT name, kind, filter, cardinality(items), array_to_string(contains_each(filter, kind, items || others(kind))::integer[], ''),
+		SELECT name, kind, filter, cardinality(items),
+			array_to_string(contains_each(filter, kind, items || others(kind))::integer[], ''),
 			(SELECT string_agg(CASE kind WHEN 'text' THEN convert_to(item, 'UTF8')::text ELSE item END, ' ' ORDER BY i)
 			 FROM unnest(items || others(kind)) WITH ORDINALITY AS u (item, i))
-		FROM (SELECT name, kind, filter, items[:2000] FROM golden ORDER BY name COLLATE "C") AS g (name, kind, filter, items)}))
+		FROM (SELECT name, kind, filter, items[:2000] FROM golden ORDER BY name COLLATE "C") AS g (name, kind, filter,
+			items)}))
 {
 	my ($name, $kind, $filter, $members, $contained, $items) = split /\|/;
 	my $value = format_reader::parse(format_reader::unhex($filter));
@@ -77,10 +70,12 @@ for my $example (@examples)
 	{
 		is("\\x" . join('', @bytes) =~ tr/ //dr, $filter, "$title: bytes");
 		my @said = map { /\d+/g } $example =~ /^    [0-9a-f ]+ (?:\w+ layer: )?bits? (\d[\d, and]*)$/mg;
-		my @set = map { my $layer = $_; grep { format_reader::is_set($value, $layer, $_) } 0 .. 64 * $layer->{words} - 1 } @layers;
+		my @set = map { my $layer = $_; grep { format_reader::is_set($value, $layer,
+			$_) } 0 .. 64 * $layer->{words} - 1 } @layers;
 		is("@said", "@set", "$title: the bits said to be set are") unless $value->{counting};
 		my @numbers = $example =~ /^    [0-9a-f ]+ (?:width|floor|slice) (-?\d+)/mg;
-		is("@numbers", join(' ', @$value{qw(width floor)}, map { $_->{slice} } @layers), "$title: its times") if $value->{windowed};
+		is("@numbers", join(' ', @$value{qw(width floor)}, map { $_->{slice} } @layers), "$title: its times")
+		  if $value->{windowed};
 	}
 
 	my (undef, @items) = map { s/\n(?:\n.*)?\z//sr } split /^    (?=item )/m, $example;

@@ -1,37 +1,26 @@
 # Any bytes are a valid value or refused with an error.
 #
 # Valid values of every sort are damaged in every way: each header byte set to each value,
-# cut off, extended, bits flipped anywhere; and there are values of random fields, which get
-# past the first checks.  The server must refuse what a reader refuses that was written from
+# cut off, extended, bits flipped anywhere.  (The fuzzer repairs values, so that they get past
+# the first checks.)  The server must refuse what a reader refuses that was written from
 # doc/internals/format.md alone (test/lib/format_reader.pl), and accept what it accepts; and
 # what the server accepts goes through every function that takes a filter.
 #
 # The errors are in clients/conformance, text that is not hexadecimal and the binary protocol
 # in sql/type.sql, and values that take long in sql/many_layers.sql.
 
-use strict;
-use warnings;
+use JSON::PP;
+use Server;
 no warnings 'portable';
 
-use FindBin;
-use JSON::PP;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $root = "$FindBin::RealBin/../..";
-require "$root/test/lib/format_$_.pl" for qw(reader writer);
+require "$root/test/lib/format_reader.pl";
 
 # The same damage in every run; another seed tries other damage.
 my $seed = $ENV{HOSTILE_SEED} // 1;
 srand($seed);
 note "HOSTILE_SEED=$seed";
 
-my $node = PostgreSQL::Test::Cluster->new('hostile');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-# a small buffer cache, so that the memory of a backend is its own
-$node->append_conf('postgresql.conf', "shared_buffers = 1MB\nstatement_timeout = 150s");
-$node->start;
+my $node = start_server('hostile', "shared_buffers = 1MB\nstatement_timeout = 150s");
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => 170) }
@@ -50,13 +39,15 @@ my %samples = (
 	'uuid' => [q{'123e4567-e89b-12d3-a456-426614174000'::uuid}],
 	'bytea' => [q{'\x2a00000000000000'::bytea}],
 	'interval' => [q{interval '1 day'}],
-	'timestamp with time zone' => [ map { "timestamptz '$_'" } '4714-11-24 00:00+0 BC', '2024-02-29 12:00+0', '294276-12-31 23:59:59.999999+0' ],
+	'timestamp with time zone' => [ map { "timestamptz '$_'" } '4714-11-24 00:00+0 BC', '2024-02-29 12:00+0',
+		'294276-12-31 23:59:59.999999+0' ],
 	'timestamp with time zone[]' => [q{array_fill(timestamptz '2024-02-29 12:00+0', '{3}')}],
 	'anynonarray' => [
 		'42::bigint', '42::smallint', q{'item'::text}, q{'item'::char(6)}, q{'123e4567-e89b-12d3-a456-426614174000'::uuid},
 		q{'\x2a00000000000000'::bytea} ],
 	'anyarray' => [
-		q{'{42,NULL,-1}'::bigint[]}, q{'{42,42,-1}'::smallint[]}, q{'{item,"",NULL}'::text[]}, q{ARRAY[md5('1')::uuid, NULL, md5('')::uuid]},
+		q{'{42,NULL,-1}'::bigint[]}, q{'{42,42,-1}'::smallint[]}, q{'{item,"",NULL}'::text[]},
+			q{ARRAY[md5('1')::uuid, NULL, md5('')::uuid]},
 		q{'{"\\\\x2a","\\\\x",NULL}'::bytea[]}, 'ARRAY(SELECT generate_series(1, 300))' ],
 	'bloom[]' => ['VARIADIC ARRAY[subject, NULL, other]::bloom[]']);
 
@@ -85,10 +76,13 @@ for (split /\n/, query(q{
 	{
 		# what a function makes must itself be valid, and it may say no, but only for these reasons
 		my $run = $prokind eq 'a' ? "SELECT $name(part) INTO made FROM (VALUES (subject), (NULL), (subject)) v (part)"
-		  : $makes_filter eq 't' ? "made := $name($list)" : $set eq 't' ? "PERFORM count(row) FROM $name($list) row" : "PERFORM $name($list)";
+		  : $makes_filter eq 't' ? "made := $name($list)" : $set eq 't' ? "PERFORM count(row) FROM $name($list) row"
+			: "PERFORM $name($list)";
 
-		$calls .= "BEGIN made := NULL; $run; PERFORM made::bytea::bloom; EXCEPTION WHEN datatype_mismatch OR object_not_in_prerequisite_state
-			OR program_limit_exceeded OR invalid_parameter_value OR array_subscript_error OR feature_not_supported THEN NULL; END;\n";
+		$calls .= "BEGIN made := NULL; $run; PERFORM made::bytea::bloom;
+			EXCEPTION WHEN datatype_mismatch OR object_not_in_prerequisite_state
+			OR program_limit_exceeded OR invalid_parameter_value OR array_subscript_error OR feature_not_supported THEN NULL;
+				END;\n";
 	}
 	$called{$name} = 1;
 }
@@ -158,7 +152,8 @@ sub try
 
 	$count{$_}++ for @verdicts;
 	ok(@verdicts == @bytes && !@wrong, "$what: " . @bytes . ' values')
-	  or diag map { "$verdicts[$_], not " . expected($bytes[$_]) . ': ' . unpack('H*', substr $bytes[$_], 0, 1000) . "\n" } splice @wrong, 0, 5;
+	  or diag map { "$verdicts[$_], not " . expected($bytes[$_]) . ': ' . unpack('H*', substr $bytes[$_], 0, 1000)
+		. "\n" } splice @wrong, 0, 5;
 	return;
 }
 
@@ -167,7 +162,8 @@ sub try
 #
 
 my %values = map { ($_->{name} => format_reader::unhex($_->{value})) }
-  grep { !$_->{error} && $_->{value} =~ /^\\x/ } map { decode_json($_) } split /\n/, slurp_file("$root/clients/conformance/values.jsonl");
+  grep { !$_->{error} && $_->{value} =~ /^\\x/ } map { decode_json($_) } split /\n/,
+	slurp_file("$root/clients/conformance/values.jsonl");
 my @names = grep { length $values{$_} < 150 } sort keys %values;
 my @small = @values{@names};
 my $blocked = $values{'by hand: 4,097 words'};
@@ -217,59 +213,11 @@ try('header bits flipped', map { my $bytes = $_; map { flipped($bytes, 2, header
 my %plain = (kind => 1, fpr => 0.01, counting => 0, windowed => 0);
 my %layer = (words => 1, hashes => 7, capacity => 1, items => 1, bits_set => 1, bits => "\1" . "\0" x 7);
 
-try('at the limits', (map { format_writer::bytes({ %plain, layers => [ (\%layer) x $_ ] }) } 4096, 4097),
-	(map { format_writer::bytes({ %plain, counting => 1, layers => [ ({ %layer, bits => "\1" . "\0" x 31 }) x $_ ] }) } 1, 2),
-	map { format_writer::bytes({ %plain, layers => [ { %layer, words => $_, bits => "\1" . "\0" x (8 * $_ - 1) } ] }) } 4096 .. 4098);
-
-#
-# Values of random fields
-#
-
-sub pick { return $_[ rand @_ ] }
-
-# A number of up to $bits bits, more often an odd one out than a common one.
-sub number
-{
-	my ($bits) = @_;
-
-	return pick(0, 1, 2, 2**($bits - 1) - 1, 2**($bits - 1), 2**$bits - 2, 2**$bits - 1,
-		map { int rand 2**(1 + rand $bits) } 1 .. 7);
-}
-
-# The same for a signed one of 64 bits.
-sub time_number
-{
-	return unpack 'q<', pack 'Q<', pick(number(32), ~number(32), 1 << 63, 1 + (1 << 63), ~0 >> 1, (~0 >> 1) - 1, int rand 2**50);
-}
-
-sub random_value
-{
-	my %value = (kind => int rand 5, fpr => pick(1e-30, 1e-9, 0.01, rand, 0.5, 0.9999999999999999), layers => []);
-
-	$value{windowed} = rand() < 0.4 ? 1 : 0;
-	$value{counting} = !$value{windowed} && rand() < 0.2 ? 1 : 0;
-	@value{qw(width floor slices)} = (pick(0, 1, 1, ~0 >> 1, map { time_number() & ~0 >> 1 } 1 .. 4), time_number(), pick(1, 1000, 1 + int rand 1000));
-	# a few of them break the order
-	my @slices = map { time_number() } 1 .. ($value{counting} ? 1 : $value{windowed} ? rand 7 : 1 + rand 7);
-	@slices = sort { $a <=> $b } @slices if rand() < 0.9;
-	for my $slice (@slices)
-	{
-		my %layer = (slice => $slice, words => 1 + int rand pick(1, 4, 100), hashes => 1 + int rand 63, capacity => number(32) || 1);
-		my $bits = pick("\0", "\xff", "\x01\0\0\0", join '', map { chr rand 256 } 1 .. 32);
-
-		$bits = "\0" unless $value{kind} || $value{counting};
-		$layer{items} = pick($layer{capacity}, int rand $layer{capacity}, 1);
-		$layer{items} = 0 if !$value{kind} || ($bits eq "\0" && !$value{counting});
-		my $size = $layer{words} * ($value{counting} ? 32 : 8);
-		$layer{bits} = substr $bits x $size, 0, $size;
-		$layer{bits_set} = $value{counting} ? unpack('H*', $layer{bits}) =~ tr/0//c : unpack '%32b*', $layer{bits};
-		push @{ $value{layers} }, \%layer;
-	}
-	return format_writer::bytes(\%value);
-}
-
-try('random fields', map { random_value() } 1 .. 3000);
-try('random fields, bits flipped', map { flipped(random_value(), 1) } 1 .. 500);
+try('at the limits', (map { format_reader::bytes({ %plain, layers => [ (\%layer) x $_ ] }) } 4096, 4097),
+	(map { format_reader::bytes({ %plain, counting => 1,
+		layers => [ ({ %layer, bits => "\1" . "\0" x 31 }) x $_ ] }) } 1, 2),
+	map { format_reader::bytes({ %plain, layers => [ { %layer, words => $_, bits => "\1"
+		. "\0" x (8 * $_ - 1) } ] }) } 4096 .. 4098);
 
 cmp_ok($count{valid}, '>', 10_000, "$count{valid} values were accepted");
 cmp_ok($count{'22P03'}, '>', 10_000, "$count{'22P03'} values were refused");
@@ -279,16 +227,17 @@ cmp_ok($count{'22P03'}, '>', 10_000, "$count{'22P03'} values were refused");
 #
 
 my $announced = join ', ', map { "'\\x" . unpack('H*', $_) . "'::bytea" }
-  format_writer::bytes({ %plain, layers => [ { %layer, words => 2**26 - 1 } ] }),
-  format_writer::bytes({ %plain, layers => [ map { { %layer, words => 67_108_750 } } 1 .. 1000 ] }),
-  format_writer::bytes({ %plain, counting => 1, layers => [ { %layer, words => 2**26 - 1 } ] }),
+  format_reader::bytes({ %plain, layers => [ { %layer, words => 2**26 - 1 } ] }),
+  format_reader::bytes({ %plain, layers => [ map { { %layer, words => 67_108_750 } } 1 .. 1000 ] }),
+  format_reader::bytes({ %plain, counting => 1, layers => [ { %layer, words => 2**26 - 1 } ] }),
   pack('CCvVd<', 1, 1, 4096, 0, 0.01), pack('CCvVd<q<q<VV', 1, 33, 4096, 0, 0.01, 1, 0, 1, 0);
 
 SKIP:
 {
 	skip 'no /proc', 2 unless -r '/proc/self/status';
 	my $peak = q{(SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\s+(\d+)'))};
-	my ($before, @after) = split /\n/, query("SELECT $peak FROM verdict(''); SELECT verdict(bytes) FROM unnest(ARRAY[$announced]) bytes; SELECT $peak");
+	my ($before, @after) = split /\n/, query("SELECT $peak FROM verdict(''); SELECT verdict(bytes)
+		FROM unnest(ARRAY[$announced]) bytes; SELECT $peak");
 	my $after = pop @after;
 
 	is("@after", '22P03 22P03 22P03 22P03 22P03', 'announced sizes are not believed');

@@ -40,12 +40,7 @@
 #
 # BLOOMEXP_LONG=1 makes ten times as many filters and candidates.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 use constant ALPHA => 1e-10;
 use constant L => -log(ALPHA);
@@ -74,10 +69,7 @@ my @sizes = (
 	[ 100, 3000 ], [ 300, 1000 ], [ 3650, 80 ], [ 100000, 6 ]);
 my @rates = qw(0.01 0.001 0.0001);
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q{
+my $node = start_server('main', q{
 autovacuum = off
 max_parallel_workers_per_gather = 0
 shared_buffers = 512MB
@@ -85,7 +77,6 @@ max_wal_size = 8GB
 work_mem = 256MB
 jit = off
 });
-$node->start;
 
 # Rows of a query, each a reference to its columns.
 sub rows
@@ -181,7 +172,8 @@ $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 my %expected;
 $expected{"$_->[0] $_->[1]"} = $_->[2]
   for rows(
-	sprintf 'SELECT n, p, (bloom_sizing(n, p)).expected_fpr FROM unnest(ARRAY[%s]) n, unnest(ARRAY[%s]::text[]::float8[]) p',
+	sprintf 'SELECT n, p, (bloom_sizing(n, p)).expected_fpr FROM unnest(ARRAY[%s]) n,
+		unnest(ARRAY[%s]::text[]::float8[]) p',
 	join(', ', map { $_->[0] } @sizes), join(', ', map { "'$_'" } @rates));
 
 # Filters of bloom_agg().  Items have the numbers from 0 on, candidates those from a
@@ -303,7 +295,8 @@ for (@growths)
 # Unions: the promise is the sum of promises.
 my @unions = (
 	[ 'unlike sizes', 0.02, 3950,
-		'(SELECT bloom_agg(i, 0.01) FROM unnest(keys(first, 300)) i) | (SELECT bloom_agg(i, 0.01) FROM unnest(keys(first + 300, 3650)) i)' ],
+		'(SELECT bloom_agg(i, 0.01) FROM unnest(keys(first, 300)) i) | (SELECT bloom_agg(i, 0.01)
+			FROM unnest(keys(first + 300, 3650)) i)' ],
 	[ 'full equals', 0.02, 2000,
 		'bloom_add(bloom_new(1000), keys(first, 1000)) | bloom_add(bloom_new(1000), keys(first + 1000, 1000))' ],
 	[ 'half full', 0.002, 1000,
@@ -311,7 +304,8 @@ my @unions = (
 	[ 'unlike rates', 0.0011, 400,
 		'bloom_add(bloom_new(200, 0.001), keys(first, 200)) | bloom_add(bloom_new(200, 0.0001), keys(first + 200, 200))' ],
 	[ 'grown ones', 0.02, 1500,
-		'bloom_add(bloom_add(NULL, keys(first, 100)), keys(first + 100, 400)) | bloom_add(bloom_add(NULL, keys(first + 500, 100)), keys(first + 600, 900))' ],
+		'bloom_add(bloom_add(NULL, keys(first, 100)), keys(first + 100, 400))
+			| bloom_add(bloom_add(NULL, keys(first + 500, 100)), keys(first + 600, 900))' ],
 	[ 'a dozen', 0.12, 1200,
 		'(SELECT bloom_union_agg(bloom_add(NULL, keys(first + i * 100, 100))) FROM generate_series(0, 11) i)' ]);
 

@@ -2,21 +2,11 @@
 # runs, in order, and what a text block below it shows is its output; errors, too.
 # The reference has every function, and no document names one that does not exist.
 
-use strict;
-use warnings;
 use utf8;
 
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $root = "$FindBin::RealBin/../..";
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
 my @references = map { "doc/reference-$_.md" } qw(functions feeds);
 
 # Pages whose statements other tests run, if the software is there that they need.
@@ -25,9 +15,7 @@ my %document = map { s{^\Q$root\E/}{}r => document($_) } glob "$root/*.md $root/
 my @with_statements = grep { !$elsewhere{$_} && $document{$_} =~ /^```sql$/m } sort keys %document;
 my $tutorial = document("$root/test/lib/tutorial.sql");
 
-my $node = PostgreSQL::Test::Cluster->new('documents');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('documents');
 
 #
 # Statements
@@ -54,7 +42,8 @@ my @order = grep { !$mapped{$_}++ } 'doc/tutorial.md', map { "doc/$_" } $map =~ 
 my %alone = map { ("doc/$_.md" => 1) } qw(schedule expire monitoring from-redis reference-functions);
 my @in_order;
 
-is_deeply([ grep { m{^doc/[^/]*\.md$} && !$mapped{$_} && $_ ne 'doc/README.md' } sort keys %document ], [], 'the map has every page');
+is_deeply([ grep { m{^doc/[^/]*\.md$} && !$mapped{$_} && $_ ne 'doc/README.md' } sort keys %document ], [],
+	'the map has every page');
 for my $file (grep { my $page = $_; grep { $_ eq $page } @with_statements } @order)
 {
 	my @blocks = grep { $_->{language} eq 'sql' && ($_->{output} // '') !~ /^ERROR: / } blocks($document{$file});
@@ -62,7 +51,8 @@ for my $file (grep { my $page = $_; grep { $_ eq $page } @with_statements } @ord
 	next if $file ne 'doc/tutorial.md' && $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
 	$_->{name} = "$file line $_->{line}" for @blocks;
 	$alone{$file} and $_ = { name => $_->{name}, text => $_->{text} =~ s/; {5}-- .*/;/gr } for @blocks;
-	push @in_order, @blocks, { name => "the end of $file", text => "RESET ROLE; RESET ALL; SET client_min_messages = warning;\n" };
+	push @in_order, @blocks, { name => "the end of $file",
+		text => "RESET ROLE; RESET ALL; SET client_min_messages = warning;\n" };
 }
 $node->safe_psql('postgres', 'CREATE DATABASE in_order');
 session_ok($node, 'in_order', @in_order);
@@ -79,10 +69,12 @@ $node->safe_psql('postgres', q{
 	CREATE VIEW members AS
 	SELECT p.*,
 		EXISTS (SELECT FROM pg_type WHERE p.oid IN (typinput, typoutput, typreceive, typsend, typanalyze))
-			OR (EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn))
+			OR (EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn,
+				aggdeserialfn))
 				AND 'internal'::regtype = ANY (p.proargtypes::oid[] || p.prorettype))
 			OR EXISTS (SELECT FROM pg_amproc WHERE amproc = p.oid) OR EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid)
-			OR EXISTS (SELECT FROM pg_proc WHERE prosupport = p.oid) OR obj_description(p.oid, 'pg_proc') LIKE 'internal: %' AS internal,
+			OR EXISTS (SELECT FROM pg_proc WHERE prosupport = p.oid)
+				OR obj_description(p.oid, 'pg_proc') LIKE 'internal: %' AS internal,
 		(SELECT string_agg(concat_ws(' ',
 				CASE WHEN p.proargmodes[n] = 'v' THEN 'VARIADIC' END,
 				quote_ident(nullif(p.proargnames[n], '')), format_type(type, NULL)), ', ' ORDER BY n)
@@ -143,7 +135,8 @@ for (split /\n/, $node->safe_psql('postgres', q{
 		SELECT concat_ws(' ', oprleft::regtype, oprname, oprright::regtype, '->', oprresult::regtype) FROM pg_operator
 		WHERE oprcode IN (SELECT oid FROM members)
 		UNION ALL
-		SELECT format('%s::%s', castsource::regtype, casttarget::regtype) FROM pg_cast WHERE castfunc IN (SELECT oid FROM members)}))
+		SELECT format('%s::%s', castsource::regtype,
+			casttarget::regtype) FROM pg_cast WHERE castfunc IN (SELECT oid FROM members)}))
 {
 	my $entry = s/->/→/r;
 
@@ -158,7 +151,7 @@ is(scalar keys %forms, 4, 'in two functions and two operators');
 #
 
 my %text = map { s{^\Q$root\E/}{}r => document($_) }
-  glob "$root/*.md $root/doc/*.md $root/doc/internals/*.md $root/packaging/*.md $root/src/README.md $root/clients/*/*.md $root/examples/*/*.md";
+  map { glob "$root/$_.md" } qw(* doc/* doc/internals/* packaging/* src/README clients/*/* examples/*/*);
 my %headings;
 for my $file (keys %text)
 {
@@ -185,7 +178,9 @@ for my $file (sort keys %text)
 {
 	my @lines = split /\n/, $text{$file};
 
-	is_deeply([ grep { $lines[$_] =~ /^\|(?: *:?-+:? *\|)+$/ && $lines[ $_ - 1 ] =~ tr/|// - (() = $lines[ $_ - 1 ] =~ /\\\|/g) != $lines[$_] =~ tr/|// } 1 .. $#lines ], [], "$file: tables");
+	is_deeply([ grep { $lines[$_] =~ /^\|(?: *:?-+:? *\|)+$/
+		&& $lines[ $_ - 1 ] =~ tr/|// - (() = $lines[ $_ - 1 ] =~ /\\\|/g) != $lines[$_] =~ tr/|// } 1 .. $#lines ], [],
+		"$file: tables");
 }
 
 # Pictures are there, and say in words what they show.
@@ -206,14 +201,17 @@ for my $file (sort keys %text)
 # is full; in the other forms it would read the filter for each post.
 my ($feed) = $document{'doc/query.md'} =~ /^(SELECT p\.id FROM posts AS p\n.*?;)$/ms;
 my $plan = sub { return $node->safe_psql('query', "SET enable_sort = off; EXPLAIN (COSTS OFF) $_[0]") };
-like($plan->($feed), qr/^Limit\n *InitPlan .*Index Scan Backward using posts_published_idx on posts/s, 'plan of an ordered feed');
+like($plan->($feed), qr/^Limit\n *InitPlan .*Index Scan Backward using posts_published_idx on posts/s,
+	'plan of an ordered feed');
 unlike($plan->($feed), qr/SubPlan/, 'reads the filter once');
 like($plan->($feed =~ s/current\(42\)/current(p.id)/r), qr/SubPlan/, 'by a column it would not');
-like($plan->($feed =~ s/\(SELECT (seen\.current\(42\))\)/$1/r), qr/Filter: .*seen\.current/, 'nor without the sub-select');
+like($plan->($feed =~ s/\(SELECT (seen\.current\(42\))\)/$1/r), qr/Filter: .*seen\.current/,
+	'nor without the sub-select');
 
 # The check that filters are complete, of the guide to a live application, finds what is missing.
 my ($check) = $document{'doc/production.md'} =~ /^(SELECT count\(\*\) AS missing\n.*?;)/ms;
-my ($off) = $document{'doc/production.md'} =~ /^(BEGIN;\nSET LOCAL lock_timeout = '100ms';\nALTER TABLE exposures DISABLE .*?COMMIT;)$/ms;
+my $begin = qr/^BEGIN;\nSET LOCAL lock_timeout = '100ms';\n/m;
+my ($off) = $document{'doc/production.md'} =~ /(${begin}ALTER TABLE exposures DISABLE .*?COMMIT;)$/ms;
 my $on = $off =~ s/DISABLE/ENABLE/gr;
 my $missing = sub { return $node->safe_psql('production', "SET client_min_messages = warning; $_[0]; $check") };
 is($missing->(''), 0, 'nothing is missing');
@@ -222,13 +220,15 @@ $node->safe_psql('production', 'CALL seen.rebuild()');
 is($missing->(''), 0, 'until the rebuild');
 
 # So is what is inserted while the triggers are disabled.
-is($missing->("$off INSERT INTO exposures VALUES (42, 801); $on INSERT INTO exposures VALUES (42, 802)"), 1, 'an exposure that the trigger did not see');
-is($node->safe_psql('production', "$off SELECT untracked FROM seen.health; $on SELECT untracked FROM seen.health"), "1\n0", 'disabled triggers are counted');
+is($missing->("$off INSERT INTO exposures VALUES (42, 801); $on INSERT INTO exposures VALUES (42, 802)"), 1,
+	'an exposure that the trigger did not see');
+is($node->safe_psql('production', "$off SELECT untracked FROM seen.health; $on SELECT untracked FROM seen.health"),
+	"1\n0", 'disabled triggers are counted');
 $node->safe_psql('production', 'CALL seen.rebuild()');
 is($missing->(''), 0, 'after a rebuild it is there');
 
 # The script that makes a feed and tries it leaves nothing if the trial fails, and no row if it does not.
-my ($script) = $document{'doc/production.md'} =~ /^(BEGIN;\nSET LOCAL lock_timeout = '100ms';\nSELECT bloom_create_feed.*?COMMIT;)$/ms;
+my ($script) = $document{'doc/production.md'} =~ /(${begin}SELECT bloom_create_feed.*?COMMIT;)$/ms;
 my @as = (app => 'production_app', rebuilder => 'production_rebuilder');
 while (my ($name, $role) = splice @as, 0, 2)
 {
@@ -238,7 +238,8 @@ my $state = q{SELECT (SELECT count(*) FROM exposures WHERE item_id = 701), to_re
 $node->safe_psql('production', 'DROP SCHEMA seen CASCADE');
 for my $stop (1, 0)	# psql goes on after an error by default
 {
-	for my $failure ([ '(42, 701)' => '(42, NULL)' ], [ "'{702}'" => "'{701}'" ], [ 'ROLE production_app' => 'ROLE no_such_role' ])
+	for my $failure ([ '(42, 701)' => '(42, NULL)' ], [ "'{702}'" => "'{701}'" ],
+		[ 'ROLE production_app' => 'ROLE no_such_role' ])
 	{
 		my ($right, $wrong) = @$failure;
 		$node->psql('production', $script =~ s/\Q$right/$wrong/r, on_error_stop => $stop);
@@ -247,8 +248,10 @@ for my $stop (1, 0)	# psql goes on after an error by default
 }
 $node->safe_psql('production', $script);
 is($node->safe_psql('production', $state), '0|seen', 'a trial that succeeds leaves the feed');
-is($node->psql('production', "SET ROLE production_rebuilder; CALL seen.rebuild()"), 0, 'the role of the rebuild can rebuild');
-for my $attempt ([ production_app => 'CALL seen.rebuild()' ], [ production_rebuilder => 'SELECT seen.unseen(42, NULL)' ], [ production_app => 'SELECT FROM seen.filters' ])
+is($node->psql('production', "SET ROLE production_rebuilder; CALL seen.rebuild()"), 0,
+	'the role of the rebuild can rebuild');
+for my $attempt ([ production_app => 'CALL seen.rebuild()' ],
+	[ production_rebuilder => 'SELECT seen.unseen(42, NULL)' ], [ production_app => 'SELECT FROM seen.filters' ])
 {
 	my ($role, $statement) = @$attempt;
 	is(sqlstate($node, 'production', "SET ROLE $role; $statement"), '42501', "$role may not: $statement");
@@ -271,23 +274,31 @@ is_deeply([ map { $node->safe_psql('readme', $_) } @pages ], [ "2\n4", "2\n4" ],
 # Removing the extension: refused, and what the guide warns of.
 is(sqlstate($node, 'readme', 'DROP EXTENSION bloomexp'), '2BP01', 'the extension cannot be removed under a feed');
 my $insert = 'INSERT INTO exposures (user_id, item_id) VALUES (42, 1)';
-is($node->psql('readme', "BEGIN; DROP EXTENSION bloomexp CASCADE; $insert; ROLLBACK"), 0, 'with CASCADE the triggers go, and inserts work');
-is($node->psql('readme', "BEGIN; DROP SCHEMA seen, shown CASCADE; DROP TABLE readers; DROP EXTENSION bloomexp; $insert; ROLLBACK"), 0, 'after DROP SCHEMA they do not');
+is($node->psql('readme', "BEGIN; DROP EXTENSION bloomexp CASCADE; $insert; ROLLBACK"), 0,
+	'with CASCADE the triggers go, and inserts work');
+my $drop = 'DROP SCHEMA seen, shown CASCADE; DROP TABLE readers; DROP EXTENSION bloomexp';
+is($node->psql('readme', "BEGIN; $drop; $insert; ROLLBACK"), 0, 'after DROP SCHEMA they do not');
 
 # An upsert of a row that is outside the window: what the guide says of the other ways.
 my ($page) = $document{'doc/fit.md'} =~ /^(PREPARE page_of_posts AS\n.*?;)$/ms;
 my $ada = '00000000-0000-0000-0000-000000000044';
 my $item = '11111111-0000-0000-0000-000000000001';
-my $again = "BEGIN; INSERT INTO users VALUES ('$ada'); INSERT INTO post_views VALUES ('$ada', '$item', now() - interval '31 days');";
+my $again = "BEGIN; INSERT INTO users VALUES ('$ada'); INSERT INTO post_views
+	VALUES ('$ada', '$item', now() - interval '31 days');";
 my $execute = "EXECUTE page_of_posts('$ada', '{$item}')";
 is($node->safe_psql('fit', "$again $page $execute"), $item, 'an upsert returns the item');
-is($node->safe_psql('fit', "$again " . $page =~ s/DO UPDATE SET .*/DO NOTHING/r . $execute), '', 'DO NOTHING takes it and does not return it');
-is(sqlstate($node, 'fit', "$again " . $page =~ s/ON CONFLICT .*//r . $execute), '23505', 'and without ON CONFLICT the page fails');
+is($node->safe_psql('fit', "$again " . $page =~ s/DO UPDATE SET .*/DO NOTHING/r . $execute), '',
+	'DO NOTHING takes it and does not return it');
+is(sqlstate($node, 'fit', "$again " . $page =~ s/ON CONFLICT .*//r . $execute), '23505',
+	'and without ON CONFLICT the page fails');
 
 # Renamed columns and schemas stop inserts, and renamed tables rebuilds, as the guide warns.
-is(sqlstate($node, 'query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post_id; INSERT INTO exposures VALUES (42, 1)'), '42703', 'a renamed column');
-is(sqlstate($node, 'query', 'BEGIN; ALTER SCHEMA seen RENAME TO saw; INSERT INTO exposures VALUES (42, 1)'), '42P01', 'a renamed schema');
-is($node->psql('query', 'ALTER TABLE exposures RENAME TO showings; INSERT INTO showings VALUES (42, 1)'), 0, 'a renamed table takes inserts');
+is(sqlstate($node, 'query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post_id; INSERT INTO exposures
+	VALUES (42, 1)'), '42703', 'a renamed column');
+is(sqlstate($node, 'query', 'BEGIN; ALTER SCHEMA seen RENAME TO saw; INSERT INTO exposures VALUES (42, 1)'), '42P01',
+	'a renamed schema');
+is($node->psql('query', 'ALTER TABLE exposures RENAME TO showings; INSERT INTO showings VALUES (42, 1)'), 0,
+	'a renamed table takes inserts');
 is(sqlstate($node, 'query', 'CALL seen.rebuild()'), '42P01', 'but no rebuild');
 
 $node->stop;

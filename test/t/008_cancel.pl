@@ -6,13 +6,7 @@
 # the timeout: a busy machine gives an operation less CPU time until then, so it never
 # fails for that.  An operation that never looked for a cancel would use all.
 
-use strict;
-use warnings;
-
-use FindBin;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 plan skip_all => 'this system has no /proc' unless -r '/proc/self/stat';
 
@@ -23,12 +17,13 @@ use constant SOON => 0.2;
 # An operation shorter than this, in hundredths of a second, gets more items.
 use constant LONG => 40;
 
-my $node = PostgreSQL::Test::Cluster->new('cancel');
-$node->init(extra => ['--no-locale']);
-$node->append_conf('postgresql.conf', "shared_buffers = 512MB\nmax_parallel_workers_per_gather = 0\n");
-$node->start;
+my $node = start_server('cancel', "shared_buffers = 512MB\nmax_parallel_workers_per_gather = 0\n");
 
-$node->safe_psql('postgres', slurp_file("$FindBin::RealBin/../lib/cpu.sql") . q{
+$node->safe_psql('postgres', q{
+	-- The CPU time of this session's process in hundredths of a second, which other work on the machine does not change.
+	CREATE FUNCTION cpu() RETURNS bigint LANGUAGE sql AS $$
+		SELECT f[12]::bigint + f[13]::bigint
+		FROM string_to_array(regexp_replace(pg_read_file('/proc/self/stat', 0, 1000), '.*\\) ', ''), ' ') AS f $$;
 	CREATE EXTENSION bloomexp;
 	-- Decompressing the array would take longer than what is tested.
 	CREATE UNLOGGED TABLE numbers (items bigint[]);
@@ -41,14 +36,16 @@ $node->safe_psql('postgres', slurp_file("$FindBin::RealBin/../lib/cpu.sql") . q{
 # Name, number of items where there can be more, and statement.
 my @operations = (
 	[ 'bloom_agg', 2000000, 'SELECT bloom_agg(i) FROM (SELECT generate_series(1, ITEMS)::bigint) AS n (i)' ],
-	[ 'bloom_window_agg', 300000, q{SELECT bloom_window_agg(i, '2026-01-01'::timestamptz + i * interval '1 second', '30 days', 6, 0.01)
+	[ 'bloom_window_agg', 300000, q{SELECT bloom_window_agg(i, '2026-01-01'::timestamptz + i * interval '1 second',
+		'30 days', 6, 0.01)
 		FROM (SELECT generate_series(1, ITEMS)::bigint) AS n (i)} ],
 	[ 'bloom_add, many items', 0, 'SELECT bloom_add(bloom_new(10000000), items) FROM numbers' ],
 	[ 'bloom_add, many layers', 200000, 'SELECT bloom_add(f, items[2000:ITEMS]) FROM layered, numbers' ],
 	[ 'bloom_exclude_array', 200000, 'SELECT items[:ITEMS] - f FROM numbers, layered' ],
 	[ 'bloom_contains_each', 200000, 'SELECT bloom_contains_each(f, items[:ITEMS]) FROM numbers, layered' ],
 	[ 'bloom_exclude_array, those wanted', 1000000, 'SELECT bloom_exclude_array(items[:ITEMS], NULL, NULL) FROM numbers' ],
-	[ 'bloom_exclude, many filters', 200000, q{SELECT bloom_exclude('{1,2}'::int[], VARIADIC array_fill(bloom_window('1 day'), ARRAY[ITEMS]))} ],
+	[ 'bloom_exclude, many filters', 200000, q{SELECT bloom_exclude('{1,2}'::int[],
+		VARIADIC array_fill(bloom_window('1 day'), ARRAY[ITEMS]))} ],
 	[ 'bloom_union', 0, 'SELECT ' . join ' | ', map { "bloom_add(bloom_new(50000000), $_)" } 1 .. 4 ],
 	[ 'text form', 0, 'SELECT bloom_in(bloom_out(bloom_in(bloom_out(bloom_new(60000000)))))' ]);
 
@@ -94,7 +91,8 @@ for my $operation (@operations)
 			note "$took after $timeout of $whole";
 			last if $took - $timeout <= SOON * $whole + 2;
 		}
-		push @late, "$took hundredths of a second of $whole, cancelled after $timeout" if $took - $timeout > SOON * $whole + 2;
+		push @late, "$took hundredths of a second of $whole, cancelled after $timeout"
+		  if $took - $timeout > SOON * $whole + 2;
 		$cancelled += $state eq '57014';
 	}
 	note $name;
@@ -103,7 +101,8 @@ for my $operation (@operations)
 }
 
 # An item that is NULL takes a bit in its array, and no memory beside it.
-for my $call ('bloom_contains_each(NULL, items)', q{bloom_add_at(bloom_window('1 day'), items, array_fill(NULL::timestamptz, '{30000000}'))})
+for my $call ('bloom_contains_each(NULL, items)',
+	q{bloom_add_at(bloom_window('1 day'), items, array_fill(NULL::timestamptz, '{30000000}'))})
 {
 	my ($before, $after) = split /\n/, $node->safe_psql('postgres', qq{
 		CREATE FUNCTION pg_temp.peak() RETURNS int LANGUAGE sql AS

@@ -3,35 +3,17 @@
 #	1. a streaming standby answers as its primary does, and takes adds once promoted;
 #	2. after an immediate shutdown every committed add is there, and no other.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
-
 use Documents qw(sqlstate);
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $samples = "$FindBin::RealBin/../lib/samples.pl";
-require $samples;
-
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
+require "$root/test/lib/samples.pl";
 
 #
 # A standby.  It is there before the filters are, so that they come as WAL.
 #
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1, extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$primary->start;
-$primary->backup('empty', backup_options => [ '--checkpoint', 'fast' ]);
-
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'empty', has_streaming => 1);
-$standby->start;
+my $primary = start_server('primary', '', allows_streaming => 1);
+my $standby = start_standby($primary, 'standby');
 
 sub same
 {
@@ -58,22 +40,28 @@ for my $line (@lines)
 	cmp_ok($contained, '>=', $exposed, "$note: what was exposed is contained");
 	cmp_ok($contained, '<=', $exposed ? $exposed + 60 : 0, "$note: and little else");
 }
-is($standby->safe_psql('postgres', q{SELECT string_agg(note, ' ' ORDER BY user_id) FROM seen WHERE octet_length(items::bytea) > 8192}),
+is($standby->safe_psql('postgres', q{SELECT string_agg(note, ' ' ORDER BY user_id) FROM seen
+	WHERE octet_length(items::bytea) > 8192}),
 	'large window counting text', 'filters that are stored out of line');
 
 is(samples::containing($standby, 'postgres', 901), '', '901 is new to each filter');
 $primary->safe_psql('postgres', samples::add("'{901,902,903}'::bigint[]", 1, 2, 3, 77) . samples::change_others());
 isnt(same('filters that were added to'), $before, 'filters have changed');
-is(samples::containing($standby, 'postgres', 901), '1 2 3 4 5 6 77', 'the standby knows what was added, also for a new user');
+is(samples::containing($standby, 'postgres', 901), '1 2 3 4 5 6 77',
+	'the standby knows what was added, also for a new user');
 is($standby->safe_psql('postgres', q{SELECT bloom_add(items, 905) @> 905 FROM seen WHERE user_id = 3}),
 	't', 'a standby can add if it does not write');
 
 # Feeds answer there, too.
-$primary->safe_psql('postgres', q{INSERT INTO exposures VALUES (1, 901), (2, 901), (2, 902); CALL log.rebuild(); INSERT INTO exposures VALUES (3, 901)});
+$primary->safe_psql('postgres', q{INSERT INTO exposures VALUES (1, 901), (2, 901),
+	(2, 902); CALL log.rebuild(); INSERT INTO exposures VALUES (3, 901)});
 $primary->wait_for_catchup($standby);
-is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, log 2, log 3', 'feeds answer on a standby');
-is($standby->safe_psql('postgres', q{SELECT feed.current(2) @> 902, log.current(2) @> 902, users, untracked FROM feed.health}), 't|t|3|0', 'with their other functions');
-like($standby->safe_psql('postgres', 'CALL feed.rebuild(dry_run => true)'), qr/^4\|3\|\d+\|0$/, 'and tell what a rebuild would do');
+is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, log 2, log 3',
+	'feeds answer on a standby');
+is($standby->safe_psql('postgres', q{SELECT feed.current(2) @> 902, log.current(2) @> 902, users, untracked
+	FROM feed.health}), 't|t|3|0', 'with their other functions');
+like($standby->safe_psql('postgres', 'CALL feed.rebuild(dry_run => true)'), qr/^4\|3\|\d+\|0$/,
+	'and tell what a rebuild would do');
 
 # A standby refuses to write.
 for my $statement (
@@ -89,12 +77,14 @@ for my $statement (
 }
 
 $standby->promote;
-$standby->safe_psql('postgres', samples::add("'{907}'::bigint[]", 1, 3) . 'INSERT INTO exposures VALUES (2, 907), (78, 907)');
+$standby->safe_psql('postgres', samples::add("'{907}'::bigint[]", 1, 3)
+	. 'INSERT INTO exposures VALUES (2, 907), (78, 907)');
 is(samples::containing($standby, 'postgres', 907), '1 3', 'the promoted standby takes adds');
 is(samples::shown($standby, 'postgres', 907), 'feed 2, feed 78, log 2, log 78', 'and exposures');
 is(samples::containing($primary, 'postgres', 907), '', 'of which the old primary knows nothing');
 like($standby->safe_psql('postgres', 'CALL feed.rebuild()'), qr/^6\|4\|\d+\|0$/, 'and rebuilds its filters');
-is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, log 2, log 3', 'which have what came from the primary');
+is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, log 2, log 3',
+	'which have what came from the primary');
 $standby->stop;
 
 #
@@ -103,8 +93,10 @@ $standby->stop;
 #
 
 $primary->safe_psql('postgres', 'CHECKPOINT; ' . samples::add("'{911}'::bigint[]", 1, 2, 3, 79));
-my ($in, $out) = ("BEGIN;\n" . samples::add("'{913}'::bigint[]", 1, 3, 80) . samples::change_others() . "SELECT 'added';\n", '');
-$in = "INSERT INTO exposures VALUES (5, 911);\n$in" =~ s/'added'/'added' FROM inserted/r =~ s/(SELECT 'added')/WITH inserted AS (INSERT INTO exposures VALUES (5, 913) RETURNING 1) $1/r;
+my ($in, $out) = ("BEGIN;\n" . samples::add("'{913}'::bigint[]", 1, 3, 80) . samples::change_others()
+	. "SELECT 'added';\n", '');
+$in = "INSERT INTO exposures VALUES (5, 911);\n"
+	. $in =~ s/SELECT 'added'/WITH inserted AS (INSERT INTO exposures VALUES (5, 913) RETURNING 1) $& FROM inserted/r;
 my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $primary->connstr('postgres') ],
 	'<', \$in, '>', \$out, '2>&1', IPC::Run::timeout($patience));
 $session->pump until $out =~ /added/;
@@ -120,7 +112,8 @@ is(samples::containing($primary, 'postgres', 917), '2 79', 'added after the chec
 is(samples::containing($primary, 'postgres', 913), '', 'not committed');
 $primary->safe_psql('postgres', samples::add("'{913}'::bigint[]", 1, 3, 80) . samples::change_others());
 is(samples::containing($primary, 'postgres', 913), '1 3 80', 'adds go on');
-is(samples::shown($primary, 'postgres', 911) . '; ' . samples::shown($primary, 'postgres', 913), 'feed 5, log 5; ', 'feeds have the exposures that were committed, and no other');
+is(samples::shown($primary, 'postgres', 911) . '; ' . samples::shown($primary, 'postgres', 913), 'feed 5, log 5; ',
+	'feeds have the exposures that were committed, and no other');
 $primary->stop;
 
 done_testing();

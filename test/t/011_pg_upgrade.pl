@@ -4,18 +4,11 @@
 # server; BLOOMEXP_OTHER_BINDIR names another place, for example
 # /usr/local/pgsql/bin.
 
-use strict;
-use warnings;
-
 use File::Basename qw(basename dirname);
 use File::Compare;
-use FindBin;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $samples = "$FindBin::RealBin/../lib/samples.pl";
-require $samples;
+require "$root/test/lib/samples.pl";
 
 sub ask
 {
@@ -41,7 +34,7 @@ sub lacks
 	  unless -e "$folder/bloomexp.control" && -e ask($bindir, '--pkglibdir') . '/bloomexp.so';
 	# The module of another build could lack functions.
 	return "another bloomexp is installed in $bindir"
-	  if grep { compare($_, "$folder/" . basename($_)) } glob "$FindBin::RealBin/../../bloomexp--*.sql";
+	  if grep { compare($_, "$folder/" . basename($_)) } glob "$root/bloomexp--*.sql";
 	return '';
 }
 
@@ -95,7 +88,8 @@ sub upgrade
 	# Not every minor release can upgrade to every other.
 	if (!$new && !carry_over('plain', $from, $to, sub { $_[0]->safe_psql('postgres', 'CREATE TABLE plain (i int)') }))
 	{
-	  SKIP: { skip "$name: pg_upgrade from " . ask($from, '--version') . ' to ' . ask($to, '--version') . ' fails for a plain table, too', 1 }
+	  SKIP: { skip "$name: pg_upgrade from " . ask($from, '--version') . ' to ' . ask($to, '--version')
+		. ' fails for a plain table, too', 1 }
 		return;
 	}
 	ok($new, "$name: pg_upgrade") or return;
@@ -104,14 +98,16 @@ sub upgrade
 	is($new->safe_psql('postgres', 'TABLE fresh'), $fresh, "$name: views, too");
 	is($new->safe_psql('postgres', q{
 			SET enable_seqscan = off;
-			SELECT string_agg(s.note, ' ' ORDER BY s.user_id) FROM kept AS k, LATERAL (SELECT * FROM seen WHERE items = k.items) AS s}),
+			SELECT string_agg(s.note, ' ' ORDER BY s.user_id) FROM kept AS k,
+				LATERAL (SELECT * FROM seen WHERE items = k.items) AS s}),
 		'small layers large window counting', "$name: the hash index finds the filters");
 	$new->safe_psql('postgres', samples::add("'{901}'::bigint[]", 1, 2, 3, 77) . samples::change_others());
 	is(samples::containing($new, 'postgres', 901), '1 2 3 4 5 6 77', "$name: adds");
 	$new->safe_psql('postgres', 'INSERT INTO exposures VALUES (1, 903), (78, 903)');
 	is(samples::shown($new, 'postgres', 903), 'feed 1, feed 5, feed 78, log 1, log 5, log 78', "$name: feeds go on");
 	$new->safe_psql('postgres', 'CALL feed.rebuild()');
-	is(samples::shown($new, 'postgres', 903), 'feed 1, feed 5, feed 78, log 1, log 5, log 78', "$name: filters are rebuilt");
+	is(samples::shown($new, 'postgres', 903), 'feed 1, feed 5, feed 78, log 1, log 5, log 78',
+		"$name: filters are rebuilt");
 	$new->stop;
 	return;
 }

@@ -3,36 +3,19 @@
 # a lock on the table it waits no longer than it was told, and then gets all
 # candidates or none.  The same on a standby, and when recovery cancels it.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 use Time::HiRes qw(time);
 
 use constant LATE => 5;			# seconds, where some milliseconds were asked for
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-
-my $guide = document("$FindBin::RealBin/../../doc/query.md");
-my $tables = document("$FindBin::RealBin/../lib/tutorial.sql");
+my $guide = document("$root/doc/query.md");
+my $tables = document("$root/test/lib/tutorial.sql");
 my ($function, $limits, $role) = statements($guide, 'Timeouts and failing open');
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf('postgresql.conf', 'fsync = off');
-$primary->start;
+my $primary = start_server('primary', 'fsync = off', allows_streaming => 1);
 $primary->safe_psql('postgres', $_) for $tables, $function, $role;
-$primary->backup('copy');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'copy', has_streaming => 1);
-$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = 100ms');
-$standby->start;
+my $standby = start_standby($primary, 'standby', 'max_standby_streaming_delay = 100ms');
 
 # What a session says to some statements, and after how many seconds.
 sub answer
@@ -90,7 +73,8 @@ sub both_ways
 both_ways($primary, [ ('{5,6}') x 2 ], 'nothing in the way');
 is((answer($primary, $limits))[0], '{5,6}', 'in a transaction of its own, nothing in the way');
 
-my $session = hold($primary, 'BEGIN; UPDATE seen.filters SET items = bloom_add(items, 7); SELECT count(*) FROM seen.filters FOR UPDATE');
+my $session = hold($primary, 'BEGIN; UPDATE seen.filters SET items = bloom_add(items, 7); SELECT count(*)
+	FROM seen.filters FOR UPDATE');
 both_ways($primary, [ ('{5,6}') x 2 ], 'row locks');
 is((answer($primary, $limits))[0], '{5,6}', 'in a transaction of its own, row locks');
 release($session);
@@ -104,7 +88,8 @@ for ([ $limits, '55P03' ], [ $limits =~ s/lock_timeout = '\w+'/lock_timeout = 0/
 	my ($statements, $sqlstate) = @$_;
 
 	answers($primary, $statements, "ERROR:  $sqlstate", "$sqlstate of a transaction");
-	my ($stdout, $stderr) = run_command([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d', $primary->connstr('postgres'), '-c', $statements ]);
+	my ($stdout, $stderr) = run_command([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d',
+		$primary->connstr('postgres'), '-c', $statements ]);
 	is($stderr, "ERROR:  $sqlstate", "$sqlstate of one message");
 }
 # Those of a role, when it connects.
@@ -117,16 +102,19 @@ answers($primary, "SET lock_timeout = '1s';
 	WITH s AS MATERIALIZED (SELECT set_config('statement_timeout', '20ms', false)) SELECT count(*) FROM s, seen.filters",
 	'ERROR:  55P03', 'a limit set by the statement itself');
 # unseen_in_time() answers to statement_timeout, too, ...
-answers($primary, "ALTER FUNCTION unseen_in_time RESET lock_timeout; SET statement_timeout = '200ms'; $open", $whole[0], 'statement_timeout in unseen_in_time()');
+answers($primary, "ALTER FUNCTION unseen_in_time RESET lock_timeout; SET statement_timeout = '200ms'; $open", $whole[0],
+	'statement_timeout in unseen_in_time()');
 release($session);
 # ... and the limit of unseen_in_time() is over when it returns.
-is((answer($primary, "ALTER FUNCTION unseen_in_time SET lock_timeout = '50ms'; SELECT unseen_in_time(1, '{5}'), current_setting('lock_timeout')"))[0],
+is((answer($primary, "ALTER FUNCTION unseen_in_time SET lock_timeout = '50ms'; SELECT unseen_in_time(1, '{5}'),
+	current_setting('lock_timeout')"))[0],
 	'{5}|0', 'limits are those of before');
 
 # Whoever waits for such a lock has all readers wait behind: a lock_timeout there keeps that short.
 my $reader = hold($primary, 'BEGIN; SELECT count(*) FROM seen.filters');
 my $migration = hold($primary, "BEGIN;\n\\echo held\nALTER TABLE seen.filters ADD COLUMN note text");
-ok($primary->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'seen.filters'::regclass AND NOT granted}),
+ok($primary->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks
+	WHERE relation = 'seen.filters'::regclass AND NOT granted}),
 	'a migration waits for a reader');
 both_ways($primary, \@whole, 'behind a migration that waits');
 release($reader);

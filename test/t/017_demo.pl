@@ -57,9 +57,12 @@ refused('an option that it has not', { DATA => 'exposures.csv' }, 'check');
 rename "$folder/" . file('packed.csv', "$header\n$row", 'gzip'), "$folder/packed.csv";
 for (['no file'], ['a folder', '.'], ['an empty file', 'empty.csv', ''],
 	['a .gz that is none', 'plain.csv.gz', "$header\n$row"], ['a .zst that is none', 'plain.csv.zst', "$header\n$row"],
-	['a .gz without its name', 'packed.csv'], ['an .xz', 'other.csv', "\xFD7zXZ\x00"], ['UTF-16', 'utf16.csv', "\xFF\xFEu\x00"],
-	['a header without users', 'header.csv', "user,item_id,shown_at\n$row"], ['a column twice', 'twice.csv', "$header,Item_ID\n"],
-	['thousands of columns', 'wide.csv', "$header," . ',' x 20000 . "\n"], ['a binary file', 'binary.csv', "\x1b[31m\x7f\x00\x01\xff" x 100])
+	['a .gz without its name', 'packed.csv'], ['an .xz', 'other.csv', "\xFD7zXZ\x00"],
+		['UTF-16', 'utf16.csv', "\xFF\xFEu\x00"],
+	['a header without users', 'header.csv', "user,item_id,shown_at\n$row"],
+		['a column twice', 'twice.csv', "$header,Item_ID\n"],
+	['thousands of columns', 'wide.csv', "$header," . ',' x 20000 . "\n"],
+		['a binary file', 'binary.csv', "\x1b[31m\x7f\x00\x01\xff" x 100])
 {
 	my ($name, $file, $bytes) = @$_;
 
@@ -96,7 +99,8 @@ my $odd = file('odd.csv', join("\r\n", "\xEF\xBB\xBFShown_At, \"USER_ID\" ,extra
 my ($ok, $stdout, $stderr) = demo({ CSV => $odd, P => '0.001' });
 ok($ok, 'an odd file is read');
 is($stderr, '', 'without a complaint');
-ok((grep { join(' ', /\d+/g) eq '3 6' } split /\n/, $stdout), 'rows without a user or an item are skipped, and counted');
+ok((grep { join(' ', /\d+/g) eq '3 6' } split /\n/, $stdout),
+	'rows without a user or an item are skipped, and counted');
 my (undef, @rows) = table($stdout);
 is(scalar @rows, 9, 'rows of the table');
 is_deeply([ $rows[0][0], $rows[0][1] =~ /^\D*(\d+) / ], [ 2, 3 ], 'users, and items that they saw');
@@ -107,7 +111,8 @@ is_deeply([ $rows[8][0], $rows[8][1] =~ /(\d+)/ ], [ 0, 3 ], 'pages of all that 
 # Seconds and milliseconds since 1970, in the last of three quoted columns.
 for my $time ('1767225600.5', '1767225600000')
 {
-	my ($ok, $stdout, $stderr) = demo({ CSV => file('epoch.csv', "user_id,item_id,shown_at\n\"u, \"\"1\",a,\nu1,b,\"$time\"\n") });
+	my ($ok, $stdout, $stderr) = demo({ CSV => file('epoch.csv',
+		"user_id,item_id,shown_at\n\"u, \"\"1\",a,\nu1,b,\"$time\"\n") });
 
 	ok($ok, "a time of $time") or diag $stderr;
 	is((table($stdout))[1][0], 2, "$time: is read");

@@ -94,7 +94,8 @@ sub lacks
 
 	for my $path (keys %$files)
 	{
-		$included{$path} = { map { /^#include <(.*)>/ ? ($1 => 1) : () } map { @{ $files->{$_} // [] } } $path, $path =~ s/c$/h/r };
+		$included{$path} = { map { /^#include <(.*)>/ ? ($1 => 1) : () } map { @{ $files->{$_} // [] } } $path,
+			$path =~ s/c$/h/r };
 	}
 	return each_line($files, sub {
 		my ($path) = @_;
@@ -142,16 +143,23 @@ my @rules = (
 		{ 'kernel/a.h' => qq{/* a */\n#include "value/b.h"\n} } => 'src/kernel/a.h:2: includes "value/b.h"',
 		{ 'value/a.c' => qq{#include "fmgr.h"\n} } => 'src/value/a.c:1: includes "fmgr.h"',
 		{ 'value/a.c' => qq{#include "sql/b.h"\n} } => 'src/value/a.c:1: includes "sql/b.h"',
-		{ 'kernel/a.c' => qq{#include <math.h>\n#include "kernel/a.h"\n}, 'value/b.c' => qq{#include "postgres.h"\n#include "kernel/a.h"\n},
+		{ 'kernel/a.c' => qq{#include <math.h>\n#include "kernel/a.h"\n},
+			'value/b.c' => qq{#include "postgres.h"\n#include "kernel/a.h"\n},
 			'sql/c.c' => qq{#include "fmgr.h"\n#include "value/b.h"\n#include "kernel/a.h"\n} } => '' ],
 	[ 'C headers are not left to those of PostgreSQL', \&lacks,
 		{ 'sql/a.c' => qq{#include "postgres.h"\nint a = INT_MAX;\n} } => 'src/sql/a.c:2: uses INT_MAX without <limits.h>',
-		{ 'sql/a.c' => qq{#include <math.h>\ndouble a = DBL_MAX;\n}, 'sql/b.h' => qq{#include <float.h>\n} } => 'src/sql/a.c:2: uses DBL_MAX without <float.h>',
-		{ 'value/a.h' => "static inline bool a(double b) { return isnan (b); }\n" } => 'src/value/a.h:1: uses isnan ( without <math.h>',
-		{ 'value/a.h' => qq{#include <math.h>\n}, 'value/a.c' => qq{#include <limits.h>\nint a = CHAR_BIT; int64 round = INT64_MAX + floor(1.5); /* DBL_MAX */\n} } => '' ],
+		{ 'sql/a.c' => qq{#include <math.h>\ndouble a = DBL_MAX;\n},
+			'sql/b.h' => qq{#include <float.h>\n} } => 'src/sql/a.c:2: uses DBL_MAX without <float.h>',
+		{ 'value/a.h' => "static inline bool a(double b) { return isnan (b); }\n" } =>
+			'src/value/a.h:1: uses isnan ( without <math.h>',
+		{ 'value/a.h' => qq{#include <math.h>\n},
+			'value/a.c' => qq{#include <limits.h>\nint a = CHAR_BIT; int64 round = INT64_MAX\n}
+				. qq{+ floor(1.5); /* DBL_MAX */\n} } => '' ],
 	[ 'no module includes itself by way of others', \&circles,
-		{ 'sql/a.c' => qq{#include "sql/b.h"\n}, 'sql/a.h' => '', 'sql/b.h' => qq{#include "sql/a.h"\n} } => 'modules include each other: a -> b -> a',
-		{ 'sql/a.h' => qq{#include "sql/b.h"\n}, 'sql/b.h' => '', 'sql/a.c' => qq{#include "sql/a.h"\n#include "sql/b.h"\n} } => '' ],
+		{ 'sql/a.c' => qq{#include "sql/b.h"\n}, 'sql/a.h' => '',
+			'sql/b.h' => qq{#include "sql/a.h"\n} } => 'modules include each other: a -> b -> a',
+		{ 'sql/a.h' => qq{#include "sql/b.h"\n}, 'sql/b.h' => '',
+			'sql/a.c' => qq{#include "sql/a.h"\n#include "sql/b.h"\n} } => '' ],
 	[ 'only compat.h knows releases of PostgreSQL', \&versions,
 		{ 'sql/a.c' => "\n#if PG_VERSION_NUM >= 1\n" } => 'src/sql/a.c:2: asks for the release of PostgreSQL',
 		{ 'value/compat.h' => "#if PG_VERSION_NUM >= 1\n", 'sql/a.c' => "/* PG_VERSION_NUM */\n" } => '' ]);
@@ -170,7 +178,8 @@ for (@rules)
 	{
 		my %files = map { $_ => code($files->{$_}) } keys %$files;
 
-		is(join("\n", $rule->(\%files)), $complaint, "$name: the rule sees " . ($complaint ? "\"$complaint\"" : 'what is right'));
+		is(join("\n", $rule->(\%files)), $complaint, "$name: the rule sees "
+			. ($complaint ? "\"$complaint\"" : 'what is right'));
 	}
 	my @complaints = $rule->(\%source);
 	ok(!@complaints, $name) or diag join "\n", @complaints;
@@ -181,7 +190,8 @@ for (@rules)
 #
 
 my $guide = slurp("$root/src/README.md");
-my %files = map { $_ => 1 } (map { module($_) } keys %source), map { basename($_) } glob "$root/src/feed/*.sql $root/src/feed/*/*.sql";
+my %files = map { $_ => 1 } (map { module($_) } keys %source),
+	map { basename($_) } glob "$root/src/feed/*.sql $root/src/feed/*/*.sql";
 is_deeply([ grep { index($guide, "`$_`") < 0 } sort keys %files ], [], 'src/README.md has each module and file of templates');
 
 my $templates = join '', map { slurp($_) } glob "$root/src/feed/script/*.sql";
@@ -205,7 +215,8 @@ SKIP:
 	my %callable = map { /^pg_finfo_(bloomexp_\w+)/ ? ($1 => 1) : () } @names;
 	my $modules = join '|', map { module($_) } keys %source;
 
-	is_deeply([ grep { !/^(?:bloomexp_(?:$modules)(?:_|$)|pg_finfo_bloomexp_|Pg_magic_func$|_PG_init$|_init$|_fini$)/ && !$callable{$_} } @names ],
+	is_deeply([ grep { !/^(?:bloomexp_(?:$modules)(?:_|$)|pg_finfo_bloomexp_|Pg_magic_func$|_PG_init$|_init$|_fini$)/
+		&& !$callable{$_} } @names ],
 		[], 'symbols of the module: functions for SQL, and those with the name of a module');
 }
 

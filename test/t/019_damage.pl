@@ -5,17 +5,9 @@
 # Damaged are headers, lengths, chunks of the TOAST table, and the pointer to them;
 # filters are read as a whole and slice by slice.  002_hostile_bytes.pl tests damaged input.
 
-use strict;
-use warnings;
+use Server;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $node = PostgreSQL::Test::Cluster->new('damage');
-$node->init(extra => ['--no-locale'], no_data_checksums => 1);
-$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\n");
-$node->start;
+my $node = start_server('damage', "fsync = off\nautovacuum = off\n", no_data_checksums => 1);
 
 sub query { return $node->safe_psql('postgres', $_[0]) }
 
@@ -44,7 +36,8 @@ query(q{
 		EXECUTE format('INSERT INTO damaged SELECT (%s)::text::bloom FROM sound WHERE name = %L', bytes, filter);
 	END
 	$$;
-	CREATE FUNCTION put(f bloom, at integer, bytes bytea) RETURNS bytea LANGUAGE sql AS 'SELECT overlay(f::bytea PLACING bytes FROM at + 1)';
+	CREATE FUNCTION put(f bloom, at integer, bytes bytea) RETURNS bytea LANGUAGE sql
+		AS 'SELECT overlay(f::bytea PLACING bytes FROM at + 1)';
 
 	-- What a use of it says: its answer, or the error's SQLSTATE; and what all of some uses say.
 	CREATE FUNCTION said(use text) RETURNS text LANGUAGE plpgsql AS $$
@@ -70,7 +63,8 @@ query(q{
 # What a filter is used for, if it has the headers only, or the bits, too.
 my @asked = ('bloom_info(f)', '(SELECT count(*) FROM bloom_layers(f))', 'bloom_cardinality(f)', 'bloom_fpr(f)');
 my @looked = (
-	'f @> 1', 'bloom_contains_any(f, ARRAY[1, 2])', 'bloom_contains_all(f, ARRAY[1, 2])', 'bloom_contains_each(f, ARRAY[1, 2])',
+	'f @> 1', 'bloom_contains_any(f, ARRAY[1, 2])', 'bloom_contains_all(f, ARRAY[1, 2])',
+		'bloom_contains_each(f, ARRAY[1, 2])',
 	'ARRAY[1, 2] - f', 'ARRAY(SELECT generate_series(1, 100)) - f', '(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f))',
 	'(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f, f))', q{bloom_exclude_packed('\x0100000000000000', f)});
 my %changed = (
@@ -108,7 +102,8 @@ my @damages = (
 	'too large a capacity' => q{put(f, LAYER + 4, '\xffffffff')},
 	'no capacity' => q{put(f, LAYER + 4, '\x00000000')},
 	'items above the capacity' => q{put(f, LAYER + 8, '\xffffff7f')},
-	(map { ("cut off at $_" => "substring(f::bytea FOR $_)") } 0, 1, 15, 16, 'LAYER + 15', 'length(f::bytea) - 1', 'length(f::bytea) / 2'),
+	(map { ("cut off at $_" => "substring(f::bytea FOR $_)") } 0, 1, 15, 16, 'LAYER + 15', 'length(f::bytea) - 1',
+		'length(f::bytea) / 2'),
 	'a byte too long' => q{f::bytea || '\x00'});
 
 for my $name (qw(inline whole sliced grown counting windowed))
@@ -116,10 +111,12 @@ for my $name (qw(inline whole sliced grown counting windowed))
 	my $layer = $name eq 'windowed' ? 40 : 16;
 	my $damages = array(map { s/LAYER/$layer/gr } @damages);
 
-	unlike(query("SELECT said('$name', 'f::bytea', @{[ uses($name) ]})"), qr/error/, "$name: sound bytes are used without an error");
+	unlike(query("SELECT said('$name', 'f::bytea', @{[ uses($name) ]})"), qr/error/,
+		"$name: sound bytes are used without an error");
 	is(query("SELECT d[2 * i - 1] || ': ' || said('$name', d[2 * i], @{[ uses($name) ]})
 			FROM (VALUES ($damages)) AS v (d), generate_series(1, cardinality(d) / 2) AS i ORDER BY i"),
-		join("\n", map { "$damages[2 * $_]: " . ($_ == 1 ? 'error 0A000' : 'error XX001') } 0 .. $#damages / 2) =~ s/LAYER/$layer/gr,
+		join("\n", map { "$damages[2 * $_]: " . ($_ == 1 ? 'error 0A000'
+			: 'error XX001') } 0 .. $#damages / 2) =~ s/LAYER/$layer/gr,
 		"$name: damaged headers");
 }
 
@@ -128,14 +125,16 @@ for my $name (qw(inline whole sliced grown counting windowed))
 # chunk sees deleted ones, too, so they are vacuumed.
 #
 
-my ($toast, $oid) = split /\|/, query(q{SELECT reltoastrelid::regclass, reltoastrelid FROM pg_class WHERE relname = 'damaged'});
+my ($toast, $oid) = split /\|/, query(q{SELECT reltoastrelid::regclass, reltoastrelid FROM pg_class
+	WHERE relname = 'damaged'});
 my %chunk_damages = (
 	'missing' => "DELETE FROM $toast WHERE chunk_seq = SEQ",
 	'short' => "UPDATE $toast SET chunk_data = substring(chunk_data for length(chunk_data) - 1) WHERE chunk_seq = SEQ",
 	'empty' => "UPDATE $toast SET chunk_data = '' WHERE chunk_seq = SEQ",
 	'long' => "UPDATE $toast SET chunk_data = chunk_data || '\\x00' WHERE chunk_seq = SEQ",
 	'in the wrong place' => "UPDATE $toast SET chunk_seq = 1000000 WHERE chunk_seq = SEQ");
-my $reading_all = array('md5(f::bytea)', @{ $changed{plain} }, '(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f, f))');
+my $reading_all = array('md5(f::bytea)', @{ $changed{plain} },
+	'(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f, f))');
 
 for my $name (qw(whole sliced grown))
 {

@@ -4,24 +4,13 @@
 #
 # The statements are those of the document.
 
-use strict;
-use warnings;
-
-use FindBin;
-use lib "$FindBin::RealBin/../lib";
 use Documents;
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
-my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
-my $recipes = document("$FindBin::RealBin/../../doc/recipes.md");
-my $tutorial = document("$FindBin::RealBin/../lib/tutorial.sql") =~ s/^CREATE EXTENSION .*$//mr;
+my $recipes = document("$root/doc/recipes.md");
+my $tutorial = document("$root/test/lib/tutorial.sql") =~ s/^CREATE EXTENSION .*$//mr;
 
-my $node = PostgreSQL::Test::Cluster->new('recipes');
-$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
-$node->start;
+my $node = start_server('recipes');
 
 # A database for a chapter; a function that runs statements in it.
 sub database
@@ -73,7 +62,8 @@ $query->("UPDATE shows SET shown_at = now() - interval '8 days' WHERE item_id = 
 $query->('CALL used_up.rebuild(allow_removed => true)');
 is($used_up->(), 'f', 'is shown again after the period');
 my $show = part($shows, 'PREPARE show_items', 'ON CONFLICT');
-is($query->("$show EXECUTE show_items(42, '{1}'); SELECT times FROM shows WHERE user_id = 42 AND item_id = 1"), 1, 'as if for the first time');
+is($query->("$show EXECUTE show_items(42, '{1}'); SELECT times FROM shows WHERE user_id = 42 AND item_id = 1"), 1,
+	'as if for the first time');
 is($used_up->(), 'f', 'and not yet used up');
 $query->("$show EXECUTE show_items(42, '{1}'); EXECUTE show_items(42, '{1}')");
 is($used_up->(), 't', 'until it was shown three times');
@@ -86,8 +76,10 @@ my ($merge) = statements($recipes, 'A visitor becomes a user');
 $query = database('visitor');
 $query->($tutorial);
 $node->safe_psql('visitor', $merge);	# (a CALL that commits is alone)
-is($query->("SELECT seen.unseen(42, '{42001,43001,43300,44001}')"), '{44001}', 'the user has seen what the visitor saw');
-is($query->('SELECT (SELECT count(*) FROM seen.filters WHERE user_id = 43), (SELECT count(*) FROM exposures WHERE user_id = 42)'), '0|600', 'the visitor is gone');
+is($query->("SELECT seen.unseen(42, '{42001,43001,43300,44001}')"), '{44001}',
+	'the user has seen what the visitor saw');
+is($query->('SELECT (SELECT count(*) FROM seen.filters WHERE user_id = 43),
+	(SELECT count(*) FROM exposures WHERE user_id = 42)'), '0|600', 'the visitor is gone');
 
 #
 # One shared set
@@ -109,7 +101,8 @@ for my $shards (1, 16, 1024)
 	is($query->('SELECT count(*), min(user_id), max(user_id) FROM crawled.filters'), "$shards|0|$last", "$shards shards");
 
 	my $left = sub {
-		my $statement = $test =~ s/PREPARE unknown AS//r =~ s/\$1::text\[\]/ARRAY(SELECT $url || n FROM generate_series($_[0]) AS n)/r =~ s/;$//r;
+		my $urls = "ARRAY(SELECT $url || n FROM generate_series($_[0]) AS n)";
+		my $statement = $test =~ s/PREPARE unknown AS//r =~ s/\$1::text\[\]/$urls/r =~ s/;$//r;
 
 		return $query->("SELECT count(*) FROM ($statement) AS left_over");
 	};
@@ -119,14 +112,16 @@ for my $shards (1, 16, 1024)
 	my $dropped = 100000 - $left->('100001, 200000');
 	cmp_ok($dropped, '<', 150, "$shards shards: rates do not add up");
 	cmp_ok($dropped, '>', 0, "$shards shards: but there is one") if $shards < 1000;	# (small filters have room)
-	cmp_ok($query->('SELECT max(fpr) FROM crawled.filters, bloom_info(items)'), '<=', 0.001, "$shards shards: the target rate");
+	cmp_ok($query->('SELECT max(fpr) FROM crawled.filters, bloom_info(items)'), '<=', 0.001,
+		"$shards shards: the target rate");
 }
 
 # Crawlers side by side, which find the same links in other orders: each link is new once.
 $query = database('crawlers');
 $query->("$set;
 	CREATE FUNCTION links(page integer, crawler integer) RETURNS text[] LANGUAGE sql
-	AS \$\$ SELECT array_agg($url || n ORDER BY hashint4(n + crawler)) FROM generate_series(page * 50, page * 50 + 149) AS n \$\$");
+	AS \$\$ SELECT array_agg($url || n ORDER BY hashint4(n + crawler)) FROM generate_series(page * 50,
+		page * 50 + 149) AS n \$\$");
 my @crawlers = map {
 	my $crawler = $_;
 	session('crawlers', join "\n", $discovering, map { "EXECUTE discover (links($_, $crawler));" } 0 .. 39);
@@ -136,12 +131,15 @@ unlike($_->{out}, qr/ERROR/, 'a crawler without an error') for @crawlers;
 my ($queued, $distinct) = split /\|/, $query->('SELECT count(*), count(DISTINCT url) FROM queue');
 is($queued, $distinct, 'no link is new twice');
 cmp_ok($distinct, '>=', 2100 - 15, 'nearly all are new once');
-is($query->('SELECT count(*) FROM queue JOIN crawled.filters ON user_id = shard WHERE (items @> url) IS NOT TRUE'), 0, 'all are remembered');
+is($query->('SELECT count(*) FROM queue JOIN crawled.filters ON user_id = shard WHERE (items @> url) IS NOT TRUE'), 0,
+	'all are remembered');
 $_->{in} .= "\\q\n", $_->{run}->finish for @crawlers;
 
 # A crawler that fails has taken nothing.
-is($query->("BEGIN; $discovering EXECUTE discover ('{https://new.example/}'); ROLLBACK;"), 'https://new.example/', 'taken');
-is($query->("$discovering EXECUTE discover ('{https://new.example/}')"), 'https://new.example/', 'and free again after a rollback');
+is($query->("BEGIN; $discovering EXECUTE discover ('{https://new.example/}'); ROLLBACK;"), 'https://new.example/',
+	'taken');
+is($query->("$discovering EXECUTE discover ('{https://new.example/}')"), 'https://new.example/',
+	'and free again after a rollback');
 
 #
 # Exposures from a stream
@@ -158,16 +156,19 @@ sub events
 {
 	my ($offsets) = @_;
 
-	return "SELECT item_id % 20 AS user_id, item_id FROM generate_series($offsets) AS n, LATERAL (SELECT n - n % 3 + n / 2 % 2) AS event (item_id)";
+	return "SELECT item_id % 20 AS user_id, item_id FROM generate_series($offsets) AS n,
+		LATERAL (SELECT n - n % 3 + n / 2 % 2) AS event (item_id)";
 }
 
 for my $column ([ users => 'bigint', 'user_id' ], [ items => 'bigint', 'item_id' ],
-	[ times => 'timestamptz', "(SELECT at FROM beginning) + item_id * interval '1 second'" ], [ sources => 'text', "'web'::text" ])
+	[ times => 'timestamptz', "(SELECT at FROM beginning) + item_id * interval '1 second'" ],
+		[ sources => 'text', "'web'::text" ])
 {
 	my ($name, $type, $expression) = @$column;
 	my $batch = events('batch * 100, batch * 100 + 99');
 
-	$query->("CREATE FUNCTION $name(batch integer) RETURNS ${type}[] LANGUAGE sql AS \$\$ SELECT array_agg($expression) FROM ($batch) AS events \$\$");
+	$query->("CREATE FUNCTION $name(batch integer) RETURNS ${type}[] LANGUAGE sql AS \$\$ SELECT array_agg($expression)
+		FROM ($batch) AS events \$\$");
 }
 
 sub batch
@@ -183,15 +184,18 @@ sub store
 }
 
 my $position = sub { return $query->("SELECT next_offset FROM stream_position") };
-my $filters = sub { return $query->("SELECT md5(string_agg(user_id || items::text, ' ' ORDER BY user_id)) FROM displayed_seen.filters") };
+my $filters = sub { return $query->("SELECT md5(string_agg(user_id || items::text, ' ' ORDER BY user_id))
+	FROM displayed_seen.filters") };
 my $state = sub { return join '|', $position->(), $query->('SELECT count(*) FROM displayed'), $filters->() };
 sub complete
 {
 	my ($batches, $name) = @_;
 	my $all = '(SELECT DISTINCT * FROM (' . events("0, $batches * 100 - 1") . ') AS events) AS events';
 
-	is($query->("SELECT (SELECT count(*) FROM displayed) - (SELECT count(*) FROM $all)"), 0, "$name: each exposure is stored once");
-	is($query->("SELECT count(*) FROM $all LEFT JOIN displayed_seen.filters USING (user_id) WHERE (items @> item_id::bigint) IS NOT TRUE"), 0,
+	is($query->("SELECT (SELECT count(*) FROM displayed) - (SELECT count(*) FROM $all)"), 0,
+		"$name: each exposure is stored once");
+	is($query->("SELECT count(*) FROM $all LEFT JOIN displayed_seen.filters USING (user_id)
+		WHERE (items @> item_id::bigint) IS NOT TRUE"), 0,
 		"$name: and is in its filter");
 }
 
@@ -232,7 +236,8 @@ complete(3, 'after the replay');
 my $first = session('stream', "$prepared BEGIN; " . batch(3));
 reached($first);
 my $second = session('stream', "$prepared BEGIN;\n\\unset QUIET\n" . "EXECUTE advance ('exposures', 0, 300, 400);");
-ok($node->poll_query_until('stream', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"), 'the second consumer waits');
+ok($node->poll_query_until('stream', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"),
+	'the second consumer waits');
 $first->{in} .= "COMMIT;\n\\q\n";
 $first->{run}->finish;
 reached($second);
@@ -263,7 +268,8 @@ is($query->(q{
 $query->($digest);
 $query->('CREATE ROLE feed; CREATE ROLE stranger; GRANT EXECUTE ON FUNCTION item_key TO feed');
 is($query->("SET ROLE feed; SELECT length(item_key('a'))"), 32, 'a role of the feed computes digests');
-for my $attempt ([ feed => 'SELECT secret FROM item_secret' ], [ stranger => 'SELECT secret FROM item_secret' ], [ stranger => "SELECT item_key('a')" ])
+for my $attempt ([ feed => 'SELECT secret FROM item_secret' ], [ stranger => 'SELECT secret FROM item_secret' ],
+	[ stranger => "SELECT item_key('a')" ])
 {
 	my ($role, $statement) = @$attempt;
 
@@ -297,7 +303,8 @@ my $chosen = $query->(q{
 	SELECT chosen, layers, round(100 * fpr::numeric, 1) FROM filled()});
 my ($items, undef, $percent) = split /\|/, $chosen;
 is($chosen, "$items|1|$percent", 'one layer');
-ok($recipes =~ /\b@{[ $items =~ s{(\d{3})$}{,$1}r ]} of them.{1,150}\b$percent% instead of 1%/s, "as documented: $chosen");
+ok($recipes =~ /\b@{[ $items =~ s{(\d{3})$}{,$1}r ]} of them.{1,150}\b$percent% instead of 1%/s,
+	"as documented: $chosen");
 
 $node->stop;
 done_testing();

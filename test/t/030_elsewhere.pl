@@ -1,14 +1,9 @@
 # The extension in folders of its own, as an image that is mounted or an installation
 # under a prefix has it, found by two settings of PostgreSQL 18.
 
-use strict;
-use warnings;
-
 use File::Copy;
 use File::Path qw(make_path);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 my $config = $ENV{PG_CONFIG} || 'pg_config';
 my ($major) = `$config --version` =~ /(\d+)/;
@@ -28,12 +23,10 @@ is($control =~ s{^module_pathname = '\$libdir/bloomexp'$}{module_pathname = '\$l
 	'the control file does not say where the module is');
 append_to_file("$folder/share/extension/bloomexp.control", $control);
 
-my $node = PostgreSQL::Test::Cluster->new('elsewhere');
-$node->init;
-$node->append_conf('postgresql.conf', "extension_control_path = '$folder/share:\$system'");
-$node->start;
+my $node = start_server('elsewhere', "extension_control_path = '$folder/share:\$system'");
 
-my (undef, $state) = $node->psql('postgres', 'CREATE EXTENSION bloomexp; \echo :LAST_ERROR_SQLSTATE', on_error_stop => 0);
+my (undef, $state) = $node->psql('postgres', 'CREATE EXTENSION bloomexp; \echo :LAST_ERROR_SQLSTATE',
+	on_error_stop => 0);
 is($state, '58P01', 'the path of extensions is not that of modules');
 
 $node->append_conf('postgresql.conf', "dynamic_library_path = '$folder/lib:\$libdir'");

@@ -5,15 +5,10 @@
 # their definitions, owners, privileges and comments.  The made-up scripts are in a copy of
 # the server's installation.
 
-use strict;
-use warnings;
-
 use File::Basename qw(basename dirname);
 use File::Copy qw(cp);
 use File::Path qw(make_path);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Server;
 
 sub ask
 {
@@ -55,7 +50,8 @@ my $extension = "$copy$sharedir/extension";
 my ($version) = slurp_file("$extension/bloomexp.control") =~ /^default_version = '(.*)'$/m;
 my $next = $version =~ s/(\d+)$/$1 + 1/er;
 my $addition = q{
-	CREATE FUNCTION bloom_made_up(filter bloom) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 7 AS 'SELECT 1::bigint';
+	CREATE FUNCTION bloom_made_up(filter bloom) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 7
+		AS 'SELECT 1::bigint';
 	COMMENT ON FUNCTION bloom_made_up(bloom) IS 'made up';
 	REVOKE ALL ON FUNCTION bloom_made_up(bloom) FROM PUBLIC;
 };
@@ -93,7 +89,8 @@ sub objects
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql($database, join ';', @statements);
-	my ($dump, $error) = run_command([ "$bindir/pg_dump", '--binary-upgrade', '--schema-only', $node->connstr($database) ]);
+	my ($dump, $error) = run_command([ "$bindir/pg_dump", '--binary-upgrade', '--schema-only',
+		$node->connstr($database) ]);
 	is($error, '', "$statements[-1]: dumped");
 
 	my ($made) = $statements[-1] =~ /'(.*)'/;
@@ -103,7 +100,8 @@ sub objects
 }
 
 sub created { return objects("CREATE EXTENSION bloomexp VERSION '$_[0]'") }
-sub updated { return objects("CREATE EXTENSION bloomexp VERSION '$_[0]'", "ALTER EXTENSION bloomexp UPDATE TO '$_[1]'") }
+sub updated { return objects("CREATE EXTENSION bloomexp VERSION '$_[0]'",
+	"ALTER EXTENSION bloomexp UPDATE TO '$_[1]'") }
 
 # What only one of two has.
 sub differences
@@ -122,9 +120,11 @@ my $members = $node->safe_psql('postgres', q{
 	SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
 		AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 		AND (classid, objid) <> ('pg_type'::regclass, 'bloom[]'::regtype)});
-cmp_ok(scalar(grep { /^ALTER EXTENSION bloomexp ADD /m } @{ $created{$version} }), '==', $members, "the $members members are objects");
+cmp_ok(scalar(grep { /^ALTER EXTENSION bloomexp ADD /m } @{ $created{$version} }), '==', $members,
+	"the $members members are objects");
 
-like(differences($created{$version}, $created{$next}), qr/\A\+ -- Name: bloom_made_up\(/, 'a function more is a difference');
+like(differences($created{$version}, $created{$next}), qr/\A\+ -- Name: bloom_made_up\(/,
+	'a function more is a difference');
 for (sort keys %mistakes)
 {
 	isnt(differences($created{$next}, [ updated($version, $_) ]), '', "a mistake is one: $_");
@@ -146,16 +146,19 @@ my $feed = 'objects' . ++$databases;
 $node->safe_psql('postgres', "CREATE DATABASE $feed");
 $node->safe_psql($feed, qq{
 	CREATE EXTENSION bloomexp VERSION '$version';
-	CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(), PRIMARY KEY (user_id, item_id));
+	CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
+		PRIMARY KEY (user_id, item_id));
 	SELECT bloom_create_feed('seen', 'exposures', fpr => 0.02);
 	INSERT INTO exposures VALUES (1, 1);
 	ALTER EXTENSION bloomexp UPDATE TO '$next'});
-my $stale = q{SELECT f.feed, f.version FROM bloom_feeds() AS f JOIN pg_extension AS e ON e.extname = 'bloomexp' AND e.extversion <> f.version};
+my $stale = q{SELECT f.feed, f.version FROM bloom_feeds() AS f JOIN pg_extension AS e ON e.extname = 'bloomexp'
+	AND e.extversion <> f.version};
 my $made = "SELECT public.bloom_feed_sql('seen', 'public.exposures', fpr => 0.02);";
 is($node->safe_psql($feed, $stale), "seen|$version", 'after an update, feeds of the old version are listed');
 is($node->safe_psql($feed, 'SELECT command FROM bloom_feeds()'), $made, 'with the command that makes them again');
 $node->safe_psql($feed, "$made\n\\gexec");
-is($node->safe_psql($feed, "$stale; SELECT version FROM bloom_feeds(); SELECT seen.unseen(1, '{1,2}')"), "$next\n{2}", 'which makes them those of the new version, with their filters');
+is($node->safe_psql($feed, "$stale; SELECT version FROM bloom_feeds(); SELECT seen.unseen(1, '{1,2}')"), "$next\n{2}",
+	'which makes them those of the new version, with their filters');
 
 $node->stop;
 done_testing();

@@ -54,10 +54,13 @@ sub complaints
 	my $released = ($meta->{release_status} // '') eq 'stable';
 	my @found;
 
-	push @found, map { "META.json lacks $_" } grep { !$meta->{$_} } qw(name version abstract maintainer license provides meta-spec);
+	push @found, map { "META.json lacks $_" } grep { !$meta->{$_} }
+	  qw(name version abstract maintainer license provides meta-spec);
 	push @found, map { "META.json lacks $_ of bloomexp" } grep { !$mine->{$_} } qw(file version);
-	push @found, "META.json: version $_" for grep { $_ !~ $semantic } $version, $mine->{version} // '', $meta->{'meta-spec'}{version} // '';
-	push @found, "META.json: $_ of bloomexp is missing" for grep { !$exists->($_) } grep { defined } @$mine{qw(file docfile)};
+	push @found, "META.json: version $_" for grep { $_ !~ $semantic } $version, $mine->{version} // '',
+		$meta->{'meta-spec'}{version} // '';
+	push @found, "META.json: $_ of bloomexp is missing"
+	  for grep { !$exists->($_) } grep { defined } @$mine{qw(file docfile)};
 	push @found, "META.json: " . ($_ // 'no status') . ' is no status'
 	  for grep { !defined || !/^(?:stable|testing|unstable)$/ } $meta->{release_status};
 
@@ -87,7 +90,8 @@ is(join("\n", complaints(\%ours, sub { -e "$root/$_[0]" })), '', 'this release')
 
 my %sound = (
 	'META.json' => '{"name": "bloomexp", "version": "2.3.4", "abstract": "a", "maintainer": "m", "license": "postgresql",
-		"release_status": "stable", "resources": {"homepage": "https://h/b", "repository": {"url": "https://h/b.git"}}, "provides": {"bloomexp": {"file": "bloomexp.control", "docfile": "doc/a.md", "version": "2.3.4"}},
+		"release_status": "stable", "resources": {"homepage": "https://h/b", "repository": {"url": "https://h/b.git"}},
+			"provides": {"bloomexp": {"file": "bloomexp.control", "docfile": "doc/a.md", "version": "2.3.4"}},
 		"meta-spec": {"version": "1.0.0"}}',
 	'bloomexp.control' => "comment = 'c'\ndefault_version = '2.3'\n",
 	'CHANGELOG.md' => "# Changelog\n\n## 2.3.4 (2027-01-02)\n\n- a\n\n## 2.3.3 (2026-01-02)\n",
@@ -96,7 +100,8 @@ my %sound = (
 	'packaging/container/docker-bake.hcl' => qq(address = "https://h/b"\nversion = "2.3.4"\n),
 	'REUSE.toml' => qq(SPDX-PackageDownloadLocation = "https://h/b"\n),
 	'debian/copyright' => "Source: https://h/b\n",
-	'debian/upstream/metadata' => "Repository: https://h/b.git\nRepository-Browse: https://h/b\nBug-Submit: https://h/b/issues/new\n",
+	'debian/upstream/metadata' => "Repository: https://h/b.git\nRepository-Browse: https://h/b\n"
+		. "Bug-Submit: https://h/b/issues/new\n",
 	'debian/control' => "Homepage: https://h/b\nVcs-Git: https://h/b.git\n",
 	'debian/control.in' => "Homepage: https://h/b\n",
 	'debian/watch' => "version=4\nhttps://h/b.git refs\n",
@@ -111,7 +116,8 @@ for (
 	[ 'META.json', qr/"file".*?, /, '', 'META.json lacks file of bloomexp' ],
 	[ 'META.json', qr/doc\/a/, 'doc/b', 'META.json: doc/b.md of bloomexp is missing' ],
 	[ 'META.json', qr/stable/, 'testing', 'CHANGELOG.md and META.json differ in whether it is released' ],
-	[ 'META.json', qr/"stable"/, '"ready"', "META.json: ready is no status\nCHANGELOG.md and META.json differ in whether it is released" ],
+	[ 'META.json', qr/"stable"/, '"ready"', "META.json: ready is no status\n"
+		. "CHANGELOG.md and META.json differ in whether it is released" ],
 	[ 'META.json', qr/2\.3\.4"}/, '2.3.3"}', 'META.json says 2.3.3, not 2.3.4' ],
 	[ 'bloomexp.control', qr/2\.3/, '2.2', 'bloomexp.control says 2.2.4, not 2.3.4' ],
 	[ 'CHANGELOG.md', qr/2\.3\.4/, '2.4.0', 'CHANGELOG.md says 2.4.0, not 2.3.4' ],
@@ -126,7 +132,8 @@ for (
 {
 	my ($file, $from, $to, $complaint) = @$_;
 
-	is(join("\n", complaints({ %sound, $file => $sound{$file} =~ s/$from/$to/r }, $exists)), $complaint, "seen: $complaint");
+	is(join("\n", complaints({ %sound, $file => $sound{$file} =~ s/$from/$to/r }, $exists)), $complaint,
+		"seen: $complaint");
 }
 
 done_testing();

@@ -1,24 +1,18 @@
-# Each transaction of one message has the time of that message, even those that have not begun: bloom_oldest_transaction()
-# does not pass that time between two of them, when the session is in no transaction.
+# Each transaction of one message has the time of that message, even those that have not begun:
+# bloom_oldest_transaction() does not pass that time between two of them, when the session is in no transaction.
 
-use strict;
-use warnings;
+use Server;
 
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-my $node = PostgreSQL::Test::Cluster->new('oldest');
-$node->init(extra => ['--no-locale']);
-$node->start;
+my $node = start_server('oldest');
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 
 # psql sends what \; separates as one message.  In the last transaction it waits until it is ended.
-my $message = 'BEGIN /* message */\; SELECT pg_sleep(1.5)\; COMMIT' . "\n\\; BEGIN\\; COMMIT" x 500_000 . '\; SELECT pg_sleep(600);';
+my $message = 'BEGIN /* message */\; SELECT pg_sleep(1.5)\; COMMIT' . "\n\\; BEGIN\\; COMMIT" x 500_000
+	. '\; SELECT pg_sleep(600);';
 my $file = $node->basedir . '/message.sql';
 append_to_file($file, $message);
-my $session = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-f', $file ], '<', \undef, '>', \my $out, '2>&1', IPC::Run::timeout(180));
+my $session = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-f', $file ], '<', \undef, '>',
+	\my $out, '2>&1', IPC::Run::timeout(180));
 my $running = q{FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%/* message */%'};
 
 $node->poll_query_until('postgres', "SELECT count(*) = 1 $running") or die 'no message';

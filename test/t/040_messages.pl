@@ -75,7 +75,9 @@ sub sql_messages
 
 		# a CASE has more, and what is added to one, after a colon; a list begins a line with each
 		push @problems, $1 while $statement =~ /(?:\bELSE format\(|^\t+\((?:format\()?)$literal/mg;
-		push @messages, map { { message => s/''/'/gr =~ s/[:;.](?: .*)?$//r, sqlstate => $sqlstate{object_not_in_prerequisite_state} } } grep { /^[^:]/ } @problems;
+		my $state = $sqlstate{object_not_in_prerequisite_state};
+		push @messages, map { { message => s/''/'/gr =~ s/[:;.](?: .*)?$//r, sqlstate => $state } }
+		  grep { /^[^:]/ } @problems;
 	}
 	return @messages;
 }
@@ -88,9 +90,12 @@ sub pattern
 	return qr/^$pattern$/s;
 }
 
-is_deeply([ messages(qq{\t\tereport(ERROR,\n\t\t\t\t(errcode(ERRCODE_SYNTAX_ERROR),\n\t\t\t\t errmsg("a \\"%s\\" of " INT64_FORMAT " is", a)));\n}
-			. qq{\tereport(NOTICE,\n\t\t\t(errmsg("done: %d%%", b)));\n\tereport(NOTICE,\n\t\t\t(errmsg_plural("one", "%d", b, b)));\n}) ],
-	[ { message => 'a "%s" of %s is', sqlstate => '42601' }, map { { message => $_, sqlstate => '00000' } } 'done: %d%%', 'one', '%d' ],
+is_deeply([ messages(qq{\t\tereport(ERROR,\n}
+			. qq{\t\t\t\t(errcode(ERRCODE_SYNTAX_ERROR),\n\t\t\t\t errmsg("a \\"%s\\" of " INT64_FORMAT " is", a)));\n}
+			. qq{\tereport(NOTICE,\n\t\t\t(errmsg("done: %d%%", b)));\n}
+			. qq{\tereport(NOTICE,\n\t\t\t(errmsg_plural("one", "%d", b, b)));\n}) ],
+	[ { message => 'a "%s" of %s is', sqlstate => '42601' }, map { { message => $_, sqlstate => '00000' } } 'done: %d%%',
+		'one', '%d' ],
 	'messages are found');
 is_deeply([ sql_messages(q{
 	RAISE EXCEPTION 'a "%" of ''%''', b, c
@@ -99,12 +104,14 @@ is_deeply([ sql_messages(q{
 	RAISE WARNING 'f';
 	problems := problems || format('%s is 0.5: make it ''%L''.', g);
 	problems := problems || ARRAY(
-		SELECT CASE WHEN h THEN format('One%s.', CASE WHEN i THEN ': two' ELSE format(': three %s', i) END) ELSE format('Four: five') END);
+		SELECT CASE WHEN h THEN format('One%s.', CASE WHEN i THEN ': two' ELSE format(': three %s',
+			i) END) ELSE format('Four: five') END);
 	problems := problems || ARRAY(SELECT v.p FROM (VALUES
 		(format('Six %s.', j), k),
 		('Seven: eight', l = 'm')) AS v(p, q));
 }) ],
-	[ { message => q{a "%s" of '%s'}, sqlstate => '42601' }, { message => 'e', sqlstate => 'P0001' }, { message => 'f', sqlstate => '01000' },
+	[ { message => q{a "%s" of '%s'}, sqlstate => '42601' }, { message => 'e', sqlstate => 'P0001' },
+		{ message => 'f', sqlstate => '01000' },
 		map { { message => $_, sqlstate => '55000' } } '%s is 0.5', 'One%s', 'Four', 'Six %s', 'Six %s', 'Seven' ],
 	'and in SQL');
 like('a "…" of 5 is', pattern('a "%s" of %s is'), 'a gap is any text');

@@ -4,9 +4,10 @@
 #
 #	<!-- bench/feed: INSERT of ten > trigger; Bulk loads -->
 #
-# each by its first cells, after the heading of its section if another line has them, too; a heading alone is the whole
-# section, and no name what stands above the first one.  In the first row of a table, inside its last cell, it is for all of its rows.  A
-# figure must be there, rounded as the page has it.  Other figures have <!-- not in RESULTS.md: why -->.
+# each by its first cells, after the heading of its section if another line has them, too; a heading alone is the
+# whole section, and no name what stands above the first one.  In the first row of a table, inside its last cell, it
+# is for all of its rows.  A figure must be there, rounded as the page has it.  Other figures have <!-- not in
+# RESULTS.md: why -->.
 
 use strict;
 use warnings;
@@ -26,10 +27,12 @@ my $unit = qr/(?:ns|µs|ms|s|[kMG]B|bytes?|blocks|seconds|minutes|hours|%|times|
 
 # Figures that are not measurements, wherever they stand.
 my %setting = (
-	'0.1%' => 'a target rate', '1%' => 'a target rate', '5%' => 'a target rate', '3%' => 'the sum of three rates', '20%' => 'the headroom',
+	'0.1%' => 'a target rate', '1%' => 'a target rate', '5%' => 'a target rate', '3%' => 'the sum of three rates',
+		'20%' => 'the headroom',
 	'8 kB' => 'a page', '50%' => 'what a tenth of the rate takes, by the formula', '1,000,000 bytes' => 'a MB',
-	'8 bytes' => 'a packed integer', '24 bytes' => 'the header of a layer, by the format', '32 bytes' => 'of a hash and an item, in bloom_agg',
-	'1,024 bytes' => 'a limit of ANALYZE', '2,000 bytes' => "TOAST's limit", '4,000 bytes' => 'half a page', '4,080 bytes' => 'a storage setting',
+	'8 bytes' => 'a packed integer', '24 bytes' => 'the header of a layer, by the format',
+	'32 bytes' => 'of a hash and an item, in bloom_agg', '1,024 bytes' => 'a limit of ANALYZE',
+	'2,000 bytes' => "TOAST's limit", '4,000 bytes' => 'half a page', '4,080 bytes' => 'a storage setting',
 	'8,100 bytes' => 'what fits into a page');
 
 # The lines of RESULTS.md by name: of each section, "" above the first, all that it says, and each of its rows.
@@ -52,7 +55,8 @@ sub named
 {
 	my ($results, $name) = @_;
 	my ($heading, $row) = $name =~ /^(.*) > (.*)$/ ? ($1, $2) : (undef, $name);
-	my @found = map { $_->[1] } grep { index("$_->[1]", "$row |") == 0 && (!defined $heading || $_->[0] eq $heading) } @{ $results->{rows} };
+	my @found = map { $_->[1] } grep { index("$_->[1]", "$row |") == 0 && (!defined $heading || $_->[0] eq $heading) } @{
+		$results->{rows} };
 
 	push @found, $results->{whole}{$row} if !@found && !defined $heading && exists $results->{whole}{$row};
 	return @found == 1 ? $found[0] : undef;
@@ -161,7 +165,8 @@ sub complaints
 			{
 				my $lines = named($results{$folder}, $name);
 
-				push @complaints, "line $block->{line}: \"$name\" is not one line of bench/$folder/RESULTS.md" unless defined $lines;
+				push @complaints, "line $block->{line}: \"$name\" is not one line of bench/$folder/RESULTS.md"
+				  unless defined $lines;
 				$origin .= ($lines // '') . "\n";
 			}
 		}
@@ -170,17 +175,21 @@ sub complaints
 			# Hours and minutes are those of schedules, and a row may have one number of another kind.
 			my @needs = grep { $_->[1] !~ /^(?:|hours|minutes)$/ } @figures;
 
-			@needs = @figures if grep({ $_->[1] eq '' } @figures) > 1 && $block->{text} =~ /\| *$number *\|(?:.*\|)? *$number *\|/;
-			push @complaints, "line $block->{line}: no origin of " . join ', ', map { "$_->[0] $_->[1]" =~ s/ $//r } @needs if @needs;
+			@needs = @figures if grep({ $_->[1] eq '' } @figures) > 1
+				&& $block->{text} =~ /\| *$number *\|(?:.*\|)? *$number *\|/;
+			push @complaints, "line $block->{line}: no origin of " . join ', ', map { "$_->[0] $_->[1]" =~ s/ $//r } @needs
+			  if @needs;
 			next;
 		}
-		push @complaints, map { "line $block->{line}: \"$_->[0] $_->[1]\" is not in its lines of RESULTS.md" } grep { !is_among(@$_, $origin) } @figures;
+		push @complaints, map { "line $block->{line}: \"$_->[0] $_->[1]\" is not in its lines of RESULTS.md" }
+		  grep { !is_among(@$_, $origin) } @figures;
 	}
 	return join "\n", @complaints;
 }
 
 # It can fail, and need not.
-$results{made} = results("# Made\n\nOf 24 users.\n\n## First\n\n| method | ms | bytes |\n| --- | --- | --- |\n| trigger | 0.274 | 1,183 |\n| log | 0.16 | 56 |\n\n## Second\n\n| method | ms |\n| --- | --- |\n| log | 7 |\n");
+$results{made} = results("# Made\n\nOf 24 users.\n\n## First\n\n| method | ms | bytes |\n| --- | --- | --- |\n"
+	. "| trigger | 0.274 | 1,183 |\n| log | 0.16 | 56 |\n\n## Second\n\n| method | ms |\n| --- | --- |\n| log | 7 |\n");
 my %cases = (
 	"It takes 0.27 ms.\n" => qr/no origin of 0\.27 ms/,
 	"It takes 1,183 bytes.\n" => qr/no origin of 1,183 bytes/,
@@ -194,7 +203,9 @@ my %cases = (
 	"It takes 6 to 7 ms. <!-- bench/made: Second -->\n" => qr/"6 ms" is not in/,
 	"A lock of 2 s. <!-- not in RESULTS.md: a setting -->\n\nAnother of 3 s.\n" => qr/^line 3: no origin of 3 s$/,
 	"| m | ms | bytes |\n| --- | --- | --- |\n| trigger | 0.27 | 1,183 |\n" => qr/no origin of 0\.27, 1,183/,
-	"| m | ms | bytes <!-- bench/made: First --> |\n| --- | --- | --- |\n| trigger | 0.27 | 1,183 |\n| log | 0.17 | 56 |\n" => qr/^line 4: "0\.17 " is not in its lines of RESULTS\.md$/,
+	"| m | ms | bytes <!-- bench/made: First --> |\n| --- | --- | --- |\n| trigger | 0.27 | 1,183 |\n"
+		. "| log | 0.17 | 56 |\n" =>
+		qr/^line 4: "0\.17 " is not in its lines of RESULTS\.md$/,
 	"At 1%, `1 ms`.\n\n```\n1 ms\n```\n" => qr/^$/);
 for (sort keys %cases)
 {

@@ -12,18 +12,6 @@
 #include "kernel/simd.h"
 #include "tap.h"
 
-/*
- * libmurmurhash is somebody else's MurmurHash3.  It is compared with where its
- * header is there and the program was linked with it (-lmurmurhash).
- */
-#ifdef __has_include
-#if __has_include(<murmurhash.h>)
-#include <murmurhash.h>
-#pragma weak lmmh_x64_128
-#define HAVE_LIBMURMURHASH
-#endif
-#endif
-
 #define MAX_LENGTH 300
 
 /* A hash as the algorithm's description writes it out: 16 bytes. */
@@ -153,35 +141,6 @@ test_memory(void)
 	free_guarded_page(page, size);
 }
 
-static void
-test_library(void)
-{
-#ifdef HAVE_LIBMURMURHASH
-	int			differ = 0;
-
-	if (lmmh_x64_128 == NULL)
-	{
-		ok(true, "the hashes of libmurmurhash # SKIP not linked with it");
-		return;
-	}
-	for (int i = 0; i < 100000; i++)
-	{
-		uint8_t		bytes[MAX_LENGTH];
-		uint32_t	length = (uint32_t) i % (MAX_LENGTH + 1);
-		uint64_t	hash[2];
-		uint64_t	theirs[2];
-
-		fill(bytes, length);
-		bloomexp_murmur3(bytes, length, hash);
-		lmmh_x64_128(bytes, length, 0, theirs);
-		differ += memcmp(hash, theirs, sizeof(hash)) != 0;
-	}
-	ok(differ == 0, "the hashes of libmurmurhash (%d of 100000 differ)", differ);
-#else
-	ok(true, "the hashes of libmurmurhash # SKIP no murmurhash.h");
-#endif
-}
-
 /* The loops over many items, which take some of them at a time, for every remainder. */
 static void
 test_loops(void)
@@ -222,7 +181,6 @@ main(void)
 	test_verification_value();
 	test_int64();
 	test_memory();
-	test_library();
 	test_loops();
 	return done_testing();
 }

@@ -222,42 +222,6 @@ test_smallest(void)
 	ok(too_large == 0, "from 300 items on at most 1.03 times the textbook's bytes and 4 (%d wrong)", too_large);
 }
 
-/*
- * The sizes are the same on every machine: stored values of one release are
- * united with those of another.
- */
-static void
-test_golden(void)
-{
-	static const struct
-	{
-		double		items;
-		double		fpr;
-		uint32_t	words;
-		uint32_t	hashes;
-	}			golden[] = {
-		{1, 0.01, 1, 2}, {10, 0.01, 2, 3}, {100, 0.01, 16, 5}, {150, 0.01, 23, 6}, {1000, 0.01, 150, 7},
-		{30000, 0.01, 4503, 7}, {100000, 0.01, 15067, 6}, {100000000, 0.01, 15005750, 7},
-		{2, 0.001, 1, 3}, {50, 0.001, 12, 7}, {3650, 0.001, 821, 10}, {1000000, 0.001, 225250, 10},
-		{5, 0.0001, 2, 6}, {300, 0.0001, 90, 13}, {30000, 0.0001, 9065, 12}, {100000000, 0.0001, 30102250, 13},
-		{100, 0.5, 3, 1}, {1000000, 0.5, 22568, 1}, {100, 0.005, 18, 6}, {5000, 0.0096875, 755, 7},
-		{1, 1e-09, 1, 12}, {10, 1e-09, 7, 23}, {5000, 1e-09, 3370, 30}, {1000000, 1e-09, 691750, 29}
-	};
-	const int	ngolden = sizeof(golden) / sizeof(golden[0]);
-	int			wrong = 0;
-
-	for (int i = 0; i < ngolden; i++)
-	{
-		BloomShape	shape = shape_for(golden[i].items, golden[i].fpr);
-
-		if (shape.words == golden[i].words && shape.hashes == golden[i].hashes)
-			continue;
-		wrong++;
-		note("{%.0f, %g, %u, %u}", golden[i].items, golden[i].fpr, shape.words, shape.hashes);
-	}
-	ok(wrong == 0, "golden table (%d of %d differ)", wrong, ngolden);
-}
-
 /* An answer from memory is the answer worked out again, and a limit is heeded, and spoils nothing. */
 static void
 test_memory(void)
@@ -374,7 +338,6 @@ test_estimate(void)
 int
 main(void)
 {
-	test_golden();
 #ifdef HAVE_QUAD
 	test_rates();
 #else

@@ -27,7 +27,8 @@ SELECT me, nth FROM reader AS r, LATERAL (
 	SELECT nth FROM size AS s, generate_series(1, s.items) AS nth ORDER BY hashint8extended(nth, me) LIMIT r.items) AS read
 WHERE history = 'spread'
 UNION ALL
-SELECT DISTINCT 100 + other, 1 + (hashint8extended(n, other) & 2147483647)::int % s.items FROM size AS s, generate_series(1, s.others) AS other, generate_series(1, 300) AS n;
+SELECT DISTINCT 100 + other, 1 + (hashint8extended(n, other) & 2147483647)::int % s.items FROM size AS s,
+	generate_series(1, s.others) AS other, generate_series(1, 300) AS n;
 CREATE INDEX ON reading (nth);
 ANALYZE reading;
 
@@ -93,13 +94,15 @@ $$;
 -- What a reader gets, compared with the exact answer: an item that was exposed never comes; of the others at most the
 -- share p is missing, but for chance (four standard deviations of who is asked, and a quarter of p, because a filter's
 -- own rate can be above or below the promised one by its items); and exactly the false positives are, so that the
--- filter's answer is the exact one without them, in its order, in full and on the first page.  NOT IN and NOT EXISTS give the exact one.
+-- filter's answer is the exact one without them, in its order, in full and on the first page.  NOT IN and NOT EXISTS
+-- give the exact one.
 CREATE FUNCTION judge(app app, me int, p float8 DEFAULT 0.01,
 	OUT exposed bigint, OUT missing_as_promised boolean, OUT same boolean, OUT page boolean, OUT other_ways boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
 	exact text[] := items_of(statement(app,
-		CASE WHEN EXISTS (SELECT FROM feed AS f WHERE f.app = judge.app.app AND method = 'exact') THEN 'exact' ELSE 'today' END, me, 'all'));
+		CASE WHEN EXISTS (SELECT FROM feed AS f WHERE f.app = judge.app.app
+			AND method = 'exact') THEN 'exact' ELSE 'today' END, me, 'all'));
 	ours text[] := items_of(statement(app, 'filter', me, 'all'));
 	without_false_positives text[];
 	n int := cardinality(exact);
@@ -111,7 +114,8 @@ BEGIN
 		INTO without_false_positives USING exact, key_of(app, me);
 	same := ours = without_false_positives;
 	page := items_of(statement(app, 'filter', me)) = without_false_positives[:50];
-	other_ways := (SELECT bool_and(items_of(statement(judge.app, method, me, 'all')) = exact) FROM feed AS f WHERE f.app = judge.app.app AND method LIKE 'not %');
+	other_ways := (SELECT bool_and(items_of(statement(judge.app, method, me, 'all')) = exact) FROM feed AS f
+		WHERE f.app = judge.app.app AND method LIKE 'not %');
 END
 $$;
 

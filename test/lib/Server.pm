@@ -1,0 +1,55 @@
+# What a TAP test with a server begins with: "use Server;" is strict, and brings Test::More,
+# PostgreSQL's modules for tests and what is below.
+
+package Server;
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use Exporter;
+use File::Basename qw(dirname);
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw($patience $root start_server start_standby);
+our $patience = $PostgreSQL::Test::Utils::timeout_default || 180;    # seconds
+our $root = abs_path(dirname(__FILE__) . '/../..');
+
+sub import
+{
+	strict->import;
+	warnings->import;
+	Test::More->export_to_level(1);
+	eval 'package ' . caller() . '; PostgreSQL::Test::Utils->import; 1' or die $@;
+	goto &Exporter::import;
+}
+
+# A server of this name that runs, with these lines of postgresql.conf; more is for init().
+sub start_server
+{
+	my ($name, $configuration, %options) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ], %options);
+	$node->append_conf('postgresql.conf', $configuration) if $configuration;
+	$node->start;
+	return $node;
+}
+
+# A streaming standby of another server.
+sub start_standby
+{
+	my ($primary, $name, $configuration) = @_;
+	my $standby = PostgreSQL::Test::Cluster->new($name);
+
+	$primary->backup("for_$name", backup_options => [ '--checkpoint', 'fast' ]);
+	$standby->init_from_backup($primary, "for_$name", has_streaming => 1);
+	$standby->append_conf('postgresql.conf', $configuration) if $configuration;
+	$standby->start;
+	return $standby;
+}
+
+1;
