@@ -612,6 +612,17 @@ SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO 
 		SET LOCAL quote_all_identifiers = on$$,
 	$$UPDATE pg_proc SET prosrc = replace(prosrc, 'bloomexp 1.0', 'bloomexp 0.9') WHERE oid = 'seen.settings'::regproc$$,
 	'ALTER TABLE exposures ALTER item_id TYPE text']) WITH ORDINALITY AS c (change, n), after(change) ORDER BY n;
+\echo '-- Another collation of users is one of their filters, too: they are compared by it.'
+CREATE TABLE by_text (user_id text COLLATE "C", item_id bigint, shown_at timestamptz);
+CREATE INDEX ON by_text (user_id);
+SELECT bloom_create_feed('by_text', 'by_text');
+ALTER TABLE by_text ALTER user_id TYPE text COLLATE "POSIX";
+SELECT problems FROM bloom_feeds() WHERE feed = 'by_text';
+SELECT execute(bloom_feed_sql('by_text', 'by_text'));
+SELECT attcollation::regcollation, problems FROM pg_attribute, bloom_feeds()
+WHERE attrelid = 'by_text.filters'::regclass AND attname = 'user_id' AND feed = 'by_text';
+DROP SCHEMA by_text CASCADE;
+DROP TABLE by_text;
 \echo '-- A feed in mode log: what it has not stored it reads.'
 INSERT INTO exposures VALUES (1, 4);
 CALL log.rebuild(overlap => '0');

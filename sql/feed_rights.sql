@@ -411,7 +411,7 @@ BEGIN
 		E'-- exposures = shop.exposures\n-- user_column = '');DROP TABLE shop.exposures;--\\',
 		E'-- exposures = shop.exposures\n-- fpr = 0.1);DROP TABLE shop.exposures;--',
 		'-- exposures = a.b.c.d', E'-- exposures = shop.exposures\n-- mode = log);--\n-- where = "''\n',
-		'-- user_type = text(9)', '-- exposures = 1; DROP TABLE shop.exposures']
+		'-- user_type = text(9)', '-- fpr = NaN', '-- exposures = 1; DROP TABLE shop.exposures']
 	LOOP
 		n := n + 1;
 		EXECUTE format('CREATE SCHEMA forged_%s', n);
@@ -422,14 +422,14 @@ END
 $$;
 RESET ROLE;
 \echo '-- (From PostgreSQL 16 on a name that is none has a command, too.)'
-SELECT feed, command FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' AND feed NOT IN ('forged_2', 'forged_8')
+SELECT feed, command FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' AND feed NOT IN ('forged_2', 'forged_9')
 	ORDER BY 1;
 CREATE FUNCTION run(command text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; EXCEPTION
 	WHEN OTHERS THEN RETURN sqlerrm; END $$;
 SELECT DISTINCT run(command) FROM bloom_feeds()
-	WHERE owner = 'regress_bloomexp_evil' AND command IS NOT NULL AND feed NOT IN ('forged_2', 'forged_8') ORDER BY 1;
+	WHERE owner = 'regress_bloomexp_evil' AND command IS NOT NULL AND feed NOT IN ('forged_2', 'forged_9') ORDER BY 1;
 SELECT bool_and(run(command) = 'invalid name syntax') IS NOT FALSE FROM bloom_feeds()
-	WHERE feed IN ('forged_2', 'forged_8') AND command IS NOT NULL;
+	WHERE feed IN ('forged_2', 'forged_9') AND command IS NOT NULL;
 SELECT to_regclass('shop.exposures'), cardinality(problems), command FROM bloom_feeds() WHERE feed = 'seen';
 DROP FUNCTION run;
 \echo '-- A comment on the schema is none of its settings.'
@@ -523,6 +523,28 @@ CALL log.rebuild(dry_run => true);
 RESET ROLE;
 SELECT problems[1] FROM bloom_feeds() WHERE feed = 'log';
 DROP TABLE shop.old CASCADE;
+\echo '-- ... and of what a view reads, but not of what a materialized one has read'
+CREATE TABLE evil.events (user_id bigint, item_id bigint, shown_at timestamptz);
+ALTER TABLE evil.events OWNER TO regress_bloomexp_evil;
+GRANT SELECT ON evil.events TO regress_bloomexp_owner;
+SET ROLE regress_bloomexp_owner;
+CREATE TABLE shop.events (LIKE evil.events);
+CREATE VIEW shop.viewed AS SELECT * FROM shop.events;
+CREATE VIEW shop.viewed_twice AS SELECT * FROM shop.viewed;
+CREATE MATERIALIZED VIEW shop.copied AS SELECT * FROM evil.events;
+SELECT bloom_feed_sql('copied', 'shop.copied', mode => 'log') IS NOT NULL AS of_a_copy;
+SELECT bloom_create_feed('viewed', 'shop.viewed_twice', mode => 'log');
+SELECT set_config('my.script', bloom_feed_sql('viewed', 'shop.viewed_twice', mode => 'log'), false) ~ 'CREATE';
+CREATE OR REPLACE VIEW shop.viewed AS SELECT * FROM evil.events;
+SELECT bloom_feed_sql('viewed', 'shop.viewed_twice', mode => 'log');
+DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
+CALL viewed.rebuild(allow_removed => true);
+DROP SCHEMA viewed CASCADE;
+DROP MATERIALIZED VIEW shop.copied;
+DROP VIEW shop.viewed_twice, shop.viewed;
+DROP TABLE shop.events;
+RESET ROLE;
+DROP TABLE evil.events;
 
 \echo '-- A script stops at a schema that another role has made since, and at a table in it.'
 SET ROLE regress_bloomexp_owner;
@@ -554,6 +576,21 @@ CREATE SCHEMA later;
 CREATE TABLE later.filters (user_id bigint PRIMARY KEY, items bloom, recent bloom, since timestamptz);
 RESET ROLE;
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
+DROP SCHEMA later CASCADE;
+
+\echo '-- ... and at a schema in which others can create: that of the feed, and that of the extension'
+SELECT set_config('my.script', bloom_feed_sql('later'), false) IS NULL;
+CREATE SCHEMA later;
+GRANT CREATE ON SCHEMA later TO regress_bloomexp_evil;
+DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
+REVOKE CREATE ON SCHEMA later FROM regress_bloomexp_evil;
+SELECT n.nspname AS of_extension FROM pg_extension AS x JOIN pg_namespace AS n ON n.oid = x.extnamespace
+WHERE x.extname = 'bloomexp' \gset
+GRANT CREATE ON SCHEMA :"of_extension" TO regress_bloomexp_evil;
+DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
+REVOKE CREATE ON SCHEMA :"of_extension" FROM regress_bloomexp_evil;
+DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
+SELECT count(*) AS applied FROM later.filters;
 DROP SCHEMA later CASCADE;
 
 \echo '-- A role is looked up by its very name: this one is neither unknown nor the other.'

@@ -113,6 +113,7 @@ SELECT bloom_create_feed('seen', width => NULL, slices => 6);
 SELECT bloom_create_feed('seen', width => '-1 day', slices => 0, fpr => 1);
 SELECT bloom_create_feed('seen', width => '1 month', slices => 1001, fpr => 'NaN');
 SELECT bloom_create_feed('seen', user_type => 'point', item_type => 'numeric');
+SELECT bloom_create_feed('seen', user_type => 'record');
 SELECT bloom_create_feed('seen', user_type => 'bigint[]', item_type => 'text[]');
 SELECT bloom_create_feed('seen', user_type => 'missing');
 SELECT bloom_create_feed('seen', user_type => 0, item_type => 0);
@@ -491,6 +492,13 @@ SELECT away.remember(1, '{1}', ARRAY[now() - interval '50 days']), away.add(2, '
 SELECT away.merge(2, 1);
 CALL away.expire();
 SELECT away.contains(1, 2);
+\echo '-- Visitors who sign in, one after another, do not add up their rates for what comes later.'
+TRUNCATE ever.filters;
+SELECT count(ever.add(v, ARRAY[v, v + 1, v + 2])), count(ever.merge(v, 1)) FROM generate_series(1000, 1079) AS v;
+SELECT count(ever.add(1, ARRAY(SELECT i + 10 * page FROM generate_series(10001, 10010) AS i)))
+FROM generate_series(1, 200) AS page;
+SELECT fpr_target_max, fpr_max < 0.02 AS near_it FROM ever.health;
+SELECT count(*) AS lost FROM generate_series(1000, 1081) AS i WHERE NOT ever.contains(1, i);
 DROP SCHEMA away, seen, ever CASCADE;
 DROP TABLE kinds CASCADE;
 DROP ROUTINE IF EXISTS feed_of, execute, returned, call, all_call, at, remember, show, remembered, slices, pages,

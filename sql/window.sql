@@ -195,6 +195,9 @@ FROM unnest('{0.9,0.1,0.01,1e-5}'::float8[]) AS p, unnest('{0.9,0.1,0.001,1e-7}'
 SELECT bloom_window(bloom_window('30 days'), NULL, NULL, 0.1) = bloom_window('30 days', 6, 0.1) AS set,
 	bloom_window(bloom_window('30 days'), NULL, NULL, 0.01) = bloom_window('30 days') AS same;
 SELECT bloom_window(bloom_window('30 days'), NULL, NULL, 0);
+SELECT bloom_window(bloom_add(bloom_new(fpr => 0.2), 7), NULL, NULL, 0.01) @> 7 AS kept,
+	bloom_fpr(bloom_add(bloom_window(bloom_add(bloom_new(fpr => 0.2), 7), NULL, NULL, 0.01),
+		(SELECT array_agg(i) FROM generate_series(1, 5000) AS i))) < 0.2 AS plain;
 \set VERBOSITY default
 
 \echo '-- The aggregate'

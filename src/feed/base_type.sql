@@ -22,5 +22,5 @@
 					JOIN pg_amop p ON p.amopfamily = c.opcfamily AND p.amoplefttype = c.opcintype
 						AND p.amoprighttype = c.opcintype AND p.amoppurpose = 's'
 					JOIN pg_operator o ON o.oid = p.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace
-					WHERE b.typtype <> 'c') AS operators
+					WHERE b.typtype NOT IN ('c', 'p')) AS operators
 				FROM chain JOIN pg_type b ON b.oid = chain.types[1] JOIN pg_namespace bn ON bn.oid = b.typnamespace

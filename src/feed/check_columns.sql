@@ -4,7 +4,7 @@
 		c record;
 	BEGIN
 		FOR c IN
-			SELECT w.argument, w.name, a.attnum, a.attgenerated, a.attcollation <> t.typcollation AS collated,
+			SELECT w.argument, w.name, a.attnum, a.attgenerated, a.attcollation, a.attcollation <> t.typcollation AS collated,
 				coalesce(format_type(t.oid, NULL), w.type) AS type, format_type(a.atttypid, a.atttypmod) AS full_type,
 				-- only a keyword needs no schema: names with a modifier, and those of integers
 				CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace AND a.atttypmod = -1 AND t.typname !~ '^int[248]$'

@@ -13,11 +13,13 @@
 		owned record;
 		creators text;
 	BEGIN
+		schemas := ARRAY(
+			SELECT n.oid FROM pg_namespace n
+			WHERE n.nspname <> 'pg_catalog' AND (n.oid = ANY (schemas) OR n.oid IN (schema_oid, exposures.schema_oid, extension.schema_oid)
+				OR n.oid IN (SELECT t.typnamespace FROM pg_type t WHERE t.oid = ANY (types))));
 		FOR owned IN
 			SELECT 'schema ' || quote_ident(n.nspname) AS name, n.nspowner AS owner, n.nspacl AS acl, n.oid = extension.schema_oid AS is_extension
-			FROM pg_namespace n
-			WHERE n.nspname <> 'pg_catalog' AND (n.oid = ANY (schemas) OR n.oid IN (schema_oid, exposures.schema_oid, extension.schema_oid)
-				OR n.oid IN (SELECT t.typnamespace FROM pg_type t WHERE t.oid = ANY (types)))
+			FROM pg_namespace n WHERE n.oid = ANY (schemas)
 			UNION ALL
 			SELECT 'type ' || format_type(t.oid, NULL), t.typowner, NULL, false FROM pg_type t
 			WHERE t.oid = ANY (types) AND (t.typtype = 'd' OR t.typcategory <> 'A')

@@ -7,9 +7,13 @@
 		problems := problems || format('Table %s does not exist.', argument.exposures);
 	ELSIF of_table THEN
 		tree := ARRAY(
-			WITH RECURSIVE t(oid, level) AS (
-				SELECT exposures.oid, 0 UNION SELECT i.inhrelid, t.level + 1 FROM pg_inherits i JOIN t ON i.inhparent = t.oid)
-			SELECT t.oid FROM t GROUP BY t.oid ORDER BY min(t.level), t.oid::regclass::text);
+			WITH RECURSIVE t(oid) AS (
+				SELECT exposures.oid UNION SELECT x.oid FROM t, LATERAL (
+					SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = t.oid
+					UNION ALL SELECT d.refobjid FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid
+					JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
+					WHERE c.oid = t.oid AND c.relkind = 'v') AS x(oid))
+			SELECT t.oid FROM t ORDER BY t.oid::regclass::text);
 		IF exposures.relpersistence = 't' THEN
 			problems := problems || format('%s is temporary: a feed would outlive it.', exposures.name);
 		ELSIF exposures.relkind NOT IN ('r', 'p') AND (argument.mode = 'trigger' OR exposures.relkind NOT IN ('v', 'm', 'f')) THEN

@@ -39,7 +39,7 @@ BEGIN
 			IF version <> extension.version THEN
 				problems := problems || format('The script is of version %s of bloomexp: apply what the command returns.', version);
 			ELSIF script ~ '\n(DROP|ALTER TABLE) ' THEN
-				problems := problems || 'Types of columns have changed: apply what the command returns.'::text;
+				problems := problems || 'Types or collations of columns have changed: apply what the command returns, then rebuild.'::text;
 			ELSIF script IS NOT NULL THEN
 				-- functions of others may have the names of ours, and other arguments
 				problems := problems || ARRAY(

@@ -1,4 +1,3 @@
---
 -- The generator: writes the SQL of one feed.
 --
 -- bloom_feed_script() reads the arguments, checks what the script will name, and fills the
@@ -6,7 +5,6 @@
 -- finds there.  bloom_feed_sql(), bloom_create_feed() and bloom_feeds() call it, by the schema of
 -- the extension and with the very types of its parameters, so that no function of another role
 -- in that schema fits better.
---
 
 CREATE FUNCTION bloom_feed_script(
 	given jsonb,	-- arguments of bloom_feed_sql(), by name; others have their defaults
@@ -35,12 +33,12 @@ DECLARE
 	existing text;	-- source of settings() in the feed as it is
 	kind text;	-- what cannot change
 	exposures record;
-	tree oid[];	-- the table and its partitions or children, parents first
+	tree oid[];	-- the table and its partitions or children, and what a view reads
 	users record;	-- their column and type
 	items record;
 	utc boolean;	-- the time column is a timestamp, in UTC
 	types oid[] := '{}';	-- all that these are made of
-	schemas oid[] := '{}';	-- of the exposures, the feed and collations
+	schemas oid[] := '{}';	-- that the script names
 	distribution text;	-- the column by which Citus distributes the exposures; NULL if it does not
 	filters_distributed boolean := false;
 	retyped text;	-- statements that remove what an older script made for other types

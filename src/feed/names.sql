@@ -25,6 +25,8 @@
 		'feed_literal', quote_literal(argument.feed),
 		'quoted_feed_literal', quote_literal(quote_ident(argument.feed)),
 		'filters_literal', quote_literal(quote_ident(argument.feed) || '.filters'),
+		'schemas_literal', quote_literal(ARRAY(
+			SELECT n.nspname FROM pg_namespace n WHERE n.oid = ANY (schemas) UNION SELECT argument.feed ORDER BY 1)),
 		'track_literal', quote_literal(quote_ident(argument.feed) || '.track'),
 		'bloom', extension.schema,
 		'=', users.operators ->> '3',
@@ -79,4 +81,4 @@
 			argument.feed, names ->> 'user_column_type', users.column_type)
 		FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 		WHERE of_table AND existing IS NOT NULL AND c.relnamespace = schema_oid AND c.relname = 'filters' AND a.attname = 'user_id'
-			AND format_type(a.atttypid, a.atttypmod) <> users.full_type), retyped), ''), E'\n'), '')) INTO names;
+			AND (format_type(a.atttypid, a.atttypmod) <> users.full_type OR a.attcollation <> users.attcollation)), retyped), ''), E'\n'), '')) INTO names;

@@ -11,7 +11,7 @@
 		SELECT bool_or(a.value IS NULL AND a.standard IS DISTINCT FROM 'NULL' AND a.name <> 'width'),
 			array_agg(a.name ORDER BY a.n) FILTER (WHERE a.changed AND a.feeds <> CASE WHEN of_table THEN 'over' ELSE 'without' END),
 			string_agg(format(', %s%s', CASE WHEN a.name <> 'exposures' THEN quote_ident(a.name) || ' => ' END,
-				CASE WHEN a.type IN ('double precision', 'integer') THEN a.value ELSE quote_nullable(a.value) END), '' ORDER BY a.n)
+				CASE WHEN a.type IN ('double precision', 'integer') AND a.value ~ '^[0-9]' THEN a.value ELSE quote_nullable(a.value) END), '' ORDER BY a.n)
 				FILTER (WHERE a.changed),
 			string_agg(format(E'-- %s = %s\n', a.name, coalesce(a.value, 'NULL')), '' ORDER BY a.n) FILTER (WHERE a.changed),
 			jsonb_object_agg(a.name, a.value),

@@ -19,14 +19,8 @@
 				HINT = format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT now() AT TIME ZONE ''UTC'';', exposures.name, argument.time_column);
 		END IF;
 		IF argument.mode = 'log' AND EXISTS (
-			WITH RECURSIVE source(oid) AS (	-- what views read, too
-				SELECT unnest(tree) UNION SELECT x.oid FROM source s, LATERAL (
-					SELECT d.refobjid FROM pg_rewrite r
-					JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
-					WHERE r.ev_class = s.oid
-					UNION ALL SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = s.oid) AS x(oid))
-			SELECT FROM source s JOIN pg_class c ON c.oid = s.oid
-			WHERE c.relkind IN ('m', 'f') OR EXISTS (SELECT FROM pg_subscription_rel r WHERE r.srrelid = s.oid)) THEN
+			SELECT FROM pg_class c WHERE c.oid = ANY (tree)
+				AND (c.relkind IN ('m', 'f') OR EXISTS (SELECT FROM pg_subscription_rel r WHERE r.srrelid = c.oid))) THEN
 			RAISE WARNING 'exposures can arrive late in %', exposures.name
 				USING DETAIL = 'What a materialized view, a foreign table or a subscription brings in was shown earlier than a rebuild can see.',
 				HINT = format('CALL %I.rebuild(overlap => …) with more than the longest delay.', argument.feed);

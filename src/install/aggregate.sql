@@ -1,6 +1,4 @@
---
 -- One filter of many rows.
---
 
 CREATE FUNCTION bloom_agg_combine(internal, internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_agg_combine'

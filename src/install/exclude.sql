@@ -1,7 +1,5 @@
---
 -- Excluding the exposed candidates. Those that remain keep order, duplicates and type;
 -- NULL candidates are dropped.
---
 
 CREATE FUNCTION bloom_exclude(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_support'

@@ -1,6 +1,4 @@
---
 -- Describing a filter.
---
 
 CREATE FUNCTION bloom_cardinality(filter bloom) RETURNS bigint
 AS 'MODULE_PATHNAME', 'bloomexp_cardinality'

@@ -1,11 +1,9 @@
---
 -- Adding and testing items. A NULL filter is an empty one; a NULL item is not added,
 -- and NULL is the answer to whether it is contained.
 --
 -- What changes a filter has one form for an item and one for an array, and none of
 -- text: so a parameter or literal without a type is an error, and never a text that
 -- was meant to be something else.
---
 
 CREATE FUNCTION bloom_add(filter bloom, item anynonarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add'

@@ -1,10 +1,8 @@
---
 -- Making filters.
 --
 -- COST says how many times the work of an integer addition a call is, measured
 -- with a filter of a thousand items, detoasted at each call, and for the arrays
 -- with as many candidates.
---
 
 CREATE FUNCTION bloom_new(
 	capacity bigint DEFAULT 100,

@@ -1,6 +1,4 @@
---
 -- What the rebuild of a feed needs of other sessions.
---
 
 CREATE FUNCTION bloom_oldest_transaction() RETURNS timestamp with time zone
 AS 'MODULE_PATHNAME', 'bloomexp_oldest_transaction'

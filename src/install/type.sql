@@ -1,7 +1,5 @@
---
 -- The type. Its bytes: doc/internals/format.md. Storage is external, because the bits of
 -- a filter do not compress. bloom_in() makes a value of text, of the binary protocol, and of bytea.
---
 
 CREATE TYPE bloom;
 

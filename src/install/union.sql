@@ -1,6 +1,4 @@
---
 -- Uniting.
---
 
 CREATE FUNCTION bloom_union(a bloom, b bloom) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_union'

@@ -1,6 +1,4 @@
---
 -- Sliding windows: every item has its time, and old ones are forgotten.
---
 
 CREATE FUNCTION bloom_window(
 	width interval,
@@ -18,7 +16,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_window_part'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_window(bloom, timestamp with time zone, timestamp with time zone, double precision) IS
-'a windowed filter with only those slices that begin at or after since and before upto; NULL is no bound; fpr, if not null, is the target rate of what is added later';
+'a windowed filter with only those slices that begin at or after since and before upto, or any filter if both are NULL, which is no bound; fpr, if not null, is the target rate of what is added later';
 
 CREATE FUNCTION bloom_add_at(filter bloom, item anynonarray, shown_at timestamp with time zone) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_at'

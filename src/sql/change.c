@@ -240,7 +240,10 @@ bloomexp_window_part(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	open_windowed(fcinfo, &filter, "bloom_window()");
+	if (PG_ARGISNULL(1) && PG_ARGISNULL(2))
+		bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));	/* a plain one, too: all of it */
+	else
+		open_windowed(fcinfo, &filter, "bloom_window()");
 	if (!PG_ARGISNULL(3))
 		bloomexp_window_set_fpr(&filter, PG_GETARG_FLOAT8(3));
 	first = PG_ARGISNULL(1) ? 0 : bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(1));

@@ -115,7 +115,7 @@ copy_remaining(FunctionCallInfo fcinfo, BloomItems *candidates, bool distinct, i
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("could not generate random values")));
 	if (distinct)
-		selection = selection_create(CurrentMemoryContext, Min(wanted, candidates->nitems), NULL);
+		selection = selection_create(CurrentMemoryContext, Min(Min(wanted, candidates->nitems), BLOOMEXP_BATCH), NULL);
 
 	*remaining = 0;
 	while (*remaining < wanted)

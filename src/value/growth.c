@@ -27,10 +27,7 @@
  * - Headers can be false without their bits showing it.  A capacity counts only as far as
  *	 the bits can hold it, so that no false one makes the next layer huge.
  * - Counting filters do not grow.
- * - Another target rate holds for layers to come.  bloom_window() keeps the old one, without a
- *	 word, if the layers that there are have more items than readers accept at the new one.
- * - A value can have thousands of layers, each with a header by which it can take items.
- *	 So an add looks at LAYERS_TO_LOOK_AT, and takes the others for full.
+ * - An add looks at LAYERS_TO_LOOK_AT, and takes the others for full.
  *
  *-------------------------------------------------------------------------
  */

@@ -73,8 +73,10 @@ ok(/bloomexp\s*[\d.]+\s*0.*NOT IN.*NOT EXISTS.*no filter\s*[\d.]+\s*10 of 10/s.t
     (await text(first, '#costs tbody')).replace(/(?<=[a-z])(?=\d)/g, ' ')),
     'what the other ways cost and repeat');
 ok(await second.call(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than 390 px');
-const isBeside = () => document.querySelector('main').getBoundingClientRect().left > document.querySelector('aside').getBoundingClientRect().right;
-ok(await first.call(isBeside) && !await second.call(isBeside), 'posts are next to the filter on a wide screen, and below it on a narrow one');
+const isBeside = () => document.querySelector('main').getBoundingClientRect().left >
+    document.querySelector('aside').getBoundingClientRect().right;
+ok(await first.call(isBeside) && !await second.call(isBeside),
+    'posts are next to the filter on a wide screen, and below it on a narrow one');
 
 const again = await first.call(() => {
     const button = document.querySelector('li button');

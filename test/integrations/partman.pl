@@ -28,9 +28,10 @@ my ($version) = query("SELECT default_version FROM pg_available_extensions WHERE
 $blocks[0]{text} =~ s/'native', 'daily'/'1 day'/g or die 'create_parent()' if $version >= 5;
 statements_ok($node, 'postgres', $file, @blocks);
 my $untracked = 'SELECT untracked FROM seen.health';
-is(query($untracked), 0, 'every partition has the trigger');
-
 my ($equip) = statements(document("$root/doc/production.md"), 'Apply the script again');
+# From noon on, the maintenance of 4.7 has made a partition.
+query($equip);
+is(query($untracked), 0, 'every partition has the trigger');
 
 #
 # Days.  The clock is a table, because retention can be given the time; a rebuild takes the

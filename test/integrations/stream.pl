@@ -189,8 +189,10 @@ is(scalar(() = slurp_file($again->{log}) =~ /^skipped partition \d, offset \d+: 
 	'what is no exposure is skipped and logged');
 
 # Programs that can only insert have a view.
-query($_->{text}) for grep { $_->{language} eq 'sql' && $_->{chapter} eq 'Other streams' } blocks(document("$example/README.md"));
-is(query("SET ROLE consumer; INSERT INTO inbox VALUES (1, 997, now()), (1, 998, now()); RESET ROLE; SELECT seen.unseen(1, '{996,997,998}')"), '{996}', 'what is inserted into the view is added');
+query($_->{text})
+  for grep { $_->{language} eq 'sql' && $_->{chapter} eq 'Other streams' } blocks(document("$example/README.md"));
+is(query("SET ROLE consumer; INSERT INTO inbox VALUES (1, 997, now()), (1, 998, now()); RESET ROLE;
+	SELECT seen.unseen(1, '{996,997,998}')"), '{996}', 'what is inserted into the view is added');
 is(query('SELECT seen.contains(1, 0)'), 'f', 'and nothing else');
 
 # The server goes away: the consumer ends, and what starts it again misses nothing.

@@ -14,7 +14,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw($patience $root start_server start_standby);
+our @EXPORT = qw($patience $root start_server start_standby comes_back);
 our $patience = $PostgreSQL::Test::Utils::timeout_default || 180;    # seconds
 our $root = abs_path(dirname(__FILE__) . '/../..');
 
@@ -50,6 +50,20 @@ sub start_standby
 	$standby->append_conf('postgresql.conf', $configuration) if $configuration;
 	$standby->start;
 	return $standby;
+}
+
+# Wait for a server that restarts after a crash; false if it does not in time.
+sub comes_back
+{
+	my ($node) = @_;
+	my $end = time + $patience;
+
+	while (time < $end)
+	{
+		return 1 if system('pg_isready', '-q', '-h', $node->host, '-p', $node->port) == 0;
+		select undef, undef, undef, 0.1;
+	}
+	return 0;
 }
 
 1;

@@ -172,7 +172,7 @@ while (time < $began + $seconds)
 		kill 9, query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
 			ORDER BY random() LIMIT 1");
 		$_->{run}->finish for @runs;
-		$node->poll_query_until('postgres', 'SELECT true') or die 'no restart';
+		comes_back($node) or die 'no restart';
 	}
 	elsif ($crash eq 'immediate')
 	{

@@ -24,7 +24,9 @@ sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 query(q{
 	CREATE EXTENSION bloomexp;
 	SELECT bloom_create_feed('seen', width => '9 seconds', slices => 6);
-	CREATE TABLE ledger (user_id bigint, item bigint, at timestamptz, how text);
+	-- "at" is never after what was shown was, and "done" never before: a take can wait for its user
+	CREATE TABLE ledger (user_id bigint, item bigint, at timestamptz, how text,
+		done timestamptz DEFAULT clock_timestamp());
 	CREATE INDEX ON ledger (at);
 	CREATE TABLE sent (user_ids bigint[], items bigint[], times timestamptz[]);
 	CREATE FUNCTION candidates(n bigint) RETURNS bigint[] LANGUAGE sql AS 'SELECT ARRAY(SELECT (n + i * 7) % 2000
@@ -69,9 +71,9 @@ my $check = q{
 	FROM (SELECT user_id, array_agg(DISTINCT item) AS items FROM ledger WHERE at > now() - interval '9 seconds'
 		GROUP BY user_id) AS l WHERE seen.unseen(user_id, items) <> '{}'
 	UNION ALL
-	SELECT format('user %s: %s again after %s', user_id, item, at - before)
+	SELECT format('user %s: %s again after %s', user_id, item, done - before)
 	FROM (SELECT *, lag(at) OVER (PARTITION BY user_id, item ORDER BY at) AS before FROM ledger
-		WHERE how = 'taken' AND at > now() - interval '20 seconds') AS l WHERE at - before < interval '9 seconds'};
+		WHERE how = 'taken' AND at > now() - interval '20 seconds') AS l WHERE done - before < interval '9 seconds'};
 
 sub start
 {
@@ -114,7 +116,7 @@ while (time < $began + $seconds || $rounds < 5)
 		kill 9, query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
 			ORDER BY random() LIMIT 1");
 		$_->{run}->finish for @runs;
-		$node->poll_query_until('postgres', 'SELECT true') or die 'no restart';
+		comes_back($node) or die 'no restart';
 	}
 	elsif ($crash)
 	{

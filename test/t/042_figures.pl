@@ -212,7 +212,8 @@ for (sort keys %cases)
 	like(complaints($_), $cases{$_}, "an example: " . s/\n/ /gr);
 }
 
-for my $file (sort glob "$root/README.md $root/doc/*.md $root/examples/*/README.md $root/clients/{go,java,javascript,page,python}/README.md")
+for my $file (sort glob "$root/README.md $root/doc/*.md $root/examples/*/README.md"
+	. " $root/clients/{go,java,javascript,page,python}/README.md")
 {
 	is(complaints(document($file)), '', $file =~ s{^\Q$root\E/}{}r);
 }

@@ -229,7 +229,8 @@ test_layer(uint32_t words, uint32_t k, bool counting)
 	for (int i = 0; i < n; i++)
 	{
 		items[i] = i % 5 == 4 ? items[random_below((uint32_t) i)] : edge_hash(i);
-		wrong += (counting ? bloomexp_probe_count(&bits, items[i], 1) : bloomexp_probe_set(&bits, items[i])) != naive_set(&naive, items[i]);
+		wrong += (counting ? bloomexp_probe_count(&bits, items[i], 1) : bloomexp_probe_set(&bits, items[i])) !=
+			naive_set(&naive, items[i]);
 	}
 	wrong += differences(&bits, &naive);
 	if (!counting)

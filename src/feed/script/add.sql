@@ -117,7 +117,9 @@ END
 			AND e.shown_at >= present - interval {hours}
 
 --- add_filter plain
-		UPDATE {feed}.filters AS f SET items = {bloom}.bloom_union(f.items, filter) WHERE f.user_id {=} into_user{collate};
+		-- What is added later has the rate of this script: that of a union is the sum.
+		UPDATE {feed}.filters AS f SET items = {bloom}.bloom_window({bloom}.bloom_union(f.items, filter), NULL, NULL, {fpr})
+		WHERE f.user_id {=} into_user{collate};
 {require_found}
 --- add_filter windowed
 		PERFORM {feed}.remember(into_user, ARRAY[]::{item_type}[], ARRAY[]::timestamp with time zone[], filter);

@@ -4,6 +4,7 @@ DECLARE
 	path pg_catalog.text := pg_catalog.current_setting('search_path');
 	schema_oid pg_catalog.oid;
 	settings pg_catalog.record;	-- of the feed as it is
+	changeable pg_catalog.name;
 BEGIN
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	SELECT n.oid INTO schema_oid FROM pg_namespace AS n WHERE n.nspname = {feed_literal};
@@ -16,6 +17,18 @@ BEGIN
 			UNION ALL SELECT p.proowner FROM pg_proc AS p WHERE p.pronamespace = schema_oid) AS o(owner)
 		WHERE NOT pg_has_role(o.owner, current_user, 'USAGE')) THEN
 		RAISE EXCEPTION 'schema % or something in it belongs to another role', {feed_literal} USING ERRCODE = 'insufficient_privilege';
+	END IF;
+	-- Whoever owns a schema that is named here, or may create in it, decides what names in it mean.
+	SELECT n.nspname INTO changeable
+	FROM pg_database AS d, pg_roles AS me, pg_namespace AS n
+	CROSS JOIN LATERAL (SELECT n.nspowner UNION SELECT a.grantee FROM aclexplode(n.nspacl) AS a WHERE a.privilege_type = 'CREATE') AS a(role)
+	LEFT JOIN pg_roles AS r ON r.oid = a.role	-- none: PUBLIC
+	CROSS JOIN LATERAL (SELECT CASE r.rolname WHEN 'pg_database_owner' THEN d.datdba ELSE r.oid END) AS o(role)
+	WHERE d.datname = current_database() AND me.rolname = current_user AND n.nspname = ANY ({schemas_literal}::name[])
+		AND (pg_has_role(o.role, current_user, 'USAGE') OR o.role = d.datdba AND NOT me.rolsuper) IS NOT TRUE LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'schema % can be changed by a role without the rights of the owner of feed %', changeable, {feed_literal}
+			USING ERRCODE = 'insufficient_privilege', HINT = 'Call bloom_feed_sql() as this owner: it says what to do.';
 	END IF;
 {require_trusted}
 
@@ -94,3 +107,12 @@ END
 WITH RECURSIVE tree(oid, level) AS (	-- the table and its partitions or children
 			SELECT {exposures_literal}::regclass::oid, 0
 			UNION SELECT i.inhrelid, t.level + 1 FROM pg_inherits AS i JOIN tree AS t ON i.inhparent = t.oid)
+--- tree log
+WITH RECURSIVE tree(oid) AS (	-- the table and its partitions or children, and what a view reads
+			SELECT {exposures_literal}::regclass::oid
+			UNION SELECT s.oid FROM tree AS t, LATERAL (
+				SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = t.oid
+				UNION ALL SELECT d.refobjid FROM pg_class AS v
+				JOIN pg_rewrite AS r ON r.ev_class = v.oid
+				JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
+				WHERE v.oid = t.oid AND v.relkind = 'v') AS s(oid))
