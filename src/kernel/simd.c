@@ -8,7 +8,7 @@
  * A loop over items of one size is written once, over plain numbers, and compiled again
  * for AVX-512: the compiler makes vectors of it, as of the loop in PostgreSQL's
  * checksum.c.  That takes a fifth to a third off an exclude of a thousand integers or
- * uuids.  With AVX2 only positions gain, about a tenth, and only if they are written for it.
+ * uuids.  With AVX2 only positions gain, as much, and only if they are written for it.
  *
  * Limits:
  *
