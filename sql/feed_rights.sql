@@ -326,8 +326,24 @@ SET ROLE regress_bloomexp_owner;
 \set VERBOSITY default
 SELECT bloom_create_feed('mine');
 SELECT bloom_create_feed('of_kind', user_type => 'evil.kind');
+\echo '-- ... nor the operators by which users are compared'
+RESET ROLE;
+CREATE TYPE shop.level AS ENUM ('a', 'b');
+CREATE FUNCTION evil.cmp(shop.level, shop.level) RETURNS integer LANGUAGE internal IMMUTABLE AS 'enum_cmp';
+CREATE FUNCTION evil.eq(shop.level, shop.level) RETURNS boolean LANGUAGE internal IMMUTABLE AS 'enum_eq';
+CREATE FUNCTION evil.lt(shop.level, shop.level) RETURNS boolean LANGUAGE internal IMMUTABLE AS 'enum_lt';
+CREATE OPERATOR evil.= (LEFTARG = shop.level, RIGHTARG = shop.level, FUNCTION = evil.eq);
+CREATE OPERATOR evil.< (LEFTARG = shop.level, RIGHTARG = shop.level, FUNCTION = evil.lt);
+CREATE OPERATOR CLASS shop.levels DEFAULT FOR TYPE shop.level USING btree
+	AS OPERATOR 1 evil.<, OPERATOR 3 evil.=, FUNCTION 1 evil.cmp(shop.level, shop.level);
+SET ROLE regress_bloomexp_owner;
+SELECT bloom_create_feed('of_level', user_type => 'shop.level');
 \set VERBOSITY terse
 RESET ROLE;
+DROP OPERATOR CLASS shop.levels USING btree;
+DROP OPERATOR evil.= (shop.level, shop.level), evil.< (shop.level, shop.level);
+DROP FUNCTION evil.cmp, evil.eq, evil.lt;
+DROP TYPE shop.level;
 DROP SCHEMA mine;
 
 -- The rights of others in schemas whose names begin so.
@@ -348,6 +364,7 @@ CREATE INDEX ON shop.small (user_id);
 CREATE SCHEMA by_default_log;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO regress_bloomexp_evil WITH GRANT OPTION;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO regress_bloomexp_app, PUBLIC;
+ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 \echo '-- ... nor, statement by statement, while a script runs, or when it has stopped and is applied again'
 SELECT bloom_feed_sql('by_default_half', 'shop.small') AS script \gset
 SELECT split_part(:'script', 'CREATE OR REPLACE VIEW', 1) AS half \gset
@@ -359,6 +376,7 @@ SET ROLE regress_bloomexp_owner;
 :script
 SELECT of_others();
 DROP SCHEMA by_default_half CASCADE;
+ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON ROUTINES TO regress_bloomexp_evil WITH GRANT OPTION;
 ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_log GRANT ALL ON ROUTINES TO regress_bloomexp_app;
 ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_log GRANT SELECT ON TABLES TO regress_bloomexp_app;

@@ -8,9 +8,11 @@
 				SELECT b.oid AS base, chain.arrays, chain.types AS chain, b.typarray AS array_type,
 					-- format_type() would make character and bit of length 1 of bpchar and bit
 					CASE WHEN b.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN format_type(b.oid, NULL)
-						ELSE format('%I.%I', bn.nspname, b.typname) END AS base_name, (
-					SELECT jsonb_object_agg(p.amopstrategy,
-						CASE n.nspname WHEN 'pg_catalog' THEN o.oprname ELSE format('OPERATOR(%I.%s)', n.nspname, o.oprname) END)
+						ELSE format('%I.%I', bn.nspname, b.typname) END AS base_name, btree.*
+				FROM chain JOIN pg_type b ON b.oid = chain.types[1] JOIN pg_namespace bn ON bn.oid = b.typnamespace
+				CROSS JOIN LATERAL (
+					SELECT array_agg(n.oid) AS operator_schemas, jsonb_object_agg(p.amopstrategy,
+						CASE n.nspname WHEN 'pg_catalog' THEN o.oprname ELSE format('OPERATOR(%I.%s)', n.nspname, o.oprname) END) AS operators
 					FROM (
 						SELECT c.opcfamily, c.opcintype
 						FROM pg_opclass c JOIN pg_am m ON m.oid = c.opcmethod AND m.amname = 'btree'
@@ -22,5 +24,4 @@
 					JOIN pg_amop p ON p.amopfamily = c.opcfamily AND p.amoplefttype = c.opcintype
 						AND p.amoprighttype = c.opcintype AND p.amoppurpose = 's'
 					JOIN pg_operator o ON o.oid = p.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace
-					WHERE b.typtype NOT IN ('c', 'p')) AS operators
-				FROM chain JOIN pg_type b ON b.oid = chain.types[1] JOIN pg_namespace bn ON bn.oid = b.typnamespace
+					WHERE b.typtype NOT IN ('c', 'p')) AS btree

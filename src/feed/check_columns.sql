@@ -41,7 +41,7 @@
 				CONTINUE;
 			END IF;
 			types := types || c.chain;
-			schemas := schemas || c.collnamespace;
+			schemas := schemas || c.collnamespace || c.operator_schemas;
 
 			CASE c.argument
 			WHEN 'user_column' THEN

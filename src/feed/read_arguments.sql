@@ -32,7 +32,7 @@ $arguments$, '^\t"?(\w+)"? ([a-z ]+?)(?: DEFAULT (''.*?''|[\w.]+))?,?(?:\t-- (ov
 				FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = g.value::regtype), g.value)
 				ELSE g.value END) AS v(value)) AS a;
 		IF missing THEN
-			RAISE EXCEPTION 'arguments of a feed must not be null, except exposures, width, slices, where and types'
+			RAISE EXCEPTION 'arguments of a feed must not be null, except width and those that are null by default'
 				USING ERRCODE = 'null_value_not_allowed';
 		END IF;
 		problems := problems || ARRAY(

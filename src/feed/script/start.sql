@@ -33,7 +33,8 @@ BEGIN
 {require_trusted}
 
 	-- What the filters of a feed are made for cannot change.
-	SELECT p.prosrc AS source, p.proacl IS NOT NULL AS complete INTO settings
+	SELECT p.prosrc AS source, EXISTS (SELECT FROM aclexplode(p.proacl) AS a WHERE a.grantee = p.proowner AND a.is_grantable) AS complete
+	INTO settings
 	FROM pg_proc AS p WHERE p.pronamespace = schema_oid AND p.proname = 'settings' AND p.pronargs = 0;
 	IF position(E'\n-- kind: ' || {kind_literal} || E'\n' IN settings.source) = 0 THEN
 		RAISE EXCEPTION 'feed % is of another kind', {feed_literal} USING ERRCODE = 'wrong_object_type',
@@ -41,12 +42,12 @@ BEGIN
 			HINT = 'Make another feed, and drop this one when requests use that.';
 	END IF;
 
-	-- What exists keeps the privileges that you have granted; see the end of this script.  Before
-	-- it has come to its end once, settings() has none of its own, and nothing has been granted.
+	-- What exists keeps the privileges that you have granted; see the end of this script.  When it
+	-- has come to its end once, settings() says so by a privilege; before, nothing has been granted.
 	PERFORM set_config('bloomexp.existing', (
-		SELECT coalesce(array_agg(o.oid), ARRAY[]::oid[])::text
-		FROM (SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = schema_oid
-			UNION ALL SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = schema_oid) AS o
+		SELECT coalesce(array_agg(o.id), ARRAY[]::text[])::text
+		FROM (SELECT 'pg_proc ' || p.oid FROM pg_proc AS p WHERE p.pronamespace = schema_oid
+			UNION ALL SELECT 'pg_class ' || c.oid FROM pg_class AS c WHERE c.relnamespace = schema_oid) AS o(id)
 		WHERE settings.complete), false);
 	IF schema_oid IS NULL THEN	-- nobody else comes near what this script makes, whatever the default privileges are
 		CREATE SCHEMA {feed};
@@ -70,21 +71,24 @@ CREATE OR REPLACE FUNCTION {feed}.settings() RETURNS pg_catalog.void LANGUAGE sq
 DO {$}
 DECLARE
 	path pg_catalog.text := pg_catalog.current_setting('search_path');
-	existing pg_catalog.oid[];
+	existing pg_catalog.text[];
 	made pg_catalog.record;
 BEGIN
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-	existing := coalesce(NULLIF(current_setting('bloomexp.existing', true), '')::oid[], ARRAY[]::oid[]);
+	existing := coalesce(NULLIF(current_setting('bloomexp.existing', true), '')::text[], ARRAY[]::text[]);
 	FOR made IN
 		SELECT o.name, string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
 		FROM (
-			SELECT p.oid, 'ROUTINE ' || p.oid::regprocedure AS name, p.pronamespace AS schema_oid, p.proowner AS owner, coalesce(p.proacl, acldefault('f', p.proowner)) AS acl FROM pg_proc AS p
-			UNION ALL SELECT c.oid, 'TABLE ' || c.oid::regclass, c.relnamespace, c.relowner, c.relacl FROM pg_class AS c WHERE c.relkind IN ('r', 'v')) AS o, aclexplode(o.acl) AS a
-		WHERE o.schema_oid = to_regnamespace({quoted_feed_literal}) AND o.oid <> ALL (existing) AND a.grantee <> o.owner
+			SELECT 'pg_proc ' || p.oid AS id, 'ROUTINE ' || p.oid::regprocedure AS name, p.pronamespace AS schema_oid, p.proowner AS owner, coalesce(p.proacl, acldefault('f', p.proowner)) AS acl FROM pg_proc AS p
+			UNION ALL SELECT 'pg_class ' || c.oid, 'TABLE ' || c.oid::regclass, c.relnamespace, c.relowner, c.relacl FROM pg_class AS c WHERE c.relkind IN ('r', 'v')) AS o, aclexplode(o.acl) AS a
+		WHERE o.schema_oid = to_regnamespace({quoted_feed_literal}) AND o.id <> ALL (existing) AND a.grantee <> o.owner
 		GROUP BY o.name
 	LOOP
 		EXECUTE format('REVOKE ALL ON %s FROM %s', made.name, made.grantees);
 	END LOOP;
+	-- The script has come to its end: an option that the owner has anyway says so.
+	EXECUTE (SELECT format('GRANT EXECUTE ON FUNCTION %s TO %I WITH GRANT OPTION', p.oid::regprocedure, pg_get_userbyid(p.proowner))
+		FROM pg_proc AS p WHERE p.pronamespace = to_regnamespace({quoted_feed_literal}) AND p.proname = 'settings' AND p.pronargs = 0);
 	PERFORM set_config('bloomexp.existing', '', false);
 	PERFORM set_config('search_path', path, true);
 END
