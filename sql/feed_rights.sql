@@ -495,12 +495,16 @@ RESET ROLE;
 SET plpgsql.variable_conflict = 'use_variable'; SET plpgsql.extra_errors = 'all'; SET plpgsql.check_asserts
 	= off; SET check_function_bodies = off;
 SET ROLE regress_bloomexp_owner;
-SET standard_conforming_strings = off; SET escape_string_warning = off; SET backslash_quote
-	= off; SET quote_all_identifiers = on; SET array_nulls = off; SET transform_null_equals = on;
+-- PostgreSQL 19 has standard strings only.
+DO $$ BEGIN
+	SET standard_conforming_strings = off; SET escape_string_warning = off;
+EXCEPTION WHEN feature_not_supported THEN
+END $$;
+SET backslash_quote = off; SET quote_all_identifiers = on; SET array_nulls = off; SET transform_null_equals = on;
 SET IntervalStyle = 'iso_8601'; SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kathmandu'; SET bytea_output
 	= 'escape'; SET extra_float_digits = -15; SET default_transaction_isolation = 'serializable';
 SET search_path = '';
-SELECT public.bloom_feed_sql('set', 'shop."odd\\\\''"', 'u''\\n', 'i\\', 'at', 'P1M2DT3H', 0.0123456789012, 0.1, NULL,
+SELECT public.bloom_feed_sql('set', E'shop."odd\\\\''"', E'u''\\n', E'i\\', 'at', 'P1M2DT3H', 0.0123456789012, 0.1, NULL,
 	'trigger', 'yes?') = current_setting('my.script') AS same_script;
 SELECT string_agg(command, ' ' ORDER BY feed) = current_setting('my.commands') AS same_command,
 	string_agg(problems::text, ' ') FROM public.bloom_feeds() WHERE feed = 'as_usual';

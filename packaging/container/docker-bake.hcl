@@ -1,13 +1,15 @@
 // Both images for each PostgreSQL, for two processors, with the labels, annotations and
 // attestations that CloudNativePG's project for extension images has:
 //
-//	REGISTRY=registry.example docker buildx bake -f packaging/container/docker-bake.hcl --push
+//	REGISTRY=registry.example REVISION=$(git rev-parse HEAD) \
+//		docker buildx bake -f packaging/container/docker-bake.hcl --push
 
 variable "REGISTRY" { default = "localhost:5000" }
 
-// The commit, and its time.
+// The commit.
 variable "REVISION" { default = "" }
-variable "CREATED" { default = "" }
+
+now = timestamp()
 
 address = "https://bloomexp.example/bloomexp"
 authors = "bloomexp authors <maintainers@bloomexp.example>"
@@ -40,6 +42,7 @@ target "extension" {
   matrix = { pg = ["18"], distribution = ["bookworm", "trixie"] }
   name = "extension-${pg}-${distribution}"
   target = "extension"
+  output = ["type=image,oci-mediatypes=true,oci-artifact=true"]
   args = { PG_MAJOR = pg, DISTRIBUTION = distribution }
   tags = ["${REGISTRY}/bloomexp:${version}-${pg}-${distribution}"]
   labels = extension_labels(pg, distribution)
@@ -51,7 +54,7 @@ function "labels" {
   result = {
     "org.opencontainers.image.authors" = authors
     "org.opencontainers.image.base.name" = base
-    "org.opencontainers.image.created" = CREATED
+    "org.opencontainers.image.created" = now
     "org.opencontainers.image.description" = "Bloom filters that keep a feed from showing an item twice, for PostgreSQL ${pg}"
     "org.opencontainers.image.documentation" = "${address}/blob/main/doc/README.md"
     "org.opencontainers.image.licenses" = "PostgreSQL"

@@ -1,6 +1,6 @@
-# Filters go through pg_upgrade, which takes the data files as they are: from this
-# server to another cluster of its own, and from or to every other version of
-# PostgreSQL that is found with bloomexp installed.  They are looked for beside this
+# Filters go through pg_upgrade, which takes the data files as they are, and through pg_dump
+# and a restore: from this server to another cluster of its own, and from or to every other
+# version of PostgreSQL that is found with bloomexp installed.  They are looked for beside this
 # server; BLOOMEXP_OTHER_BINDIR names another place, for example
 # /usr/local/pgsql/bin.
 
@@ -25,7 +25,7 @@ sub lacks
 {
 	my ($bindir) = @_;
 
-	for my $program ('pg_config', 'postgres', 'initdb', 'pg_upgrade')
+	for my $program ('pg_config', 'postgres', 'initdb', 'pg_upgrade', 'pg_dump', 'psql')
 	{
 		return "$bindir has no $program" unless -x "$bindir/$program";
 	}
@@ -68,6 +68,8 @@ sub upgrade
 	my ($from, $to) = @_;
 	my $name = major($from) == major($to) ? 'same version' : major($from) . ' to ' . major($to);
 	my ($answers, $fresh);
+	my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump.sql';
+	my $alone = q{SELECT alone.unseen(1, '{a,c}'), alone.contains(1, 'a'), alone.contains(1, 'c')};
 
 	my $new = carry_over('filters', $from, $to, sub {
 		my ($old) = @_;
@@ -84,6 +86,8 @@ sub upgrade
 			CREATE VIEW fresh AS SELECT '{1,2,3,4}'::bigint[] - items AS items FROM kept ORDER BY user_id});
 		$answers = samples::answers($old, 'postgres');
 		$fresh = $old->safe_psql('postgres', 'TABLE fresh');
+		$old->safe_psql('postgres', q{SELECT bloom_create_feed('alone', item_type => 'text'); SELECT alone.add(1, '{a,b}')});
+		ok(run_log([ "$to/pg_dump", '-f', $dump, $old->connstr('postgres') ]), "$name: dumped");
 	});
 	# Not every minor release can upgrade to every other.
 	if (!$new && !carry_over('plain', $from, $to, sub { $_[0]->safe_psql('postgres', 'CREATE TABLE plain (i int)') }))
@@ -108,6 +112,16 @@ sub upgrade
 	$new->safe_psql('postgres', 'CALL feed.rebuild()');
 	is(samples::shown($new, 'postgres', 903), 'feed 1, feed 5, feed 78, log 1, log 5, log 78',
 		"$name: filters are rebuilt");
+	is($new->safe_psql('postgres', $alone), '{c}|t|f', "$name: and a feed without a table remembers");
+
+	$new->safe_psql('postgres', 'CREATE DATABASE restored');
+	ok(run_log([ "$to/psql", '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $new->connstr('restored'), '-f', $dump ]),
+		"$name: restored");
+	is(samples::answers($new, 'restored'), $answers, "$name: restored filters answer as they did");
+	is($new->safe_psql('restored', $alone), '{c}|t|f', "$name: restored, a feed without a table remembers");
+	$new->safe_psql('restored', "INSERT INTO exposures VALUES (79, 903); SELECT alone.add(1, '{c}')");
+	is(samples::shown($new, 'restored', 903) . $new->safe_psql('restored', q{SELECT alone.unseen(1, '{c,d}')}),
+		'feed 5, feed 79, log 5, log 79{d}', "$name: restored feeds go on");
 	$new->stop;
 	return;
 }

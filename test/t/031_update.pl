@@ -1,5 +1,8 @@
 # ALTER EXTENSION bloomexp UPDATE makes the same objects as CREATE EXTENSION does: for every
-# update script that is installed, and for those of a made-up version that adds a function.
+# update script that is installed, for those of a made-up next version that adds a function,
+# and for that of a made-up older version, beside whose objects the module is newer: its
+# generator writes other feeds, it lacks a function and an operator, and it has a function
+# that is gone today.
 #
 # The objects are as pg_dump writes them for pg_upgrade: all members of the extension with
 # their definitions, owners, privileges and comments.  The made-up scripts are in a copy of
@@ -43,17 +46,44 @@ link_all("$sharedir/extension");
 symlink $libdir, "$copy$libdir" or die $!;
 
 #
-# The made-up version
+# The made-up versions
 #
 
 my $extension = "$copy$sharedir/extension";
 my ($version) = slurp_file("$extension/bloomexp.control") =~ /^default_version = '(.*)'$/m;
+my $script = slurp_file("$extension/bloomexp--$version.sql");
 my $next = $version =~ s/(\d+)$/$1 + 1/er;
 my $addition = q{
 	CREATE FUNCTION bloom_made_up(filter bloom) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 7
 		AS 'SELECT 1::bigint';
 	COMMENT ON FUNCTION bloom_made_up(bloom) IS 'made up';
 	REVOKE ALL ON FUNCTION bloom_made_up(bloom) FROM PUBLIC;
+};
+
+my $older = '0.9';
+my $earlier = $script;
+my $to_today = '';
+
+# What an install script of today adds: a statement that begins so, and its comment.
+for my $beginning ('FUNCTION bloom_fpr(', 'OPERATOR | (')
+{
+	$earlier =~ s/^(CREATE \Q$beginning\E.*?^COMMENT ON [^;]*;\n)//ms or die "no $beginning";
+	$to_today .= $1;
+}
+# What it says differently, of which the feeds are made.
+my ($generator) = $earlier =~ /^(CREATE FUNCTION bloom_feed_script\(.*?)^COMMENT ON FUNCTION bloom_feed_script/ms
+  or die 'no generator';
+my $other = $generator =~ s/(?=\bRETURN \{bloom\}\.bloom_contains\()/-- as it was\n\t/r;
+isnt($other, $generator, 'the feeds of the older version are others');
+$earlier =~ s/\Q$generator\E/$other/;
+$to_today .= $generator =~ s/\ACREATE /CREATE OR REPLACE /r;
+$earlier .= q{
+	CREATE FUNCTION bloom_gone(bloom) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 2::bigint';
+	ALTER FUNCTION bloom_cardinality(bloom) COST 7;
+};
+$to_today .= q{
+	DROP FUNCTION bloom_gone(bloom);
+	ALTER FUNCTION bloom_cardinality(bloom) COST 200;
 };
 
 # Update scripts that do not do what the install script does.
@@ -66,8 +96,10 @@ my %mistakes = (
 	membership => "$addition ALTER EXTENSION bloomexp DROP FUNCTION bloom_made_up(bloom);",
 	other => "$addition ALTER FUNCTION bloom_feeds() COST 2;");
 
-append_to_file("$extension/bloomexp--$next.sql", slurp_file("$extension/bloomexp--$version.sql") . $addition);
+append_to_file("$extension/bloomexp--$next.sql", $script . $addition);
 append_to_file("$extension/bloomexp--$version--$next.sql", $addition);
+append_to_file("$extension/bloomexp--$older.sql", $earlier);
+append_to_file("$extension/bloomexp--$older--$version.sql", $to_today);
 append_to_file("$extension/bloomexp--$version--$_.sql", $mistakes{$_}) for keys %mistakes;
 
 #
@@ -132,7 +164,7 @@ for (sort keys %mistakes)
 
 my @paths = grep { !exists $mistakes{ (split /\|/)[1] } } split /\n/, $node->safe_psql('postgres',
 	q{SELECT source, target, path FROM pg_extension_update_paths('bloomexp') WHERE path IS NOT NULL ORDER BY 1, 2});
-cmp_ok(scalar @paths, '>', 0, 'there are ways to update');
+ok((grep { $_ eq "$older|$next|$older--$version--$next" } @paths), 'there are ways to update');
 for (@paths)
 {
 	my ($source, $target, $path) = split /\|/;
@@ -141,24 +173,56 @@ for (@paths)
 	is(differences($created{$target}, [ updated($source, $target) ]), '', "$path makes the objects of $target");
 }
 
-# Feeds are not members: they stay as they are, and tell which version made them.
+# Feeds are not members: they stay as they are, work beside what is newer, and tell which version
+# made them, until what bloom_feeds() says is applied.
 my $feed = 'objects' . ++$databases;
+my $filters = q{SELECT user_id, items FROM seen.filters ORDER BY 1;
+	SELECT user_id, items, recent FROM alone.filters ORDER BY 1};
+my $answers = q{SELECT seen.unseen(1, '{1,2}'), seen.contains(1, 1), seen.contains(1, 2),
+	alone.unseen(1, '{a,b}'), alone.contains(1, 'a')};
+my %commands = (
+	alone => q{SELECT public.bloom_feed_sql('alone', item_type => 'pg_catalog.text');},
+	seen => q{SELECT public.bloom_feed_sql('seen', 'public.exposures', fpr => 0.02);});
+my $problems = 'SELECT feed, version, problems FROM bloom_feeds()';
+
 $node->safe_psql('postgres', "CREATE DATABASE $feed");
 $node->safe_psql($feed, qq{
-	CREATE EXTENSION bloomexp VERSION '$version';
+	CREATE EXTENSION bloomexp VERSION '$older';
 	CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
 		PRIMARY KEY (user_id, item_id));
 	SELECT bloom_create_feed('seen', 'exposures', fpr => 0.02);
+	SELECT bloom_create_feed('alone', item_type => 'text');
 	INSERT INTO exposures VALUES (1, 1);
-	ALTER EXTENSION bloomexp UPDATE TO '$next'});
-my $stale = q{SELECT f.feed, f.version FROM bloom_feeds() AS f JOIN pg_extension AS e ON e.extname = 'bloomexp'
-	AND e.extversion <> f.version};
-my $made = "SELECT public.bloom_feed_sql('seen', 'public.exposures', fpr => 0.02);";
-is($node->safe_psql($feed, $stale), "seen|$version", 'after an update, feeds of the old version are listed');
-is($node->safe_psql($feed, 'SELECT command FROM bloom_feeds()'), $made, 'with the command that makes them again');
-$node->safe_psql($feed, "$made\n\\gexec");
-is($node->safe_psql($feed, "$stale; SELECT version FROM bloom_feeds(); SELECT seen.unseen(1, '{1,2}')"), "$next\n{2}",
-	'which makes them those of the new version, with their filters');
+	SELECT alone.add(1, '{a}')});
+is($node->safe_psql($feed, $problems), "alone|$older|{}\nseen|$older|{}",
+	"$older: nothing is wrong, although the module is newer");
+
+my $before = $older;
+for my $to ($version, $next)
+{
+	my $stored = $node->safe_psql($feed, $filters);
+
+	$node->safe_psql($feed, "ALTER EXTENSION bloomexp UPDATE TO '$to'");
+	is($node->safe_psql($feed, $problems),
+		join("\n",
+			map { qq($_|$before|{"The script is of version $before of bloomexp: apply what the command returns."}) }
+			  'alone', 'seen'),
+		"$to: feeds of $before are listed");
+	is($node->safe_psql($feed, $filters), $stored, "$to: the filters of $before are as they were");
+	is($node->safe_psql($feed, $answers), '{2}|t|f|{b}|t', "$to: the feeds of $before answer");
+	is($node->safe_psql($feed, q{SELECT command FROM bloom_feeds()}), join("\n", @commands{qw(alone seen)}),
+		"$to: the commands that make them again");
+	$node->safe_psql($feed, "INSERT INTO exposures SELECT 1 + count(*), 1 FROM exposures; SELECT alone.add(2, '{a}')");
+	$stored = $node->safe_psql($feed, $filters);
+	$node->safe_psql($feed, "$_\n\\gexec") for values %commands;
+	is($node->safe_psql($feed, $problems), "alone|$to|{}\nseen|$to|{}", "$to: applied, nothing is wrong");
+	is($node->safe_psql($feed, $filters), $stored, "$to: the filters are as they were");
+	is($node->safe_psql($feed, $answers), '{2}|t|f|{b}|t', "$to: the feeds answer");
+	$before = $to;
+}
+is($node->safe_psql($feed, q{SELECT count(*) FROM pg_proc WHERE proname = 'contains'
+	AND prosrc LIKE '%as it was%'}), '0',
+	'nothing of the older scripts is left');
 
 $node->stop;
 done_testing();
