@@ -504,8 +504,8 @@ SET backslash_quote = off; SET quote_all_identifiers = on; SET array_nulls = off
 SET IntervalStyle = 'iso_8601'; SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kathmandu'; SET bytea_output
 	= 'escape'; SET extra_float_digits = -15; SET default_transaction_isolation = 'serializable';
 SET search_path = '';
-SELECT public.bloom_feed_sql('set', E'shop."odd\\\\''"', E'u''\\n', E'i\\', 'at', 'P1M2DT3H', 0.0123456789012, 0.1, NULL,
-	'trigger', 'yes?') = current_setting('my.script') AS same_script;
+SELECT public.bloom_feed_sql('set', E'shop."odd\\\\''"', E'u''\\n', E'i\\', 'at', 'P1M2DT3H', 0.0123456789012,
+	0.1, NULL, 'trigger', 'yes?') = current_setting('my.script') AS same_script;
 SELECT string_agg(command, ' ' ORDER BY feed) = current_setting('my.commands') AS same_command,
 	string_agg(problems::text, ' ') FROM public.bloom_feeds() WHERE feed = 'as_usual';
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
