@@ -168,7 +168,10 @@ ok(caught_up(@consumers), 'the lag of all consumers is zero');
 is(missing($items), 0, 'nothing is missing');
 is(query('SELECT count(*) FROM seen.filters'), $users, 'no other user');
 note "$in_the_middle of $killed in the middle";
-is(join('', map { slurp_file($_) } glob "$folder/log*.errors"), '', 'no error');
+# What librdkafka logs when a request to a busy cluster timed out, and is repeated, is none.
+my $errors = join '', map { slurp_file($_) } glob "$folder/log*.errors";
+$errors =~ s/^%\d\|[\d.]+\|(?:REQTMOUT|FAIL)\|.*timed out.*\n//gmi;
+is($errors, '', 'no error');
 
 # False positives, among items that nobody was shown.
 my $rate = query("SELECT avg(cardinality(seen.unseen(u,
