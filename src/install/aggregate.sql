@@ -71,3 +71,28 @@ CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision, headroom doub
 
 COMMENT ON AGGREGATE bloom_agg(anynonarray, double precision, double precision) IS
 'one filter of the items of all rows, sized for the distinct ones at false positive rate fpr, with spare room for a fraction headroom more (0.2 is 20%)';
+
+CREATE FUNCTION bloom_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloomexp_window_agg'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloom_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) IS 'transition function of bloom_window_agg()';
+
+CREATE AGGREGATE bloom_window_agg(item anynonarray, shown_at timestamp with time zone, width interval, slices integer, fpr double precision) (
+	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
+	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
+	PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE bloom_window_agg(anynonarray, timestamp with time zone, interval, integer, double precision) IS
+'one windowed filter of the exposures of all rows, with slices sized for their distinct items; an item goes into the slice of its newest exposure; with what bloom_window() takes by default: bloom_window_agg(item, shown_at, ''30 days'', 6, 0.01)';
+
+-- The state is a filter, so that a distributed database can send it.
+CREATE AGGREGATE bloom_union_agg(filter bloom) (
+	SFUNC = bloom_union, STYPE = bloom,
+	COMBINEFUNC = bloom_union, PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE bloom_union_agg(bloom) IS
+'the union of the filters of all rows';

@@ -1,4 +1,4 @@
--- Describing a filter.
+-- Describing a filter, and calculating its size.
 
 CREATE FUNCTION bloom_cardinality(filter bloom) RETURNS bigint
 AS 'MODULE_PATHNAME', 'bloomexp_cardinality'
@@ -57,3 +57,29 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800 ROWS 3;
 
 COMMENT ON FUNCTION bloom_layers(bloom) IS
 'state of each layer of a filter, oldest first; fpr is the rate to expect when the layer is full';
+
+CREATE FUNCTION bloom_sizing(
+	capacity bigint,
+	fpr double precision,
+	OUT bits bigint,
+	OUT hashes integer,
+	OUT bytes bigint,
+	OUT expected_fpr double precision)
+AS 'MODULE_PATHNAME', 'bloomexp_sizing'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_sizing(bigint, double precision) IS
+'size of a filter for capacity items at false positive rate fpr: its bits, probes per item, bytes as stored, and the rate to expect when it is full';
+
+CREATE FUNCTION bloom_capacity(
+	bytes bigint,
+	fpr double precision,
+	OUT capacity bigint,
+	OUT hashes integer,
+	OUT bits bigint,
+	OUT expected_fpr double precision)
+AS 'MODULE_PATHNAME', 'bloomexp_capacity'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2000;
+
+COMMENT ON FUNCTION bloom_capacity(bigint, double precision) IS
+'the inverse of bloom_sizing(): items for which a filter has room that takes at most so many bytes as stored at false positive rate fpr, its probes per item, bits, and the rate to expect when it is full';

@@ -1,3 +1,8 @@
+/* the install script of bloomexp, made of the parts in src/install */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION bloomexp" to load this file. \quit
+
 -- The type. Its bytes: doc/internals/format.md. Storage is external, because the bits of
 -- a filter do not compress. bloom_in() makes a value of text, of the binary protocol, and of bytea.
 
