@@ -5,7 +5,6 @@
 
 use Cwd qw(abs_path);
 use Documents;
-use Drivers;
 use Server;
 
 require "$root/test/lib/samples.pl";
@@ -21,7 +20,7 @@ sub lines_of
 	return split /\n/, $text;
 }
 
-my $node = start_node('clients');
+my $node = start_server_for_drivers('clients');
 
 for my $set (qw(values builds))
 {

@@ -6,7 +6,6 @@
 use utf8;
 
 use Documents qw(blocks document sqlstate);
-use Drivers;
 use File::Basename;
 use File::Path qw(make_path);
 use Server;
@@ -78,7 +77,7 @@ is_deeply([ sort grep { $_ ne 'django_unseen.py' } map { basename($_) }
 # Run them, all at the same time, each in a database of its own
 #
 
-my $node = start_node('drivers');
+my $node = start_server_for_drivers('drivers');
 $node->safe_psql('postgres', "CREATE DATABASE $_") for 'before', 'without_feed', 'one_item';
 $node->safe_psql($_, document("$examples/frameworks/tables.sql")) for 'before', 'one_item';
 $node->safe_psql('without_feed',

@@ -7,11 +7,12 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use File::Basename qw(dirname);
 use IPC::Run;
 use Test::More;
 
-our @EXPORT = qw(document visible blocks statements statements_ok session_ok output_ok explained program python
-	sqlstate);
+our @EXPORT = qw(document visible blocks statements tutorial statements_ok session_ok output_ok explained program
+	python sqlstate);
 
 # psql's options for output as the documents show it
 my @as_shown = ('-v', 'SHOW_CONTEXT=never', '-P', 'format=aligned', '-P', 'tuples_only=off');
@@ -73,6 +74,14 @@ sub statements
 	my @found = grep { $_->{chapter} eq $chapter && $_->{language} eq 'sql' } blocks($text);
 
 	return @found ? map({ $_->{text} } @found) : die "no chapter $chapter";
+}
+
+# What other pages build on: the table and the feed of the tutorial's first step.
+sub tutorial
+{
+	my ($step) = statements(document(dirname(__FILE__) . '/../../doc/tutorial.md'), '1. A table and its feed');
+
+	return $step =~ s/^SELECT seen\..*\n//mr;
 }
 
 # Run the SQL blocks of a document, or of a chapter, in order, and compare what comes out

@@ -14,7 +14,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw($patience $root start_server start_standby comes_back);
+our @EXPORT = qw($patience $root start_server start_server_for_drivers connect_to start_standby comes_back);
 our $patience = $PostgreSQL::Test::Utils::timeout_default || 180;    # seconds
 our $root = abs_path(dirname(__FILE__) . '/../..');
 
@@ -37,6 +37,33 @@ sub start_server
 	$node->append_conf('postgresql.conf', $configuration) if $configuration;
 	$node->start;
 	return $node;
+}
+
+# One for the programs of other languages, which find it by their environment.
+my $jdbc;
+sub start_server_for_drivers
+{
+	my $node = start_server(@_);
+
+	# JDBC knows only TCP.  Nobody else gets in by that.
+	unlink $node->data_dir . '/pg_hba.conf';
+	$node->append_conf('pg_hba.conf', "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n");
+	$node->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'");
+	$node->restart;
+
+	my $user = $node->safe_psql('postgres', 'SELECT current_user');
+	my $password = join '', map { sprintf '%08x', rand 2**32 } 1 .. 4;
+	$node->safe_psql('postgres', "ALTER ROLE current_user PASSWORD '$password'");
+	@ENV{qw(PGHOST PGPORT PGUSER)} = ($node->host, $node->port, $user);
+	$jdbc = 'jdbc:postgresql://127.0.0.1:' . $node->port . "/%s?user=$user&password=$password";
+	return $node;
+}
+
+# The database that these programs use.
+sub connect_to
+{
+	$ENV{PGDATABASE} = $_[0];
+	$ENV{JDBC_URL} = sprintf $jdbc, $_[0];
 }
 
 # A streaming standby of another server.

@@ -13,7 +13,6 @@ my @references = map { "doc/reference-$_.md" } qw(functions feeds);
 my %elsewhere = map { $_ => 1 } 'doc/integrations.md';
 my %document = map { s{^\Q$root\E/}{}r => document($_) } glob "$root/*.md $root/doc/*.md $root/doc/internals/*.md";
 my @with_statements = grep { !$elsewhere{$_} && $document{$_} =~ /^```sql$/m } sort keys %document;
-my $tutorial = document("$root/test/lib/tutorial.sql");
 
 my $node = start_server('documents');
 
@@ -27,7 +26,7 @@ for my $file (@with_statements)
 	my @blocks = blocks($document{$file});
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	$node->safe_psql($database, $tutorial) unless $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
+	$node->safe_psql($database, tutorial()) unless $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
 	statements_ok($node, $database, $file, @blocks);
 	# Roles belong to the server, and the pages give theirs the same names.
 	$node->safe_psql($database, "SELECT format('ALTER ROLE %I RENAME TO %I', rolname, '${database}_' || rolname)

@@ -10,11 +10,10 @@ use Time::HiRes qw(time);
 use constant LATE => 5;			# seconds, where some milliseconds were asked for
 
 my $guide = document("$root/doc/query.md");
-my $tables = document("$root/test/lib/tutorial.sql");
 my ($function, $limits, $role) = statements($guide, 'Timeouts and failing open');
 
 my $primary = start_server('primary', 'fsync = off', allows_streaming => 1);
-$primary->safe_psql('postgres', $_) for $tables, $function, $role;
+$primary->safe_psql('postgres', $_) for tutorial(), $function, $role;
 my $standby = start_standby($primary, 'standby', 'max_standby_streaming_delay = 100ms');
 
 # What a session says to some statements, and after how many seconds.

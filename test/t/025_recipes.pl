@@ -8,7 +8,6 @@ use Documents;
 use Server;
 
 my $recipes = document("$root/doc/recipes.md");
-my $tutorial = document("$root/test/lib/tutorial.sql") =~ s/^CREATE EXTENSION .*$//mr;
 
 my $node = start_server('recipes');
 
@@ -74,7 +73,7 @@ is($used_up->(), 't', 'until it was shown three times');
 
 my ($merge) = statements($recipes, 'A visitor becomes a user');
 $query = database('visitor');
-$query->($tutorial);
+$query->(tutorial());
 $node->safe_psql('visitor', $merge);	# (a CALL that commits is alone)
 is($query->("SELECT seen.unseen(42, '{42001,43001,43300,44001}')"), '{44001}',
 	'the user has seen what the visitor saw');
