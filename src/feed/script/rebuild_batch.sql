@@ -50,8 +50,8 @@ END
 	-- retention or a clock may be wrong: change nothing.
 	IF NOT dry_run AND NOT allow_removed AND (n_ended > n_before OR after IS NULL) THEN
 		IF n_exposures = 0 AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
-			RAISE EXCEPTION 'no exposure since % in %', since, {exposures_literal}
-				USING ERRCODE = 'no_data_found', DETAIL = 'No filter was removed.',
+			RAISE EXCEPTION 'no exposure of the last % in %', {width}, {exposures_literal}
+				USING ERRCODE = 'no_data_found', DETAIL = format('There is none since %s. No filter was removed.', since),
 					HINT = 'If that is right, call the rebuild with allow_removed => true, which removes all filters.';
 		END IF;
 		IF n_ended > 100 AND n_ended > n_examined / 5 THEN
