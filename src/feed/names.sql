@@ -39,6 +39,7 @@
 		'item_type', items.base_name,
 		'width', quote_literal(argument.width),
 		'slices', argument.slices,
+		'procedure', CASE WHEN of_table THEN 'rebuild' ELSE 'expire' END,
 		'hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width))),
 		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width) / argument.slices)),
 		'fpr', argument.fpr,

@@ -57,6 +57,8 @@ BEGIN
 	SELECT {filter_stored} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
 	IF filter IS NOT NULL THEN
 {add_filter}
+	ELSE	-- lock() may have made the row
+		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} into_user{collate} AND {filter_stored} IS NULL;
 	END IF;
 	DELETE FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
 END
