@@ -93,7 +93,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 #variable_conflict use_column
 DECLARE
 	whole {bloom}.bloom;	-- of all slices
-	slice timestamp with time zone;	-- when the newest began that has begun
+	slice timestamp with time zone;	-- start of the newest one that has begun
 BEGIN
 	IF remember.user_id IS NOT NULL THEN
 		PERFORM {feed}.lock(remember.user_id);

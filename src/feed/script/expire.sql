@@ -1,8 +1,8 @@
 --- expire windowed
 -- Remove users whose last exposure has left the window, in batches that commit.  Call it in
--- autocommit mode, once a day or less often: it saves disk and changes no answer.  It stops
--- before the users are more than 1,000 and more than a fifth of all, because a clock may be
--- wrong, unless allow_removed => true.  It waits for "pause" after each batch.
+-- autocommit mode, once a day or less often: it saves disk and changes no answer.  If they are
+-- more than 1,000 and more than a fifth of all, a clock may be wrong, and it removes nobody,
+-- unless allow_removed => true.  It waits for "pause" after each batch.
 CREATE OR REPLACE PROCEDURE {feed}.expire(pause interval DEFAULT '0', allow_removed boolean DEFAULT false, INOUT removed bigint DEFAULT 0)
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit
 DECLARE
