@@ -261,7 +261,7 @@ DECLARE
 		'merge', 'SELECT ROW(alone.merge(8, 1), ever.merge(''b'', ''a''))',
 		'remember', 'SELECT alone.remember(1, ''{7}'', ARRAY[pg_catalog.now()])',
 		'forget', 'SELECT ROW(alone.forget(9), ever.forget(''c''))',
-		'expire_batch', 'SELECT alone.expire_batch(true, NULL)',
+		'expire_batch', 'SELECT alone.expire_batch(true)',
 		'settings', 'SELECT ROW(alone.settings(), ever.settings())'];
 	granted text;
 	f record;

@@ -456,7 +456,7 @@ DELETE FROM seen.filters WHERE user_id >= 30;
 -- A clock that is ahead is not believed at once.
 SELECT count(seen.remember(u, ARRAY[u], ARRAY[at(u % 3)])) FROM generate_series(1001::bigint, 2500) AS u;
 CALL seen.expire();
-SELECT seen.expire_batch(NULL, NULL);
+SELECT seen.expire_batch(NULL);
 CALL seen.expire('1 ms', allow_removed => true);
 SELECT users, expired FROM seen.health;
 -- ... and rows in which nothing is are none of these users

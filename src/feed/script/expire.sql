@@ -6,31 +6,31 @@
 CREATE OR REPLACE PROCEDURE {feed}.expire(pause interval DEFAULT '0', allow_removed boolean DEFAULT false, INOUT removed bigint DEFAULT 0)
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit
 DECLARE
-	after {user_type};
+	batch bigint;
 BEGIN
 {needs_autocommit}
 	removed := 0;
 	LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
-		SELECT b.upto, removed OPERATOR(pg_catalog.+) b.n_removed INTO after, removed FROM {feed}.expire_batch(allow_removed, after) AS b;
+		batch := {feed}.expire_batch(allow_removed OR removed OPERATOR(pg_catalog.>) 0);
 		COMMIT;
-		EXIT WHEN after IS NULL;
+		removed := removed OPERATOR(pg_catalog.+) batch;
+		EXIT WHEN batch OPERATOR(pg_catalog.=) 0;
 		PERFORM pg_catalog.pg_sleep_for(pause);
 	END LOOP;
 END
 {$};
 
--- One batch of expire(): the next users after "after", of whom "upto" is the last (NULL: there are none).
-CREATE OR REPLACE FUNCTION {feed}.expire_batch(allow_removed boolean, after {user_type}, OUT upto {user_type}, OUT n_removed bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET plan_cache_mode = force_custom_plan AS {$}	-- each batch has another bound
+CREATE OR REPLACE FUNCTION {feed}.expire_batch(allow_removed boolean) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 DECLARE
 	expired timestamp with time zone := clock_timestamp() - interval {hours} - interval {slice_hours};
 	n_users bigint;
 	n_expired bigint;
+	old record;
 BEGIN
-	IF allow_removed IS NOT TRUE AND after IS NULL THEN
+	IF allow_removed IS NOT TRUE THEN
 		-- a row that only lock() has made is no loss
 		SELECT count(f.since), count(*) FILTER (WHERE f.since <= expired) INTO n_users, n_expired FROM {feed}.filters AS f;
 		IF n_expired > 1000 AND n_expired > n_users / 5 THEN
@@ -39,18 +39,18 @@ BEGIN
 					HINT = 'If that is right, call it with allow_removed => true.';
 		END IF;
 	END IF;
-	-- One statement per user, which Citus needs to lock rows; users whose rows others have
-	-- locked are seeing something now.
-	n_removed := 0;
-	FOR upto IN
-		SELECT f.user_id FROM {feed}.filters AS f
-		WHERE (f.since <= expired) IS NOT FALSE AND (after IS NULL OR f.user_id {>} after{collate}) ORDER BY f.user_id LIMIT 1000
+	-- One statement per user, which Citus needs to lock rows.  Users whose rows others have
+	-- locked are seeing something now, and others take their places in the batch.
+	n_expired := 0;
+	FOR old IN SELECT f.user_id FROM {feed}.filters AS f WHERE coalesce(f.since <= expired, true)
 	LOOP
-		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} upto{collate} AND (f.since <= expired) IS NOT FALSE FOR UPDATE SKIP LOCKED;
+		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} old.user_id{collate} AND coalesce(f.since <= expired, true) FOR UPDATE SKIP LOCKED;
 		IF FOUND THEN
-			DELETE FROM {feed}.filters AS f WHERE f.user_id {=} upto{collate};
-			n_removed := n_removed + 1;
+			DELETE FROM {feed}.filters AS f WHERE f.user_id {=} old.user_id{collate};
+			n_expired := n_expired + 1;
+			EXIT WHEN n_expired = 1000;
 		END IF;
 	END LOOP;
+	RETURN n_expired;
 END
 {$};
