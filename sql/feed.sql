@@ -401,10 +401,8 @@ SELECT user_id, items FROM seen.filters WHERE user_id NOT IN (1, 9);
 
 -- Rebuilds: what they find, and what they write.
 TRUNCATE exposures, seen.filters, log.filters;
-\set VERBOSITY sqlstate
 CALL seen.rebuild();
 CALL seen.rebuild(users => '{1}');
-\set VERBOSITY terse
 CALL seen.rebuild(dry_run => true);
 \set ECHO none
 INSERT INTO exposures SELECT u, i FROM generate_series(1, 5000) AS u, generate_series(1, 3) AS i;
@@ -484,18 +482,14 @@ DROP TABLE kept;
 
 -- Nobody has an exposure: that is an error, unless it is said to be right.
 TRUNCATE exposures;
-\set VERBOSITY sqlstate
 CALL seen.rebuild();
 CALL seen.rebuild(users => '{1,2,3}');
-\set VERBOSITY terse
 CALL log.rebuild(dry_run => true);
 SELECT state <> :'state' AS changed, (SELECT count(*) FROM seen.filters) FROM state;
 CALL seen.rebuild(allow_removed => true);
 SELECT count(*) FROM seen.filters;
 INSERT INTO exposures VALUES (1, 1, now() - interval '31 days');
-\set VERBOSITY sqlstate
 CALL log.rebuild();
-\set VERBOSITY terse
 -- not in a transaction, of users or a range, and under any isolation level
 BEGIN;
 CALL seen.rebuild();

@@ -91,9 +91,8 @@ CREATE VIEW view AS TABLE exposures;
 CREATE TABLE parts (LIKE exposures) PARTITION BY HASH (user_id);
 CREATE TABLE part PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
 CREATE INDEX ON parts (user_id);
-\set VERBOSITY sqlstate
-SELECT bloom_create_feed('seen', 'temporary');
-\set VERBOSITY default
+SELECT replace(problems::text, pg_my_temp_schema()::regnamespace::text, 'pg_temp')
+	FROM bloom_feed_script('{"feed": "seen", "exposures": "temporary"}', current_user::text::regrole);
 SELECT bloom_create_feed('seen', 'sequence');
 SELECT bloom_create_feed('seen', 'exposures_user_id_shown_at_idx', mode => 'log');
 SELECT bloom_create_feed('seen', 'view');

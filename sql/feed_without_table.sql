@@ -147,8 +147,9 @@ SELECT seen.unseen(NULL, '{1}'), seen.take(NULL, '{1,1}'), seen.take(NULL, '{1}'
 	seen.current(NULL) IS NULL AS current, seen.contains(NULL, 1), seen.contains(1, NULL), seen.lock(NULL),
 	seen.forget(NULL),
 	seen.merge(NULL, 1), seen.merge(1, NULL), seen.merge(1, 1), seen.unseen(1, NULL), seen.take(3, NULL),
-	seen.take(3, '{}'), seen.take(3, '{NULL}');
-SELECT user_id, items, recent, since FROM seen.filters WHERE user_id IS DISTINCT FROM 1;
+	seen.take(3, '{}'), seen.take(3, '{NULL}'), seen.merge(8, 9), ever.merge(8, 9);
+SELECT user_id, items, recent, since FROM seen.filters WHERE user_id IS DISTINCT FROM 1
+	UNION ALL SELECT user_id, items, NULL, NULL FROM ever.filters WHERE user_id IS DISTINCT FROM 1;
 SELECT seen.add(4, '{{1,2},{3,4}}'), seen.add_batch('{{5,6}}', '{{7},{8}}', ARRAY[now(), now()]);
 SELECT seen.unseen(4, '{1,2,3,4,5}'), seen.unseen(5, '{7,8}'), seen.unseen(6, '{7,8}');
 \set VERBOSITY default

@@ -1,36 +1,10 @@
 --
--- Sliding windows: into which slice an item goes, how long it stays, what is refused; the aggregate and unions.
--- Sixty days of nightly work are in test/t/004_false_positive_rate.pl.
+-- Sliding windows: into which slice an item goes, how long it stays; the aggregate and unions.  What is refused is
+-- in sql/items.sql, and sixty days of nightly work are in test/t/004_false_positive_rate.pl.
 --
 \set ECHO none
 \pset format unaligned \pset footer off
 SET client_min_messages = warning;
--- Calls, one after each semicolon, that must fail: each error with its SQLSTATE, of how many, and of which if of few.
-CREATE FUNCTION pg_temp.refused(calls text, context text DEFAULT '') RETURNS TABLE (error text, of bigint, which text)
-LANGUAGE plpgsql AS $$
-DECLARE
-	call text;
-	errors text[];
-	tried text[];
-	detail text;
-	hint text;
-BEGIN
-	FOR call IN SELECT btrim(c, E' \n\t') FROM regexp_split_to_table(calls, ';\s') AS c WHERE c ~ '\S' LOOP
-		tried := tried || call;
-		BEGIN
-			EXECUTE format('SELECT %s %s', call, context);
-			errors := errors || 'none'::text;
-		EXCEPTION WHEN undefined_function THEN
-			errors := errors || 'no such function'::text;
-		WHEN OTHERS THEN
-			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-			errors := errors || concat_ws(' ', SQLSTATE, SQLERRM, nullif(detail, ''), nullif(hint, ''));
-		END;
-	END LOOP;
-	RETURN QUERY SELECT e, count(*), CASE WHEN count(*) < 3 THEN string_agg(c, ', ' ORDER BY n) END
-	FROM unnest(errors, tried) WITH ORDINALITY AS u (e, c, n) GROUP BY e ORDER BY min(n);
-END
-$$;
 SET TimeZone = 'UTC';
 CREATE FUNCTION pg_temp.slices(f bloom) RETURNS text LANGUAGE sql AS
 $$SELECT string_agg(to_char(timestamptz '2000-01-01 00:00+00' + slice * w, 'YYYY-MM-DD HH24:MI') || ': ' || l.items,
@@ -46,12 +20,6 @@ SELECT bloom_window('30 days')::text, bloom_window('30 days')::bytea::bloom = bl
 SELECT bloom_window('30 days') @> 1 AS contains, bloom_cardinality(bloom_window('30 days')),
 	bloom_fpr(bloom_window('30 days')), '{1,2}'::int[] - bloom_window('30 days') AS all_stay,
 	(SELECT count(*) FROM bloom_layers(bloom_window('30 days'))) AS layers;
-\echo '-- refused'
-SELECT * FROM pg_temp.refused($$
-	bloom_window('1 month'); bloom_window('0'); bloom_window('-1 day'); bloom_window('2147483647 days');
-	bloom_window('30 days', 0); bloom_window('30 days', 1001); bloom_window('1 year 30 days');
-	bloom_window('30 days', 6, 0); bloom_window(NULL); bloom_window('30 days', NULL);
-	bloom_window('30 days', 6, NULL)$$);
 
 \echo '-- Adding: each item into the slice of its time, to the microsecond; late and early ones too'
 CREATE TABLE w (name text, f bloom);
@@ -94,20 +62,6 @@ SELECT bloom_add_at(f, 2, '2024-03-06 13:00+00') = f AS same_slice,
 	bloom_add_at(f, '{2,NULL}'::int[], ARRAY['2024-03-06', NULL]::timestamptz[]) = f AS array,
 	bloom_add_at(f, NULL::int[], NULL) = f AS null_array, bloom_add_at(f, '{}'::int[], '{}') = f AS empty_array
 FROM w;
-\echo '-- refused: what does not say when; and what has no time is not asked for one'
-SELECT * FROM pg_temp.refused($$
-	bloom_add_at(NULL, 1, now()); bloom_add_at(bloom_new(), 1, now()); (SELECT bloom_add_at(f, 1, NULL) FROM w);
-	(SELECT bloom_add_at(f, 1, 'infinity') FROM w); (SELECT bloom_add_at(f, 1, '-infinity') FROM w);
-	(SELECT bloom_add_at(f, '{1,2}'::int[], ARRAY[now(), NULL]) FROM w);
-	(SELECT bloom_add_at(f, '{1,2}'::int[], '{now,infinity}') FROM w);
-	(SELECT bloom_add_at(f, '{1,2}'::int[], NULL) FROM w);
-	(SELECT bloom_add_at(f, '{1,2}'::int[], ARRAY[now()]) FROM w);
-	(SELECT bloom_add_at(f, '{1,2}'::int[], ARRAY[[now()], [now()]]) FROM w);
-	bloom_add_at(NULL, '{1}'::int[], ARRAY[now()]); (SELECT bloom_add_at(f, '{a}'::text[], ARRAY[now()]) FROM w);
-	(SELECT bloom_add_at(f, '{1.5}'::numeric[], ARRAY[now()]) FROM w); (SELECT bloom_add(f, 1) FROM w);
-	(SELECT bloom_add(f, '{1}'::int[]) FROM w); (SELECT bloom_remove(f, 1) FROM w);
-	bloom_expire(bloom_new(), now())$$);
-\set VERBOSITY default
 
 \echo '-- Forgetting: contained for `width` after the last exposure, forgotten at the latest one slice later'
 SELECT at, pg_temp.slices(e), bloom_contains_each(e, '{1,2,3,4,5}'::int[]) AS contained
@@ -131,8 +85,6 @@ FROM w, bloom_expire(f, '2024-03-12 12:00+00') e;
 SELECT pg_temp.slices(e), e @> 9 AS has_9, e @> 10 AS has_10
 FROM w, bloom_expire(bloom_add_at(bloom_add_at(f, 9, '2124-01-01'), 10, '2024-03-11 01:00+00'),
 	'2024-03-12 12:00+00') e;
-SELECT * FROM pg_temp.refused($$
-	bloom_expire(f, NULL); bloom_expire(f, 'infinity'); bloom_expire(f, '-infinity')$$, 'FROM w');
 \echo '-- NULL, long ago, and a window wider than all of time'
 SELECT bloom_expire(NULL, now()) IS NULL AS of_null,
 	bloom_expire(f, '4714-11-24 00:00+00 BC') = f AS long_ago,
@@ -267,24 +219,8 @@ GROUP BY p ORDER BY p DESC;
 \echo '-- as many layers as a value may have, and no memory spent on more'
 SELECT (bloom_info(bloom_window_agg(i, timestamptz '2024-01-01 00:00+00' + i * interval '1 second', '1 second', 1,
 	0.01))).layers FROM generate_series(1, 4096) i;
-SELECT * FROM pg_temp.refused($$
-	(SELECT bloom_window_agg(i, timestamptz '2024-01-01 00:00+00' + i * interval '1 second', '1 second', 1, 0.01)
-		FROM generate_series(1, 100000) i);
-	(SELECT bloom_add_at(bloom_add_at(bloom_window('1 second', 1), 0, '2025-01-01 00:00+00'), array_agg(i),
-		array_agg(timestamptz '2024-01-01 00:00+00' + i * interval '1 second')) FROM generate_series(1, 100000) i)$$);
 SELECT (bloom_info(bloom_add_at(bloom_window('1 second', 1), array_agg(i),
 	array_agg(timestamptz '2024-01-01 00:00+00' + i * interval '1 second')))).layers FROM generate_series(1, 100000) i;
-\echo '-- refused'
-SELECT * FROM pg_temp.refused($$
-	bloom_window_agg(item, NULL, '6 days', 6, 0.01); bloom_window_agg(item, 'infinity', '6 days', 6, 0.01);
-	bloom_window_agg(item, shown_at, '6 days', 0, 0.01); bloom_window_agg(item, shown_at, NULL, 6, 0.01);
-	bloom_window_agg(item, shown_at, '6 days', NULL, 0.01); bloom_window_agg(item, shown_at, '6 days', 6, NULL);
-	bloom_window_agg(item, shown_at, item * interval '1 day' + '1 day', 6, 0.01);
-	bloom_window_agg(item, shown_at, '6 days', item + 1, 0.01);
-	bloom_window_agg(item, shown_at, '6 days', 6, 1.0 / (item + 2));
-	bloom_window_agg(item, shown_at, '1 month', 6, 0.01);
-	bloom_window_agg(item, shown_at, '6 days', 6, 1.0)$$, 'FROM exposures');
-\set VERBOSITY default
 
 \echo '-- Unions: slice by slice'
 SELECT pg_temp.slices(a | b) AS ab, pg_temp.slices(b | a) AS ba, (bloom_info(a | b)).fpr,
@@ -303,9 +239,6 @@ SELECT bloom_union_agg(g) @> 5 AS contained, (bloom_info(bloom_union_agg(g))).sl
 FROM (SELECT f AS g FROM w UNION ALL SELECT bloom_add_at(bloom_window('6 days', 6), i, '2024-03-03')
 	FROM generate_series(20, 30) i) AS g;
 SELECT ARRAY(SELECT bloom_exclude('{1,2,20,30}'::int[], f, bloom_add(NULL, 20))) AS with_a_plain_one FROM w;
-SELECT * FROM pg_temp.refused($$
-	f | bloom_new(); f | bloom_window('6 days', 5); bloom_new() | f; f | bloom_window('7 days', 6)$$, 'FROM w');
-\set VERBOSITY default
 
 \echo '-- Nobody expires: an add that moves the present on drops the slices that have left the window.'
 CREATE TABLE days (day int, slices int, layers int, fpr float8, bytes int, lost int, old int);

@@ -15,7 +15,6 @@ DECLARE
 	extension record;
 	settings record;
 	script text;
-	message text;
 BEGIN
 	SELECT x.extversion AS version, n.nspname AS schema INTO extension
 	FROM pg_extension x JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'bloomexp';
@@ -38,7 +37,7 @@ BEGIN
 			INTO command, problems, script USING settings.given, settings.owner;
 			IF version <> extension.version THEN
 				problems := problems || format('The script is of version %s of bloomexp: apply what the command returns.', version);
-			ELSIF script ~ '\n(DROP|ALTER TABLE) ' THEN
+			ELSIF position(E';\t-- types have changed' IN script) > 0 THEN
 				problems := problems || 'Types or collations of columns have changed: apply what the command returns, then rebuild.'::text;
 			ELSIF script IS NOT NULL THEN
 				-- functions of others may have the names of ours, and other arguments
@@ -60,9 +59,8 @@ BEGIN
 					WHERE g.tgrelid = c.oid AND g.tgtype & v.bit <> 0 AND g.tgenabled IN ('O', 'A') AND p.pronamespace = settings.schema_oid AND p.proname = 'track')
 				ORDER BY 1);
 		EXCEPTION WHEN OTHERS THEN	-- what others wrote need not make sense
-			GET STACKED DIAGNOSTICS message = MESSAGE_TEXT;
 			command := NULL;
-			problems := ARRAY[message];
+			problems := ARRAY[SQLERRM];
 		END;
 		RETURN NEXT;
 	END LOOP;

@@ -39,6 +39,7 @@
 		'item_type', items.base_name,
 		'width', quote_literal(argument.width),
 		'slices', argument.slices,
+		'procedure', CASE WHEN of_table THEN 'rebuild' ELSE 'expire' END,
 		'hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width))),
 		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width) / argument.slices)),
 		'fpr', argument.fpr,
@@ -65,7 +66,7 @@
 	ELSE '{}' END;
 
 	-- What an older script has made for other types of the columns goes: it would be in the way.  The user's own stays.
-	SELECT string_agg(format(E'DROP %s %s;	-- for other types: grant EXECUTE again\n',
+	SELECT string_agg(format(E'DROP %s %s;	-- types have changed: grant EXECUTE again\n',
 		CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure), '')
 	INTO retyped
 	FROM pg_proc p
@@ -77,7 +78,7 @@
 		OR concat(p.proname, p.proargnames[1:2]) IN ('rebuild{users,after}', 'rebuild_batch{wanted,upto}')
 			AND p.proargtypes[0] <> users.array_type);
 	SELECT names || jsonb_build_object('retyped', coalesce(E'\n' || rtrim(NULLIF(concat((
-		SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%3$s;\n',
+		SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%3$s;	-- types have changed\n',
 			argument.feed, names ->> 'user_column_type', users.column_type)
 		FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 		WHERE of_table AND existing IS NOT NULL AND c.relnamespace = schema_oid AND c.relname = 'filters' AND a.attname = 'user_id'

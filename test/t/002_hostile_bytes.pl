@@ -7,7 +7,7 @@
 # what the server accepts goes through every function that takes a filter.
 #
 # The errors are in clients/conformance, text that is not hexadecimal and the binary protocol
-# in sql/type.sql, and values that take long in sql/many_layers.sql.
+# in sql/type.sql, and so are values that take long.
 
 use JSON::PP;
 use Server;

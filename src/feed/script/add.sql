@@ -57,6 +57,8 @@ BEGIN
 	SELECT {filter_stored} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
 	IF filter IS NOT NULL THEN
 {add_filter}
+	ELSE	-- lock() may have made the row
+		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} into_user{collate} AND {filter_stored} IS NULL;
 	END IF;
 	DELETE FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
 END
@@ -91,7 +93,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 #variable_conflict use_column
 DECLARE
 	whole {bloom}.bloom;	-- of all slices
-	slice timestamp with time zone;	-- when the newest began that has begun
+	slice timestamp with time zone;	-- start of the newest one that has begun
 BEGIN
 	IF remember.user_id IS NOT NULL THEN
 		PERFORM {feed}.lock(remember.user_id);

@@ -1,13 +1,14 @@
 --- expire windowed
 -- Remove users whose last exposure has left the window, in batches that commit.  Call it in
--- autocommit mode, once a day or less often: it saves disk and changes no answer.  It stops
--- before the users are more than 1,000 and more than a fifth of all, because a clock may be
--- wrong, unless allow_removed => true.  It waits for "pause" after each batch.
+-- autocommit mode, once a day or less often: it saves disk and changes no answer.  If they are
+-- more than 1,000 and more than a fifth of all, a clock may be wrong, and it removes nobody,
+-- unless allow_removed => true.  It waits for "pause" after each batch.
 CREATE OR REPLACE PROCEDURE {feed}.expire(pause interval DEFAULT '0', allow_removed boolean DEFAULT false, INOUT removed bigint DEFAULT 0)
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit
 DECLARE
 	batch bigint;
 BEGIN
+{needs_autocommit}
 	removed := 0;
 	LOOP
 		COMMIT;
@@ -38,15 +39,16 @@ BEGIN
 					HINT = 'If that is right, call it with allow_removed => true.';
 		END IF;
 	END IF;
-	-- One statement per user, which Citus needs to lock rows; users whose rows others have
-	-- locked are seeing something now.
+	-- One statement per user, which Citus needs to lock rows.  Users whose rows others have
+	-- locked are seeing something now, and others take their places in the batch.
 	n_expired := 0;
-	FOR old IN SELECT f.user_id FROM {feed}.filters AS f WHERE coalesce(f.since <= expired, true) LIMIT 1000
+	FOR old IN SELECT f.user_id FROM {feed}.filters AS f WHERE coalesce(f.since <= expired, true)
 	LOOP
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} old.user_id{collate} AND coalesce(f.since <= expired, true) FOR UPDATE SKIP LOCKED;
 		IF FOUND THEN
 			DELETE FROM {feed}.filters AS f WHERE f.user_id {=} old.user_id{collate};
 			n_expired := n_expired + 1;
+			EXIT WHEN n_expired = 1000;
 		END IF;
 	END LOOP;
 	RETURN n_expired;

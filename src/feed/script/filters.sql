@@ -44,6 +44,16 @@ END
 				HINT = 'Call them in a transaction with SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
 	END IF;
 
+--- needs_autocommit
+	BEGIN
+		COMMIT;	-- always fails in a block with EXCEPTION; with this message, the caller has a transaction open
+	EXCEPTION WHEN invalid_transaction_termination THEN
+		IF SQLERRM OPERATOR(pg_catalog.=) 'invalid transaction termination' THEN
+			RAISE EXCEPTION '% cannot run inside a transaction block', '{procedure}()'
+				USING ERRCODE = 'active_sql_transaction', HINT = 'Call it in autocommit mode: it commits batch by batch.';
+		END IF;
+	END;
+
 --- require_found
 		IF NOT FOUND THEN
 			RAISE EXCEPTION 'could not write the filter of a user in %', {filters_literal}

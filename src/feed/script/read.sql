@@ -58,7 +58,7 @@ BEGIN
 		since := main_until;
 		rest_fpr := {rest_fpr};	-- together with {stored_fpr} of the stored filter: {fpr}
 	ELSE
-		main := NULL;	-- it would say nothing about the whole width
+		main := NULL;	-- the whole width is read below
 	END IF;
 	SELECT {bloom}.bloom_agg({item}, rest_fpr) INTO rest
 	FROM {exposures} AS e{elements}

@@ -30,18 +30,9 @@ BEGIN
 		END IF;
 		users := ARRAY(SELECT u.u FROM pg_catalog.unnest(users) AS u(u));	-- the same with subscripts from 1 on
 	END IF;
-	BEGIN
-		COMMIT;	-- always fails in a block with EXCEPTION; with this message, the caller has a transaction open
-	EXCEPTION WHEN invalid_transaction_termination THEN
-		IF SQLERRM OPERATOR(pg_catalog.=) 'invalid transaction termination' THEN
-			RAISE EXCEPTION 'rebuild() cannot run inside a transaction block'
-				USING ERRCODE = 'active_sql_transaction', HINT = 'Call it in autocommit mode: it commits batch by batch.';
-		END IF;
-	END;
+{needs_autocommit}
 	LOOP
-		IF users IS NOT NULL THEN
-			wanted := users[next_user : next_user OPERATOR(pg_catalog.+) 999];
-		END IF;
+		wanted := users[next_user : next_user OPERATOR(pg_catalog.+) 999];
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SELECT * INTO batch FROM {feed}.rebuild_batch(wanted, upto, overlap, dry_run, allow_removed, rebuild.after, examined, ended);

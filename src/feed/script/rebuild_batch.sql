@@ -50,8 +50,8 @@ END
 	-- retention or a clock may be wrong: change nothing.
 	IF NOT dry_run AND NOT allow_removed AND (n_ended > n_before OR after IS NULL) THEN
 		IF n_exposures = 0 AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
-			RAISE EXCEPTION 'no exposure since % in %', since, {exposures_literal}
-				USING ERRCODE = 'no_data_found', DETAIL = 'No filter was removed.',
+			RAISE EXCEPTION 'no exposure of the last % in %', {width}, {exposures_literal}
+				USING ERRCODE = 'no_data_found', DETAIL = format('There is none since %s. No filter was removed.', since),
 					HINT = 'If that is right, call the rebuild with allow_removed => true, which removes all filters.';
 		END IF;
 		IF n_ended > 100 AND n_ended > n_examined / 5 THEN
@@ -76,10 +76,6 @@ SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: it is 
 	yesterday timestamp with time zone;
 
 --- batch table
-	n_exposures := 0;
-	n_filters := 0;
-	n_bytes := 0;
-
 	-- The 250th filter from here ends the batch.  If there are not so many, as at first, the
 	-- 2,000th user with exposures does: a walk over the index finds that one, whatever the planner
 	-- knows of the table.
@@ -178,7 +174,6 @@ SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: it is 
 --- batch citus
 	-- Citus sends statements to the shards as they are, so only filters that are written or
 	-- removed are counted; a dry run counts all.
-	n_filters := 0;
 
 	-- The next user whose hash is divisible by 16,000 ends the batch: a count would have to
 	-- bring all these users here.

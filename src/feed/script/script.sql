@@ -38,7 +38,7 @@
 -- A feed without a table of exposures: one Bloom filter per user, in {feed}.filters, is all that
 -- is known of what the user was shown.  This table is the only copy: back it up.
 
---- head_owners log
+--- head_owners table
 -- The owner of the exposures, and of each partition, can have their code run with the rights of
 -- the owner of the feed: this script and each rebuild refuse owners without these rights.
 
@@ -88,8 +88,8 @@
 -- Why nothing is lost.  A user has one row, and every call that adds to it locks the row first and
 -- writes what was there and what is new, in the transaction of its caller.  So calls for one user
 -- follow one another, and what has been committed is in the filter.  A call in REPEATABLE READ
--- that meets a newer row gets a serialization failure, and is repeated.  Nothing that is stored is
--- dropped because of the server's clock: slices leave when newer ones show that they have left the
+-- that meets a newer row gets a serialization failure, and is repeated.  No call that adds drops
+-- anything because of the server's clock: slices leave when newer ones show that they have left the
 -- window, and reading leaves out what is older.  Only expire(), forget() and merge() delete rows.
 --
 -- Why nothing is taken twice.  take() locks the row before it reads it, keeps it until the

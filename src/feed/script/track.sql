@@ -19,7 +19,7 @@ BEGIN
 	RETURN NULL;
 END
 {$};
-ALTER FUNCTION {feed}.track() DEPENDS ON EXTENSION bloomexp;	-- without it INSERTs would fail
+ALTER FUNCTION {feed}.track() DEPENDS ON EXTENSION bloomexp;	-- dropped with it: INSERTs would fail
 
 -- The triggers of the table and of each partition, because an INSERT into a partition fires
 -- those of the partition only.  An UPDATE that shows an item again adds it again; updates of other
