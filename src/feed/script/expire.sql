@@ -39,10 +39,10 @@ BEGIN
 					HINT = 'If that is right, call it with allow_removed => true.';
 		END IF;
 	END IF;
-	-- One statement per user, which Citus needs to lock rows.  Users whose rows others have
-	-- locked are seeing something now, and others take their places in the batch.
+	-- One statement per user, which Citus needs to lock rows; it fetches all rows of a loop first.
+	-- Users whose rows others have locked are seeing something now, and others take their places.
 	n_expired := 0;
-	FOR old IN SELECT f.user_id FROM {feed}.filters AS f WHERE coalesce(f.since <= expired, true)
+	FOR old IN SELECT f.user_id FROM {feed}.filters AS f WHERE coalesce(f.since <= expired, true) LIMIT 10000
 	LOOP
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} old.user_id{collate} AND coalesce(f.since <= expired, true) FOR UPDATE SKIP LOCKED;
 		IF FOUND THEN
