@@ -212,6 +212,17 @@ SELECT bloom_feed_sql('seen', 'exposures', mode => 'log');
 ROLLBACK TO made;
 SELECT bloom_create_feed('seen', 'exposures');
 ROLLBACK;
+\echo '-- what a new script leaves out has its default again, and a notice says so'
+BEGIN;
+SET LOCAL client_min_messages = notice;
+SELECT bloom_create_feed('seen', 'exposures', width => '90 days', headroom => 1);
+SELECT bloom_feed_sql('seen', 'exposures', width => '60 days', headroom => 1) IS NULL;
+SELECT bloom_feed_sql('seen', 'exposures', fpr => 0.001, headroom => 1) IS NULL;
+SELECT bloom_feed_sql('seen', 'exposures', fpr => 0.001, width => '90 days', headroom => 1) IS NULL;
+\echo '-- a feed of another role'
+SET LOCAL ROLE regress_bloomexp_stranger;
+SELECT bloom_feed_sql('seen') IS NULL;
+ROLLBACK;
 ALTER SCHEMA seen OWNER TO regress_bloomexp_stranger;
 SELECT bloom_create_feed('seen', 'exposures');
 DROP SCHEMA seen;

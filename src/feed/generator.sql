@@ -32,6 +32,7 @@ DECLARE
 	schema_oid oid;
 	existing text;	-- source of settings() in the feed as it is
 	kind text;	-- what cannot change
+	former text;	-- what changes: arguments of the feed as it is
 	exposures record;
 	tree oid[];	-- the table and its partitions or children, and what a view reads
 	users record;	-- their column and type
@@ -60,7 +61,11 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = array_to_string(problems, E'\n');
 	ELSIF cardinality(problems) > 0 THEN
 		RETURN;
-	ELSIF wants_script AND of_table THEN
+	ELSIF former IS NOT NULL AND wants_script THEN
+		RAISE NOTICE 'feed "%" was made with other arguments: %', argument.feed, former
+			USING HINT = 'An argument that is left out has its default; bloom_feeds() shows those of the feed.';
+	END IF;
+	IF wants_script AND of_table THEN
 @warnings.sql
 	END IF;
 @names.sql

@@ -45,3 +45,4 @@ $arguments$, '^\t"?(\w+)"? ([a-z ]+?)(?: DEFAULT (''.*?''|[\w.]+))?,?(?:\t-- (ov
 	schema_oid := (SELECT n.oid FROM pg_namespace n WHERE n.nspname = argument.feed);
 	existing := (SELECT p.prosrc FROM pg_proc p
 		WHERE p.pronamespace = schema_oid AND p.proname = 'settings' AND p.pronargs = 0 AND p.prosrc LIKE E'\n-- bloomexp %');
+	former := (SELECT string_agg(m[1], ', ') FROM regexp_matches(existing, '^-- ([a-z_]+ = [^\n]*)$', 'gn') AS m WHERE position(m[1] || E'\n' IN coalesce(settings, '')) = 0);
