@@ -48,7 +48,7 @@ BEGIN
 					FROM (SELECT DISTINCT initcap(m[1]) AS kind, m[2] AS name FROM regexp_matches(replace(script, format(' %I.', settings.name), ' feed.'),
 							'\nCREATE (?:OR REPLACE )?(FUNCTION|PROCEDURE|TABLE|VIEW) (?:IF NOT EXISTS )?feed\.([a-z_]+)', 'g') AS m) AS r
 					LEFT JOIN (
-						SELECT c.relname AS name, true AS relation, true AS as_made FROM pg_class c WHERE c.relnamespace = settings.schema_oid AND c.relkind IN ('r', 'v')
+						SELECT c.relname AS name, true AS relation, true AS as_made FROM pg_class c WHERE c.relnamespace = settings.schema_oid AND c.relkind IN ('r', 'p', 'v')
 						UNION ALL SELECT p.proname, false, position(body IN script) > 0 AND (head[1] ~ ' SECURITY DEFINER ') = p.prosecdef
 							AND (head[1] ~ ' SET search_path ') = (replace(array_to_string(p.proconfig, E'\n', ''), '"', '') ~ '(?n)^search_path=pg_catalog, pg_temp$' IS TRUE)
 						FROM pg_proc p, format('$%s$', p.prosrc) AS body, regexp_match(split_part(script, body, 1), '.*\n(CREATE .*)') AS head
