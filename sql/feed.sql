@@ -604,6 +604,13 @@ SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO 
 			RETURNS bigint[] LANGUAGE plpgsql AS 'BEGIN RETURN candidates; END';
 		CREATE FUNCTION log.unseen(candidates bigint[]) RETURNS bigint[] LANGUAGE sql AS 'SELECT candidates';
 		SET LOCAL quote_all_identifiers = on$$,
+	$$ALTER FUNCTION seen.take SECURITY INVOKER; ALTER PROCEDURE seen.rebuild SECURITY DEFINER;
+		ALTER FUNCTION log.take RESET search_path;
+		CREATE OR REPLACE FUNCTION log.lock(user_id bigint) RETURNS void LANGUAGE sql AS ''$$,
+	'DROP TABLE log.filters CASCADE; DROP VIEW seen.health; CREATE TABLE seen.unseen ()',
+	$$DROP TRIGGER insert_seen ON exposures;
+		CREATE TRIGGER insert_seen AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
+			FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION seen.track()$$,
 	$$UPDATE pg_proc SET prosrc = replace(prosrc, 'bloomexp 1.0', 'bloomexp 0.9') WHERE oid = 'seen.settings'::regproc$$,
 	'ALTER TABLE exposures ALTER item_id TYPE text']) WITH ORDINALITY AS c (change, n), after(change) ORDER BY n;
 \echo '-- Another collation of users is one of their filters, too: they are compared by it.'

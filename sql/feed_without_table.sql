@@ -462,6 +462,12 @@ SELECT users, expired FROM seen.health;
 -- ... and rows in which nothing is are none of these users
 SELECT count(seen.lock(u)) FROM generate_series(20001::bigint, 21500) AS u;
 CALL seen.expire();
+-- ... but rows that somebody has loaded without "since" have something to lose
+INSERT INTO seen.filters (user_id, items) SELECT 3000, bloom_window_agg(u, now(), '30 days', 6, 0.01)
+	FROM generate_series(1::bigint, 9) AS u;
+SELECT expired FROM seen.health;
+CALL seen.expire();
+SELECT seen.take(3000, '{9,10}');
 -- a fifth and less goes without
 SELECT count(seen.add(u, ARRAY[u])) FROM generate_series(1001::bigint, 7000) AS u;
 SELECT count(seen.remember(u, ARRAY[u], ARRAY[at(u % 3)])) FROM generate_series(10001::bigint, 11100) AS u;

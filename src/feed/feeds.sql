@@ -42,12 +42,17 @@ BEGIN
 			ELSIF script IS NOT NULL THEN
 				-- functions of others may have the names of ours, and other arguments
 				problems := problems || ARRAY(
-					SELECT CASE WHEN count(p.oid) = 0 THEN format('Function %I is missing: apply what the command returns.', r.name)
+					SELECT CASE WHEN count(o.name) = 0 THEN format('%s %I is missing: apply what the command returns.', r.kind, r.name)
 						ELSE format('Function %I was edited, or its script is older than the table: apply what the command returns.', r.name) END
-					FROM (SELECT DISTINCT m[1] AS name FROM regexp_matches(replace(script, format(' %I.', settings.name), ' feed.'),
-							'\nCREATE OR REPLACE (?:FUNCTION|PROCEDURE) feed\.([a-z_]+)\(', 'g') AS m) AS r
-					LEFT JOIN pg_proc p ON p.pronamespace = settings.schema_oid AND p.proname = r.name
-					GROUP BY r.name HAVING bool_or(position(p.prosrc IN script) > 0) IS NOT TRUE ORDER BY r.name);
+					FROM (SELECT DISTINCT initcap(m[1]) AS kind, m[2] AS name FROM regexp_matches(replace(script, format(' %I.', settings.name), ' feed.'),
+							'\nCREATE (?:OR REPLACE )?(FUNCTION|PROCEDURE|TABLE|VIEW) (?:IF NOT EXISTS )?feed\.([a-z_]+)', 'g') AS m) AS r
+					LEFT JOIN (
+						SELECT c.relname AS name, true AS relation, true AS as_made FROM pg_class c WHERE c.relnamespace = settings.schema_oid AND c.relkind IN ('r', 'p', 'v')
+						UNION ALL SELECT p.proname, false, position(body IN script) > 0 AND (head[1] ~ ' SECURITY DEFINER ') = p.prosecdef
+							AND (head[1] ~ ' SET search_path ') = (replace(array_to_string(p.proconfig, E'\n', ''), '"', '') ~ '(?n)^search_path=pg_catalog, pg_temp$' IS TRUE)
+						FROM pg_proc p, format('$%s$', p.prosrc) AS body, regexp_match(split_part(script, body, 1), '.*\n(CREATE .*)') AS head
+						WHERE p.pronamespace = settings.schema_oid) AS o ON o.name = r.name AND o.relation = (r.kind IN ('Table', 'View'))
+					GROUP BY r.kind, r.name HAVING bool_or(o.as_made) IS NOT TRUE ORDER BY r.name);
 			END IF;
 			problems := problems || ARRAY(
 				WITH RECURSIVE tree(oid) AS (
@@ -56,7 +61,7 @@ BEGIN
 				FROM tree t JOIN pg_class c ON c.oid = t.oid AND c.relkind IN ('r', 'p'), (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, bit)
 				WHERE coalesce(settings.given ->> 'mode', 'trigger') = 'trigger' AND NOT EXISTS (
 					SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
-					WHERE g.tgrelid = c.oid AND g.tgtype & v.bit <> 0 AND g.tgenabled IN ('O', 'A') AND p.pronamespace = settings.schema_oid AND p.proname = 'track')
+					WHERE g.tgrelid = c.oid AND g.tgtype = v.bit AND g.tgqual IS NULL AND g.tgenabled IN ('O', 'A') AND p.pronamespace = settings.schema_oid AND p.proname = 'track')
 				ORDER BY 1);
 		EXCEPTION WHEN OTHERS THEN	-- what others wrote need not make sense
 			command := NULL;

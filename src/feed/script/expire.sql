@@ -42,9 +42,9 @@ BEGIN
 	-- One statement per user, which Citus needs to lock rows; it fetches all rows of a loop first.
 	-- Users whose rows others have locked are seeing something now, and others take their places.
 	n_expired := 0;
-	FOR old IN SELECT f.user_id FROM {feed}.filters AS f WHERE coalesce(f.since <= expired, true) LIMIT 10000
+	FOR old IN SELECT f.user_id FROM {feed}.filters AS f WHERE coalesce(f.since <= expired, (f.items, f.recent) IS NULL) LIMIT 10000
 	LOOP
-		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} old.user_id{collate} AND coalesce(f.since <= expired, true) FOR UPDATE SKIP LOCKED;
+		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} old.user_id{collate} AND coalesce(f.since <= expired, (f.items, f.recent) IS NULL) FOR UPDATE SKIP LOCKED;
 		IF FOUND THEN
 			DELETE FROM {feed}.filters AS f WHERE f.user_id {=} old.user_id{collate};
 			n_expired := n_expired + 1;

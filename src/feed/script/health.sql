@@ -30,7 +30,7 @@ FROM {feed}.filters AS f LEFT JOIN LATERAL {bloom}.bloom_info({filter_now}) AS i
 
 --- health_of_kind windowed
 	, pg_catalog.count(*) FILTER (WHERE coalesce(f.since OPERATOR(pg_catalog.<=) (current_timestamp
-		OPERATOR(pg_catalog.-) interval {hours} OPERATOR(pg_catalog.-) interval {slice_hours}), true)) AS expired	-- by expire()
+		OPERATOR(pg_catalog.-) interval {hours} OPERATOR(pg_catalog.-) interval {slice_hours}), (f.items, f.recent) IS NULL)) AS expired	-- by expire()
 
 --- bytes_stored
 pg_catalog.pg_column_size(f.items)
