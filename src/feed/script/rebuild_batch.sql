@@ -77,8 +77,7 @@ SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: it is 
 
 --- batch table
 	-- The 250th filter from here ends the batch.  If there are not so many, as at first, the
-	-- 2,000th user with exposures does: a walk over the index finds that one, whatever the planner
-	-- knows of the table.
+	-- 2,000th user with exposures does, whom a walk over the index finds whatever the planner knows.
 	IF wanted IS NULL THEN
 		batch_to := (SELECT f.user_id FROM {feed}.filters AS f
 			WHERE (batch_from IS NULL OR f.user_id {>} batch_from{collate}) AND (upto IS NULL OR f.user_id {<=} upto{collate})
@@ -151,8 +150,7 @@ SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: it is 
 	END IF;
 
 	-- The rows that are not: make one for users who had none.  Users who have got one
-	-- since the snapshot, or are getting one now, are busy, like those whose rows others have
-	-- locked.
+	-- since the snapshot, or are getting one now, are busy, as are those with locked rows.
 	IF n_filters > cardinality(locked) - cardinality(without_exposures) THEN
 		unlocked := ARRAY(SELECT s.u FROM unnest(shown) AS s(u)
 			WHERE NOT EXISTS (SELECT FROM unnest(locked) AS l(u) WHERE l.u {=} s.u{collate}));

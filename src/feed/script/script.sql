@@ -45,9 +45,8 @@
 --- head_why trigger
 -- Why no exposure is lost.  A transaction W inserts exposures of a user; a rebuild R replaces
 -- the filter of the user.  The trigger of W updates the user's row in the transaction of W, even
--- if the filter stays as it is, so the exposure and the filter are committed together.  R locks
--- the row, takes a new snapshot after that, reads the exposures and writes the row, in one
--- transaction.
+-- if the filter stays as it is, so the exposure and the filter are committed together.  R, in one
+-- transaction, locks the row, takes a new snapshot after that, reads the exposures and writes it.
 --   W committed before R locks the row: the snapshot of R is newer and has the exposures of W.
 --   W has changed the row and is open: R skips the row, and comes back later, for minutes.
 --   W comes to the row while R holds it: W waits, and adds to the filter that R has written.
@@ -61,10 +60,9 @@
 -- insert: add WHEN NOT MATCHED AND false THEN INSERT DEFAULT VALUES.  An UPDATE may move rows.
 -- Locks.  CREATE TRIGGER waits for open transactions that wrote to the exposures, and keeps
 -- writers waiting until COMMIT: set lock_timeout.  Afterwards each INSERT or UPDATE of exposures,
--- of whatever column, locks the filters of its users until its transaction ends, and so does
--- take(); others who insert or take for these users wait.  Keep such transactions short, and
--- give no two users one id.  current() and unseen() wait for nobody.  A rebuild locks the rows
--- of a batch.
+-- of whatever column, locks the filters of its users until its transaction ends, and so do take()
+-- and each batch of a rebuild; others who insert or take for these users wait.  Keep such
+-- transactions short, and give no two users one id.  current() and unseen() wait for nobody.
 -- A statement changes rows in user order, so two plain inserts of several users do not
 -- deadlock.  Upserts and transactions of several statements can, as on any table: retry them.
 
