@@ -429,15 +429,21 @@ BEGIN
 		E'-- exposures = shop.exposures\n-- user_column = '');DROP TABLE shop.exposures;--\\',
 		E'-- exposures = shop.exposures\n-- fpr = 0.1);DROP TABLE shop.exposures;--',
 		'-- exposures = a.b.c.d', E'-- exposures = shop.exposures\n-- mode = log);--\n-- where = "''\n',
-		'-- user_type = text(9)', '-- fpr = NaN', '-- exposures = 1; DROP TABLE shop.exposures']
+		'-- user_type = text(9)', '-- fpr = NaN', '-- exposures = 1; DROP TABLE shop.exposures',
+		E'-- kind: bigint, bigint, 30 days in 6 slices\n-- mode = \x1b[2K\x1b[Gall is well',
+		E'-- kind: bigint, bigint, 30 days in 6 slices\n-- fpr = 0.01' || repeat('0', 10000)]
 	LOOP
 		n := n + 1;
 		EXECUTE format('CREATE SCHEMA forged_%s', n);
-		EXECUTE format('CREATE FUNCTION forged_%s.settings() RETURNS void LANGUAGE sql AS %L', n,
-			E'\n-- bloomexp 1.0\n' || forged || E'\n');
+		EXECUTE format('CREATE FUNCTION forged_%s.settings() RETURNS void LANGUAGE plpgsql AS %L', n,
+			E'\n-- bloomexp 1.0\n' || forged || E'\nBEGIN END');
 	END LOOP;
 END
 $$;
+CREATE FUNCTION pg_temp.settings() RETURNS void LANGUAGE sql AS E'\n-- bloomexp 1.0\n';
+\echo '-- ... and no feed if it has control characters, or is so long that no feed has it'
+SELECT bloom_feed_sql('forged_10') IS NULL;
+SELECT bloom_feed_sql('forged_11') IS NULL;
 RESET ROLE;
 \echo '-- (From PostgreSQL 16 on a name that is none has a command, too.)'
 SELECT feed, command FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil' AND feed NOT IN ('forged_2', 'forged_9')
@@ -460,6 +466,7 @@ RESET ROLE;
 \echo '-- Functions with the names of ours, in the schema of the extension, are not called, and their defaults'
 \echo '-- are not evaluated.'
 SELECT bloom_create_feed('alone', user_type => 'uuid');
+SELECT set_config('my.script', bloom_feed_sql('trapped'), false) IS NULL;
 GRANT CREATE ON SCHEMA public TO regress_bloomexp_evil;
 SET ROLE regress_bloomexp_evil;
 CREATE FUNCTION evil.trap() RETURNS text LANGUAGE plpgsql AS 'BEGIN PERFORM public.caught(); RETURN NULL; END';
@@ -477,8 +484,14 @@ SELECT count(*) FILTER (WHERE command IS NULL) AS without_command FROM bloom_fee
 ALTER EXTENSION bloomexp DROP FUNCTION bloom_feed_sql(text);
 SET ROLE regress_bloomexp_evil;
 DROP FUNCTION bloom_feed_sql(text), bloom_feed_script(jsonb, regrole);
+\echo '-- ... and no feed calls one that was made when its owner could still create there'
+CREATE FUNCTION bloom_add(bloom, bigint[]) RETURNS bloom LANGUAGE sql AS 'SELECT evil.trap()::bloom';
 RESET ROLE;
 REVOKE CREATE ON SCHEMA public FROM regress_bloomexp_evil;
+SELECT bloom_create_feed('trapped');
+DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
+SELECT problems FROM bloom_feeds() WHERE feed = 'alone';
+DROP ROUTINE bloom_add(bloom, bigint[]);
 DROP SCHEMA alone CASCADE;
 
 \echo '-- Under whatever settings: the script is the same, and so is what it makes and what that does.'

@@ -20,18 +20,17 @@
 		FOR owned IN
 			SELECT 'schema ' || quote_ident(n.nspname) AS name, n.nspowner AS owner, n.nspacl AS acl, n.oid = extension.schema_oid AS is_extension
 			FROM pg_namespace n WHERE n.oid = ANY (schemas)
-			UNION ALL
-			SELECT 'type ' || format_type(t.oid, NULL), t.typowner, NULL, false FROM pg_type t
+			UNION ALL SELECT 'type ' || format_type(t.oid, NULL), t.typowner, NULL, false FROM pg_type t
 			WHERE t.oid = ANY (types) AND (t.typtype = 'd' OR t.typcategory <> 'A')
-			UNION ALL
-			SELECT 'table ' || c.oid::regclass, c.relowner, NULL, NULL FROM pg_class c WHERE c.oid = ANY (tree)
+			UNION ALL SELECT 'table ' || c.oid::regclass, c.relowner, NULL, NULL FROM pg_class c WHERE c.oid = ANY (tree)
+			UNION ALL SELECT 'routine ' || p.oid::regprocedure, p.proowner, NULL, true FROM pg_proc p
+			WHERE p.pronamespace = extension.schema_oid AND p.proname ~ '^bloom_'	-- whoever may create there today, calls of ours may find it
 		LOOP
 			IF owned.owner <> ALL (trusted) OR owned.is_extension IS NULL AND NOT pg_has_role(owned.owner, role, 'USAGE') THEN
 				problems := problems || format('%s belongs to role %I, who could run code with your rights by replacing it%s.',
 					upper(left(owned.name, 1)) || substr(owned.name, 2), pg_get_userbyid(owned.owner),
-					CASE WHEN owned.is_extension THEN ': ALTER EXTENSION bloomexp SET SCHEMA to one of yours'
-					WHEN pg_has_role(role, owned.owner, 'MEMBER') THEN
-						format(': SET ROLE %I first, and the feed belongs to that role', pg_get_userbyid(owned.owner))
+					CASE WHEN owned.name ~ '^routine ' THEN ': DROP ROUTINE' || substr(owned.name, 8) WHEN owned.is_extension THEN ': ALTER EXTENSION bloomexp SET SCHEMA to one of yours'
+					WHEN pg_has_role(role, owned.owner, 'MEMBER') THEN format(': SET ROLE %I first, and the feed belongs to that role', pg_get_userbyid(owned.owner))
 					ELSE ': its owner can make the feed' END);
 			END IF;
 			SELECT string_agg(CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') INTO creators

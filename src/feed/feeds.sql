@@ -27,7 +27,8 @@ BEGIN
 				SELECT jsonb_object_agg(line[1], CASE WHEN line[1] <> 'width' OR line[2] <> 'NULL' THEN line[2] END)
 				FROM regexp_matches(p.prosrc, '^-- ([a-z_]+) = ([^\n]*)$', 'gn') AS line), '{}') || jsonb_build_object('feed', n.nspname) AS given
 		FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-		WHERE p.proname = 'settings' AND p.pronargs = 0 AND length(p.prosrc) < 10000 AND p.prosrc ~ '^\n-- bloomexp [0-9.]+\n' ORDER BY n.nspname
+		WHERE p.proname = 'settings' AND p.pronargs = 0 AND length(p.prosrc) < 10000 AND p.prosrc ~ '^\n-- bloomexp [0-9.]+\n'
+			AND translate(p.prosrc, E'\n', '') !~ '[[:cntrl:]]' AND n.nspname !~ '^pg_' ORDER BY n.nspname
 	LOOP
 		feed := settings.name;
 		owner := pg_get_userbyid(settings.owner);
@@ -44,15 +45,19 @@ BEGIN
 				problems := problems || ARRAY(
 					SELECT CASE WHEN count(o.name) = 0 THEN format('%s %I is missing: apply what the command returns.', r.kind, r.name)
 						ELSE format('Function %I was edited, or its script is older than the table: apply what the command returns.', r.name) END
-					FROM (SELECT DISTINCT initcap(m[1]) AS kind, m[2] AS name FROM regexp_matches(replace(script, format(' %I.', settings.name), ' feed.'),
+					FROM (
+						SELECT initcap(m[1]) AS kind, m[2] AS name, s.head, s.body
+						FROM (SELECT p.text AS head, lead(p.text) OVER (ORDER BY p.n) AS body	-- a dollar quote is between them
+							FROM unnest(string_to_array(script, substring(script FROM '\nDO (\$feed_*\$)\n'))) WITH ORDINALITY AS p(text, n)) AS s,
+						regexp_matches(replace(s.head, format(' %I.', settings.name), ' feed.'),
 							'\nCREATE (?:OR REPLACE )?(FUNCTION|PROCEDURE|TABLE|VIEW) (?:IF NOT EXISTS )?feed\.([a-z_]+)', 'g') AS m) AS r
 					LEFT JOIN (
-						SELECT c.relname AS name, true AS relation, true AS as_made FROM pg_class c WHERE c.relnamespace = settings.schema_oid AND c.relkind IN ('r', 'p', 'v')
-						UNION ALL SELECT p.proname, false, position(body IN script) > 0 AND (head[1] ~ ' SECURITY DEFINER ') = p.prosecdef
-							AND (head[1] ~ ' SET search_path ') = (replace(array_to_string(p.proconfig, E'\n', ''), '"', '') ~ '(?n)^search_path=pg_catalog, pg_temp$' IS TRUE)
-						FROM pg_proc p, format('$%s$', p.prosrc) AS body, regexp_match(split_part(script, body, 1), '.*\n(CREATE .*)') AS head
-						WHERE p.pronamespace = settings.schema_oid) AS o ON o.name = r.name AND o.relation = (r.kind IN ('Table', 'View'))
-					GROUP BY r.kind, r.name HAVING bool_or(o.as_made) IS NOT TRUE ORDER BY r.name);
+						SELECT c.relname AS name, true AS relation, NULL AS body, NULL AS definer, NULL AS config
+						FROM pg_class c WHERE c.relnamespace = settings.schema_oid AND c.relkind IN ('r', 'p', 'v')
+						UNION ALL SELECT p.proname, false, p.prosrc, p.prosecdef, replace(array_to_string(p.proconfig, E'\n', ''), '"', '')
+						FROM pg_proc p WHERE p.pronamespace = settings.schema_oid) AS o ON o.name = r.name AND o.relation = (r.kind IN ('Table', 'View'))
+					GROUP BY r.kind, r.name HAVING bool_or(o.relation OR o.body = r.body AND (r.head ~ ' SECURITY DEFINER ') = o.definer
+						AND (r.head ~ ' SET search_path ') = (o.config ~ '(?n)^search_path=pg_catalog, pg_temp$' IS TRUE)) IS NOT TRUE ORDER BY r.name);
 			END IF;
 			problems := problems || ARRAY(
 				WITH RECURSIVE tree(oid) AS (

@@ -16,22 +16,16 @@
 		'require_trusted_here', replace(parts ->> 'require_trusted', '{tables}', 'TG_RELID'));
 
 	names := jsonb_build_object(
-		'version', extension.version,
-		'call', command,
-		'kind', kind,
-		'kind_literal', quote_literal(kind),
+		'version', extension.version, 'call', command,
+		'kind', kind, 'kind_literal', quote_literal(kind),
 		'settings', coalesce(settings, ''),
-		'feed', quote_ident(argument.feed),
-		'feed_literal', quote_literal(argument.feed),
-		'quoted_feed_literal', quote_literal(quote_ident(argument.feed)),
+		'feed', quote_ident(argument.feed), 'feed_literal', quote_literal(argument.feed), 'quoted_feed_literal', quote_literal(quote_ident(argument.feed)),
 		'filters_literal', quote_literal(quote_ident(argument.feed) || '.filters'),
 		'schemas_literal', quote_literal(ARRAY(
 			SELECT n.nspname FROM pg_namespace n WHERE n.oid = ANY (schemas) UNION SELECT argument.feed ORDER BY 1)),
 		'track_literal', quote_literal(quote_ident(argument.feed) || '.track'),
 		'bloom', extension.schema,
-		'=', users.operators ->> '3',
-		'>', users.operators ->> '5',
-		'<=', users.operators ->> '2',
+		'=', users.operators ->> '3', '>', users.operators ->> '5', '<=', users.operators ->> '2',
 		'user_type', users.base_name,	-- a domain could refuse NULL
 		'user_column_type', CASE WHEN NOT of_table THEN users.base_name WHEN users.collated THEN users.column_type || users.collate_clause
 			ELSE users.column_type END,

@@ -18,10 +18,12 @@ BEGIN
 		WHERE NOT pg_has_role(o.owner, current_user, 'USAGE')) THEN
 		RAISE EXCEPTION 'schema % or something in it belongs to another role', {feed_literal} USING ERRCODE = 'insufficient_privilege';
 	END IF;
-	-- Whoever owns a schema that is named here, or may create in it, decides what names in it mean.
+	-- Whoever owns a schema that is named here, may create in it, or did, decides what names in it mean.
 	SELECT n.nspname INTO changeable
 	FROM pg_database AS d, pg_roles AS me, pg_namespace AS n
-	CROSS JOIN LATERAL (SELECT n.nspowner UNION SELECT a.grantee FROM aclexplode(n.nspacl) AS a WHERE a.privilege_type = 'CREATE') AS a(role)
+	CROSS JOIN LATERAL (SELECT n.nspowner UNION SELECT a.grantee FROM aclexplode(n.nspacl) AS a WHERE a.privilege_type = 'CREATE'
+		UNION SELECT p.proowner FROM pg_proc AS p JOIN pg_extension AS x ON x.extname = 'bloomexp' AND x.extnamespace = p.pronamespace
+		WHERE p.pronamespace = n.oid AND p.proname ~ '^bloom_') AS a(role)
 	LEFT JOIN pg_roles AS r ON r.oid = a.role	-- none: PUBLIC
 	CROSS JOIN LATERAL (SELECT CASE r.rolname WHEN 'pg_database_owner' THEN d.datdba ELSE r.oid END) AS o(role)
 	WHERE d.datname = current_database() AND me.rolname = current_user AND n.nspname = ANY ({schemas_literal}::name[])
