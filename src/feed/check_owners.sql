@@ -25,11 +25,13 @@
 			UNION ALL SELECT 'table ' || c.oid::regclass, c.relowner, NULL, NULL FROM pg_class c WHERE c.oid = ANY (tree)
 			UNION ALL SELECT 'routine ' || p.oid::regprocedure, p.proowner, NULL, true FROM pg_proc p
 			WHERE p.pronamespace = extension.schema_oid AND p.proname ~ '^bloom_'	-- whoever may create there today, calls of ours may find it
+			UNION ALL SELECT 'operator ' || o.oid::regoperator, o.oprowner, NULL, true FROM pg_operator o	-- for a domain: fits it better than ours
+			WHERE o.oprnamespace = ANY (schemas) AND EXISTS (SELECT FROM pg_type t WHERE t.typtype = 'd' AND t.oid IN (o.oprleft, o.oprright))
 		LOOP
 			IF owned.owner <> ALL (trusted) OR owned.is_extension IS NULL AND NOT pg_has_role(owned.owner, role, 'USAGE') THEN
 				problems := problems || format('%s belongs to role %I, who could run code with your rights by replacing it%s.',
 					upper(left(owned.name, 1)) || substr(owned.name, 2), pg_get_userbyid(owned.owner),
-					CASE WHEN owned.name ~ '^routine ' THEN ': DROP ROUTINE' || substr(owned.name, 8) WHEN owned.is_extension THEN ': ALTER EXTENSION bloomexp SET SCHEMA to one of yours'
+					CASE WHEN owned.name ~ '^(routine|operator) ' THEN ': DROP ' || owned.name WHEN owned.is_extension THEN ': ALTER EXTENSION bloomexp SET SCHEMA to one of yours'
 					WHEN pg_has_role(role, owned.owner, 'MEMBER') THEN format(': SET ROLE %I first, and the feed belongs to that role', pg_get_userbyid(owned.owner))
 					ELSE ': its owner can make the feed' END);
 			END IF;

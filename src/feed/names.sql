@@ -31,19 +31,16 @@
 			ELSE users.column_type END,
 		'collate', users.collate_clause,
 		'item_type', items.base_name,
-		'width', quote_literal(argument.width),
-		'slices', argument.slices,
+		'width', quote_literal(argument.width), 'slices', argument.slices,
 		'procedure', CASE WHEN of_table THEN 'rebuild' ELSE 'expire' END,
 		'hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width))),
 		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width) / argument.slices)),
-		'fpr', argument.fpr,
-		'alarming_fpr', argument.fpr * 1.2,	-- the rate of a full filter varies by chance
+		'fpr', argument.fpr, 'alarming_fpr', argument.fpr * 1.2,	-- the rate of a full filter varies by chance
 		'stored_fpr', CASE WHEN argument.mode = 'log' THEN argument.fpr * 0.99 ELSE argument.fpr END,
 		'rest_fpr', argument.fpr * 0.01,
 		'headroom', CASE WHEN argument.mode = 'log' THEN 0 ELSE argument.headroom END)
 	|| CASE WHEN of_table THEN jsonb_build_object(
-		'exposures', exposures.name,
-		'exposures_literal', quote_literal(exposures.name),
+		'exposures', exposures.name, 'exposures_literal', quote_literal(exposures.name),
 		'user', format('e.%I', argument.user_column),
 		'item', CASE WHEN items.arrays = 1 THEN 'i.item' ELSE format('e.%I', argument.item_column) END,
 		'elements', CASE WHEN items.arrays = 1 THEN format(', unnest(e.%I) AS i(item)', argument.item_column) ELSE '' END,
