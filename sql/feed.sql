@@ -606,7 +606,8 @@ SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO 
 		SET LOCAL quote_all_identifiers = on$$,
 	$$ALTER FUNCTION seen.take SECURITY INVOKER; ALTER PROCEDURE seen.rebuild SECURITY DEFINER;
 		ALTER FUNCTION log.take RESET search_path;
-		CREATE OR REPLACE FUNCTION log.lock(user_id bigint) RETURNS void LANGUAGE sql AS ''$$,
+		UPDATE pg_proc AS l SET prosrc = u.prosrc FROM pg_proc AS u
+			WHERE l.oid = 'log.lock'::regproc AND u.oid = 'log.unseen'::regproc$$,
 	'DROP TABLE log.filters CASCADE; DROP VIEW seen.health; CREATE TABLE seen.unseen ()',
 	$$DROP TRIGGER insert_seen ON exposures;
 		CREATE TRIGGER insert_seen AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
