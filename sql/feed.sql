@@ -610,6 +610,7 @@ SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO 
 		ALTER FUNCTION log.take RESET search_path;
 		CREATE OR REPLACE FUNCTION log.lock(user_id bigint) RETURNS void LANGUAGE sql AS ''$$,
 	'DROP TABLE log.filters CASCADE; DROP VIEW seen.health; CREATE TABLE seen.unseen ()',
+	'ALTER TABLE log.filters RENAME TO part; CREATE TABLE log.filters (LIKE log.part) PARTITION BY HASH (user_id)',
 	$$DROP TRIGGER insert_seen ON exposures;
 		CREATE TRIGGER insert_seen AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
 			FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION seen.track()$$,
