@@ -42,11 +42,11 @@ BEGIN
 			ELSIF script IS NOT NULL THEN
 				-- functions of others may have the names of ours, and other arguments; names have no line breaks
 				problems := problems || ARRAY(
-					SELECT CASE WHEN count(o.as_made) = 0 THEN format('%s %I is missing: apply what the command returns.', r.kind, r.name)
+					SELECT CASE WHEN count(o.as_made) = 0 THEN format('%s %I is missing: apply what the command returns%s.', r.kind, r.name,
+							CASE WHEN r.kind = 'Table' AND settings.given ? 'exposures' THEN ', then rebuild' END)
 						ELSE format('Function %I was edited, or its script is older than the table: apply what the command returns.', r.name) END
-					FROM (SELECT s.text, initcap(m[1]) AS kind, m[2] AS name
-						FROM regexp_split_to_table(script, '\nCREATE ') AS s(text), regexp_match(replace(s.text, format(' %I.', settings.name), ' feed.'),
-							'^(?:OR REPLACE )?(FUNCTION|PROCEDURE|TABLE|VIEW) (?:IF NOT EXISTS )?feed\.([a-z_]+)') AS m WHERE m IS NOT NULL) AS r
+					FROM (SELECT s.text, initcap(m[1]) AS kind, m[2] AS name FROM regexp_split_to_table(script, '\nCREATE ') AS s(text),
+						regexp_match(replace(s.text, format(' %I.', settings.name), ' feed.'), '^(?:OR REPLACE )?(FUNCTION|PROCEDURE|TABLE|VIEW) (?:IF NOT EXISTS )?feed\.([a-z_]+)') AS m WHERE m IS NOT NULL) AS r
 					LEFT JOIN LATERAL (
 						SELECT true AS as_made FROM pg_class c WHERE r.kind IN ('Table', 'View') AND c.relnamespace = settings.schema_oid AND c.relname = r.name AND c.relkind IN ('r', 'p', 'v')
 						UNION ALL SELECT position(body IN r.text) > 0 AND (r.text ~ '\nLANGUAGE [^$\n]* SECURITY DEFINER ') = p.prosecdef
