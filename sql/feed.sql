@@ -570,15 +570,17 @@ SELECT bloom_create_feed('seen', 'exposures');
 \echo '-- one.'
 CREATE TABLE "width = NULL" ("NULL" bigint, "-- kind: mode log" bigint, "at => now()" timestamptz, " " boolean);
 CREATE INDEX ON "width = NULL" ("NULL");
-SELECT bloom_create_feed('x, slices => 5', '"width = NULL"', 'NULL', '-- kind: mode log', 'at => now()', '1 month',
-	0.00001, 0, "where" => ' '), bloom_create_feed('bloomexp 1.0', 'exposures', width => '720:00:00', headroom => 1000);
-SELECT command FROM bloom_feeds() WHERE feed IN ('x, slices => 5', 'bloomexp 1.0') ORDER BY 1;
+SELECT bloom_create_feed('x SECURITY DEFINER , slices => 5', '"width = NULL"', 'NULL', '-- kind: mode log',
+	'at => now()', '1 month', 0.00001, 0, "where" => ' '),
+	bloom_create_feed('bloomexp 1.0', 'exposures', width => '720:00:00', headroom => 1000);
+SELECT command FROM bloom_feeds() WHERE feed IN ('x SECURITY DEFINER , slices => 5', 'bloomexp 1.0') ORDER BY 1;
 CREATE FUNCTION script(call text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE script text; BEGIN EXECUTE call
 	INTO script; RETURN script; END $$;
-SELECT script(command) = bloom_feed_sql('x, slices => 5', '"width = NULL"', 'NULL', '-- kind: mode log', 'at => now()',
-	'1 month', 0.00001, 0, "where" => ' ') AS same, problems FROM bloom_feeds() WHERE feed = 'x, slices => 5';
+SELECT script(command) = bloom_feed_sql('x SECURITY DEFINER , slices => 5', '"width = NULL"', 'NULL',
+	'-- kind: mode log', 'at => now()', '1 month', 0.00001, 0, "where" => ' ') AS same, problems
+FROM bloom_feeds() WHERE feed = 'x SECURITY DEFINER , slices => 5';
 DROP TABLE "width = NULL" CASCADE;
-DROP SCHEMA "x, slices => 5", "bloomexp 1.0" CASCADE;
+DROP SCHEMA "x SECURITY DEFINER , slices => 5", "bloomexp 1.0" CASCADE;
 \echo '-- The mode cannot change: neither a new script nor one from before a change is taken.'
 SELECT bloom_feed_sql('seen', 'exposures', mode => 'log');
 SELECT replace(bloom_feed_sql('later', 'exposures', mode => 'log'), 'later', 'seen') AS script \gset
@@ -609,11 +611,19 @@ SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO 
 		UPDATE pg_proc AS l SET prosrc = u.prosrc FROM pg_proc AS u
 			WHERE l.oid = 'log.lock'::regproc AND u.oid = 'log.unseen'::regproc$$,
 	'DROP TABLE log.filters CASCADE; DROP VIEW seen.health; CREATE TABLE seen.unseen ()',
+	'ALTER TABLE log.filters RENAME TO part; CREATE TABLE log.filters (LIKE log.part) PARTITION BY HASH (user_id)',
 	$$DROP TRIGGER insert_seen ON exposures;
 		CREATE TRIGGER insert_seen AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
 			FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION seen.track()$$,
 	$$UPDATE pg_proc SET prosrc = replace(prosrc, 'bloomexp 1.0', 'bloomexp 0.9') WHERE oid = 'seen.settings'::regproc$$,
 	'ALTER TABLE exposures ALTER item_id TYPE text']) WITH ORDINALITY AS c (change, n), after(change) ORDER BY n;
+\echo '-- Other functions in the schema of a feed take no time.'
+BEGIN;
+SELECT execute(format('CREATE FUNCTION seen.f%s() RETURNS void LANGUAGE sql AS ''SELECT %s''', n, n)), count(*)
+FROM generate_series(1, 2000) AS n GROUP BY 1;
+SET LOCAL statement_timeout = '10s';
+SELECT problems FROM bloom_feeds() WHERE feed = 'seen';
+ROLLBACK;
 \echo '-- Another collation of users is one of their filters, too: they are compared by it.'
 CREATE TABLE by_text (user_id text COLLATE "C", item_id bigint, shown_at timestamptz);
 CREATE INDEX ON by_text (user_id);

@@ -219,7 +219,17 @@ SELECT bloom_create_feed('seen', 'exposures', width => '90 days', headroom => 1)
 SELECT bloom_feed_sql('seen', 'exposures', width => '60 days', headroom => 1) IS NULL;
 SELECT bloom_feed_sql('seen', 'exposures', fpr => 0.001, headroom => 1) IS NULL;
 SELECT bloom_feed_sql('seen', 'exposures', fpr => 0.001, width => '90 days', headroom => 1) IS NULL;
-\echo '-- a feed of another role'
+\echo '-- a feed of another role, whatever is granted, and one of whose schema the owner has no longer CREATE'
+CREATE SCHEMA given;
+GRANT CREATE, USAGE ON SCHEMA seen, given TO regress_bloomexp_stranger;
+SET LOCAL ROLE regress_bloomexp_stranger;
+SELECT bloom_create_feed('given');
+RESET ROLE;
+REVOKE CREATE ON SCHEMA given FROM regress_bloomexp_stranger;
+SELECT problems FROM bloom_feeds() WHERE feed = 'given';
+SAVEPOINT made;
+SELECT bloom_feed_sql('given') IS NULL;
+ROLLBACK TO made;
 SET LOCAL ROLE regress_bloomexp_stranger;
 SELECT bloom_feed_sql('seen') IS NULL;
 ROLLBACK;

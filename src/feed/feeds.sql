@@ -41,23 +41,19 @@ BEGIN
 			ELSIF position(E';\t-- types have changed' IN script) > 0 THEN
 				problems := problems || 'Types or collations of columns have changed: apply what the command returns, then rebuild.'::text;
 			ELSIF script IS NOT NULL THEN
-				-- functions of others may have the names of ours, and other arguments
+				-- functions of others may have the names of ours, and other arguments; names have no line breaks
 				problems := problems || ARRAY(
-					SELECT CASE WHEN count(o.name) = 0 THEN format('%s %I is missing: apply what the command returns.', r.kind, r.name)
+					SELECT CASE WHEN count(o.as_made) = 0 THEN format('%s %I is missing: apply what the command returns%s.', r.kind, r.name,
+							CASE WHEN r.kind = 'Table' AND settings.given ? 'exposures' THEN ', then rebuild' END)
 						ELSE format('Function %I was edited, or its script is older than the table: apply what the command returns.', r.name) END
-					FROM (
-						SELECT initcap(m[1]) AS kind, m[2] AS name, s.head, s.body
-						FROM (SELECT p.text AS head, lead(p.text) OVER (ORDER BY p.n) AS body	-- a dollar quote is between them
-							FROM unnest(string_to_array(script, substring(script FROM '\nDO (\$feed_*\$)\n'))) WITH ORDINALITY AS p(text, n)) AS s,
-						regexp_matches(replace(s.head, format(' %I.', settings.name), ' feed.'),
-							'\nCREATE (?:OR REPLACE )?(FUNCTION|PROCEDURE|TABLE|VIEW) (?:IF NOT EXISTS )?feed\.([a-z_]+)', 'g') AS m) AS r
-					LEFT JOIN (
-						SELECT c.relname AS name, true AS relation, NULL AS body, NULL AS definer, NULL AS config
-						FROM pg_class c WHERE c.relnamespace = settings.schema_oid AND c.relkind IN ('r', 'p', 'v')
-						UNION ALL SELECT p.proname, false, p.prosrc, p.prosecdef, replace(array_to_string(p.proconfig, E'\n', ''), '"', '')
-						FROM pg_proc p WHERE p.pronamespace = settings.schema_oid) AS o ON o.name = r.name AND o.relation = (r.kind IN ('Table', 'View'))
-					GROUP BY r.kind, r.name HAVING bool_or(o.relation OR o.body = r.body AND (r.head ~ ' SECURITY DEFINER ') = o.definer
-						AND (r.head ~ ' SET search_path ') = (o.config ~ '(?n)^search_path=pg_catalog, pg_temp$' IS TRUE)) IS NOT TRUE ORDER BY r.name);
+					FROM (SELECT s.text, initcap(m[1]) AS kind, m[2] AS name FROM regexp_split_to_table(script, '\nCREATE ') AS s(text),
+						regexp_match(replace(s.text, format(' %I.', settings.name), ' feed.'), '^(?:OR REPLACE )?(FUNCTION|PROCEDURE|TABLE|VIEW) (?:IF NOT EXISTS )?feed\.([a-z_]+)') AS m WHERE m IS NOT NULL) AS r
+					LEFT JOIN LATERAL (
+						SELECT true AS as_made FROM pg_class c WHERE r.kind IN ('Table', 'View') AND c.relnamespace = settings.schema_oid AND c.relname = r.name AND c.relkind IN ('r', 'p', 'v')
+						UNION ALL SELECT position(body IN r.text) > 0 AND (r.text ~ '\nLANGUAGE [^$\n]* SECURITY DEFINER ') = p.prosecdef
+							AND (r.text ~ '\nLANGUAGE [^$\n]* SET search_path ') = (replace(array_to_string(p.proconfig, E'\n', ''), '"', '') ~ '(?n)^search_path=pg_catalog, pg_temp$' IS TRUE)
+						FROM pg_proc p, format('$%s$', p.prosrc) AS body WHERE r.kind IN ('Function', 'Procedure') AND p.pronamespace = settings.schema_oid AND p.proname = r.name) AS o ON true
+					GROUP BY r.kind, r.name HAVING bool_or(o.as_made) IS NOT TRUE ORDER BY r.name);
 			END IF;
 			problems := problems || ARRAY(
 				WITH RECURSIVE tree(oid) AS (

@@ -1,5 +1,5 @@
--- Testing several items at once; kind.sql.in has the forms for one. NULL is the answer to
--- whether a NULL item is contained.
+-- Testing several items at once; kind.sql.in has the forms for one. A NULL item is not
+-- contained: where each item has an answer, that is NULL.
 
 CREATE FUNCTION bloom_contains_any(filter bloom, items anyarray) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_any'

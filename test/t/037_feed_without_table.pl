@@ -71,9 +71,10 @@ my $check = q{
 	FROM (SELECT user_id, array_agg(DISTINCT item) AS items FROM ledger WHERE at > now() - interval '9 seconds'
 		GROUP BY user_id) AS l WHERE seen.unseen(user_id, items) <> '{}'
 	UNION ALL
-	SELECT format('user %s: %s again after %s', user_id, item, done - before)
-	FROM (SELECT *, lag(at) OVER (PARTITION BY user_id, item ORDER BY at) AS before FROM ledger
-		WHERE how = 'taken' AND at > now() - interval '20 seconds') AS l WHERE done - before < interval '9 seconds'};
+	SELECT format('user %s: %s again within %s', user_id, item, latest - before)
+	FROM (SELECT *, lag(at) OVER w AS before, greatest(done, lag(done) OVER w) AS latest FROM ledger
+		WHERE how = 'taken' AND at > now() - interval '20 seconds'
+		WINDOW w AS (PARTITION BY user_id, item ORDER BY at)) AS l WHERE latest - before < interval '9 seconds'};
 
 sub start
 {
