@@ -70,7 +70,8 @@ append_to_file("$folder/$_.sql", "\\set user random(1, 12)\n\\set item random(1,
 my $check = q{
 	SELECT format('user %s lacks %s', user_id, seen.unseen(user_id, items))
 	FROM (SELECT user_id, array_agg(DISTINCT item) AS items FROM ledger
-		WHERE at > (SELECT clock_timestamp()) - interval '9 seconds' GROUP BY user_id) AS l WHERE seen.unseen(user_id, items) <> '{}'
+		WHERE at > (SELECT clock_timestamp()) - interval '9 seconds' GROUP BY user_id) AS l
+	WHERE seen.unseen(user_id, items) <> '{}'
 	UNION ALL
 	SELECT format('user %s: %s again within %s', user_id, item, latest - before)
 	FROM (SELECT *, lag(at) OVER w AS before, greatest(done, lag(done) OVER w) AS latest FROM ledger
