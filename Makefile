@@ -31,7 +31,7 @@
 #:
 #: make check-sanitized the SQL and isolation tests and some others under the address
 #:                      and undefined behaviour sanitizers: a quarter of an hour
-#: make check-valgrind  some SQL tests under valgrind: four minutes
+#: make check-valgrind  some SQL tests under valgrind: ten minutes
 #:   TESTS="add 003"    only those, for both
 #: make fuzz            random values for the modules that read and change them
 #:   SECONDS=60         so long
