@@ -209,6 +209,8 @@ my @writers = map { begin("$folder/writer.py", $_, $seconds) } 30, 30, $users + 
 my @nights;
 while (grep { $_->{run}->pumpable } @writers)
 {
+	# The server may still be ending the session of the night before, which has the lock.
+	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory'}) or die 'locked';
 	push @nights, night();
 	$_->{run}->pump_nb for grep { $_->{run}->pumpable } @writers;
 }
