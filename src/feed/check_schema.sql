@@ -5,8 +5,7 @@
 			problems := problems || format('You may not create schema %I: GRANT CREATE ON DATABASE %I TO %I, '
 				'or let its owner make the empty schema for you.', argument.feed, current_database(), pg_get_userbyid(role));
 		END IF;
-	ELSIF existing IS NOT NULL AND EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = schema_oid AND p.proname = 'settings' AND p.pronargs = 0
-		AND NOT (pg_has_role(role, p.proowner, 'USAGE') AND pg_has_role(p.proowner, role, 'USAGE'))) THEN	-- the script asks for both
+	ELSIF NOT (pg_has_role(role, existing_owner, 'USAGE') AND pg_has_role(existing_owner, role, 'USAGE')) THEN	-- the script asks for both
 		problems := problems || format('You may not change feed %I: its owner can.', argument.feed);
 	ELSIF NOT (has_schema_privilege(role, schema_oid, 'CREATE') AND has_schema_privilege(role, schema_oid, 'USAGE')) THEN
 		problems := problems || format('You may not create in schema %I: GRANT CREATE, USAGE ON SCHEMA %1$I TO %I.', argument.feed, pg_get_userbyid(role));

@@ -31,6 +31,7 @@ DECLARE
 	windowed boolean;
 	schema_oid oid;
 	existing text;	-- source of settings() in the feed as it is
+	existing_owner oid;	-- its owner
 	kind text;	-- what cannot change
 	former text;	-- what changes: arguments of the feed as it is
 	exposures record;
