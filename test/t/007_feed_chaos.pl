@@ -131,7 +131,8 @@ sub start
 	return \%run;
 }
 
-my ($checks, $rounds, $began, %rebuilds) = (0, 0, time);
+my ($checks, $rounds, $began) = (0, 0, time);
+my %rebuilds = map { $_ => 0 } @feeds;
 my (@missing, @errors);
 # What clients say of a crash.
 my $crashed = qr/server[ ]closed[ ]the[ ]connection|terminating[ ]connection|connection[ ]to[ ]server[ ]was[ ]lost|
@@ -148,7 +149,9 @@ sub look
 	push @errors, "$when: $error" if $status != 0;
 }
 
-while (time < $began + $seconds)
+# How much a round does depends on the machine: what there must have been is waited for.
+sub seldom_rebuilt { return grep { $rebuilds{$_} < 2 } @feeds }
+while (time < $began + $seconds || seldom_rebuilt() && time < $began + $patience)
 {
 	my $crash = $crashes[ $rounds % @crashes ];
 	my $connection = $node->connstr('postgres');
@@ -223,7 +226,7 @@ is(join("\n", @missing[ 0 .. ($#missing > 9 ? 9 : $#missing) ]), '',
 	'no exposure was missing at any moment, and nothing was taken twice');
 is(join("\n", @errors[ 0 .. ($#errors > 9 ? 9 : $#errors) ]), '', 'and nobody had an error but by crashes');
 cmp_ok($checks, '>', 2 * $rounds, 'there were checks');
-cmp_ok(scalar(grep { $_ > 1 } values %rebuilds), '==', @feeds, 'each feed was rebuilt beside the writers');
+is(join(' ', seldom_rebuilt()), '', 'each feed was rebuilt beside the writers');
 my $counts = query("SELECT (SELECT count(*) FROM shown), (SELECT count(*) FROM pages),
 	(SELECT count(*) FROM shown WHERE user_id > 100),
 	(SELECT count(*) FROM shown WHERE user_id BETWEEN 41 AND 50 AND item_id > 1)");
