@@ -339,19 +339,25 @@ CREATE OPERATOR CLASS shop.levels DEFAULT FOR TYPE shop.level USING btree
 	AS OPERATOR 1 evil.<, OPERATOR 3 evil.=, FUNCTION 1 evil.cmp(shop.level, shop.level);
 SET ROLE regress_bloomexp_owner;
 SELECT bloom_create_feed('of_level', user_type => 'shop.level');
-\echo '-- ... nor one for a domain, made when its owner could still create there'
+\echo '-- ... nor those that somebody made who could still create there: one for a domain fits better than ours'
 SELECT set_config('my.script', bloom_feed_sql('of_rank', 'shop.exposures'), false) IS NULL;
 RESET ROLE;
 DROP OPERATOR CLASS shop.levels USING btree;
 CREATE FUNCTION evil.eq(shop.rank, shop.level) RETURNS boolean LANGUAGE internal IMMUTABLE AS 'enum_eq';
 CREATE OPERATOR shop.= (LEFTARG = shop.rank, RIGHTARG = shop.level, FUNCTION = evil.eq);
 ALTER OPERATOR shop.= (shop.rank, shop.level) OWNER TO regress_bloomexp_evil;
+CREATE OPERATOR shop.<> (LEFTARG = shop.level, RIGHTARG = shop.level, FUNCTION = evil.lt);
+ALTER OPERATOR shop.<> (shop.level, shop.level) OWNER TO regress_bloomexp_evil;
+SET ROLE regress_bloomexp_owner;
+SELECT bloom_create_feed('of_rank', 'shop.exposures');
+RESET ROLE;
+DROP OPERATOR shop.= (shop.rank, shop.level);
 SET ROLE regress_bloomexp_owner;
 SELECT bloom_create_feed('of_rank', 'shop.exposures');
 \set VERBOSITY terse
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 RESET ROLE;
-DROP OPERATOR shop.= (shop.rank, shop.level);
+DROP OPERATOR shop.<> (shop.level, shop.level);
 DROP OPERATOR evil.= (shop.level, shop.level), evil.< (shop.level, shop.level);
 DROP FUNCTION evil.cmp, evil.eq(shop.level, shop.level), evil.eq(shop.rank, shop.level), evil.lt;
 DROP DOMAIN shop.rank;

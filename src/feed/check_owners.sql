@@ -25,8 +25,8 @@
 			UNION ALL SELECT 'table ' || c.oid::regclass, c.relowner, NULL, NULL FROM pg_class c WHERE c.oid = ANY (tree)
 			UNION ALL SELECT 'routine ' || p.oid::regprocedure, p.proowner, NULL, true FROM pg_proc p
 			WHERE p.pronamespace = extension.schema_oid AND p.proname ~ '^bloom_'	-- whoever may create there today, calls of ours may find it
-			UNION ALL SELECT 'operator ' || o.oid::regoperator, o.oprowner, NULL, true FROM pg_operator o	-- for a domain: fits it better than ours
-			WHERE o.oprnamespace = ANY (schemas) AND EXISTS (SELECT FROM pg_type t WHERE t.typtype = 'd' AND t.oid IN (o.oprleft, o.oprright))
+			UNION ALL SELECT 'operator ' || min(o.oid)::regoperator, o.oprowner, NULL, true FROM pg_operator o
+			WHERE o.oprnamespace = ANY (schemas) GROUP BY o.oprnamespace, o.oprowner	-- likewise: one for a domain, say, fits better
 		LOOP
 			IF owned.owner <> ALL (trusted) OR owned.is_extension IS NULL AND NOT pg_has_role(owned.owner, role, 'USAGE') THEN
 				problems := problems || format('%s belongs to role %I, who could run code with your rights by replacing it%s.',

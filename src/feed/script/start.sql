@@ -24,7 +24,7 @@ BEGIN
 	CROSS JOIN LATERAL (SELECT n.nspowner UNION SELECT a.grantee FROM aclexplode(n.nspacl) AS a WHERE a.privilege_type = 'CREATE'
 		UNION SELECT p.proowner FROM pg_proc AS p JOIN pg_extension AS x ON x.extname = 'bloomexp' AND x.extnamespace = p.pronamespace
 		WHERE p.pronamespace = n.oid AND p.proname ~ '^bloom_'
-		UNION SELECT p.oprowner FROM pg_operator AS p JOIN pg_type AS t ON t.typtype = 'd' AND t.oid IN (p.oprleft, p.oprright) WHERE p.oprnamespace = n.oid) AS a(role)
+		UNION SELECT p.oprowner FROM pg_operator AS p WHERE p.oprnamespace = n.oid) AS a(role)
 	LEFT JOIN pg_roles AS r ON r.oid = a.role	-- none: PUBLIC
 	CROSS JOIN LATERAL (SELECT CASE r.rolname WHEN 'pg_database_owner' THEN d.datdba ELSE r.oid END) AS o(role)
 	WHERE d.datname = current_database() AND me.rolname = current_user AND n.nspname = ANY ({schemas_literal}::name[])
