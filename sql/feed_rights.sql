@@ -655,7 +655,10 @@ DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO "Regress_bloomexp_own
 SET ROLE "Regress_bloomexp_owner";
 SELECT bloom_create_feed('later');
 RESET ROLE;
+CREATE FUNCTION later.take(bigint, integer[]) RETURNS integer[] LANGUAGE sql AS 'SELECT $2';
+ALTER FUNCTION later.take(bigint, integer[]) OWNER TO regress_bloomexp_evil;
 SELECT owner, problems FROM bloom_feeds() WHERE feed = 'later';
+DROP FUNCTION later.take(bigint, integer[]);
 DROP OWNED BY "Regress_bloomexp_owner" CASCADE;
 DROP ROLE "Regress_bloomexp_owner";
 

@@ -24,7 +24,8 @@
 			WHERE t.oid = ANY (types) AND (t.typtype = 'd' OR t.typcategory <> 'A')
 			UNION ALL SELECT 'table ' || c.oid::regclass, c.relowner, NULL, NULL FROM pg_class c WHERE c.oid = ANY (tree)
 			UNION ALL SELECT 'routine ' || p.oid::regprocedure, p.proowner, NULL, true FROM pg_proc p
-			WHERE p.pronamespace = extension.schema_oid AND p.proname ~ '^bloom_'	-- whoever may create there today, calls of ours may find it
+			WHERE p.pronamespace = schema_oid AND p.proowner <> existing_owner
+				OR p.pronamespace = extension.schema_oid AND p.proname ~ '^bloom_'	-- whoever may create there today, calls may find it
 			UNION ALL SELECT 'operator ' || min(o.oid)::regoperator, o.oprowner, NULL, true FROM pg_operator o
 			WHERE o.oprnamespace = ANY (schemas) GROUP BY o.oprnamespace, o.oprowner	-- likewise: one for a domain, say, fits better
 		LOOP
