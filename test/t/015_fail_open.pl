@@ -49,7 +49,7 @@ sub hold
 	my %session = (in => "$statements;\n\\echo held\n", out => '');
 
 	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $node->connstr('postgres') ],
-		'<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout($patience));
+		'<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout(10 * $patience));
 	$session{run}->pump until $session{out} =~ /held/;
 	return \%session;
 }
@@ -158,7 +158,7 @@ for my $reader ([ 'slow', 2, 'ERROR:  40001' ], [ 'slow_and_catching', 3, 'FATAL
 	my %slow = (in => "\\set VERBOSITY sqlstate\nSELECT $function();\n\\q\n", out => '');
 
 	$slow{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $standby->connstr('postgres') ],
-		'<', \$slow{in}, '>', \$slow{out}, '2>&1', IPC::Run::timeout($patience));
+		'<', \$slow{in}, '>', \$slow{out}, '2>&1', IPC::Run::timeout(10 * $patience));
 	$slow{run}->pump_nb;
 	ok($standby->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}),
 		"$function: reads");
