@@ -185,5 +185,8 @@ DROP EXTENSION bloomexp CASCADE;
 SELECT attname FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0 AND NOT attisdropped;
 
 \c :old_database
+-- DROP DATABASE waits for its last session, but not for long.
+DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_stat_activity WHERE datname = 'regress_bloomexp') LOOP
+	PERFORM pg_sleep(0.01), pg_stat_clear_snapshot(); END LOOP; END $$;
 DROP DATABASE regress_bloomexp;
 DROP ROLE regress_bloomexp_owner, regress_bloomexp_guest;

@@ -84,6 +84,9 @@ sub tutorial
 	return $step =~ s/^SELECT seen\..*\n//mr;
 }
 
+# Statements with their limits of time, which are for readers: a slow machine needs longer.
+sub unhurried { return $_[0] =~ s/_timeout = '\K\d+ms/1h/gr }
+
 # Run the SQL blocks of a document, or of a chapter, in order, and compare what comes out
 # with the text block below, and with what comments after five blanks say it returns.
 sub statements_ok
@@ -108,8 +111,8 @@ sub statement_ok
 	my ($node, $database, $name, $block) = @_;
 	my $expected = $block->{output};
 	my ($stdout, $stderr);
-	my $status = $node->psql($database, "SET client_min_messages = warning;\n$block->{text}", stdout => \$stdout,
-		stderr => \$stderr,
+	my $status = $node->psql($database, "SET client_min_messages = warning;\n" . unhurried($block->{text}),
+		stdout => \$stdout, stderr => \$stderr,
 		on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180, extra_params => \@as_shown);
 
 	$stderr =~ s/^psql:<stdin>:\d+: //mg;
@@ -144,10 +147,10 @@ sub session_ok
 	my ($stdout, $stderr);
 	my $end = 'end of a block';
 
-	$node->psql($database, join('', "SET client_min_messages = warning;\n", map { "$_->{text}\\echo $end\n" } @blocks),
-		stdout => \$stdout, stderr => \$stderr,
-		on_error_stop => 0, on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180,
-			extra_params => \@as_shown);
+	$node->psql($database,
+		join('', "SET client_min_messages = warning;\n", map { unhurried($_->{text}) . "\\echo $end\n" } @blocks),
+		stdout => \$stdout, stderr => \$stderr, on_error_stop => 0, on_error_die => 0,
+		timeout => 10 * ($PostgreSQL::Test::Utils::timeout_default || 180), extra_params => \@as_shown);
 	is($stderr, '', 'the documents in one session: no error');
 	my @outputs = split /^$end\n?/m, $stdout;
 	output_ok("in one session: $blocks[$_]{name}", $blocks[$_], $outputs[$_] // 'none') for 0 .. $#blocks;
@@ -186,8 +189,7 @@ sub python
 {
 	for my $python ('python3', '/usr/bin/python3')
 	{
-		return $python
-		  if eval { IPC::Run::run([ $python, '-c', 'import psycopg' ], '<', \undef, '>&', \my $output) };
+		return $python if eval { IPC::Run::run([ $python, '-c', 'import psycopg' ], '<', \undef, '>&', \my $output) };
 	}
 	return;
 }

@@ -49,7 +49,13 @@ sub start_server_for_drivers
 	unlink $node->data_dir . '/pg_hba.conf';
 	$node->append_conf('pg_hba.conf', "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n");
 	$node->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'");
-	$node->restart;
+	$node->stop;
+	# Another program may have taken the port meanwhile.
+	for (1 .. 9)
+	{
+		last if $node->start(fail_ok => 1);
+		$node->append_conf('postgresql.conf', 'port = ' . ($node->{_port} = PostgreSQL::Test::Cluster::get_free_port()));
+	}
 
 	my $user = $node->safe_psql('postgres', 'SELECT current_user');
 	my $password = join '', map { sprintf '%08x', rand 2**32 } 1 .. 4;
@@ -74,7 +80,7 @@ sub start_standby
 
 	$primary->backup("for_$name", backup_options => [ '--checkpoint', 'fast' ]);
 	$standby->init_from_backup($primary, "for_$name", has_streaming => 1);
-	$standby->append_conf('postgresql.conf', $configuration) if $configuration;
+	$standby->append_conf('postgresql.conf', $configuration // 'max_standby_streaming_delay = -1');
 	$standby->start;
 	return $standby;
 }
@@ -82,15 +88,7 @@ sub start_standby
 # Wait for a server that restarts after a crash; false if it does not in time.
 sub comes_back
 {
-	my ($node) = @_;
-	my $end = time + $patience;
-
-	while (time < $end)
-	{
-		return 1 if system('pg_isready', '-q', '-h', $node->host, '-p', $node->port) == 0;
-		select undef, undef, undef, 0.1;
-	}
-	return 0;
+	return $_[0]->poll_query_until('postgres', 'SELECT true');
 }
 
 1;

@@ -42,8 +42,7 @@ sub works
 	open(my $file, '>', "$folder/empty.c") or die;
 	print $file "int main(void) { return 0; }\n";
 	close $file;
-	return (run(@cc, '-o', "$folder/empty", "$folder/empty.c", @_))[1] == 0
-	  && (run("$folder/empty"))[1] == 0;
+	return (run(@cc, '-o', "$folder/empty", "$folder/empty.c", @_))[1] == 0 && (run("$folder/empty"))[1] == 0;
 }
 
 plan skip_all => "no C compiler: $cc" unless works();

@@ -57,10 +57,7 @@ my @families = (
 	# milliseconds, machine, sequence
 	[ 'snowflake', 'bigint', '((1700000000000 + j / 3) << 22) | ((j % 32) << 12) | (j % 3)' ],
 	# version 7, with a counter where its random bits are
-	[
-		'uuid', 'uuid',
-		q{(lpad(to_hex(1700000000000 + j / 3), 12, '0') || '7000' || '8000' || lpad(to_hex(j), 12, '0'))::uuid}
-	],
+	[ 'uuid', 'uuid', q{(lpad(to_hex(1700000000000 + j / 3), 12, '0') || '70008000' || lpad(to_hex(j), 12, '0'))::uuid} ],
 	[ 'text', 'text', q{'item-' || j} ]);
 
 # Sizes: items and filters of them.
@@ -69,20 +66,11 @@ my @sizes = (
 	[ 100, 3000 ], [ 300, 1000 ], [ 3650, 80 ], [ 100000, 6 ]);
 my @rates = qw(0.01 0.001 0.0001);
 
-my $node = start_server('main', q{
-autovacuum = off
-max_parallel_workers_per_gather = 0
-shared_buffers = 512MB
-max_wal_size = 8GB
-work_mem = 256MB
-jit = off
-});
+my $node = start_server('main', "autovacuum = off\nmax_parallel_workers_per_gather = 0\n"
+	. "shared_buffers = 512MB\nmax_wal_size = 8GB\nwork_mem = 256MB\njit = off");
 
 # Rows of a query, each a reference to its columns.
-sub rows
-{
-	return map { [ split /\|/, $_, -1 ] } split /\n/, $node->safe_psql('postgres', $_[0]);
-}
+sub rows { return map { [ split /\|/, $_, -1 ] } split /\n/, $node->safe_psql('postgres', $_[0]) }
 
 # What a sum of 0s and 1s with this mean may miss it by.
 sub margin
@@ -95,8 +83,7 @@ sub margin
 sub pool
 {
 	my ($sum, $cell) = @_;
-	$sum->{$_} += $cell->{$_} for qw(filters asked hits lost);
-	$sum->{$_} += $cell->{$_} for qw(mean variance);
+	$sum->{$_} += $cell->{$_} for qw(filters asked hits lost mean variance);
 	$sum->{$_} = $cell->{$_} for qw(promised expected);
 }
 
@@ -115,19 +102,15 @@ sub judge
 	my @complaints;
 
 	push @complaints, "$cell->{lost} filters lack an item that was added" if $cell->{lost};
-	push @complaints,
-	  sprintf('%d false positives of %.0f, the promise is %.6g', $hits, $asked, $cell->{promised})
+	push @complaints, sprintf('%d false positives of %.0f, the promise is %.6g', $hits, $asked, $cell->{promised})
 	  if $hits > $asked * $cell->{promised} + margin($asked * $cell->{promised}) + $spread;
 	push @complaints, sprintf('%d false positives, the bits allow %.0f', $hits, $mean)
 	  if abs($hits - $mean) > margin($mean);
-	push @complaints,
-	  sprintf('the bits allow a rate of %.6g, the promise is %.6g', $mean / $asked, $cell->{promised})
+	push @complaints, sprintf('the bits allow a rate of %.6g, the promise is %.6g', $mean / $asked, $cell->{promised})
 	  if $mean > $asked * $cell->{promised} + $spread;
-	push @complaints,
-	  sprintf('the bits allow a rate of %.6g +- %.2g, to be expected was %.6g',
+	push @complaints, sprintf('the bits allow a rate of %.6g +- %.2g, to be expected was %.6g',
 		$mean / $asked, $spread / $asked, $cell->{expected})
-	  if defined $cell->{expected}
-	  && abs($mean - $asked * $cell->{expected}) > $spread + 1e-9 * $mean;
+	  if defined $cell->{expected} && abs($mean - $asked * $cell->{expected}) > $spread + 1e-9 * $mean;
 
 	ok(!@complaints, $name) or diag join("\n", @complaints);
 }
@@ -183,8 +166,7 @@ for (@families)
 {
 	my ($family, $type, $key) = @$_;
 
-	$node->safe_psql(
-		'postgres', qq{
+	$node->safe_psql('postgres', qq{
 		CREATE TABLE candidates_$family (part int, items $type\[]);
 		ALTER TABLE candidates_$family ALTER items SET STORAGE external;
 		INSERT INTO candidates_$family
@@ -200,8 +182,7 @@ for (@families)
 		my ($n, $filters) = ($_->[0], $_->[1] * $scale);
 		for my $p (@rates)
 		{
-			my $cell = measure(
-				$family, $n == 10 ? 3500 : 1500, qq{
+			my $cell = measure($family, $n == 10 ? 3500 : 1500, qq{
 				SELECT 'all' AS cell, r, $p AS promised, bloom_agg(item, $p) AS f, array_agg(item) AS items
 				FROM (
 					SELECT j / $n AS r, $key AS item
@@ -215,16 +196,12 @@ for (@families)
 }
 for my $size (map { $_->[0] } @sizes)
 {
-	for my $p (@rates)
-	{
-		judge("all keys, n = $size, p = $p", $together{"$size $p"});
-	}
+	judge("all keys, n = $size, p = $_", $together{"$size $_"}) for @rates;
 }
 
 # Growth: what a filter was just before and just after each new layer, and at the
 # end.  Items have the numbers from `first` on.
-$node->safe_psql(
-	'postgres', q{
+$node->safe_psql('postgres', q{
 CREATE FUNCTION key(j bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
 RETURN ((1700000000000 + j / 3) << 22) | ((j % 32) << 12) | (j % 3);
 
@@ -278,8 +255,7 @@ for (@growths)
 {
 	my ($name, $p, $n, $start, $step, $total) = @$_;
 	my $filters = 60 * $scale;
-	my $cells = measure(
-		'snowflake', ($p < 0.001 ? 500 : 1000), qq{
+	my $cells = measure('snowflake', ($p < 0.001 ? 500 : 1000), qq{
 		SELECT moment AS cell, r, $p AS promised, filter AS f, keys(first, grown.items) AS items
 		FROM generate_series(1, $filters) AS r,
 			LATERAL (SELECT r * 20000::bigint AS first) AS firsts,
@@ -313,8 +289,7 @@ for (@unions)
 {
 	my ($name, $p, $n, $union) = @$_;
 	my $filters = 200 * $scale;
-	my $cell = measure(
-		'snowflake', 3000, qq{
+	my $cell = measure('snowflake', 3000, qq{
 		SELECT 'all' AS cell, r, (bloom_info(f)).fpr AS promised, f, keys(first, $n) AS items
 		FROM generate_series(1, $filters) AS r,
 			LATERAL (SELECT r * 20000::bigint AS first) AS firsts,
@@ -355,8 +330,7 @@ for my $n (300, 3000)
 # Windows that are kept: each night yesterday's items are added, and what is older than
 # 30 days is expired.  The nights are at 3 o'clock and so on no border of slices, on
 # which users begin at different days.
-$node->safe_psql(
-	'postgres', q{
+$node->safe_psql('postgres', q{
 CREATE FUNCTION keep(first bigint, later integer, p float8, a_day integer[], again integer, sampled integer[])
 RETURNS TABLE (day integer, n integer, lost boolean, filter bloom, layers integer, slices bigint, items bigint[])
 LANGUAGE plpgsql AS $$

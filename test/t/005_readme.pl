@@ -14,7 +14,7 @@ my %elsewhere = map { $_ => 1 } 'doc/integrations.md';
 my %document = map { s{^\Q$root\E/}{}r => document($_) } glob "$root/*.md $root/doc/*.md $root/doc/internals/*.md";
 my @with_statements = grep { !$elsewhere{$_} && $document{$_} =~ /^```sql$/m } sort keys %document;
 
-my $node = start_server('documents');
+my $node = start_server('documents', 'autovacuum = off');
 
 #
 # Statements

@@ -10,10 +10,10 @@ use Time::HiRes qw(sleep time);
 my $seconds = $ENV{CHAOS_SECONDS} || 20;
 my $round = 5;
 
-my $node = start_server('chaos', "restart_after_crash = on\nmax_prepared_transactions = 20\nmax_connections = 60\n"
+my $node = start_server('chaos', "restart_after_crash = on\nmax_prepared_transactions = 20\nmax_connections = 200\n"
 	. "autovacuum_naptime = 1s\ndeadlock_timeout = 1s");
 
-sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
+sub query { return $node->safe_psql('postgres', $_[0], timeout => 10 * $patience) }
 
 # A row per item and a row per page, each with feeds in both modes.
 query(q{
@@ -127,7 +127,7 @@ sub start
 	my %run = (out => '', name => $_[0]);
 
 	$run{run} = IPC::Run::start([ @_[1 .. $#_] ], '<', \undef, '>', \$run{out}, '2>&1',
-		IPC::Run::timeout($patience + $seconds));
+		IPC::Run::timeout(10 * $patience + $seconds));
 	return \%run;
 }
 
@@ -142,20 +142,32 @@ my @crashes = ('kill', 'immediate', '');
 sub look
 {
 	my ($when) = @_;
-	my ($status, $out, $error) = $node->psql('postgres', $check, timeout => $patience);
+	my ($status, $out, $error) = $node->psql('postgres', $check, timeout => 10 * $patience);
 
 	$checks++;
 	push @missing, map { "$when: $_" } split /\n/, $out if $out ne '';
 	push @errors, "$when: $error" if $status != 0;
 }
 
-# How much a round does depends on the machine: what there must have been is waited for.
-sub seldom_rebuilt { return grep { $rebuilds{$_} < 2 } @feeds }
-while (time < $began + $seconds || seldom_rebuilt() && time < $began + $patience)
+# How much a round does depends on the machine: there are more of them until each feed was rebuilt beside the writers,
+# and there was something to lose.
+my $counts;
+sub lacking
+{
+	$counts = query("SELECT (SELECT count(*) FROM shown), (SELECT count(*) FROM pages),
+		(SELECT count(*) FROM shown WHERE user_id > 100),
+		(SELECT count(*) FROM shown WHERE user_id BETWEEN 41 AND 50 AND item_id > 1)");
+	return join ' ', grep({ $rebuilds{$_} < 2 } @feeds), $counts =~ /\b0\b/g;
+}
+
+# A session that runs statements, and can be killed.
+my $session = "FROM pg_stat_activity WHERE application_name = 'pgbench' AND query <> ''";
+
+while (time < $began + $seconds || $rounds < @crashes || $rounds < 20 && lacking() ne '')
 {
 	my $crash = $crashes[ $rounds % @crashes ];
-	my $connection = $node->connstr('postgres');
-	my $time = $crash ? 60 : $round;
+	my $connection = $node->connstr('postgres') . ' application_name=pgbench';
+	my $time = $crash ? $patience : $round;
 	my @runs;
 
 	query($repeat);
@@ -169,11 +181,11 @@ while (time < $began + $seconds || seldom_rebuilt() && time < $began + $patience
 		"\\copy shown (user_id, item_id) FROM '$folder/copy.csv' (FORMAT csv)");
 
 	my $end = time + $round - 1;
-	look("round $rounds") while time < $end;
+	do { look("round $rounds") } while time < $end;
 	if ($crash eq 'kill')
 	{
-		kill 9, query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
-			ORDER BY random() LIMIT 1");
+		$node->poll_query_until('postgres', "SELECT count(*) > 0 $session") or die 'nobody to kill';
+		kill 9, query("SELECT pid $session ORDER BY random() LIMIT 1");
 		$_->{run}->finish for @runs;
 		comes_back($node) or die 'no restart';
 	}
@@ -226,12 +238,8 @@ is(join("\n", @missing[ 0 .. ($#missing > 9 ? 9 : $#missing) ]), '',
 	'no exposure was missing at any moment, and nothing was taken twice');
 is(join("\n", @errors[ 0 .. ($#errors > 9 ? 9 : $#errors) ]), '', 'and nobody had an error but by crashes');
 cmp_ok($checks, '>', 2 * $rounds, 'there were checks');
-is(join(' ', seldom_rebuilt()), '', 'each feed was rebuilt beside the writers');
-my $counts = query("SELECT (SELECT count(*) FROM shown), (SELECT count(*) FROM pages),
-	(SELECT count(*) FROM shown WHERE user_id > 100),
-	(SELECT count(*) FROM shown WHERE user_id BETWEEN 41 AND 50 AND item_id > 1)");
+is(lacking(), '', 'each feed was rebuilt beside the writers, and there was something to lose');
 note "exposures, pages, taken, prepared: $counts";
-unlike($counts, qr/\b0\b/, 'there was something to lose');
 is(query('SELECT untracked FROM trigger_shown.health'), '0', 'triggers are where they were');
 query("CALL $_.rebuild()") for @feeds;
 is(query('SELECT count(*) FROM trigger_shown.filters AS f
@@ -250,14 +258,17 @@ query('CREATE TABLE many AS SELECT u AS user_id, 1::bigint AS item_id, now() AS 
 	SELECT bloom_create_feed($$many_seen$$, $$many$$)');
 query('CALL many_seen.rebuild()');
 query('UPDATE many_seen.filters SET filled_until = NULL');
-my $said;
-$node->psql('postgres', "SET statement_timeout = '2500ms';\nCALL many_seen.rebuild(pause => '200 ms')",
-	stderr => \$said);
-my ($done) = $said =~ /NOTICE:  rebuild of many_seen\.filters: done up to user (\d+), but for \d+ /;
-like($said, qr/canceling statement due to statement timeout/, 'a rebuild is ended');
+my $rebuild = start('rebuild', 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c',
+	"CALL many_seen.rebuild(pause => '3 s')");
+$rebuild->{run}->pump
+  until $rebuild->{out} =~ /NOTICE:  rebuild of many_seen\.filters: done up to user (\d+), but for \d+ /;
+my $done = $1;
+query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL many%'");
+$rebuild->{run}->finish;
+like($rebuild->{out}, qr/canceling statement due to user request/, 'a rebuild is ended');
 is(query('SELECT count(*) > 0, count(*) FILTER (WHERE filled_until IS NULL) FROM many_seen.filters WHERE user_id <= '
-	. ($done // 0)), 't|0', 'and all users up to the one that it reported are done');
-query('CALL many_seen.rebuild(after => ' . ($done // 0) . ')');
+	. $done), 't|0', 'and all users up to the one that it reported are done');
+query("CALL many_seen.rebuild(after => $done)");
 is(query('SELECT count(*), count(filled_until) FROM many_seen.filters'), '5000|5000', 'it continues there');
 query('DROP SCHEMA many_seen CASCADE; DROP TABLE many');
 

@@ -98,7 +98,7 @@ my ($in, $out) = ("BEGIN;\n" . samples::add("'{913}'::bigint[]", 1, 3, 80) . sam
 $in = "INSERT INTO exposures VALUES (5, 911);\n"
 	. $in =~ s/SELECT 'added'/WITH inserted AS (INSERT INTO exposures VALUES (5, 913) RETURNING 1) $& FROM inserted/r;
 my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $primary->connstr('postgres') ],
-	'<', \$in, '>', \$out, '2>&1', IPC::Run::timeout($patience));
+	'<', \$in, '>', \$out, '2>&1', IPC::Run::timeout(10 * $patience));
 $session->pump until $out =~ /added/;
 $primary->safe_psql('postgres', 'CHECKPOINT; ' . samples::add("'{917}'::bigint[]", 2, 79));
 my $committed = samples::answers($primary, 'postgres');

@@ -7,7 +7,8 @@
 
 use Server;
 
-my $node = start_server('damage', "fsync = off\nautovacuum = off\n", no_data_checksums => 1);
+my $node = start_server('damage', "autovacuum = off\nbgwriter_lru_maxpages = 0\ncheckpoint_timeout = 1h",
+	no_data_checksums => 1);
 
 sub query { return $node->safe_psql('postgres', $_[0]) }
 
@@ -122,7 +123,7 @@ for my $name (qw(inline whole sliced grown counting windowed))
 
 #
 # Chunks.  A TOAST table can be changed while it passes for an ordinary one.  Who reads a
-# chunk sees deleted ones, too, so they are vacuumed.
+# chunk sees deleted ones, too, so they are vacuumed; nobody else holds a page, which vacuum would leave out.
 #
 
 my ($toast, $oid) = split /\|/, query(q{SELECT reltoastrelid::regclass, reltoastrelid FROM pg_class

@@ -36,7 +36,7 @@ sub session
 	my %session = (in => "$statements\n\\echo reached\n", out => '');
 
 	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr($database) ],
-		'<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout($patience));
+		'<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout(10 * $patience));
 	$session{run}->pump_nb;
 	return \%session;
 }
