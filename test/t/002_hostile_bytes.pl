@@ -25,10 +25,8 @@ $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => 10 * $patience) }
 
-#
 # Calls of every function of the extension that takes a filter, so that a function
 # added later is called, too.
-#
 
 my %samples = (
 	'boolean' => ['true'],
@@ -157,9 +155,7 @@ sub try
 	return;
 }
 
-#
 # Damage to small values of every sort, and one of blocks.
-#
 
 my %values = map { ($_->{name} => format_reader::unhex($_->{value})) }
   grep { !$_->{error} && $_->{value} =~ /^\\x/ } map { decode_json($_) } split /\n/,
@@ -205,10 +201,8 @@ try('bits flipped', (map { my $bytes = $_; map { flipped($bytes, 1 + int rand 3)
 	map { flipped($blocked, 1) } 1 .. 20);
 try('header bits flipped', map { my $bytes = $_; map { flipped($bytes, 2, headers_size($bytes)) } 1 .. 100 } @small);
 
-#
 # As many layers as there may be, and one more, and two of counters; words that their blocks
 # share, and words that they cannot
-#
 
 my %plain = (kind => 1, fpr => 0.01, counting => 0, windowed => 0);
 my %layer = (words => 1, hashes => 7, capacity => 1, items => 1, bits_set => 1, bits => "\1" . "\0" x 7);
@@ -222,9 +216,7 @@ try('at the limits', (map { format_reader::bytes({ %plain, layers => [ (\%layer)
 cmp_ok($count{valid}, '>', 10_000, "$count{valid} values were accepted");
 cmp_ok($count{'22P03'}, '>', 10_000, "$count{'22P03'} values were refused");
 
-#
 # Little bytes that announce much: no memory for it.  And the other way round.
-#
 
 my $announced = join ', ', map { "'\\x" . unpack('H*', $_) . "'::bytea" }
   format_reader::bytes({ %plain, layers => [ { %layer, words => 2**26 - 1 } ] }),

@@ -16,9 +16,7 @@ my @with_statements = grep { !$elsewhere{$_} && $document{$_} =~ /^```sql$/m } s
 
 my $node = start_server('documents', 'autovacuum = off');
 
-#
 # Statements
-#
 
 for my $file (@with_statements)
 {
@@ -56,9 +54,7 @@ for my $file (grep { my $page = $_; grep { $_ eq $page } @with_statements } @ord
 $node->safe_psql('postgres', 'CREATE DATABASE in_order');
 session_ok($node, 'in_order', @in_order);
 
-#
 # Names
-#
 
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 
@@ -145,9 +141,7 @@ for (split /\n/, $node->safe_psql('postgres', q{
 is_deeply([ grep { $forms{$_} != 4 } sort keys %forms ], [], 'T is each type of an item');
 is(scalar keys %forms, 4, 'in two functions and two operators');
 
-#
 # Links: to files of the checkout that the tests have, and to headings
-#
 
 my %text = map { s{^\Q$root\E/}{}r => document($_) }
   map { glob "$root/$_.md" } qw(* doc/* doc/internals/* packaging/* src/README clients/*/* examples/*/*);

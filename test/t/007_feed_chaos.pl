@@ -248,9 +248,7 @@ is(query('SELECT count(*) FROM trigger_shown.filters AS f
 		WHERE f.items IS DISTINCT FROM e.items'),
 	'0', 'filters are as if built at once');
 
-#
 # A rebuild that is ended reports up to which user it was done, and continues there.
-#
 
 query('CREATE TABLE many AS SELECT u AS user_id, 1::bigint AS item_id, now() AS shown_at
 	FROM generate_series(1, 5000) AS u;
@@ -272,9 +270,7 @@ query("CALL many_seen.rebuild(after => $done)");
 is(query('SELECT count(*), count(filled_until) FROM many_seen.filters'), '5000|5000', 'it continues there');
 query('DROP SCHEMA many_seen CASCADE; DROP TABLE many');
 
-#
 # Forty days: a day passes by making all times a day older.  One night is missed.
-#
 
 query("TRUNCATE shown, pages, trigger_shown.filters, log_shown.filters");
 my ($late, $stale) = ('', '');

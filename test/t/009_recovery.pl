@@ -8,9 +8,7 @@ use Server;
 
 require "$root/test/lib/samples.pl";
 
-#
 # A standby.  It is there before the filters are, so that they come as WAL.
-#
 
 my $primary = start_server('primary', '', allows_streaming => 1);
 my $standby = start_standby($primary, 'standby');
@@ -87,10 +85,8 @@ is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, lo
 	'which have what came from the primary');
 $standby->stop;
 
-#
 # A crash.  Half of the filters are written after the last checkpoint; and what was not
 # committed is on the disk, too.
-#
 
 $primary->safe_psql('postgres', 'CHECKPOINT; ' . samples::add("'{911}'::bigint[]", 1, 2, 3, 79));
 my ($in, $out) = ("BEGIN;\n" . samples::add("'{913}'::bigint[]", 1, 3, 80) . samples::change_others()

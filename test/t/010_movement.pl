@@ -13,11 +13,9 @@ my $node = start_server('publisher', 'max_connections = 30', allows_streaming =>
 
 sub query { return $node->safe_psql($_[0], $_[1]) }
 
-#
 # Logical replication.  The subscribers have the feeds, too; but the filters come as
 # they are, so an exposure that is copied or replicated must not start the trigger.  A table without a key is found
 # by its whole rows, filters included.
-#
 
 my $subscriber = start_server('subscriber', "max_connections = 30\nmax_logical_replication_workers = 10",
 	allows_streaming => 'logical');
@@ -100,10 +98,8 @@ for my $subscription (sort keys %subscriptions)
 }
 $subscriber->stop;
 
-#
 # pg_dump and restore.  The extension is in a schema of its own, as pg_dump and
 # pg_restore work with an empty search_path.
-#
 
 query('postgres', 'CREATE DATABASE origin');
 samples::create($node, 'origin');
@@ -213,9 +209,7 @@ is(samples::shown($node, 'rebuilt', 901), 'log 1', 'without filters: mode log ne
 query('rebuilt', 'CALL feed.rebuild()');
 is(samples::shown($node, 'rebuilt', 901), 'feed 1, log 1', 'without filters: rebuilt');
 
-#
 # COPY
-#
 
 query('origin', 'CREATE TABLE copied (LIKE seen); ALTER TABLE copied DROP known');
 for my $format ('text', 'binary', 'csv')

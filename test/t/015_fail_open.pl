@@ -123,9 +123,7 @@ both_ways($primary, \@whole, 'behind a migration that waits');
 release($reader);
 release($migration);
 
-#
 # Standby
-#
 
 # The WAL record that frees the migration's lock is written no later than with the next commit.
 $primary->safe_psql('postgres', 'CREATE TABLE before_it ()');

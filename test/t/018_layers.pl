@@ -26,10 +26,8 @@ my %standard = (
 		\b(?:isnan|isinf|isfinite|signbit|fabs|ceil|floor|rint|round|lround|trunc|sqrt|cbrt|pow|exp|exp2|expm1|
 		log|log10|log1p|log2|lgamma|tgamma|ldexp|frexp|fmod|fmin|fmax|fma)f?\s*\(/x);
 
-#
 # Files: a path below src/ to the lines of its code, without comments and the
 # contents of strings.
-#
 
 sub code
 {
@@ -73,9 +71,7 @@ sub included
 	return grep { $files->{$_} } map { /^#include "(.*)"/ ? $1 : () } @{ $files->{$path} // [] };
 }
 
-#
 # The rules
-#
 
 sub climbs
 {
@@ -185,9 +181,7 @@ for (@rules)
 	ok(!@complaints, $name) or diag join "\n", @complaints;
 }
 
-#
 # The guide to the source has each module and file of templates.
-#
 
 my $guide = slurp("$root/src/README.md");
 my %files = map { $_ => 1 } (map { module($_) } keys %source),
@@ -204,10 +198,8 @@ is_deeply([ grep { !$named{$_} } $templates =~ /^--- (\w+)/mg ], [], 'each templ
 is_deeply([ grep { !/^(?:table|alone|trigger|log|citus|windowed|plain|)$/ } $templates =~ /^--- \w+ ?(.*)/mg ], [],
 	'and for a kind of feed that exists');
 
-#
 # What the module shows to the server: a name that the server has, too, would be
 # bound to the server's.
-#
 
 SKIP:
 {

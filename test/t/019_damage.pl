@@ -83,10 +83,8 @@ sub uses
 	return array(@asked, @looked, @{ $changed{$name} // $changed{plain} });
 }
 
-#
 # Headers.  doc/internals/format.md has the offsets: the fields of the value, and of the first
 # layer from 16 on, or from 40 on in a window.
-#
 
 my @damages = (
 	'no version' => q{put(f, 0, '\x00')},
@@ -121,10 +119,8 @@ for my $name (qw(inline whole sliced grown counting windowed))
 		"$name: damaged headers");
 }
 
-#
 # Chunks.  A TOAST table can be changed while it passes for an ordinary one.  Who reads a
 # chunk sees deleted ones, too, so they are vacuumed; nobody else holds a page, which vacuum would leave out.
-#
 
 my ($toast, $oid) = split /\|/, query(q{SELECT reltoastrelid::regclass, reltoastrelid FROM pg_class
 	WHERE relname = 'damaged'});
@@ -167,10 +163,8 @@ for my $name (qw(whole sliced grown))
 	}
 }
 
-#
 # The pointer to the chunks: on disk, with the server stopped.  Lengths that agree with
 # each other but not with the header.
-#
 
 for my $change (-2000, 2000)
 {

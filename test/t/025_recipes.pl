@@ -48,9 +48,7 @@ sub reached
 	$session->{run}->pump until $session->{out} =~ /^reached$/m;
 }
 
-#
 # Show at most k times: after the period an item is shown again, and counted from one
-#
 
 my ($shows) = statements($recipes, 'Show at most k times');
 my $query = database('shows');
@@ -67,9 +65,7 @@ is($used_up->(), 'f', 'and not yet used up');
 $query->("$show EXECUTE show_items(42, '{1}'); EXECUTE show_items(42, '{1}')");
 is($used_up->(), 't', 'until it was shown three times');
 
-#
 # A visitor becomes a user
-#
 
 my ($merge) = statements($recipes, 'A visitor becomes a user');
 $query = database('visitor');
@@ -80,9 +76,7 @@ is($query->("SELECT seen.unseen(42, '{42001,43001,43300,44001}')"), '{44001}',
 is($query->('SELECT (SELECT count(*) FROM seen.filters WHERE user_id = 43),
 	(SELECT count(*) FROM exposures WHERE user_id = 42)'), '0|600', 'the visitor is gone');
 
-#
 # One shared set
-#
 
 my ($set, $discover) = statements($recipes, 'One shared set');
 my $discovering = part($discover, 'PREPARE discover', 'RETURNING');
@@ -140,9 +134,7 @@ is($query->("BEGIN; $discovering EXECUTE discover ('{https://new.example/}'); RO
 is($query->("$discovering EXECUTE discover ('{https://new.example/}')"), 'https://new.example/',
 	'and free again after a rollback');
 
-#
 # Exposures from a stream
-#
 
 my ($stream) = statements($recipes, 'Exposures from a stream');
 my $prepared = part($stream, 'PREPARE advance', 'INSERT INTO displayed');
@@ -253,9 +245,7 @@ is($query->(q{
 	WHERE user_id = 1 AND shown_at = (SELECT at FROM beginning)}), '0app 999app', 'an upsert of both');
 is($query->("SELECT displayed_seen.unseen(1, '{0,999,1999}')"), '{1999}', 'both are in the filter');
 
-#
 # Ids that users choose
-#
 
 my ($digest) = statements($recipes, 'Ids that users choose');
 $query = database('ids');

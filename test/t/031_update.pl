@@ -45,9 +45,7 @@ link_all($sharedir, 'extension');
 link_all("$sharedir/extension");
 symlink $libdir, "$copy$libdir" or die $!;
 
-#
 # The made-up versions
-#
 
 my $extension = "$copy$sharedir/extension";
 my ($version) = slurp_file("$extension/bloomexp.control") =~ /^default_version = '(.*)'$/m;
@@ -102,9 +100,7 @@ append_to_file("$extension/bloomexp--$older.sql", $earlier);
 append_to_file("$extension/bloomexp--$older--$version.sql", $to_today);
 append_to_file("$extension/bloomexp--$version--$_.sql", $mistakes{$_}) for keys %mistakes;
 
-#
 # The comparison
-#
 
 my $node = PostgreSQL::Test::Cluster->new('update', install_path => dirname("$copy$bindir"));
 $node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);

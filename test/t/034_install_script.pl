@@ -89,12 +89,10 @@ for (@rules)
 	ok(!@complaints, $name) or diag join "\n", @complaints;
 }
 
-#
 # What a provider of PostgreSQL asks before it offers an extension: the README says so,
 # and the module and the control file show it.  sql/install.sql has the rest: an
 # ordinary role creates it, and no function runs with its owner's rights.  Nor does the
 # module become another user: what others wrote is evaluated as plain SQL would, or not at all.
-#
 
 my $config = $ENV{PG_CONFIG} || 'pg_config';
 chomp(my $sharedir = `$config --sharedir`);

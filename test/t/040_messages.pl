@@ -18,10 +18,8 @@ my $root = "$FindBin::RealBin/../..";
 my $page = 'doc/troubleshooting.md';
 my $theirs = 'Messages of PostgreSQL itself';
 
-#
 # The source: each ereport(), errsave() and ereturn() has a code and a message.  A
 # directive of printf, or a macro for one, is a gap, which matches any text.
-#
 
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
 my ($sharedir) = `$pg_config --sharedir` =~ /(.*)/;
@@ -124,9 +122,7 @@ find({ no_chdir => 1, wanted => sub {
 } }, "$root/src");
 cmp_ok(scalar @source, '>', 80, 'the source has messages');
 
-#
 # The document: in tables a message, its SQLSTATE, cause and remedy, and headings
-#
 
 my (@rows, @quoted);
 my $chapter = '';

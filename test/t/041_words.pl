@@ -96,9 +96,7 @@ for ('It takes 20 bytes a user.', 'It runs once per day.', 'Every night the job 
 is(complaints("A user sees an item once a day. `ask a user` is code.\n\n```sql\nSELECT 'ask them';\n```\n"), '',
 	'code is not prose');
 
-#
 # Documents
-#
 
 for my $file (sort map { glob "$root/$_.md" }
 	qw(* doc/* doc/internals/* packaging/* src/README clients/*/* examples/*/*))
@@ -109,10 +107,8 @@ for my $file (sort map { glob "$root/$_.md" }
 	is(complaints(document($file)), '', $name);
 }
 
-#
 # Comments of SQL objects, messages with their details and hints, and what readers of
 # the source read
-#
 
 my @texts;
 find({ no_chdir => 1, wanted => sub {
@@ -152,9 +148,7 @@ find({ no_chdir => 1, wanted => sub {
 	is(join("\n", @complaints), '', 'comments of ' . $name =~ s{^\Q$root\E/}{}r);
 } }, "$root/src");
 
-#
 # Lines that can be read, in what the tests are written in
-#
 
 for my $file (sort map { glob "$root/$_/*.{pl,pm,c,h,sql,spec,mjs}" }
 	qw(sql test/fuzz test/integrations test/integrations/apps test/lib test/specs test/t test/unit))
