@@ -39,8 +39,7 @@ query(qq{
 	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
 	SELECT bloom_create_feed('seen', 'exposures');
-	INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, $users + 2) AS u,
-		generate_series(1, 300) AS n});
+	INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, $users + 2) u, generate_series(1, 300) n});
 
 # What the README says to set up.  Before 15 a publication has all columns.
 my @setup = map { $_->{text} } grep { $_->{language} eq 'sql' } blocks(document("$folder/README.md"));
@@ -147,11 +146,12 @@ sub follows
 # Stop the process that sends the stream; its number.
 sub silence
 {
-	my ($pid, $deadline) = ('', time + $patience);
-
-	$pid = query('SELECT max(pid) FROM pg_stat_replication') until $pid || time > $deadline;
-	kill 'STOP', $pid || die 'no stream';
-	return $pid;
+	for (my $deadline = time + $patience; time < $deadline;)
+	{
+		my $pid = query('SELECT max(pid) FROM pg_stat_replication') or next;
+		return kill('STOP', $pid) && $pid;
+	}
+	die 'no stream';
 }
 
 start_recall();
@@ -165,10 +165,9 @@ is(fresh('1', 7, 1001), '7', 'a user as text');
 #
 
 query('ALTER TABLE exposures ALTER shown_at DROP DEFAULT');	# as in the README of the project
-my $sum = '';
 my $judge = IPC::Run::start(
 	[ $python, "$folder/judge.py", $socket, $node->connstr('postgres'), $changes, 4, $users, $seconds ],
-	'<', \undef, '>', \$sum, IPC::Run::timeout(3 * $patience));
+	'<', \undef, '>', \my $sum, IPC::Run::timeout(3 * $patience));
 
 # Wait until that part of them is written.
 sub at
@@ -201,13 +200,9 @@ at(0.7);
 query('CALL seen.rebuild()');
 
 at(0.8);
-my $streams = "SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming'";
-do	# A stream that is only beginning has no timeout.
-{
-	$server->signal('CONT');
-	$node->poll_query_until('postgres', $streams) or die 'no stream';
-	$server->signal('STOP');
-} until query($streams) eq 't';
+my $tries = 0;
+do { $server->signal('CONT'); sleep 0.5; $server->signal('STOP') }	# what only begins to stream has no timeout
+  until query("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == 1 || $tries++ > $patience;
 becomes_true('count(*) = 0 FROM pg_replication_slots', 'stopped: after wal_sender_timeout its slot is gone');
 $server->signal('CONT');
 
@@ -274,9 +269,9 @@ commit($session);
 # A transaction that is open while the server starts: no slot is made before it ends
 #
 
-my ($one, $two) = ($users + 1, $users + 2);		# to whom nothing random was shown
 stop_recall();
 becomes_true('count(*) = 0 FROM pg_replication_slots', 'its slot is gone');
+my ($one, $two) = ($users + 1, $users + 2);		# to whom nothing random was shown
 $session = begin('SELECT pg_current_xact_id()');
 start_recall();
 is(fresh($one, 7), '7', 'without a stream: an answer');
@@ -293,9 +288,8 @@ follows('then');
 
 is(fresh($two, 7), '7', 'not exposed');
 query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()");
-# The checkpointer tells the others, by the second checkpoint.
 $node->poll_query_until('postgres', "SELECT current_setting('synchronous_standby_names') = 'nobody'");
-query('CHECKPOINT; CHECKPOINT');
+query('CHECKPOINT; CHECKPOINT');	# by the second one the checkpointer has told the others
 my $waiting = IPC::Run::start([ 'psql', '-Xq', '-d', $node->connstr('postgres'), '-c',
 	"INSERT INTO exposures VALUES ($two, 7)" ],
 	'<', \undef, '>&', \my $said, IPC::Run::timeout($patience));

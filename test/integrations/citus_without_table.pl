@@ -70,24 +70,15 @@ for my $writer ('page', 'batch')
 again_and_again('expire', $coordinator, $folder, "psql -Xq -v ON_ERROR_STOP=1 -f $folder/expire; sleep 0.5");
 move_shards('recorded', $coordinator, $folder);
 
-# What was committed before a look is contained.
-my $enough = 'SELECT count(*) = 2 AND min(count) > 200 FROM (SELECT count(*) FROM recorded GROUP BY taken) AS r';
-my ($crashed, @looks) = (0);
-for (my $begin = time; time < $begin + $seconds
-	|| time < $begin + $seconds + $patience && !($crashed && @looks > 50 && done('moves', $folder)
-		&& ($coordinator->psql('postgres', $enough))[1] eq 't');)
-{
-	my $crash = !$crashed && time >= $begin + $seconds / 3;
-
-	push @looks, look($coordinator, 'recorded', 'shown.unseen',
-		sub { $workers[1]->stop('immediate'), $workers[1]->start, $crashed = 1 if $crash });
-}
-is(join(' ', grep { $_ ne '{}' } @looks), '', 'no committed exposure is missing');
-cmp_ok(scalar @looks, '>', 50, 'it looked');
+my $crashed = 0;
+my $looks = looks_ok($coordinator, 'recorded', 'shown.unseen', $seconds, sub { sprintf
+	"SELECT %d > 0 AND %d > 0 AND count(*) = 2 AND min(count) > 200 FROM (SELECT count(*) FROM recorded
+		GROUP BY taken) AS r", done('moves', $folder), $crashed }, sub {
+	$workers[1]->stop('immediate'), $workers[1]->start, $crashed = 1 if !$crashed && $_[0] >= $seconds / 3 });
 
 all_end();
 # What the crash has left prepared is committed or not before the end.
-$_->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_prepared_xacts') or die 'prepared' for $coordinator, @workers;
+$_->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_prepared_xacts') || die for $coordinator, @workers;
 is(query('SELECT sum(cardinality(shown.unseen(user_id, items)))
 	FROM (SELECT user_id, array_agg(item_id) AS items FROM recorded GROUP BY user_id OFFSET 0) AS r'), 0,
 	'nothing is missing at the end');
@@ -102,7 +93,7 @@ is(query('SELECT count(*) FROM shown.filters WHERE user_id > 10000'), 0, 'users 
 my @log = map { split /\n/, slurp_file($_->logfile) } $coordinator, @workers;
 my %errors;
 $errors{$_}++ for map { /^(\w{5} \w+ (?:ERROR|FATAL): .*)/ ? $1 =~ s/\d{4,}/N/gr : () } @log;
-note scalar @looks, " looks; ", query("SELECT count(*) FILTER (WHERE taken), count(*) FROM recorded"), "; moves ",
+note "$looks looks; ", query("SELECT count(*) FILTER (WHERE taken), count(*) FROM recorded"), "; moves ",
 	done('moves', $folder), "\n", map { "$errors{$_} times $_\n" } sort keys %errors;
 
 $_->stop for $coordinator, @workers;

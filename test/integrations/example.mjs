@@ -107,8 +107,7 @@ await first.call(() => {
     globalThis.real = fetch;
     globalThis.fetch = () => Promise.reject(new TypeError('no server'));
 });
-// again and again, because an answer from before, which comes late, hides the error
-ok(await until(first, () => {
+ok(await until(first, () => { // again and again: an answer from before, which comes late, hides the error
     document.getElementById('more').click();
     document.querySelector('li button').click();
     return !document.getElementById('problem').hidden;

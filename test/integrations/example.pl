@@ -22,8 +22,6 @@ my $node = start_server('example');
 	$node->safe_psql('postgres', 'SELECT current_user'));
 is(system('psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$example/schema.sql"), 0, 'the tables');
 
-sub http { return HTTP::Tiny->new(timeout => $patience) }
-
 # Start a server on a port that is free, and tell its address.
 sub serve
 {
@@ -37,6 +35,7 @@ sub serve
 	return \%server;
 }
 
+sub http { return HTTP::Tiny->new(timeout => $patience) }
 my $feed = serve('server.js');
 my $bluesky = serve('bluesky.js', 'feed.example.com', 'did:plc:publisher');
 

@@ -74,10 +74,8 @@ sub python_says
 }
 
 # The server may still be ending the session of the night before, which has the lock.
-sub unlocked
-{
-	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory'}) or die 'locked';
-}
+sub unlocked { $node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_locks
+	WHERE locktype = 'advisory'") or die 'locked' }
 
 # The number of filters built, that of users who failed, and who; of exposures that are missing.
 sub night { unlocked(); return numbers(python_says('nightly.main()')) }
@@ -208,22 +206,16 @@ pages = 0
 with psycopg.connect(autocommit=True) as connection:
     while not os.path.exists(end):
         feed.page(connection, random.randint(1, users), random.sample(range(1, 2000), 50), 5)
+        pages or print("begun", flush=True)
         pages += 1
-        if pages == 1:
-            print("begun", flush=True)
 print(f"{pages} pages")
 WRITER
 # Few users have pages all the time; some are new.
 my @writers = map { begin("$folder/writer.py", $_, "$folder/end") } 30, 30, $users + 50;
-for my $writer (@writers)
-{
-	$writer->{run}->pump until $writer->{said} =~ /begun/;
-}
-my @nights;
-for (my $start = time; time < $start + $seconds || @nights < 2;)
-{
-	push @nights, night();
-}
+sub begun { $_[0]->{run}->pump until $_[0]->{said} =~ /begun/ }
+begun($_) for @writers;
+my ($start, @nights) = time;
+push @nights, night() while time < $start + $seconds || @nights < 2;
 append_to_file("$folder/end", '');
 cmp_ok(finish($_), '>', 0, 'pages of a writer') for @writers;
 is(scalar(grep { $_ >= $users } @nights), @nights, @nights . ' nights beside them');

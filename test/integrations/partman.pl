@@ -78,10 +78,9 @@ append_to_file($node->basedir . '/write.sql', q{
 \set item random(1000000, 9000000)
 CALL expose(:user, :item, 10, :item % 2 = 0);
 });
-my $output = '';
 my $writers = IPC::Run::start([ 'pgbench', '-n', '-c', '3', '-R', '200', '-T', 6 * $patience, '--max-tries=1000',
 		'-f', $node->basedir . '/write.sql', $node->connstr('postgres') ],
-	'>', \$output, '2>&1', IPC::Run::timeout(6 * $patience));
+	'>', \my $output, '2>&1', IPC::Run::timeout(6 * $patience));
 
 my ($wrong, $made, $dropped) = ('', 0, 0);
 for my $day (1 .. $days)

@@ -35,7 +35,8 @@ sub bouncer
 	append_to_file("$folder/ini", join "\n", '[databases]', "feed = host=$host port=$server_port dbname=postgres",
 		'[pgbouncer]', "listen_port = $port", 'listen_addr =', "unix_socket_dir = $folder", 'auth_type = trust',
 		"auth_file = $folder/users", "admin_users = $role", "logfile = $folder/log",
-		'pool_mode = transaction', 'query_wait_timeout = 0', "default_pool_size = $connections", map({ "$_ = $settings{$_}" } sort keys %settings), '');
+		'pool_mode = transaction', 'query_wait_timeout = 0', "default_pool_size = $connections",
+		map({ "$_ = $settings{$_}" } sort keys %settings), '');
 	push @bouncers, IPC::Run::start([ $program, '-q', "$folder/ini" ], '<', \undef, '>', "$folder/output", '2>&1');
 
 	for (1 .. 10 * $patience)
@@ -84,9 +85,9 @@ sub pgbench
 {
 	my ($way, $mode, $count) = @_;
 
-	return IPC::Run::start([ 'pgbench', '-n', '-c', $clients, '-j', $clients, '-t', $count, '-M', $mode, '--max-tries=1000',
-			'-f', $node->basedir . '/feed.sql', '-f', $node->basedir . '/take.sql', $way ], '<', \undef, '>&', \my $output,
-				IPC::Run::timeout(5 * $patience));
+	return IPC::Run::start([ 'pgbench', '-n', '-c', $clients, '-j', $clients, '-t', $count, '-M', $mode,
+			'--max-tries=1000', map({ ('-f', $node->basedir . "/$_.sql") } 'feed', 'take'), $way ],
+		'<', \undef, '>&', \my $output, IPC::Run::timeout(5 * $patience));
 }
 
 query(q{
@@ -141,19 +142,17 @@ sub complete
 #
 
 my $load = pgbench($way, 'extended', $transactions);
-my (@failed, $rebuilds);
-for ($rebuilds = 0; $load->pumpable || $rebuilds < 4; $rebuilds++)
+my @failed;
+for (my $rebuilds = 0; $load->pumpable && $load->pump_nb || $rebuilds < 4; $rebuilds++)
 {
-	$load->pump_nb if $load->pumpable;
-	my $feed = $rebuilds % 2 ? 'viewed' : 'seen';
-	push @failed, grep { !rebuilt($_) } pooled("CALL $feed.rebuild(overlap => '0')");
+	push @failed, grep { !rebuilt($_) }
+	  pooled('CALL ' . ($rebuilds % 2 ? 'viewed' : 'seen') . q{.rebuild(overlap => '0')});
 }
 ok($load->finish, 'no client failed');
 is("@failed", '', 'no rebuild failed');
 cmp_ok(query("SELECT count(*) FROM $_"), '>', 100, "there were $_") for 'exposures', 'views';
-# Sessions of ours may still be ending.
-ok($node->poll_query_until('postgres', "SELECT count(*) <= $connections FROM pg_stat_activity
-	WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"), "$clients clients shared $connections connections");
+ok($node->poll_query_until('postgres', "SELECT count(*) <= $connections FROM pg_stat_activity	-- sessions of ours end
+	WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"), "$clients clients shared the connections");
 complete('under load');
 
 #

@@ -89,7 +89,7 @@ sub cluster
 # Consumers
 #
 
-my $started = 0;
+my ($started, $killed) = (0, 0);
 
 sub consumer
 {
@@ -121,8 +121,8 @@ sub logged
 	return (slurp_file($consumer->{log}) =~ /.*^read (\d+), added (\d+), partitions (\d+), lag (-?\d+|unknown)$/ms);
 }
 
-# Wait until the partitions of some consumers are all four and their lag is none.  What they have logged may be of a time
-# before the last messages, so nothing is missing then.
+# Wait until the partitions of some consumers are all four, their lag is none, even if what they have logged is of a
+# time before the last messages, and nothing is missing.
 sub caught_up
 {
 	my (@consumers) = @_;
@@ -150,7 +150,6 @@ sub bytes { return query("SELECT md5(string_agg(f::text, ',' ORDER BY user_id)) 
 
 cluster("part(0, 40)");
 my @consumers = map { consumer(20) } 1 .. 3;
-my $killed = 0;
 $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM seen.filters');
 for (my $sent = 40; $sent < $items; $sent += 10)
 {
@@ -159,9 +158,8 @@ for (my $sent = 40; $sent < $items; $sent += 10)
 	# Nobody can add now, so that they are in the middle.
 	query("BEGIN; LOCK seen.filters IN EXCLUSIVE MODE; PREPARE TRANSACTION 'middle'");
 	cluster("part($sent, $sent + 10)");
-	$node->poll_query_until('postgres',
-		"SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'consumer' AND wait_event_type = 'Lock'")
-	  or die 'no consumer adds';
+	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'consumer'
+		AND wait_event_type = 'Lock'}) or die 'no consumer adds';
 	$killed++ if ended($consumers[$victim], 'KILL') == 9;
 	query("COMMIT PREPARED 'middle'");
 	$consumers[$victim] = consumer(20);

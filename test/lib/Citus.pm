@@ -5,7 +5,7 @@ package Citus;
 use Exporter 'import';
 use Server;
 
-our @EXPORT = qw(start_citus again_and_again all_end move_shards look done);
+our @EXPORT = qw(start_citus again_and_again move_shards looks_ok all_end done);
 
 # The coordinator, then the workers; without Citus the test is skipped.  libpq leads to the coordinator.
 sub start_citus
@@ -56,23 +56,7 @@ sub again_and_again
 	$end = "$folder/end";
 	$running{$name} = IPC::Run::start([ 'sh', '-c', "until [ -e $end ]; do $command || sleep 0.1; done" ],
 		'<', \undef, '>&', "$folder/$name", $timeout);
-	return;
 }
-
-# All end by themselves: what hangs is killed here, and fails.
-sub all_end
-{
-	append_to_file($end, '');
-	for my $name (sort keys %running)
-	{
-		$timeout->start;
-		ok(eval { $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
-	}
-	return;
-}
-
-# How often a client has printed a row.
-sub done { return scalar(() = slurp_file("$_[1]/$_[0]") =~ /\(1 row\)/g) }
 
 # Meanwhile shards of a table move from node to node.
 sub move_shards
@@ -85,20 +69,41 @@ sub move_shards
 			LATERAL (SELECT * FROM pg_dist_node
 				WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport LIMIT 1) n});
 	again_and_again('moves', $node, $folder, "psql -Xqf $folder/move; sleep 1");
-	return;
 }
 
-# For each user of a table, what a function lacks of what was committed before, and may have to survive what is done
-# between; nothing for one who has an error because a shard was moved or a node is away.
-sub look
+# For so many seconds, and until enough was done, look what a function lacks of what was committed, for each user of a
+# table; between() comes between the two.  Shards that move and nodes that are away are errors, and no looks.
+sub looks_ok
 {
-	my ($node, $table, $function, $between) = @_;
-	my ($status, $committed) = $node->psql('postgres', "SELECT user_id, array_agg(item_id) FROM $table GROUP BY user_id");
+	my ($node, $table, $function, $seconds, $enough, $between) = @_;
+	my ($begin, @looks) = time;
 
-	$between->() if $between;
-	return if $status != 0;
-	return split /\n/, ($node->psql('postgres', join("\n", map { sprintf "SELECT $function(%s, '%s');", split /\|/ }
-		split /\n/, $committed), on_error_stop => 0))[1];
+	while (time < $begin + $seconds || time < $begin + $seconds + $patience
+		&& !(@looks > 50 && ($node->psql('postgres', $enough->()))[1] eq 't'))
+	{
+		my ($status, $committed) = $node->psql('postgres', "SELECT user_id, array_agg(item_id) FROM $table GROUP BY user_id");
+
+		$between->(time - $begin) if $between;
+		next if $status != 0;
+		push @looks, split /\n/, ($node->psql('postgres', join("\n", map { sprintf "SELECT $function(%s, '%s');",
+			split /\|/ } split /\n/, $committed), on_error_stop => 0))[1];
+	}
+	is(join(' ', grep { $_ ne '{}' } @looks), '', 'no committed exposure is missing');
+	cmp_ok(scalar @looks, '>', 50, 'it looked');
+	return scalar @looks;
 }
+
+# All end by themselves: what hangs is killed here, and fails.
+sub all_end
+{
+	append_to_file($end, '');
+	for my $name (sort keys %running)
+	{
+		ok(eval { $timeout->start; $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
+	}
+}
+
+# How often a client has printed a row.
+sub done { return scalar(() = slurp_file("$_[1]/$_[0]") =~ /\(1 row\)/g) }
 
 1;
