@@ -149,19 +149,19 @@ sub missing { return query("SELECT sum(cardinality(seen.unseen(u,
 sub bytes { return query("SELECT md5(string_agg(f::text, ',' ORDER BY user_id)) FROM seen.filters AS f") }
 
 cluster("part(0, 40)");
-my @consumers = map { consumer(20) } 1 .. 3;
+my @consumers = map { local $ENV{PGAPPNAME} = $_; consumer(20) } 0 .. 2;
 $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM seen.filters');
 for (my $sent = 40; $sent < $items; $sent += 10)
 {
-	my $victim = $sent / 10 % 3;
+	my $adds = q{FROM pg_stat_activity WHERE usename = 'consumer' AND wait_event_type = 'Lock'};
 
-	# Nobody can add now, so that they are in the middle.
+	# Nobody can add now, so that the victim is in the middle.
 	query("BEGIN; LOCK seen.filters IN EXCLUSIVE MODE; PREPARE TRANSACTION 'middle'");
 	cluster("part($sent, $sent + 10)");
-	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'consumer'
-		AND wait_event_type = 'Lock'}) or die 'no consumer adds';
+	$node->poll_query_until('postgres', "SELECT count(*) > 0 $adds") or die 'no consumer adds';
+	local $ENV{PGAPPNAME} = my $victim = query("SELECT application_name $adds LIMIT 1");
 	$killed++ if ended($consumers[$victim], 'KILL') == 9;
-	query("COMMIT PREPARED 'middle'");
+	query("SELECT pg_terminate_backend(pid) $adds AND application_name = '$victim'; COMMIT PREPARED 'middle'");
 	$consumers[$victim] = consumer(20);
 	cluster('poison()') if $sent == 50;
 }
