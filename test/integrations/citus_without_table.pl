@@ -60,8 +60,8 @@ append_to_file("$folder/batch", "\\set b random(1, 1000000000)\nBEGIN;\n"
 		array_agg(now() - interval '1 day' * (i % 20 % 5)))\n"
 	. "FROM generate_series(0, 39) AS i;\nCOMMIT;\n");
 # Users who have not come back for 50 days.
-append_to_file("$folder/expire", "SELECT shown.remember(u, '{1}', ARRAY[now() - interval '50 days'])
-	FROM generate_series(10001, 10010) AS u;\nCALL shown.expire();\n");
+append_to_file("$folder/expire", "CALL shown.expire();\nSELECT shown.remember(u, '{1}',
+	ARRAY[now() - interval '50 days']) FROM generate_series(10001, 10010) AS u;\n");
 for my $writer ('page', 'batch')
 {
 	again_and_again("${writer}_@{[ $_->name ]}", $_, $folder, "pgbench -n -c 2 -t 20 -f $folder/$writer")
@@ -72,8 +72,8 @@ move_shards('recorded', $coordinator, $folder);
 
 my $crashed = 0;
 my $looks = looks_ok($coordinator, 'recorded', 'shown.unseen', $seconds, sub { sprintf
-	"SELECT %d > 0 AND %d > 0 AND count(*) = 2 AND min(count) > 200 FROM (SELECT count(*) FROM recorded
-		GROUP BY taken) AS r", done('moves', $folder), $crashed }, sub {
+	"SELECT %d > 0 AND %d > 0 AND %d > 0 AND count(*) = 2 AND min(count) > 200 FROM (SELECT count(*) FROM recorded
+		GROUP BY taken) AS r", done('moves', $folder), done('expire', $folder), $crashed }, sub {
 	$workers[1]->stop('immediate'), $workers[1]->start, $crashed = 1 if !$crashed && $_[0] >= $seconds / 3 });
 
 all_end();
@@ -86,7 +86,7 @@ is(query('SELECT count(*) FROM (SELECT FROM recorded WHERE taken GROUP BY user_i
 	HAVING count(*) > 1) AS r'), 0, 'nothing was taken twice');
 cmp_ok(query("SELECT count(*) FROM recorded WHERE taken = $_"), '>', 200, 'enough was '
 	. ($_ eq 'true' ? 'taken' : 'streamed')) for 'true', 'false';
-cmp_ok(done('moves', $folder), '>', 0, 'shards moved');
+cmp_ok(done($_, $folder), '>', 0, "there were $_") for 'moves', 'expire';
 query('CALL shown.expire()');
 is(query('SELECT count(*) FROM shown.filters WHERE user_id > 10000'), 0, 'users who have not come back are gone');
 

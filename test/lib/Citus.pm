@@ -44,7 +44,7 @@ sub start_citus
 }
 
 # Run a command as a client of a node, in a process of its own, again and again until all_end(), and at once after a
-# failure.  The logs have its name, and a file of this folder what it prints.
+# failure.  The logs have its name, and a file .log of this folder what it prints.
 my (%running, $end);
 my $timeout = IPC::Run::timeout($patience);
 
@@ -55,7 +55,7 @@ sub again_and_again
 
 	$end = "$folder/end";
 	$running{$name} = IPC::Run::start([ 'sh', '-c', "until [ -e $end ]; do $command || sleep 0.1; done" ],
-		'<', \undef, '>&', "$folder/$name", $timeout);
+		'<', \undef, '>&', "$folder/$name.log", $timeout);
 }
 
 # Meanwhile shards of a table move from node to node.
@@ -103,7 +103,7 @@ sub all_end
 	}
 }
 
-# How often a client has printed a row.
-sub done { return scalar(() = slurp_file("$_[1]/$_[0]") =~ /\(1 row\)/g) }
+# How often a client has printed rows.
+sub done { return scalar(() = slurp_file("$_[1]/$_[0].log") =~ /\([1-9]\d* rows?\)/g) }
 
 1;
