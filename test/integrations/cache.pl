@@ -56,7 +56,7 @@ my ($server, $log, $client) = (undef, '', undef);
 sub start_recall
 {
 	$server = IPC::Run::start([ $python, "$folder/recall.py", $socket, $node->connstr('postgres') . ' user=recall' ],
-		'<', \undef, '>&', \$log, IPC::Run::timeout(2 * $patience));
+		'<', \undef, '>&', \$log, IPC::Run::timeout(5 * $patience));
 	undef $client;
 }
 

@@ -63,7 +63,7 @@ for line in sys.stdin:
 OBEY
 my %obey = (in => '', said => '');
 $obey{run} = IPC::Run::start([ $python, "$folder/obey.py" ], '<', \$obey{in}, '>', \$obey{said}, '2>&1',
-	IPC::Run::timeout(3 * $patience));
+	IPC::Run::timeout(5 * $patience));
 
 sub python_says
 {
