@@ -9,7 +9,7 @@ use Server;
 my ($program) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';
 plan skip_all => 'PgBouncer is not installed (Debian: pgbouncer)' unless $program;
 
-my $transactions = $ENV{BLOOMEXP_LONG} ? 4000 : 300;	# of each client
+my $transactions = $ENV{BLOOMEXP_LONG} ? 12000 : 1000;	# of each client
 my ($version, $minor) = qx{$program --version} =~ /^PgBouncer (\d+)\.(\d+)/i;
 my $keeps_statements = $version > 1 || $minor >= 21 ? 1 : '';
 my $connections = 3;
