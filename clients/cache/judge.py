@@ -20,6 +20,7 @@ import psycopg
 
 STALE = 1.0
 ROUNDING = 0.001  # of the age
+PATIENCE = 180.0  # seconds for an answer at last
 
 
 class Judge:
@@ -43,8 +44,12 @@ class Judge:
             if number > self.changes:
                 return
             user, item = random.randint(1, self.users), 1_000_000_000 + number
+            while connection is None:  # what is not asked for is no change
+                try:
+                    connection = psycopg.connect(self.conninfo, autocommit=True)
+                except psycopg.Error:
+                    time.sleep(0.1)
             try:
-                connection = connection or psycopg.connect(self.conninfo, autocommit=True)
                 connection.execute(
                     "INSERT INTO exposures (user_id, item_id, shown_at) VALUES (%s, %s, now())", [user, item])
                 with self.lock:
@@ -53,7 +58,6 @@ class Judge:
                 with self.lock:
                     self.sum["errors"] += 1
                 connection = None
-                time.sleep(0.1)
             time.sleep(self.pause)
 
     def ask(self, stream, user, exposures):
@@ -84,7 +88,7 @@ class Judge:
         while True:
             try:
                 client = socket.socket(socket.AF_UNIX)
-                client.settimeout(10)
+                client.settimeout(PATIENCE)
                 client.connect(self.path)
                 return client.makefile("rwb")
             except OSError:
@@ -97,7 +101,8 @@ class Judge:
                 newest = self.committed[-200:]
             user = random.choice([e[0] for e in newest if e[3] is None] or range(1, self.users + 1))
             try:
-                self.ask(stream, user, [e for e in newest if e[0] == user])
+                if not self.ask(stream, user, [e for e in newest if e[0] == user]):
+                    time.sleep(0.1)  # as a client would, while the server is away
             except (OSError, ValueError):  # it was killed
                 stream = self.connect()
             time.sleep(0.001)
@@ -106,7 +111,7 @@ class Judge:
         stream = self.connect()
         for user in range(1, self.users + 1):
             exposures = [e for e in self.committed if e[0] == user]
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + PATIENCE
             while not self.ask(stream, user, exposures) and time.monotonic() < deadline:
                 time.sleep(0.1)
 

@@ -23,7 +23,7 @@ my ($changes, $users, $seconds) = (1000, 50, 8);
 $ENV{PYTHONPATH} = "$folder/../python";
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 
-my $node = start_server('cache', "wal_sender_timeout = 2s\nautovacuum = off", allows_streaming => 'logical');
+my $node = start_server('cache', "wal_sender_timeout = 2s\nautovacuum = off\nmax_connections = 50", allows_streaming => 'logical');
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
@@ -39,7 +39,7 @@ query(qq{
 	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
 	SELECT bloom_create_feed('seen', 'exposures');
-	INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, $users) AS u, generate_series(1, 300) AS n});
+	INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, $users + 2) u, generate_series(1, 300) n});
 
 # What the README says to set up.  Before 15 a publication has all columns.
 my @setup = map { $_->{text} } grep { $_->{language} eq 'sql' } blocks(document("$folder/README.md"));
@@ -56,7 +56,7 @@ my ($server, $log, $client) = (undef, '', undef);
 sub start_recall
 {
 	$server = IPC::Run::start([ $python, "$folder/recall.py", $socket, $node->connstr('postgres') . ' user=recall' ],
-		'<', \undef, '>&', \$log, IPC::Run::timeout(2 * $patience));
+		'<', \undef, '>&', \$log, IPC::Run::timeout(5 * $patience));
 	undef $client;
 }
 
@@ -112,9 +112,9 @@ sub fresh
 sub soon
 {
 	my ($user, $expected, $name, @candidates) = @_;
-	my ($deadline, $fresh) = time + 1.1;
+	my ($deadline, $late, $fresh) = time + 1.1;
 
-	do { $fresh = fresh($user, @candidates) } until $fresh eq $expected || time > $deadline;
+	do { $late = time > $deadline; $fresh = fresh($user, @candidates) } until $fresh eq $expected || $late;
 	is($fresh, $expected, $name);
 }
 
@@ -146,11 +146,12 @@ sub follows
 # Stop the process that sends the stream; its number.
 sub silence
 {
-	becomes_true('count(*) = 1 FROM pg_stat_replication', 'a stream');
-	my $pid = query('SELECT pid FROM pg_stat_replication') || die 'no stream';
-
-	kill 'STOP', $pid;
-	return $pid;
+	for (my $deadline = time + $patience; time < $deadline;)
+	{
+		my $pid = query('SELECT max(pid) FROM pg_stat_replication') or next;
+		return kill('STOP', $pid) && $pid;
+	}
+	die 'no stream';
 }
 
 start_recall();
@@ -164,10 +165,9 @@ is(fresh('1', 7, 1001), '7', 'a user as text');
 #
 
 query('ALTER TABLE exposures ALTER shown_at DROP DEFAULT');	# as in the README of the project
-my $sum = '';
 my $judge = IPC::Run::start(
 	[ $python, "$folder/judge.py", $socket, $node->connstr('postgres'), $changes, 4, $users, $seconds ],
-	'<', \undef, '>', \$sum, IPC::Run::timeout($patience));
+	'<', \undef, '>', \my $sum, IPC::Run::timeout(3 * $patience));
 
 # Wait until that part of them is written.
 sub at
@@ -200,7 +200,9 @@ at(0.7);
 query('CALL seen.rebuild()');
 
 at(0.8);
-$server->signal('STOP');
+my $tries = 0;
+do { $server->signal('CONT'); sleep 0.5; $server->signal('STOP') }	# what only begins to stream has no timeout
+  until query("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == 1 || $tries++ > $patience;
 becomes_true('count(*) = 0 FROM pg_replication_slots', 'stopped: after wal_sender_timeout its slot is gone');
 $server->signal('CONT');
 
@@ -208,7 +210,7 @@ $judge->finish;
 query('ALTER TABLE exposures ALTER shown_at SET DEFAULT now()');
 note $sum;
 $sum = decode_json($sum =~ /(\{.*\})\s*\z/ ? $1 : '{}');
-cmp_ok($sum->{changes} // 0, '>=', $changes - 20, 'changes were committed');
+cmp_ok($sum->{changes} // 0, '>=', $changes - 8, 'changes were committed');
 is($sum->{late}, 0, 'no exposed item was let through later than the stated staleness');
 is($sum->{older}, 0, 'and none that an answer of its age must know');
 is($sum->{known}, $sum->{changes}, 'all are known at last');
@@ -256,11 +258,11 @@ sub receive
 }
 
 my $session = begin('LOCK seen.filters');
-my @asked = map { send_line(qq({"user": 7$_, "candidates": [7]})) } 1 .. 3;
+my @asked = map { send_line(qq({"user": 7$_, "candidates": [7]})) } 1 .. 20;
 sleep 0.5;
-is(query("SELECT count(*) <= 2 FROM pg_locks WHERE relation = 'seen.filters'::regclass AND NOT granted"), 't',
+is(query("SELECT count(*) < 10 FROM pg_locks WHERE relation = 'seen.filters'::regclass AND NOT granted"), 't',
 	'while the table is locked, few wait');
-is_deeply([ map { keys %{ receive($_) } } @asked ], [ ('error') x 3 ], 'and there is no answer');
+is_deeply([ map { keys %{ receive($_) } } @asked ], [ ('error') x 20 ], 'and there is no answer');
 commit($session);
 
 #
@@ -268,11 +270,13 @@ commit($session);
 #
 
 stop_recall();
+becomes_true('count(*) = 0 FROM pg_replication_slots', 'its slot is gone');
+my ($one, $two) = ($users + 1, $users + 2);		# to whom nothing random was shown
 $session = begin('SELECT pg_current_xact_id()');
 start_recall();
-is(fresh(1, 7), '7', 'without a stream: an answer');
-query('INSERT INTO exposures VALUES (1, 7)');
-soon(1, '', 'and one a second later', 7);
+is(fresh($one, 7), '7', 'without a stream: an answer');
+query("INSERT INTO exposures VALUES ($one, 7)");
+soon($one, '', 'and one a second later', 7);
 is(query("SELECT count(*) FROM pg_replication_slots WHERE confirmed_flush_lsn IS NOT NULL"), '0', 'the slot waits');
 commit($session);
 follows('then');
@@ -282,17 +286,19 @@ follows('then');
 # does not come.
 #
 
-is(fresh(2, 7), '7', 'not exposed');
+is(fresh($two, 7), '7', 'not exposed');
 query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()");
+$node->poll_query_until('postgres', "SELECT current_setting('synchronous_standby_names') = 'nobody'");
+query('CHECKPOINT; CHECKPOINT');	# by the second one the checkpointer has told the others
 my $waiting = IPC::Run::start([ 'psql', '-Xq', '-d', $node->connstr('postgres'), '-c',
-	'INSERT INTO exposures VALUES (2, 7)' ],
+	"INSERT INTO exposures VALUES ($two, 7)" ],
 	'<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
 becomes_true("count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'", 'a commit waits');
 sleep 0.5;
-is(fresh(2, 7), '7', 'and nobody sees it');
+is(fresh($two, 7), '7', 'and nobody sees it');
 query("ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf()");
 $waiting->finish;
-soon(2, '', 'afterwards it is seen', 7);
+soon($two, '', 'afterwards it is seen', 7);
 
 #
 # What else changes rows
@@ -335,15 +341,20 @@ is(fresh('4', 11, undef, 12), '11 12', 'candidates that are NULL');
 sub fetching { return query("SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_current_wal_flush_lsn%'
 	AND pid <> pg_backend_pid()") }
 
-my $connection = fetching();
-refuses('no candidates', user => 1, candidate => [7]);
-refuses('candidates of no kind', user => 4, candidates => [1.5]);
-refuses("user $_", user => $_, candidates => [1]) for undef, 'one', '9223372036854775808', '-9223372036854775809';
-query('REVOKE SELECT ON seen.filters FROM recall');
-refuses('no privilege', user => 77, candidates => [1]);
-query('GRANT SELECT ON seen.filters TO recall');
-is(fresh('9223372036854775807', 1), '1', 'the greatest user');
-is(fetching(), $connection, 'the connection is still the same');
+my ($connection, $same, $deadline) = ('', '', time + $patience);
+do	# On a busy machine the server may not answer in time, and then there is another connection.
+{
+	$connection = fetching();
+	refuses('no candidates', user => 1, candidate => [7]);
+	refuses('candidates of no kind', user => 4, candidates => [1.5]);
+	refuses("user $_", user => $_, candidates => [1]) for undef, 'one', '9223372036854775808', '-9223372036854775809';
+	query('REVOKE SELECT ON seen.filters FROM recall');
+	refuses('no privilege', user => 77, candidates => [1]);
+	query('GRANT SELECT ON seen.filters TO recall');
+	is(fresh('9223372036854775807', 1), '1', 'the greatest user');
+	$same = $connection && fetching() eq $connection;
+} until $same || time > $deadline || !sleep 1;
+ok($same, 'the connection is still the same');
 
 # Lines that are no request
 $server->pump_nb;

@@ -62,7 +62,7 @@ sub start
 {
 	my %program = (said => '');
 
-	$program{run} = eval { IPC::Run::start([@_], '<', \undef, '>&', \$program{said}, IPC::Run::timeout($patience)) };
+	$program{run} = eval { IPC::Run::start([@_], '<', \undef, '>&', \$program{said}, IPC::Run::timeout(5 * $patience)) };
 	return \%program;
 }
 

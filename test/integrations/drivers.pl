@@ -95,7 +95,7 @@ sub start
 	$node->safe_psql('postgres', "CREATE DATABASE \"$program{database}\" TEMPLATE $template");
 	connect_to($program{database});
 	$program{run} = IPC::Run::start(\@command, '<', \undef, '>', \$program{out}, '2>', \$program{err},
-		IPC::Run::timeout($patience));
+		IPC::Run::timeout(5 * $patience));
 	$run{$name} = \%program;
 }
 

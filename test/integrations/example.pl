@@ -35,6 +35,7 @@ sub serve
 	return \%server;
 }
 
+sub http { return HTTP::Tiny->new(timeout => $patience) }
 my $feed = serve('server.js');
 my $bluesky = serve('bluesky.js', 'feed.example.com', 'did:plc:publisher');
 
@@ -57,18 +58,18 @@ for my $port ($feed->{url} =~ /:(\d+)/, 'http', 70000)
 
 my $said;
 IPC::Run::run([ 'node', "$root/test/integrations/example.mjs", $browser, $feed->{url} ],
-	'<', \undef, '>', \$said, IPC::Run::timeout($patience));
+	'<', \undef, '>', \$said, IPC::Run::timeout(5 * $patience));
 for ($said =~ /^((?:not )?ok \d+ - .*)$/mg)
 {
 	ok(!/^not/, s/^(?:not )?ok \d+ - //r);
 }
 like($said, qr/^1\.\.\d+$/m, 'the browser has come to its end') or diag $said;
-is(HTTP::Tiny->new->get("$feed->{url}nothing")->{status}, 404, 'another path is not found');
+is(http()->get("$feed->{url}nothing")->{status}, 404, 'another path is not found');
 for my $content ('', '{', 'null', '[]', '"a"', '{"user": null}', '{"user": 1}', '{"user": ""}', '{"user": "a\u0000"}',
 	'{"user": "a", "uri": 1}',
 	'{"user": "a", "uri": null}', '{"user": "a", "uri": ""}')
 {
-	is(HTTP::Tiny->new->post("$feed->{url}$_->[0]", { content => $_->[1] })->{status}, 400, "refused: /$_->[0] $_->[1]")
+	is(http()->post("$feed->{url}$_->[0]", { content => $_->[1] })->{status}, 400, "refused: /$_->[0] $_->[1]")
 	  for map { [ $_, $content ] } qw(page unread filter night);
 }
 
@@ -81,7 +82,7 @@ for my $reader (1 .. 8)
 	push(@readers, $pid), next if $pid;
 	for (1 .. 10)
 	{
-		my $answer = HTTP::Tiny->new->post("$feed->{url}page", { content => '{"user": "eight"}' });
+		my $answer = http()->post("$feed->{url}page", { content => '{"user": "eight"}' });
 		append_to_file("$folder/pages",
 			join(' ', map { $_->{uri} =~ /(\d+)$/ } @{ decode_json($answer->{content})->{posts} }) . "\n");
 	}
@@ -111,7 +112,7 @@ sub token
 {
 	my ($user, $path) = @_;
 	my $claims = $claims{$user} // return 'Bearer';
-	my %valid = (iss => 'did:plc:ann', aud => 'did:web:feed.example.com', exp => time + 60,
+	my %valid = (iss => 'did:plc:ann', aud => 'did:web:feed.example.com', exp => time + 3600,
 		lxm => $path =~ s{^xrpc/|\?.*}{}gr);
 
 	return 'Bearer e30.' . encode_base64url(ref $claims ? encode_json({ %valid, %$claims }) : $claims) . '.signature';
@@ -121,7 +122,7 @@ sub token
 sub ask
 {
 	my ($user, $method, $path, $body) = @_;
-	my $answer = HTTP::Tiny->new->request($method, "$bluesky->{url}$path",
+	my $answer = http()->request($method, "$bluesky->{url}$path",
 		{ headers => { $user ? (Authorization => token($user, $path)) : () }, defined $body
 			? (content => ref $body ? encode_json($body) : $body) : () });
 
@@ -184,7 +185,7 @@ for ([ 401, 'AuthenticationRequired', undef, 'GET', "xrpc/app.bsky.feed.getFeedS
 		map { qq({"interactions": [$_]}) } 'null', '1', '{"item": 1}', '{"event": null}'),
 	[ 400, 'InvalidRequest', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', '{' ],
 	[ 400, 'InvalidRequest', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', {} ],
-	[ 413, 'PayloadTooLarge', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', 'x' x 200_000 ],
+	[ 413, 'PayloadTooLarge', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', 'x' x 100_001 ],
 	[ 404, 'MethodNotImplemented', 'ann', 'GET', 'xrpc/app.bsky.feed.getAuthorFeed' ])
 {
 	my ($status, $error, @request) = @$_;
@@ -236,9 +237,9 @@ for my $server ($feed, $bluesky)
 
 		unlike($answer, qr{^HTTP/1.1 [25]}, "$line is refused") or diag $answer;
 	}
-	is(HTTP::Tiny->new->get("$server->{url}nothing")->{status}, 404, 'the server goes on');
+	is(http()->get("$server->{url}nothing")->{status}, 404, 'the server goes on');
 }
-is(HTTP::Tiny->new->head($feed->{url})->{status}, 200, 'HEAD');
+is(http()->head($feed->{url})->{status}, 200, 'HEAD');
 
 for my $server ($feed, $bluesky)
 {

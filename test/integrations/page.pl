@@ -69,7 +69,7 @@ $node->stop;
 for ([ 'how it is used', 'use', 8 ], [ 'what psql prints', "pastes=$folder/pastes", scalar keys %pasted ])
 {
 	my ($name, $part, $tests) = @$_;
-	my $ok = IPC::Run::run([ "$page/run", $part ], '<', \undef, '>&', \my $said, IPC::Run::timeout($patience));
+	my $ok = IPC::Run::run([ "$page/run", $part ], '<', \undef, '>&', \my $said, IPC::Run::timeout(3 * $patience));
 	my $status = $ok ? 0 : $? >> 8;
 
 	chomp $said;

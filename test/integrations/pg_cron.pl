@@ -109,7 +109,7 @@ for my $way (sort keys %node)
 }
 
 #
-# The jobs.  They start at the next full minute, or at the one after if little time is
+# The jobs.  They start at the next full minute, or at the one after if less than half a minute is
 # left to give them to pg_cron.
 #
 
@@ -124,7 +124,7 @@ my %job = (
 	'private' => 'CALL private.rebuild()');
 my %role = ('private' => 'stranger', 'vacuum' => 'feed_owner');
 my $time = time;
-my $start = (int($time / 60) + 1 + ($time % 60 > 52)) * 60;
+my $start = (int($time / 60) + 1 + ($time % 60 > 30)) * 60;
 my (undef, $minute, $hour) = gmtime($start);
 
 for my $way (sort keys %node)
@@ -174,6 +174,7 @@ for my $way (sort keys %node)
 {
 	my $node = $node{$way};
 
+	sleep 1 while time < $start;
 	$node->poll_query_until('postgres',
 		'SELECT count(*) = ' . keys(%job) . q{ FROM cron.job_run_details WHERE status IN ('succeeded', 'failed')})
 	  or diag slurp_file($node->logfile);

@@ -9,7 +9,7 @@ use Server;
 my ($program) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';
 plan skip_all => 'PgBouncer is not installed (Debian: pgbouncer)' unless $program;
 
-my $seconds = $ENV{BLOOMEXP_LONG} ? 60 : 5;
+my $transactions = $ENV{BLOOMEXP_LONG} ? 12000 : 1000;	# of each client
 my ($version, $minor) = qx{$program --version} =~ /^PgBouncer (\d+)\.(\d+)/i;
 my $keeps_statements = $version > 1 || $minor >= 21 ? 1 : '';
 my $connections = 3;
@@ -35,7 +35,8 @@ sub bouncer
 	append_to_file("$folder/ini", join "\n", '[databases]', "feed = host=$host port=$server_port dbname=postgres",
 		'[pgbouncer]', "listen_port = $port", 'listen_addr =', "unix_socket_dir = $folder", 'auth_type = trust',
 		"auth_file = $folder/users", "admin_users = $role", "logfile = $folder/log",
-		'pool_mode = transaction', "default_pool_size = $connections", map({ "$_ = $settings{$_}" } sort keys %settings), '');
+		'pool_mode = transaction', 'query_wait_timeout = 0', "default_pool_size = $connections",
+		map({ "$_ = $settings{$_}" } sort keys %settings), '');
 	push @bouncers, IPC::Run::start([ $program, '-q', "$folder/ini" ], '<', \undef, '>', "$folder/output", '2>&1');
 
 	for (1 .. 10 * $patience)
@@ -82,11 +83,11 @@ sub pooled { return finish(client(@_)) }
 # a statement waits for it, and so would keep the others, which have the connections.
 sub pgbench
 {
-	my ($way, $mode, $time) = @_;
+	my ($way, $mode, $count) = @_;
 
-	return IPC::Run::start([ 'pgbench', '-n', '-c', $clients, '-j', $clients, '-T', $time, '-M', $mode, '--max-tries=1000',
-			'-f', $node->basedir . '/feed.sql', '-f', $node->basedir . '/take.sql', $way ], '<', \undef, '>&', \my $output,
-				IPC::Run::timeout($patience + $time));
+	return IPC::Run::start([ 'pgbench', '-n', '-c', $clients, '-j', $clients, '-t', $count, '-M', $mode,
+			'--max-tries=1000', map({ ('-f', $node->basedir . "/$_.sql") } 'feed', 'take'), $way ],
+		'<', \undef, '>&', \my $output, IPC::Run::timeout(5 * $patience));
 }
 
 query(q{
@@ -140,18 +141,18 @@ sub complete
 # Load
 #
 
-my $load = pgbench($way, 'extended', $seconds);
-my (@failed, $rebuilds);
-for (my $start = time; time < $start + $seconds - 1 || $rebuilds < 4; $rebuilds++)
+my $load = pgbench($way, 'extended', $transactions);
+my @failed;
+for (my $rebuilds = 0; $load->pumpable && $load->pump_nb || $rebuilds < 4; $rebuilds++)
 {
-	my $feed = $rebuilds % 2 ? 'viewed' : 'seen';
-	push @failed, grep { !rebuilt($_) } pooled("CALL $feed.rebuild(overlap => '0')");
+	push @failed, grep { !rebuilt($_) }
+	  pooled('CALL ' . ($rebuilds % 2 ? 'viewed' : 'seen') . q{.rebuild(overlap => '0')});
 }
 ok($load->finish, 'no client failed');
 is("@failed", '', 'no rebuild failed');
 cmp_ok(query("SELECT count(*) FROM $_"), '>', 100, "there were $_") for 'exposures', 'views';
-cmp_ok(query("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"),
-	'<=', $connections, "$clients clients shared $connections connections");
+ok($node->poll_query_until('postgres', "SELECT count(*) <= $connections FROM pg_stat_activity	-- sessions of ours end
+	WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"), "$clients clients shared the connections");
 complete('under load');
 
 #
@@ -247,11 +248,12 @@ ok(rebuilt(pooled($slow)), 'the next rebuild works');
 # Prepared statements, and connections that are reset after each transaction
 #
 
-is(pgbench($way, 'prepared', $keeps_statements ? 2 : 1)->finish, $keeps_statements,
+is(pgbench($way, 'prepared', 50)->finish, $keeps_statements,
 	'prepared statements need PgBouncer 1.21');
 
 my $pids = "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE backend_type = 'client backend'
 	AND pid <> pg_backend_pid()";
+pooled('SELECT 1');
 my $before = query($pids);
 pooled('RECONNECT', $way =~ s/dbname=\w+/dbname=pgbouncer/r);
 pooled('SELECT 1');
@@ -260,7 +262,7 @@ ok($node->poll_query_until('postgres', "SELECT NOT '$before'::integer[] && ARRAY
 	'RECONNECT replaces all connections');
 
 my $reset = bouncer(server_reset_query_always => 1);
-ok(pgbench($reset, 'extended', 2)->finish, 'DISCARD ALL');
+ok(pgbench($reset, 'extended', 50)->finish, 'DISCARD ALL');
 ok(rebuilt(pooled($slow, $reset)), 'a rebuild there');
 complete('at the end');
 

@@ -17,7 +17,7 @@ my $example = "$root/examples/stream";
 my $folder = PostgreSQL::Test::Utils::tempdir();
 my ($users, $items) = (300, 80);
 
-my $node = start_server('stream');
+my $node = start_server('stream', 'max_prepared_transactions = 1');
 @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
 my $owner = $node->safe_psql('postgres', 'SELECT current_user');
 
@@ -89,7 +89,7 @@ sub cluster
 # Consumers
 #
 
-my $started = 0;
+my ($started, $killed) = (0, 0);
 
 sub consumer
 {
@@ -121,7 +121,8 @@ sub logged
 	return (slurp_file($consumer->{log}) =~ /.*^read (\d+), added (\d+), partitions (\d+), lag (-?\d+|unknown)$/ms);
 }
 
-# Wait until the partitions of some consumers are all four and their lag is none.
+# Wait until the partitions of some consumers are all four, their lag is none, even if what they have logged is of a
+# time before the last messages, and nothing is missing.
 sub caught_up
 {
 	my (@consumers) = @_;
@@ -133,10 +134,10 @@ sub caught_up
 
 		for (@consumers)
 		{
-			my @logged = logged($_);
-			($partitions, $lag) = ($partitions + $logged[2], $lag + ($logged[3] eq 'unknown' ? 0 : abs $logged[3])) if @logged;
+			my @logged = logged($_) or $lag++, next;	# it has not begun
+			($partitions, $lag) = ($partitions + $logged[2], $lag + ($logged[3] eq 'unknown' ? 0 : abs $logged[3]));
 		}
-		return 1 if $partitions == 4 && $lag == 0;
+		return 1 if $partitions == 4 && $lag == 0 && !missing($items);
 		sleep 0.1;
 	}
 	return 0;
@@ -148,29 +149,29 @@ sub missing { return query("SELECT sum(cardinality(seen.unseen(u,
 sub bytes { return query("SELECT md5(string_agg(f::text, ',' ORDER BY user_id)) FROM seen.filters AS f") }
 
 cluster("part(0, 40)");
-my @consumers = map { consumer(20) } 1 .. 3;
-my ($killed, $in_the_middle) = (0, 0);
+my @consumers = map { local $ENV{PGAPPNAME} = $_; consumer(20) } 0 .. 2;
 $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM seen.filters');
 for (my $sent = 40; $sent < $items; $sent += 10)
 {
-	my $victim = $sent / 10 % 3;
+	my $adds = q{FROM pg_stat_activity WHERE usename = 'consumer' AND wait_event_type = 'Lock'};
 
-	sleep 0.3;
-	$in_the_middle++ if missing($sent) > 0;
-	$killed++ if ended($consumers[$victim], 'KILL') == 9;
-	$consumers[$victim] = consumer(20);
+	# Nobody can add now, so that the victim is in the middle.
+	query("BEGIN; LOCK seen.filters IN EXCLUSIVE MODE; PREPARE TRANSACTION 'middle'");
 	cluster("part($sent, $sent + 10)");
+	$node->poll_query_until('postgres', "SELECT count(*) > 0 $adds") or die 'no consumer adds';
+	local $ENV{PGAPPNAME} = my $victim = query("SELECT application_name $adds LIMIT 1");
+	$killed++ if ended($consumers[$victim], 'KILL') == 9;
+	query("SELECT pg_terminate_backend(pid) $adds AND application_name = '$victim'; COMMIT PREPARED 'middle'");
+	$consumers[$victim] = consumer(20);
 	cluster('poison()') if $sent == 50;
 }
-is($killed, 4, 'consumers were killed');
-cmp_ok($in_the_middle, '>', 0, 'in the middle');
+is($killed, 4, 'consumers were killed in the middle');
 ok(caught_up(@consumers), 'the lag of all consumers is zero');
 is(missing($items), 0, 'nothing is missing');
 is(query('SELECT count(*) FROM seen.filters'), $users, 'no other user');
-note "$in_the_middle of $killed in the middle";
-# What librdkafka logs when a request to a busy cluster timed out, and is repeated, is none.
+# What librdkafka logs when a request to a busy cluster, or a busy consumer, timed out, and is repeated, is none.
 my $errors = join '', map { slurp_file($_) } glob "$folder/log*.errors";
-$errors =~ s/^%\d\|[\d.]+\|(?:REQTMOUT|FAIL)\|.*timed out.*\n//gmi;
+$errors =~ s/^%\d\|[\d.]+\|(?:(?:REQTMOUT|FAIL|SESSTMOUT)\|.*timed out|COMMITFAIL\|).*\n//gmi;
 is($errors, '', 'no error');
 
 # False positives, among items that nobody was shown.

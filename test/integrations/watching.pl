@@ -161,7 +161,8 @@ is_deeply([ sort keys %{ rows($_) } ], [ 'Odd "feed"', qw(alone kept secret seen
 
 my $wal = values_of('bloomexp_wal', '');
 $node->safe_psql('postgres', 'CHECKPOINT; INSERT INTO views SELECT u, 1, now() FROM generate_series(1, 20000) AS u');
-$node->poll_query_until('postgres', "SELECT wal_fpi > $wal->{page_images_total} FROM pg_stat_wal");
+$node->poll_query_until('postgres', "SELECT wal_fpi > $wal->{page_images_total}
+	AND wal_bytes > $wal->{bytes_total} + 1e6 FROM pg_stat_wal");
 cmp_ok(values_of('bloomexp_wal', '')->{bytes_total}, '>', $wal->{bytes_total} + 1e6, 'bytes of write-ahead log');
 
 # Each right is needed; without one, other feeds are still watched.
