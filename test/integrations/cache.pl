@@ -47,9 +47,7 @@ s/^(CREATE PUBLICATION .*) \(user_id\);/$1;/m for query('SHOW server_version_num
 is(scalar @setup, 1, 'the README sets up');
 query($_) for @setup;
 
-#
 # The recall server
-#
 
 my ($server, $log, $client) = (undef, '', undef);
 
@@ -160,9 +158,7 @@ follows('at first');
 # A user may come as text, as drivers have numbers that are too large for a double.
 is(fresh('1', 7, 1001), '7', 'a user as text');
 
-#
 # 1,000 commits, and all that may happen
-#
 
 query('ALTER TABLE exposures ALTER shown_at DROP DEFAULT');	# as in the README of the project
 my $judge = IPC::Run::start(
@@ -235,9 +231,7 @@ sub commit
 	$session->{run}->finish;
 }
 
-#
 # A lock on the table
-#
 
 # A line of a client of its own, and the answer
 sub send_line
@@ -265,9 +259,7 @@ is(query("SELECT count(*) < 10 FROM pg_locks WHERE relation = 'seen.filters'::re
 is_deeply([ map { keys %{ receive($_) } } @asked ], [ ('error') x 20 ], 'and there is no answer');
 commit($session);
 
-#
 # A transaction that is open while the server starts: no slot is made before it ends
-#
 
 stop_recall();
 becomes_true('count(*) = 0 FROM pg_replication_slots', 'its slot is gone');
@@ -281,10 +273,8 @@ is(query("SELECT count(*) FROM pg_replication_slots WHERE confirmed_flush_lsn IS
 commit($session);
 follows('then');
 
-#
 # A commit that the stream brings before other sessions see it: it waits for a standby that
 # does not come.
-#
 
 is(fresh($two, 7), '7', 'not exposed');
 query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()");
@@ -300,9 +290,7 @@ query("ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf()");
 $waiting->finish;
 soon($two, '', 'afterwards it is seen', 7);
 
-#
 # What else changes rows
-#
 
 sub changed
 {
@@ -331,9 +319,7 @@ changed('no user', 'INSERT INTO others VALUES (NULL, 1); INSERT INTO exposures V
 follows('after that');
 changed('emptied again', 'TRUNCATE seen.filters', 4, '11 12');
 
-#
 # Requests
-#
 
 is(fresh('4', 11, undef, 12), '11 12', 'candidates that are NULL');
 

@@ -36,9 +36,7 @@ for my $block (grep { $_->{chapter} =~ /^Citus/
 like($coordinator->safe_psql('postgres', q{EXPLAIN (COSTS OFF) SELECT seen.unseen(42, '{42001,42101}')}),
 	qr/Task Count: 1$/m, 'a call has one task');
 
-#
 # A feed under load
-#
 
 my $seconds = $ENV{BLOOMEXP_LONG} ? 1800 : 12;
 my ($takers, $users) = (30, 80);	# users of pages; COPY writes for those after them

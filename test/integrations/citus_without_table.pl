@@ -23,9 +23,7 @@ query(q{
 	CREATE TABLE recorded (user_id bigint, item_id bigint, taken boolean);
 	SELECT create_distributed_table('recorded', 'user_id', colocate_with => 'shown.filters')});
 
-#
 # Calls
-#
 
 for my $node ($coordinator, $workers[1])
 {
@@ -47,9 +45,7 @@ for my $node ($coordinator, $workers[1])
 like(query('EXPLAIN (COSTS OFF) SELECT shown.take(42, ARRAY[1]::bigint[], 1)'), qr/Task Count: 1\b/,
 	'a call runs on the node of its user');
 
-#
 # Load
-#
 
 append_to_file("$folder/page", "\\set u random(1, $takers)\n\\set s random(1, 300)\n"
 	. "INSERT INTO recorded SELECT :u, unnest(shown.take(:u, ARRAY(SELECT generate_series(:s, :s + 60)), 5)), true;\n");

@@ -53,9 +53,7 @@ append_to_file($random, $node->safe_psql('postgres', qq{
 	ORDER BY id}) =~ s/^\n//r . "\n");
 is(scalar(my @random = slurp_file($random) =~ /^\{"name"/mg), 300, "random sets by the seed $seed");
 
-#
 # The readers
-#
 
 # Start a program; what it prints, and its status, when it ends.
 sub start
@@ -108,10 +106,8 @@ for ([ "$root/clients/python/run", 300, start("$root/clients/python/run", 'check
 	}
 }
 
-#
 # The programs of doc/clients.md and of the clients' pages, as they are written, each where its language finds
 # the reader and the driver.  Each function returns how to run one, or nothing if something is missing.
-#
 
 my ($guide) = document("$root/doc/clients.md") =~ /^(## Read a filter\n.*?)(?=^## )/ms;
 my $folder = PostgreSQL::Test::Utils::tempdir();

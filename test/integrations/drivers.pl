@@ -73,9 +73,7 @@ is_deeply([ sort grep { $_ ne 'django_unseen.py' } map { basename($_) }
 	glob "$examples/{drivers,frameworks}/*.{py,mjs,rb,php,java,go}" ],
 	[ sort keys %driver, keys %framework ], 'the programs');
 
-#
 # Run them, all at the same time, each in a database of its own
-#
 
 my $node = start_server_for_drivers('drivers');
 $node->safe_psql('postgres', "CREATE DATABASE $_") for 'before', 'without_feed', 'one_item';
@@ -111,9 +109,7 @@ for my $path (map({ "drivers/$_" } sort keys %driver), map { "frameworks/$_" } s
 		$name eq 'packed.py' ? qw(42 42001 42301 -42001 42300 9223372036854775807 -9223372036854775808 42301) : ());
 }
 
-#
 # Its recipes in Rails and in Django
-#
 
 my $guide = document("$root/examples/frameworks/README.md");
 my %code;
@@ -244,9 +240,7 @@ for (keys %file)
 start('Rails', $framework{'activerecord.rb'}, 'without_feed', 'ruby', "$folder/rails.rb");
 start('Django', $framework{'django_feed.py'}, 'template1', 'sh', '-e', "$folder/django.sh");
 
-#
 # What came of it
-#
 
 my $recorded = q{SELECT array_agg(item_id ORDER BY item_id) FROM exposures JOIN seen.filters USING (user_id)
 	WHERE shown_at > now() - interval '30 minutes' AND items @> item_id};

@@ -52,9 +52,7 @@ for my $port ($feed->{url} =~ /:(\d+)/, 'http', 70000)
 	}
 }
 
-#
 # In a browser
-#
 
 my $said;
 IPC::Run::run([ 'node', "$root/test/integrations/example.mjs", $browser, $feed->{url} ],
@@ -95,9 +93,7 @@ is_deeply([ map { scalar @$_ } @pages ], [ (10) x 80 ], 'full pages');
 my %taken = map { ($_ => 1) } map { @$_ } @pages;
 is(scalar keys %taken, 800, 'none twice');
 
-#
 # For Bluesky
-#
 
 my $name = 'at://did:plc:publisher/app.bsky.feed.generator/unseen';
 my %claims = map { ($_ => { iss => "did:plc:$_" }) } qw(ann bob);

@@ -99,9 +99,7 @@ query('DROP TABLE seen');
 query(slurp_file("$example/schema.sql"));
 is(query("SELECT count(*) FROM pg_extension WHERE extname <> 'plpgsql'"), 0, 'no extension');
 
-#
 # A night, and a page that is written between its snapshot and its swap
-#
 
 is(night(), 0, 'a night without users');
 query("INSERT INTO exposures SELECT u, i * u FROM generate_series(1, $users) u, generate_series(1, 20) i");
@@ -163,9 +161,7 @@ is(numbers(python_says('nightly.main()')), '', 'one night at a time');
 $session{in} .= "\\q\n";
 $session{run}->finish;
 
-#
 # What is no exposure, and users whose filter cannot be built or written
-#
 
 query("ALTER TABLE exposures ALTER user_id DROP NOT NULL, ALTER item_id DROP NOT NULL, ALTER shown_at DROP NOT NULL;
 	INSERT INTO exposures VALUES (NULL, 1, now()), (7, NULL, now()), (99998, NULL, now()), (99998, 1, NULL),
@@ -193,9 +189,7 @@ is(night(), $users, 'the next night heals it');
 is(query("SELECT count(*) FROM seen WHERE today <> '{}'"), 0, 'for all');
 query('DELETE FROM exposures WHERE num_nulls(user_id, item_id, shown_at) > 0');
 
-#
 # Writers beside nights
-#
 
 append_to_file("$folder/writer.py", <<'WRITER');
 import os, random, sys
@@ -230,9 +224,7 @@ is(query('SELECT string_agg(user_id::text, $$ $$ ORDER BY user_id) FROM seen WHE
 	'users without exposures have no filter');
 is(check(), 0, 'nothing is missing');
 
-#
 # The guide: what a warehouse brings, and the day of the extension
-#
 
 my @warehouse = statements($guide, 'Build filters in Spark, Flink or a warehouse');
 my ($mark, $load) = @warehouse;

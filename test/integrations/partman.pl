@@ -17,9 +17,7 @@ my $node = start_server('partman', "deadlock_timeout = 100ms\nmax_locks_per_tran
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
-#
 # The document
-#
 
 my $file = 'doc/integrations.md';
 my @blocks = grep { $_->{chapter} eq 'pg_partman' } blocks(document("$root/$file"));
@@ -33,12 +31,10 @@ my ($equip) = statements(document("$root/doc/production.md"), 'Apply the script 
 query($equip);
 is(query($untracked), 0, 'every partition has the trigger');
 
-#
 # Days.  The clock is a table, because retention can be given the time; a rebuild takes the
 # real one, so exposures of later days are in the future for it, which counts.  pg_partman
 # makes partitions ahead of what the table has: one a day, but 4.7 rounds how far ahead it
 # is, and so has made the first day's already from noon on.
-#
 
 query(q{
 	UPDATE partman.part_config SET infinite_time_partitions = false, retention = '45 days';
@@ -119,9 +115,7 @@ cmp_ok(query("SELECT avg((items \@> item_id)::int) FROM log JOIN seen.filters US
 	WHERE shown_at < now() - interval '31 days'"),
 	'<', 0.03, 'and forgotten');
 
-#
 # What the document warns of
-#
 
 # How many of the ten items from one on user 7's filter has.
 sub has { return query("SELECT cardinality(array_positions(bloom_contains_each(items,

@@ -108,10 +108,8 @@ for my $way (sort keys %node)
 	}
 }
 
-#
 # The jobs.  They start at the next full minute, or at the one after if less than half a minute is
 # left to give them to pg_cron.
-#
 
 my ($rebuild) = $guide =~ /cron\.schedule\('rebuild seen', '[^']*', '(CALL [^']*)'\)/;
 my ($vacuum) = $guide =~ /cron\.schedule\('vacuum seen', '[^']*', '(VACUUM [^']*)'\)/;
@@ -136,9 +134,7 @@ for my $way (sort keys %node)
 	} sort keys %job);
 }
 
-#
 # Meanwhile: the lines of the crontab, for another feed, and as another role.
-#
 
 sub crontab
 {
@@ -166,9 +162,7 @@ is_deeply([ sort grep { /^bloomexp/ } split /\n/, crontab($several, 'private', '
 	[ sort map { "bloomexp rebuild, $_: exit status 1" } split /" "/, $several =~ /\bin "(.*?)"; do/ ? $1 : '' ],
 		'crontab: the ranges that failed are printed');
 
-#
 # What pg_cron has done
-#
 
 for my $way (sort keys %node)
 {

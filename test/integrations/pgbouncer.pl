@@ -137,9 +137,7 @@ sub complete
 	}
 }
 
-#
 # Load
-#
 
 my $load = pgbench($way, 'extended', $transactions);
 my @failed;
@@ -155,9 +153,7 @@ ok($node->poll_query_until('postgres', "SELECT count(*) <= $connections FROM pg_
 	WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"), "$clients clients shared the connections");
 complete('under load');
 
-#
 # One rebuild has one connection, from the first batch to the last
-#
 
 my $rebuilding = q{state = 'active' AND query LIKE 'CALL seen.rebuild%'};
 my $holders = "SELECT array_agg(DISTINCT pid) FROM pg_stat_activity WHERE $rebuilding";
@@ -201,9 +197,7 @@ release();
 ok(rebuilt(finish($rebuild)), 'the rebuild ends well');
 complete('after a rebuild');
 
-#
 # It leaves nothing, however it ends
-#
 
 $rebuild = slow_rebuild();
 # PostgreSQL reports a lock_timeout if a cancel comes at the same moment, so cancels are sent until the rebuild ends.
@@ -244,9 +238,7 @@ my $settings = q{SELECT name || ' is ' || setting FROM pg_settings
 is(pooled($settings), query($settings), 'settings are as before');
 ok(rebuilt(pooled($slow)), 'the next rebuild works');
 
-#
 # Prepared statements, and connections that are reset after each transaction
-#
 
 is(pgbench($way, 'prepared', 50)->finish, $keeps_statements,
 	'prepared statements need PgBouncer 1.21');

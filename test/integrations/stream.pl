@@ -28,9 +28,7 @@ query('CREATE EXTENSION bloomexp');
 query($_->{text}) for grep { $_->{language} eq 'sql'
 	&& $_->{chapter} eq 'Steps' } blocks(document("$example/README.md"));
 
-#
 # A cluster, which exists as long as its producer.  It prints its address, then does what each line says.
-#
 
 append_to_file("$folder/cluster.py", <<'CLUSTER');
 import datetime, itertools, json, sys
@@ -85,9 +83,7 @@ sub cluster
 	$cluster{run}->pump until $cluster{said} =~ /^done\n/m;
 }
 
-#
 # Consumers
-#
 
 my ($started, $killed) = (0, 0);
 

@@ -47,9 +47,7 @@ for my $query (sort keys %$queries)
 	}
 }
 
-#
 # Feeds that are known
-#
 
 my $node = start_server('watched', "autovacuum = off\nmax_prepared_transactions = 1\nTimeZone = 'Asia/Tokyo'",
 	allows_streaming => 1);
@@ -182,10 +180,8 @@ $node->safe_psql('postgres', $again);
 is(values_of('bloomexp_feed', 'seen')->{untracked_tables}, 0,
 	'applied again, partitions have the trigger, and it is enabled');
 
-#
 # Feeds of others: none of their code runs as the exporter, and none of them stops what it
 # sees.  Nobody but a member of the exporter's role may own what it reads.
-#
 
 my %before = map { $_ => [ sort keys %{ rows($_) } ] } keys %$queries;
 
@@ -240,9 +236,7 @@ rows($_, $standby) for qw(bloomexp_table bloomexp_wal);
 $standby->stop;
 $node->stop;
 
-#
 # The files beside each other
-#
 
 is_deeply({ map { $_->{query_name} => $_->{query} } @{ $collector->{queries} } },
 	{ map { $_ => $queries->{$_}{query} } keys %$queries },
