@@ -23,7 +23,8 @@ my ($changes, $users, $seconds) = (1000, 50, 8);
 $ENV{PYTHONPATH} = "$folder/../python";
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 
-my $node = start_server('cache', "wal_sender_timeout = 2s\nautovacuum = off\nmax_connections = 50", allows_streaming => 'logical');
+my $node = start_server('cache', "wal_sender_timeout = 2s\nautovacuum = off\nmax_connections = 50",
+	allows_streaming => 'logical');
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
