@@ -114,6 +114,8 @@ is(query("SELECT (SELECT count(*) FROM exposures_default), min(shown_at) > today
 cmp_ok(query("SELECT avg((items \@> item_id)::int) FROM log JOIN seen.filters USING (user_id)
 	WHERE shown_at < now() - interval '31 days'"),
 	'<', 0.03, 'and forgotten');
+cmp_ok(query("SELECT count(*) FROM log WHERE item_id > 1000000 AND item_id % 2 = 0"), '>', 1000,
+	'there was something to lose');
 
 # What the document warns of
 
@@ -128,7 +130,7 @@ my $relation = query("SELECT format('%I', partition_table)
 query("DROP TRIGGER insert_seen ON $relation; DROP TRIGGER update_seen ON $relation; CALL expose(7, 100, 10,
 	false); CALL expose(7, 200, 10, true)");
 is(has(101), 10, 'without a trigger on the partition: through the table');
-cmp_ok(has(201), '<', 7, 'straight into it');
+cmp_ok(has(201), '<', 5, 'straight into it');
 query('CALL seen.rebuild()');
 is(has(201), 10, 'the rebuild brings it in');
 query($equip);
@@ -162,7 +164,7 @@ query(q{
 	UPDATE partman.part_config SET retention = '10 days', retention_keep_table = false;
 	SELECT partman.drop_partition_time('public.exposures')});
 query('CALL seen.rebuild()');
-cmp_ok(query(q{SELECT avg((items @> user_id * 10000 + 160)::int) FROM seen.filters WHERE user_id <= 40}), '<', 0.3,
+cmp_ok(query(q{SELECT avg((items @> user_id * 10000 + 160)::int) FROM seen.filters WHERE user_id <= 40}), '<', 0.2,
 	'forgotten within the window');
 
 $node->stop;
