@@ -14,7 +14,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw($patience $root start_server start_server_for_drivers connect_to start_standby comes_back);
+our @EXPORT = qw($patience $root start_server start_server_for_drivers connect_to start_standby
+	kill_pgbench comes_back);
 our $patience = $PostgreSQL::Test::Utils::timeout_default || 180;    # seconds
 our $root = abs_path(dirname(__FILE__) . '/../..');
 
@@ -83,6 +84,21 @@ sub start_standby
 	$standby->append_conf('postgresql.conf', $configuration // 'max_standby_streaming_delay = -1');
 	$standby->start;
 	return $standby;
+}
+
+# Kill any session of pgbench that has run a statement, as soon as there is one.  One read finds and chooses it, as the
+# only one could end between two.
+sub kill_pgbench
+{
+	my ($node) = @_;
+	my $pid = '';
+
+	for (my $end = time + $patience; $pid eq '' && time < $end;)
+	{
+		$pid = $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity
+			WHERE application_name = 'pgbench' AND query <> '' ORDER BY random() LIMIT 1");
+	}
+	kill 9, $pid || die 'nobody to kill';
 }
 
 # Wait for a server that restarts after a crash; false if it does not in time.

@@ -160,9 +160,6 @@ sub lacking
 	return join ' ', grep({ $rebuilds{$_} < 2 } @feeds), $counts =~ /\b0\b/g;
 }
 
-# A session that runs statements, and can be killed.
-my $session = "FROM pg_stat_activity WHERE application_name = 'pgbench' AND query <> ''";
-
 while (time < $began + $seconds || $rounds < @crashes || $rounds < 20 && lacking() ne '')
 {
 	my $crash = $crashes[ $rounds % @crashes ];
@@ -184,8 +181,7 @@ while (time < $began + $seconds || $rounds < @crashes || $rounds < 20 && lacking
 	do { look("round $rounds") } while time < $end;
 	if ($crash eq 'kill')
 	{
-		$node->poll_query_until('postgres', "SELECT count(*) > 0 $session") or die 'nobody to kill';
-		kill 9, query("SELECT pid $session ORDER BY random() LIMIT 1");
+		kill_pgbench($node);
 		$_->{run}->finish for @runs;
 		comes_back($node) or die 'no restart';
 	}

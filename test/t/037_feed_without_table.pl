@@ -117,9 +117,6 @@ sub lacking
 	return join ' ', grep { !$counts{$_} } qw(taken added stream merged again gone);
 }
 
-# A session that runs statements, and can be killed.
-my $session = "FROM pg_stat_activity WHERE application_name = 'pgbench' AND query <> ''";
-
 while (time < $began + $seconds || $rounds < 5 || $rounds < 20 && lacking() ne '')
 {
 	my $crash = $rounds < @crashes ? $crashes[$rounds] : $crashes[ $rounds % 3 ];
@@ -132,8 +129,7 @@ while (time < $began + $seconds || $rounds < 5 || $rounds < 20 && lacking() ne '
 	sleep 0.3, look("round $rounds") while time < $end;
 	if ($crash eq 'kill')
 	{
-		$node->poll_query_until('postgres', "SELECT count(*) > 0 $session") or die 'nobody to kill';
-		kill 9, query("SELECT pid $session ORDER BY random() LIMIT 1");
+		kill_pgbench($node);
 		$_->{run}->finish for @runs;
 		comes_back($node) or die 'no restart';
 	}
