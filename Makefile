@@ -166,9 +166,11 @@ endif
 # functions, where type is that of io, and the template for each kind of item, given as its
 # SQL type and the suffix of its C symbols.
 script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control).sql
-parts = $(patsubst %,$(here)/src/install/%.sql,type change contains exclude aggregate info oldest_transaction)
-feed = $(here)/src/feed
-templates = $(sort $(wildcard $(feed)/script/*.sql))
+type_parts = $(patsubst %,$(here)/src/install/%.sql,type change contains exclude aggregate info oldest_transaction)
+feed_parts = $(patsubst %,$(here)/src/feed/%.sql,schema trust settings begin arguments columns table \
+	warnings names script generator feeds)
+parts = $(type_parts) $(feed_parts)
+templates = $(sort $(wildcard $(here)/src/feed/script/*.sql))
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
 
 DATA_built = $(script)
@@ -192,26 +194,21 @@ endif
 
 BITCODE_CFLAGS += $(exact)
 
-# A line "@file" of the generator is that file.  "@script" is all templates in script/ as rows
-# of VALUES: a line "--- name" or "--- name kind" begins a template.
-expand = function put(file, line, name) { \
-	if ((getline line < file) < 0) { print file " is missing" >"/dev/stderr"; exit 1 } \
-	do { \
-		if (line == "@script") { \
-			for (n = split("$(templates)", names, " "); n > 0; n--) put(names[n]); \
-			print "$$part$$)" \
-		} else if (line ~ /^--- /) { \
-			split(line, name, " "); \
-			print (templates++ ? "$$part$$)," : "") "(\047" name[2] "\047, \047" name[3] "\047, $$part$$" \
-		} else if (line ~ /^@/) put("$(feed)/" substr(line, 2)); else print line \
-	} while ((getline line < file) > 0); close(file) }
-
-$(script): $(parts) $(templates) $(wildcard $(feed)/*.sql) $(here)/src/install/kind.sql.in $(here)/Makefile built-for
-	@{ for part in $(parts); do cat $$part && echo || exit; done && \
-	awk '$(expand) BEGIN { put("$(feed)/generator.sql") }' && echo && \
+# The install script is its parts, one after another; the templates of feeds become rows of a
+# function.
+$(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefile built-for
+	@{ for part in $(type_parts); do cat $$part && echo || exit; done && \
 	for kind in $(kinds); do \
 		sed -e "s/@type@/$${kind%:*}/g" -e "s/@suffix@/$${kind#*:}/g" $(here)/src/install/kind.sql.in && echo || exit; \
-	done; } >$@.tmp
+	done && \
+	for part in $(feed_parts); do cat $$part && echo || exit; done && \
+	echo "CREATE FUNCTION bloomexp.feed_templates(OUT name text, OUT text text) RETURNS SETOF record" && \
+	echo "LANGUAGE sql IMMUTABLE" && echo 'AS $$templates$$ VALUES' && \
+	separator= && for file in $(templates); do \
+		name=$${file##*/} && echo "$$separator('$${name%.sql}', \$$template\$$" && cat $$file && \
+		echo "\$$template\$$)" && separator=, || exit; \
+	done && echo '$$templates$$;' && echo && \
+	echo "COMMENT ON FUNCTION bloomexp.feed_templates() IS 'the templates of the scripts of feeds, by name';"; } >$@.tmp
 	@mv $@.tmp $@
 
 # The loops over candidates: a fifth faster than with -O2.

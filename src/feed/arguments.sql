@@ -1,13 +1,76 @@
-	feed text,
-	exposures regclass DEFAULT NULL,
-	user_column text DEFAULT 'user_id',	-- over a table
-	item_column text DEFAULT 'item_id',	-- over a table
-	time_column text DEFAULT 'shown_at',	-- over a table
-	width interval DEFAULT '30 days',
-	fpr double precision DEFAULT 0.01,
-	headroom double precision DEFAULT 0.2,	-- over a table
-	slices integer DEFAULT NULL,	-- without a table
-	mode text DEFAULT 'trigger',	-- over a table
-	"where" text DEFAULT NULL,	-- over a table
-	user_type regtype DEFAULT NULL,	-- without a table
-	item_type regtype DEFAULT NULL	-- without a table
+-- The arguments of a feed, and what each may be.
+
+CREATE FUNCTION bloomexp.feed_arguments(
+	OUT n bigint, OUT name text, OUT type regtype, OUT standard text, OUT feeds text)
+RETURNS SETOF record
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT row_number() OVER (), v.name, v.type::regtype, v.standard, v.feeds
+	FROM (VALUES	-- "feeds" says which have it: all, those over a table of exposures, those without
+		('feed', 'text', NULL, 'all'),
+		('exposures', 'regclass', NULL, 'all'),
+		('user_column', 'text', 'user_id', 'over'),
+		('item_column', 'text', 'item_id', 'over'),
+		('time_column', 'text', 'shown_at', 'over'),
+		('width', 'interval', '30 days', 'all'),
+		('fpr', 'double precision', '0.01', 'all'),
+		('slices', 'integer', NULL, 'without'),
+		('mode', 'text', 'trigger', 'over'),
+		('where', 'text', NULL, 'over'),
+		('user_type', 'regtype', NULL, 'without'),
+		('item_type', 'regtype', NULL, 'without'),
+		('capacity', 'bigint', NULL, 'without')) AS v(name, type, standard, feeds)
+$$;
+
+COMMENT ON FUNCTION bloomexp.feed_arguments() IS
+'the arguments of bloom_feed_sql() and bloom_create_feed(), in order: name, type, default, and which feeds have it';
+
+CREATE FUNCTION bloomexp.feed_options(a jsonb) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT coalesce(string_agg(format(', %s%s', CASE WHEN f.name <> 'exposures' THEN quote_ident(f.name) || ' => ' END,
+		CASE WHEN f.type IN ('double precision'::regtype, 'integer'::regtype, 'bigint'::regtype) AND a ->> f.name ~ '^[0-9]'
+			THEN a ->> f.name ELSE quote_nullable(a ->> f.name) END), '' ORDER BY f.n), '')
+	FROM bloomexp.feed_arguments() AS f
+	WHERE f.name <> 'feed' AND a ? f.name AND a ->> f.name IS DISTINCT FROM f.standard
+$$;
+
+COMMENT ON FUNCTION bloomexp.feed_options(jsonb) IS
+'the arguments that are not the defaults, as a call has them';
+
+CREATE FUNCTION bloomexp.check_arguments(a jsonb) RETURNS SETOF text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('Argument %I is for feeds %s a table of exposures.', f.name, CASE f.feeds WHEN 'over' THEN 'over' ELSE 'without' END)
+	FROM bloomexp.feed_arguments() AS f
+	WHERE f.feeds <> 'all' AND (f.feeds = 'over') <> (a ->> 'exposures' IS NOT NULL)
+		AND a ->> f.name IS DISTINCT FROM f.standard
+	UNION ALL
+	SELECT v.problem
+	FROM (SELECT a ->> 'feed' AS feed, (a ->> 'width')::interval AS width, (a ->> 'fpr')::double precision AS fpr,
+		(a ->> 'slices')::integer AS slices, a ->> 'mode' AS mode, (a ->> 'capacity')::bigint AS capacity,
+		a ->> 'exposures' IS NOT NULL AS of_table) AS g,
+	LATERAL (VALUES
+		(format('%L cannot be the name of a schema: it must have 1 to 63 bytes, not begin with pg_, '
+			'and have no control characters.', g.feed),
+			g.feed = '' OR octet_length(g.feed) > 63 OR g.feed LIKE 'pg\_%' OR g.feed ~ '[\x01-\x1f\x7f]'),
+		(format('mode must be ''trigger'' or ''log'', not %L.', g.mode), g.mode NOT IN ('trigger', 'log')),
+		('width must be positive, as in ''30 days'', and at most 1000 years.',
+			NOT (g.width > interval '0' AND g.width <= interval '1000 years')),
+		('width of a feed without a table must have no months: write ''30 days''.', NOT g.of_table
+			AND g.width > interval '0'
+			AND extract(year FROM g.width) * 12 + extract(month FROM g.width) <> 0),
+		('width must not be null if there is a table of exposures.', g.of_table AND g.width IS NULL),
+		('fpr must be at least 0.0000001 and less than 1; 0.01 is 1%.', NOT (g.fpr >= 1e-7 AND g.fpr < 1)),
+		('slices must be from 1 to 1000.', NOT g.slices BETWEEN 1 AND 1000),
+		('slices need a width.', NOT g.of_table AND g.width IS NULL AND g.slices IS NOT NULL),
+		('capacity must be from 1 to 100000000 items.', NOT g.capacity BETWEEN 1 AND 100000000)
+	) AS v(problem, wrong)
+	WHERE v.wrong
+$$;
+
+COMMENT ON FUNCTION bloomexp.check_arguments(jsonb) IS
+'what is wrong with the values of the arguments of a feed, a sentence for each';

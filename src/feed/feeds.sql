@@ -1,77 +1,109 @@
+-- bloom_feeds(): the feeds of a database, and what is wrong with them.
+
+CREATE FUNCTION bloomexp.edited(schema oid, settings jsonb,
+	OUT name text, OUT routine_exists boolean,
+	OUT code_differs boolean)	-- and not just comments
+RETURNS SETOF record
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT f.name, bool_or(p.oid IS NOT NULL),
+		bool_and(p.oid IS NULL OR bloomexp.code_hash(p.prosrc) <> f.hashes ->> 1
+			OR p.prosecdef <> (p.prokind = 'f')
+			OR p.prokind = 'f' AND 'search_path=pg_catalog, pg_temp' <> ALL (coalesce(p.proconfig, '{}')))
+	FROM jsonb_each(settings -> 'functions') AS f(name, hashes)
+	LEFT JOIN pg_proc AS p ON p.pronamespace = schema AND p.proname = f.name
+	GROUP BY f.name
+	HAVING NOT bool_or(md5(p.prosrc) = f.hashes ->> 0 AND p.prosecdef = (p.prokind = 'f')) IS TRUE
+	ORDER BY f.name
+$$;
+
+COMMENT ON FUNCTION bloomexp.edited(oid, jsonb) IS
+'functions of a feed that are not as its script made them; of several by one name, others can have made the rest';
+
 CREATE FUNCTION bloom_feeds(
 	OUT feed name,
 	OUT owner name,
 	OUT version text,
 	OUT command text,
-	OUT problems text[])
+	OUT problems text[],
+	OUT edited text[])
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 SET quote_all_identifiers = off
-AS $function$
-#variable_conflict use_column
+AS $$
 DECLARE
 	extension record;
-	settings record;
-	script text;
+	found record;
+	a jsonb;	-- its arguments
+	apply constant text := ': apply what the command returns';
 BEGIN
 	SELECT x.extversion AS version, n.nspname AS schema INTO extension
-	FROM pg_extension x JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'bloomexp';
+	FROM pg_extension AS x JOIN pg_namespace AS n ON n.oid = x.extnamespace WHERE x.extname = 'bloomexp';
 
-	-- What a feed was made with stands in the comments of its function settings(), a line for
-	-- each argument.  It is data here: read, never executed, and given back as literals.
-	FOR settings IN
-		SELECT n.oid AS schema_oid, n.nspname AS name, p.proowner AS owner, substring(p.prosrc FROM '^\n-- bloomexp ([0-9.]+)\n') AS version,
-			coalesce((
-				SELECT jsonb_object_agg(line[1], CASE WHEN line[1] <> 'width' OR line[2] <> 'NULL' THEN line[2] END)
-				FROM regexp_matches(p.prosrc, '^-- ([a-z_]+) = ([^\n]*)$', 'gn') AS line), '{}') || jsonb_build_object('feed', n.nspname) AS given
-		FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-		WHERE p.proname = 'settings' AND p.pronargs = 0 AND length(p.prosrc) < 10000 AND p.prosrc ~ '^\n-- bloomexp [0-9.]+\n'
-			AND translate(p.prosrc, E'\n', '') !~ '[[:cntrl:]]' AND n.nspname !~ '^pg_' ORDER BY n.nspname
+	-- Settings are data here: read, never executed, and given back as literals.
+	FOR found IN
+		SELECT n.oid AS schema, n.nspname AS name, p.proowner AS owner, bloomexp.feed_settings(n.oid) AS settings
+		FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+		WHERE p.proname = 'settings' AND p.pronargs = 0 AND n.nspname !~ '^pg_' ORDER BY n.nspname
 	LOOP
-		feed := settings.name;
-		owner := pg_get_userbyid(settings.owner);
-		version := settings.version;
+		CONTINUE WHEN jsonb_typeof(found.settings -> 'arguments') IS DISTINCT FROM 'object'
+			OR jsonb_typeof(found.settings -> 'functions') IS DISTINCT FROM 'object';
+		feed := found.name;
+		owner := pg_get_userbyid(found.owner);
+		version := found.settings ->> 'version';
 		BEGIN
-			EXECUTE format('SELECT s.command, s.problems, s.script FROM %I.bloom_feed_script($1, $2) AS s', extension.schema)
-			INTO command, problems, script USING settings.given, settings.owner;
-			IF version <> extension.version THEN
-				problems := problems || format('The script is of version %s of bloomexp: apply what the command returns.', version);
-			ELSIF position(E';\t-- types have changed' IN script) > 0 THEN
-				problems := problems || 'Types or collations of columns have changed: apply what the command returns, then rebuild.'::text;
-			ELSIF script IS NOT NULL THEN
-				-- functions of others may have the names of ours, and other arguments; names have no line breaks
-				problems := problems || ARRAY(
-					SELECT CASE WHEN count(o.as_made) = 0 THEN format('%s %I is missing: apply what the command returns%s.', r.kind, r.name,
-							CASE WHEN r.kind = 'Table' AND settings.given ? 'exposures' THEN ', then rebuild' END)
-						ELSE format('Function %I was edited, or its script is older than the table: apply what the command returns.', r.name) END
-					FROM (SELECT s.text, initcap(m[1]) AS kind, m[2] AS name FROM regexp_split_to_table(script, '\nCREATE ') AS s(text),
-						regexp_match(replace(s.text, format(' %I.', settings.name), ' feed.'), '^(?:OR REPLACE )?(FUNCTION|PROCEDURE|TABLE|VIEW) (?:IF NOT EXISTS )?feed\.([a-z_]+)') AS m WHERE m IS NOT NULL) AS r
-					LEFT JOIN LATERAL (
-						SELECT true AS as_made FROM pg_class c WHERE r.kind IN ('Table', 'View') AND c.relnamespace = settings.schema_oid AND c.relname = r.name AND c.relkind IN ('r', 'p', 'v')
-						UNION ALL SELECT position(body IN r.text) > 0 AND (r.text ~ '\nLANGUAGE [^$\n]* SECURITY DEFINER ') = p.prosecdef
-							AND (r.text ~ '\nLANGUAGE [^$\n]* SET search_path ') = (replace(array_to_string(p.proconfig, E'\n', ''), '"', '') ~ '(?n)^search_path=pg_catalog, pg_temp$' IS TRUE)
-						FROM pg_proc p, format('$%s$', p.prosrc) AS body WHERE r.kind IN ('Function', 'Procedure') AND p.pronamespace = settings.schema_oid AND p.proname = r.name) AS o ON true
-					GROUP BY r.kind, r.name HAVING bool_or(o.as_made) IS NOT TRUE ORDER BY r.name);
+			a := (SELECT jsonb_object_agg(f.name, f.standard) FROM bloomexp.feed_arguments() AS f)
+				|| (found.settings -> 'arguments') || jsonb_build_object('feed', found.name);
+			command := format('SELECT %I.bloom_feed_sql(%L%s);', extension.schema, found.name, bloomexp.feed_options(a));
+			problems := ARRAY(SELECT p FROM bloomexp.feed_problems(a, found.owner) AS p);
+			IF version IS DISTINCT FROM extension.version THEN
+				problems := problems || format('The script is of version %s of bloomexp%s.', version, apply);
 			END IF;
 			problems := problems || ARRAY(
-				WITH RECURSIVE tree(oid) AS (
-					SELECT to_regclass(settings.given ->> 'exposures')::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid)
-				SELECT format('Table %s has no enabled trigger for %s: apply what the command returns, then rebuild.', c.oid::regclass, v.event)
-				FROM tree t JOIN pg_class c ON c.oid = t.oid AND c.relkind IN ('r', 'p'), (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, bit)
-				WHERE coalesce(settings.given ->> 'mode', 'trigger') = 'trigger' AND NOT EXISTS (
-					SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
-					WHERE g.tgrelid = c.oid AND g.tgtype = v.bit AND g.tgqual IS NULL AND g.tgenabled IN ('O', 'A') AND p.pronamespace = settings.schema_oid AND p.proname = 'track')
-				ORDER BY 1);
+				SELECT format('Table %I is missing%s%s.', 'filters', apply,
+					CASE WHEN a ->> 'exposures' IS NOT NULL THEN ', then rebuild' END)
+				WHERE to_regclass(format('%I.filters', found.name)) IS NULL);
+			problems := problems || ARRAY(
+				SELECT format('View %I is missing%s.', 'health', apply)
+				WHERE to_regclass(format('%I.health', found.name)) IS NULL);
+			-- what depends on the types of the columns; of a function, the script has no other mark
+			problems := problems || ARRAY(
+				SELECT 'Types or collations of columns have changed' || apply || ', then rebuild.'
+				WHERE EXISTS (
+					SELECT FROM bloomexp.feed_columns(a) AS c
+					JOIN pg_attribute AS f ON f.attrelid = to_regclass(format('%I.filters', found.name)) AND f.attname = 'user_id'
+					WHERE c.argument = 'user_column' AND (f.atttypid <> c.base OR f.attcollation <> c.collation))
+				OR EXISTS (
+					SELECT FROM bloomexp.feed_columns(a) AS c
+					JOIN pg_proc AS p ON p.pronamespace = found.schema AND p.proname = 'contains'
+					WHERE c.argument = 'item_column' AND p.proargnames[2] = 'item' AND p.proargtypes[1] <> c.base));
+			problems := problems || ARRAY(
+				SELECT format(CASE WHEN NOT e.routine_exists THEN 'Function %I is missing%s.'
+					ELSE 'Function %I was edited%s to have it as it was made.' END, e.name, apply)
+				FROM bloomexp.edited(found.schema, found.settings) AS e WHERE e.code_differs);
+			edited := ARRAY(SELECT e.name FROM bloomexp.edited(found.schema, found.settings) AS e);
+			problems := problems || ARRAY(
+				SELECT format('Table %s has no enabled trigger for %s%s, then rebuild.', u.relation, u.event, apply)
+				FROM bloomexp.untracked(found.name, a ->> 'exposures') AS u
+				WHERE coalesce(a ->> 'mode', 'trigger') = 'trigger'
+					AND NOT EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = u.relation));
+			problems := problems || ARRAY(
+				SELECT format('PUBLIC may execute %s: REVOKE ALL ON ROUTINE %1$s FROM PUBLIC.', p.oid::regprocedure)
+				FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS g
+				WHERE p.pronamespace = found.schema AND found.settings -> 'functions' ? p.proname AND g.grantee = 0
+				ORDER BY p.proname);
 		EXCEPTION WHEN OTHERS THEN	-- what others wrote need not make sense
 			command := NULL;
 			problems := ARRAY[SQLERRM];
+			edited := '{}';
 		END;
 		RETURN NEXT;
 	END LOOP;
 END
-$function$;
+$$;
 
 COMMENT ON FUNCTION bloom_feeds() IS
-'the feeds of this database: owner, the version of bloomexp that made the script, the command that returns the script of today, and what is wrong with the feed, {} if nothing; looks into the catalogs only';
+'the feeds of this database: owner, the version of bloomexp that made the script, the command that returns the script of today, what is wrong with the feed, {} if nothing, and functions that were edited, even if only in comments; looks into the catalogs only';

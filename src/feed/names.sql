@@ -1,76 +1,79 @@
+-- What the templates of a script name: SQL that names nothing else, with each identifier and
+-- literal quoted.
 
-	-- The templates by name.  One that has a kind is for this kind of feed, and in place of one without; if neither is there
-	-- for a feed, the template is nothing.
-	SELECT jsonb_object_agg(t.name, t.text) INTO parts
-	FROM (
-		SELECT DISTINCT ON (v.name) v.name, CASE WHEN k.n IS NULL THEN '' ELSE btrim(v.text, E'\n') END AS text
-		FROM (VALUES
-@script
-		) AS v(name, kind, text)
-		LEFT JOIN unnest(CASE WHEN of_table THEN ARRAY['', 'table', argument.mode, CASE WHEN distribution IS NOT NULL THEN 'citus' END]
-			ELSE ARRAY['', 'alone', CASE WHEN windowed THEN 'windowed' ELSE 'plain' END] END)
-			WITH ORDINALITY AS k(kind, n) ON k.kind = v.kind
-		ORDER BY v.name, k.n DESC NULLS LAST) AS t;
-	parts := parts || jsonb_build_object(
-		'require_trusted', replace(parts ->> 'require_trusted', '{tables}', E'\n\t\t{tree}\n\t\tSELECT t.oid FROM tree AS t'),
-		'require_trusted_here', replace(parts ->> 'require_trusted', '{tables}', 'TG_RELID'));
+CREATE FUNCTION bloomexp.feed_names(a jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+SET quote_all_identifiers = off
+AS $$
+DECLARE
+	extension record;
+	feed constant text := quote_ident(a ->> 'feed');
+	of_table constant boolean := a ->> 'exposures' IS NOT NULL;
+	width constant interval := a ->> 'width';
+	slices constant integer := coalesce((a ->> 'slices')::integer, 6);
+	users record;
+	items record;
+	times record;
+	item_column text;
+	time_column text := format('e.%I', a ->> 'time_column');
+	names jsonb;
+BEGIN
+	SELECT x.extversion AS version, quote_ident(n.nspname) AS schema INTO extension
+	FROM pg_extension AS x JOIN pg_namespace AS n ON n.oid = x.extnamespace WHERE x.extname = 'bloomexp';
+	SELECT * INTO users FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'user_column';
+	SELECT * INTO items FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'item_column';
+	SELECT * INTO times FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'time_column';
 
 	names := jsonb_build_object(
-		'version', extension.version, 'call', command,
-		'kind', kind, 'kind_literal', quote_literal(kind),
-		'settings', coalesce(settings, ''),
-		'feed', quote_ident(argument.feed), 'feed_literal', quote_literal(argument.feed), 'quoted_feed_literal', quote_literal(quote_ident(argument.feed)),
-		'filters_literal', quote_literal(quote_ident(argument.feed) || '.filters'),
-		'schemas_literal', quote_literal(ARRAY(
-			SELECT n.nspname FROM pg_namespace n WHERE n.oid = ANY (schemas) UNION SELECT argument.feed ORDER BY 1)),
-		'track_literal', quote_literal(quote_ident(argument.feed) || '.track'),
-		'bloom', extension.schema,
-		'=', users.operators ->> '3', '>', users.operators ->> '5', '<=', users.operators ->> '2',
-		'user_type', users.base_name,	-- a domain could refuse NULL
-		'user_column_type', CASE WHEN NOT of_table THEN users.base_name WHEN users.collated THEN users.column_type || users.collate_clause
-			ELSE users.column_type END,
-		'collate', users.collate_clause,
-		'item_type', items.base_name,
-		'width', quote_literal(argument.width), 'slices', argument.slices,
-		'procedure', CASE WHEN of_table THEN 'rebuild' ELSE 'expire' END,
-		'hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width))),
-		'slice_hours', quote_literal(make_interval(secs => extract(epoch FROM argument.width) / argument.slices)),
-		'fpr', argument.fpr, 'alarming_fpr', argument.fpr * 1.2,	-- the rate of a full filter varies by chance
-		'stored_fpr', CASE WHEN argument.mode = 'log' THEN argument.fpr * 0.99 ELSE argument.fpr END,
-		'rest_fpr', argument.fpr * 0.01,
-		'headroom', CASE WHEN argument.mode = 'log' THEN 0 ELSE argument.headroom END)
-	|| CASE WHEN of_table THEN jsonb_build_object(
-		'exposures', exposures.name, 'exposures_literal', quote_literal(exposures.name),
-		'user', format('e.%I', argument.user_column),
-		'item', CASE WHEN items.arrays = 1 THEN 'i.item' ELSE format('e.%I', argument.item_column) END,
-		'elements', CASE WHEN items.arrays = 1 THEN format(', unnest(e.%I) AS i(item)', argument.item_column) ELSE '' END,
-		'time', format('e.%I', argument.time_column),
-		'since', CASE WHEN utc THEN '(since AT TIME ZONE ''UTC'')' ELSE 'since' END,
-		'where', coalesce(' AND e.' || quote_ident(argument."where"), ''),
-		'current_literal', quote_literal(format('%I.current(%s)', argument.feed, users.base_name)),
-		'unseen_literal', quote_literal(format('%I.unseen(%s, %s[])', argument.feed, users.base_name, items.base_name)),
-		'take_literal', quote_literal(format('%I.take(%s, %s[], integer)', argument.feed, users.base_name, items.base_name)),
-		'distribute', CASE WHEN filters_distributed THEN '' ELSE format('SELECT pg_catalog.create_distributed_table(%L, ''user_id'', '
-			'colocate_with => %L);', quote_ident(argument.feed) || '.filters', exposures.name) END,
-		'oldest_literal', quote_literal(format('SELECT EXTRACT(EPOCH FROM LEAST(%s.bloom_oldest_transaction(), (SELECT pg_catalog.min(p.prepared) '
-			'FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database())))', extension.schema)))
-	ELSE '{}' END;
+		'version', extension.version,
+		'command', format('SELECT %s.bloom_feed_sql(%L%s);', extension.schema, a ->> 'feed', bloomexp.feed_options(a)),
+		'kind_literal', quote_literal(bloomexp.feed_kind(a)),
+		'feed', feed, 'feed_literal', quote_literal(a ->> 'feed'),
+		'filters_literal', quote_literal(feed || '.filters'),
+		'exposures_literal', quote_nullable(a ->> 'exposures'),
+		'bloom', extension.schema || '.bloom',
+		'user_type', users.base_name,	-- of a domain what it is made of: its constraints would run here
+		'user_type_literal', quote_literal(users.base_name),
+		'user_collation_literal', quote_nullable(users.collation_name),
+		'user_column', users.base_name || coalesce(' COLLATE ' || users.collation_name, ''),
+		'collate', coalesce(' COLLATE ' || users.collation_name, ''),
+		'item_type', items.base_name, 'item_type_literal', quote_literal(items.base_name),
+		'item_collate', CASE WHEN items.collation <> 0 THEN ' COLLATE pg_catalog."C"' ELSE '' END,
+		'item_kind', quote_literal(CASE WHEN items.base IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN 'integer'
+			WHEN items.collation <> 0 THEN 'text' ELSE format_type(items.base, NULL) END),
+		'fpr', a ->> 'fpr', 'alarming_fpr', (a ->> 'fpr')::double precision * 1.2,	-- a full filter varies by chance
+		'max_recent', 247,	-- 2,000 bytes with the header of the array
+		'capacity', coalesce(a ->> 'capacity', '100'));
+	SELECT names || jsonb_object_agg(n.name, c.operator) INTO names
+	FROM jsonb_each_text(bloomexp.comparisons(users.base)) AS c(strategy, operator)
+	JOIN (VALUES ('3', '='), ('5', '>'), ('2', '<=')) AS n(strategy, name) USING (strategy);
+	IF width IS NOT NULL THEN
+		names := names || jsonb_build_object(
+			'width', quote_literal(width), 'slices', slices,
+			-- a day of 24 hours, where clocks change, too
+			'hours', quote_literal(make_interval(secs => extract(epoch FROM width))));
+	END IF;
+	IF of_table THEN
+		item_column := CASE WHEN items.arrays = 1 THEN 'i.item' ELSE format('e.%I', a ->> 'item_column') END;
+		names := names || jsonb_build_object(
+			'exposures', a ->> 'exposures',
+			'tracked_literal', CASE a ->> 'mode' WHEN 'trigger' THEN quote_literal(a ->> 'exposures') ELSE 'NULL' END,
+			'user', format('e.%I', a ->> 'user_column'),
+			'item', item_column,
+			'elements', CASE WHEN items.arrays = 1 THEN format(', unnest(e.%I) AS i(item)', a ->> 'item_column') ELSE '' END,
+			-- the same whatever the time zone of the session is
+			'window_start', format('(now() AT TIME ZONE ''UTC'' - interval %L) AT TIME ZONE ''UTC''', width),
+			'exposed', format('e.%I IS NOT NULL AND %s IS NOT NULL%s AND %s >= %s', a ->> 'user_column', item_column,
+				coalesce(' AND e.' || quote_ident(a ->> 'where'), ''), time_column,
+				CASE WHEN times.base = 'timestamp'::regtype THEN '(since AT TIME ZONE ''UTC'')' ELSE 'since' END),
+			'oldest_literal', quote_literal('SELECT EXTRACT(EPOCH FROM LEAST(bloomexp.oldest_transaction(), (SELECT pg_catalog.min(p.prepared) '
+				'FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database())))'));
+	END IF;
+	RETURN names;
+END
+$$;
 
-	-- What an older script has made for other types of the columns goes: it would be in the way.  The user's own stays.
-	SELECT string_agg(format(E'DROP %s %s;	-- types have changed: grant EXECUTE again\n',
-		CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure), '')
-	INTO retyped
-	FROM pg_proc p
-	WHERE existing IS NOT NULL AND p.pronamespace = schema_oid AND p.prosecdef = (p.proname <> 'rebuild')
-		AND (concat(p.proname, p.proargnames) IN ('current{user_id}', 'lock{user_id}', 'unseen{user_id,candidates}',
-				'take{user_id,candidates,wanted}', 'contains{user_id,item}')
-			AND (p.proargtypes[0] <> users.base
-				OR p.proargtypes[1] <> CASE p.proname WHEN 'contains' THEN items.base ELSE items.array_type END)
-		OR concat(p.proname, p.proargnames[1:2]) IN ('rebuild{users,after}', 'rebuild_batch{wanted,upto}')
-			AND p.proargtypes[0] <> users.array_type);
-	SELECT names || jsonb_build_object('retyped', coalesce(E'\n' || rtrim(NULLIF(concat((
-		SELECT format(E'ALTER TABLE %1$I.filters ALTER user_id TYPE %2$s USING user_id::%3$s;	-- types have changed\n',
-			argument.feed, names ->> 'user_column_type', users.column_type)
-		FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-		WHERE of_table AND existing IS NOT NULL AND c.relnamespace = schema_oid AND c.relname = 'filters' AND a.attname = 'user_id'
-			AND (format_type(a.atttypid, a.atttypmod) <> users.full_type OR a.attcollation <> users.attcollation)), retyped), ''), E'\n'), '')) INTO names;
+COMMENT ON FUNCTION bloomexp.feed_names(jsonb) IS
+'the SQL for each {name} in the templates of a feed with these arguments';

@@ -1,5 +1,4 @@
---- track trigger
--- Add the exposures of a statement to the filters of their users.
+-- Add the exposures of a statement to the rows of their users.
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS pg_catalog.trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
@@ -7,49 +6,30 @@ DECLARE
 	since timestamp with time zone := {window_start};
 	shown record;
 BEGIN
-{require_trusted_here}
+	PERFORM bloomexp.require_trusted(TG_RELID);
+	-- All rows are locked before one is looked at, even if nothing is new: a rebuild waits for it.
+	-- In the order of users, so that two statements do not deadlock.
+	INSERT INTO {feed}.filters AS f (user_id)
+	SELECT DISTINCT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed} ORDER BY 1
+	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
+
 	FOR shown IN
-		SELECT {user} AS user_id, array_agg({item}) AS items
-		FROM new_rows AS e{elements}	-- after a change of these columns, apply what bloom_feed_sql() returns
-		WHERE {exposed}
-		GROUP BY {user} ORDER BY {user}
+		SELECT s.user_id, s.items,
+			cardinality(f.recent) + cardinality(s.items) <= {max_recent} AS fits,
+			bloomexp.hashes(bloomexp.exclude_first(s.items{item_collate}, NULL, NULL, f.recent)) AS fresh
+		FROM (
+			SELECT {user}{collate} AS user_id, array_agg({item}) AS items
+			FROM new_rows AS e{elements} WHERE {exposed} GROUP BY 1) AS s
+		JOIN {feed}.filters AS f ON f.user_id {=} s.user_id
 	LOOP
-{remember_shown}
+		CONTINUE WHEN cardinality(shown.fresh) = 0;
+		IF shown.fits THEN
+			UPDATE {feed}.filters AS f SET pending = 0, recent = shown.fresh || f.recent
+			WHERE f.user_id {=} shown.user_id{collate};
+			CONTINUE WHEN FOUND;
+		END IF;
+		PERFORM {feed}.remember(shown.user_id, shown.items, false);
 	END LOOP;
 	RETURN NULL;
-END
-{$};
-ALTER FUNCTION {feed}.track() DEPENDS ON EXTENSION bloomexp;	-- dropped with it: INSERTs would fail
-
--- The triggers of the table and of each partition, because an INSERT into a partition fires
--- those of the partition only.  An UPDATE that shows an item again adds it again; updates of other
--- columns cost the same, because a trigger that sees all rows of a statement cannot name columns.
--- Tables that have theirs, enabled, are not locked.
-DO {$}
-DECLARE
-	path pg_catalog.text := pg_catalog.current_setting('search_path');
-	missing pg_catalog.record;
-BEGIN
-	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-	FOR missing IN
-		{tree},
-		wanted AS (
-			SELECT t.oid, min(t.level) AS level, v.event, v.bit, (lower(v.event) || '_' || {feed_literal})::name AS name
-			FROM tree AS t, (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, bit) GROUP BY t.oid, v.event, v.bit)
-		SELECT w.oid::regclass AS table, w.event, w.name, coalesce(g.tgfoid = {track_literal}::regproc, false) AS disabled
-		FROM wanted AS w JOIN pg_class AS c ON c.oid = w.oid AND c.relkind IN ('r', 'p')
-		LEFT JOIN pg_trigger AS g ON g.tgrelid = w.oid AND g.tgname = w.name
-		WHERE NOT EXISTS (	-- by any name: the schema may have been renamed
-			SELECT FROM pg_trigger AS t WHERE t.tgrelid = w.oid AND t.tgfoid = {track_literal}::regproc AND t.tgtype = w.bit
-				AND t.tgnewtable = 'new_rows' AND t.tgqual IS NULL AND t.tgenabled IN ('O', 'A'))
-		ORDER BY w.level, w.oid::regclass::text, w.event
-	LOOP
-		IF missing.disabled THEN	-- or edited; a trigger of others by this name is an error
-			EXECUTE format('DROP TRIGGER %I ON %s', missing.name, missing.table);
-		END IF;
-		EXECUTE format('CREATE TRIGGER %I AFTER %s ON %s REFERENCING NEW TABLE AS new_rows '
-			'FOR EACH STATEMENT EXECUTE FUNCTION %s()', missing.name, missing.event, missing.table, {track_literal});
-	END LOOP;
-	PERFORM set_config('search_path', path, true);
 END
 {$};

@@ -1,0 +1,208 @@
+-- What the script of a feed calls.  Each runs with the rights of who applies the script.
+
+CREATE PROCEDURE bloomexp.feed_begin(
+	feed text,
+	kind text,	-- what cannot change
+	exposures text,	-- NULL: there is no table of exposures
+	user_type text,
+	user_collation text,	-- NULL: the type has none
+	item_type text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	me constant oid := (SELECT r.oid FROM pg_roles AS r WHERE r.rolname = current_user);
+	schema oid;
+	settings jsonb;
+	untrusted text;
+	old record;
+BEGIN
+	-- Two sessions at once: one waits.
+	PERFORM pg_advisory_xact_lock(hashtext('bloomexp'), hashtext(feed));
+	schema := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
+
+	untrusted := (
+		SELECT string_agg(u, E'\n') FROM bloomexp.untrusted(me, feed, to_regclass(exposures),
+			ARRAY[to_regtype(user_type), to_regtype(item_type)]::oid[]) AS u);
+	IF untrusted IS NOT NULL THEN
+		RAISE EXCEPTION 'feed "%" names what roles without your rights can replace', feed
+			USING ERRCODE = 'insufficient_privilege', DETAIL = untrusted;
+	END IF;
+
+	settings := bloomexp.feed_settings(schema);
+	IF settings ->> 'kind' <> kind THEN
+		RAISE EXCEPTION 'feed "%" is of another kind', feed USING ERRCODE = 'wrong_object_type',
+			DETAIL = format('It was made for %s, not for %s.', settings ->> 'kind', kind),
+			HINT = 'Make another feed, and drop this one when requests use that.';
+	END IF;
+
+	-- Nobody else comes near what the script makes, whatever the default privileges are.
+	IF schema IS NULL THEN
+		EXECUTE format('CREATE SCHEMA %I', feed);
+		EXECUTE format('REVOKE ALL ON SCHEMA %I FROM %s', feed, concat_ws(', ', 'PUBLIC', (
+			SELECT string_agg(quote_ident(pg_get_userbyid(a.grantee)), ', ')
+			FROM pg_namespace AS n, aclexplode(n.nspacl) AS a
+			WHERE n.nspname = feed AND a.grantee NOT IN (0, n.nspowner))));
+	END IF;
+
+	-- The types of the columns have changed: what was made for the old ones would be in the way.
+	IF settings IS NOT NULL THEN
+		FOR old IN
+			SELECT p.oid::regprocedure AS name, p.prokind
+			FROM pg_proc AS p
+			WHERE p.pronamespace = schema AND settings -> 'functions' ? p.proname
+				AND EXISTS (
+					SELECT FROM unnest(p.proargtypes::oid[], p.proargnames) AS a(type, name)
+					WHERE a.type <> CASE a.name
+						WHEN 'user_id' THEN to_regtype(user_type)
+						WHEN 'from_user' THEN to_regtype(user_type)
+						WHEN 'users' THEN to_regtype(user_type || '[]')
+						WHEN 'wanted' THEN CASE p.proname WHEN 'rebuild_batch' THEN to_regtype(user_type || '[]') ELSE a.type END
+						WHEN 'item' THEN to_regtype(item_type)
+						WHEN 'items' THEN to_regtype(item_type || '[]')
+						WHEN 'candidates' THEN to_regtype(item_type || '[]')
+						ELSE a.type END)
+		LOOP
+			EXECUTE format('DROP %s %s', CASE old.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, old.name);
+		END LOOP;
+		IF EXISTS (
+			SELECT FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+			WHERE c.relnamespace = schema AND c.relname = 'filters' AND a.attname = 'user_id'
+				AND (a.atttypid <> to_regtype(user_type) OR a.attcollation <> coalesce(to_regcollation(user_collation), 0))) THEN
+			EXECUTE format('ALTER TABLE %I.filters ALTER user_id TYPE %s%s USING user_id::%2$s',
+				feed, user_type, ' COLLATE ' || user_collation);
+		END IF;
+	END IF;
+END
+$$;
+
+COMMENT ON PROCEDURE bloomexp.feed_begin(text, text, text, text, text, text) IS
+'the first statement of a feed''s script: raises an error unless all that the script names is in hands with the rights of the caller, and the feed, if there is one, is of this kind; makes its schema; drops functions for types that the columns no longer have';
+
+CREATE PROCEDURE bloomexp.keep_in_row(relation regclass, "column" name)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF EXISTS (
+		SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = "column" AND a.attstorage <> 'p') THEN
+		EXECUTE format('ALTER TABLE %s ALTER %I SET STORAGE PLAIN', relation, "column");
+	END IF;
+END
+$$;
+
+COMMENT ON PROCEDURE bloomexp.keep_in_row(regclass, name) IS
+'sets the storage of a column to PLAIN, which CREATE TABLE cannot before PostgreSQL 16; locks nothing if it is';
+
+CREATE FUNCTION bloomexp.untracked(feed text, exposures text, OUT relation regclass, OUT event text)
+RETURNS SETOF record
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT c.oid::regclass, v.event
+	FROM bloomexp.tables_of(to_regclass(exposures)) AS t
+	JOIN pg_class AS c ON c.oid = t AND c.relkind IN ('r', 'p')
+	CROSS JOIN (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, type)
+	WHERE EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = c.oid)
+		OR NOT EXISTS (	-- by any name: the schema may have been renamed
+			SELECT FROM pg_trigger AS g
+			JOIN pg_proc AS p ON p.oid = g.tgfoid AND p.proname = 'track'
+			JOIN pg_namespace AS n ON n.oid = p.pronamespace AND n.nspname = feed
+			WHERE g.tgrelid = c.oid AND g.tgtype = v.type AND g.tgenabled IN ('O', 'A')
+				AND g.tgnewtable = 'new_rows' AND g.tgqual IS NULL)
+	ORDER BY 1, 2
+$$;
+
+COMMENT ON FUNCTION bloomexp.untracked(text, text) IS
+'tables of the exposures, and events, that have no enabled trigger of the feed as its script makes it, or that a subscription fills, which fires none';
+
+CREATE PROCEDURE bloomexp.attach_triggers(feed text, exposures text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	missing record;
+	trigger name;
+BEGIN
+	FOR missing IN
+		SELECT u.relation, u.event FROM bloomexp.untracked(feed, exposures) AS u
+		WHERE NOT EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = u.relation)
+		ORDER BY u.relation <> to_regclass(exposures), u.relation::text, u.event
+	LOOP
+		trigger := lower(missing.event) || '_' || feed;
+		IF EXISTS (	-- disabled or edited; a trigger of others by this name is an error below
+			SELECT FROM pg_trigger AS g
+			JOIN pg_proc AS p ON p.oid = g.tgfoid AND p.proname = 'track'
+			JOIN pg_namespace AS n ON n.oid = p.pronamespace AND n.nspname = feed
+			WHERE g.tgrelid = missing.relation AND g.tgname = trigger) THEN
+			EXECUTE format('DROP TRIGGER %I ON %s', trigger, missing.relation);
+		END IF;
+		EXECUTE format('CREATE TRIGGER %I AFTER %s ON %s REFERENCING NEW TABLE AS new_rows '
+			'FOR EACH STATEMENT EXECUTE FUNCTION %I.track()', trigger, missing.event, missing.relation, feed);
+	END LOOP;
+END
+$$;
+
+COMMENT ON PROCEDURE bloomexp.attach_triggers(text, text) IS
+'makes the triggers of a feed on the exposures and each partition that lack them; no other table is locked';
+
+CREATE PROCEDURE bloomexp.feed_distribute(feed text, exposures text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	filters constant text := quote_ident(feed) || '.filters';
+	called record;
+	distributed boolean;
+BEGIN
+	-- Citus has its functions and catalogs in pg_catalog.
+	EXECUTE 'SELECT EXISTS (SELECT FROM pg_dist_partition AS p WHERE p.logicalrelid = $1::regclass)'
+	INTO distributed USING filters;
+	IF NOT distributed THEN
+		EXECUTE 'SELECT create_distributed_table($1::regclass, ''user_id'', colocate_with => $2)' USING filters, exposures;
+	END IF;
+	FOR called IN
+		SELECT p.oid::regprocedure::text AS name FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+		WHERE n.nspname = feed AND p.proname IN ('current', 'unseen', 'take', 'shown')
+	LOOP
+		EXECUTE 'SELECT create_distributed_function($1::regprocedure, ''user_id'', colocate_with => $2)'
+		USING called.name, filters;
+	END LOOP;
+END
+$$;
+
+COMMENT ON PROCEDURE bloomexp.feed_distribute(text, text) IS
+'on Citus: distributes the filters of a feed by user, as the exposures are, and the functions that run where the user''s rows are';
+
+CREATE PROCEDURE bloomexp.feed_finish(feed text, settings text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	schema constant oid := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
+	existing jsonb := coalesce(bloomexp.feed_settings(schema) -> 'functions', '{}');
+	made record;
+BEGIN
+	EXECUTE format('CREATE OR REPLACE FUNCTION %I.settings() RETURNS jsonb LANGUAGE sql IMMUTABLE AS %L',
+		feed, format(E'\nSELECT ''%s''::pg_catalog.jsonb\n', replace(settings, '''', '\u0027')));
+	-- PUBLIC has the right to execute a function that was made, or restored without privileges.
+	FOR made IN
+		SELECT o.name, string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
+		FROM (
+			SELECT 'ROUTINE ' || p.oid::regprocedure, existing ? p.proname, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
+			FROM pg_proc AS p
+			WHERE p.pronamespace = schema AND (settings::jsonb -> 'functions' ? p.proname OR p.proname = 'settings')
+			UNION ALL SELECT 'TABLE ' || c.oid::regclass, existing <> '{}', c.relowner, c.relacl
+			FROM pg_class AS c
+			WHERE c.relnamespace = schema AND c.relkind IN ('r', 'v') AND c.relname IN ('filters', 'health')) AS o(name, existed, owner, acl),
+			aclexplode(o.acl) AS a
+		WHERE a.grantee <> o.owner AND (NOT o.existed OR a.grantee = 0 AND o.name LIKE 'ROUTINE %')
+		GROUP BY o.name
+	LOOP
+		EXECUTE format('REVOKE ALL ON %s FROM %s', made.name, made.grantees);
+	END LOOP;
+END
+$$;
+
+COMMENT ON PROCEDURE bloomexp.feed_finish(text, text) IS
+'the last statement of a feed''s script: what it has made belongs to its owner alone, what existed before keeps its grants, but for those of PUBLIC; writes the function settings()';

@@ -1,0 +1,128 @@
+-- What feeds call, in a schema of its own: it belongs to the owner of the extension, a superuser
+-- even where a trusted extension was created by somebody else.  So nobody else can put functions
+-- beside these that fit a call better.  The functions of the type are here a second time for that
+-- reason, with the same C code: those who make a feed need not care who may create functions in
+-- the schema where the type is.  All of it runs with the rights of its caller.
+
+CREATE SCHEMA bloomexp;
+GRANT USAGE ON SCHEMA bloomexp TO PUBLIC;
+
+COMMENT ON SCHEMA bloomexp IS 'what the scripts of feeds of bloomexp call, and what makes these scripts';
+
+CREATE FUNCTION bloomexp.new(capacity bigint, fpr double precision, counting boolean)
+RETURNS @extschema@.bloom
+AS 'MODULE_PATHNAME', 'bloomexp_new'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.new(bigint, double precision, boolean) IS 'as bloom_new()';
+
+CREATE FUNCTION bloomexp.window(width interval, slices integer, fpr double precision)
+RETURNS @extschema@.bloom
+AS 'MODULE_PATHNAME', 'bloomexp_window'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.window(interval, integer, double precision) IS 'as bloom_window()';
+
+CREATE FUNCTION bloomexp.with_fpr(filter @extschema@.bloom, fpr double precision)
+RETURNS @extschema@.bloom
+AS 'MODULE_PATHNAME', 'bloomexp_with_fpr'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.with_fpr(@extschema@.bloom, double precision) IS 'as bloom_with_fpr()';
+
+CREATE FUNCTION bloomexp.add_at(filter @extschema@.bloom, items anyarray, shown_at timestamp with time zone[])
+RETURNS @extschema@.bloom
+AS 'MODULE_PATHNAME', 'bloomexp_add_at_array'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.add_at(@extschema@.bloom, anyarray, timestamp with time zone[]) IS 'as bloom_add_at()';
+
+CREATE FUNCTION bloomexp.add_hashes(filter @extschema@.bloom, kind text, hashes bigint[])
+RETURNS @extschema@.bloom
+AS 'MODULE_PATHNAME', 'bloomexp_add_hashes'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.add_hashes(@extschema@.bloom, text, bigint[]) IS 'as bloom_add_hashes()';
+
+CREATE FUNCTION bloomexp.add_hashes_at(filter @extschema@.bloom, kind text, hashes bigint[], shown_at timestamp with time zone, final boolean)
+RETURNS @extschema@.bloom
+AS 'MODULE_PATHNAME', 'bloomexp_add_hashes_at'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.add_hashes_at(@extschema@.bloom, text, bigint[], timestamp with time zone, boolean) IS 'as bloom_add_hashes_at()';
+
+CREATE FUNCTION bloomexp.expire(filter @extschema@.bloom, at timestamp with time zone)
+RETURNS @extschema@.bloom
+AS 'MODULE_PATHNAME', 'bloomexp_expire'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.expire(@extschema@.bloom, timestamp with time zone) IS 'as bloom_expire()';
+
+CREATE FUNCTION bloomexp."union"(a @extschema@.bloom, b @extschema@.bloom)
+RETURNS @extschema@.bloom
+AS 'MODULE_PATHNAME', 'bloomexp_union'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp."union"(@extschema@.bloom, @extschema@.bloom) IS 'as bloom_union()';
+
+CREATE FUNCTION bloomexp.slice_start(shown_at timestamp with time zone, width interval, slices integer)
+RETURNS timestamp with time zone
+AS 'MODULE_PATHNAME', 'bloomexp_slice_start'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.slice_start(timestamp with time zone, interval, integer) IS 'as bloom_slice_start()';
+
+CREATE FUNCTION bloomexp.hashes(items anyarray)
+RETURNS bigint[]
+AS 'MODULE_PATHNAME', 'bloomexp_hashes'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.hashes(anyarray) IS 'as bloom_hashes()';
+
+CREATE FUNCTION bloomexp.exclude(candidates anyarray, filter @extschema@.bloom, hashes bigint[])
+RETURNS anyarray
+AS 'MODULE_PATHNAME', 'bloomexp_exclude_array_hashes'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.exclude(anyarray, @extschema@.bloom, bigint[]) IS 'as bloom_exclude_array()';
+
+CREATE FUNCTION bloomexp.exclude_first(candidates anyarray, filter @extschema@.bloom, wanted integer, hashes bigint[])
+RETURNS anyarray
+AS 'MODULE_PATHNAME', 'bloomexp_exclude_first_hashes'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.exclude_first(anyarray, @extschema@.bloom, integer, bigint[]) IS 'as bloom_exclude_first()';
+
+CREATE FUNCTION bloomexp.eq(@extschema@.bloom, @extschema@.bloom) RETURNS boolean
+AS 'MODULE_PATHNAME', 'bloomexp_eq'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.eq(@extschema@.bloom, @extschema@.bloom) IS 'as bloom_eq()';
+
+CREATE FUNCTION bloomexp.info(filter @extschema@.bloom, OUT fpr double precision, OUT fpr_now double precision)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT i.fpr, i.fpr_now FROM @extschema@.bloom_info(filter) AS i $$;
+
+COMMENT ON FUNCTION bloomexp.info(@extschema@.bloom) IS 'the rates of bloom_info()';
+
+CREATE AGGREGATE bloomexp.agg(item anynonarray, fpr double precision) (
+	SFUNC = @extschema@.bloom_agg_transition, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = @extschema@.bloom_agg_final, COMBINEFUNC = @extschema@.bloom_agg_combine,
+	SERIALFUNC = @extschema@.bloom_agg_serialize, DESERIALFUNC = @extschema@.bloom_agg_deserialize,
+	PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE bloomexp.agg(anynonarray, double precision) IS 'as bloom_agg()';
+
+CREATE FUNCTION bloomexp.oldest_transaction() RETURNS timestamp with time zone
+AS 'MODULE_PATHNAME', 'bloomexp_oldest_transaction'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION bloomexp.oldest_transaction() IS 'as bloom_oldest_transaction()';
+
+CREATE FUNCTION bloomexp.require_autocommit(routine text) RETURNS void
+AS 'MODULE_PATHNAME', 'bloomexp_require_autocommit'
+LANGUAGE C VOLATILE STRICT;
+
+COMMENT ON FUNCTION bloomexp.require_autocommit(text) IS
+'raises an error, which names the routine, inside a transaction block';

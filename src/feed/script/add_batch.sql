@@ -1,0 +1,44 @@
+-- A batch of a stream, in any order and any number of times: each of the users was shown the item
+-- at the same place of "items"; when does not matter.  NULL is nobody, nothing and never.
+CREATE OR REPLACE FUNCTION {feed}.add_batch(user_ids {user_type}[], items {item_type}[],
+	shown_at timestamp with time zone[]) RETURNS pg_catalog.void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+#variable_conflict use_variable
+DECLARE
+	shown record;
+BEGIN
+	IF cardinality(user_ids) IS DISTINCT FROM cardinality(items)
+		OR cardinality(items) IS DISTINCT FROM cardinality(shown_at) THEN
+		RAISE EXCEPTION 'arrays of users, items and times must be of the same length'
+			USING ERRCODE = 'array_subscript_error', DETAIL = concat('The lengths are ',
+				cardinality(user_ids), ', ', cardinality(items), ' and ', cardinality(shown_at), '.');
+	END IF;
+	SELECT array_agg(b.user_id), array_agg(b.item) INTO user_ids, items
+	FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
+	WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at IS NOT NULL;
+
+	-- All rows are locked before one is looked at, in the order of users: batches do not deadlock.
+	INSERT INTO {feed}.filters AS f (user_id)
+	SELECT DISTINCT b.user_id{collate} FROM unnest(user_ids) AS b(user_id) ORDER BY 1
+	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
+
+	FOR shown IN
+		SELECT s.user_id, s.items, f.pending,
+			cardinality(f.recent) + cardinality(s.items) <= {max_recent} AS fits,
+			bloomexp.hashes(bloomexp.exclude_first(s.items{item_collate}, NULL, NULL, f.recent)) AS fresh
+		FROM (
+			SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items
+			FROM ROWS FROM (unnest(user_ids), unnest(items)) AS b(user_id, item)
+			GROUP BY 1) AS s
+		JOIN {feed}.filters AS f ON f.user_id {=} s.user_id
+	LOOP
+		IF shown.fits AND cardinality(shown.fresh) > 0 THEN	-- as nearly always
+			UPDATE {feed}.filters AS f SET pending = 0, recent = shown.fresh || f.recent
+			WHERE f.user_id {=} shown.user_id{collate};
+			CONTINUE WHEN FOUND;
+		END IF;
+		CONTINUE WHEN cardinality(shown.fresh) = 0 AND shown.pending = 0;
+		PERFORM {feed}.remember(shown.user_id, shown.items, false);
+	END LOOP;
+END
+{$};

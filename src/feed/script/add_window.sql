@@ -1,0 +1,13 @@
+-- Items were shown to a user, now or at another time; a time in the future counts as now.
+CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
+	shown_at timestamp with time zone DEFAULT pg_catalog.clock_timestamp()) RETURNS pg_catalog.void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+#variable_conflict use_variable
+BEGIN
+	items := bloomexp.exclude_first(items{item_collate}, NULL, NULL, NULL);	-- distinct, without NULLs
+	IF cardinality(items) > 0 AND user_id IS NOT NULL
+		AND shown_at >= clock_timestamp() - interval {hours} THEN
+		PERFORM {feed}.remember(user_id, items, array_fill(shown_at, ARRAY[cardinality(items)]), false);
+	END IF;
+END
+{$};

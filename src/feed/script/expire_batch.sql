@@ -1,0 +1,49 @@
+-- One batch of expire(): of the next 10,000 users.  "removed" counts those of all batches.
+CREATE OR REPLACE FUNCTION {feed}.expire_batch(INOUT after {user_type}, allow_removed boolean,
+	INOUT removed bigint)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+#variable_conflict use_variable
+DECLARE
+	oldest timestamp with time zone :=	-- slice of the window
+		bloomexp.slice_start(clock_timestamp() - interval {hours}, {width}, {slices});
+	batch_from {user_type} := after;
+	n_users bigint;
+	n_expired bigint;
+	expired record;
+BEGIN
+	IF after IS NULL AND allow_removed IS NOT TRUE THEN
+		-- a row that only lock() has made is no loss
+		SELECT count(f.since), count(*) FILTER (WHERE f.since < oldest) INTO n_users, n_expired
+		FROM {feed}.filters AS f;
+		IF n_expired > 1000 AND n_expired > n_users / 5 THEN
+			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+				MESSAGE = concat('expire would remove ', n_expired, ' of ', n_users, ' users of ', {filters_literal}),
+				DETAIL = concat('They have no exposure since ', oldest, '.'),
+				HINT = 'If that is right, call it with allow_removed => true.';
+		END IF;
+	END IF;
+	after := (SELECT f.user_id FROM {feed}.filters AS f
+		WHERE batch_from IS NULL OR f.user_id {>} batch_from{collate}
+		ORDER BY f.user_id OFFSET 9999 LIMIT 1);
+	-- Users whose rows others have locked are seeing something now.
+	FOR expired IN
+		SELECT f.user_id FROM {feed}.filters AS f
+		WHERE (batch_from IS NULL OR f.user_id {>} batch_from{collate})
+			AND (after IS NULL OR f.user_id {<=} after{collate})
+			AND coalesce(f.since < oldest, f.items IS NULL)
+		ORDER BY f.user_id
+	LOOP
+		PERFORM FROM {feed}.filters AS f
+		WHERE f.user_id {=} expired.user_id{collate} AND coalesce(f.since < oldest, f.items IS NULL)
+		FOR UPDATE SKIP LOCKED;
+		CONTINUE WHEN NOT FOUND;
+		DELETE FROM {feed}.filters AS f
+		WHERE f.user_id {=} expired.user_id{collate} AND coalesce(f.since < oldest, f.items IS NULL);
+		IF NOT FOUND THEN
+			RAISE EXCEPTION USING MESSAGE = 'could not remove a user from ' || {filters_literal},
+				HINT = 'Look for triggers and rules on this table.';
+		END IF;
+		removed := removed + 1;
+	END LOOP;
+END
+{$};

@@ -1,0 +1,10 @@
+-- One row per user: the newest items exactly, and a filter of those before.  "recent" has the
+-- 64-bit hashes by which the filter knows them, the newest first.
+-- It comes last, and grows at its front, so that an update logs what is new and no more.
+CREATE TABLE IF NOT EXISTS {feed}.filters (
+	user_id {user_column} PRIMARY KEY,
+	filled_until timestamp with time zone,	-- "items" has all exposures before this time
+	items {bloom},	-- as the last rebuild made it, and what left "recent" since then
+	pending integer NOT NULL DEFAULT 0,	-- the newest so many are of the last take, unconfirmed
+	recent bigint[] NOT NULL DEFAULT ARRAY[]::bigint[]
+) WITH (fillfactor = 80, toast_tuple_target = 2040);	-- room for HOT updates; larger filters elsewhere

@@ -1,0 +1,12 @@
+-- Remove all that is stored about a user.
+CREATE OR REPLACE FUNCTION {feed}.forget(user_id {user_type}) RETURNS pg_catalog.void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+BEGIN
+	DELETE FROM {feed}.filters AS f WHERE f.user_id {=} forget.user_id{collate};
+	IF NOT FOUND AND EXISTS (
+		SELECT FROM {feed}.filters AS f WHERE f.user_id {=} forget.user_id{collate}) THEN
+		RAISE EXCEPTION USING MESSAGE = 'could not remove a user from ' || {filters_literal},
+			HINT = 'Look for triggers and rules on this table.';
+	END IF;
+END
+{$};

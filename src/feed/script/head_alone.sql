@@ -1,0 +1,17 @@
+-- bloomexp {version}: {command}
+--
+-- A feed without a table of exposures: {feed}.filters has one row per user, and is all that is
+-- known of what the user was shown.  This table is the only copy: back it up.
+--
+-- This script belongs to you: read it, change it, apply it again, any number of times.  Filters
+-- and grants stay.  Run it in one transaction, because it stops where something is wrong:
+-- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
+-- DROP SCHEMA {feed} CASCADE removes the feed, with its filters.
+--
+-- Rights.  The functions run as the owner of the feed, with a fixed search_path.  Roles that use
+-- the feed need USAGE on the schema and EXECUTE on the functions that they call, and nothing on
+-- the table.  The schema bloomexp belongs to the extension, and nobody else can change it.
+--
+-- Nothing is lost, and nothing is taken twice: every call that adds locks the user's row before it
+-- looks at it, and keeps the lock until its transaction ends.  Only expire(), forget() and merge()
+-- delete rows.  Why that suffices: "How it works" in the documents.

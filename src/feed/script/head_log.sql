@@ -1,0 +1,23 @@
+-- bloomexp {version}: {command}
+--
+-- A feed: what {exposures} records as shown is kept in {feed}.filters, in one row per user.
+--
+-- This script belongs to you: read it, change it, apply it again, any number of times.  Filters
+-- and grants stay.  Run it in one transaction, because it stops where something is wrong:
+-- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
+-- DROP SCHEMA {feed} CASCADE removes the feed, with its filters.
+--
+-- Rights.  The functions run as the owner of the feed, with a fixed search_path, and evaluate no
+-- columns but those named here.  Roles that use the feed need USAGE on the schema and EXECUTE on
+-- the functions that they call, and nothing on the table of filters.  The schema bloomexp belongs
+-- to the extension, and nobody else can change it.  The owner of the exposures, and of each
+-- partition, can have their code run with the rights of the owner of the feed: this script and
+-- each rebuild refuse owners who do not have these rights already.
+--
+-- No exposure is lost: a filter has all exposures that are older than its filled_until, and those
+-- since then are read from the exposures themselves.  A rebuild takes as filled_until the start of
+-- the oldest transaction that is open before its snapshot, less "overlap".  An exposure whose time
+-- lies further in the past when it is committed is not seen before the next rebuild: "overlap"
+-- must be longer than any transaction until its PREPARE, and than the delay of rows that a
+-- subscription, a foreign table, a materialized view or an application brings in later.
+-- Why that suffices: "How it works" in the documents.

@@ -1,0 +1,26 @@
+-- bloomexp {version}: {command}
+--
+-- A feed: what {exposures} records as shown is kept in {feed}.filters, in one row per user.
+--
+-- This script belongs to you: read it, change it, apply it again, any number of times.  Filters
+-- and grants stay.  Run it in one transaction, because it stops where something is wrong:
+-- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
+-- DROP SCHEMA {feed} CASCADE removes the feed, with its filters and triggers.
+--
+-- Rights.  The functions run as the owner of the feed, with a fixed search_path, and evaluate no
+-- columns but those named here.  Roles that use the feed need USAGE on the schema and EXECUTE on
+-- the functions that they call, and nothing on the table of filters.  The schema bloomexp belongs
+-- to the extension, and nobody else can change it.  The owner of the exposures, and of each
+-- partition, can have their code run with the rights of the owner of the feed: this script, the
+-- trigger and each rebuild refuse owners who do not have these rights already.
+--
+-- No exposure is lost: the trigger locks the user's row in the transaction that inserts, even if
+-- it brings nothing new; a rebuild locks the row first, reads the exposures in its next statement,
+-- and then replaces the row.  Why that suffices: "How it works" in the documents.
+--
+-- Locks.  CREATE TRIGGER waits for open transactions that wrote to the exposures, and keeps
+-- writers waiting until COMMIT: set lock_timeout.  Afterwards each INSERT or UPDATE of exposures
+-- locks the rows of its users until its transaction ends, and so do take() and each batch of a
+-- rebuild.  Keep such transactions short.  current(), unseen() and contains() wait for nobody.
+-- A statement locks its users in their order, so two plain inserts do not deadlock.  Upserts and
+-- transactions of several statements can, as on any table: retry them.

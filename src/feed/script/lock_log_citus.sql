@@ -1,0 +1,17 @@
+-- Other calls of lock() and take() for the user wait until the transaction ends.  For a page that
+-- a query orders: lock first, so that the query sees what others have shown before.
+CREATE OR REPLACE FUNCTION {feed}.lock(user_id {user_type}) RETURNS pg_catalog.void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+#variable_conflict use_column
+BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'lock() and take() need isolation level READ COMMITTED'
+			USING ERRCODE = 'feature_not_supported',
+				DETAIL = 'A snapshot from before the lock does not show what the request before has taken.',
+				HINT = 'Call them in a transaction with SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
+	END IF;
+	INSERT INTO {feed}.filters AS f (user_id)
+	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- NULL is nobody
+	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending;	-- a move of its shard waits for a row that is written, not for a lock
+END
+{$};

@@ -1,0 +1,1 @@
+CALL bloomexp.keep_in_row({filters_literal}, 'recent');

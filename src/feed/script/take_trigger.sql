@@ -1,0 +1,21 @@
+-- The first candidates that a user was not shown, without repetitions, as many as wanted (NULL:
+-- all).  They count as shown at once, and the row stays locked until the transaction ends, so
+-- that no other call takes the same.  Insert them as exposures in the same statement or
+-- transaction: a rebuild knows the exposures only.
+CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[],
+	wanted integer DEFAULT NULL) RETURNS {item_type}[]
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+#variable_conflict use_column
+DECLARE
+	taken {item_type}[];
+BEGIN
+	PERFORM {feed}.lock(take.user_id);
+	taken := (
+		SELECT bloomexp.exclude_first(candidates{item_collate}, f.items, wanted, f.recent)
+		FROM (SELECT) AS one LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
+	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
+		PERFORM {feed}.remember(take.user_id, taken, true);
+	END IF;
+	RETURN taken;
+END
+{$};

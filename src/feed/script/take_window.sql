@@ -1,0 +1,33 @@
+-- The first candidates that a user was not shown, without repetitions, as many as wanted (NULL:
+-- all).  They count as shown at once, and the row stays locked until the transaction ends, so
+-- that no other call takes the same.
+CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[],
+	wanted integer DEFAULT NULL) RETURNS {item_type}[]
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+#variable_conflict use_column
+DECLARE
+	at timestamp with time zone;
+	taken {item_type}[];
+BEGIN
+	PERFORM {feed}.lock(take.user_id);
+	at := clock_timestamp();	-- after the lock: not before what others have added
+	taken := (
+		SELECT bloomexp.exclude_first(candidates{item_collate}, bloomexp.expire(f.items, at), wanted,
+			CASE WHEN f.since >= bloomexp.slice_start(at - interval {hours}, {width}, {slices})
+				THEN f.recent END)
+		FROM (SELECT) AS one LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
+	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
+		-- Nearly always in the slice of "recent", which has room.
+		UPDATE {feed}.filters AS f SET
+			pending = cardinality(taken),
+			recent = bloomexp.hashes(taken{item_collate}) || f.recent
+		WHERE f.user_id {=} take.user_id{collate}
+			AND f.since = bloomexp.slice_start(at, {width}, {slices})
+			AND cardinality(f.recent) + cardinality(taken) <= {max_recent};
+		IF NOT FOUND THEN
+			PERFORM {feed}.remember(take.user_id, taken, array_fill(at, ARRAY[cardinality(taken)]), true);
+		END IF;
+	END IF;
+	RETURN taken;
+END
+{$};

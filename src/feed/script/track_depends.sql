@@ -1,0 +1,1 @@
+ALTER FUNCTION {feed}.track() DEPENDS ON EXTENSION bloomexp;	-- dropped with it: INSERTs would fail

@@ -1,0 +1,12 @@
+-- The candidates that a user was not shown, in their order.
+CREATE OR REPLACE FUNCTION {feed}.unseen(user_id {user_type}, candidates {item_type}[])
+RETURNS {item_type}[]
+LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+BEGIN
+	RETURN (
+		SELECT bloomexp.exclude(candidates{item_collate}, bloomexp.expire(f.items, now()),
+			CASE WHEN f.since >= bloomexp.slice_start(now() - interval {hours}, {width}, {slices})
+				THEN f.recent END)
+		FROM (SELECT) AS one LEFT JOIN {feed}.filters AS f ON f.user_id {=} unseen.user_id{collate});
+END
+{$};

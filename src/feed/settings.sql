@@ -1,0 +1,28 @@
+-- What a feed was made with: the function settings() of its schema returns one jsonb literal, which
+-- bloomexp.feed_finish() writes last.  It is data: read by bloomexp.feed_settings(), never called.
+
+CREATE FUNCTION bloomexp.feed_settings(schema oid) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT substring(p.prosrc FROM '^\s*SELECT ''([^'']+)''::pg_catalog\.jsonb\s*$')::jsonb
+		FROM pg_proc AS p
+		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
+			AND length(p.prosrc) < 30000);
+EXCEPTION WHEN data_exception THEN	-- others can write one, too
+	RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
+'what the feed in a schema was made with: {"version", "kind", "arguments": {}, "functions": {name: [hash of the source, hash of the code]}}; NULL if there is none';
+
+CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT md5(btrim(regexp_replace(regexp_replace(source, '--[^\n]*', '', 'g'), '\s+', ' ', 'g'))) $$;
+
+COMMENT ON FUNCTION bloomexp.code_hash(text) IS
+'a hash of the source of a function without its comments and with single blanks';
