@@ -18,7 +18,7 @@ SELECT bloom_new(1)::text::bloom = bloom_new(1) AS same,
 
 \echo '-- What comes in goes out again, whatever is in it.'
 SELECT count(*), bool_and(f::text::bloom = f) AS text, bool_and(f::bytea::bloom = f) AS bytea,
-	bool_and(bloom_in(bloom_send(f)) = f) AS binary
+	bool_and(bloom(bloom_send(f)) = f) AS binary
 FROM (VALUES (bloom_new()), (bloom_new(5, 0.5)), (bloom_add(NULL, 1)), (bloom_add(NULL, ''::text)),
 	(bloom_add(bloom_new(3, 0.0001), ARRAY['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'])),
 	((SELECT bloom_agg(i) FROM generate_series(1, 40000) i)),
@@ -44,7 +44,7 @@ FROM unnest(ARRAY['', '\x', 'x', 'zz', '\x0', '\X01', '\x01\x02', '01 02', '{1,2
 	overlay(bloom_new(1)::text PLACING '01' FROM 11 FOR 2)]) AS value;
 SELECT 'zz'::bloom;
 SELECT decode('01', 'hex')::bloom;			-- the casts are the same door
-SELECT bloom_in(bytea '');
+SELECT bloom(bytea '');
 
 \echo '-- Soft errors: from PostgreSQL 16 on a caller may ask instead of failing.'
 CREATE FUNCTION pg_temp.is_valid(value text) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -80,7 +80,7 @@ SELECT bloom_new(1)::int;
 
 \echo '-- Equality is that of the bytes'
 SELECT a = b AS eq, a <> b AS ne, (bloom_hash(a) = bloom_hash(b)) = (a = b) AS hash_agrees,
-	(bloom_hash(a, 5) = bloom_hash(b, 5)) = (a = b) AS extended_agrees
+	(bloom_hash_extended(a, 5) = bloom_hash_extended(b, 5)) = (a = b) AS extended_agrees
 FROM (VALUES
 	(bloom_new(100), bloom_new(100)),
 	(bloom_new(100), bloom_new(101)),
@@ -95,8 +95,8 @@ FROM (VALUES
 SELECT bloom_new() = NULL AS eq, NULL <> bloom_new() AS ne, bloom_new() IS DISTINCT FROM NULL AS is_distinct;
 \echo '-- the seed of the extended hash matters, and seed 0 gives the plain hash, as partitions and large joins'
 \echo '-- want it'
-SELECT bloom_hash(f, 0) = bloom_hash(f, 1) AS same,
-	(bloom_hash(f, 0) & 4294967295) = (bloom_hash(f)::bigint & 4294967295) AS lower_half
+SELECT bloom_hash_extended(f, 0) = bloom_hash_extended(f, 1) AS same,
+	(bloom_hash_extended(f, 0) & 4294967295) = (bloom_hash(f)::bigint & 4294967295) AS lower_half
 FROM bloom_add(NULL, 1) f;
 \echo '-- of one TOASTed value: lengths are compared first, then the bytes'
 INSERT INTO filters (id, f) SELECT n, bloom_agg(i)
