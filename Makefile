@@ -167,7 +167,7 @@ endif
 # of its C symbols.
 script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control).sql
 type_parts = $(patsubst %,$(here)/src/install/%.sql,io change contains exclude aggregate info oldest_transaction)
-feed_parts = $(patsubst %,$(here)/src/feed/%.sql,schema trust settings begin arguments columns table \
+feed_parts = $(patsubst %,$(here)/src/feed/%.sql,schema row trust settings begin arguments columns table \
 	warnings names script generator feeds)
 parts = $(type_parts) $(feed_parts)
 templates = $(sort $(wildcard $(here)/src/feed/script/*.sql))

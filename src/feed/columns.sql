@@ -61,7 +61,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT w.argument, w.name, c.attnum, c.attgenerated, t.type, b.base, b.name, b.arrays, b.chain,
-		coalesce(l.oid, 0), format('%I.%I', n.nspname, l.collname), l.collisdeterministic
+		coalesce(l.oid, 0), quote_ident(n.nspname) || '.' || quote_ident(l.collname), l.collisdeterministic
 	FROM (VALUES
 		(1, 'user_column', a ->> 'user_column', coalesce(a ->> 'user_type', 'bigint')),
 		(2, 'item_column', a ->> 'item_column', coalesce(a ->> 'item_type', 'bigint')),

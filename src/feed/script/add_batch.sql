@@ -10,8 +10,9 @@ BEGIN
 	IF cardinality(user_ids) IS DISTINCT FROM cardinality(items)
 		OR cardinality(items) IS DISTINCT FROM cardinality(shown_at) THEN
 		RAISE EXCEPTION 'arrays of users, items and times must be of the same length'
-			USING ERRCODE = 'array_subscript_error', DETAIL = concat('The lengths are ',
-				cardinality(user_ids), ', ', cardinality(items), ' and ', cardinality(shown_at), '.');
+			USING ERRCODE = 'array_subscript_error',
+			DETAIL = concat('The lengths are ', cardinality(user_ids), ', ',
+				cardinality(items), ' and ', cardinality(shown_at), '.');
 	END IF;
 	SELECT array_agg(b.user_id), array_agg(b.item) INTO user_ids, items
 	FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
@@ -25,7 +26,8 @@ BEGIN
 	FOR shown IN
 		SELECT s.user_id, s.items, f.pending,
 			cardinality(f.recent) + cardinality(s.items) <= {max_recent} AS fits,
-			bloomexp.hashes(bloomexp.exclude_first(s.items{item_collate}, NULL, NULL, f.recent)) AS fresh
+			bloomexp.hashes(
+				bloomexp.exclude_first(s.items{item_collate}, NULL, NULL, f.recent)) AS fresh
 		FROM (
 			SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items
 			FROM ROWS FROM (unnest(user_ids), unnest(items)) AS b(user_id, item)

@@ -12,8 +12,9 @@ BEGIN
 	IF cardinality(user_ids) IS DISTINCT FROM cardinality(items)
 		OR cardinality(items) IS DISTINCT FROM cardinality(shown_at) THEN
 		RAISE EXCEPTION 'arrays of users, items and times must be of the same length'
-			USING ERRCODE = 'array_subscript_error', DETAIL = concat('The lengths are ',
-				cardinality(user_ids), ', ', cardinality(items), ' and ', cardinality(shown_at), '.');
+			USING ERRCODE = 'array_subscript_error',
+			DETAIL = concat('The lengths are ', cardinality(user_ids), ', ',
+				cardinality(items), ' and ', cardinality(shown_at), '.');
 	END IF;
 	SELECT array_agg(b.user_id), array_agg(b.item), array_agg(LEAST(b.at, present))
 	INTO user_ids, items, shown_at
@@ -30,15 +31,17 @@ BEGIN
 			f.since = bloomexp.slice_start(s.oldest, {width}, {slices})
 				AND f.since = bloomexp.slice_start(s.newest, {width}, {slices}) AS of_slice,
 			cardinality(f.recent) + cardinality(s.items) <= {max_recent} AS fits,
-			bloomexp.hashes(bloomexp.exclude_first(s.items{item_collate}, NULL, NULL, f.recent)) AS fresh
+			bloomexp.hashes(
+				bloomexp.exclude_first(s.items{item_collate}, NULL, NULL, f.recent)) AS fresh
 		FROM (
-			SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items, array_agg(b.at) AS times,
-				min(b.at) AS oldest, max(b.at) AS newest
-			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
+			SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items,
+				array_agg(b.at) AS times, min(b.at) AS oldest, max(b.at) AS newest
+			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
+				AS b(user_id, item, at)
 			GROUP BY 1) AS s
 		JOIN {feed}.filters AS f ON f.user_id {=} s.user_id
 	LOOP
-		IF shown.of_slice AND shown.fits AND cardinality(shown.fresh) > 0 THEN	-- as nearly always
+		IF shown.of_slice AND shown.fits AND cardinality(shown.fresh) > 0 THEN	-- nearly always
 			UPDATE {feed}.filters AS f SET pending = 0, recent = shown.fresh || f.recent
 			WHERE f.user_id {=} shown.user_id{collate};
 			CONTINUE WHEN FOUND;

@@ -4,10 +4,11 @@ CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 BEGIN
-	items := bloomexp.exclude_first(items{item_collate}, NULL, NULL, NULL);	-- distinct, without NULLs
+	items := bloomexp.exclude_first(items{item_collate}, NULL, NULL, NULL);	-- distinct, no NULLs
 	IF cardinality(items) > 0 AND user_id IS NOT NULL
 		AND shown_at >= clock_timestamp() - interval {hours} THEN
-		PERFORM {feed}.remember(user_id, items, array_fill(shown_at, ARRAY[cardinality(items)]), false);
+		PERFORM {feed}.remember(user_id, items,
+			array_fill(shown_at, ARRAY[cardinality(items)]), false);
 	END IF;
 END
 {$};

@@ -3,9 +3,8 @@ CREATE OR REPLACE FUNCTION {feed}.current(user_id {user_type}) RETURNS {bloom}
 LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 BEGIN
 	RETURN (
-		SELECT bloomexp.expire(CASE WHEN f.recent = ARRAY[]::bigint[] THEN f.items
-			ELSE bloomexp.add_hashes_at(coalesce(f.items, bloomexp.window({width}, {slices}, {fpr})),
-				{item_kind}, f.recent, f.since, true) END, now())
+		SELECT bloomexp.expire(bloomexp.fold(f.items, f.recent, f.since, true,
+			{item_kind}, {width}, {slices}, {fpr}, {capacity}), now())
 		FROM {feed}.filters AS f WHERE f.user_id {=} current.user_id{collate});
 END
 {$};

@@ -17,7 +17,8 @@ BEGIN
 		FROM {feed}.filters AS f;
 		IF n_expired > 1000 AND n_expired > n_users / 5 THEN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-				MESSAGE = concat('expire would remove ', n_expired, ' of ', n_users, ' users of ', {filters_literal}),
+				MESSAGE = concat('expire would remove ', n_expired, ' of ', n_users,
+					' users of ', {filters_literal}),
 				DETAIL = concat('They have no exposure since ', oldest, '.'),
 				HINT = 'If that is right, call it with allow_removed => true.';
 		END IF;
@@ -34,11 +35,13 @@ BEGIN
 		ORDER BY f.user_id
 	LOOP
 		PERFORM FROM {feed}.filters AS f
-		WHERE f.user_id {=} expired.user_id{collate} AND coalesce(f.since < oldest, f.items IS NULL)
+		WHERE f.user_id {=} expired.user_id{collate}
+			AND coalesce(f.since < oldest, f.items IS NULL)
 		FOR UPDATE SKIP LOCKED;
 		CONTINUE WHEN NOT FOUND;
 		DELETE FROM {feed}.filters AS f
-		WHERE f.user_id {=} expired.user_id{collate} AND coalesce(f.since < oldest, f.items IS NULL);
+		WHERE f.user_id {=} expired.user_id{collate}
+			AND coalesce(f.since < oldest, f.items IS NULL);
 		IF NOT FOUND THEN
 			RAISE EXCEPTION USING MESSAGE = 'could not remove a user from ' || {filters_literal},
 				HINT = 'Look for triggers and rules on this table.';

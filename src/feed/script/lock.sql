@@ -6,6 +6,6 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- NULL is nobody
-	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;	-- locks, and writes nothing
+	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;	-- only locks
 END
 {$};

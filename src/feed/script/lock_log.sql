@@ -7,11 +7,11 @@ BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'lock() and take() need isolation level READ COMMITTED'
 			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'A snapshot from before the lock does not show what the request before has taken.',
-				HINT = 'Call them in a transaction with SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
+				DETAIL = 'A snapshot from before the lock does not show what others have taken.',
+				HINT = 'Call them after SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
 	END IF;
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- NULL is nobody
-	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;	-- locks, and writes nothing
+	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;	-- only locks
 END
 {$};

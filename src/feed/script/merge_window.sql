@@ -1,57 +1,36 @@
--- What one user was shown was shown to another, too, and the first is forgotten: a visitor signs in.
+-- What one user was shown was shown to another, too, and the first is forgotten: a visitor
+-- signs in.
 CREATE OR REPLACE FUNCTION {feed}.merge(from_user {user_type}, into_user {user_type})
 RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_variable
+#variable_conflict use_column
 DECLARE
-	visitor record;
-	f record;	-- the row of into_user
+	r record;	-- the row as it will be
 BEGIN
 	IF (from_user {=} into_user{collate}) IS NOT FALSE THEN
 		RETURN;
 	END IF;
 	-- in the order of users, so that two calls do not deadlock
-	INSERT INTO {feed}.filters AS l (user_id)
+	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT u.u{collate} FROM unnest(ARRAY[from_user, into_user]) AS u(u) ORDER BY 1
-	ON CONFLICT (user_id) DO UPDATE SET pending = l.pending WHERE false;
-	SELECT r.since, r.items, r.recent INTO visitor
-	FROM {feed}.filters AS r WHERE r.user_id {=} from_user{collate};
-	SELECT r.since, r.items, r.recent INTO f
-	FROM {feed}.filters AS r WHERE r.user_id {=} into_user{collate};
-
-	-- What is added later has the rate of this script: that of a union is the sum.
-	f.items := bloomexp.with_fpr(coalesce(bloomexp.union(f.items, visitor.items),
-		bloomexp.window({width}, {slices}, {fpr})), {fpr});
-	-- The newer slice stays exact, and the older one goes into the filter.
-	IF f.since < visitor.since OR f.since IS NULL THEN
-		IF cardinality(f.recent) > 0 THEN
-			f.items := bloomexp.add_hashes_at(f.items, {item_kind}, f.recent, f.since, true);
-		END IF;
-		f.since := visitor.since;
-		f.recent := visitor.recent;
-	ELSIF f.since > visitor.since THEN
-		IF cardinality(visitor.recent) > 0 THEN
-			f.items := bloomexp.add_hashes_at(f.items, {item_kind}, visitor.recent, visitor.since, true);
-		END IF;
-	ELSE
-		f.recent := ARRAY(SELECT h.h FROM unnest(visitor.recent) AS h(h) WHERE h.h <> ALL (f.recent)) || f.recent;
-		IF cardinality(f.recent) > {max_recent} THEN
-			f.items := bloomexp.add_hashes_at(f.items, {item_kind}, f.recent, f.since, false);
-			f.recent := ARRAY[]::bigint[];
-		END IF;
-	END IF;
-
+	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
+	SELECT n.* INTO r FROM {feed}.filters AS f, {feed}.filters AS visitor,
+		bloomexp.merge_rows(f.since, f.items, f.recent,
+			visitor.since, visitor.items, visitor.recent,
+			{item_kind}, {width}, {slices}, {fpr}, {capacity}) AS n
+	WHERE f.user_id {=} into_user{collate} AND visitor.user_id {=} from_user{collate};
 	PERFORM {feed}.forget(from_user);
-	IF f.since IS NULL THEN	-- neither was shown anything: lock made the row
+	IF r.since IS NULL THEN	-- neither was shown anything: only locks made the rows
 		PERFORM {feed}.forget(into_user);
-	ELSE
-		UPDATE {feed}.filters AS r
-		SET since = f.since, items = f.items, pending = 0, recent = f.recent
-		WHERE r.user_id {=} into_user{collate};
-		IF NOT FOUND THEN
-			RAISE EXCEPTION USING MESSAGE = 'could not write the row of a user in ' || {filters_literal},
-				HINT = 'Look for triggers and rules on this table.';
-		END IF;
+		RETURN;
+	END IF;
+	UPDATE {feed}.filters AS f SET
+		since = r.since, items = r.items, pending = 0, recent = r.recent
+	WHERE f.user_id {=} into_user{collate};
+	IF NOT FOUND THEN
+		RAISE EXCEPTION USING
+			MESSAGE = 'could not write the row of a user in ' || {filters_literal},
+			HINT = 'Look for triggers and rules on this table.';
 	END IF;
 END
 {$};

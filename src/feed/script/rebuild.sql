@@ -23,12 +23,14 @@ BEGIN
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SELECT s.after, s.busy, s.progress, s.wait INTO after, busy, progress, wait
-		FROM {feed}.rebuild_step(users, after, upto, overlap, dry_run, allow_removed, busy, progress) AS s;
+		FROM {feed}.rebuild_step(users, after, upto, overlap, dry_run, allow_removed,
+			busy, progress) AS s;
 		COMMIT;
 		EXIT WHEN wait IS NULL;
 		PERFORM pg_catalog.pg_sleep_for(wait), pg_catalog.pg_sleep_for(pause);
 	END LOOP;
 	SELECT p.exposures, p.filters, p.bytes, p.removed INTO exposures, filters, bytes, removed
-	FROM pg_catalog.jsonb_to_record(progress) AS p(exposures bigint, filters bigint, bytes bigint, removed bigint);
+	FROM pg_catalog.jsonb_to_record(progress)
+		AS p(exposures bigint, filters bigint, bytes bigint, removed bigint);
 END
 {$};

@@ -25,13 +25,14 @@ DECLARE
 	without_exposures {user_type}[];	-- users whose rows are locked here
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'rebuild_batch() needs isolation level READ COMMITTED' USING ERRCODE = 'feature_not_supported';
+		RAISE EXCEPTION 'rebuild_batch() needs isolation level READ COMMITTED'
+			USING ERRCODE = 'feature_not_supported';
 	END IF;
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of({exposures_literal}) AS t;
 	busy := ARRAY[]::{user_type}[];
 	again := false;
 	-- The 250th filter from here ends the batch.  If there are not so many, as at first, the
-	-- 2,000th user with exposures does, whom a walk over the index finds whatever the planner knows.
+	-- 2,000th user with exposures does: a walk over the index finds it, whatever the planner knows.
 	IF wanted IS NULL THEN
 		batch_to := (SELECT f.user_id FROM {feed}.filters AS f
 			WHERE (batch_from IS NULL OR f.user_id {>} batch_from{collate})
@@ -40,12 +41,15 @@ BEGIN
 		IF batch_to IS NULL THEN
 			WITH RECURSIVE walk(u, n) AS (
 				(SELECT {user}, 1 FROM {exposures} AS e
-				WHERE {user} IS NOT NULL AND (batch_from IS NULL OR {user} {>} batch_from{collate}) ORDER BY {user} LIMIT 1)
+				WHERE {user} IS NOT NULL AND (batch_from IS NULL OR {user} {>} batch_from{collate})
+				ORDER BY {user} LIMIT 1)
 				UNION ALL
-				SELECT (SELECT {user} FROM {exposures} AS e WHERE {user} {>} w.u ORDER BY {user} LIMIT 1), w.n + 1
+				SELECT (SELECT {user} FROM {exposures} AS e WHERE {user} {>} w.u
+					ORDER BY {user} LIMIT 1), w.n + 1
 				FROM walk AS w
 				WHERE w.u IS NOT NULL AND w.n < 2000 AND (upto IS NULL OR w.u {<=} upto{collate}))
-			SELECT w.u INTO batch_to FROM walk AS w WHERE w.n = 2000 AND (upto IS NULL OR w.u {<=} upto{collate});
+			SELECT w.u INTO batch_to FROM walk AS w
+			WHERE w.n = 2000 AND (upto IS NULL OR w.u {<=} upto{collate});
 		END IF;
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
@@ -73,10 +77,12 @@ BEGIN
 	-- All exposures before this time are in the next statement's snapshot: read it first.
 	filled := LEAST(clock_timestamp(), bloomexp.oldest_transaction(),
 		(SELECT min(p.prepared) FROM pg_prepared_xacts AS p WHERE p.database = current_database()));
-	filled := LEAST(filled, filled - overlap);	-- an interval that equals 0 can move a time: '-12 months 360 days'
+	-- an interval that equals 0 can move a time: '-12 months 360 days'
+	filled := LEAST(filled, filled - overlap);
 
 	-- The limit is for users without a row, of whom a batch can have any number.
-	SELECT array_agg(b.user_id), array_agg(b.items), coalesce(sum(b.n), 0), count(*), coalesce(sum(octet_length(b.items::bytea) + 4), 0)
+	SELECT array_agg(b.user_id), array_agg(b.items), coalesce(sum(b.n), 0), count(*),
+		coalesce(sum(octet_length(b.items::bytea) + 4), 0)
 	INTO shown, built, n_exposures, n_filters, n_bytes
 	FROM (
 		SELECT {user} AS user_id, count(*) AS n, bloomexp.agg({item}, {fpr}) AS items
@@ -102,17 +108,20 @@ BEGIN
 	-- If nobody has an exposure in the window, or many users have none left, a table, its
 	-- retention or a clock may be wrong: change nothing.
 	IF NOT dry_run AND NOT allow_removed AND (n_removed > n_before OR after IS NULL) THEN
-		IF n_exposures = 0 AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
+		IF n_exposures = 0
+			AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
 			RAISE EXCEPTION USING ERRCODE = 'no_data_found',
 				MESSAGE = concat('no exposure of the last ', {width}, ' in ', {exposures_literal}),
 				DETAIL = concat('There is none since ', since, '. No filter was removed.'),
-				HINT = 'If that is right, call the rebuild with allow_removed => true, which removes all filters.';
+				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 		IF n_removed > 100 AND n_removed > n_examined / 5 THEN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-				MESSAGE = concat('rebuild would remove ', n_removed, ' of ', n_examined, ' filters of ', {filters_literal}),
-				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ', n_before,
-					' are removed already; the batch after user ', coalesce(batch_from::text, '(none)'), ' changed nothing.'),
+				MESSAGE = concat('rebuild would remove ', n_removed, ' of ', n_examined,
+					' filters of ', {filters_literal}),
+				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
+					n_before, ' are removed already; the batch after user ',
+					coalesce(batch_from::text, '(none)'), ' changed nothing.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 	END IF;
@@ -125,7 +134,8 @@ BEGIN
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
 	SELECT s.u, s.i, filled FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i)
 	WHERE EXISTS (SELECT FROM unnest(locked) AS l(u) WHERE l.u {=} s.u{collate})
-	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET items = excluded.items, filled_until = excluded.filled_until,
+	ON CONFLICT (user_id) DO UPDATE SET
+		items = excluded.items, filled_until = excluded.filled_until,
 		pending = 0, recent = excluded.recent
 	WHERE cardinality(f.recent) > 0 OR bloomexp.eq(f.items, excluded.items) IS NOT TRUE
 		OR f.filled_until > filled - interval '1 day' IS NOT TRUE;
@@ -143,9 +153,10 @@ BEGIN
 				INSERT INTO {feed}.filters (user_id, items, filled_until)
 				SELECT s.u, s.i, filled FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i)
 				WHERE EXISTS (SELECT FROM unnest(unlocked) AS o(u) WHERE o.u {=} s.u{collate})
-					AND NOT EXISTS (SELECT FROM {feed}.filters AS f WHERE f.user_id {=} s.u{collate})
+					AND NOT EXISTS (
+						SELECT FROM {feed}.filters AS f WHERE f.user_id {=} s.u{collate})
 				ORDER BY s.u
-				ON CONFLICT ON CONSTRAINT filters_pkey DO NOTHING RETURNING user_id)
+				ON CONFLICT (user_id) DO NOTHING RETURNING user_id)
 			SELECT array_agg(o.u) INTO busy FROM unnest(unlocked) AS o(u)
 			WHERE NOT EXISTS (SELECT FROM added AS a WHERE a.user_id {=} o.u{collate});
 		EXCEPTION WHEN lock_not_available OR deadlock_detected THEN

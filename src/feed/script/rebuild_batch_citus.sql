@@ -20,7 +20,8 @@ DECLARE
 	yesterday timestamp with time zone;
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'rebuild_batch() needs isolation level READ COMMITTED' USING ERRCODE = 'feature_not_supported';
+		RAISE EXCEPTION 'rebuild_batch() needs isolation level READ COMMITTED'
+			USING ERRCODE = 'feature_not_supported';
 	END IF;
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of({exposures_literal}) AS t;
 	busy := ARRAY[]::{user_type}[];
@@ -34,15 +35,17 @@ BEGIN
 		SELECT f.user_id INTO batch_to FROM {feed}.filters AS f
 		WHERE (batch_from IS NULL OR f.user_id {>} batch_from{collate})
 				AND (upto IS NULL OR f.user_id {<=} upto{collate})
-			AND (hashtext(f.user_id::text) % 16000) = 0
+			AND mod(hashtext(f.user_id::text), 16000) = 0
 		ORDER BY f.user_id LIMIT 1;
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
 	END IF;
-	n_exposures := (SELECT count(*) FROM {exposures} AS e{elements} WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
+	n_exposures := (SELECT count(*) FROM {exposures} AS e{elements}
+		WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
 			AND (batch_from IS NULL OR {user} {>} batch_from{collate})
 			AND (batch_to IS NULL OR {user} {<=} batch_to{collate}) AND {exposed});
-	SELECT n_examined + count(*), n_removed + count(f.items) FILTER (WHERE NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {user} {=} f.user_id AND {exposed}))
+	SELECT n_examined + count(*), n_removed + count(f.items) FILTER (WHERE NOT EXISTS (
+		SELECT FROM {exposures} AS e{elements} WHERE {user} {=} f.user_id AND {exposed}))
 	INTO n_examined, n_removed
 	FROM {feed}.filters AS f WHERE (wanted IS NULL OR f.user_id {=} ANY (wanted{collate}))
 			AND (batch_from IS NULL OR f.user_id {>} batch_from{collate})
@@ -51,17 +54,20 @@ BEGIN
 	-- If nobody has an exposure in the window, or many users have none left, a table, its
 	-- retention or a clock may be wrong: change nothing.
 	IF NOT dry_run AND NOT allow_removed AND (n_removed > n_before OR after IS NULL) THEN
-		IF n_exposures = 0 AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
+		IF n_exposures = 0
+			AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
 			RAISE EXCEPTION USING ERRCODE = 'no_data_found',
 				MESSAGE = concat('no exposure of the last ', {width}, ' in ', {exposures_literal}),
 				DETAIL = concat('There is none since ', since, '. No filter was removed.'),
-				HINT = 'If that is right, call the rebuild with allow_removed => true, which removes all filters.';
+				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 		IF n_removed > 100 AND n_removed > n_examined / 5 THEN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-				MESSAGE = concat('rebuild would remove ', n_removed, ' of ', n_examined, ' filters of ', {filters_literal}),
-				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ', n_before,
-					' are removed already; the batch after user ', coalesce(batch_from::text, '(none)'), ' changed nothing.'),
+				MESSAGE = concat('rebuild would remove ', n_removed, ' of ', n_examined,
+					' filters of ', {filters_literal}),
+				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
+					n_before, ' are removed already; the batch after user ',
+					coalesce(batch_from::text, '(none)'), ' changed nothing.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 	END IF;
@@ -70,38 +76,50 @@ BEGIN
 		INTO n_filters, n_bytes
 		FROM (
 			SELECT {user} AS user_id, bloomexp.agg({item}, {fpr}) AS items
-			FROM {exposures} AS e{elements} WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
+			FROM {exposures} AS e{elements}
+			WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
 			AND (batch_from IS NULL OR {user} {>} batch_from{collate})
-			AND (batch_to IS NULL OR {user} {<=} batch_to{collate}) AND {exposed} GROUP BY {user}) AS b;
+			AND (batch_to IS NULL OR {user} {<=} batch_to{collate})
+			AND {exposed}
+			GROUP BY {user}) AS b;
 		RETURN;
 	END IF;
 
 	-- All exposures before this time are in the next statement's snapshots: read it first.
-	SELECT LEAST(clock_timestamp(), to_timestamp(min(CASE WHEN n.success THEN n.result::double precision END))), bool_and(n.success)
+	SELECT LEAST(clock_timestamp(), to_timestamp(min(
+			CASE WHEN n.success THEN n.result::double precision END))), bool_and(n.success)
 	INTO STRICT filled, again
 	FROM run_command_on_all_nodes({oldest_literal}) AS n;
 	IF again IS NOT TRUE THEN
 		RAISE EXCEPTION 'could not read the oldest transaction of each node'
-			USING ERRCODE = 'connection_failure', HINT = 'Batches before this one are done. Call the rebuild again when all nodes can be reached.';
+			USING ERRCODE = 'connection_failure', HINT = 'Batches before this one are done. '
+				'Call the rebuild again when all nodes can be reached.';
 	END IF;
 	again := false;
-	filled := LEAST(filled, filled - overlap);	-- an interval that equals 0 can move a time: '-12 months 360 days'
+	-- an interval that equals 0 can move a time: '-12 months 360 days'
+	filled := LEAST(filled, filled - overlap);
 
 	yesterday := filled - interval '1 day';	-- unchanged filters are written once a day
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
 	SELECT {user}, bloomexp.agg({item}, {fpr}), filled FROM {exposures} AS e{elements}
 	WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
 			AND (batch_from IS NULL OR {user} {>} batch_from{collate})
-			AND (batch_to IS NULL OR {user} {<=} batch_to{collate}) AND {exposed} GROUP BY {user}
-	ON CONFLICT (user_id) DO UPDATE SET items = excluded.items, filled_until = excluded.filled_until,
+			AND (batch_to IS NULL OR {user} {<=} batch_to{collate})
+			AND {exposed}
+	GROUP BY {user}
+	ON CONFLICT (user_id) DO UPDATE SET
+		items = excluded.items, filled_until = excluded.filled_until,
 		pending = 0, recent = excluded.recent
-	WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE OR f.filled_until > yesterday IS NOT TRUE;
+	WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE
+		OR f.filled_until > yesterday IS NOT TRUE;
 	GET DIAGNOSTICS n_filters = ROW_COUNT;
 	IF n_removed > n_before THEN
 		DELETE FROM {feed}.filters AS f
 		WHERE (wanted IS NULL OR f.user_id {=} ANY (wanted{collate}))
 			AND (batch_from IS NULL OR f.user_id {>} batch_from{collate})
-			AND (batch_to IS NULL OR f.user_id {<=} batch_to{collate}) AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {user} {=} f.user_id AND {exposed});
+			AND (batch_to IS NULL OR f.user_id {<=} batch_to{collate})
+			AND NOT EXISTS (
+				SELECT FROM {exposures} AS e{elements} WHERE {user} {=} f.user_id AND {exposed});
 	END IF;
 EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 	after := batch_from;

@@ -12,15 +12,18 @@ DECLARE
 	wanted {user_type}[];
 	batch record;
 BEGIN
-	IF users IS NOT NULL AND upto IS NOT NULL OR users IS NOT NULL AND after IS NOT NULL AND progress IS NULL THEN
-		RAISE EXCEPTION 'a rebuild takes either users or a range of them' USING ERRCODE = 'invalid_parameter_value';
-	ELSIF (overlap >= interval '0' AND dry_run IS NOT NULL AND allow_removed IS NOT NULL) IS NOT TRUE THEN
+	IF users IS NOT NULL AND (after IS NOT NULL OR upto IS NOT NULL) THEN
+		RAISE EXCEPTION 'a rebuild takes either users or a range of them'
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF (overlap >= interval '0' AND dry_run IS NOT NULL AND allow_removed IS NOT NULL)
+		IS NOT TRUE THEN
 		RAISE EXCEPTION 'invalid argument of a rebuild' USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = 'overlap must not be negative, and nothing NULL but users, after and upto.';
 	END IF;
 	SELECT * INTO p
-	FROM jsonb_to_record(coalesce(progress, jsonb_build_object('exposures', 0, 'filters', 0, 'bytes', 0,
-		'removed', 0, 'examined', 0, 'users_done', 0, 'failures', 0, 'all_looked_at', false,
+	FROM jsonb_to_record(coalesce(progress, jsonb_build_object(
+		'exposures', 0, 'filters', 0, 'bytes', 0, 'removed', 0, 'examined', 0,
+		'users_done', 0, 'failures', 0, 'all_looked_at', false,
 		'report', clock_timestamp() + interval '1 second'))) AS r(
 		exposures bigint, filters bigint, bytes bigint, removed bigint, examined bigint,
 		users_done integer, failures integer,
@@ -33,10 +36,13 @@ BEGIN
 		wanted := busy[1:1];
 		busy := busy[2:];
 	ELSIF users IS NOT NULL THEN
-		wanted := (ARRAY(SELECT u.u FROM unnest(users) AS u(u)))[p.users_done + 1 : p.users_done + 1000];
+		wanted := ARRAY(SELECT u.u FROM unnest(users) WITH ORDINALITY AS u(u, n)
+			WHERE u.n BETWEEN p.users_done + 1 AND p.users_done + 1000);
 	END IF;
-	SELECT * INTO batch FROM {feed}.rebuild_batch(wanted, CASE WHEN users IS NULL AND NOT p.all_looked_at THEN after END,
-		upto, overlap, dry_run, allow_removed, p.examined, p.removed);
+	SELECT * INTO batch FROM {feed}.rebuild_batch(wanted,
+		CASE WHEN NOT p.all_looked_at THEN after END,
+		CASE WHEN NOT p.all_looked_at THEN upto END,
+		overlap, dry_run, allow_removed, p.examined, p.removed);
 
 	IF batch.again OR p.all_looked_at AND cardinality(batch.busy) > 0 THEN
 		IF p.all_looked_at THEN
@@ -46,15 +52,17 @@ BEGIN
 		END IF;
 		IF p.failures > 600 THEN	-- of 0.6 s each
 			RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
-				MESSAGE = concat('rebuild of ', {filters_literal}, ': tables stayed locked by others'),
+				MESSAGE = concat('rebuild of ', {filters_literal},
+					': tables stayed locked by others'),
 				HINT = 'Batches before this one are done. Look into pg_locks, and call it again.';
 		ELSIF clock_timestamp() > p.give_up THEN
-			RAISE WARNING USING MESSAGE = concat('filters of ', cardinality(busy), ' users were not rebuilt in ',
-				{filters_literal}, ', because others kept their rows locked');
+			RAISE WARNING USING MESSAGE = concat('filters of ', cardinality(busy),
+				' users were not rebuilt in ', {filters_literal},
+				', because others kept their rows locked');
 			wait := NULL;
 		ELSE
-			-- It sleeps, because PostgreSQL reports a cancel that arrives with a lock timeout as the
-			-- lock timeout, which is caught.
+			-- PostgreSQL reports a cancel that arrives with a lock timeout as the lock timeout,
+			-- which is caught: so it sleeps.
 			wait := make_interval(secs => 0.5 / (1 + cardinality(busy)));
 		END IF;
 	ELSE
@@ -73,7 +81,8 @@ BEGIN
 				ELSE p.users_done >= cardinality(users) END;
 		END IF;
 		IF after IS NOT NULL AND clock_timestamp() > p.report THEN
-			RAISE NOTICE USING MESSAGE = concat('rebuild of ', {filters_literal}, ': done up to user ', after,
+			RAISE NOTICE USING MESSAGE = concat('rebuild of ', {filters_literal},
+				': done up to user ', after,
 				', but for ', cardinality(busy), ' whose rows were locked');
 			p.report := clock_timestamp() + interval '10 seconds';
 		END IF;

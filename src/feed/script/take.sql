@@ -11,7 +11,8 @@ BEGIN
 	PERFORM {feed}.lock(take.user_id);
 	taken := (
 		SELECT bloomexp.exclude_first(candidates{item_collate}, f.items, wanted, f.recent)
-		FROM (SELECT) AS one LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
+		FROM (SELECT) AS one
+		LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
 		PERFORM {feed}.remember(take.user_id, taken, true);
 	END IF;

@@ -3,26 +3,18 @@
 CREATE OR REPLACE FUNCTION {feed}.take_back(user_id {user_type}, items {item_type}[])
 RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_variable
+#variable_conflict use_column
 DECLARE
-	f record;	-- the row
-	back {item_type}[];
-	kept bigint[];
+	r record;	-- the row as it will be, and the items
 BEGIN
-	items := bloomexp.exclude_first(items{item_collate}, NULL, NULL, NULL);	-- distinct, without NULLs
-	PERFORM {feed}.lock(user_id);
-	SELECT r.pending, r.recent INTO f FROM {feed}.filters AS r WHERE r.user_id {=} take_back.user_id{collate};
-	IF f.pending > 0 THEN
-		back := ARRAY(SELECT i.item FROM unnest(items) AS i(item)
-			WHERE bloomexp.hashes(ARRAY[i.item{item_collate}]) <@ f.recent[1:f.pending]);
+	PERFORM {feed}.lock(take_back.user_id);
+	SELECT n.* INTO r FROM {feed}.filters AS f,
+		bloomexp.take_back_from_row(f.pending, f.recent, take_back.items{item_collate}) AS n
+	WHERE f.user_id {=} take_back.user_id{collate};
+	IF cardinality(r.items) > 0 THEN
+		UPDATE {feed}.filters AS f SET pending = r.pending, recent = r.recent
+		WHERE f.user_id {=} take_back.user_id{collate};
 	END IF;
-	IF cardinality(back) > 0 THEN
-		kept := ARRAY(SELECT p.hash FROM unnest(f.recent[1:f.pending]) WITH ORDINALITY AS p(hash, n)
-			WHERE p.hash <> ALL (bloomexp.hashes(back{item_collate})) ORDER BY p.n);
-		UPDATE {feed}.filters AS r
-		SET pending = cardinality(kept), recent = kept || f.recent[f.pending + 1 :]
-		WHERE r.user_id {=} take_back.user_id{collate};
-	END IF;
-	RETURN coalesce(back, ARRAY[]::{item_type}[]);
+	RETURN coalesce(r.items, ARRAY[]::{item_type}[]);
 END
 {$};

@@ -12,10 +12,12 @@ BEGIN
 	PERFORM {feed}.lock(take.user_id);
 	at := clock_timestamp();	-- after the lock: not before what others have added
 	taken := (
-		SELECT bloomexp.exclude_first(candidates{item_collate}, bloomexp.expire(f.items, at), wanted,
+		SELECT bloomexp.exclude_first(candidates{item_collate},
+			bloomexp.expire(f.items, at), wanted,
 			CASE WHEN f.since >= bloomexp.slice_start(at - interval {hours}, {width}, {slices})
 				THEN f.recent END)
-		FROM (SELECT) AS one LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
+		FROM (SELECT) AS one
+		LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
 		-- Nearly always in the slice of "recent", which has room.
 		UPDATE {feed}.filters AS f SET
@@ -25,7 +27,8 @@ BEGIN
 			AND f.since = bloomexp.slice_start(at, {width}, {slices})
 			AND cardinality(f.recent) + cardinality(taken) <= {max_recent};
 		IF NOT FOUND THEN
-			PERFORM {feed}.remember(take.user_id, taken, array_fill(at, ARRAY[cardinality(taken)]), true);
+			PERFORM {feed}.remember(take.user_id, taken,
+				array_fill(at, ARRAY[cardinality(taken)]), true);
 		END IF;
 	END IF;
 	RETURN taken;

@@ -16,7 +16,8 @@ BEGIN
 	FOR shown IN
 		SELECT s.user_id, s.items,
 			cardinality(f.recent) + cardinality(s.items) <= {max_recent} AS fits,
-			bloomexp.hashes(bloomexp.exclude_first(s.items{item_collate}, NULL, NULL, f.recent)) AS fresh
+			bloomexp.hashes(
+				bloomexp.exclude_first(s.items{item_collate}, NULL, NULL, f.recent)) AS fresh
 		FROM (
 			SELECT {user}{collate} AS user_id, array_agg({item}) AS items
 			FROM new_rows AS e{elements} WHERE {exposed} GROUP BY 1) AS s

@@ -1,1 +1,2 @@
-ALTER FUNCTION {feed}.track() DEPENDS ON EXTENSION bloomexp;	-- dropped with it: INSERTs would fail
+-- Dropped with the extension: INSERTs would fail.
+ALTER FUNCTION {feed}.track() DEPENDS ON EXTENSION bloomexp;

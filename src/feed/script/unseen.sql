@@ -5,6 +5,7 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_cata
 BEGIN
 	RETURN (
 		SELECT bloomexp.exclude(candidates{item_collate}, f.items, f.recent)
-		FROM (SELECT) AS one LEFT JOIN {feed}.filters AS f ON f.user_id {=} unseen.user_id{collate});
+		FROM (SELECT) AS one
+		LEFT JOIN {feed}.filters AS f ON f.user_id {=} unseen.user_id{collate});
 END
 {$};

@@ -7,6 +7,7 @@ BEGIN
 		SELECT bloomexp.exclude(candidates{item_collate}, bloomexp.expire(f.items, now()),
 			CASE WHEN f.since >= bloomexp.slice_start(now() - interval {hours}, {width}, {slices})
 				THEN f.recent END)
-		FROM (SELECT) AS one LEFT JOIN {feed}.filters AS f ON f.user_id {=} unseen.user_id{collate});
+		FROM (SELECT) AS one
+		LEFT JOIN {feed}.filters AS f ON f.user_id {=} unseen.user_id{collate});
 END
 {$};
