@@ -77,14 +77,14 @@ BEGIN
 		-- The last one has the settings, with the functions before it.
 		names := names || jsonb_build_object('settings', quote_literal(jsonb_build_object(
 			'version', names ->> 'version', 'kind', bloomexp.feed_kind(a), 'arguments', a, 'functions', functions)::text));
-		made := bloomexp.fill_template(template.text, names);
-		script := concat(script, E'\n', made);
+		made := bloomexp.fill_template(btrim(template.text, E'\n'), names);
+		script := concat(script, made, E'\n\n');
 		IF template.function IS NOT NULL THEN
 			functions := functions || jsonb_build_object(template.function,
 				jsonb_build_array(md5(split_part(made, quote, 2)), bloomexp.code_hash(split_part(made, quote, 2))));
 		END IF;
 	END LOOP;
-	RETURN ltrim(script, E'\n');
+	RETURN script;
 END
 $$;
 
