@@ -163,10 +163,10 @@ $(error $(here)/META.json, which has the version of the module, is missing or ha
 endif
 
 # The install script is built from its parts: one for each module in src/sql that has SQL
-# functions, where type is that of io, and the template for each kind of item, given as its
-# SQL type and the suffix of its C symbols.
+# functions, and the template for each kind of item, given as its SQL type and the suffix
+# of its C symbols.
 script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control).sql
-parts = $(patsubst %,$(here)/src/install/%.sql,type change contains exclude aggregate info oldest_transaction)
+parts = $(patsubst %,$(here)/src/install/%.sql,io change contains exclude aggregate info oldest_transaction)
 feed = $(here)/src/feed
 templates = $(sort $(wildcard $(feed)/script/*.sql))
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea

@@ -69,33 +69,33 @@ FROM unnest('{1,2,510,511,512,513,514,1023,1024,1025,1536,5000}'::int[]) n,
 	FROM generate_series(1, n) i) AS c;
 
 \echo '-- The first distinct ones, as many as are wanted'
-SELECT wanted, bloom_exclude_array(c, f, wanted) AS some, bloom_exclude_array(c, NULL, wanted) AS without_filter
+SELECT wanted, bloom_exclude_first(c, f, wanted) AS some, bloom_exclude_first(c, NULL, wanted) AS without_filter
 FROM (SELECT '{50,20,10,NULL,30,10,40,50,NULL,60,70}'::int[] AS c, items AS f FROM seen WHERE user_id = 1) AS c,
 	unnest('{0,1,2,3,4,5,2147483647,NULL}'::int[]) WITH ORDINALITY w(wanted, n) ORDER BY n;
-SELECT bloom_exclude_array('{}'::text[], bloom_new(), 3) AS none,
-	bloom_exclude_array(NULL::uuid[], bloom_new(), 3) IS NULL AS of_null,
-	bloom_exclude_array('{NULL}'::int[], NULL, NULL) AS only_null;
-SELECT bloom_exclude_array(NULL::int[], NULL, -1);
-SELECT bloom_exclude_array('1 2'::int2vector, NULL, 1);
+SELECT bloom_exclude_first('{}'::text[], bloom_new(), 3) AS none,
+	bloom_exclude_first(NULL::uuid[], bloom_new(), 3) IS NULL AS of_null,
+	bloom_exclude_first('{NULL}'::int[], NULL, NULL) AS only_null;
+SELECT bloom_exclude_first(NULL::int[], NULL, -1);
+SELECT bloom_exclude_first('1 2'::int2vector, NULL, 1);
 \set VERBOSITY terse
-SELECT bloom_exclude_array('{{1,2},{3,4}}'::int[], NULL, 1);
-SELECT bloom_exclude_array('{1.5}'::numeric[], NULL, 1);
-SELECT bloom_exclude_array('{a}'::text[], bloom_add(NULL, 1), 0);
+SELECT bloom_exclude_first('{{1,2},{3,4}}'::int[], NULL, 1);
+SELECT bloom_exclude_first('{1.5}'::numeric[], NULL, 1);
+SELECT bloom_exclude_first('{a}'::text[], bloom_add(NULL, 1), 0);
 \set VERBOSITY default
 \echo '-- what is one item is as everywhere: char(n) has no trailing blanks, text has'
-SELECT bloom_exclude_array('{a,"a ",b,a,A,""}'::text[], f, NULL) AS text,
-	bloom_exclude_array('{a,"a ",b,a,A,""}'::char(3)[], f, NULL)::text[] AS char,
-	pg_typeof(bloom_exclude_array('{a}'::slug[], f, 1)) AS domain
+SELECT bloom_exclude_first('{a,"a ",b,a,A,""}'::text[], f, NULL) AS text,
+	bloom_exclude_first('{a,"a ",b,a,A,""}'::char(3)[], f, NULL)::text[] AS char,
+	pg_typeof(bloom_exclude_first('{a}'::slug[], f, 1)) AS domain
 FROM bloom_add(NULL, 'b'::text) AS f;
-SELECT bloom_exclude_array('{1,2,1}'::smallint[], f, NULL) AS smallint,
-	bloom_exclude_array('{1,2,-1,4294967297,1}'::bigint[], f, NULL) AS bigint,
-	bloom_exclude_array('{"\\x01","\\x","\\x0100","\\x01"}'::bytea[], NULL, NULL) AS bytea,
-	bloom_exclude_array(ARRAY[lpad('1', 32, '0'), lpad('2', 32, '0'), lpad('1', 32, '0')]::uuid[], NULL, 2) AS uuid
+SELECT bloom_exclude_first('{1,2,1}'::smallint[], f, NULL) AS smallint,
+	bloom_exclude_first('{1,2,-1,4294967297,1}'::bigint[], f, NULL) AS bigint,
+	bloom_exclude_first('{"\\x01","\\x","\\x0100","\\x01"}'::bytea[], NULL, NULL) AS bytea,
+	bloom_exclude_first(ARRAY[lpad('1', 32, '0'), lpad('2', 32, '0'), lpad('1', 32, '0')]::uuid[], NULL, 2) AS uuid
 FROM bloom_add(NULL, 2) AS f;
 \echo '-- the same as by SQL, for numbers around those of a batch and lengths of all alignments, with repetitions'
 \echo '-- near and far'
-SELECT count(*), bool_and(bloom_exclude_array(c, f, wanted) IS NOT DISTINCT FROM kept) AS integers,
-	bool_and(bloom_exclude_array(t, g, wanted) IS NOT DISTINCT FROM kept_texts) AS texts
+SELECT count(*), bool_and(bloom_exclude_first(c, f, wanted) IS NOT DISTINCT FROM kept) AS integers,
+	bool_and(bloom_exclude_first(t, g, wanted) IS NOT DISTINCT FROM kept_texts) AS texts
 FROM unnest('{1,31,32,63,64,65,127,128,255,256,257,511,512,1000,5000}'::int[]) wanted,
 	(SELECT bloom_add(bloom_new(5000, 1e-7), array_agg(i)) AS f,
 		bloom_add(bloom_new(5000, 1e-7), array_agg(repeat('x', i % 11) || i)) AS g FROM generate_series(1, 3000) i
@@ -113,7 +113,7 @@ CREATE FUNCTION pg_temp.chunks_read(wanted int) RETURNS text LANGUAGE plpgsql AS
 DECLARE
 	toast oid := (SELECT reltoastrelid FROM pg_class WHERE oid = 'large'::regclass);
 	before bigint := (SELECT idx_scan FROM pg_stat_xact_all_tables WHERE relid = toast);
-	n int := (SELECT cardinality(bloom_exclude_array(ARRAY(SELECT generate_series(51, 450)), f, wanted)) FROM large);
+	n int := (SELECT cardinality(bloom_exclude_first(ARRAY(SELECT generate_series(51, 450)), f, wanted)) FROM large);
 BEGIN
 	RETURN n || ' of ' || (SELECT idx_scan FROM pg_stat_xact_all_tables WHERE relid = toast) - before;
 END
@@ -126,7 +126,7 @@ DECLARE
 	candidates bigint[] := '{1,2,3,2}';
 BEGIN
 	candidates[5] := 9;
-	RAISE WARNING '%', bloom_exclude_array(candidates, bloom_add(NULL, 1), 3);
+	RAISE WARNING '%', bloom_exclude_first(candidates, bloom_add(NULL, 1), 3);
 END
 $$;
 
@@ -277,3 +277,11 @@ DROP DOMAIN item_id, slug;
 \echo '-- Shapes of arrays that are not taken'
 SELECT * FROM bloom_exclude(ARRAY[1, 2], VARIADIC ARRAY[[bloom_new()], [bloom_new()]]);
 SELECT '1 2'::int2vector - bloom_new();
+
+\echo '-- An operator of several filters, which has no call site that says VARIADIC'
+CREATE OPERATOR pg_temp.!- (LEFTARG = anyarray, RIGHTARG = bloom[], FUNCTION = bloom_exclude);
+SELECT '{3,1,2,3}'::int[] OPERATOR(pg_temp.!-) ARRAY[bloom_add(NULL, 1), NULL, bloom_add(NULL, 2)];
+\echo '-- VARIADIC NULL needs a type: it may be one filter or several'
+SELECT bloom_exclude('{1,2}'::int[], VARIADIC NULL);
+SELECT ARRAY(SELECT bloom_exclude('{1,2}'::int[], VARIADIC NULL::bloom[])) AS several,
+	ARRAY(SELECT bloom_exclude('{1,2}'::int[], VARIADIC bloom_add(NULL, 1))) AS one;

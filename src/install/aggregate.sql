@@ -72,14 +72,14 @@ CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision, headroom doub
 COMMENT ON AGGREGATE bloom_agg(anynonarray, double precision, double precision) IS
 'one filter of the items of all rows, sized for the distinct ones at false positive rate fpr, with spare room for a fraction headroom more (0.2 is 20%)';
 
-CREATE FUNCTION bloom_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) RETURNS internal
+CREATE FUNCTION bloom_window_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_window_agg'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) IS 'transition function of bloom_window_agg()';
+COMMENT ON FUNCTION bloom_window_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) IS 'transition function of bloom_window_agg()';
 
 CREATE AGGREGATE bloom_window_agg(item anynonarray, shown_at timestamp with time zone, width interval, slices integer, fpr double precision) (
-	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
+	SFUNC = bloom_window_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE

@@ -33,6 +33,13 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 COMMENT ON FUNCTION bloom_add(bloom, anyarray) IS
 'the filter with all items of an array more, in one pass; returned untouched if it contains them already';
 
+CREATE FUNCTION bloom_with_fpr(filter bloom, fpr double precision) RETURNS bloom
+AS 'MODULE_PATHNAME', 'bloomexp_with_fpr'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION bloom_with_fpr(bloom, double precision) IS
+'the filter with the target rate fpr for what is added later; returned untouched if that is its rate, or if it holds too many items for that rate';
+
 CREATE FUNCTION bloom_remove(filter bloom, item anynonarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;

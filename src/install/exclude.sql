@@ -1,24 +1,24 @@
 -- Excluding the exposed candidates. Those that remain keep order, duplicates and type;
 -- NULL candidates are dropped.
 
-CREATE FUNCTION bloom_exclude(internal) RETURNS internal
+CREATE FUNCTION bloom_exclude_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_exclude(internal) IS 'planner support function of bloom_exclude()';
+COMMENT ON FUNCTION bloom_exclude_support(internal) IS 'planner support function of bloom_exclude()';
 
 CREATE FUNCTION bloom_exclude(candidates anyarray, filter bloom) RETURNS SETOF anyelement
 AS 'MODULE_PATHNAME', 'bloomexp_exclude'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
-SUPPORT bloom_exclude;
+SUPPORT bloom_exclude_support;
 
 COMMENT ON FUNCTION bloom_exclude(anyarray, bloom) IS
 'the candidates that the filter does not contain, in order';
 
 CREATE FUNCTION bloom_exclude(candidates anyarray, VARIADIC filters bloom[]) RETURNS SETOF anyelement
-AS 'MODULE_PATHNAME', 'bloomexp_exclude'
+AS 'MODULE_PATHNAME', 'bloomexp_exclude_filters'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
-SUPPORT bloom_exclude;
+SUPPORT bloom_exclude_support;
 
 COMMENT ON FUNCTION bloom_exclude(anyarray, bloom[]) IS
 'the candidates that none of the filters contains, in order';
@@ -30,11 +30,11 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 COMMENT ON FUNCTION bloom_exclude_array(anyarray, bloom) IS
 'the candidates that the filter does not contain, in order, as an array';
 
-CREATE FUNCTION bloom_exclude_array(candidates anyarray, filter bloom, wanted integer) RETURNS anyarray
-AS 'MODULE_PATHNAME', 'bloomexp_exclude_array'
+CREATE FUNCTION bloom_exclude_first(candidates anyarray, filter bloom, wanted integer) RETURNS anyarray
+AS 'MODULE_PATHNAME', 'bloomexp_exclude_first'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
-COMMENT ON FUNCTION bloom_exclude_array(anyarray, bloom, integer) IS
+COMMENT ON FUNCTION bloom_exclude_first(anyarray, bloom, integer) IS
 'the first distinct candidates that the filter does not contain, in order, as many as wanted, or all if that is NULL';
 
 CREATE OPERATOR - (

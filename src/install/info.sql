@@ -75,11 +75,12 @@ CREATE FUNCTION bloom_capacity(
 	bytes bigint,
 	fpr double precision,
 	OUT capacity bigint,
-	OUT hashes integer,
 	OUT bits bigint,
+	OUT hashes integer,
+	OUT bytes bigint,
 	OUT expected_fpr double precision)
 AS 'MODULE_PATHNAME', 'bloomexp_capacity'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2000;
 
 COMMENT ON FUNCTION bloom_capacity(bigint, double precision) IS
-'the inverse of bloom_sizing(): items for which a filter has room that takes at most so many bytes as stored at false positive rate fpr, its probes per item, bits, and the rate to expect when it is full';
+'the inverse of bloom_sizing(): items for which a filter has room that takes at most so many bytes as stored at false positive rate fpr, its bits, probes per item, bytes as stored, and the rate to expect when it is full';

@@ -21,6 +21,7 @@
 #include "value/window.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_new);
+PG_FUNCTION_INFO_V1(bloomexp_with_fpr);
 PG_FUNCTION_INFO_V1(bloomexp_union);
 PG_FUNCTION_INFO_V1(bloomexp_window);
 PG_FUNCTION_INFO_V1(bloomexp_window_part);
@@ -87,6 +88,27 @@ CHANGES(bloomexp_add, bloomexp_filter_add, false);
 CHANGES(bloomexp_add_array, bloomexp_filter_add, true);
 CHANGES(bloomexp_remove, bloomexp_filter_remove, false);
 CHANGES(bloomexp_remove_array, bloomexp_filter_remove, true);
+
+/*
+ * bloom_with_fpr(filter, fpr)
+ */
+Datum
+bloomexp_with_fpr(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"fpr"};
+	BloomFilter filter;
+	double		before;
+
+	bloomexp_arguments_require_not_null(fcinfo, 1, names, lengthof(names));
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));
+	before = filter.fpr;
+	bloomexp_window_set_fpr(&filter, PG_GETARG_FLOAT8(1));
+	if (filter.fpr == before)
+		return bloomexp_arguments_return_untouched(fcinfo);
+	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
+}
 
 /*
  * bloom_union(a, b), a | b

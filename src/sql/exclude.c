@@ -29,7 +29,9 @@
 #include "value/compat.h"
 
 PG_FUNCTION_INFO_V1(bloomexp_exclude);
+PG_FUNCTION_INFO_V1(bloomexp_exclude_filters);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
+PG_FUNCTION_INFO_V1(bloomexp_exclude_first);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 
@@ -76,40 +78,21 @@ select_items(selection_hash *selection, uint32 wanted, const BloomItems *items, 
 	}
 }
 
-/* Open the filter of argument 1, or those of its array, for some candidates. */
-static void
-open_filters(FunctionCallInfo fcinfo, const BloomItems *candidates, BloomLookups *filters)
-{
-	Datum		one = PG_ARGISNULL(1) ? 0 : PG_GETARG_DATUM(1);
-	Datum	   *values = &one;
-	bool	   *nulls;
-	int			n = 1;
-
-	if (one != 0 && get_fn_expr_variadic(fcinfo->flinfo))
-	{
-		ArrayType  *array = bloomexp_arguments_array(fcinfo, 1);
-
-		bloomexp_item_check_dimensions(array, "filters");
-		/* a NULL comes out as 0 */
-		deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &values, &nulls, &n);
-	}
-	bloomexp_lookup_open(filters, values, n, candidates);
-}
-
 /*
- * Copy the candidates that the filters of argument 1 leave to `out`, one after another as
- * in an array: all of them, or the first distinct ones, as many as are `wanted`.
- * Returns where they end, and their number in *remaining.
+ * Copy the candidates that none of n filters contains to `out`, one after another as in an
+ * array: all of them, or the first distinct ones, as many as are `wanted`.  A filter that is
+ * 0 is none.  Returns where they end, and their number in *remaining.
  */
 static char *
-copy_remaining(FunctionCallInfo fcinfo, BloomItems *candidates, bool distinct, int wanted, char *out, int *remaining)
+copy_remaining(BloomItems *candidates, const Datum *filters, int nfilters, bool distinct, int wanted,
+			   char *out, int *remaining)
 {
 	selection_hash *selection = NULL;
-	BloomLookups filters;
+	BloomLookups lookups;
 	bool		omit[BLOOMEXP_BATCH];
 	int			most = BLOOMEXP_BATCH;
 
-	open_filters(fcinfo, candidates, &filters);
+	bloomexp_lookup_open(&lookups, filters, nfilters, candidates);
 	if (distinct && secret == 0 && !pg_strong_random(&secret, sizeof(secret)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
@@ -125,7 +108,7 @@ copy_remaining(FunctionCallInfo fcinfo, BloomItems *candidates, bool distinct, i
 			most = Max((wanted - *remaining) * 2, MIN_CANDIDATES);
 		if (!bloomexp_item_next(candidates, most))
 			break;
-		bloomexp_lookup_mark(&filters, candidates, omit);
+		bloomexp_lookup_mark(&lookups, candidates, omit);
 		if (distinct)
 			select_items(selection, wanted, candidates, omit);
 		*remaining += bloomexp_item_copy(&out, candidates, omit);
@@ -138,7 +121,8 @@ copy_remaining(FunctionCallInfo fcinfo, BloomItems *candidates, bool distinct, i
  * their type without NULLs in a memory context.
  */
 static ArrayType *
-exclude(FunctionCallInfo fcinfo, bool distinct, int wanted, MemoryContext context)
+exclude(FunctionCallInfo fcinfo, const Datum *filters, int nfilters, bool distinct, int wanted,
+		MemoryContext context)
 {
 	ArrayType  *array = bloomexp_arguments_array(fcinfo, 0);
 	ArrayType  *result;
@@ -151,7 +135,8 @@ exclude(FunctionCallInfo fcinfo, bool distinct, int wanted, MemoryContext contex
 	result->ndim = 1;
 	result->dataoffset = 0;
 	result->elemtype = ARR_ELEMTYPE(array);
-	end = copy_remaining(fcinfo, &candidates, distinct, wanted, ARR_DATA_PTR(result), &remaining);
+	end = copy_remaining(&candidates, filters, nfilters, distinct, wanted, ARR_DATA_PTR(result),
+						 &remaining);
 	if (remaining == 0)
 		return construct_empty_array(result->elemtype);
 	SET_VARSIZE(result, end - (char *) result);
@@ -160,17 +145,12 @@ exclude(FunctionCallInfo fcinfo, bool distinct, int wanted, MemoryContext contex
 	return result;
 }
 
-/* bloom_exclude_array(candidates, filter [, wanted]), candidates - filter */
-Datum
-bloomexp_exclude_array(PG_FUNCTION_ARGS)
+/* Return the remaining candidates of argument 0, with one filter in argument 1, as an array. */
+static Datum
+exclude_array(FunctionCallInfo fcinfo, bool distinct, int wanted)
 {
-	bool		distinct = PG_NARGS() > 2;
-	int			wanted = distinct && !PG_ARGISNULL(2) ? PG_GETARG_INT32(2) : INT_MAX;
+	Datum		filter = PG_ARGISNULL(1) ? 0 : PG_GETARG_DATUM(1);
 
-	if (wanted < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("wanted must not be negative")));
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	/* an array type of its own, whose subscripts start at 0 */
@@ -179,13 +159,34 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("candidates of type int2vector are not supported"),
 				 errhint("Cast the candidates to smallint[].")));
-	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, distinct, wanted, CurrentMemoryContext));
+	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, &filter, 1, distinct, wanted, CurrentMemoryContext));
+}
+
+/* bloom_exclude_array(candidates, filter), candidates - filter */
+Datum
+bloomexp_exclude_array(PG_FUNCTION_ARGS)
+{
+	return exclude_array(fcinfo, false, INT_MAX);
+}
+
+/* bloom_exclude_first(candidates, filter, wanted) */
+Datum
+bloomexp_exclude_first(PG_FUNCTION_ARGS)
+{
+	int			wanted = PG_ARGISNULL(2) ? INT_MAX : PG_GETARG_INT32(2);
+
+	if (wanted < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("wanted must not be negative")));
+	return exclude_array(fcinfo, true, wanted);
 }
 
 /* bloom_exclude_packed(candidates, filter) */
 Datum
 bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 {
+	Datum		filter = PG_ARGISNULL(1) ? 0 : PG_GETARG_DATUM(1);
 	bytea	   *packed;
 	bytea	   *result;
 	BloomItems	candidates;
@@ -198,49 +199,84 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 	packed = PG_GETARG_BYTEA_PP(0);
 	bloomexp_item_begin_packed(&candidates, packed);
 	result = palloc(VARHDRSZ + VARSIZE_ANY_EXHDR(packed));
-	end = copy_remaining(fcinfo, &candidates, false, INT_MAX, VARDATA(result), &remaining);
+	end = copy_remaining(&candidates, &filter, 1, false, INT_MAX, VARDATA(result), &remaining);
 	SET_VARSIZE(result, end - (char *) result);
 	PG_RETURN_BYTEA_P(result);
 }
 
 /*
- * bloom_exclude(candidates, filter), bloom_exclude(candidates, VARIADIC filters)
- *
- * The first call finds all remaining candidates, and each call returns one.
+ * Begin to return rows: find all candidates of argument 0 that remain, with n filters.
  */
-Datum
-bloomexp_exclude(PG_FUNCTION_ARGS)
+static void
+begin_rows(FunctionCallInfo fcinfo, const Datum *filters, int nfilters)
 {
-	FuncCallContext *call;
+	FuncCallContext *call = SRF_FIRSTCALL_INIT();
+	MemoryContext caller;
+	ArrayType  *array;
+	Datum	   *rows;
+	int			n;
+	int16		length;
+	bool		by_value;
+	char		align;
+
+	if (PG_ARGISNULL(0))
+		return;
+	array = exclude(fcinfo, filters, nfilters, false, INT_MAX, call->multi_call_memory_ctx);
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
+	caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &rows, NULL, &n);
+	MemoryContextSwitchTo(caller);
+	call->user_fctx = rows;
+	call->max_calls = n;
+}
+
+/* Return one row of what begin_rows() found. */
+static Datum
+next_row(FunctionCallInfo fcinfo)
+{
+	FuncCallContext *call = SRF_PERCALL_SETUP();
 	Datum		row;
 
-	if (SRF_IS_FIRSTCALL())
-	{
-		call = SRF_FIRSTCALL_INIT();
-		if (!PG_ARGISNULL(0))
-		{
-			MemoryContext context = call->multi_call_memory_ctx;
-			ArrayType  *array = exclude(fcinfo, false, INT_MAX, context);
-			MemoryContext caller = MemoryContextSwitchTo(context);
-			Datum	   *rows;
-			int			n;
-			int16		length;
-			bool		by_value;
-			char		align;
-
-			get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
-			deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &rows, NULL, &n);
-			MemoryContextSwitchTo(caller);
-			call->user_fctx = rows;
-			call->max_calls = n;
-		}
-	}
-
-	call = SRF_PERCALL_SETUP();
 	if (call->call_cntr == call->max_calls)
 		SRF_RETURN_DONE(call);
 	row = ((Datum *) call->user_fctx)[call->call_cntr];
 	SRF_RETURN_NEXT(call, row);
+}
+
+/* bloom_exclude(candidates, filter) */
+Datum
+bloomexp_exclude(PG_FUNCTION_ARGS)
+{
+	if (SRF_IS_FIRSTCALL())
+	{
+		Datum		filter = PG_ARGISNULL(1) ? 0 : PG_GETARG_DATUM(1);
+
+		begin_rows(fcinfo, &filter, 1);
+	}
+	return next_row(fcinfo);
+}
+
+/* bloom_exclude(candidates, VARIADIC filters) */
+Datum
+bloomexp_exclude_filters(PG_FUNCTION_ARGS)
+{
+	if (SRF_IS_FIRSTCALL())
+	{
+		Datum	   *filters = NULL;
+		bool	   *nulls;
+		int			n = 0;
+
+		if (!PG_ARGISNULL(1))
+		{
+			ArrayType  *array = bloomexp_arguments_array(fcinfo, 1);
+
+			bloomexp_item_check_dimensions(array, "filters");
+			/* a NULL comes out as 0 */
+			deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &filters, &nulls, &n);
+		}
+		begin_rows(fcinfo, filters, n);
+	}
+	return next_row(fcinfo);
 }
 
 /*

@@ -41,50 +41,65 @@ result_tupdesc(FunctionCallInfo fcinfo)
 	return BlessTupleDesc(tupdesc);
 }
 
-/* Return a row about a filter of one layer: two numbers of the caller's, hashes and rate. */
-static Datum
-size_row(FunctionCallInfo fcinfo, const BloomLayer *layer, uint64 first, uint64 third)
-{
-	Datum		values[4];
-	bool		nulls[4] = {false};
-
-	values[0] = Int64GetDatum((int64) first);
-	values[1] = Int32GetDatum(layer->bits.shape.hashes);
-	values[2] = Int64GetDatum((int64) third);
-	values[3] = Float8GetDatum(bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity));
-	return HeapTupleGetDatum(heap_form_tuple(result_tupdesc(fcinfo), values, nulls));
-}
-
 /* bloom_sizing(capacity, fpr) */
 Datum
 bloomexp_sizing(PG_FUNCTION_ARGS)
 {
+	enum
+	{
+		BITS, HASHES, BYTES, EXPECTED_FPR, NCOLUMNS
+	};
 	static const char *const names[] = {"capacity", "fpr"};
+	Datum		values[NCOLUMNS];
+	bool		nulls[NCOLUMNS] = {false};
 	BloomFilter filter;
+	const BloomLayer *layer = &filter.inline_layers[0];
+	const BloomShape *shape = &layer->bits.shape;
 
 	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
 	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), false);
-	return size_row(fcinfo, filter.layers, bloomexp_sizing_bits(&filter.layers->bits.shape),
-					bloomexp_layout_size(&filter));
+
+	values[BITS] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
+	values[HASHES] = Int32GetDatum(shape->hashes);
+	values[BYTES] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
+	values[EXPECTED_FPR] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, layer->capacity));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_tupdesc(fcinfo), values, nulls)));
 }
 
 /* bloom_capacity(bytes, fpr) */
 Datum
 bloomexp_capacity(PG_FUNCTION_ARGS)
 {
+	enum
+	{
+		CAPACITY, BITS, HASHES, BYTES, EXPECTED_FPR, NCOLUMNS
+	};
 	static const char *const names[] = {"bytes", "fpr"};
+	Datum		values[NCOLUMNS];
+	bool		nulls[NCOLUMNS] = {false};
 	BloomFilter filter;
+	const BloomLayer *layer = &filter.inline_layers[0];
+	const BloomShape *shape = &layer->bits.shape;
 	int64		capacity;
 
 	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
 	capacity = bloomexp_growth_capacity(Max(PG_GETARG_INT64(0), 0), PG_GETARG_FLOAT8(1));
-	bloomexp_filter_init(&filter, Max(capacity, 1), PG_GETARG_FLOAT8(1), false);
 	if (capacity == 0)
+	{
+		bloomexp_filter_init(&filter, 1, PG_GETARG_FLOAT8(1), false);
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bytes must be at least %llu at this false positive rate",
 						(unsigned long long) bloomexp_layout_size(&filter))));
-	return size_row(fcinfo, filter.layers, capacity, bloomexp_sizing_bits(&filter.layers->bits.shape));
+	}
+	bloomexp_filter_init(&filter, capacity, PG_GETARG_FLOAT8(1), false);
+
+	values[CAPACITY] = Int64GetDatum(capacity);
+	values[BITS] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
+	values[HASHES] = Int32GetDatum(shape->hashes);
+	values[BYTES] = Int64GetDatum((int64) bloomexp_layout_size(&filter));
+	values[EXPECTED_FPR] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, layer->capacity));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_tupdesc(fcinfo), values, nulls)));
 }
 
 /* bloom_cardinality(filter) */

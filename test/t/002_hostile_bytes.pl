@@ -247,7 +247,7 @@ SKIP:
 			CREATE TABLE refused (state text);
 			DO $$
 			BEGIN
-				PERFORM bloom_in(CAST(repeat(repeat(E'\x01', 1024), 500 * 1024) AS bytea));
+				PERFORM bloom(CAST(repeat(repeat(E'\x01', 1024), 500 * 1024) AS bytea));
 			EXCEPTION WHEN OTHERS THEN
 				INSERT INTO refused VALUES (SQLSTATE);
 			END

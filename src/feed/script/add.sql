@@ -103,7 +103,7 @@ BEGIN
 		FROM {feed}.filters AS f WHERE f.user_id {=} remember.user_id{collate};
 		-- What is added has the rate of this script.  An older one can have had another, and that of
 		-- a union is the sum.
-		whole := coalesce({bloom}.bloom_window(whole, NULL, NULL, {fpr}), {bloom}.bloom_window({width}, {slices}, {fpr}));
+		whole := coalesce({bloom}.bloom_with_fpr(whole, {fpr}), {bloom}.bloom_window({width}, {slices}, {fpr}));
 		whole := {bloom}.bloom_add_at(whole, remember.items, times);
 		slice := (SELECT coalesce(max(l.slice_start) FILTER (WHERE l.slice_start <= clock_timestamp()), min(l.slice_start))
 			FROM {bloom}.bloom_layers(whole) AS l);
@@ -120,7 +120,7 @@ END
 
 --- add_filter plain
 		-- What is added later has the rate of this script: that of a union is the sum.
-		UPDATE {feed}.filters AS f SET items = {bloom}.bloom_window({bloom}.bloom_union(f.items, filter), NULL, NULL, {fpr})
+		UPDATE {feed}.filters AS f SET items = {bloom}.bloom_with_fpr({bloom}.bloom_union(f.items, filter), {fpr})
 		WHERE f.user_id {=} into_user{collate};
 {require_found}
 --- add_filter windowed

@@ -93,7 +93,7 @@ BEGIN
 		PERFORM {feed}.lock(take.user_id);
 		SELECT {filter_now} INTO filter FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate};
 	END IF;
-	taken := {bloom}.bloom_exclude_array(candidates, filter, wanted);
+	taken := {bloom}.bloom_exclude_first(candidates, filter, wanted);
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
 {add_taken}
 	END IF;
@@ -104,7 +104,7 @@ END
 BEGIN
 	PERFORM {feed}.lock(user_id);
 	-- a new statement, and so a new snapshot
-	RETURN {bloom}.bloom_exclude_array(candidates, {feed}.current(user_id), wanted);
+	RETURN {bloom}.bloom_exclude_first(candidates, {feed}.current(user_id), wanted);
 END
 
 --- add_taken

@@ -4,7 +4,7 @@
 \echo Use "CREATE EXTENSION bloomexp" to load this file. \quit
 
 -- The type. Its bytes: doc/internals/format.md. Storage is external, because the bits of
--- a filter do not compress. bloom_in() makes a value of text, of the binary protocol, and of bytea.
+-- a filter do not compress.
 
 CREATE TYPE bloom;
 
@@ -20,11 +20,11 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloom_out(bloom) IS 'I/O';
 
-CREATE FUNCTION bloom_in(internal) RETURNS bloom
+CREATE FUNCTION bloom_recv(internal) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_recv'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_in(internal) IS 'I/O';
+COMMENT ON FUNCTION bloom_recv(internal) IS 'I/O';
 
 CREATE FUNCTION bloom_send(bloom) RETURNS bytea
 AS 'byteasend'
@@ -35,7 +35,7 @@ COMMENT ON FUNCTION bloom_send(bloom) IS 'I/O';
 CREATE TYPE bloom (
 	INPUT = bloom_in,
 	OUTPUT = bloom_out,
-	RECEIVE = bloom_in,
+	RECEIVE = bloom_recv,
 	SEND = bloom_send,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = int4,
@@ -45,14 +45,14 @@ CREATE TYPE bloom (
 COMMENT ON TYPE bloom IS
 'Bloom filter: a set of items that answers "contained" wrongly with at most a chosen probability, and "not contained" never wrongly';
 
-CREATE FUNCTION bloom_in(bytes bytea) RETURNS bloom
+CREATE FUNCTION bloom(bytes bytea) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_from_bytea'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_in(bytea) IS
+COMMENT ON FUNCTION bloom(bytea) IS
 'the filter of these bytes (doc/internals/format.md); an error says what is wrong with them';
 
-CREATE CAST (bytea AS bloom) WITH FUNCTION bloom_in(bytea);
+CREATE CAST (bytea AS bloom) WITH FUNCTION bloom(bytea);
 CREATE CAST (bloom AS bytea) WITHOUT FUNCTION;	-- a filter is its bytes
 
 COMMENT ON CAST (bytea AS bloom) IS 'the filter of these bytes';
@@ -77,11 +77,11 @@ LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
 COMMENT ON FUNCTION bloom_hash(bloom) IS 'hash function';
 
-CREATE FUNCTION bloom_hash(bloom, bigint) RETURNS bigint
+CREATE FUNCTION bloom_hash_extended(bloom, bigint) RETURNS bigint
 AS 'hashvarlenaextended'
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
-COMMENT ON FUNCTION bloom_hash(bloom, bigint) IS 'hash function with a seed';
+COMMENT ON FUNCTION bloom_hash_extended(bloom, bigint) IS 'hash function with a seed';
 
 CREATE OPERATOR = (
 	LEFTARG = bloom, RIGHTARG = bloom,
@@ -102,7 +102,7 @@ COMMENT ON OPERATOR <> (bloom, bloom) IS 'filters have different bytes';
 CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING hash AS
 	OPERATOR 1 =,
 	FUNCTION 1 bloom_hash(bloom),
-	FUNCTION 2 bloom_hash(bloom, bigint);
+	FUNCTION 2 bloom_hash_extended(bloom, bigint);
 
 COMMENT ON OPERATOR CLASS bloom_ops USING hash IS 'equality of filters, by their bytes';
 COMMENT ON OPERATOR FAMILY bloom_ops USING hash IS 'equality of filters, by their bytes';
