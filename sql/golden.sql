@@ -468,6 +468,7 @@ SELECT name, count(*), max((bloom_info(filter)).layers) AS layers,
 FROM choices
 GROUP BY name
 ORDER BY name COLLATE "C";
+DROP TABLE large, choices, parts;
 
 -- Sizes: bits/probes of a filter for n items at rate p.  They must not depend on the machine
 -- either, or the same items would make unlike bytes.

@@ -20,7 +20,7 @@ SELECT round(fill::numeric, 3) AS fill, round(fpr_now::numeric, 6) AS fpr_now
 FROM bloom_info(bloom_add(bloom_new(20, 0.05), '00000000-0000-0000-0000-000000000001'::uuid));
 
 -- of a filter that has grown: the sum of the layers
-CREATE TABLE grown AS
+CREATE TEMP TABLE grown AS
 	SELECT bloom_add(bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 150))),
 					 ARRAY(SELECT generate_series(1, 2000))) AS f;
 SELECT layers = (SELECT count(*) FROM bloom_layers(f)) AS layers FROM grown, bloom_info(f);
@@ -41,7 +41,7 @@ DROP TABLE grown;
 
 -- Of stored values.  The largest are out of line; headers come first, so that not all of a value
 -- need be read.
-CREATE TABLE seen (user_id int, items bloom);
+CREATE TEMP TABLE seen (user_id int, items bloom);
 INSERT INTO seen
 	SELECT u, bloom_agg(i)
 	FROM generate_series(1, 5) u, generate_series(1, (10 ^ u)::int) i GROUP BY u;
@@ -60,7 +60,7 @@ DROP TABLE seen;
 --
 -- bloom_layers: one row a layer, oldest first
 --
-CREATE TABLE grown AS
+CREATE TEMP TABLE grown AS
 	SELECT bloom_add(bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 130))),
 					 ARRAY(SELECT generate_series(101, 260))) AS f;
 SELECT layer, items, capacity, bits, hashes, blocks, slice FROM grown, bloom_layers(f);
@@ -112,7 +112,7 @@ FROM bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(1, 400))) a,
 	bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(201, 600))) b;
 
 -- a filter whose bits are all set does not show how many items it has, but there is still a number
-CREATE TABLE full_up AS
+CREATE TEMP TABLE full_up AS
 	SELECT (substr(v, 1, 20) || '\x400000004000000040000000ffffffffffffffff')::bloom AS f
 	FROM CAST(bloom_add(bloom_new(1), 1) AS bytea) AS v;
 SELECT bloom_cardinality(f) > 0 AS some FROM full_up;
@@ -138,7 +138,7 @@ ORDER BY p, n;
 -- bloom_sizing: the calculator
 --
 SELECT * FROM bloom_sizing(1, 0.5);
-CREATE TABLE sizes AS
+CREATE TEMP TABLE sizes AS
 	SELECT * FROM generate_series(1, 4000, 7) capacity, unnest('{0.1,0.01,0.0001}'::float8[]) p,
 		bloom_sizing(capacity, p);
 SELECT p, count(*) FROM sizes GROUP BY p ORDER BY p;
@@ -154,7 +154,7 @@ WHERE capacity >= 1000
 DROP TABLE sizes;
 
 -- it says what bloom_new() makes
-CREATE TABLE made AS
+CREATE TEMP TABLE made AS
 	SELECT s.*, capacity, p, bloom_new(capacity, p) AS f
 	FROM unnest('{1,2,3,5,10,33,100,299,300,1234,5000,50000}'::bigint[]) capacity,
 		unnest('{0.2,0.05,0.01,0.001,1e-6,1e-9}'::float8[]) p, bloom_sizing(capacity, p) s;
@@ -174,7 +174,7 @@ FROM bloom_sizing(100000000, 0.01);
 -- bloom_capacity: the inverse
 --
 SELECT * FROM bloom_capacity(4428, 0.01);
-CREATE TABLE room AS
+CREATE TEMP TABLE room AS
 	SELECT b, p, c.*
 	FROM unnest('{52,100,180,190,1000,4427,4428,4429,32804,33000,100000,10000000,500000000}'
 				::bigint[]) b,

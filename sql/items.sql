@@ -8,7 +8,7 @@
 --
 -- Integers: smallint, integer and bigint are one kind
 --
-CREATE TABLE one AS SELECT bloom_add(NULL, 7) AS f;
+CREATE TEMP TABLE one AS SELECT bloom_add(NULL, 7) AS f;
 SELECT bloom_add(NULL, 7::smallint) = f AS same FROM one;
 SELECT bloom_add(NULL, 7::bigint) = f AS same FROM one;
 SELECT bloom_add(NULL, ARRAY[7]::smallint[]) = f AS same FROM one;
@@ -21,7 +21,7 @@ SELECT f @> 7::bigint AS has_7, f @> 8::bigint AS has_8 FROM one;
 DROP TABLE one;
 
 -- with the sign, and up to both ends
-CREATE TABLE ends AS
+CREATE TEMP TABLE ends AS
 	SELECT i
 	FROM unnest('{-9223372036854775808,-32768,-1,0,1,32767,9223372036854775807}'::bigint[]) i;
 SELECT i, bloom_add(NULL, i) = bloom_add(NULL, ARRAY[i]) AS same FROM ends ORDER BY i;
@@ -33,7 +33,7 @@ DROP TABLE ends;
 --
 -- Text: text, varchar and char(n), by the bytes; char(n) without its trailing blanks
 --
-CREATE TABLE one AS SELECT bloom_add(NULL, 'ab'::text) AS f;
+CREATE TEMP TABLE one AS SELECT bloom_add(NULL, 'ab'::text) AS f;
 SELECT bloom_add(NULL, 'ab'::varchar) = f AS same FROM one;
 SELECT bloom_add(NULL, 'ab'::varchar(9)) = f AS same FROM one;
 SELECT bloom_add(NULL, 'ab'::char(2)) = f AS same FROM one;
@@ -62,7 +62,7 @@ SELECT bloom_add(NULL, E'\xc3\xa9'::text) @> E'e\xcc\x81' AS other_normal_form;
 SELECT bloom_add(NULL, 'a\b'::text) @> 'a' AS up_to_backslash;
 
 -- a text of more than 64 kB, TOASTed and compressed where it stands, is one item like others
-CREATE TABLE texts (t text, b bytea, a text[]);
+CREATE TEMP TABLE texts (t text, b bytea, a text[]);
 ALTER TABLE texts ALTER b SET STORAGE external;
 INSERT INTO texts
 	SELECT t, t::bytea, ARRAY['x', t] FROM (SELECT repeat('0123456789', 10000) AS t) AS r;
@@ -90,7 +90,7 @@ SELECT bloom_add(NULL, ''::bytea) @> ''::bytea AS empty;
 
 -- Items of every length, mixed and sorted, in arrays of several batches: what is kept is kept byte
 -- by byte, wherever it stood.
-CREATE TABLE lengths AS
+CREATE TEMP TABLE lengths AS
 	SELECT i, repeat(chr(97 + i % 26), i * 37 % 211) || i AS t FROM generate_series(1, 1500) AS i;
 CREATE FUNCTION pg_temp.kept(candidates anyarray, kept anyarray, seen anyarray,
 							 OUT number int, OUT same boolean, OUT size boolean)
@@ -220,7 +220,7 @@ SELECT bloom_add(NULL, 'ab'::text COLLATE "C") @> ('ab' COLLATE "POSIX") AS cont
 CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE COLLATION blinder (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
 CREATE DOMAIN blind_domain AS text COLLATE blind;
-CREATE TABLE blind_text (
+CREATE TEMP TABLE blind_text (
 	t text COLLATE blind,
 	u text COLLATE blinder,
 	v varchar COLLATE blind,
@@ -374,7 +374,7 @@ SELECT bloom_add(NULL, NULL::uuid);
 SELECT bloom_add(NULL, NULL::bytea);
 SELECT bloom_add(NULL, NULL::int[]);
 SELECT bloom_union(NULL, NULL);
-CREATE TABLE filters (name text, f bloom);
+CREATE TEMP TABLE filters (name text, f bloom);
 INSERT INTO filters VALUES ('none', NULL), ('empty', bloom_new()), ('of 1', bloom_add(NULL, 1));
 SELECT bloom_add(f, NULL::bigint) = f AS same FROM filters WHERE name = 'of 1';
 SELECT bloom_add(f, NULL::text) = f AS same FROM filters WHERE name = 'of 1';
@@ -479,7 +479,7 @@ SELECT bloom_window(NULL);
 SELECT bloom_window('30 days', NULL);
 SELECT bloom_window('30 days', 6, NULL);
 
-CREATE TABLE windowed AS SELECT bloom_add_at(bloom_window('6 days'), 1, '2024-03-05') AS f;
+CREATE TEMP TABLE windowed AS SELECT bloom_add_at(bloom_window('6 days'), 1, '2024-03-05') AS f;
 
 -- items with a time need a window, and a window needs items with a time
 SELECT bloom_add_at(NULL, 1, now());
@@ -599,7 +599,7 @@ SELECT bloom_contains(bloom_add(NULL, '{}'::text), '{}');
 -- A text is one text, whatever it looks like and wherever it comes from: what the planner folds,
 -- what it does not, a parameter whose value it knows or not, a row, a variable.  The function is
 -- immutable: its answer must not depend on that.
-CREATE TABLE texts (t text, f bloom, w bloom, k bloom);
+CREATE TEMP TABLE texts (t text, f bloom, w bloom, k bloom);
 INSERT INTO texts
 	SELECT t, bloom_add(NULL, t), bloom_add_at(bloom_window('1 day'), t, '2026-01-01'),
 		bloom_add(bloom_new(counting => true), t)

@@ -16,7 +16,7 @@ SELECT '\x01000100000000007B14AE47E17A843F01000008010000000000000000000000000000
 	= bloom_new(1) AS same;
 
 -- what comes in goes out again, whatever is in it
-CREATE TABLE samples (name text, f bloom);
+CREATE TEMP TABLE samples (name text, f bloom);
 INSERT INTO samples VALUES
 	('empty', bloom_new()),
 	('small', bloom_new(5, 0.5)),
@@ -91,7 +91,7 @@ SELECT bloom_new(1)::bytea = bloom_send(bloom_new(1)) AS same;
 SELECT CAST(CAST(bloom_new(7) AS bytea) AS bloom) = bloom_new(7) AS same;
 
 -- by explicit casts only, because few bytes are a filter
-CREATE TABLE filters (id int PRIMARY KEY, f bloom, b bytea);
+CREATE TEMP TABLE filters (id int PRIMARY KEY, f bloom, b bytea);
 \set VERBOSITY terse
 INSERT INTO filters VALUES (1, ''::bytea);
 INSERT INTO filters (id, b) VALUES (1, bloom_new(1));
@@ -102,7 +102,7 @@ SELECT bloom_new(1)::int;
 --
 -- Equality is that of the bytes
 --
-CREATE TABLE pairs (name text, a bloom, b bloom);
+CREATE TEMP TABLE pairs (name text, a bloom, b bloom);
 INSERT INTO pairs VALUES
 	('empty', bloom_new(100), bloom_new(100)),
 	('other capacity', bloom_new(100), bloom_new(101)),
@@ -145,7 +145,7 @@ SELECT f FROM filters ORDER BY f;
 
 -- GROUP BY, DISTINCT, hash indexes and hash joins work; test/t/010_movement.pl has REPLICA
 -- IDENTITY FULL
-CREATE TABLE many (id int, f bloom);
+CREATE TEMP TABLE many (id int, f bloom);
 INSERT INTO many SELECT i, bloom_add(NULL, i % 10) FROM generate_series(1, 200) i;
 INSERT INTO many VALUES (0, NULL), (-1, NULL);
 CREATE INDEX many_f ON many USING hash (f);
@@ -275,7 +275,7 @@ LANGUAGE sql AS $$
 				|| repeat('00', 8 * words - 1 - (i + first_bit) % (8 * words)), '' ORDER BY i)
 			FROM generate_series(0, n - 1) i), 'hex')::bloom
 $$;
-CREATE TABLE hostile AS
+CREATE TEMP TABLE hostile AS
 	SELECT name, pg_temp.many_layers(4095, words, hashes, capacity, fpr, 0) AS f,
 		pg_temp.many_layers(4095, words, hashes, capacity, fpr, 0, 7) AS g
 	FROM (VALUES
@@ -318,7 +318,7 @@ SELECT f | g FROM hostile WHERE name = 'low rate';
 DROP TABLE hostile;
 
 -- windows: as many slices, and as many layers of one slice
-CREATE TABLE hostile AS
+CREATE TEMP TABLE hostile AS
 	SELECT per_slice, pg_temp.many_layers(4000, 64, 63, 150, 0.9, per_slice) AS f
 	FROM unnest('{1,40,4000}'::int[]) AS per_slice;
 SELECT per_slice, one @> 1 AS contained, layers

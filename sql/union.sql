@@ -2,7 +2,7 @@
 -- Uniting: a filter that contains all that either contains.  Like shapes become one layer if the
 -- items of both fit, unlike ones stand side by side; the promised rate is the sum of both.
 --
-CREATE TABLE filters (name text PRIMARY KEY, f bloom, items int[]);
+CREATE TEMP TABLE filters (name text PRIMARY KEY, f bloom, items int[]);
 INSERT INTO filters
 	SELECT name, bloom_agg(i, p), array_agg(i)
 	FROM (VALUES
@@ -20,7 +20,7 @@ INSERT INTO filters
 	FROM (SELECT array_agg(i) AS items FROM generate_series(20001, 21000) i) AS i;
 INSERT INTO filters VALUES ('empty', bloom_new(), '{}'), ('none', NULL, '{}');
 
-CREATE TABLE unions AS
+CREATE TEMP TABLE unions AS
 	SELECT a.name AS a, b.name AS b, a.f AS fa, b.f AS fb, a.items || b.items AS items,
 		a.f | b.f AS f, b.f | a.f AS reverse
 	FROM filters a, filters b;
@@ -42,7 +42,7 @@ WHERE fa IS NOT NULL AND fb IS NOT NULL AND i.fpr <> least(1, ia.fpr + ib.fpr);
 SELECT a, b, fpr, fpr_now FROM unions, bloom_info(f) WHERE bloom_fpr(f) > fpr * 1.05;
 
 -- and by what is found of 100,000 items that are in neither
-CREATE TABLE errors AS
+CREATE TEMP TABLE errors AS
 	SELECT a, b, fpr, fpr_now,
 		100000 - cardinality(ARRAY(SELECT generate_series(-100000, -1)) - f) AS found
 	FROM unions, bloom_info(f)
@@ -69,7 +69,7 @@ SELECT a, f = fa AS same, reverse = fa AS reverse FROM unions WHERE b = 'none' O
 
 -- Where one contains the other, its count of items stays: it is exact, and an estimate that is
 -- too high again and again would fill the layer.
-CREATE TABLE parts AS
+CREATE TEMP TABLE parts AS
 	SELECT bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(apart, apart + 499))) AS whole,
 		bloom_add(bloom_new(1000), ARRAY(SELECT generate_series(apart, apart + 99))) AS part
 	FROM generate_series(1000, 40000, 1000) apart;
@@ -79,7 +79,7 @@ DROP TABLE parts;
 
 -- Layers are merged with those of the other filter, never with one another.  No function makes a
 -- filter of two layers that could be.
-CREATE TABLE twins AS
+CREATE TEMP TABLE twins AS
 	SELECT (set_byte(substr(a, 1, 16), 2, 2) || substr(a, 17, 16) || substr(b, 17, 16)
 			|| substr(a, 33) || substr(b, 33))::bloom AS f
 	FROM CAST(bloom_add(bloom_new(100), 1) AS bytea) AS a,
@@ -91,7 +91,7 @@ SELECT (bloom_info(f | f)).layers FROM twins;
 DROP TABLE twins;
 
 -- a union goes on growing: nothing is lost, and its promise is the sum still
-CREATE TABLE added AS
+CREATE TEMP TABLE added AS
 	SELECT a, b, unions.items || more AS items, f, bloom_add(f, more) AS grown
 	FROM unions, (SELECT array_agg(-i) AS more FROM generate_series(1, 20000) i) AS i
 	WHERE (a, b) IN (('small', 'large'), ('grown', 'loose'), ('far', 'small'), ('empty', 'one'));
@@ -102,7 +102,7 @@ FROM added ORDER BY a, b;
 DROP TABLE added;
 
 -- also one whose layers have used up all that was promised
-CREATE TABLE used_up AS
+CREATE TEMP TABLE used_up AS
 	SELECT bloom_add(bloom_new(1000, 0.3) | bloom_new(1200, 0.3) | bloom_new(1500, 0.3),
 					 ARRAY(SELECT generate_series(1, 9000))) AS f;
 SELECT layers, fpr_now <= fpr AS promise_kept FROM used_up, bloom_info(f);
@@ -135,7 +135,7 @@ SELECT (bloom_info(bloom_add(NULL, 1) | bloom_new(7))).kind;
 
 -- counting filters have one layer: they unite only if one is enough
 SELECT bloom_new(100, counting => true) | bloom_new(200, counting => true);
-CREATE TABLE counting AS
+CREATE TEMP TABLE counting AS
 	SELECT bloom_add(bloom_new(100, counting => true), '{1,2}'::int[])
 		| bloom_add(bloom_new(100, counting => true), '{2,3}'::int[]) AS f;
 SELECT layers, items BETWEEN 3 AND 4 AS items, counting FROM counting, bloom_info(f);
@@ -145,7 +145,7 @@ DROP TABLE counting;
 --
 -- bloom_union_agg()
 --
-CREATE TABLE united AS SELECT bloom_union_agg(f) AS f FROM filters;
+CREATE TEMP TABLE united AS SELECT bloom_union_agg(f) AS f FROM filters;
 SELECT name, bloom_contains_all(united.f, items) FROM united, filters ORDER BY name;
 SELECT round(fpr::numeric, 4) AS fpr, fpr_now <= fpr AS promise_kept FROM united, bloom_info(f);
 DROP TABLE united;
@@ -172,7 +172,7 @@ FROM (SELECT bloom_union_agg(bloom_add_at(bloom_window('500 days', 500), n,
 SELECT bloom_union_agg(f) FROM (VALUES (bloom_window('6 days')), (bloom_new())) AS v (f);
 
 -- as many layers as a value can have, and one more
-CREATE TABLE full_filters AS
+CREATE TEMP TABLE full_filters AS
 	SELECT n, bloom_agg(i, 0.0001) AS f
 	FROM generate_series(1, 4097) n, LATERAL (VALUES (n), (-n)) AS v (i) GROUP BY n;
 SELECT layers, bloom_contains_all(f, ARRAY(SELECT generate_series(1, 4096)))
@@ -181,7 +181,7 @@ SELECT bloom_union_agg(f) FROM full_filters;
 DROP TABLE full_filters;
 
 -- a union knows a full layer again: with itself it becomes no larger
-CREATE TABLE united AS
+CREATE TEMP TABLE united AS
 	SELECT bloom_union_agg(f) AS f
 	FROM (SELECT bloom_agg(n * 100 + i, 0.0001) AS f
 		  FROM generate_series(1, 200) n, generate_series(1, 100) i GROUP BY n) AS full_filters;
@@ -199,24 +199,27 @@ INSERT INTO users
 	GROUP BY u;
 ANALYZE users;
 CREATE VIEW all_users AS SELECT bloom_union_agg(f) AS f FROM users;
-CREATE TABLE united (plan text, f bloom);
 SET max_parallel_workers_per_gather = 0;
-INSERT INTO united SELECT 'serial', f FROM all_users;
+CREATE TEMP TABLE serial AS SELECT f FROM all_users;
 SET max_parallel_workers_per_gather = 3;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT f FROM all_users;
-INSERT INTO united SELECT 'parallel', f FROM all_users;
+CREATE TEMP TABLE parallel AS SELECT f FROM all_users;
 SET parallel_leader_participation = off;
-INSERT INTO united SELECT 'workers only', f FROM all_users;
+CREATE TEMP TABLE by_workers AS SELECT f FROM all_users;
+CREATE TEMP TABLE united AS
+	SELECT 'serial' AS plan, f FROM serial
+	UNION ALL SELECT 'parallel', f FROM parallel
+	UNION ALL SELECT 'workers only', f FROM by_workers;
 SELECT plan, (SELECT count(*) FROM users, generate_series(0, user_id % 40) i
 			  WHERE NOT united.f @> user_id * 100 + i) AS lost
 FROM united ORDER BY plan;
 SELECT plan, round(fpr::numeric, 6) AS fpr, fpr_now <= fpr AS promise_kept
 FROM united, bloom_info(f) ORDER BY plan;
 DROP VIEW all_users;
-DROP TABLE filters, unions, users, united;
+DROP TABLE filters, unions, users, serial, parallel, by_workers, united;
 
 -- Layers of unlike sizes err independently: what bloom_fpr() says is what happens, and no more
 -- than the sum.
@@ -229,7 +232,7 @@ BEGIN
 	RETURN f;
 END
 $$;
-CREATE TABLE measured AS
+CREATE TEMP TABLE measured AS
 	SELECT p, bloom_fpr(f) AS says,
 		1 - cardinality(ARRAY(SELECT generate_series(100001, 120000)) - f) / 20000.0 AS rate
 	FROM unnest('{0.3,0.1}'::float8[]) p, generate_series(1000000, 20000000, 1000000) apart,
@@ -239,7 +242,7 @@ SELECT p, abs(avg(rate) / avg(says) - 1) < 0.02 AS as_it_says FROM measured GROU
 DROP TABLE measured;
 
 -- rates next to 1: a union promises no less than either filter, so that what is valid stays valid
-CREATE TABLE next_to_1 (f bloom);
+CREATE TEMP TABLE next_to_1 (f bloom);
 INSERT INTO next_to_1 VALUES
 	('\x0101010000000000ffffffffffffef3f010000100010000000100000040000000000004008000003');
 SELECT u.fpr >= i.fpr AS no_less, u.fpr < 1 AS below_1
@@ -286,7 +289,7 @@ EXCEPTION WHEN invalid_binary_representation THEN
 END
 $$;
 SELECT setseed(0.5);
-CREATE TABLE fullest AS
+CREATE TEMP TABLE fullest AS
 	SELECT n, pg_temp.fullest(fpr, hashes, bits) AS f
 	FROM generate_series(1, 60) AS n,
 		LATERAL (SELECT

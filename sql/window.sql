@@ -35,7 +35,7 @@ SELECT count(*) FROM bloom_layers(bloom_window('30 days'));
 --
 -- Adding: each item into the slice of its time, to the microsecond; late and early ones too
 --
-CREATE TABLE six (f bloom);
+CREATE TEMP TABLE six (f bloom);
 INSERT INTO six VALUES (bloom_window('6 days', 6));
 UPDATE six SET f = bloom_add_at(f, 1, '2024-03-05 23:59:59.999999+00');
 UPDATE six SET f = bloom_add_at(f, 2, '2024-03-06 00:00+00');
@@ -72,7 +72,7 @@ SET TimeZone = 'UTC';
 
 -- Arrays: the same as one by one where the order is that of the times, and what has left the
 -- window by then is not kept.
-CREATE TABLE from_array AS
+CREATE TEMP TABLE from_array AS
 	SELECT bloom_add_at(bloom_window('6 days', 6), array_agg(item), array_agg(at)) AS f
 	FROM (VALUES
 		(5, '2024-03-09 12:00+00'::timestamptz),
@@ -115,7 +115,7 @@ SELECT bloom_add_at(f, '{}'::int[], '{}') = f AS same FROM six;
 -- Forgetting: contained for the width after the last exposure, forgotten at the latest one slice
 -- later
 --
-CREATE TABLE expired AS
+CREATE TEMP TABLE expired AS
 	SELECT at, bloom_expire(f, at) AS f
 	FROM six, unnest(ARRAY[
 		'2024-03-01 00:00+00',
@@ -132,13 +132,13 @@ SELECT at, pg_temp.slices(f) FROM expired ORDER BY at;
 DROP TABLE expired;
 
 -- the guarantee, for items shown all along, of which an aggregate keeps all
-CREATE TABLE shown AS
+CREATE TEMP TABLE shown AS
 	SELECT i, timestamptz '2024-01-01 00:00+00' + i * interval '5 hours 7 minutes' AS at
 	FROM generate_series(1, 300) i;
-CREATE TABLE filled AS
+CREATE TEMP TABLE filled AS
 	SELECT slices, bloom_window_agg(i, at, '10 days', slices, 1e-7) AS f
 	FROM shown, unnest('{1,3,10,240}'::int[]) slices GROUP BY slices;
-CREATE TABLE expired AS
+CREATE TEMP TABLE expired AS
 	SELECT slices, now_at, bloom_expire(f, now_at) AS f
 	FROM filled,
 		generate_series('2024-01-15 00:00+00'::timestamptz, '2024-03-20', '17 hours') now_at;
@@ -153,7 +153,7 @@ GROUP BY slices ORDER BY slices;
 DROP TABLE shown, filled, expired;
 
 -- what lies before the floor is ignored from now on, and only that
-CREATE TABLE expired AS SELECT bloom_expire(f, '2024-03-12 12:00+00') AS f FROM six;
+CREATE TEMP TABLE expired AS SELECT bloom_expire(f, '2024-03-12 12:00+00') AS f FROM six;
 SELECT pg_temp.slices(f) FROM expired;
 SELECT pg_temp.slices(bloom_add_at(f, 7, '2024-03-06 11:59:59.999999+00')) FROM expired;
 SELECT pg_temp.slices(bloom_add_at(f, 7, '2024-03-06 12:00+00')) FROM expired;
@@ -178,7 +178,7 @@ FROM six, generate_series('2024-02-01'::timestamptz, '2024-04-01', '7 hours') at
 WHERE bloom_expire(bloom_expire(f, at), at) <> bloom_expire(f, at);
 
 -- a wrong clock, once: later items are not lost, and the wrong one is forgotten in its time
-CREATE TABLE wrong_clock AS
+CREATE TEMP TABLE wrong_clock AS
 	SELECT bloom_expire(bloom_add_at(bloom_add_at(f, 9, '2124-01-01'), 10, '2024-03-11 01:00+00'),
 						'2024-03-12 12:00+00') AS f
 	FROM six;
@@ -214,7 +214,7 @@ SELECT bloom_window(NULL, now(), now(), NULL);
 SELECT bloom_window(bloom_new(), now(), NULL, NULL);
 
 -- cut anywhere, the two parts are all of it, each item in one of them
-CREATE TABLE cut AS
+CREATE TEMP TABLE cut AS
 	SELECT at, e AS whole, bloom_window(e, NULL, at, NULL) AS older,
 		bloom_window(e, at, NULL, NULL) AS newer
 	FROM six, bloom_expire(f, '2024-03-08') e,
@@ -229,7 +229,7 @@ SELECT at FROM cut WHERE bloom_add_at(newer, 9, '2024-02-20') <> newer;
 DROP TABLE cut;
 
 -- parts of one window keep its rate, in any order and with nothing in one of them
-CREATE TABLE cut AS
+CREATE TEMP TABLE cut AS
 	SELECT f AS whole, bloom_window(f, NULL, '2024-03-05', NULL) AS older,
 		bloom_window(f, '2024-03-05', NULL, NULL) AS newer
 	FROM bloom_add_at(bloom_window('30 days'), '{1,2}'::int[], '{2024-03-01,2024-03-09}') AS f;
@@ -250,7 +250,7 @@ FROM six;
 SELECT bloom_window(f, NULL, NULL, 0) FROM six;
 
 -- it is for what is added later: the value stays valid and complete, however full it is
-CREATE TABLE rates AS
+CREATE TEMP TABLE rates AS
 	SELECT p, t, name, f, items, more, times, bloom_with_fpr(f, t) AS g
 	FROM unnest('{0.9,0.1,0.01,1e-5}'::float8[]) AS p,
 		unnest('{0.9,0.1,0.001,1e-7}'::float8[]) AS t,
@@ -279,11 +279,11 @@ DROP TABLE rates;
 --
 -- The aggregate
 --
-CREATE TABLE exposures AS
+CREATE TEMP TABLE exposures AS
 	SELECT i % 5 AS user_id, i % 40 * 7 AS item,
 		timestamptz '2024-03-01 00:00+00' + i * interval '37 minutes' AS shown_at
 	FROM generate_series(1, 800) i;
-CREATE TABLE users AS
+CREATE TEMP TABLE users AS
 	SELECT user_id, bloom_window_agg(item, shown_at, '6 days', 6, 0.01) AS f
 	FROM exposures GROUP BY user_id;
 SELECT user_id, items, window_width, slices FROM users, bloom_info(f) ORDER BY user_id;
@@ -301,7 +301,7 @@ SELECT bloom_window_agg(item, shown_at, '6 days', 6, 0.01)
 FROM (TABLE exposures UNION ALL TABLE exposures) AS twice;
 
 -- an item counts at its newest time only; old ones are not ignored, they go at the next expiry
-CREATE TABLE newest AS
+CREATE TEMP TABLE newest AS
 	SELECT bloom_window_agg(item, at, '6 days', 6, 0.01) AS f
 	FROM (VALUES
 		(1, timestamptz '2024-03-01 00:00+00'),
@@ -326,7 +326,7 @@ SELECT (bloom_info(bloom_window_agg(int4send(item), shown_at, '6 days', 6, 0.01)
 FROM exposures;
 
 -- in a window frame, where the state goes on after each result
-CREATE TABLE frames AS
+CREATE TEMP TABLE frames AS
 	SELECT item, shown_at,
 		bloom_window_agg(item, shown_at, '6 days', 6, 0.01) OVER (ORDER BY shown_at) AS f
 	FROM exposures WHERE user_id = 1;
@@ -365,7 +365,7 @@ DROP TABLE serial, many_exposures;
 
 -- bytes: with 6 slices at most 1.5 times the optimum of one layer, for exposures spread evenly over
 -- the window, wherever its slices begin
-CREATE TABLE largest AS
+CREATE TEMP TABLE largest AS
 	SELECT p, n, max(octet_length(f::bytea) + 4) AS bytes, max((bloom_info(f)).layers) AS layers
 	FROM unnest('{3000,5000,10000}'::int[]) n, unnest('{0.01,0.001,0.0001}'::float8[]) p,
 		generate_series(0, 4) AS start_day,
@@ -391,7 +391,7 @@ FROM (SELECT bloom_add_at(bloom_window('1 second', 1), array_agg(i),
 --
 -- Unions: slice by slice
 --
-CREATE TABLE two AS
+CREATE TEMP TABLE two AS
 	SELECT f AS a, bloom_add_at(bloom_window('6 days', 6), '{11,12,13,14}'::int[],
 		'{2024-03-03 00:00+00,2024-03-06 00:00+00,2024-03-06 00:00+00,2024-03-20 00:00+00}') AS b
 	FROM six;
@@ -437,7 +437,7 @@ CREATE FUNCTION pg_temp.items_of(day int) RETURNS int[] LANGUAGE sql AS $$
 $$;
 -- Add the items of each of some days, and one more; after each count what is lost of the last
 -- week, and what is left of two weeks ago.
-CREATE TABLE days (day int, slices int, layers int, fpr float8, bytes int, lost int, old int);
+CREATE TEMP TABLE days (day int, slices int, layers int, fpr float8, bytes int, lost int, old int);
 CREATE FUNCTION pg_temp.live(f bloom, days int[]) RETURNS bloom LANGUAGE plpgsql AS $$
 DECLARE
 	d int;
@@ -459,7 +459,7 @@ END
 $$;
 
 -- a year, day by day: nothing is lost, little that is old is left, and the filter stays small
-CREATE TABLE year AS
+CREATE TEMP TABLE year AS
 	SELECT pg_temp.live(bloom_window('7 days', 7), ARRAY(SELECT generate_series(0, 364))) AS f;
 SELECT count(*) AS days, sum(lost) AS lost, sum(old) AS old FROM days;
 SELECT max(slices) AS slices, max(layers) AS layers, max(bytes) AS bytes FROM days;
@@ -469,7 +469,7 @@ TRUNCATE days;
 DROP TABLE year;
 
 -- with one slice, of which two can be there
-CREATE TABLE hundred_days AS
+CREATE TEMP TABLE hundred_days AS
 	SELECT pg_temp.live(bloom_window('7 days', 1), ARRAY(SELECT generate_series(0, 99))) AS f;
 SELECT count(*) AS days, sum(lost) AS lost, sum(old) > 0 AS old FROM days;
 SELECT max(slices) AS slices, max(layers) AS layers FROM days;
@@ -479,7 +479,7 @@ DROP TABLE hundred_days;
 
 -- one wrong time far in the future drops nothing, stays, and keeps no later item out and no older
 -- one in
-CREATE TABLE wrong AS
+CREATE TEMP TABLE wrong AS
 	SELECT pg_temp.live(bloom_window('7 days', 7), ARRAY(SELECT generate_series(0, 30))) AS f;
 UPDATE wrong SET f = bloom_add_at(f, 5, '2124-01-01');
 UPDATE wrong SET f = pg_temp.live(f, ARRAY(SELECT generate_series(31, 100)));
@@ -489,7 +489,7 @@ TRUNCATE days;
 DROP TABLE wrong;
 
 -- nor does one that is there first
-CREATE TABLE wrong AS
+CREATE TEMP TABLE wrong AS
 	SELECT pg_temp.live(bloom_add_at(bloom_window('7 days', 7), 5, '2124-01-01'),
 						ARRAY(SELECT generate_series(0, 30))) AS f;
 SELECT f @> 5 AS wrong_one FROM wrong;
@@ -521,7 +521,7 @@ SELECT max(fpr) <= 0.01 AS promise_kept FROM days;
 DROP TABLE days;
 
 -- late ones go into their slices, whatever the present is, until the present moves on
-CREATE TABLE late AS
+CREATE TEMP TABLE late AS
 	SELECT bloom_add_at(
 		bloom_add_at(bloom_window('7 days', 7), '{1,2}'::int[],
 					 '{2024-03-09 00:00+00,2024-03-10 00:00+00}'),
@@ -543,7 +543,7 @@ DROP TABLE exposures, six;
 
 -- a slice whose bits say nothing (all are set) and that claims 64 items a bit does not make the
 -- next one huge
-CREATE TABLE full_up AS
+CREATE TEMP TABLE full_up AS
 	SELECT ('\x012101000000000095d626e80b2e113e00100000000000000000000000000080e803000000000000'
 			'100000040000010000000100000400000700000000000000' || repeat('ff', 128))::bloom AS f;
 SELECT items, bytes FROM full_up, bloom_info(f);
