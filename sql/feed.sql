@@ -2,7 +2,6 @@
 -- What a feed does: an item that was shown to a user in the last width is not shown again, however the exposure was
 -- written; what is older, or no exposure, is no obstacle.
 --
-\set ECHO none
 SET client_min_messages = error;
 SET TimeZone = 'America/New_York';
 \set VERBOSITY terse
@@ -379,7 +378,6 @@ SELECT arguments, call('seen', arguments) AS seen, call('log', arguments) AS log
 	$$lock(8)$$, $$lock(NULL)$$,
 	$$take(NULL, '{5}', 3)$$, $$take(1, '{1,2}')$$, $$take(1, '{2,5,1,NULL,5,3}', 1)$$,
 	$$take(1, '{2,5,1,NULL,5,3}', NULL)$$]) AS arguments;
-\set ECHO all
 -- mode trigger remembers what is taken, mode log what is inserted
 SELECT seen.unseen(1, '{1,3,5,7}'), log.unseen(1, '{1,3,5,7}');
 INSERT INTO exposures (user_id, item_id) SELECT 1, unnest(seen.take(1, '{1,3,5,7,9,11}', 1)) RETURNING item_id;
@@ -404,7 +402,6 @@ TRUNCATE exposures, seen.filters, log.filters;
 CALL seen.rebuild();
 CALL seen.rebuild(users => '{1}');
 CALL seen.rebuild(dry_run => true);
-\set ECHO none
 INSERT INTO exposures SELECT u, i FROM generate_series(1, 5000) AS u, generate_series(1, 3) AS i;
 INSERT INTO exposures VALUES (5000, 4, now() - interval '31 days');
 DELETE FROM seen.filters WHERE user_id > 2;
@@ -413,7 +410,6 @@ UPDATE seen.filters SET items = bloom_add(items, 77) WHERE user_id = 1;
 CREATE VIEW state AS SELECT md5(string_agg(concat_ws(' ', ctid, xmin, user_id, items::bytea, filled_until), ','
 	ORDER BY user_id)) AS state FROM seen.filters;
 SELECT state FROM state \gset
-\set ECHO all
 CALL seen.rebuild(dry_run => true);
 SELECT state = :'state' AS unchanged FROM state;
 -- some users: also such as have no exposure, no filter, or come twice, and an array that does not begin at 1
@@ -519,7 +515,6 @@ END $$;
 SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL AS never FROM seen.health UNION ALL
 	SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL FROM log.health;
 
-\set ECHO none
 \echo '-- Other columns may have any names: also those of the functions'' variables and parameters.  A batch'
 \echo '-- without an end in sight is cut.'
 CREATE TABLE odd (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),

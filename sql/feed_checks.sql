@@ -1,7 +1,6 @@
 --
 -- What is refused when a feed is made: all that is wrong in one error, each with what to do, and nothing is changed.
 --
-\set ECHO none
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 \pset format unaligned
