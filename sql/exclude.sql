@@ -10,12 +10,12 @@ INSERT INTO seen VALUES
 	(4, NULL);
 
 -- order and duplicates stay, NULLs do not
-SELECT * FROM bloom_exclude('{50,20,10,NULL,30,10,40,50,NULL,60}'::int[],
+SELECT * FROM bloom_exclude('{50,20,10,NULL,30,10,40,50,NULL,60,70}'::int[],
 							(SELECT items FROM seen WHERE user_id = 1));
 -- the same as an array, and by the operator
-SELECT bloom_exclude_array('{50,20,10,NULL,30,10,40,50,NULL,60}'::int[], items)
+SELECT bloom_exclude_array('{50,20,10,NULL,30,10,40,50,NULL,60,70}'::int[], items)
 FROM seen WHERE user_id = 1;
-SELECT '{50,20,10,NULL,30,10,40,50,NULL,60}'::int[] - items AS minus FROM seen WHERE user_id = 1;
+SELECT '{50,20,10,NULL,30,10,40,50,NULL,60,70}'::int[] - items AS minus FROM seen WHERE user_id = 1;
 
 -- a filter that contains all, an empty one and none
 SELECT user_id, ARRAY(SELECT bloom_exclude('{50,20,10,NULL,30,10}'::int[], items)) AS rows
@@ -61,10 +61,10 @@ CREATE TABLE texts AS
 		LATERAL (SELECT repeat(chr(97 + i % 26), (i * n) % 11) || i) AS t (t)
 	GROUP BY n;
 SELECT count(*) FROM texts;
-SELECT n, kept, c - f AS minus FROM texts WHERE c - f <> kept;
-SELECT n, kept, c - f AS minus FROM texts WHERE (c - f)::text <> kept::text;
-SELECT n, kept, c - f AS minus FROM texts WHERE cardinality(c - f) <> cardinality(kept);
-SELECT n, kept FROM texts WHERE ARRAY(SELECT bloom_exclude(c, f)) <> kept;
+SELECT n FROM texts WHERE c - f <> kept;
+SELECT n FROM texts WHERE (c - f)::text <> kept::text;
+SELECT n FROM texts WHERE cardinality(c - f) <> cardinality(kept);
+SELECT n FROM texts WHERE ARRAY(SELECT bloom_exclude(c, f)) <> kept;
 DROP TABLE texts;
 
 -- texts come from rows: short ones have a length word of one byte, long ones are TOASTed
