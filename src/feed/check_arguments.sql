@@ -5,7 +5,7 @@
 			(format('%L cannot be the name of a schema: it must have 1 to 63 bytes, not begin with pg_, '
 				'and have no control characters.', argument.feed),
 				argument.feed = '' OR octet_length(argument.feed) > 63 OR argument.feed LIKE 'pg\_%'
-					OR argument.feed ~ '[[:cntrl:]]'),
+					OR argument.feed ~ '[\x01-\x1f\x7f]'),
 			(format('mode must be ''trigger'' or ''log'', not %L.', argument.mode), argument.mode NOT IN ('trigger', 'log')),
 			('width must be positive, as in ''30 days'', and at most 1000 years.',
 				NOT (argument.width > interval '0' AND argument.width <= interval '1000 years')),

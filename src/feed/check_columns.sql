@@ -28,7 +28,7 @@
 			ORDER BY w.n
 		LOOP
 			IF of_table AND c.attnum IS NULL THEN
-				problems := problems || format('%s has no column %I: name the column with %s => ''…''.',
+				problems := problems || format('%s has no column %I: name the column with %s => ''...''.',
 					exposures.name, c.name, quote_ident(c.argument));
 				CONTINUE;
 			ELSIF of_table AND NOT has_column_privilege(role, exposures.oid, c.attnum, 'SELECT') THEN
@@ -65,7 +65,7 @@
 				utc := c.base = 'timestamp'::regtype;
 				IF c.arrays > 0 OR c.base NOT IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN
 					problems := problems || format('Time column %I has type %s: it must be timestamp with time zone, or timestamp '
-						'without, which is read as UTC. For example: ALTER TABLE %s ALTER COLUMN %1$I TYPE timestamptz USING … .',
+						'without, which is read as UTC. For example: ALTER TABLE %s ALTER COLUMN %1$I TYPE timestamptz USING ...',
 						c.name, c.type, exposures.name);
 				END IF;
 			WHEN 'where' THEN

@@ -32,7 +32,8 @@
 			IF owned.owner <> ALL (trusted) OR owned.is_extension IS NULL AND NOT pg_has_role(owned.owner, role, 'USAGE') THEN
 				problems := problems || format('%s belongs to role %I, who could run code with your rights by replacing it%s.',
 					upper(left(owned.name, 1)) || substr(owned.name, 2), pg_get_userbyid(owned.owner),
-					CASE WHEN owned.name ~ '^(routine|operator) ' THEN ': DROP ' || owned.name WHEN owned.is_extension THEN ': ALTER EXTENSION bloomexp SET SCHEMA to one of yours'
+					CASE WHEN owned.name ~ '^(routine|operator) ' THEN ': DROP ' || owned.name
+					WHEN owned.is_extension THEN ': install bloomexp in a schema that only trusted roles can create in'
 					WHEN pg_has_role(role, owned.owner, 'MEMBER') THEN format(': SET ROLE %I first, and the feed belongs to that role', pg_get_userbyid(owned.owner))
 					ELSE ': its owner can make the feed' END);
 			END IF;
@@ -41,7 +42,7 @@
 			IF creators IS NOT NULL THEN
 				problems := problems || format('Others may create functions and tables in %s, and so run code with your rights: '
 					'REVOKE CREATE ON %s FROM %s%s.', owned.name, upper(left(owned.name, 6)) || substr(owned.name, 7), creators,
-					CASE WHEN owned.is_extension THEN ', or ALTER EXTENSION bloomexp SET SCHEMA to another' END);
+					CASE WHEN owned.is_extension THEN ', or install bloomexp in a schema that only trusted roles can create in' END);
 			END IF;
 		END LOOP;
 	END;

@@ -24,7 +24,7 @@
 			'Make another feed, and drop this one when requests use that.',
 			argument.feed, substring(existing FROM '\n-- kind: ([^\n]*)'), kind);
 	END IF;
-	IF concat(extension.schema, options, kind) ~ '[[:cntrl:]]' THEN
+	IF concat(extension.schema, options, kind) ~ '[\x01-\x1f\x7f]' THEN
 		problems := problems || 'Names with control characters cannot be written into a script: '
 			'rename the table, column, type or schema.'::text;
 	END IF;

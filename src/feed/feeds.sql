@@ -28,7 +28,7 @@ BEGIN
 				FROM regexp_matches(p.prosrc, '^-- ([a-z_]+) = ([^\n]*)$', 'gn') AS line), '{}') || jsonb_build_object('feed', n.nspname) AS given
 		FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
 		WHERE p.proname = 'settings' AND p.pronargs = 0 AND length(p.prosrc) < 10000 AND p.prosrc ~ '^\n-- bloomexp [0-9.]+\n'
-			AND translate(p.prosrc, E'\n', '') !~ '[[:cntrl:]]' AND n.nspname !~ '^pg_' ORDER BY n.nspname
+			AND translate(p.prosrc, E'\n', '') !~ '[\x01-\x1f\x7f]' AND n.nspname !~ '^pg_' ORDER BY n.nspname
 	LOOP
 		feed := settings.name;
 		owner := pg_get_userbyid(settings.owner);

@@ -44,5 +44,5 @@ $arguments$, '^\t"?(\w+)"? ([a-z ]+?)(?: DEFAULT (''.*?''|[\w.]+))?,?(?:\t-- (ov
 	windowed := NOT of_table AND argument.width IS NOT NULL;
 	schema_oid := (SELECT n.oid FROM pg_namespace n WHERE n.nspname = argument.feed);
 	SELECT p.prosrc, p.proowner INTO existing, existing_owner FROM pg_proc p WHERE p.pronamespace = schema_oid AND p.proname = 'settings' AND p.pronargs = 0
-		AND p.prosrc LIKE E'\n-- bloomexp %' AND length(p.prosrc) < 10000 AND translate(p.prosrc, E'\n', '') !~ '[[:cntrl:]]';	-- others can write one
+		AND p.prosrc LIKE E'\n-- bloomexp %' AND length(p.prosrc) < 10000 AND translate(p.prosrc, E'\n', '') !~ '[\x01-\x1f\x7f]';	-- others can write one
 	former := (SELECT string_agg(m[1], ', ') FROM regexp_matches(existing, '^-- ([a-z_]+ = [^\n]*)$', 'gn') AS m WHERE position(m[1] || E'\n' IN coalesce(settings, '')) = 0);

@@ -23,7 +23,7 @@
 				AND (c.relkind IN ('m', 'f') OR EXISTS (SELECT FROM pg_subscription_rel r WHERE r.srrelid = c.oid))) THEN
 			RAISE WARNING 'exposures can arrive late in %', exposures.name
 				USING DETAIL = 'What a materialized view, a foreign table or a subscription brings in was shown earlier than a rebuild can see.',
-				HINT = format('CALL %I.rebuild(overlap => …) with more than the longest delay.', argument.feed);
+				HINT = format('CALL %I.rebuild(overlap => ...) with more than the longest delay.', argument.feed);
 		END IF;
 		IF exposures.relkind <> 'm' AND items.arrays = 0 AND EXISTS (
 			SELECT FROM pg_index x
