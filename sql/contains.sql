@@ -39,22 +39,22 @@ CREATE TABLE arrays AS
 		array_agg(contained ORDER BY n % 97, n) AS contained,
 		array_agg(n ORDER BY n % 97, n) FILTER (WHERE NOT contained) AS remaining
 	FROM answers GROUP BY name;
-SELECT name, bloom_contains_each(f, items) = contained AS same
-FROM filters JOIN arrays USING (name) ORDER BY name;
-SELECT name, ARRAY(SELECT bloom_exclude(items, f)) = remaining AS same
-FROM filters JOIN arrays USING (name) ORDER BY name;
-SELECT name, items - f = remaining AS same
-FROM filters JOIN arrays USING (name) ORDER BY name;
+SELECT name FROM filters JOIN arrays USING (name)
+WHERE bloom_contains_each(f, items) IS DISTINCT FROM contained;
+SELECT name FROM filters JOIN arrays USING (name)
+WHERE ARRAY(SELECT bloom_exclude(items, f)) IS DISTINCT FROM remaining;
+SELECT name FROM filters JOIN arrays USING (name)
+WHERE items - f IS DISTINCT FROM remaining;
 DROP TABLE answers, arrays;
 
 -- row by row, as the condition of a join, also with a filter that is stored out of line
 SELECT name, pg_column_size(f) > 3000 AS out_of_line FROM filters ORDER BY name;
-SELECT name, ARRAY(SELECT n FROM ids WHERE NOT f @> n ORDER BY n)
-	= ARRAY(SELECT n FROM ids ORDER BY n) - f AS same
-FROM filters ORDER BY name;
-SELECT name, ARRAY(SELECT n FROM ids WHERE NOT n <@ f ORDER BY n)
-	= ARRAY(SELECT n FROM ids ORDER BY n) - f AS same
-FROM filters ORDER BY name;
+SELECT name FROM filters
+WHERE ARRAY(SELECT n FROM ids WHERE NOT f @> n ORDER BY n)
+	IS DISTINCT FROM ARRAY(SELECT n FROM ids ORDER BY n) - f;
+SELECT name FROM filters
+WHERE ARRAY(SELECT n FROM ids WHERE NOT n <@ f ORDER BY n)
+	IS DISTINCT FROM ARRAY(SELECT n FROM ids ORDER BY n) - f;
 
 -- the filters in turn: what one call knows of its last filter must not answer for the next one
 SELECT n, string_agg(name, ' ' ORDER BY name) AS contained_in
@@ -103,38 +103,43 @@ SELECT name, pg_column_size(f) > 3000 AS out_of_line,
 FROM large ORDER BY name;
 
 -- one look
-SELECT name, f @> 500 AS contained FROM large ORDER BY name;
-SELECT name, f @> -1 AS contained FROM large ORDER BY name;
-SELECT name, f @> NULL::int AS contained FROM large ORDER BY name;
+SELECT name, f @> 500 AS has_500 FROM large ORDER BY name;
+SELECT name, f @> -1 AS has_minus_1 FROM large ORDER BY name;
+SELECT name, f @> NULL::int AS has_null FROM large ORDER BY name;
 
 -- a few looks, which differ neither from those into the value in one piece nor from an array
 SELECT name, ARRAY(
 	SELECT i FROM unnest('{1,77,500,1000,1999,5000,50000,100000,100001,123456}'::int[]) i
-	WHERE (f @> i) IS DISTINCT FROM (f::bytea::bloom @> i)) AS differ
+	WHERE (f @> i) IS DISTINCT FROM (f::bytea::bloom @> i)) AS unlike_whole
 FROM large ORDER BY name;
 SELECT name, ARRAY(
 	SELECT i FROM unnest('{1,77,500,1000,1999,5000,50000,100000,100001,123456}'::int[]) i
-	WHERE (f @> i) IS DISTINCT FROM (bloom_contains_each(f, ARRAY[i]))[1]) AS differ
+	WHERE (f @> i) IS DISTINCT FROM (bloom_contains_each(f, ARRAY[i]))[1]) AS unlike_array
 FROM large ORDER BY name;
 
 -- many looks
-SELECT name, ARRAY(SELECT i FROM generate_series(1, 3000) i WHERE NOT f @> i)
-	= ARRAY(SELECT generate_series(1, 3000)) - f AS same
-FROM large ORDER BY name;
+SELECT name FROM large
+WHERE ARRAY(SELECT i FROM generate_series(1, 3000) i WHERE NOT f @> i)
+	IS DISTINCT FROM ARRAY(SELECT generate_series(1, 3000)) - f;
 
 -- arrays of a few candidates, of which only some blocks are needed, against the value in one piece
 CREATE TABLE candidates AS
 	SELECT n, ARRAY[n * 997, n * 997 + 1, NULL, n * 7, n * 997] AS c FROM generate_series(0, 100) n;
-SELECT name, n AS differs FROM large, candidates
-WHERE c - f IS DISTINCT FROM c - f::bytea::bloom;
-SELECT name, n AS differs FROM large, candidates
-WHERE ARRAY(SELECT bloom_exclude(c, f)) IS DISTINCT FROM c - f::bytea::bloom;
-SELECT name, n AS differs FROM large, candidates
-WHERE bloom_contains_each(f, c) IS DISTINCT FROM bloom_contains_each(f::bytea::bloom, c);
-SELECT name, n AS differs FROM large, candidates
-WHERE bloom_contains_any(f, c) IS DISTINCT FROM bloom_contains_any(f::bytea::bloom, c);
-SELECT name, n AS differs FROM large, candidates
-WHERE bloom_contains_all(f, c) IS DISTINCT FROM bloom_contains_all(f::bytea::bloom, c);
+SELECT name, count(*), min(n) FROM large, candidates
+WHERE c - f IS DISTINCT FROM c - f::bytea::bloom
+GROUP BY name;
+SELECT name, count(*), min(n) FROM large, candidates
+WHERE ARRAY(SELECT bloom_exclude(c, f)) IS DISTINCT FROM c - f::bytea::bloom
+GROUP BY name;
+SELECT name, count(*), min(n) FROM large, candidates
+WHERE bloom_contains_each(f, c) IS DISTINCT FROM bloom_contains_each(f::bytea::bloom, c)
+GROUP BY name;
+SELECT name, count(*), min(n) FROM large, candidates
+WHERE bloom_contains_any(f, c) IS DISTINCT FROM bloom_contains_any(f::bytea::bloom, c)
+GROUP BY name;
+SELECT name, count(*), min(n) FROM large, candidates
+WHERE bloom_contains_all(f, c) IS DISTINCT FROM bloom_contains_all(f::bytea::bloom, c)
+GROUP BY name;
 
 -- there are arrays of which all, and arrays of which none are contained
 SELECT DISTINCT name FROM large, candidates WHERE c - f = '{}' ORDER BY name;

@@ -10,12 +10,12 @@ INSERT INTO seen VALUES
 	(4, NULL);
 
 -- order and duplicates stay, NULLs do not
-SELECT * FROM bloom_exclude('{50,20,10,NULL,30,10,40,50,NULL,60}'::int[],
+SELECT * FROM bloom_exclude('{50,20,10,NULL,30,10,40,50,NULL,60,70}'::int[],
 							(SELECT items FROM seen WHERE user_id = 1));
 -- the same as an array, and by the operator
-SELECT bloom_exclude_array('{50,20,10,NULL,30,10,40,50,NULL,60}'::int[], items)
+SELECT bloom_exclude_array('{50,20,10,NULL,30,10,40,50,NULL,60,70}'::int[], items)
 FROM seen WHERE user_id = 1;
-SELECT '{50,20,10,NULL,30,10,40,50,NULL,60}'::int[] - items AS minus FROM seen WHERE user_id = 1;
+SELECT '{50,20,10,NULL,30,10,40,50,NULL,60,70}'::int[] - items AS minus FROM seen WHERE user_id = 1;
 
 -- a filter that contains all, an empty one and none
 SELECT user_id, ARRAY(SELECT bloom_exclude('{50,20,10,NULL,30,10}'::int[], items)) AS rows
@@ -61,10 +61,10 @@ CREATE TABLE texts AS
 		LATERAL (SELECT repeat(chr(97 + i % 26), (i * n) % 11) || i) AS t (t)
 	GROUP BY n;
 SELECT count(*) FROM texts;
-SELECT n, kept, c - f AS minus FROM texts WHERE c - f <> kept;
-SELECT n, kept, c - f AS minus FROM texts WHERE (c - f)::text <> kept::text;
-SELECT n, kept, c - f AS minus FROM texts WHERE cardinality(c - f) <> cardinality(kept);
-SELECT n, kept FROM texts WHERE ARRAY(SELECT bloom_exclude(c, f)) <> kept;
+SELECT n FROM texts WHERE c - f <> kept;
+SELECT n FROM texts WHERE (c - f)::text <> kept::text;
+SELECT n FROM texts WHERE cardinality(c - f) <> cardinality(kept);
+SELECT n FROM texts WHERE ARRAY(SELECT bloom_exclude(c, f)) <> kept;
 DROP TABLE texts;
 
 -- texts come from rows: short ones have a length word of one byte, long ones are TOASTed
@@ -90,9 +90,10 @@ CREATE TABLE batches AS
 	GROUP BY n;
 SELECT bloom_add(bloom_new(5000, 1e-7),
 				 ARRAY(SELECT i FROM generate_series(1, 5000) i WHERE i % 7 < 3)) AS filter \gset
-SELECT n, cardinality(kept), c - :'filter'::bloom = kept AS same FROM batches ORDER BY n;
-SELECT n, ARRAY(SELECT bloom_exclude(c, :'filter')) = kept AS same FROM batches ORDER BY n;
-SELECT n, with_nulls - :'filter'::bloom = kept AS same FROM batches ORDER BY n;
+SELECT n, cardinality(c - :'filter'::bloom) AS kept FROM batches ORDER BY n;
+SELECT n FROM batches WHERE c - :'filter'::bloom IS DISTINCT FROM kept;
+SELECT n FROM batches WHERE ARRAY(SELECT bloom_exclude(c, :'filter')) IS DISTINCT FROM kept;
+SELECT n FROM batches WHERE with_nulls - :'filter'::bloom IS DISTINCT FROM kept;
 DROP TABLE batches;
 
 --
@@ -143,10 +144,12 @@ CREATE TABLE expected AS
 SELECT bloom_add(bloom_new(5000, 1e-7), array_agg(i)) AS filter,
 	bloom_add(bloom_new(5000, 1e-7), array_agg(repeat('x', i % 11) || i)) AS of_texts
 FROM generate_series(1, 3000) i WHERE i % 7 < 3 \gset
-SELECT wanted, cardinality(kept), bloom_exclude_first(c, :'filter', wanted) = kept AS same
+SELECT wanted, cardinality(bloom_exclude_first(c, :'filter', wanted)) AS kept
 FROM candidates, expected ORDER BY wanted;
-SELECT wanted, bloom_exclude_first(texts, :'of_texts', wanted) = kept_texts AS same
-FROM candidates, expected ORDER BY wanted;
+SELECT wanted FROM candidates, expected
+WHERE bloom_exclude_first(c, :'filter', wanted) IS DISTINCT FROM kept;
+SELECT wanted FROM candidates, expected
+WHERE bloom_exclude_first(texts, :'of_texts', wanted) IS DISTINCT FROM kept_texts;
 DROP TABLE candidates, expected;
 
 -- no more candidates are tested than are needed: of a large filter each reads a chunk, by the
@@ -273,16 +276,18 @@ INSERT INTO packed
 								 '{}')
 				 FROM generate_series(1::bigint, n) i) AS c (c);
 SELECT bloom_agg(i) AS filter FROM packed, unnest(c[:800]) i \gset
-SELECT n, octet_length(bloom_exclude_packed(p, :'filter')) / 8 AS remaining,
-	bloom_exclude_packed(p, :'filter') = pg_temp.pack(c - :'filter'::bloom) AS same
-FROM packed ORDER BY n;
+SELECT n, octet_length(bloom_exclude_packed(p, :'filter')) / 8 AS kept FROM packed ORDER BY n;
+SELECT n FROM packed
+WHERE bloom_exclude_packed(p, :'filter')
+	IS DISTINCT FROM pg_temp.pack(c - :'filter'::bloom);
 
 -- by a filter that counts
 SELECT bloom_add(bloom_new(1000, counting => true), c[:800]) AS filter
 FROM packed WHERE n = 3000 \gset
-SELECT n, octet_length(bloom_exclude_packed(p, :'filter')) / 8 AS remaining,
-	bloom_exclude_packed(p, :'filter') = pg_temp.pack(c - :'filter'::bloom) AS same
-FROM packed ORDER BY n;
+SELECT n, octet_length(bloom_exclude_packed(p, :'filter')) / 8 AS kept FROM packed ORDER BY n;
+SELECT n FROM packed
+WHERE bloom_exclude_packed(p, :'filter')
+	IS DISTINCT FROM pg_temp.pack(c - :'filter'::bloom);
 DROP TABLE packed;
 
 --

@@ -48,11 +48,12 @@ INSERT INTO seen
 INSERT INTO seen VALUES (6, NULL);
 SELECT user_id, i.kind, i.items, i.capacity, i.layers
 FROM seen, bloom_info(items) i ORDER BY user_id;
-SELECT user_id, i = bloom_info(seen.items::text::bloom) AS like_copy
+-- the same as of a copy, which is read in one piece
+SELECT user_id, i = bloom_info(seen.items::text::bloom) AS info
 FROM seen, bloom_info(items) i ORDER BY user_id;
-SELECT user_id, bloom_cardinality(items) = bloom_cardinality(items::text::bloom) AS like_copy
+SELECT user_id, bloom_cardinality(items) = bloom_cardinality(items::text::bloom) AS estimate
 FROM seen ORDER BY user_id;
-SELECT user_id, bloom_fpr(items) = bloom_fpr(items::text::bloom) AS like_copy
+SELECT user_id, bloom_fpr(items) = bloom_fpr(items::text::bloom) AS rate
 FROM seen ORDER BY user_id;
 SELECT user_id, layer, l.items FROM seen, bloom_layers(items) l ORDER BY user_id, layer;
 DROP TABLE seen;

@@ -26,9 +26,9 @@ INSERT INTO samples VALUES
 	('large', (SELECT bloom_agg(i) FROM generate_series(1, 40000) i)),
 	('counting', bloom_add(bloom_new(10, 0.01, true), 7)),
 	('union', bloom_new(100) | bloom_new(400) | bloom_new(500));
-SELECT name, f::text::bloom = f AS same FROM samples ORDER BY name;
-SELECT name, f::bytea::bloom = f AS same FROM samples ORDER BY name;
-SELECT name, bloom(bloom_send(f)) = f AS same FROM samples ORDER BY name;
+SELECT name, f::text::bloom = f AS as_text FROM samples ORDER BY name;
+SELECT name, f::bytea::bloom = f AS as_bytea FROM samples ORDER BY name;
+SELECT name, bloom(bloom_send(f)) = f AS as_binary FROM samples ORDER BY name;
 DROP TABLE samples;
 
 -- what is no text of bytes
@@ -115,8 +115,8 @@ INSERT INTO pairs VALUES
 SELECT name, a = b AS eq, a <> b AS ne FROM pairs ORDER BY name;
 
 -- and so are the hashes
-SELECT name, bloom_hash(a) = bloom_hash(b) AS same FROM pairs ORDER BY name;
-SELECT name, bloom_hash_extended(a, 5) = bloom_hash_extended(b, 5) AS same
+SELECT name, bloom_hash(a) = bloom_hash(b) AS hash FROM pairs ORDER BY name;
+SELECT name, bloom_hash_extended(a, 5) = bloom_hash_extended(b, 5) AS extended
 FROM pairs ORDER BY name;
 DROP TABLE pairs;
 

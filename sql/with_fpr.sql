@@ -4,13 +4,13 @@
 -- The filter has the new rate, and all else as it was.
 SELECT fpr, kind, items, layers
 FROM bloom_info(bloom_with_fpr(bloom_add(NULL, '{1,2,3}'::int[]), 0.001));
-SELECT bloom_contains_each(bloom_with_fpr(bloom_add(NULL, '{1,2,3}'::int[]), 0.001),
-						   '{1,2,3,4}'::int[]);
+SELECT bloom_contains_each(f, '{1,2,3,4}'::int[])
+FROM bloom_with_fpr(bloom_add(NULL, '{1,2,3}'::int[]), 0.001) AS f;
 -- The layers that it has stay; those that come later have the new rate.
 CREATE TEMP TABLE filled AS SELECT bloom_agg(i) AS f FROM generate_series(1, 1000) AS i;
 SELECT layer, fpr < 0.01 AS for_one_percent, fpr < 0.001 AS for_one_permille
-FROM filled,
-	bloom_layers(bloom_add(bloom_with_fpr(f, 0.001), ARRAY(SELECT generate_series(1001, 3000))));
+FROM filled, bloom_with_fpr(f, 0.001) AS g,
+	bloom_layers(bloom_add(g, ARRAY(SELECT generate_series(1001, 3000))));
 SELECT bloom_fpr(bloom_add(bloom_new(fpr => 0.2), ARRAY(SELECT generate_series(1, 5000)))) < 0.1
 	AS low;
 SELECT bloom_fpr(bloom_add(bloom_with_fpr(bloom_new(fpr => 0.2), 0.01),
