@@ -44,7 +44,8 @@
 
 # Files are found by wildcards: where this file lies, or VPATH leads.
 ifneq ($(word 2,$(VPATH))$(word 2,$(MAKEFILE_LIST)),)
-$(error make cannot read a path with a blank: run it in the folder of bloomexp.control, or build where the path has none)
+$(error make cannot read a path with a blank: run it in the folder of bloomexp.control, \
+	or build where the path has none)
 endif
 here := $(patsubst %/,%,$(or $(VPATH),$(dir $(firstword $(MAKEFILE_LIST)))))
 ifeq ($(wildcard $(here)/bloomexp.control),)
@@ -69,7 +70,8 @@ include_server := $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)
 
 # A fused multiply-add rounds differently, and so does the x87 of 32-bit x86; the
 # size of a filter must be the same on every CPU.
-exact = -ffp-contract=off $(if $(filter i386-% i486-% i586-% i686-%,$(shell $(CC) -dumpmachine)),-msse2 -mfpmath=sse)
+machine = $(shell $(CC) -dumpmachine)
+exact = -ffp-contract=off $(if $(filter i386-% i486-% i586-% i686-%,$(machine)),-msse2 -mfpmath=sse)
 
 # For those who ask the server which modules are loaded.
 version := $(shell sed -n '/"version"/{s/[^0-9.]//g;p;q;}' $(here)/META.json 2>/dev/null)
@@ -82,14 +84,16 @@ paths = $(foreach folder,$(CURDIR) $(abspath $(here)),-ffile-prefix-map=$(folder
 # missing in another.  The last two options quieten clang about gcc options with which
 # PostgreSQL may be built.
 PG_CPPFLAGS = -DBLOOMEXP_VERSION='"$(version)"' -I$(here)/src -isystem $(include_server)
-PG_CFLAGS = $(exact) $(paths) -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration \
-	$(if $(WERROR),-Werror) -Wno-unknown-warning-option -Wno-ignored-optimization-argument
+PG_CFLAGS = $(exact) $(paths) -Wall -Wextra -Wno-unused-parameter \
+	-Werror=implicit-function-declaration $(if $(WERROR),-Werror) -Wno-unknown-warning-option \
+	-Wno-ignored-optimization-argument
 SHLIB_LINK += -lm
 
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check test check-versions check-processors check-clients check-sanitized check-valgrind fuzz demo example bench page dist
+ours = help check test check-versions check-processors check-clients check-sanitized \
+	check-valgrind fuzz demo example bench page dist
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 
@@ -138,7 +142,9 @@ example:
 
 bench:
 	@test/lib/bootstrap bench
-	@for name in $(or $(BENCH),without_table pages candidates feed storage filters); do bench/$$name/run || exit; done
+	@for name in $(or $(BENCH),without_table pages candidates feed storage filters); do \
+		bench/$$name/run || exit; \
+	done
 
 page:
 	@clients/page/make
@@ -146,9 +152,11 @@ page:
 # What a commit has, whatever lies about here.
 REF = HEAD
 dist:
-	@command -v git >/dev/null || { echo 'bloomexp: make dist needs git, whose files it packs' >&2; exit 1; }
+	@command -v git >/dev/null || \
+		{ echo 'bloomexp: make dist needs git, whose files it packs' >&2; exit 1; }
 	@version=$$(git show $(REF):META.json | sed -n '/"version"/{s/[^0-9.]//g;p;q;}') && \
-	TZ=UTC git archive --format=zip --prefix=bloomexp-$$version/ -o bloomexp-$$version.zip $(REF) && \
+	TZ=UTC git archive --format=zip --prefix=bloomexp-$$version/ -o bloomexp-$$version.zip \
+		$(REF) && \
 	echo bloomexp-$$version.zip
 
 $(filter-out $(ours),$(MAKECMDGOALS)):
@@ -165,10 +173,12 @@ endif
 # The install script is built from its parts: one for each module in src/sql that has SQL
 # functions, and the template for each kind of item, given as its SQL type and the suffix
 # of its C symbols.
-script = bloomexp--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control).sql
-type_parts = $(patsubst %,$(here)/src/install/%.sql,io change contains exclude aggregate info oldest_transaction)
-feed_parts = $(patsubst %,$(here)/src/feed/%.sql,schema row trust settings begin arguments columns table \
-	warnings names script generator feeds)
+sql_version := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control)
+script = bloomexp--$(sql_version).sql
+type_parts = $(patsubst %,$(here)/src/install/%.sql, \
+	io change contains exclude aggregate info oldest_transaction)
+feed_parts = $(patsubst %,$(here)/src/feed/%.sql, \
+	schema row trust settings begin arguments columns table warnings names script generator feeds)
 parts = $(type_parts) $(feed_parts)
 templates = $(sort $(wildcard $(here)/src/feed/script/*.sql))
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
@@ -194,21 +204,22 @@ endif
 
 BITCODE_CFLAGS += $(exact)
 
-# The install script is its parts, one after another; the templates of feeds become rows of a
-# function.
+# Its parts come one after another; the templates of feeds become rows of a function.
 $(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefile built-for
 	@{ for part in $(type_parts); do cat $$part && echo || exit; done && \
 	for kind in $(kinds); do \
-		sed -e "s/@type@/$${kind%:*}/g" -e "s/@suffix@/$${kind#*:}/g" $(here)/src/install/kind.sql.in && echo || exit; \
+		sed -e "s/@type@/$${kind%:*}/g" -e "s/@suffix@/$${kind#*:}/g" \
+			$(here)/src/install/kind.sql.in && echo || exit; \
 	done && \
 	for part in $(feed_parts); do cat $$part && echo || exit; done && \
-	echo "CREATE FUNCTION bloomexp.feed_templates(OUT name text, OUT text text) RETURNS SETOF record" && \
-	echo "LANGUAGE sql IMMUTABLE" && echo 'AS $$templates$$ VALUES' && \
+	echo "CREATE FUNCTION bloomexp.feed_templates(OUT name text, OUT text text)" && \
+	echo "RETURNS SETOF record LANGUAGE sql IMMUTABLE" && echo 'AS $$templates$$ VALUES' && \
 	separator= && for file in $(templates); do \
 		name=$${file##*/} && echo "$$separator('$${name%.sql}', \$$template\$$" && cat $$file && \
 		echo "\$$template\$$)" && separator=, || exit; \
 	done && echo '$$templates$$;' && echo && \
-	echo "COMMENT ON FUNCTION bloomexp.feed_templates() IS 'the templates of the scripts of feeds, by name';"; } >$@.tmp
+	echo "COMMENT ON FUNCTION bloomexp.feed_templates() IS" && \
+	echo "'the templates of the scripts of feeds, by name';"; } >$@.tmp
 	@mv $@.tmp $@
 
 # The loops over candidates: a fifth faster than with -O2.
@@ -218,7 +229,9 @@ endif
 
 # Its loops become vectors, however else it is compiled.  (gcc shuns some of them below
 # -O3; clang knows no such option.)
-vectors := -ftree-vectorize $(shell $(CC) -fvect-cost-model=dynamic -E -x c /dev/null >/dev/null 2>&1 && echo -fvect-cost-model=dynamic)
+costs := -fvect-cost-model=dynamic
+vectors := -ftree-vectorize \
+	$(shell $(CC) $(costs) -E -x c /dev/null >/dev/null 2>&1 && echo $(costs))
 src/kernel/simd.o: override CFLAGS := $(vectors) $(CFLAGS)
 
 # Code compiled at run time must not ask for the CPU by symbols of the compiler's.
@@ -226,17 +239,18 @@ src/kernel/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
 
 # PGXS knows nothing of headers, and what is built for one server another one does not load.
 # A build folder has a built-for of its own, newer than what VPATH finds built in the source.
-$(OBJS) $(OBJS:.o=.bc): $(wildcard $(here)/src/*/*.h) $(here)/Makefile built-for
+$(OBJS) $(OBJS:.o=.bc): $(wildcard $(here)/src/*.h $(here)/src/*/*.h) $(here)/Makefile built-for
 
 built-for: FORCE
-	@$(PG_CONFIG) --version --includedir-server | cmp -s - $@ || $(PG_CONFIG) --version --includedir-server >$@
+	@$(PG_CONFIG) --version --includedir-server | cmp -s - $@ || \
+		$(PG_CONFIG) --version --includedir-server >$@
 
 .PHONY: FORCE
 
 else
 
 all install uninstall installcheck clean:
-	@echo 'bloomexp: $(PG_CONFIG) does not lead to postgres.h, the server development files of PostgreSQL.' >&2
+	@echo 'bloomexp: $(PG_CONFIG) does not lead to postgres.h, for server development.' >&2
 	@echo 'Debian, Ubuntu: apt-get install gcc make postgresql-server-dev-15 (or your version).' >&2
 	@echo 'Fedora, Red Hat: dnf install gcc make redhat-rpm-config postgresql-server-devel.' >&2
 	@echo 'If they are installed: make PG_CONFIG=/path/to/pg_config' >&2

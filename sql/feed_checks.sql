@@ -1,7 +1,6 @@
 --
 -- What is refused when a feed is made: all that is wrong in one error, each with what to do, and nothing is changed.
 --
-\set ECHO none
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 \pset format unaligned
@@ -105,13 +104,15 @@ DROP TABLE "new
 line";
 CREATE SCHEMA "new
 schema";
-ALTER EXTENSION bloomexp SET SCHEMA "new
+DROP EXTENSION bloomexp;
+CREATE EXTENSION bloomexp SCHEMA "new
 schema";
 SELECT "new
 schema".bloom_create_feed('seen', 'exposures');
 SELECT "new
 schema".bloom_create_feed('seen');
-ALTER EXTENSION bloomexp SET SCHEMA public;
+DROP EXTENSION bloomexp;
+CREATE EXTENSION bloomexp;
 DROP SCHEMA "new
 schema";
 \echo '-- Triggers of these names that are not its own.  Names are cut after 63 bytes.'
@@ -312,12 +313,14 @@ SELECT bloom_create_feed('seen', 'shop.exposures');
 RESET ROLE;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 CREATE SCHEMA shelf AUTHORIZATION regress_bloomexp_stranger;
-ALTER EXTENSION bloomexp SET SCHEMA shelf;
+DROP EXTENSION bloomexp;
+CREATE EXTENSION bloomexp SCHEMA shelf;
 GRANT USAGE ON SCHEMA shelf TO regress_bloomexp_owner;
 SET ROLE regress_bloomexp_owner;
 SELECT shelf.bloom_create_feed('seen', 'shop.exposures');
 RESET ROLE;
-ALTER EXTENSION bloomexp SET SCHEMA public;
+DROP EXTENSION bloomexp;
+CREATE EXTENSION bloomexp;
 DROP SCHEMA shelf;
 
 -- A collation decides who is the same user.

@@ -1,7 +1,6 @@
 --
 -- Who may do what with a feed, and whose code runs with whose rights.
 --
-\set ECHO none
 SET client_min_messages = error;
 \set VERBOSITY terse
 \set SHOW_CONTEXT never

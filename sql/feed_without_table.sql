@@ -2,7 +2,6 @@
 -- Feeds without a table of exposures: what was shown in the last width is not shown again, whoever says so, when and
 -- how often; what is older, or nothing, is no obstacle.
 --
-\set ECHO none
 SET client_min_messages = error;
 SET TimeZone = 'America/New_York';
 \set VERBOSITY terse
@@ -233,7 +232,6 @@ CREATE FUNCTION slices(u bigint, OUT items float8[], OUT recent float8[], OUT si
 		ORDER BY d),
 		extract(epoch FROM f.since - at(0)) / 86400 FROM seen.filters AS f WHERE user_id = u
 $$;
-\set ECHO all
 -- 2025-01-01 is day 1 of a slice of five days
 CALL show(1, 0, 1);
 SELECT * FROM slices(1);
@@ -276,7 +274,6 @@ SELECT * FROM slices(3);
 SELECT remembered(3, 35, 1, 2, 3, 4, 5, 6, 7);
 CALL show(3, 371, 8);
 SELECT * FROM slices(3);
-\set ECHO none
 \echo '-- the same by the calls, in the year that is'
 SELECT seen.remember(4, '{1}', ARRAY[now() - interval '28 days']),
 	seen.remember(4, '{2}', ARRAY[now() + interval '1 year']);
@@ -388,7 +385,6 @@ DROP TABLE exposures;
 SELECT bloom_feed_sql('seen', fpr => 0.001) AS script \gset
 :script
 SELECT command, problems FROM bloom_feeds();
-\set ECHO all
 -- rates of the values, and of the slices: what fills a slice that had begun has the old one, and a late item goes to
 -- its neighbours
 CREATE VIEW rates AS SELECT user_id, (bloom_info(f.items)).fpr AS items, (bloom_info(f.recent)).fpr AS recent,
@@ -409,7 +405,6 @@ TABLE rates;
 SELECT remembered(1, 18, 4, 5, 6, 7, 8, 9, 10, 11, 12);
 
 -- Two rows become one: all that one of them had, at a rate of at most the sum, until a slice begins.
-\set ECHO none
 TRUNCATE seen.filters;
 CALL show(1, 0, 1, 2);
 CALL show(1, 5, 3);
@@ -419,13 +414,11 @@ CALL show(2, 2, 2);
 SELECT seen.merge(1, 2);
 SELECT seen.merge(7, 2);
 SELECT seen.merge(2, 3);
-\set ECHO all
 TABLE rates;
 SELECT remembered(3, 9, 1, 2, 3, 4, 5, 6);
 CALL show(3, 15, 6);
 TABLE rates;
 SELECT remembered(3, 15, 1, 2, 3, 4, 5, 6);
-\set ECHO none
 \echo '-- ... of a time that a clock which was ahead gave, too: it does not expire'
 TRUNCATE seen.filters;
 SELECT seen.remember(8, '{1}', ARRAY[now() + interval '300 days']);
@@ -433,7 +426,6 @@ SELECT seen.merge(8, 9);
 CALL seen.expire();
 SELECT seen.contains(9, 1);
 
-\set ECHO all
 -- CALL expire(): who was shown nothing in the last width, and nobody else.
 TRUNCATE seen.filters;
 SELECT seen.remember(u, ARRAY[u], ARRAY[now() - u * interval '24 hours'])
@@ -472,7 +464,6 @@ SELECT seen.take(3000, '{9,10}');
 SELECT count(seen.add(u, ARRAY[u])) FROM generate_series(1001::bigint, 7000) AS u;
 SELECT count(seen.remember(u, ARRAY[u], ARRAY[at(u % 3)])) FROM generate_series(10001::bigint, 11100) AS u;
 CALL seen.expire();
-\set ECHO none
 \echo '-- what never forgets has nothing to expire'
 SELECT bloom_create_feed('ever', width => NULL);
 SELECT count(*) FROM pg_proc WHERE pronamespace = 'ever'::regnamespace AND proname ~ 'expire';

@@ -4,31 +4,36 @@ CREATE FUNCTION bloom_agg_combine(internal, internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_agg_combine'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_agg_combine(internal, internal) IS 'combine function of bloom_agg() and bloom_window_agg()';
+COMMENT ON FUNCTION bloom_agg_combine(internal, internal) IS
+'combine function of bloom_agg() and bloom_window_agg()';
 
 CREATE FUNCTION bloom_agg_serialize(internal) RETURNS bytea
 AS 'MODULE_PATHNAME', 'bloomexp_agg_serialize'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_agg_serialize(internal) IS 'serialization function of bloom_agg() and bloom_window_agg()';
+COMMENT ON FUNCTION bloom_agg_serialize(internal) IS
+'serialization function of bloom_agg() and bloom_window_agg()';
 
 CREATE FUNCTION bloom_agg_deserialize(bytea, internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_agg_deserialize'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_agg_deserialize(bytea, internal) IS 'deserialization function of bloom_agg() and bloom_window_agg()';
+COMMENT ON FUNCTION bloom_agg_deserialize(bytea, internal) IS
+'deserialization function of bloom_agg() and bloom_window_agg()';
 
 CREATE FUNCTION bloom_agg_final(internal) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_agg_final'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_agg_final(internal) IS 'final function of bloom_agg() and bloom_window_agg()';
+COMMENT ON FUNCTION bloom_agg_final(internal) IS
+'final function of bloom_agg() and bloom_window_agg()';
 
 CREATE FUNCTION bloom_agg_transition(internal, anynonarray) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_agg'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_agg_transition(internal, anynonarray) IS 'transition function of bloom_agg()';
+COMMENT ON FUNCTION bloom_agg_transition(internal, anynonarray) IS
+'transition function of bloom_agg()';
 
 CREATE AGGREGATE bloom_agg(item anynonarray) (
 	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
@@ -44,7 +49,8 @@ CREATE FUNCTION bloom_agg_transition(internal, anynonarray, double precision) RE
 AS 'MODULE_PATHNAME', 'bloomexp_agg'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_agg_transition(internal, anynonarray, double precision) IS 'transition function of bloom_agg()';
+COMMENT ON FUNCTION bloom_agg_transition(internal, anynonarray, double precision) IS
+'transition function of bloom_agg()';
 
 CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision) (
 	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
@@ -56,11 +62,14 @@ CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision) (
 COMMENT ON AGGREGATE bloom_agg(anynonarray, double precision) IS
 'one filter of the items of all rows, sized for the distinct ones at false positive rate fpr';
 
-CREATE FUNCTION bloom_agg_transition(internal, anynonarray, double precision, double precision) RETURNS internal
+CREATE FUNCTION bloom_agg_transition(internal, anynonarray, double precision, double precision)
+RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_agg'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_agg_transition(internal, anynonarray, double precision, double precision) IS 'transition function of bloom_agg()';
+COMMENT ON FUNCTION
+bloom_agg_transition(internal, anynonarray, double precision, double precision) IS
+'transition function of bloom_agg()';
 
 CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision, headroom double precision) (
 	SFUNC = bloom_agg_transition, STYPE = internal, SSPACE = 8192,
@@ -70,23 +79,37 @@ CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision, headroom doub
 );
 
 COMMENT ON AGGREGATE bloom_agg(anynonarray, double precision, double precision) IS
-'one filter of the items of all rows, sized for the distinct ones at false positive rate fpr, with spare room for a fraction headroom more (0.2 is 20%)';
+'one filter of the items of all rows, sized for the distinct ones at false positive rate fpr, '
+'with spare room for a fraction headroom more (0.2 is 20%)';
 
-CREATE FUNCTION bloom_window_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) RETURNS internal
+CREATE FUNCTION bloom_window_agg_transition(
+	internal, anynonarray, timestamp with time zone, interval, integer, double precision)
+RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_window_agg'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_window_agg_transition(internal, anynonarray, timestamp with time zone, interval, integer, double precision) IS 'transition function of bloom_window_agg()';
+COMMENT ON FUNCTION bloom_window_agg_transition(
+	internal, anynonarray, timestamp with time zone, interval, integer, double precision) IS
+'transition function of bloom_window_agg()';
 
-CREATE AGGREGATE bloom_window_agg(item anynonarray, shown_at timestamp with time zone, width interval, slices integer, fpr double precision) (
+CREATE AGGREGATE bloom_window_agg(
+	item anynonarray,
+	shown_at timestamp with time zone,
+	width interval,
+	slices integer,
+	fpr double precision)
+(
 	SFUNC = bloom_window_agg_transition, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = bloom_agg_final, COMBINEFUNC = bloom_agg_combine,
 	SERIALFUNC = bloom_agg_serialize, DESERIALFUNC = bloom_agg_deserialize,
 	PARALLEL = SAFE
 );
 
-COMMENT ON AGGREGATE bloom_window_agg(anynonarray, timestamp with time zone, interval, integer, double precision) IS
-'one windowed filter of the exposures of all rows, with slices sized for their distinct items; an item goes into the slice of its newest exposure; with what bloom_window() takes by default: bloom_window_agg(item, shown_at, ''30 days'', 6, 0.01)';
+COMMENT ON AGGREGATE bloom_window_agg(
+	anynonarray, timestamp with time zone, interval, integer, double precision) IS
+'one windowed filter of the exposures of all rows, with slices sized for their distinct items; '
+'an item goes into the slice of its newest exposure; with what bloom_window() takes by default: '
+'bloom_window_agg(item, shown_at, ''30 days'', 6, 0.01)';
 
 -- The state is a filter, so that a distributed database can send it.
 CREATE AGGREGATE bloom_union_agg(filter bloom) (

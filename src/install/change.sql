@@ -17,7 +17,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_new'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_new(bigint, double precision, boolean) IS
-'an empty filter with room for capacity items at false positive rate fpr (0.01 is 1%); it grows past its capacity and keeps fpr';
+'an empty filter with room for capacity items at false positive rate fpr (0.01 is 1%); it grows '
+'past its capacity and keeps fpr';
 
 CREATE FUNCTION bloom_add(filter bloom, item anynonarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add'
@@ -31,21 +32,24 @@ AS 'MODULE_PATHNAME', 'bloomexp_add_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, anyarray) IS
-'the filter with all items of an array more, in one pass; returned untouched if it contains them already';
+'the filter with all items of an array more, in one pass; returned untouched if it contains them '
+'already';
 
 CREATE FUNCTION bloom_with_fpr(filter bloom, fpr double precision) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_with_fpr'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_with_fpr(bloom, double precision) IS
-'the filter with the target rate fpr for what is added later; returned untouched if that is its rate, or if it holds too many items for that rate';
+'the filter with the target rate fpr for what is added later; returned untouched if that is its '
+'rate, or if it holds too many items for that rate';
 
 CREATE FUNCTION bloom_remove(filter bloom, item anynonarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_remove(bloom, anynonarray) IS
-'a counting filter with the item taken out once; returned untouched if it does not contain the item';
+'a counting filter with the item taken out once; returned untouched if it does not contain the '
+'item';
 
 CREATE FUNCTION bloom_remove(filter bloom, items anyarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove_array'
@@ -64,35 +68,49 @@ AS 'MODULE_PATHNAME', 'bloomexp_window'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_window(interval, integer, double precision) IS
-'an empty filter with a sliding window: an item is contained for width after its last exposure and forgotten at the latest one slice, width / slices, later, by bloom_expire() or when later items are added; fpr is the rate of any slices + 1 slices in a row together';
+'an empty filter with a sliding window: an item is contained for width after its last exposure '
+'and forgotten at the latest one slice, width / slices, later, by bloom_expire() or when later '
+'items are added; fpr is the rate of any slices + 1 slices in a row together';
 
-CREATE FUNCTION bloom_window(filter bloom, since timestamp with time zone, upto timestamp with time zone, fpr double precision) RETURNS bloom
+CREATE FUNCTION bloom_window(
+	filter bloom, since timestamp with time zone, upto timestamp with time zone,
+	fpr double precision)
+RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_window_part'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
-COMMENT ON FUNCTION bloom_window(bloom, timestamp with time zone, timestamp with time zone, double precision) IS
-'a windowed filter with only those slices that begin at or after since and before upto, or any filter if both are NULL, which is no bound; fpr, if not null, is the target rate of what is added later';
+COMMENT ON FUNCTION bloom_window(
+	bloom, timestamp with time zone, timestamp with time zone, double precision) IS
+'a windowed filter with only those slices that begin at or after since and before upto, or any '
+'filter if both are NULL, which is no bound; fpr, if not null, is the target rate of what is '
+'added later';
 
-CREATE FUNCTION bloom_add_at(filter bloom, item anynonarray, shown_at timestamp with time zone) RETURNS bloom
+CREATE FUNCTION bloom_add_at(filter bloom, item anynonarray, shown_at timestamp with time zone)
+RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_at(bloom, anynonarray, timestamp with time zone) IS
-'a windowed filter with one item more, which was shown at a time; returned untouched if it contains the item for as long already, or if the time is before that up to which the filter was expired; without the slices that have left the window, if this begins a new one';
+'a windowed filter with one item more, which was shown at a time; returned untouched if it '
+'contains the item for as long already, or if the time is before that up to which the filter was '
+'expired; without the slices that have left the window, if this begins a new one';
 
-CREATE FUNCTION bloom_add_at(filter bloom, items anyarray, shown_at timestamp with time zone[]) RETURNS bloom
+CREATE FUNCTION bloom_add_at(filter bloom, items anyarray, shown_at timestamp with time zone[])
+RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_at_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_at(bloom, anyarray, timestamp with time zone[]) IS
-'a windowed filter with all items of an array more, each with its time, in one pass; without the slices that have left the window, if they begin a new one';
+'a windowed filter with all items of an array more, each with its time, in one pass; without the '
+'slices that have left the window, if they begin a new one';
 
 CREATE FUNCTION bloom_expire(filter bloom, at timestamp with time zone) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_expire'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_expire(bloom, timestamp with time zone) IS
-'a windowed filter without the slices that lie wholly before the window that ends at a time; from then on items shown before that window are ignored';
+'a windowed filter without the slices that lie wholly before the window that ends at a time; '
+'from then on items shown before that window are ignored';
 
 CREATE FUNCTION bloom_union(a bloom, b bloom) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_union'

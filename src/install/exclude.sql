@@ -5,7 +5,8 @@ CREATE FUNCTION bloom_exclude_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloom_exclude_support(internal) IS 'planner support function of bloom_exclude()';
+COMMENT ON FUNCTION bloom_exclude_support(internal) IS
+'planner support function of bloom_exclude()';
 
 CREATE FUNCTION bloom_exclude(candidates anyarray, filter bloom) RETURNS SETOF anyelement
 AS 'MODULE_PATHNAME', 'bloomexp_exclude'
@@ -15,7 +16,8 @@ SUPPORT bloom_exclude_support;
 COMMENT ON FUNCTION bloom_exclude(anyarray, bloom) IS
 'the candidates that the filter does not contain, in order';
 
-CREATE FUNCTION bloom_exclude(candidates anyarray, VARIADIC filters bloom[]) RETURNS SETOF anyelement
+CREATE FUNCTION bloom_exclude(candidates anyarray, VARIADIC filters bloom[])
+RETURNS SETOF anyelement
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_filters'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
 SUPPORT bloom_exclude_support;
@@ -30,12 +32,14 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 COMMENT ON FUNCTION bloom_exclude_array(anyarray, bloom) IS
 'the candidates that the filter does not contain, in order, as an array';
 
-CREATE FUNCTION bloom_exclude_first(candidates anyarray, filter bloom, wanted integer) RETURNS anyarray
+CREATE FUNCTION bloom_exclude_first(candidates anyarray, filter bloom, wanted integer)
+RETURNS anyarray
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_first'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_first(anyarray, bloom, integer) IS
-'the first distinct candidates that the filter does not contain, in order, as many as wanted, or all if that is NULL';
+'the first distinct candidates that the filter does not contain, in order, as many as wanted, or '
+'all if that is NULL';
 
 CREATE OPERATOR - (
 	LEFTARG = anyarray, RIGHTARG = bloom,
@@ -49,4 +53,5 @@ AS 'MODULE_PATHNAME', 'bloomexp_exclude_packed'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_packed(bytea, bloom) IS
-'the candidates that the filter does not contain, in order; candidates are integers of 8 bytes each, the lowest byte first, one after another';
+'the candidates that the filter does not contain, in order; candidates are integers of 8 bytes '
+'each, the lowest byte first, one after another';

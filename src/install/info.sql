@@ -34,7 +34,9 @@ AS 'MODULE_PATHNAME', 'bloomexp_info'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800;
 
 COMMENT ON FUNCTION bloom_info(bloom) IS
-'state of a filter: kind of its items, items added, items it has room for in all, target false positive rate, the rate at present, bits, bits set, their share, layers, bytes as stored, whether it counts, its window, and the time before which that has expired';
+'state of a filter: kind of its items, items added, items it has room for in all, target false '
+'positive rate, the rate at present, bits, bits set, their share, layers, bytes as stored, '
+'whether it counts, its window, and the time before which that has expired';
 
 CREATE FUNCTION bloom_layers(
 	filter bloom,
@@ -69,7 +71,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_sizing'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_sizing(bigint, double precision) IS
-'size of a filter for capacity items at false positive rate fpr: its bits, probes per item, bytes as stored, and the rate to expect when it is full';
+'size of a filter for capacity items at false positive rate fpr: its bits, probes per item, '
+'bytes as stored, and the rate to expect when it is full';
 
 CREATE FUNCTION bloom_capacity(
 	bytes bigint,
@@ -83,4 +86,6 @@ AS 'MODULE_PATHNAME', 'bloomexp_capacity'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2000;
 
 COMMENT ON FUNCTION bloom_capacity(bigint, double precision) IS
-'the inverse of bloom_sizing(): items for which a filter has room that takes at most so many bytes as stored at false positive rate fpr, its bits, probes per item, bytes as stored, and the rate to expect when it is full';
+'the inverse of bloom_sizing(): items for which a filter has room that takes at most so many '
+'bytes as stored at false positive rate fpr, its bits, probes per item, bytes as stored, and the '
+'rate to expect when it is full';

@@ -43,7 +43,8 @@ CREATE TYPE bloom (
 );
 
 COMMENT ON TYPE bloom IS
-'Bloom filter: a set of items that answers "contained" wrongly with at most a chosen probability, and "not contained" never wrongly';
+'Bloom filter: a set of items that answers "contained" wrongly with at most a chosen '
+'probability, and "not contained" never wrongly';
 
 CREATE FUNCTION bloom(bytes bytea) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_from_bytea'

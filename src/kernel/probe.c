@@ -14,22 +14,9 @@
  */
 #include <string.h>
 
+#include "kernel/position.h"
 #include "kernel/probe.h"
 #include "kernel/simd.h"
-
-/*
- * 2^64 / golden ratio, odd.  Added to each hash, so that 0, the hash of the empty
- * text, does not stay 0; also scales the layer's first multiplier,
- * which makes layers of different sizes err independently.
- */
-#define START UINT64_C(0x9E3779B97F4A7C15)
-
-/*
- * Multiplier of the congruential step from probe to probe: Steele and Vigna,
- * "Computationally easy, spectrally good multipliers for congruential
- * pseudorandom number generators", Softw. Pract. Exper. 52, 2022.
- */
-#define STEP UINT64_C(0xD1342543DE82EF95)
 
 #define COUNTER_MAX 15
 
@@ -40,7 +27,7 @@
 #define MORE_PROBES 3
 
 #if FIRST_PROBES > MORE_PROBES
-#error "narrow() has no space for the first probes"
+#error "keep_hits() has no space for the first probes"
 #endif
 
 /* The block that an item's probes fall into. */
@@ -49,30 +36,24 @@ find_block(const BloomBits *bits, uint64_t hash)
 {
 	if (bits->shape.blocks == 1)
 		return bits->bytes;
-	return bits->bytes + bloomexp_probe_block_of(&bits->shape, hash) * bloomexp_probe_block_bytes(bits);
-}
-
-/* The multiplier that leads to a layer's first position. */
-static inline uint64_t
-first_step(const BloomShape *shape)
-{
-	return START * (2 * (uint64_t) shape->words + 1);
+	return bits->bytes +
+		bloomexp_position_block_of(&bits->shape, hash) * bloomexp_probe_block_bytes(bits);
 }
 
 /* State of an item before its first probe of a layer. */
 static inline uint64_t
 first_state(const BloomShape *shape, uint64_t hash)
 {
-	return (hash + START) * first_step(shape);
+	return (hash + BLOOMEXP_POSITION_START) * bloomexp_position_first_step(shape);
 }
 
 /* The next position of an item within its block. */
 static inline uint32_t
 next_position(uint64_t *state, uint32_t block_bits)
 {
-	uint32_t	position = bloomexp_simd_position(*state, block_bits);
+	uint32_t	position = bloomexp_position_of(*state, block_bits);
 
-	*state *= STEP;
+	*state *= BLOOMEXP_POSITION_STEP;
 	return position;
 }
 
@@ -114,25 +95,25 @@ bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 static inline void
 make_steps(const BloomShape *shape, uint64_t *steps)
 {
-	steps[0] = first_step(shape);
+	steps[0] = bloomexp_position_first_step(shape);
 	for (uint32_t j = 1; j < shape->hashes; j++)
-		steps[j] = steps[j - 1] * STEP;
+		steps[j] = steps[j - 1] * BLOOMEXP_POSITION_STEP;
 }
 
 /*
  * Make `probes` probes, at most MORE_PROBES, of the items hashes[places[i]], or of
- * the first n items if these probes are the `first`.  Leaves in places those with
- * all of them set, and returns their number.
+ * hashes[i] if `places` is yet to be written.  Leaves in `places` the indexes of the items
+ * with all of them set, and returns their number.
  */
 static BLOOMEXP_INLINE int
-narrow(const BloomBits *bits, bool counting, bool blocked, bool first, const uint64_t *steps,
-	   int probes, const uint64_t *hashes, uint16_t *places, int n)
+keep_hits(const BloomBits *bits, bool counting, bool blocked, bool places_unset,
+		  const uint64_t *steps, int probes, const uint64_t *hashes, uint16_t *places, int n)
 {
 	uint64_t	chosen[BLOOMEXP_BATCH];
 	uint32_t	positions[MORE_PROBES][BLOOMEXP_BATCH];
 	int			left = 0;
 
-	if (!first)
+	if (!places_unset)
 	{
 		for (int i = 0; i < n; i++)
 			chosen[i] = hashes[places[i]];
@@ -140,7 +121,7 @@ narrow(const BloomBits *bits, bool counting, bool blocked, bool first, const uin
 	}
 
 	for (int j = 0; j < probes; j++)
-		bloomexp_simd_find_positions(hashes, n, steps[j], steps[j] * START,
+		bloomexp_simd_find_positions(hashes, n, steps[j], steps[j] * BLOOMEXP_POSITION_START,
 									 bits->shape.block_bits, positions[j]);
 
 	for (int i = 0; i < n; i++)
@@ -150,7 +131,7 @@ narrow(const BloomBits *bits, bool counting, bool blocked, bool first, const uin
 
 		for (int j = 0; j < probes; j++)
 			all &= get(block, counting, positions[j][i]) != 0;
-		places[left] = first ? i : places[i];
+		places[left] = places_unset ? i : places[i];
 		left += all;
 	}
 	return left;
@@ -168,9 +149,9 @@ probe_hits(const BloomBits *bits, bool counting, bool blocked,
 	for (int j = 0; j < MORE_PROBES; j++)
 		steps[bits->shape.hashes + j] = steps[0];
 
-	n = narrow(bits, counting, blocked, true, steps, FIRST_PROBES, hashes, hits, n);
+	n = keep_hits(bits, counting, blocked, true, steps, FIRST_PROBES, hashes, hits, n);
 	for (uint32_t j = FIRST_PROBES; j < bits->shape.hashes; j += MORE_PROBES)
-		n = narrow(bits, counting, blocked, false, steps + j, MORE_PROBES, hashes, hits, n);
+		n = keep_hits(bits, counting, blocked, false, steps + j, MORE_PROBES, hashes, hits, n);
 	return n;
 }
 
@@ -207,11 +188,11 @@ bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
 }
 
 /*
- * Add 1 or -1, `times`, to an item's counters in a layer that counts; returns how many of them
- * that newly set or unset.
+ * Add `delta`, 1 or -1, to an item's counters in a layer that counts; returns how many of
+ * them that newly set or unset.
  */
 uint32_t
-bloomexp_probe_count(const BloomBits *bits, uint64_t hash, int times)
+bloomexp_probe_count(const BloomBits *bits, uint64_t hash, int delta)
 {
 	uint8_t    *block = find_block(bits, hash);
 	uint64_t	state = first_state(&bits->shape, hash);
@@ -222,10 +203,10 @@ bloomexp_probe_count(const BloomBits *bits, uint64_t hash, int times)
 		uint32_t	position = next_position(&state, bits->shape.block_bits);
 		uint32_t	counter = get(block, true, position);
 
-		if (counter == COUNTER_MAX || (counter == 0 && times < 0))
+		if (counter == COUNTER_MAX || (counter == 0 && delta < 0))
 			continue;
-		block[position / 2] += (uint8_t) ((uint32_t) times << (position % 2 * 4));
-		changed += counter == (times > 0 ? 0 : 1);
+		block[position / 2] += (uint8_t) ((uint32_t) delta << (position % 2 * 4));
+		changed += counter == (delta > 0 ? 0 : 1);
 	}
 	return changed;
 }
@@ -244,12 +225,12 @@ bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t 
 	make_steps(&bits->shape, steps);
 	for (uint64_t i = 0; i < n; i++)
 	{
-		uint64_t	state = hashes[i] + START;
+		uint64_t	state = hashes[i] + BLOOMEXP_POSITION_START;
 		uint8_t    *block = find_block(bits, hashes[i]);
 
 		for (uint32_t j = 0; j < k; j++)
 		{
-			uint32_t	position = bloomexp_simd_position(state * steps[j], block_bits);
+			uint32_t	position = bloomexp_position_of(state * steps[j], block_bits);
 
 			block[position / 8] |= (uint8_t) (1 << (position % 8));
 		}

@@ -19,6 +19,7 @@
  *-------------------------------------------------------------------------
  */
 #include "kernel/murmur3.h"
+#include "kernel/position.h"
 #include "kernel/simd.h"
 
 static BLOOMEXP_INLINE void
@@ -45,7 +46,7 @@ find_positions(const uint64_t *restrict hashes, int n, uint64_t factor, uint64_t
 			   uint32_t positions, uint32_t *restrict found)
 {
 	for (int i = 0; i < n; i++)
-		found[i] = bloomexp_simd_position(hashes[i] * factor + offset, positions);
+		found[i] = bloomexp_position_of(hashes[i] * factor + offset, positions);
 }
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(BLOOMEXP_PORTABLE)
@@ -83,7 +84,8 @@ find_positions_avx2(const uint64_t *hashes, int n, uint64_t factor, uint64_t off
 		__m256i		hash = _mm256_loadu_si256((const __m256i *) (hashes + done));
 		__m256i		cross = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(hash, 32), low),
 											 _mm256_mul_epu32(hash, high));
-		__m256i		state = _mm256_add_epi64(_mm256_mul_epu32(hash, low), _mm256_slli_epi64(cross, 32));
+		__m256i		state = _mm256_add_epi64(_mm256_mul_epu32(hash, low),
+											 _mm256_slli_epi64(cross, 32));
 
 		state = _mm256_add_epi64(state, offsets);
 		state = _mm256_mul_epu32(_mm256_srli_epi64(state, 32), limits);

@@ -3,9 +3,9 @@
  * simd.h
  *	  Hashes and positions of many items.
  *
- * On x86-64 vector instructions of the CPU are used.  The
- * results are the same bits everywhere.  For tests, BLOOMEXP_NO_AVX512 leaves the widest
- * vectors out, and BLOOMEXP_PORTABLE all.
+ * On x86-64 vector instructions of the CPU are used.  The results are the same bits
+ * everywhere.  For tests, BLOOMEXP_NO_AVX512 leaves the widest vectors out, and
+ * BLOOMEXP_PORTABLE all.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,21 +17,14 @@
 
 /*
  * For functions that are compiled into each caller, for its target, or for what is constant
- * there.  Left to itself gcc may make such parameters variables again: that cost a batch a third
- * more time.
+ * there.  Left to itself gcc may make such parameters variables again: that cost a batch a
+ * third more time.
  */
 #ifdef __GNUC__
 #define BLOOMEXP_INLINE inline __attribute__((always_inline))
 #else
 #define BLOOMEXP_INLINE inline
 #endif
-
-/* Maps a state's high half to [0, positions). */
-static inline uint32_t
-bloomexp_simd_position(uint64_t state, uint32_t positions)
-{
-	return (uint32_t) (((state >> 32) * positions) >> 32);
-}
 
 extern void bloomexp_simd_hash_int64s(uint64_t *numbers, int n);
 extern void bloomexp_simd_hash_uuids(const uint8_t *uuids, int n, uint64_t *hashes);

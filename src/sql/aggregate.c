@@ -18,20 +18,13 @@
 #include "libpq/pqformat.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
-#include "value/compat.h"
 #include "value/filter.h"
 #include "value/growth.h"
 #include "value/layout.h"
 #include "value/window.h"
-
-PG_FUNCTION_INFO_V1(bloomexp_agg);
-PG_FUNCTION_INFO_V1(bloomexp_window_agg);
-PG_FUNCTION_INFO_V1(bloomexp_agg_combine);
-PG_FUNCTION_INFO_V1(bloomexp_agg_serialize);
-PG_FUNCTION_INFO_V1(bloomexp_agg_deserialize);
-PG_FUNCTION_INFO_V1(bloomexp_agg_final);
 
 /* A filter for more than a thousand times what was seen is a mistake. */
 #define MAX_HEADROOM 1000
@@ -52,7 +45,8 @@ typedef struct Parameters
 	BloomKind	kind;
 } Parameters;
 
-StaticAssertDecl(sizeof(Parameters) == 4 * sizeof(int64), "the parameters of an aggregate have no padding");
+StaticAssertDecl(sizeof(Parameters) == 4 * sizeof(int64),
+				 "the parameters of an aggregate have no padding");
 
 /*
  * The state: a list of hashes, or of exposures, repetitions among them.
@@ -195,6 +189,7 @@ get_plain_state(FunctionCallInfo fcinfo, BloomKind kind)
 }
 
 /* Transition: bloom_agg(item [, fpr [, headroom]]) */
+PG_FUNCTION_INFO_V1(bloomexp_agg);
 Datum
 bloomexp_agg(PG_FUNCTION_ARGS)
 {
@@ -217,21 +212,21 @@ bloomexp_agg(PG_FUNCTION_ARGS)
 }
 
 /* Transition: bloom_window_agg(item, shown_at, width, slices, fpr) */
+PG_FUNCTION_INFO_V1(bloomexp_window_agg);
 Datum
 bloomexp_window_agg(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"width", "slices", "fpr"};
 	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
 	Parameters	parameters = {.kind = type->kind};
-	BloomFilter filter;
 	AggState   *state;
 
 	bloomexp_arguments_require_not_null(fcinfo, 3, names, lengthof(names));
 	parameters.width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(3));
 	parameters.slices = PG_GETARG_INT32(4);
 	parameters.fpr = PG_GETARG_FLOAT8(5);
-	if (PG_ARGISNULL(0))		/* for its errors */
-		bloomexp_window_init(&filter, parameters.width, parameters.slices, parameters.fpr);
+	if (PG_ARGISNULL(0))
+		bloomexp_window_check(parameters.width, parameters.slices, parameters.fpr);
 	state = get_state(fcinfo, &parameters, 0);
 
 	if (!PG_ARGISNULL(1))
@@ -247,6 +242,7 @@ bloomexp_window_agg(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
+PG_FUNCTION_INFO_V1(bloomexp_agg_combine);
 Datum
 bloomexp_agg_combine(PG_FUNCTION_ARGS)
 {
@@ -262,6 +258,7 @@ bloomexp_agg_combine(PG_FUNCTION_ARGS)
 }
 
 /* Write the state for another process of the same server: parameters, then the list. */
+PG_FUNCTION_INFO_V1(bloomexp_agg_serialize);
 Datum
 bloomexp_agg_serialize(PG_FUNCTION_ARGS)
 {
@@ -279,6 +276,7 @@ bloomexp_agg_serialize(PG_FUNCTION_ARGS)
 }
 
 /* Read a state for bloomexp_agg_combine(), which copies it. */
+PG_FUNCTION_INFO_V1(bloomexp_agg_deserialize);
 Datum
 bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 {
@@ -296,6 +294,7 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 }
 
 /* Make the filter; NULL for a group without items. */
+PG_FUNCTION_INFO_V1(bloomexp_agg_final);
 Datum
 bloomexp_agg_final(PG_FUNCTION_ARGS)
 {
@@ -308,9 +307,9 @@ bloomexp_agg_final(PG_FUNCTION_ARGS)
 	compact(state);
 	parameters = &state->parameters;
 	if (parameters->width == 0)
-		PG_RETURN_POINTER(bloomexp_filter_build(parameters->kind, (uint64 *) state->elements, state->n,
-												parameters->fpr, parameters->headroom));
+		PG_RETURN_POINTER(bloomexp_filter_build(parameters->kind, (uint64 *) state->elements,
+												state->n, parameters->fpr, parameters->headroom));
 	bloomexp_window_init(&filter, parameters->width, parameters->slices, parameters->fpr);
-	PG_RETURN_POINTER(bloomexp_window_add(&filter, parameters->kind, (BloomExposure *) state->elements,
-										  state->n, true));
+	PG_RETURN_POINTER(bloomexp_window_add(&filter, parameters->kind,
+										  (BloomExposure *) state->elements, state->n, true));
 }

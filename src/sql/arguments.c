@@ -12,8 +12,8 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "sql/arguments.h"
-#include "value/compat.h"
 
 /*
  * Raise an error if any of the n arguments from `first` on, which have these `names`, is

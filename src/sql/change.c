@@ -20,16 +20,8 @@
 #include "value/union.h"
 #include "value/window.h"
 
-PG_FUNCTION_INFO_V1(bloomexp_new);
-PG_FUNCTION_INFO_V1(bloomexp_with_fpr);
-PG_FUNCTION_INFO_V1(bloomexp_union);
-PG_FUNCTION_INFO_V1(bloomexp_window);
-PG_FUNCTION_INFO_V1(bloomexp_window_part);
-PG_FUNCTION_INFO_V1(bloomexp_add_at);
-PG_FUNCTION_INFO_V1(bloomexp_add_at_array);
-PG_FUNCTION_INFO_V1(bloomexp_expire);
-
 /* bloom_new(capacity, fpr, counting) */
+PG_FUNCTION_INFO_V1(bloomexp_new);
 Datum
 bloomexp_new(PG_FUNCTION_ARGS)
 {
@@ -41,57 +33,112 @@ bloomexp_new(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
 
-/* A change to a filter by some hashes: bloomexp_filter_add or bloomexp_filter_remove. */
-typedef struct varlena *(*Change) (BloomFilter *filter, BloomKind kind,
-								  uint64 *hashes, int n);
-
-/*
- * Change the filter of argument 0 by the item, or by the array of items, of argument 1.
- */
-static Datum
-change_filter(FunctionCallInfo fcinfo, Change change, bool by_array)
+/* Return the hash of the item of argument 1, and its kind. */
+static uint64
+hash_item(FunctionCallInfo fcinfo, BloomKind *kind)
 {
-	BloomFilter filter;
-	BloomKind	kind;
-	uint64		hash;
-	uint64	   *hashes = &hash;
-	int			n = 1;
+	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
 
-	/* nothing can be removed from no filter */
-	if (PG_ARGISNULL(1) || (PG_ARGISNULL(0) && change == bloomexp_filter_remove))
-		return bloomexp_arguments_return_untouched(fcinfo);
-	if (!PG_ARGISNULL(0))
-		bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));
-	if (by_array)
-		hashes = bloomexp_item_hash_array(bloomexp_arguments_array(fcinfo, 1), PG_GET_COLLATION(), &kind, &n);
-	else
-	{
-		const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
-
-		kind = type->kind;
-		hash = bloomexp_item_hash(type, PG_GETARG_DATUM(1));
-	}
-	return bloomexp_arguments_return_changed(fcinfo, change(PG_ARGISNULL(0) ? NULL : &filter, kind, hashes, n));
+	*kind = type->kind;
+	return bloomexp_item_hash(type, PG_GETARG_DATUM(1));
 }
 
-/* Define a function that changes a filter by an item, or by an array of items. */
-#define CHANGES(name, change, by_array) \
-	PG_FUNCTION_INFO_V1(name); \
-	Datum \
-	name(PG_FUNCTION_ARGS) \
-	{ \
-		return change_filter(fcinfo, change, by_array); \
-	} \
-	extern Datum name(PG_FUNCTION_ARGS)
+/* Return the hashes of the items of the array of argument 1, their kind and their number. */
+static uint64 *
+hash_items(FunctionCallInfo fcinfo, BloomKind *kind, int *n)
+{
+	return bloomexp_item_hash_array(bloomexp_arguments_array(fcinfo, 1), PG_GET_COLLATION(),
+									kind, n);
+}
 
-CHANGES(bloomexp_add, bloomexp_filter_add, false);
-CHANGES(bloomexp_add_array, bloomexp_filter_add, true);
-CHANGES(bloomexp_remove, bloomexp_filter_remove, false);
-CHANGES(bloomexp_remove_array, bloomexp_filter_remove, true);
+/* Add hashes to the filter of argument 0. */
+static Datum
+add(FunctionCallInfo fcinfo, BloomKind kind, uint64 *hashes, int n)
+{
+	BloomFilter filter;
+	struct varlena *value;
 
-/*
- * bloom_with_fpr(filter, fpr)
- */
+	if (PG_ARGISNULL(0))
+		value = bloomexp_filter_add(NULL, kind, hashes, n);
+	else
+	{
+		bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));
+		value = bloomexp_filter_add(&filter, kind, hashes, n);
+	}
+	return bloomexp_arguments_return_changed(fcinfo, value);
+}
+
+/* bloom_add(filter, item) */
+PG_FUNCTION_INFO_V1(bloomexp_add);
+Datum
+bloomexp_add(PG_FUNCTION_ARGS)
+{
+	BloomKind	kind;
+	uint64		hash;
+
+	if (PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	hash = hash_item(fcinfo, &kind);
+	return add(fcinfo, kind, &hash, 1);
+}
+
+/* bloom_add(filter, items) */
+PG_FUNCTION_INFO_V1(bloomexp_add_array);
+Datum
+bloomexp_add_array(PG_FUNCTION_ARGS)
+{
+	BloomKind	kind;
+	uint64	   *hashes;
+	int			n;
+
+	if (PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	hashes = hash_items(fcinfo, &kind, &n);
+	return add(fcinfo, kind, hashes, n);
+}
+
+/* Remove hashes from the filter of argument 0. */
+static Datum
+remove_hashes(FunctionCallInfo fcinfo, BloomKind kind, uint64 *hashes, int n)
+{
+	BloomFilter filter;
+
+	bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));
+	return bloomexp_arguments_return_changed(fcinfo,
+											 bloomexp_filter_remove(&filter, kind, hashes, n));
+}
+
+/* bloom_remove(filter, item) */
+PG_FUNCTION_INFO_V1(bloomexp_remove);
+Datum
+bloomexp_remove(PG_FUNCTION_ARGS)
+{
+	BloomKind	kind;
+	uint64		hash;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	hash = hash_item(fcinfo, &kind);
+	return remove_hashes(fcinfo, kind, &hash, 1);
+}
+
+/* bloom_remove(filter, items) */
+PG_FUNCTION_INFO_V1(bloomexp_remove_array);
+Datum
+bloomexp_remove_array(PG_FUNCTION_ARGS)
+{
+	BloomKind	kind;
+	uint64	   *hashes;
+	int			n;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	hashes = hash_items(fcinfo, &kind, &n);
+	return remove_hashes(fcinfo, kind, hashes, n);
+}
+
+/* bloom_with_fpr(filter, fpr) */
+PG_FUNCTION_INFO_V1(bloomexp_with_fpr);
 Datum
 bloomexp_with_fpr(PG_FUNCTION_ARGS)
 {
@@ -115,6 +162,7 @@ bloomexp_with_fpr(PG_FUNCTION_ARGS)
  *
  * It needs nothing of the call site, which a remote node may not have.
  */
+PG_FUNCTION_INFO_V1(bloomexp_union);
 Datum
 bloomexp_union(PG_FUNCTION_ARGS)
 {
@@ -131,6 +179,7 @@ bloomexp_union(PG_FUNCTION_ARGS)
 }
 
 /* bloom_window(width, slices, fpr) */
+PG_FUNCTION_INFO_V1(bloomexp_window);
 Datum
 bloomexp_window(PG_FUNCTION_ARGS)
 {
@@ -138,8 +187,8 @@ bloomexp_window(PG_FUNCTION_ARGS)
 	BloomFilter filter;
 
 	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
-	bloomexp_window_init(&filter, bloomexp_arguments_width(PG_GETARG_INTERVAL_P(0)), PG_GETARG_INT32(1),
-						 PG_GETARG_FLOAT8(2));
+	bloomexp_window_init(&filter, bloomexp_arguments_width(PG_GETARG_INTERVAL_P(0)),
+						 PG_GETARG_INT32(1), PG_GETARG_FLOAT8(2));
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
 
@@ -163,26 +212,33 @@ open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter, const char *function
 }
 
 /* bloom_add_at(filter, item, shown_at) */
+PG_FUNCTION_INFO_V1(bloomexp_add_at);
 Datum
 bloomexp_add_at(PG_FUNCTION_ARGS)
 {
-	const BloomItemType *type;
 	BloomFilter filter;
+	BloomKind	kind;
 	BloomExposure exposure;
 	int64		shown_at;
+	int64		length;
+	struct varlena *value;
 
 	open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	type = bloomexp_arguments_item_type(fcinfo);
+	exposure.hash = hash_item(fcinfo, &kind);
 	shown_at = bloomexp_arguments_time(fcinfo->args[2], "shown_at");
-	exposure.hash = bloomexp_item_hash(type, PG_GETARG_DATUM(1));
-	exposure.slice = bloomexp_window_slice_of(shown_at, bloomexp_window_slice_length(filter.width, filter.slices));
-	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_add(&filter, type->kind, &exposure,
-																		 shown_at >= filter.expired_before, false));
+	bloomexp_filter_require_kind(&filter, kind);
+	if (shown_at < filter.expired_before)
+		return bloomexp_arguments_return_untouched(fcinfo);
+	length = bloomexp_window_slice_length(filter.width, filter.slices);
+	exposure.slice = bloomexp_window_slice_of(shown_at, length);
+	value = bloomexp_window_add(&filter, kind, &exposure, 1, false);
+	return bloomexp_arguments_return_changed(fcinfo, value);
 }
 
 /* bloom_add_at(filter, items, shown_at) */
+PG_FUNCTION_INFO_V1(bloomexp_add_at_array);
 Datum
 bloomexp_add_at_array(PG_FUNCTION_ARGS)
 {
@@ -194,6 +250,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	uint64	   *hashes;
 	ArrayIterator times;
 	BloomExposure *exposures;
+	struct varlena *value;
 	int64		length;
 	int			nhashes;
 	int			nitems;
@@ -231,15 +288,21 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 		if (bloomexp_item_is_null(items, i))
 			continue;
 		time = bloomexp_arguments_time(next, "shown_at");
-		exposures[n].hash = *hashes++;
-		exposures[n].slice = bloomexp_window_slice_of(time, length);
-		n += time >= filter.expired_before;
+		if (time >= filter.expired_before)
+		{
+			exposures[n].hash = *hashes;
+			exposures[n].slice = bloomexp_window_slice_of(time, length);
+			n++;
+		}
+		hashes++;
 	}
 	n = bloomexp_window_keep_newest(exposures, n);
-	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_add(&filter, kind, exposures, n, false));
+	value = bloomexp_window_add(&filter, kind, exposures, n, false);
+	return bloomexp_arguments_return_changed(fcinfo, value);
 }
 
 /* bloom_expire(filter, at) */
+PG_FUNCTION_INFO_V1(bloomexp_expire);
 Datum
 bloomexp_expire(PG_FUNCTION_ARGS)
 {
@@ -253,6 +316,7 @@ bloomexp_expire(PG_FUNCTION_ARGS)
 }
 
 /* bloom_window(filter, since, upto, fpr) */
+PG_FUNCTION_INFO_V1(bloomexp_window_part);
 Datum
 bloomexp_window_part(PG_FUNCTION_ARGS)
 {
@@ -269,6 +333,7 @@ bloomexp_window_part(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(3))
 		bloomexp_window_set_fpr(&filter, PG_GETARG_FLOAT8(3));
 	first = PG_ARGISNULL(1) ? 0 : bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(1));
-	end = PG_ARGISNULL(2) ? filter.nlayers : bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(2));
+	end = PG_ARGISNULL(2) ? filter.nlayers :
+		bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(2));
 	PG_RETURN_POINTER(bloomexp_window_cut(&filter, first, Max(first, end)));
 }

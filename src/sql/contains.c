@@ -9,16 +9,21 @@
 
 #include "catalog/pg_type.h"
 
+#include "compat.h"
 #include "kernel/murmur3.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "sql/lookup.h"
-#include "value/compat.h"
 #include "value/filter.h"
 
-PG_FUNCTION_INFO_V1(bloomexp_contains_any);
-PG_FUNCTION_INFO_V1(bloomexp_contains_all);
-PG_FUNCTION_INFO_V1(bloomexp_contains_each);
+/* Return the hash of an item of a kind, of its own SQL type. */
+static inline uint64
+hash_item(BloomKind kind, Datum item)
+{
+	if (kind == BLOOM_KIND_INTEGER)
+		return bloomexp_murmur3_int64((uint64) DatumGetInt64(item));
+	return bloomexp_item_hash_bytes(kind, false, item);
+}
 
 /* Whether the filter of one argument contains the item of another. */
 static inline Datum
@@ -26,9 +31,8 @@ contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 {
 	FmgrInfo   *call_site = fcinfo->flinfo;
 	struct varlena *source;
-	uint64		hash;
-	BloomLookup space;
-	BloomLookup *lookup = &space;
+	BloomLookup local_lookup;
+	BloomLookup *lookup = &local_lookup;
 
 	if (PG_ARGISNULL(item_arg))
 		PG_RETURN_NULL();
@@ -43,20 +47,18 @@ contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 	bloomexp_filter_require_kind(&lookup->filter, kind);
 	if (kind == BLOOM_KIND_TEXT)
 		bloomexp_item_check_collation(PG_GET_COLLATION());
-	hash = kind == BLOOM_KIND_INTEGER ? bloomexp_murmur3_int64((uint64) PG_GETARG_INT64(item_arg)) :
-		bloomexp_item_hash_bytes(kind, false, PG_GETARG_DATUM(item_arg));
-	PG_RETURN_BOOL(bloomexp_lookup_contains(lookup, hash));
+	PG_RETURN_BOOL(bloomexp_lookup_contains(lookup, hash_item(kind, PG_GETARG_DATUM(item_arg))));
 }
 
 /* Define bloom_contains(filter, item), filter @> item, and item <@ filter for a kind. */
 #define CONTAINS(suffix, kind) \
 	PG_FUNCTION_INFO_V1(bloomexp_contains_##suffix); \
-	PG_FUNCTION_INFO_V1(bloomexp_contained_##suffix); \
 	Datum \
 	bloomexp_contains_##suffix(PG_FUNCTION_ARGS) \
 	{ \
 		return contains(fcinfo, 0, 1, kind); \
 	} \
+	PG_FUNCTION_INFO_V1(bloomexp_contained_##suffix); \
 	Datum \
 	bloomexp_contained_##suffix(PG_FUNCTION_ARGS) \
 	{ \
@@ -93,6 +95,7 @@ find_contained(FunctionCallInfo fcinfo, ArrayType *array, bool **contained)
 }
 
 /* bloom_contains_any(filter, items) */
+PG_FUNCTION_INFO_V1(bloomexp_contains_any);
 Datum
 bloomexp_contains_any(PG_FUNCTION_ARGS)
 {
@@ -106,6 +109,7 @@ bloomexp_contains_any(PG_FUNCTION_ARGS)
 }
 
 /* bloom_contains_all(filter, items); a NULL item is not contained */
+PG_FUNCTION_INFO_V1(bloomexp_contains_all);
 Datum
 bloomexp_contains_all(PG_FUNCTION_ARGS)
 {
@@ -126,6 +130,7 @@ bloomexp_contains_all(PG_FUNCTION_ARGS)
  *
  * The result is the array with other elements: all before them stays, as do the NULLs.
  */
+PG_FUNCTION_INFO_V1(bloomexp_contains_each);
 Datum
 bloomexp_contains_each(PG_FUNCTION_ARGS)
 {

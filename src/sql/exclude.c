@@ -22,24 +22,30 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
+#include "compat.h"
 #include "kernel/probe.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "sql/lookup.h"
-#include "value/compat.h"
-
-PG_FUNCTION_INFO_V1(bloomexp_exclude);
-PG_FUNCTION_INFO_V1(bloomexp_exclude_filters);
-PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
-PG_FUNCTION_INFO_V1(bloomexp_exclude_first);
-PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
-PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 
 /* The least number of candidates to test at a time, if few are wanted. */
 #define MIN_CANDIDATES 64
 
 /* Hidden from whoever chooses ids: they could put all of them into one place. */
-static uint64 secret;
+static uint64 secret = 0;
+
+/* Choose the secret, once for each session. */
+static void
+init_secret(void)
+{
+	while (secret == 0)
+	{
+		if (!pg_strong_random(&secret, sizeof(secret)))
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("could not generate random values")));
+	}
+}
 
 /* The candidates that are selected, by their hashes. */
 typedef struct SelectedItem
@@ -84,29 +90,33 @@ select_items(selection_hash *selection, uint32 wanted, const BloomItems *items, 
  * 0 is none.  Returns where they end, and their number in *remaining.
  */
 static char *
-copy_remaining(BloomItems *candidates, const Datum *filters, int nfilters, bool distinct, int wanted,
-			   char *out, int *remaining)
+copy_remaining(BloomItems *candidates, const Datum *filters, int nfilters, bool distinct,
+			   int wanted, char *out, int *remaining)
 {
 	selection_hash *selection = NULL;
 	BloomLookups lookups;
 	bool		omit[BLOOMEXP_BATCH];
-	int			most = BLOOMEXP_BATCH;
+	int			batch = BLOOMEXP_BATCH;
 
 	bloomexp_lookup_open(&lookups, filters, nfilters, candidates);
-	if (distinct && secret == 0 && !pg_strong_random(&secret, sizeof(secret)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("could not generate random values")));
 	if (distinct)
-		selection = selection_create(CurrentMemoryContext, Min(Min(wanted, candidates->nitems), BLOOMEXP_BATCH), NULL);
+	{
+		int			expected = Min(Min(wanted, candidates->nitems), BLOOMEXP_BATCH);
+
+		init_secret();
+		selection = selection_create(CurrentMemoryContext, expected, NULL);
+	}
 
 	*remaining = 0;
 	while (*remaining < wanted)
 	{
-		/* twice what is still wanted: to test a candidate of a large filter is to read a chunk of it */
+		/*
+		 * Twice what is still wanted, and no more: to test a candidate of a large filter is
+		 * to read a chunk of it.
+		 */
 		if (wanted - *remaining < BLOOMEXP_BATCH / 2)
-			most = Max((wanted - *remaining) * 2, MIN_CANDIDATES);
-		if (!bloomexp_item_next(candidates, most))
+			batch = Max((wanted - *remaining) * 2, MIN_CANDIDATES);
+		if (!bloomexp_item_next(candidates, batch))
 			break;
 		bloomexp_lookup_mark(&lookups, candidates, omit);
 		if (distinct)
@@ -131,14 +141,20 @@ exclude(FunctionCallInfo fcinfo, const Datum *filters, int nfilters, bool distin
 	int			remaining;
 
 	bloomexp_item_begin(&candidates, array, PG_GET_COLLATION());
-	result = MemoryContextAllocHuge(context, MAXALIGN(VARSIZE(array)) + ARR_OVERHEAD_NONULLS(1));
+	result = MemoryContextAllocHuge(context,
+									MAXALIGN(VARSIZE(array)) + ARR_OVERHEAD_NONULLS(1));
 	result->ndim = 1;
 	result->dataoffset = 0;
 	result->elemtype = ARR_ELEMTYPE(array);
 	end = copy_remaining(&candidates, filters, nfilters, distinct, wanted, ARR_DATA_PTR(result),
 						 &remaining);
 	if (remaining == 0)
-		return construct_empty_array(result->elemtype);
+	{
+		/* an empty array has no dimension */
+		result->ndim = 0;
+		SET_VARSIZE(result, ARR_OVERHEAD_NONULLS(0));
+		return result;
+	}
 	SET_VARSIZE(result, end - (char *) result);
 	ARR_DIMS(result)[0] = remaining;
 	ARR_LBOUND(result)[0] = 1;
@@ -163,6 +179,7 @@ exclude_array(FunctionCallInfo fcinfo, bool distinct, int wanted)
 }
 
 /* bloom_exclude_array(candidates, filter), candidates - filter */
+PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
 Datum
 bloomexp_exclude_array(PG_FUNCTION_ARGS)
 {
@@ -170,6 +187,7 @@ bloomexp_exclude_array(PG_FUNCTION_ARGS)
 }
 
 /* bloom_exclude_first(candidates, filter, wanted) */
+PG_FUNCTION_INFO_V1(bloomexp_exclude_first);
 Datum
 bloomexp_exclude_first(PG_FUNCTION_ARGS)
 {
@@ -183,6 +201,7 @@ bloomexp_exclude_first(PG_FUNCTION_ARGS)
 }
 
 /* bloom_exclude_packed(candidates, filter) */
+PG_FUNCTION_INFO_V1(bloomexp_exclude_packed);
 Datum
 bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 {
@@ -206,6 +225,10 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 
 /*
  * Begin to return rows: find all candidates of argument 0 that remain, with n filters.
+ *
+ * The rows lie in an array of theirs, as bloom_exclude_array() makes it, and a Datum leads to
+ * each.  All rows at once, in a tuplestore, would be a little faster in FROM, and slower in
+ * the SELECT list.
  */
 static void
 begin_rows(FunctionCallInfo fcinfo, const Datum *filters, int nfilters)
@@ -244,6 +267,7 @@ next_row(FunctionCallInfo fcinfo)
 }
 
 /* bloom_exclude(candidates, filter) */
+PG_FUNCTION_INFO_V1(bloomexp_exclude);
 Datum
 bloomexp_exclude(PG_FUNCTION_ARGS)
 {
@@ -257,6 +281,7 @@ bloomexp_exclude(PG_FUNCTION_ARGS)
 }
 
 /* bloom_exclude(candidates, VARIADIC filters) */
+PG_FUNCTION_INFO_V1(bloomexp_exclude_filters);
 Datum
 bloomexp_exclude_filters(PG_FUNCTION_ARGS)
 {
@@ -271,8 +296,9 @@ bloomexp_exclude_filters(PG_FUNCTION_ARGS)
 			ArrayType  *array = bloomexp_arguments_array(fcinfo, 1);
 
 			bloomexp_item_check_dimensions(array, "filters");
-			/* a NULL comes out as 0 */
-			deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &filters, &nulls, &n);
+			/* a NULL comes out as 0, which is no filter */
+			deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
+							  &filters, &nulls, &n);
 		}
 		begin_rows(fcinfo, filters, n);
 	}
@@ -284,6 +310,7 @@ bloomexp_exclude_filters(PG_FUNCTION_ARGS)
  * candidates.  The share of exposed ones is unknown; an estimate too high does less harm
  * than one too low.
  */
+PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 Datum
 bloomexp_exclude_support(PG_FUNCTION_ARGS)
 {

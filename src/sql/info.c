@@ -23,13 +23,6 @@
 #include "value/layout.h"
 #include "value/window.h"
 
-PG_FUNCTION_INFO_V1(bloomexp_sizing);
-PG_FUNCTION_INFO_V1(bloomexp_capacity);
-PG_FUNCTION_INFO_V1(bloomexp_cardinality);
-PG_FUNCTION_INFO_V1(bloomexp_fpr);
-PG_FUNCTION_INFO_V1(bloomexp_info);
-PG_FUNCTION_INFO_V1(bloomexp_layers);
-
 /* Return the descriptor of the rows that a function returns. */
 static TupleDesc
 result_tupdesc(FunctionCallInfo fcinfo)
@@ -42,6 +35,7 @@ result_tupdesc(FunctionCallInfo fcinfo)
 }
 
 /* bloom_sizing(capacity, fpr) */
+PG_FUNCTION_INFO_V1(bloomexp_sizing);
 Datum
 bloomexp_sizing(PG_FUNCTION_ARGS)
 {
@@ -67,6 +61,7 @@ bloomexp_sizing(PG_FUNCTION_ARGS)
 }
 
 /* bloom_capacity(bytes, fpr) */
+PG_FUNCTION_INFO_V1(bloomexp_capacity);
 Datum
 bloomexp_capacity(PG_FUNCTION_ARGS)
 {
@@ -103,6 +98,7 @@ bloomexp_capacity(PG_FUNCTION_ARGS)
 }
 
 /* bloom_cardinality(filter) */
+PG_FUNCTION_INFO_V1(bloomexp_cardinality);
 Datum
 bloomexp_cardinality(PG_FUNCTION_ARGS)
 {
@@ -118,6 +114,7 @@ bloomexp_cardinality(PG_FUNCTION_ARGS)
 }
 
 /* bloom_fpr(filter) */
+PG_FUNCTION_INFO_V1(bloomexp_fpr);
 Datum
 bloomexp_fpr(PG_FUNCTION_ARGS)
 {
@@ -140,7 +137,19 @@ time_datum(int64 time)
 	return TimestampTzGetDatum(time);
 }
 
+/* Return the start of a slice of a window as a timestamptz. */
+static Datum
+slice_start(int64 slice, int64 width, int32 slices)
+{
+	int64		start;
+
+	if (pg_mul_s64_overflow(slice, bloomexp_window_slice_length(width, slices), &start))
+		start = slice < 0 ? PG_INT64_MIN : PG_INT64_MAX;
+	return time_datum(start);
+}
+
 /* bloom_info(filter) */
+PG_FUNCTION_INFO_V1(bloomexp_info);
 Datum
 bloomexp_info(PG_FUNCTION_ARGS)
 {
@@ -196,6 +205,7 @@ bloomexp_info(PG_FUNCTION_ARGS)
 }
 
 /* bloom_layers(filter): one row per layer, oldest first */
+PG_FUNCTION_INFO_V1(bloomexp_layers);
 Datum
 bloomexp_layers(PG_FUNCTION_ARGS)
 {
@@ -207,8 +217,8 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 	FuncCallContext *call;
 	BloomFilter *filter;
 	const BloomLayer *layer;
+	const BloomShape *shape;
 	int64		bits;
-	int64		slice_start = 0;
 	Datum		values[NCOLUMNS];
 	bool		nulls[NCOLUMNS] = {false};
 
@@ -231,24 +241,23 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 		SRF_RETURN_DONE(call);
 	filter = call->user_fctx;
 	layer = &filter->layers[call->call_cntr];
-	bits = bloomexp_sizing_bits(&layer->bits.shape);
+	shape = &layer->bits.shape;
+	bits = bloomexp_sizing_bits(shape);
 
 	values[LAYER] = Int32GetDatum((int32) call->call_cntr + 1);
 	values[ITEMS] = Int64GetDatum(layer->items);
 	values[CAPACITY] = Int64GetDatum(layer->capacity);
-	values[FPR] = Float8GetDatum(bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity));
-	values[FPR_NOW] = Float8GetDatum(bloomexp_sizing_current_fpr(&layer->bits.shape, layer->bits_set));
+	values[FPR] = Float8GetDatum(bloomexp_sizing_expected_fpr(shape, layer->capacity));
+	values[FPR_NOW] = Float8GetDatum(bloomexp_sizing_current_fpr(shape, layer->bits_set));
 	values[BITS] = Int64GetDatum(bits);
 	values[BITS_SET] = Int64GetDatum(layer->bits_set);
 	values[FILL] = Float8GetDatum((double) layer->bits_set / bits);
-	values[HASHES] = Int32GetDatum(layer->bits.shape.hashes);
-	values[BLOCKS] = Int32GetDatum(layer->bits.shape.blocks);
+	values[HASHES] = Int32GetDatum(shape->hashes);
+	values[BLOCKS] = Int32GetDatum(shape->blocks);
 	values[BYTES] = Int64GetDatum((int64) bloomexp_layout_layer_size(layer));
 	values[SLICE] = Int64GetDatum(layer->slice);
 	nulls[SLICE] = nulls[SLICE_START] = !filter->windowed;
-	if (filter->windowed &&
-		pg_mul_s64_overflow(layer->slice, bloomexp_window_slice_length(filter->width, filter->slices), &slice_start))
-		slice_start = layer->slice < 0 ? PG_INT64_MIN : PG_INT64_MAX;
-	values[SLICE_START] = time_datum(slice_start);
+	if (filter->windowed)
+		values[SLICE_START] = slice_start(layer->slice, filter->width, filter->slices);
 	SRF_RETURN_NEXT(call, HeapTupleGetDatum(heap_form_tuple(call->tuple_desc, values, nulls)));
 }

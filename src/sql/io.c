@@ -15,20 +15,11 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "compat.h"
 #include "kernel/probe.h"
 #include "sql/arguments.h"
 #include "sql/lookup.h"
-#include "value/compat.h"
 #include "value/layout.h"
-
-BLOOMEXP_MODULE_MAGIC;
-
-PG_FUNCTION_INFO_V1(bloomexp_in);
-PG_FUNCTION_INFO_V1(bloomexp_out);
-PG_FUNCTION_INFO_V1(bloomexp_recv);
-PG_FUNCTION_INFO_V1(bloomexp_from_bytea);
-PG_FUNCTION_INFO_V1(bloomexp_eq);
-PG_FUNCTION_INFO_V1(bloomexp_ne);
 
 /* The value of a hexadecimal digit, or -1. */
 static inline int
@@ -44,6 +35,7 @@ hex_digit(char c)
 }
 
 /* Read a value from text: hexadecimal digits, two per byte, behind an optional \x. */
+PG_FUNCTION_INFO_V1(bloomexp_in);
 Datum
 bloomexp_in(PG_FUNCTION_ARGS)
 {
@@ -69,7 +61,8 @@ bloomexp_in(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 					 errmsg("invalid input syntax for type %s", "bloom"),
 					 errdetail("There is no hexadecimal digit at byte %zu.", i + 1),
-					 errhint("The text form of a filter is \"\\x\" and hexadecimal digits; make one with bloom_new().")));
+					 errhint("The text form of a filter is \"\\x\" and hexadecimal digits; "
+							 "make one with bloom_new().")));
 		VARDATA(value)[i] = (char) (high << 4 | low);
 	}
 	if (text[2 * size] != '\0')
@@ -84,6 +77,7 @@ bloomexp_in(PG_FUNCTION_ARGS)
 }
 
 /* Write a value as text: \x and hexadecimal digits, as bytea's own. */
+PG_FUNCTION_INFO_V1(bloomexp_out);
 Datum
 bloomexp_out(PG_FUNCTION_ARGS)
 {
@@ -94,8 +88,10 @@ bloomexp_out(PG_FUNCTION_ARGS)
 	strcpy(text, "\\x");
 	for (Size i = 0; i < size; i += BLOOMEXP_INTERRUPT_EVERY)
 	{
+		Size		piece = Min(size - i, BLOOMEXP_INTERRUPT_EVERY);
+
 		CHECK_FOR_INTERRUPTS();
-		hex_encode(VARDATA_ANY(value) + i, Min(size - i, BLOOMEXP_INTERRUPT_EVERY), text + 2 + 2 * i);
+		hex_encode(VARDATA_ANY(value) + i, piece, text + 2 + 2 * i);
 	}
 	text[2 * size + 2] = '\0';
 	PG_RETURN_CSTRING(text);
@@ -115,6 +111,7 @@ value_from_bytes(const char *bytes, Size size)
 }
 
 /* Read a value from the binary protocol: the bytes as they are. */
+PG_FUNCTION_INFO_V1(bloomexp_recv);
 Datum
 bloomexp_recv(PG_FUNCTION_ARGS)
 {
@@ -125,6 +122,7 @@ bloomexp_recv(PG_FUNCTION_ARGS)
 }
 
 /* Cast a bytea to a value. */
+PG_FUNCTION_INFO_V1(bloomexp_from_bytea);
 Datum
 bloomexp_from_bytea(PG_FUNCTION_ARGS)
 {
@@ -134,6 +132,7 @@ bloomexp_from_bytea(PG_FUNCTION_ARGS)
 }
 
 /* Whether two values have the same bytes. */
+PG_FUNCTION_INFO_V1(bloomexp_eq);
 Datum
 bloomexp_eq(PG_FUNCTION_ARGS)
 {
@@ -157,6 +156,7 @@ bloomexp_eq(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(same);
 }
 
+PG_FUNCTION_INFO_V1(bloomexp_ne);
 Datum
 bloomexp_ne(PG_FUNCTION_ARGS)
 {

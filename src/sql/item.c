@@ -15,9 +15,9 @@
 #include "utils/lsyscache.h"
 #include "utils/uuid.h"
 
+#include "compat.h"
 #include "kernel/simd.h"
 #include "sql/item.h"
-#include "value/compat.h"
 
 /* Bytes of an item of variable length that are copied at a time. */
 #define COPY_PIECE 48
@@ -56,7 +56,8 @@ bloomexp_item_check_collation(Oid collation)
 				 errmsg("text under nondeterministic collation \"%s\" cannot be in a filter",
 						get_collation_name(collation)),
 				 errdetail("Text items are compared byte by byte."),
-				 errhint("Add COLLATE \"C\" to the item, and fold it yourself, for example by lower().")));
+				 errhint("Add COLLATE \"C\" to the item, and fold it yourself, for example by "
+						 "lower().")));
 }
 
 static const BloomItemType *
@@ -85,8 +86,10 @@ bloomexp_item_type(Oid type, Oid collation)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("items of type %s cannot be in a filter", format_type_be(type)),
-				 errdetail("Items are integers (smallint, integer, bigint), text (text, varchar, char), uuid or bytea."),
-				 errhint("Cast an item with ::bigint or ::text, an array with ::bigint[] or ::text[].")));
+				 errdetail("Items are integers (smallint, integer, bigint), text (text, varchar, "
+						   "char), uuid or bytea."),
+				 errhint("Cast an item with ::bigint or ::text, an array with ::bigint[] or "
+						 "::text[].")));
 	if (found->kind == BLOOM_KIND_TEXT)
 		bloomexp_item_check_collation(collation);
 	return found;
@@ -157,7 +160,11 @@ bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation)
 	if (ARR_HASNULL(array))
 	{
 		for (int i = 0; i < nelements; i++)
+		{
+			if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+				CHECK_FOR_INTERRUPTS();
 			items->nitems -= bloomexp_item_is_null(array, i);
+		}
 	}
 	items->left = items->nitems;
 	items->next = ARR_DATA_PTR(array);
@@ -206,14 +213,14 @@ hash_varlenas(BloomItems *items, bool blank_padded)
 	items->varlenas[items->n] = next;
 }
 
-/* Read and hash the next batch, of `most` items if there are so many; false at the end. */
+/* Read and hash the next batch, of max_items items if there are so many; false at the end. */
 bool
-bloomexp_item_next(BloomItems *items, int most)
+bloomexp_item_next(BloomItems *items, int max_items)
 {
 	const BloomItemType *type = items->type;
 
 	CHECK_FOR_INTERRUPTS();
-	items->n = Min(items->left, most);
+	items->n = Min(items->left, max_items);
 	items->first = items->next;
 	switch (type->length)
 	{
@@ -246,7 +253,10 @@ bloomexp_item_next(BloomItems *items, int most)
 		bloomexp_simd_hash_int64s(items->hashes, items->n);
 
 	items->left -= items->n;
-	items->next = type->length > 0 ? items->next + (Size) items->n * type->length : items->varlenas[items->n];
+	if (type->length > 0)
+		items->next += (Size) items->n * type->length;
+	else
+		items->next = items->varlenas[items->n];
 	return items->n > 0;
 }
 

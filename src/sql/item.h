@@ -55,7 +55,7 @@ extern uint64 bloomexp_item_hash_bytes(BloomKind kind, bool blank_padded, Datum 
 extern void bloomexp_item_check_dimensions(const ArrayType *array, const char *what);
 extern void bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation);
 extern void bloomexp_item_begin_packed(BloomItems *items, bytea *packed);
-extern bool bloomexp_item_next(BloomItems *items, int most);
+extern bool bloomexp_item_next(BloomItems *items, int max_items);
 extern int	bloomexp_item_copy(char **out, const BloomItems *items, const bool *omit);
 extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation,
 										BloomKind *kind, int *n);

@@ -34,8 +34,9 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
+#include "kernel/position.h"
 #include "sql/lookup.h"
-#include "value/compat.h"
 #include "value/filter.h"
 
 /* One TOAST chunk. */
@@ -54,9 +55,9 @@
 /* The filter that a call site keeps. */
 typedef struct CachedLookup
 {
-	MemoryContext context;		/* what is open is there */
+	MemoryContext context;		/* holds the opened filter */
 	struct varatt_external pointer; /* names the stored value */
-	uint64		items;			/* looked up in it so far; 0: nothing is open */
+	uint64		items;			/* looked up in it so far; 0: no filter is open */
 	BloomLookup lookup;
 } CachedLookup;
 
@@ -114,12 +115,19 @@ pays_to_slice(const BloomFilter *filter, uint64 items)
 static void
 open_lookup(BloomLookup *lookup, struct varlena *source, uint64 items)
 {
-	if (VARATT_IS_EXTERNAL_ONDISK(source) &&
-		Max(items * BYTES_PER_SLICE, MAX_UNSLICED) < toast_raw_datum_size(PointerGetDatum(source)) &&
-		open_headers(source, &lookup->filter) && pays_to_slice(&lookup->filter, items))
-		lookup->source = source;
-	else
-		bloomexp_lookup_open_whole(lookup, source);
+	if (VARATT_IS_EXTERNAL_ONDISK(source))
+	{
+		Size		size = toast_raw_datum_size(PointerGetDatum(source));
+
+		/* the headers are read only if slices may pay, with a layer at least */
+		if (Max(items * BYTES_PER_SLICE, MAX_UNSLICED) < size &&
+			open_headers(source, &lookup->filter) && pays_to_slice(&lookup->filter, items))
+		{
+			lookup->source = source;
+			return;
+		}
+	}
+	bloomexp_lookup_open_whole(lookup, source);
 }
 
 /* Raise an error unless a filter can hold items of a type. */
@@ -129,8 +137,10 @@ require_type(const BloomFilter *filter, const BloomItemType *type)
 	if (type->oid == InvalidOid && !bloomexp_filter_can_hold(filter, type->kind))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("filter holds %s items, not packed integers", bloomexp_kind_name(filter->kind)),
-				 errhint("Use bloom_exclude_array() with an array of %s.", bloomexp_kind_name(filter->kind))));
+				 errmsg("filter holds %s items, not packed integers",
+						bloomexp_kind_name(filter->kind)),
+				 errhint("Use bloom_exclude_array() with an array of %s.",
+						 bloomexp_kind_name(filter->kind))));
 	bloomexp_filter_require_kind(filter, type->kind);
 }
 
@@ -169,13 +179,15 @@ bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
 		const BloomLayer *layer = &filter->layers[i];
 		BloomBits	block = layer->bits;
 		Size		size = bloomexp_probe_block_bytes(&block);
+		Size		block_start;
 		struct varlena *slice;
 
 		CHECK_FOR_INTERRUPTS();
 		start -= bloomexp_layout_layer_size(layer);
 		if (layer->bits_set == 0)
 			continue;
-		slice = detoast_attr_slice(lookup->source, start + size * bloomexp_probe_block_of(&block.shape, hash), size);
+		block_start = start + size * bloomexp_position_block_of(&block.shape, hash);
+		slice = detoast_attr_slice(lookup->source, block_start, size);
 		if (VARSIZE_ANY_EXHDR(slice) != size)
 			bloomexp_layout_report_damage("The value is truncated.");
 		block.shape.blocks = 1;
@@ -224,7 +236,8 @@ bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext 
 	if (cached == NULL)
 	{
 		cached = MemoryContextAllocZero(context, sizeof(CachedLookup));
-		cached->context = AllocSetContextCreate(context, "bloom filter of a call site", ALLOCSET_DEFAULT_SIZES);
+		cached->context = AllocSetContextCreate(context, "bloom filter of a call site",
+												ALLOCSET_DEFAULT_SIZES);
 		*cache = cached;
 	}
 	lookup = &cached->lookup;

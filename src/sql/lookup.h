@@ -40,7 +40,8 @@ extern void bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter)
 extern void bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n,
 								 const BloomItems *items);
 extern void bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained);
-extern BloomLookup *bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext context);
+extern BloomLookup *bloomexp_lookup_open_cached(struct varlena *source, void **cache,
+												MemoryContext context);
 extern void bloomexp_lookup_open_whole(BloomLookup *lookup, struct varlena *source);
 extern bool bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash);
 

@@ -15,9 +15,10 @@
 #include "pgstat.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
+#include "utils/backend_status.h"
 #include "utils/timestamp.h"
 
-#include "value/compat.h"
+#include "compat.h"
 
 /*
  * A transaction has its time before it reports it: some microseconds, longer on
@@ -27,8 +28,6 @@
 
 /* Microseconds after which one that reports its time at all has nearly always done so. */
 #define NEXT_LOOK	1000
-
-PG_FUNCTION_INFO_V1(bloomexp_oldest_transaction);
 
 /* Name the transaction in which a session is; 0 if it is in none. */
 static uint64
@@ -51,6 +50,7 @@ transaction_of(int pid)
  * A transaction without a time is in its first microseconds, or it keeps none.  So they
  * are looked at again, until none of them is left, or one that was there before.
  */
+PG_FUNCTION_INFO_V1(bloomexp_oldest_transaction);
 Datum
 bloomexp_oldest_transaction(PG_FUNCTION_ARGS)
 {

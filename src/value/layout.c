@@ -16,9 +16,9 @@
 #include "miscadmin.h"
 #include "port/pg_bswap.h"
 
+#include "compat.h"
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
-#include "value/compat.h"
 #include "value/layout.h"
 
 #define FORMAT_VERSION 1

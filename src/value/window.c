@@ -24,9 +24,9 @@
 #include "value/layout.h"
 #include "value/window.h"
 
-/* Make a windowed filter without any layer. */
+/* Raise an error unless there can be a window of this width, with so many slices and this rate. */
 void
-bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr)
+bloomexp_window_check(int64 width, int32 slices, double fpr)
 {
 	if (width <= 0)
 		ereport(ERROR,
@@ -37,6 +37,13 @@ bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("slices must be between 1 and %d", BLOOMEXP_MAX_SLICES)));
 	bloomexp_growth_check_fpr(fpr);
+}
+
+/* Make a windowed filter without any layer. */
+void
+bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr)
+{
+	bloomexp_window_check(width, slices, fpr);
 	memset(filter, 0, sizeof(*filter));
 	filter->windowed = true;
 	filter->width = width;

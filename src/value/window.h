@@ -34,6 +34,7 @@ typedef struct BloomExposure
 	int64		slice;
 } BloomExposure;
 
+extern void bloomexp_window_check(int64 width, int32 slices, double fpr);
 extern void bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices,
 								 double fpr);
 extern uint64 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n);

@@ -23,9 +23,9 @@
 #include "utils/memutils.h"
 #include "common/int.h"
 
+#include "compat.h"
 #include "kernel/murmur3.h"
 #include "kernel/probe.h"
-#include "value/compat.h"
 #include "value/filter.h"
 #include "value/growth.h"
 #include "value/layout.h"

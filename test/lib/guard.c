@@ -18,7 +18,8 @@
 #include "fmgr.h"
 #include "utils/memutils.h"
 
-#include "value/compat.h"
+#include "compat.h"
+
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>

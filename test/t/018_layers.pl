@@ -11,8 +11,10 @@ use warnings;
 use File::Basename;
 use Test::More;
 
-# What the files of a layer may include in quotes, PostgreSQL's headers among it.
+# What the files of a layer may include in quotes, PostgreSQL's headers among it; those beside the
+# layers are at ".".
 my %layers = (
+	'.' => sub { $_[0] !~ m{^(?:kernel|value|sql)/} },
 	kernel => sub { $_[0] =~ m{^kernel/} },
 	value => sub { $_[0] !~ m{^(?:sql/|fmgr\.h$|funcapi\.h$)} },
 	sql => sub { $_[0] !~ m{^executor/spi\.h$} });
@@ -129,7 +131,7 @@ sub versions
 	return each_line($_[0], sub {
 		my ($path) = @_;
 
-		return /\bPG_VERSION_NUM\b/ && $path ne 'value/compat.h' ? 'asks for the release of PostgreSQL' : ();
+		return /\bPG_VERSION_NUM\b/ && $path ne 'compat.h' ? 'asks for the release of PostgreSQL' : ();
 	});
 }
 
@@ -139,8 +141,9 @@ my @rules = (
 		{ 'kernel/a.h' => qq{/* a */\n#include "value/b.h"\n} } => 'src/kernel/a.h:2: includes "value/b.h"',
 		{ 'value/a.c' => qq{#include "fmgr.h"\n} } => 'src/value/a.c:1: includes "fmgr.h"',
 		{ 'value/a.c' => qq{#include "sql/b.h"\n} } => 'src/value/a.c:1: includes "sql/b.h"',
+		{ 'a.h' => qq{#include "value/b.h"\n} } => 'src/a.h:1: includes "value/b.h"',
 		{ 'kernel/a.c' => qq{#include <math.h>\n#include "kernel/a.h"\n},
-			'value/b.c' => qq{#include "postgres.h"\n#include "kernel/a.h"\n},
+			'value/b.c' => qq{#include "postgres.h"\n#include "a.h"\n#include "kernel/a.h"\n},
 			'sql/c.c' => qq{#include "fmgr.h"\n#include "value/b.h"\n#include "kernel/a.h"\n} } => '' ],
 	[ 'C headers are not left to those of PostgreSQL', \&lacks,
 		{ 'sql/a.c' => qq{#include "postgres.h"\nint a = INT_MAX;\n} } => 'src/sql/a.c:2: uses INT_MAX without <limits.h>',
@@ -158,10 +161,10 @@ my @rules = (
 			'sql/a.c' => qq{#include "sql/a.h"\n#include "sql/b.h"\n} } => '' ],
 	[ 'only compat.h knows releases of PostgreSQL', \&versions,
 		{ 'sql/a.c' => "\n#if PG_VERSION_NUM >= 1\n" } => 'src/sql/a.c:2: asks for the release of PostgreSQL',
-		{ 'value/compat.h' => "#if PG_VERSION_NUM >= 1\n", 'sql/a.c' => "/* PG_VERSION_NUM */\n" } => '' ]);
+		{ 'compat.h' => "#if PG_VERSION_NUM >= 1\n", 'sql/a.c' => "/* PG_VERSION_NUM */\n" } => '' ]);
 
 my $root = dirname(__FILE__) . '/../..';
-my %source = map { m{/src/(.*)} => code(slurp($_)) } glob "$root/src/*/*.[ch]";
+my %source = map { m{/src/(.*)} => code(slurp($_)) } glob "$root/src/*.[ch] $root/src/*/*.[ch]";
 
 cmp_ok(scalar keys %source, '>', 30, 'there are files');
 is_deeply([ grep { !$layers{ layer($_) } } sort keys %source ], [], 'and only known layers');

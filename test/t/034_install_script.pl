@@ -120,6 +120,40 @@ is(join(' ', map { /$casts/ ? 1 : 0 } q{EXECUTE format('SELECT NULL::%s', t)}, q
 	'the rule about casts sees what it looks for');
 is(join("\n", $installed =~ /$casts/g), '', 'no cast to a type of others in the install script');
 
+# Databases of other encodings.  The script is ASCII, which each of them can take, and a byte
+# beyond it is a letter in some: no name is refused for it.
+
+is(join("\n", $installed =~ /^.*[^\x00-\x7f].*$/mg), '', 'the install script is ASCII');
+
+my $node = start_server('encodings');
+my %names = (
+	EUC_JP => "\x{65e5}\x{672c}",
+	EUC_KR => "\x{d55c}\x{ae00}",
+	EUC_CN => "\x{4e2d}\x{6587}",
+	EUC_TW => "\x{4e2d}\x{6587}",
+	SQL_ASCII => "\x{c0}",
+	WIN1252 => "\x{20ac}",
+	LATIN1 => "\x{e9}",
+	UTF8 => "\x{20ac}");
+
+for my $encoding (sort keys %names)
+{
+	my $name = $names{$encoding};
+
+	utf8::encode($name);
+	$node->safe_psql('postgres', "CREATE DATABASE \"in $encoding\" ENCODING '$encoding' TEMPLATE template0");
+	is($node->safe_psql("in $encoding", "SET client_min_messages = error; SET client_encoding = '"
+			. ($encoding eq 'SQL_ASCII' ? 'SQL_ASCII' : 'UTF8') . "';
+		CREATE EXTENSION bloomexp;
+		CREATE TABLE \"$name\" (user_id bigint, item_id bigint, shown_at timestamptz);
+		CREATE INDEX ON \"$name\" (user_id, shown_at);
+		SELECT bloom_create_feed('feed $name', '\"$name\"');
+		INSERT INTO \"$name\" VALUES (1, 2, now());
+		SELECT \"feed $name\".unseen(1, '{1,2,3}'), problems, feed FROM bloom_feeds()"), "\n{1,3}|{}|feed $name",
+		"a database in $encoding has the extension, and a feed with a name in its letters");
+}
+$node->stop;
+
 SKIP:
 {
 	my @names = map { / U (\w+)/ ? $1 : () } `nm -D --undefined-only '$pkglibdir/bloomexp.so' 2>/dev/null`;

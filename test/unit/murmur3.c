@@ -52,9 +52,9 @@ hash_plainly(const uint8_t *bytes, size_t length, uint32_t seed, uint64_t hash[2
 }
 
 /*
- * The value that the SMHasher test suite, where the hash is at home, verifies
- * an implementation by, which is the plain one here: hash the keys {}, {0}, {0, 1}, ... with the seeds 256,
- * 255, ..., then hash all their hashes.
+ * The value by which the SMHasher test suite, where the hash is at home, verifies an
+ * implementation, which is the plain one here: hash the keys {}, {0}, {0, 1}, ... with the
+ * seeds 256, 255, ..., then hash all their hashes.
  */
 static void
 test_verification_value(void)
@@ -69,7 +69,7 @@ test_verification_value(void)
 		hash_plainly(key, (size_t) i, (uint32_t) (256 - i), hash);
 		to_bytes(hash, hashes[i]);
 	}
-	hash_plainly(hashes, sizeof(hashes), 0, hash);
+	hash_plainly((const uint8_t *) hashes, sizeof(hashes), 0, hash);
 	ok((uint32_t) hash[0] == 0x6384BA69, "verification value 0x6384BA69");
 }
 

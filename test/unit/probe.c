@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/position.h"
 #include "kernel/probe.h"
 #include "tap.h"
 
@@ -179,7 +180,7 @@ test_block(const BloomBits *bits, const Naive *naive, uint64_t x)
 {
 	BloomBits	sparse = new_bits(naive->words, naive->hashes, bits->counting);
 	uint64_t	size = bloomexp_probe_block_bytes(bits);
-	uint64_t	start = bloomexp_probe_block_of(&bits->shape, x) * size;
+	uint64_t	start = bloomexp_position_block_of(&bits->shape, x) * size;
 	int			wrong;
 
 	memset(sparse.bytes, x % 2 ? 0xff : 0, bloomexp_probe_bytes(naive->words, bits->counting));
@@ -228,9 +229,12 @@ test_layer(uint32_t words, uint32_t k, bool counting)
 
 	for (int i = 0; i < n; i++)
 	{
+		uint32_t	newly_set;
+
 		items[i] = i % 5 == 4 ? items[random_below((uint32_t) i)] : edge_hash(i);
-		wrong += (counting ? bloomexp_probe_count(&bits, items[i], 1) : bloomexp_probe_set(&bits, items[i])) !=
-			naive_set(&naive, items[i]);
+		newly_set = counting ? bloomexp_probe_count(&bits, items[i], 1) :
+			bloomexp_probe_set(&bits, items[i]);
+		wrong += newly_set != naive_set(&naive, items[i]);
 	}
 	wrong += differences(&bits, &naive);
 	if (!counting)
@@ -321,7 +325,8 @@ test_blocks(void)
 			/* the last hash of the first block, the first of the second; and any */
 			uint64_t	x = i < 2 ? UINT64_MAX / blocks + (uint64_t) i : edge_hash(i);
 
-			wrong += bloomexp_probe_block_of(&shape, x) != (blocks == 1 ? 0 : high_product(x, blocks));
+			wrong += bloomexp_position_block_of(&shape, x) !=
+				(blocks == 1 ? 0 : high_product(x, blocks));
 		}
 	}
 	ok(wrong == 0, "blocks of a layer and of an item");

@@ -136,7 +136,9 @@ test_rates(void)
 	{
 		for (unsigned n = 1; n < 3000000; n += 1 + (n < 1000 ? n / 6 : 4 * n))
 		{
-			BloomShape	shapes[] = {shape_for(n, rates[i]), bloomexp_sizing_shape(1 + n % 5, 1 + n % 20)};
+			BloomShape	shapes[] = {
+				shape_for(n, rates[i]), bloomexp_sizing_shape(1 + n % 5, 1 + n % 20)
+			};
 
 			for (int j = 0; j < (n < 80 ? 2 : 1); j++)
 			{
@@ -189,7 +191,8 @@ test_smallest(void)
 		double		odd = (double) random_below(1000000) / 1e6;
 		double		fpr = i % 4 == 0 ? fmax(1e-9, exp(-20.7 * odd - 1e-9)) :
 			i % 4 == 1 ? 1.0 - exp(-36.0 * odd - 1e-9) : rates[random_below(NRATES)];
-		double		items = floor(exp((i % 8 == 2 ? 19.5 : 8.0) * (double) random_below(1000000) / 1e6));
+		double		range = i % 8 == 2 ? 19.5 : 8.0;
+		double		items = floor(exp(range * (double) random_below(1000000) / 1e6));
 		uint32_t	less;
 		BloomShape	shape;
 		BloomShape	larger;
@@ -199,12 +202,15 @@ test_smallest(void)
 			too_long += fpr < 1.0 && items < 6e7;
 			continue;
 		}
-		too_high += shape.hashes < 1 || shape.hashes > BLOOMEXP_MAX_HASHES || shape.words > BLOOMEXP_MAX_WORDS ||
+		too_high += shape.hashes < 1 || shape.hashes > BLOOMEXP_MAX_HASHES ||
+			shape.words > BLOOMEXP_MAX_WORDS ||
 			shape.words % shape.blocks != 0 || bloomexp_sizing_expected_fpr(&shape, items) > fpr;
 		if (items >= 300 && fpr <= 0.1)
 			too_large += shape.words * 8.0 - 4.0 >
-				(fpr < 2e-9 ? 1.032 : 1.03) * items * -log(fpr * 128.0 / 127.0) / (log(2.0) * log(2.0)) / 8.0;
-		shrinks += bloomexp_sizing_fit(items + 1.0, fpr, BLOOMEXP_MAX_WORDS, &larger) && larger.words < shape.words;
+				(fpr < 2e-9 ? 1.032 : 1.03) * items * -log(fpr * 128.0 / 127.0) /
+				(log(2.0) * log(2.0)) / 8.0;
+		shrinks += bloomexp_sizing_fit(items + 1.0, fpr, BLOOMEXP_MAX_WORDS, &larger) &&
+			larger.words < shape.words;
 		if (i % 2 == 1)
 			continue;
 		too_many += keeps(shape.words, shape.hashes - 1, items, fpr);
@@ -219,10 +225,14 @@ test_smallest(void)
 	ok(too_long == 0, "no smaller layer keeps it (%d wrong)", too_long);
 	ok(too_many == 0, "nor fewer probes (%d wrong)", too_many);
 	ok(shrinks == 0, "one item more takes no fewer words (%d wrong)", shrinks);
-	ok(too_large == 0, "from 300 items on at most 1.03 times the textbook's bytes and 4 (%d wrong)", too_large);
+	ok(too_large == 0, "from 300 items on at most 1.03 times the textbook's bytes and 4 (%d wrong)",
+	   too_large);
 }
 
-/* An answer from memory is the answer worked out again, and a limit is heeded, and spoils nothing. */
+/*
+ * An answer from memory is the answer worked out again, and a limit is heeded, and spoils
+ * nothing.
+ */
 static void
 test_memory(void)
 {
@@ -240,7 +250,8 @@ test_memory(void)
 		other = shape_for(items + 256, fpr);
 		wrong += bloomexp_sizing_expected_fpr(&other, items + 256) > fpr;
 		wrong += bloomexp_sizing_fit(items, fpr, first.words - 1, &shape);
-		wrong += !bloomexp_sizing_fit(items, fpr, first.words, &shape) || memcmp(&shape, &first, sizeof(shape)) != 0;
+		wrong += !bloomexp_sizing_fit(items, fpr, first.words, &shape) ||
+			memcmp(&shape, &first, sizeof(shape)) != 0;
 	}
 	ok(wrong == 0, "sizes from memory are those worked out anew");
 }
@@ -267,7 +278,8 @@ test_max_items(void)
 		}
 	}
 	ok(wrong == 0, "the most items of a layer fit, and one more does not");
-	ok(bloomexp_sizing_max_items(0.01, MAX_WORDS) > 425000000, "425 million items at 1%% fit into 500 MiB");
+	ok(bloomexp_sizing_max_items(0.01, MAX_WORDS) > 425000000,
+	   "425 million items at 1%% fit into 500 MiB");
 }
 
 /*
@@ -287,10 +299,12 @@ test_offered(void)
 			BloomShape	shape = shape_for(items, rates[i]);
 			double		changed = 0.0;
 			double		offered = 0.0;
+			double		error;
 
 			while (changed < items)
 				changed += 1.0 - bloomexp_sizing_expected_fpr(&shape, offered++);
-			worst = fmax(worst, (fabs(bloomexp_sizing_offered_items(&shape, items) - offered) - 1.0) / items);
+			error = fabs(bloomexp_sizing_offered_items(&shape, items) - offered);
+			worst = fmax(worst, (error - 1.0) / items);
 			tried++;
 		}
 	}
@@ -314,17 +328,22 @@ test_estimate(void)
 		for (double n = floor(items / 3.0); n <= 2.0 * items; n += fmax(1.0, floor(items / 10.0)))
 		{
 			/* every probe is one of block_bits in one of the blocks */
-			double		unset = exp(n / shape.blocks * expm1(shape.hashes * log1p(-1.0 / shape.block_bits)));
+			double		missed = shape.hashes * log1p(-1.0 / shape.block_bits);
+			double		unset = exp(n / shape.blocks * expm1(missed));
+			uint64_t	bits_set;
 
 			if (shape.blocks == 1)
 				unset = pow(1.0 - 1.0 / m, n * shape.hashes);
+			bits_set = (uint64_t) (m * (1.0 - unset));
 			if (n >= 100)
-				worst = fmax(worst, fabs(bloomexp_sizing_estimate_items(&shape, (uint64_t) (m * (1.0 - unset))) / n - 1.0));
+				worst = fmax(worst,
+							 fabs(bloomexp_sizing_estimate_items(&shape, bits_set) / n - 1.0));
 		}
 		for (int i = 0; i <= 64; i++)
 		{
-			double		estimate = bloomexp_sizing_estimate_items(&shape, (uint64_t) (m / 64.0 * i));
-			double		fpr = bloomexp_sizing_current_fpr(&shape, (uint64_t) (m / 64.0 * i));
+			uint64_t	bits_set = (uint64_t) (m / 64.0 * i);
+			double		estimate = bloomexp_sizing_estimate_items(&shape, bits_set);
+			double		fpr = bloomexp_sizing_current_fpr(&shape, bits_set);
 
 			wrong += !isfinite(estimate) || estimate <= before;
 			wrong += !(fpr >= 0.0 && fpr <= 1.0) || (i == 0 && (fpr != 0.0 || estimate != 0.0));

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  What differs between the versions of PostgreSQL, 13 to 19: no other C file
+ *	  What differs between the versions of PostgreSQL, 15 to 19: no other C file
  *	  depends on a version.
  *
  *-------------------------------------------------------------------------
@@ -9,9 +9,10 @@
 #ifndef BLOOMEXP_COMPAT_H
 #define BLOOMEXP_COMPAT_H
 
-#if PG_VERSION_NUM >= 140000
-#include "utils/backend_status.h"	/* before in pgstat.h */
+#if PG_VERSION_NUM < 150000
+#error "bloomexp needs PostgreSQL 15 or later"
 #endif
+
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
 #include "varatt.h"
