@@ -135,7 +135,7 @@ CREATE FUNCTION pg_temp.f(VARIADIC items int[]) RETURNS bloom LANGUAGE sql AS 'S
 SELECT ARRAY(SELECT bloom_exclude(c, pg_temp.f(1), pg_temp.f(2))) AS two,
 	ARRAY(SELECT bloom_exclude(c, pg_temp.f(1), pg_temp.f(2), pg_temp.f(4, 5))) AS three,
 	ARRAY(SELECT bloom_exclude(c, pg_temp.f(1), NULL, pg_temp.f(2), NULL)) AS with_nulls,
-	ARRAY(SELECT bloom_exclude(c, NULL, NULL)) AS only_nulls,
+	ARRAY(SELECT bloom_exclude(c, NULL, NULL::bloom)) AS only_nulls,
 	ARRAY(SELECT bloom_exclude(c, NULL)) AS untyped_null,
 	ARRAY(SELECT bloom_exclude(c, bloom_new(), bloom_new(5000))) AS empty_ones,
 	ARRAY(SELECT bloom_exclude(c, VARIADIC ARRAY[pg_temp.f(1), pg_temp.f(2)])) AS as_array,
