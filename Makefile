@@ -176,7 +176,7 @@ endif
 sql_version := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control)
 script = bloomexp--$(sql_version).sql
 parts = $(patsubst %,$(here)/src/install/%.sql, \
-	io change contains exclude aggregate info oldest_transaction)
+	io change contains exclude hashes aggregate info oldest_transaction)
 feed = $(here)/src/feed
 templates = $(sort $(wildcard $(feed)/script/*.sql))
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
@@ -229,7 +229,8 @@ $(script): $(parts) $(templates) $(wildcard $(feed)/*.sql) $(here)/src/install/k
 
 # The loops over candidates: a fifth faster than with -O2.
 ifeq ($(strip $(chosen)),)
-src/kernel/simd.o src/kernel/probe.o src/sql/item.o src/sql/exclude.o: override CFLAGS += -O3
+src/kernel/simd.o src/kernel/probe.o src/sql/item.o src/sql/hash_set.o \
+	src/sql/exclude.o: override CFLAGS += -O3
 endif
 
 # Its loops become vectors, however else it is compiled.  (gcc shuns some of them below
