@@ -191,7 +191,8 @@ FROM (SELECT array_agg(i) AS c FROM generate_series(1, 600) AS i) AS c,
 -- What is among the hashes is not looked up in the filter: of a large one each lookup reads a
 -- chunk.
 CREATE TEMP TABLE large_filter (f bloom);
-INSERT INTO large_filter SELECT bloom_add(bloom_new(4000000), ARRAY(SELECT generate_series(1, 100)));
+INSERT INTO large_filter
+SELECT bloom_add(bloom_new(4000000), ARRAY(SELECT generate_series(1, 100)));
 CREATE FUNCTION pg_temp.chunks_read(hashes bigint[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	toast oid := (SELECT reltoastrelid FROM pg_class WHERE oid = 'large_filter'::regclass);
