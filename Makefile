@@ -176,7 +176,7 @@ endif
 sql_version := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control)
 script = bloomexp--$(sql_version).sql
 type_parts = $(patsubst %,$(here)/src/install/%.sql, \
-	io change contains exclude aggregate info oldest_transaction)
+	io change contains exclude hashes aggregate info oldest_transaction)
 feed_parts = $(patsubst %,$(here)/src/feed/%.sql, \
 	schema row trust settings begin arguments columns table warnings names script generator feeds)
 parts = $(type_parts) $(feed_parts)
@@ -224,7 +224,8 @@ $(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefil
 
 # The loops over candidates: a fifth faster than with -O2.
 ifeq ($(strip $(chosen)),)
-src/kernel/simd.o src/kernel/probe.o src/sql/item.o src/sql/exclude.o: override CFLAGS += -O3
+src/kernel/simd.o src/kernel/probe.o src/sql/item.o src/sql/hash_set.o \
+	src/sql/exclude.o: override CFLAGS += -O3
 endif
 
 # Its loops become vectors, however else it is compiled.  (gcc shuns some of them below

@@ -198,7 +198,7 @@ FROM recalled;
 -- one that is NULL or empty contains nothing
 SELECT ARRAY(SELECT bloom_exclude(c, pg_temp.f(1), NULL, pg_temp.f(2), NULL)) AS with_nulls
 FROM recalled;
-SELECT ARRAY(SELECT bloom_exclude(c, NULL, NULL)) AS only_nulls FROM recalled;
+SELECT ARRAY(SELECT bloom_exclude(c, NULL, NULL::bloom)) AS only_nulls FROM recalled;
 SELECT ARRAY(SELECT bloom_exclude(c, NULL)) AS untyped_null FROM recalled;
 SELECT ARRAY(SELECT bloom_exclude(c, bloom_new(), bloom_new(5000))) AS empty_ones FROM recalled;
 

@@ -89,3 +89,14 @@ COMMENT ON FUNCTION bloom_capacity(bigint, double precision) IS
 'the inverse of bloom_sizing(): items for which a filter has room that takes at most so many '
 'bytes as stored at false positive rate fpr, its bits, probes per item, bytes as stored, and the '
 'rate to expect when it is full';
+
+CREATE FUNCTION bloom_slice_start(
+	shown_at timestamp with time zone,
+	width interval,
+	slices integer)
+RETURNS timestamp with time zone
+AS 'MODULE_PATHNAME', 'bloomexp_slice_start'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+
+COMMENT ON FUNCTION bloom_slice_start(timestamp with time zone, interval, integer) IS
+'the start of the slice in which a time lies, of a window of this width in so many slices';

@@ -311,5 +311,6 @@ bloomexp_agg_final(PG_FUNCTION_ARGS)
 												state->n, parameters->fpr, parameters->headroom));
 	bloomexp_window_init(&filter, parameters->width, parameters->slices, parameters->fpr);
 	PG_RETURN_POINTER(bloomexp_window_add(&filter, parameters->kind,
-										  (BloomExposure *) state->elements, state->n, true));
+										  (BloomExposure *) state->elements, state->n,
+										  true, false));
 }

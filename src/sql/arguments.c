@@ -76,6 +76,53 @@ bloomexp_arguments_item_type(FunctionCallInfo fcinfo)
 }
 
 /*
+ * Return the hashes of an array argument, as bloom_hashes() makes it, and their number in
+ * *n.  They are those of the array, so do not change them.
+ */
+const uint64 *
+bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n)
+{
+	ArrayType  *array = bloomexp_arguments_array(fcinfo, argno);
+
+	bloomexp_item_check_dimensions(array, "hashes");
+	if (array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("hashes must not contain nulls")));
+	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	return (const uint64 *) ARR_DATA_PTR(array);
+}
+
+/* Open the filter of argument 0 in *space; NULL if there is none. */
+BloomFilter *
+bloomexp_arguments_filter(FunctionCallInfo fcinfo, BloomFilter *space)
+{
+	if (PG_ARGISNULL(0))
+		return NULL;
+	bloomexp_layout_open(space, PG_GETARG_BLOOM_PP(0));
+	return space;
+}
+
+/* Open the windowed filter of argument 0 of `function`, or raise an error. */
+void
+bloomexp_arguments_open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter,
+								 const char *function)
+{
+	if (bloomexp_arguments_filter(fcinfo, filter) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("filter must not be null"),
+				 errdetail("The window width is taken from the existing filter."),
+				 errhint("Make the filter with bloom_window().")));
+	if (!filter->windowed)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s needs a windowed filter", function),
+				 errdetail("The items of this filter have no times."),
+				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
+}
+
+/*
  * Return a time in microseconds since 2000-01-01 00:00 UTC; raise an error if it is NULL or
  * infinite, with its `name`.
  */

@@ -55,17 +55,11 @@ hash_items(FunctionCallInfo fcinfo, BloomKind *kind, int *n)
 static Datum
 add(FunctionCallInfo fcinfo, BloomKind kind, uint64 *hashes, int n)
 {
-	BloomFilter filter;
-	struct varlena *value;
+	BloomFilter space;
+	BloomFilter *filter = bloomexp_arguments_filter(fcinfo, &space);
 
-	if (PG_ARGISNULL(0))
-		value = bloomexp_filter_add(NULL, kind, hashes, n);
-	else
-	{
-		bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));
-		value = bloomexp_filter_add(&filter, kind, hashes, n);
-	}
-	return bloomexp_arguments_return_changed(fcinfo, value);
+	return bloomexp_arguments_return_changed(fcinfo,
+											 bloomexp_filter_add(filter, kind, hashes, n));
 }
 
 /* bloom_add(filter, item) */
@@ -192,25 +186,6 @@ bloomexp_window(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
 
-/* Open the windowed filter of argument 0 of `function`, or raise an error. */
-static void
-open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter, const char *function)
-{
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("filter must not be null"),
-				 errdetail("The window width is taken from the existing filter."),
-				 errhint("Make the filter with bloom_window().")));
-	bloomexp_layout_open(filter, PG_GETARG_BLOOM_PP(0));
-	if (!filter->windowed)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("%s needs a windowed filter", function),
-				 errdetail("The items of this filter have no times."),
-				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
-}
-
 /* bloom_add_at(filter, item, shown_at) */
 PG_FUNCTION_INFO_V1(bloomexp_add_at);
 Datum
@@ -223,7 +198,7 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 	int64		length;
 	struct varlena *value;
 
-	open_windowed(fcinfo, &filter, "bloom_add_at()");
+	bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	exposure.hash = hash_item(fcinfo, &kind);
@@ -233,7 +208,7 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 		return bloomexp_arguments_return_untouched(fcinfo);
 	length = bloomexp_window_slice_length(filter.width, filter.slices);
 	exposure.slice = bloomexp_window_slice_of(shown_at, length);
-	value = bloomexp_window_add(&filter, kind, &exposure, 1, false);
+	value = bloomexp_window_add(&filter, kind, &exposure, 1, false, true);
 	return bloomexp_arguments_return_changed(fcinfo, value);
 }
 
@@ -257,7 +232,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	int			ntimes;
 	int			n = 0;
 
-	open_windowed(fcinfo, &filter, "bloom_add_at()");
+	bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	bloomexp_arguments_require_not_null(fcinfo, 2, names, lengthof(names));
@@ -297,7 +272,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 		hashes++;
 	}
 	n = bloomexp_window_keep_newest(exposures, n);
-	value = bloomexp_window_add(&filter, kind, exposures, n, false);
+	value = bloomexp_window_add(&filter, kind, exposures, n, false, true);
 	return bloomexp_arguments_return_changed(fcinfo, value);
 }
 
@@ -311,7 +286,7 @@ bloomexp_expire(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	open_windowed(fcinfo, &filter, "bloom_expire()");
+	bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_expire()");
 	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_expire(&filter, at));
 }
 
@@ -329,7 +304,7 @@ bloomexp_window_part(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1) && PG_ARGISNULL(2))
 		bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));	/* a plain one, too: all of it */
 	else
-		open_windowed(fcinfo, &filter, "bloom_window()");
+		bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_window()");
 	if (!PG_ARGISNULL(3))
 		bloomexp_window_set_fpr(&filter, PG_GETARG_FLOAT8(3));
 	first = PG_ARGISNULL(1) ? 0 : bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(1));

@@ -85,7 +85,7 @@ find_contained(FunctionCallInfo fcinfo, ArrayType *array, bool **contained)
 
 	bloomexp_item_begin(&items, array, PG_GET_COLLATION());
 	bloomexp_lookup_open(&lookups, &filter, 1, &items);
-	*contained = palloc(Max(items.nitems, 1));
+	*contained = palloc0(Max(items.nitems, 1));
 	while (bloomexp_item_next(&items, BLOOMEXP_BATCH))
 	{
 		bloomexp_lookup_mark(&lookups, &items, *contained + n);

@@ -14,7 +14,6 @@
 #include <limits.h>
 
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "funcapi.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
@@ -25,87 +24,54 @@
 #include "compat.h"
 #include "kernel/probe.h"
 #include "sql/arguments.h"
+#include "sql/hash_set.h"
 #include "sql/item.h"
 #include "sql/lookup.h"
 
 /* The least number of candidates to test at a time, if few are wanted. */
 #define MIN_CANDIDATES 64
 
-/* Hidden from whoever chooses ids: they could put all of them into one place. */
-static uint64 secret = 0;
-
-/* Choose the secret, once for each session. */
-static void
-init_secret(void)
+/* What candidates are left out for. */
+typedef struct Exclusion
 {
-	while (secret == 0)
-	{
-		if (!pg_strong_random(&secret, sizeof(secret)))
-			ereport(ERROR,
-					(errcode(ERRCODE_INTERNAL_ERROR),
-					 errmsg("could not generate random values")));
-	}
-}
-
-/* The candidates that are selected, by their hashes. */
-typedef struct SelectedItem
-{
-	uint64		hash;
-	char		status;
-} SelectedItem;
-
-#define SH_PREFIX selection
-#define SH_ELEMENT_TYPE SelectedItem
-#define SH_KEY_TYPE uint64
-#define SH_KEY hash
-#define SH_HASH_KEY(selection, key) \
-	((uint32) hash_bytes_extended((const unsigned char *) &(key), sizeof(key), secret))
-#define SH_EQUAL(selection, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
+	const Datum *filters;		/* a filter that is 0 is none */
+	int			nfilters;
+	const BloomHashSet *hashes; /* NULL: none */
+} Exclusion;
 
 /*
  * Select those candidates of a batch that are not to omit, up to a number of candidates
  * in all; omit those after them, and those that come again.
  */
 static void
-select_items(selection_hash *selection, uint32 wanted, const BloomItems *items, bool *omit)
+select_items(BloomHashSet *selection, uint32 wanted, const BloomItems *items, bool *omit)
 {
 	for (int i = 0; i < items->n; i++)
 	{
-		if (omit[i])
-			continue;
-		if (selection->members == wanted)
-			omit[i] = true;
-		else
-			selection_insert(selection, items->hashes[i], &omit[i]);
+		if (!omit[i])
+			omit[i] = selection->n == wanted ||
+				!bloomexp_hash_set_insert(selection, items->hashes[i]);
 	}
 }
 
 /*
- * Copy the candidates that none of n filters contains to `out`, one after another as in an
- * array: all of them, or the first distinct ones, as many as are `wanted`.  A filter that is
- * 0 is none.  Returns where they end, and their number in *remaining.
+ * Copy the candidates that nothing leaves out to `out`, one after another as in an array:
+ * all of them, or the first distinct ones, as many as are `wanted`.  Returns where they end,
+ * and their number in *remaining.
  */
 static char *
-copy_remaining(BloomItems *candidates, const Datum *filters, int nfilters, bool distinct,
-			   int wanted, char *out, int *remaining)
+copy_remaining(BloomItems *candidates, const Exclusion *exclusion, bool distinct, int wanted,
+			   char *out, int *remaining)
 {
-	selection_hash *selection = NULL;
+	BloomHashSet selection;
 	BloomLookups lookups;
 	bool		omit[BLOOMEXP_BATCH];
 	int			batch = BLOOMEXP_BATCH;
 
-	bloomexp_lookup_open(&lookups, filters, nfilters, candidates);
+	bloomexp_lookup_open(&lookups, exclusion->filters, exclusion->nfilters, candidates);
 	if (distinct)
-	{
-		int			expected = Min(Min(wanted, candidates->nitems), BLOOMEXP_BATCH);
-
-		init_secret();
-		selection = selection_create(CurrentMemoryContext, expected, NULL);
-	}
+		bloomexp_hash_set_init(&selection,
+							   Min(Min(wanted, candidates->nitems), BLOOMEXP_BATCH));
 
 	*remaining = 0;
 	while (*remaining < wanted)
@@ -118,9 +84,12 @@ copy_remaining(BloomItems *candidates, const Datum *filters, int nfilters, bool 
 			batch = Max((wanted - *remaining) * 2, MIN_CANDIDATES);
 		if (!bloomexp_item_next(candidates, batch))
 			break;
+		memset(omit, false, candidates->n);
+		if (exclusion->hashes != NULL)
+			bloomexp_hash_set_mark(exclusion->hashes, candidates->hashes, candidates->n, omit);
 		bloomexp_lookup_mark(&lookups, candidates, omit);
 		if (distinct)
-			select_items(selection, wanted, candidates, omit);
+			select_items(&selection, wanted, candidates, omit);
 		*remaining += bloomexp_item_copy(&out, candidates, omit);
 	}
 	return out;
@@ -131,7 +100,7 @@ copy_remaining(BloomItems *candidates, const Datum *filters, int nfilters, bool 
  * their type without NULLs in a memory context.
  */
 static ArrayType *
-exclude(FunctionCallInfo fcinfo, const Datum *filters, int nfilters, bool distinct, int wanted,
+exclude(FunctionCallInfo fcinfo, const Exclusion *exclusion, bool distinct, int wanted,
 		MemoryContext context)
 {
 	ArrayType  *array = bloomexp_arguments_array(fcinfo, 0);
@@ -146,7 +115,7 @@ exclude(FunctionCallInfo fcinfo, const Datum *filters, int nfilters, bool distin
 	result->ndim = 1;
 	result->dataoffset = 0;
 	result->elemtype = ARR_ELEMTYPE(array);
-	end = copy_remaining(&candidates, filters, nfilters, distinct, wanted, ARR_DATA_PTR(result),
+	end = copy_remaining(&candidates, exclusion, distinct, wanted, ARR_DATA_PTR(result),
 						 &remaining);
 	if (remaining == 0)
 	{
@@ -161,11 +130,35 @@ exclude(FunctionCallInfo fcinfo, const Datum *filters, int nfilters, bool distin
 	return result;
 }
 
-/* Return the remaining candidates of argument 0, with one filter in argument 1, as an array. */
+/*
+ * Read the hashes of an argument that are to be left out; NULL, if it is NULL or empty.  The
+ * set is in *space.
+ */
+static const BloomHashSet *
+read_hashes(FunctionCallInfo fcinfo, int argno, BloomHashSet *space)
+{
+	const uint64 *hashes;
+	int			n;
+
+	if (PG_ARGISNULL(argno))
+		return NULL;
+	hashes = bloomexp_arguments_hashes(fcinfo, argno, &n);
+	if (n == 0)
+		return NULL;
+	bloomexp_hash_set_fill(space, hashes, n);
+	return space;
+}
+
+/*
+ * Return the candidates of argument 0 that remain as an array: without those that the filter
+ * of argument 1 contains, and those whose hashes are in another argument, if there is one.
+ */
 static Datum
-exclude_array(FunctionCallInfo fcinfo, bool distinct, int wanted)
+exclude_array(FunctionCallInfo fcinfo, bool distinct, int wanted, int hashes_arg)
 {
 	Datum		filter = PG_ARGISNULL(1) ? 0 : PG_GETARG_DATUM(1);
+	Exclusion	exclusion = {.filters = &filter, .nfilters = 1};
+	BloomHashSet hashes;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -175,7 +168,9 @@ exclude_array(FunctionCallInfo fcinfo, bool distinct, int wanted)
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("candidates of type int2vector are not supported"),
 				 errhint("Cast the candidates to smallint[].")));
-	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, &filter, 1, distinct, wanted, CurrentMemoryContext));
+	if (hashes_arg > 0)
+		exclusion.hashes = read_hashes(fcinfo, hashes_arg, &hashes);
+	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, &exclusion, distinct, wanted, CurrentMemoryContext));
 }
 
 /* bloom_exclude_array(candidates, filter), candidates - filter */
@@ -183,13 +178,20 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
 Datum
 bloomexp_exclude_array(PG_FUNCTION_ARGS)
 {
-	return exclude_array(fcinfo, false, INT_MAX);
+	return exclude_array(fcinfo, false, INT_MAX, 0);
 }
 
-/* bloom_exclude_first(candidates, filter, wanted) */
-PG_FUNCTION_INFO_V1(bloomexp_exclude_first);
+/* bloom_exclude_array(candidates, filter, hashes) */
+PG_FUNCTION_INFO_V1(bloomexp_exclude_array_hashes);
 Datum
-bloomexp_exclude_first(PG_FUNCTION_ARGS)
+bloomexp_exclude_array_hashes(PG_FUNCTION_ARGS)
+{
+	return exclude_array(fcinfo, false, INT_MAX, 2);
+}
+
+/* Return how many candidates are wanted: argument 2. */
+static int
+get_wanted(FunctionCallInfo fcinfo)
 {
 	int			wanted = PG_ARGISNULL(2) ? INT_MAX : PG_GETARG_INT32(2);
 
@@ -197,7 +199,23 @@ bloomexp_exclude_first(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("wanted must not be negative")));
-	return exclude_array(fcinfo, true, wanted);
+	return wanted;
+}
+
+/* bloom_exclude_first(candidates, filter, wanted) */
+PG_FUNCTION_INFO_V1(bloomexp_exclude_first);
+Datum
+bloomexp_exclude_first(PG_FUNCTION_ARGS)
+{
+	return exclude_array(fcinfo, true, get_wanted(fcinfo), 0);
+}
+
+/* bloom_exclude_first(candidates, filter, wanted, hashes) */
+PG_FUNCTION_INFO_V1(bloomexp_exclude_first_hashes);
+Datum
+bloomexp_exclude_first_hashes(PG_FUNCTION_ARGS)
+{
+	return exclude_array(fcinfo, true, get_wanted(fcinfo), 3);
 }
 
 /* bloom_exclude_packed(candidates, filter) */
@@ -206,6 +224,7 @@ Datum
 bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 {
 	Datum		filter = PG_ARGISNULL(1) ? 0 : PG_GETARG_DATUM(1);
+	Exclusion	exclusion = {.filters = &filter, .nfilters = 1};
 	bytea	   *packed;
 	bytea	   *result;
 	BloomItems	candidates;
@@ -218,20 +237,20 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 	packed = PG_GETARG_BYTEA_PP(0);
 	bloomexp_item_begin_packed(&candidates, packed);
 	result = palloc(VARHDRSZ + VARSIZE_ANY_EXHDR(packed));
-	end = copy_remaining(&candidates, &filter, 1, false, INT_MAX, VARDATA(result), &remaining);
+	end = copy_remaining(&candidates, &exclusion, false, INT_MAX, VARDATA(result), &remaining);
 	SET_VARSIZE(result, end - (char *) result);
 	PG_RETURN_BYTEA_P(result);
 }
 
 /*
- * Begin to return rows: find all candidates of argument 0 that remain, with n filters.
+ * Begin to return rows: find all candidates of argument 0 that remain.
  *
  * The rows lie in an array of theirs, as bloom_exclude_array() makes it, and a Datum leads to
  * each.  All rows at once, in a tuplestore, would be a little faster in FROM, and slower in
  * the SELECT list.
  */
 static void
-begin_rows(FunctionCallInfo fcinfo, const Datum *filters, int nfilters)
+begin_rows(FunctionCallInfo fcinfo, const Exclusion *exclusion)
 {
 	FuncCallContext *call = SRF_FIRSTCALL_INIT();
 	MemoryContext caller;
@@ -244,7 +263,7 @@ begin_rows(FunctionCallInfo fcinfo, const Datum *filters, int nfilters)
 
 	if (PG_ARGISNULL(0))
 		return;
-	array = exclude(fcinfo, filters, nfilters, false, INT_MAX, call->multi_call_memory_ctx);
+	array = exclude(fcinfo, exclusion, false, INT_MAX, call->multi_call_memory_ctx);
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
 	caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
 	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &rows, NULL, &n);
@@ -274,8 +293,27 @@ bloomexp_exclude(PG_FUNCTION_ARGS)
 	if (SRF_IS_FIRSTCALL())
 	{
 		Datum		filter = PG_ARGISNULL(1) ? 0 : PG_GETARG_DATUM(1);
+		Exclusion	exclusion = {.filters = &filter, .nfilters = 1};
 
-		begin_rows(fcinfo, &filter, 1);
+		begin_rows(fcinfo, &exclusion);
+	}
+	return next_row(fcinfo);
+}
+
+/* bloom_exclude(candidates, filter, hashes) */
+PG_FUNCTION_INFO_V1(bloomexp_exclude_hashes);
+Datum
+bloomexp_exclude_hashes(PG_FUNCTION_ARGS)
+{
+	if (SRF_IS_FIRSTCALL())
+	{
+		Datum		filter = PG_ARGISNULL(1) ? 0 : PG_GETARG_DATUM(1);
+		BloomHashSet hashes;
+		Exclusion	exclusion = {.filters = &filter, .nfilters = 1};
+
+		if (!PG_ARGISNULL(0))
+			exclusion.hashes = read_hashes(fcinfo, 2, &hashes);
+		begin_rows(fcinfo, &exclusion);
 	}
 	return next_row(fcinfo);
 }
@@ -290,6 +328,7 @@ bloomexp_exclude_filters(PG_FUNCTION_ARGS)
 		Datum	   *filters = NULL;
 		bool	   *nulls;
 		int			n = 0;
+		Exclusion	exclusion = {.filters = NULL};
 
 		if (!PG_ARGISNULL(1))
 		{
@@ -300,7 +339,9 @@ bloomexp_exclude_filters(PG_FUNCTION_ARGS)
 			deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
 							  &filters, &nulls, &n);
 		}
-		begin_rows(fcinfo, filters, n);
+		exclusion.filters = filters;
+		exclusion.nfilters = n;
+		begin_rows(fcinfo, &exclusion);
 	}
 	return next_row(fcinfo);
 }

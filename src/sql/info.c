@@ -137,7 +137,7 @@ time_datum(int64 time)
 	return TimestampTzGetDatum(time);
 }
 
-/* Return the start of a slice of a window as a timestamptz. */
+/* Return the start of a slice of a window as a timestamptz; an infinite one at the ends of time. */
 static Datum
 slice_start(int64 slice, int64 width, int32 slices)
 {
@@ -146,6 +146,21 @@ slice_start(int64 slice, int64 width, int32 slices)
 	if (pg_mul_s64_overflow(slice, bloomexp_window_slice_length(width, slices), &start))
 		start = slice < 0 ? PG_INT64_MIN : PG_INT64_MAX;
 	return time_datum(start);
+}
+
+/* bloom_slice_start(shown_at, width, slices) */
+PG_FUNCTION_INFO_V1(bloomexp_slice_start);
+Datum
+bloomexp_slice_start(PG_FUNCTION_ARGS)
+{
+	int64		shown_at = bloomexp_arguments_time(fcinfo->args[0], "shown_at");
+	int64		width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(1));
+	int32		slices = PG_GETARG_INT32(2);
+	int64		length;
+
+	bloomexp_window_check(width, slices, BLOOMEXP_DEFAULT_FPR);
+	length = bloomexp_window_slice_length(width, slices);
+	PG_RETURN_DATUM(slice_start(bloomexp_window_slice_of(shown_at, length), width, slices));
 }
 
 /* bloom_info(filter) */

@@ -198,11 +198,10 @@ bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
 	return contained;
 }
 
-/* Mark the items of a batch that a filter contains, and no others. */
+/* Mark the items of a batch that a filter contains; those marked already are not looked up. */
 void
 bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained)
 {
-	memset(contained, false, items->n);
 	for (int i = 0; i < lookups->n; i++)
 	{
 		BloomLookup *lookup = &lookups->entries[i];

@@ -387,9 +387,11 @@ place_part(BloomFilter *filter, BloomSliceItems *part)
 	if (part->room == part->n)
 		return;
 
-	capacity = part->n - part->room;
-	if (!part->exact)
+	/* the first layer of a slice that gets no others has all of its rate */
+	if (!part->exact || slice.end > slice.first)
 		plan_layer(filter, &slice, part->n - part->room, &capacity, &share);
+	if (part->exact)
+		capacity = part->n - part->room;
 	bloomexp_layout_check_layers(filter->nlayers + 1);
 	memmove(added + 1, added, (filter->nlayers - slice.end) * sizeof(BloomLayer));
 	*added = new_layer(capacity, share, filter->fpr, false);

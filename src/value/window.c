@@ -165,12 +165,12 @@ drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
  * later slices contain them all.  Reorders the exposures.  Each item comes once, and the
  * caller has dropped those that are too old.
  *
- * Slices that left the window are dropped.  If the exposures are `final`, none is, and
- * their slices get no space for more.
+ * If they are the last ones of their slices, `exact`, these get no space for more.  Slices
+ * that leave the window are dropped, if `drop_old`.
  */
 struct varlena *
 bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposures,
-					uint64 n, bool final)
+					uint64 n, bool exact, bool drop_old)
 {
 	uint64	   *hashes = palloc_extended(Max(n, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	BloomSliceItems *parts;
@@ -188,13 +188,13 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 		hashes[i] = exposures[i].hash;
 		if (i == 0 || exposures[i - 1].slice != exposures[i].slice)
 			parts[nparts++] = (BloomSliceItems) {
-				.slice = exposures[i].slice, .hashes = hashes + i, .exact = final
+				.slice = exposures[i].slice, .hashes = hashes + i, .exact = exact
 			};
 		parts[nparts - 1].n++;
 	}
 	if (bloomexp_filter_keep_new(filter, parts, nparts) == 0)
 		return NULL;
-	if (!final)
+	if (drop_old)
 		drop_old_slices(filter, parts, nparts);
 	return bloomexp_filter_add_parts(filter, kind, parts, nparts);
 }

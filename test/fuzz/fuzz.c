@@ -485,7 +485,7 @@ add_to_window(BloomFilter *filter, BloomKind kind, int64 slice)
 		if (i % 4 == 3 && slice < PG_INT64_MAX)
 			exposures[i].slice++;
 	}
-	return bloomexp_window_add(filter, kind, exposures, ADDED, choice % 2 == 0);
+	return bloomexp_window_add(filter, kind, exposures, ADDED, choice % 2 == 0, choice % 3 > 0);
 }
 
 static struct varlena *
