@@ -119,8 +119,9 @@ BEGIN
 				'acldefault',
 			'array_to_string', 'quote_ident', 'pg_get_userbyid', 'bit_or', 'max', 'string_agg',
 				'octet_length',
-			'generate_series', 'md5', 'replace', 'quote_literal', 'hashtext', 'to_regtype', 'array_position',
-			'pg_advisory_xact_lock', 'jsonb_each', 'jsonb_set', 'jsonb_object_keys', 'regexp_replace'))
+			'generate_series', 'md5', 'replace', 'quote_literal', 'hashtext', 'to_regtype',
+			'array_position', 'pg_advisory_xact_lock', 'jsonb_each', 'jsonb_set',
+			'jsonb_object_keys', 'regexp_replace'))
 			AND NOT '{internal,cstring,"\"any\""}'::regtype[]::oid[] && proargtypes::oid[]
 	LOOP
 		BEGIN
@@ -133,8 +134,9 @@ BEGIN
 		END;
 	END LOOP;
 	FOR p IN
-		SELECT name, t, f FROM unnest('{=,>,>=,<,<=,<>,-,+,/,||,%,&,&&,<@,->,->>,?}'::text[]) WITH ORDINALITY AS o
-			(name, f),
+		SELECT name, t, f
+		FROM unnest('{=,>,>=,<,<=,<>,-,+,/,||,%,&,&&,<@,->,->>,?}'::text[])
+			WITH ORDINALITY AS o(name, f),
 			unnest('{bigint,integer,smallint,oid,name,text,timestamptz,interval,public.bloom,
 				anyelement,boolean,timestamp,
 				bigint[],oid[],numeric,jsonb}'::text[]) AS t
