@@ -5,8 +5,9 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	EXECUTE format('CREATE OR REPLACE FUNCTION %I.settings() RETURNS jsonb LANGUAGE sql IMMUTABLE AS %L',
-		feed, format(E'\nSELECT ''%s''::pg_catalog.jsonb\n', replace(settings, '''', '\u0027')));
+	EXECUTE format('CREATE OR REPLACE FUNCTION %I.settings() RETURNS jsonb '
+		'LANGUAGE sql IMMUTABLE AS %L', feed,
+		format(E'\nSELECT ''%s''::pg_catalog.jsonb\n', replace(settings, '''', '\u0027')));
 END
 $$;
 
@@ -81,8 +82,10 @@ BEGIN
 		END LOOP;
 		-- What is not there is made with default privileges, which feed_finish() revokes then.
 		missing := (
-			SELECT jsonb_object_agg(f.name, NULL::text) FROM jsonb_object_keys(settings -> 'functions') AS f(name)
-			WHERE NOT EXISTS (SELECT FROM pg_proc AS p WHERE p.pronamespace = schema AND p.proname = f.name));
+			SELECT jsonb_object_agg(f.name, NULL::text)
+			FROM jsonb_object_keys(settings -> 'functions') AS f(name)
+			WHERE NOT EXISTS (
+				SELECT FROM pg_proc AS p WHERE p.pronamespace = schema AND p.proname = f.name));
 		IF missing IS NOT NULL THEN
 			settings := jsonb_set(settings, '{functions}', settings -> 'functions' || missing);
 			CALL bloomexp.write_settings(feed, settings::text);
@@ -210,8 +213,8 @@ BEGIN
 	FOR made IN
 		SELECT o.name, string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
 		FROM (
-			SELECT 'ROUTINE ' || p.oid::regprocedure, existing ->> p.proname IS NOT NULL, p.proowner,
-				coalesce(p.proacl, acldefault('f', p.proowner))
+			SELECT 'ROUTINE ' || p.oid::regprocedure, existing ->> p.proname IS NOT NULL,
+				p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
 			FROM pg_proc AS p
 			WHERE p.pronamespace = schema	-- not others by these names
 				AND (settings::jsonb -> 'functions' -> p.proname ->> 0 = md5(p.prosrc)

@@ -13,8 +13,8 @@ AS $$
 	LEFT JOIN pg_proc AS p ON p.pronamespace = schema AND p.proname = f.name
 	CROSS JOIN LATERAL (SELECT p.prosecdef = (p.prokind = 'f') AND (p.prokind <> 'f'
 		-- with quote_all_identifiers, and without
-		OR p.proconfig && ARRAY['search_path=pg_catalog, pg_temp', 'search_path="pg_catalog", "pg_temp"']
-			IS TRUE)) AS r(as_made)
+		OR (p.proconfig && ARRAY['search_path=pg_catalog, pg_temp',
+			'search_path="pg_catalog", "pg_temp"']) IS TRUE)) AS r(as_made)
 	GROUP BY f.name
 	HAVING NOT bool_or(md5(p.prosrc) = f.hashes ->> 0 AND r.as_made) IS TRUE
 	ORDER BY f.name

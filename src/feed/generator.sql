@@ -116,7 +116,8 @@ EXCEPTION
 				'Try again, with a lock_timeout of two seconds if autovacuum runs.';
 	WHEN object_not_in_prerequisite_state THEN	-- a list of problems, without a context of calls
 		GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = SQLERRM, DETAIL = detail;
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+			MESSAGE = SQLERRM, DETAIL = detail;
 END
 $$;
 
