@@ -56,7 +56,23 @@ WHERE refclassid = 'pg_extension'::regclass
 	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 	AND classid = 'pg_class'::regclass;
 
--- it stays in its schema, by which feeds call it
+-- What feeds call is in a schema of its own.  It belongs to a superuser, whoever created the
+-- extension: so nobody else can put functions there that fit a call better.
+SELECT n.nspname, r.rolsuper AS of_superuser,
+	has_schema_privilege('regress_bloomexp_guest', n.oid, 'USAGE') AS usable
+FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner WHERE n.nspname = 'bloomexp';
+SET ROLE regress_bloomexp_owner;
+CREATE FUNCTION bloomexp.more() RETURNS int LANGUAGE sql AS 'SELECT 1';
+CREATE OR REPLACE FUNCTION bloomexp.trusted(role oid, owner oid) RETURNS boolean
+LANGUAGE sql AS 'SELECT true';
+DROP FUNCTION bloomexp.trusted(oid, oid);
+GRANT CREATE ON SCHEMA bloomexp TO regress_bloomexp_owner;
+ALTER SCHEMA bloomexp RENAME TO mine;
+DROP SCHEMA bloomexp CASCADE;
+RESET ROLE;
+SELECT has_schema_privilege('regress_bloomexp_owner', 'bloomexp', 'CREATE') AS may_create;
+
+-- it stays in its schema, which that one names
 ALTER EXTENSION bloomexp SET SCHEMA other;
 
 -- tables and views of other schemas use it
@@ -75,6 +91,15 @@ SELECT bloom_union_agg(items) = bloom_union(NULL, min(items::text)::bloom) AS sa
 SELECT '{3,4}'::int[] - bloom_agg(3) AS minus;
 SELECT count(*) FROM bloom_exclude('{3,4}'::int[], bloom_add(NULL, 3));
 SELECT count(*) FROM (SELECT items FROM other.seen GROUP BY items) AS grouped;
+-- a feed finds its parts, too, with none of them in the path
+SET search_path = '';
+SET ROLE regress_bloomexp_owner;
+SELECT shelf.bloom_create_feed('feed');
+SELECT feed.add(1, '{1}');
+SELECT feed.take(1, '{1,2}');
+SELECT feed, command, problems FROM shelf.bloom_feeds();
+DROP SCHEMA feed CASCADE;
+RESET ROLE;
 RESET search_path;
 
 -- without CASCADE a table's filters are safe
@@ -118,12 +143,14 @@ ORDER BY pg_describe_object(d.classid, d.objid, 0) COLLATE "C";
 
 -- functions are immutable and parallel safe, but for these
 SELECT provolatile, proparallel, oid::regprocedure FROM members
-WHERE provolatile <> 'i' OR proparallel <> 's' ORDER BY proname COLLATE "C";
+WHERE provolatile <> 'i' OR proparallel <> 's'
+ORDER BY oid::regprocedure::text COLLATE "C";
 
 -- none has the rights of its owner
 SELECT oid::regprocedure FROM members WHERE prosecdef;
 
--- those that are not in C have a search_path of their own, the others have none
+-- Those that are not in C have a search_path of their own, the others have none.  What is listed
+-- names all that it calls in full, so that it becomes part of a query, or calls nothing.
 SELECT p.oid::regprocedure, lanname, proconfig
 FROM members p JOIN pg_language l ON l.oid = prolang
 WHERE CASE WHEN lanname IN ('sql', 'plpgsql')
@@ -132,7 +159,8 @@ WHERE CASE WHEN lanname IN ('sql', 'plpgsql')
 
 -- none has a name of the server's, so that no search_path makes a difference
 SELECT oid::regprocedure FROM members
-WHERE proname IN (SELECT proname FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace);
+WHERE pronamespace <> 'bloomexp'::regnamespace	-- which is in nobody's path
+	AND proname IN (SELECT proname FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace);
 
 -- their symbols are their own: the server exports some that begin with bloom
 SELECT p.oid::regprocedure, prosrc
@@ -172,6 +200,11 @@ RESET search_path;
 SET ROLE regress_bloomexp_owner;
 DROP EXTENSION bloomexp;
 RESET ROLE;
+
+-- a schema of that name that is somebody's is a clear error
+CREATE SCHEMA bloomexp;
+CREATE EXTENSION bloomexp;
+DROP SCHEMA bloomexp;
 
 --
 -- Beside contrib's bloom, which is an index access method of the same name

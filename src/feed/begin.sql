@@ -1,5 +1,19 @@
 -- What the script of a feed calls.  Each runs with the rights of who applies the script.
 
+CREATE PROCEDURE bloomexp.write_settings(feed text, settings text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format('CREATE OR REPLACE FUNCTION %I.settings() RETURNS jsonb '
+		'LANGUAGE sql IMMUTABLE AS %L', feed,
+		format(E'\nSELECT ''%s''::pg_catalog.jsonb\n', replace(settings, '''', '\u0027')));
+END
+$$;
+
+COMMENT ON PROCEDURE bloomexp.write_settings(text, text) IS
+'makes the function settings() of a feed, which bloomexp.feed_settings() reads';
+
 CREATE PROCEDURE bloomexp.feed_begin(
 	feed text,
 	kind text,	-- what cannot change
@@ -16,6 +30,7 @@ DECLARE
 	settings jsonb;
 	untrusted text;
 	old record;
+	missing jsonb;
 BEGIN
 	-- Two sessions at once: one waits.
 	PERFORM pg_advisory_xact_lock(hashtext('bloomexp'), hashtext(feed));
@@ -65,6 +80,16 @@ BEGIN
 		LOOP
 			EXECUTE format('DROP %s %s', CASE old.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, old.name);
 		END LOOP;
+		-- What is not there is made with default privileges, which feed_finish() revokes then.
+		missing := (
+			SELECT jsonb_object_agg(f.name, NULL::text)
+			FROM jsonb_object_keys(settings -> 'functions') AS f(name)
+			WHERE NOT EXISTS (
+				SELECT FROM pg_proc AS p WHERE p.pronamespace = schema AND p.proname = f.name));
+		IF missing IS NOT NULL THEN
+			settings := jsonb_set(settings, '{functions}', settings -> 'functions' || missing);
+			CALL bloomexp.write_settings(feed, settings::text);
+		END IF;
 		IF EXISTS (
 			SELECT FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
 			WHERE c.relnamespace = schema AND c.relname = 'filters' AND a.attname = 'user_id'
@@ -183,15 +208,17 @@ DECLARE
 	existing jsonb := coalesce(bloomexp.feed_settings(schema) -> 'functions', '{}');
 	made record;
 BEGIN
-	EXECUTE format('CREATE OR REPLACE FUNCTION %I.settings() RETURNS jsonb LANGUAGE sql IMMUTABLE AS %L',
-		feed, format(E'\nSELECT ''%s''::pg_catalog.jsonb\n', replace(settings, '''', '\u0027')));
+	CALL bloomexp.write_settings(feed, settings);
 	-- PUBLIC has the right to execute a function that was made, or restored without privileges.
 	FOR made IN
 		SELECT o.name, string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
 		FROM (
-			SELECT 'ROUTINE ' || p.oid::regprocedure, existing ? p.proname, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
+			SELECT 'ROUTINE ' || p.oid::regprocedure, existing ->> p.proname IS NOT NULL,
+				p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
 			FROM pg_proc AS p
-			WHERE p.pronamespace = schema AND (settings::jsonb -> 'functions' ? p.proname OR p.proname = 'settings')
+			WHERE p.pronamespace = schema	-- not others by these names
+				AND (settings::jsonb -> 'functions' -> p.proname ->> 0 = md5(p.prosrc)
+					OR p.proname = 'settings' AND p.pronargs = 0)
 			UNION ALL SELECT 'TABLE ' || c.oid::regclass, existing <> '{}', c.relowner, c.relacl
 			FROM pg_class AS c
 			WHERE c.relnamespace = schema AND c.relkind IN ('r', 'v') AND c.relname IN ('filters', 'health')) AS o(name, existed, owner, acl),

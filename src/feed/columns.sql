@@ -69,7 +69,8 @@ AS $$
 		(4, 'where', a ->> 'where', NULL)) AS w(n, argument, name, type)
 	LEFT JOIN pg_attribute AS c ON c.attrelid = to_regclass(a ->> 'exposures') AND c.attname = w.name
 		AND c.attnum > 0 AND NOT c.attisdropped
-	CROSS JOIN LATERAL (SELECT CASE WHEN a ->> 'exposures' IS NULL THEN to_regtype(w.type) ELSE c.atttypid END) AS t(type)
+	CROSS JOIN LATERAL (SELECT CASE WHEN a ->> 'exposures' IS NOT NULL THEN c.atttypid
+		WHEN w.type ~ '^(-|[0-9]+)$' THEN w.type::regtype ELSE to_regtype(w.type) END) AS t(type)
 	LEFT JOIN LATERAL bloomexp.base_type(t.type) AS b ON true
 	LEFT JOIN pg_type AS bt ON bt.oid = b.base
 	-- Without a table texts are compared byte by byte: nothing else can change under the filters.

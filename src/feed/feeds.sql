@@ -8,13 +8,15 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT f.name, bool_or(p.oid IS NOT NULL),
-		bool_and(p.oid IS NULL OR bloomexp.code_hash(p.prosrc) <> f.hashes ->> 1
-			OR p.prosecdef <> (p.prokind = 'f')
-			OR p.prokind = 'f' AND 'search_path=pg_catalog, pg_temp' <> ALL (coalesce(p.proconfig, '{}')))
+		bool_and(p.oid IS NULL OR bloomexp.code_hash(p.prosrc) <> f.hashes ->> 1 OR NOT r.as_made)
 	FROM jsonb_each(settings -> 'functions') AS f(name, hashes)
 	LEFT JOIN pg_proc AS p ON p.pronamespace = schema AND p.proname = f.name
+	CROSS JOIN LATERAL (SELECT p.prosecdef = (p.prokind = 'f') AND (p.prokind <> 'f'
+		-- with quote_all_identifiers, and without
+		OR (p.proconfig && ARRAY['search_path=pg_catalog, pg_temp',
+			'search_path="pg_catalog", "pg_temp"']) IS TRUE)) AS r(as_made)
 	GROUP BY f.name
-	HAVING NOT bool_or(md5(p.prosrc) = f.hashes ->> 0 AND p.prosecdef = (p.prokind = 'f')) IS TRUE
+	HAVING NOT bool_or(md5(p.prosrc) = f.hashes ->> 0 AND r.as_made) IS TRUE
 	ORDER BY f.name
 $$;
 
@@ -93,7 +95,8 @@ BEGIN
 			problems := problems || ARRAY(
 				SELECT format('PUBLIC may execute %s: REVOKE ALL ON ROUTINE %1$s FROM PUBLIC.', p.oid::regprocedure)
 				FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS g
-				WHERE p.pronamespace = found.schema AND found.settings -> 'functions' ? p.proname AND g.grantee = 0
+				WHERE p.pronamespace = found.schema AND found.settings -> 'functions' ? p.proname
+					AND p.prosecdef AND g.grantee = 0
 				ORDER BY p.proname);
 		EXCEPTION WHEN OTHERS THEN	-- what others wrote need not make sense
 			command := NULL;

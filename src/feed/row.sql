@@ -43,6 +43,7 @@ DECLARE
 	max_recent constant integer := 247;	-- 2,000 bytes with the header of the array
 	present constant timestamp with time zone := clock_timestamp();	-- a later time counts as now
 	filter @extschema@.bloom := items;
+	before @extschema@.bloom;
 	slice timestamp with time zone;	-- of the newest time
 	late added%TYPE;
 	late_at timestamp with time zone[];
@@ -80,11 +81,14 @@ BEGIN
 			FROM ROWS FROM (unnest(added), unnest(shown_at)) AS i(item, at)) AS s
 		WHERE s.item IS NOT NULL AND (s.at >= slice OR NOT bloomexp.hashes(ARRAY[s.item]) && recent);
 		IF late IS NOT NULL THEN
+			before := filter;
 			filter := bloomexp.add_at(
 				bloomexp.with_fpr(coalesce(filter, bloomexp.window(width, slices, fpr)), fpr), late, late_at);
-			items := filter;
-			pending := 0;
-			changed := true;
+			IF bloomexp.eq(filter, before) IS NOT TRUE THEN	-- else a batch comes again
+				items := filter;
+				pending := 0;
+				changed := true;
+			END IF;
 		END IF;
 	END IF;
 

@@ -5,13 +5,24 @@ CREATE FUNCTION bloomexp.feed_settings(schema oid) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	settings jsonb;
 BEGIN
-	RETURN (
+	settings := (
 		SELECT substring(p.prosrc FROM '^\s*SELECT ''([^'']+)''::pg_catalog\.jsonb\s*$')::jsonb
 		FROM pg_proc AS p
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			AND length(p.prosrc) < 30000);
-EXCEPTION WHEN data_exception THEN	-- others can write one, too
+	-- Others can write one, too.  No script has control characters, which a terminal obeys.
+	IF EXISTS (
+		SELECT FROM jsonb_path_query(settings, '$.**') AS v
+		WHERE jsonb_typeof(v) = 'string' AND v #>> '{}' ~ '[\x01-\x1f\x7f]'
+			OR jsonb_typeof(v) = 'object' AND EXISTS (
+				SELECT FROM jsonb_object_keys(v) AS k WHERE k ~ '[\x01-\x1f\x7f]')) THEN
+		RETURN NULL;
+	END IF;
+	RETURN settings;
+EXCEPTION WHEN data_exception THEN	-- no JSON
 	RETURN NULL;
 END
 $$;

@@ -103,6 +103,7 @@ COMMENT ON FUNCTION bloomexp.check_distribution(jsonb) IS
 CREATE FUNCTION bloomexp.feed_kind(a jsonb) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
+SET IntervalStyle = postgres
 AS $$
 	SELECT CASE WHEN a ->> 'exposures' IS NOT NULL THEN 'mode ' || (a ->> 'mode')
 		ELSE concat_ws(', ', (SELECT string_agg(c.base_name, ', ') FROM bloomexp.feed_columns(a) AS c),

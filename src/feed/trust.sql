@@ -81,7 +81,10 @@ AS $$
 				THEN format(': SET ROLE %I first, and the feed belongs to that role', pg_get_userbyid(c.relowner)) END
 		FROM bloomexp.tables_of(exposures) AS t JOIN pg_class AS c ON c.oid = t
 		UNION ALL SELECT 4, 'routine ' || p.oid::regprocedure, p.proowner, bloomexp.trusted(p.proowner, owner),
-			': DROP ROUTINE ' || p.oid::regprocedure
+			-- those of somebody's feed are in use
+			CASE WHEN p.proowner IS DISTINCT FROM (SELECT s.proowner FROM pg_proc AS s
+				WHERE s.pronamespace = n.oid AND s.proname = 'settings' AND s.pronargs = 0)
+				THEN ': DROP ROUTINE ' || p.oid::regprocedure END
 		FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace WHERE n.nspname = feed
 		UNION ALL SELECT 5, 'relation ' || c.oid::regclass, c.relowner, bloomexp.trusted(c.relowner, owner), NULL
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace

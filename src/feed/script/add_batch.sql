@@ -32,7 +32,7 @@ BEGIN
 			SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items
 			FROM ROWS FROM (unnest(user_ids), unnest(items)) AS b(user_id, item)
 			GROUP BY 1) AS s
-		JOIN {feed}.filters AS f ON f.user_id {=} s.user_id
+		LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id	-- no row: remember() fails
 	LOOP
 		IF shown.fits AND cardinality(shown.fresh) > 0 THEN	-- as nearly always
 			UPDATE {feed}.filters AS f SET pending = 0, recent = shown.fresh || f.recent

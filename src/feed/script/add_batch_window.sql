@@ -39,7 +39,7 @@ BEGIN
 			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
 				AS b(user_id, item, at)
 			GROUP BY 1) AS s
-		JOIN {feed}.filters AS f ON f.user_id {=} s.user_id
+		LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id	-- no row: remember() fails
 	LOOP
 		IF shown.of_slice AND shown.fits AND cardinality(shown.fresh) > 0 THEN	-- nearly always
 			UPDATE {feed}.filters AS f SET pending = 0, recent = shown.fresh || f.recent

@@ -27,6 +27,9 @@ BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'rebuild_batch() needs isolation level READ COMMITTED'
 			USING ERRCODE = 'feature_not_supported';
+	ELSIF cardinality(wanted) > 1000 THEN	-- the exposures of more would not all be read
+		RAISE EXCEPTION 'invalid argument of a rebuild' USING ERRCODE = 'invalid_parameter_value',
+			DETAIL = 'A batch takes up to 1,000 users.';
 	END IF;
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of({exposures_literal}) AS t;
 	busy := ARRAY[]::{user_type}[];

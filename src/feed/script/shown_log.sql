@@ -10,7 +10,7 @@ DECLARE
 BEGIN
 	SELECT f.items, f.filled_until INTO filled, filled_until
 	FROM {feed}.filters AS f WHERE f.user_id {=} shown.user_id{collate};
-	IF filled_until > since THEN
+	IF filled IS NOT NULL AND filled_until > since THEN
 		since := filled_until;
 	ELSE
 		filled := NULL;	-- the whole width is read

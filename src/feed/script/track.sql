@@ -21,7 +21,7 @@ BEGIN
 		FROM (
 			SELECT {user}{collate} AS user_id, array_agg({item}) AS items
 			FROM new_rows AS e{elements} WHERE {exposed} GROUP BY 1) AS s
-		JOIN {feed}.filters AS f ON f.user_id {=} s.user_id
+		LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id	-- no row: remember() fails
 	LOOP
 		CONTINUE WHEN cardinality(shown.fresh) = 0;
 		IF shown.fits THEN
