@@ -16,10 +16,9 @@ use warnings;
 # compressed.
 sub create
 {
-	my ($node, $database) = @_;
+	my ($node, $database, $schema) = @_;
 
-	$node->safe_psql($database, q{
-		CREATE EXTENSION bloomexp;
+	$node->safe_psql($database, 'CREATE EXTENSION bloomexp ' . ($schema // '') . q{;
 		CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom, note text);
 		INSERT INTO seen
 		SELECT 1, bloom_agg(2 * i), 'small' FROM generate_series(1, 300) AS i UNION ALL
