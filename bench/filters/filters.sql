@@ -151,7 +151,7 @@ BEGIN
 	IF EXISTS (SELECT FROM month.filters AS f WHERE month.unseen(user_id, ARRAY(SELECT hashint8extended(i, f.user_id) FROM generate_series(1, n) AS i)) <> '{}') THEN
 		RAISE 'an item is lost';
 	END IF;
-	INSERT INTO feed_rows SELECT n, fill.fpr, avg(pg_column_size(items) + pg_column_size(recent)) FROM month.filters;
+	INSERT INTO feed_rows SELECT n, fill.fpr, avg(coalesce(pg_column_size(items), 0) + pg_column_size(recent)) FROM month.filters;
 	DROP SCHEMA month CASCADE;
 	COMMIT;
 END

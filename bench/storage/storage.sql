@@ -18,7 +18,7 @@ INSERT INTO cells VALUES
 --
 -- WAL of an add: bytes per statement.
 --
--- Each cell begins with filters as the nightly rebuild leaves them, and a checkpoint.  The first change of a page
+-- Each cell begins with filters that were just built, and a checkpoint.  The first change of a page
 -- after a checkpoint logs the page as well.  So one user in 40 comes first, each on pages of its own (first).
 -- Then come all users, and then all once more, whose pages are logged by now (warm).
 --

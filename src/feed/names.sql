@@ -59,7 +59,6 @@ BEGIN
 		item_column := CASE WHEN items.arrays = 1 THEN 'i.item' ELSE format('e.%I', a ->> 'item_column') END;
 		names := names || jsonb_build_object(
 			'exposures', a ->> 'exposures',
-			'tracked_literal', CASE a ->> 'mode' WHEN 'trigger' THEN quote_literal(a ->> 'exposures') ELSE 'NULL' END,
 			'user', format('e.%I', a ->> 'user_column'),
 			'item', item_column,
 			'elements', CASE WHEN items.arrays = 1 THEN format(', unnest(e.%I) AS i(item)', a ->> 'item_column') ELSE '' END,

@@ -57,7 +57,7 @@ append_to_file("$folder/batch", "\\set b random(1, 1000000000)\nBEGIN;\n"
 	. "FROM generate_series(0, 39) AS i;\nCOMMIT;\n");
 # Users who have not come back for 50 days.
 append_to_file("$folder/expire", "CALL shown.expire();\nSELECT shown.remember(u, '{1}',
-	ARRAY[now() - interval '50 days']) FROM generate_series(10001, 10010) AS u;\n");
+	ARRAY[now() - interval '50 days'], false) FROM generate_series(10001, 10010) AS u;\n");
 for my $writer ('page', 'batch')
 {
 	again_and_again("${writer}_@{[ $_->name ]}", $_, $folder, "pgbench -n -c 2 -t 20 -f $folder/$writer")

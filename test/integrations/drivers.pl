@@ -242,8 +242,8 @@ start('Django', $framework{'django_feed.py'}, 'template1', 'sh', '-e', "$folder/
 
 # What came of it
 
-my $recorded = q{SELECT array_agg(item_id ORDER BY item_id) FROM exposures JOIN seen.filters USING (user_id)
-	WHERE shown_at > now() - interval '30 minutes' AND items @> item_id};
+my $recorded = q{SELECT array_agg(item_id ORDER BY item_id) FROM exposures
+	WHERE shown_at > now() - interval '30 minutes' AND seen.contains(user_id, item_id)};
 
 for my $name (sort keys %driver, keys %framework, 'Rails', 'Django')
 {

@@ -175,7 +175,6 @@ my $rate = query("SELECT avg(cardinality(seen.unseen(u,
 	ARRAY(SELECT u * 1000 + 100000000 + i FROM generate_series(1, 2000) AS i)))) / 2000 FROM generate_series(0,
 	$users - 1) AS u");
 cmp_ok(1 - $rate, '<', 0.01, 'the rate of false positives is below the target');
-cmp_ok(1 - $rate, '>', 0, 'they are filters');
 
 # A consumer that ends leaves its partitions to the others; one with another group reads everything again.
 is(ended($_, 'TERM'), 0, 'a consumer that was told to end has no error') for @consumers;

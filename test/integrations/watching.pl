@@ -66,7 +66,7 @@ $node->safe_psql('postgres', q{
 	SELECT alone.add(1, '{1}');
 
 	-- four users, one without a filter, and one filter far above its rate; partitions that came later
-	INSERT INTO seen.filters VALUES
+	INSERT INTO seen.filters (user_id, items, filled_until) VALUES
 		(1, bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 100))), '2026-01-03 00:00+00'),
 		(2, bloom_add(bloom_new(1000, 0.001), 1), '2026-01-02 00:00+00'),
 		(3, bloom_add(bloom_new(10, 0.5), ARRAY(SELECT generate_series(1, 100))), NULL),
@@ -129,7 +129,7 @@ for my $query (sort keys %$queries)
 
 $node->poll_query_until('postgres', q{SELECT n_tup_upd = 15 FROM pg_stat_user_tables WHERE schemaname = 'seen'});
 my @known = map { $_ + 0 } split /\|/, $node->safe_psql('postgres',
-	'SELECT sum(pg_column_size(items)), max((bloom_info(items)).fpr), max(bloom_fpr(items)) FROM seen.filters');
+	'SELECT sum(coalesce(pg_column_size(items), 0) + pg_column_size(recent)), max((bloom_info(items)).fpr), max(bloom_fpr(items)) FROM seen.filters');
 my %seen = (
 	readable => 1, users => 4, bytes => $known[0], fpr_target_ratio => 0.5, fpr_max_ratio => $known[2], above_target => 1,
 	oldest_filled_until_timestamp_seconds => 1767312000, untracked_tables => 3);
@@ -198,13 +198,15 @@ as_stranger(q{
 		AS $$ BEGIN RAISE 'code of a stranger, as % in a session of %', current_user, session_user; END $$;
 	CREATE VIEW trap.health AS SELECT trap.run() AS users, 1 AS bytes, now() AS oldest_filled_until;
 	CREATE TABLE trap.filters (user_id bigint);
-	CREATE FUNCTION trap.settings() RETURNS void LANGUAGE sql AS E'\n-- bloomexp 1.0\n-- exposures = trap.exposures\n';
+	CREATE FUNCTION trap.settings() RETURNS jsonb LANGUAGE sql AS
+		$$SELECT '{"version": "1.0", "arguments": {"exposures": "trap.exposures"}, "functions": {}}'::pg_catalog.jsonb$$;
 	GRANT USAGE ON SCHEMA trap TO PUBLIC;
 	GRANT SELECT ON trap.health TO PUBLIC;
 	CREATE SCHEMA shared;
 	CREATE VIEW shared.health AS SELECT trap.run() AS users;
 	CREATE TABLE shared.filters (user_id bigint);
-	CREATE FUNCTION shared.settings() RETURNS void LANGUAGE sql AS E'\n-- bloomexp 1.0\n-- exposures = trap.exposures\n';
+	CREATE FUNCTION shared.settings() RETURNS jsonb LANGUAGE sql AS
+		$$SELECT '{"version": "1.0", "arguments": {"exposures": "trap.exposures"}, "functions": {}}'::pg_catalog.jsonb$$;
 	GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
 	GRANT SELECT ON shared.health TO PUBLIC;
 	ALTER VIEW shared.health OWNER TO staff;

@@ -86,12 +86,14 @@ $node->safe_psql('postgres', q{
 	JOIN pg_extension AS e ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid
 	WHERE deptype = 'e' AND extname = 'bloomexp'});
 
+# What only scripts of feeds call is in the schema bloomexp, and described there.
 # What has a form for each type of an item stands there once, with T in its place.
 my $reference = join('', @document{@references}) =~ s/,\n {8}/, /gr;
 my $scalar = qr/bigint|text|uuid|bytea/;
 my (%known, %forms, %callable);
 for (split /\n/, $node->safe_psql('postgres',
-		"SELECT proname, arguments, pg_get_function_result(oid), internal FROM members ORDER BY oid"))
+		"SELECT proname, arguments, pg_get_function_result(oid), internal FROM members
+		WHERE pronamespace <> 'bloomexp'::regnamespace ORDER BY oid"))
 {
 	my ($name, $arguments, $result, $internal) = split /\|/;
 	# A procedure has no result.

@@ -239,7 +239,7 @@ note "exposures, pages, taken, prepared: $counts";
 is(query('SELECT untracked FROM trigger_shown.health'), '0', 'triggers are where they were');
 query("CALL $_.rebuild()") for @feeds;
 is(query('SELECT count(*) FROM trigger_shown.filters AS f
-	FULL JOIN (SELECT user_id, bloom_agg(item_id, 0.01, 0.2) AS items FROM shown
+	FULL JOIN (SELECT user_id, bloom_agg(item_id, 0.01) AS items FROM shown
 		WHERE shown_at > now() - interval $$30 days$$ GROUP BY user_id) AS e USING (user_id)
 		WHERE f.items IS DISTINCT FROM e.items'),
 	'0', 'filters are as if built at once');

@@ -184,22 +184,27 @@ for (@rules)
 	ok(!@complaints, $name) or diag join "\n", @complaints;
 }
 
-# The guide to the source has each module and file of templates.
+# The guide to the source has each module and part of the install script.
 
 my $guide = slurp("$root/src/README.md");
 my %files = map { $_ => 1 } (map { module($_) } keys %source),
-	map { basename($_) } glob "$root/src/feed/*.sql $root/src/feed/*/*.sql";
+	map { basename($_) } glob "$root/src/feed/*.sql";
 is_deeply([ grep { index($guide, "`$_`") < 0 } sort keys %files ], [],
-	'src/README.md has each module and file of templates');
+	'src/README.md has each module and part of the install script');
 my $code = join "\n", map { @$_ } values %source;
 is_deeply([ grep { $code !~ /\b$_\(/ } $guide =~ /`(bloomexp_\w+|[A-Z]+)\(\)`/g ], [],
 	'and names only functions that there are');
 
-my $templates = join '', map { slurp($_) } glob "$root/src/feed/script/*.sql";
-my %named = map { $_ => 1 } 'script', $templates =~ /\{(\w+)\}/g;
-is_deeply([ grep { !$named{$_} } $templates =~ /^--- (\w+)/mg ], [], 'each template is part of a script');
-is_deeply([ grep { !/^(?:table|alone|trigger|log|citus|windowed|plain|)$/ } $templates =~ /^--- \w+ ?(.*)/mg ], [],
-	'and for a kind of feed that exists');
+# A template is one object, and part of a script; each {name} in it is one that is replaced.
+my %template = map { basename($_, '.sql') => slurp($_) } glob "$root/src/feed/script/*.sql";
+my ($lists) = slurp("$root/src/feed/script.sql") =~ /feed_templates_of\(a jsonb\)(.*?)^\$\$;/ms;
+my %listed = map { $_ => 1 } map { split } $lists =~ /'([a-z][a-z_]*(?: [a-z_]+)+ ?)'/g;
+is_deeply([ sort keys %listed ], [ sort keys %template ], 'each template is part of a script, and each part a template');
+is_deeply([ grep { (() = $template{$_} =~ /^(?:CREATE|ALTER|CALL)\b/mg) != (/^head_/ ? 0 : 1) } sort keys %template ], [],
+	'a template is one object');
+my $replaced = join "\n", map { slurp("$root/src/feed/$_.sql") } 'names', 'script';
+is_deeply([ grep { my $name = $_; $replaced !~ /'\Q$name\E'/ } map { /\{([^}]*)\}/g } values %template ], [],
+	'and each name in it is known');
 
 # What the module shows to the server: a name that the server has, too, would be
 # bound to the server's.

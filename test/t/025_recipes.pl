@@ -105,7 +105,7 @@ for my $shards (1, 16, 1024)
 	my $dropped = 100000 - $left->('100001, 200000');
 	cmp_ok($dropped, '<', 150, "$shards shards: rates do not add up");
 	cmp_ok($dropped, '>', 0, "$shards shards: but there is one") if $shards < 1000;	# (small filters have room)
-	cmp_ok($query->('SELECT max(fpr) FROM crawled.filters, bloom_info(items)'), '<=', 0.001,
+	cmp_ok($query->('SELECT max(fpr) FROM crawled.filters, bloom_info(crawled.current(user_id))'), '<=', 0.001,
 		"$shards shards: the target rate");
 }
 
@@ -124,7 +124,7 @@ unlike($_->{out}, qr/ERROR/, 'a crawler without an error') for @crawlers;
 my ($queued, $distinct) = split /\|/, $query->('SELECT count(*), count(DISTINCT url) FROM queue');
 is($queued, $distinct, 'no link is new twice');
 cmp_ok($distinct, '>=', 2100 - 15, 'nearly all are new once');
-is($query->('SELECT count(*) FROM queue JOIN crawled.filters ON user_id = shard WHERE (items @> url) IS NOT TRUE'), 0,
+is($query->('SELECT count(*) FROM queue WHERE NOT crawled.contains(shard, url)'), 0,
 	'all are remembered');
 $_->{in} .= "\\q\n", $_->{run}->finish for @crawlers;
 
@@ -175,7 +175,8 @@ sub store
 }
 
 my $position = sub { return $query->("SELECT next_offset FROM stream_position") };
-my $filters = sub { return $query->("SELECT md5(string_agg(user_id || items::text, ' ' ORDER BY user_id))
+my $filters = sub { return $query->("SELECT md5(string_agg(user_id || displayed_seen.current(user_id)::text, ' '
+	ORDER BY user_id))
 	FROM displayed_seen.filters") };
 my $state = sub { return join '|', $position->(), $query->('SELECT count(*) FROM displayed'), $filters->() };
 sub complete
@@ -185,8 +186,7 @@ sub complete
 
 	is($query->("SELECT (SELECT count(*) FROM displayed) - (SELECT count(*) FROM $all)"), 0,
 		"$name: each exposure is stored once");
-	is($query->("SELECT count(*) FROM $all LEFT JOIN displayed_seen.filters USING (user_id)
-		WHERE (items @> item_id::bigint) IS NOT TRUE"), 0,
+	is($query->("SELECT count(*) FROM $all WHERE NOT displayed_seen.contains(user_id, item_id)"), 0,
 		"$name: and is in its filter");
 }
 

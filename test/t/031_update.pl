@@ -69,9 +69,9 @@ for my $beginning ('FUNCTION bloom_fpr(', 'OPERATOR | (')
 	$to_today .= $1;
 }
 # What it says differently, of which the feeds are made.
-my ($generator) = $earlier =~ /^(CREATE FUNCTION bloom_feed_script\(.*?)^COMMENT ON FUNCTION bloom_feed_script/ms
-  or die 'no generator';
-my $other = $generator =~ s/(?=\bRETURN \{bloom\}\.bloom_contains\()/-- as it was\n\t/r;
+my ($generator) = $earlier =~ /^(CREATE FUNCTION bloomexp\.feed_templates\(.*?)^COMMENT ON FUNCTION bloomexp\.feed_templates/ms
+  or die 'no templates';
+my $other = $generator =~ s/(?=\bRETURN CASE WHEN item IS NOT NULL)/-- as it was\n\t/r;
 isnt($other, $generator, 'the feeds of the older version are others');
 $earlier =~ s/\Q$generator\E/$other/;
 $to_today .= $generator =~ s/\ACREATE /CREATE OR REPLACE /r;
@@ -172,12 +172,12 @@ for (@paths)
 # Feeds are not members: they stay as they are, work beside what is newer, and tell which version
 # made them, until what bloom_feeds() says is applied.
 my $feed = 'objects' . ++$databases;
-my $filters = q{SELECT user_id, items FROM seen.filters ORDER BY 1;
+my $filters = q{SELECT user_id, items, recent FROM seen.filters ORDER BY 1;
 	SELECT user_id, items, recent FROM alone.filters ORDER BY 1};
 my $answers = q{SELECT seen.unseen(1, '{1,2}'), seen.contains(1, 1), seen.contains(1, 2),
 	alone.unseen(1, '{a,b}'), alone.contains(1, 'a')};
 my %commands = (
-	alone => q{SELECT public.bloom_feed_sql('alone', item_type => 'pg_catalog.text');},
+	alone => q{SELECT public.bloom_feed_sql('alone', item_type => 'text');},
 	seen => q{SELECT public.bloom_feed_sql('seen', 'public.exposures', fpr => 0.02);});
 my $problems = 'SELECT feed, version, problems FROM bloom_feeds()';
 

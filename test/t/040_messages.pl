@@ -51,31 +51,43 @@ sub messages
 	return @messages;
 }
 
-# The messages of a text of SQL: those of RAISE; and of a problem, what stands before the
-# colon, semicolon or full stop.  A gap is % there, and %s, %I or %L in format().
+# The messages of a text of SQL: those of RAISE, of which a list for concat() is one; and the
+# problems of a feed, sentences that a function returns, up to the colon, semicolon or full
+# stop.  A gap is % in RAISE, and %s, %I or %L in format().
 sub sql_messages
 {
 	my ($text) = @_;
 	my @messages;
 	my $literal = qr/'((?:[^']|'')*)'/;
 
-	while ($text =~ /\bRAISE (EXCEPTION|WARNING|NOTICE) $literal(.*?);\n/sg)
+	while ($text =~ /\bRAISE (EXCEPTION|WARNING|NOTICE) (.*?);\n/sg)
 	{
-		my ($level, $message, $rest) = ($1 eq 'EXCEPTION' ? 'ERROR' : $1, $2, $3);
+		my ($level, $rest) = ($1 eq 'EXCEPTION' ? 'ERROR' : $1, $2);
 		my ($code) = $rest =~ /\bERRCODE = '(\w+)'/;
+		my ($message) = $rest =~ /^$literal/;
 
+		if (defined $message)
+		{
+			$message =~ s/%/%s/g;
+		}
+		else
+		{
+			my ($list) = $rest =~ /\bMESSAGE = (.*?)(?:,\s*(?:ERRCODE|DETAIL|HINT) = .*)?$/s;
+
+			next if $list !~ /'/;	# passed on
+			$list =~ s/^concat\((.*)\)$/$1/s;
+			$message = join '%s', $list =~ /^'/ ? () : '', $list =~ /$literal/g, $list =~ /'$/ ? () : '';
+		}
 		$code //= $level eq 'ERROR' ? 'raise_exception' : $level;
-		push @messages, { message => $message =~ s/''/'/gr =~ s/%/%s/gr, sqlstate => $sqlstate{$code} // "no $code" };
+		push @messages, { message => $message =~ s/''/'/gr, sqlstate => $sqlstate{$code} // "no $code" };
 	}
-	while ($text =~ /\bproblems \|\| ((?:(?:ARRAY\(.*?)?format\()?$literal.*?);\n/sg)
+	while ($text =~ /(?:\bRETURN NEXT|\bSELECT|\bTHEN|\bELSE|\|\|(?: ARRAY\()?|,|^\t+\()\s*(?:format\()?$literal/mg)
 	{
-		my ($statement, @problems) = ($1, $2);
+		my $problem = $1 =~ s/''/'/gr;
 
-		# a CASE has more, and what is added to one, after a colon; a list begins a line with each
-		push @problems, $1 while $statement =~ /(?:\bELSE format\(|^\t+\((?:format\()?)$literal/mg;
-		my $state = $sqlstate{object_not_in_prerequisite_state};
-		push @messages, map { { message => s/''/'/gr =~ s/[:;.](?: .*)?$//r, sqlstate => $state } }
-		  grep { /^[^:]/ } @problems;
+		next unless $problem =~ /^(?:[A-Z%]\S*|(?:mode|width|fpr|slices|capacity)) .*\b(?:is|are|have|has|may|must|cannot|need|does|was|exists|belongs)\b/;
+		push @messages, { message => $problem =~ s/[:;.](?: .*)?$//r =~ s/^.*?\.\K .*//r,
+			sqlstate => $sqlstate{object_not_in_prerequisite_state} };
 	}
 	return @messages;
 }
@@ -100,17 +112,21 @@ is_deeply([ sql_messages(q{
 		USING ERRCODE = 'syntax_error', HINT = 'd';
 	RAISE EXCEPTION 'e';
 	RAISE WARNING 'f';
-	problems := problems || format('%s is 0.5: make it ''%L''.', g);
-	problems := problems || ARRAY(
-		SELECT CASE WHEN h THEN format('One%s.', CASE WHEN i THEN ': two' ELSE format(': three %s',
-			i) END) ELSE format('Four: five') END);
-	problems := problems || ARRAY(SELECT v.p FROM (VALUES
-		(format('Six %s.', j), k),
-		('Seven: eight', l = 'm')) AS v(p, q));
+	RAISE EXCEPTION USING ERRCODE = 'syntax_error',
+		MESSAGE = concat('g of ', h, ', but not ', i), HINT = 'j';
+	RAISE WARNING USING MESSAGE = 'k' || l;
+	RAISE EXCEPTION USING MESSAGE = SQLERRM;
+	RETURN NEXT format('%s is 0.5: make it ''%L''.', m);
+	problems := problems || ARRAY(SELECT CASE WHEN n THEN 'One is two: three' ELSE format('Four has %s.', o) END);
+	RETURN QUERY SELECT v.p FROM (VALUES
+		(format('Five are six %s.', p), q),
+		('width must be seven; eight', r = 's t')) AS v(p, q);
 }) ],
 	[ { message => q{a "%s" of '%s'}, sqlstate => '42601' }, { message => 'e', sqlstate => 'P0001' },
-		{ message => 'f', sqlstate => '01000' },
-		map { { message => $_, sqlstate => '55000' } } '%s is 0.5', 'One%s', 'Four', 'Six %s', 'Six %s', 'Seven' ],
+		{ message => 'f', sqlstate => '01000' }, { message => 'g of %s, but not %s', sqlstate => '42601' },
+		{ message => 'k%s', sqlstate => '01000' },
+		map { { message => $_, sqlstate => '55000' } } '%s is 0.5', 'One is two', 'Four has %s', 'Five are six %s',
+			'width must be seven' ],
 	'and in SQL');
 like('a "…" of 5 is', pattern('a "%s" of %s is'), 'a gap is any text');
 unlike('a "…" of 5 is not', pattern('a "%s" of %s is'), 'but nothing else is');
@@ -118,6 +134,9 @@ unlike('a "…" of 5 is not', pattern('a "%s" of %s is'), 'but nothing else is')
 my @source;
 find({ no_chdir => 1, wanted => sub {
 	push @source, messages(document($_)) if /\.[ch]$/;
+	# what PreventInTransactionBlock() raises
+	push @source, { message => '%s cannot run inside a transaction block', sqlstate => '25001' }
+	  if /\.c$/ && document($_) =~ /PreventInTransactionBlock\(/;
 	push @source, sql_messages(document($_)) if /\.sql$/;
 } }, "$root/src");
 cmp_ok(scalar @source, '>', 80, 'the source has messages');

@@ -39,7 +39,8 @@ BEGIN
 			WHERE f.user_id {=} shown.user_id{collate};
 			CONTINUE WHEN FOUND;
 		END IF;
-		CONTINUE WHEN cardinality(shown.fresh) = 0 AND shown.pending = 0;
+		CONTINUE WHEN cardinality(shown.fresh) = 0 AND shown.pending = 0
+			AND current_setting('transaction_isolation') = 'read committed';	-- see remember()
 		PERFORM {feed}.remember(shown.user_id, shown.items, false);
 	END LOOP;
 END

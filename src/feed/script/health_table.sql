@@ -1,6 +1,6 @@
 -- For monitoring: how many users, the bytes of their rows' filters and hashes, the largest target
 -- rate and the largest rate at present, how many filters are above {alarming_fpr}, the oldest
--- rebuild of one, and how many tables of exposures lack a trigger (0 in mode "log").
+-- rebuild of one, and how many tables of exposures lack a trigger.
 CREATE OR REPLACE VIEW {feed}.health AS
 SELECT pg_catalog.count(*) AS users,
 	pg_catalog.sum(coalesce(pg_catalog.pg_column_size(f.items), 0)
@@ -10,5 +10,5 @@ SELECT pg_catalog.count(*) AS users,
 	pg_catalog.count(*) FILTER (WHERE i.fpr_now OPERATOR(pg_catalog.>) {alarming_fpr}) AS above_fpr,
 	pg_catalog.min(f.filled_until) AS oldest_filled_until,
 	(SELECT pg_catalog.count(DISTINCT u.relation)
-		FROM bloomexp.untracked({feed_literal}, {tracked_literal}) AS u) AS untracked
+		FROM bloomexp.untracked({feed_literal}, {exposures_literal}) AS u) AS untracked
 FROM {feed}.filters AS f LEFT JOIN LATERAL bloomexp.info(f.items) AS i ON true;

@@ -5,6 +5,7 @@ RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_column
 DECLARE
+	visitor record;
 	r record;	-- the row as it will be
 BEGIN
 	IF (from_user {=} into_user{collate}) IS NOT FALSE THEN
@@ -14,10 +15,12 @@ BEGIN
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT u.u{collate} FROM unnest(ARRAY[from_user, into_user]) AS u(u) ORDER BY 1
 	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
-	SELECT n.* INTO r FROM {feed}.filters AS f, {feed}.filters AS visitor,
+	SELECT f.items, f.recent INTO visitor
+	FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
+	SELECT n.* INTO r FROM {feed}.filters AS f,
 		bloomexp.merge_rows(NULL, f.items, f.recent, NULL, visitor.items, visitor.recent,
 			{item_kind}, NULL, NULL, {fpr}, {capacity}) AS n
-	WHERE f.user_id {=} into_user{collate} AND visitor.user_id {=} from_user{collate};
+	WHERE f.user_id {=} into_user{collate};
 	PERFORM {feed}.forget(from_user);
 	IF r.items IS NULL AND cardinality(r.recent) = 0 THEN	-- neither was shown anything
 		PERFORM {feed}.forget(into_user);

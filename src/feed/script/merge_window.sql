@@ -5,6 +5,7 @@ RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_column
 DECLARE
+	visitor record;
 	r record;	-- the row as it will be
 BEGIN
 	IF (from_user {=} into_user{collate}) IS NOT FALSE THEN
@@ -14,11 +15,13 @@ BEGIN
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT u.u{collate} FROM unnest(ARRAY[from_user, into_user]) AS u(u) ORDER BY 1
 	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
-	SELECT n.* INTO r FROM {feed}.filters AS f, {feed}.filters AS visitor,
+	SELECT f.since, f.items, f.recent INTO visitor
+	FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
+	SELECT n.* INTO r FROM {feed}.filters AS f,
 		bloomexp.merge_rows(f.since, f.items, f.recent,
 			visitor.since, visitor.items, visitor.recent,
 			{item_kind}, {width}, {slices}, {fpr}, {capacity}) AS n
-	WHERE f.user_id {=} into_user{collate} AND visitor.user_id {=} from_user{collate};
+	WHERE f.user_id {=} into_user{collate};
 	PERFORM {feed}.forget(from_user);
 	IF r.since IS NULL THEN	-- neither was shown anything: only locks made the rows
 		PERFORM {feed}.forget(into_user);

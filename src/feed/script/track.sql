@@ -23,7 +23,9 @@ BEGIN
 			FROM new_rows AS e{elements} WHERE {exposed} GROUP BY 1) AS s
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id	-- no row: remember() fails
 	LOOP
-		CONTINUE WHEN cardinality(shown.fresh) = 0;
+		-- To a snapshot that is older, the row can be one that is gone: the UPDATE is then an error.
+		CONTINUE WHEN cardinality(shown.fresh) = 0
+			AND current_setting('transaction_isolation') = 'read committed';
 		IF shown.fits THEN
 			UPDATE {feed}.filters AS f SET pending = 0, recent = shown.fresh || f.recent
 			WHERE f.user_id {=} shown.user_id{collate};
