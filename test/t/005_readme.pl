@@ -62,7 +62,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 # classes and of the planner.
 $node->safe_psql('postgres', q{
 	CREATE VIEW members AS
-	SELECT p.*,
+	SELECT p.*, p.pronamespace = 'bloomexp'::regnamespace AS of_feeds,
 		EXISTS (SELECT FROM pg_type WHERE p.oid IN (typinput, typoutput, typreceive, typsend, typanalyze))
 			OR (EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn,
 				aggdeserialfn))
@@ -78,12 +78,13 @@ $node->safe_psql('postgres', q{
 	JOIN pg_extension AS e ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid
 	WHERE deptype = 'e' AND extname = 'bloomexp'});
 
-# What has a form for each type of an item stands there once, with T in its place.
+# What has a form for each type of an item stands there once, with T in its place.  What only the
+# scripts of feeds call, in the schema "bloomexp", says what it does in its comment.
 my $reference = join('', @document{@references}) =~ s/,\n {8}/, /gr;
 my $scalar = qr/bigint|text|uuid|bytea/;
 my (%known, %forms, %callable);
 for (split /\n/, $node->safe_psql('postgres',
-		"SELECT proname, arguments, pg_get_function_result(oid), internal FROM members ORDER BY oid"))
+		"SELECT proname, arguments, pg_get_function_result(oid), internal FROM members WHERE NOT of_feeds ORDER BY oid"))
 {
 	my ($name, $arguments, $result, $internal) = split /\|/;
 	# A procedure has no result.

@@ -192,11 +192,11 @@ my $code = join "\n", map { @$_ } values %source;
 is_deeply([ grep { $code !~ /\b$_\(/ } $guide =~ /`(bloomexp_\w+|[A-Z]+)\(\)`/g ], [],
 	'and names only functions that there are');
 
-my $templates = join '', map { slurp($_) } glob "$root/src/feed/script/*.sql";
-my %named = map { $_ => 1 } 'script', $templates =~ /\{(\w+)\}/g;
-is_deeply([ grep { !$named{$_} } $templates =~ /^--- (\w+)/mg ], [], 'each template is part of a script');
-is_deeply([ grep { !/^(?:table|alone|trigger|log|citus|windowed|plain|)$/ } $templates =~ /^--- \w+ ?(.*)/mg ], [],
-	'and for a kind of feed that exists');
+# Each template is in the script of some kind of feed, and each name in a list is a template.
+my ($lists) = slurp("$root/src/feed/script.sql") =~ /\bfeed_templates_of\(.*?\bAS \$\$\n(.*?)\n\$\$;/s;
+my %listed = map { $_ => 1 } map { split } $lists =~ /^\t\t\t'([\w ]+)'/mg;
+my %template = map { basename($_, '.sql') => 1 } glob "$root/src/feed/script/*.sql";
+is_deeply([ sort keys %listed ], [ sort keys %template ], 'each template is part of a script');
 
 # What the module shows to the server: a name that the server has, too, would be
 # bound to the server's.
