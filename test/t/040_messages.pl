@@ -51,42 +51,53 @@ sub messages
 	return @messages;
 }
 
-# The messages of a text of SQL: those of RAISE, of which a list for concat() is one; and the
-# problems of a feed, sentences that a function returns, up to the colon, semicolon or full
-# stop.  A gap is % in RAISE, and %s, %I or %L in format().
+# The messages of a text of SQL: those of RAISE, given as a format or as MESSAGE; and of a
+# problem, what stands before the colon, semicolon or full stop.  Problems are the sentences that
+# functions named check_... and untrusted() return, and that bloom_feeds() adds.  A gap is % or an
+# expression, and %s, %I or %L in format().
 sub sql_messages
 {
 	my ($text) = @_;
 	my @messages;
-	my $literal = qr/'((?:[^']|'')*)'/;
+	my $one = qr/'((?:[^']|'')*)'/;
+	my $literal = qr/('(?:[^']|'')*'(?:\s*\n\s*'(?:[^']|'')*')*)/;
+	my $value = sub { return join '', map { s/''/'/gr } $_[0] =~ /$one/g };
 
-	while ($text =~ /\bRAISE (EXCEPTION|WARNING|NOTICE) (.*?);\n/sg)
+	while ($text =~ /\bRAISE (EXCEPTION|WARNING|NOTICE)\s+(.*?);\n/sg)
 	{
-		my ($level, $rest) = ($1 eq 'EXCEPTION' ? 'ERROR' : $1, $2);
-		my ($code) = $rest =~ /\bERRCODE = '(\w+)'/;
-		my ($message) = $rest =~ /^$literal/;
+		my ($level, $call) = ($1 eq 'EXCEPTION' ? 'ERROR' : $1, $2);
+		my ($code) = $call =~ /\bERRCODE = '(\w+)'/;
+		my $message;
 
-		if (defined $message)
+		if ($call =~ /^$literal/)
 		{
-			$message =~ s/%/%s/g;
+			$message = $value->($1) =~ s/%/%s/gr;
 		}
-		else
+		elsif ($call =~ /\bMESSAGE = (?:concat\()?((?:$one|[^'])*?)(?:,\s*(?:ERRCODE|DETAIL|HINT)\b|$)/s)
 		{
-			my ($list) = $rest =~ /\bMESSAGE = (.*?)(?:,\s*(?:ERRCODE|DETAIL|HINT) = .*)?$/s;
+			my $expression = $1;
 
-			next if $list !~ /'/;	# passed on
-			$list =~ s/^concat\((.*)\)$/$1/s;
-			$message = join '%s', $list =~ /^'/ ? () : '', $list =~ /$literal/g, $list =~ /'$/ ? () : '';
+			next if $expression !~ /'/;
+			# what stands between the literals are gaps
+			my @parts = split /($one)/, $expression =~ s/\)\s*$//r;
+			$message = '';
+			for (my $i = 0; $i < @parts; $i += 3)
+			{
+				$message .= '%s' if $parts[$i] =~ /\w/;
+				$message .= $value->($parts[ $i + 1 ]) if $i + 1 < @parts;
+			}
 		}
+		next if !defined $message;
 		$code //= $level eq 'ERROR' ? 'raise_exception' : $level;
-		push @messages, { message => $message =~ s/''/'/gr, sqlstate => $sqlstate{$code} // "no $code" };
+		push @messages, { message => $message, sqlstate => $sqlstate{$code} // "no $code" };
 	}
-	while ($text =~ /(?:\bRETURN NEXT|\bSELECT|\bTHEN|\bELSE|\|\|(?: ARRAY\()?|,|^\t+\()\s*(?:format\()?$literal/mg)
-	{
-		my $problem = $1 =~ s/''/'/gr;
 
-		next unless $problem =~ /^(?:[A-Z%]\S*|(?:mode|width|fpr|slices|capacity)) .*\b(?:is|are|have|has|may|must|cannot|need|does|was|exists|belongs)\b/;
-		push @messages, { message => $problem =~ s/[:;.](?: .*)?$//r =~ s/^.*?\.\K .*//r,
+	my @problems = $text =~ /\bCREATE FUNCTION bloomexp\.(?:check_\w+|untrusted)\(.*?\bAS \$\$\n(.*?)\n\$\$;\n/sg;
+	push @problems, $1 while $text =~ /\bproblems := problems \|\| (.*?);\n/sg;
+	for my $sentence (map { $value->($_) } map { s/--.*//gmr =~ /$literal/g } @problems)
+	{
+		next if $sentence !~ /^[\w%"-]+ \S+ \S+/;
+		push @messages, { message => $sentence =~ s/[:;.](?: .*)?$//r,
 			sqlstate => $sqlstate{object_not_in_prerequisite_state} };
 	}
 	return @messages;
@@ -108,25 +119,35 @@ is_deeply([ messages(qq{\t\tereport(ERROR,\n}
 		'one', '%d' ],
 	'messages are found');
 is_deeply([ sql_messages(q{
-	RAISE EXCEPTION 'a "%" of ''%''', b, c
+	RAISE EXCEPTION 'a "%" of ''%'''
+		' is', b, c
 		USING ERRCODE = 'syntax_error', HINT = 'd';
 	RAISE EXCEPTION 'e';
 	RAISE WARNING 'f';
-	RAISE EXCEPTION USING ERRCODE = 'syntax_error',
-		MESSAGE = concat('g of ', h, ', but not ', i), HINT = 'j';
-	RAISE WARNING USING MESSAGE = 'k' || l;
-	RAISE EXCEPTION USING MESSAGE = SQLERRM;
-	RETURN NEXT format('%s is 0.5: make it ''%L''.', m);
-	problems := problems || ARRAY(SELECT CASE WHEN n THEN 'One is two: three' ELSE format('Four has %s.', o) END);
-	RETURN QUERY SELECT v.p FROM (VALUES
-		(format('Five are six %s.', p), q),
-		('width must be seven; eight', r = 's t')) AS v(p, q);
+	RAISE NOTICE USING MESSAGE = concat('g ', cardinality(h),
+		' of ', {i}), DETAIL = concat('j', k);
+	RAISE EXCEPTION USING
+		MESSAGE = 'l ' || m;
+	RAISE EXCEPTION USING MESSAGE = SQLERRM, DETAIL = 'n';
+	problems := problems || format('%s is 0.5: make it ''%L''.', g);
+	problems := problems || ARRAY(
+		SELECT CASE WHEN h THEN format('One has%s ended.', CASE WHEN i = 'j k' THEN ': two' END)
+			ELSE format('Four of them: five') END);
+CREATE FUNCTION bloomexp.check_nothing() RETURNS SETOF text
+AS $$
+	SELECT v.p FROM (VALUES	-- isn't
+		(format('Six or seven are '
+			'%s.', j), k),
+		('Eight is not nine: ten', l = 'm')) AS v(p, q)
+$$;
+CREATE FUNCTION bloomexp.other() RETURNS text
+AS $$ SELECT 'This is no problem' $$;
 }) ],
-	[ { message => q{a "%s" of '%s'}, sqlstate => '42601' }, { message => 'e', sqlstate => 'P0001' },
-		{ message => 'f', sqlstate => '01000' }, { message => 'g of %s, but not %s', sqlstate => '42601' },
-		{ message => 'k%s', sqlstate => '01000' },
-		map { { message => $_, sqlstate => '55000' } } '%s is 0.5', 'One is two', 'Four has %s', 'Five are six %s',
-			'width must be seven' ],
+	[ { message => q{a "%s" of '%s' is}, sqlstate => '42601' }, { message => 'e', sqlstate => 'P0001' },
+		{ message => 'f', sqlstate => '01000' }, { message => 'g %s of %s', sqlstate => '00000' },
+		{ message => 'l %s', sqlstate => 'P0001' },
+		map { { message => $_, sqlstate => '55000' } } 'Six or seven are %s', 'Eight is not nine',
+		'%s is 0.5', 'One has%s ended', 'Four of them' ],
 	'and in SQL');
 like('a "…" of 5 is', pattern('a "%s" of %s is'), 'a gap is any text');
 unlike('a "…" of 5 is not', pattern('a "%s" of %s is'), 'but nothing else is');
@@ -134,9 +155,6 @@ unlike('a "…" of 5 is not', pattern('a "%s" of %s is'), 'but nothing else is')
 my @source;
 find({ no_chdir => 1, wanted => sub {
 	push @source, messages(document($_)) if /\.[ch]$/;
-	# what PreventInTransactionBlock() raises
-	push @source, { message => '%s cannot run inside a transaction block', sqlstate => '25001' }
-	  if /\.c$/ && document($_) =~ /PreventInTransactionBlock\(/;
 	push @source, sql_messages(document($_)) if /\.sql$/;
 } }, "$root/src");
 cmp_ok(scalar @source, '>', 80, 'the source has messages');
