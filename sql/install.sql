@@ -98,7 +98,9 @@ SELECT shelf.bloom_create_feed('feed');
 SELECT feed.add(1, '{1}');
 SELECT feed.take(1, '{1,2}');
 SELECT feed, command, problems FROM shelf.bloom_feeds();
+SET client_min_messages = warning;
 DROP SCHEMA feed CASCADE;
+RESET client_min_messages;
 RESET ROLE;
 RESET search_path;
 
@@ -155,7 +157,8 @@ SELECT p.oid::regprocedure, lanname, proconfig
 FROM members p JOIN pg_language l ON l.oid = prolang
 WHERE CASE WHEN lanname IN ('sql', 'plpgsql')
 	THEN (proconfig @> '{"search_path=pg_catalog, pg_temp"}') IS NOT TRUE
-	ELSE proconfig IS NOT NULL END;
+	ELSE proconfig IS NOT NULL END
+ORDER BY p.oid::regprocedure::text COLLATE "C";
 
 -- none has a name of the server's, so that no search_path makes a difference
 SELECT oid::regprocedure FROM members

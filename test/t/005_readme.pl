@@ -18,17 +18,25 @@ my $node = start_server('documents', 'autovacuum = off');
 
 # Statements
 
+# What the README and the page of the type alone show needs no superuser: a role of its own runs
+# it, which may make roles on the second.
+my %by = ('README.md' => 'owner', 'doc/type-alone.md' => 'owner_with_roles');
+$node->safe_psql('postgres', 'CREATE ROLE owner LOGIN; CREATE ROLE owner_with_roles LOGIN CREATEROLE');
+
 for my $file (@with_statements)
 {
 	my $database = lc($file) =~ s{.*/|\.md$}{}gr =~ s/-/_/gr;
 	my @blocks = blocks($document{$file});
 
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql('postgres', "CREATE DATABASE $database" . ($by{$file} ? " OWNER $by{$file}" : ''));
 	$node->safe_psql($database, tutorial()) unless $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
-	statements_ok($node, $database, $file, @blocks);
+	{
+		local %ENV = (%ENV, $by{$file} ? (PGUSER => $by{$file}) : ());
+		statements_ok($node, $database, $file, @blocks);
+	}
 	# Roles belong to the server, and the pages give theirs the same names.
 	$node->safe_psql($database, "SELECT format('ALTER ROLE %I RENAME TO %I', rolname, '${database}_' || rolname)
-		FROM pg_roles WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter') \\gexec");
+		FROM pg_roles WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter', 'nightly') \\gexec");
 }
 
 # The tutorial and, in the order of the map, all pages that build on it, in the session of one reader: none fails by
@@ -62,7 +70,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 # classes and of the planner.
 $node->safe_psql('postgres', q{
 	CREATE VIEW members AS
-	SELECT p.*, p.pronamespace = 'bloomexp'::regnamespace AS of_feeds,
+	SELECT p.*,
 		EXISTS (SELECT FROM pg_type WHERE p.oid IN (typinput, typoutput, typreceive, typsend, typanalyze))
 			OR (EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn,
 				aggdeserialfn))
@@ -78,13 +86,14 @@ $node->safe_psql('postgres', q{
 	JOIN pg_extension AS e ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid
 	WHERE deptype = 'e' AND extname = 'bloomexp'});
 
-# What has a form for each type of an item stands there once, with T in its place.  What only the
-# scripts of feeds call, in the schema "bloomexp", says what it does in its comment.
+# What only scripts of feeds call is in the schema bloomexp, and described there.
+# What has a form for each type of an item stands there once, with T in its place.
 my $reference = join('', @document{@references}) =~ s/,\n {8}/, /gr;
 my $scalar = qr/bigint|text|uuid|bytea/;
 my (%known, %forms, %callable);
 for (split /\n/, $node->safe_psql('postgres',
-		"SELECT proname, arguments, pg_get_function_result(oid), internal FROM members WHERE NOT of_feeds ORDER BY oid"))
+		"SELECT proname, arguments, pg_get_function_result(oid), internal FROM members
+		WHERE pronamespace <> 'bloomexp'::regnamespace ORDER BY oid"))
 {
 	my ($name, $arguments, $result, $internal) = split /\|/;
 	# A procedure has no result.
@@ -261,16 +270,95 @@ for (@lines)
 	is((/ -U (\w+)/)[0] // $user, $user, "a crontab line of the user $user");
 }
 
-# The exact query of the README returns the same page as the filter.
+# The type alone: the lines of both schedulers call the job as its role, which cannot do more.
+my $alone = $document{'doc/type-alone.md'};
+my ($user, $command) = $alone =~ /^ {4}(?:[\d*]+ ){5}(\w+) (psql .*)$/m;
+my ($job) = $alone =~ /^ {4}SELECT cron\.schedule\(\s*'\w+',\s*'[^']*',\s*'([^']*)'\);$/m;
+my $forget = 'UPDATE filters SET items = bloom_new()';
+my $missing_alone = sub {
+	return $node->safe_psql('type_alone', $alone =~ /^(SELECT count\(\*\) AS missing\n.*?;)/ms ? $1 : '');
+};
+
+is($user, 'nightly', "the user of the type alone's crontab line");
+$node->safe_psql('type_alone', $forget);
+cmp_ok($missing_alone->(), '>', 900, 'exposures are missing in empty filters');
+for my $run ($command =~ s/-d \w+/-d type_alone -U type_alone_nightly/r,
+	"psql -X -q -d type_alone -U type_alone_nightly -c '$job'")
+{
+	local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port);
+	my $output = '';
+
+	$node->safe_psql('type_alone', $forget);
+	ok(IPC::Run::run([ 'sh', '-c', $run ], '<', \undef, '>&', \$output), "a night: $run");
+	is($output, '', 'prints nothing');
+	is($missing_alone->(), 0, 'and builds the filters');
+}
+for my $attempt ([ nightly => 'UPDATE exposures SET item_id = 1' ], [ nightly => 'DELETE FROM exposures' ],
+	[ nightly => 'DROP TABLE filters' ], [ app => 'DELETE FROM filters' ], [ app => 'SELECT FROM exposures' ])
+{
+	my ($role, $statement) = @$attempt;
+	is(sqlstate($node, 'type_alone', "SET ROLE type_alone_$role; $statement"), '42501', "$role may not: $statement");
+}
+my ($first) = $alone =~ /^(BEGIN;\nINSERT INTO exposures\n.*?COMMIT;)$/ms;
+is($node->psql('type_alone', 'SET ROLE type_alone_app; ' . $first =~ s/44/45/gr), 0, 'app can record a page');
+is($node->safe_psql('type_alone', q{SET ROLE type_alone_app;
+	SELECT '{996,998}'::bigint[] - items FROM filters WHERE user_id = 45}), '{998}', 'and exclude what it showed');
+
+# The role of the job needs no more on the table of users than the page says.
+my ($of_users) = $alone =~ /^(UPDATE users SET seen = night\.items\n.*?;)$/ms;
+my ($rights) = $alone =~ /needs\s+(`UPDATE \(seen\)` and `SELECT \(id, seen\)` on `users`)/;
+my $as_job = "UPDATE users SET seen = NULL; SET ROLE type_alone_nightly; $of_users";
+is(sqlstate($node, 'type_alone', $as_job), '42501', 'the table of users without rights');
+$node->safe_psql('type_alone', 'GRANT ' . $rights =~ s/ and /, /r =~ tr/`//dr . ' TO type_alone_nightly');
+is(sqlstate($node, 'type_alone', $as_job), '', 'and with them');
+is($node->safe_psql('type_alone', 'SELECT seen @> 2 FROM users WHERE id = 42'), 't', 'the column is filled');
+
+# A session that has run statements, and waits for more.
+my $session_of = sub {
+	my %session = (in => "$_[0]\n\\echo reached\n", out => '');
+
+	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('type_alone') ],
+		'<', \$session{in}, '>', \$session{out}, IPC::Run::timeout($patience));
+	$session{run}->pump until $session{out} =~ /^reached$/m;
+	return \%session;
+};
+my $end = sub { my ($session, $statement) = @_; $session->{in} .= "$statement;\n\\q\n"; $session->{run}->finish };
+
+# What the type alone loses: what commits while the night waits for its row, until the next night.
+my $page_of_app = $session_of->('BEGIN; INSERT INTO exposures VALUES (43, 78);
+	UPDATE filters SET items = bloom_add(items, 78) WHERE user_id = 43;');
+my $night_of_job = IPC::Run::start([ 'psql', '-Xq', '-d', $node->connstr('type_alone'), '-c', $job ],
+	IPC::Run::timeout($patience));
+$node->poll_query_until('type_alone', q{SELECT count(*) = 1 FROM pg_stat_activity
+	WHERE wait_event_type = 'Lock' AND query LIKE 'CALL refresh_filters%'}) or die 'the night does not wait';
+$end->($page_of_app, 'COMMIT');
+$night_of_job->finish;
+my $contains = sub { return $node->safe_psql('type_alone', "SELECT items \@> $_[0] FROM filters WHERE user_id = 43") };
+is($contains->(78), 'f', 'an exposure that commits while the night reads is not in the filter');
+$node->safe_psql('type_alone', $job);
+is($contains->(78), 't', 'until the next night');
+
+# FOR UPDATE makes a second request wait, but not that of a user without a row.
+my ($lock) = $alone =~ /`(SELECT FROM filters .* FOR UPDATE)`/;
+my $lock_of_new = $lock =~ s/42/46/r;
+my $first_request = $session_of->("BEGIN; $lock; $lock_of_new;");
+is(sqlstate($node, 'type_alone', "SET lock_timeout = '100ms'; $lock"), '55P03', 'FOR UPDATE waits');
+is(sqlstate($node, 'type_alone', "SET lock_timeout = '100ms'; $lock_of_new"), '', 'but only for a row');
+$end->($first_request, 'ROLLBACK');
+
+# After a night the exact query of the README returns the same page as the filter.
+my ($night) = $document{'README.md'} =~ /^(INSERT INTO filters\n.*?;)/ms;
 my @pages = $document{'README.md'} =~ /^(SELECT p\.id FROM posts AS p\n.*?;)/msg;
-is_deeply([ map { $node->safe_psql('readme', $_) } @pages ], [ "2\n4", "2\n4" ], 'README: the filter and exact SQL');
+$node->safe_psql('readme', $night);
+is_deeply([ map { $node->safe_psql('readme', $_) } @pages ], [ "105\n104", "105\n104" ],
+	'README: the filter and exact SQL');
 
 # Removing the extension: refused, and what the guide warns of.
 is(sqlstate($node, 'readme', 'DROP EXTENSION bloomexp'), '2BP01', 'the extension cannot be removed under a feed');
 my $insert = 'INSERT INTO exposures (user_id, item_id) VALUES (42, 1)';
 is($node->psql('readme', "BEGIN; DROP EXTENSION bloomexp CASCADE; $insert; ROLLBACK"), 0,
 	'with CASCADE the triggers go, and inserts work');
-my $drop = 'DROP SCHEMA seen, shown CASCADE; DROP TABLE readers; DROP EXTENSION bloomexp';
+my $drop = 'DROP SCHEMA seen, shown CASCADE; DROP TABLE filters; DROP EXTENSION bloomexp';
 is($node->psql('readme', "BEGIN; $drop; $insert; ROLLBACK"), 0, 'after DROP SCHEMA they do not');
 
 # An upsert of a row that is outside the window: what the guide says of the other ways.
