@@ -45,6 +45,7 @@ DECLARE
 	filter @extschema@.bloom := items;
 	slice timestamp with time zone;	-- of the newest time
 	late added%TYPE;
+	with_late @extschema@.bloom;
 	late_at timestamp with time zone[];
 	repeats boolean;	-- some of what is pending
 	fresh bigint[];
@@ -80,11 +81,14 @@ BEGIN
 			FROM ROWS FROM (unnest(added), unnest(shown_at)) AS i(item, at)) AS s
 		WHERE s.item IS NOT NULL AND (s.at >= slice OR NOT bloomexp.hashes(ARRAY[s.item]) && recent);
 		IF late IS NOT NULL THEN
-			filter := bloomexp.add_at(
+			with_late := bloomexp.add_at(
 				bloomexp.with_fpr(coalesce(filter, bloomexp.window(width, slices, fpr)), fpr), late, late_at);
-			items := filter;
-			pending := 0;
-			changed := true;
+			IF bloomexp.eq(filter, with_late) IS NOT TRUE THEN	-- a batch can come again
+				filter := with_late;
+				items := filter;
+				pending := 0;
+				changed := true;
+			END IF;
 		END IF;
 	END IF;
 
