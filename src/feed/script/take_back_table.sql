@@ -10,6 +10,12 @@ DECLARE
 	exposed bigint[];
 	r record;	-- the row as it will be, and the items
 BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'take_back() needs isolation level READ COMMITTED'
+			USING ERRCODE = 'feature_not_supported',
+				DETAIL = 'A snapshot from before the lock does not show what others have inserted.',
+				HINT = 'Call it after SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
+	END IF;
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of({exposures_literal}) AS t;
 	PERFORM {feed}.lock(take_back.user_id);
 	-- After the lock, in a statement of its own: it sees what others have committed before.
