@@ -12,6 +12,13 @@ BEGIN
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT DISTINCT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed} ORDER BY 1
 	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
+	-- An older snapshot can show a row that a rebuild has removed since then: that is an error.
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		PERFORM FROM {feed}.filters AS f
+		WHERE f.user_id {=} ANY (
+			SELECT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed})
+		FOR UPDATE;
+	END IF;
 
 	FOR shown IN
 		SELECT s.user_id, s.items,
