@@ -21,11 +21,14 @@ AS $$
 		WHEN width IS NULL THEN bloomexp.add_hashes(bloomexp.with_fpr(
 			coalesce(items, bloomexp.new(capacity, fpr, false)), fpr), kind, hashes)
 		ELSE bloomexp.add_hashes_at(bloomexp.with_fpr(
-			coalesce(items, bloomexp.window(width, slices, fpr)), fpr), kind, hashes, since, final) END
+			coalesce(items, bloomexp.window(width, slices, fpr)), fpr),
+			kind, hashes, since, final) END
 $$;
 
-COMMENT ON FUNCTION bloomexp.fold(@extschema@.bloom, bigint[], timestamp with time zone, boolean, text, interval, integer, double precision, bigint) IS
-'the filter of a row, made if it is NULL, with hashes more; what is added has the target rate fpr, whatever the filter had before';
+COMMENT ON FUNCTION bloomexp.fold(@extschema@.bloom, bigint[], timestamp with time zone, boolean,
+	text, interval, integer, double precision, bigint) IS
+'the filter of a row, made if it is NULL, with hashes more; what is added has the target rate fpr, '
+'whatever the filter had before';
 
 CREATE FUNCTION bloomexp.add_to_row(
 	INOUT since timestamp with time zone,
@@ -61,7 +64,8 @@ BEGIN
 		slice := LEAST(GREATEST(since, slice), bloomexp.slice_start(present, width, slices));
 		IF since IS DISTINCT FROM slice THEN
 			IF cardinality(recent) > 0 THEN
-				items := bloomexp.fold(filter, recent, since, true, kind, width, slices, fpr, capacity);
+				items := bloomexp.fold(filter, recent, since, true, kind, width, slices, fpr,
+					capacity);
 				filter := items;
 			END IF;
 			since := slice;
@@ -74,15 +78,18 @@ BEGIN
 
 	-- What is late goes into the filter, at its time, unless it was shown again since then.
 	IF width IS NOT NULL THEN
-		SELECT array_agg(s.item) FILTER (WHERE s.at < slice), array_agg(s.at) FILTER (WHERE s.at < slice),
+		SELECT array_agg(s.item) FILTER (WHERE s.at < slice),
+			array_agg(s.at) FILTER (WHERE s.at < slice),
 			array_agg(s.item) FILTER (WHERE s.at >= slice)
 		INTO late, late_at, added
 		FROM (SELECT i.item, LEAST(i.at, present) AS at
 			FROM ROWS FROM (unnest(added), unnest(shown_at)) AS i(item, at)) AS s
-		WHERE s.item IS NOT NULL AND (s.at >= slice OR NOT bloomexp.hashes(ARRAY[s.item]) && recent);
+		WHERE s.item IS NOT NULL
+			AND (s.at >= slice OR NOT bloomexp.hashes(ARRAY[s.item]) && recent);
 		IF late IS NOT NULL THEN
 			with_late := bloomexp.add_at(
-				bloomexp.with_fpr(coalesce(filter, bloomexp.window(width, slices, fpr)), fpr), late, late_at);
+				bloomexp.with_fpr(coalesce(filter, bloomexp.window(width, slices, fpr)), fpr),
+				late, late_at);
 			IF bloomexp.eq(filter, with_late) IS NOT TRUE THEN	-- a batch can come again
 				filter := with_late;
 				items := filter;
@@ -111,7 +118,9 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.add_to_row(timestamp with time zone, @extschema@.bloom, integer, bigint[], anyarray, timestamp with time zone[], boolean, text, interval, integer, double precision, bigint) IS
+COMMENT ON FUNCTION bloomexp.add_to_row(timestamp with time zone, @extschema@.bloom, integer,
+	bigint[], anyarray, timestamp with time zone[], boolean, text, interval, integer,
+	double precision, bigint) IS
 'the row of a user after items were shown, each at its time, and whether it differs from before';
 
 CREATE FUNCTION bloomexp.take_back_from_row(
@@ -124,7 +133,8 @@ DECLARE
 	kept bigint[];
 BEGIN
 	items := ARRAY(
-		SELECT i.item FROM unnest(bloomexp.exclude_first(items, NULL, NULL, NULL)) WITH ORDINALITY AS i(item, n)
+		SELECT i.item
+		FROM unnest(bloomexp.exclude_first(items, NULL, NULL, NULL)) WITH ORDINALITY AS i(item, n)
 		WHERE bloomexp.hashes(ARRAY[i.item]) <@ recent[1:pending] ORDER BY i.n);
 	kept := ARRAY(
 		SELECT p.hash FROM unnest(recent[1:pending]) WITH ORDINALITY AS p(hash, n)
@@ -161,7 +171,8 @@ BEGIN
 		older := other_recent;
 		older_since := other_since;
 	ELSE
-		recent := recent || ARRAY(SELECT h.hash FROM unnest(other_recent) AS h(hash) WHERE h.hash <> ALL (recent));
+		recent := recent || ARRAY(SELECT h.hash FROM unnest(other_recent) AS h(hash)
+			WHERE h.hash <> ALL (recent));
 	END IF;
 	items := bloomexp.fold(items, older, older_since, true, kind, width, slices, fpr, capacity);
 	IF cardinality(recent) > 247 THEN
@@ -171,5 +182,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.merge_rows(timestamp with time zone, @extschema@.bloom, bigint[], timestamp with time zone, @extschema@.bloom, bigint[], text, interval, integer, double precision, bigint) IS
+COMMENT ON FUNCTION bloomexp.merge_rows(timestamp with time zone, @extschema@.bloom, bigint[],
+	timestamp with time zone, @extschema@.bloom, bigint[], text, interval, integer,
+	double precision, bigint) IS
 'the row of a user who was shown what another user was, too';
