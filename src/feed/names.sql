@@ -49,7 +49,7 @@ BEGIN
 			WHEN items.collation <> 0 THEN 'text' ELSE format_type(items.base, NULL) END),
 		-- a full filter varies by chance
 		'fpr', a ->> 'fpr', 'alarming_fpr', (a ->> 'fpr')::double precision * 1.2,
-		'max_recent', 247,	-- 2,000 bytes with the header of the array
+		'max_recent', bloomexp.max_recent(),
 		'capacity', coalesce(a ->> 'capacity', '100'));
 	SELECT names || jsonb_object_agg(n.name, c.operator) INTO names
 	FROM jsonb_each_text(bloomexp.comparisons(users.base)) AS c(strategy, operator)

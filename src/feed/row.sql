@@ -9,6 +9,13 @@
 -- What all of them take: the kind of the items, the width and the slices of the window, the target
 -- rate, and the capacity of a first layer.
 
+CREATE FUNCTION bloomexp.max_recent() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT 247 $$;
+
+COMMENT ON FUNCTION bloomexp.max_recent() IS
+'how many hashes a row has at most: 2,000 bytes with the header of the array';
+
 CREATE FUNCTION bloomexp.fold(
 	items @extschema@.bloom, hashes bigint[],
 	since timestamp with time zone,	-- when they were shown
@@ -43,7 +50,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
 DECLARE
-	max_recent constant integer := 247;	-- 2,000 bytes with the header of the array
+	max_recent constant integer := bloomexp.max_recent();
 	present constant timestamp with time zone := clock_timestamp();	-- a later time counts as now
 	filter @extschema@.bloom := items;
 	slice timestamp with time zone;	-- of the newest time
@@ -175,7 +182,7 @@ BEGIN
 			WHERE h.hash <> ALL (recent));
 	END IF;
 	items := bloomexp.fold(items, older, older_since, true, kind, width, slices, fpr, capacity);
-	IF cardinality(recent) > 247 THEN
+	IF cardinality(recent) > bloomexp.max_recent() THEN
 		items := bloomexp.fold(items, recent, since, false, kind, width, slices, fpr, capacity);
 		recent := '{}';
 	END IF;
