@@ -15,7 +15,7 @@ AS $$
 	FROM jsonb_each(settings -> 'functions') AS f(name, hashes)
 	LEFT JOIN pg_proc AS p ON p.pronamespace = schema AND p.proname = f.name
 	GROUP BY f.name
-	HAVING NOT bool_or(md5(p.prosrc) = f.hashes ->> 0 AND p.prosecdef = (p.prokind = 'f')) IS TRUE
+	HAVING NOT bool_or(md5(replace(p.prosrc, E'\r', '')) = f.hashes ->> 0 AND p.prosecdef = (p.prokind = 'f')) IS TRUE
 	ORDER BY f.name
 $$;
 
