@@ -15,8 +15,8 @@ BEGIN
 	-- An older snapshot can show a row that a rebuild has removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f
-		WHERE f.user_id {=} ANY (
-			SELECT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed})
+		WHERE f.user_id {=} ANY (ARRAY(	-- no join: with a unique key it stops at the first row
+			SELECT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed}))
 		FOR UPDATE;
 	END IF;
 
