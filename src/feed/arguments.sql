@@ -7,7 +7,8 @@ LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT row_number() OVER (), v.name, v.type::regtype, v.standard, v.feeds
-	FROM (VALUES	-- "feeds" says which have it: all, those over a table of exposures, those without
+	-- "feeds" says which have it: all, those over a table of exposures, those without
+	FROM (VALUES
 		('feed', 'text', NULL, 'all'),
 		('exposures', 'regclass', NULL, 'all'),
 		('user_column', 'text', 'user_id', 'over'),
@@ -24,14 +25,17 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_arguments() IS
-'the arguments of bloom_feed_sql() and bloom_create_feed(), in order: name, type, default, and which feeds have it';
+'the arguments of bloom_feed_sql() and bloom_create_feed(), in order: name, type, default, and '
+'which feeds have it';
 
 CREATE FUNCTION bloomexp.feed_options(a jsonb) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT coalesce(string_agg(format(', %s%s', CASE WHEN f.name <> 'exposures' THEN quote_ident(f.name) || ' => ' END,
-		CASE WHEN f.type IN ('double precision'::regtype, 'integer'::regtype, 'bigint'::regtype) AND a ->> f.name ~ '^[0-9]'
+	SELECT coalesce(string_agg(format(', %s%s',
+		CASE WHEN f.name <> 'exposures' THEN quote_ident(f.name) || ' => ' END,
+		CASE WHEN f.type IN ('double precision'::regtype, 'integer'::regtype, 'bigint'::regtype)
+				AND a ->> f.name ~ '^[0-9]'
 			THEN a ->> f.name ELSE quote_nullable(a ->> f.name) END), '' ORDER BY f.n), '')
 	FROM bloomexp.feed_arguments() AS f
 	WHERE f.name <> 'feed' AND a ? f.name AND a ->> f.name IS DISTINCT FROM f.standard
@@ -44,27 +48,33 @@ CREATE FUNCTION bloomexp.check_arguments(a jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('Argument %I is for feeds %s a table of exposures.', f.name, CASE f.feeds WHEN 'over' THEN 'over' ELSE 'without' END)
+	SELECT format('Argument %I is for feeds %s a table of exposures.', f.name,
+		CASE f.feeds WHEN 'over' THEN 'over' ELSE 'without' END)
 	FROM bloomexp.feed_arguments() AS f
 	WHERE f.feeds <> 'all' AND (f.feeds = 'over') <> (a ->> 'exposures' IS NOT NULL)
 		AND a ->> f.name IS DISTINCT FROM f.standard
 	UNION ALL
 	SELECT v.problem
-	FROM (SELECT a ->> 'feed' AS feed, (a ->> 'width')::interval AS width, (a ->> 'fpr')::double precision AS fpr,
-		(a ->> 'slices')::integer AS slices, a ->> 'mode' AS mode, (a ->> 'capacity')::bigint AS capacity,
-		a ->> 'exposures' IS NOT NULL AS of_table) AS g,
+	FROM (SELECT a ->> 'feed' AS feed, a ->> 'exposures' IS NOT NULL AS of_table,
+		(a ->> 'width')::interval AS width, (a ->> 'fpr')::double precision AS fpr,
+		(a ->> 'slices')::integer AS slices, a ->> 'mode' AS mode,
+		(a ->> 'capacity')::bigint AS capacity) AS g,
 	LATERAL (VALUES
-		(format('%L cannot be the name of a schema: it must have 1 to 63 bytes, not begin with pg_, '
-			'and have no control characters.', g.feed),
-			g.feed = '' OR octet_length(g.feed) > 63 OR g.feed LIKE 'pg\_%' OR g.feed ~ '[\x01-\x1f\x7f]'),
-		(format('mode must be ''trigger'' or ''log'', not %L.', g.mode), g.mode NOT IN ('trigger', 'log')),
+		(format('%L cannot be the name of a schema: it must have 1 to 63 bytes, '
+			'not begin with pg_, and have no control characters.', g.feed),
+			g.feed = '' OR octet_length(g.feed) > 63
+				OR g.feed LIKE 'pg\_%' OR g.feed ~ '[\x01-\x1f\x7f]'),
+		(format('mode must be ''trigger'' or ''log'', not %L.', g.mode),
+			g.mode NOT IN ('trigger', 'log')),
 		('width must be positive, as in ''30 days'', and at most 1000 years.',
 			NOT (g.width > interval '0' AND g.width <= interval '1000 years')),
 		('width of a feed without a table must have no months: write ''30 days''.', NOT g.of_table
 			AND g.width > interval '0'
 			AND extract(year FROM g.width) * 12 + extract(month FROM g.width) <> 0),
-		('width must not be null if there is a table of exposures.', g.of_table AND g.width IS NULL),
-		('fpr must be at least 0.0000001 and less than 1; 0.01 is 1%.', NOT (g.fpr >= 1e-7 AND g.fpr < 1)),
+		('width must not be null if there is a table of exposures.',
+			g.of_table AND g.width IS NULL),
+		('fpr must be at least 0.0000001 and less than 1; 0.01 is 1%.',
+			NOT (g.fpr >= 1e-7 AND g.fpr < 1)),
 		('slices must be from 1 to 1000.', NOT g.slices BETWEEN 1 AND 1000),
 		('slices need a width.', NOT g.of_table AND g.width IS NULL AND g.slices IS NOT NULL),
 		('capacity must be from 1 to 100000000 items.', NOT g.capacity BETWEEN 1 AND 100000000)

@@ -63,7 +63,7 @@ BEGIN
 	-- The types of the columns have changed: what was made for the old ones would be in the way.
 	IF settings IS NOT NULL THEN
 		FOR old IN
-			SELECT p.oid::regprocedure AS name, p.prokind
+			SELECT p.oid::regprocedure AS name
 			FROM pg_proc AS p
 			WHERE p.pronamespace = schema AND settings -> 'functions' ? p.proname
 				AND EXISTS (
@@ -72,13 +72,14 @@ BEGIN
 						WHEN 'user_id' THEN to_regtype(user_type)
 						WHEN 'from_user' THEN to_regtype(user_type)
 						WHEN 'users' THEN to_regtype(user_type || '[]')
-						WHEN 'wanted' THEN CASE p.proname WHEN 'rebuild_batch' THEN to_regtype(user_type || '[]') ELSE a.type END
+						WHEN 'wanted' THEN CASE p.proname
+							WHEN 'rebuild_batch' THEN to_regtype(user_type || '[]') ELSE a.type END
 						WHEN 'item' THEN to_regtype(item_type)
 						WHEN 'items' THEN to_regtype(item_type || '[]')
 						WHEN 'candidates' THEN to_regtype(item_type || '[]')
 						ELSE a.type END)
 		LOOP
-			EXECUTE format('DROP %s %s', CASE old.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, old.name);
+			EXECUTE format('DROP ROUTINE %s', old.name);
 		END LOOP;
 		-- What is not there is made with default privileges, which feed_finish() revokes then.
 		missing := (
@@ -93,7 +94,8 @@ BEGIN
 		IF EXISTS (
 			SELECT FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
 			WHERE c.relnamespace = schema AND c.relname = 'filters' AND a.attname = 'user_id'
-				AND (a.atttypid <> to_regtype(user_type) OR a.attcollation <> coalesce(to_regcollation(user_collation), 0))) THEN
+				AND (a.atttypid <> to_regtype(user_type)
+					OR a.attcollation <> coalesce(to_regcollation(user_collation), 0))) THEN
 			EXECUTE format('ALTER TABLE %I.filters ALTER user_id TYPE %s%s USING user_id::%2$s',
 				feed, user_type, ' COLLATE ' || user_collation);
 		END IF;
@@ -102,7 +104,9 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.feed_begin(text, text, text, text, text, text) IS
-'the first statement of a feed''s script: raises an error unless all that the script names is in hands with the rights of the caller, and the feed, if there is one, is of this kind; makes its schema; drops functions for types that the columns no longer have';
+'the first statement of a feed''s script: raises an error unless all that the script names is in '
+'hands with the rights of the caller, and the feed, if there is one, is of this kind; makes its '
+'schema; drops functions for types that the columns no longer have';
 
 CREATE PROCEDURE bloomexp.keep_in_row(relation regclass, "column" name)
 LANGUAGE plpgsql
@@ -110,14 +114,16 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF EXISTS (
-		SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = "column" AND a.attstorage <> 'p') THEN
+		SELECT FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = "column"
+			AND a.attstorage <> 'p') THEN
 		EXECUTE format('ALTER TABLE %s ALTER %I SET STORAGE PLAIN', relation, "column");
 	END IF;
 END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.keep_in_row(regclass, name) IS
-'sets the storage of a column to PLAIN, which CREATE TABLE cannot before PostgreSQL 16; locks nothing if it is';
+'sets the storage of a column to PLAIN, which CREATE TABLE cannot before PostgreSQL 16; locks '
+'nothing if it is';
 
 CREATE FUNCTION bloomexp.untracked(feed text, exposures text, OUT relation regclass, OUT event text)
 RETURNS SETOF record
@@ -139,7 +145,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.untracked(text, text) IS
-'tables of the exposures, and events, that have no enabled trigger of the feed as its script makes it, or that a subscription fills, which fires none';
+'tables of the exposures, and events, that have no enabled trigger of the feed as its script makes '
+'it, or that a subscription fills, which fires none';
 
 CREATE PROCEDURE bloomexp.attach_triggers(feed text, exposures text)
 LANGUAGE plpgsql
@@ -163,13 +170,15 @@ BEGIN
 			EXECUTE format('DROP TRIGGER %I ON %s', trigger, missing.relation);
 		END IF;
 		EXECUTE format('CREATE TRIGGER %I AFTER %s ON %s REFERENCING NEW TABLE AS new_rows '
-			'FOR EACH STATEMENT EXECUTE FUNCTION %I.track()', trigger, missing.event, missing.relation, feed);
+			'FOR EACH STATEMENT EXECUTE FUNCTION %I.track()',
+			trigger, missing.event, missing.relation, feed);
 	END LOOP;
 END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.attach_triggers(text, text) IS
-'makes the triggers of a feed on the exposures and each partition that lack them; no other table is locked';
+'makes the triggers of a feed on the exposures and each partition that lack them; '
+'no other table is locked';
 
 CREATE PROCEDURE bloomexp.feed_distribute(feed text, exposures text)
 LANGUAGE plpgsql
@@ -184,20 +193,24 @@ BEGIN
 	EXECUTE 'SELECT EXISTS (SELECT FROM pg_dist_partition AS p WHERE p.logicalrelid = $1::regclass)'
 	INTO distributed USING filters;
 	IF NOT distributed THEN
-		EXECUTE 'SELECT create_distributed_table($1::regclass, ''user_id'', colocate_with => $2)' USING filters, exposures;
+		EXECUTE 'SELECT create_distributed_table($1::regclass, ''user_id'', colocate_with => $2)'
+			USING filters, exposures;
 	END IF;
 	FOR called IN
-		SELECT p.oid::regprocedure::text AS name FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+		SELECT p.oid::regprocedure::text AS name
+		FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
 		WHERE n.nspname = feed AND p.proname IN ('current', 'unseen', 'take', 'shown')
 	LOOP
-		EXECUTE 'SELECT create_distributed_function($1::regprocedure, ''user_id'', colocate_with => $2)'
+		EXECUTE 'SELECT create_distributed_function('
+			'$1::regprocedure, ''user_id'', colocate_with => $2)'
 		USING called.name, filters;
 	END LOOP;
 END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.feed_distribute(text, text) IS
-'on Citus: distributes the filters of a feed by user, as the exposures are, and the functions that run where the user''s rows are';
+'on Citus: distributes the filters of a feed by user, as the exposures are, and the functions that '
+'run where the user''s rows are';
 
 CREATE PROCEDURE bloomexp.feed_finish(feed text, settings text)
 LANGUAGE plpgsql
@@ -211,17 +224,20 @@ BEGIN
 	CALL bloomexp.write_settings(feed, settings);
 	-- PUBLIC has the right to execute a function that was made, or restored without privileges.
 	FOR made IN
-		SELECT o.name, string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
+		SELECT o.name, string_agg(DISTINCT CASE a.grantee
+			WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
 		FROM (
 			SELECT 'ROUTINE ' || p.oid::regprocedure, existing ->> p.proname IS NOT NULL,
 				p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
 			FROM pg_proc AS p
 			WHERE p.pronamespace = schema	-- not others by these names
-				AND (settings::jsonb -> 'functions' -> p.proname ->> 0 = md5(p.prosrc)
+				AND (settings::jsonb -> 'functions' -> p.proname ->> 0
+					= md5(replace(p.prosrc, E'\r', ''))
 					OR p.proname = 'settings' AND p.pronargs = 0)
 			UNION ALL SELECT 'TABLE ' || c.oid::regclass, existing <> '{}', c.relowner, c.relacl
 			FROM pg_class AS c
-			WHERE c.relnamespace = schema AND c.relkind IN ('r', 'v') AND c.relname IN ('filters', 'health')) AS o(name, existed, owner, acl),
+			WHERE c.relnamespace = schema AND c.relkind IN ('r', 'v')
+				AND c.relname IN ('filters', 'health')) AS o(name, existed, owner, acl),
 			aclexplode(o.acl) AS a
 		WHERE a.grantee <> o.owner AND (NOT o.existed OR a.grantee = 0 AND o.name LIKE 'ROUTINE %')
 		GROUP BY o.name
@@ -232,4 +248,5 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.feed_finish(text, text) IS
-'the last statement of a feed''s script: what it has made belongs to its owner alone, what existed before keeps its grants, but for those of PUBLIC; writes the function settings()';
+'the last statement of a feed''s script: what it has made belongs to its owner alone, what existed '
+'before keeps its grants, but for those of PUBLIC; writes the function settings()';

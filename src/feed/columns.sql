@@ -15,10 +15,12 @@ AS $$
 		FROM d JOIN pg_type AS t ON t.oid = d.oid WHERE t.typtype = 'd' OR t.typcategory = 'A')
 	SELECT t.oid,
 		-- format_type() would make character and bit of length 1 of bpchar and bit
-		CASE WHEN t.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN format_type(t.oid, NULL)
+		CASE WHEN t.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
+			THEN format_type(t.oid, NULL)
 			ELSE format('%I.%I', n.nspname, t.typname) END,
 		c.arrays, c.types
-	FROM (SELECT array_agg(d.oid ORDER BY d.level DESC) AS types, max(d.arrays) AS arrays FROM d) AS c
+	FROM (
+		SELECT array_agg(d.oid ORDER BY d.level DESC) AS types, max(d.arrays) AS arrays FROM d) AS c
 	JOIN pg_type AS t ON t.oid = c.types[1] JOIN pg_namespace AS n ON n.oid = t.typnamespace
 $$;
 
@@ -33,12 +35,16 @@ AS $$
 		ELSE format('OPERATOR(%I.%s)', n.nspname, o.oprname) END)
 	FROM (
 		SELECT k.opcfamily, k.opcintype
-		FROM pg_type AS b, pg_opclass AS k JOIN pg_am AS m ON m.oid = k.opcmethod AND m.amname = 'btree'
+		FROM pg_type AS b, pg_opclass AS k
+		JOIN pg_am AS m ON m.oid = k.opcmethod AND m.amname = 'btree'
 		WHERE b.oid = type AND b.typtype NOT IN ('c', 'p') AND k.opcdefault
 			AND (k.opcintype = b.oid
-				OR k.opcintype::regtype::text = CASE b.typtype WHEN 'e' THEN 'anyenum' WHEN 'r' THEN 'anyrange' WHEN 'm' THEN 'anymultirange' END
+				OR k.opcintype::regtype::text = CASE b.typtype
+					WHEN 'e' THEN 'anyenum' WHEN 'r' THEN 'anyrange'
+					WHEN 'm' THEN 'anymultirange' END
 				OR EXISTS (SELECT FROM pg_cast AS c
-					WHERE c.castsource = b.oid AND c.casttarget = k.opcintype AND c.castmethod = 'b' AND c.castcontext = 'i'))
+					WHERE c.castsource = b.oid AND c.casttarget = k.opcintype
+						AND c.castmethod = 'b' AND c.castcontext = 'i'))
 		ORDER BY k.opcintype = b.oid DESC LIMIT 1) AS c
 	JOIN pg_amop AS p ON p.amopfamily = c.opcfamily AND p.amoplefttype = c.opcintype
 		AND p.amoprighttype = c.opcintype AND p.amoppurpose = 's'
@@ -46,7 +52,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.comparisons(oid) IS
-'the operators of the default B-tree operator class of a type, by strategy number (1 is <, 3 is =), qualified outside pg_catalog; NULL if it has none';
+'the operators of the default B-tree operator class of a type, by strategy number '
+'(1 is <, 3 is =), qualified outside pg_catalog; NULL if it has none';
 
 CREATE FUNCTION bloomexp.feed_columns(a jsonb,
 	OUT argument text, OUT name text,
@@ -61,20 +68,22 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT w.argument, w.name, c.attnum, c.attgenerated, t.type, b.base, b.name, b.arrays, b.chain,
-		coalesce(l.oid, 0), quote_ident(n.nspname) || '.' || quote_ident(l.collname), l.collisdeterministic
+		coalesce(l.oid, 0), quote_ident(n.nspname) || '.' || quote_ident(l.collname),
+		l.collisdeterministic
 	FROM (VALUES
 		(1, 'user_column', a ->> 'user_column', coalesce(a ->> 'user_type', 'bigint')),
 		(2, 'item_column', a ->> 'item_column', coalesce(a ->> 'item_type', 'bigint')),
 		(3, 'time_column', a ->> 'time_column', NULL),
 		(4, 'where', a ->> 'where', NULL)) AS w(n, argument, name, type)
-	LEFT JOIN pg_attribute AS c ON c.attrelid = to_regclass(a ->> 'exposures') AND c.attname = w.name
-		AND c.attnum > 0 AND NOT c.attisdropped
+	LEFT JOIN pg_attribute AS c ON c.attrelid = to_regclass(a ->> 'exposures')
+		AND c.attname = w.name AND c.attnum > 0 AND NOT c.attisdropped
 	CROSS JOIN LATERAL (SELECT CASE WHEN a ->> 'exposures' IS NOT NULL THEN c.atttypid
 		WHEN w.type ~ '^(-|[0-9]+)$' THEN w.type::regtype ELSE to_regtype(w.type) END) AS t(type)
 	LEFT JOIN LATERAL bloomexp.base_type(t.type) AS b ON true
 	LEFT JOIN pg_type AS bt ON bt.oid = b.base
 	-- Without a table texts are compared byte by byte: nothing else can change under the filters.
-	LEFT JOIN pg_collation AS l ON l.oid = CASE WHEN bt.typcollation <> 0 THEN coalesce(NULLIF(c.attcollation, 0), '"C"'::regcollation) END
+	LEFT JOIN pg_collation AS l ON l.oid = CASE WHEN bt.typcollation <> 0
+		THEN coalesce(NULLIF(c.attcollation, 0), '"C"'::regcollation) END
 	LEFT JOIN pg_namespace AS n ON n.oid = l.collnamespace
 	WHERE CASE WHEN a ->> 'exposures' IS NULL THEN w.type IS NOT NULL
 		ELSE to_regclass(a ->> 'exposures') IS NOT NULL AND w.name IS NOT NULL END
@@ -82,7 +91,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_columns(jsonb) IS
-'the columns that the arguments of a feed name, or the types of users and items: a row for each, with what it is made of';
+'the columns that the arguments of a feed name, or the types of users and items: a row for each, '
+'with what it is made of';
 
 CREATE FUNCTION bloomexp.check_columns(a jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
@@ -95,11 +105,12 @@ DECLARE
 BEGIN
 	FOR c IN SELECT * FROM bloomexp.feed_columns(a)
 	LOOP
-		in_column := CASE WHEN exposures IS NOT NULL THEN format(' in column %I', c.name) ELSE '' END;
+		in_column := CASE WHEN exposures IS NULL THEN '' ELSE format(' in column %I', c.name) END;
 		IF exposures IS NOT NULL AND c.attnum IS NULL THEN
 			RETURN NEXT format('%s has no column %I: name the column with %s => ...',
 				a ->> 'exposures', c.name, quote_ident(c.argument));
-		ELSIF exposures IS NOT NULL AND NOT has_column_privilege(role, exposures, c.attnum, 'SELECT') THEN
+		ELSIF exposures IS NOT NULL
+			AND NOT has_column_privilege(role, exposures, c.attnum, 'SELECT') THEN
 			RETURN NEXT format('You may not read column %I: GRANT SELECT ON %s TO %I.',
 				c.name, a ->> 'exposures', pg_get_userbyid(role));
 		ELSIF c.attgenerated = 'v' AND a ->> 'mode' = 'trigger' THEN
@@ -107,35 +118,44 @@ BEGIN
 				'make it STORED, or use mode => ''log''.', c.name);
 		ELSIF c.argument = 'user_column' THEN
 			IF c.arrays > 0 OR bloomexp.comparisons(c.base) IS NULL THEN
-				RETURN NEXT format('Users have type %s%s: it must be a scalar type with a default B-tree operator class.',
+				RETURN NEXT format('Users have type %s%s: it must be a scalar type with '
+					'a default B-tree operator class.',
 					format_type(c.type, NULL), in_column);
-			ELSIF (SELECT n.nspname LIKE 'pg\_temp%' FROM pg_type AS t JOIN pg_namespace AS n ON n.oid = t.typnamespace
-					WHERE t.oid = c.base) THEN
-				RETURN NEXT format('Users have type %s%s: it is temporary, and a feed would outlive it.',
+			ELSIF (
+				SELECT n.nspname LIKE 'pg\_temp%'
+				FROM pg_type AS t JOIN pg_namespace AS n ON n.oid = t.typnamespace
+				WHERE t.oid = c.base) THEN
+				RETURN NEXT format(
+					'Users have type %s%s: it is temporary, and a feed would outlive it.',
 					format_type(c.type, NULL), in_column);
 			END IF;
 		ELSIF c.argument = 'item_column' THEN
-			IF (c.arrays <= (exposures IS NOT NULL)::integer
-				AND c.base = ANY ('{int2,int4,int8,text,varchar,bpchar,uuid,bytea}'::regtype[])) IS NOT TRUE THEN
-				RETURN NEXT format('Items have type %s%s: it must be smallint, integer, bigint, text, varchar, uuid or bytea%s.',
+			IF (c.arrays <= (exposures IS NOT NULL)::integer AND c.base = ANY (
+				'{int2,int4,int8,text,varchar,bpchar,uuid,bytea}'::regtype[])) IS NOT TRUE THEN
+				RETURN NEXT format('Items have type %s%s: it must be smallint, integer, bigint, '
+					'text, varchar, uuid or bytea%s.',
 					format_type(c.type, NULL), in_column,
-					CASE WHEN exposures IS NOT NULL THEN ', or an array of one of them' ELSE '' END);
+					CASE WHEN exposures IS NULL THEN '' ELSE ', or an array of one of them' END);
 			ELSIF NOT c.deterministic THEN
-				RETURN NEXT format('Item column %I has a nondeterministic collation: items are compared byte by byte.', c.name);
+				RETURN NEXT format('Item column %I has a nondeterministic collation: items are '
+					'compared byte by byte.', c.name);
 			END IF;
 		ELSIF c.argument = 'time_column' THEN
 			IF c.arrays > 0 OR c.base NOT IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN
-				RETURN NEXT format('Time column %I has type %s: it must be timestamp with time zone, or timestamp '
-					'without, which is read as UTC. For example: ALTER TABLE %s ALTER COLUMN %1$I TYPE timestamptz USING ...',
+				RETURN NEXT format('Time column %I has type %s: it must be timestamp with '
+					'time zone, or timestamp without, which is read as UTC. '
+					'For example: ALTER TABLE %s ALTER COLUMN %1$I TYPE timestamptz USING ...',
 					c.name, format_type(c.type, NULL), a ->> 'exposures');
 			END IF;
 		ELSIF c.arrays > 0 OR c.base <> 'boolean'::regtype THEN
 			RETURN NEXT format('Column %I has type %s: "where" names a boolean column. '
-				'Write another condition into the script of bloom_feed_sql().', c.name, format_type(c.type, NULL));
+				'Write another condition into the script of bloom_feed_sql().',
+				c.name, format_type(c.type, NULL));
 		END IF;
 	END LOOP;
 END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_columns(jsonb, oid) IS
-'what is wrong with the columns of the exposures, or with the types of users and items, for a role that owns the feed';
+'what is wrong with the columns of the exposures, or with the types of users and items, for a role '
+'that owns the feed';

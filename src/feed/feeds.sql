@@ -16,12 +16,13 @@ AS $$
 		OR (p.proconfig && ARRAY['search_path=pg_catalog, pg_temp',
 			'search_path="pg_catalog", "pg_temp"']) IS TRUE)) AS r(as_made)
 	GROUP BY f.name
-	HAVING NOT bool_or(md5(p.prosrc) = f.hashes ->> 0 AND r.as_made) IS TRUE
+	HAVING NOT bool_or(md5(replace(p.prosrc, E'\r', '')) = f.hashes ->> 0 AND r.as_made) IS TRUE
 	ORDER BY f.name
 $$;
 
 COMMENT ON FUNCTION bloomexp.edited(oid, jsonb) IS
-'functions of a feed that are not as its script made them; of several by one name, others can have made the rest';
+'functions of a feed that are not as its script made them; of several by one name, others can have '
+'made the rest';
 
 CREATE FUNCTION bloom_feeds(
 	OUT feed name,
@@ -43,11 +44,13 @@ DECLARE
 	apply constant text := ': apply what the command returns';
 BEGIN
 	SELECT x.extversion AS version, n.nspname AS schema INTO extension
-	FROM pg_extension AS x JOIN pg_namespace AS n ON n.oid = x.extnamespace WHERE x.extname = 'bloomexp';
+	FROM pg_extension AS x JOIN pg_namespace AS n ON n.oid = x.extnamespace
+	WHERE x.extname = 'bloomexp';
 
 	-- Settings are data here: read, never executed, and given back as literals.
 	FOR found IN
-		SELECT n.oid AS schema, n.nspname AS name, p.proowner AS owner, bloomexp.feed_settings(n.oid) AS settings
+		SELECT n.oid AS schema, n.nspname AS name, p.proowner AS owner,
+			bloomexp.feed_settings(n.oid) AS settings
 		FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
 		WHERE p.proname = 'settings' AND p.pronargs = 0 AND n.nspname !~ '^pg_' ORDER BY n.nspname
 	LOOP
@@ -59,10 +62,12 @@ BEGIN
 		BEGIN
 			a := (SELECT jsonb_object_agg(f.name, f.standard) FROM bloomexp.feed_arguments() AS f)
 				|| (found.settings -> 'arguments') || jsonb_build_object('feed', found.name);
-			command := format('SELECT %I.bloom_feed_sql(%L%s);', extension.schema, found.name, bloomexp.feed_options(a));
+			command := format('SELECT %I.bloom_feed_sql(%L%s);', extension.schema, found.name,
+				bloomexp.feed_options(a));
 			problems := ARRAY(SELECT p FROM bloomexp.feed_problems(a, found.owner) AS p);
 			IF version IS DISTINCT FROM extension.version THEN
-				problems := problems || format('The script is of version %s of bloomexp%s.', version, apply);
+				problems := problems || format('The script is of version %s of bloomexp%s.',
+					version, apply);
 			END IF;
 			problems := problems || ARRAY(
 				SELECT format('Table %I is missing%s%s.', 'filters', apply,
@@ -76,24 +81,30 @@ BEGIN
 				SELECT 'Types or collations of columns have changed' || apply || ', then rebuild.'
 				WHERE EXISTS (
 					SELECT FROM bloomexp.feed_columns(a) AS c
-					JOIN pg_attribute AS f ON f.attrelid = to_regclass(format('%I.filters', found.name)) AND f.attname = 'user_id'
-					WHERE c.argument = 'user_column' AND (f.atttypid <> c.base OR f.attcollation <> c.collation))
+					JOIN pg_attribute AS f ON f.attname = 'user_id'
+						AND f.attrelid = to_regclass(format('%I.filters', found.name))
+					WHERE c.argument = 'user_column'
+						AND (f.atttypid <> c.base OR f.attcollation <> c.collation))
 				OR EXISTS (
 					SELECT FROM bloomexp.feed_columns(a) AS c
 					JOIN pg_proc AS p ON p.pronamespace = found.schema AND p.proname = 'contains'
-					WHERE c.argument = 'item_column' AND p.proargnames[2] = 'item' AND p.proargtypes[1] <> c.base));
+					WHERE c.argument = 'item_column' AND p.proargnames[2] = 'item'
+						AND p.proargtypes[1] <> c.base));
 			problems := problems || ARRAY(
 				SELECT format(CASE WHEN NOT e.routine_exists THEN 'Function %I is missing%s.'
 					ELSE 'Function %I was edited%s to have it as it was made.' END, e.name, apply)
 				FROM bloomexp.edited(found.schema, found.settings) AS e WHERE e.code_differs);
 			edited := ARRAY(SELECT e.name FROM bloomexp.edited(found.schema, found.settings) AS e);
 			problems := problems || ARRAY(
-				SELECT format('Table %s has no enabled trigger for %s%s, then rebuild.', u.relation, u.event, apply)
+				SELECT format('Table %s has no enabled trigger for %s%s, then rebuild.', u.relation,
+					u.event, apply)
 				FROM bloomexp.untracked(found.name, a ->> 'exposures') AS u
 				WHERE coalesce(a ->> 'mode', 'trigger') = 'trigger'
-					AND NOT EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = u.relation));
+					AND NOT EXISTS (SELECT FROM pg_subscription_rel AS s
+						WHERE s.srrelid = u.relation));
 			problems := problems || ARRAY(
-				SELECT format('PUBLIC may execute %s: REVOKE ALL ON ROUTINE %1$s FROM PUBLIC.', p.oid::regprocedure)
+				SELECT format('PUBLIC may execute %s: REVOKE ALL ON ROUTINE %1$s FROM PUBLIC.',
+					p.oid::regprocedure)
 				FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS g
 				WHERE p.pronamespace = found.schema AND found.settings -> 'functions' ? p.proname
 					AND p.prosecdef AND g.grantee = 0
@@ -109,4 +120,6 @@ END
 $$;
 
 COMMENT ON FUNCTION bloom_feeds() IS
-'the feeds of this database: owner, the version of bloomexp that made the script, the command that returns the script of today, what is wrong with the feed, {} if nothing, and functions that were edited, even if only in comments; looks into the catalogs only';
+'the feeds of this database: owner, the version of bloomexp that made the script, the command that '
+'returns the script of today, what is wrong with the feed, {} if nothing, and functions that were '
+'edited, even if only in comments; looks into the catalogs only';

@@ -21,30 +21,35 @@ DECLARE
 	names jsonb;
 BEGIN
 	SELECT x.extversion AS version, quote_ident(n.nspname) AS schema INTO extension
-	FROM pg_extension AS x JOIN pg_namespace AS n ON n.oid = x.extnamespace WHERE x.extname = 'bloomexp';
+	FROM pg_extension AS x JOIN pg_namespace AS n ON n.oid = x.extnamespace
+	WHERE x.extname = 'bloomexp';
 	SELECT * INTO users FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'user_column';
 	SELECT * INTO items FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'item_column';
 	SELECT * INTO times FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'time_column';
 
 	names := jsonb_build_object(
 		'version', extension.version,
-		'command', format('SELECT %s.bloom_feed_sql(%L%s);', extension.schema, a ->> 'feed', bloomexp.feed_options(a)),
+		'command', format('SELECT %s.bloom_feed_sql(%L%s);', extension.schema, a ->> 'feed',
+			bloomexp.feed_options(a)),
 		'kind_literal', quote_literal(bloomexp.feed_kind(a)),
 		'feed', feed, 'feed_literal', quote_literal(a ->> 'feed'),
 		'filters_literal', quote_literal(feed || '.filters'),
 		'exposures_literal', quote_nullable(a ->> 'exposures'),
 		'bloom', extension.schema || '.bloom',
-		'user_type', users.base_name,	-- of a domain what it is made of: its constraints would run here
+		-- of a domain what it is made of: its constraints would run here
+		'user_type', users.base_name,
 		'user_type_literal', quote_literal(users.base_name),
 		'user_collation_literal', quote_nullable(users.collation_name),
 		'user_column', users.base_name || coalesce(' COLLATE ' || users.collation_name, ''),
 		'collate', coalesce(' COLLATE ' || users.collation_name, ''),
 		'item_type', items.base_name, 'item_type_literal', quote_literal(items.base_name),
 		'item_collate', CASE WHEN items.collation <> 0 THEN ' COLLATE pg_catalog."C"' ELSE '' END,
-		'item_kind', quote_literal(CASE WHEN items.base IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN 'integer'
+		'item_kind', quote_literal(CASE
+			WHEN items.base IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN 'integer'
 			WHEN items.collation <> 0 THEN 'text' ELSE format_type(items.base, NULL) END),
-		'fpr', a ->> 'fpr', 'alarming_fpr', (a ->> 'fpr')::double precision * 1.2,	-- a full filter varies by chance
-		'max_recent', 247,	-- 2,000 bytes with the header of the array
+		-- a full filter varies by chance
+		'fpr', a ->> 'fpr', 'alarming_fpr', (a ->> 'fpr')::double precision * 1.2,
+		'max_recent', bloomexp.max_recent(),
 		'capacity', coalesce(a ->> 'capacity', '100'));
 	SELECT names || jsonb_object_agg(n.name, c.operator) INTO names
 	FROM jsonb_each_text(bloomexp.comparisons(users.base)) AS c(strategy, operator)
@@ -56,19 +61,26 @@ BEGIN
 			'hours', quote_literal(make_interval(secs => extract(epoch FROM width))));
 	END IF;
 	IF of_table THEN
-		item_column := CASE WHEN items.arrays = 1 THEN 'i.item' ELSE format('e.%I', a ->> 'item_column') END;
+		item_column := CASE WHEN items.arrays = 1 THEN 'i.item'
+			ELSE format('e.%I', a ->> 'item_column') END;
 		names := names || jsonb_build_object(
 			'exposures', a ->> 'exposures',
 			'user', format('e.%I', a ->> 'user_column'),
 			'item', item_column,
-			'elements', CASE WHEN items.arrays = 1 THEN format(', unnest(e.%I) AS i(item)', a ->> 'item_column') ELSE '' END,
+			'elements', CASE WHEN items.arrays = 1
+				THEN format(', unnest(e.%I) AS i(item)', a ->> 'item_column') ELSE '' END,
 			-- the same whatever the time zone of the session is
-			'window_start', format('(now() AT TIME ZONE ''UTC'' - interval %L) AT TIME ZONE ''UTC''', width),
-			'exposed', format('e.%I IS NOT NULL AND %s IS NOT NULL%s AND %s >= %s', a ->> 'user_column', item_column,
+			'window_start', format(
+				'(now() AT TIME ZONE ''UTC'' - interval %L) AT TIME ZONE ''UTC''', width),
+			'exposed', format('e.%I IS NOT NULL AND %s IS NOT NULL%s AND %s >= %s',
+				a ->> 'user_column', item_column,
 				coalesce(' AND e.' || quote_ident(a ->> 'where'), ''), time_column,
-				CASE WHEN times.base = 'timestamp'::regtype THEN '(since AT TIME ZONE ''UTC'')' ELSE 'since' END),
-			'oldest_literal', quote_literal('SELECT EXTRACT(EPOCH FROM LEAST(bloomexp.oldest_transaction(), (SELECT pg_catalog.min(p.prepared) '
-				'FROM pg_catalog.pg_prepared_xacts AS p WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database())))'));
+				CASE WHEN times.base = 'timestamp'::regtype THEN '(since AT TIME ZONE ''UTC'')'
+					ELSE 'since' END),
+			'oldest_literal', quote_literal('SELECT EXTRACT(EPOCH FROM '
+				'LEAST(bloomexp.oldest_transaction(), (SELECT pg_catalog.min(p.prepared) '
+				'FROM pg_catalog.pg_prepared_xacts AS p '
+				'WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database())))'));
 	END IF;
 	RETURN names;
 END

@@ -9,6 +9,13 @@
 -- What all of them take: the kind of the items, the width and the slices of the window, the target
 -- rate, and the capacity of a first layer.
 
+CREATE FUNCTION bloomexp.max_recent() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT 247 $$;
+
+COMMENT ON FUNCTION bloomexp.max_recent() IS
+'how many hashes a row has at most: 2,000 bytes with the header of the array';
+
 CREATE FUNCTION bloomexp.fold(
 	items @extschema@.bloom, hashes bigint[],
 	since timestamp with time zone,	-- when they were shown
@@ -21,11 +28,14 @@ AS $$
 		WHEN width IS NULL THEN bloomexp.add_hashes(bloomexp.with_fpr(
 			coalesce(items, bloomexp.new(capacity, fpr, false)), fpr), kind, hashes)
 		ELSE bloomexp.add_hashes_at(bloomexp.with_fpr(
-			coalesce(items, bloomexp.window(width, slices, fpr)), fpr), kind, hashes, since, final) END
+			coalesce(items, bloomexp.window(width, slices, fpr)), fpr),
+			kind, hashes, since, final) END
 $$;
 
-COMMENT ON FUNCTION bloomexp.fold(@extschema@.bloom, bigint[], timestamp with time zone, boolean, text, interval, integer, double precision, bigint) IS
-'the filter of a row, made if it is NULL, with hashes more; what is added has the target rate fpr, whatever the filter had before';
+COMMENT ON FUNCTION bloomexp.fold(@extschema@.bloom, bigint[], timestamp with time zone, boolean,
+	text, interval, integer, double precision, bigint) IS
+'the filter of a row, made if it is NULL, with hashes more; what is added has the target rate fpr, '
+'whatever the filter had before';
 
 CREATE FUNCTION bloomexp.add_to_row(
 	INOUT since timestamp with time zone,
@@ -40,12 +50,12 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
 DECLARE
-	max_recent constant integer := 247;	-- 2,000 bytes with the header of the array
+	max_recent constant integer := bloomexp.max_recent();
 	present constant timestamp with time zone := clock_timestamp();	-- a later time counts as now
 	filter @extschema@.bloom := items;
-	before @extschema@.bloom;
 	slice timestamp with time zone;	-- of the newest time
 	late added%TYPE;
+	with_late @extschema@.bloom;
 	late_at timestamp with time zone[];
 	repeats boolean;	-- some of what is pending
 	fresh bigint[];
@@ -61,7 +71,8 @@ BEGIN
 		slice := LEAST(GREATEST(since, slice), bloomexp.slice_start(present, width, slices));
 		IF since IS DISTINCT FROM slice THEN
 			IF cardinality(recent) > 0 THEN
-				items := bloomexp.fold(filter, recent, since, true, kind, width, slices, fpr, capacity);
+				items := bloomexp.fold(filter, recent, since, true, kind, width, slices, fpr,
+					capacity);
 				filter := items;
 			END IF;
 			since := slice;
@@ -74,17 +85,20 @@ BEGIN
 
 	-- What is late goes into the filter, at its time, unless it was shown again since then.
 	IF width IS NOT NULL THEN
-		SELECT array_agg(s.item) FILTER (WHERE s.at < slice), array_agg(s.at) FILTER (WHERE s.at < slice),
+		SELECT array_agg(s.item) FILTER (WHERE s.at < slice),
+			array_agg(s.at) FILTER (WHERE s.at < slice),
 			array_agg(s.item) FILTER (WHERE s.at >= slice)
 		INTO late, late_at, added
 		FROM (SELECT i.item, LEAST(i.at, present) AS at
 			FROM ROWS FROM (unnest(added), unnest(shown_at)) AS i(item, at)) AS s
-		WHERE s.item IS NOT NULL AND (s.at >= slice OR NOT bloomexp.hashes(ARRAY[s.item]) && recent);
+		WHERE s.item IS NOT NULL
+			AND (s.at >= slice OR NOT bloomexp.hashes(ARRAY[s.item]) && recent);
 		IF late IS NOT NULL THEN
-			before := filter;
-			filter := bloomexp.add_at(
-				bloomexp.with_fpr(coalesce(filter, bloomexp.window(width, slices, fpr)), fpr), late, late_at);
-			IF bloomexp.eq(filter, before) IS NOT TRUE THEN	-- else a batch comes again
+			with_late := bloomexp.add_at(
+				bloomexp.with_fpr(coalesce(filter, bloomexp.window(width, slices, fpr)), fpr),
+				late, late_at);
+			IF bloomexp.eq(filter, with_late) IS NOT TRUE THEN	-- a batch can come again
+				filter := with_late;
 				items := filter;
 				pending := 0;
 				changed := true;
@@ -111,7 +125,9 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.add_to_row(timestamp with time zone, @extschema@.bloom, integer, bigint[], anyarray, timestamp with time zone[], boolean, text, interval, integer, double precision, bigint) IS
+COMMENT ON FUNCTION bloomexp.add_to_row(timestamp with time zone, @extschema@.bloom, integer,
+	bigint[], anyarray, timestamp with time zone[], boolean, text, interval, integer,
+	double precision, bigint) IS
 'the row of a user after items were shown, each at its time, and whether it differs from before';
 
 CREATE FUNCTION bloomexp.take_back_from_row(
@@ -124,7 +140,8 @@ DECLARE
 	kept bigint[];
 BEGIN
 	items := ARRAY(
-		SELECT i.item FROM unnest(bloomexp.exclude_first(items, NULL, NULL, NULL)) WITH ORDINALITY AS i(item, n)
+		SELECT i.item
+		FROM unnest(bloomexp.exclude_first(items, NULL, NULL, NULL)) WITH ORDINALITY AS i(item, n)
 		WHERE bloomexp.hashes(ARRAY[i.item]) <@ recent[1:pending] ORDER BY i.n);
 	kept := ARRAY(
 		SELECT p.hash FROM unnest(recent[1:pending]) WITH ORDINALITY AS p(hash, n)
@@ -161,15 +178,18 @@ BEGIN
 		older := other_recent;
 		older_since := other_since;
 	ELSE
-		recent := recent || ARRAY(SELECT h.hash FROM unnest(other_recent) AS h(hash) WHERE h.hash <> ALL (recent));
+		recent := recent || ARRAY(SELECT h.hash FROM unnest(other_recent) AS h(hash)
+			WHERE h.hash <> ALL (recent));
 	END IF;
 	items := bloomexp.fold(items, older, older_since, true, kind, width, slices, fpr, capacity);
-	IF cardinality(recent) > 247 THEN
+	IF cardinality(recent) > bloomexp.max_recent() THEN
 		items := bloomexp.fold(items, recent, since, false, kind, width, slices, fpr, capacity);
 		recent := '{}';
 	END IF;
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.merge_rows(timestamp with time zone, @extschema@.bloom, bigint[], timestamp with time zone, @extschema@.bloom, bigint[], text, interval, integer, double precision, bigint) IS
+COMMENT ON FUNCTION bloomexp.merge_rows(timestamp with time zone, @extschema@.bloom, bigint[],
+	timestamp with time zone, @extschema@.bloom, bigint[], text, interval, integer,
+	double precision, bigint) IS
 'the row of a user who was shown what another user was, too';

@@ -7,7 +7,8 @@
 CREATE SCHEMA bloomexp;
 GRANT USAGE ON SCHEMA bloomexp TO PUBLIC;
 
-COMMENT ON SCHEMA bloomexp IS 'what the scripts of feeds of bloomexp call, and what makes these scripts';
+COMMENT ON SCHEMA bloomexp IS
+'what the scripts of feeds of bloomexp call, and what makes these scripts';
 
 CREATE FUNCTION bloomexp.new(capacity bigint, fpr double precision, counting boolean)
 RETURNS @extschema@.bloom
@@ -30,33 +31,39 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.with_fpr(@extschema@.bloom, double precision) IS 'as bloom_with_fpr()';
 
-CREATE FUNCTION bloomexp.add_at(filter @extschema@.bloom, items anyarray, shown_at timestamp with time zone[])
+CREATE FUNCTION bloomexp.add_at(filter @extschema@.bloom, items anyarray,
+	shown_at timestamp with time zone[])
 RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_at_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.add_at(@extschema@.bloom, anyarray, timestamp with time zone[]) IS 'as bloom_add_at()';
+COMMENT ON FUNCTION bloomexp.add_at(@extschema@.bloom, anyarray, timestamp with time zone[]) IS
+'as bloom_add_at()';
 
 CREATE FUNCTION bloomexp.add_hashes(filter @extschema@.bloom, kind text, hashes bigint[])
 RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.add_hashes(@extschema@.bloom, text, bigint[]) IS 'as bloom_add_hashes()';
+COMMENT ON FUNCTION bloomexp.add_hashes(@extschema@.bloom, text, bigint[]) IS
+'as bloom_add_hashes()';
 
-CREATE FUNCTION bloomexp.add_hashes_at(filter @extschema@.bloom, kind text, hashes bigint[], shown_at timestamp with time zone, final boolean)
+CREATE FUNCTION bloomexp.add_hashes_at(filter @extschema@.bloom, kind text, hashes bigint[],
+	shown_at timestamp with time zone, final boolean)
 RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_hashes_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.add_hashes_at(@extschema@.bloom, text, bigint[], timestamp with time zone, boolean) IS 'as bloom_add_hashes_at()';
+COMMENT ON FUNCTION bloomexp.add_hashes_at(@extschema@.bloom, text, bigint[],
+	timestamp with time zone, boolean) IS 'as bloom_add_hashes_at()';
 
 CREATE FUNCTION bloomexp.expire(filter @extschema@.bloom, at timestamp with time zone)
 RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_expire'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.expire(@extschema@.bloom, timestamp with time zone) IS 'as bloom_expire()';
+COMMENT ON FUNCTION bloomexp.expire(@extschema@.bloom, timestamp with time zone) IS
+'as bloom_expire()';
 
 CREATE FUNCTION bloomexp."union"(a @extschema@.bloom, b @extschema@.bloom)
 RETURNS @extschema@.bloom
@@ -65,12 +72,14 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp."union"(@extschema@.bloom, @extschema@.bloom) IS 'as bloom_union()';
 
-CREATE FUNCTION bloomexp.slice_start(shown_at timestamp with time zone, width interval, slices integer)
+CREATE FUNCTION bloomexp.slice_start(shown_at timestamp with time zone, width interval,
+	slices integer)
 RETURNS timestamp with time zone
 AS 'MODULE_PATHNAME', 'bloomexp_slice_start'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.slice_start(timestamp with time zone, interval, integer) IS 'as bloom_slice_start()';
+COMMENT ON FUNCTION bloomexp.slice_start(timestamp with time zone, interval, integer) IS
+'as bloom_slice_start()';
 
 CREATE FUNCTION bloomexp.hashes(items anyarray)
 RETURNS bigint[]
@@ -84,14 +93,17 @@ RETURNS anyarray
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_array_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.exclude(anyarray, @extschema@.bloom, bigint[]) IS 'as bloom_exclude_array()';
+COMMENT ON FUNCTION bloomexp.exclude(anyarray, @extschema@.bloom, bigint[]) IS
+'as bloom_exclude_array()';
 
-CREATE FUNCTION bloomexp.exclude_first(candidates anyarray, filter @extschema@.bloom, wanted integer, hashes bigint[])
+CREATE FUNCTION bloomexp.exclude_first(candidates anyarray, filter @extschema@.bloom,
+	wanted integer, hashes bigint[])
 RETURNS anyarray
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_first_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.exclude_first(anyarray, @extschema@.bloom, integer, bigint[]) IS 'as bloom_exclude_first()';
+COMMENT ON FUNCTION bloomexp.exclude_first(anyarray, @extschema@.bloom, integer, bigint[]) IS
+'as bloom_exclude_first()';
 
 CREATE FUNCTION bloomexp.eq(@extschema@.bloom, @extschema@.bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_eq'
@@ -99,7 +111,8 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.eq(@extschema@.bloom, @extschema@.bloom) IS 'as bloom_eq()';
 
-CREATE FUNCTION bloomexp.info(filter @extschema@.bloom, OUT fpr double precision, OUT fpr_now double precision)
+CREATE FUNCTION bloomexp.info(filter @extschema@.bloom, OUT fpr double precision,
+	OUT fpr_now double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT i.fpr, i.fpr_now FROM @extschema@.bloom_info(filter) AS i $$;
 

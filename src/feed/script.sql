@@ -9,17 +9,21 @@ AS $$
 			'head_alone begin filters_plain storage lock current unseen contains take take_back '
 			'remember add add_batch forget merge health_plain finish'
 		WHEN a ->> 'exposures' IS NULL THEN
-			'head_alone begin filters_window storage lock current_window unseen_window contains take_window take_back '
-			'remember_window add_window add_batch_window forget merge_window expire expire_batch health_window finish'
+			'head_alone begin filters_window storage lock current_window unseen_window contains '
+			'take_window take_back remember_window add_window add_batch_window forget merge_window '
+			'expire expire_batch health_window finish'
 		WHEN a ->> 'mode' = 'trigger' THEN
-			'head_trigger begin filters_table storage lock current unseen contains take_trigger take_back_table '
-			'remember track track_depends attach rebuild rebuild_step rebuild_batch health_table finish'
+			'head_trigger begin filters_table storage lock current unseen contains take_trigger '
+			'take_back_table remember track track_depends attach rebuild rebuild_step '
+			'rebuild_batch health_table finish'
 		WHEN bloomexp.distribution_column(to_regclass(a ->> 'exposures')) IS NULL THEN
-			'head_log begin filters_table storage lock_log shown_log current_log unseen_log contains take_log take_back_table '
-			'rebuild rebuild_step rebuild_batch health_log finish'
+			'head_log begin filters_table storage lock_log shown_log current_log unseen_log '
+			'contains take_log take_back_table rebuild rebuild_step rebuild_batch '
+			'health_log finish'
 		ELSE
-			'head_log begin filters_table storage lock_log_citus shown_log current_log unseen_log contains take_log take_back_table '
-			'rebuild rebuild_step rebuild_batch_citus distribute health_log finish'
+			'head_log begin filters_table storage lock_log_citus shown_log current_log unseen_log '
+			'contains take_log take_back_table rebuild rebuild_step rebuild_batch_citus '
+			'distribute health_log finish'
 		END, ' ')
 $$;
 
@@ -38,10 +42,12 @@ BEGIN
 	FROM regexp_split_to_table(template, '[{}]') WITH ORDINALITY AS p(text, n)
 	WHERE p.n % 2 = 0 AND names ->> p.text IS NULL LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'a template of feeds names "%", which is unknown', unknown USING ERRCODE = 'internal_error';
+		RAISE EXCEPTION 'a template of feeds names "%", which is unknown', unknown
+			USING ERRCODE = 'internal_error';
 	END IF;
 	RETURN (
-		SELECT string_agg(CASE WHEN p.n % 2 = 1 THEN p.text ELSE names ->> p.text END, '' ORDER BY p.n)
+		SELECT string_agg(
+			CASE WHEN p.n % 2 = 1 THEN p.text ELSE names ->> p.text END, '' ORDER BY p.n)
 		FROM regexp_split_to_table(template, '[{}]') WITH ORDINALITY AS p(text, n));
 END
 $$;
@@ -69,19 +75,23 @@ BEGIN
 	names := names || jsonb_build_object('$', quote);
 
 	FOR template IN
-		SELECT t.text, substring(t.text FROM 'CREATE OR REPLACE (?:FUNCTION|PROCEDURE) {feed}\.(\w+)') AS function
+		SELECT t.text,
+			substring(t.text FROM 'CREATE OR REPLACE (?:FUNCTION|PROCEDURE) {feed}\.(\w+)')
+				AS function
 		FROM unnest(bloomexp.feed_templates_of(a)) WITH ORDINALITY AS w(name, n)
 		LEFT JOIN bloomexp.feed_templates() AS t USING (name)
 		ORDER BY w.n
 	LOOP
 		-- The last one has the settings, with the functions before it.
 		names := names || jsonb_build_object('settings', quote_literal(jsonb_build_object(
-			'version', names ->> 'version', 'kind', bloomexp.feed_kind(a), 'arguments', a, 'functions', functions)::text));
+			'version', names ->> 'version', 'kind', bloomexp.feed_kind(a),
+			'arguments', a, 'functions', functions)::text));
 		made := bloomexp.fill_template(btrim(template.text, E'\n'), names);
 		script := concat(script, made, E'\n\n');
 		IF template.function IS NOT NULL THEN
 			functions := functions || jsonb_build_object(template.function,
-				jsonb_build_array(md5(split_part(made, quote, 2)), bloomexp.code_hash(split_part(made, quote, 2))));
+				jsonb_build_array(md5(split_part(made, quote, 2)),
+					bloomexp.code_hash(split_part(made, quote, 2))));
 		END IF;
 	END LOOP;
 	RETURN script;

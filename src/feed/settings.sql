@@ -28,12 +28,16 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
-'what the feed in a schema was made with: {"version", "kind", "arguments": {}, "functions": {name: [hash of the source, hash of the code]}}; NULL if there is none';
+'what the feed in a schema was made with: {"version", "kind", "arguments": {}, "functions": {name: '
+'[hash of the source, hash of the code]}}; NULL if there is none';
 
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT md5(btrim(regexp_replace(regexp_replace(source, '--[^\n]*', '', 'g'), '\s+', ' ', 'g'))) $$;
+AS $$
+	SELECT md5(btrim(
+		regexp_replace(regexp_replace(source, '--[^\n]*', '', 'g'), '\s+', ' ', 'g')))
+$$;
 
 COMMENT ON FUNCTION bloomexp.code_hash(text) IS
 'a hash of the source of a function without its comments and with single blanks';

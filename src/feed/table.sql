@@ -13,7 +13,8 @@ BEGIN
 	IF name IS NULL THEN
 		RETURN;
 	END IF;
-	SELECT c.relkind, c.relpersistence, c.relispartition, c.relrowsecurity, c.relforcerowsecurity, c.relowner
+	SELECT c.relkind, c.relpersistence, c.relispartition, c.relrowsecurity, c.relforcerowsecurity,
+		c.relowner
 	INTO exposures FROM pg_class AS c WHERE c.oid = table_id;
 	IF NOT FOUND THEN
 		RETURN NEXT format('Table %s does not exist.', name);
@@ -22,18 +23,23 @@ BEGIN
 
 	IF exposures.relpersistence = 't' THEN
 		RETURN NEXT format('%s is temporary: a feed would outlive it.', name);
-	ELSIF exposures.relkind NOT IN ('r', 'p') AND (by_trigger OR exposures.relkind NOT IN ('v', 'm', 'f')) THEN
-		RETURN NEXT format('%s is not a table%s', name, CASE WHEN exposures.relkind IN ('v', 'm', 'f')
-			THEN ': views and foreign tables need mode => ''log''.' ELSE '.' END);
+	ELSIF exposures.relkind NOT IN ('r', 'p')
+		AND (by_trigger OR exposures.relkind NOT IN ('v', 'm', 'f')) THEN
+		RETURN NEXT format('%s is not a table%s', name,
+			CASE WHEN exposures.relkind IN ('v', 'm', 'f')
+				THEN ': views and foreign tables need mode => ''log''.' ELSE '.' END);
 	END IF;
 	IF exposures.relrowsecurity
 		AND (SELECT NOT r.rolsuper AND NOT r.rolbypassrls FROM pg_roles AS r WHERE r.oid = role)
-		AND (exposures.relforcerowsecurity OR NOT pg_has_role(role, exposures.relowner, 'USAGE')) THEN
-		RETURN NEXT format('Row-level security on %s would hide exposures from the feed: its owner must be '
-			'the owner of the table, without FORCE ROW LEVEL SECURITY, or have BYPASSRLS.', name);
+		AND (exposures.relforcerowsecurity
+			OR NOT pg_has_role(role, exposures.relowner, 'USAGE')) THEN
+		RETURN NEXT format('Row-level security on %s would hide exposures from the feed: '
+			'its owner must be the owner of the table, without FORCE ROW LEVEL SECURITY, '
+			'or have BYPASSRLS.', name);
 	END IF;
 	RETURN QUERY
-		SELECT format('Trigger %I of %s would be replaced: rename it, or choose another name for the feed.', g.tgname, t)
+		SELECT format('Trigger %I of %s would be replaced: '
+			'rename it, or choose another name for the feed.', g.tgname, t)
 		FROM bloomexp.tables_of(table_id) AS t JOIN pg_trigger AS g ON g.tgrelid = t
 		JOIN pg_proc AS p ON p.oid = g.tgfoid JOIN pg_namespace AS n ON n.oid = p.pronamespace
 		WHERE g.tgname IN (('insert_' || (a ->> 'feed'))::name, ('update_' || (a ->> 'feed'))::name)
@@ -48,14 +54,19 @@ BEGIN
 			'make the feed of the root, or use mode => ''log''.', name);
 	END IF;
 	IF NOT has_table_privilege(role, table_id, 'TRIGGER') THEN
-		RETURN NEXT format('You may not create triggers on %s: GRANT TRIGGER ON %1$s TO %I.', name, pg_get_userbyid(role));
+		RETURN NEXT format('You may not create triggers on %s: GRANT TRIGGER ON %1$s TO %I.', name,
+			pg_get_userbyid(role));
 	END IF;
 	RETURN QUERY
-		SELECT format('%s is filled by a subscription, which fires no statement triggers: use mode => ''log''.', s.srrelid::regclass)
-		FROM bloomexp.tables_of(table_id) AS t JOIN pg_subscription_rel AS s ON s.srrelid = t ORDER BY 1;
+		SELECT format('%s is filled by a subscription, which fires no statement triggers: '
+			'use mode => ''log''.', s.srrelid::regclass)
+		FROM bloomexp.tables_of(table_id) AS t JOIN pg_subscription_rel AS s ON s.srrelid = t
+		ORDER BY 1;
 	RETURN QUERY
-		SELECT format('%s is a foreign table, into which inserts would fail with a trigger on its parent: use mode => ''log''.', t)
-		FROM bloomexp.tables_of(table_id) AS t JOIN pg_class AS c ON c.oid = t AND c.relkind = 'f' ORDER BY 1;
+		SELECT format('%s is a foreign table, into which inserts would fail with '
+			'a trigger on its parent: use mode => ''log''.', t)
+		FROM bloomexp.tables_of(table_id) AS t JOIN pg_class AS c ON c.oid = t AND c.relkind = 'f'
+		ORDER BY 1;
 END
 $$;
 
@@ -69,10 +80,12 @@ AS $$
 DECLARE
 	distribution text;
 BEGIN
-	IF EXISTS (SELECT FROM pg_extension AS x WHERE x.extname = 'citus') THEN	-- its catalogs are in pg_catalog
+	-- its catalogs are in pg_catalog
+	IF EXISTS (SELECT FROM pg_extension AS x WHERE x.extname = 'citus') THEN
 		EXECUTE 'SELECT CASE WHEN p.repmodel = ''t'' THEN ''a reference table'' '
 			'WHEN p.partmethod = ''h'' THEN column_to_column_name(p.logicalrelid, p.partkey) END '
-			'FROM pg_dist_partition AS p WHERE p.logicalrelid = $1' INTO distribution USING exposures;
+			'FROM pg_dist_partition AS p WHERE p.logicalrelid = $1'
+		INTO distribution USING exposures;
 	END IF;
 	RETURN distribution;
 END
@@ -89,7 +102,8 @@ DECLARE
 	distribution constant text := bloomexp.distribution_column(to_regclass(a ->> 'exposures'));
 BEGIN
 	IF distribution IS NOT NULL AND a ->> 'mode' <> 'log' THEN
-		RETURN NEXT format('%s is distributed, and triggers of distributed tables deadlock: use mode => ''log''.', a ->> 'exposures');
+		RETURN NEXT format('%s is distributed, and triggers of distributed tables deadlock: '
+			'use mode => ''log''.', a ->> 'exposures');
 	ELSIF distribution <> a ->> 'user_column' THEN
 		RETURN NEXT format('%s is distributed by %s: it must be distributed by the user column %I.',
 			a ->> 'exposures', distribution, a ->> 'user_column');
@@ -106,9 +120,11 @@ SET search_path = pg_catalog, pg_temp
 SET IntervalStyle = postgres
 AS $$
 	SELECT CASE WHEN a ->> 'exposures' IS NOT NULL THEN 'mode ' || (a ->> 'mode')
-		ELSE concat_ws(', ', (SELECT string_agg(c.base_name, ', ') FROM bloomexp.feed_columns(a) AS c),
+		ELSE concat_ws(', ',
+			(SELECT string_agg(c.base_name, ', ') FROM bloomexp.feed_columns(a) AS c),
 			CASE WHEN a ->> 'width' IS NULL THEN 'for ever'
-				ELSE format('%s in %s slices', (a ->> 'width')::interval, coalesce(a ->> 'slices', '6')) END) END
+				ELSE format('%s in %s slices', (a ->> 'width')::interval,
+					coalesce(a ->> 'slices', '6')) END) END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_kind(jsonb) IS
@@ -128,30 +144,39 @@ BEGIN
 	IF schema IS NULL THEN
 		IF NOT has_database_privilege(role, current_database(), 'CREATE') THEN
 			RETURN NEXT format('You may not create schema %I: GRANT CREATE ON DATABASE %I TO %I, '
-				'or let its owner make the empty schema for you.', feed, current_database(), pg_get_userbyid(role));
+				'or let its owner make the empty schema for you.',
+				feed, current_database(), pg_get_userbyid(role));
 		END IF;
-	ELSIF settings IS NOT NULL AND NOT (pg_has_role(role, owner, 'USAGE') AND pg_has_role(owner, role, 'USAGE')) THEN
+	ELSIF settings IS NOT NULL
+		AND NOT (pg_has_role(role, owner, 'USAGE') AND pg_has_role(owner, role, 'USAGE')) THEN
 		RETURN NEXT format('You may not change feed %I: its owner can.', feed);
-	ELSIF NOT (has_schema_privilege(role, schema, 'CREATE') AND has_schema_privilege(role, schema, 'USAGE')) THEN
-		RETURN NEXT format('You may not create in schema %I: GRANT CREATE, USAGE ON SCHEMA %1$I TO %I.',
+	ELSIF NOT (has_schema_privilege(role, schema, 'CREATE')
+		AND has_schema_privilege(role, schema, 'USAGE')) THEN
+		RETURN NEXT format(
+			'You may not create in schema %I: GRANT CREATE, USAGE ON SCHEMA %1$I TO %I.',
 			feed, pg_get_userbyid(role));
 	ELSIF settings IS NULL AND EXISTS (
 		SELECT FROM pg_depend AS d
-		WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = schema AND d.deptype = 'n') THEN
-		RETURN NEXT format('Schema %I exists and is not empty: choose another name for the feed.', feed);
+		WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = schema
+			AND d.deptype = 'n') THEN
+		RETURN NEXT format('Schema %I exists and is not empty: choose another name for the feed.',
+			feed);
 	END IF;
 	IF settings ->> 'kind' <> bloomexp.feed_kind(a) THEN
 		RETURN NEXT format('Feed %I is of another kind: it was made for %s, not for %s. '
-			'Make another feed, and drop this one when requests use that.', feed, settings ->> 'kind', bloomexp.feed_kind(a));
+			'Make another feed, and drop this one when requests use that.',
+			feed, settings ->> 'kind', bloomexp.feed_kind(a));
 	END IF;
 	IF concat(bloomexp.feed_options(a), bloomexp.feed_kind(a)) ~ '[\x01-\x1f\x7f]' THEN
-		RETURN NEXT 'Names with control characters cannot be written into a script: rename the table, column, type or schema.';
+		RETURN NEXT 'Names with control characters cannot be written into a script: '
+			'rename the table, column, type or schema.';
 	END IF;
 END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_schema(jsonb, oid) IS
-'what is wrong with the schema of a feed, and with a feed that is in it, for a role that owns the feed';
+'what is wrong with the schema of a feed, and with a feed that is in it, for a role that owns the '
+'feed';
 
 CREATE FUNCTION bloomexp.feed_problems(a jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
@@ -162,11 +187,13 @@ BEGIN
 	RETURN QUERY SELECT * FROM bloomexp.check_table(a, role);
 	RETURN QUERY SELECT * FROM bloomexp.check_distribution(a);
 	RETURN QUERY SELECT * FROM bloomexp.check_columns(a, role);
-	RETURN QUERY SELECT * FROM bloomexp.untrusted(role, a ->> 'feed', to_regclass(a ->> 'exposures'),
+	RETURN QUERY SELECT * FROM bloomexp.untrusted(role, a ->> 'feed',
+		to_regclass(a ->> 'exposures'),
 		ARRAY(SELECT t FROM bloomexp.feed_columns(a) AS c, unnest(c.chain) AS t));
 	RETURN QUERY SELECT * FROM bloomexp.check_schema(a, role);
 END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_problems(jsonb, oid) IS
-'all that is in the way of a feed with these arguments, which a role owns; a sentence for each, with what to do; looks into the catalogs only';
+'all that is in the way of a feed with these arguments, which a role owns; a sentence for each, '
+'with what to do; looks into the catalogs only';

@@ -6,14 +6,16 @@ SET search_path = pg_catalog, pg_temp
 AS $$ SELECT coalesce(pg_has_role(role, owner, 'USAGE'), false) $$;
 
 COMMENT ON FUNCTION bloomexp.trusted(oid, oid) IS
-'whether what belongs to a role may run with the rights of an owner: the role has these rights already';
+'whether what belongs to a role may run with the rights of an owner: the role has these rights '
+'already';
 
 CREATE FUNCTION bloomexp.trusted_with_schema(role oid, owner oid) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT bloomexp.trusted(coalesce(o.oid, role), owner)
-		OR coalesce(o.oid, role) = d.datdba AND NOT (SELECT r.rolsuper FROM pg_roles AS r WHERE r.oid = owner)
+		OR coalesce(o.oid, role) = d.datdba
+			AND NOT (SELECT r.rolsuper FROM pg_roles AS r WHERE r.oid = owner)
 	FROM pg_database AS d
 	LEFT JOIN pg_roles AS p ON p.oid = role AND p.rolname = 'pg_database_owner'
 	LEFT JOIN pg_roles AS o ON o.oid = CASE WHEN p.oid IS NOT NULL THEN d.datdba END
@@ -21,7 +23,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.trusted_with_schema(oid, oid) IS
-'the same for who can create in a schema: the owner of the database, too, unless the owner is a superuser';
+'the same for who can create in a schema: the owner of the database, too, unless the owner is a '
+'superuser';
 
 CREATE FUNCTION bloomexp.tables_of(relation regclass) RETURNS SETOF regclass
 LANGUAGE sql STABLE
@@ -49,17 +52,22 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	-- the rule of bloomexp.trusted(), without its call: this runs at each INSERT
-	IF NOT pg_has_role((SELECT c.relowner FROM pg_class AS c WHERE c.oid = relation), current_user, 'USAGE') THEN
-		RAISE EXCEPTION 'table % belongs to a role without the rights of the owner of the feed, %', relation, current_user
-			USING ERRCODE = 'insufficient_privilege', HINT = 'Make the feed again as the owner of the table.';
+	IF NOT pg_has_role(
+		(SELECT c.relowner FROM pg_class AS c WHERE c.oid = relation), current_user, 'USAGE') THEN
+		RAISE EXCEPTION 'table % belongs to a role without the rights of the owner of the feed, %',
+			relation, current_user
+			USING ERRCODE = 'insufficient_privilege',
+				HINT = 'Make the feed again as the owner of the table.';
 	END IF;
 END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_trusted(regclass) IS
-'raises an error unless the owner of a relation has the rights of the current user: that owner decides what its types, constraints and casts do when it is read';
+'raises an error unless the owner of a relation has the rights of the current user: that owner '
+'decides what its types, constraints and casts do when it is read';
 
-CREATE FUNCTION bloomexp.untrusted(owner oid, feed text, exposures regclass, types oid[]) RETURNS SETOF text
+CREATE FUNCTION bloomexp.untrusted(owner oid, feed text, exposures regclass, types oid[])
+RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -68,39 +76,51 @@ AS $$
 		UNION SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = exposures
 		UNION SELECT t.typnamespace FROM pg_type AS t WHERE t.oid = ANY (types)
 		UNION SELECT o.oprnamespace	-- of operators that compare users
-		FROM pg_opclass AS k JOIN pg_amop AS p ON p.amopfamily = k.opcfamily JOIN pg_operator AS o ON o.oid = p.amopopr
+		FROM pg_opclass AS k JOIN pg_amop AS p ON p.amopfamily = k.opcfamily
+		JOIN pg_operator AS o ON o.oid = p.amopopr
 		WHERE k.opcintype = ANY (types) AND k.opcdefault
 		EXCEPT SELECT 'pg_catalog'::regnamespace),
 	owned(n, name, role, trusted, remedy) AS (
-		SELECT 1, 'schema ' || quote_ident(n.nspname), n.nspowner, bloomexp.trusted_with_schema(n.nspowner, owner), NULL
+		SELECT 1, 'schema ' || quote_ident(n.nspname), n.nspowner,
+			bloomexp.trusted_with_schema(n.nspowner, owner), NULL
 		FROM schemas AS s JOIN pg_namespace AS n USING (oid)
-		UNION ALL SELECT 2, 'type ' || format_type(t.oid, NULL), t.typowner, bloomexp.trusted(t.typowner, owner), NULL
+		UNION ALL SELECT 2, 'type ' || format_type(t.oid, NULL), t.typowner,
+			bloomexp.trusted(t.typowner, owner), NULL
 		FROM pg_type AS t WHERE t.oid = ANY (types)
-		UNION ALL SELECT 3, 'table ' || c.oid::regclass, c.relowner, bloomexp.trusted(c.relowner, owner),
+		UNION ALL SELECT 3, 'table ' || c.oid::regclass, c.relowner,
+			bloomexp.trusted(c.relowner, owner),
 			CASE WHEN pg_has_role(owner, c.relowner, 'MEMBER')
-				THEN format(': SET ROLE %I first, and the feed belongs to that role', pg_get_userbyid(c.relowner)) END
+				THEN format(': SET ROLE %I first, and the feed belongs to that role',
+					pg_get_userbyid(c.relowner)) END
 		FROM bloomexp.tables_of(exposures) AS t JOIN pg_class AS c ON c.oid = t
-		UNION ALL SELECT 4, 'routine ' || p.oid::regprocedure, p.proowner, bloomexp.trusted(p.proowner, owner),
+		UNION ALL SELECT 4, 'routine ' || p.oid::regprocedure, p.proowner,
+			bloomexp.trusted(p.proowner, owner),
 			-- those of somebody's feed are in use
 			CASE WHEN p.proowner IS DISTINCT FROM (SELECT s.proowner FROM pg_proc AS s
 				WHERE s.pronamespace = n.oid AND s.proname = 'settings' AND s.pronargs = 0)
 				THEN ': DROP ROUTINE ' || p.oid::regprocedure END
 		FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace WHERE n.nspname = feed
-		UNION ALL SELECT 5, 'relation ' || c.oid::regclass, c.relowner, bloomexp.trusted(c.relowner, owner), NULL
+		UNION ALL SELECT 5, 'relation ' || c.oid::regclass, c.relowner,
+			bloomexp.trusted(c.relowner, owner), NULL
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE n.nspname = feed AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
-		UNION ALL SELECT 6, 'operator ' || min(o.oid)::regoperator, o.oprowner, bloomexp.trusted(o.oprowner, owner),
+		UNION ALL SELECT 6, 'operator ' || min(o.oid)::regoperator, o.oprowner,
+			bloomexp.trusted(o.oprowner, owner),
 			': DROP OPERATOR ' || min(o.oid)::regoperator	-- one for a domain, say, fits better
-		FROM schemas AS s JOIN pg_operator AS o ON o.oprnamespace = s.oid GROUP BY o.oprnamespace, o.oprowner)
+		FROM schemas AS s JOIN pg_operator AS o ON o.oprnamespace = s.oid
+		GROUP BY o.oprnamespace, o.oprowner)
 	SELECT p.problem FROM (
-		SELECT o.n, o.name, format('%s belongs to role %I, who could run code with your rights by replacing it%s.',
+		SELECT o.n, o.name, format('%s belongs to role %I, who could run code with your rights by '
+			'replacing it%s.',
 			upper(left(o.name, 1)) || substr(o.name, 2), pg_get_userbyid(o.role),
 			coalesce(o.remedy, ': its owner can make the feed')) AS problem
 		FROM owned AS o WHERE NOT o.trusted
 		UNION ALL
-		SELECT 7, n.nspname, format('Others may create functions and tables in schema %I, and so run code with your rights: '
+		SELECT 7, n.nspname, format('Others may create functions and tables in schema %I, and so '
+			'run code with your rights: '
 			'REVOKE CREATE ON SCHEMA %1$I FROM %s.', n.nspname,
-			string_agg(CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', '))
+			string_agg(CASE a.grantee WHEN 0 THEN 'PUBLIC'
+				ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', '))
 		FROM schemas AS s JOIN pg_namespace AS n USING (oid), aclexplode(n.nspacl) AS a
 		WHERE a.privilege_type = 'CREATE' AND NOT bloomexp.trusted_with_schema(a.grantee, owner)
 		GROUP BY n.nspname) AS p
@@ -108,4 +128,6 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.untrusted(oid, text, regclass, oid[]) IS
-'what a feed of this name, over these exposures (NULL: none) and with columns of these types, would name that roles without the rights of its owner can replace; a sentence for each, with what to do';
+'what a feed of this name, over these exposures (NULL: none) and with columns of these types, '
+'would name that roles without the rights of its owner can replace; a sentence for each, with '
+'what to do';

@@ -22,6 +22,10 @@ BEGIN
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT DISTINCT b.user_id{collate} FROM unnest(user_ids) AS b(user_id) ORDER BY 1
 	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
+	-- An older snapshot can show a row that others have removed since then: that is an error.
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
+	END IF;
 
 	FOR shown IN
 		SELECT s.user_id, s.items, f.pending,
@@ -39,8 +43,7 @@ BEGIN
 			WHERE f.user_id {=} shown.user_id{collate};
 			CONTINUE WHEN FOUND;
 		END IF;
-		CONTINUE WHEN cardinality(shown.fresh) = 0 AND shown.pending = 0
-			AND current_setting('transaction_isolation') = 'read committed';	-- see remember()
+		CONTINUE WHEN cardinality(shown.fresh) = 0 AND shown.pending = 0;
 		PERFORM {feed}.remember(shown.user_id, shown.items, false);
 	END LOOP;
 END

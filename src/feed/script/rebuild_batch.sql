@@ -94,8 +94,9 @@ BEGIN
 			AND (batch_from IS NULL OR {user} {>} batch_from{collate})
 			AND (batch_to IS NULL OR {user} {<=} batch_to{collate})
 			AND {exposed}
-		GROUP BY {user} ORDER BY {user} LIMIT 2000) AS b;
-	IF n_filters = 2000 AND wanted IS NULL THEN
+		GROUP BY {user} ORDER BY {user}
+		LIMIT CASE WHEN wanted IS NULL THEN 2000 END) AS b;
+	IF wanted IS NULL AND n_filters = 2000 THEN
 		after := shown[2000];
 		locked := ARRAY(SELECT l.u FROM unnest(locked) AS l(u) WHERE l.u {<=} after{collate});
 	END IF;

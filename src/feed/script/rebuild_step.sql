@@ -23,12 +23,13 @@ BEGIN
 	SELECT * INTO p
 	FROM jsonb_to_record(coalesce(progress, jsonb_build_object(
 		'exposures', 0, 'filters', 0, 'bytes', 0, 'removed', 0, 'examined', 0,
-		'users_done', 0, 'failures', 0, 'all_looked_at', false,
+		'users_done', 0, 'all_looked_at', false,
 		'report', clock_timestamp() + interval '1 second'))) AS r(
 		exposures bigint, filters bigint, bytes bigint, removed bigint, examined bigint,
-		users_done integer, failures integer,
+		users_done integer,	-- of "users"
 		all_looked_at boolean,	-- what is left are the busy ones
-		report timestamp with time zone, give_up timestamp with time zone);
+		report timestamp with time zone,	-- when to report again
+		give_up timestamp with time zone);	-- when no lock is to be had until then
 	busy := coalesce(busy, ARRAY[]::{user_type}[]);
 	wait := interval '0';
 
@@ -47,32 +48,30 @@ BEGIN
 	IF batch.again OR p.all_looked_at AND cardinality(batch.busy) > 0 THEN
 		IF p.all_looked_at THEN
 			busy := busy || wanted;
-		ELSE
-			p.failures := p.failures + 1;
 		END IF;
-		IF p.failures > 600 THEN	-- of 0.6 s each
-			RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
-				MESSAGE = concat('rebuild of ', {filters_literal},
-					': tables stayed locked by others'),
-				HINT = 'Batches before this one are done. Look into pg_locks, and call it again.';
-		ELSIF clock_timestamp() > p.give_up THEN
+		p.give_up := coalesce(p.give_up, clock_timestamp() + interval '5 minutes');
+		IF clock_timestamp() <= p.give_up THEN
+			-- PostgreSQL reports a cancel that arrives with a lock timeout as the lock timeout,
+			-- which is caught: so it sleeps.
+			wait := make_interval(secs => 0.5 / (1 + cardinality(busy)));
+		ELSIF p.all_looked_at THEN
 			RAISE WARNING USING MESSAGE = concat('filters of ', cardinality(busy),
 				' users were not rebuilt in ', {filters_literal},
 				', because others kept their rows locked');
 			wait := NULL;
 		ELSE
-			-- PostgreSQL reports a cancel that arrives with a lock timeout as the lock timeout,
-			-- which is caught: so it sleeps.
-			wait := make_interval(secs => 0.5 / (1 + cardinality(busy)));
+			RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
+				MESSAGE = concat('rebuild of ', {filters_literal},
+					': rows or tables stayed locked by others'),
+				HINT = 'Batches before this one are done. Look into pg_locks, and call it again.';
 		END IF;
 	ELSE
-		p.failures := 0;
 		p.exposures := p.exposures + CASE WHEN p.all_looked_at THEN 0 ELSE batch.n_exposures END;
 		p.filters := p.filters + CASE WHEN p.all_looked_at THEN 0 ELSE batch.n_filters END;
 		p.bytes := p.bytes + CASE WHEN p.all_looked_at THEN 0 ELSE batch.n_bytes END;
 		p.examined := batch.n_examined;
 		p.removed := batch.n_removed;
-		p.give_up := clock_timestamp() + interval '5 minutes';
+		p.give_up := NULL;
 		IF NOT p.all_looked_at THEN
 			busy := busy || batch.busy;
 			p.users_done := p.users_done + 1000;

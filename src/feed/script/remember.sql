@@ -12,8 +12,7 @@ BEGIN
 			remember.items{item_collate}, NULL, taken,
 			{item_kind}, NULL, NULL, {fpr}, {capacity}) AS n
 	WHERE f.user_id {=} remember.user_id{collate};
-	-- To a snapshot that is older, the row can be one that is gone: the UPDATE is then an error.
-	IF r.changed OR current_setting('transaction_isolation') <> 'read committed' THEN
+	IF r.changed THEN
 		UPDATE {feed}.filters AS f SET
 			items = coalesce(r.items, f.items), pending = r.pending, recent = r.recent
 		WHERE f.user_id {=} remember.user_id{collate};
