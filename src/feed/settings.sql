@@ -11,7 +11,8 @@ BEGIN
 		FROM pg_proc AS p
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			AND length(p.prosrc) < 30000);
-EXCEPTION WHEN data_exception THEN	-- others can write one, too
+-- Others can write one, too, even one that is nested deeper than a parser can follow.
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 	RETURN NULL;
 END
 $$;
