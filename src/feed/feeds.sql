@@ -69,6 +69,13 @@ BEGIN
 			problems := problems || ARRAY(
 				SELECT format('View %I is missing%s.', 'health', apply)
 				WHERE to_regclass(format('%I.health', found.name)) IS NULL);
+			problems := problems || ARRAY(
+				SELECT format('Row-level security on %s would hide users from the feed: ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.',
+					c.oid::regclass)
+				FROM pg_class AS c JOIN pg_roles AS r ON r.oid = found.owner
+				WHERE c.relnamespace = found.schema AND c.relname = 'filters' AND c.relrowsecurity
+					AND NOT r.rolsuper AND NOT r.rolbypassrls
+					AND (c.relforcerowsecurity OR NOT pg_has_role(r.oid, c.relowner, 'USAGE')));
 			-- what depends on the types of the columns; of a function, the script has no other mark
 			problems := problems || ARRAY(
 				SELECT 'Types or collations of columns have changed' || apply || ', then rebuild.'
