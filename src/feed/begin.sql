@@ -100,7 +100,11 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT c.oid::regclass, v.event
-	FROM bloomexp.tables_of(to_regclass(exposures)) AS t
+	FROM (	-- to_regclass() would need USAGE on the schema, which who reads "health" need not have
+		SELECT e.oid FROM parse_ident(exposures) AS i(name)
+		JOIN pg_namespace AS s ON s.nspname = i.name[1]
+		JOIN pg_class AS e ON e.relnamespace = s.oid AND e.relname = i.name[2]) AS exposures(oid)
+	CROSS JOIN bloomexp.tables_of(exposures.oid) AS t
 	JOIN pg_class AS c ON c.oid = t AND c.relkind IN ('r', 'p')
 	CROSS JOIN (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, type)
 	WHERE EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = c.oid)
