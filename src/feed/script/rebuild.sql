@@ -15,7 +15,7 @@ CREATE OR REPLACE PROCEDURE {feed}.rebuild(
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit
 DECLARE
 	busy {user_type}[];	-- users whose rows were locked: one by one, at the end
-	progress jsonb;
+	progress pg_catalog.jsonb;
 	wait interval;
 BEGIN
 	PERFORM bloomexp.require_autocommit('rebuild()');

@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION {feed}.rebuild_step(
 	users {user_type}[], INOUT after {user_type}, upto {user_type},
 	overlap interval, dry_run boolean, allow_removed boolean,
-	INOUT busy {user_type}[], INOUT progress jsonb, OUT wait interval)
+	INOUT busy {user_type}[], INOUT progress pg_catalog.jsonb, OUT wait interval)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
