@@ -181,6 +181,7 @@ COMMENT ON PROCEDURE bloomexp.feed_distribute(text, text) IS
 CREATE PROCEDURE bloomexp.feed_finish(feed text, settings text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
 	schema constant oid := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);

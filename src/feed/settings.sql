@@ -4,6 +4,7 @@
 CREATE FUNCTION bloomexp.feed_settings(schema oid) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 BEGIN
 	RETURN (
@@ -23,6 +24,7 @@ COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$ SELECT md5(btrim(regexp_replace(regexp_replace(source, '--[^\n]*', '', 'g'), '\s+', ' ', 'g'))) $$;
 
 COMMENT ON FUNCTION bloomexp.code_hash(text) IS
