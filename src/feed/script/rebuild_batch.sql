@@ -141,6 +141,11 @@ BEGIN
 		OR f.filled_until > filled - interval '1 day' IS NOT TRUE;
 	IF cardinality(without_exposures) > 0 THEN
 		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} ANY (without_exposures{collate});
+		IF EXISTS (SELECT FROM {feed}.filters AS f
+			WHERE f.user_id {=} ANY (without_exposures{collate})) THEN
+			RAISE EXCEPTION USING MESSAGE = 'could not remove a user from ' || {filters_literal},
+				HINT = 'Look for triggers and rules on this table.';
+		END IF;
 	END IF;
 
 	-- The rows that are not: make one for users who had none.  Users who have got one
