@@ -23,7 +23,11 @@ BEGIN
 
 	untrusted := (
 		SELECT string_agg(u, E'\n') FROM bloomexp.untrusted(me, feed, to_regclass(exposures),
-			ARRAY[to_regtype(user_type), to_regtype(item_type)]::oid[]) AS u);
+			ARRAY(
+				SELECT t.oid FROM unnest(ARRAY[to_regtype(user_type), to_regtype(item_type)]::oid[]) AS t(oid)
+				UNION SELECT a.atttypid	-- what filters had before: its casts run below
+				FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'user_id'
+				WHERE c.relnamespace = schema AND c.relname = 'filters')) AS u);
 	IF untrusted IS NOT NULL THEN
 		RAISE EXCEPTION 'feed "%" names what roles without your rights can replace', feed
 			USING ERRCODE = 'insufficient_privilege', DETAIL = untrusted;

@@ -121,7 +121,8 @@ BEGIN
 					' filters of ', {filters_literal}),
 				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
 					n_before, ' are removed already; the batch after user ',
-					coalesce(batch_from::text, '(none)'), ' changed nothing.'),
+					CASE WHEN batch_from IS NULL THEN '(none)' ELSE concat(batch_from) END,
+					' changed nothing.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 	END IF;
