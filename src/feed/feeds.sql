@@ -33,6 +33,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 SET quote_all_identifiers = off
+SET IntervalStyle = postgres
+SET extra_float_digits = 1
 AS $$
 DECLARE
 	extension record;
