@@ -1,5 +1,19 @@
 -- What the script of a feed calls.  Each runs with the rights of who applies the script.
 
+CREATE PROCEDURE bloomexp.write_settings(feed text, settings text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+BEGIN
+	EXECUTE format('CREATE OR REPLACE FUNCTION %I.settings() RETURNS jsonb LANGUAGE sql IMMUTABLE AS %L',
+		feed, format(E'\nSELECT ''%s''::pg_catalog.jsonb\n', replace(settings, '''', '\u0027')));
+END
+$$;
+
+COMMENT ON PROCEDURE bloomexp.write_settings(text, text) IS
+'writes what bloomexp.feed_settings() reads: the function settings() of a feed';
+
 CREATE PROCEDURE bloomexp.feed_begin(
 	feed text,
 	kind text,	-- what cannot change
@@ -16,6 +30,7 @@ DECLARE
 	settings jsonb;
 	untrusted text;
 	old record;
+	dropped text[] := '{}';
 BEGIN
 	-- Two sessions at once: one waits.
 	PERFORM pg_advisory_xact_lock(hashtext('bloomexp'), hashtext(feed));
@@ -52,7 +67,7 @@ BEGIN
 	-- The types of the columns have changed: what was made for the old ones would be in the way.
 	IF settings IS NOT NULL THEN
 		FOR old IN
-			SELECT p.oid::regprocedure AS name, p.prokind
+			SELECT p.oid::regprocedure AS name, p.proname, p.prokind
 			FROM pg_proc AS p
 			WHERE p.pronamespace = schema AND settings -> 'functions' ? p.proname
 				AND EXISTS (
@@ -68,7 +83,12 @@ BEGIN
 						ELSE a.type END)
 		LOOP
 			EXECUTE format('DROP %s %s', CASE old.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, old.name);
+			dropped := dropped || old.proname::text;
 		END LOOP;
+		IF dropped <> '{}' THEN	-- so that feed_finish() takes those that come in their place for new
+			CALL bloomexp.write_settings(feed,
+				jsonb_set(settings, '{functions}', (settings -> 'functions') - dropped)::text);
+		END IF;
 		IF EXISTS (
 			SELECT FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
 			WHERE c.relnamespace = schema AND c.relname = 'filters' AND a.attname = 'user_id'
@@ -192,8 +212,7 @@ DECLARE
 	existing jsonb := coalesce(bloomexp.feed_settings(schema) -> 'functions', '{}');
 	made record;
 BEGIN
-	EXECUTE format('CREATE OR REPLACE FUNCTION %I.settings() RETURNS jsonb LANGUAGE sql IMMUTABLE AS %L',
-		feed, format(E'\nSELECT ''%s''::pg_catalog.jsonb\n', replace(settings, '''', '\u0027')));
+	CALL bloomexp.write_settings(feed, settings);
 	-- PUBLIC has the right to execute a function that was made, or restored without privileges.
 	FOR made IN
 		SELECT o.name, string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
