@@ -99,7 +99,6 @@ AS $$
 DECLARE
 	script text;
 	detail text;
-	hint text;
 BEGIN
 	script := bloomexp.feed_sql(jsonb_build_object('feed', feed, 'exposures', exposures, 'user_column', user_column,
 		'item_column', item_column, 'time_column', time_column, 'width', width, 'fpr', fpr, 'slices', slices,
@@ -116,9 +115,8 @@ EXCEPTION
 			USING ERRCODE = 'lock_not_available', HINT = 'Open transactions and vacuums of the table hold it. '
 				'Try again, with a lock_timeout of two seconds if autovacuum runs.';
 	WHEN object_not_in_prerequisite_state THEN	-- a list of problems, without a context of calls
-		GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = SQLERRM,
-			DETAIL = detail, HINT = hint;
+		GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = SQLERRM, DETAIL = detail;
 END
 $$;
 
