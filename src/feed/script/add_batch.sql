@@ -22,6 +22,10 @@ BEGIN
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT DISTINCT b.user_id{collate} FROM unnest(user_ids) AS b(user_id) ORDER BY 1
 	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		-- an error if a row that the snapshot shows was removed: a new one has nothing of it
+		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR NO KEY UPDATE;
+	END IF;
 
 	FOR shown IN
 		SELECT s.user_id, s.items, f.pending,

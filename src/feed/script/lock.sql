@@ -7,5 +7,9 @@ BEGIN
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- NULL is nobody
 	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;	-- only locks
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		-- an error if a row that the snapshot shows was removed: a new one has nothing of it
+		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} lock.user_id{collate} FOR NO KEY UPDATE;
+	END IF;
 END
 {$};

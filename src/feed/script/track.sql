@@ -12,6 +12,11 @@ BEGIN
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT DISTINCT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed} ORDER BY 1
 	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		-- an error if a row that the snapshot shows was removed: a new one has nothing of it
+		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (ARRAY(
+			SELECT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed})) FOR NO KEY UPDATE;
+	END IF;
 
 	FOR shown IN
 		SELECT s.user_id, s.items,
