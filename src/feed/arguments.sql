@@ -47,6 +47,7 @@ COMMENT ON FUNCTION bloomexp.feed_options(jsonb) IS
 CREATE FUNCTION bloomexp.check_arguments(a jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 	SELECT format('Argument %I is for feeds %s a table of exposures.', f.name,
 		CASE f.feeds WHEN 'over' THEN 'over' ELSE 'without' END)

@@ -3,6 +3,7 @@
 CREATE PROCEDURE bloomexp.write_settings(feed text, settings text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 BEGIN
 	EXECUTE format('CREATE OR REPLACE FUNCTION %I.settings() RETURNS jsonb '
@@ -38,7 +39,13 @@ BEGIN
 
 	untrusted := (
 		SELECT string_agg(u, E'\n') FROM bloomexp.untrusted(me, feed, to_regclass(exposures),
-			ARRAY[to_regtype(user_type), to_regtype(item_type)]::oid[]) AS u);
+			ARRAY(
+				SELECT t.oid
+				FROM unnest(ARRAY[to_regtype(user_type), to_regtype(item_type)]::oid[]) AS t(oid)
+				UNION SELECT a.atttypid	-- what filters had before: its casts run below
+				FROM pg_class AS c
+				JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'user_id'
+				WHERE c.relnamespace = schema AND c.relname = 'filters')) AS u);
 	IF untrusted IS NOT NULL THEN
 		RAISE EXCEPTION 'feed "%" names what roles without your rights can replace', feed
 			USING ERRCODE = 'insufficient_privilege', DETAIL = untrusted;
@@ -131,7 +138,12 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT c.oid::regclass, v.event
-	FROM bloomexp.tables_of(to_regclass(exposures)) AS t
+	-- to_regclass() would need USAGE on the schema, which readers of "health" need not have
+	FROM (
+		SELECT e.oid FROM parse_ident(exposures) AS i(name)
+		JOIN pg_namespace AS s ON s.nspname = i.name[1]
+		JOIN pg_class AS e ON e.relnamespace = s.oid AND e.relname = i.name[2]) AS exposures(oid)
+	CROSS JOIN bloomexp.tables_of(exposures.oid) AS t
 	JOIN pg_class AS c ON c.oid = t AND c.relkind IN ('r', 'p')
 	CROSS JOIN (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, type)
 	WHERE EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = c.oid)
@@ -215,6 +227,7 @@ COMMENT ON PROCEDURE bloomexp.feed_distribute(text, text) IS
 CREATE PROCEDURE bloomexp.feed_finish(feed text, settings text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
 	schema constant oid := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);

@@ -97,6 +97,7 @@ COMMENT ON FUNCTION bloomexp.feed_columns(jsonb) IS
 CREATE FUNCTION bloomexp.check_columns(a jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
 	exposures regclass := to_regclass(a ->> 'exposures');

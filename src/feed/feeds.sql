@@ -36,6 +36,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 SET quote_all_identifiers = off
+SET IntervalStyle = postgres
+SET extra_float_digits = 1
 AS $$
 DECLARE
 	extension record;
@@ -76,6 +78,25 @@ BEGIN
 			problems := problems || ARRAY(
 				SELECT format('View %I is missing%s.', 'health', apply)
 				WHERE to_regclass(format('%I.health', found.name)) IS NULL);
+			problems := problems || ARRAY(
+				SELECT format('Row-level security on %s would hide users from the feed: '
+					'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.',
+					c.oid::regclass)
+				FROM pg_class AS c JOIN pg_roles AS r ON r.oid = found.owner
+				WHERE c.relnamespace = found.schema AND c.relname = 'filters' AND c.relrowsecurity
+					AND NOT r.rolsuper AND NOT r.rolbypassrls
+					AND (c.relforcerowsecurity OR NOT pg_has_role(r.oid, c.relowner, 'USAGE')));
+			problems := problems || ARRAY(
+				SELECT format('Others may create triggers on %s, and so run code with the rights of '
+					'the feed: '
+					'REVOKE TRIGGER ON %1$s FROM %s.', c.oid::regclass,
+					string_agg(CASE g.grantee
+						WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END, ', '))
+				FROM pg_class AS c, aclexplode(c.relacl) AS g
+				WHERE c.relnamespace = found.schema AND c.relname = 'filters'
+					AND g.privilege_type = 'TRIGGER'
+					AND NOT bloomexp.trusted(g.grantee, found.owner)
+				GROUP BY c.oid);
 			-- what depends on the types of the columns; of a function, the script has no other mark
 			problems := problems || ARRAY(
 				SELECT 'Types or collations of columns have changed' || apply || ', then rebuild.'

@@ -4,6 +4,7 @@
 CREATE FUNCTION bloomexp.feed_settings(schema oid) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
 	settings jsonb;
@@ -22,7 +23,8 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	RETURN settings;
-EXCEPTION WHEN data_exception THEN	-- no JSON
+-- no JSON, or nested deeper than a parser can follow
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 	RETURN NULL;
 END
 $$;
@@ -34,6 +36,7 @@ COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 	SELECT md5(btrim(
 		regexp_replace(regexp_replace(source, '--[^\n]*', '', 'g'), '\s+', ' ', 'g')))

@@ -133,6 +133,7 @@ COMMENT ON FUNCTION bloomexp.feed_kind(jsonb) IS
 CREATE FUNCTION bloomexp.check_schema(a jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
 	feed constant text := a ->> 'feed';

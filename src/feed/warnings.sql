@@ -3,6 +3,7 @@
 CREATE FUNCTION bloomexp.feed_warnings(a jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
 	name constant text := a ->> 'exposures';

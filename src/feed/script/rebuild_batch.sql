@@ -125,7 +125,8 @@ BEGIN
 					' filters of ', {filters_literal}),
 				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
 					n_before, ' are removed already; the batch after user ',
-					coalesce(batch_from::text, '(none)'), ' changed nothing.'),
+					CASE WHEN batch_from IS NULL THEN '(none)' ELSE concat(batch_from) END,
+					' changed nothing.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 	END IF;
@@ -145,6 +146,11 @@ BEGIN
 		OR f.filled_until > filled - interval '1 day' IS NOT TRUE;
 	IF cardinality(without_exposures) > 0 THEN
 		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} ANY (without_exposures{collate});
+		IF EXISTS (SELECT FROM {feed}.filters AS f
+			WHERE f.user_id {=} ANY (without_exposures{collate})) THEN
+			RAISE EXCEPTION USING MESSAGE = 'could not remove a user from ' || {filters_literal},
+				HINT = 'Look for triggers and rules on this table.';
+		END IF;
 	END IF;
 
 	-- The rows that are not: make one for users who had none.  Users who have got one

@@ -38,7 +38,7 @@ BEGIN
 		SELECT f.user_id INTO batch_to FROM {feed}.filters AS f
 		WHERE (batch_from IS NULL OR f.user_id {>} batch_from{collate})
 				AND (upto IS NULL OR f.user_id {<=} upto{collate})
-			AND mod(hashtext(f.user_id::text), 16000) = 0
+			AND mod(hashtext(concat(f.user_id)), 16000) = 0
 		ORDER BY f.user_id LIMIT 1;
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
@@ -70,7 +70,8 @@ BEGIN
 					' filters of ', {filters_literal}),
 				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
 					n_before, ' are removed already; the batch after user ',
-					coalesce(batch_from::text, '(none)'), ' changed nothing.'),
+					CASE WHEN batch_from IS NULL THEN '(none)' ELSE concat(batch_from) END,
+					' changed nothing.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 	END IF;

@@ -8,6 +8,7 @@ DECLARE
 	since timestamp with time zone := {window_start};
 	filled_until timestamp with time zone;
 BEGIN
+	PERFORM bloomexp.require_trusted({exposures_literal});	-- not its partitions: often called
 	SELECT f.items, f.filled_until INTO filled, filled_until
 	FROM {feed}.filters AS f WHERE f.user_id {=} shown.user_id{collate};
 	IF filled IS NOT NULL AND filled_until > since THEN
