@@ -87,11 +87,12 @@ BEGIN
 					AND NOT r.rolsuper AND NOT r.rolbypassrls
 					AND (c.relforcerowsecurity OR NOT pg_has_role(r.oid, c.relowner, 'USAGE')));
 			problems := problems || ARRAY(
-				SELECT format('Others may create triggers on %s, and so run code with the rights of '
-					'the feed: '
+				SELECT format('Others may create triggers on %s, and so run code with the rights '
+					'of the feed: '
 					'REVOKE TRIGGER ON %1$s FROM %s.', c.oid::regclass,
 					string_agg(CASE g.grantee
-						WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END, ', '))
+						WHEN 0 THEN 'PUBLIC'
+						ELSE quote_ident(pg_get_userbyid(g.grantee)) END, ', '))
 				FROM pg_class AS c, aclexplode(c.relacl) AS g
 				WHERE c.relnamespace = found.schema AND c.relname = 'filters'
 					AND g.privilege_type = 'TRIGGER'
