@@ -78,16 +78,22 @@ const isBeside = () => document.querySelector('main').getBoundingClientRect().le
 ok(await first.call(isBeside) && !await second.call(isBeside),
     'posts are next to the filter on a wide screen, and below it on a narrow one');
 
-const again = await first.call(() => {
-    const button = document.querySelector('li button');
-    button.focus();
-    return button.closest('li').dataset.uri;
-});
-await press(first);
-ok(await until(first, () => document.querySelector('li.again')), 'a post is marked as unread');
-ok(await first.call(() => document.activeElement.closest('li.again') !== null), 'and keeps the focus');
+// Three, because a filter of what two tabs have shown can have any single post as a false positive.
+const again = [];
+for (let i = 1; i <= 3; i++) {
+    again.push(await first.call(() => {
+        const button = document.querySelector('li:not(.again) button');
+        button.focus();
+        return button.closest('li').dataset.uri;
+    }));
+    await press(first);
+    ok(await until(first, (n) => document.querySelectorAll('li.again').length === n, i),
+        'a post is marked as unread');
+    ok(await first.call(() => document.activeElement.closest('li.again') !== null), 'and keeps the focus');
+}
 await second.send('Page.reload');
-ok(await until(second, (id) => document.querySelector(`li[data-uri="${id}"]`), again), 'and comes again');
+ok(await until(second, (uris) => uris.some((uri) => document.querySelector(`li[data-uri="${uri}"]`)), again),
+    'and comes again');
 
 await first.call(() => document.getElementById('night').click());
 ok(await until(first, () => /at most/.test(document.getElementById('filter').textContent)), 'all filters are rebuilt');

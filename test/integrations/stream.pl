@@ -191,9 +191,11 @@ is(scalar(() = slurp_file($again->{log}) =~ /^skipped partition \d, offset \d+: 
 # Programs that can only insert have a view.
 query($_->{text})
   for grep { $_->{language} eq 'sql' && $_->{chapter} eq 'Other streams' } blocks(document("$example/README.md"));
-is(query("SET ROLE consumer; INSERT INTO inbox VALUES (1, 997, now()), (1, 998, now()); RESET ROLE;
-	SELECT seen.unseen(1, '{996,997,998}')"), '{996}', 'what is inserted into the view is added');
-is(query('SELECT seen.contains(1, 0)'), 'f', 'and nothing else');
+query('SET ROLE consumer; INSERT INTO inbox VALUES (1, 997, now()), (1, 998, now())');
+is(query("SELECT seen.unseen(1, '{997,998}')"), '{}', 'what is inserted into the view is added');
+# The layers of the user depend on how batches came, so that any single item can be a false positive.
+cmp_ok(query('SELECT cardinality(seen.unseen(1, ARRAY(SELECT generate_series(1, 100))))'), '>', 80,
+	'and nothing else');
 
 # The server goes away: the consumer ends, and what starts it again misses nothing.
 $node->stop('immediate');

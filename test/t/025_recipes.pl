@@ -128,11 +128,13 @@ is($query->('SELECT count(*) FROM queue JOIN crawled.filters ON user_id = shard 
 	'all are remembered');
 $_->{in} .= "\\q\n", $_->{run}->finish for @crawlers;
 
-# A crawler that fails has taken nothing.
-is($query->("BEGIN; $discovering EXECUTE discover ('{https://new.example/}'); ROLLBACK;"), 'https://new.example/',
-	'taken');
-is($query->("$discovering EXECUTE discover ('{https://new.example/}')"), 'https://new.example/',
-	'and free again after a rollback');
+# A crawler that fails has taken nothing.  What the others left depends on who came first, so that
+# any single link can be a false positive.
+my $links = join ',', map { "https://new.example/$_" } 1 .. 20;
+my $discover_new = "$discovering EXECUTE discover ('{$links}');";
+my $taken = $query->("BEGIN; $discover_new ROLLBACK;");
+cmp_ok(scalar(split /\n/, $taken), '>', 15, 'taken');
+is($query->($discover_new), $taken, 'and free again after a rollback');
 
 # Exposures from a stream
 
