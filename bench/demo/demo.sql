@@ -56,8 +56,6 @@ CREATE INDEX ON stream (batch);
 DROP TABLE events;
 VACUUM (ANALYZE) stream;
 SELECT greatest(interval '30 days', now() - min(shown_at) + interval '1 day') AS width FROM stream \gset
--- Before PostgreSQL 15 everybody may create functions there, which a feed refuses.
-REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 SELECT bloom_create_feed('seen', user_type => :'type', item_type => :'type', width => :'width', fpr => :p) \g /dev/null
 CREATE TABLE exposures (user_id :type NOT NULL, item_id :type NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
 CREATE INDEX ON exposures (user_id, shown_at, item_id);

@@ -14,7 +14,6 @@ CREATE INDEX ON posts (published, uri);
 CREATE TABLE exposures (user_id text NOT NULL, item_id text NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
 -- For the rebuild; with the item in second place also for NOT EXISTS, with which the page compares.
 CREATE INDEX ON exposures (user_id, item_id, shown_at);
-REVOKE CREATE ON SCHEMA public FROM PUBLIC;	-- PostgreSQL 13 and 14: a feed is refused where everybody can create functions
 SELECT bloom_create_feed('seen', 'exposures');
 
 -- For bluesky.js: readers are texts, items are uris, and no table has what they have seen.

@@ -42,9 +42,8 @@ query(qq{
 	SELECT bloom_create_feed('seen', 'exposures');
 	INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, $users + 2) u, generate_series(1, 300) n});
 
-# What the README says to set up.  Before 15 a publication has all columns.
+# What the README says to set up.
 my @setup = map { $_->{text} } grep { $_->{language} eq 'sql' } blocks(document("$folder/README.md"));
-s/^(CREATE PUBLICATION .*) \(user_id\);/$1;/m for query('SHOW server_version_num') < 150_000 ? @setup : ();
 is(scalar @setup, 1, 'the README sets up');
 query($_) for @setup;
 

@@ -19,7 +19,7 @@ sub create
 	my ($node, $database) = @_;
 
 	$node->safe_psql($database, q{
-		CREATE EXTENSION bloomexp;
+		CREATE EXTENSION IF NOT EXISTS bloomexp;
 		CREATE TABLE seen (user_id bigint PRIMARY KEY, items bloom, note text);
 		INSERT INTO seen
 		SELECT 1, bloom_agg(2 * i), 'small' FROM generate_series(1, 300) AS i UNION ALL

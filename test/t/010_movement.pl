@@ -102,11 +102,11 @@ $subscriber->stop;
 # pg_restore work with an empty search_path.
 
 query('postgres', 'CREATE DATABASE origin');
-samples::create($node, 'origin');
 query('origin', q{
 	CREATE SCHEMA "Filter tools";
-	ALTER EXTENSION bloomexp SET SCHEMA "Filter tools";
+	CREATE EXTENSION bloomexp SCHEMA "Filter tools";
 	ALTER DATABASE origin SET search_path = public, "Filter tools"});
+samples::create($node, 'origin');
 samples::create_feeds($node, 'origin');
 query('origin', q{
 	ALTER TABLE seen
