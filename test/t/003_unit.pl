@@ -15,6 +15,7 @@ my @modules = map { "$root/src/kernel/$_.c" } qw(simd sizing probe);
 
 # The server's compiler, unless CC names one; with its options, if it has any.
 my $cc = $ENV{CC} || `@{[ $ENV{PG_CONFIG} || 'pg_config' ]} --cc 2>/dev/null` || 'cc';
+chomp $cc;
 my @cc = split ' ', $cc;
 my $machine = `$cc -dumpmachine 2>/dev/null`;
 # what the Makefile says of exact arithmetic
