@@ -48,13 +48,18 @@ SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 1) AS se
 \echo '  ' :seconds s
 
 --
--- The stream: the same batches of 100,000 events, in the order of time, for the feed and for the table.
+-- The stream: the same batches of 100,000 events, in the order of time, for the feed and for the
+-- table.
 --
+\echo putting them in the order of time
+SELECT clock_timestamp() AS start \gset
 CREATE TABLE stream AS
 SELECT (row_number() OVER (ORDER BY shown_at) - 1) / 100000 AS batch, * FROM events;
 CREATE INDEX ON stream (batch);
 DROP TABLE events;
 VACUUM (ANALYZE) stream;
+SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 1) AS seconds \gset
+\echo '  ' :seconds s
 SELECT greatest(interval '30 days', now() - min(shown_at) + interval '1 day') AS width FROM stream \gset
 SELECT bloom_create_feed('seen', user_type => :'type', item_type => :'type', width => :'width', fpr => :p) \g /dev/null
 CREATE TABLE exposures (user_id :type NOT NULL, item_id :type NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
@@ -72,11 +77,19 @@ BEGIN
 	COMMIT;
 END
 $$;
--- in between what autovacuum does in the weeks that pass here in seconds
+-- in between what autovacuum does in the weeks that pass here in seconds; and how far it has come
+\pset format unaligned
+\pset tuples_only on
 SELECT unnest(ARRAY[
-	format('CALL run(''stream'', ''feed'', ''SELECT seen.add_batch(array_agg(user_id), array_agg(item_id), array_agg(shown_at)) FROM stream WHERE batch = %s'')', nth),
-	format('CALL run(''stream'', ''exact'', ''INSERT INTO exposures SELECT user_id, item_id, shown_at FROM stream WHERE batch = %s'')', nth),
-	'VACUUM seen.filters']) FROM generate_series(0, (SELECT max(batch) FROM stream)) AS nth \gexec
+	format('CALL run(''stream'', ''feed'', ''SELECT seen.add_batch(array_agg(user_id),
+		array_agg(item_id), array_agg(shown_at)) FROM stream WHERE batch = %s'')', nth),
+	format('CALL run(''stream'', ''exact'', ''INSERT INTO exposures
+		SELECT user_id, item_id, shown_at FROM stream WHERE batch = %s'')', nth),
+	'VACUUM seen.filters',
+	CASE WHEN nth % 5 = 4 THEN format('SELECT ''   %s million''', round((nth + 1) / 10.0, 1)) END])
+FROM generate_series(0, (SELECT max(batch) FROM stream)) AS nth \gexec
+\pset tuples_only off
+\pset format aligned
 VACUUM (ANALYZE) exposures, seen.filters;
 SELECT sum(seconds) FILTER (WHERE way = 'feed') AS feed_s, sum(seconds) FILTER (WHERE way = 'exact') AS exact_s,
 	(SELECT count(*) FROM stream) AS events
