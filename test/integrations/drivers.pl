@@ -139,7 +139,9 @@ migrate.(IndexExposures, :up)
 ActiveRecord::Base.transaction { migrate.(CreateFeed, :up) }
 ActiveRecord::Base.connection.execute('CALL seen.rebuild()')
 load '$examples/frameworks/activerecord.rb'
-puts Post.unseen_by(42).order(published: :desc).limit(3).explain
+# a text, or since Rails 7.1 something that shows as one
+plan = Post.unseen_by(42).order(published: :desc).limit(3).explain
+puts plan.is_a?(String) ? plan : plan.inspect
 
 # A unique key, and exposures that have left the window: what returns after the next rebuild.
 connection = ActiveRecord::Base.connection
@@ -189,8 +191,8 @@ manage makemigrations feed
 cp models.py feed/models.py
 manage makemigrations -n index feed
 sed -i 's/migrations.AddIndex(/AddIndexConcurrently(/
-	s/^class.*/from django.contrib.postgres.operations import AddIndexConcurrently\n&/
-	/^class/a\    atomic = False' \
+	/^class/a\    atomic = False
+	s/^class.*/from django.contrib.postgres.operations import AddIndexConcurrently\n&/' \
 	feed/migrations/0002_index.py
 grep -q AddIndexConcurrently feed/migrations/0002_index.py
 cp ../0003_feed.py feed/migrations
@@ -277,7 +279,8 @@ for my $name (sort keys %driver, keys %framework, 'Rails', 'Django')
 		{
 			is_deeply([ numbers(grep { /^\[/ } @lines) ], expected("frameworks/$program"),
 				"$name: $program on the feed of the migrations");
-			is(scalar(grep { /InitPlan/ } @lines), 1, "$name: the feed fetches the filter once");
+			is(scalar(grep { /^\s*InitPlan/ } @lines), 1,
+				"$name: the feed fetches the filter once");
 			is_deeply([ grep { /^returns/ } @lines ], ['returns [42002, 42003]'],
 				"$name: what is not updated returns, with a unique key");
 			is($node->safe_psql($ran->{database}, q{SELECT count(*) FROM pg_namespace
