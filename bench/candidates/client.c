@@ -1,21 +1,23 @@
 /*
  * client clients seconds form statement [socket]
  *
- * What a service would do, by so many clients at a time: one request per user after another, with the
- * candidates or without.  The form says what goes and what comes back:
+ * What a service would do, by so many clients at a time: one request per user after another, with
+ * the candidates or without.  The form says what goes and what comes back:
  *
  *	count	$1 of the statement is the user; the number of remaining candidates comes back
  *	array	$1 are the candidates as bigint[], $2 is the user; the remaining ones come back
  *	packed	the same as consecutive 8-byte little-endian integers, a bytea
  *
  * With the socket of a Redis server the statement is the SHA of a script for "count", and otherwise
- * BF.MEXISTS is sent with the candidates, 8 bytes each.  What hiredis makes of the flags that come back, and
- * picking the remaining candidates by them, belongs to it.  The form "fill" makes the filters and stores
- * the candidates there.  libpq's environment variables lead to the tables of run.
+ * BF.MEXISTS is sent with the candidates, 8 bytes each.  What hiredis makes of the flags that come
+ * back, and picking the remaining candidates by them, belongs to it.  The form "fill" makes the
+ * filters and stores the candidates there.  libpq's environment variables lead to the tables of
+ * run.
  *
  * A first pass over all users prints the answers, as COPY reads them: user, number and remaining
- * candidates.  After a second to warm up the seconds count; a last line on standard error has requests per second, and their
- * median and 99% in microseconds.  Requests are put together before the clock runs.
+ * candidates.  After a second to warm up the seconds count; a last line on standard error has
+ * requests per second, and their median and 99% in microseconds.  Requests are put together before
+ * the clock runs.
  */
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
@@ -27,7 +29,10 @@
 #include <string.h>
 #include <time.h>
 
-/* bigint[] of one dimension: dimensions, nulls?, type, length, lower bound; then a length before each element */
+/*
+ * bigint[] of one dimension: dimensions, nulls?, type, length, lower bound; then a length before
+ * each element
+ */
 #define ARRAY_HEADER 20
 #define ELEMENT 12
 #define MAX_TIMES 2000000
@@ -138,7 +143,8 @@ format(char **request, const char *command, const char *key, const Call *call, i
 static void
 read_calls(PGconn *conn, const char *query)
 {
-	PGresult   *result = checked(conn, PQexecParams(conn, query, 0, NULL, NULL, NULL, NULL, 1), PGRES_TUPLES_OK);
+	PGresult   *result = checked(conn, PQexecParams(conn, query, 0, NULL, NULL, NULL, NULL, 1),
+		PGRES_TUPLES_OK);
 
 	users = PQntuples(result);
 	calls = calloc(users, sizeof(Call));
@@ -155,7 +161,8 @@ read_calls(PGconn *conn, const char *query)
 		call->n = items_received(call->array, call->array_size, call->items);
 		snprintf(key, sizeof(key), "filter:%" PRId64, call->user);
 		if (is_form("count"))
-			call->request_size = redisFormatCommand(&call->request, "EVALSHA %s 0 %lld", statement, (long long) call->user);
+			call->request_size = redisFormatCommand(&call->request, "EVALSHA %s 0 %lld", statement,
+				(long long) call->user);
 		else
 			call->request_size = format(&call->request, "BF.MEXISTS", key, call, 0, call->n);
 	}
@@ -166,7 +173,8 @@ redis_reply(redisContext *redis, const char *request, int size)
 {
 	redisReply *reply;
 
-	if (redisAppendFormattedCommand(redis, request, size) != REDIS_OK || redisGetReply(redis, (void **) &reply) != REDIS_OK)
+	if (redisAppendFormattedCommand(redis, request, size) != REDIS_OK
+		|| redisGetReply(redis, (void **) &reply) != REDIS_OK)
 		die("redis", redis->errstr);
 	if (reply->type == REDIS_REPLY_ERROR)
 		die("redis", reply->str);
@@ -185,14 +193,17 @@ fill(redisContext *redis)
 
 		if (*statement == '\0')
 		{
-			freeReplyObject(redisCommand(redis, "SET candidates:%lld %b", (long long) call->user, call->items, (size_t) call->n * 8));
+			freeReplyObject(redisCommand(redis, "SET candidates:%lld %b", (long long) call->user,
+				call->items, (size_t) call->n * 8));
 			continue;
 		}
-		freeReplyObject(redisCommand(redis, "BF.RESERVE filter:%lld 0.01 %d NONSCALING", (long long) call->user, call->n));
+		freeReplyObject(redisCommand(redis, "BF.RESERVE filter:%lld 0.01 %d NONSCALING",
+			(long long) call->user, call->n));
 		snprintf(key, sizeof(key), "filter:%" PRId64, call->user);
 		for (int from = 0; from < call->n; from += PER_ADD)
 		{
-			int			size = format(&request, "BF.MADD", key, call, from, call->n - from < PER_ADD ? call->n - from : PER_ADD);
+			int			count = call->n - from < PER_ADD ? call->n - from : PER_ADD;
+			int			size = format(&request, "BF.MADD", key, call, from, count);
 
 			freeReplyObject(redis_reply(redis, request, size));
 			redisFreeCommand(request);
@@ -224,11 +235,13 @@ ask_server(PGconn *conn, const Call *call, int64_t *items)
 {
 	bool		is_count = is_form("count"),
 				is_packed = is_form("packed");
-	const char *values[] = {is_count ? call->user_sent : is_packed ? (const char *) call->items : call->array, call->user_sent};
+	const char *candidates = is_packed ? (const char *) call->items : call->array;
+	const char *values[] = {is_count ? call->user_sent : candidates, call->user_sent};
 	int			lengths[] = {is_count ? 8 : is_packed ? call->n * 8 : call->array_size, 8},
 				binary[] = {1, 1},
 				n;
-	PGresult   *result = checked(conn, PQexecPrepared(conn, "ask", is_count ? 1 : 2, values, lengths, binary, 1), PGRES_TUPLES_OK);
+	PGresult   *result = checked(conn,
+		PQexecPrepared(conn, "ask", is_count ? 1 : 2, values, lengths, binary, 1), PGRES_TUPLES_OK);
 
 	if (is_count)
 		n = int_received(PQgetvalue(result, 0, 0));
@@ -303,7 +316,8 @@ main(int argc, char **argv)
 	redis_socket = argc > 5 ? argv[5] : NULL;
 	if (PQstatus(conn) != CONNECTION_OK)
 		die("PostgreSQL", PQerrorMessage(conn));
-	read_calls(conn, is_form("fill") && *statement ? "SELECT user_id, items FROM seen_array" : "SELECT user_id, items FROM candidates ORDER BY random()");
+	read_calls(conn, is_form("fill") && *statement ? "SELECT user_id, items FROM seen_array"
+		: "SELECT user_id, items FROM candidates ORDER BY random()");
 	if (is_form("fill"))
 	{
 		fill(redisConnectUnix(redis_socket));
@@ -323,6 +337,7 @@ main(int argc, char **argv)
 			sum += times[n++] = client[i].times[k];
 	}
 	qsort(times, n, sizeof(float), compare);
-	fprintf(stderr, "%.1f|%.2f|%.2f\n", n * clients / sum * 1e6, times[n / 2], times[(int) (n * 0.99)]);
+	fprintf(stderr, "%.1f|%.2f|%.2f\n", n * clients / sum * 1e6, times[n / 2],
+		times[(int) (n * 0.99)]);
 	return 0;
 }

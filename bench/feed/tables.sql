@@ -4,7 +4,8 @@
 SET client_min_messages = warning;
 
 -- 300 exposures per user, one each two hours; none while this is measured.
-CREATE TABLE plain (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE plain (user_id bigint NOT NULL, item_id bigint NOT NULL,
+	shown_at timestamptz NOT NULL DEFAULT now());
 INSERT INTO plain
 SELECT u, hashint8extended(n, u) & 1099511627775, now() - n * interval '2 hours'
 FROM generate_series(300, 1, -1) AS n, generate_series(1, :users) AS u;
@@ -12,13 +13,16 @@ CREATE TABLE exact (LIKE plain INCLUDING DEFAULTS);
 CREATE TABLE hand (LIKE plain INCLUDING DEFAULTS);
 CREATE TABLE tracked (LIKE plain INCLUDING DEFAULTS);
 CREATE TABLE logged (LIKE plain INCLUDING DEFAULTS);
-CREATE TABLE paged (user_id bigint NOT NULL, item_ids bigint[] NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE paged (user_id bigint NOT NULL, item_ids bigint[] NOT NULL,
+	shown_at timestamptz NOT NULL DEFAULT now());
 INSERT INTO exact TABLE plain;
 INSERT INTO hand TABLE plain;
 INSERT INTO tracked TABLE plain;
 INSERT INTO logged TABLE plain;
 INSERT INTO paged
-SELECT user_id, array_agg(item_id), max(shown_at) FROM (SELECT *, row_number() OVER (PARTITION BY user_id ORDER BY shown_at) - 1 AS nth FROM plain) AS p
+SELECT user_id, array_agg(item_id), max(shown_at)
+	FROM (SELECT *, row_number() OVER (PARTITION BY user_id ORDER BY shown_at) - 1 AS nth
+	FROM plain) AS p
 GROUP BY user_id, nth / 10 ORDER BY max(shown_at);
 CREATE TABLE paged_logged (LIKE paged INCLUDING DEFAULTS);
 INSERT INTO paged_logged TABLE paged;
@@ -41,29 +45,34 @@ SELECT bloom_create_feed('log200', 'logged', mode => 'log');
 SELECT bloom_create_feed('pages50', 'paged_logged', item_column => 'item_ids', mode => 'log');
 
 -- By hand: what one needs at the least.
-CREATE TABLE hand_filters (user_id bigint PRIMARY KEY, items bloom) WITH (fillfactor = 50, toast_tuple_target = 8160);
+CREATE TABLE hand_filters (user_id bigint PRIMARY KEY, items bloom) WITH (fillfactor = 50,
+	toast_tuple_target = 8160);
 CREATE FUNCTION add_by_hand() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
 	shown record;
 BEGIN
-	FOR shown IN SELECT user_id, array_agg(item_id) AS items FROM new_rows GROUP BY user_id ORDER BY user_id LOOP
+	FOR shown IN SELECT user_id, array_agg(item_id) AS items FROM new_rows GROUP BY user_id
+	ORDER BY user_id LOOP
 		INSERT INTO hand_filters AS f VALUES (shown.user_id, bloom_add(NULL, shown.items))
 		ON CONFLICT (user_id) DO UPDATE SET items = bloom_add(f.items, shown.items);
 	END LOOP;
 	RETURN NULL;
 END
 $$;
-CREATE TRIGGER by_hand AFTER INSERT ON hand REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION add_by_hand();
+CREATE TRIGGER by_hand AFTER INSERT ON hand REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION add_by_hand();
 
--- 500 candidates per user, three of ten exposed; and items in the order of a feed, of which each user
--- was shown some of the newest.
+-- 500 candidates per user, three of ten exposed; and items in the order of a feed, of which each
+-- user was shown some of the newest.
 CREATE TABLE candidates (user_id bigint PRIMARY KEY, items bigint[]);
 ALTER TABLE candidates ALTER items SET STORAGE EXTERNAL;
 INSERT INTO candidates
-SELECT u, array_agg(hashint8extended(CASE WHEN n % 10 < 3 THEN n / 2 + 1 ELSE -n END, u) & 1099511627775 ORDER BY n * 7919 % 500)
+SELECT u, array_agg(hashint8extended(CASE WHEN n % 10 < 3 THEN n / 2 + 1 ELSE -n END,
+	u) & 1099511627775 ORDER BY n * 7919 % 500)
 FROM generate_series(1, :users) AS u, generate_series(0, 499) AS n GROUP BY u;
 CREATE TABLE posts (id bigint PRIMARY KEY, published timestamptz NOT NULL);
-INSERT INTO posts SELECT hashint8extended(n % 300 + 1, n % :users + 1) & 1099511627775, now() - n * interval '1 minute'
+INSERT INTO posts SELECT hashint8extended(n % 300 + 1, n % :users + 1) & 1099511627775,
+	now() - n * interval '1 minute'
 FROM generate_series(1, 20000) AS n ON CONFLICT DO NOTHING;
 CREATE INDEX ON posts (published);
 CREATE TABLE start AS SELECT clock_timestamp() AS at;

@@ -16,10 +16,14 @@ SELECT setseed(0.5) \g /dev/null
 \if :{?data}
 CREATE TABLE exposures (user_id text, item_id text, shown_at timestamptz);
 \copy exposures FROM pstdin WITH (FORMAT csv, HEADER match)
-SELECT date_trunc('year', shown_at) AS year FROM exposures GROUP BY year ORDER BY count(*) DESC, year LIMIT 1 \gset
-SELECT :'year'::timestamptz + interval '1 day' AS first, :'year'::timestamptz + interval '1 year' AS last \gset
-DELETE FROM exposures WHERE shown_at < :'first'::timestamptz - interval '76 days' OR shown_at >= :'last';
-CREATE FUNCTION never_shown(n bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT 'never shown/' || n $$;
+SELECT date_trunc('year', shown_at) AS year FROM exposures GROUP BY year ORDER BY count(*) DESC,
+	year LIMIT 1 \gset
+SELECT :'year'::timestamptz + interval '1 day' AS first,
+	:'year'::timestamptz + interval '1 year' AS last \gset
+DELETE FROM exposures WHERE shown_at < :'first'::timestamptz - interval '76 days'
+OR shown_at >= :'last';
+CREATE FUNCTION never_shown(n bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+	SELECT 'never shown/' || n $$;
 \else
 -- What users see in 30 days is Zipf-like: the median 300 items, one in a hundred
 -- 5,000, the busiest 10,000; every day a thirtieth, in pages of 10.  Each walks
@@ -28,10 +32,12 @@ CREATE FUNCTION never_shown(n bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$ 
 CREATE TABLE exposures AS
 SELECT rank * 2654435761 & 4294967295 AS user_id,
 	((410000000000 + item * 5171) << 22) | (item * 2654435761 & 4194303) AS item_id,
-	'2025-06-01'::timestamptz + day * interval '1 day' + (nth - before - 1) / 10 * interval '40 minutes'
+	'2025-06-01'::timestamptz + day * interval '1 day' + (nth - before - 1) / 10
+	* interval '40 minutes'
 		+ rank % 2400 * interval '1 second' AS shown_at
 FROM generate_series(1, :users) AS rank,
-	LATERAL (SELECT least(10000, 300 * (10155 / (155 + (rank - 0.5::float8) * 20000 / :users)) ^ 0.84)::bigint) AS z (seen),
+	LATERAL (SELECT least(10000,
+		300 * (10155 / (155 + (rank - 0.5::float8) * 20000 / :users)) ^ 0.84)::bigint) AS z (seen),
 	generate_series(0, 104) AS day,
 	LATERAL (SELECT seen * day / 30) AS b (before),
 	generate_series(before + 1, seen * (day + 1) / 30) AS nth,
@@ -48,14 +54,16 @@ VACUUM (ANALYZE) exposures;
 -- The ways.  A statement takes the night, $1, and the rate, $2; it reads the
 -- exposures of so many days.  Some must be done every few nights only.
 --
-CREATE TABLE ways (nth serial, way text PRIMARY KEY, days integer, statement text, every_days integer, sweep text);
+CREATE TABLE ways (nth serial, way text PRIMARY KEY, days integer, statement text,
+	every_days integer, sweep text);
 INSERT INTO ways (way, days, statement, every_days, sweep) VALUES
 ('rebuilt', 30, $$
 	WITH fresh AS MATERIALIZED (
 		SELECT user_id, bloom_agg(item_id, $2) AS items FROM exposures
 		WHERE shown_at >= $1 - interval '30 days' AND shown_at < $1 GROUP BY user_id
 	), gone AS (
-		DELETE FROM rebuilt AS f WHERE NOT EXISTS (SELECT FROM fresh WHERE fresh.user_id = f.user_id)
+		DELETE FROM rebuilt AS f
+		WHERE NOT EXISTS (SELECT FROM fresh WHERE fresh.user_id = f.user_id)
 	)
 	INSERT INTO rebuilt AS f SELECT user_id, items FROM fresh
 	ON CONFLICT (user_id) DO UPDATE SET items = excluded.items WHERE f.items <> excluded.items
@@ -64,13 +72,15 @@ $$, NULL, NULL),
 ('no table', 1, $$
 	SELECT count(seen.remember(user_id, items, array_fill(shown_at, ARRAY[cardinality(items)]), false)) FROM (
 		SELECT user_id, shown_at, array_agg(item_id) AS items FROM exposures
-		WHERE shown_at >= $1 - interval '1 day' AND shown_at < $1 GROUP BY user_id, shown_at ORDER BY shown_at OFFSET 0) AS pages
+		WHERE shown_at >= $1 - interval '1 day' AND shown_at < $1 GROUP BY user_id, shown_at
+			ORDER BY shown_at OFFSET 0) AS pages
 $$, 5, $$ DELETE FROM seen.filters WHERE since <= $1 - interval '35 days' $$),
 -- Counts are of user, item and day.  Where there is no room, the filter is made
 -- anew with room for half as much again.
 ('counting', 2, $$
 	WITH changed AS (
-		SELECT user_id, array_agg(DISTINCT item_id) FILTER (WHERE shown_at >= $1 - interval '1 day') AS came,
+		SELECT user_id, array_agg(DISTINCT item_id) FILTER (WHERE shown_at >= $1
+			- interval '1 day') AS came,
 			array_agg(DISTINCT item_id) FILTER (WHERE shown_at < $1 - interval '30 days') AS went
 		FROM exposures
 		WHERE shown_at >= $1 - interval '1 day' AND shown_at < $1
@@ -79,15 +89,19 @@ $$, 5, $$ DELETE FROM seen.filters WHERE since <= $1 - interval '35 days' $$),
 	)
 	INSERT INTO counting
 	SELECT user_id, CASE
-		WHEN i.items + coalesce(cardinality(came), 0) <= i.capacity THEN bloom_add(bloom_remove(f.items, went), came)
+		WHEN i.items + coalesce(cardinality(came), 0) <= i.capacity
+		THEN bloom_add(bloom_remove(f.items, went), came)
 		ELSE (
-			SELECT bloom_add(bloom_new(count(DISTINCT item_id) * 3 / 2 + 1, $2, counting => true), array_agg(item_id))
+			SELECT bloom_add(bloom_new(count(DISTINCT item_id) * 3 / 2 + 1, $2, counting => true),
+				array_agg(item_id))
 			FROM (
 				SELECT DISTINCT item_id, shown_at::date FROM exposures AS e
-				WHERE e.user_id = changed.user_id AND shown_at >= $1 - interval '30 days' AND shown_at < $1
+				WHERE e.user_id = changed.user_id AND shown_at >= $1 - interval '30 days'
+				AND shown_at < $1
 			) AS days
 		) END
-	FROM changed LEFT JOIN counting AS f USING (user_id) LEFT JOIN LATERAL bloom_info(f.items) AS i ON true
+	FROM changed LEFT JOIN counting AS f USING (user_id)
+	LEFT JOIN LATERAL bloom_info(f.items) AS i ON true
 	ON CONFLICT (user_id) DO UPDATE SET items = excluded.items
 $$, 5, $$ DELETE FROM counting WHERE (bloom_info(items)).bits_set = 0 $$),
 ('live', 30, $$
@@ -101,11 +115,15 @@ $$, 5, $$ DELETE FROM counting WHERE (bloom_info(items)).bits_set = 0 $$),
 	ON CONFLICT (user_id) DO UPDATE SET items = excluded.items WHERE f.items <> excluded.items
 $$, NULL, NULL);
 
-SELECT format('CREATE TABLE %I (user_id %s PRIMARY KEY, items bloom) WITH (toast_tuple_target = 8160, fillfactor = 50)',
+SELECT format('CREATE TABLE %I (user_id %s PRIMARY KEY,
+	items bloom) WITH (toast_tuple_target = 8160, fillfactor = 50)',
 	way, format_type(atttypid, NULL))
-FROM ways, pg_attribute WHERE attrelid = 'exposures'::regclass AND attname = 'user_id' AND way <> 'no table' \gexec
-SELECT bloom_create_feed('seen', fpr => :'p', user_type => u.atttypid::regtype, item_type => i.atttypid::regtype)
-FROM pg_attribute AS u, pg_attribute AS i WHERE u.attrelid = 'exposures'::regclass AND u.attname = 'user_id' AND i.attrelid = u.attrelid AND i.attname = 'item_id' \g /dev/null
+FROM ways, pg_attribute WHERE attrelid = 'exposures'::regclass AND attname = 'user_id'
+AND way <> 'no table' \gexec
+SELECT bloom_create_feed('seen', fpr => :'p', user_type => u.atttypid::regtype,
+	item_type => i.atttypid::regtype)
+FROM pg_attribute AS u, pg_attribute AS i WHERE u.attrelid = 'exposures'::regclass
+AND u.attname = 'user_id' AND i.attrelid = u.attrelid AND i.attname = 'item_id' \g /dev/null
 -- as a page of the night reads them
 CREATE VIEW "no table" AS SELECT user_id, bloom_expire(bloomexp.fold(items, recent, since, true, (bloom_info(bloom_add(NULL, never_shown(0)))).kind,
 	'30 days', 6, current_setting('choosing.p')::float8, NULL), current_setting('choosing.night')::timestamptz) AS items FROM seen.filters;
@@ -120,19 +138,24 @@ CREATE TABLE nights (
 	PRIMARY KEY (night, way)
 );
 CREATE TABLE pages (night timestamptz PRIMARY KEY, pages bigint, seconds float8, wal numeric);
-CREATE TABLE own AS SELECT user_id, array_agg(item_id) AS items FROM exposures GROUP BY user_id WITH NO DATA;
+CREATE TABLE own AS SELECT user_id, array_agg(item_id) AS items FROM exposures
+	GROUP BY user_id WITH NO DATA;
 
 -- What a table of filters is on a night.  The probes were never shown to anybody.
 CREATE PROCEDURE judge(night timestamptz, of_way text, probed boolean) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format($f$
 		UPDATE nights AS n SET (users, optimum, bytes, let_through, measured, expected, highest) = (
-			SELECT count(own.items), sum(-cardinality(own.items) * ln($3) / ln(2) ^ 2 / 8), sum(pg_column_size(f.items)),
+			SELECT count(own.items), sum(-cardinality(own.items) * ln($3) / ln(2) ^ 2 / 8),
+				sum(pg_column_size(f.items)),
 				sum(cardinality(own.items - f.items)),
-				avg(1 - cardinality(probes - f.items) / 200.0::float8) FILTER (WHERE $4 AND own.items IS NOT NULL),
-				avg(bloom_fpr(f.items)) FILTER (WHERE $4 AND own.items IS NOT NULL), max(bloom_fpr(f.items)) FILTER (WHERE $4)
+				avg(1 - cardinality(probes - f.items) / 200.0::float8) FILTER (WHERE $4
+					AND own.items IS NOT NULL),
+				avg(bloom_fpr(f.items)) FILTER (WHERE $4 AND own.items IS NOT NULL),
+				max(bloom_fpr(f.items)) FILTER (WHERE $4)
 			FROM own FULL JOIN %1$I AS f USING (user_id),
-				(SELECT array_agg(never_shown(extract(julian FROM $1)::bigint * 1000 + i)) AS probes FROM generate_series(1, 200) AS i) AS p
+				(SELECT array_agg(never_shown(extract(julian FROM $1)::bigint * 1000 + i)) AS probes
+					FROM generate_series(1, 200) AS i) AS p
 		)
 		WHERE n.night = $1 AND n.way = $2
 	$f$, of_way) USING night, of_way, current_setting('choosing.p')::float8, probed;
@@ -140,7 +163,8 @@ BEGIN
 		UPDATE nights AS n SET bytes = (SELECT sum(coalesce(pg_column_size(f.items), 0) + pg_column_size(f.recent)) FROM seen.filters AS f) WHERE n.night = judge.night AND way = of_way;
 	END IF;
 	IF (SELECT n.let_through FROM nights AS n WHERE n.night = judge.night AND way = of_way) > 0 THEN
-		RAISE EXCEPTION 'night %: the filters of way "%" let exposures inside the window through', night, of_way;
+		RAISE EXCEPTION 'night %: the filters of way "%" let exposures inside the window through',
+		night, of_way;
 	END IF;
 END
 $$;
@@ -158,7 +182,8 @@ BEGIN
 	-- the day itself, for those who add live: what was shown together is a page
 	FOR page IN
 		SELECT user_id, array_agg(item_id) AS items FROM exposures
-		WHERE shown_at >= night - interval '1 day' AND shown_at < night GROUP BY user_id, shown_at ORDER BY shown_at
+		WHERE shown_at >= night - interval '1 day' AND shown_at < night GROUP BY user_id, shown_at
+		ORDER BY shown_at
 	LOOP
 		INSERT INTO live AS f VALUES (page.user_id, bloom_add(bloom_new(100, p), page.items))
 		ON CONFLICT (user_id) DO UPDATE SET items = bloom_add(f.items, page.items);
@@ -171,7 +196,8 @@ BEGIN
 	TRUNCATE own;
 	INSERT INTO own
 	SELECT user_id, array_agg(item_id)
-	FROM (SELECT DISTINCT user_id, item_id FROM exposures WHERE shown_at >= night - interval '30 days' AND shown_at < night) AS o
+	FROM (SELECT DISTINCT user_id, item_id FROM exposures
+		WHERE shown_at >= night - interval '30 days' AND shown_at < night) AS o
 	GROUP BY user_id;
 	INSERT INTO nights (night, way) VALUES (night, 'live, at its fullest');
 	EXECUTE 'CREATE VIEW "live, at its fullest" AS TABLE live';
@@ -188,12 +214,15 @@ BEGIN
 		END IF;
 		COMMIT;
 		INSERT INTO nights (night, way, seconds, wal)
-		VALUES (night, way.way, extract(epoch FROM clock_timestamp() - start), pg_current_wal_insert_lsn() - lsn);
+		VALUES (night, way.way, extract(epoch FROM clock_timestamp() - start),
+			pg_current_wal_insert_lsn() - lsn);
 		UPDATE nights AS n SET rows = (
 			SELECT count(*) FROM exposures AS e
-			WHERE e.shown_at >= n.night - CASE way.days WHEN 30 THEN interval '30 days' ELSE interval '1 day' END
+			WHERE e.shown_at >= n.night - CASE way.days WHEN 30 THEN interval '30 days'
+			ELSE interval '1 day' END
 				AND e.shown_at < n.night
-				OR way.days = 2 AND e.shown_at >= n.night - interval '31 days' AND e.shown_at < n.night - interval '30 days')
+				OR way.days = 2 AND e.shown_at >= n.night - interval '31 days'
+				AND e.shown_at < n.night - interval '30 days')
 		WHERE n.night = night.night AND n.way = way.way;
 		CALL judge(night, way.way, reported);
 	END LOOP;
@@ -201,7 +230,9 @@ END
 $$;
 
 SET choosing.p = :p;
-SELECT format('CALL night(%L, %L)', night, night >= :'first'), 'VACUUM rebuilt, seen.filters, counting, live'
-FROM generate_series(:'first'::timestamptz - interval '75 days', :'last', interval '1 day') AS night \gexec
+SELECT format('CALL night(%L, %L)', night, night >= :'first'), 'VACUUM rebuilt,
+	seen.filters, counting, live'
+FROM generate_series(:'first'::timestamptz - interval '75 days', :'last',
+	interval '1 day') AS night \gexec
 DELETE FROM nights WHERE night < :'first';
 DELETE FROM pages WHERE night < :'first';

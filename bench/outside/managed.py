@@ -20,8 +20,10 @@ ROUNDS = 5
 TABLES = """
     CREATE TABLE managed_times (items int, filter_bytes int, way text, ms float8, bytes float8);
     CREATE SCHEMA managed;
-    CREATE TABLE managed.exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
-    CREATE TABLE managed.seen (user_id bigint PRIMARY KEY, items bytea, today bigint[] NOT NULL DEFAULT '{{}}');
+    CREATE TABLE managed.exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
+        shown_at timestamptz NOT NULL DEFAULT now());
+    CREATE TABLE managed.seen (user_id bigint PRIMARY KEY, items bytea,
+        today bigint[] NOT NULL DEFAULT '{{}}');
     ALTER TABLE managed.seen ALTER items SET STORAGE EXTERNAL;
     CREATE SCHEMA extension;
     CREATE TABLE extension.exposures (LIKE managed.exposures INCLUDING DEFAULTS);
@@ -38,7 +40,9 @@ TABLES = """
     ALTER TABLE not_exists.exposures ADD PRIMARY KEY (user_id, item_id);
     CREATE INDEX ON extension.exposures (user_id, shown_at, item_id);
     SELECT bloom_create_feed('feed', 'extension.exposures')"""
-TAKE = "INSERT INTO exposures (user_id, item_id) SELECT %s, unnest(feed.take(%s, %s, %s)) RETURNING item_id"
+TAKE = """
+    INSERT INTO exposures (user_id, item_id) SELECT %s, unnest(feed.take(%s, %s, %s))
+    RETURNING item_id"""
 NOT_EXISTS = """
     INSERT INTO exposures (user_id, item_id) SELECT %s, item_id
     FROM unnest(%s::bigint[]) WITH ORDINALITY AS c (item_id, place)
@@ -52,12 +56,14 @@ def array(items):
 
 
 def by_extension(connection, user, candidates, wanted):
-    rows = connection.execute(TAKE, [user, user, array(candidates), wanted], binary=True, prepare=True)
+    rows = connection.execute(TAKE, [user, user, array(candidates), wanted],
+        binary=True, prepare=True)
     return [item for (item,) in rows]
 
 
 def by_not_exists(connection, user, candidates, wanted):
-    rows = connection.execute(NOT_EXISTS, [user, array(candidates), user, wanted], binary=True, prepare=True)
+    rows = connection.execute(NOT_EXISTS, [user, array(candidates), user, wanted],
+        binary=True, prepare=True)
     return [item for (item,) in rows]
 
 
@@ -120,7 +126,8 @@ def main():
         setup.execute("CALL feed.rebuild()")
         setup.execute("VACUUM ANALYZE")
         rows, index = setup.execute(
-            "SELECT count(*), pg_relation_size('not_exists.exposures_pkey') FROM managed.exposures").fetchone()
+            "SELECT count(*), pg_relation_size('not_exists.exposures_pkey')"
+            " FROM managed.exposures").fetchone()
         print(f"a night of {users} users and {rows} exposures: {night:.1f} s")
         print(f"index per exposure: {index / rows:.1f} bytes")
 
@@ -150,12 +157,14 @@ def main():
     for (way, user, number), items in chosen.items():
         exact = chosen["not_exists", user, number]
         # A false positive lets the next one in.
-        assert len(items) == WANTED and len(set(items) & set(exact)) >= WANTED - 3, (way, user, number, items, exact)
+        assert len(items) == WANTED and len(set(items) & set(exact)) >= WANTED - 3, (
+            way, user, number, items, exact)
     with psycopg.connect(autocommit=True) as results:
         for size in SIZES:
             for way in WAYS:
                 results.execute("INSERT INTO managed_times VALUES (%s, %s, %s, %s, %s)", [
-                    size, len(bloomexp.build(range(size))), way, statistics.median(times[way, size]), statistics.median(bytes_of[way, size])])
+                    size, len(bloomexp.build(range(size))), way,
+                    statistics.median(times[way, size]), statistics.median(bytes_of[way, size])])
 
 
 main()

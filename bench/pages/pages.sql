@@ -1,6 +1,6 @@
 --
--- What a page costs each reader of the application :app: every statement of its feed in turn, in :rounds rounds, with
--- all data in memory.  Statements are prepared where the application's can be.
+-- What a page costs each reader of the application :app: every statement of its feed in turn, in
+-- :rounds rounds, with all data in memory.  Statements are prepared where the application's can be.
 -- Times are those of the server, from the statement to its last row.
 --
 CREATE TABLE IF NOT EXISTS timing (app text, me int, round int, method text, ms float8);
@@ -32,11 +32,14 @@ BEGIN
 			ms := page_ms(statement(app, method, me));
 			INSERT INTO timing SELECT name, me, round, method, ms WHERE round > 0;
 		END LOOP;
-		methods := ARRAY(SELECT m FROM unnest(methods) WITH ORDINALITY AS u (m, place) ORDER BY place DESC);
+		methods := ARRAY(SELECT m FROM unnest(methods) WITH ORDINALITY AS u (m, place)
+			ORDER BY place DESC);
 	END LOOP;
 	FOREACH method IN ARRAY methods LOOP
-		EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ' || statement(app, method, me) INTO plan;
-		INSERT INTO pages SELECT name, me, method, (root ->> 'Shared Hit Blocks')::int + (root ->> 'Shared Read Blocks')::int
+		EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) '
+		|| statement(app, method, me) INTO plan;
+		INSERT INTO pages SELECT name, me, method, (root ->> 'Shared Hit Blocks')::int
+			+ (root ->> 'Shared Read Blocks')::int
 		FROM (VALUES (plan -> 0 -> 'Plan')) AS p (root);
 	END LOOP;
 END

@@ -51,7 +51,8 @@ class Judge:
                     time.sleep(0.1)
             try:
                 connection.execute(
-                    "INSERT INTO exposures (user_id, item_id, shown_at) VALUES (%s, %s, now())", [user, item])
+                    "INSERT INTO exposures (user_id, item_id, shown_at) VALUES (%s, %s, now())",
+                    [user, item])
                 with self.lock:
                     self.committed.append([user, item, time.monotonic(), None])
             except psycopg.Error:  # whether it was committed nobody knows
@@ -129,10 +130,12 @@ class Judge:
         self.ask_all()
 
         delays = sorted(1000 * (known - when) for _, _, when, known in self.committed if known)
-        self.sum.update(changes=len(self.committed), known=len(delays), oldest=round(self.oldest, 3))
+        self.sum.update(changes=len(self.committed), known=len(delays),
+                        oldest=round(self.oldest, 3))
         if len(delays) > 1:
             self.sum.update(median=round(statistics.median(delays), 1),
-                            p99=round(statistics.quantiles(delays, n=100)[98], 1), slowest=round(delays[-1], 1))
+                            p99=round(statistics.quantiles(delays, n=100)[98], 1),
+                            slowest=round(delays[-1], 1))
         print(json.dumps(self.sum))
         return self.sum["late"] + self.sum["older"] + len(self.committed) - len(delays)
 

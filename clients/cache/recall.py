@@ -125,7 +125,7 @@ class Cache:
         return candidates, age
 
     def _known(self, user, entry):
-        """The time at which it was right: as long as it is in memory, as far as the stream was heard."""
+        """The time at which it was right: in memory, as far as the stream was heard."""
         followed = entry.followed and self.entries.get(user) is entry
         return max(entry.fetched, self.heard if followed else NEVER)
 
@@ -164,7 +164,8 @@ class Cache:
             cursor = await self.sql.cursor(binary=True).execute(QUERY, [users])
             return await cursor.fetchall()
         except BaseException:  # a timeout, too: its answer would be taken for the next one's
-            if self.sql is not None and self.sql.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            idle = psycopg.pq.TransactionStatus.IDLE
+            if self.sql is not None and self.sql.pgconn.transaction_status != idle:
                 self.sql.pgconn.finish()
                 self.sql = None
             raise
@@ -183,7 +184,8 @@ class Cache:
         self.unseen = {xid for xid in self.unseen if not snapshot.sees(xid)}
         followed = stream is not None and stream is self.stream and not self.unseen
 
-        entries = {user: Entry(filters, began, followed and user not in self.recent) for user, filters in found}
+        entries = {user: Entry(filters, began, followed and user not in self.recent)
+            for user, filters in found}
         self.fetched += len(entries)
         for user, entry in entries.items():
             self.entries[user] = entry
@@ -201,7 +203,8 @@ class Cache:
             try:
                 await self.follow()
             except (psycopg.Error, OSError, asyncio.TimeoutError, bloomexp.Error) as error:
-                print(f"following begins anew: {str(error) or type(error).__name__}", file=sys.stderr)
+                print(f"following begins anew: {str(error) or type(error).__name__}",
+                    file=sys.stderr)
             self._begin(None)
             await asyncio.sleep(TICK)
 
@@ -219,19 +222,22 @@ class Cache:
                     caught_up = self._receive(connection.pgconn)
                     if self.position >= flushed:
                         self.heard = began
-                    await (readable(connection.pgconn, until - clock()) if caught_up else asyncio.sleep(0))
+                    await (readable(connection.pgconn, until - clock()) if caught_up
+                        else asyncio.sleep(0))
         finally:
             await connection.close()
 
     async def _start(self, connection):
         """A slot that is gone with its connection: what it held back the server may remove."""
         slot = f"recall_{time.time_ns():x}"
-        await connection.execute(f"CREATE_REPLICATION_SLOT {slot} TEMPORARY LOGICAL pgoutput NOEXPORT_SNAPSHOT")
+        await connection.execute(
+            f"CREATE_REPLICATION_SLOT {slot} TEMPORARY LOGICAL pgoutput NOEXPORT_SNAPSHOT")
         # Of what the slot leaves out some may not be visible yet.  Its number is lower
         # than a new one's, and so it is among those that run.
         await connection.execute("SELECT pg_current_xact_id()")
         snapshot = await (await connection.execute("SELECT pg_current_snapshot()::text")).fetchone()
-        start = f"START_REPLICATION SLOT {slot} LOGICAL 0/0 (proto_version '1', publication_names '{PUBLICATION}')"
+        start = (f"START_REPLICATION SLOT {slot} LOGICAL 0/0"
+                 f" (proto_version '1', publication_names '{PUBLICATION}')")
         result = connection.pgconn.exec_(start.encode())
         if result.status != psycopg.pq.ExecStatus.COPY_BOTH:
             raise psycopg.OperationalError(result.error_message.decode())
@@ -250,7 +256,8 @@ class Cache:
 
     def _ping(self, pgconn):
         """Say how far we are, and ask how far the server is."""
-        pgconn.put_copy_data(struct.pack(">cqqqqb", b"r", self.position, self.position, self.position, 0, 1))
+        pgconn.put_copy_data(
+            struct.pack(">cqqqqb", b"r", self.position, self.position, self.position, 0, 1))
         pgconn.flush()
 
     def _receive(self, pgconn):
@@ -373,7 +380,8 @@ async def main(path, conninfo):
                 writer.write(json.dumps(await answer(cache, line)).encode() + b"\n")
                 await writer.drain()
         except ValueError:
-            writer.write(json.dumps({"error": f"the request is longer than {LINE} bytes"}).encode() + b"\n")
+            writer.write(json.dumps({"error": f"the request is longer than {LINE} bytes"}).encode()
+                + b"\n")
         except ConnectionError:  # the other end is gone
             pass
         finally:

@@ -141,7 +141,8 @@ func ParseText(text string) (*Filter, error) {
 		refusal.Detail = "The number of hexadecimal digits is odd."
 	} else {
 		refusal.Detail = fmt.Sprintf("There is no hexadecimal digit at byte %d.", len(value)+1)
-		refusal.Hint = `The text form of a filter is "\x" and hexadecimal digits; make one with bloom_new().`
+		refusal.Hint = `The text form of a filter is "\x" and hexadecimal digits; ` +
+			`make one with bloom_new().`
 	}
 	return nil, refusal
 }
@@ -176,7 +177,8 @@ func (f *Filter) String() string {
 }
 
 func bad(format string, args ...any) error {
-	return &Error{Code: "22P03", Message: "invalid bytes for type bloom", Detail: fmt.Sprintf(format, args...)}
+	return &Error{Code: "22P03", Message: "invalid bytes for type bloom",
+		Detail: fmt.Sprintf(format, args...)}
 }
 
 // readHeader reads what is before the layers.
@@ -403,7 +405,8 @@ func Exclude[T Item](f *Filter, candidates []T) ([]T, error) {
 func (f *Filter) ExcludePacked(candidates []byte) ([]byte, error) {
 	if len(candidates)%8 != 0 {
 		return nil, &Error{Code: "22P03",
-			Message: fmt.Sprintf("length of packed items must be a multiple of 8 bytes, not %d", len(candidates)),
+			Message: fmt.Sprintf("length of packed items must be a multiple of 8 bytes, not %d",
+				len(candidates)),
 			Detail:  "Each item is an integer of 8 bytes, the lowest first."}
 	}
 	if f.kind != None && f.kind != Integer {
@@ -429,7 +432,8 @@ func (f *Filter) requireKind(kind Kind) error {
 	if f.kind == Integer {
 		target = "bigint"
 	}
-	return &Error{Code: "42804", Message: fmt.Sprintf("filter holds %v items, not %v", f.kind, kind),
+	return &Error{Code: "42804",
+		Message: fmt.Sprintf("filter holds %v items, not %v", f.kind, kind),
 		Hint: fmt.Sprintf("Cast the items to %s.", target)}
 }
 
@@ -532,8 +536,10 @@ func hash[B string | []byte](item B) uint64 {
 // word is the little-endian number of 8 bytes, of which those behind the end are 0.
 func word[B string | []byte](item B, i int) uint64 {
 	if len(item)-i >= 8 {
-		return uint64(item[i]) | uint64(item[i+1])<<8 | uint64(item[i+2])<<16 | uint64(item[i+3])<<24 |
-			uint64(item[i+4])<<32 | uint64(item[i+5])<<40 | uint64(item[i+6])<<48 | uint64(item[i+7])<<56
+		return uint64(item[i]) | uint64(item[i+1])<<8 | uint64(item[i+2])<<16 |
+			uint64(item[i+3])<<24 |
+			uint64(item[i+4])<<32 | uint64(item[i+5])<<40 | uint64(item[i+6])<<48 |
+			uint64(item[i+7])<<56
 	}
 	number := uint64(0)
 	for end := len(item) - 1; end >= i; end-- {
@@ -577,7 +583,8 @@ type Info struct {
 	Layers        int
 	Bytes         int64 // as stored, with the length word of 4 bytes
 	Counting      bool
-	WindowWidth   int64 // in microseconds, which time.Duration may not hold; 0 if there is no window
+	// in microseconds, which time.Duration may not hold; 0 if there is no window
+	WindowWidth   int64
 	Slices        int
 	ExpiredBefore time.Time // zero if nothing has expired
 }
@@ -614,7 +621,8 @@ func (l *layer) fprNow() float64 {
 	if l.blocks == 1 {
 		return math.Pow(float64(l.bitsSet)/b, k)
 	}
-	return blockedFPR(b, k, math.Log(l.unset()/float64(l.positions()))/math.Expm1(k*math.Log1p(-1/b)))
+	return blockedFPR(b, k, math.Log(l.unset()/float64(l.positions()))/math.Expm1(
+		k*math.Log1p(-1/b)))
 }
 
 // blockedFPR is the rate of blocks of m bits, in which the number of items is a

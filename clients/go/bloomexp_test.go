@@ -142,8 +142,10 @@ func checkValue(t *testing.T, l *line) {
 // The columns of bloom_info.
 func checkInfo(t *testing.T, f *Filter, expected map[string]any) {
 	info := f.Info()
-	got := map[string]any{"kind": nil, "items": float64(info.Items), "capacity": float64(info.Capacity),
-		"fpr": info.FPR, "fpr_now": info.FPRNow, "bits": float64(info.Bits), "bits_set": float64(info.BitsSet),
+	got := map[string]any{"kind": nil, "items": float64(info.Items),
+		"capacity": float64(info.Capacity),
+		"fpr": info.FPR, "fpr_now": info.FPRNow, "bits": float64(info.Bits),
+		"bits_set": float64(info.BitsSet),
 		"fill": info.Fill, "layers": float64(info.Layers), "bytes": float64(info.Bytes),
 		"counting":     info.Counting,
 		"window_width": nil, "slices": nil, "expired_before": nil}
@@ -156,7 +158,8 @@ func checkInfo(t *testing.T, f *Filter, expected map[string]any) {
 		got["slices"] = float64(info.Slices)
 	}
 	if at := info.ExpiredBefore; !at.IsZero() {
-		got["expired_before"] = strconv.FormatInt((at.Unix()-946684800)*1e6+int64(at.Nanosecond()/1000), 10)
+		got["expired_before"] = strconv.FormatInt(
+			(at.Unix()-946684800)*1e6+int64(at.Nanosecond()/1000), 10)
 	}
 	if now, ok := expected["fpr_now"].(float64); ok && math.Abs(info.FPRNow-now) <= 1e-8*now {
 		got["fpr_now"] = now
@@ -191,15 +194,18 @@ func checkItems(t *testing.T, f *Filter, l *line) {
 func ask(f *Filter, kind string, candidates []string) (string, []string, error) {
 	switch kind {
 	case "integer":
-		return askItems(f, candidates, toInteger, func(item int64) string { return strconv.FormatInt(item, 10) })
+		return askItems(f, candidates, toInteger,
+			func(item int64) string { return strconv.FormatInt(item, 10) })
 	case "text":
 		return askItems(f, candidates, toText, toText)
 	case "uuid":
 		return askItems(f, candidates, toUUID, func(item [16]byte) string {
-			return fmt.Sprintf("%x-%x-%x-%x-%x", item[:4], item[4:6], item[6:8], item[8:10], item[10:])
+			return fmt.Sprintf("%x-%x-%x-%x-%x", item[:4], item[4:6], item[6:8],
+				item[8:10], item[10:])
 		})
 	}
-	return askItems(f, candidates, unhex, func(item []byte) string { return `\x` + hex.EncodeToString(item) })
+	return askItems(f, candidates, unhex,
+		func(item []byte) string { return `\x` + hex.EncodeToString(item) })
 }
 
 func toInteger(text string) int64 {
@@ -217,7 +223,8 @@ func toUUID(text string) (item [16]byte) {
 	return item
 }
 
-func askItems[T Item](f *Filter, candidates []string, from func(string) T, to func(T) string) (string, []string, error) {
+func askItems[T Item](f *Filter, candidates []string, from func(string) T, to func(T) string) (
+	string, []string, error) {
 	var items []T
 	contained, survivors := "", []string{}
 

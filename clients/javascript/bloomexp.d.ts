@@ -60,5 +60,8 @@ export class Filter {
     toString(): string;
 }
 
-/** The text form of a value, or its bytes, which must not change afterwards; null is an empty filter. */
+/**
+ * The text form of a value, or its bytes, which must not change afterwards; null is an empty
+ * filter.
+ */
 export function parse(value: string | Uint8Array | null | undefined): Filter;

@@ -22,7 +22,8 @@ const NO_FLOOR = -(2n ** 63n);
 
 const BLOCKED_FROM = 4096;
 const BLOCK_WORDS = 250;
-const EMPTY = '\\x01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000'; // what bloom_new(1) makes
+// what bloom_new(1) makes
+const EMPTY = '\\x01000100000000007b14ae47e17a843f010000080100000000000000000000000000000000000000';
 const TWO_32 = 2 ** 32;
 const LOW = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 0 : 1; // by the CPU's order
 
@@ -55,7 +56,8 @@ function productHigh(ah, al, bh, bl) {
     const middle = (Math.imul(a1, b0) + (Math.imul(a0, b0) >>> 16)) | 0;
     const other = (Math.imul(a0, b1) + (middle & 0xffff)) | 0;
 
-    return (Math.imul(a1, b1) + (middle >>> 16) + (other >>> 16) + Math.imul(al, bh) + Math.imul(ah, bl)) | 0;
+    return (Math.imul(a1, b1) + (middle >>> 16) + (other >>> 16) + Math.imul(al, bh)
+        + Math.imul(ah, bl)) | 0;
 }
 
 /** What the lower half of a sum carries over: it is less than either term then. */
@@ -272,7 +274,8 @@ class Layer {
         // a saturated counter outlives the removal of its items
         if (!filter.counting &&
             (this.bitsSet > this.items * this.hashes || this.items > this.mostItems(filter.fpr))) {
-            throw invalid(`Layer ${number} has a number of bits set that its items cannot explain.`);
+            throw invalid(
+                `Layer ${number} has a number of bits set that its items cannot explain.`);
         }
     }
 
@@ -355,10 +358,12 @@ function fromText(text) {
     if (wrong >= 0 && wrong < size - (size % 2)) {
         throw new BloomError('22P02', 'invalid input syntax for type bloom',
             `There is no hexadecimal digit at byte ${Math.floor(wrong / 2) + 1}.`,
-            'The text form of a filter is "\\x" and hexadecimal digits; make one with bloom_new().');
+            'The text form of a filter is "\\x" and hexadecimal digits; ' +
+            'make one with bloom_new().');
     }
     if (size % 2 !== 0) {
-        throw new BloomError('22P02', 'invalid input syntax for type bloom', 'The number of hexadecimal digits is odd.');
+        throw new BloomError('22P02', 'invalid input syntax for type bloom',
+            'The number of hexadecimal digits is odd.');
     }
     return fromHex(digits);
 }
@@ -415,10 +420,12 @@ export class Filter {
         if (version === 0x5c && length > 1 && view.getUint8(1) === 0x78) { // \x
             throw new BloomError('22P03', 'invalid bytes for type bloom',
                 'These bytes are the text form of a filter, not its binary form.',
-                'Decode them: parse(new TextDecoder().decode(value)), or select the column as bytea.');
+                'Decode them: parse(new TextDecoder().decode(value)), ' +
+                'or select the column as bytea.');
         }
         if (version > 1) {
-            throw new BloomError('0A000', `format version ${version} of type bloom is not supported`,
+            throw new BloomError(
+                '0A000', `format version ${version} of type bloom is not supported`,
                 'This release of bloomexp knows format version 1.',
                 'Install the release of bloomexp that wrote the value, or a later one.');
         }
@@ -484,13 +491,15 @@ export class Filter {
 
     /** The text form. */
     toString() {
-        return '\\x' + Array.from(this.bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+        return '\\x' + Array.from(this.bytes, (byte) => byte.toString(16).padStart(2, '0'))
+            .join('');
     }
 
     requireKind(kind) {
         if (this.kindNumber !== 0 && this.kindNumber !== kind) {
             const name = KINDS[this.kindNumber];
-            throw new BloomError('42804', `filter holds ${name} items, not ${KINDS[kind]}`, undefined,
+            throw new BloomError('42804', `filter holds ${name} items, not ${KINDS[kind]}`,
+                undefined,
                 `Cast the items to ${name === 'integer' ? 'bigint' : name}.`);
         }
     }
@@ -506,8 +515,10 @@ export class Filter {
         } else if (typeof item === 'number') {
             if (!Number.isSafeInteger(item)) {
                 throw Number.isInteger(item)
-                    ? new BloomError('22003', 'bigint out of range', 'A number beyond 2^53 is not exact; use a BigInt.')
-                    : new BloomError('42804', 'items of type number cannot be in a filter unless they are integers');
+                    ? new BloomError('22003', 'bigint out of range',
+                        'A number beyond 2^53 is not exact; use a BigInt.')
+                    : new BloomError('42804',
+                        'items of type number cannot be in a filter unless they are integers');
             }
             halves[LOW] = item | 0;
             halves[1 - LOW] = Math.floor(item / TWO_32);
@@ -565,7 +576,8 @@ export class Filter {
         const hashes = new Int32Array(2 * candidates.length);
         const survivors = new BigInt64Array(candidates.length);
         let count = 0;
-        hashIntegers(new Int32Array(candidates.buffer, candidates.byteOffset, hashes.length), hashes);
+        hashIntegers(new Int32Array(candidates.buffer, candidates.byteOffset, hashes.length),
+            hashes);
         for (let i = 0; i < candidates.length; i++) {
             if (!this.containsHash(hashes[2 * i + 1], hashes[2 * i])) {
                 survivors[count++] = candidates[i];
@@ -583,10 +595,12 @@ export class Filter {
         }
         if (this.kindNumber !== 0 && this.kindNumber !== INTEGER) {
             const name = KINDS[this.kindNumber];
-            throw new BloomError('42804', `filter holds ${name} items, not packed integers`, undefined,
+            throw new BloomError('42804', `filter holds ${name} items, not packed integers`,
+                undefined,
                 `Use bloom_exclude_array() with an array of ${name}.`);
         }
-        const packed = new DataView(candidates.buffer, candidates.byteOffset, candidates.byteLength);
+        const packed = new DataView(candidates.buffer, candidates.byteOffset,
+            candidates.byteLength);
         const items = new BigInt64Array(candidates.length / 8);
         items.forEach((_, i) => { items[i] = packed.getBigInt64(8 * i, true); });
         const survivors = this.excludeIntegers(items);
@@ -600,7 +614,8 @@ export class Filter {
         const sum = (field) => this.layers.reduce((total, layer) => total + layer[field], 0);
         const bits = sum('positions');
         const bitsSet = sum('bitsSet');
-        const missed = this.layers.reduce((total, layer) => total + Math.log1p(-layer.rateNow()), 0);
+        const missed = this.layers.reduce((total, layer) => total
+            + Math.log1p(-layer.rateNow()), 0);
         return {
             kind: this.kindNumber === 0 ? null : KINDS[this.kindNumber],
             items: sum('items'),

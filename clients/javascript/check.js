@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { BloomError, parse } from './bloomexp.js';
 
-const sets = process.argv.length > 2 ? process.argv.slice(2) : [new URL('../conformance/values.jsonl', import.meta.url)];
+const sets = process.argv.length > 2 ? process.argv.slice(2)
+    : [new URL('../conformance/values.jsonl', import.meta.url)];
 const bytes = (text) => new Uint8Array(Buffer.from(text.slice(2), 'hex'));
 const item = { integer: BigInt, text: String, uuid: String, bytea: bytes };
 
@@ -56,10 +57,12 @@ function checkIntegers(value, items, contained, survivors) {
         }
     });
     for (const bigint of [2n ** 63n, -(2n ** 63n) - 1n]) {
-        fails(bigint, { code: '22003', message: 'bigint out of range' }, () => value.contains(bigint));
+        fails(bigint, { code: '22003', message: 'bigint out of range' },
+            () => value.contains(bigint));
     }
     equal('exclude with null', value.exclude([null, ...items]), survivors);
-    equal('exclude of an array', value.exclude(BigInt64Array.from(items)), BigInt64Array.from(survivors));
+    equal('exclude of an array', value.exclude(BigInt64Array.from(items)),
+        BigInt64Array.from(survivors));
 }
 
 // A string is a text or a uuid, whichever the filter holds.
@@ -83,7 +86,8 @@ function checkValue(line) {
         checkIntegers(value, items, contained, survivors);
     }
     if (line.packed !== undefined) {
-        equal('packed survivors', value.excludePacked(bytes(line.packed)), bytes(line.packed_survivors));
+        equal('packed survivors', value.excludePacked(bytes(line.packed)),
+            bytes(line.packed_survivors));
     }
     for (const question of line.refuses ?? []) {
         if (question.packed !== undefined) {
@@ -133,7 +137,8 @@ function checkHostile() {
     value.set([1, 1, count & 255, count >> 8]);
     view.setFloat64(8, 0.9, true);
     for (let i = 0; i < count; i++) {
-        [64 + 63 * 2 ** 26, 200, 199, 1].forEach((field, j) => view.setUint32(16 * (i + 1) + 4 * j, field, true));
+        [64 + 63 * 2 ** 26, 200, 199, 1].forEach((field, j) => view.setUint32(16 * (i + 1)
+            + 4 * j, field, true));
         value[16 + 16 * count + 512 * i] = 1;
     }
     const hostile = parse(value);
@@ -157,9 +162,11 @@ if (complaints.length > 0) {
 // What the types declare, there is; and info() has no more.
 const types = readFileSync(new URL('bloomexp.d.ts', import.meta.url), 'utf8');
 const one = parse(null);
-const declared = { Info: one.info(), Layer: one.layers[0], Filter: one, BloomError: new BloomError('', '') };
+const declared = { Info: one.info(), Layer: one.layers[0], Filter: one,
+    BloomError: new BloomError('', '') };
 for (const [, name, body] of types.matchAll(/^export (?:interface|class) (\w+).*\{$([^}]*)/gm)) {
-    const members = Array.from(body.matchAll(/^    (?:readonly )?(\w+)\??[:(<]/gm), ([, member]) => member);
+    const members = Array.from(
+        body.matchAll(/^    (?:readonly )?(\w+)\??[:(<]/gm), ([, member]) => member);
     equal(`members of ${name}`, members.filter((member) => !(member in declared[name])), []);
     if (name === 'Info') {
         equal('members of info()', Object.keys(one.info()), members);
@@ -172,17 +179,20 @@ if (complaints.length > 0) {
 }
 
 // Older tools read `main` and `types`, newer ones `exports`.
-const { main, types: typesFile, exports } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'));
+const { main, types: typesFile, exports } = JSON.parse(
+    readFileSync(new URL('package.json', import.meta.url), 'utf8'));
 if (!isDeepStrictEqual(exports['.'], { types: typesFile, default: main })) {
     throw new Error('package.json: main and types are not what is exported');
 }
 
-if (!isDeepStrictEqual(parse(null).exclude([1, 'a', null, 1]), [1, 'a', 1]) || parse(undefined).contains(0)) {
+if (!isDeepStrictEqual(parse(null).exclude([1, 'a', null, 1]), [1, 'a', 1])
+    || parse(undefined).contains(0)) {
     throw new Error('NULL is not an empty filter');
 }
 let passed = 0;
 let failed = 0;
-for (const line of sets.flatMap((set) => readFileSync(set, 'utf8').trimEnd().split('\n')).map((text) => JSON.parse(text))) {
+for (const line of sets.flatMap((set) => readFileSync(set, 'utf8').trimEnd().split('\n'))
+    .map((text) => JSON.parse(text))) {
     complaints = [];
     try {
         check(line);

@@ -1,5 +1,5 @@
-// Beside a server: "live" compares survivors with the server's, for each filter of the table "seen"; "speed"
-// measures what a feed does, for user 42 of bench/outside.
+// Beside a server: "live" compares survivors with the server's, for each filter of the table
+// "seen"; "speed" measures what a feed does, for user 42 of bench/outside.
 
 import { createRequire } from 'node:module';
 import { isDeepStrictEqual } from 'node:util';
@@ -7,7 +7,8 @@ import { parse } from './bloomexp.js';
 
 const { Client } = createRequire(import.meta.url)('pg');
 const client = new Client();
-const candidate = { integer: 'i', text: 'i::text', uuid: 'md5(i::text)::uuid', bytea: 'int8send(i)' };
+const candidate = { integer: 'i', text: 'i::text', uuid: 'md5(i::text)::uuid',
+    bytea: 'int8send(i)' };
 const FETCH = { name: 'fetch', text: 'SELECT items::bytea AS items FROM seen WHERE user_id = $1' };
 const SEND = {
     name: 'send',
@@ -16,17 +17,20 @@ const SEND = {
 
 async function live() {
     const { rows: filters } = await client.query(
-        'SELECT user_id, note, (bloom_info(items)).kind, items, items::bytea AS bytes FROM seen WHERE items IS NOT NULL');
+        `SELECT user_id, note, (bloom_info(items)).kind, items, items::bytea AS bytes FROM seen
+        WHERE items IS NOT NULL`);
     let passed = 0;
     for (const { user_id: user, note, kind, items, bytes } of filters) {
         const { rows } = await client.query(
             `SELECT candidates, candidates - items AS survivors FROM seen,
-            (SELECT array_agg(${candidate[kind ?? 'integer']}) FROM generate_series(1::bigint, 2000) i) c (candidates)
+            (SELECT array_agg(${candidate[kind ?? 'integer']})
+                FROM generate_series(1::bigint, 2000) i) c (candidates)
             WHERE user_id = $1`, [user]);
         // the driver gives integers as strings
         const [candidates, survivors] = [rows[0].candidates, rows[0].survivors].map(
             (list) => ((kind ?? 'integer') === 'integer' ? list.map(BigInt) : list));
-        if ([items, bytes].every((value) => isDeepStrictEqual(parse(value).exclude(candidates), survivors))) {
+        if ([items, bytes].every(
+            (value) => isDeepStrictEqual(parse(value).exclude(candidates), survivors))) {
             passed++;
         } else {
             console.log(`other survivors than the server's: ${note}`);

@@ -8,7 +8,9 @@ import { join } from 'node:path';
 /** Start a browser; `events` is called with the method and parameters of each event. */
 export async function startBrowser(program, events) {
     const profile = mkdtempSync(join(tmpdir(), 'page-'));
-    const browser = spawn(program, ['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-dev-shm-usage',
+    const browser = spawn(
+        program, ['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run',
+        '--disable-dev-shm-usage',
         '--remote-debugging-pipe', `--user-data-dir=${profile}`, 'about:blank'],
     { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
     const [, , , input, output] = browser.stdio;
@@ -42,14 +44,16 @@ export async function startBrowser(program, events) {
 
     function send(method, params = {}, sessionId = session) {
         const id = ++last;
-        input.write(`${JSON.stringify({ id, method, params, sessionId: sessionId ?? undefined })}\0`);
+        const message = { id, method, params, sessionId: sessionId ?? undefined };
+        input.write(`${JSON.stringify(message)}\0`);
         return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
     }
 
     /** Call a function in the page, with arguments that JSON has. */
     async function call(action, ...args) {
         const { result, exceptionDetails } = await send('Runtime.evaluate', {
-            expression: `(${action})(...${JSON.stringify(args)})`, returnByValue: true, awaitPromise: true,
+            expression: `(${action})(...${JSON.stringify(args)})`, returnByValue: true,
+                awaitPromise: true,
         });
         if (exceptionDetails) {
             throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);

@@ -8,7 +8,8 @@ import { startBrowser } from './browser.mjs';
 const [program, ...parts] = process.argv.slice(2);
 const here = new URL('.', import.meta.url);
 const page = new URL('index.html', here).href;
-const linesOf = (file) => readFileSync(file, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
+const linesOf = (file) => readFileSync(file, 'utf8').trimEnd().split('\n')
+    .map((line) => JSON.parse(line));
 const set = linesOf(new URL('../conformance/values.jsonl', here));
 const valueOf = (name) => set.find((line) => line.name === name).value;
 
@@ -44,7 +45,8 @@ const browser = await startBrowser(program, (method, params) => {
         requests.push(params.request.url);
     } else if (method === 'Page.loadEventFired') {
         arrived();
-    } else if (method === 'Runtime.consoleAPICalled' || method === 'Runtime.exceptionThrown' || method === 'Log.entryAdded') {
+    } else if (method === 'Runtime.consoleAPICalled' || method === 'Runtime.exceptionThrown'
+        || method === 'Log.entryAdded') {
         const { entry, exceptionDetails, args } = params;
         said.push(entry?.text ?? exceptionDetails?.exception?.description ?? JSON.stringify(args));
     }
@@ -73,12 +75,14 @@ function install() {
     const drop = async (content, name) => {
         const transfer = new DataTransfer();
         transfer.items.add(new File([content], name));
-        document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+        document.body.dispatchEvent(
+            new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
         while (!$('value-note').textContent.startsWith(`${name},`)) {
             await pause();
         }
     };
-    const info = () => Object.fromEntries(Array.from($('info').rows, (row) => [row.dataset.name, row.cells[1].dataset.value]));
+    const info = () => Object.fromEntries(
+        Array.from($('info').rows, (row) => [row.dataset.name, row.cells[1].dataset.value]));
     const list = (id) => Object.fromEntries(Array.from($(id).querySelectorAll('dt'), (name) =>
         [name.textContent, name.nextElementSibling.dataset.value]));
     const ask = (kind, items) => {
@@ -86,7 +90,8 @@ function install() {
         fill('items', items.map((item) => `${item}\n`).join(''));
         return {
             error: error('items-error'),
-            contains: Array.from($('answers').children, (answer) => answer.dataset.contained).join(''),
+            contains: Array.from($('answers').children, (answer) => answer.dataset.contained)
+                .join(''),
             survivors: $('survivors').textContent,
         };
     };
@@ -94,14 +99,17 @@ function install() {
     const drawn = () => {
         const bits = Array.from(document.querySelectorAll('.strip'), (strip) => {
             let [x, area] = [0, 0];
-            for (const [, y, to] of strip.querySelector('path').getAttribute('d').matchAll(/V(\d+)H(\d+)/g)) {
+            for (const [, y, to] of strip.querySelector('path').getAttribute('d')
+                .matchAll(/V(\d+)H(\d+)/g)) {
                 area += (to - x) * (1 - y / 100);
                 x = Number(to);
             }
             return area;
         });
-        const bar = Array.from($('rate-bar').querySelectorAll('.part'), (part) => Number(part.getAttribute('width')));
-        return { bits: bits.reduce((sum, area) => sum + area, 0), bar: bar.reduce((sum, part) => sum + part, 0) };
+        const bar = Array.from($('rate-bar').querySelectorAll('.part'),
+            (part) => Number(part.getAttribute('width')));
+        return { bits: bits.reduce((sum, area) => sum + area, 0),
+            bar: bar.reduce((sum, part) => sum + part, 0) };
     };
     window.use = { $, fill, error, bytesOf, drop, info, ask, drawn };
 }
@@ -127,7 +135,8 @@ function compareError(what, shown, error) {
 
 function compareInfo(shown, columns) {
     const complaints = [];
-    const expected = Object.fromEntries(Object.entries(columns).map(([name, value]) => [camelCase(name), String(value)]));
+    const expected = Object.fromEntries(
+        Object.entries(columns).map(([name, value]) => [camelCase(name), String(value)]));
     for (const [name, value] of Object.entries(shown)) {
         if (name !== 'fprNow') {
             complaints.push(...equal(name, value, expected[name]));
@@ -142,7 +151,8 @@ function compareDrawn(drawn, info) {
     const rate = (drawn.bar / 1000) * Math.max(info.fpr, info.fpr_now);
     return [
         // each part of a bar is rounded to a hundredth
-        ...(Math.abs(drawn.bits - info.bits_set) <= 0.005 * info.bits + 1e-6 ? [] : [`${drawn.bits} of ${info.bits_set} bits are drawn`]),
+        ...(Math.abs(drawn.bits - info.bits_set) <= 0.005 * info.bits + 1e-6 ? []
+            : [`${drawn.bits} of ${info.bits_set} bits are drawn`]),
         ...(near(rate, info.fpr_now, 1e-6) ? [] : [`rate ${rate} of ${info.fpr_now} is drawn`]),
     ];
 }
@@ -151,37 +161,49 @@ function compareDrawn(drawn, info) {
 async function checkPage(line) {
     const shown = await call(async (text, isHexText) => {
         use.fill('value', text);
-        const pasted = { error: use.error('value-error'), filter: !use.$('filter').hidden, info: use.info() };
+        const pasted = { error: use.error('value-error'), filter: !use.$('filter').hidden,
+            info: use.info() };
         use.fill('value', '');
         if (isHexText) {
             await use.drop(use.bytesOf(text.slice(2)), `${Math.random()}`);
-            const dropped = { error: use.error('value-error'), filter: !use.$('filter').hidden, info: use.info() };
+            const dropped = { error: use.error('value-error'), filter: !use.$('filter').hidden,
+                info: use.info() };
             return { pasted, dropped, drawn: use.drawn() };
         }
         use.fill('value', text);
         return { pasted, drawn: use.drawn() };
     }, line.value, isHex(line.value));
-    const ways = [['pasted text', shown.pasted], ['dropped file', shown.dropped]].filter(([, way]) => way);
+    const ways = [['pasted text', shown.pasted], ['dropped file', shown.dropped]].filter(
+        ([, way]) => way);
 
     if (line.value === '') { // nothing is pasted, so nothing is wrong
         return equal('filter, error', [shown.pasted.filter, shown.pasted.error], [false, null]);
     }
     if (line.error) {
-        return ways.flatMap(([name, way]) => [...compareError(name, way.error, line.error), ...equal('filter', way.filter, false)]);
+        return ways.flatMap(
+            ([name, way]) => [...compareError(name, way.error, line.error),
+            ...equal('filter', way.filter, false)]);
     }
-    const complaints = ways.flatMap(([name, way]) => [...equal(`error of ${name}`, way.error, null), ...compareInfo(way.info, line.info)]);
+    const complaints = ways.flatMap(
+        ([name, way]) => [...equal(`error of ${name}`, way.error, null),
+        ...compareInfo(way.info, line.info)]);
     complaints.push(...compareDrawn(shown.drawn, line.info));
 
     // the page takes one text a line
-    const asked = line.candidates.map((text, i) => [text, line.contains[i]]).filter(([text]) => !text.includes('\n'));
+    const asked = line.candidates.map((text, i) => [text, line.contains[i]])
+        .filter(([text]) => !text.includes('\n'));
     const survivors = asked.filter(([, answer]) => answer === '0').map(([text]) => text);
-    const answer = await call((kind, items) => use.ask(kind, items), line.kind, asked.map(([text]) => text));
+    const answer = await call((kind, items) => use.ask(kind, items), line.kind,
+        asked.map(([text]) => text));
     complaints.push(...equal('error', answer.error, null),
         ...equal('contains', answer.contains, asked.map(([, one]) => one).join('')),
-        ...equal('survivors', answer.survivors, survivors.length > 0 ? survivors.join('\n') : 'no rows'));
-    for (const { kind, candidate, error } of (line.refuses ?? []).filter((question) => question.kind)) {
+        ...equal('survivors', answer.survivors, survivors.length > 0 ? survivors.join('\n')
+            : 'no rows'));
+    for (const { kind, candidate, error } of (line.refuses ?? [])
+        .filter((question) => question.kind)) {
         const refused = await call((one, item) => use.ask(one, [item]), kind, candidate);
-        complaints.push(...compareError(kind, refused.error, error), ...equal('answers', refused.contains, ''));
+        complaints.push(...compareError(kind, refused.error, error),
+            ...equal('answers', refused.contains, ''));
     }
     return complaints;
 }
@@ -189,8 +211,10 @@ async function checkPage(line) {
 /** What the reader says of the lines, in the browser: it runs there. */
 async function readLines(source, lines) {
     const { parse } = await import(`data:text/javascript;base64,${source}`);
-    const bytesOf = (text) => Uint8Array.from(text.slice(2).match(/../g) ?? [], (two) => parseInt(two, 16));
-    const textOf = (bytes) => `\\x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+    const bytesOf = (text) => Uint8Array.from(text.slice(2).match(/../g) ?? [],
+        (two) => parseInt(two, 16));
+    const textOf = (bytes) =>
+        `\\x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
     const item = { integer: BigInt, text: String, uuid: String, bytea: bytesOf };
     return lines.map((line) => {
         try {
@@ -216,7 +240,8 @@ function compareReading(read, line) {
         return equal('the reader', read, { error: { code, message, detail } });
     }
     const text = line.text ?? line.value;
-    return equal('the reader', read, { text, again: text, contains: line.contains, excluded: true, packed: line.packed_survivors });
+    return equal('the reader', read, { text, again: text, contains: line.contains, excluded: true,
+        packed: line.packed_survivors });
 }
 
 async function checkSet() {
@@ -225,7 +250,8 @@ async function checkSet() {
     await open(page);
     await call(install);
     for (const [i, line] of set.entries()) {
-        await test(line.name, async () => [...compareReading(read[i], line), ...(await checkPage(line))]);
+        await test(line.name,
+            async () => [...compareReading(read[i], line), ...(await checkPage(line))]);
     }
 }
 
@@ -237,7 +263,8 @@ async function checkPastes(file) {
         await test(name, async () => {
             const { note, ...shown } = await call((pasted) => {
                 use.fill('value', pasted);
-                return { error: use.error('value-error'), bits: use.$('filter').hidden ? null : use.info().bitsSet, note: use.$('value-note').textContent };
+                return { error: use.error('value-error'), bits: use.$('filter').hidden ? null
+                    : use.info().bitsSet, note: use.$('value-note').textContent };
             }, text);
             return [
                 ...equal('shown', shown, { error: null, bits: expected.bits }),
@@ -253,8 +280,10 @@ async function checkPastes(file) {
 
 async function press(key, code = key, text = undefined) {
     const keyCode = { Tab: 9, Enter: 13, ' ': 32, ArrowDown: 40 }[key];
-    await send('Input.dispatchKeyEvent', { type: text ? 'keyDown' : 'rawKeyDown', key, code, text, windowsVirtualKeyCode: keyCode });
-    await send('Input.dispatchKeyEvent', { type: 'keyUp', key, code, windowsVirtualKeyCode: keyCode });
+    await send('Input.dispatchKeyEvent', { type: text ? 'keyDown'
+        : 'rawKeyDown', key, code, text, windowsVirtualKeyCode: keyCode });
+    await send('Input.dispatchKeyEvent',
+        { type: 'keyUp', key, code, windowsVirtualKeyCode: keyCode });
 }
 
 /** Go by Tab to what has this id or text; returns where the focus was not to be seen. */
@@ -264,10 +293,12 @@ async function tabTo(wanted) {
         await press('Tab');
         const { name, seen } = await call(() => {
             const focused = document.activeElement;
-            const style = getComputedStyle(focused.id === 'file' ? focused.nextElementSibling : focused);
+            const style = getComputedStyle(focused.id === 'file' ? focused.nextElementSibling
+                : focused);
             return {
                 name: [focused.id, focused.textContent],
-                seen: focused === document.body || (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2),
+                seen: focused === document.body
+                || (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2),
             };
         });
         if (!seen) {
@@ -286,32 +317,39 @@ async function checkKeyboard() {
     complaints.push(...equal('kind', await call(() => use.info().kind), 'text'));
     complaints.push(...await tabTo('file'), ...await tabTo('Window'));
     await press(' ', 'Space', ' ');
-    complaints.push(...equal('slices', await call(() => [use.info().slices, document.querySelectorAll('.slice').length]), ['6', 6]));
+    complaints.push(...equal(
+        'slices', await call(() => [use.info().slices, document.querySelectorAll('.slice').length]),
+        ['6', 6]));
     complaints.push(...await tabTo('kind'));
     await press('ArrowDown');
-    complaints.push(...equal('error', (await call(() => use.error('items-error'))).parts[0], 'ERROR: filter holds integer items, not text'));
+    complaints.push(...equal('error', (await call(() => use.error('items-error'))).parts[0],
+        'ERROR: filter holds integer items, not text'));
     await press('ArrowUp');
     complaints.push(...await tabTo('items'));
     await call(() => document.activeElement.select());
     await send('Input.insertText', { text: '{42, 4711}' });
-    complaints.push(...equal('answer', await call(() => use.$('answer').textContent), '1 of 2 items contained, 1 remains'));
+    complaints.push(...equal('answer', await call(() => use.$('answer').textContent),
+        '1 of 2 items contained, 1 remains'));
     return complaints;
 }
 
 /** Values of every look. */
-const looks = ['grown one by one, integer', 'window with blocks', 'counting', 'by hand: the ends of slices', 'by hand: two layers, one of them full',
+const looks = ['grown one by one, integer', 'window with blocks', 'counting',
+    'by hand: the ends of slices', 'by hand: two layers, one of them full',
     'refused: version 2', 'refused: kind 5'].map(valueOf);
 
 async function checkNarrow() {
     const complaints = [];
     for (const width of [320, 700, 1280]) {
-        await send('Emulation.setDeviceMetricsOverride', { width, height: 640, deviceScaleFactor: 1, mobile: false });
+        await send('Emulation.setDeviceMetricsOverride',
+            { width, height: 640, deviceScaleFactor: 1, mobile: false });
         for (const value of looks) {
             complaints.push(...await call((text, screen) => {
                 use.fill('value', text);
                 use.ask('text', ['W'.repeat(300)]);
                 const { scrollWidth, clientWidth } = document.documentElement;
-                return scrollWidth > clientWidth ? [`${scrollWidth} of ${screen} pixels: ${text.slice(0, 40)}`] : [];
+                return scrollWidth > clientWidth
+                    ? [`${scrollWidth} of ${screen} pixels: ${text.slice(0, 40)}`] : [];
             }, value, width));
         }
     }
@@ -331,12 +369,16 @@ function faintTexts() {
     };
     const faint = [];
     for (const element of document.body.querySelectorAll('*')) {
-        const hasText = Array.from(element.childNodes, (node) => node.nodeType === 3 && node.textContent.trim()).some(Boolean);
-        if ((hasText || element.matches('input, textarea')) && element.checkVisibility() && !element.matches('script, style, option')) {
-            const [one, other] = [channels(getComputedStyle(element).color), behind(element)].map(light);
+        const hasText = Array.from(element.childNodes, (node) => node.nodeType === 3
+            && node.textContent.trim()).some(Boolean);
+        if ((hasText || element.matches('input, textarea')) && element.checkVisibility()
+            && !element.matches('script, style, option')) {
+            const [one, other] = [channels(getComputedStyle(element).color), behind(element)].map(
+                light);
             const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
             if (contrast < 4.5) {
-                faint.push(`${element.tagName} "${element.textContent.slice(0, 30)}" has a contrast of ${contrast.toFixed(2)}`);
+                faint.push(`${element.tagName} "${element.textContent.slice(0, 30)}" ` +
+                    `has a contrast of ${contrast.toFixed(2)}`);
             }
         }
     }
@@ -347,7 +389,8 @@ async function checkContrast() {
     const complaints = [];
     for (const scheme of ['light', 'dark']) {
         await send('Emulation.setEmulatedMedia', { features: [
-            { name: 'prefers-color-scheme', value: scheme }, { name: 'prefers-reduced-motion', value: 'reduce' }] });
+            { name: 'prefers-color-scheme', value: scheme },
+                { name: 'prefers-reduced-motion', value: 'reduce' }] });
         for (const value of looks) {
             await call((text) => {
                 use.fill('value', text);
@@ -355,9 +398,12 @@ async function checkContrast() {
             }, value);
             complaints.push(...(await call(faintTexts)).map((one) => `${scheme}: ${one}`));
         }
-        complaints.push(...equal('scheme', await call(() => getComputedStyle(document.documentElement).backgroundColor),
+        complaints.push(...equal(
+            'scheme', await call(() => getComputedStyle(document.documentElement).backgroundColor),
             scheme === 'dark' ? 'rgb(19, 22, 27)' : 'rgb(245, 244, 240)'));
-        complaints.push(...equal('motion', await call(() => getComputedStyle(document.querySelector('button')).transitionDuration), '0s'));
+        complaints.push(...equal(
+            'motion', await call(() => getComputedStyle(document.querySelector('button'))
+            .transitionDuration), '0s'));
     }
     await send('Emulation.setEmulatedMedia', { features: [] });
     return complaints;
@@ -366,12 +412,17 @@ async function checkContrast() {
 async function checkNames() {
     await call((text) => use.fill('value', text), looks[0]);
     const { nodes } = await send('Accessibility.getFullAXTree');
-    const roles = nodes.filter((node) => !node.ignored).map((node) => [node.role?.value, node.name?.value ?? '']);
-    const controls = roles.filter(([role]) => /^(textbox|button|combobox|link|table|list|image)$/i.test(role));
+    const roles = nodes.filter((node) => !node.ignored)
+        .map((node) => [node.role?.value, node.name?.value ?? '']);
+    const controls = roles.filter(
+        ([role]) => /^(textbox|button|combobox|link|table|list|image)$/i.test(role));
     return [
-        ...controls.filter(([role, name]) => name === '' && role !== 'list').map(([role]) => `a ${role} has no name`),
+        ...controls.filter(([role, name]) => name === '' && role !== 'list')
+            .map(([role]) => `a ${role} has no name`),
         ...(controls.length > 12 ? [] : [`only ${controls.length} controls`]),
-        ...equal('live parts', await call(() => ['value-error', 'items-error', 'answer'].map((id) => use.$(id).getAttribute('role'))),
+        ...equal('live parts',
+            await call(() => ['value-error', 'items-error', 'answer'].map(
+            (id) => use.$(id).getAttribute('role'))),
             ['alert', 'alert', 'status']),
     ];
 }
@@ -389,8 +440,11 @@ async function checkFiles() {
         'copy.tsv': [`\\${text}\n`, 'uuid'],
         'empty': ['', 'The value is empty.'],
         'rows.csv': [`user_id,items\n42,${text}\n`, 'uuid'],
-        'broken.csv': [`user_id,items\n42,${text}g\n`, 'The text form of a filter is "\\x" and hexadecimal digits; make one with bloom_new().'],
-        'picture.png': [Buffer.from('89504e47', 'hex'), 'Perhaps the file does not contain a filter.'],
+        'broken.csv': [`user_id,items\n42,${text}g\n`,
+            'The text form of a filter is "\\x" and hexadecimal digits; ' +
+            'make one with bloom_new().'],
+        'picture.png': [Buffer.from('89504e47', 'hex'),
+            'Perhaps the file does not contain a filter.'],
     };
     const complaints = [];
     for (const [name, [content, expected]] of Object.entries(files)) {
@@ -408,7 +462,8 @@ async function checkFiles() {
     complaints.push(...equal('a file that cannot be read', await call(async (text) => {
         use.fill('value', text);
         File.prototype.arrayBuffer = () => Promise.reject(new DOMException('', 'NotReadableError'));
-        await Promise.race([use.drop('', 'gone'), new Promise((resolve) => { setTimeout(resolve, 5000); })]);
+        await Promise.race([use.drop('', 'gone'),
+            new Promise((resolve) => { setTimeout(resolve, 5000); })]);
         delete File.prototype.arrayBuffer;
         return [use.error('value-error')?.parts, use.$('filter').hidden];
     }, text), [['ERROR: could not read "gone"'], true]));
@@ -456,9 +511,12 @@ async function checkWords() {
 
 async function checkSilence() {
     return [
-        ...equal('requests', requests.filter((url) => url !== page && url !== 'about:blank' && !url.startsWith('data:')), []),
+        ...equal('requests', requests.filter((url) => url !== page && url !== 'about:blank'
+            && !url.startsWith('data:')), []),
         ...equal('console', said, []),
-        ...equal('stored', await call(async () => [localStorage.length, sessionStorage.length, document.cookie, (await indexedDB.databases()).length]), [0, 0, '', 0]),
+        ...equal('stored', await call(
+            async () => [localStorage.length, sessionStorage.length, document.cookie,
+            (await indexedDB.databases()).length]), [0, 0, '', 0]),
     ];
 }
 
@@ -466,10 +524,12 @@ async function checkSilence() {
 async function checkPolicy() {
     return equal('violations', await call(async () => {
         const violations = new Set();
-        document.addEventListener('securitypolicyviolation', (event) => violations.add(event.effectiveDirective));
+        document.addEventListener('securitypolicyviolation',
+            (event) => violations.add(event.effectiveDirective));
         await fetch('http://127.0.0.1:9/').catch(() => {});
         document.body.append(
-            Object.assign(document.createElement('script'), { textContent: 'window.broken = true' }),
+            Object.assign(document.createElement('script'),
+                { textContent: 'window.broken = true' }),
             Object.assign(document.createElement('img'), { src: 'http://127.0.0.1:9/' }),
             Object.assign(document.createElement('style'), { textContent: 'body { color: red }' }));
         await new Promise((resolve) => { setTimeout(resolve, 50); });

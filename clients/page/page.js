@@ -18,7 +18,8 @@ let filter = null;
 /** element('p', { class: 'note' }, text or elements…) */
 function element(name, attributes = {}, ...content) {
     const svg = ['svg', 'rect', 'path'].includes(name);
-    const made = svg ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
+    const made = svg ? document.createElementNS('http://www.w3.org/2000/svg', name)
+        : document.createElement(name);
     Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
     made.append(...content);
     return made;
@@ -82,7 +83,8 @@ function duration(microseconds) {
     const seconds = rest / 1000000n;
     const two = (number) => String(number).padStart(2, '0');
     const fraction = rest % 1000000n === 0n ? '' : `.${String(rest % 1000000n).padStart(6, '0')}`;
-    const time = rest === 0n ? '' : `${two(seconds / 3600n)}:${two((seconds / 60n) % 60n)}:${two(seconds % 60n)}${fraction}`;
+    const time = rest === 0n ? ''
+        : `${two(seconds / 3600n)}:${two((seconds / 60n) % 60n)}:${two(seconds % 60n)}${fraction}`;
     return [days > 0n && counted(Number(days), 'day'), time].filter(Boolean).join(' ');
 }
 
@@ -133,7 +135,9 @@ function strip(layer, widest) {
     }, element('rect', { class: 'track', width: positions, height: 100 }),
     element('path', { class: 'set', d: outline(layer) }));
     for (let block = 1; block < blocks && blocks <= SEEN_BLOCKS; block++) {
-        picture.append(element('rect', { class: 'border', x: block * blockBits, width: positions / 600, height: 100 }));
+        picture.append(element(
+            'rect', { class: 'border', x: block * blockBits, width: positions / 600,
+            height: 100 }));
     }
     return picture;
 }
@@ -148,7 +152,8 @@ function layerRow(layer, number, widest, word) {
         element('div', { class: 'picture' },
             strip(layer, widest),
             element('p', { class: 'muted' },
-                blocks > 1 ? `${shape}, in ${count(blocks)} blocks of ${counted(blockBits, word)}` : shape)),
+                blocks > 1 ? `${shape}, in ${count(blocks)} blocks of ${counted(blockBits, word)}`
+                    : shape)),
         element('div', { class: 'right' },
             element('p', {}, `${percent(layer.bitsSet / positions)} set`),
             element('p', { class: 'muted' }, `rate ${percent(layer.rateNow())}`)));
@@ -158,12 +163,14 @@ function sliceTitle(slice, width) {
     const [from, to] = [time(slice * width), time((slice + 1n) * width)];
     return element('p', { class: 'slice' },
         `Slice ${slice}`,
-        from && to ? element('span', { class: 'muted' }, ', ', element('time', {}, from), ' to ', element('time', {}, to), ' UTC') : '');
+        from && to ? element('span', { class: 'muted' }, ', ', element('time', {}, from), ' to ',
+            element('time', {}, to), ' UTC') : '');
 }
 
 function showLayers(info) {
     const { layers } = filter;
-    const width = info.slices && (info.windowWidth + BigInt(info.slices) - 1n) / BigInt(info.slices);
+    const width = info.slices
+        && (info.windowWidth + BigInt(info.slices) - 1n) / BigInt(info.slices);
     const widest = layers.reduce((most, layer) => Math.max(most, layer.positions), 0);
     const parts = [];
     let list;
@@ -177,7 +184,8 @@ function showLayers(info) {
     if (layers.length === 0) {
         parts.push(element('p', {}, 'There are no layers, because no slice has items.'));
     } else if (layers.length > SOME_LAYERS) {
-        parts.push(element('p', { class: 'muted' }, `And ${counted(layers.length - SOME_LAYERS, 'more layer')}.`));
+        parts.push(element('p', { class: 'muted' },
+            `And ${counted(layers.length - SOME_LAYERS, 'more layer')}.`));
     }
     $('layers').replaceChildren(...parts);
 }
@@ -197,12 +205,15 @@ function showRate(info) {
     }
     if (info.fprNow > info.fpr) {
         const promise = info.fpr * scale;
-        parts.push(element('rect', { class: 'excess', x: promise, width: 1000 - promise, height: 10 }),
-            element('rect', { class: 'promise', x: Math.max(0, promise - 2), width: 4, height: 10 }));
+        parts.push(element('rect',
+            { class: 'excess', x: promise, width: 1000 - promise, height: 10 }),
+            element('rect', { class: 'promise', x: Math.max(0, promise - 2),
+                width: 4, height: 10 }));
     }
     $('rate-bar').replaceChildren(...parts);
     $('rate-text').textContent = `False positive rate at present: ${percent(info.fprNow)}, ` +
-        `${info.fprNow > info.fpr ? 'above' : 'within'} the target rate of ${percent(info.fpr)}${rates.length > 1 ? '; by layer' : ''}`;
+        `${info.fprNow > info.fpr ? 'above' : 'within'} the target rate of ${percent(info.fpr)}` +
+        (rates.length > 1 ? '; by layer' : '');
 }
 
 //
@@ -212,7 +223,8 @@ function showRate(info) {
 function tagsOf(info) {
     const blocked = filter.layers.some((layer) => layer.blocks > 1);
     return [
-        info.windowWidth !== null && `window of ${duration(info.windowWidth)} in ${counted(info.slices, 'slice')}`,
+        info.windowWidth !== null
+        && `window of ${duration(info.windowWidth)} in ${counted(info.slices, 'slice')}`,
         info.counting && 'counting, 4 bits a counter',
         info.windowWidth === null && info.layers > 1 && 'grown',
         blocked && 'blocked',
@@ -224,7 +236,8 @@ function showFigures(info) {
         ['Items', count(info.items), `of ${count(info.capacity)}`],
         ['Bits set', percent(info.fill), `of ${count(info.bits)}`],
         ['False positives', percent(info.fprNow), `target ${percent(info.fpr)}`],
-        ['Bytes stored', count(info.bytes), info.bytes >= 10000 ? size(info.bytes) : counted(info.layers, 'layer')],
+        ['Bytes stored', count(info.bytes), info.bytes >= 10000 ? size(info.bytes)
+            : counted(info.layers, 'layer')],
     ];
     $('figures').replaceChildren(...figures.map(([name, large, small]) => element('div', {},
         element('dt', {}, name),
@@ -233,10 +246,12 @@ function showFigures(info) {
 }
 
 function showInfo(info) {
-    const words = { windowWidth: duration, expiredBefore: (at) => `${time(at) ?? at} UTC`, fpr: percent, fprNow: percent, fill: percent };
+    const words = { windowWidth: duration, expiredBefore: (at) => `${time(at) ?? at} UTC`,
+        fpr: percent, fprNow: percent, fill: percent };
     $('info').replaceChildren(...Object.entries(info).map(([name, value]) => {
         const column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-        const word = words[name] ?? ((other) => (typeof other === 'number' ? count(other) : String(other)));
+        const word = words[name] ?? ((other) => (typeof other === 'number' ? count(other)
+            : String(other)));
         return element('tr', { 'data-name': name },
             element('th', { scope: 'row' }, element('code', {}, column)),
             value === null
@@ -268,7 +283,8 @@ function showFilter() {
 }
 
 /** Show the first of some values, its text form or its bytes, of a file or an example. */
-function setValue([value, ...others], { note = 'You can also drop a file here, with the text form or the bytes.', sql } = {}) {
+function setValue([value, ...others],
+    { note = 'You can also drop a file here, with the text form or the bytes.', sql } = {}) {
     const none = typeof value === 'string' && isNull(value);
     const nothing = none || value.length === 0;
     filter = attempt('value-error', () => (nothing ? null : parse(value)));
@@ -285,11 +301,15 @@ function setValue([value, ...others], { note = 'You can also drop a file here, w
 /** The value in a text: JSON and others put it into quotes, JSON and COPY double its backslash. */
 const bare = (text) => text.trim().replace(/^(['"])(.*)\1$/s, '$2').replace(/^\\\\/, '\\');
 
-/** The bytes of a base64 text, or what is none.  encode() breaks its lines, and psql marks these breaks. */
+/**
+ * The bytes of a base64 text, or what is none.  encode() breaks its lines, and psql marks these
+ * breaks.
+ */
 const BREAK = String.raw`\+? *(?:\|[^\n]*)?(?:\\n|\r?\n)[ |]*`;
 function fromBase64(text) {
     try {
-        return Uint8Array.from(atob(text.replace(new RegExp(BREAK, 'g'), '')), (byte) => byte.charCodeAt(0));
+        return Uint8Array.from(atob(text.replace(new RegExp(BREAK, 'g'), '')),
+            (byte) => byte.charCodeAt(0));
     } catch {
         return text;
     }
@@ -299,10 +319,14 @@ function fromBase64(text) {
 const fromEscape = (text) => Uint8Array.from(text.match(/\\\d{3}|\\\\|./g),
     (byte) => (byte.length === 4 ? parseInt(byte.slice(1), 8) : byte.charCodeAt(0)));
 
-/** The forms of a filter in rows of psql, CSV, JSON and others, none of which has less than 40 bytes. */
+/**
+ * The forms of a filter in rows of psql, CSV, JSON and others, none of which has less than 40
+ * bytes.
+ */
 const FORMS = [
     [/\\x01[0-9a-f]{78,}(?=$|[\s"',;|)\]}<])/gi, (text) => text],
-    [new RegExp(`\\bAQ(?:@{74}(?:${BREAK}@{76})*${BREAK}@{1,76}|@{52,})={0,2}`.replaceAll('@', '[A-Za-z0-9+/]'), 'g'), fromBase64],
+    [new RegExp(`\\bAQ(?:@{74}(?:${BREAK}@{76})*${BREAK}@{1,76}|@{52,})={0,2}`.replaceAll(
+        '@', '[A-Za-z0-9+/]'), 'g'), fromBase64],
     [/\\001\\00[01](?:\\[0-7]{3}|\\\\|[ -[\]-~]){38,}?(?=(?: +\|(?: .*)?)?\s*$)/gm, fromEscape],
 ];
 
@@ -310,13 +334,15 @@ const FORMS = [
 function valuesIn(text) {
     // psql's format "wrapped" marks by a dot that a line goes on
     const whole = text.replace(/(?<=[0-9a-f])[.…](?![0-9a-f])[^\n]*\n[ |│]*[.…](?=[0-9a-f])/gi, '');
-    const found = FORMS.map(([form, read]) => (whole.match(form) ?? []).map(read)).find((values) => values.length > 0);
+    const found = FORMS.map(([form, read]) => (whole.match(form) ?? []).map(read))
+        .find((values) => values.length > 0);
     return found ?? [bare(text)];
 }
 
 /** NULL: as COPY and JSON write it, or psql's table in which nothing long stands. */
 const isNull = (text) => !/\w{40}/.test(text) &&
-    (/(^|[\s|,:"[])(\\N|null)($|[\s|,"\]}])/i.test(text) || /^(\(\d+ rows?\)|-\[ RECORD .*)$/m.test(text));
+    (/(^|[\s|,:"[])(\\N|null)($|[\s|,"\]}])/i.test(text)
+        || /^(\(\d+ rows?\)|-\[ RECORD .*)$/m.test(text));
 
 /** The text of a file, or null if it has none: bytes of a value begin with their version. */
 function textOf(bytes) {
@@ -332,14 +358,16 @@ async function readFile(file) {
     const bytes = new Uint8Array(read ?? []);
     const text = textOf(bytes);
     $('value').value = '';
-    setValue(text === null ? [bytes] : valuesIn(text), { note: `${file.name}, ${counted(file.size, 'byte')}` });
+    setValue(text === null ? [bytes]
+        : valuesIn(text), { note: `${file.name}, ${counted(file.size, 'byte')}` });
     if (!filter && $('value-error').dataset.code === '0A000') {
         $('value-error').append(element('p', {}, 'Perhaps the file does not contain a filter.'));
     }
     if (!read) {
         showError('value-error', new BloomError('58030', `could not read "${file.name}"`));
     } else if (bytes.length === 0) {
-        showError('value-error', new BloomError('22P03', 'invalid bytes for type bloom', 'The value is empty.'));
+        showError('value-error', new BloomError('22P03', 'invalid bytes for type bloom',
+            'The value is empty.'));
     }
 }
 
@@ -348,7 +376,8 @@ async function readFile(file) {
 //
 
 function syntaxError(kind, text, hint) {
-    return new BloomError('22P02', `invalid input syntax for type ${kind}: "${text}"`, undefined, hint);
+    return new BloomError('22P02', `invalid input syntax for type ${kind}: "${text}"`,
+        undefined, hint);
 }
 
 /** What the reader takes for an item, from its text; the filter holds a kind, or null. */
@@ -406,17 +435,21 @@ function askItems() {
 
     $('items').setAttribute('aria-invalid', String(!$('items-error').hidden));
     $('answer').textContent = answers.length === 0 ? '' :
-        `${count(answers.length - survivors.length)} of ${counted(answers.length, 'item')} contained, ` +
+        `${count(answers.length - survivors.length)} of ${counted(answers.length, 'item')} ` +
+        'contained, ' +
         `${survivors.length === 1 ? '1 remains' : `${count(survivors.length)} remain`}`;
-    $('answers').replaceChildren(...answers.slice(0, SOME_ANSWERS).map(({ text, contained }) => element('li',
+    $('answers').replaceChildren(...answers.slice(0, SOME_ANSWERS).map(
+        ({ text, contained }) => element('li',
         { 'data-contained': contained ? '1' : '0' },
         element('code', {}, text),
-        element('span', { class: contained ? 'in' : 'out' }, contained ? '✕ contained' : '✓ remains'))));
+        element('span', { class: contained ? 'in' : 'out' }, contained ? '✕ contained'
+            : '✓ remains'))));
     if (answers.length > SOME_ANSWERS) {
         $('answers').append(element('li', {}, `and ${count(answers.length - SOME_ANSWERS)} more`));
     }
     $('survivors-part').hidden = answers.length === 0;
-    $('survivors').textContent = survivors.length > 0 ? survivors.map(({ text }) => text).join('\n') : 'no rows';
+    $('survivors').textContent = survivors.length > 0 ? survivors.map(({ text }) => text).join('\n')
+        : 'no rows';
 }
 
 //

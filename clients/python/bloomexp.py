@@ -19,7 +19,8 @@ import operator
 import re
 import struct
 from datetime import datetime, timedelta, timezone
-from typing import Any, Iterable, List, NamedTuple, Optional, SupportsIndex, Tuple, Type, TypeVar, Union, overload
+from typing import (Any, Iterable, List, NamedTuple, Optional, SupportsIndex, Tuple, Type, TypeVar,
+                    Union, overload)
 from uuid import UUID
 
 try:
@@ -67,7 +68,8 @@ FEW = 16
 class Error(ValueError):
     """What the server would refuse, with its SQLSTATE and message."""
 
-    def __init__(self, sqlstate: str, message: str, detail: Optional[str] = None, hint: Optional[str] = None) -> None:
+    def __init__(self, sqlstate: str, message: str, detail: Optional[str] = None,
+                 hint: Optional[str] = None) -> None:
         super().__init__(message if detail is None else f"{message}: {detail}")
         self.sqlstate, self.message, self.detail, self.hint = sqlstate, message, detail, hint
 
@@ -142,7 +144,8 @@ def _canonical(item):
         return BYTEA, bytes(item)
     if isinstance(item, UUID):
         return ITEM_UUID, item.bytes
-    if isinstance(item, bool) or numpy is not None and isinstance(item, numpy.bool_) or not hasattr(item, "__index__"):
+    if (isinstance(item, bool) or numpy is not None and isinstance(item, numpy.bool_)
+            or not hasattr(item, "__index__")):
         raise Error("42804", f"items of type {type(item).__name__} cannot be in a filter",
                     "Items are int, str, uuid.UUID or bytes.")
     try:
@@ -217,7 +220,8 @@ class Layer:
         if not value.counting and (
             self.bits_set > self.items * self.hashes or self.items > self._most_items(value.fpr)
         ):
-            raise _invalid(f"Layer {number} has a number of bits set that its items cannot explain.")
+            raise _invalid(
+                f"Layer {number} has a number of bits set that its items cannot explain.")
 
     def _most_items(self, fpr):
         """More items neither leave so few bits set nor fit at the rate."""
@@ -231,7 +235,7 @@ class Layer:
         return self.positions / self.hashes * max(from_bits, by_rate)
 
     def _begin(self, x):
-        """The first position of a block, and what gives those within it; of a hash or an array of them."""
+        """The first position of a block, and what gives those within it; of one hash or many."""
         # of the product's 128 bits the upper half; blocks has few bits, so this does
         block = (x >> 32) * self.blocks + ((x & 0xFFFFFFFF) * self.blocks >> 32) >> 32
         return block * self.block_bits, (x + START & ALL) * self._start & ALL
@@ -248,13 +252,14 @@ class Layer:
         return all(bits[i >> 3] >> (i & 7) & 1 for i in self.probes(x))
 
     def contains_each(self, x):
-        """The places of those hashes of an array that it contains; each is asked until a bit is not set."""
+        """The places of those hashes that it contains; each is asked until a bit is not set."""
         bits = numpy.frombuffer(self.bits, numpy.uint8)
         places = numpy.arange(len(x))
         first, g = self._begin(x)
         for _ in range(self.hashes):
             i = first + ((g >> 32) * self.block_bits >> 32)
-            passed = numpy.flatnonzero(bits[(i >> 3).astype(numpy.intp)] >> (i & 7).astype(numpy.uint8) & 1)
+            passed = numpy.flatnonzero(
+                bits[(i >> 3).astype(numpy.intp)] >> (i & 7).astype(numpy.uint8) & 1)
             places, first, g = places[passed], first[passed], g[passed] * STEP & ALL
             if len(places) == 0:
                 break
@@ -289,7 +294,8 @@ _ones = getattr(int, "bit_count", None) or (lambda number: bin(number).count("1"
 def _count(bits):
     """The bits that are 1."""
     step = 65536
-    return sum(_ones(int.from_bytes(bits[i : i + step], "little")) for i in range(0, len(bits), step))
+    return sum(_ones(int.from_bytes(bits[i : i + step], "little"))
+               for i in range(0, len(bits), step))
 
 
 def _blocked_fpr(m, k, items):
@@ -338,7 +344,8 @@ class Filter:
             at += size
             expected += layer.size
         if len(self._data) != expected:
-            raise _invalid(f"The headers announce {expected} bytes, but there are {len(self._data)}.")
+            raise _invalid(
+                f"The headers announce {expected} bytes, but there are {len(self._data)}.")
 
         view = memoryview(self._data)
         for number, layer in enumerate(self.layers, 1):
@@ -421,7 +428,8 @@ class Filter:
         return bool(self.contains(item))
 
     @overload
-    def exclude(self, candidates: "numpy.ndarray[Any, Any]") -> "numpy.ndarray[Any, Any]":  # type: ignore[misc]
+    def exclude(  # type: ignore[misc]
+            self, candidates: "numpy.ndarray[Any, Any]") -> "numpy.ndarray[Any, Any]":
         ...
 
     @overload
@@ -464,7 +472,8 @@ class Filter:
     def exclude_packed(self, candidates: Bytes) -> bytes:
         """bloom_exclude_packed(): bytes of 8 for each integer, in and out."""
         if len(candidates) % 8:
-            raise Error("22P03", f"length of packed items must be a multiple of 8 bytes, not {len(candidates)}",
+            raise Error("22P03", "length of packed items must be a multiple of 8 bytes, "
+                        f"not {len(candidates)}",
                         "Each item is an integer of 8 bytes, the lowest first.")
         if self.kind not in (0, INTEGER):
             name = KINDS[self.kind]
@@ -527,9 +536,11 @@ def _from_text(digits):
     if wrong:
         raise Error("22P02", "invalid input syntax for type bloom",
                     f"There is no hexadecimal digit at byte {wrong.start() // 2 + 1}.",
-                    'The text form of a filter is "\\x" and hexadecimal digits; make one with bloom_new().')
+                    'The text form of a filter is "\\x" and hexadecimal digits; '
+                    "make one with bloom_new().")
     if len(digits) % 2:
-        raise Error("22P02", "invalid input syntax for type bloom", "The number of hexadecimal digits is odd.")
+        raise Error("22P02", "invalid input syntax for type bloom",
+                    "The number of hexadecimal digits is odd.")
     return binascii.unhexlify(digits)
 
 
@@ -623,10 +634,11 @@ def _smallest_for_hashes(items, fpr, k):
 
 @functools.lru_cache(1024)
 def _fit(items, fpr):
-    """The smallest shape of all, and of equal ones that with the fewest hashes; None if a value can't have it."""
+    """The smallest shape, of equal ones that of fewest hashes; None if a value can't have it."""
     best = -math.log2(fpr)
     found = None
-    for k in range(min(MAX_HASHES, math.ceil(best) + 1), max(1, min(MAX_HASHES, math.floor(best) - 1)) - 1, -1):
+    for k in range(min(MAX_HASHES, math.ceil(best) + 1),
+                   max(1, min(MAX_HASHES, math.floor(best) - 1)) - 1, -1):
         if found and _textbook_words(items, fpr, k) > found.words:
             continue
         shape = _smallest_for_hashes(items, fpr, k)
@@ -649,7 +661,8 @@ def _too_large(capacity, fpr, share):
         else:
             too_many = middle
     return Error("54000", f"capacity of {capacity} items is too large",
-                 f"At a false positive rate of {fpr:g} a filter of 500 MiB, the limit, has room for {fits}.",
+                 f"At a false positive rate of {fpr:g} a filter of 500 MiB, the limit, "
+                 f"has room for {fits}.",
                  "Accept a larger false positive rate, or keep several filters.")
 
 
@@ -667,7 +680,8 @@ def _check_sizing(fpr, headroom):
         if isinstance(number, bool) or not isinstance(number, numbers.Real):
             raise TypeError(f"{name} must be a number, not {type(number).__name__}")
     if not 0 < fpr < 1:  # NaN too
-        raise Error("22023", "false positive rate must be greater than 0 and less than 1", hint="Write 0.01 for 1%.")
+        raise Error("22023", "false positive rate must be greater than 0 and less than 1",
+                    hint="Write 0.01 for 1%.")
     if fpr < MIN_FPR:
         raise Error("22023", "false positive rate must be at least 1e-09",
                     "Items are compared by a 64-bit hash, which does not allow a lower rate.")
@@ -726,7 +740,8 @@ def build(items: Iterable[Optional[Item]],
     shape = _first_layer(capacity, float(fpr))
 
     def header(held, bits_set):
-        return struct.pack("<BBHId4I", 1, kind, 1, 0, fpr, shape.words | shape.hashes << 26, capacity, held, bits_set)
+        return struct.pack("<BBHId4I", 1, kind, 1, 0, fpr, shape.words | shape.hashes << 26,
+                           capacity, held, bits_set)
 
     (layer,) = Filter(header(0, 0) + bytes(8 * shape.words)).layers
     bits = _bits_of(layer, hashes)

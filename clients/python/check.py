@@ -14,9 +14,11 @@ from uuid import UUID
 
 import bloomexp
 
-SETS = sys.argv[1:] or sorted((pathlib.Path(__file__).parent.parent / "conformance").glob("*.jsonl"))
+SETS = sys.argv[1:] or sorted(
+    (pathlib.Path(__file__).parent.parent / "conformance").glob("*.jsonl"))
 ITEM = {"integer": int, "text": str, "uuid": UUID, "bytea": lambda text: bytes.fromhex(text[2:])}
-NUMBERED = {"integer": int, "text": str, "uuid": lambda i: UUID(int=i), "bytea": lambda i: i.to_bytes(8, "big")}
+NUMBERED = {"integer": int, "text": str, "uuid": lambda i: UUID(int=i),
+            "bytea": lambda i: i.to_bytes(8, "big")}
 SLOW = 20000  # items, without numpy
 
 complaints = []
@@ -47,7 +49,8 @@ def check_info(info, expected):
     fpr_now = expected.pop("fpr_now")
     if abs(info.fpr_now - fpr_now) > 1e-8 * fpr_now:
         complaints.append(f"fpr_now is {info.fpr_now}, not {fpr_now}")
-    answer = {name: value for name, value in info._asdict().items() if name != "fpr_now" and value is not None}
+    answer = {name: value for name, value in info._asdict().items()
+              if name != "fpr_now" and value is not None}
     if info.window_width is not None:
         answer["window_width"] = microseconds(info.window_width)
     if info.expired_before is not None:
@@ -85,7 +88,8 @@ def check_value(line):
         equal("packed survivors", packed, bytes.fromhex(line["packed_survivors"][2:]))
     for question in line.get("refuses", ()):
         if "packed" in question:
-            fails("packed", question["error"], value.exclude_packed, bytes.fromhex(question["packed"][2:]))
+            fails("packed", question["error"], value.exclude_packed,
+                  bytes.fromhex(question["packed"][2:]))
         else:
             item = ITEM[question["kind"]](question["candidate"])
             fails(question["kind"], question["error"], value.contains, item)
@@ -128,12 +132,16 @@ def check(line):
         (check_refusal if "error" in line else check_value)(line)
 
 
-if bloomexp.parse(None).exclude([1, "a", None, 1]) != [1, "a", 1] or bloomexp.parse(None).contains(0):
+empty = bloomexp.parse(None)
+if empty.exclude([1, "a", None, 1]) != [1, "a", 1] or empty.contains(0):
     sys.exit("NULL is not an empty filter")
-methods = [m for name, m in vars(bloomexp.Filter).items() if callable(m) and not re.match("_[^_]", name)]
-fails("build of two kinds", {"code": "42804", "message": "filter holds integer items, not text", "hint": "Cast the items to bigint."},
+methods = [m for name, m in vars(bloomexp.Filter).items()
+           if callable(m) and not re.match("_[^_]", name)]
+fails("build of two kinds", {"code": "42804", "message": "filter holds integer items, not text",
+      "hint": "Cast the items to bigint."},
       bloomexp.build, [1, "a"])
-fails("build of 2^63", {"code": "22003", "message": "bigint out of range"}, bloomexp.build, [2**63] * 100)
+fails("build of 2^63", {"code": "22003", "message": "bigint out of range"},
+    bloomexp.build, [2**63] * 100)
 
 
 def is_no_type(what, function, *arguments):
@@ -152,7 +160,8 @@ for number in ("0.2", None, True, b"1", [0.2]):
     is_no_type(f"headroom {number!r}", bloomexp.build, [1], 0.01, number)
 if bloomexp.numpy:
     equal("numpy's fpr", bloomexp.build([1], bloomexp.numpy.float64(0.01)), bytes(one))
-    no_items = {"code": "42804", "message": f"items of type {bloomexp.numpy.bool_.__name__} cannot be in a filter",
+    no_items = {"code": "42804",
+                "message": f"items of type {bloomexp.numpy.bool_.__name__} cannot be in a filter",
                 "detail": "Items are int, str, uuid.UUID or bytes."}
     for flags in (bloomexp.numpy.array([True, False]), [bloomexp.numpy.True_]):
         fails("build of booleans", no_items, bloomexp.build, flags)
@@ -170,7 +179,8 @@ def check_hostile():
     """A valid value of 2 MB with 4,095 layers: an item is tested against each of them once."""
     layers, items = 4095, 1000 if bloomexp.numpy else 100
     layer = struct.pack("<4I", 64 | 63 << 26, 200, 199, 1)
-    hostile = bloomexp.parse(struct.pack("<BBHId", 1, 1, layers, 0, 0.9) + layer * layers + (b"\1" + bytes(511)) * layers)
+    hostile = bloomexp.parse(struct.pack("<BBHId", 1, 1, layers, 0, 0.9) + layer * layers
+        + (b"\1" + bytes(511)) * layers)
     tested, begin = [0], bloomexp.Layer._begin
 
     def counted(self, x):
@@ -178,7 +188,8 @@ def check_hostile():
         return begin(self, x)
 
     bloomexp.Layer._begin = counted
-    equal("survivors of a hostile value", list(hostile.exclude(list(range(items)))), list(range(items)))
+    equal("survivors of a hostile value", list(hostile.exclude(list(range(items)))),
+        list(range(items)))
     bloomexp.Layer._begin = begin
     equal("tests of layers", tested[0], layers * items)
     equal("layers", hostile.info().layers, layers)

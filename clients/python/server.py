@@ -1,5 +1,5 @@
-"""Beside a server: "live" compares survivors with the server's, for each filter of the table "seen"; "speed"
-measures what a feed does, for user 42 of bench/outside."""
+"""Beside a server: "live" compares survivors with the server's, for each filter of the table
+"seen"; "speed" measures what a feed does, for user 42 of bench/outside."""
 
 import statistics
 import struct
@@ -9,7 +9,8 @@ import time
 import bloomexp
 import psycopg
 
-CANDIDATE = {"integer": "i", "text": "i::text", "uuid": "md5(i::text)::uuid", "bytea": "int8send(i)"}
+CANDIDATE = {"integer": "i", "text": "i::text", "uuid": "md5(i::text)::uuid",
+             "bytea": "int8send(i)"}
 FETCH = "SELECT items::bytea FROM seen WHERE user_id = %s"
 SEND = "SELECT bloom_exclude_packed(%s, (SELECT items FROM seen WHERE user_id = %s))"
 
@@ -17,13 +18,14 @@ SEND = "SELECT bloom_exclude_packed(%s, (SELECT items FROM seen WHERE user_id = 
 def live(connection):
     passed = failed = 0
     filters = connection.execute(
-        "SELECT user_id, note, (bloom_info(items)).kind, items, items::bytea FROM seen WHERE items IS NOT NULL"
-    ).fetchall()
+        "SELECT user_id, note, (bloom_info(items)).kind, items, items::bytea FROM seen"
+        " WHERE items IS NOT NULL").fetchall()
     for user, note, kind, text, data in filters:
         candidates, survivors = connection.execute(
             f"SELECT candidates, candidates - items FROM seen, "
-            f"(SELECT array_agg({CANDIDATE[kind or 'integer']}) FROM generate_series(1::bigint, 2000) i) c (candidates) "
-            f"WHERE user_id = %s", [user]).fetchone()
+            f"(SELECT array_agg({CANDIDATE[kind or 'integer']})"
+            f" FROM generate_series(1::bigint, 2000) i) c (candidates) WHERE user_id = %s",
+            [user]).fetchone()
         if all(bloomexp.parse(value).exclude(candidates) == survivors for value in (text, data)):
             passed += 1
         else:
@@ -54,7 +56,8 @@ def speed(connection):
         return list(struct.unpack(f"<{len(answer) // 8}q", answer))
 
     def exclude_packed_array():
-        (answer,) = connection.execute(SEND, [array.tobytes(), 42], binary=True, prepare=True).fetchone()
+        (answer,) = connection.execute(SEND, [array.tobytes(), 42], binary=True,
+            prepare=True).fetchone()
         return numpy.frombuffer(answer, "<i8")
 
     value = fetch()

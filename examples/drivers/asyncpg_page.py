@@ -2,7 +2,8 @@ import asyncio
 
 import asyncpg
 
-PAGE = "INSERT INTO exposures (user_id, item_id) SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id"
+PAGE = """INSERT INTO exposures (user_id, item_id)
+    SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id"""
 
 
 async def main():

@@ -1,11 +1,13 @@
 <?php
 // PHP has no array parameters: an array alone would be sent as the text "Array".
-const PAGE = 'INSERT INTO exposures (user_id, item_id) SELECT :user, unnest(seen.take(:user, :candidates, 2)) RETURNING item_id';
+const PAGE = 'INSERT INTO exposures (user_id, item_id)
+    SELECT :user, unnest(seen.take(:user, :candidates, 2)) RETURNING item_id';
 
 function page(PDO $connection, int $user, array $candidates): array
 {
+    $literal = '{' . implode(',', array_map('intval', $candidates)) . '}';
     $statement = $connection->prepare(PAGE);
-    $statement->execute(['user' => $user, 'candidates' => '{' . implode(',', array_map('intval', $candidates)) . '}']);
+    $statement->execute(['user' => $user, 'candidates' => $literal]);
     return $statement->fetchAll(PDO::FETCH_COLUMN);
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const page = `INSERT INTO exposures (user_id, item_id) SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id`
+const page = `INSERT INTO exposures (user_id, item_id)
+	SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id`
 
 func main() {
 	ctx := context.Background()

@@ -4,10 +4,12 @@ const sql = postgres({ host: process.env.PGHOST || '/var/run/postgresql' });
 
 // An array of numbers or strings.  One of BigInt needs sql.array(candidates).
 const page = (user, candidates) => sql`
-    INSERT INTO exposures (user_id, item_id) SELECT ${user}, unnest(seen.take(${user}, ${candidates}, 2)) RETURNING item_id`;
+    INSERT INTO exposures (user_id, item_id)
+    SELECT ${user}, unnest(seen.take(${user}, ${candidates}, 2)) RETURNING item_id`;
 
 try {
-    console.log((await page(46, [46001, 703, 704, 705])).map((row) => row.item_id)); // [ '703', '704' ]
+    const rows = await page(46, [46001, 703, 704, 705]);
+    console.log(rows.map((row) => row.item_id)); // [ '703', '704' ]
 } finally {
     await sql.end();
 }

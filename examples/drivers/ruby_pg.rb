@@ -1,10 +1,11 @@
 require 'pg'
 
-PAGE = 'INSERT INTO exposures (user_id, item_id) SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id'
+PAGE = 'INSERT INTO exposures (user_id, item_id)
+  SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id'
 
 # Without the encoder an array would be sent as the text "[50001, 703]", which is an error.
 # PG::BasicTypeMapForQueries takes an empty array for one of texts, which is one, too.
 ARRAY = PG::TextEncoder::Array.new
 
-connection = PG.connect
-p connection.exec_params(PAGE, [50, ARRAY.encode([50001, 703, 704, 705])]).column_values(0) # ["703", "704"]
+page = PG.connect.exec_params(PAGE, [50, ARRAY.encode([50001, 703, 704, 705])])
+p page.column_values(0) # ["703", "704"]

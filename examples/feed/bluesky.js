@@ -8,7 +8,8 @@
 import { report, unreported } from './feed.js';
 import { bodyOf, invalid, objectOf, refused, serve } from './http.js';
 
-const [port = 8043, host = 'feed.example.com', publisher = 'did:example:publisher'] = process.argv.slice(2);
+const [port = 8043, host = 'feed.example.com', publisher = 'did:example:publisher'] =
+    process.argv.slice(2);
 const did = `did:web:${host}`;
 const feed = `at://${publisher}/app.bsky.feed.generator/unseen`;
 
@@ -21,7 +22,8 @@ const feed = `at://${publisher}/app.bsky.feed.generator/unseen`;
  * the Internet must verify it.
  */
 function userOf(request) {
-    const [, claims = ''] = /^Bearer [\w-]+\.([\w-]+)\.[\w-]+$/.exec(request.headers.authorization) ?? [];
+    const { authorization } = request.headers;
+    const [, claims = ''] = /^Bearer [\w-]+\.([\w-]+)\.[\w-]+$/.exec(authorization) ?? [];
     const { iss, aud, exp, lxm } = objectOf(Buffer.from(claims, 'base64url').toString()) ?? {};
 
     if (!(typeof iss === 'string' && /^did:[a-z]+:[\w.:%-]{1,2000}$/.test(iss))) {
@@ -36,7 +38,8 @@ function userOf(request) {
     return iss;
 }
 
-const isPost = (uri) => /^at:\/\/[\w.:%-]{1,2000}\/app\.bsky\.feed\.post\/[\w.:~-]{1,512}$/.test(uri);
+const isPost = (uri) =>
+    /^at:\/\/[\w.:%-]{1,2000}\/app\.bsky\.feed\.post\/[\w.:~-]{1,512}$/.test(uri);
 
 const isInteraction = (one) => typeof one === 'object' && one !== null &&
     ['item', 'event'].every((field) => one[field] === undefined || typeof one[field] === 'string');
@@ -45,7 +48,9 @@ serve(port, {
     'GET /.well-known/did.json': () => ({
         '@context': ['https://www.w3.org/ns/did/v1'],
         id: did,
-        service: [{ id: '#bsky_fg', type: 'BskyFeedGenerator', serviceEndpoint: `https://${host}` }],
+        service: [
+            { id: '#bsky_fg', type: 'BskyFeedGenerator', serviceEndpoint: `https://${host}` },
+        ],
     }),
 
     'GET /xrpc/app.bsky.feed.describeFeedGenerator': () => ({ did, feeds: [{ uri: feed }] }),
@@ -70,9 +75,11 @@ serve(port, {
         if (cursor !== null && !isPost(last)) {
             throw invalid('cursor is not of this feed');
         }
-        const posts = await unreported(user, Number(limit), cursor === null ? undefined : [time, last]);
+        const place = cursor === null ? undefined : [time, last];
+        const posts = await unreported(user, Number(limit), place);
         const end = posts.length === Number(limit) ? posts.at(-1) : undefined;
-        return { cursor: end && `${end.time}::${end.uri}`, feed: posts.map(({ uri }) => ({ post: uri })) };
+        return { cursor: end && `${end.time}::${end.uri}`,
+            feed: posts.map(({ uri }) => ({ post: uri })) };
     },
 
     'POST /xrpc/app.bsky.feed.sendInteractions': async (request) => {
@@ -82,7 +89,8 @@ serve(port, {
         if (!Array.isArray(interactions) || !interactions.every(isInteraction)) {
             throw invalid('interactions are missing or of another form');
         }
-        const uris = interactions.filter(({ event }) => event === 'app.bsky.feed.defs#interactionSeen')
+        const uris = interactions
+            .filter(({ event }) => event === 'app.bsky.feed.defs#interactionSeen')
             .map(({ item }) => item).filter(isPost);
 
         if (uris.length > 0) {

@@ -7,7 +7,8 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 /** The database of the PG* variables. */
 export const pool = new pg.Pool({ host: process.env.PGHOST || '/var/run/postgresql', max: 10 });
-pool.on('error', (error) => console.error(error.message)); // a connection that nobody uses; the next request makes another
+// An error of a connection that nobody uses: the next request makes another one.
+pool.on('error', (error) => console.error(error.message));
 
 /** The query of the next $2 posts that the filter of user $1 in a feed does not contain. */
 const unseenPosts = (feed, columns) => `SELECT ${columns} FROM posts
@@ -19,12 +20,18 @@ const UNSEEN = unseenPosts('seen', 'uri');
 // Lock the user first, in a statement before: so this one sees what other requests of the
 // user have taken, and finds a full page as long as there is one.
 const LOCK = 'SELECT seen.lock($1)';
-const PAGE = `WITH page AS (INSERT INTO exposures (user_id, item_id) ${unseenPosts('seen', '$1, uri')} RETURNING item_id)
+const PAGE = `WITH page AS (
+        INSERT INTO exposures (user_id, item_id) ${unseenPosts('seen', '$1, uri')}
+        RETURNING item_id)
     SELECT uri, title FROM page JOIN posts ON uri = item_id ORDER BY published DESC, uri DESC`;
 
-// For Bluesky.  A place in the feed is a time in microseconds and a uri, and stays if its post is deleted.
-const UNREPORTED = unseenPosts('reported', 'uri, (extract(epoch FROM published) * 1000000)::bigint AS time');
-const UNREPORTED_FROM = UNREPORTED.replace('ORDER BY', "AND (published, uri) < ('epoch'::timestamptz + $3 * interval '1 microsecond', $4) ORDER BY");
+// For Bluesky.  A place in the feed is a time in microseconds and a uri, and stays if its post is
+// deleted.
+const UNREPORTED = unseenPosts('reported',
+    'uri, (extract(epoch FROM published) * 1000000)::bigint AS time');
+const UNREPORTED_FROM = UNREPORTED.replace('ORDER BY',
+    `AND (published, uri) < ('epoch'::timestamptz + $3 * interval '1 microsecond', $4)
+    ORDER BY`);
 
 // nullif keeps PostgreSQL 19 from a much slower plan.
 const NOT_IN = `SELECT uri FROM posts
@@ -61,13 +68,17 @@ export async function takePage(user, wanted) {
 }
 
 /** The next posts that a reader has not reported as seen, those behind a place if one is given. */
-export const unreported = (reader, wanted, place) => place === undefined ? rows(UNREPORTED, [reader, wanted]) :
+export const unreported = (reader, wanted, place) => place === undefined ?
+    rows(UNREPORTED, [reader, wanted]) :
     rows(UNREPORTED_FROM, [reader, wanted, ...place]);
 
 /** Remember what a reader has reported as seen. */
 export const report = (reader, uris) => rows('SELECT reported.add($1, $2)', [reader, uris]);
 
-/** How many milliseconds it takes to find a page in each way, the best of three runs, and what it would repeat without a filter. */
+/**
+ * How many milliseconds it takes to find a page in each way, the best of three runs, and what it
+ * would repeat without a filter.
+ */
 export async function compare(user, wanted) {
     const ways = {
         bloomexp: [UNSEEN, [user, wanted]],
@@ -98,5 +109,6 @@ export async function markUnread(user, uri) {
 export const night = () => rows('CALL seen.rebuild()');
 
 /** The filter of a user, as hexadecimal digits and in figures. */
-export const filterOf = async (user) => (await rows(`SELECT filter::text AS value, i.items, i.layers, i.bytes
+export const filterOf = async (user) => (await rows(
+    `SELECT filter::text AS value, i.items, i.layers, i.bytes
     FROM seen.current($1) AS filter, bloom_info(filter) AS i WHERE filter IS NOT NULL`, [user]))[0];

@@ -4,7 +4,8 @@
 import http from 'node:http';
 import { basename } from 'node:path';
 
-export const refused = (status, name, message) => Object.assign(new Error(message), { status, name });
+export const refused = (status, name, message) =>
+    Object.assign(new Error(message), { status, name });
 export const invalid = (message) => refused(400, 'InvalidRequest', message);
 
 /** The object of a text in JSON, or undefined. */
@@ -67,18 +68,22 @@ export function serve(port, methods, name) {
             result = await method(request, new URLSearchParams(parameters));
         } catch (error) {
             status = error.status ?? 500;
-            result = error.status ? { error: error.name, message: error.message } : { error: 'InternalServerError' };
-            if (!error.status && request.complete) { // a client that goes away in the middle is no error
+            result = error.status ?
+                { error: error.name, message: error.message } : { error: 'InternalServerError' };
+            // a client that goes away in the middle is no error
+            if (!error.status && request.complete) {
                 console.error(error);
             }
         }
-        const [type, content] = Array.isArray(result) ? result : ['application/json', JSON.stringify(result)];
+        const [type, content] = Array.isArray(result) ?
+            result : ['application/json', JSON.stringify(result)];
         response.writeHead(status, { 'Content-Type': type }).end(content);
     });
     const fail = ({ code, message }) => {
         console.error(code === 'EADDRINUSE' ? `port ${port} is in use` : message);
         if (!server.listening) {
-            console.error(`choose another port: make example PORT=9000, or node ${basename(process.argv[1])} 9000`);
+            console.error('choose another port: make example PORT=9000, ' +
+                `or node ${basename(process.argv[1])} 9000`);
             process.exit(1);
         }
     };

@@ -11,15 +11,16 @@ SELECT format('at://did:example:author/app.bsky.feed.post/%s', n), initcap(forma
 FROM generate_series(1, 20000) AS n;
 CREATE INDEX ON posts (published, uri);
 
-CREATE TABLE exposures (user_id text NOT NULL, item_id text NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE exposures (user_id text NOT NULL, item_id text NOT NULL,
+	shown_at timestamptz NOT NULL DEFAULT now());
 -- For the rebuild; with the item in second place also for NOT EXISTS, with which the page compares.
 CREATE INDEX ON exposures (user_id, item_id, shown_at);
-REVOKE CREATE ON SCHEMA public FROM PUBLIC;	-- PostgreSQL 13 and 14: a feed is refused where everybody can create functions
 SELECT bloom_create_feed('seen', 'exposures');
 
 -- For bluesky.js: readers are texts, items are uris, and no table has what they have seen.
 SELECT bloom_create_feed('reported', user_type => 'text', item_type => 'text');
 
 -- A reader who has seen the newest 5,000 posts.
-INSERT INTO exposures SELECT 'reader', uri, now() - interval '1 day' FROM posts ORDER BY published DESC LIMIT 5000;
+INSERT INTO exposures SELECT 'reader', uri, now() - interval '1 day' FROM posts
+	ORDER BY published DESC LIMIT 5000;
 VACUUM ANALYZE posts, exposures, seen.filters;

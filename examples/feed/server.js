@@ -5,7 +5,8 @@ import { compare, filterOf, markUnread, night, takePage } from './feed.js';
 import { bodyOf, invalid, serve } from './http.js';
 
 const WANTED = 10;
-const file = (path, type) => async () => [`${type}; charset=utf-8`, await readFile(new URL(path, import.meta.url))];
+const file = (path, type) => async () =>
+    [`${type}; charset=utf-8`, await readFile(new URL(path, import.meta.url))];
 
 /** A method that gets the user and the post of a request. */
 const action = (act) => async (request) => {
@@ -23,7 +24,8 @@ serve(process.argv[2] ?? 8042, {
     'GET /bloomexp.js': file('../../clients/javascript/bloomexp.js', 'text/javascript'),
 
     // compared first, because taking a page changes what was seen
-    'POST /page': action(async (user) => ({ ...await compare(user, WANTED), posts: await takePage(user, WANTED) })),
+    'POST /page': action(
+        async (user) => ({ ...await compare(user, WANTED), posts: await takePage(user, WANTED) })),
     'POST /unread': action(async (user, uri) => { await markUnread(user, uri); }),
     'POST /night': action(async () => { await night(); }),
     'POST /filter': action((user) => filterOf(user)),

@@ -19,29 +19,34 @@ public class HibernateFeed {
 
     static final Session session = new Configuration().addAnnotatedClass(Post.class)
             .setProperty("hibernate.connection.url", System.getenv("JDBC_URL"))
-            .setProperty("hibernate.dialect", "org.hibernate.dialect.PostgreSQLDialect").buildSessionFactory().openSession();
+            .setProperty("hibernate.dialect", "org.hibernate.dialect.PostgreSQLDialect")
+            .buildSessionFactory().openSession();
 
     /** A condition for WHERE: the user has not seen the post. */
     static final String UNSEEN = "NOT (SELECT seen.current(:user)) @> p.id";
 
     static List<?> newest(long user) {
-        return session.createSQLQuery("SELECT p.* FROM posts p WHERE " + UNSEEN + " ORDER BY p.published DESC")
+        String sql = "SELECT p.* FROM posts p WHERE " + UNSEEN + " ORDER BY p.published DESC";
+        return session.createSQLQuery(sql)
                 .addEntity(Post.class).setLong("user", user).setMaxResults(3).list();
     }
 
     static List<?> ids(String sql, long user, List<Long> candidates) {
         session.flush(); // exposures of the session, which would not be in the filter yet
-        return session.createSQLQuery(sql).setLong("user", user)
-                .setString("candidates", candidates.toString().replace('[', '{').replace(']', '}')).list();
+        String literal = candidates.toString().replace('[', '{').replace(']', '}');
+        return session.createSQLQuery(sql)
+                .setLong("user", user).setString("candidates", literal).list();
     }
 
     static List<?> remaining(long user, Long... candidates) {
-        return ids("SELECT unnest(seen.unseen(:user, CAST(:candidates AS bigint[])))", user, List.of(candidates));
+        return ids("SELECT unnest(seen.unseen(:user, CAST(:candidates AS bigint[])))",
+                user, List.of(candidates));
     }
 
     /** The next page, recorded as exposures. */
     static List<?> page(long user, int wanted, Long... candidates) {
-        return ids("INSERT INTO exposures (user_id, item_id) SELECT :user, unnest(seen.take(:user, CAST(:candidates AS bigint[]), " + wanted
+        return ids("INSERT INTO exposures (user_id, item_id) SELECT :user, "
+                + "unnest(seen.take(:user, CAST(:candidates AS bigint[]), " + wanted
                 + ")) RETURNING item_id", user, List.of(candidates));
     }
 

@@ -13,7 +13,8 @@ class SpringJdbc {
     static final String UNSEEN = "NOT (SELECT seen.current(:user)) @> posts.id";
 
     static List<Long> newest(long user) {
-        return db.queryForList("SELECT id FROM posts WHERE " + UNSEEN + " ORDER BY published DESC LIMIT 3",
+        return db.queryForList(
+                "SELECT id FROM posts WHERE " + UNSEEN + " ORDER BY published DESC LIMIT 3",
                 Map.of("user", user), Long.class);
     }
 
@@ -27,7 +28,8 @@ class SpringJdbc {
     static List<Long> page(long user, int wanted, Long... candidates) {
         return db.queryForList("""
                 INSERT INTO exposures (user_id, item_id)
-                SELECT :user, unnest(seen.take(:user, :candidates, :wanted)) RETURNING item_id""", Map.of("user", user, "wanted", wanted, "candidates", candidates), Long.class);
+                SELECT :user, unnest(seen.take(:user, :candidates, :wanted)) RETURNING item_id""",
+                Map.of("user", user, "wanted", wanted, "candidates", candidates), Long.class);
     }
 
     public static void main(String[] arguments) {

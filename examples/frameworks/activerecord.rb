@@ -26,15 +26,18 @@ class Exposure < ActiveRecord::Base
     times = column_names & %w[shown_at created_at updated_at]
     ids(<<~SQL, candidates, user: user, wanted: wanted).tap { connection.clear_query_cache }
       INSERT INTO #{table_name} (#{[*KEY, *times].join(', ')})
-      SELECT :user, unnest(seen.take(:user, :candidates, :wanted)) #{', now()' * times.size} #{on_conflict(times - ['created_at'])} RETURNING #{KEY.last}
+      SELECT :user, unnest(seen.take(:user, :candidates, :wanted)) #{', now()' * times.size}
+      #{on_conflict(times - ['created_at'])} RETURNING #{KEY.last}
     SQL
   end
 
   # A unique index of user and item: a row that is there gets the new times.
   def self.on_conflict(times)
-    return unless connection.schema_cache.indexes(table_name).any? { |index| index.unique && index.where.nil? && index.columns.sort == KEY.sort }
+    indexes = connection.schema_cache.indexes(table_name)
+    return unless indexes.any? { |i| i.unique && i.where.nil? && i.columns.sort == KEY.sort }
 
-    "ON CONFLICT (#{KEY.join(', ')}) DO UPDATE SET #{times.map { |time| "#{time} = excluded.#{time}" }.join(', ')}"
+    new_times = times.map { |time| "#{time} = excluded.#{time}" }
+    "ON CONFLICT (#{KEY.join(', ')}) DO UPDATE SET #{new_times.join(', ')}"
   end
 
   # The candidates as a literal: an array would be written as a list.

@@ -7,7 +7,8 @@ from django.conf import settings
 from django.db import connection, models
 from django_unseen import page, remaining, unseen
 
-settings.configure(DATABASES={"default": {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDATABASE"]}})
+settings.configure(DATABASES={"default": {"ENGINE": "django.db.backends.postgresql",
+                                          "NAME": os.environ["PGDATABASE"]}})
 django.setup()
 
 
@@ -31,13 +32,15 @@ class Exposure(models.Model):
 
 
 def newest(user):
-    return list(Post.objects.filter(unseen(user)).order_by("-published").values_list("id", flat=True)[:3])
+    posts = Post.objects.filter(unseen(user)).order_by("-published")
+    return list(posts.values_list("id", flat=True)[:3])
 
 
 if __name__ == "__main__":
     print(remaining(42, [42299, 42301, 42999]))  # [42301, 42999]
     print(newest(42))  # [42310, 42309, 42308]
-    print(page(Exposure, 42, [42300, 42309, 42310, 42308], 2, ("user_id", "item_id", "shown_at")))  # [42309, 42310]
+    fields = ("user_id", "item_id", "shown_at")
+    print(page(Exposure, 42, [42300, 42309, 42310, 42308], 2, fields))  # [42309, 42310]
     print(newest(42))  # [42308, 42307, 42306]
     with connection.cursor() as cursor:  # once a day; not in transaction.atomic()
         cursor.execute("CALL seen.rebuild()")

@@ -1,4 +1,5 @@
-"""Django: the feed "seen".  Copy this file into an app; the names of tables and columns come from its models."""
+"""Django: the feed "seen".  Copy this file into an app; its models have the names of tables and
+columns."""
 
 from django.db import connection
 from django.db.models import BooleanField, F, Func, Value
@@ -6,7 +7,8 @@ from django.db.models import BooleanField, F, Func, Value
 
 def unseen(user, item="pk"):
     """A condition for filter(): the user has not seen the row, or what another field has."""
-    return Func(Value(user), F(item), template="(NOT (SELECT seen.current(%(expressions)s)", arg_joiner=")) @> ", output_field=BooleanField())
+    return Func(Value(user), F(item), template="(NOT (SELECT seen.current(%(expressions)s)",
+                arg_joiner=")) @> ", output_field=BooleanField())
 
 
 def ids(sql, parameters):
@@ -22,8 +24,12 @@ def remaining(user, candidates):
 def page(model, user, candidates, wanted, fields=("user", "post", "shown_at")):
     """The next page, recorded as rows of the model; fields are its user, its item and its time."""
     meta = model._meta
-    names = [connection.ops.quote_name(name) for name in (meta.db_table, *(meta.get_field(field).column for field in fields))]
-    keys = [set(key) for key in (*meta.unique_together, *(constraint.fields for constraint in meta.total_unique_constraints))]
-    again = " ON CONFLICT ({1}, {2}) DO UPDATE SET {3} = excluded.{3}" if set(fields[:2]) in keys else ""
-    sql = "INSERT INTO {0} ({1}, {2}, {3}) SELECT %s, unnest(seen.take(%s, %s, %s)), now()" + again + " RETURNING {2}"
+    columns = [meta.get_field(field).column for field in fields]
+    names = [connection.ops.quote_name(name) for name in (meta.db_table, *columns)]
+    constraints = [constraint.fields for constraint in meta.total_unique_constraints]
+    keys = [set(key) for key in (*meta.unique_together, *constraints)]
+    sql = "INSERT INTO {0} ({1}, {2}, {3}) SELECT %s, unnest(seen.take(%s, %s, %s)), now()"
+    if set(fields[:2]) in keys:
+        sql += " ON CONFLICT ({1}, {2}) DO UPDATE SET {3} = excluded.{3}"
+    sql += " RETURNING {2}"
     return ids(sql.format(*names), [user, user, candidates, wanted])

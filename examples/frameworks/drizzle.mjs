@@ -5,24 +5,29 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { bigint, pgTable, timestamp } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 
-const posts = pgTable('posts', { id: bigint('id', { mode: 'number' }).primaryKey(), published: timestamp('published', { withTimezone: true }) });
+const posts = pgTable('posts', {
+    id: bigint('id', { mode: 'number' }).primaryKey(),
+    published: timestamp('published', { withTimezone: true }),
+});
 const pool = new pg.Pool({ host: process.env.PGHOST });
 const db = drizzle(pool);
 
 /** A condition for where(): the user has not seen what is in a column. */
 const unseen = (user, column) => sql`NOT (SELECT seen.current(${user})) @> ${column}`;
 
-const newest = async (user) => (await db.select({ id: posts.id }).from(posts).where(unseen(user, posts.id))
-    .orderBy(desc(posts.published)).limit(3)).map(({ id }) => id);
+const newest = async (user) => (await db.select({ id: posts.id }).from(posts)
+    .where(unseen(user, posts.id)).orderBy(desc(posts.published)).limit(3)).map(({ id }) => id);
 
 const ids = async (query) => (await db.execute(query)).rows.map(({ id }) => Number(id));
 
 // sql.param, because an array alone would become a list of parameters
-const remaining = (user, candidates) => ids(sql`SELECT unnest(seen.unseen(${user}, ${sql.param(candidates)})) AS id`);
+const remaining = (user, candidates) => ids(
+    sql`SELECT unnest(seen.unseen(${user}, ${sql.param(candidates)})) AS id`);
 
 /** The next page, recorded as exposures. */
 const page = (user, candidates, wanted) => ids(sql`INSERT INTO exposures (user_id, item_id)
-    SELECT ${user}, unnest(seen.take(${user}, ${sql.param(candidates)}, ${wanted})) RETURNING item_id AS id`);
+    SELECT ${user}, unnest(seen.take(${user}, ${sql.param(candidates)}, ${wanted}))
+    RETURNING item_id AS id`);
 
 console.log(await remaining(42, [42299, 42301, 42999]));           // [ 42301, 42999 ]
 console.log(await newest(42));                                     // [ 42310, 42309, 42308 ]

@@ -1,13 +1,16 @@
 <?php
-// Laravel, Eloquent: what a user has not seen.  Tables: tables.sql; PGHOST and PGDATABASE say where.
+// Laravel, Eloquent: what a user has not seen.  Tables: tables.sql; PGHOST and PGDATABASE say
+// where.
 
-require 'Illuminate/Database/autoload.php'; // of Debian; a Laravel application needs only what begins with "class Post"
+// Debian's; a Laravel application needs only what begins with "class Post"
+require 'Illuminate/Database/autoload.php';
 
 use Illuminate\Database\Capsule\Manager as DB; // in Laravel: use Illuminate\Support\Facades\DB
 use Illuminate\Database\Eloquent\Model;
 
 $capsule = new DB;
-$capsule->addConnection(['driver' => 'pgsql', 'host' => getenv('PGHOST'), 'port' => getenv('PGPORT'),
+$capsule->addConnection(['driver' => 'pgsql',
+    'host' => getenv('PGHOST'), 'port' => getenv('PGPORT'),
     'username' => getenv('PGUSER'), 'database' => getenv('PGDATABASE')]);
 $capsule->setAsGlobal();
 $capsule->bootEloquent();
@@ -28,22 +31,26 @@ class Post extends Model // the feed's migration is DB::unprepared() with SQL
 
 class Exposures
 {
-    // PHP has no array parameters: a literal; false is for a primary server, where others read replicas
+    // PHP has no array parameters: a literal; false is for a primary server, where others read
+    // replicas
     private static function ids(string $sql, int $user, array $candidates, ...$more): array
     {
         $array = '{' . implode(',', array_map('intval', $candidates)) . '}';
-        return array_column(DB::select($sql, ['user' => $user, 'candidates' => $array] + $more, false), 'id');
+        $bindings = ['user' => $user, 'candidates' => $array] + $more;
+        return array_column(DB::select($sql, $bindings, false), 'id');
     }
 
     public static function remaining(int $user, array $candidates): array
     {
-        return self::ids('SELECT unnest(seen.unseen(:user, :candidates)) AS id', $user, $candidates);
+        return self::ids('SELECT unnest(seen.unseen(:user, :candidates)) AS id',
+            $user, $candidates);
     }
 
     /** The next page, recorded as exposures. */
     public static function page(int $user, array $candidates, int $wanted): array
     {
-        return self::ids('INSERT INTO exposures (user_id, item_id) SELECT :user, unnest(seen.take(:user, :candidates, :wanted))
+        return self::ids('INSERT INTO exposures (user_id, item_id)
+            SELECT :user, unnest(seen.take(:user, :candidates, :wanted))
             RETURNING item_id AS id', $user, $candidates, wanted: $wanted);
     }
 }

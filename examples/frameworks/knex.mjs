@@ -2,20 +2,24 @@
 
 import knex from 'knex';
 
-const db = knex({ client: 'pg', connection: { host: process.env.PGHOST, user: process.env.PGUSER, database: process.env.PGDATABASE } });
+const { PGHOST: host, PGUSER: user, PGDATABASE: database } = process.env;
+const db = knex({ client: 'pg', connection: { host, user, database } });
 
 /** A condition for where(): the user has not seen the post. */
 const unseen = (user) => db.raw('NOT (SELECT seen.current(?)) @> posts.id', [user]);
 
-const newest = (user) => db('posts').where(unseen(user)).orderBy('published', 'desc').limit(3).pluck('id');
+const newest = (user) => db('posts')
+    .where(unseen(user)).orderBy('published', 'desc').limit(3).pluck('id');
 
 const ids = async (sql, bindings) => (await db.raw(sql, bindings)).rows.map(({ id }) => id);
 
-const remaining = (user, candidates) => ids('SELECT unnest(seen.unseen(?, ?)) AS id', [user, candidates]);
+const remaining = (user, candidates) => ids(
+    'SELECT unnest(seen.unseen(?, ?)) AS id', [user, candidates]);
 
 /** The next page, recorded as exposures. */
 const page = (user, candidates, wanted) => ids(`INSERT INTO exposures (user_id, item_id)
-    SELECT ?, unnest(seen.take(?, ?, ?)) RETURNING item_id AS id`, [user, user, candidates, wanted]);
+    SELECT ?, unnest(seen.take(?, ?, ?)) RETURNING item_id AS id`,
+    [user, user, candidates, wanted]);
 
 console.log(await remaining(42, [42299, 42301, 42999]));           // [ '42301', '42999' ]
 console.log(await newest(42));                                     // [ '42310', '42309', '42308' ]

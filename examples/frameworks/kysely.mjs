@@ -3,17 +3,20 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 
-const db = new Kysely({ dialect: new PostgresDialect({ pool: new pg.Pool({ host: process.env.PGHOST }) }) });
+const pool = new pg.Pool({ host: process.env.PGHOST });
+const db = new Kysely({ dialect: new PostgresDialect({ pool }) });
 
 /** A condition for where(): the user has not seen what is in a column. */
 const unseen = (user, column) => sql`NOT (SELECT seen.current(${user})) @> ${sql.ref(column)}`;
 
-const newest = async (user) => (await db.selectFrom('posts').select('id').where(unseen(user, 'posts.id'))
-    .orderBy('published', 'desc').limit(3).execute()).map(({ id }) => id);
+const newest = async (user) => (await db.selectFrom('posts').select('id')
+    .where(unseen(user, 'posts.id')).orderBy('published', 'desc').limit(3).execute())
+    .map(({ id }) => id);
 
 const ids = async (query) => (await query.execute(db)).rows.map(({ id }) => id);
 
-const remaining = (user, candidates) => ids(sql`SELECT unnest(seen.unseen(${user}, ${candidates})) AS id`);
+const remaining = (user, candidates) => ids(
+    sql`SELECT unnest(seen.unseen(${user}, ${candidates})) AS id`);
 
 /** The next page, recorded as exposures. */
 const page = (user, candidates, wanted) => ids(sql`INSERT INTO exposures (user_id, item_id)

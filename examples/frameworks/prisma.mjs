@@ -1,19 +1,25 @@
 // Prisma: what a user has not seen.  Tables: tables.sql; PGHOST and PGDATABASE say where.  Before:
-// npm install prisma@7 @prisma/client@7 @prisma/adapter-pg@7 && npx prisma generate --schema schema.prisma
+// npm install prisma@7 @prisma/client@7 @prisma/adapter-pg@7
+// npx prisma generate --schema schema.prisma
 
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Prisma, PrismaClient } from './prisma-client/index.js';
 
 const db = new PrismaClient({ adapter: new PrismaPg({ host: process.env.PGHOST }) });
 
-/** A condition: the user has not seen the post.  findMany() takes no SQL, so the feed is a raw query, too. */
+/**
+ * A condition: the user has not seen the post.  findMany() takes no SQL, so the feed is a raw
+ * query, too.
+ */
 const unseen = (user) => Prisma.sql`NOT (SELECT seen.current(${user})) @> posts.id`;
 
 const ids = async (query) => (await db.$queryRaw(query)).map(({ id }) => Number(id));
 
-const newest = (user) => ids(Prisma.sql`SELECT id FROM posts WHERE ${unseen(user)} ORDER BY published DESC LIMIT 3`);
+const newest = (user) => ids(
+    Prisma.sql`SELECT id FROM posts WHERE ${unseen(user)} ORDER BY published DESC LIMIT 3`);
 
-const remaining = (user, candidates) => ids(Prisma.sql`SELECT unnest(seen.unseen(${user}, ${candidates})) AS id`);
+const remaining = (user, candidates) => ids(
+    Prisma.sql`SELECT unnest(seen.unseen(${user}, ${candidates})) AS id`);
 
 /** The next page, recorded as exposures. */
 const page = (user, candidates, wanted) => ids(Prisma.sql`INSERT INTO exposures (user_id, item_id)

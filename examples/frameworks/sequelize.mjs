@@ -4,18 +4,21 @@ import { DataTypes, Sequelize } from 'sequelize';
 
 const db = new Sequelize(process.env.PGDATABASE, process.env.PGUSER, undefined,
     { dialect: 'postgres', host: process.env.PGHOST, port: process.env.PGPORT, logging: false });
-const Post = db.define('Post', { id: { type: DataTypes.BIGINT, primaryKey: true }, published: DataTypes.DATE },
+const Post = db.define('Post',
+    { id: { type: DataTypes.BIGINT, primaryKey: true }, published: DataTypes.DATE },
     { tableName: 'posts', timestamps: false });
 
 /** A condition for where: the user has not seen the post. */
 const unseen = (user) => db.literal(`NOT (SELECT seen.current(${db.escape(user)})) @> "Post"."id"`);
 
-const newest = async (user) => (await Post.findAll({ where: unseen(user), order: [['published', 'DESC']], limit: 3 })).map(({ id }) => id);
+const newest = async (user) => (await Post.findAll(
+    { where: unseen(user), order: [['published', 'DESC']], limit: 3 })).map(({ id }) => id);
 
 // bind, not replacements: these would write an array as a list
 const ids = async (sql, ...bind) => (await db.query(sql, { bind }))[0].map(({ id }) => id);
 
-const remaining = (user, candidates) => ids('SELECT unnest(seen.unseen($1, $2)) AS id', user, candidates);
+const remaining = (user, candidates) => ids(
+    'SELECT unnest(seen.unseen($1, $2)) AS id', user, candidates);
 
 /** The next page, recorded as exposures. */
 const page = (user, candidates, wanted) => ids(`INSERT INTO exposures (user_id, item_id)

@@ -1,10 +1,13 @@
 """SQLAlchemy: what a user has not seen.  Tables: tables.sql; PGDATABASE says where."""
 
-from sqlalchemy import BigInteger, Column, DateTime, MetaData, Table, create_engine, func, insert, literal, select, text
+from sqlalchemy import (BigInteger, Column, DateTime, MetaData, Table, create_engine, func, insert,
+                        literal, select, text)
 
 metadata = MetaData()
-posts = Table("posts", metadata, Column("id", BigInteger, primary_key=True), Column("published", DateTime(timezone=True)))
-exposures = Table("exposures", metadata, Column("user_id", BigInteger), Column("item_id", BigInteger))
+posts = Table("posts", metadata, Column("id", BigInteger, primary_key=True),
+              Column("published", DateTime(timezone=True)))
+exposures = Table("exposures", metadata, Column("user_id", BigInteger),
+                  Column("item_id", BigInteger))
 
 
 def unseen(user):
@@ -13,17 +16,20 @@ def unseen(user):
 
 
 def newest(connection, user):
-    return connection.execute(select(posts.c.id).where(unseen(user)).order_by(posts.c.published.desc()).limit(3)).scalars().all()
+    query = select(posts.c.id).where(unseen(user)).order_by(posts.c.published.desc()).limit(3)
+    return connection.execute(query).scalars().all()
 
 
 def remaining(connection, user, candidates):
-    return connection.execute(select(func.unnest(func.seen.unseen(user, candidates)))).scalars().all()
+    query = select(func.unnest(func.seen.unseen(user, candidates)))
+    return connection.execute(query).scalars().all()
 
 
 def page(connection, user, candidates, wanted):
     """The next page, recorded as exposures."""
     taken = select(literal(user), func.unnest(func.seen.take(user, candidates, wanted)))
-    return connection.execute(insert(exposures).from_select(["user_id", "item_id"], taken).returning(exposures.c.item_id)).scalars().all()
+    recorded = insert(exposures).from_select(["user_id", "item_id"], taken)
+    return connection.execute(recorded.returning(exposures.c.item_id)).scalars().all()
 
 
 engine = create_engine("postgresql+psycopg2://", future=True)

@@ -7,7 +7,8 @@ import bloomexp
 LOCK = "SELECT items, today FROM seen WHERE user_id = %s FOR UPDATE"
 NEW_USER = "INSERT INTO seen (user_id) VALUES (%s) ON CONFLICT DO NOTHING"
 RECORD = """
-    WITH shown AS (INSERT INTO exposures (user_id, item_id) SELECT %(user)s, unnest(%(items)s::bigint[]))
+    WITH shown AS (
+        INSERT INTO exposures (user_id, item_id) SELECT %(user)s, unnest(%(items)s::bigint[]))
     UPDATE seen SET today = today || %(items)s::bigint[] WHERE user_id = %(user)s"""
 
 
@@ -26,7 +27,8 @@ def page(connection, user, candidates, wanted):
         items, today = row
         known = set(today)
         fresh = (item for item in bloomexp.parse(items).exclude(candidates) if item not in known)
-        chosen = [int(item) for item in itertools.islice(dict.fromkeys(fresh), wanted)]  # psycopg does not take numpy's
+        # psycopg does not take numpy's
+        chosen = [int(item) for item in itertools.islice(dict.fromkeys(fresh), wanted)]
         if chosen:
             connection.execute(RECORD, {"user": user, "items": chosen})
         return chosen

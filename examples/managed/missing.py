@@ -12,7 +12,8 @@ import psycopg
 EXPOSURES = """
     SELECT items, today, shown
     FROM (SELECT user_id, array_agg(item_id) AS shown FROM exposures
-          WHERE shown_at >= now() - %s * interval '1 day' AND user_id IS NOT NULL AND item_id IS NOT NULL
+          WHERE shown_at >= now() - %s * interval '1 day'
+          AND user_id IS NOT NULL AND item_id IS NOT NULL
           GROUP BY user_id) AS recent
     LEFT JOIN seen USING (user_id)"""
 

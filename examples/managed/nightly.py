@@ -19,28 +19,33 @@ ONE_AT_A_TIME = "SELECT pg_try_advisory_lock(hashtext('nightly.py'))"
 EXPOSURES = """
     SELECT user_id, cardinality(today), array_agg(item_id)
     FROM (SELECT user_id, item_id FROM exposures
-          WHERE shown_at >= now() - %s * interval '1 day' AND user_id IS NOT NULL AND item_id IS NOT NULL) AS recent
+          WHERE shown_at >= now() - %s * interval '1 day'
+          AND user_id IS NOT NULL AND item_id IS NOT NULL) AS recent
     FULL JOIN seen USING (user_id)
     GROUP BY user_id, today ORDER BY user_id"""
-BUILT = "CREATE TEMP TABLE built (part integer, user_id bigint, kept integer, items bytea, PRIMARY KEY (part, user_id))"
+BUILT = """
+    CREATE TEMP TABLE built (part integer, user_id bigint, kept integer, items bytea,
+        PRIMARY KEY (part, user_id))"""
 COPY = "COPY built FROM STDIN (FORMAT binary)"
 SWAP = """
     UPDATE seen SET items = built.items, today = seen.today[built.kept + 1:]
     FROM built WHERE seen.user_id = built.user_id AND part = %(part)s AND kept IS NOT NULL
     AND (%(user)s::bigint IS NULL OR built.user_id = %(user)s)"""
 NEW = """
-    INSERT INTO seen (user_id, items) SELECT user_id, items FROM built WHERE part = %(part)s AND kept IS NULL
+    INSERT INTO seen (user_id, items) SELECT user_id, items FROM built
+    WHERE part = %(part)s AND kept IS NULL
     AND (%(user)s::bigint IS NULL OR user_id = %(user)s)
     ON CONFLICT (user_id) DO UPDATE SET items = excluded.items"""
 USERS = "SELECT user_id FROM built WHERE part = %s"
 
 
 def build(read, write, days, failed):
-    """Write the filters of one snapshot to `built`; returns the number of users, with those that failed."""
+    """Write the filters of one snapshot to `built`; returns the number of all users."""
     write.execute(BUILT)
     read.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     users = 0
-    with read.transaction(), write.cursor() as writer, read.cursor("exposures", binary=True) as rows:
+    with read.transaction(), write.cursor() as writer, \
+            read.cursor("exposures", binary=True) as rows:
         rows.execute(EXPOSURES, [days])
         with writer.copy(COPY) as copy:
             copy.set_types(["int4", "int8", "int4", "bytea"])
@@ -63,7 +68,8 @@ def swap(write, failed, part, user=None):
             for statement in SWAP, NEW:
                 write.execute(statement, {"part": part, "user": user})
     except psycopg.Error as error:
-        if write.broken or isinstance(error, psycopg.ProgrammingError):  # which all users would have
+        # which all users would have
+        if write.broken or isinstance(error, psycopg.ProgrammingError):
             raise
         if user is not None:
             failed[user] = error
@@ -82,7 +88,8 @@ def main(days=90):
             swap(write, failed, part)
     print(f"{users - len(failed)} filters built")
     if failed:
-        some = [f"{user}: {error}".partition("\n")[0] for user, error in itertools.islice(failed.items(), 20)]
+        some = [f"{user}: {error}".partition("\n")[0]
+                for user, error in itertools.islice(failed.items(), 20)]
         sys.exit("\n".join([f"{len(failed)} users failed, such as:", *some]))
 
 

@@ -15,12 +15,13 @@ import psycopg
 from confluent_kafka import Consumer, KafkaException
 
 ADD = """
-    SELECT count(*) FILTER (WHERE e IS NOT NULL), seen.add_batch(array_agg(user_id), array_agg(item_id), array_agg(shown_at))
+    SELECT count(*) FILTER (WHERE e IS NOT NULL),
+        seen.add_batch(array_agg(user_id), array_agg(item_id), array_agg(shown_at))
     FROM json_to_recordset(%s) AS e(user_id bigint, item_id bigint, shown_at timestamptz)"""
 
 
 def add(connection, messages):
-    """Add the exposures of some messages and return how many these are; skip messages that have none."""
+    """Add the exposures of some messages and return how many; skip messages that have none."""
     try:
         batch = "[" + ",".join(message.value().decode() for message in messages) + "]"
         return connection.execute(ADD, [batch]).fetchone()[0]
@@ -28,7 +29,9 @@ def add(connection, messages):
         if len(messages) > 1:
             half = len(messages) // 2
             return add(connection, messages[:half]) + add(connection, messages[half:])
-        print(f"skipped partition {messages[0].partition()}, offset {messages[0].offset()}: {error}", flush=True)
+        first = messages[0]
+        print(f"skipped partition {first.partition()}, offset {first.offset()}: {error}",
+              flush=True)
         return 0
 
 
@@ -37,19 +40,23 @@ def main(topic, batch, *settings):
 
     def log(statistics):
         partitions = json.loads(statistics)["topics"].get(topic, {}).get("partitions", {}).values()
-        lags = [p["hi_offset"] - max(p["committed_offset"], 0) for p in partitions if p["fetch_state"] == "active" and p["hi_offset"] >= 0]
-        print(f"read {read}, added {added}, partitions {len(lags)}, lag {sum(lags) if lags else 'unknown'}", flush=True)
+        lags = [p["hi_offset"] - max(p["committed_offset"], 0) for p in partitions
+                if p["fetch_state"] == "active" and p["hi_offset"] >= 0]
+        print(f"read {read}, added {added}, partitions {len(lags)},"
+              f" lag {sum(lags) if lags else 'unknown'}", flush=True)
 
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    consumer = Consumer({"group.id": "seen", "auto.offset.reset": "earliest", "statistics.interval.ms": 10000,
+    consumer = Consumer({"group.id": "seen", "auto.offset.reset": "earliest",
+                         "statistics.interval.ms": 10000,
                          **dict(setting.split("=", 1) for setting in settings),
                          "enable.auto.commit": False, "stats_cb": log})
     with psycopg.connect(autocommit=True) as connection, contextlib.closing(consumer):
         consumer.subscribe([topic])
         while not stop.is_set():
             received = consumer.consume(int(batch), timeout=1)
-            messages = [message for message in received if not message.error() and message.value() is not None]
+            messages = [message for message in received if not message.error()
+                and message.value() is not None]
             for message in received:
                 if message.error():
                     print(message.error(), flush=True)
@@ -58,7 +65,8 @@ def main(topic, batch, *settings):
                 read += len(messages)
                 try:
                     consumer.commit(asynchronous=False)
-                except KafkaException as error:  # another consumer has the partition now, and repeats the batch
+                # another consumer has the partition now, and repeats the batch
+                except KafkaException as error:
                     print(f"not committed: {error.args[0].str()}", flush=True)
 
 

@@ -11,6 +11,8 @@ variable "REVISION" { default = "" }
 
 now = timestamp()
 
+minimal = "ghcr.io/cloudnative-pg/postgresql"
+abstract = "Bloom filters that keep a feed from showing an item twice"
 address = "https://bloomexp.example/bloomexp"
 authors = "bloomexp authors <maintainers@bloomexp.example>"
 version = "1.0.0"
@@ -55,7 +57,7 @@ function "labels" {
     "org.opencontainers.image.authors" = authors
     "org.opencontainers.image.base.name" = base
     "org.opencontainers.image.created" = now
-    "org.opencontainers.image.description" = "Bloom filters that keep a feed from showing an item twice, for PostgreSQL ${pg}"
+    "org.opencontainers.image.description" = "${abstract}, for PostgreSQL ${pg}"
     "org.opencontainers.image.documentation" = "${address}/blob/main/doc/README.md"
     "org.opencontainers.image.licenses" = "PostgreSQL"
     "org.opencontainers.image.revision" = REVISION
@@ -69,13 +71,14 @@ function "labels" {
 
 function "server_labels" {
   params = [pg, distribution]
-  result = labels("PostgreSQL with bloomexp", pg, "docker.io/library/postgres:${pg}-${distribution}")
+  result = labels("PostgreSQL with bloomexp", pg,
+    "docker.io/library/postgres:${pg}-${distribution}")
 }
 
 function "extension_labels" {
   params = [pg, distribution]
   result = merge(labels("bloomexp", pg, "scratch"), {
-    "io.cloudnativepg.image.base.name" = "ghcr.io/cloudnative-pg/postgresql:${pg}-minimal-${distribution}"
+    "io.cloudnativepg.image.base.name" = "${minimal}:${pg}-minimal-${distribution}"
     "io.cloudnativepg.image.base.os" = distribution
     "io.cloudnativepg.image.base.pgmajor" = pg
     "io.cloudnativepg.image.sql.version" = sql_version

@@ -379,7 +379,8 @@ expect_excluded(struct varlena *value)
 	bloomexp_layout_open(&filter, value);
 	for (int i = 0; i < CANDIDATES; i++)
 	{
-		candidates[i] = i % 3 == 0 ? (uint64) i / 3 : (uint64) i * UINT64_C(0x9E3779B97F4A7C15) * choice;
+		candidates[i] = i % 3 == 0 ? (uint64) i / 3
+			: (uint64) i * UINT64_C(0x9E3779B97F4A7C15) * choice;
 		if (!bloomexp_filter_contains(&filter, hash_of(candidates[i])))
 			survivors[n++] = candidates[i];
 	}
@@ -434,7 +435,8 @@ expire(struct varlena *value, int64 slice)
 
 	bloomexp_layout_open(&filter, value);
 	if (!filter.windowed ||
-		pg_mul_s64_overflow(slice, bloomexp_window_slice_length(filter.width, filter.slices), &at) ||
+		pg_mul_s64_overflow(slice, bloomexp_window_slice_length(filter.width, filter.slices),
+			&at) ||
 		pg_add_s64_overflow(at, filter.width, &at))
 		return value;
 	expect(try(result = bloomexp_window_expire(&filter, at)));
@@ -511,7 +513,8 @@ add(struct varlena *value)
 	bloomexp_layout_open(&filter, value);
 	slice = near_slice(&filter);
 	kind = filter.kind == BLOOM_KIND_NONE ? BLOOM_KIND_INTEGER : filter.kind;
-	done = try(result = filter.windowed ? add_to_window(&filter, kind, slice) : add_to_filter(&filter, kind));
+	done = try(result = filter.windowed ? add_to_window(&filter, kind, slice)
+		: add_to_filter(&filter, kind));
 	result = changed(done, value, result);
 	if (result == NULL)
 		return value;
@@ -564,7 +567,8 @@ unite(struct varlena *a, struct varlena *b)
 
 	if (!try(result = form_union(a, b)))
 	{
-		expect(error_code == ERRCODE_INVALID_PARAMETER_VALUE || error_code == ERRCODE_DATATYPE_MISMATCH ||
+		expect(error_code == ERRCODE_INVALID_PARAMETER_VALUE
+			   || error_code == ERRCODE_DATATYPE_MISMATCH ||
 			   error_code == ERRCODE_PROGRAM_LIMIT_EXCEEDED);
 		return;
 	}
@@ -694,7 +698,8 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned in
 	input.choice = seed / 32;
 	changed_value = palloc(max_size);
 	memcpy(changed_value, input.values[which], input.sizes[which]);
-	input.sizes[which] = LLVMFuzzerMutate(changed_value, input.sizes[which], max_size - INPUT_HEADER);
+	input.sizes[which] = LLVMFuzzerMutate(changed_value, input.sizes[which],
+		max_size - INPUT_HEADER);
 	input.values[which] = changed_value;
 	if (seed / 2 % 8 > 0)
 		repair(changed_value, input.sizes[which]);

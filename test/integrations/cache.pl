@@ -37,14 +37,16 @@ sub becomes_true
 
 query(qq{
 	CREATE EXTENSION bloomexp;
-	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
+		shown_at timestamptz NOT NULL DEFAULT now());
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
 	SELECT bloom_create_feed('seen', 'exposures');
-	INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, $users + 2) u, generate_series(1, 300) n});
+	INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, $users + 2) u,
+		generate_series(1, 300) n});
 
-# What the README says to set up.  Before 15 a publication has all columns.
-my @setup = map { $_->{text} } grep { $_->{language} eq 'sql' } blocks(document("$folder/README.md"));
-s/^(CREATE PUBLICATION .*) \(user_id\);/$1;/m for query('SHOW server_version_num') < 150_000 ? @setup : ();
+# What the README says to set up.
+my @setup = map { $_->{text} }
+	grep { $_->{language} eq 'sql' } blocks(document("$folder/README.md"));
 is(scalar @setup, 1, 'the README sets up');
 query($_) for @setup;
 
@@ -54,7 +56,8 @@ my ($server, $log, $client) = (undef, '', undef);
 
 sub start_recall
 {
-	$server = IPC::Run::start([ $python, "$folder/recall.py", $socket, $node->connstr('postgres') . ' user=recall' ],
+	$server = IPC::Run::start(
+		[ $python, "$folder/recall.py", $socket, $node->connstr('postgres') . ' user=recall' ],
 		'<', \undef, '>&', \$log, IPC::Run::timeout(5 * $patience));
 	undef $client;
 }
@@ -103,7 +106,8 @@ sub fresh
 	my $deadline = time + $patience;
 	my $answer;
 
-	do { $answer = answer(user => $user, candidates => \@candidates) } until $answer->{fresh} || time > $deadline;
+	do { $answer = answer(user => $user, candidates => \@candidates) }
+	  until $answer->{fresh} || time > $deadline;
 	return join ' ', @{ $answer->{fresh} // ['no answer'] };
 }
 
@@ -113,7 +117,8 @@ sub soon
 	my ($user, $expected, $name, @candidates) = @_;
 	my ($deadline, $late, $fresh) = time + 1.1;
 
-	do { $late = time > $deadline; $fresh = fresh($user, @candidates) } until $fresh eq $expected || $late;
+	do { $late = time > $deadline; $fresh = fresh($user, @candidates) }
+	  until $fresh eq $expected || $late;
 	is($fresh, $expected, $name);
 }
 
@@ -163,7 +168,8 @@ is(fresh('1', 7, 1001), '7', 'a user as text');
 
 query('ALTER TABLE exposures ALTER shown_at DROP DEFAULT');	# as in the README of the project
 my $judge = IPC::Run::start(
-	[ $python, "$folder/judge.py", $socket, $node->connstr('postgres'), $changes, 4, $users, $seconds ],
+	[ $python, "$folder/judge.py", $socket, $node->connstr('postgres'), $changes, 4,
+		$users, $seconds ],
 	'<', \undef, '>', \my $sum, IPC::Run::timeout(3 * $patience));
 
 # Wait until that part of them is written.
@@ -171,7 +177,8 @@ sub at
 {
 	my ($part) = @_;
 
-	becomes_true("count(*) >= $part * $changes FROM exposures WHERE item_id > 1000000000", "$part of the changes");
+	becomes_true("count(*) >= $part * $changes FROM exposures WHERE item_id > 1000000000",
+		"$part of the changes");
 }
 
 at(0.1);
@@ -198,9 +205,12 @@ query('CALL seen.rebuild()');
 
 at(0.8);
 my $tries = 0;
-do { $server->signal('CONT'); sleep 0.5; $server->signal('STOP') }	# what only begins to stream has no timeout
-  until query("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == 1 || $tries++ > $patience;
-becomes_true('count(*) = 0 FROM pg_replication_slots', 'stopped: after wal_sender_timeout its slot is gone');
+# What only begins to stream has no timeout.
+do { $server->signal('CONT'); sleep 0.5; $server->signal('STOP') }
+  until query("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == 1
+    || $tries++ > $patience;
+becomes_true('count(*) = 0 FROM pg_replication_slots',
+	'stopped: after wal_sender_timeout its slot is gone');
 $server->signal('CONT');
 
 $judge->finish;
@@ -255,8 +265,8 @@ sub receive
 my $session = begin('LOCK seen.filters');
 my @asked = map { send_line(qq({"user": 7$_, "candidates": [7]})) } 1 .. 20;
 sleep 0.5;
-is(query("SELECT count(*) < 10 FROM pg_locks WHERE relation = 'seen.filters'::regclass AND NOT granted"), 't',
-	'while the table is locked, few wait');
+is(query("SELECT count(*) < 10 FROM pg_locks WHERE relation = 'seen.filters'::regclass
+	AND NOT granted"), 't', 'while the table is locked, few wait');
 is_deeply([ map { keys %{ receive($_) } } @asked ], [ ('error') x 20 ], 'and there is no answer');
 commit($session);
 
@@ -270,7 +280,8 @@ start_recall();
 is(fresh($one, 7), '7', 'without a stream: an answer');
 query("INSERT INTO exposures VALUES ($one, 7)");
 soon($one, '', 'and one a second later', 7);
-is(query("SELECT count(*) FROM pg_replication_slots WHERE confirmed_flush_lsn IS NOT NULL"), '0', 'the slot waits');
+is(query("SELECT count(*) FROM pg_replication_slots WHERE confirmed_flush_lsn IS NOT NULL"), '0',
+	'the slot waits');
 commit($session);
 follows('then');
 
@@ -279,7 +290,8 @@ follows('then');
 
 is(fresh($two, 7), '7', 'not exposed');
 query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()");
-$node->poll_query_until('postgres', "SELECT current_setting('synchronous_standby_names') = 'nobody'");
+$node->poll_query_until('postgres',
+	"SELECT current_setting('synchronous_standby_names') = 'nobody'");
 query('CHECKPOINT; CHECKPOINT');	# by the second one the checkpointer has told the others
 my $waiting = IPC::Run::start([ 'psql', '-Xq', '-d', $node->connstr('postgres'), '-c',
 	"INSERT INTO exposures VALUES ($two, 7)" ],
@@ -308,7 +320,8 @@ sub changed
 # The filters are in memory until one of these changes comes.
 fresh($_, 11, 12) for 3, 4, 901, 902;
 changed('new user', 'INSERT INTO exposures VALUES (901, 11)', 901, '12');
-changed('other key', 'UPDATE seen.filters SET user_id = 902 WHERE user_id = 901', 901, '11 12', 902, '12');
+changed('other key', 'UPDATE seen.filters SET user_id = 902 WHERE user_id = 901', 901,
+	'11 12', 902, '12');
 changed('deleted', 'DELETE FROM seen.filters WHERE user_id = 902', 902, '11 12');
 query('INSERT INTO exposures VALUES (3, 11)');
 changed('emptied', 'TRUNCATE seen.filters', 3, '11 12', 4, '11 12');
@@ -316,7 +329,8 @@ changed('emptied', 'TRUNCATE seen.filters', 3, '11 12', 4, '11 12');
 # A row of another table that names no user changes nothing.
 query('CREATE TABLE others (user_id bigint, item_id bigint PRIMARY KEY)');
 query('ALTER PUBLICATION recall ADD TABLE others');
-changed('no user', 'INSERT INTO others VALUES (NULL, 1); INSERT INTO exposures VALUES (4, 11)', 4, '12');
+changed('no user', 'INSERT INTO others VALUES (NULL, 1);
+	INSERT INTO exposures VALUES (4, 11)', 4, '12');
 follows('after that');
 changed('emptied again', 'TRUNCATE seen.filters', 4, '11 12');
 
@@ -325,7 +339,8 @@ changed('emptied again', 'TRUNCATE seen.filters', 4, '11 12');
 is(fresh('4', 11, undef, 12), '11 12', 'candidates that are NULL');
 
 # What the server would refuse costs nobody the connection.
-sub fetching { return query("SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_current_wal_flush_lsn%'
+sub fetching { return query("SELECT pid FROM pg_stat_activity
+	WHERE query LIKE '%pg_current_wal_flush_lsn%'
 	AND pid <> pg_backend_pid()") }
 
 my ($connection, $same, $deadline) = ('', '', time + $patience);
@@ -346,10 +361,12 @@ ok($same, 'the connection is still the same');
 # Lines that are no request
 $server->pump_nb;
 my $logged = length $log;
-is_deeply([ keys %{ receive(send_line('[' x $_)) } ], ['error'], "a line of $_ brackets") for 100_000, 1 << 25;
+is_deeply([ keys %{ receive(send_line('[' x $_)) } ], ['error'], "a line of $_ brackets")
+	for 100_000, 1 << 25;
 answer();
 $server->pump_nb;
-is_deeply([ grep { !/^following begins anew/ } split /\n/, substr $log, $logged ], [], 'nothing of that is unexpected');
+is_deeply([ grep { !/^following begins anew/ } split /\n/, substr $log, $logged ], [],
+	'nothing of that is unexpected');
 
 # What takes long, in the process of the server itself.
 append_to_file("$python_folder/slow.py", q{
@@ -370,7 +387,8 @@ async def slow():
 # While a filter of thousands of layers is asked or read, others get their answers: how much
 # the process computes between two of them.
 layers = 4096
-value = (struct.pack("<BBHId", 1, 1, layers, 0, 0.5) + struct.pack("<IIII", 1 | 63 << 26, 4096, 1, 32) * layers
+value = (struct.pack("<BBHId", 1, 1, layers, 0, 0.5)
+         + struct.pack("<IIII", 1 | 63 << 26, 4096, 1, 32) * layers
          + bytes.fromhex("0123456789abcdef") * layers)
 
 async def longest_wait(cache, work):
@@ -389,9 +407,11 @@ async def heavy():
     cache = recall.Cache("")
     cache._query = query
     cache.entries[1] = recall.Entry([bloomexp.parse(value)], recall.clock(), False)
-    asked, wait1 = await longest_wait(cache, recall.answer(cache, '{"user": 1, "candidates": %s}' % list(range(1000))))
+    question = '{"user": 1, "candidates": %s}' % list(range(1000))
+    asked, wait1 = await longest_wait(cache, recall.answer(cache, question))
     read, wait2 = await longest_wait(cache, cache._fetch([]))
-    return len(asked.keys() & {"fresh", "error"}) == 1 and len(read[0]) == 50 and max(wait1, wait2) < 1
+    return (len(asked.keys() & {"fresh", "error"}) == 1 and len(read[0]) == 50
+            and max(wait1, wait2) < 1)
 
 # What is forgotten while it is asked has no age of the stream's.
 async def dropped():
@@ -406,8 +426,10 @@ print(json.dumps({test.__name__: asyncio.run(test()) for test in (slow, heavy, d
 });
 {
 	local $ENV{PYTHONPATH} = "$ENV{PYTHONPATH}:$folder";
-	IPC::Run::run([ $python, "$python_folder/slow.py" ], '<', \undef, '>', \my $said, IPC::Run::timeout($patience));
-	is_deeply(decode_json($said || '{}'), { map { ($_ => JSON::PP::true) } qw(slow heavy dropped) }, 'what takes long');
+	IPC::Run::run([ $python, "$python_folder/slow.py" ], '<', \undef, '>', \my $said,
+		IPC::Run::timeout($patience));
+	is_deeply(decode_json($said || '{}'), { map { ($_ => JSON::PP::true) } qw(slow heavy dropped) },
+		'what takes long');
 }
 
 $pid = silence();

@@ -1,7 +1,7 @@
-# The chapters about Citus in doc/integrations.md on a Citus cluster of its own, a coordinator and two workers; then a
-# feed with pages by two nodes, COPY by four clients, rebuilds, shards that move and DDL, all at once. Nothing that
-# was committed may be missing, nothing may be taken twice, and nothing may hang. BLOOMEXP_LONG=1 takes half an hour.
-# Only where Citus is installed.
+# The chapters about Citus in doc/integrations.md on a Citus cluster of its own, a coordinator and
+# two workers; then a feed with pages by two nodes, COPY by four clients, rebuilds, shards that move
+# and DDL, all at once. Nothing that was committed may be missing, nothing may be taken twice, and
+# nothing may hang. BLOOMEXP_LONG=1 takes half an hour. Only where Citus is installed.
 
 use Citus;
 use Documents;
@@ -33,7 +33,8 @@ for my $block (grep { $_->{chapter} =~ /^Citus/
 	output_ok($name, { %$block, output => $expected }, $output);
 }
 
-like($coordinator->safe_psql('postgres', q{EXPLAIN (COSTS OFF) SELECT seen.unseen(42, '{42001,42101}')}),
+like($coordinator->safe_psql('postgres',
+	q{EXPLAIN (COSTS OFF) SELECT seen.unseen(42, '{42001,42101}')}),
 	qr/Task Count: 1$/m, 'a call has one task');
 
 # A feed under load
@@ -47,7 +48,8 @@ query(q{
 	DROP SCHEMA seen CASCADE;
 	DROP TABLE exposures, candidates;
 	SET citus.shard_count = 8;
-	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
+		shown_at timestamptz NOT NULL DEFAULT now());
 	SELECT create_distributed_table('exposures', 'user_id');
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
 	SELECT bloom_create_feed('seen', 'exposures', mode => 'log');
@@ -58,30 +60,35 @@ is(query('CALL seen.rebuild()'), '1|1||0',
 	'a rebuild reports the exposures that it has read and the filters that it has written');
 is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[])'), '{2}', 'an exposure is excluded');
 
-# The script again, in one transaction as its head says, and with a rename as the document says, under default
-# privileges; grants stay, on workers too.
+# The script again, in one transaction as its head says, and with a rename as the document says,
+# under default privileges; grants stay, on workers too.
 query(q{
-	CREATE ROLE reader; GRANT USAGE ON SCHEMA seen TO reader; GRANT EXECUTE ON FUNCTION seen.unseen, seen.take TO reader;
+	CREATE ROLE reader; GRANT USAGE ON SCHEMA seen TO reader;
+		GRANT EXECUTE ON FUNCTION seen.unseen, seen.take TO reader;
 	ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON ROUTINES TO reader});
 for my $rename ('', 'item_id TO post', 'post TO item_id')
 {
 	my ($column) = "$rename TO item_id" =~ /TO (\w+)/;
 
-	append_to_file("$folder/again_$column", "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';\n"
+	append_to_file("$folder/again_$column",
+		"SET LOCAL citus.multi_shard_modify_mode TO 'sequential';\n"
 		. "ALTER TABLE exposures RENAME $rename;\n") if $rename;
-	append_to_file("$folder/again_$column", "SELECT bloom_feed_sql('seen', 'exposures', item_column => '$column',
+	append_to_file("$folder/again_$column",
+		"SELECT bloom_feed_sql('seen', 'exposures', item_column => '$column',
 		mode => 'log')\n\\gexec\n");
 	is(qx{PGOPTIONS='-c client_min_messages=warning' \\
-		psql -XAt -1 -q -v ON_ERROR_STOP=1 -o /dev/null -f $folder/again_$column 2>&1}, '', "the script again $rename");
+		psql -XAt -1 -q -v ON_ERROR_STOP=1 -o /dev/null -f $folder/again_$column 2>&1}, '',
+			"the script again $rename");
 	unlink "$folder/again_$column";
-	is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[]), (SELECT problems FROM bloom_feeds() WHERE feed = $$seen$$)'),
-		'{2}|{}', '... and nothing is wrong');
+	is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[]), (SELECT problems FROM bloom_feeds()
+		WHERE feed = $$seen$$)'), '{2}|{}', '... and nothing is wrong');
 }
 query('ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON ROUTINES FROM reader');
 for my $node (@nodes)
 {
 	is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT proname, ' ') FROM pg_proc
-		WHERE pronamespace = 'seen'::regnamespace AND has_function_privilege('reader', oid, 'EXECUTE')}),
+		WHERE pronamespace = 'seen'::regnamespace
+			AND has_function_privilege('reader', oid, 'EXECUTE')}),
 		'take unseen', 'what was granted, and nothing else, on ' . $node->name);
 }
 is(query('SELECT count(*) FROM seen.health'), '1', 'health on the coordinator');
@@ -102,7 +109,8 @@ query('ALTER TABLE kept ENABLE ROW LEVEL SECURITY; ALTER TABLE kept FORCE ROW LE
 is(sqlstate($coordinator, 'postgres', 'CALL kept_seen.rebuild()', '-U', 'keeper'), '42501',
 	'a rebuild refuses a policy that hides exposures');
 is(query('SELECT count(*) FROM kept_seen.filters'), '2', 'and has removed nothing');
-query('DROP SCHEMA kept_seen CASCADE; DROP TABLE kept; REVOKE CREATE ON DATABASE postgres FROM keeper');
+query('DROP SCHEMA kept_seen CASCADE; DROP TABLE kept;
+	REVOKE CREATE ON DATABASE postgres FROM keeper');
 
 append_to_file("$folder/page", "\\set u random(1, $takers)\n\\set s random(1, 300)\n"
 	. "INSERT INTO exposures (user_id, item_id) SELECT :u,
@@ -112,48 +120,57 @@ again_and_again('pages', $coordinator, $folder, $pages);
 again_and_again('pages_of_worker', $workers[0], $folder, $pages);
 for my $k (1 .. 4)
 {
-	again_and_again("copy$k", $coordinator, $folder, "seq 200 | awk -v k=$k -v n=\$(date +%s%N | cut -c 6-16) '
-		{ printf \"%d\\t%d\\n\", $takers + 1 + (\$1 * 7 + k) % ($users - $takers), (k n) * 1000 + \$1 }' |
+	again_and_again("copy$k", $coordinator, $folder,
+		"seq 200 | awk -v k=$k -v n=\$(date +%s%N | cut -c 6-16) '
+		{ printf \"%d\\t%d\\n\", $takers + 1 + (\$1 * 7 + k) % ($users - $takers),
+			(k n) * 1000 + \$1 }' |
 		psql -Xqc 'COPY exposures (user_id, item_id) FROM STDIN'");
 }
-again_and_again('rebuilds', $coordinator, $folder, q{psql -Xqc "CALL seen.rebuild(overlap => '0')"});
+again_and_again('rebuilds', $coordinator, $folder,
+	q{psql -Xqc "CALL seen.rebuild(overlap => '0')"});
 again_and_again('ddl', $coordinator, $folder,
 	q{psql -Xqc "SET lock_timeout = '2s'" -c 'ALTER TABLE exposures ADD COLUMN extra int' \
 	-c 'ALTER TABLE exposures DROP COLUMN extra'; sleep 0.3});
 move_shards('exposures', $coordinator, $folder);
 
 my $looks = looks_ok($coordinator, 'exposures', 'seen.unseen', $seconds, sub { sprintf
-	"SELECT %d > 0 AND %d > 0 AND count(*) = 2 AND min(count) > 100 FROM (SELECT count(*) FROM exposures
+	"SELECT %d > 0 AND %d > 0 AND count(*) = 2 AND min(count) > 100
+	FROM (SELECT count(*) FROM exposures
 		GROUP BY user_id <= $takers) AS e", done('moves', $folder), done('rebuilds', $folder) });
 cmp_ok(done($_, $folder), '>', 0, "there were $_") for 'moves', 'rebuilds';
 
 all_end();
 
-# In mode log no part of a feed runs within a COPY.  During moves and DDL Citus itself may cancel a COPY to end a
-# deadlock.
+# In mode log no part of a feed runs within a COPY.  During moves and DDL Citus itself may cancel a
+# COPY to end a deadlock.
 my @log = map { split /\n/, slurp_file($_->logfile) } @nodes;
 is_deeply([ grep { /^(?!00000|40P01)\w{5} copy/ } @log ], [], 'no COPY had an error');
-is_deeply([ grep { /^40P01 (?:rebuilds|pages)/ } @log ], [], 'no rebuild and no page was the victim of a deadlock');
-cmp_ok(query("SELECT count(*) FROM exposures WHERE user_id $_ $takers"), '>', 100, "users $_ $takers were served")
+is_deeply([ grep { /^40P01 (?:rebuilds|pages)/ } @log ], [],
+	'no rebuild and no page was the victim of a deadlock');
+cmp_ok(query("SELECT count(*) FROM exposures WHERE user_id $_ $takers"), '>', 100,
+  "users $_ $takers were served")
   for '<=', '>';
-is(query("SELECT count(*) FROM (SELECT FROM exposures WHERE user_id <= $takers AND user_id > 1 GROUP BY user_id,
-	item_id HAVING count(*) > 1) AS t"), 0, 'nothing was taken twice');
+is(query("SELECT count(*) FROM (SELECT FROM exposures WHERE user_id <= $takers AND user_id > 1
+	GROUP BY user_id, item_id HAVING count(*) > 1) AS t"), 0, 'nothing was taken twice');
 note "$looks looks, ", join(' ', map { ($_, done($_, $folder)) } 'moves', 'rebuilds'), '; errors: ',
   join ' ', sort grep { /^\w{5} (?!copy)\w+ ERROR/ } map { s/^(\w{5} \w+ \w+).*/$1/r } @log;
 
 # A node that dies: an error that says so, and filters as they were.
 my $filters = query('SELECT count(*) FROM seen.filters');
 $workers[1]->stop('immediate');
-like(sqlstate($coordinator, 'postgres', 'CALL seen.rebuild()'), qr/^08/, 'without a node: a connection failure');
+like(sqlstate($coordinator, 'postgres', 'CALL seen.rebuild()'), qr/^08/,
+	'without a node: a connection failure');
 $workers[1]->start;
 is(query('SELECT count(*) FROM seen.filters'), $filters, 'no filter is gone');
 # ... also one that has no shard that the batch reads
 query("CALL seen.rebuild()");
-query(sprintf("SELECT citus_drain_node('%s', %s, 'block_writes')", $workers[1]->host, $workers[1]->port));
+query(sprintf("SELECT citus_drain_node('%s', %s, 'block_writes')", $workers[1]->host,
+	$workers[1]->port));
 $workers[1]->stop('immediate');
 my $said;
 $coordinator->psql('postgres', 'CALL seen.rebuild()', stderr => \$said);
-like($said, qr/could not read the oldest transaction of each node/, 'a rebuild without a node that has no shard');
+like($said, qr/could not read the oldest transaction of each node/,
+	'a rebuild without a node that has no shard');
 $workers[1]->start;
 $_->stop for @nodes;
 done_testing();

@@ -1,7 +1,7 @@
-# clients/: the conformance set is what the server answers today; the readers answer as the
-# server does by a driver, and that in Python builds its bytes of random sets, too; and the programs of their
-# pages run as they are written.  A reader whose language or driver is not installed is skipped,
-# and named.  readers.pl compares the readers with the set.
+# clients/: the conformance set is what the server answers today; the readers answer as the server
+# does by a driver, and that in Python builds its bytes of random sets, too; and the programs of
+# their pages run as they are written.  A reader whose language or driver is not installed is
+# skipped, and named.  readers.pl compares the readers with the set.
 
 use Cwd qw(abs_path);
 use Documents;
@@ -27,12 +27,7 @@ for my $set (qw(values builds))
 	my @made = lines_of($node->safe_psql('postgres', slurp_file("$sets/$set.sql")));
 	my @kept = lines_of(slurp_file("$sets/$set.jsonl"));
 
-  SKIP:
-	{
-		skip('extract() gives whole microseconds from PostgreSQL 14 on', 1)
-		  if $node->safe_psql('postgres', 'SHOW server_version_num') < 140_000;
-		is_deeply(\@made, \@kept, "the server still says what is in $set");
-	}
+	is_deeply(\@made, \@kept, "the server still says what is in $set");
 }
 
 # Random sets, others in each run: sizes of up to 1,000 items and now and then 30,000, rates
@@ -43,12 +38,14 @@ append_to_file($random, $node->safe_psql('postgres', qq{
 	SELECT setseed($seed);
 	SELECT built('$seed ' || id, kind, fpr, headroom, CASE WHEN id % 50 > 0 THEN items END,
 		CASE WHEN id % 50 = 0 THEN 30 * n END)
-	FROM (SELECT id, (ARRAY['integer', 'text', 'uuid', 'bytea'])[1 + floor(4 * random())::integer] AS kind,
+	FROM (SELECT id, (ARRAY['integer', 'text', 'uuid',
+		'bytea'])[1 + floor(4 * random())::integer] AS kind,
 		0.9 * 10 ^ (-8.9 * random() ^ 2) AS fpr,
-			CASE WHEN random() < 0.5 THEN 0 ELSE round(random()::numeric, 2)::float8 END AS headroom,
-				floor(10 ^ (3 * random()))::integer AS n
+			CASE WHEN random() < 0.5 THEN 0 ELSE round(random()::numeric,
+				2)::float8 END AS headroom, floor(10 ^ (3 * random()))::integer AS n
 		FROM generate_series(1, 300) AS id OFFSET 0) AS sets,
-		LATERAL (SELECT array_agg(item(kind, 1 + (hashint4(i + 1000 * id) & 4095) % (2 * n))) AS items
+		LATERAL (SELECT array_agg(
+			item(kind, 1 + (hashint4(i + 1000 * id) & 4095) % (2 * n))) AS items
 			FROM generate_series(1, n) AS i) AS given
 	ORDER BY id}) =~ s/^\n//r . "\n");
 is(scalar(my @random = slurp_file($random) =~ /^\{"name"/mg), 300, "random sets by the seed $seed");
@@ -60,7 +57,8 @@ sub start
 {
 	my %program = (said => '');
 
-	$program{run} = eval { IPC::Run::start([@_], '<', \undef, '>&', \$program{said}, IPC::Run::timeout(5 * $patience)) };
+	$program{run} = eval { IPC::Run::start([@_], '<', \undef, '>&', \$program{said},
+		IPC::Run::timeout(5 * $patience)) };
 	return \%program;
 }
 
@@ -91,7 +89,8 @@ $ENV{NODE_PATH} = "$root/test/integrations/drivers/node_modules";
 # The page talks to no server.
 my @readers = grep { !m{/page/} } glob "$root/clients/*/run";
 my @checks = map { [ $_, 9, start($_, 'live') ] } @readers;
-for ([ "$root/clients/python/run", 300, start("$root/clients/python/run", 'check', $random) ], @checks)
+for ([ "$root/clients/python/run", 300, start("$root/clients/python/run", 'check', $random) ],
+	@checks)
 {
 	my ($reader, $tests, $program) = @$_;
 	my ($name) = $reader =~ m{clients/(.*)/run};
@@ -101,13 +100,15 @@ for ([ "$root/clients/python/run", 300, start("$root/clients/python/run", 'check
 	{
 		skip_unless_ci("reader in $name: $said") if $status == 77;
 		is("$status " . $said =~ s/.*\n//sr, "0 $tests passed, 0 failed",
-			$tests == 300 ? "$name: random sets by the seed $seed" : "$name: survivors of each filter")
+			$tests == 300 ? "$name: random sets by the seed $seed"
+			: "$name: survivors of each filter")
 			  or diag substr($said, 0, 5000);
 	}
 }
 
-# The programs of doc/clients.md and of the clients' pages, as they are written, each where its language finds
-# the reader and the driver.  Each function returns how to run one, or nothing if something is missing.
+# The programs of doc/clients.md and of the clients' pages, as they are written, each where its
+# language finds the reader and the driver.  Each function returns how to run one, or nothing if
+# something is missing.
 
 my ($guide) = document("$root/doc/clients.md") =~ /^(## Read a filter\n.*?)(?=^## )/ms;
 my $folder = PostgreSQL::Test::Utils::tempdir();
@@ -124,7 +125,8 @@ sub python_program
 {
 	my $python = python() or return;
 
-	return ('env', "PYTHONPATH=$clients/python", $python, '-B', program($guide, 'python', "$folder/recall.py"));
+	return ('env', "PYTHONPATH=$clients/python", $python, '-B',
+		program($guide, 'python', "$folder/recall.py"));
 }
 
 sub javascript_program
@@ -133,7 +135,8 @@ sub javascript_program
 	symlink "$clients/javascript", "$folder/node_modules/bloomexp" or die $!;
 	symlink abs_path($ENV{NODE_PATH}) . '/pg', "$folder/node_modules/pg" or die $!;
 	return unless -d "$folder/node_modules/pg" && (run_program(qw(node --version)))[0] == 0;
-	return ('node', program(document("$clients/javascript/README.md"), 'javascript', "$folder/recall.mjs"));
+	return ('node', program(document("$clients/javascript/README.md"), 'javascript',
+		"$folder/recall.mjs"));
 }
 
 sub java_program
@@ -166,11 +169,13 @@ sub go_program
 
 $node->safe_psql('postgres', 'CREATE DATABASE guide');
 $node->safe_psql('guide', q{CREATE EXTENSION bloomexp;
-	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
+		shown_at timestamptz NOT NULL DEFAULT now());
 	CREATE INDEX ON exposures (user_id, shown_at);
 	SELECT bloom_create_feed('seen', 'exposures')});
 connect_to('guide');
-for (['Python', \&python_program], ['JavaScript', \&javascript_program], ['Java', \&java_program], ['Go', \&go_program])
+for (['Python', \&python_program], ['JavaScript', \&javascript_program], ['Java', \&java_program],
+	['Go', \&go_program])
 {
 	my ($language, $program) = @$_;
 	my @command = $program->();
@@ -182,16 +187,19 @@ for (['Python', \&python_program], ['JavaScript', \&javascript_program], ['Java'
 		is(join(' ', (run_program(@command))[1] =~ /\d+/g), '42001 703 704 703',
 			"program in $language: a user without a row");
 		$node->safe_psql('guide', 'INSERT INTO exposures VALUES (42, 42001)');
-		is(join(' ', (run_program(@command))[1] =~ /\d+/g), '703 704 703', "program in $language: remaining candidates");
+		is(join(' ', (run_program(@command))[1] =~ /\d+/g), '703 704 703',
+			"program in $language: remaining candidates");
 	}
 }
 $node->stop;
 
 # test/t/032_release.pl compares the versions of the other files.
 my ($version) = slurp_file("$root/META.json") =~ /"version": "(.*?)"/;
-like(slurp_file("$root/clients/python/bloomexp.py"), qr/^__version__ = "\Q$version\E"$/m, 'version in bloomexp.py');
+like(slurp_file("$root/clients/python/bloomexp.py"), qr/^__version__ = "\Q$version\E"$/m,
+	'version in bloomexp.py');
 # Go takes the licence at the root of a repository, and the pom.xml names it.
-is(slurp_file("$root/clients/$_/LICENSE"), slurp_file("$root/LICENSE"), "licence of the reader in $_")
+is(slurp_file("$root/clients/$_/LICENSE"), slurp_file("$root/LICENSE"),
+  "licence of the reader in $_")
   for qw(python javascript);
 
 done_testing();

@@ -13,7 +13,8 @@ function ok(right, name) {
     right || failed.push(name);
 }
 
-const shown = (tab) => tab.call(() => [...document.querySelectorAll('li')].map((line) => line.dataset.uri));
+const shown = (tab) => tab.call(
+    () => [...document.querySelectorAll('li')].map((line) => line.dataset.uri));
 const text = (tab, selector) => tab.call((s) => document.querySelector(s).textContent, selector);
 
 async function until(tab, action, ...args) {
@@ -35,13 +36,15 @@ async function open(width) {
     await tab.send('Emulation.setDeviceMetricsOverride',
         { width, height: 800, deviceScaleFactor: 1, mobile: width < 500 });
     await tab.send('Page.navigate', { url });
-    ok(await until(tab, () => document.querySelectorAll('li').length >= 10), `a page is shown, ${width} px wide`);
+    ok(await until(tab, () => document.querySelectorAll('li').length >= 10),
+        `a page is shown, ${width} px wide`);
     return tab;
 }
 
 async function press(tab) {
     for (const type of ['keyDown', 'keyUp']) {
-        await tab.send('Input.dispatchKeyEvent', { type, key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13,
+        await tab.send('Input.dispatchKeyEvent',
+            { type, key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13,
             text: type === 'keyDown' ? '\r' : undefined });
     }
 }
@@ -56,41 +59,56 @@ for (let i = 0; i < 3; i++) {
 
         await tab.call(() => document.getElementById('more').focus());
         await press(tab);
-        ok(await until(tab, (n) => document.querySelectorAll('li').length > n, before), 'the keyboard brings more');
+        ok(await until(tab, (n) => document.querySelectorAll('li').length > n, before),
+            'the keyboard brings more');
     }
 }
 await until(first, () => /at most/.test(document.getElementById('filter').textContent));
 const all = [...await shown(first), ...await shown(second)];
-ok(all.length >= 40 && new Set(all).size === all.length, `two tabs of a user share ${all.length} posts, none twice`);
-ok(all.every((uri) => Number(/\d+$/.exec(uri)) <= 15000), 'a reader of 5,000 posts gets none of them');
-ok(/^Items5,0\d\dBytes[\d,]+Layers\d+$/.test(await text(first, '#figures')), 'the filter tells its state');
+ok(all.length >= 40 && new Set(all).size === all.length,
+    `two tabs of a user share ${all.length} posts, none twice`);
+ok(all.every((uri) => Number(/\d+$/.exec(uri)) <= 15000),
+    'a reader of 5,000 posts gets none of them');
+ok(/^Items5,0\d\dBytes[\d,]+Layers\d+$/.test(await text(first, '#figures')),
+    'the filter tells its state');
 ok(/ excludes at most 1\.0% /.test(await text(first, '#filter')), 'and its rate');
 ok(await first.call(() =>
-    document.getElementById('picture').getContext('2d').getImageData(0, 0, 320, 1).data.some((byte) => byte > 0)),
+    document.getElementById('picture').getContext('2d').getImageData(0, 0, 320, 1)
+        .data.some((byte) => byte > 0)),
     'and is drawn');
 
 ok(/bloomexp\s*[\d.]+\s*0.*NOT IN.*NOT EXISTS.*no filter\s*[\d.]+\s*10 of 10/s.test(
     (await text(first, '#costs tbody')).replace(/(?<=[a-z])(?=\d)/g, ' ')),
     'what the other ways cost and repeat');
-ok(await second.call(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than 390 px');
+ok(await second.call(() => document.documentElement.scrollWidth <= innerWidth),
+    'nothing is wider than 390 px');
 const isBeside = () => document.querySelector('main').getBoundingClientRect().left >
     document.querySelector('aside').getBoundingClientRect().right;
 ok(await first.call(isBeside) && !await second.call(isBeside),
     'posts are next to the filter on a wide screen, and below it on a narrow one');
 
-const again = await first.call(() => {
-    const button = document.querySelector('li button');
-    button.focus();
-    return button.closest('li').dataset.uri;
-});
-await press(first);
-ok(await until(first, () => document.querySelector('li.again')), 'a post is marked as unread');
-ok(await first.call(() => document.activeElement.closest('li.again') !== null), 'and keeps the focus');
+// Three, because a filter of what two tabs have shown can have any single post as a false positive.
+const again = [];
+for (let i = 1; i <= 3; i++) {
+    again.push(await first.call(() => {
+        const button = document.querySelector('li:not(.again) button');
+        button.focus();
+        return button.closest('li').dataset.uri;
+    }));
+    await press(first);
+    ok(await until(first, (n) => document.querySelectorAll('li.again').length === n, i),
+        'a post is marked as unread');
+    ok(await first.call(() => document.activeElement.closest('li.again') !== null),
+        'and keeps the focus');
+}
 await second.send('Page.reload');
-ok(await until(second, (id) => document.querySelector(`li[data-uri="${id}"]`), again), 'and comes again');
+ok(await until(second,
+    (uris) => uris.some((uri) => document.querySelector(`li[data-uri="${uri}"]`)), again),
+    'and comes again');
 
 await first.call(() => document.getElementById('night').click());
-ok(await until(first, () => /at most/.test(document.getElementById('filter').textContent)), 'all filters are rebuilt');
+ok(await until(first, () => /at most/.test(document.getElementById('filter').textContent)),
+    'all filters are rebuilt');
 await first.call(() => {
     const user = document.getElementById('user');
     document.getElementById('more').click(); // a page for the other user is under way
@@ -107,12 +125,14 @@ await first.call(() => {
     globalThis.real = fetch;
     globalThis.fetch = () => Promise.reject(new TypeError('no server'));
 });
-ok(await until(first, () => { // again and again: an answer from before, which comes late, hides the error
+// again and again: an answer from before, which comes late, hides the error
+ok(await until(first, () => {
     document.getElementById('more').click();
     document.querySelector('li button').click();
     return !document.getElementById('problem').hidden;
 }), 'a server that does not answer is an error');
-ok(await first.call(() => document.getElementById('problem').getBoundingClientRect().bottom <= innerHeight),
+ok(await first.call(() => document.getElementById('problem').getBoundingClientRect()
+    .bottom <= innerHeight),
     'which is in sight');
 ok(await first.call(() => document.querySelector('li.again') === null), 'and nothing is marked');
 const before = await first.call(() => {

@@ -1,4 +1,5 @@
-# examples/feed/: the feed in two windows of a real browser, and the feed generator for Bluesky by HTTP.
+# examples/feed/: the feed in two windows of a real browser, and the feed generator for Bluesky by
+# HTTP.
 
 use HTTP::Tiny;
 use IO::Socket::INET;
@@ -10,11 +11,14 @@ use Server;
 my $example = "$root/examples/feed";
 my $folder = PostgreSQL::Test::Utils::tempdir();
 
-my ($browser) = grep { !system("command -v $_ >/dev/null") } qw(chromium chromium-browser google-chrome);
-my $has_node = !system(q{node -e 'if (parseInt(process.versions.node) < 16) process.exit(1)' 2>/dev/null});
+my ($browser) = grep {
+	!system("command -v $_ >/dev/null") } qw(chromium chromium-browser google-chrome);
+my $has_node = !system(
+	q{node -e 'if (parseInt(process.versions.node) < 16) process.exit(1)' 2>/dev/null});
 plan(skip_all => 'Node.js, node-postgres or a browser is missing')
   unless $has_node && $browser && -d "$root/test/integrations/drivers/node_modules/pg";
--e "$example/node_modules" or symlink "$root/test/integrations/drivers/node_modules", "$example/node_modules"
+-e "$example/node_modules" or symlink "$root/test/integrations/drivers/node_modules",
+  "$example/node_modules"
   or die "node_modules: $!";
 
 my $node = start_server('example');
@@ -44,11 +48,11 @@ for my $port ($feed->{url} =~ /:(\d+)/, 'http', 70000)
 {
 	for my $program ('server.js', 'bluesky.js')
 	{
-		my $ended = IPC::Run::run([ 'node', "$example/$program", $port ], '<', \undef, '>&', \my $told,
-			IPC::Run::timeout($patience));
+		my $ended = IPC::Run::run([ 'node', "$example/$program", $port ], '<', \undef,
+			'>&', \my $told, IPC::Run::timeout($patience));
 
-		is_deeply([ $ended ? 0 : $? >> 8, $told =~ /(node \S+ 9000)\n\z/ ], [ 1, "node $program 9000" ],
-			"$program at port $port fails, and tells what to do");
+		is_deeply([ $ended ? 0 : $? >> 8, $told =~ /(node \S+ 9000)\n\z/ ],
+			[ 1, "node $program 9000" ], "$program at port $port fails, and tells what to do");
 	}
 }
 
@@ -63,11 +67,12 @@ for ($said =~ /^((?:not )?ok \d+ - .*)$/mg)
 }
 like($said, qr/^1\.\.\d+$/m, 'the browser has come to its end') or diag $said;
 is(http()->get("$feed->{url}nothing")->{status}, 404, 'another path is not found');
-for my $content ('', '{', 'null', '[]', '"a"', '{"user": null}', '{"user": 1}', '{"user": ""}', '{"user": "a\u0000"}',
-	'{"user": "a", "uri": 1}',
+for my $content ('', '{', 'null', '[]', '"a"', '{"user": null}', '{"user": 1}', '{"user": ""}',
+	'{"user": "a\u0000"}', '{"user": "a", "uri": 1}',
 	'{"user": "a", "uri": null}', '{"user": "a", "uri": ""}')
 {
-	is(http()->post("$feed->{url}$_->[0]", { content => $_->[1] })->{status}, 400, "refused: /$_->[0] $_->[1]")
+	is(http()->post("$feed->{url}$_->[0]", { content => $_->[1] })->{status}, 400,
+	  "refused: /$_->[0] $_->[1]")
 	  for map { [ $_, $content ] } qw(page unread filter night);
 }
 
@@ -82,7 +87,8 @@ for my $reader (1 .. 8)
 	{
 		my $answer = http()->post("$feed->{url}page", { content => '{"user": "eight"}' });
 		append_to_file("$folder/pages",
-			join(' ', map { $_->{uri} =~ /(\d+)$/ } @{ decode_json($answer->{content})->{posts} }) . "\n");
+			join(' ', map { $_->{uri} =~ /(\d+)$/ } @{ decode_json($answer->{content})->{posts} })
+				. "\n");
 	}
 	POSIX::_exit(0);
 }
@@ -99,8 +105,8 @@ my $name = 'at://did:plc:publisher/app.bsky.feed.generator/unseen';
 my %claims = map { ($_ => { iss => "did:plc:$_" }) } qw(ann bob);
 my @bad = ('null', '[]', '"a"', '{', '{}', '{"iss": null}', '{"iss": 1}', '{"iss": "ann"}',
 	'{"iss": "did:plc:a\\u0000"}',
-	{ exp => time - 1 }, { exp => undef }, { exp => 'never' }, { aud => 'did:web:other.example' }, { aud => undef },
-	{ lxm => 'app.bsky.feed.describeFeedGenerator' }, { lxm => undef });
+	{ exp => time - 1 }, { exp => undef }, { exp => 'never' }, { aud => 'did:web:other.example' },
+	{ aud => undef }, { lxm => 'app.bsky.feed.describeFeedGenerator' }, { lxm => undef });
 @claims{@bad} = @bad;
 
 # The token that Bluesky would sign for a user and a method.
@@ -111,7 +117,8 @@ sub token
 	my %valid = (iss => 'did:plc:ann', aud => 'did:web:feed.example.com', exp => time + 3600,
 		lxm => $path =~ s{^xrpc/|\?.*}{}gr);
 
-	return 'Bearer e30.' . encode_base64url(ref $claims ? encode_json({ %valid, %$claims }) : $claims) . '.signature';
+	return 'Bearer e30.' . encode_base64url(ref $claims ? encode_json({ %valid, %$claims })
+		: $claims) . '.signature';
 }
 
 # The status and the body of an answer.
@@ -153,7 +160,8 @@ is_deeply([ page_of('ann', $cursor) ]->[0], $page, 'also if the post of the curs
 my @interactions = map { { item => "at://did:example:author/app.bsky.feed.post/$_->[0]",
 	event => "app.bsky.feed.defs#$_->[1]" } }
   [ 20000, 'interactionSeen' ], [ 19998, 'interactionSeen' ], [ 19999, 'clickthroughItem' ];
-is_deeply([ ask('ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', { interactions => \@interactions }) ],
+is_deeply([ ask('ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions',
+	{ interactions => \@interactions }) ],
 	[ 200, {} ], 'interactions are taken');
 ($page) = page_of('ann');
 is_deeply($page, [ 19999, 19997, 19996 ], 'and what was seen is gone');
@@ -163,21 +171,25 @@ is($node->safe_psql('postgres', "SELECT string_agg(user_id, ' '),
 	count(*) FILTER (WHERE user_id IN (SELECT user_id FROM exposures)) FROM reported.filters"),
 	'did:plc:ann|0', 'and a filter is all that is kept');
 
-for ([ 401, 'AuthenticationRequired', undef, 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name" ],
+for ([ 401, 'AuthenticationRequired', undef, 'GET',
+	"xrpc/app.bsky.feed.getFeedSkeleton?feed=$name" ],
 	[ 400, 'UnknownFeed', 'ann', 'GET', 'xrpc/app.bsky.feed.getFeedSkeleton?feed=at://other' ],
 	[ 400, 'InvalidRequest', 'ann', 'GET', 'xrpc/app.bsky.feed.getFeedSkeleton' ],
 	[ 400, 'InvalidRequest', 'ann', 'GET', 'xrpc/app.bsky.feed.getFeedSkeleton?feed=other' ],
-	(map { [ 400, 'InvalidRequest', 'ann', 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name&cursor=$_" ] }
+	(map { [ 400, 'InvalidRequest', 'ann', 'GET',
+		"xrpc/app.bsky.feed.getFeedSkeleton?feed=$name&cursor=$_" ] }
 		"'", '', '1', '1::', '::at://did:plc:a/app.bsky.feed.post/1',
 			'12345678901234567::at://did:plc:a/app.bsky.feed.post/1'),
-	(map { [ 400, 'InvalidRequest', 'ann', 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name&limit=$_" ] } -1, 0,
+	(map { [ 400, 'InvalidRequest', 'ann', 'GET',
+		"xrpc/app.bsky.feed.getFeedSkeleton?feed=$name&limit=$_" ] } -1, 0,
 		101, 1.5, '1e1', 'a', ''),
-	(map { [ 401, 'AuthenticationRequired', $_, 'GET', "xrpc/app.bsky.feed.getFeedSkeleton?feed=$name" ] } @bad,
+	(map { [ 401, 'AuthenticationRequired', $_, 'GET',
+		"xrpc/app.bsky.feed.getFeedSkeleton?feed=$name" ] } @bad,
 		'no token'),
 	(map { [ 401, 'AuthenticationRequired', $_, 'POST', 'xrpc/app.bsky.feed.sendInteractions',
 		{ interactions => [] } ] } @bad, 'no token'),
-	(map { [ 400, 'InvalidRequest', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', $_ ] } 'null', '[]', '1',
-		'{"interactions": null}',
+	(map { [ 400, 'InvalidRequest', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions',
+		$_ ] } 'null', '[]', '1', '{"interactions": null}',
 		map { qq({"interactions": [$_]}) } 'null', '1', '{"item": 1}', '{"event": null}'),
 	[ 400, 'InvalidRequest', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', '{' ],
 	[ 400, 'InvalidRequest', 'ann', 'POST', 'xrpc/app.bsky.feed.sendInteractions', {} ],
@@ -195,10 +207,11 @@ sub raw
 {
 	my ($server, $body, @lines) = @_;
 	my ($port) = $server->{url} =~ /:(\d+)/;
-	my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port) or die "port $port: $!";
+	my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port)
+	  or die "port $port: $!";
 
-	@lines = ("$lines[0] HTTP/1.1", 'Host: 127.0.0.1:' . $port, 'Connection: close', 'Content-Length: 40',
-		@lines[ 1 .. $#lines ]);
+	@lines = ("$lines[0] HTTP/1.1", 'Host: 127.0.0.1:' . $port, 'Connection: close',
+		'Content-Length: 40', @lines[ 1 .. $#lines ]);
 	splice @lines, 1, 1 if grep { /^Host:/ } @lines[ 4 .. $#lines ];
 	print $socket join("\r\n", @lines, '', $body);
 	return if length $body < 40;	# and go away
@@ -213,20 +226,25 @@ for my $server ($feed, $bluesky)
 	my @post = ("POST /$path", 'Authorization: ' . token('ann', $path));
 	my ($host) = $server->{url} =~ m{//(.*)/};
 
-	# Pages of other sites cannot use it in a browser: not by its name, and not by one of theirs that leads here.
+	# Pages of other sites cannot use it in a browser: not by its name, and not by one of theirs
+	# that leads here.
 	like(raw($server, $body, @post), qr{^HTTP/1.1 200 }, 'a request');
-	like(raw($server, $body, @post, "Origin: http://$host"), qr{^HTTP/1.1 200 }, 'a request of its own page');
-	like(raw($server, $body, @post, $_), qr{^HTTP/1.1 403 }, "refused: $_") for 'Origin: http://evil.example',
+	like(raw($server, $body, @post, "Origin: http://$host"), qr{^HTTP/1.1 200 },
+		'a request of its own page');
+	like(raw($server, $body, @post, $_), qr{^HTTP/1.1 403 }, "refused: $_")
+	  for 'Origin: http://evil.example',
 		'Origin: null', "Origin: http://$host.evil.example";
-	like(raw($server, $body, @post, $_), qr{^HTTP/1.1 421 }, "refused: $_") for 'Host: evil.example',
+	like(raw($server, $body, @post, $_), qr{^HTTP/1.1 421 }, "refused: $_")
+	  for 'Host: evil.example',
 		'Host: 127.0.0.1.evil.example', 'Host:';
-	like(raw($bluesky, $body, 'GET /.well-known/did.json', 'Host: feed.example.com'), qr{^HTTP/1.1 200 },
-		'a request from a proxy');
+	like(raw($bluesky, $body, 'GET /.well-known/did.json', 'Host: feed.example.com'),
+		qr{^HTTP/1.1 200 }, 'a request from a proxy');
 
 	# A client that goes away in the middle is not an error of the server.
 	raw($server, '{', @post) for 1 .. 5;
 
-	for my $line ('GET //', 'GET ///?//', 'GET http://[', 'GET /%', "GET /\xff", 'GET /nothing?%', 'POST //',
+	for my $line ('GET //', 'GET ///?//',
+		'GET http://[', 'GET /%', "GET /\xff", 'GET /nothing?%', 'POST //',
 		'OPTIONS *', 'GET constructor', 'CONNECT a:1', '')
 	{
 		my $answer = raw($server, $body, $line);

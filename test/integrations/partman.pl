@@ -21,7 +21,8 @@ sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
 my $file = 'doc/integrations.md';
 my @blocks = grep { $_->{chapter} eq 'pg_partman' } blocks(document("$root/$file"));
-my ($version) = query("SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'") =~ /^(\d+)/;
+my ($version) = query("SELECT default_version FROM pg_available_extensions
+	WHERE name = 'pg_partman'") =~ /^(\d+)/;
 
 $blocks[0]{text} =~ s/'native', 'daily'/'1 day'/g or die 'create_parent()' if $version >= 5;
 statements_ok($node, 'postgres', $file, @blocks);
@@ -39,9 +40,11 @@ is(query($untracked), 0, 'every partition has the trigger');
 query(q{
 	UPDATE partman.part_config SET infinite_time_partitions = false, retention = '45 days';
 	SELECT partman.create_partition_time('public.exposures',
-		ARRAY(SELECT generate_series(current_date - 55, current_date - 5, interval '1 day')::timestamptz));
+		ARRAY(SELECT generate_series(current_date - 55, current_date - 5,
+			interval '1 day')::timestamptz));
 	CREATE TABLE clock AS SELECT 0 AS day;
-	CREATE FUNCTION today() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT now() + day * interval '1 day'
+	CREATE FUNCTION today() RETURNS timestamptz LANGUAGE sql STABLE
+		AS $$SELECT now() + day * interval '1 day'
 		FROM clock$$;
 	CREATE TABLE log (user_id bigint, item_id bigint, shown_at timestamptz);
 	CREATE PROCEDURE expose(u bigint, i bigint, n integer, straight boolean) LANGUAGE plpgsql AS $$
@@ -53,12 +56,13 @@ query(q{
 			SELECT format('%I.%I', partition_schema, partition_table) INTO relation
 			FROM partman.show_partition_name('public.exposures', at::text);
 		END IF;
-		EXECUTE format('INSERT INTO %s SELECT $1, $2 + k, $3 FROM generate_series(1, $4) AS k', relation) USING u, i, at, n;
+		EXECUTE format('INSERT INTO %s SELECT $1, $2 + k, $3 FROM generate_series(1, $4) AS k',
+			relation) USING u, i, at, n;
 		INSERT INTO log SELECT u, i + k, at FROM generate_series(1, n) AS k;
 	END
 	$$;
-	INSERT INTO log SELECT u, u * 10000 + n, now() - n * interval '3 hours' FROM generate_series(1, 40) AS u,
-		generate_series(0, 399) AS n;
+	INSERT INTO log SELECT u, u * 10000 + n, now() - n * interval '3 hours'
+		FROM generate_series(1, 40) AS u, generate_series(0, 399) AS n;
 	INSERT INTO exposures SELECT * FROM log});
 cmp_ok(query($untracked), '>', 30, 'new partitions have no trigger');
 query($equip);
@@ -67,15 +71,16 @@ query($equip);
 sub missing { return query(q{SELECT sum(cardinality(seen.unseen(user_id, items))) FROM (SELECT user_id,
 	array_agg(item_id) AS items FROM log WHERE shown_at >= now() - interval '30 days' GROUP BY user_id) AS l}) }
 
-my $partitions = "SELECT array_agg(inhrelid) FROM pg_inherits WHERE inhparent = 'exposures'::regclass";
+my $partitions = "SELECT array_agg(inhrelid) FROM pg_inherits
+	WHERE inhparent = 'exposures'::regclass";
 
 append_to_file($node->basedir . '/write.sql', q{
 \set user random(1, 60)
 \set item random(1000000, 9000000)
 CALL expose(:user, :item, 10, :item % 2 = 0);
 });
-my $writers = IPC::Run::start([ 'pgbench', '-n', '-c', '3', '-R', '200', '-T', 6 * $patience, '--max-tries=1000',
-		'-f', $node->basedir . '/write.sql', $node->connstr('postgres') ],
+my $writers = IPC::Run::start([ 'pgbench', '-n', '-c', '3', '-R', '200', '-T', 6 * $patience,
+		'--max-tries=1000', '-f', $node->basedir . '/write.sql', $node->connstr('postgres') ],
 	'>', \my $output, '2>&1', IPC::Run::timeout(6 * $patience));
 
 my ($wrong, $made, $dropped) = ('', 0, 0);
@@ -92,12 +97,14 @@ for my $day (1 .. $days)
 	$made += $new;
 	query($equip);
 	$wrong .= "day $day: a partition has no trigger\n" if query($untracked);
-	$dropped += query("SELECT partman.drop_partition_time('public.exposures', p_reference_timestamp => today())");
+	$dropped += query("SELECT partman.drop_partition_time('public.exposures',
+		p_reference_timestamp => today())");
 	query('CALL seen.rebuild()');
 	my $missing = missing();
 	$wrong .= "day $day: missing: $missing\n" if $missing;
 }
-ok($node->poll_query_until('postgres', "SELECT count(*) = 3 FROM pg_stat_activity WHERE query LIKE 'CALL expose%'"),
+ok($node->poll_query_until('postgres', "SELECT count(*) = 3 FROM pg_stat_activity
+	WHERE query LIKE 'CALL expose%'"),
 	'no writer failed');
 # Not by INT: what a shell starts in the background ignores it, and so does pgbench then.
 $writers->signal('TERM');
@@ -108,7 +115,8 @@ cmp_ok($made, '>=', $days - 1, 'there were new partitions');
 # It is one more if midnight has passed meanwhile.
 cmp_ok($dropped, '>=', $days, 'a partition was dropped a day');
 is(missing(), 0, 'nothing is missing at the end');
-is(query("SELECT (SELECT count(*) FROM exposures_default), min(shown_at) > today() - interval '47 days'
+is(query("SELECT (SELECT count(*) FROM exposures_default),
+	min(shown_at) > today() - interval '47 days'
 	FROM exposures"), '0|t',
 	'no exposure is in the default partition, and old ones are gone');
 cmp_ok(query("SELECT avg(seen.contains(user_id, item_id)::int) FROM log
@@ -125,8 +133,8 @@ sub has { return query("SELECT 10 - cardinality(seen.unseen(7, ARRAY(SELECT gene
 query("UPDATE clock SET day = $days - 1");
 my $relation = query("SELECT format('%I', partition_table)
 	FROM partman.show_partition_name('public.exposures', today()::text)");
-query("DROP TRIGGER insert_seen ON $relation; DROP TRIGGER update_seen ON $relation; CALL expose(7, 100, 10,
-	false); CALL expose(7, 200, 10, true)");
+query("DROP TRIGGER insert_seen ON $relation; DROP TRIGGER update_seen ON $relation;
+	CALL expose(7, 100, 10, false); CALL expose(7, 200, 10, true)");
 is(has(101), 10, 'without a trigger on the partition: through the table');
 cmp_ok(has(201), '<', 5, 'straight into it');
 query('CALL seen.rebuild()');
@@ -137,7 +145,8 @@ query($equip);
 query(q{
 	UPDATE partman.part_config SET retention = '33 days', retention_keep_table = true;
 	SELECT partman.drop_partition_time('public.exposures')});
-my $detached = query(q{SELECT tgrelid::regclass FROM pg_trigger JOIN pg_class AS c ON c.oid = tgrelid
+my $detached = query(q{SELECT tgrelid::regclass FROM pg_trigger
+	JOIN pg_class AS c ON c.oid = tgrelid
 	WHERE tgname = 'insert_seen' AND relkind = 'r' AND NOT relispartition LIMIT 1});
 query('CALL seen.rebuild()');
 is(missing(), 0, 'with tables that were kept nothing is missing');
@@ -148,7 +157,8 @@ is(has(401), 10, 'and they still feed the filters');
 # rows without a partition
 sub default_and_filter { return query('SELECT count(*) FROM exposures_default') . ' ' . has(301) }
 
-query("INSERT INTO exposures SELECT 7, i, now() + interval '300 days' FROM generate_series(301, 310) AS i");
+query("INSERT INTO exposures SELECT 7, i, now() + interval '300 days'
+	FROM generate_series(301, 310) AS i");
 is(default_and_filter(), '10 10', 'there is no partition, but the filter has them');
 query("CALL partman.partition_data_proc('public.exposures')");
 is(default_and_filter(), '0 10', 'they were moved, and the filter still has them');

@@ -17,7 +17,8 @@ plan skip_all => 'pg_cron is not installed (Debian: postgresql-N-cron)'
 my $guide = document("$root/doc/schedule.md");
 my ($role) = statements($guide, 'The role of the job');
 # Its privileges are those of the steps of a first installation.
-$role .= join "\n", map { s/ app, / /r } document("$root/doc/production.md") =~ /^(GRANT .* rebuilder;)$/mg;
+$role .= join "\n", map { s/ app, / /r }
+	document("$root/doc/production.md") =~ /^(GRANT .* rebuilder;)$/mg;
 
 # A time zone in which a job would be hours late if pg_cron took the server's.
 my $configuration = q{
@@ -34,8 +35,8 @@ for my $way ('libpq', 'workers')
 	$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
 	$node->append_conf('postgresql.conf', $configuration
 		# pg_cron 1.4.2 forgets jobs that wait for a free worker; its default is five at a time.
-		. ($way eq 'workers' ? "cron.use_background_workers = on\ncron.max_running_jobs = 15\n" : "cron.host = '"
-			. $node->host . "'\n"));
+		. ($way eq 'workers' ? "cron.use_background_workers = on\ncron.max_running_jobs = 15\n"
+			: "cron.host = '" . $node->host . "'\n"));
 	$node->start;
 	$node->safe_psql('postgres', q{
 		CREATE EXTENSION pg_cron;
@@ -45,13 +46,16 @@ for my $way ('libpq', 'workers')
 		GRANT CREATE ON DATABASE postgres TO feed_owner;
 
 		-- ten exposures per day of each of 100 users in the last 45 days; users for several batches
-		CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL);
+		CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
+			shown_at timestamptz NOT NULL);
 		INSERT INTO exposures
-		SELECT u, u * 1000 + n, now() - n * interval '144 minutes' FROM generate_series(1, 100) AS u,
+		SELECT u, u * 1000 + n, now() - n * interval '144 minutes'
+			FROM generate_series(1, 100) AS u,
 			generate_series(0, 449) AS n;
 		CREATE INDEX ON exposures (user_id, shown_at, item_id);
 		CREATE TABLE views (LIKE exposures);
-		INSERT INTO views SELECT u, u * 1000 + n, now() - n * interval '10 days' FROM generate_series(1, 10000) AS u,
+		INSERT INTO views SELECT u, u * 1000 + n, now() - n * interval '10 days'
+			FROM generate_series(1, 10000) AS u,
 			generate_series(0, 4) AS n;
 		CREATE INDEX ON views (user_id, shown_at, item_id);
 		ALTER TABLE exposures OWNER TO feed_owner;
@@ -101,10 +105,11 @@ for my $way (sort keys %node)
 	}
 	is($node{$way}->safe_psql('postgres', $age), '2 days', "$way: the oldest rebuild");
 
-	for my $statement ('SELECT FROM seen.filters', 'SELECT FROM exposures', 'DELETE FROM seen.filters',
-		q{SELECT seen.unseen(1, '{1}')})
+	for my $statement ('SELECT FROM seen.filters', 'SELECT FROM exposures',
+		'DELETE FROM seen.filters', q{SELECT seen.unseen(1, '{1}')})
 	{
-		is(sqlstate($node{$way}, 'postgres', $statement, '-U', 'rebuilder'), '42501', "$way: no right to $statement");
+		is(sqlstate($node{$way}, 'postgres', $statement, '-U', 'rebuilder'), '42501',
+			"$way: no right to $statement");
 	}
 }
 
@@ -130,7 +135,8 @@ for my $way (sort keys %node)
 	$node{$way}->safe_psql('postgres', join '', map {
 		my $role = $role{$_} || 'rebuilder';
 
-		"SET ROLE $role; SELECT cron.schedule('$_', '$minute $hour * * *', \$job\$$job{$_}\$job\$);\n"
+		"SET ROLE $role; SELECT cron.schedule('$_', '$minute $hour * * *',
+			\$job\$$job{$_}\$job\$);\n"
 	} sort keys %job);
 }
 
@@ -159,8 +165,8 @@ is_deeply([ @printed > 1, $printed[-1] ], [ 1, 'bloomexp rebuild: exit status 1'
 is(crontab($several, 'split', 'rebuilder'), '', 'crontab: four ranges');
 is((state_of($node{libpq}, 'split', 'views'))[0], 0, 'crontab: nothing is missing');
 is_deeply([ sort grep { /^bloomexp/ } split /\n/, crontab($several, 'private', 'stranger') ],
-	[ sort map { "bloomexp rebuild, $_: exit status 1" } split /" "/, $several =~ /\bin "(.*?)"; do/ ? $1 : '' ],
-		'crontab: the ranges that failed are printed');
+	[ sort map { "bloomexp rebuild, $_: exit status 1" } split /" "/, $several =~ /\bin "(.*?)"; do/
+		? $1 : '' ], 'crontab: the ranges that failed are printed');
 
 # What pg_cron has done
 
@@ -170,17 +176,20 @@ for my $way (sort keys %node)
 
 	sleep 1 while time < $start;
 	$node->poll_query_until('postgres',
-		'SELECT count(*) = ' . keys(%job) . q{ FROM cron.job_run_details WHERE status IN ('succeeded', 'failed')})
+		'SELECT count(*) = ' . keys(%job)
+		. q{ FROM cron.job_run_details WHERE status IN ('succeeded', 'failed')})
 	  or diag slurp_file($node->logfile);
 
 	# A job is one statement, and a stranger has no right to a private feed.
-	is($node->safe_psql('postgres', 'SELECT jobname, status FROM cron.job JOIN cron.job_run_details USING (jobid)
+	is($node->safe_psql('postgres', 'SELECT jobname, status FROM cron.job
+		JOIN cron.job_run_details USING (jobid)
 		ORDER BY jobname COLLATE "C"'),
-		join("\n", map { "$_|" . ($_ eq 'private' || $_ eq 'two statements' ? 'failed' : 'succeeded') } sort keys %job),
-			"$way: the jobs");
+		join("\n", map { "$_|" . ($_ eq 'private' || $_ eq 'two statements' ? 'failed'
+			: 'succeeded') } sort keys %job), "$way: the jobs");
 	# VACUUM of another role's table is only a warning, so the job's status does not show it.
 	ok($node->poll_query_until('postgres',
-			q{SELECT last_vacuum IS NOT NULL FROM pg_stat_user_tables WHERE schemaname = 'seen' AND relname = 'filters'}),
+			q{SELECT last_vacuum IS NOT NULL FROM pg_stat_user_tables WHERE schemaname = 'seen'
+				AND relname = 'filters'}),
 		"$way: the table was vacuumed");
 
 	for (['seen', 'exposures'], ['shared', 'views'])
@@ -193,17 +202,21 @@ for my $way (sort keys %node)
 	is($node->safe_psql('postgres', $age), '00:00:00', "$way: the oldest rebuild");
 	# the queries of the document
 	my ($runs) = $guide =~ /^    (SELECT jobname, status, .*?;)$/ms;
-	is($node->safe_psql('postgres', "SELECT jobname, status FROM (" . $runs =~ s/;$//r . ") AS runs",
+	is($node->safe_psql('postgres', "SELECT jobname, status
+		FROM (" . $runs =~ s/;$//r . ") AS runs",
 		extra_params => [ '-U', 'rebuilder' ]),
-		join("\n", map({ "range $_|succeeded" } 1 .. 4), 'rebuild|succeeded', 'two statements|failed'),
-			"$way: the last runs");
+		join("\n", map({ "range $_|succeeded" } 1 .. 4), 'rebuild|succeeded',
+			'two statements|failed'), "$way: the last runs");
 	is($node->safe_psql('postgres', "
 			SELECT count(*) FROM cron.job_run_details
-			WHERE start_time NOT BETWEEN to_timestamp($start) AND to_timestamp($start) + interval '10 minutes'"),
+			WHERE start_time NOT BETWEEN to_timestamp($start)
+				AND to_timestamp($start) + interval '10 minutes'"),
 		0, "$way: the schedule is in GMT");
-	$node->safe_psql('postgres', "DELETE FROM cron.job_run_details WHERE end_time < now() + interval '1 day'",
+	$node->safe_psql('postgres', "DELETE FROM cron.job_run_details
+		WHERE end_time < now() + interval '1 day'",
 		extra_params => [ '-U', 'rebuilder' ]);
-	is($node->safe_psql('postgres', 'SELECT DISTINCT username FROM cron.job_run_details ORDER BY 1'),
+	is($node->safe_psql('postgres', 'SELECT DISTINCT username
+		FROM cron.job_run_details ORDER BY 1'),
 		"feed_owner\nstranger", "$way: a role clears its own runs");
 	$node->stop;
 }

@@ -32,12 +32,15 @@ sub bouncer
 	my $server_port = $node->port;
 
 	append_to_file("$folder/users", qq{"$role" ""\n});
-	append_to_file("$folder/ini", join "\n", '[databases]', "feed = host=$host port=$server_port dbname=postgres",
-		'[pgbouncer]', "listen_port = $port", 'listen_addr =', "unix_socket_dir = $folder", 'auth_type = trust',
+	append_to_file("$folder/ini", join "\n", '[databases]',
+		"feed = host=$host port=$server_port dbname=postgres",
+		'[pgbouncer]', "listen_port = $port", 'listen_addr =', "unix_socket_dir = $folder",
+		'auth_type = trust',
 		"auth_file = $folder/users", "admin_users = $role", "logfile = $folder/log",
 		'pool_mode = transaction', 'query_wait_timeout = 0', "default_pool_size = $connections",
 		map({ "$_ = $settings{$_}" } sort keys %settings), '');
-	push @bouncers, IPC::Run::start([ $program, '-q', "$folder/ini" ], '<', \undef, '>', "$folder/output", '2>&1');
+	push @bouncers, IPC::Run::start([ $program, '-q', "$folder/ini" ], '<', \undef, '>',
+		"$folder/output", '2>&1');
 
 	for (1 .. 10 * $patience)
 	{
@@ -63,8 +66,8 @@ sub client
 	my ($statement, $connstr) = @_;
 	my %client = (out => '');
 
-	$client{run} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d', $connstr || $way, '-c',
-		$statement ],
+	$client{run} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d',
+		$connstr || $way, '-c', $statement ],
 		'<', \undef, '>', \$client{out}, '2>&1', IPC::Run::timeout($patience));
 	return \%client;
 }
@@ -85,14 +88,16 @@ sub pgbench
 {
 	my ($way, $mode, $count) = @_;
 
-	return IPC::Run::start([ 'pgbench', '-n', '-c', $clients, '-j', $clients, '-t', $count, '-M', $mode,
+	return IPC::Run::start([ 'pgbench', '-n', '-c', $clients, '-j', $clients, '-t',
+			$count, '-M', $mode,
 			'--max-tries=1000', map({ ('-f', $node->basedir . "/$_.sql") } 'feed', 'take'), $way ],
 		'<', \undef, '>&', \my $output, IPC::Run::timeout(5 * $patience));
 }
 
 query(q{
 	CREATE EXTENSION bloomexp;
-	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL, shown_at timestamptz NOT NULL DEFAULT now());
+	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
+		shown_at timestamptz NOT NULL DEFAULT now());
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
 	CREATE TABLE views (LIKE exposures INCLUDING ALL);
 	SELECT bloom_create_feed('seen', 'exposures');
@@ -105,14 +110,16 @@ append_to_file($node->basedir . '/feed.sql', q{
 \set user random(26, 40)
 \set item random(1, 480)
 INSERT INTO exposures (user_id, item_id)
-SELECT :user, unnest(seen.take(:user, ARRAY(SELECT generate_series(:item::bigint, :item::bigint + 20)), 3));
+SELECT :user, unnest(
+	seen.take(:user, ARRAY(SELECT generate_series(:item::bigint, :item::bigint + 20)), 3));
 });
 append_to_file($node->basedir . '/take.sql', q{
 \set user random(26, 40)
 \set item random(1, 480)
 BEGIN;
 INSERT INTO views (user_id, item_id)
-SELECT :user, unnest(viewed.take(:user, ARRAY(SELECT generate_series(:item::bigint, :item::bigint + 20)), 3));
+SELECT :user, unnest(
+	viewed.take(:user, ARRAY(SELECT generate_series(:item::bigint, :item::bigint + 20)), 3));
 COMMIT;
 });
 
@@ -149,8 +156,10 @@ for (my $rebuilds = 0; $load->pumpable && $load->pump_nb || $rebuilds < 4; $rebu
 ok($load->finish, 'no client failed');
 is("@failed", '', 'no rebuild failed');
 cmp_ok(query("SELECT count(*) FROM $_"), '>', 100, "there were $_") for 'exposures', 'views';
-ok($node->poll_query_until('postgres', "SELECT count(*) <= $connections FROM pg_stat_activity	-- sessions of ours end
-	WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"), "$clients clients shared the connections");
+ok($node->poll_query_until('postgres', "SELECT count(*) <= $connections
+	FROM pg_stat_activity	-- sessions of ours end
+	WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"),
+		"$clients clients shared the connections");
 complete('under load');
 
 # One rebuild has one connection, from the first batch to the last
@@ -164,13 +173,15 @@ my $slow = 'CALL seen.rebuild()';
 my %holder;
 sub slow_rebuild
 {
-	%holder = (in => "BEGIN; SELECT FROM seen.filters WHERE user_id = 40 FOR UPDATE;\n\\echo held\n", out => '');
+	%holder = (in => "BEGIN;
+		SELECT FROM seen.filters WHERE user_id = 40 FOR UPDATE;\n\\echo held\n", out => '');
 	$holder{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ],
 		'<', \$holder{in}, '>', \$holder{out}, '2>&1', IPC::Run::timeout($patience));
 	$holder{run}->pump until $holder{out} eq "held\n";
 	my $rebuild = client($slow);
 
-	$node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $rebuilding)")
+	$node->poll_query_until('postgres',
+	  "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $rebuilding)")
 	  or die 'no rebuild';
 	return $rebuild;
 }
@@ -181,7 +192,8 @@ sub release
 	$holder{run}->finish;
 }
 
-sub no_rebuild { return $node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity
+sub no_rebuild { return $node->poll_query_until('postgres',
+	"SELECT NOT EXISTS (SELECT FROM pg_stat_activity
 	WHERE $rebuilding)") }
 
 my $rebuild = slow_rebuild();
@@ -200,7 +212,8 @@ complete('after a rebuild');
 # It leaves nothing, however it ends
 
 $rebuild = slow_rebuild();
-# PostgreSQL reports a lock_timeout if a cancel comes at the same moment, so cancels are sent until the rebuild ends.
+# PostgreSQL reports a lock_timeout if a cancel comes at the same moment, so cancels are sent until
+# the rebuild ends.
 for (my $n = 0; $rebuild->{run}->pumpable; $n++)
 {
 	$rebuild->{run}->signal('INT') if $n % 100 == 0;
@@ -211,7 +224,8 @@ is(finish($rebuild) =~ s{.*\n}{}sr, 'ERROR:  57014', 'cancelled');
 release();
 complete('after a cancel');
 
-query('ALTER TABLE seen.filters ADD CONSTRAINT refused CHECK (user_id <> 30) NOT VALID; DELETE FROM exposures
+query('ALTER TABLE seen.filters ADD CONSTRAINT refused CHECK (user_id <> 30) NOT VALID;
+	DELETE FROM exposures
 	WHERE user_id = 30 AND item_id % 2 = 0');
 is(pooled($slow), 'ERROR:  23514', 'failed');
 query('ALTER TABLE seen.filters DROP CONSTRAINT refused');
@@ -243,7 +257,8 @@ ok(rebuilt(pooled($slow)), 'the next rebuild works');
 is(pgbench($way, 'prepared', 50)->finish, $keeps_statements,
 	'prepared statements need PgBouncer 1.21');
 
-my $pids = "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE backend_type = 'client backend'
+my $pids = "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity
+	WHERE backend_type = 'client backend'
 	AND pid <> pg_backend_pid()";
 pooled('SELECT 1');
 my $before = query($pids);

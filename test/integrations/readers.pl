@@ -29,7 +29,8 @@ for my $check (sort glob "$clients/*/run")
   SKIP:
 	{
 		skip "reader in $name: $said", 1 if $? >> 8 == 77 && !$ENV{CI};
-		ok($? == 0 && $said =~ /^$lines passed, 0 failed\Z/m, "reader in $name: the whole set") or diag $said;
+		ok($? == 0 && $said =~ /^$lines passed, 0 failed\Z/m, "reader in $name: the whole set")
+		  or diag $said;
 		unlike($said, qr/^without numpy$/m, 'with numpy, which CI needs') if $ENV{CI};
 	}
 }

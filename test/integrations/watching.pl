@@ -17,7 +17,8 @@ $role =~ s/\s+\z//;
 # Our files need of YAML what the parser knows, and lists in brackets.
 sub yaml
 {
-	my $text = document($_[0]) =~ s{^( *)(.*): \[([^"\]]*)\]$}{join "\n", "$1$2:", map { "$1  - $_" } split /, /, $3}mger;
+	my $text = document($_[0]) =~ s{^( *)(.*): \[([^"\]]*)\]$}{
+		join "\n", "$1$2:", map { "$1  - $_" } split /, /, $3}mger;
 
 	return CPAN::Meta::YAML->read_string($text)->[0];
 }
@@ -42,20 +43,23 @@ for my $query (sort keys %$queries)
 			next;
 		}
 		$metric{"${query}_$name"} = {
-			type => lc $column->{usage}, help => $column->{description}, query_ref => $query, values => [$name],
+			type => lc $column->{usage}, help => $column->{description}, query_ref => $query,
+				values => [$name],
 			$labels{$query} ? (key_labels => [ @{ $labels{$query} } ]) : () };
 	}
 }
 
 # Feeds that are known
 
-my $node = start_server('watched', "autovacuum = off\nmax_prepared_transactions = 1\nTimeZone = 'Asia/Tokyo'",
+my $node = start_server('watched',
+	"autovacuum = off\nmax_prepared_transactions = 1\nTimeZone = 'Asia/Tokyo'",
 	allows_streaming => 1);
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION bloomexp;
 	CREATE TABLE exposures (user_id bigint, item_id bigint,
 		shown_at timestamptz DEFAULT now()) PARTITION BY RANGE (shown_at);
-	CREATE TABLE exposures_1 PARTITION OF exposures FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
+	CREATE TABLE exposures_1 PARTITION OF exposures
+		FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
 	CREATE TABLE views (LIKE exposures);
 	CREATE INDEX ON views (user_id, shown_at, item_id);
@@ -71,11 +75,15 @@ $node->safe_psql('postgres', q{
 		(2, bloom_add(bloom_new(1000, 0.001), 1), '2026-01-02 00:00+00'),
 		(3, bloom_add(bloom_new(10, 0.5), ARRAY(SELECT generate_series(1, 100))), NULL),
 		(4, NULL, '2026-01-04 00:00+00');
-	DO $$ BEGIN FOR n IN 1 .. 10 LOOP UPDATE seen.filters SET filled_until = filled_until WHERE user_id = 1; END LOOP;
+	DO $$ BEGIN FOR n IN 1 .. 10 LOOP UPDATE seen.filters SET filled_until = filled_until
+		WHERE user_id = 1; END LOOP;
 		END $$;
-	DO $$ BEGIN FOR n IN 1 .. 5 LOOP UPDATE seen.filters SET user_id = user_id + 1 WHERE user_id > 3; END LOOP; END $$;
-	CREATE TABLE exposures_2 PARTITION OF exposures FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
-	CREATE TABLE exposures_3 PARTITION OF exposures FOR VALUES FROM ('2026-03-01') TO ('2026-04-01');
+	DO $$ BEGIN FOR n IN 1 .. 5 LOOP UPDATE seen.filters SET user_id = user_id + 1
+		WHERE user_id > 3; END LOOP; END $$;
+	CREATE TABLE exposures_2 PARTITION OF exposures
+		FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
+	CREATE TABLE exposures_3 PARTITION OF exposures
+		FOR VALUES FROM ('2026-03-01') TO ('2026-04-01');
 	ALTER TABLE exposures_1 DISABLE TRIGGER insert_seen;
 	} . $role . q{;
 	ALTER ROLE exporter SET default_transaction_read_only = on;
@@ -101,7 +109,8 @@ $node->safe_psql('postgres', q{
 sub rows
 {
 	my ($query, $server) = (@_, $node);
-	my $rows = $server->safe_psql('postgres', "SELECT coalesce(json_agg(r), '[]') FROM (" . $queries->{$query}{query}
+	my $rows = $server->safe_psql('postgres', "SELECT coalesce(json_agg(r), '[]')
+		FROM (" . $queries->{$query}{query}
 		. ') AS r',
 		extra_params => [ '-U', 'exporter' ]);
 
@@ -120,18 +129,22 @@ sub values_of
 
 for my $query (sort keys %$queries)
 {
-	my $columns = $node->safe_psql('postgres', $queries->{$query}{query} . '\gdesc', extra_params => [ '-U', 'exporter' ]);
+	my $columns = $node->safe_psql('postgres', $queries->{$query}{query} . '\gdesc',
+		extra_params => [ '-U', 'exporter' ]);
 
 	is_deeply([ map { /^(\w+)\|/ } split /\n/, $columns ], $columns{$query},
 		"$query: a metric or a label for each column, in order");
-	ok($columns !~ /\|(?!name$|integer$|bigint$|double precision$)/m, "$query: names and numbers") or diag $columns;
+	ok($columns !~ /\|(?!name$|integer$|bigint$|double precision$)/m, "$query: names and numbers")
+	  or diag $columns;
 }
 
-$node->poll_query_until('postgres', q{SELECT n_tup_upd = 15 FROM pg_stat_user_tables WHERE schemaname = 'seen'});
+$node->poll_query_until('postgres', q{SELECT n_tup_upd = 15 FROM pg_stat_user_tables
+	WHERE schemaname = 'seen'});
 my @known = map { $_ + 0 } split /\|/, $node->safe_psql('postgres',
 	'SELECT sum(coalesce(pg_column_size(items), 0) + pg_column_size(recent)), max((bloom_info(items)).fpr), max(bloom_fpr(items)) FROM seen.filters');
 my %seen = (
-	readable => 1, users => 4, bytes => $known[0], fpr_target_ratio => 0.5, fpr_max_ratio => $known[2], above_target => 1,
+	readable => 1, users => 4, bytes => $known[0], fpr_target_ratio => 0.5,
+		fpr_max_ratio => $known[2], above_target => 1,
 	oldest_filled_until_timestamp_seconds => 1767312000, untracked_tables => 3);
 
 is($known[1], 0.5, 'the highest target');
@@ -139,29 +152,35 @@ my $factor = sprintf '%g', $node->safe_psql('postgres',
 	q{SELECT substring(pg_get_viewdef('seen.health') FROM 'fpr_now > [^0-9]*([0-9.]+)')}) / 0.01;
 is_deeply(values_of('bloomexp_feed', 'seen'), \%seen, 'a feed that is known');
 is_deeply(values_of('bloomexp_feed', 'Odd "feed"'),
-	{ map({ $_ => undef } keys %seen), readable => 1, users => 0, above_target => 0, untracked_tables => 0 },
+	{ map({ $_ => undef } keys %seen), readable => 1, users => 0, above_target => 0,
+		untracked_tables => 0 },
 	'an empty one in mode log, with an odd name');
 is_deeply(values_of('bloomexp_feed', 'secret'), { map({ $_ => undef } keys %seen), readable => 0 },
 	'what the role may not read');
 my $kept = values_of('bloomexp_feed', 'kept');
-is_deeply([ @$kept{qw(users oldest_filled_until_timestamp_seconds)} ], [ 1, 0 ], 'one that was never rebuilt');
+is_deeply([ @$kept{qw(users oldest_filled_until_timestamp_seconds)} ], [ 1, 0 ],
+	'one that was never rebuilt');
 my $alone = values_of('bloomexp_feed', 'alone');
-is_deeply([ @$alone{qw(users oldest_filled_until_timestamp_seconds untracked_tables)} ], [ 1, undef, undef ],
-	'one without a table, which is never rebuilt');
+is_deeply([ @$alone{qw(users oldest_filled_until_timestamp_seconds untracked_tables)} ],
+	[ 1, undef, undef ], 'one without a table, which is never rebuilt');
 
 my $seen = values_of('bloomexp_table', 'seen');
 is(join('|', @$seen{qw(updates_total hot_updates_total live_rows dead_rows size_bytes)}),
 	$node->safe_psql('postgres', q{
-	SELECT 15, 10, 4, n_dead_tup, pg_total_relation_size(relid) FROM pg_stat_user_tables WHERE schemaname = 'seen'}),
+	SELECT 15, 10, 4, n_dead_tup, pg_total_relation_size(relid) FROM pg_stat_user_tables
+		WHERE schemaname = 'seen'}),
 	'updates, HOT updates, rows, dead rows and bytes on disk');
-is_deeply([ sort keys %{ rows($_) } ], [ 'Odd "feed"', qw(alone kept secret seen) ], "$_: all feeds")
+is_deeply([ sort keys %{ rows($_) } ], [ 'Odd "feed"', qw(alone kept secret seen) ],
+  "$_: all feeds")
   for 'bloomexp_feed', 'bloomexp_table';
 
 my $wal = values_of('bloomexp_wal', '');
-$node->safe_psql('postgres', 'CHECKPOINT; INSERT INTO views SELECT u, 1, now() FROM generate_series(1, 20000) AS u');
+$node->safe_psql('postgres', 'CHECKPOINT; INSERT INTO views SELECT u, 1, now()
+	FROM generate_series(1, 20000) AS u');
 $node->poll_query_until('postgres', "SELECT wal_fpi > $wal->{page_images_total}
 	AND wal_bytes > $wal->{bytes_total} + 1e6 FROM pg_stat_wal");
-cmp_ok(values_of('bloomexp_wal', '')->{bytes_total}, '>', $wal->{bytes_total} + 1e6, 'bytes of write-ahead log');
+cmp_ok(values_of('bloomexp_wal', '')->{bytes_total}, '>', $wal->{bytes_total} + 1e6,
+	'bytes of write-ahead log');
 
 # Each right is needed; without one, other feeds are still watched.
 for my $right ('SELECT ON seen.health', 'USAGE ON SCHEMA seen')
@@ -171,7 +190,8 @@ for my $right ('SELECT ON seen.health', 'USAGE ON SCHEMA seen')
 		"not readable without $right");
 	$node->safe_psql('postgres', "GRANT $right TO exporter");
 }
-is($node->safe_psql('postgres', q{SELECT has_table_privilege('exporter', 'seen.filters', 'SELECT')}), 'f',
+is($node->safe_psql('postgres',
+	q{SELECT has_table_privilege('exporter', 'seen.filters', 'SELECT')}), 'f',
 	'the exporter may read no filter');
 
 # What the document does about tables without the trigger.
@@ -195,7 +215,8 @@ $node->safe_psql('postgres', q{
 as_stranger(q{
 	CREATE SCHEMA trap;
 	CREATE FUNCTION trap.run() RETURNS bigint LANGUAGE plpgsql
-		AS $$ BEGIN RAISE 'code of a stranger, as % in a session of %', current_user, session_user; END $$;
+		AS $$ BEGIN RAISE 'code of a stranger, as % in a session of %', current_user,
+		session_user; END $$;
 	CREATE VIEW trap.health AS SELECT trap.run() AS users, 1 AS bytes, now() AS oldest_filled_until;
 	CREATE TABLE trap.filters (user_id bigint);
 	CREATE FUNCTION trap.settings() RETURNS jsonb LANGUAGE sql AS
@@ -213,7 +234,8 @@ as_stranger(q{
 	BEGIN;
 	LOCK trap.filters;
 	PREPARE TRANSACTION 'locked'});
-is($node->safe_psql('postgres', q{SELECT count(*) FROM bloom_feeds() WHERE feed IN ('trap', 'shared')}), 2,
+is($node->safe_psql('postgres', q{SELECT count(*) FROM bloom_feeds()
+	WHERE feed IN ('trap', 'shared')}), 2,
 	'schemas that look like feeds');
 for my $query (sort keys %$queries)
 {
@@ -221,9 +243,11 @@ for my $query (sort keys %$queries)
 	  $node->psql('postgres', $queries->{$query}{query}, extra_params => [ '-U', 'exporter' ]);
 
 	is("$status $error", '0 ', "$query: continues beside feeds of a stranger");
-	is_deeply([ eval { sort keys %{ rows($query) } } ], $before{$query}, "$query: and does not show them");
+	is_deeply([ eval { sort keys %{ rows($query) } } ], $before{$query},
+		"$query: and does not show them");
 }
-is($node->safe_psql('postgres', "SET ROLE exporter; SELECT count(*) FROM ($queries->{bloomexp_feed}{query}) AS f
+is($node->safe_psql('postgres', "SET ROLE exporter;
+	SELECT count(*) FROM ($queries->{bloomexp_feed}{query}) AS f
 	WHERE feed = 'kept'"), '0',
 	q{in a superuser's session, whatever its role, only superusers' feeds are read});
 $node->safe_psql('postgres', 'REVOKE exporter FROM keeper');
@@ -233,7 +257,8 @@ $node->safe_psql('postgres', q{ROLLBACK PREPARED 'locked'});
 
 my $standby = start_standby($node, 'watched_standby');
 $node->wait_for_catchup($standby);
-is_deeply(values_of('bloomexp_feed', 'seen', $standby), { %seen, untracked_tables => 0 }, 'the same on a standby');
+is_deeply(values_of('bloomexp_feed', 'seen', $standby), { %seen, untracked_tables => 0 },
+	'the same on a standby');
 rows($_, $standby) for qw(bloomexp_table bloomexp_wal);
 $standby->stop;
 $node->stop;
@@ -243,7 +268,8 @@ $node->stop;
 is_deeply({ map { $_->{query_name} => $_->{query} } @{ $collector->{queries} } },
 	{ map { $_ => $queries->{$_}{query} } keys %$queries },
 	'both files have the same queries');
-is_deeply({ map { my %metric = %$_; delete $metric{metric_name} => \%metric } @{ $collector->{metrics} } }, \%metric,
+is_deeply({ map { my %metric = %$_; delete $metric{metric_name} => \%metric } @{
+	$collector->{metrics} } }, \%metric,
 	'and the same metrics');
 is_deeply([ grep { ($metric{$_}{type} eq 'counter') ne /_total$/ } keys %metric ], [],
 	'a counter is a total, and nothing else is');
@@ -256,10 +282,12 @@ sub uses_ok
 	my ($name, $expression, @texts) = @_;
 	my @metrics = $expression =~ /\b(bloomexp_\w+)/g;
 	my @asked = (
-		map({ /(\w+) *=/g } $expression =~ /\{(.*?)\}/g), map({ split /, */ } $expression =~ /\b(?:by|on) \((.*?)\)/g),
+		map({ /(\w+) *=/g } $expression =~ /\{(.*?)\}/g),
+		map({ split /, */ } $expression =~ /\b(?:by|on) \((.*?)\)/g),
 		map({ /(?:\$labels\.|\{\{)(\w+)/g } @texts));
 
-	ok(@metrics && !grep({ !$metric{$_} } @metrics), "$name: metrics of the queries") or diag "@metrics";
+	ok(@metrics && !grep({ !$metric{$_} } @metrics), "$name: metrics of the queries")
+	  or diag "@metrics";
 	for my $metric (grep { $metric{$_} } @metrics)
 	{
 		my %known = map { $_ => 1 } 'instance', @{ $metric{$metric}{key_labels} || [] };
@@ -308,9 +336,10 @@ is_deeply(\%red, { 'Oldest rebuild' => $threshold{BloomexpRebuildLate} * 86400,
 	'and on the dashboard');
 
 # A filter is above its rate from the same factor on, in the feed and in all that describe it.
-is(scalar(() = document("$root/$_->[0]") =~ /(above \Q$factor\E times the (?:`fpr`|target rate))/g), $_->[1],
-	"the factor in $_->[0]")
-  for [ 'doc/reference-feeds.md', 1 ], [ 'doc/watching/queries.yml', 1 ], [ 'doc/watching/dashboard.json', 2 ],
+is(scalar(() = document("$root/$_->[0]") =~ /(above \Q$factor\E times the (?:`fpr`|target rate))/g),
+	$_->[1], "the factor in $_->[0]")
+  for [ 'doc/reference-feeds.md', 1 ], [ 'doc/watching/queries.yml', 1 ],
+  [ 'doc/watching/dashboard.json', 2 ],
 	[ 'doc/watching/alerts.yml', 1 ];
 
 SKIP:
@@ -321,7 +350,8 @@ SKIP:
 	my $file = PostgreSQL::Test::Utils::tempdir() . '/rules.yml';
 	my $number = 0;
 	append_to_file($file, "groups:\n- name: panels\n  rules:\n");
-	append_to_file($file, '  - record: panel_' . $number++ . "\n    expr: |\n      $_\n") for @expressions;
+	append_to_file($file, '  - record: panel_' . $number++ . "\n    expr: |\n      $_\n")
+	  for @expressions;
 	command_ok([ $promtool, 'check', 'rules', $file ], 'expressions of the panels');
 	command_ok([ $promtool, 'test', 'rules', "$root/test/integrations/alerts.yml" ],
 		'alerts fire beyond their thresholds, and not before');

@@ -7,7 +7,8 @@ use Server;
 
 our @EXPORT = qw(start_citus again_and_again move_shards looks_ok all_end done);
 
-# The coordinator, then the workers; without Citus the test is skipped.  libpq leads to the coordinator.
+# The coordinator, then the workers; without Citus the test is skipped.  libpq leads to the
+# coordinator.
 sub start_citus
 {
 	my $sharedir = qx{@{[ $ENV{PG_CONFIG} || 'pg_config' ]} --sharedir};
@@ -21,10 +22,13 @@ sub start_citus
 
 		$node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
 		$node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'citus'",
-			'max_prepared_transactions = 100', 'wal_level = logical', 'max_wal_senders = 10', 'restart_after_crash = on',
-			"citus.local_hostname = '" . $node->host . "'", "citus.node_conninfo = 'sslmode=prefer'",
-			"citus.node_connection_timeout = '${patience}s'", 'citus.enable_statistics_collection = off',
-			'citus.recover_2pc_interval = 1s', 'deadlock_timeout = 100ms', "log_line_prefix = '%e %a '", '');
+			'max_prepared_transactions = 100', 'wal_level = logical', 'max_wal_senders = 10',
+			'restart_after_crash = on',
+			"citus.local_hostname = '" . $node->host . "'",
+			"citus.node_conninfo = 'sslmode=prefer'",
+			"citus.node_connection_timeout = '${patience}s'",
+			'citus.enable_statistics_collection = off', 'citus.recover_2pc_interval = 1s',
+			'deadlock_timeout = 100ms', "log_line_prefix = '%e %a '", '');
 		$node->start;
 		$node->safe_psql('postgres', 'CREATE EXTENSION citus');
 		push @nodes, $node;
@@ -32,19 +36,20 @@ sub start_citus
 	my ($coordinator, @workers) = @nodes;
 
 	# One worker is there before the extension, one comes later.
-	$coordinator->safe_psql('postgres', sprintf("SELECT citus_set_coordinator_host('%s', %s)", $coordinator->host,
-		$coordinator->port));
+	$coordinator->safe_psql('postgres', sprintf("SELECT citus_set_coordinator_host('%s', %s)",
+		$coordinator->host, $coordinator->port));
 	for my $worker (@workers)
 	{
-		$coordinator->safe_psql('postgres', sprintf("SELECT citus_add_node('%s', %s)", $worker->host, $worker->port));
+		$coordinator->safe_psql('postgres',
+			sprintf("SELECT citus_add_node('%s', %s)", $worker->host, $worker->port));
 		$coordinator->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS bloomexp');
 	}
 	@ENV{qw(PGHOST PGPORT PGDATABASE)} = ($coordinator->host, $coordinator->port, 'postgres');
 	return @nodes;
 }
 
-# Run a command as a client of a node, in a process of its own, again and again until all_end(), and at once after a
-# failure.  The logs have its name, and a file .log of this folder what it prints.
+# Run a command as a client of a node, in a process of its own, again and again until all_end(), and
+# at once after a failure.  The logs have its name, and a file .log of this folder what it prints.
 my (%running, $end);
 my $timeout = IPC::Run::timeout($patience);
 
@@ -54,7 +59,8 @@ sub again_and_again
 	local @ENV{qw(PGAPPNAME PGHOST PGPORT)} = ($name, $node->host, $node->port);
 
 	$end = "$folder/end";
-	$running{$name} = IPC::Run::start([ 'sh', '-c', "until [ -e $end ]; do $command || sleep 0.1; done" ],
+	$running{$name} = IPC::Run::start(
+		[ 'sh', '-c', "until [ -e $end ]; do $command || sleep 0.1; done" ],
 		'<', \undef, '>&', "$folder/$name.log", $timeout);
 }
 
@@ -64,15 +70,18 @@ sub move_shards
 	my ($table, $node, $folder) = @_;
 
 	append_to_file("$folder/move", qq{
-		SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport, 'block_writes')
-		FROM (SELECT * FROM citus_shards WHERE table_name = '$table'::regclass ORDER BY random() LIMIT 1) s,
-			LATERAL (SELECT * FROM pg_dist_node
-				WHERE noderole = 'primary' AND shouldhaveshards AND nodeport <> s.nodeport LIMIT 1) n});
+		SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename,
+			n.nodeport, 'block_writes')
+		FROM (SELECT * FROM citus_shards WHERE table_name = '$table'::regclass
+			ORDER BY random() LIMIT 1) s, LATERAL (SELECT * FROM pg_dist_node
+				WHERE noderole = 'primary' AND shouldhaveshards
+					AND nodeport <> s.nodeport LIMIT 1) n});
 	again_and_again('moves', $node, $folder, "psql -Xqf $folder/move; sleep 1");
 }
 
-# For so many seconds, and until enough was done, look what a function lacks of what was committed, for each user of a
-# table; between() comes between the two.  Shards that move and nodes that are away are errors, and no looks.
+# For so many seconds, and until enough was done, look what a function lacks of what was committed,
+# for each user of a table; between() comes between the two.  Shards that move and nodes that are
+# away are errors, and no looks.
 sub looks_ok
 {
 	my ($node, $table, $function, $seconds, $enough, $between) = @_;
@@ -81,11 +90,13 @@ sub looks_ok
 	while (time < $begin + $seconds || time < $begin + $seconds + $patience
 		&& !(@looks > 50 && ($node->psql('postgres', $enough->()))[1] eq 't'))
 	{
-		my ($status, $committed) = $node->psql('postgres', "SELECT user_id, array_agg(item_id) FROM $table GROUP BY user_id");
+		my ($status, $committed) = $node->psql('postgres', "SELECT user_id, array_agg(item_id)
+			FROM $table GROUP BY user_id");
 
 		$between->(time - $begin) if $between;
 		next if $status != 0;
-		push @looks, split /\n/, ($node->psql('postgres', join("\n", map { sprintf "SELECT $function(%s, '%s');",
+		push @looks, split /\n/,
+			($node->psql('postgres', join("\n", map { sprintf "SELECT $function(%s, '%s');",
 			split /\|/ } split /\n/, $committed), on_error_stop => 0))[1];
 	}
 	is(join(' ', grep { $_ ne '{}' } @looks), '', 'no committed exposure is missing');
@@ -99,7 +110,8 @@ sub all_end
 	append_to_file($end, '');
 	for my $name (sort keys %running)
 	{
-		ok(eval { $timeout->start; $running{$name}->finish; 1 }, "$name ended") or $running{$name}->kill_kill;
+		ok(eval { $timeout->start; $running{$name}->finish; 1 }, "$name ended")
+		  or $running{$name}->kill_kill;
 	}
 }
 

@@ -11,8 +11,8 @@ use File::Basename qw(dirname);
 use IPC::Run;
 use Test::More;
 
-our @EXPORT = qw(document visible blocks statements tutorial statements_ok session_ok output_ok explained program
-	python sqlstate);
+our @EXPORT = qw(document visible blocks statements tutorial statements_ok session_ok output_ok
+	explained program python sqlstate);
 
 # psql's options for output as the documents show it
 my @as_shown = ('-v', 'SHOW_CONTEXT=never', '-P', 'format=aligned', '-P', 'tuples_only=off');
@@ -49,7 +49,8 @@ sub blocks
 		$chapter = $1 if $lines[$i] =~ /^## (.*)/;
 		$below = 0, next if $lines[$i] !~ /^```/ && $lines[$i] =~ /\S/;
 		next unless $lines[$i] =~ /^```(\w*)$/;
-		my %block = (language => $1, line => $i + 1, text => '', below => $below, chapter => $chapter);
+		my %block = (language => $1, line => $i + 1, text => '', below => $below,
+			chapter => $chapter);
 		$block{text} .= "$lines[$i]\n" while ++$i < @lines && $lines[$i] ne '```';
 		die "a block without an end, from line $block{line} on" if $i == @lines;
 		push @blocks, \%block;
@@ -79,7 +80,8 @@ sub statements
 # What other pages build on: the table and the feed of the tutorial's first step.
 sub tutorial
 {
-	my ($step) = statements(document(dirname(__FILE__) . '/../../doc/tutorial.md'), '1. A table and its feed');
+	my ($step) = statements(document(dirname(__FILE__) . '/../../doc/tutorial.md'),
+		'1. A table and its feed');
 
 	return $step =~ s/^SELECT seen\..*\n//mr;
 }
@@ -97,7 +99,8 @@ sub statements_ok
 	{
 		my $name = "$file line $block->{line}";
 
-		like($block->{language}, qr/^(sql|sh|text|python|javascript|java|go|ruby)$/, "$name: language") or next;
+		like($block->{language}, qr/^(sql|sh|text|python|javascript|java|go|ruby)$/,
+			"$name: language") or next;
 		if ($block->{language} eq 'text')
 		{
 			ok($block->{of_sql}, "$name: output of what");
@@ -111,9 +114,10 @@ sub statement_ok
 	my ($node, $database, $name, $block) = @_;
 	my $expected = $block->{output};
 	my ($stdout, $stderr);
-	my $status = $node->psql($database, "SET client_min_messages = warning;\n" . unhurried($block->{text}),
-		stdout => \$stdout, stderr => \$stderr,
-		on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180, extra_params => \@as_shown);
+	my $status = $node->psql($database, "SET client_min_messages = warning;\n"
+		. unhurried($block->{text}), stdout => \$stdout, stderr => \$stderr,
+		on_error_die => 0, timeout => $PostgreSQL::Test::Utils::timeout_default || 180,
+			extra_params => \@as_shown);
 
 	$stderr =~ s/^psql:<stdin>:\d+: //mg;
 	if (defined $expected && $expected =~ /^ERROR: /)
@@ -136,7 +140,8 @@ sub output_ok
 	# values in comments, of several statements in their order
 	my $value = qr/[\w{},:\/.\\-]+/;
 	my @values = $block->{text} =~ /; {5}-- ($value(?: \| $value)*)\n/g;
-	my $rows = join '.*', map { '^ *' . join(' *\| *', map { quotemeta } split / \| /) . '\n\(1 row\)$' } @values;
+	my $rows = join '.*', map { '^ *' . join(' *\| *', map { quotemeta } split / \| /)
+		. '\n\(1 row\)$' } @values;
 	like(visible($stdout), qr/$rows/ms, "$name: returns @values") if @values;
 }
 
@@ -148,12 +153,15 @@ sub session_ok
 	my $end = 'end of a block';
 
 	$node->psql($database,
-		join('', "SET client_min_messages = warning;\n", map { unhurried($_->{text}) . "\\echo $end\n" } @blocks),
+		join('', "SET client_min_messages = warning;\n",
+			map { unhurried($_->{text}) . "\\echo $end\n" } @blocks),
 		stdout => \$stdout, stderr => \$stderr, on_error_stop => 0, on_error_die => 0,
-		timeout => 10 * ($PostgreSQL::Test::Utils::timeout_default || 180), extra_params => \@as_shown);
+		timeout => 10 * ($PostgreSQL::Test::Utils::timeout_default || 180),
+			extra_params => \@as_shown);
 	is($stderr, '', 'the documents in one session: no error');
 	my @outputs = split /^$end\n?/m, $stdout;
-	output_ok("in one session: $blocks[$_]{name}", $blocks[$_], $outputs[$_] // 'none') for 0 .. $#blocks;
+	output_ok("in one session: $blocks[$_]{name}", $blocks[$_], $outputs[$_] // 'none')
+	  for 0 .. $#blocks;
 }
 
 # A block in which a comment above a statement claims something of its plan: the
@@ -189,7 +197,8 @@ sub python
 {
 	for my $python ('python3', '/usr/bin/python3')
 	{
-		return $python if eval { IPC::Run::run([ $python, '-c', 'import psycopg' ], '<', \undef, '>&', \my $output) };
+		return $python if eval { IPC::Run::run([ $python, '-c', 'import psycopg' ], '<', \undef,
+			'>&', \my $output) };
 	}
 	return;
 }

@@ -48,14 +48,16 @@ sub start_server_for_drivers
 
 	# JDBC knows only TCP.  Nobody else gets in by that.
 	unlink $node->data_dir . '/pg_hba.conf';
-	$node->append_conf('pg_hba.conf', "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n");
+	$node->append_conf('pg_hba.conf',
+		"local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n");
 	$node->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'");
 	$node->stop;
 	# Another program may have taken the port meanwhile.
 	for (1 .. 9)
 	{
 		last if $node->start(fail_ok => 1);
-		$node->append_conf('postgresql.conf', 'port = ' . ($node->{_port} = PostgreSQL::Test::Cluster::get_free_port()));
+		$node->append_conf('postgresql.conf', 'port = '
+			. ($node->{_port} = PostgreSQL::Test::Cluster::get_free_port()));
 	}
 
 	my $user = $node->safe_psql('postgres', 'SELECT current_user');
@@ -86,8 +88,8 @@ sub start_standby
 	return $standby;
 }
 
-# Kill any session of pgbench that has run a statement, as soon as there is one.  One read finds and chooses it, as the
-# only one could end between two.
+# Kill any session of pgbench that has run a statement, as soon as there is one.  One read finds and
+# chooses it, as the only one could end between two.
 sub kill_pgbench
 {
 	my ($node) = @_;

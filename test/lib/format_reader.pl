@@ -156,7 +156,8 @@ sub parse
 		die "capacity beyond bits\n" if $layer{capacity} > 64 * 64 * $words;
 		die "more items than capacity\n" if $layer{items} > $layer{capacity};
 		die "items of no kind\n" if $layer{items} && $value{kind} == 0;
-		die "order of slices\n" if $value{windowed} && @{ $value{layers} } && $layer{slice} < $value{layers}[-1]{slice};
+		die "order of slices\n" if $value{windowed} && @{ $value{layers} }
+		  && $layer{slice} < $value{layers}[-1]{slice};
 		@layer{qw(words blocks block_bits)} = ($words, $blocks, $words / $blocks * 64);
 		@layer{qw(offset size)} = ($next, $words * ($value{counting} ? 32 : 8));
 		$next += $layer{size};
@@ -168,12 +169,14 @@ sub parse
 	{
 		$layer->{bits} = substr $bytes, $layer->{offset}, $layer->{size};
 		# of half bytes that are not 0, or of bits that are 1
-		my $set = $value{counting} ? unpack('H*', $layer->{bits}) =~ tr/0//c : unpack '%32b*', $layer->{bits};
+		my $set = $value{counting} ? unpack('H*', $layer->{bits}) =~ tr/0//c
+		  : unpack '%32b*', $layer->{bits};
 		# a checksum of 32 bits: 0 may be 2^32, but no value is so large
 		die "bits set\n" if $set != $layer->{bits_set};
 		next if $value{counting};
 		die "more bits set than items explain\n" if $set > $layer->{items} * $layer->{hashes};
-		die "more items than bits set explain\n" if $layer->{items} > most_items(\%value, $layer, $set);
+		die "more items than bits set explain\n"
+		  if $layer->{items} > most_items(\%value, $layer, $set);
 	}
 	return \%value;
 }
@@ -213,7 +216,8 @@ sub positions
 {
 	my ($layer, $x) = @_;
 	# of the product's 128 bits the upper half; blocks has few bits, so this does
-	my $block = (($x >> 32) * $layer->{blocks} + (($x & 0xFFFFFFFF) * $layer->{blocks} >> 32)) >> 32;
+	my $block = (($x >> 32) * $layer->{blocks} + (
+		($x & 0xFFFFFFFF) * $layer->{blocks} >> 32)) >> 32;
 	my $g = times64(plus64($x, START), times64(START, 2 * $layer->{words} + 1));
 	my @positions;
 

@@ -15,7 +15,8 @@ $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 # others, in the form that the reader takes, and what the server says of them.
 $node->safe_psql('postgres', slurp_file("$root/sql/golden.sql"));
 $node->safe_psql('postgres', q{
-	CREATE FUNCTION contains_each(filter bloom, kind text, items text[]) RETURNS boolean[] LANGUAGE sql AS $$
+	CREATE FUNCTION contains_each(filter bloom, kind text, items text[]) RETURNS boolean[]
+		LANGUAGE sql AS $$
 		SELECT CASE kind
 			WHEN 'integer' THEN bloom_contains_each(filter, items::bigint[])
 			WHEN 'text' THEN bloom_contains_each(filter, items)
@@ -36,16 +37,19 @@ $node->safe_psql('postgres', q{
 for (split /\n/, $node->safe_psql('postgres', q{
 		SELECT name, kind, filter, cardinality(items),
 			array_to_string(contains_each(filter, kind, items || others(kind))::integer[], ''),
-			(SELECT string_agg(CASE kind WHEN 'text' THEN convert_to(item, 'UTF8')::text ELSE item END, ' ' ORDER BY i)
+			(SELECT string_agg(CASE kind WHEN 'text' THEN convert_to(item, 'UTF8')::text
+			 ELSE item END, ' ' ORDER BY i)
 			 FROM unnest(items || others(kind)) WITH ORDINALITY AS u (item, i))
-		FROM (SELECT name, kind, filter, items[:2000] FROM golden ORDER BY name COLLATE "C") AS g (name, kind, filter,
+		FROM (SELECT name, kind, filter, items[:2000] FROM golden
+			ORDER BY name COLLATE "C") AS g (name, kind, filter,
 			items)}))
 {
 	my ($name, $kind, $filter, $members, $contained, $items) = split /\|/;
 	my $value = format_reader::parse(format_reader::unhex($filter));
 	my @answers = map { format_reader::contains($value, $kind, $_) ? 1 : 0 } split / /, $items;
 
-	is(join('', @answers), $contained, "$name: reader and server say the same of " . @answers . ' items');
+	is(join('', @answers), $contained, "$name: reader and server say the same of "
+		. @answers . ' items');
 	is(substr($contained, 0, $members), 1 x $members, "$name: which contains its items");
 }
 
@@ -69,12 +73,14 @@ for my $example (@examples)
 	if (@bytes)
 	{
 		is("\\x" . join('', @bytes) =~ tr/ //dr, $filter, "$title: bytes");
-		my @said = map { /\d+/g } $example =~ /^    [0-9a-f ]+ (?:\w+ layer: )?bits? (\d[\d, and]*)$/mg;
+		my @said = map { /\d+/g }
+		  $example =~ /^    [0-9a-f ]+ (?:\w+ layer: )?bits? (\d[\d, and]*)$/mg;
 		my @set = map { my $layer = $_; grep { format_reader::is_set($value, $layer,
 			$_) } 0 .. 64 * $layer->{words} - 1 } @layers;
 		is("@said", "@set", "$title: the bits said to be set are") unless $value->{counting};
 		my @numbers = $example =~ /^    [0-9a-f ]+ (?:width|floor|slice) (-?\d+)/mg;
-		is("@numbers", join(' ', @$value{qw(width floor)}, map { $_->{slice} } @layers), "$title: its times")
+		is("@numbers", join(' ', @$value{qw(width floor)}, map { $_->{slice} } @layers),
+		  "$title: its times")
 		  if $value->{windowed};
 	}
 
@@ -89,10 +95,12 @@ sub explained
 	my ($value, $text) = @_;
 	my @layers = @{ $value->{layers} };
 	my ($name) = $text =~ /^item +(.*)/;
-	my ($kind, $item) = $value->{kind} == 1 ? ('integer', $name) : ('text', '\x' . unpack 'H*', $name);
+	my ($kind, $item) = $value->{kind} == 1 ? ('integer', $name)
+	  : ('text', '\x' . unpack 'H*', $name);
 	my $bytes = format_reader::canonical_bytes($kind, $item);
 	my ($x) = format_reader::murmur3($bytes, 0);
-	my @lines = ([ item => $name ], [ canonical => join ' ', unpack '(H2)*', $bytes ], [ x => sprintf '0x%016x', $x ]);
+	my @lines = ([ item => $name ], [ canonical => join ' ', unpack '(H2)*', $bytes ],
+		[ x => sprintf '0x%016x', $x ]);
 
 	if ($value->{windowed})
 	{
@@ -107,16 +115,19 @@ sub explained
 		my ($block) = format_reader::positions($layers[0], $x);
 
 		push @lines, [ blocks => "$blocks = ⌈$words / 250⌉ of $size positions" ],
-		  [ block => "(x × $blocks) >> 64 = $block, from position $block × $size = " . $block * $size ];
+		  [ block => "(x × $blocks) >> 64 = $block, from position $block × $size = "
+		  	. $block * $size ];
 	}
 	if ($text =~ /^    g /m)
 	{
 		my ($c, $m) = (0x9E3779B97F4A7C15, $layers[0]{block_bits});
-		my $g = format_reader::times64(format_reader::plus64($x, $c), format_reader::times64($c, 2 * $layers[0]{words} + 1));
+		my $g = format_reader::times64(format_reader::plus64($x, $c),
+			format_reader::times64($c, 2 * $layers[0]{words} + 1));
 
 		for (1 .. $layers[0]{hashes})
 		{
-			push @lines, [ g => sprintf '0x%016x      %d × %d >> 32 = %d', $g, $g >> 32, $m, ($g >> 32) * $m >> 32 ];
+			push @lines, [ g => sprintf '0x%016x      %d × %d >> 32 = %d', $g, $g >> 32, $m,
+				($g >> 32) * $m >> 32 ];
 			$g = format_reader::times64($g, 0xD1342543DE82EF95);
 		}
 		@layers = ();
@@ -124,8 +135,10 @@ sub explained
 	for my $number (1 .. @layers)
 	{
 		my (undef, @positions) = format_reader::positions($layers[ $number - 1 ], $x);
-		my $missing = grep { !format_reader::is_set($value, $layers[ $number - 1 ], $_) } @positions;
-		my ($words) = $missing ? $text =~ /^    layer $number .*(: (?:not|none of them) set)$/m : '';
+		my $missing = grep { !format_reader::is_set($value, $layers[ $number - 1 ],
+			$_) } @positions;
+		my ($words) = $missing
+		  ? $text =~ /^    layer $number .*(: (?:not|none of them) set)$/m : '';
 
 		push @lines, [ "layer $number" => join(', ', @positions) . ($words // ' (not set)') ];
 	}

@@ -38,11 +38,12 @@ my %samples = (
 	'uuid' => [q{'123e4567-e89b-12d3-a456-426614174000'::uuid}],
 	'bytea' => [q{'\x2a00000000000000'::bytea}],
 	'interval' => [q{interval '1 day'}],
-	'timestamp with time zone' => [ map { "timestamptz '$_'" } '4714-11-24 00:00+0 BC', '2024-02-29 12:00+0',
-		'294276-12-31 23:59:59.999999+0' ],
+	'timestamp with time zone' => [ map { "timestamptz '$_'" } '4714-11-24 00:00+0 BC',
+		'2024-02-29 12:00+0', '294276-12-31 23:59:59.999999+0' ],
 	'timestamp with time zone[]' => [q{array_fill(timestamptz '2024-02-29 12:00+0', '{3}')}],
 	'anynonarray' => [
-		'42::bigint', '42::smallint', q{'item'::text}, q{'item'::char(6)}, q{'123e4567-e89b-12d3-a456-426614174000'::uuid},
+		'42::bigint', '42::smallint', q{'item'::text}, q{'item'::char(6)},
+		q{'123e4567-e89b-12d3-a456-426614174000'::uuid},
 		q{'\x2a00000000000000'::bytea} ],
 	'anyarray' => [
 		q{'{42,NULL,-1}'::bigint[]}, q{'{42,42,-1}'::smallint[]}, q{'{item,"",NULL}'::text[]},
@@ -68,7 +69,8 @@ for (split /\n/, query(q{
 
 	for my $type (split /,/, $types)
 	{
-		my @sample = $type ne 'bloom' ? @{ $samples{$type} // die "no sample of type $type for $name" }
+		my @sample = $type ne 'bloom'
+		  ? @{ $samples{$type} // die "no sample of type $type for $name" }
 		  : @{ $lists[0] } && $lists[0][0] eq 'subject' ? 'other' : 'subject';
 
 		@lists = map { my $list = $_; map { [ @$list, $_ ] } @sample } @lists;
@@ -76,18 +78,22 @@ for (split /\n/, query(q{
 	for my $list (map { join ', ', @$_ } @lists)
 	{
 		# what a function makes must itself be valid, and it may say no, but only for these reasons
-		my $run = $prokind eq 'a' ? "SELECT $name(part) INTO made FROM (VALUES (subject), (NULL), (subject)) v (part)"
-		  : $makes_filter eq 't' ? "made := $name($list)" : $set eq 't' ? "PERFORM count(row) FROM $name($list) row"
+		my $run = $prokind eq 'a' ? "SELECT $name(part) INTO made
+		  FROM (VALUES (subject), (NULL), (subject)) v (part)"
+		  : $makes_filter eq 't' ? "made := $name($list)" : $set eq 't' ? "PERFORM count(row)
+		  FROM $name($list) row"
 			: "PERFORM $name($list)";
 
 		$calls .= "BEGIN made := NULL; $run; PERFORM made::bytea::bloom;
 			EXCEPTION WHEN datatype_mismatch OR object_not_in_prerequisite_state
-			OR program_limit_exceeded OR invalid_parameter_value OR array_subscript_error OR feature_not_supported THEN NULL;
+			OR program_limit_exceeded OR invalid_parameter_value OR array_subscript_error
+			OR feature_not_supported THEN NULL;
 				END;\n";
 	}
 	$called{$name} = 1;
 }
-cmp_ok(scalar keys %called, '>', 15, 'functions that take a filter: ' . join ', ', sort keys %called);
+cmp_ok(scalar keys %called, '>', 15, 'functions that take a filter: ' . join ', ',
+	sort keys %called);
 
 query(qq{
 	CREATE FUNCTION exercise(subject bloom) RETURNS void LANGUAGE plpgsql AS \$\$
@@ -101,8 +107,8 @@ query(qq{
 	END
 	\$\$;
 
-	-- "valid", or the SQLSTATE by which some bytes are refused, by way of the cast and by way of text.  What is
-	-- accepted does not change on the way, and some of it is exercised.
+	-- "valid", or the SQLSTATE by which some bytes are refused, by way of the cast and by way of
+	-- text.  What is accepted does not change on the way, and some of it is exercised.
 	CREATE FUNCTION verdict(bytes bytea) RETURNS text LANGUAGE plpgsql AS \$\$
 	DECLARE
 		subject bloom;
@@ -115,7 +121,8 @@ query(qq{
 			by_cast := SQLSTATE;
 		END;
 		BEGIN
-			IF bytes::text::bloom <> subject OR subject::bytea <> bytes OR subject::text <> bytes::text THEN
+			IF bytes::text::bloom <> subject OR subject::bytea <> bytes
+				OR subject::text <> bytes::text THEN
 				by_text := 'changed';
 			END IF;
 		EXCEPTION WHEN OTHERS THEN
@@ -125,7 +132,8 @@ query(qq{
 			RETURN by_cast || ', as text ' || by_text;
 		END IF;
 		-- What claims to be large may grow to hundreds of megabytes.
-		IF by_cast = 'valid' AND hashtext(bytes::text) % 16 = 0 AND (bloom_info(subject)).capacity < 10000000 THEN
+		IF by_cast = 'valid' AND hashtext(bytes::text) % 16 = 0
+			AND (bloom_info(subject)).capacity < 10000000 THEN
 			PERFORM exercise(subject);
 		END IF;
 		RETURN by_cast;
@@ -147,13 +155,17 @@ my %count = (valid => 0, '22P03' => 0);
 sub try
 {
 	my ($what, @bytes) = @_;
-	my @verdicts = split /\n/, query("CREATE TEMP TABLE given (id serial, bytes bytea);\nCOPY given (bytes) FROM STDIN;\n"
-		  . join('', map { '\\\\x' . unpack('H*', $_) . "\n" } @bytes) . "\\.\nSELECT verdict(bytes) FROM given ORDER BY id");
+	my @verdicts = split /\n/,
+		  query("CREATE TEMP TABLE given (id serial, bytes bytea);\nCOPY given (bytes)
+		  FROM STDIN;\n"
+		  . join('', map { '\\\\x' . unpack('H*', $_) . "\n" } @bytes) . "\\.\nSELECT verdict(bytes)
+		  	FROM given ORDER BY id");
 	my @wrong = grep { ($verdicts[$_] // '') ne expected($bytes[$_]) } 0 .. $#bytes;
 
 	$count{$_}++ for @verdicts;
 	ok(@verdicts == @bytes && !@wrong, "$what: " . @bytes . ' values')
-	  or diag map { "$verdicts[$_], not " . expected($bytes[$_]) . ': ' . unpack('H*', substr $bytes[$_], 0, 1000)
+	  or diag map { "$verdicts[$_], not " . expected($bytes[$_]) . ': '
+		. unpack('H*', substr $bytes[$_], 0, 1000)
 		. "\n" } splice @wrong, 0, 5;
 	return;
 }
@@ -195,23 +207,29 @@ for my $name (@names, 'by hand: 4,097 words')
 	my @places = length $bytes < 150 ? (0 .. headers_size($bytes) - 1) : (1 .. 3, 16 .. 31);
 
 	try("$name, each header byte set to each value", $bytes,
-		map { my $at = $_; map { substr($bytes, 0, $at) . chr($_) . substr $bytes, $at + 1 } 0 .. 255 } @places);
+		map { my $at = $_; map { substr($bytes, 0, $at) . chr($_) . substr $bytes,
+			$at + 1 } 0 .. 255 } @places);
 }
-try('cut off', '', (map { my $bytes = $_; map { substr $bytes, 0, $_ } 0 .. length($bytes) - 1 } @small),
+try('cut off', '', (
+	map { my $bytes = $_; map { substr $bytes, 0, $_ } 0 .. length($bytes) - 1 } @small),
 	map { substr $blocked, 0, $_ } 0 .. 40, length($blocked) - 1);
-try('extended', map { my $bytes = $_; map { $bytes . $_ } "\0", "\xff", "\0" x 8, $bytes, "\0" x 100_000 } @small);
-try('bits flipped', (map { my $bytes = $_; map { flipped($bytes, 1 + int rand 3) } 1 .. 100 } @small),
+try('extended', map { my $bytes = $_; map { $bytes . $_ } "\0", "\xff", "\0" x 8, $bytes,
+	"\0" x 100_000 } @small);
+try('bits flipped', (
+	map { my $bytes = $_; map { flipped($bytes, 1 + int rand 3) } 1 .. 100 } @small),
 	map { flipped($blocked, 1) } 1 .. 20);
-try('header bits flipped', map { my $bytes = $_; map { flipped($bytes, 2, headers_size($bytes)) } 1 .. 100 } @small);
+try('header bits flipped',
+	map { my $bytes = $_; map { flipped($bytes, 2, headers_size($bytes)) } 1 .. 100 } @small);
 
 # As many layers as there may be, and one more, and two of counters; words that their blocks
 # share, and words that they cannot
 
 my %plain = (kind => 1, fpr => 0.01, counting => 0, windowed => 0);
-my %layer = (words => 1, hashes => 7, capacity => 1, items => 1, bits_set => 1, bits => "\1" . "\0" x 7);
+my %layer = (words => 1, hashes => 7, capacity => 1, items => 1, bits_set => 1,
+	bits => "\1" . "\0" x 7);
 
-try('at the limits', (map { format_reader::bytes({ %plain, layers => [ (\%layer) x $_ ] }) } 4096, 4097),
-	(map { format_reader::bytes({ %plain, counting => 1,
+try('at the limits', (map { format_reader::bytes({ %plain, layers => [ (\%layer) x $_ ] }) } 4096,
+	4097), (map { format_reader::bytes({ %plain, counting => 1,
 		layers => [ ({ %layer, bits => "\1" . "\0" x 31 }) x $_ ] }) } 1, 2),
 	map { format_reader::bytes({ %plain, layers => [ { %layer, words => $_, bits => "\1"
 		. "\0" x (8 * $_ - 1) } ] }) } 4096 .. 4098);
@@ -236,7 +254,8 @@ SKIP:
 	my $after = pop @after;
 
 	is("@after", '22P03 22P03 22P03 22P03 22P03', 'announced sizes are not believed');
-	cmp_ok($after - $before, '<', 4096, 'and no memory is taken for them') or diag("$before kB, then $after kB");
+	cmp_ok($after - $before, '<', 4096, 'and no memory is taken for them')
+	  or diag("$before kB, then $after kB");
 }
 
 SKIP:

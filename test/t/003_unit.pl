@@ -15,6 +15,7 @@ my @modules = map { "$root/src/kernel/$_.c" } qw(simd sizing probe);
 
 # The server's compiler, unless CC names one; with its options, if it has any.
 my $cc = $ENV{CC} || `@{[ $ENV{PG_CONFIG} || 'pg_config' ]} --cc 2>/dev/null` || 'cc';
+chomp $cc;
 my @cc = split ' ', $cc;
 my $machine = `$cc -dumpmachine 2>/dev/null`;
 # what the Makefile says of exact arithmetic
@@ -42,7 +43,8 @@ sub works
 	open(my $file, '>', "$folder/empty.c") or die;
 	print $file "int main(void) { return 0; }\n";
 	close $file;
-	return (run(@cc, '-o', "$folder/empty", "$folder/empty.c", @_))[1] == 0 && (run("$folder/empty"))[1] == 0;
+	return (run(@cc, '-o', "$folder/empty", "$folder/empty.c", @_))[1] == 0
+	  && (run("$folder/empty"))[1] == 0;
 }
 
 plan skip_all => "no C compiler: $cc" unless works();
@@ -54,7 +56,8 @@ note "@cc @sanitize";
 # What has vector instructions runs with those that the CPU has, without the widest, and without
 # any; and once without sanitizers, whose checks keep loops from becoming vectors.
 my $x86 = $machine =~ /^x86_64-/;
-my @narrower = $x86 ? ([ @sanitize, '-DBLOOMEXP_NO_AVX512' ], [ @sanitize, '-DBLOOMEXP_PORTABLE' ]) : ();
+my @narrower = $x86 ? ([ @sanitize, '-DBLOOMEXP_NO_AVX512' ],
+	[ @sanitize, '-DBLOOMEXP_PORTABLE' ]) : ();
 my @vectors = ([qw(-O3)], $x86 ? [qw(-O3 -DBLOOMEXP_NO_AVX512)] : ());
 my %ways = (probe => [ @narrower, @vectors ], murmur3 => [ @narrower, @vectors ]);
 for (map { my $source = $_; map { [ $source, $_ ] } \@sanitize,

@@ -31,12 +31,12 @@
 # how easily they err (two of their probes may fall into one place), which widens
 # H; at the sizes chosen here by less than a tenth of its margin.
 #
-# Power.  A rate 1.25 times too high moves H by M / 4; to see that with a chance of
-# 99% takes M / 4 > margin(M) + 2.33 sqrt(1.25 M), which is M > 1,480.  At n = 10 and
-# p = 0.01% that is 3.2e7 probes, as filters of 10 items are made for half of p (they
-# are to grow).  So many are made there for each family.  A rate twice as high moves H by M, which is
-# seen in 99 of 100 runs from M = 130 on; cells are made for 500 to 3,500 at the promised rate.  Plain double hashing
-# errs many times too often at n = 10, the textbook m by a tenth to a third.
+# Power.  A rate 1.25 times too high moves H by M / 4; to see that with a chance of 99% takes M / 4
+# > margin(M) + 2.33 sqrt(1.25 M), which is M > 1,480.  At n = 10 and p = 0.01% that is 3.2e7
+# probes, as filters of 10 items are made for half of p (they are to grow).  So many are made there
+# for each family.  A rate twice as high moves H by M, which is seen in 99 of 100 runs from M = 130
+# on; cells are made for 500 to 3,500 at the promised rate.  Plain double hashing errs many times
+# too often at n = 10, the textbook m by a tenth to a third.
 #
 # BLOOMEXP_LONG=1 makes ten times as many filters and candidates.
 
@@ -57,7 +57,8 @@ my @families = (
 	# milliseconds, machine, sequence
 	[ 'snowflake', 'bigint', '((1700000000000 + j / 3) << 22) | ((j % 32) << 12) | (j % 3)' ],
 	# version 7, with a counter where its random bits are
-	[ 'uuid', 'uuid', q{(lpad(to_hex(1700000000000 + j / 3), 12, '0') || '70008000' || lpad(to_hex(j), 12, '0'))::uuid} ],
+	[ 'uuid', 'uuid', q{(lpad(to_hex(1700000000000 + j / 3), 12, '0') || '70008000'
+		|| lpad(to_hex(j), 12, '0'))::uuid} ],
 	[ 'text', 'text', q{'item-' || j} ]);
 
 # Sizes: items and filters of them.
@@ -102,15 +103,18 @@ sub judge
 	my @complaints;
 
 	push @complaints, "$cell->{lost} filters lack an item that was added" if $cell->{lost};
-	push @complaints, sprintf('%d false positives of %.0f, the promise is %.6g', $hits, $asked, $cell->{promised})
+	push @complaints, sprintf('%d false positives of %.0f, the promise is %.6g', $hits, $asked,
+	  $cell->{promised})
 	  if $hits > $asked * $cell->{promised} + margin($asked * $cell->{promised}) + $spread;
 	push @complaints, sprintf('%d false positives, the bits allow %.0f', $hits, $mean)
 	  if abs($hits - $mean) > margin($mean);
-	push @complaints, sprintf('the bits allow a rate of %.6g, the promise is %.6g', $mean / $asked, $cell->{promised})
+	push @complaints, sprintf('the bits allow a rate of %.6g, the promise is %.6g', $mean / $asked,
+	  $cell->{promised})
 	  if $mean > $asked * $cell->{promised} + $spread;
 	push @complaints, sprintf('the bits allow a rate of %.6g +- %.2g, to be expected was %.6g',
 		$mean / $asked, $spread / $asked, $cell->{expected})
-	  if defined $cell->{expected} && abs($mean - $asked * $cell->{expected}) > $spread + 1e-9 * $mean;
+	  if defined $cell->{expected}
+	  && abs($mean - $asked * $cell->{expected}) > $spread + 1e-9 * $mean;
 
 	ok(!@complaints, $name) or diag join("\n", @complaints);
 }
@@ -127,7 +131,8 @@ sub measure
 		WITH filters AS MATERIALIZED ($filters),
 		plans AS (
 			SELECT cell, count(*) AS filters,
-				least($parts, ceil($scale * $hits / min(promised) / @{[PART]} / count(*)))::int AS parts
+				least($parts, ceil($scale * $hits / min(promised) / @{[PART]} / count(*)))::int
+					AS parts
 			FROM filters GROUP BY cell),
 		answers AS (
 			SELECT cell, r, @{[PART]} * count(*) AS asked,
@@ -183,7 +188,8 @@ for (@families)
 		for my $p (@rates)
 		{
 			my $cell = measure($family, $n == 10 ? 3500 : 1500, qq{
-				SELECT 'all' AS cell, r, $p AS promised, bloom_agg(item, $p) AS f, array_agg(item) AS items
+				SELECT 'all' AS cell, r, $p AS promised, bloom_agg(item, $p) AS f,
+					array_agg(item) AS items
 				FROM (
 					SELECT j / $n AS r, $key AS item
 					FROM generate_series(0::bigint, $filters * $n - 1) AS j) AS added
@@ -247,9 +253,11 @@ my @growths = (
 	[ 'new 100', 0.0001, 0, 'bloom_new(100, 0.0001)', 10, 1500 ],
 	[ 'new 1000', 0.01, 0, 'bloom_new(1000)', 50, 10000 ],
 	[ 'agg 10', 0.001, 10, '(SELECT bloom_agg(i, 0.001) FROM unnest(keys(first, 10)) i)', 7, 710 ],
-	[ 'agg 300', 0.01, 300, '(SELECT bloom_agg(i, 0.01) FROM unnest(keys(first, 300)) i)', 15, 4500 ],
+	[ 'agg 300', 0.01, 300, '(SELECT bloom_agg(i, 0.01) FROM unnest(keys(first, 300)) i)', 15,
+		4500 ],
 	[ 'new 300', 0.3, 0, 'bloom_new(300, 0.3)', 5, 1500 ],
-	[ 'agg 3000', 0.001, 3000, '(SELECT bloom_agg(i, 0.001) FROM unnest(keys(first, 3000)) i)', 100, 15000 ]);
+	[ 'agg 3000', 0.001, 3000, '(SELECT bloom_agg(i, 0.001) FROM unnest(keys(first, 3000)) i)', 100,
+		15000 ]);
 
 for (@growths)
 {
@@ -271,19 +279,23 @@ for (@growths)
 # Unions: the promise is the sum of promises.
 my @unions = (
 	[ 'unlike sizes', 0.02, 3950,
-		'(SELECT bloom_agg(i, 0.01) FROM unnest(keys(first, 300)) i) | (SELECT bloom_agg(i, 0.01)
-			FROM unnest(keys(first + 300, 3650)) i)' ],
+		'(SELECT bloom_agg(i, 0.01) FROM unnest(keys(first, 300)) i)
+			| (SELECT bloom_agg(i, 0.01) FROM unnest(keys(first + 300, 3650)) i)' ],
 	[ 'full equals', 0.02, 2000,
-		'bloom_add(bloom_new(1000), keys(first, 1000)) | bloom_add(bloom_new(1000), keys(first + 1000, 1000))' ],
+		'bloom_add(bloom_new(1000), keys(first, 1000))
+			| bloom_add(bloom_new(1000), keys(first + 1000, 1000))' ],
 	[ 'half full', 0.002, 1000,
-		'bloom_add(bloom_new(1000, 0.001), keys(first, 500)) | bloom_add(bloom_new(1000, 0.001), keys(first + 500, 500))' ],
+		'bloom_add(bloom_new(1000, 0.001), keys(first, 500))
+			| bloom_add(bloom_new(1000, 0.001), keys(first + 500, 500))' ],
 	[ 'unlike rates', 0.0011, 400,
-		'bloom_add(bloom_new(200, 0.001), keys(first, 200)) | bloom_add(bloom_new(200, 0.0001), keys(first + 200, 200))' ],
+		'bloom_add(bloom_new(200, 0.001), keys(first, 200))
+			| bloom_add(bloom_new(200, 0.0001), keys(first + 200, 200))' ],
 	[ 'grown ones', 0.02, 1500,
 		'bloom_add(bloom_add(NULL, keys(first, 100)), keys(first + 100, 400))
 			| bloom_add(bloom_add(NULL, keys(first + 500, 100)), keys(first + 600, 900))' ],
 	[ 'a dozen', 0.12, 1200,
-		'(SELECT bloom_union_agg(bloom_add(NULL, keys(first + i * 100, 100))) FROM generate_series(0, 11) i)' ]);
+		'(SELECT bloom_union_agg(bloom_add(NULL, keys(first + i * 100, 100)))
+			FROM generate_series(0, 11) i)' ]);
 
 for (@unions)
 {
@@ -312,13 +324,16 @@ for my $n (300, 3000)
 				SELECT r, f, keys(first, $n) AS items
 				FROM generate_series(1, $filters) AS r,
 					LATERAL (SELECT r * 20000::bigint AS first) AS firsts,
-					LATERAL (SELECT bloom_window_agg(key(first + i), timestamptz '2000-01-01 00:00+00' +
-							(i + 0.5) / $n * ($slices + 1) * (interval '30 days' / $slices), '30 days', $slices, $p) AS f
+					LATERAL (SELECT bloom_window_agg(key(first + i),
+							timestamptz '2000-01-01 00:00+00' +
+							(i + 0.5) / $n * ($slices + 1) * (interval '30 days' / $slices),
+								'30 days', $slices, $p) AS f
 						FROM generate_series(0, $n - 1) AS i) AS made};
 			my $cell = measure('snowflake', 1500,
 				"SELECT 'all' AS cell, r, $p AS promised, f, items FROM ($made) AS made")->{all};
 			my ($layers) = rows(qq{
-				SELECT 1 - exp(sum(ln(1 - fpr))), count(*) FROM bloom_layers((SELECT f FROM ($made) AS made WHERE r = 1))});
+				SELECT 1 - exp(sum(ln(1 - fpr))), count(*)
+					FROM bloom_layers((SELECT f FROM ($made) AS made WHERE r = 1))});
 
 			$cell->{expected} = $layers->[0];
 			is($layers->[1], $slices + 1, "window of $n items in $slices slices, p = $p: layers");
@@ -331,8 +346,10 @@ for my $n (300, 3000)
 # 30 days is expired.  The nights are at 3 o'clock and so on no border of slices, on
 # which users begin at different days.
 $node->safe_psql('postgres', q{
-CREATE FUNCTION keep(first bigint, later integer, p float8, a_day integer[], again integer, sampled integer[])
-RETURNS TABLE (day integer, n integer, lost boolean, filter bloom, layers integer, slices bigint, items bigint[])
+CREATE FUNCTION keep(first bigint, later integer, p float8, a_day integer[], again integer,
+	sampled integer[])
+RETURNS TABLE (day integer, n integer, lost boolean, filter bloom, layers integer,
+	slices bigint, items bigint[])
 LANGUAGE plpgsql AS $$
 DECLARE
 	every bigint[] = keys(first, (SELECT sum(i) FROM unnest(a_day) AS i));
@@ -400,24 +417,28 @@ for (@kept)
 		$node->safe_psql('postgres', qq{
 			CREATE TABLE kept AS
 			SELECT r, k.* FROM generate_series(1, $filters) AS r,
-				LATERAL keep($first + r * 100000::bigint, r % 5, $p, $numbers, $again, $sampled) AS k});
+				LATERAL keep($first + r * 100000::bigint, r % 5, $p, $numbers, $again,
+					$sampled) AS k});
 		$first += $filters * 100000;
 
 		my ($all) = rows(qq{
 			SELECT count(*) FILTER (WHERE lost), count(*),
 				avg(layers::float8 / slices) FILTER (WHERE day > 36), max(slices),
 				max(times) FILTER (WHERE day > 48)
-			FROM kept, LATERAL (SELECT (bloom_info(filter)).bytes / (n * -ln($p) / ln(2) ^ 2 / 8)) AS optimum (times)});
+			FROM kept, LATERAL (SELECT (bloom_info(filter)).bytes
+				/ (n * -ln($p) / ln(2) ^ 2 / 8)) AS optimum (times)});
 		my ($lost, $count, $layers, $slices, $most) = @$all;
 
 		is($lost, 0, "kept, $name, p = $p: no item is lost in $count nights");
 		is($count, 60 * $filters, "kept, $name, p = $p: all nights");
 		cmp_ok($slices, '<=', 7, "kept, $name, p = $p: slices");
-		cmp_ok($layers, '<=', $layers_bound, "kept, $name, p = $p: layers a slice") if $layers_bound;
+		cmp_ok($layers, '<=', $layers_bound, "kept, $name, p = $p: layers a slice")
+		  if $layers_bound;
 		cmp_ok($most, '<=', $bytes_bound, "kept, $name, p = $p: bytes") if $bytes_bound;
 
 		my $cells = measure('snowflake', 600, qq{
-			SELECT day AS cell, r, $p AS promised, filter AS f, items FROM kept WHERE day IN (@{[ join ',', @days ]})});
+			SELECT day AS cell, r, $p AS promised, filter AS f, items FROM kept
+				WHERE day IN (@{[ join ',', @days ]})});
 		is(scalar keys %$cells, scalar @days, "kept, $name, p = $p: days");
 		for my $day (sort { $a <=> $b } keys %$cells)
 		{

@@ -11,7 +11,8 @@ my @references = map { "doc/reference-$_.md" } qw(functions feeds);
 
 # Pages whose statements other tests run, if the software is there that they need.
 my %elsewhere = map { $_ => 1 } 'doc/integrations.md';
-my %document = map { s{^\Q$root\E/}{}r => document($_) } glob "$root/*.md $root/doc/*.md $root/doc/internals/*.md";
+my %document = map { s{^\Q$root\E/}{}r => document($_) }
+  glob "$root/*.md $root/doc/*.md $root/doc/internals/*.md";
 my @with_statements = grep { !$elsewhere{$_} && $document{$_} =~ /^```sql$/m } sort keys %document;
 
 my $node = start_server('documents', 'autovacuum = off');
@@ -39,23 +40,28 @@ for my $file (@with_statements)
 		FROM pg_roles WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter', 'nightly') \\gexec");
 }
 
-# The tutorial and, in the order of the map, all pages that build on it, in the session of one reader: none fails by
-# what another one has left.  On some pages what comes out is that of the tutorial's tables alone.
+# The tutorial and, in the order of the map, all pages that build on it, in the session of one
+# reader: none fails by what another one has left.  On some pages what comes out is that of the
+# tutorial's tables alone.
 my ($map) = $document{'doc/README.md'} =~ /^(\| I want .*?)\n\n/ms;
 my %mapped;
-my @order = grep { !$mapped{$_}++ } 'doc/tutorial.md', map { "doc/$_" } $map =~ /\]\(([\w-]+\.md)[)#]/g;
-my %alone = map { ("doc/$_.md" => 1) } qw(schedule expire monitoring from-redis reference-functions);
+my @order = grep { !$mapped{$_}++ } 'doc/tutorial.md',
+	map { "doc/$_" } $map =~ /\]\(([\w-]+\.md)[)#]/g;
+my %alone = map { ("doc/$_.md" => 1) }
+  qw(schedule expire monitoring from-redis reference-functions);
 my @in_order;
 
-is_deeply([ grep { m{^doc/[^/]*\.md$} && !$mapped{$_} && $_ ne 'doc/README.md' } sort keys %document ], [],
-	'the map has every page');
+is_deeply([ grep { m{^doc/[^/]*\.md$} && !$mapped{$_} && $_ ne 'doc/README.md' }
+	sort keys %document ], [], 'the map has every page');
 for my $file (grep { my $page = $_; grep { $_ eq $page } @with_statements } @order)
 {
-	my @blocks = grep { $_->{language} eq 'sql' && ($_->{output} // '') !~ /^ERROR: / } blocks($document{$file});
+	my @blocks = grep { $_->{language} eq 'sql' && ($_->{output} // '') !~ /^ERROR: / }
+	  blocks($document{$file});
 
 	next if $file ne 'doc/tutorial.md' && $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
 	$_->{name} = "$file line $_->{line}" for @blocks;
-	$alone{$file} and $_ = { name => $_->{name}, text => $_->{text} =~ s/; {5}-- .*/;/gr } for @blocks;
+	$alone{$file} and $_ = { name => $_->{name}, text => $_->{text} =~ s/; {5}-- .*/;/gr }
+	  for @blocks;
 	push @in_order, @blocks, { name => "the end of $file",
 		text => "RESET ROLE; RESET ALL; SET client_min_messages = warning;\n" };
 }
@@ -71,16 +77,20 @@ $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
 $node->safe_psql('postgres', q{
 	CREATE VIEW members AS
 	SELECT p.*,
-		EXISTS (SELECT FROM pg_type WHERE p.oid IN (typinput, typoutput, typreceive, typsend, typanalyze))
-			OR (EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn,
+		EXISTS (SELECT FROM pg_type
+			WHERE p.oid IN (typinput, typoutput, typreceive, typsend, typanalyze))
+			OR (EXISTS (SELECT FROM pg_aggregate
+				WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn,
 				aggdeserialfn))
 				AND 'internal'::regtype = ANY (p.proargtypes::oid[] || p.prorettype))
-			OR EXISTS (SELECT FROM pg_amproc WHERE amproc = p.oid) OR EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid)
+			OR EXISTS (SELECT FROM pg_amproc WHERE amproc = p.oid)
+			OR EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid)
 			OR EXISTS (SELECT FROM pg_proc WHERE prosupport = p.oid)
 				OR obj_description(p.oid, 'pg_proc') LIKE 'internal: %' AS internal,
 		(SELECT string_agg(concat_ws(' ',
 				CASE WHEN p.proargmodes[n] = 'v' THEN 'VARIADIC' END,
-				quote_ident(nullif(p.proargnames[n], '')), format_type(type, NULL)), ', ' ORDER BY n)
+				quote_ident(nullif(p.proargnames[n], '')), format_type(type, NULL)),
+				', ' ORDER BY n)
 			FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS arguments (type, n)) AS arguments
 	FROM pg_proc AS p JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND objid = p.oid
 	JOIN pg_extension AS e ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid
@@ -97,7 +107,8 @@ for (split /\n/, $node->safe_psql('postgres',
 {
 	my ($name, $arguments, $result, $internal) = split /\|/;
 	# A procedure has no result.
-	my $entry = $internal eq 't' ? "`$name`" : $result eq '' ? "CALL $name($arguments)" : "$name($arguments) → $result";
+	my $entry = $internal eq 't' ? "`$name`" : $result eq '' ? "CALL $name($arguments)"
+	  : "$name($arguments) → $result";
 
 	$forms{$entry}++ if $entry =~ s/\bitem $scalar\b/item T/;
 	ok(index($reference, $entry) >= 0, "in the reference: $name(" . ($arguments // '') . ')');
@@ -109,7 +120,8 @@ cmp_ok(scalar keys %known, '>', 20, 'functions were found');
 # The table at the beginning of the reference has each function that a user calls once.
 delete $callable{bloom_agg_final};
 my ($index) = $document{'doc/reference-functions.md'} =~ /\A.*?^(\| function \| .*?)\n\n/ms;
-is_deeply([ sort $index =~ /`(bloom_\w+)`/g ], [ sort keys %callable ], 'each function is in the table of all once');
+is_deeply([ sort $index =~ /`(bloom_\w+)`/g ], [ sort keys %callable ],
+	'each function is in the table of all once');
 
 $known{$_} = 1 for split /\n/, $node->safe_psql('postgres', q{
 	SELECT opcname FROM pg_opclass WHERE opcintype = 'bloom'::regtype});
@@ -132,12 +144,14 @@ is($node->safe_psql('postgres', q{
 	'', 'every function has a comment');
 is($node->safe_psql('postgres', q{
 		SELECT obj_description('bloom'::regtype, 'pg_type') IS NOT NULL
-			AND (SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension WHERE extname = 'bloomexp')}),
+			AND (SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension
+				WHERE extname = 'bloomexp')}),
 	't', 'the type and the extension have a comment');
 
 # Each operator stands in the reference with its types, each cast, too.
 for (split /\n/, $node->safe_psql('postgres', q{
-		SELECT concat_ws(' ', oprleft::regtype, oprname, oprright::regtype, '->', oprresult::regtype) FROM pg_operator
+		SELECT concat_ws(' ', oprleft::regtype, oprname, oprright::regtype, '->',
+			oprresult::regtype) FROM pg_operator
 		WHERE oprcode IN (SELECT oid FROM members)
 		UNION ALL
 		SELECT format('%s::%s', castsource::regtype,
@@ -154,11 +168,13 @@ is(scalar keys %forms, 4, 'in two functions and two operators');
 # Links: to files of the checkout that the tests have, and to headings
 
 my %text = map { s{^\Q$root\E/}{}r => document($_) }
-  map { glob "$root/$_.md" } qw(* doc/* doc/internals/* packaging/* src/README clients/*/* examples/*/*);
+  map { glob "$root/$_.md" }
+  qw(* doc/* doc/internals/* packaging/* src/README clients/*/* examples/*/*);
 my %headings;
 for my $file (keys %text)
 {
-	$headings{$file}{ lc($1) =~ s/[^\w\- ]//gr =~ s/ /-/gr } = 1 while $text{$file} =~ /^#+ (.*)$/mg;
+	$headings{$file}{ lc($1) =~ s/[^\w\- ]//gr =~ s/ /-/gr } = 1
+	  while $text{$file} =~ /^#+ (.*)$/mg;
 }
 for my $file (sort keys %text)
 {
@@ -182,7 +198,8 @@ for my $file (sort keys %text)
 	my @lines = split /\n/, $text{$file};
 
 	is_deeply([ grep { $lines[$_] =~ /^\|(?: *:?-+:? *\|)+$/
-		&& $lines[ $_ - 1 ] =~ tr/|// - (() = $lines[ $_ - 1 ] =~ /\\\|/g) != $lines[$_] =~ tr/|// } 1 .. $#lines ], [],
+		&& $lines[ $_ - 1 ] =~ tr/|// - (() = $lines[ $_ - 1 ] =~ /\\\|/g)
+			!= $lines[$_] =~ tr/|// } 1 .. $#lines ], [],
 		"$file: tables");
 }
 
@@ -196,15 +213,18 @@ for my $file (sort keys %text)
 		my ($instead, $path) = ($1, ($folder // '') . $2);
 
 		ok(-e "$root/$path" && length $instead > 20, "$file: picture $path") or next;
-		unlike(document("$root/$path"), qr/<title>Gnuplot|\A(?!.*<title)/s, "$path has a title") if $path =~ /\.svg$/;
+		unlike(document("$root/$path"), qr/<title>Gnuplot|\A(?!.*<title)/s, "$path has a title")
+		  if $path =~ /\.svg$/;
 	}
 }
 
 # The query of an ordered feed reads the filter once, and posts in their order until the page
 # is full; in the other forms it would read the filter for each post.
 my ($feed) = $document{'doc/query.md'} =~ /^(SELECT p\.id FROM posts AS p\n.*?;)$/ms;
-my $plan = sub { return $node->safe_psql('query', "SET enable_sort = off; EXPLAIN (COSTS OFF) $_[0]") };
-like($plan->($feed), qr/^Limit\n *InitPlan .*Index Scan Backward using posts_published_idx on posts/s,
+my $plan = sub { return $node->safe_psql('query',
+	"SET enable_sort = off; EXPLAIN (COSTS OFF) $_[0]") };
+like($plan->($feed),
+	qr/^Limit\n *InitPlan .*Index Scan Backward using posts_published_idx on posts/s,
 	'plan of an ordered feed');
 unlike($plan->($feed), qr/SubPlan/, 'reads the filter once');
 like($plan->($feed =~ s/current\(42\)/current(p.id)/r), qr/SubPlan/, 'by a column it would not');
@@ -214,23 +234,27 @@ like($plan->($feed =~ s/\(SELECT (seen\.current\(42\))\)/$1/r), qr/Filter: .*see
 # The check that filters are complete, of the guide to a live application, finds what is missing.
 my ($check) = $document{'doc/production.md'} =~ /^(SELECT count\(\*\) AS missing\n.*?;)/ms;
 my $begin = qr/^BEGIN;\nSET LOCAL lock_timeout = '100ms';\n/m;
-my ($off) = $document{'doc/production.md'} =~ /(${begin}ALTER TABLE exposures DISABLE .*?COMMIT;)$/ms;
+my ($off) = $document{'doc/production.md'}
+  =~ /(${begin}ALTER TABLE exposures DISABLE .*?COMMIT;)$/ms;
 my $on = $off =~ s/DISABLE/ENABLE/gr;
-my $missing = sub { return $node->safe_psql('production', "SET client_min_messages = warning; $_[0]; $check") };
+my $missing = sub { return $node->safe_psql('production',
+	"SET client_min_messages = warning; $_[0]; $check") };
 is($missing->(''), 0, 'nothing is missing');
-cmp_ok($missing->('DELETE FROM seen.filters'), '>', 1000, 'exposures of users without a filter are missing');
+cmp_ok($missing->('DELETE FROM seen.filters'), '>', 1000,
+	'exposures of users without a filter are missing');
 $node->safe_psql('production', 'CALL seen.rebuild()');
 is($missing->(''), 0, 'until the rebuild');
 
 # So is what is inserted while the triggers are disabled.
-is($missing->("$off INSERT INTO exposures VALUES (42, 801); $on INSERT INTO exposures VALUES (42, 802)"), 1,
-	'an exposure that the trigger did not see');
-is($node->safe_psql('production', "$off SELECT untracked FROM seen.health; $on SELECT untracked FROM seen.health"),
-	"1\n0", 'disabled triggers are counted');
+is($missing->("$off INSERT INTO exposures VALUES (42, 801); $on INSERT INTO exposures
+	VALUES (42, 802)"), 1, 'an exposure that the trigger did not see');
+is($node->safe_psql('production', "$off SELECT untracked FROM seen.health; $on SELECT untracked
+	FROM seen.health"), "1\n0", 'disabled triggers are counted');
 $node->safe_psql('production', 'CALL seen.rebuild()');
 is($missing->(''), 0, 'after a rebuild it is there');
 
-# The script that makes a feed and tries it leaves nothing if the trial fails, and no row if it does not.
+# The script that makes a feed and tries it leaves nothing if the trial fails, and no row if it does
+# not.
 my ($script) = $document{'doc/production.md'} =~ /(${begin}SELECT bloom_create_feed.*?COMMIT;)$/ms;
 my @as = (app => 'production_app', rebuilder => 'production_rebuilder');
 while (my ($name, $role) = splice @as, 0, 2)
@@ -246,7 +270,8 @@ for my $stop (1, 0)	# psql goes on after an error by default
 	{
 		my ($right, $wrong) = @$failure;
 		$node->psql('production', $script =~ s/\Q$right/$wrong/r, on_error_stop => $stop);
-		is($node->safe_psql('production', $state), '0|', "a trial that fails leaves nothing: $wrong");
+		is($node->safe_psql('production', $state), '0|',
+			"a trial that fails leaves nothing: $wrong");
 	}
 }
 $node->safe_psql('production', $script);
@@ -254,13 +279,16 @@ is($node->safe_psql('production', $state), '0|seen', 'a trial that succeeds leav
 is($node->psql('production', "SET ROLE production_rebuilder; CALL seen.rebuild()"), 0,
 	'the role of the rebuild can rebuild');
 for my $attempt ([ production_app => 'CALL seen.rebuild()' ],
-	[ production_rebuilder => 'SELECT seen.unseen(42, NULL)' ], [ production_app => 'SELECT FROM seen.filters' ])
+	[ production_rebuilder => 'SELECT seen.unseen(42, NULL)' ],
+		[ production_app => 'SELECT FROM seen.filters' ])
 {
 	my ($role, $statement) = @$attempt;
-	is(sqlstate($node, 'production', "SET ROLE $role; $statement"), '42501', "$role may not: $statement");
+	is(sqlstate($node, 'production', "SET ROLE $role; $statement"), '42501',
+		"$role may not: $statement");
 }
 
-# A line of a crontab can log in where the role has the name of the operating system user, as Debian wants it.
+# A line of a crontab can log in where the role has the name of the operating system user, as Debian
+# wants it.
 my @lines = $document{'doc/schedule.md'} =~ /^ *(?:[\d*]+ ){5}(\w+ .*psql .*)$/mg;
 cmp_ok(scalar @lines, '>', 1, 'there are lines for crontabs');
 for (@lines)
@@ -354,7 +382,8 @@ is_deeply([ map { $node->safe_psql('readme', $_) } @pages ], [ "105\n104", "105\
 	'README: the filter and exact SQL');
 
 # Removing the extension: refused, and what the guide warns of.
-is(sqlstate($node, 'readme', 'DROP EXTENSION bloomexp'), '2BP01', 'the extension cannot be removed under a feed');
+is(sqlstate($node, 'readme', 'DROP EXTENSION bloomexp'), '2BP01',
+	'the extension cannot be removed under a feed');
 my $insert = 'INSERT INTO exposures (user_id, item_id) VALUES (42, 1)';
 is($node->psql('readme', "BEGIN; DROP EXTENSION bloomexp CASCADE; $insert; ROLLBACK"), 0,
 	'with CASCADE the triggers go, and inserts work');
@@ -375,11 +404,14 @@ is(sqlstate($node, 'fit', "$again " . $page =~ s/ON CONFLICT .*//r . $execute), 
 	'and without ON CONFLICT the page fails');
 
 # Renamed columns and schemas stop inserts, and renamed tables rebuilds, as the guide warns.
-is(sqlstate($node, 'query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post_id; INSERT INTO exposures
+is(sqlstate($node, 'query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post_id;
+	INSERT INTO exposures
 	VALUES (42, 1)'), '42703', 'a renamed column');
-is(sqlstate($node, 'query', 'BEGIN; ALTER SCHEMA seen RENAME TO saw; INSERT INTO exposures VALUES (42, 1)'), '42P01',
+is(sqlstate($node, 'query', 'BEGIN; ALTER SCHEMA seen RENAME TO saw;
+	INSERT INTO exposures VALUES (42, 1)'), '42P01',
 	'a renamed schema');
-is($node->psql('query', 'ALTER TABLE exposures RENAME TO showings; INSERT INTO showings VALUES (42, 1)'), 0,
+is($node->psql('query', 'ALTER TABLE exposures RENAME TO showings;
+	INSERT INTO showings VALUES (42, 1)'), 0,
 	'a renamed table takes inserts');
 is(sqlstate($node, 'query', 'CALL seen.rebuild()'), '42P01', 'but no rebuild');
 

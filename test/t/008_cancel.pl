@@ -20,10 +20,12 @@ use constant LONG => 40;
 my $node = start_server('cancel', "shared_buffers = 512MB\nmax_parallel_workers_per_gather = 0\n");
 
 $node->safe_psql('postgres', q{
-	-- The CPU time of this session's process in hundredths of a second, which other work on the machine does not change.
+	-- The CPU time of this session's process in hundredths of a second, which other work on the
+	-- machine does not change.
 	CREATE FUNCTION cpu() RETURNS bigint LANGUAGE sql AS $$
 		SELECT f[12]::bigint + f[13]::bigint
-		FROM string_to_array(regexp_replace(pg_read_file('/proc/self/stat', 0, 1000), '.*\\) ', ''), ' ') AS f $$;
+		FROM string_to_array(regexp_replace(pg_read_file('/proc/self/stat', 0, 1000), '.*\\) ', ''),
+			' ') AS f $$;
 	CREATE EXTENSION bloomexp;
 	-- Decompressing the array would take longer than what is tested.
 	CREATE UNLOGGED TABLE numbers (items bigint[]);
@@ -31,16 +33,20 @@ $node->safe_psql('postgres', q{
 	INSERT INTO numbers SELECT ARRAY(SELECT generate_series(1, 10000000));
 	-- a filter of a thousand layers: each item is looked for in all of them
 	CREATE UNLOGGED TABLE layered AS
-	SELECT bloom_union_agg(bloom_add(bloom_new(10 + i, 0.00001), i)) AS f FROM generate_series(1, 1000) AS i});
+	SELECT bloom_union_agg(bloom_add(bloom_new(10 + i, 0.00001), i)) AS f
+		FROM generate_series(1, 1000) AS i});
 
 # Name, number of items where there can be more, and statement.
 my @operations = (
-	[ 'bloom_agg', 2000000, 'SELECT bloom_agg(i) FROM (SELECT generate_series(1, ITEMS)::bigint) AS n (i)' ],
-	[ 'bloom_window_agg', 300000, q{SELECT bloom_window_agg(i, '2026-01-01'::timestamptz + i * interval '1 second',
+	[ 'bloom_agg', 2000000, 'SELECT bloom_agg(i)
+		FROM (SELECT generate_series(1, ITEMS)::bigint) AS n (i)' ],
+	[ 'bloom_window_agg', 300000,
+		q{SELECT bloom_window_agg(i, '2026-01-01'::timestamptz + i * interval '1 second',
 		'30 days', 6, 0.01)
 		FROM (SELECT generate_series(1, ITEMS)::bigint) AS n (i)} ],
 	[ 'bloom_add, many items', 0, 'SELECT bloom_add(bloom_new(10000000), items) FROM numbers' ],
-	[ 'bloom_add, many layers', 200000, 'SELECT bloom_add(f, items[2000:ITEMS]) FROM layered, numbers' ],
+	[ 'bloom_add, many layers', 200000, 'SELECT bloom_add(f, items[2000:ITEMS])
+		FROM layered, numbers' ],
 	[ 'bloom_exclude_array', 200000, 'SELECT items[:ITEMS] - f FROM numbers, layered' ],
 	[ 'bloom_contains_each', 200000, 'SELECT bloom_contains_each(f, items[:ITEMS]) FROM numbers, layered' ],
 	[ 'bloom_exclude_first', 1000000, 'SELECT bloom_exclude_first(items[:ITEMS], NULL, NULL) FROM numbers' ],
@@ -50,7 +56,8 @@ my @operations = (
 		now(), true) FROM numbers} ],
 	[ 'bloom_exclude, many filters', 200000, q{SELECT bloom_exclude('{1,2}'::int[],
 		VARIADIC array_fill(bloom_window('1 day'), ARRAY[ITEMS]))} ],
-	[ 'bloom_union', 0, 'SELECT ' . join ' | ', map { "bloom_add(bloom_new(50000000), $_)" } 1 .. 4 ],
+	[ 'bloom_union', 0, 'SELECT ' . join ' | ',
+		map { "bloom_add(bloom_new(50000000), $_)" } 1 .. 4 ],
 	[ 'text form', 0, 'SELECT bloom_in(bloom_out(bloom_in(bloom_out(bloom_new(60000000)))))' ]);
 
 # Hundredths of a second of CPU time that a statement took, and its SQLSTATE; it is cancelled
@@ -112,10 +119,13 @@ for my $call ('bloom_contains_each(NULL, items)',
 {
 	my ($before, $after) = split /\n/, $node->safe_psql('postgres', qq{
 		CREATE FUNCTION pg_temp.peak() RETURNS int LANGUAGE sql AS
-			'SELECT (regexp_match(pg_read_file(''/proc/self/status''), ''VmHWM:\\s+(\\d+)''))[1]::int / 1024';
+			'SELECT (regexp_match(pg_read_file(''/proc/self/status''),
+				''VmHWM:\\s+(\\d+)''))[1]::int / 1024';
 		DO 'BEGIN PERFORM bloom_contains_each(NULL, ARRAY[1]); END';
 		SELECT pg_temp.peak();
-		DO \$\$ BEGIN PERFORM $call FROM (SELECT array_fill(NULL::bigint, '{30000000}') AS items OFFSET 0) AS nulls; END \$\$;
+		DO \$\$ BEGIN PERFORM $call
+			FROM (SELECT array_fill(NULL::bigint, '{30000000}') AS items OFFSET 0) AS nulls;
+			END \$\$;
 		SELECT pg_temp.peak()});
 
 	cmp_ok($after - $before, '<', 60, "$call: memory for 30 million NULLs");

@@ -34,7 +34,8 @@ for my $line (@lines)
 	my ($contained) = $line =~ /contained (\d+) of 2000/;
 
 	# 1,000 candidates are even; a false positive rate of 1% is about 10 of the odd ones
-	my $exposed = $note eq 'small' ? 300 : $note =~ /^(empty|none)$/ ? 0 : $note =~ /^(uuid|bytea)$/ ? 500 : 1000;
+	my $exposed = $note eq 'small' ? 300 : $note =~ /^(empty|none)$/ ? 0 : $note =~ /^(uuid|bytea)$/
+	  ? 500 : 1000;
 	cmp_ok($contained, '>=', $exposed, "$note: what was exposed is contained");
 	cmp_ok($contained, '<=', $exposed ? $exposed + 60 : 0, "$note: and little else");
 }
@@ -43,12 +44,13 @@ is($standby->safe_psql('postgres', q{SELECT string_agg(note, ' ' ORDER BY user_i
 	'large window counting text', 'filters that are stored out of line');
 
 is(samples::containing($standby, 'postgres', 901), '', '901 is new to each filter');
-$primary->safe_psql('postgres', samples::add("'{901,902,903}'::bigint[]", 1, 2, 3, 77) . samples::change_others());
+$primary->safe_psql('postgres', samples::add("'{901,902,903}'::bigint[]", 1, 2, 3, 77)
+	. samples::change_others());
 isnt(same('filters that were added to'), $before, 'filters have changed');
 is(samples::containing($standby, 'postgres', 901), '1 2 3 4 5 6 77',
 	'the standby knows what was added, also for a new user');
-is($standby->safe_psql('postgres', q{SELECT bloom_add(items, 905) @> 905 FROM seen WHERE user_id = 3}),
-	't', 'a standby can add if it does not write');
+is($standby->safe_psql('postgres', q{SELECT bloom_add(items, 905) @> 905 FROM seen
+	WHERE user_id = 3}), 't', 'a standby can add if it does not write');
 
 # Feeds answer there, too.
 $primary->safe_psql('postgres', q{INSERT INTO exposures VALUES (1, 901), (2, 901),
@@ -56,7 +58,8 @@ $primary->safe_psql('postgres', q{INSERT INTO exposures VALUES (1, 901), (2, 901
 $primary->wait_for_catchup($standby);
 is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, log 2, log 3',
 	'feeds answer on a standby');
-is($standby->safe_psql('postgres', q{SELECT feed.current(2) @> 902, log.current(2) @> 902, users, untracked
+is($standby->safe_psql('postgres', q{SELECT feed.current(2) @> 902, log.current(2) @> 902,
+	users, untracked
 	FROM feed.health}), 't|t|3|0', 'with their other functions');
 like($standby->safe_psql('postgres', 'CALL feed.rebuild(dry_run => true)'), qr/^4\|3\|\d+\|0$/,
 	'and tell what a rebuild would do');
@@ -71,7 +74,8 @@ for my $statement (
 	'SELECT log.lock(1)',
 	'CALL feed.rebuild()')
 {
-	is(sqlstate($standby, 'postgres', $statement), '25006', 'read-only: ' . substr($statement, 0, 30));
+	is(sqlstate($standby, 'postgres', $statement), '25006', 'read-only: '
+		. substr($statement, 0, 30));
 }
 
 $standby->promote;
@@ -80,7 +84,8 @@ $standby->safe_psql('postgres', samples::add("'{907}'::bigint[]", 1, 3)
 is(samples::containing($standby, 'postgres', 907), '1 3', 'the promoted standby takes adds');
 is(samples::shown($standby, 'postgres', 907), 'feed 2, feed 78, log 2, log 78', 'and exposures');
 is(samples::containing($primary, 'postgres', 907), '', 'of which the old primary knows nothing');
-like($standby->safe_psql('postgres', 'CALL feed.rebuild()'), qr/^6\|4\|\d+\|0$/, 'and rebuilds its filters');
+like($standby->safe_psql('postgres', 'CALL feed.rebuild()'), qr/^6\|4\|\d+\|0$/,
+	'and rebuilds its filters');
 is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, log 2, log 3',
 	'which have what came from the primary');
 $standby->stop;
@@ -89,10 +94,12 @@ $standby->stop;
 # committed is on the disk, too.
 
 $primary->safe_psql('postgres', 'CHECKPOINT; ' . samples::add("'{911}'::bigint[]", 1, 2, 3, 79));
-my ($in, $out) = ("BEGIN;\n" . samples::add("'{913}'::bigint[]", 1, 3, 80) . samples::change_others()
+my ($in, $out) = ("BEGIN;\n" . samples::add("'{913}'::bigint[]", 1, 3, 80)
+	. samples::change_others()
 	. "SELECT 'added';\n", '');
 $in = "INSERT INTO exposures VALUES (5, 911);\n"
-	. $in =~ s/SELECT 'added'/WITH inserted AS (INSERT INTO exposures VALUES (5, 913) RETURNING 1) $& FROM inserted/r;
+	. $in =~ s/SELECT 'added'/WITH inserted AS (INSERT INTO exposures VALUES (5, 913)
+		RETURNING 1) $& FROM inserted/r;
 my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $primary->connstr('postgres') ],
 	'<', \$in, '>', \$out, '2>&1', IPC::Run::timeout(10 * $patience));
 $session->pump until $out =~ /added/;
@@ -102,14 +109,16 @@ $primary->stop('immediate');
 $session->finish;
 $primary->start;
 
-is(samples::answers($primary, 'postgres'), $committed, 'after a crash: what was committed, byte for byte');
+is(samples::answers($primary, 'postgres'), $committed,
+	'after a crash: what was committed, byte for byte');
 is(samples::containing($primary, 'postgres', 911), '1 2 3 79', 'added before the checkpoint');
 is(samples::containing($primary, 'postgres', 917), '2 79', 'added after the checkpoint');
 is(samples::containing($primary, 'postgres', 913), '', 'not committed');
-$primary->safe_psql('postgres', samples::add("'{913}'::bigint[]", 1, 3, 80) . samples::change_others());
+$primary->safe_psql('postgres', samples::add("'{913}'::bigint[]", 1, 3, 80)
+	. samples::change_others());
 is(samples::containing($primary, 'postgres', 913), '1 3 80', 'adds go on');
-is(samples::shown($primary, 'postgres', 911) . '; ' . samples::shown($primary, 'postgres', 913), 'feed 5, log 5; ',
-	'feeds have the exposures that were committed, and no other');
+is(samples::shown($primary, 'postgres', 911) . '; ' . samples::shown($primary, 'postgres', 913),
+	'feed 5, log 5; ', 'feeds have the exposures that were committed, and no other');
 $primary->stop;
 
 done_testing();

@@ -13,15 +13,17 @@ my $node = start_server('publisher', 'max_connections = 30', allows_streaming =>
 
 sub query { return $node->safe_psql($_[0], $_[1]) }
 
-# Logical replication.  The subscribers have the feeds, too; but the filters come as
-# they are, so an exposure that is copied or replicated must not start the trigger.  A table without a key is found
+# Logical replication.  The subscribers have the feeds, too; but the filters come as they are, so an
+# exposure that is copied or replicated must not start the trigger.  A table without a key is found
 # by its whole rows, filters included.
 
-my $subscriber = start_server('subscriber', "max_connections = 30\nmax_logical_replication_workers = 10",
+my $subscriber = start_server('subscriber',
+	"max_connections = 30\nmax_logical_replication_workers = 10",
 	allows_streaming => 'logical');
 
 my $publisher = $node->connstr . ' dbname=postgres';
-my $keyless = q{CREATE TABLE keyless (note text, items bloom); ALTER TABLE keyless REPLICA IDENTITY FULL;};
+my $keyless = q{CREATE TABLE keyless (note text, items bloom);
+	ALTER TABLE keyless REPLICA IDENTITY FULL;};
 my %subscriptions = (plain => 'binary = false', dense => 'binary = true');
 
 samples::create($node, 'postgres');
@@ -35,7 +37,8 @@ for my $name (sort keys %subscriptions)
 	samples::create_feeds($subscriber, $name);
 	$subscriber->safe_psql($name, "TRUNCATE seen; $keyless");
 	$subscriber->safe_psql($name,
-		"CREATE SUBSCRIPTION $name CONNECTION '$publisher' PUBLICATION filters WITH ($subscriptions{$name})");
+		"CREATE SUBSCRIPTION $name CONNECTION '$publisher' PUBLICATION filters
+			WITH ($subscriptions{$name})");
 }
 $subscriber->wait_for_subscription_sync($node, $_, $_) for sort keys %subscriptions;
 
@@ -49,8 +52,10 @@ sub same
 	for my $subscription (sort keys %subscriptions)
 	{
 		$node->wait_for_catchup($subscription);
-		is(samples::answers($subscriber, $subscription), $wanted[0], "$subscription subscription: $name");
-		is($subscriber->safe_psql($subscription, $rows), $wanted[1], "$subscription subscription: $name, without a key");
+		is(samples::answers($subscriber, $subscription), $wanted[0],
+			"$subscription subscription: $name");
+		is($subscriber->safe_psql($subscription, $rows), $wanted[1],
+			"$subscription subscription: $name, without a key");
 	}
 	return $wanted[0];
 }
@@ -81,16 +86,18 @@ for my $subscription (sort keys %subscriptions)
 {
 	is(samples::shown($subscriber, $subscription, 903), 'feed 3, feed 78, log 3, log 78',
 		"$subscription subscription: filters and exposures came");
-	is($subscriber->safe_psql($subscription, 'SELECT md5(string_agg(md5(bloom_send(items)), $$ $$ ORDER BY user_id))
+	is($subscriber->safe_psql($subscription,
+		'SELECT md5(string_agg(md5(bloom_send(items)), $$ $$ ORDER BY user_id))
 		FROM feed.filters'),
-		query('postgres', 'SELECT md5(string_agg(md5(bloom_send(items)), $$ $$ ORDER BY user_id)) FROM feed.filters'),
-			"$subscription subscription: byte for byte");
-	is(sqlstate($subscriber, $subscription, "SELECT bloom_create_feed('more', 'exposures')"), '55000',
-		"$subscription subscription: no feed with triggers can be made there");
+		query('postgres', 'SELECT md5(string_agg(md5(bloom_send(items)), $$ $$ ORDER BY user_id))
+			FROM feed.filters'), "$subscription subscription: byte for byte");
+	is(sqlstate($subscriber, $subscription, "SELECT bloom_create_feed('more', 'exposures')"),
+		'55000', "$subscription subscription: no feed with triggers can be made there");
 	is($subscriber->safe_psql($subscription, 'SELECT count(*) FROM exposures'), '3',
 		"$subscription subscription: exposures came");
 	# as after a switchover
-	$subscriber->safe_psql($subscription, "DROP SUBSCRIPTION $subscription; INSERT INTO exposures VALUES (3, 905),
+	$subscriber->safe_psql($subscription, "DROP SUBSCRIPTION $subscription;
+		INSERT INTO exposures VALUES (3, 905),
 		(79, 905)");
 	$subscriber->safe_psql($subscription, "SELECT bloom_create_feed('more', 'exposures')");
 	is(samples::shown($subscriber, $subscription, 905), 'feed 3, feed 79, log 3, log 79',
@@ -115,15 +122,18 @@ query('origin', q{
 		ADD CONSTRAINT not_too_large CHECK ((bloom_info(items)).bytes < 1000000),
 		ADD CONSTRAINT not_13 CHECK (CASE note WHEN 'small' THEN NOT items @> 13 ELSE true END);
 	INSERT INTO exposures VALUES (1, 901);
-	CREATE INDEX seen_fpr ON seen (bloom_fpr(items), (CASE note WHEN 'small' THEN bloom_contains(items, 2) END))
+	CREATE INDEX seen_fpr ON seen (bloom_fpr(items),
+		(CASE note WHEN 'small' THEN bloom_contains(items, 2) END))
 		WHERE bloom_cardinality(items) > 0;
 	CREATE INDEX seen_items ON seen USING hash (items);
 	CREATE STATISTICS seen_statistics ON bloom_cardinality(items), note FROM seen;
 	CREATE VIEW fresh AS
-		SELECT user_id, candidate FROM seen, bloom_exclude('{1,2,3,4}'::int[], items, bloom_add(NULL, 3)) AS candidate
+		SELECT user_id, candidate
+			FROM seen, bloom_exclude('{1,2,3,4}'::int[], items, bloom_add(NULL, 3)) AS candidate
 			WHERE user_id < 6;
 	CREATE MATERIALIZED VIEW kept AS
-		SELECT user_id, '{1,2,3,4}'::bigint[] - items AS survivors, items @> 2 AS has_2, items | bloom_add(NULL, 1) AS more
+		SELECT user_id, '{1,2,3,4}'::bigint[] - items AS survivors, items @> 2 AS has_2,
+			items | bloom_add(NULL, 1) AS more
 		FROM seen WHERE user_id IN (1, 3);
 	CREATE FUNCTION survivors(bigint[]) RETURNS bigint[] LANGUAGE sql
 		BEGIN ATOMIC SELECT $1 - (SELECT items FROM seen WHERE user_id = 1); END;
@@ -151,7 +161,8 @@ my $answers = samples::answers($node, 'origin');
 my $dump = dump_of('origin');
 my $others = q{SELECT (SELECT array_agg(f ORDER BY f) FROM fresh AS f),
 	(SELECT array_agg(k ORDER BY user_id) FROM kept AS k),
-	survivors('{1,2,3}'), (SELECT together(items) FROM seen WHERE user_id IN (1, 3)), (SELECT count(*) FROM part_0),
+	survivors('{1,2,3}'), (SELECT together(items) FROM seen WHERE user_id IN (1, 3)),
+	(SELECT count(*) FROM part_0),
 		(SELECT count(*) FROM part_1)};
 my %restore = (
 	plain => [ [ 'pg_dump', '-f', "$folder/plain.sql" ],
@@ -164,28 +175,35 @@ for my $way (sort keys %restore)
 	my ($out_of, $into) = @{ $restore{$way} };
 	my $database = "from_$way";
 
-	query('postgres', qq{CREATE DATABASE $database; ALTER DATABASE $database SET search_path = public, "Filter tools"});
+	query('postgres', qq{CREATE DATABASE $database;
+		ALTER DATABASE $database SET search_path = public, "Filter tools"});
 	$node->command_ok([ @$out_of, '-d', $node->connstr('origin') ], "$way: dumped");
 	$node->command_ok([ @$into, '-d', $node->connstr($database) ], "$way: restored");
 	is(samples::answers($node, $database), $answers, "$way: filters answer as they did");
-	is(query($database, $others), query('origin', $others), "$way: views, functions and partitions, too");
+	is(query($database, $others), query('origin', $others),
+		"$way: views, functions and partitions, too");
 	ok(dump_of($database) eq $dump, "$way: dumped again, all is the same");
 
 	query($database, 'INSERT INTO exposures VALUES (1, 903), (3, 903), (78, 903)');
-	is(samples::shown($node, $database, 901), 'feed 1, log 1', "$way: feeds know what was shown before");
-	is(samples::shown($node, $database, 903), join(', ', map { ("$_ 1", "$_ 3", "$_ 78") } 'feed', 'log'),
+	is(samples::shown($node, $database, 901), 'feed 1, log 1',
+		"$way: feeds know what was shown before");
+	is(samples::shown($node, $database, 903),
+		join(', ', map { ("$_ 1", "$_ 3", "$_ 78") } 'feed', 'log'),
 		"$way: and what is shown now");
-	is(query($database, 'SELECT untracked FROM feed.health'), '0', "$way: the trigger is where it must be");
+	is(query($database, 'SELECT untracked FROM feed.health'), '0',
+		"$way: the trigger is where it must be");
 	is(query($database, 'SELECT feed, command, problems FROM bloom_feeds() ORDER BY 1'),
 		query('origin', 'SELECT feed, command, $${}$$ FROM bloom_feeds() ORDER BY 1'),
 		"$way: feeds are listed, and nothing is wrong with them");
-	is(query($database, q{INSERT INTO seen (user_id) VALUES (81); SELECT items @> 4711, known FROM seen
+	is(query($database, q{INSERT INTO seen (user_id) VALUES (81);
+		SELECT items @> 4711, known FROM seen
 		WHERE user_id = 81}),
 		't|1', "$way: default and generated column");
-	is(sqlstate($node, $database, "UPDATE seen SET items = bloom_add(items, 13) WHERE note = 'small'"), '23514',
-		"$way: check constraint");
+	is(sqlstate($node, $database, "UPDATE seen SET items = bloom_add(items, 13)
+		WHERE note = 'small'"), '23514', "$way: check constraint");
 	query($database, "CALL $_.rebuild()") for 'feed', 'log';
-	is(samples::shown($node, $database, 903), join(', ', map { ("$_ 1", "$_ 3", "$_ 78") } 'feed', 'log'),
+	is(samples::shown($node, $database, 903),
+		join(', ', map { ("$_ 1", "$_ 3", "$_ 78") } 'feed', 'log'),
 		"$way: filters are rebuilt");
 }
 
@@ -199,7 +217,8 @@ is(samples::answers($node, 'from_custom'), $answers, 'data alone: filters answer
 is(samples::shown($node, 'from_custom', 901), 'feed 1, log 1', 'data alone: and feeds');
 
 # The filters need not be in the dump, as they can be built from the exposures.
-query('postgres', 'CREATE DATABASE rebuilt; ALTER DATABASE rebuilt SET search_path = public, "Filter tools"');
+query('postgres', 'CREATE DATABASE rebuilt;
+	ALTER DATABASE rebuilt SET search_path = public, "Filter tools"');
 $node->command_ok([ 'pg_dump', '--exclude-table-data=seen', '--exclude-table-data=*.filters', '-f',
 	"$folder/rebuilt.sql", '-d', $node->connstr('origin') ], 'without filters: dumped');
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$folder/rebuilt.sql", '-d',
@@ -214,7 +233,8 @@ is(samples::shown($node, 'rebuilt', 901), 'feed 1, log 1', 'without filters: reb
 query('origin', 'CREATE TABLE copied (LIKE seen); ALTER TABLE copied DROP known');
 for my $format ('text', 'binary', 'csv')
 {
-	query('origin', "COPY (SELECT user_id, items, note FROM seen) TO '$folder/seen.$format' (FORMAT $format);
+	query('origin', "COPY (SELECT user_id, items, note
+		FROM seen) TO '$folder/seen.$format' (FORMAT $format);
 		TRUNCATE copied; COPY copied FROM '$folder/seen.$format' (FORMAT $format)");
 	is(query('origin', 'SELECT count(*), count(c.items),
 		count(*) FILTER (WHERE bloom_send(s.items) IS NOT DISTINCT FROM bloom_send(c.items))
@@ -240,7 +260,8 @@ sub copy
 	return sqlstate($node, 'origin', "COPY one FROM '$folder/damaged' (FORMAT $format)");
 }
 
-sub with_filter { return substr($whole, 0, 21) . pack('N', length $_[0]) . $_[0] . pack 'n', 0xFFFF }
+sub with_filter { return substr($whole, 0, 21) . pack('N', length $_[0]) . $_[0]
+	. pack 'n', 0xFFFF }
 
 my $filter = substr $whole, 25, $length;
 my @damages = (
@@ -256,15 +277,19 @@ for my $damage (@damages)
 	my ($state, $bytes) = @$damage;
 	my $hex = unpack 'H*', $bytes;
 
-	is(copy('binary', with_filter($bytes)), $state, 'COPY as binary: ' . length($bytes) . ' damaged bytes are refused');
+	is(copy('binary', with_filter($bytes)), $state, 'COPY as binary: ' . length($bytes)
+		. ' damaged bytes are refused');
 	is(copy('text', "\\\\x$hex\n"), $state, 'COPY as text: the same');
 }
-is(copy('binary', substr $whole, 0, 100), '22P04', 'COPY as binary: end of the file within a filter');
-is(copy('text', "\\\\x" . substr(unpack('H*', $filter), 0, -1) . "\n"), '22P02', 'COPY as text: half a byte');
+is(copy('binary', substr $whole, 0, 100), '22P04',
+	'COPY as binary: end of the file within a filter');
+is(copy('text', "\\\\x" . substr(unpack('H*', $filter), 0, -1) . "\n"), '22P02',
+	'COPY as text: half a byte');
 is(copy('text', "\\\\x00zz\n"), '22P02', 'COPY as text: no digits');
 
 is(query('origin', 'SELECT count(*) FROM one'), '0', 'of what was refused nothing is left');
-is(copy('binary', $whole) . query('origin', 'SELECT count(*) FROM one JOIN seen USING (items)'), '1',
+is(copy('binary', $whole)
+	. query('origin', 'SELECT count(*) FROM one JOIN seen USING (items)'), '1',
 	'the undamaged file is taken');
 
 $node->stop;

@@ -55,9 +55,11 @@ sub carry_over
 
 	# Page checksums must be as before; since version 18 they are on unless refused.
 	my $new = PostgreSQL::Test::Cluster->new("new_$suffix", install_path => dirname($to));
-	$new->init(extra => [ @locale, $old_major < 18 && $new_major >= 18 ? '--no-data-checksums' : () ]);
+	$new->init(extra => [ @locale, $old_major < 18 && $new_major >= 18 ? '--no-data-checksums'
+		: () ]);
 	chdir $new->basedir or die;
-	return unless run_log([ "$to/pg_upgrade", '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir,
+	return unless run_log([ "$to/pg_upgrade", '--no-sync', '-d', $old->data_dir,
+			'-D', $new->data_dir,
 			'-b', $from, '-B', $to, '-s', $new->host, '-p', $old->port, '-P', $new->port ]);
 	$new->start;
 	return $new;
@@ -79,20 +81,25 @@ sub upgrade
 		$old->safe_psql('postgres', 'INSERT INTO exposures VALUES (5, 903); CALL log.rebuild()');
 		# what refers to the functions and operators
 		$old->safe_psql('postgres', q{
-			ALTER TABLE seen ALTER items SET DEFAULT bloom_new(50), ADD CHECK ((bloom_info(items)).bytes < 1000000);
+			ALTER TABLE seen ALTER items SET DEFAULT bloom_new(50),
+				ADD CHECK ((bloom_info(items)).bytes < 1000000);
 			CREATE INDEX ON seen USING hash (items);
 			CREATE INDEX ON seen (bloom_fpr(items));
 			CREATE MATERIALIZED VIEW kept AS SELECT user_id, items FROM seen WHERE user_id < 6;
-			CREATE VIEW fresh AS SELECT '{1,2,3,4}'::bigint[] - items AS items FROM kept ORDER BY user_id});
+			CREATE VIEW fresh AS SELECT '{1,2,3,4}'::bigint[] - items AS items FROM kept
+				ORDER BY user_id});
 		$answers = samples::answers($old, 'postgres');
 		$fresh = $old->safe_psql('postgres', 'TABLE fresh');
-		$old->safe_psql('postgres', q{SELECT bloom_create_feed('alone', item_type => 'text'); SELECT alone.add(1, '{a,b}')});
+		$old->safe_psql('postgres', q{SELECT bloom_create_feed('alone', item_type => 'text');
+			SELECT alone.add(1, '{a,b}')});
 		ok(run_log([ "$to/pg_dump", '-f', $dump, $old->connstr('postgres') ]), "$name: dumped");
 	});
 	# Not every minor release can upgrade to every other.
-	if (!$new && !carry_over('plain', $from, $to, sub { $_[0]->safe_psql('postgres', 'CREATE TABLE plain (i int)') }))
+	if (!$new && !carry_over('plain', $from, $to,
+		sub { $_[0]->safe_psql('postgres', 'CREATE TABLE plain (i int)') }))
 	{
-	  SKIP: { skip "$name: pg_upgrade from " . ask($from, '--version') . ' to ' . ask($to, '--version')
+	  SKIP: { skip "$name: pg_upgrade from " . ask($from, '--version') . ' to '
+		. ask($to, '--version')
 		. ' fails for a plain table, too', 1 }
 		return;
 	}
@@ -105,22 +112,28 @@ sub upgrade
 			SELECT string_agg(s.note, ' ' ORDER BY s.user_id) FROM kept AS k,
 				LATERAL (SELECT * FROM seen WHERE items = k.items) AS s}),
 		'small layers large window counting', "$name: the hash index finds the filters");
-	$new->safe_psql('postgres', samples::add("'{901}'::bigint[]", 1, 2, 3, 77) . samples::change_others());
+	$new->safe_psql('postgres', samples::add("'{901}'::bigint[]", 1, 2, 3, 77)
+		. samples::change_others());
 	is(samples::containing($new, 'postgres', 901), '1 2 3 4 5 6 77', "$name: adds");
 	$new->safe_psql('postgres', 'INSERT INTO exposures VALUES (1, 903), (78, 903)');
-	is(samples::shown($new, 'postgres', 903), 'feed 1, feed 5, feed 78, log 1, log 5, log 78', "$name: feeds go on");
+	is(samples::shown($new, 'postgres', 903), 'feed 1, feed 5, feed 78, log 1, log 5, log 78',
+		"$name: feeds go on");
 	$new->safe_psql('postgres', 'CALL feed.rebuild()');
 	is(samples::shown($new, 'postgres', 903), 'feed 1, feed 5, feed 78, log 1, log 5, log 78',
 		"$name: filters are rebuilt");
-	is($new->safe_psql('postgres', $alone), '{c}|t|f', "$name: and a feed without a table remembers");
+	is($new->safe_psql('postgres', $alone), '{c}|t|f',
+		"$name: and a feed without a table remembers");
 
 	$new->safe_psql('postgres', 'CREATE DATABASE restored');
-	ok(run_log([ "$to/psql", '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $new->connstr('restored'), '-f', $dump ]),
-		"$name: restored");
+	ok(run_log([ "$to/psql", '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $new->connstr('restored'),
+		'-f', $dump ]), "$name: restored");
 	is(samples::answers($new, 'restored'), $answers, "$name: restored filters answer as they did");
-	is($new->safe_psql('restored', $alone), '{c}|t|f', "$name: restored, a feed without a table remembers");
-	$new->safe_psql('restored', "INSERT INTO exposures VALUES (79, 903); SELECT alone.add(1, '{c}')");
-	is(samples::shown($new, 'restored', 903) . $new->safe_psql('restored', q{SELECT alone.unseen(1, '{c,d}')}),
+	is($new->safe_psql('restored', $alone), '{c}|t|f',
+		"$name: restored, a feed without a table remembers");
+	$new->safe_psql('restored', "INSERT INTO exposures VALUES (79, 903);
+		SELECT alone.add(1, '{c}')");
+	is(samples::shown($new, 'restored', 903)
+		. $new->safe_psql('restored', q{SELECT alone.unseen(1, '{c,d}')}),
 		'feed 5, feed 79, log 5, log 79{d}', "$name: restored feeds go on");
 	$new->stop;
 	return;
@@ -134,7 +147,8 @@ upgrade($this, $this);
 
 # One server of each other version; the elder is the old one.
 my %other;
-for my $bindir (glob('/usr/lib/postgresql/*/bin /usr/pgsql-*/bin'), $ENV{BLOOMEXP_OTHER_BINDIR} || ())
+for my $bindir (glob('/usr/lib/postgresql/*/bin /usr/pgsql-*/bin'), $ENV{BLOOMEXP_OTHER_BINDIR}
+	|| ())
 {
 	$lacks = lacks($bindir);
 	note $lacks if $lacks;
@@ -143,7 +157,8 @@ for my $bindir (glob('/usr/lib/postgresql/*/bin /usr/pgsql-*/bin'), $ENV{BLOOMEX
 }
 SKIP:
 {
-	skip 'another version of PostgreSQL with bloomexp is missing, which BLOOMEXP_OTHER_BINDIR can name', 1 unless %other;
+	skip 'another version of PostgreSQL with bloomexp is missing, which BLOOMEXP_OTHER_BINDIR can '
+	  . 'name', 1 unless %other;
 	upgrade(sort { major($a) <=> major($b) } $this, $other{$_}) for sort keys %other;
 }
 

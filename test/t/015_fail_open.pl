@@ -7,12 +7,14 @@ use Documents;
 use Server;
 use Time::HiRes qw(time);
 
-use constant LATE => 60;		# seconds, where some milliseconds were asked for, which nobody waits for but who hangs
+# seconds, where some milliseconds were asked for, which nobody waits for but who hangs
+use constant LATE => 60;
 
 my $guide = document("$root/doc/query.md");
 my ($function, $limits, $role) = statements($guide, 'Timeouts and failing open');
 
-my $primary = start_server('primary', "autovacuum = off\nbgwriter_lru_maxpages = 0", allows_streaming => 1);
+my $primary = start_server('primary', "autovacuum = off\nbgwriter_lru_maxpages = 0",
+	allows_streaming => 1);
 $primary->safe_psql('postgres', $_) for tutorial(), $function, $role;
 my $standby = start_standby($primary, 'standby', 'max_standby_streaming_delay = 100ms');
 
@@ -22,9 +24,11 @@ sub answer
 	my ($node, $statements, @options) = @_;
 	my ($begin, $stdout, $stderr) = (time);
 
-	$node->psql('postgres', $statements, stdout => \$stdout, stderr => \$stderr, timeout => $patience,
+	$node->psql('postgres', $statements, stdout => \$stdout, stderr => \$stderr,
+		timeout => $patience,
 		on_error_stop => 0, extra_params => [ '-v', 'VERBOSITY=sqlstate' ], @options);
-	return (join(' ', grep { $_ ne '' } $stdout, $stderr =~ s/^psql:<stdin>:\d+: //mgr), time - $begin);
+	return (join(' ', grep { $_ ne '' } $stdout, $stderr =~ s/^psql:<stdin>:\d+: //mgr),
+		time - $begin);
 }
 
 sub answers
@@ -35,7 +39,8 @@ sub answers
 	# On a machine so slow that a limit is over before what it is for begins, all are longer.
 	for my $times (1, 10, 100)
 	{
-		($answer, $seconds) = answer($node, $statements =~ s/_timeout = '\K\d+/$& * $times/ger, @options);
+		($answer, $seconds) = answer($node,
+			$statements =~ s/_timeout = '\K\d+/$& * $times/ger, @options);
 		last if $answer eq $expected || $statements !~ /_timeout/;
 	}
 	is($answer, $expected, $name);
@@ -48,7 +53,8 @@ sub hold
 	my ($node, $statements) = @_;
 	my %session = (in => "$statements;\n\\echo held\n", out => '');
 
-	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $node->connstr('postgres') ],
+	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d',
+		$node->connstr('postgres') ],
 		'<', \$session{in}, '>', \$session{out}, '2>&1', IPC::Run::timeout(10 * $patience));
 	$session{run}->pump until $session{out} =~ /held/;
 	return \%session;
@@ -78,7 +84,8 @@ sub both_ways
 both_ways($primary, [ ('{5,6}') x 2 ], 'nothing in the way');
 answers($primary, $limits, '{5,6}', 'in a transaction of its own, nothing in the way');
 
-my $session = hold($primary, 'BEGIN; UPDATE seen.filters SET items = bloom_add(items, 7); SELECT count(*)
+my $session = hold($primary, 'BEGIN; UPDATE seen.filters SET items = bloom_add(items, 7);
+	SELECT count(*)
 	FROM seen.filters FOR UPDATE');
 both_ways($primary, [ ('{5,6}') x 2 ], 'row locks');
 answers($primary, $limits, '{5,6}', 'in a transaction of its own, row locks');
@@ -93,29 +100,35 @@ for ([ $limits, '55P03' ], [ $limits =~ s/lock_timeout = '\w+'/lock_timeout = 0/
 	my ($statements, $sqlstate) = @$_;
 
 	answers($primary, $statements, "ERROR:  $sqlstate", "$sqlstate of a transaction");
-	answers($primary, $statements =~ s/;(?=\n.)/\\;/gr, "ERROR:  $sqlstate", "$sqlstate of one message");
+	answers($primary, $statements =~ s/;(?=\n.)/\\;/gr, "ERROR:  $sqlstate",
+		"$sqlstate of one message");
 }
 # Those of a role, when it connects.
 my @as_role = (connstr => $primary->connstr('postgres') . ' user=reader');
 my $read = q{SELECT seen.unseen(1, '{5}')};
-answers($primary, "SET statement_timeout = 0; $read", 'ERROR:  55P03', 'lock_timeout of a role', @as_role);
-answers($primary, "SET lock_timeout = 0; $read", 'ERROR:  57014', 'statement_timeout of a role', @as_role);
+answers($primary, "SET statement_timeout = 0; $read", 'ERROR:  55P03', 'lock_timeout of a role',
+	@as_role);
+answers($primary, "SET lock_timeout = 0; $read", 'ERROR:  57014', 'statement_timeout of a role',
+	@as_role);
 # What the document warns of: it is too late for a limit in the statement itself.
 answers($primary, "SET lock_timeout = '1s';
-	WITH s AS MATERIALIZED (SELECT set_config('statement_timeout', '20ms', false)) SELECT count(*) FROM s, seen.filters",
+	WITH s AS MATERIALIZED (SELECT set_config('statement_timeout', '20ms', false)) SELECT count(*)
+		FROM s, seen.filters",
 	'ERROR:  55P03', 'a limit set by the statement itself');
 # unseen_in_time() answers to statement_timeout, too, ...
-answers($primary, "ALTER FUNCTION unseen_in_time RESET lock_timeout; SET statement_timeout = '200ms'; $open", $whole[0],
+answers($primary, "ALTER FUNCTION unseen_in_time RESET lock_timeout;
+	SET statement_timeout = '200ms'; $open", $whole[0],
 	'statement_timeout in unseen_in_time()');
 release($session);
 # ... and the limit of unseen_in_time() is over when it returns.
-is((answer($primary, "ALTER FUNCTION unseen_in_time SET lock_timeout = '50ms'; SELECT unseen_in_time(1, '{5}'),
-	current_setting('lock_timeout')"))[0],
+is((answer($primary, "ALTER FUNCTION unseen_in_time SET lock_timeout = '50ms';
+	SELECT unseen_in_time(1, '{5}'), current_setting('lock_timeout')"))[0],
 	'{5}|0', 'limits are those of before');
 
 # Whoever waits for such a lock has all readers wait behind: a lock_timeout there keeps that short.
 my $reader = hold($primary, 'BEGIN; SELECT count(*) FROM seen.filters');
-my $migration = hold($primary, "BEGIN;\n\\echo held\nALTER TABLE seen.filters ADD COLUMN note text");
+my $migration = hold($primary,
+	"BEGIN;\n\\echo held\nALTER TABLE seen.filters ADD COLUMN note text");
 ok($primary->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks
 	WHERE relation = 'seen.filters'::regclass AND NOT granted}),
 	'a migration waits for a reader');
@@ -155,15 +168,18 @@ for my $reader ([ 'slow', 2, 'ERROR:  40001' ], [ 'slow_and_catching', 3, 'FATAL
 	my ($function, $user, $expected) = @$reader;
 	my %slow = (in => "\\set VERBOSITY sqlstate\nSELECT $function();\n\\q\n", out => '');
 
-	$slow{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $standby->connstr('postgres') ],
+	$slow{run} = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d',
+		$standby->connstr('postgres') ],
 		'<', \$slow{in}, '>', \$slow{out}, '2>&1', IPC::Run::timeout(10 * $patience));
 	$slow{run}->pump_nb;
-	ok($standby->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}),
-		"$function: reads");
+	ok($standby->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity
+		WHERE wait_event = 'PgSleep'}), "$function: reads");
 	my $begin = time;
-	$primary->safe_psql('postgres', "DELETE FROM seen.filters WHERE user_id = $user; VACUUM seen.filters");
+	$primary->safe_psql('postgres', "DELETE FROM seen.filters WHERE user_id = $user;
+		VACUUM seen.filters");
 	$slow{run}->finish;
-	is((split /\n/, $slow{out} =~ s/^psql:<stdin>:\d+: //r)[0], $expected, "standby, $function: a conflict with recovery");
+	is((split /\n/, $slow{out} =~ s/^psql:<stdin>:\d+: //r)[0], $expected,
+		"standby, $function: a conflict with recovery");
 	cmp_ok(time - $begin, '<', LATE, "standby, $function: in time");
 }
 

@@ -56,7 +56,8 @@ refused("P=$_", { P => $_ }, 'check') for '0', '0.6', '1e-7', '1%', 'none';
 refused('an option that it has not', { DATA => 'exposures.csv' }, 'check');
 rename "$folder/" . file('packed.csv', "$header\n$row", 'gzip'), "$folder/packed.csv";
 for (['no file'], ['a folder', '.'], ['an empty file', 'empty.csv', ''],
-	['a .gz that is none', 'plain.csv.gz', "$header\n$row"], ['a .zst that is none', 'plain.csv.zst', "$header\n$row"],
+	['a .gz that is none', 'plain.csv.gz', "$header\n$row"],
+		['a .zst that is none', 'plain.csv.zst', "$header\n$row"],
 	['a .gz without its name', 'packed.csv'], ['an .xz', 'other.csv', "\xFD7zXZ\x00"],
 		['UTF-16', 'utf16.csv', "\xFF\xFEu\x00"],
 	['a header without users', 'header.csv', "user,item_id,shown_at\n$row"],
@@ -71,9 +72,11 @@ for (['no file'], ['a folder', '.'], ['an empty file', 'empty.csv', ''],
 
 # Files whose rows are refused: by the demo, or when PostgreSQL reads them, which names the line.
 ok(!(demo({ CSV => file('unreadable.csv', "$header\n") }))[0], 'no rows: refused');
-my ($line) = refused('the end of data for psql', { CSV => file('unreadable.csv', "$header\n$row\\.\r\n$row") });
+my ($line) = refused('the end of data for psql',
+	{ CSV => file('unreadable.csv', "$header\n$row\\.\r\n$row") });
 is($line, 3, 'in its line');
-my $cut = file('cut.csv', $header . "\n" . join('', map { "u,$_," . rand() . "\n" } 1 .. 10000), 'gzip');
+my $cut = file('cut.csv', $header . "\n" . join('', map { "u,$_," . rand() . "\n" } 1 .. 10000),
+	'gzip');
 truncate "$folder/$cut", (-s "$folder/$cut") / 2;
 refused('half a file', { CSV => $cut });
 for (['a time that is an escape sequence', 3, "u,i,2026-01-01\nu,j,\x1b[31m\n"],
@@ -87,8 +90,9 @@ for (['a time that is an escape sequence', 3, "u,i,2026-01-01\nu,j,\x1b[31m\n"],
 	unlike($stderr, qr/[^\n -~]/, "$name: nothing that a terminal obeys");
 }
 
-# The rows of the demo's table, in order: users, disk, the stream, a page, its log without and with page images, what
-# is let through, false positives, what came again.  Each is what stands in its second and its third column.
+# The rows of the demo's table, in order: users, disk, the stream, a page, its log without and with
+# page images, what is let through, false positives, what came again.  Each is what stands in its
+# second and its third column.
 sub table { return map { [ (split / *\| */)[ 1, 2 ] ] } grep { /\|/ } split /\n/, $_[0] }
 
 # All at once: a byte order mark, the columns in another order and another case,
@@ -106,7 +110,8 @@ is(scalar @rows, 9, 'rows of the table');
 is_deeply([ $rows[0][0], $rows[0][1] =~ /^\D*(\d+) / ], [ 2, 3 ], 'users, and items that they saw');
 is_deeply([ $rows[6][0], $rows[6][1] =~ /(\d+)/ ], [ 0, 3 ], 'no exposed item let through');
 is_deeply([ $rows[7][1] =~ /([\d.]+)%/ ], ['0.100'], 'the target rate');
-is_deeply([ $rows[8][0], $rows[8][1] =~ /(\d+)/ ], [ 0, 3 ], 'pages of all that was not seen, and nothing again');
+is_deeply([ $rows[8][0], $rows[8][1] =~ /(\d+)/ ], [ 0, 3 ],
+	'pages of all that was not seen, and nothing again');
 
 # Seconds and milliseconds since 1970, in the last of three quoted columns.
 for my $time ('1767225600.5', '1767225600000')

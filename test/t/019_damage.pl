@@ -7,7 +7,8 @@
 
 use Server;
 
-my $node = start_server('damage', "autovacuum = off\nbgwriter_lru_maxpages = 0\ncheckpoint_timeout = 1h",
+my $node = start_server('damage',
+	"autovacuum = off\nbgwriter_lru_maxpages = 0\ncheckpoint_timeout = 1h",
 	no_data_checksums => 1);
 
 sub query { return $node->safe_psql('postgres', $_[0]) }
@@ -24,17 +25,21 @@ query(q{
 		('inline', bloom_add(bloom_new(200), ARRAY(SELECT generate_series(1, 100)))),
 		('whole', bloom_add(bloom_new(3000), ARRAY(SELECT generate_series(1, 1000)))),
 		('sliced', bloom_add(bloom_new(1000000), ARRAY(SELECT generate_series(1, 20000)))),
-		('grown', bloom_add(bloom_add(bloom_new(300000), 1), ARRAY(SELECT generate_series(1, 320000)))),
-		('counting', bloom_add(bloom_new(500, counting => true), ARRAY(SELECT generate_series(1, 100)))),
+		('grown', bloom_add(bloom_add(bloom_new(300000), 1),
+			ARRAY(SELECT generate_series(1, 320000)))),
+		('counting', bloom_add(bloom_new(500, counting => true),
+			ARRAY(SELECT generate_series(1, 100)))),
 		('windowed', bloom_add_at(bloom_window('30 days'), ARRAY(SELECT generate_series(1, 100)),
-			ARRAY(SELECT '2026-01-01'::timestamptz + i * interval '1 hour' FROM generate_series(1, 100) i)));
+			ARRAY(SELECT '2026-01-01'::timestamptz + i * interval '1 hour'
+				FROM generate_series(1, 100) i)));
 
 	-- One of them, with other bytes, made of its own.
 	CREATE TABLE damaged (f bloom);
 	CREATE FUNCTION store(filter text, bytes text) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
 		TRUNCATE damaged;
-		EXECUTE format('INSERT INTO damaged SELECT (%s)::text::bloom FROM sound WHERE name = %L', bytes, filter);
+		EXECUTE format('INSERT INTO damaged SELECT (%s)::text::bloom FROM sound
+			WHERE name = %L', bytes, filter);
 	END
 	$$;
 	CREATE FUNCTION put(f bloom, at integer, bytes bytea) RETURNS bytea LANGUAGE sql
@@ -62,16 +67,21 @@ query(q{
 });
 
 # What a filter is used for, if it has the headers only, or the bits, too.
-my @asked = ('bloom_info(f)', '(SELECT count(*) FROM bloom_layers(f))', 'bloom_cardinality(f)', 'bloom_fpr(f)');
+my @asked = ('bloom_info(f)', '(SELECT count(*) FROM bloom_layers(f))', 'bloom_cardinality(f)',
+	'bloom_fpr(f)');
 my @looked = (
 	'f @> 1', 'bloom_contains_any(f, ARRAY[1, 2])', 'bloom_contains_all(f, ARRAY[1, 2])',
 		'bloom_contains_each(f, ARRAY[1, 2])',
-	'ARRAY[1, 2] - f', 'ARRAY(SELECT generate_series(1, 100)) - f', '(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f))',
-	'(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f, f))', q{bloom_exclude_packed('\x0100000000000000', f)});
+	'ARRAY[1, 2] - f', 'ARRAY(SELECT generate_series(1, 100)) - f',
+	'(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f))',
+	'(SELECT count(*) FROM bloom_exclude(ARRAY[1, 2], f, f))',
+		q{bloom_exclude_packed('\x0100000000000000', f)});
 my %changed = (
-	plain => [ 'bloom_add(f, 1000000000)', 'bloom_add(f, ARRAY[1000000000])', 'f | bloom_new()', 'bloom_new() | f' ],
+	plain => [ 'bloom_add(f, 1000000000)', 'bloom_add(f, ARRAY[1000000000])', 'f | bloom_new()',
+		'bloom_new() | f' ],
 	counting => [ 'bloom_add(f, 1000000000)', 'bloom_remove(f, 1)', 'bloom_remove(f, ARRAY[1])' ],
-	windowed => [ q{bloom_add_at(f, 1000000000, '2026-01-02')}, q{bloom_expire(f, '2026-01-20')}, 'f | f' ]);
+	windowed => [ q{bloom_add_at(f, 1000000000, '2026-01-02')}, q{bloom_expire(f, '2026-01-20')},
+		'f | f' ]);
 
 # A list of texts as an array in SQL.
 sub array { return 'ARRAY[' . join(', ', map { my $text = s/'/''/gr; "'$text'" } @_) . ']' }
@@ -101,8 +111,8 @@ my @damages = (
 	'too large a capacity' => q{put(f, LAYER + 4, '\xffffffff')},
 	'no capacity' => q{put(f, LAYER + 4, '\x00000000')},
 	'items above the capacity' => q{put(f, LAYER + 8, '\xffffff7f')},
-	(map { ("cut off at $_" => "substring(f::bytea FOR $_)") } 0, 1, 15, 16, 'LAYER + 15', 'length(f::bytea) - 1',
-		'length(f::bytea) / 2'),
+	(map { ("cut off at $_" => "substring(f::bytea FOR $_)") } 0, 1, 15, 16, 'LAYER + 15',
+		'length(f::bytea) - 1', 'length(f::bytea) / 2'),
 	'a byte too long' => q{f::bytea || '\x00'});
 
 for my $name (qw(inline whole sliced grown counting windowed))
@@ -113,20 +123,22 @@ for my $name (qw(inline whole sliced grown counting windowed))
 	unlike(query("SELECT said('$name', 'f::bytea', @{[ uses($name) ]})"), qr/error/,
 		"$name: sound bytes are used without an error");
 	is(query("SELECT d[2 * i - 1] || ': ' || said('$name', d[2 * i], @{[ uses($name) ]})
-			FROM (VALUES ($damages)) AS v (d), generate_series(1, cardinality(d) / 2) AS i ORDER BY i"),
+			FROM (VALUES ($damages)) AS v (d), generate_series(1, cardinality(d) / 2) AS i
+				ORDER BY i"),
 		join("\n", map { "$damages[2 * $_]: " . ($_ == 1 ? 'error 0A000'
 			: 'error XX001') } 0 .. $#damages / 2) =~ s/LAYER/$layer/gr,
 		"$name: damaged headers");
 }
 
-# Chunks.  A TOAST table can be changed while it passes for an ordinary one.  Who reads a
-# chunk sees deleted ones, too, so they are vacuumed; nobody else holds a page, which vacuum would leave out.
+# Chunks.  A TOAST table can be changed while it passes for an ordinary one.  Who reads a chunk sees
+# deleted ones, too, so they are vacuumed; nobody else holds a page, which vacuum would leave out.
 
 my ($toast, $oid) = split /\|/, query(q{SELECT reltoastrelid::regclass, reltoastrelid FROM pg_class
 	WHERE relname = 'damaged'});
 my %chunk_damages = (
 	'missing' => "DELETE FROM $toast WHERE chunk_seq = SEQ",
-	'short' => "UPDATE $toast SET chunk_data = substring(chunk_data for length(chunk_data) - 1) WHERE chunk_seq = SEQ",
+	'short' => "UPDATE $toast SET chunk_data = substring(chunk_data for length(chunk_data) - 1)
+		WHERE chunk_seq = SEQ",
 	'empty' => "UPDATE $toast SET chunk_data = '' WHERE chunk_seq = SEQ",
 	'long' => "UPDATE $toast SET chunk_data = chunk_data || '\\x00' WHERE chunk_seq = SEQ",
 	'in the wrong place' => "UPDATE $toast SET chunk_seq = 1000000 WHERE chunk_seq = SEQ");
@@ -148,7 +160,8 @@ for my $name (qw(whole sliced grown))
 				UPDATE pg_class SET relkind = 't' WHERE oid = $oid;
 				VACUUM damaged;
 				SELECT said($reading_all), said(@{[ array(@asked) ]});
-				SELECT said('f \@> ' || i) AS answer, count(*) FROM generate_series(1, 1000) i GROUP BY 1}) =~ s/^\n+//r;
+				SELECT said('f \@> ' || i) AS answer, count(*) FROM generate_series(1, 1000) i
+					GROUP BY 1}) =~ s/^\n+//r;
 
 			is($whole, 'error XX001', "$title, read as a whole");
 			is($headers, 'error XX001', "$title, headers") if $seq eq '0' && $name ne 'whole';
@@ -157,7 +170,8 @@ for my $name (qw(whole sliced grown))
 			my ($contained, $damaged) = map { $_ // 0 } delete @said{'true', 'error XX001'};
 			is(join(' ', %said), '', "$title: one item is contained, or an error");
 			is($contained, 0, "$title: all items need it") if $name eq 'whole' || $seq eq '0';
-			cmp_ok($contained, '>', 0, "$title: some items do not need it") if $name eq 'sliced' && $seq ne '0';
+			cmp_ok($contained, '>', 0, "$title: some items do not need it")
+			  if $name eq 'sliced' && $seq ne '0';
 			cmp_ok($damaged, '>', 0, "$title: some do") if $name eq 'sliced' && $seq eq '1';
 		}
 	}
@@ -176,7 +190,8 @@ for my $change (-2000, 2000)
 		$node->stop;
 		change_lengths($node->data_dir . "/$file", $change, $chunk, $oid);
 		$node->start;
-		is(query("SELECT said(@{[ uses($name) ]})"), 'error XX001', "$name: a pointer to $change bytes more");
+		is(query("SELECT said(@{[ uses($name) ]})"), 'error XX001',
+			"$name: a pointer to $change bytes more");
 	}
 }
 

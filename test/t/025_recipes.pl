@@ -26,7 +26,8 @@ sub part
 {
 	my ($text, $first, $last) = @_;
 
-	return $text =~ /^(\Q$first\E.*?^\Q$last\E.*?;)$/ms ? $1 : die "no statements from $first to $last";
+	return $text =~ /^(\Q$first\E.*?^\Q$last\E.*?;)$/ms ? $1
+	  : die "no statements from $first to $last";
 }
 
 # A session that works on while we look away.
@@ -59,8 +60,8 @@ $query->("UPDATE shows SET shown_at = now() - interval '8 days' WHERE item_id = 
 $query->('CALL used_up.rebuild(allow_removed => true)');
 is($used_up->(), 'f', 'is shown again after the period');
 my $show = part($shows, 'PREPARE show_items', 'ON CONFLICT');
-is($query->("$show EXECUTE show_items(42, '{1}'); SELECT times FROM shows WHERE user_id = 42 AND item_id = 1"), 1,
-	'as if for the first time');
+is($query->("$show EXECUTE show_items(42, '{1}'); SELECT times FROM shows WHERE user_id = 42
+	AND item_id = 1"), 1, 'as if for the first time');
 is($used_up->(), 'f', 'and not yet used up');
 $query->("$show EXECUTE show_items(42, '{1}'); EXECUTE show_items(42, '{1}')");
 is($used_up->(), 't', 'until it was shown three times');
@@ -91,7 +92,8 @@ for my $shards (1, 16, 1024)
 
 	$query->($set =~ s/& 15\)/& $last)/r);
 	$query->("INSERT INTO queue (url) SELECT $url || n FROM generate_series(1, 20000) AS n");
-	is($query->('SELECT count(*), min(user_id), max(user_id) FROM crawled.filters'), "$shards|0|$last", "$shards shards");
+	is($query->('SELECT count(*), min(user_id), max(user_id) FROM crawled.filters'),
+		"$shards|0|$last", "$shards shards");
 
 	my $left = sub {
 		my $urls = "ARRAY(SELECT $url || n FROM generate_series($_[0]) AS n)";
@@ -104,7 +106,8 @@ for my $shards (1, 16, 1024)
 	# at most 100 of 100,000 at the target rate of 0.1%, with a standard deviation of 10
 	my $dropped = 100000 - $left->('100001, 200000');
 	cmp_ok($dropped, '<', 150, "$shards shards: rates do not add up");
-	cmp_ok($dropped, '>', 0, "$shards shards: but there is one") if $shards < 1000;	# (small filters have room)
+	# (small filters have room)
+	cmp_ok($dropped, '>', 0, "$shards shards: but there is one") if $shards < 1000;
 	cmp_ok($query->('SELECT max(fpr) FROM crawled.filters, bloom_info(items)'), '<=', 0.001,
 		"$shards shards: the target rate");
 }
@@ -113,11 +116,13 @@ for my $shards (1, 16, 1024)
 $query = database('crawlers');
 $query->("$set;
 	CREATE FUNCTION links(page integer, crawler integer) RETURNS text[] LANGUAGE sql
-	AS \$\$ SELECT array_agg($url || n ORDER BY hashint4(n + crawler)) FROM generate_series(page * 50,
+	AS \$\$ SELECT array_agg($url || n ORDER BY hashint4(n + crawler))
+	FROM generate_series(page * 50,
 		page * 50 + 149) AS n \$\$");
 my @crawlers = map {
 	my $crawler = $_;
-	session('crawlers', join "\n", $discovering, map { "EXECUTE discover (links($_, $crawler));" } 0 .. 39);
+	session('crawlers', join "\n", $discovering,
+		map { "EXECUTE discover (links($_, $crawler));" } 0 .. 39);
 } 1 .. 4;
 reached($_) for @crawlers;
 unlike($_->{out}, qr/ERROR/, 'a crawler without an error') for @crawlers;
@@ -128,11 +133,13 @@ is($query->('SELECT count(*) FROM queue WHERE NOT crawled.contains(shard, url)')
 	'all are remembered');
 $_->{in} .= "\\q\n", $_->{run}->finish for @crawlers;
 
-# A crawler that fails has taken nothing.
-is($query->("BEGIN; $discovering EXECUTE discover ('{https://new.example/}'); ROLLBACK;"), 'https://new.example/',
-	'taken');
-is($query->("$discovering EXECUTE discover ('{https://new.example/}')"), 'https://new.example/',
-	'and free again after a rollback');
+# A crawler that fails has taken nothing.  What the others left depends on who came first, so that
+# any single link can be a false positive.
+my $links = join ',', map { "https://new.example/$_" } 1 .. 20;
+my $discover_new = "$discovering EXECUTE discover ('{$links}');";
+my $taken = $query->("BEGIN; $discover_new ROLLBACK;");
+cmp_ok(scalar(split /\n/, $taken), '>', 15, 'taken');
+is($query->($discover_new), $taken, 'and free again after a rollback');
 
 # Exposures from a stream
 
@@ -158,7 +165,8 @@ for my $column ([ users => 'bigint', 'user_id' ], [ items => 'bigint', 'item_id'
 	my ($name, $type, $expression) = @$column;
 	my $batch = events('batch * 100, batch * 100 + 99');
 
-	$query->("CREATE FUNCTION $name(batch integer) RETURNS ${type}[] LANGUAGE sql AS \$\$ SELECT array_agg($expression)
+	$query->("CREATE FUNCTION $name(batch integer) RETURNS ${type}[] LANGUAGE sql AS \$\$
+		SELECT array_agg($expression)
 		FROM ($batch) AS events \$\$");
 }
 
@@ -177,11 +185,13 @@ sub store
 my $position = sub { return $query->("SELECT next_offset FROM stream_position") };
 my $filters = sub { return $query->("SELECT md5(string_agg(concat(user_id, items, recent), ' ' ORDER BY user_id))
 	FROM displayed_seen.filters") };
-my $state = sub { return join '|', $position->(), $query->('SELECT count(*) FROM displayed'), $filters->() };
+my $state = sub { return join '|', $position->(), $query->('SELECT count(*) FROM displayed'),
+	$filters->() };
 sub complete
 {
 	my ($batches, $name) = @_;
-	my $all = '(SELECT DISTINCT * FROM (' . events("0, $batches * 100 - 1") . ') AS events) AS events';
+	my $all = '(SELECT DISTINCT *
+		FROM (' . events("0, $batches * 100 - 1") . ') AS events) AS events';
 
 	is($query->("SELECT (SELECT count(*) FROM displayed) - (SELECT count(*) FROM $all)"), 0,
 		"$name: each exposure is stored once");
@@ -198,7 +208,8 @@ my $killed = session('stream', "$prepared BEGIN; " . batch(1) . "SELECT pg_backe
 reached($killed);
 my ($pid) = $killed->{out} =~ /^(\d+)$/m;
 $query->("SELECT pg_terminate_backend($pid)");
-ok($node->poll_query_until('stream', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid"), 'killed');
+ok($node->poll_query_until('stream', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid"),
+	'killed');
 $killed->{in} .= "\\q\n";
 $killed->{run}->finish;
 is($state->(), $before, 'nothing is left of a consumer that was killed');
@@ -225,9 +236,10 @@ complete(3, 'after the replay');
 # Two consumers of one partition: the second one waits, and finds that it is late.
 my $first = session('stream', "$prepared BEGIN; " . batch(3));
 reached($first);
-my $second = session('stream', "$prepared BEGIN;\n\\unset QUIET\n" . "EXECUTE advance ('exposures', 0, 300, 400);");
-ok($node->poll_query_until('stream', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"),
-	'the second consumer waits');
+my $second = session('stream', "$prepared BEGIN;\n\\unset QUIET\n"
+	. "EXECUTE advance ('exposures', 0, 300, 400);");
+ok($node->poll_query_until('stream', "SELECT count(*) = 1 FROM pg_stat_activity
+	WHERE wait_event_type = 'Lock'"), 'the second consumer waits');
 $first->{in} .= "COMMIT;\n\\q\n";
 $first->{run}->finish;
 reached($second);
@@ -238,10 +250,12 @@ complete(4, 'after two consumers');
 
 # What the connectors write: a row that is there is updated, and no trigger for UPDATE is missing.
 is($query->(q{
-	INSERT INTO displayed SELECT 1, item_id, at, 'app' FROM beginning, unnest('{0,999}'::bigint[]) AS item_id
+	INSERT INTO displayed SELECT 1, item_id, at, 'app'
+		FROM beginning, unnest('{0,999}'::bigint[]) AS item_id
 	ON CONFLICT (user_id, shown_at, item_id) DO UPDATE SET source = excluded.source;
 	SELECT string_agg(item_id || source, ' ' ORDER BY item_id) FROM displayed
-	WHERE user_id = 1 AND shown_at = (SELECT at FROM beginning)}), '0app 999app', 'an upsert of both');
+	WHERE user_id = 1 AND shown_at = (SELECT at FROM beginning)}), '0app 999app',
+		'an upsert of both');
 is($query->("SELECT displayed_seen.unseen(1, '{0,999,1999}')"), '{1999}', 'both are in the filter');
 
 # Ids that users choose
@@ -250,25 +264,29 @@ my ($digest) = statements($recipes, 'Ids that users choose');
 $query = database('ids');
 is($query->(q{
 		SELECT count(*) FROM generate_series(1, 1000) AS room, bloom_new(room) AS f
-		WHERE bloom_add(f, '\x612066696c65207468617420616e2061747461636b657220686173206d616465'::bytea)
+		WHERE bloom_add(f,
+				'\x612066696c65207468617420616e2061747461636b657220686173206d616465'::bytea)
 			@> '\xc1c0638b10d9753c2681dbcc119c9cc074746163e8b240a3686173206d616465'::bytea}),
 	1000, 'these bytes have one hash');
 $query->($digest);
 $query->('CREATE ROLE feed; CREATE ROLE stranger; GRANT EXECUTE ON FUNCTION item_key TO feed');
-is($query->("SET ROLE feed; SELECT length(item_key('a'))"), 32, 'a role of the feed computes digests');
-for my $attempt ([ feed => 'SELECT secret FROM item_secret' ], [ stranger => 'SELECT secret FROM item_secret' ],
+is($query->("SET ROLE feed; SELECT length(item_key('a'))"), 32,
+	'a role of the feed computes digests');
+for my $attempt ([ feed => 'SELECT secret FROM item_secret' ],
+	[ stranger => 'SELECT secret FROM item_secret' ],
 	[ stranger => "SELECT item_key('a')" ])
 {
 	my ($role, $statement) = @$attempt;
 
 	is(sqlstate($node, 'ids', "SET ROLE $role; $statement"), '42501', "$role: $statement");
 }
-isnt($query->("SELECT item_key('a')"), $query->("UPDATE item_secret SET secret = secret || 'x'; SELECT item_key('a')"),
-	'another secret is another digest');
+isnt($query->("SELECT item_key('a')"), $query->("UPDATE item_secret SET secret = secret || 'x';
+	SELECT item_key('a')"), 'another secret is another digest');
 
 # Items that are chosen so that each sets only new bits fill a filter above its promise.
 my $chosen = $query->(q{
-	CREATE FUNCTION filled(OUT chosen integer, OUT layers integer, OUT fpr float8) LANGUAGE plpgsql AS $$
+	CREATE FUNCTION filled(OUT chosen integer, OUT layers integer, OUT fpr float8)
+		LANGUAGE plpgsql AS $$
 	DECLARE
 		filter bloom := bloom_add(bloom_new(3650), 0);
 		bits bigint := (bloom_info(filter)).bits_set;

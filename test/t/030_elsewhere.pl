@@ -19,20 +19,21 @@ copy("$pkglibdir/bloomexp.so", "$folder/lib/bloomexp_there.so") or die $!;
 copy($_, "$folder/share/extension") or die $! for glob "$sharedir/extension/bloomexp--*.sql";
 
 my $control = slurp_file("$sharedir/extension/bloomexp.control");
-is($control =~ s{^module_pathname = '\$libdir/bloomexp'$}{module_pathname = '\$libdir/bloomexp_there'}m, 1,
+is($control =~ s{^(module_pathname = '\$libdir/bloomexp)'$}{${1}_there'}m, 1,
 	'the control file does not say where the module is');
 append_to_file("$folder/share/extension/bloomexp.control", $control);
 
 my $node = start_server('elsewhere', "extension_control_path = '$folder/share:\$system'");
 
-my (undef, $state) = $node->psql('postgres', 'CREATE EXTENSION bloomexp; \echo :LAST_ERROR_SQLSTATE',
+my (undef, $state) = $node->psql('postgres',
+	'CREATE EXTENSION bloomexp; \echo :LAST_ERROR_SQLSTATE',
 	on_error_stop => 0);
 is($state, '58P01', 'the path of extensions is not that of modules');
 
 $node->append_conf('postgresql.conf', "dynamic_library_path = '$folder/lib:\$libdir'");
 $node->reload;
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomexp');
-is($node->safe_psql('postgres', q{SELECT '{1,2,3}'::bigint[] - bloom_add(NULL, 2::bigint)}), '{1,3}',
-	'with both paths the extension works');
+is($node->safe_psql('postgres', q{SELECT '{1,2,3}'::bigint[] - bloom_add(NULL, 2::bigint)}),
+	'{1,3}', 'with both paths the extension works');
 
 done_testing();

@@ -52,7 +52,8 @@ my ($version) = slurp_file("$extension/bloomexp.control") =~ /^default_version =
 my $script = slurp_file("$extension/bloomexp--$version.sql");
 my $next = $version =~ s/(\d+)$/$1 + 1/er;
 my $addition = q{
-	CREATE FUNCTION bloom_made_up(filter bloom) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 7
+	CREATE FUNCTION bloom_made_up(filter bloom) RETURNS bigint
+		LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 7
 		AS 'SELECT 1::bigint';
 	COMMENT ON FUNCTION bloom_made_up(bloom) IS 'made up';
 	REVOKE ALL ON FUNCTION bloom_made_up(bloom) FROM PUBLIC;
@@ -138,7 +139,8 @@ sub differences
 	my %in_left = map { $_ => 1 } @$left;
 	my %in_right = map { $_ => 1 } @$right;
 
-	return join "\n", (map { "- $_" } grep { !$in_right{$_} } @$left), (map { "+ $_" } grep { !$in_left{$_} } @$right);
+	return join "\n", (map { "- $_" } grep { !$in_right{$_} } @$left),
+		(map { "+ $_" } grep { !$in_left{$_} } @$right);
 }
 
 my %created = map { $_ => [ created($_) ] } $version, $next;
@@ -159,14 +161,16 @@ for (sort keys %mistakes)
 }
 
 my @paths = grep { !exists $mistakes{ (split /\|/)[1] } } split /\n/, $node->safe_psql('postgres',
-	q{SELECT source, target, path FROM pg_extension_update_paths('bloomexp') WHERE path IS NOT NULL ORDER BY 1, 2});
+	q{SELECT source, target, path FROM pg_extension_update_paths('bloomexp') WHERE path IS NOT NULL
+		ORDER BY 1, 2});
 ok((grep { $_ eq "$older|$next|$older--$version--$next" } @paths), 'there are ways to update');
 for (@paths)
 {
 	my ($source, $target, $path) = split /\|/;
 
 	$created{$target} //= [ created($target) ];
-	is(differences($created{$target}, [ updated($source, $target) ]), '', "$path makes the objects of $target");
+	is(differences($created{$target}, [ updated($source, $target) ]), '',
+		"$path makes the objects of $target");
 }
 
 # Feeds are not members: they stay as they are, work beside what is newer, and tell which version
@@ -201,17 +205,21 @@ for my $to ($version, $next)
 	$node->safe_psql($feed, "ALTER EXTENSION bloomexp UPDATE TO '$to'");
 	is($node->safe_psql($feed, $problems),
 		join("\n",
-			map { qq($_|$before|{"The script is of version $before of bloomexp: apply what the command returns."}) }
+			map { qq($_|$before|{"The script is of version $before of bloomexp: )
+				. 'apply what the command returns."}' }
 			  'alone', 'seen'),
 		"$to: feeds of $before are listed");
 	is($node->safe_psql($feed, $filters), $stored, "$to: the filters of $before are as they were");
 	is($node->safe_psql($feed, $answers), '{2}|t|f|{b}|t', "$to: the feeds of $before answer");
-	is($node->safe_psql($feed, q{SELECT command FROM bloom_feeds()}), join("\n", @commands{qw(alone seen)}),
+	is($node->safe_psql($feed, q{SELECT command FROM bloom_feeds()}),
+		join("\n", @commands{qw(alone seen)}),
 		"$to: the commands that make them again");
-	$node->safe_psql($feed, "INSERT INTO exposures SELECT 1 + count(*), 1 FROM exposures; SELECT alone.add(2, '{a}')");
+	$node->safe_psql($feed, "INSERT INTO exposures SELECT 1 + count(*), 1 FROM exposures;
+		SELECT alone.add(2, '{a}')");
 	$stored = $node->safe_psql($feed, $filters);
 	$node->safe_psql($feed, "$_\n\\gexec") for values %commands;
-	is($node->safe_psql($feed, $problems), "alone|$to|{}\nseen|$to|{}", "$to: applied, nothing is wrong");
+	is($node->safe_psql($feed, $problems), "alone|$to|{}\nseen|$to|{}",
+		"$to: applied, nothing is wrong");
 	is($node->safe_psql($feed, $filters), $stored, "$to: the filters are as they were");
 	is($node->safe_psql($feed, $answers), '{2}|t|f|{b}|t', "$to: the feeds answer");
 	$before = $to;

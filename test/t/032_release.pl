@@ -57,7 +57,8 @@ sub complaints
 	push @found, map { "META.json lacks $_" } grep { !$meta->{$_} }
 	  qw(name version abstract maintainer license provides meta-spec);
 	push @found, map { "META.json lacks $_ of bloomexp" } grep { !$mine->{$_} } qw(file version);
-	push @found, "META.json: version $_" for grep { $_ !~ $semantic } $version, $mine->{version} // '',
+	push @found, "META.json: version $_"
+	  for grep { $_ !~ $semantic } $version, $mine->{version} // '',
 		$meta->{'meta-spec'}{version} // '';
 	push @found, "META.json: $_ of bloomexp is missing"
 	  for grep { !$exists->($_) } grep { defined } @$mine{qw(file docfile)};
@@ -69,12 +70,14 @@ sub complaints
 	$says{'bloomexp.control'} .= $1 if defined $says{'bloomexp.control'} && $version =~ /(\.\d+)\z/;
 	for (sort keys %says)
 	{
-		push @found, "$_ says " . ($says{$_} // 'nothing') . ", not $version" if ($says{$_} // '') ne $version;
+		push @found, "$_ says " . ($says{$_} // 'nothing') . ", not $version"
+		  if ($says{$_} // '') ne $version;
 	}
 	for my $file (sort keys %address)
 	{
 		my @has = ($files->{$file} // '') =~ /$address{$file}/g;
-		my ($other) = grep { $_ ne ($meta->{resources}{homepage} // '') } @has ? @has : 'no address';
+		my ($other) = grep { $_ ne ($meta->{resources}{homepage} // '') }
+		  @has ? @has : 'no address';
 
 		push @found, "$file has the address $other" if defined $other;
 	}
@@ -89,9 +92,11 @@ my %ours = map { $_ => slurp("$root/$_") } 'META.json', keys %place, keys %addre
 is(join("\n", complaints(\%ours, sub { -e "$root/$_[0]" })), '', 'this release');
 
 my %sound = (
-	'META.json' => '{"name": "bloomexp", "version": "2.3.4", "abstract": "a", "maintainer": "m", "license": "postgresql",
-		"release_status": "stable", "resources": {"homepage": "https://h/b", "repository": {"url": "https://h/b.git"}},
-			"provides": {"bloomexp": {"file": "bloomexp.control", "docfile": "doc/a.md", "version": "2.3.4"}},
+	'META.json' => '{"name": "bloomexp", "version": "2.3.4", "abstract": "a", "maintainer": "m",
+		"license": "postgresql", "release_status": "stable",
+		"resources": {"homepage": "https://h/b", "repository": {"url": "https://h/b.git"}},
+		"provides": {"bloomexp": {"file": "bloomexp.control", "docfile": "doc/a.md",
+			"version": "2.3.4"}},
 		"meta-spec": {"version": "1.0.0"}}',
 	'bloomexp.control' => "comment = 'c'\ndefault_version = '2.3'\n",
 	'CHANGELOG.md' => "# Changelog\n\n## 2.3.4 (2027-01-02)\n\n- a\n\n## 2.3.3 (2026-01-02)\n",
@@ -115,25 +120,30 @@ for (
 	[ 'META.json', qr/"name": "bloomexp",/, '', 'META.json lacks name' ],
 	[ 'META.json', qr/"file".*?, /, '', 'META.json lacks file of bloomexp' ],
 	[ 'META.json', qr/doc\/a/, 'doc/b', 'META.json: doc/b.md of bloomexp is missing' ],
-	[ 'META.json', qr/stable/, 'testing', 'CHANGELOG.md and META.json differ in whether it is released' ],
+	[ 'META.json', qr/stable/, 'testing',
+		'CHANGELOG.md and META.json differ in whether it is released' ],
 	[ 'META.json', qr/"stable"/, '"ready"', "META.json: ready is no status\n"
 		. "CHANGELOG.md and META.json differ in whether it is released" ],
 	[ 'META.json', qr/2\.3\.4"}/, '2.3.3"}', 'META.json says 2.3.3, not 2.3.4' ],
 	[ 'bloomexp.control', qr/2\.3/, '2.2', 'bloomexp.control says 2.2.4, not 2.3.4' ],
 	[ 'CHANGELOG.md', qr/2\.3\.4/, '2.4.0', 'CHANGELOG.md says 2.4.0, not 2.3.4' ],
-	[ 'CHANGELOG.md', qr/2027-01-02/, 'unreleased', 'CHANGELOG.md and META.json differ in whether it is released' ],
+	[ 'CHANGELOG.md', qr/2027-01-02/, 'unreleased',
+		'CHANGELOG.md and META.json differ in whether it is released' ],
 	[ 'debian/changelog', qr/2\.3\.4/, '2.3.3', 'debian/changelog says 2.3.3, not 2.3.4' ],
-	[ 'packaging/rpm/bloomexp.spec', qr/2\.3\.4/, '2.3', 'packaging/rpm/bloomexp.spec says 2.3, not 2.3.4' ],
-	[ 'debian/control', qr/Git: https:\/\/h\/b/, 'Git: https://h/c', 'debian/control has the address https://h/c' ],
+	[ 'packaging/rpm/bloomexp.spec', qr/2\.3\.4/, '2.3',
+		'packaging/rpm/bloomexp.spec says 2.3, not 2.3.4' ],
+	[ 'debian/control', qr/Git: https:\/\/h\/b/, 'Git: https://h/c',
+		'debian/control has the address https://h/c' ],
 	[ 'debian/watch', qr/https:.*/, '', 'debian/watch has the address no address' ],
 	map({ [ "clients/$_", qr/2\.3\.4/, '2.3.3', "clients/$_ says 2.3.3, not 2.3.4" ] }
 		qw(java/pom.xml javascript/package.json python/pyproject.toml)),
-	[ 'clients/java/pom.xml', qr/<version>.*<\/version>/, '', 'clients/java/pom.xml says nothing, not 2.3.4' ])
+	[ 'clients/java/pom.xml', qr/<version>.*<\/version>/, '',
+		'clients/java/pom.xml says nothing, not 2.3.4' ])
 {
 	my ($file, $from, $to, $complaint) = @$_;
 
-	is(join("\n", complaints({ %sound, $file => $sound{$file} =~ s/$from/$to/r }, $exists)), $complaint,
-		"seen: $complaint");
+	is(join("\n", complaints({ %sound, $file => $sound{$file} =~ s/$from/$to/r }, $exists)),
+		$complaint, "seen: $complaint");
 }
 
 done_testing();

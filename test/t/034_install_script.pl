@@ -52,13 +52,16 @@ sub does_more
 # A default is a constant: it is an expression that is parsed when the script runs.
 sub computes_defaults
 {
-	return grep { $_->{text} =~ /\bDEFAULT\s+(?!FOR TYPE\b|NULL\b|true\b|false\b|''|-?[\d.]+\b)/ } @_;
+	my $constant = qr/NULL\b|true\b|false\b|''|-?[\d.]+\b/;
+
+	return grep { $_->{text} =~ /\bDEFAULT\s+(?!FOR TYPE\b|$constant)/ } @_;
 }
 
 my @rules = (
 	[ 'nothing that is there is taken over', \&takes_over,
 		"CREATE OR REPLACE FUNCTION f() RETURNS int LANGUAGE sql AS \$\$
-			SELECT 1 \$\$;\nCREATE TABLE IF NOT EXISTS t ();" => 'CREATE OR REPLACE FUNCTION f|CREATE TABLE IF NOT EXISTS t',
+			SELECT 1 \$\$;\nCREATE TABLE IF NOT EXISTS t ();" =>
+		'CREATE OR REPLACE FUNCTION f|CREATE TABLE IF NOT EXISTS t',
 		"CREATE FUNCTION f() AS 'CREATE OR REPLACE'; -- IF NOT EXISTS\n"
 			. "COMMENT ON FUNCTION f() IS 'IF NOT EXISTS; or replace'" => '' ],
 	[ 'the script creates, and does nothing else', \&does_more,
@@ -68,8 +71,8 @@ my @rules = (
 			. "CREATE OPERATOR CLASS c DEFAULT FOR TYPE t USING hash AS OPERATOR 1 =;" => '' ],
 	[ 'defaults of arguments are constants', \&computes_defaults,
 		"CREATE FUNCTION f(a timestamptz DEFAULT now()) AS 'x'" => 'CREATE FUNCTION f',
-		"CREATE FUNCTION f(a text DEFAULT 'it''s now()', b int DEFAULT -1, c int DEFAULT NULL, d bool DEFAULT true,
-			e float8 DEFAULT 0.01) AS 'x'" => '' ]);
+		"CREATE FUNCTION f(a text DEFAULT 'it''s now()', b int DEFAULT -1, c int DEFAULT NULL,
+			d bool DEFAULT true, e float8 DEFAULT 0.01) AS 'x'" => '' ]);
 
 my $script = slurp_file((glob dirname(__FILE__) . '/../../bloomexp--1.0.sql')[0]);
 my @ours = statements($script);
@@ -103,22 +106,25 @@ chomp(my $pkglibdir = `$config --pkglibdir`);
 like(slurp_file("$sharedir/extension/bloomexp.control"), qr/^trusted = true$/m, 'trusted');
 
 # Workers, callbacks, settings, hooks, shared memory; other users; tables, files, sockets, programs.
-my $forbidden = qr/^(?:(?:Cache)?Register\w+|DefineCustom\w+|\w+_hook(?:_type)?|RequestAddin\w+|ShmemInit\w+|
+my $forbidden = qr/^(?:
+	(?:Cache)?Register\w+|DefineCustom\w+|\w+_hook(?:_type)?|RequestAddin\w+|ShmemInit\w+|
 	Set\w*UserId\w*|SetSessionAuthorization|SetCurrentRoleId|SwitchToUntrustedUser|
-	(?:relation|table|index)_open\w*|SPI_\w+|(?:Allocate|OpenTransient|PathNameOpen|BasicOpen)File\w*|
+	(?:relation|table|index)_open\w*|SPI_\w+|
+	(?:Allocate|OpenTransient|PathNameOpen|BasicOpen)File\w*|
 	f?open(?:at)?(?:64)?|socket|connect|system|popen|fork|exec[lv]\w*)$/x;
 
 my @forbidden = qw(fopen64 RegisterDynamicBackgroundWorker planner_hook DefineCustomIntVariable
 	SetUserIdAndSecContext CacheRegisterSyscacheCallback relation_open);
-is_deeply([ grep { /$forbidden/ } 'palloc', @forbidden, 'GetUserId' ], \@forbidden, 'the rule sees what it looks for');
+is_deeply([ grep { /$forbidden/ } 'palloc', @forbidden, 'GetUserId' ], \@forbidden,
+	'the rule sees what it looks for');
 
-# Whether a type can be cast is not tried out, and no parameter is cast to a type that somebody else may own: the owner
-# of a type makes its casts, and a domain checks NULL.
+# Whether a type can be cast is not tried out, and no parameter is cast to a type that somebody else
+# may own: the owner of a type makes its casts, and a domain checks NULL.
 my $installed = join '', map { slurp_file($_) } glob "$sharedir/extension/bloomexp--?.?.sql";
 my $casts = qr/^.*(?:NULL|\$\d)::%.*$/m;
 
-is(join(' ', map { /$casts/ ? 1 : 0 } q{EXECUTE format('SELECT NULL::%s', t)}, q{'f.u = ANY ($1::%5$s[])'},
-	q{'$1::pg_catalog.xid'}), '1 1 0',
+is(join(' ', map { /$casts/ ? 1 : 0 } q{EXECUTE format('SELECT NULL::%s', t)},
+	q{'f.u = ANY ($1::%5$s[])'}, q{'$1::pg_catalog.xid'}), '1 1 0',
 	'the rule about casts sees what it looks for');
 is(join("\n", $installed =~ /$casts/g), '', 'no cast to a type of others in the install script');
 
@@ -158,7 +164,8 @@ $node->stop;
 
 SKIP:
 {
-	my @names = map { / U (\w+)/ ? $1 : () } `nm -D --undefined-only '$pkglibdir/bloomexp.so' 2>/dev/null`;
+	my @names = map { / U (\w+)/ ? $1
+		: () } `nm -D --undefined-only '$pkglibdir/bloomexp.so' 2>/dev/null`;
 	skip 'no nm', 2 unless @names;
 
 	ok((grep { $_ eq 'palloc' } @names), 'what the module takes from the server and the system');

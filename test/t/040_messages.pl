@@ -25,7 +25,8 @@ my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
 my ($sharedir) = `$pg_config --sharedir` =~ /(.*)/;
 my %sqlstate = (NOTICE => '00000', WARNING => '01000', ERROR => 'XX000');
 my $errcodes = document("$sharedir/errcodes.txt");
-$sqlstate{$2} = $1, $sqlstate{$3} //= $1 while $errcodes =~ /^(\w{5})\s+\w\s+(ERRCODE_\w+)\s+(\w+)/mg;
+$sqlstate{$2} = $1, $sqlstate{$3} //= $1
+  while $errcodes =~ /^(\w{5})\s+\w\s+(ERRCODE_\w+)\s+(\w+)/mg;
 
 # The messages of a text of C, each with its SQLSTATE.
 sub messages
@@ -43,9 +44,11 @@ sub messages
 
 		for my $message (@found)
 		{
-			$message = join '', map { /^"(.*)"$/s ? $1 : '%s' } $message =~ /"(?:[^"\\]|\\.)*"|\w+/g;
+			$message = join '', map { /^"(.*)"$/s ? $1
+				: '%s' } $message =~ /"(?:[^"\\]|\\.)*"|\w+/g;
 			$message =~ s/\\"/"/g;
-			push @messages, { message => $message, sqlstate => $sqlstate{ $code // $level } // "no $code" };
+			push @messages, { message => $message, sqlstate => $sqlstate{ $code // $level }
+				// "no $code" };
 		}
 	}
 	return @messages;
@@ -106,16 +109,19 @@ sub sql_messages
 # What a message of the source can look like in a document.
 sub pattern
 {
-	my $pattern = join '.*', map { quotemeta s/%%/%/gr } split /%(?:[-\d.]*(?:z|l|ll)?[sdugiIL])/, $_[0], -1;
+	my $pattern = join '.*', map { quotemeta s/%%/%/gr } split /%(?:[-\d.]*(?:z|l|ll)?[sdugiIL])/,
+		$_[0], -1;
 
 	return qr/^$pattern$/s;
 }
 
 is_deeply([ messages(qq{\t\tereport(ERROR,\n}
-			. qq{\t\t\t\t(errcode(ERRCODE_SYNTAX_ERROR),\n\t\t\t\t errmsg("a \\"%s\\" of " INT64_FORMAT " is", a)));\n}
+			. qq{\t\t\t\t(errcode(ERRCODE_SYNTAX_ERROR),\n}
+			. qq{\t\t\t\t errmsg("a \\"%s\\" of " INT64_FORMAT " is", a)));\n}
 			. qq{\tereport(NOTICE,\n\t\t\t(errmsg("done: %d%%", b)));\n}
 			. qq{\tereport(NOTICE,\n\t\t\t(errmsg_plural("one", "%d", b, b)));\n}) ],
-	[ { message => 'a "%s" of %s is', sqlstate => '42601' }, map { { message => $_, sqlstate => '00000' } } 'done: %d%%',
+	[ { message => 'a "%s" of %s is', sqlstate => '42601' },
+		map { { message => $_, sqlstate => '00000' } } 'done: %d%%',
 		'one', '%d' ],
 	'messages are found');
 is_deeply([ sql_messages(q{
@@ -172,7 +178,8 @@ for (split /\n/, $text)
 	if (my ($cell, $sqlstate, $cause, $remedy) = /^\| (`.*?`) \| (\w{5}) \| (.+?) \| (.+?) \|$/)
 	{
 		@messages = $cell =~ /`([^`]+)`/g;
-		push @rows, map { { message => $_, sqlstate => $sqlstate } } @messages if $chapter ne $theirs;
+		push @rows, map { { message => $_, sqlstate => $sqlstate } } @messages
+		  if $chapter ne $theirs;
 	}
 	elsif (/^\| `/)
 	{
@@ -188,7 +195,8 @@ for my $one (grep { !$seen{"$_->{message} $_->{sqlstate}"}++ } @source)
 	my @found = grep { $_->{message} =~ $pattern } @rows;
 
 	ok(@found > 0, "$page has: $one->{message}") or next;
-	ok((grep { $_->{sqlstate} eq $one->{sqlstate} } @found) > 0, "... with SQLSTATE $one->{sqlstate}");
+	ok((grep { $_->{sqlstate} eq $one->{sqlstate} } @found) > 0,
+		"... with SQLSTATE $one->{sqlstate}");
 }
 for my $message (@quoted)
 {

@@ -1,13 +1,14 @@
 # Figures: what the pages say was measured stands in RESULTS.md of a folder of bench/.
 #
-# A paragraph, list item or row of a table with a measured figure names its lines of RESULTS.md at its end,
+# A paragraph, list item or row of a table with a measured figure names, at its end, its lines of
+# RESULTS.md,
 #
 #	<!-- bench/feed: INSERT of ten > trigger; Bulk loads -->
 #
-# each by its first cells, after the heading of its section if another line has them, too; a heading alone is the
-# whole section, and no name what stands above the first one.  In the first row of a table, inside its last cell, it
-# is for all of its rows.  A figure must be there, rounded as the page has it.  Other figures have <!-- not in
-# RESULTS.md: why -->.
+# each by its first cells, after the heading of its section if another line has them, too; a heading
+# alone is the whole section, and no name what stands above the first one.  In the first row of a
+# table, inside its last cell, it is for all of its rows.  A figure must be there, rounded as the
+# page has it.  Other figures have <!-- not in RESULTS.md: why -->.
 
 use strict;
 use warnings;
@@ -27,15 +28,18 @@ my $unit = qr/(?:ns|µs|ms|s|[kMG]B|bytes?|blocks|seconds|minutes|hours|%|times|
 
 # Figures that are not measurements, wherever they stand.
 my %setting = (
-	'0.1%' => 'a target rate', '1%' => 'a target rate', '5%' => 'a target rate', '3%' => 'the sum of three rates',
-		'20%' => 'the headroom',
-	'8 kB' => 'a page', '50%' => 'what a tenth of the rate takes, by the formula', '1,000,000 bytes' => 'a MB',
+	'0.1%' => 'a target rate', '1%' => 'a target rate', '5%' => 'a target rate',
+		'3%' => 'the sum of three rates', '20%' => 'the headroom',
+	'8 kB' => 'a page', '50%' => 'what a tenth of the rate takes, by the formula',
+		'1,000,000 bytes' => 'a MB',
 	'8 bytes' => 'a packed integer', '24 bytes' => 'the header of a layer, by the format',
 	'32 bytes' => 'of a hash and an item, in bloom_agg', '1,024 bytes' => 'a limit of ANALYZE',
-	'2,000 bytes' => "TOAST's limit", '4,000 bytes' => 'half a page', '4,080 bytes' => 'a storage setting',
+	'2,000 bytes' => "TOAST's limit", '4,000 bytes' => 'half a page',
+		'4,080 bytes' => 'a storage setting',
 	'8,100 bytes' => 'what fits into a page');
 
-# The lines of RESULTS.md by name: of each section, "" above the first, all that it says, and each of its rows.
+# The lines of RESULTS.md by name: of each section, "" above the first, all that it says, and each
+# of its rows.
 sub results
 {
 	my ($text) = @_;
@@ -55,15 +59,17 @@ sub named
 {
 	my ($results, $name) = @_;
 	my ($heading, $row) = $name =~ /^(.*) > (.*)$/ ? ($1, $2) : (undef, $name);
-	my @found = map { $_->[1] } grep { index("$_->[1]", "$row |") == 0 && (!defined $heading || $_->[0] eq $heading) } @{
+	my @found = map { $_->[1] } grep { index("$_->[1]", "$row |") == 0
+		&& (!defined $heading || $_->[0] eq $heading) } @{
 		$results->{rows} };
 
-	push @found, $results->{whole}{$row} if !@found && !defined $heading && exists $results->{whole}{$row};
+	push @found, $results->{whole}{$row} if !@found && !defined $heading
+	  && exists $results->{whole}{$row};
 	return @found == 1 ? $found[0] : undef;
 }
 
-# Whether a number is one of a text, as rounded as it is written, in kB or MB or not.  (Zeros at the end of a
-# whole number of three digits or more may be rounded ones, but for the second digit.)
+# Whether a number is one of a text, as rounded as it is written, in kB or MB or not.  (Zeros at the
+# end of a whole number of three digits or more may be rounded ones, but for the second digit.)
 sub is_among
 {
 	my ($figure, $unit, $text) = @_;
@@ -81,7 +87,8 @@ sub is_among
 	return 0;
 }
 
-# Blocks of a page: paragraphs, list items and rows, without code and headings, each with its line and its comments.
+# Blocks of a page: paragraphs, list items and rows, without code and headings, each with its line
+# and its comments.
 sub blocks_of
 {
 	my ($text) = @_;
@@ -97,7 +104,8 @@ sub blocks_of
 		push @blocks, undef and next if $line !~ /\S/;
 		if ($is_row)
 		{
-			my $block = { line => $n, text => $line, row => 1, comment => join ' ', $line =~ /(<!--.*?-->)/g };
+			my $block = { line => $n, text => $line, row => 1, comment => join ' ',
+				$line =~ /(<!--.*?-->)/g };
 
 			$table //= $block;
 			$block->{head} = 1 if $block == $table;
@@ -127,7 +135,8 @@ sub figures
 	my $text = $block->{text} =~ s/`[^`\n]*`/`…`/gr =~ s/\]\([^)\n]*\)/]/gr;
 
 	return if $block->{head};
-	push @figures, [ $1, $3 ], $2 ? [ $2, $3 ] : () while $text =~ /($number)(?: to ($number))?\s?($unit)/g;
+	push @figures, [ $1, $3 ], $2 ? [ $2, $3 ] : ()
+	  while $text =~ /($number)(?: to ($number))?\s?($unit)/g;
 	if ($block->{row})
 	{
 		my @cells = map { s/^ +| +$//gr } split /\|/, $text;
@@ -135,7 +144,8 @@ sub figures
 		for (@cells)
 		{
 			next if /$unit/;
-			push @figures, map { [ $_, '' ] } /^(?:$number(?:, | to |$))+$/ ? /$number/g : grep { /\./ } /$number/g;
+			push @figures, map { [ $_, '' ] } /^(?:$number(?:, | to |$))+$/ ? /$number/g
+			  : grep { /\./ } /$number/g;
 		}
 	}
 	return @figures;
@@ -151,7 +161,8 @@ sub complaints
 
 	for my $block (blocks_of($page))
 	{
-		my @figures = grep { !$setting{ $_->[0] . ($_->[1] eq '%' ? '' : ' ') . $_->[1] } } figures($block);
+		my @figures = grep { !$setting{ $_->[0] . ($_->[1] eq '%' ? '' : ' ') . $_->[1] } }
+		  figures($block);
 		my $origin = '';
 
 		next if $block->{comment} =~ /<!-- not in RESULTS.md: .+-->/;
@@ -165,31 +176,37 @@ sub complaints
 			{
 				my $lines = named($results{$folder}, $name);
 
-				push @complaints, "line $block->{line}: \"$name\" is not one line of bench/$folder/RESULTS.md"
+				push @complaints,
+				  "line $block->{line}: \"$name\" is not one line of bench/$folder/RESULTS.md"
 				  unless defined $lines;
 				$origin .= ($lines // '') . "\n";
 			}
 		}
 		if ($origin eq '')
 		{
-			# Hours and minutes are those of schedules, and a row may have one number of another kind.
+			# Hours and minutes are those of schedules, and a row may have one number of another
+			# kind.
 			my @needs = grep { $_->[1] !~ /^(?:|hours|minutes)$/ } @figures;
 
 			@needs = @figures if grep({ $_->[1] eq '' } @figures) > 1
 				&& $block->{text} =~ /\| *$number *\|(?:.*\|)? *$number *\|/;
-			push @complaints, "line $block->{line}: no origin of " . join ', ', map { "$_->[0] $_->[1]" =~ s/ $//r } @needs
+			push @complaints, "line $block->{line}: no origin of " . join ', ',
+			  map { "$_->[0] $_->[1]" =~ s/ $//r } @needs
 			  if @needs;
 			next;
 		}
-		push @complaints, map { "line $block->{line}: \"$_->[0] $_->[1]\" is not in its lines of RESULTS.md" }
+		push @complaints, map {
+		  "line $block->{line}: \"$_->[0] $_->[1]\" is not in its lines of RESULTS.md" }
 		  grep { !is_among(@$_, $origin) } @figures;
 	}
 	return join "\n", @complaints;
 }
 
 # It can fail, and need not.
-$results{made} = results("# Made\n\nOf 24 users.\n\n## First\n\n| method | ms | bytes |\n| --- | --- | --- |\n"
-	. "| trigger | 0.274 | 1,183 |\n| log | 0.16 | 56 |\n\n## Second\n\n| method | ms |\n| --- | --- |\n| log | 7 |\n");
+$results{made} = results(
+	"# Made\n\nOf 24 users.\n\n## First\n\n| method | ms | bytes |\n| --- | --- | --- |\n"
+	. "| trigger | 0.274 | 1,183 |\n| log | 0.16 | 56 |\n\n"
+	. "## Second\n\n| method | ms |\n| --- | --- |\n| log | 7 |\n");
 my %cases = (
 	"It takes 0.27 ms.\n" => qr/no origin of 0\.27 ms/,
 	"It takes 1,183 bytes.\n" => qr/no origin of 1,183 bytes/,
@@ -201,9 +218,12 @@ my %cases = (
 	"It takes 7 ms. <!-- bench/made: Second > log -->\n" => qr/^$/,
 	"It takes 24 ms. <!-- bench/made -->\n" => qr/^$/,
 	"It takes 6 to 7 ms. <!-- bench/made: Second -->\n" => qr/"6 ms" is not in/,
-	"A lock of 2 s. <!-- not in RESULTS.md: a setting -->\n\nAnother of 3 s.\n" => qr/^line 3: no origin of 3 s$/,
-	"| m | ms | bytes |\n| --- | --- | --- |\n| trigger | 0.27 | 1,183 |\n" => qr/no origin of 0\.27, 1,183/,
-	"| m | ms | bytes <!-- bench/made: First --> |\n| --- | --- | --- |\n| trigger | 0.27 | 1,183 |\n"
+	"A lock of 2 s. <!-- not in RESULTS.md: a setting -->\n\nAnother of 3 s.\n" =>
+	qr/^line 3: no origin of 3 s$/,
+	"| m | ms | bytes |\n| --- | --- | --- |\n| trigger | 0.27 | 1,183 |\n" =>
+	qr/no origin of 0\.27, 1,183/,
+	"| m | ms | bytes <!-- bench/made: First --> |\n| --- | --- | --- |\n"
+		. "| trigger | 0.27 | 1,183 |\n"
 		. "| log | 0.17 | 56 |\n" =>
 		qr/^line 4: "0\.17 " is not in its lines of RESULTS\.md$/,
 	"At 1%, `1 ms`.\n\n```\n1 ms\n```\n" => qr/^$/);

@@ -51,10 +51,13 @@ func uuids(arrays ...[][]byte) (items [][][16]byte) {
 // agrees compares the survivors of 2,000 candidates.
 func agrees(db *sql.DB, user int64, kind string, f *bloomexp.Filter) bool {
 	ask := func(candidate, form string, candidates, survivors any) {
-		array := "ARRAY(SELECT " + form + " FROM unnest(%s) WITH ORDINALITY u (item, at) ORDER BY at)"
-		scan(db.QueryRow("SELECT "+fmt.Sprintf(array, "candidates")+", "+fmt.Sprintf(array, "candidates - items")+
-			" FROM seen, (SELECT array_agg("+candidate+") FROM generate_series(1::bigint, 2000) i) c (candidates)"+
-			" WHERE user_id = $1", user), candidates, survivors)
+		array := "ARRAY(SELECT " + form +
+			" FROM unnest(%s) WITH ORDINALITY u (item, at) ORDER BY at)"
+		scan(db.QueryRow("SELECT "+fmt.Sprintf(array, "candidates")+", "+
+			fmt.Sprintf(array, "candidates - items")+
+			" FROM seen, (SELECT array_agg("+candidate+
+			") FROM generate_series(1::bigint, 2000) i) c (candidates) WHERE user_id = $1", user),
+			candidates, survivors)
 	}
 
 	switch kind {
@@ -79,7 +82,8 @@ func agrees(db *sql.DB, user int64, kind string, f *bloomexp.Filter) bool {
 
 // live asks for each filter of the table "seen", by its text form and its bytes.
 func live(db *sql.DB) (failed int) {
-	rows := must(db.Query("SELECT user_id, note, (bloom_info(items)).kind, items, items::bytea FROM seen WHERE items IS NOT NULL"))
+	rows := must(db.Query("SELECT user_id, note, (bloom_info(items)).kind, items, items::bytea" +
+		" FROM seen WHERE items IS NOT NULL"))
 	passed := 0
 
 	for rows.Next() {
@@ -146,10 +150,12 @@ func speed(db *sql.DB) {
 	var candidates pq.Int64Array
 	var seen bloomexp.Filter
 
-	scan(db.QueryRow("SELECT items::bytea, candidates FROM seen WHERE user_id = 42"), &value, &candidates)
+	scan(db.QueryRow("SELECT items::bytea, candidates FROM seen WHERE user_id = 42"),
+		&value, &candidates)
 	filter := must(bloomexp.Parse(value))
 	fetch := must(db.Prepare("SELECT items::bytea FROM seen WHERE user_id = $1"))
-	send := must(db.Prepare("SELECT bloom_exclude_packed($1, (SELECT items FROM seen WHERE user_id = $2))"))
+	send := must(db.Prepare(
+		"SELECT bloom_exclude_packed($1, (SELECT items FROM seen WHERE user_id = $2))"))
 	if !same(filter, candidates, excludePacked(send, candidates)) {
 		log.Fatal("other survivors than the server's")
 	}

@@ -1,8 +1,9 @@
 --
--- PeerTube: a row of userVideoHistory for a video and who has watched it, updated when it is watched again.  The list
--- of videos leaves them out by NOT EXISTS, in the order of publication.
+-- PeerTube: a row of userVideoHistory for a video and who has watched it, updated when it is
+-- watched again.  The list of videos leaves them out by NOT EXISTS, in the order of publication.
 --
--- From github.com/Chocobozzz/PeerTube at 0ad50ced (videos-id-list-query-builder.ts), 3e14cd58 (user-video-history.ts).
+-- From github.com/Chocobozzz/PeerTube at 0ad50ced (videos-id-list-query-builder.ts), 3e14cd58
+-- (user-video-history.ts).
 --
 CREATE SCHEMA peertube;
 SET search_path = peertube, public;
@@ -13,14 +14,17 @@ CREATE TABLE account (id int PRIMARY KEY, name varchar(255) NOT NULL);
 CREATE TABLE "videoChannel" (id int PRIMARY KEY, name varchar(255) NOT NULL,
 	"accountId" int NOT NULL REFERENCES account);
 CREATE TABLE video (
-	id int PRIMARY KEY, uuid uuid NOT NULL UNIQUE, name varchar(255) NOT NULL, privacy int NOT NULL, state int NOT NULL,
+	id int PRIMARY KEY, uuid uuid NOT NULL UNIQUE, name varchar(255) NOT NULL, privacy int NOT NULL,
+	state int NOT NULL,
 	nsfw boolean NOT NULL, description varchar(10000), duration int NOT NULL, views int NOT NULL,
 		"waitTranscoding" boolean NOT NULL,
 	"publishedAt" timestamptz NOT NULL, "channelId" int NOT NULL REFERENCES "videoChannel");
 CREATE TABLE "videoBlacklist" ("videoId" int PRIMARY KEY);
-CREATE TABLE "accountBlocklist" ("accountId" int, "targetAccountId" int, PRIMARY KEY ("accountId", "targetAccountId"));
+CREATE TABLE "accountBlocklist" ("accountId" int, "targetAccountId" int,
+	PRIMARY KEY ("accountId", "targetAccountId"));
 CREATE TABLE "userVideoHistory" (
-	id serial PRIMARY KEY, "currentTime" int NOT NULL, "createdAt" timestamptz NOT NULL, "updatedAt" timestamptz NOT NULL,
+	id serial PRIMARY KEY, "currentTime" int NOT NULL, "createdAt" timestamptz NOT NULL,
+	"updatedAt" timestamptz NOT NULL,
 	"videoId" int NOT NULL REFERENCES video, "userId" int NOT NULL);
 CREATE UNIQUE INDEX ON "userVideoHistory" ("userId", "videoId");
 CREATE INDEX ON "userVideoHistory" ("userId");
@@ -28,9 +32,11 @@ CREATE INDEX ON "userVideoHistory" ("videoId");
 
 INSERT INTO account SELECT n, 'account' || n FROM generate_series(1, 1000) AS n;
 INSERT INTO actor SELECT n, 'actor' || n, n % 100, n FROM generate_series(1, 1000) AS n;
-INSERT INTO "videoChannel" SELECT n, 'channel' || n, 1 + n % 1000 FROM generate_series(1, 2000) AS n;
+INSERT INTO "videoChannel" SELECT n, 'channel' || n, 1 + n % 1000
+	FROM generate_series(1, 2000) AS n;
 INSERT INTO video
-SELECT n, md5(n::text)::uuid, 'The name of video ' || n, 1, 1, false, repeat('about it ', 20), n % 3600, n % 10000,
+SELECT n, md5(n::text)::uuid, 'The name of video ' || n, 1, 1, false, repeat('about it ', 20),
+	n % 3600, n % 10000,
 	true,
 	'2026-01-01'::timestamptz + n * interval '1 minute', 1 + n % 2000
 FROM size, generate_series(1, items) AS n;
@@ -41,13 +47,15 @@ INSERT INTO "accountBlocklist" SELECT me, 7 FROM reader;
 
 CREATE FUNCTION watch(older boolean) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO "userVideoHistory" ("currentTime", "createdAt", "updatedAt", "videoId", "userId")
-	SELECT 10, '2026-06-01', '2026-06-01', nth, me FROM reading WHERE (hashint8(nth) % 2 = 0) = older
+	SELECT 10, '2026-06-01', '2026-06-01', nth, me FROM reading
+		WHERE (hashint8(nth) % 2 = 0) = older
 	ON CONFLICT ("userId", "videoId") DO UPDATE SET "currentTime" = excluded."currentTime",
 		"updatedAt" = excluded."updatedAt"
 $$;
 SELECT watch(true) \g /dev/null
 
-SELECT bloom_create_feed('peertube_seen', '"userVideoHistory"', user_column => 'userId', item_column => 'videoId',
+SELECT bloom_create_feed('peertube_seen', '"userVideoHistory"', user_column => 'userId',
+	item_column => 'videoId',
 	time_column => 'updatedAt', width => '3650 days');
 CALL peertube_seen.rebuild() \g /dev/null
 SELECT watch(false) \g /dev/null
@@ -56,7 +64,8 @@ VACUUM ANALYZE;
 CREATE FUNCTION contains(key text, id text) RETURNS boolean LANGUAGE sql STABLE AS
 	'SELECT peertube_seen.current(key::int) @> id::int';
 INSERT INTO app VALUES ('peertube', ARRAY(SELECT me FROM reader), '$1',
-	$$INSERT INTO peertube."userVideoHistory" ("currentTime", "createdAt", "updatedAt", "videoId", "userId")
+	$$INSERT INTO peertube."userVideoHistory" ("currentTime", "createdAt", "updatedAt",
+		"videoId", "userId")
 		SELECT 1, now(), now(), id::int, $1::int FROM unnest($2) AS id
 		ON CONFLICT ("userId", "videoId") DO UPDATE SET "updatedAt" = excluded."updatedAt"$$,
 	'CALL peertube_seen.rebuild()',
@@ -80,7 +89,9 @@ SELECT 'peertube', method, format($q$(int) AS
 FROM (VALUES
 	('today', 'NOT EXISTS (SELECT FROM peertube."userVideoHistory" AS h WHERE h."videoId" = video.id
 		AND h."userId" = $1)'),
-	('not exists, offset 0', 'NOT EXISTS (SELECT FROM peertube."userVideoHistory" AS h WHERE h."videoId" = video.id
+	('not exists, offset 0',
+		'NOT EXISTS (SELECT FROM peertube."userVideoHistory" AS h WHERE h."videoId" = video.id
 		AND h."userId" = $1 OFFSET 0)'),
-	('not in', 'video.id NOT IN (SELECT nullif("videoId", NULL) FROM peertube."userVideoHistory" WHERE "userId" = $1)'),
+	('not in', 'video.id NOT IN (SELECT nullif("videoId", NULL) FROM peertube."userVideoHistory"
+		WHERE "userId" = $1)'),
 	('filter', 'NOT (SELECT peertube_seen.current($1)) @> video.id')) AS v (method, unwatched);

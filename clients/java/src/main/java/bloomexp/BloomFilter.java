@@ -12,8 +12,8 @@ import java.util.UUID;
 /**
  * A value of type bloom of the PostgreSQL extension bloomexp, asked outside of the server.
  *
- * <p>A value is read as doc/internals/format.md describes it. It cannot be changed here: how a filter
- * grows, and so its promised rate, is the server's business. Any number of threads can ask
+ * <p>A value is read as doc/internals/format.md describes it. It cannot be changed here: how a
+ * filter grows, and so its promised rate, is the server's business. Any number of threads can ask
  * one filter.
  *
  * <p>Integers of all widths are one kind. A String is text of a server whose encoding is UTF-8.
@@ -69,7 +69,8 @@ public final class BloomFilter {
                     "Decode them: parse(new String(value, UTF_8)), or select the column as bytea.");
         }
         if (value.length > 0 && (value[0] & 0xff) > VERSION) {
-            throw new BloomException("0A000", "format version " + (value[0] & 0xff) + " of type bloom is not supported",
+            throw new BloomException("0A000", "format version " + (value[0] & 0xff)
+                    + " of type bloom is not supported",
                     "This release of bloomexp knows format version " + VERSION + ".",
                     "Install the release of bloomexp that wrote the value, or a later one.");
         }
@@ -96,7 +97,8 @@ public final class BloomFilter {
 
             if (high < 0 || low < 0) {
                 throw badText("There is no hexadecimal digit at byte " + (i + 1) + ".",
-                        "The text form of a filter is \"\\x\" and hexadecimal digits; make one with bloom_new().");
+                        "The text form of a filter is \"\\x\" and hexadecimal digits; "
+                        + "make one with bloom_new().");
             }
             value[i] = (byte) (high << 4 | low);
         }
@@ -124,17 +126,20 @@ public final class BloomFilter {
         check((flags & 0xc0) == 0, "A reserved flag is set.");
         check(header.getInt(4) == 0, "A reserved field is not 0.");
         check(!counting || !windowed, "A filter cannot be both counting and windowed.");
-        check(fpr >= 1e-9 && fpr < 1, "The false positive rate is not between 1e-09 and 1."); // nor NaN
+        // nor NaN
+        check(fpr >= 1e-9 && fpr < 1, "The false positive rate is not between 1e-09 and 1.");
         check(nlayers > 0 || windowed, "There is no layer.");
         check(nlayers <= MAX_LAYERS, "There are %d layers; the limit is %d.", nlayers, MAX_LAYERS);
         check(nlayers <= 1 || !counting, "A counting filter has more than one layer.");
-        check(!windowed || value.length >= HEADER_SIZE + WINDOW_SIZE, "The value ends within its header.");
+        check(!windowed || value.length >= HEADER_SIZE
+            + WINDOW_SIZE, "The value ends within its header.");
         width = windowed ? header.getLong(16) : 0;
         floor = windowed ? header.getLong(24) : 0;
         slices = windowed ? header.getInt(32) : 0;
         if (windowed) {
             check(width > 0, "The width of the window is not positive.");
-            check(slices > 0 && slices <= MAX_SLICES, "The window does not have between 1 and %d slices.", MAX_SLICES);
+            check(slices > 0 && slices <= MAX_SLICES,
+                "The window does not have between 1 and %d slices.", MAX_SLICES);
             check(header.getInt(36) == 0, "A reserved field is not 0.");
         }
 
@@ -160,11 +165,13 @@ public final class BloomFilter {
             int header = first + i * size;
 
             layers[i] = readLayer(i + 1, header);
-            check(!windowed || i == 0 || value.getLong(header + 16) >= value.getLong(header - size + 16),
+            check(!windowed || i == 0
+                    || value.getLong(header + 16) >= value.getLong(header - size + 16),
                     "Layer %d is of an earlier slice than the one before.", i + 1);
             next += layers[i].size();
         }
-        check(value.capacity() == next, "The headers announce %d bytes, but there are %d.", next, value.capacity());
+        check(value.capacity() == next, "The headers announce %d bytes, but there are %d.", next,
+            value.capacity());
 
         int offset = headers;
         for (Layer layer : layers) {
@@ -181,7 +188,8 @@ public final class BloomFilter {
         check(layer.capacity > 0, "Layer %d has no capacity.", number);
         check(layer.capacity <= MOST_PER_PLACE * layer.positions(),
                 "Layer %d has a capacity that its bits cannot hold.", number);
-        check(layer.items <= layer.capacity, "Layer %d holds more items than its capacity.", number);
+        check(layer.items <= layer.capacity, "Layer %d holds more items than its capacity.",
+            number);
         check(kind != 0 || layer.items == 0, "Layer %d holds items of no kind.", number);
         return layer;
     }
@@ -237,7 +245,7 @@ public final class BloomFilter {
         return has(hash(item));
     }
 
-    /** The candidates that the filter does not contain, in their order and with their duplicates. */
+    /** The candidates that the filter lacks, in their order and with their duplicates. */
     public long[] exclude(long[] candidates) {
         long[] survivors = new long[candidates.length];
         int n = 0;
@@ -252,7 +260,7 @@ public final class BloomFilter {
     }
 
     /**
-     * The candidates that the filter does not contain, in their order and with their duplicates, without nulls.
+     * The candidates that the filter lacks, in their order, with duplicates and without nulls.
      *
      * @param candidates of Long, Integer, Short, String, UUID or byte[]
      */
@@ -274,11 +282,13 @@ public final class BloomFilter {
 
         if (candidates.length % 8 != 0) {
             throw new BloomException("22P03",
-                    "length of packed items must be a multiple of 8 bytes, not " + candidates.length,
+                    "length of packed items must be a multiple of 8 bytes, not "
+                    + candidates.length,
                     "Each item is an integer of 8 bytes, the lowest first.", null);
         }
         if (kind != 0 && kind != INTEGER) {
-            throw new BloomException("42804", "filter holds " + KINDS[kind] + " items, not packed integers", null,
+            throw new BloomException("42804", "filter holds " + KINDS[kind]
+                    + " items, not packed integers", null,
                     "Use bloom_exclude_array() with an array of " + KINDS[kind] + ".");
         }
         for (int i = 0; i < candidates.length; i += 8) {
@@ -324,7 +334,8 @@ public final class BloomFilter {
         if (item instanceof byte[]) {
             return BYTEA;
         }
-        throw new BloomException("42804", "items of type " + item.getClass().getName() + " cannot be in a filter",
+        throw new BloomException("42804", "items of type " + item.getClass().getName()
+                + " cannot be in a filter",
                 "Items are Long, Integer, Short, String, UUID or byte[].", null);
     }
 
@@ -335,7 +346,8 @@ public final class BloomFilter {
             case TEXT:
                 return Hash.of(((String) item).getBytes(StandardCharsets.UTF_8));
             case UUIDS:
-                return Hash.of(ByteBuffer.allocate(16).putLong(((UUID) item).getMostSignificantBits())
+                return Hash.of(ByteBuffer.allocate(16)
+                        .putLong(((UUID) item).getMostSignificantBits())
                         .putLong(((UUID) item).getLeastSignificantBits()).array());
             default:
                 return Hash.of((byte[]) item);
@@ -344,7 +356,8 @@ public final class BloomFilter {
 
     private static void requireKind(int held, int wanted) {
         if (held != 0 && held != wanted) {
-            throw new BloomException("42804", "filter holds " + KINDS[held] + " items, not " + KINDS[wanted], null,
+            throw new BloomException("42804", "filter holds " + KINDS[held] + " items, not "
+                    + KINDS[wanted], null,
                     "Cast the items to " + (held == INTEGER ? "bigint" : KINDS[held]) + ".");
         }
     }

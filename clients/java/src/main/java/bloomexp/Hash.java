@@ -6,7 +6,8 @@ import java.nio.ByteOrder;
 
 /** The first half of MurmurHash3 x64 128, Austin Appleby's. */
 final class Hash {
-    static final VarHandle WORDS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    static final VarHandle WORDS = MethodHandles.byteArrayViewVarHandle(
+        long[].class, ByteOrder.LITTLE_ENDIAN);
 
     private static final long C1 = 0x87c37b91114253d5L;
     private static final long C2 = 0x4cf5ad432745937fL;

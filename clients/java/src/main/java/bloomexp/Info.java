@@ -62,7 +62,8 @@ public final class Info {
         counting = filter.counting;
         windowWidth = filter.windowed ? Duration.of(filter.width, ChronoUnit.MICROS) : null;
         slices = filter.slices;
-        expiredBefore = filter.windowed && filter.floor != Long.MIN_VALUE ? time(filter.floor) : null;
+        expiredBefore = filter.windowed && filter.floor != Long.MIN_VALUE
+            ? time(filter.floor) : null;
     }
 
     private static Instant time(long microseconds) {

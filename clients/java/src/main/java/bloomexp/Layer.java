@@ -46,7 +46,8 @@ final class Layer {
 
     boolean contains(long hash) {
         // of the product's 128 bits the upper half, which is the item's block; blocks has few bits
-        long first = ((hash >>> 32) * blocks + ((hash & 0xffffffffL) * blocks >>> 32) >>> 32) * blockBits;
+        long first = ((hash >>> 32) * blocks
+            + ((hash & 0xffffffffL) * blocks >>> 32) >>> 32) * blockBits;
         long g = (hash + START) * START * (2 * words + 1);
 
         for (int i = 0; i < hashes; i++) {
@@ -133,13 +134,15 @@ final class Layer {
     private static double classicFpr(double m, double k, double probes) {
         double empty = Math.exp(probes * Math.log1p(-1 / m));
         double fill = 1 - empty;
-        double covariance = empty * empty * Math.expm1(probes * Math.log1p(-1 / ((m - 1) * (m - 1))));
+        double covariance = empty * empty * Math.expm1(
+            probes * Math.log1p(-1 / ((m - 1) * (m - 1))));
         double variance = covariance * (1 - 1 / m) + empty * (1 - empty) / m;
 
         if (fill <= 0) {
             return 0;
         }
-        return Math.min(1, Math.pow(fill, k) * Math.exp(k * (k - 1) / 2 * variance / (fill * fill)));
+        return Math.min(1, Math.pow(fill, k) * Math.exp(
+            k * (k - 1) / 2 * variance / (fill * fill)));
     }
 
     /** ln(n!), by Stirling's series from where it is exact enough. */

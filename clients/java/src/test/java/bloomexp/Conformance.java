@@ -64,11 +64,13 @@ final class Conformance {
 
         BloomFilter filter = BloomFilter.parse(text);
         equal("text form", filter.toString(), line.getOrDefault("text", text));
-        equal("text form of the bytes", BloomFilter.parse(bytes(text)).toString(), filter.toString());
+        equal("text form of the bytes", BloomFilter.parse(bytes(text)).toString(),
+            filter.toString());
         checkInfo(filter.info(), object(line.get("info")));
         checkItems(filter, line);
         if (line.containsKey("packed")) {
-            equal("packed", hex(filter.excludePacked(bytes((String) line.get("packed")))), line.get("packed_survivors"));
+            equal("packed", hex(filter.excludePacked(bytes((String) line.get("packed")))),
+                line.get("packed_survivors"));
         }
         for (Object element : list(line.getOrDefault("refuses", List.of()))) {
             Map<String, Object> question = object(element);
@@ -92,7 +94,8 @@ final class Conformance {
         got.put("bytes", (double) info.bytes);
         got.put("counting", info.counting);
         got.put("window_width", info.windowWidth == null ? null
-                : String.valueOf(info.windowWidth.getSeconds() * 1000000 + info.windowWidth.getNano() / 1000));
+                : String.valueOf(info.windowWidth.getSeconds() * 1000000
+                    + info.windowWidth.getNano() / 1000));
         got.put("slices", info.windowWidth == null ? null : (double) info.slices);
         got.put("expired_before", info.expiredBefore == null ? null
                 : String.valueOf(YEAR_2000.until(info.expiredBefore, ChronoUnit.MICROS)));
@@ -136,18 +139,22 @@ final class Conformance {
         refused(() -> BloomFilter.parse(filter.toString().getBytes(StandardCharsets.UTF_8)),
                 Map.of("code", "22P03", "message", "invalid bytes for type bloom",
                         "detail", "These bytes are the text form of a filter, not its binary form.",
-                        "hint", "Decode them: parse(new String(value, UTF_8)), or select the column as bytea."));
-        equal("no filter", BloomFilter.parse((byte[]) null).exclude(List.of(1, "a", 1)), List.of(1, "a", 1));
+                        "hint", "Decode them: parse(new String(value, UTF_8)), "
+                        + "or select the column as bytea."));
+        equal("no filter", BloomFilter.parse((byte[]) null).exclude(List.of(1, "a", 1)),
+            List.of(1, "a", 1));
         equal("no text", BloomFilter.parse((String) null).contains(0), false);
         refused(() -> filter.exclude(List.of(42.0)),
-                Map.of("code", "42804", "message", "items of type java.lang.Double cannot be in a filter",
+                Map.of("code", "42804", "message",
+                        "items of type java.lang.Double cannot be in a filter",
                         "detail", "Items are Long, Integer, Short, String, UUID or byte[]."));
     }
 
     /** A valid value of 2 MB with 4,095 layers: an item is tested against each of them once. */
     private static void checkHostile() {
         int layers = 4095;
-        ByteBuffer value = ByteBuffer.allocate(16 + layers * (16 + 512)).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer value = ByteBuffer.allocate(16 + layers * (16 + 512))
+            .order(ByteOrder.LITTLE_ENDIAN);
         long[] items = LongStream.range(0, 1000).toArray();
 
         value.put((byte) 1).put((byte) 1).putShort((short) layers).putInt(0).putDouble(0.9);
@@ -164,7 +171,8 @@ final class Conformance {
         if (question.containsKey("packed")) {
             return filter.excludePacked(bytes((String) question.get("packed")));
         }
-        return contains(filter, item((String) question.get("kind"), (String) question.get("candidate")));
+        return contains(filter,
+            item((String) question.get("kind"), (String) question.get("candidate")));
     }
 
     private static boolean contains(BloomFilter filter, Object item) {

@@ -16,12 +16,13 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * Beside a server: "live" compares survivors with the server's, for each filter of the table "seen"; "speed" measures
- * what a feed does, for user 42 of bench/outside.
+ * Beside a server: "live" compares survivors with the server's, for each filter of the table
+ * "seen"; "speed" measures what a feed does, for user 42 of bench/outside.
  */
 final class Server {
     private static final Map<String, String> CANDIDATE = Map.of(
-            "integer", "i", "text", "i::text", "uuid", "md5(i::text)::uuid", "bytea", "int8send(i)");
+            "integer", "i", "text", "i::text",
+            "uuid", "md5(i::text)::uuid", "bytea", "int8send(i)");
     private static final int CALLS = 5000;
 
     private interface Call {
@@ -45,11 +46,14 @@ final class Server {
 
         try (Connection connection = DriverManager.getConnection(System.getenv("JDBC_URL"));
                 Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery("SELECT user_id, note, coalesce((bloom_info(items)).kind, 'integer'),"
+                ResultSet row = statement.executeQuery(
+                        "SELECT user_id, note, coalesce((bloom_info(items)).kind, 'integer'),"
                         + " items, items::bytea FROM seen WHERE items IS NOT NULL")) {
             while (row.next()) {
-                if (agrees(connection, row.getLong(1), row.getString(3), BloomFilter.parse(row.getString(4)))
-                        && agrees(connection, row.getLong(1), row.getString(3), BloomFilter.parse(row.getBytes(5)))) {
+                if (agrees(connection, row.getLong(1), row.getString(3),
+                        BloomFilter.parse(row.getString(4)))
+                        && agrees(connection, row.getLong(1), row.getString(3),
+                            BloomFilter.parse(row.getBytes(5)))) {
                     passed++;
                 } else {
                     failed++;
@@ -61,28 +65,35 @@ final class Server {
         System.exit(failed == 0 && passed > 0 ? 0 : 1);
     }
 
-    private static boolean agrees(Connection connection, long user, String kind, BloomFilter filter) throws SQLException {
+    private static boolean agrees(Connection connection, long user, String kind,
+        BloomFilter filter) throws SQLException {
         try (Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery("SELECT candidates, candidates - items FROM seen, (SELECT array_agg("
-                        + CANDIDATE.get(kind) + ") FROM generate_series(1::bigint, 2000) i) c (candidates)"
+                ResultSet row = statement.executeQuery(
+                        "SELECT candidates, candidates - items FROM seen, (SELECT array_agg("
+                        + CANDIDATE.get(kind)
+                        + ") FROM generate_series(1::bigint, 2000) i) c (candidates)"
                         + " WHERE user_id = " + user)) {
             row.next();
             List<Object> candidates = Arrays.asList((Object[]) row.getArray(1).getArray());
             // deepEquals, because bytea is an array itself
-            return Arrays.deepEquals(filter.exclude(candidates).toArray(), (Object[]) row.getArray(2).getArray());
+            return Arrays.deepEquals(filter.exclude(candidates).toArray(),
+                (Object[]) row.getArray(2).getArray());
         }
     }
 
     private static void speed() throws SQLException {
         try (Connection connection = DriverManager.getConnection(System.getenv("JDBC_URL"));
-                PreparedStatement fetch = connection.prepareStatement("SELECT items::bytea FROM seen WHERE user_id = ?");
+                PreparedStatement fetch = connection.prepareStatement(
+                        "SELECT items::bytea FROM seen WHERE user_id = ?");
                 PreparedStatement send = connection.prepareStatement(
-                        "SELECT bloom_exclude_packed(?, (SELECT items FROM seen WHERE user_id = ?))");
-                ResultSet row = connection.createStatement()
-                        .executeQuery("SELECT items::bytea, candidates FROM seen WHERE user_id = 42")) {
+                        "SELECT bloom_exclude_packed(?, "
+                        + "(SELECT items FROM seen WHERE user_id = ?))");
+                ResultSet row = connection.createStatement().executeQuery(
+                        "SELECT items::bytea, candidates FROM seen WHERE user_id = 42")) {
             row.next();
             byte[] value = row.getBytes(1);
-            long[] candidates = Stream.of((Long[]) row.getArray(2).getArray()).mapToLong(Long::longValue).toArray();
+            long[] candidates = Stream.of((Long[]) row.getArray(2).getArray())
+                .mapToLong(Long::longValue).toArray();
             BloomFilter seen = BloomFilter.parse(value);
 
             if (!Arrays.equals(seen.exclude(candidates), excludePacked(send, candidates))) {
@@ -104,14 +115,17 @@ final class Server {
     }
 
     /** Sends the candidates instead. */
-    private static long[] excludePacked(PreparedStatement statement, long[] candidates) throws SQLException {
-        ByteBuffer packed = ByteBuffer.allocate(Long.BYTES * candidates.length).order(ByteOrder.LITTLE_ENDIAN);
+    private static long[] excludePacked(PreparedStatement statement,
+        long[] candidates) throws SQLException {
+        ByteBuffer packed = ByteBuffer.allocate(Long.BYTES * candidates.length)
+            .order(ByteOrder.LITTLE_ENDIAN);
         packed.asLongBuffer().put(candidates);
         statement.setBytes(1, packed.array());
         statement.setLong(2, 42);
         try (ResultSet row = statement.executeQuery()) {
             row.next();
-            LongBuffer answer = ByteBuffer.wrap(row.getBytes(1)).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer();
+            LongBuffer answer = ByteBuffer.wrap(row.getBytes(1)).order(ByteOrder.LITTLE_ENDIAN)
+                .asLongBuffer();
             long[] survivors = new long[answer.remaining()];
             answer.get(survivors);
             return survivors;
