@@ -72,19 +72,6 @@ COMMENT ON FUNCTION bloom_window(interval, integer, double precision) IS
 'and forgotten at the latest one slice, width / slices, later, by bloom_expire() or when later '
 'items are added; fpr is the rate of any slices + 1 slices in a row together';
 
-CREATE FUNCTION bloom_window(
-	filter bloom, since timestamp with time zone, upto timestamp with time zone,
-	fpr double precision)
-RETURNS bloom
-AS 'MODULE_PATHNAME', 'bloomexp_window_part'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-
-COMMENT ON FUNCTION bloom_window(
-	bloom, timestamp with time zone, timestamp with time zone, double precision) IS
-'a windowed filter with only those slices that begin at or after since and before upto, or any '
-'filter if both are NULL, which is no bound; fpr, if not null, is the target rate of what is '
-'added later';
-
 CREATE FUNCTION bloom_add_at(filter bloom, item anynonarray, shown_at timestamp with time zone)
 RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_at'

@@ -289,26 +289,3 @@ bloomexp_expire(PG_FUNCTION_ARGS)
 	bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_expire()");
 	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_expire(&filter, at));
 }
-
-/* bloom_window(filter, since, upto, fpr) */
-PG_FUNCTION_INFO_V1(bloomexp_window_part);
-Datum
-bloomexp_window_part(PG_FUNCTION_ARGS)
-{
-	BloomFilter filter;
-	uint32		first;
-	uint32		end;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	if (PG_ARGISNULL(1) && PG_ARGISNULL(2))
-		bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));	/* a plain one, too: all of it */
-	else
-		bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_window()");
-	if (!PG_ARGISNULL(3))
-		bloomexp_window_set_fpr(&filter, PG_GETARG_FLOAT8(3));
-	first = PG_ARGISNULL(1) ? 0 : bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(1));
-	end = PG_ARGISNULL(2) ? filter.nlayers :
-		bloomexp_window_layers_before(&filter, PG_GETARG_TIMESTAMPTZ(2));
-	PG_RETURN_POINTER(bloomexp_window_cut(&filter, first, Max(first, end)));
-}

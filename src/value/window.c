@@ -216,15 +216,6 @@ bloomexp_window_expire(BloomFilter *filter, int64 at)
 							   filter->nlayers);
 }
 
-/* Return the number of layers whose slices begin before a time. */
-uint32
-bloomexp_window_layers_before(const BloomFilter *filter, int64 time)
-{
-	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
-
-	return bloomexp_growth_slice_start(filter, bloomexp_window_slice_of(time, length) + (time % length != 0));
-}
-
 /*
  * Set the target rate that further layers keep, unless readers would refuse the layers that
  * there are.

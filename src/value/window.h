@@ -42,7 +42,6 @@ extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
 										   BloomExposure *exposures, uint64 n,
 										   bool exact, bool drop_old);
 extern struct varlena *bloomexp_window_expire(BloomFilter *filter, int64 at);
-extern uint32 bloomexp_window_layers_before(const BloomFilter *filter, int64 time);
 extern void bloomexp_window_set_fpr(BloomFilter *filter, double fpr);
 extern struct varlena *bloomexp_window_cut(BloomFilter *filter, uint32 first, uint32 end);
 
