@@ -22,6 +22,7 @@ bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
 
 extern void bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr,
 								 bool counting);
+extern void bloomexp_filter_like(BloomFilter *filter, const BloomFilter *other);
 extern void bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind);
 
 extern bool bloomexp_filter_contains(const BloomFilter *filter, uint64 hash);

@@ -199,6 +199,15 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 	return bloomexp_filter_add_parts(filter, kind, parts, nparts);
 }
 
+/* Return the number of layers whose slices lie wholly before a window that begins at `start`. */
+uint32
+bloomexp_window_expired_layers(const BloomFilter *filter, int64 start)
+{
+	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
+
+	return bloomexp_growth_slice_start(filter, bloomexp_window_slice_of(start, length));
+}
+
 /*
  * Make a new value: the filter without the slices that lie wholly before the window that
  * ends at `at`, or NULL if that begins no later than the last one.
@@ -206,13 +215,12 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 struct varlena *
 bloomexp_window_expire(BloomFilter *filter, int64 at)
 {
-	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
 	int64		start;
 
 	if (pg_sub_s64_overflow(at, filter->width, &start) || start <= filter->expired_before)
 		return NULL;
 	filter->expired_before = start;
-	return bloomexp_window_cut(filter, bloomexp_growth_slice_start(filter, bloomexp_window_slice_of(start, length)),
+	return bloomexp_window_cut(filter, bloomexp_window_expired_layers(filter, start),
 							   filter->nlayers);
 }
 
