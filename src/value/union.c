@@ -6,27 +6,24 @@
  * How it works:
  *
  * The layers of both filters stand side by side, in each slice those of the first one before
- * those of the second.  But a layer of the second is merged, bit by bit, into one of the first
- * that has its shape and slice, if the rate allows:
+ * those of the second.  But a layer of the second becomes one with a layer of the first that has
+ * its shape and slice, by two rules:
  *
- * - The items of both fit in either, or there are so few distinct ones.  Two filters that began
- *	 as one and had different items added have most bits in common.
- * - Merged they err no more often, once full, than side by side.  So is a layer that has no bit
- *	 which the other has not.
- * - They have one word each and one or two items, which a word holds at less than the rate;
- *	 some of the rate is left for it.
+ * - It is dropped if the other has all of its bits already.
+ * - It is merged, bit by bit, if the items of both fit in either.  Those that are in both count
+ *	 once: two filters that began as one and had different items added have most bits in common.
  *
  * So the rates of all layers together, when full, never exceed the sum of those that both
- * filters had, but for the last case, and never the new target rate.  And of layers that are of
- * one shape, all but a few are half full at least.
+ * filters had.  And any two layers of one shape hold more items than one of them could: most
+ * layers are half full at least, however many unions there were.
  *
  * Limits:
  *
  * - Layers of different shapes cannot be merged: an item's positions depend on the shape.
  * - A layer of the second filter is compared by its bits with LAYERS_TO_COMPARE of the first.
  * - What is in both filters, but in layers of different shapes, stays in both.
- * - A union of more layers than UNION_MAX_LAYERS is an error, unless one filter has as many
- *	 already.  Before, slices that one of them was expired up to are dropped.
+ * - A union of more layers than BLOOMEXP_MAX_LAYERS is an error, once the slices that one of
+ *	 two windows was expired up to are dropped.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,9 +42,6 @@
 
 /* The most layers of the first filter whose bits are compared with those of a layer. */
 #define LAYERS_TO_COMPARE 8
-
-/* The most layers of a union: the rest are for items that are added to it. */
-#define UNION_MAX_LAYERS (BLOOMEXP_MAX_LAYERS - 64)
 
 /* Raise an error unless two filters can become one. */
 static void
@@ -85,71 +79,11 @@ same_shape(const BloomLayer *a, const BloomLayer *b)
 		a->bits.shape.hashes == b->bits.shape.hashes;
 }
 
-/* The rate of a layer when it is full, or when it holds `items` items, if those are more. */
-static double
-full_fpr(const BloomLayer *layer, double items)
-{
-	return bloomexp_sizing_expected_fpr(&layer->bits.shape, Max(items, layer->capacity));
-}
-
-/*
- * Whether two layers of the same shape that have `items` distinct items together err no more
- * often as one, when full, than side by side.
- */
+/* Whether some items of two layers fit in either of them. */
 static bool
-err_no_more(const BloomLayer *a, const BloomLayer *b, double items)
+fit_in_either(const BloomLayer *a, const BloomLayer *b, double items)
 {
-	return items <= Min(a->capacity, b->capacity) ||
-		full_fpr(a, items) <= full_fpr(a, 0) + full_fpr(b, 0);
-}
-
-/*
- * Whether two layers of one word can be one, with more items than they were made for: if the
- * word errs no more often than either filter may, and the union has that much of its rate to
- * spare, which it then has no more.
- *
- * An item or two have a word of their own only because there is nothing smaller.
- */
-static bool
-fit_in_one_word(const BloomLayer *a, const BloomLayer *b, double fpr, double *spare)
-{
-	double		together;
-	double		more;
-
-	if (a->bits.shape.words > 1 || *spare <= 0.0)
-		return false;
-	together = full_fpr(a, (double) a->items + b->items);
-	more = together - full_fpr(a, 0) - full_fpr(b, 0);
-	if (together > fpr || more > *spare)
-		return false;
-	*spare -= more;
-	return true;
-}
-
-/*
- * The rate that a union of two filters has to spare, `fpr` being its target; 0 if no layer of
- * one word can be merged.  Slices have none to spare: each has its share.
- */
-static double
-spare_fpr(const BloomFilter *a, const BloomFilter *b, double fpr)
-{
-	const BloomFilter *filters[] = {a, b};
-	bool		has_words = false;
-
-	for (uint32 i = 0; i < b->nlayers; i++)
-		has_words |= b->layers[i].bits.shape.words == 1;
-	if (!has_words || a->windowed || a->counting)
-		return 0.0;
-
-	for (int f = 0; f < lengthof(filters); f++)
-	{
-		for (uint32 i = 0; i < filters[f]->nlayers; i++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			fpr -= full_fpr(&filters[f]->layers[i], 0);
-		}
-	}
-	return fpr;
+	return items <= Min(a->capacity, b->capacity);
 }
 
 /* Whether the first bytes of a layer let it have all bits that another of its shape has. */
@@ -176,54 +110,36 @@ typedef enum Merge
 
 /*
  * Find a layer among the first n of a union that a layer of the second filter becomes one with;
- * returns its index, and in *how what to do.  `taken` has what each layer takes already; it takes one.
- *
- * One that has all bits of the layer, or none but those, is better than one that has room.
+ * returns its index, and in *how what to do.  `taken` has what each takes already: it takes one.
  */
 static uint32
 find_merge_target(const BloomFilter *united, uint32 n, const BloomLayer *layer,
-				  const BloomLayer **taken, double fpr, double *spare, Merge *how)
+				  const BloomLayer **taken, Merge *how)
 {
+	const BloomShape *shape = &layer->bits.shape;
+	int			to_compare = layer->bits.counting ? 0 : LAYERS_TO_COMPARE;
 	uint32		first = n;
-	int			to_compare = LAYERS_TO_COMPARE;
+	uint32		roomy = n;		/* one that has room for all of its items */
 
 	while (first > 0 && united->layers[first - 1].slice == layer->slice)
 		first--;
 
-	for (uint32 i = n; i-- > first && !layer->bits.counting && to_compare > 0;)
+	*how = MERGE_DROP;
+	for (uint32 i = n; i-- > first && to_compare > 0;)
 	{
 		const BloomLayer *target = &united->layers[i];
-		uint32		set;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!same_shape(target, layer) ||
-			(!may_contain(target, layer) && !may_contain(layer, target)))
+		if (!same_shape(target, layer) || !may_contain(target, layer))
 			continue;
 		to_compare--;
-		set = bloomexp_layout_count_set_in_either(target, layer);
-		*how = set == target->bits_set ? MERGE_DROP : MERGE_BITS;
-		if (set == target->bits_set || (set == layer->bits_set && taken[i] == NULL))
+		if (bloomexp_layout_count_set_in_either(target, layer) == target->bits_set)
 			return i;
 	}
 
 	*how = MERGE_BITS;
+	to_compare = layer->bits.counting ? 0 : LAYERS_TO_COMPARE;
 	for (uint32 i = n; i-- > first;)
-	{
-		const BloomLayer *target = &united->layers[i];
-		double		items = (double) target->items + layer->items;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!same_shape(target, layer) || taken[i] != NULL)
-			continue;
-		if (items <= Min(target->capacity, layer->capacity))
-			return i;
-		if (!layer->bits.counting &&
-			(err_no_more(target, layer, items) || fit_in_one_word(target, layer, fpr, spare)))
-			return i;
-	}
-
-	to_compare = LAYERS_TO_COMPARE;
-	for (uint32 i = n; i-- > first && !layer->bits.counting && to_compare > 0;)
 	{
 		const BloomLayer *target = &united->layers[i];
 		uint32		set;
@@ -231,15 +147,24 @@ find_merge_target(const BloomFilter *united, uint32 n, const BloomLayer *layer,
 		CHECK_FOR_INTERRUPTS();
 		if (!same_shape(target, layer) || taken[i] != NULL)
 			continue;
+		if (fit_in_either(target, layer, (double) target->items + layer->items))
+		{
+			if (roomy == n)
+				roomy = i;
+			continue;
+		}
+		if (to_compare == 0)
+			continue;
 		to_compare--;
 		set = bloomexp_layout_count_set_in_either(target, layer);
-		if (err_no_more(target, layer,
-						ceil(bloomexp_sizing_estimate_items(&layer->bits.shape, set))))
+		if (set == layer->bits_set ||
+			fit_in_either(target, layer, ceil(bloomexp_sizing_estimate_items(shape, set))))
 			return i;
 	}
 
-	*how = MERGE_NOT;
-	return n;
+	if (roomy == n)
+		*how = MERGE_NOT;
+	return roomy;
 }
 
 /*
@@ -285,7 +210,7 @@ follow_each_other(const BloomFilter *a, const BloomFilter *b)
 
 /*
  * Return how many of a union's layers to leave out, the oldest ones, because they would be too
- * many; raise an error if even then they are.
+ * many.
  *
  * A window contains what either of two contains, also what only one of them has forgotten.
  * But when that is too much, what lies wholly before the later of their windows need not be
@@ -294,21 +219,9 @@ follow_each_other(const BloomFilter *a, const BloomFilter *b)
 static uint32
 too_many_layers(const BloomFilter *a, const BloomFilter *b, const BloomFilter *united)
 {
-	uint32		limit = Max(UNION_MAX_LAYERS, Max(a->nlayers, b->nlayers));
-	uint32		expired = 0;
-
-	if (united->nlayers <= limit)
+	if (!united->windowed || united->nlayers <= BLOOMEXP_MAX_LAYERS)
 		return 0;
-	if (united->windowed)
-		expired = bloomexp_window_expired_layers(united, Max(a->expired_before, b->expired_before));
-	if (united->nlayers - expired > limit)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("filter would have too many layers"),
-				 errdetail("The union would have %u; the limit is %u.",
-						   united->nlayers - expired, limit),
-				 errhint("Rebuild the filter from its items; give a windowed one longer slices.")));
-	return expired;
+	return bloomexp_window_expired_layers(united, Max(a->expired_before, b->expired_before));
 }
 
 /*
@@ -328,7 +241,6 @@ bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)
 	uint32		next_a = 0;
 	uint32		next_b = 0;
 	uint32		left_out;
-	double		spare;
 	struct varlena *value;
 
 	require_compatible(a, b);
@@ -340,7 +252,6 @@ bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)
 		united.fpr = Max(united.fpr, Min(a->fpr + b->fpr, 1.0 - DBL_EPSILON));
 	if (united.windowed)
 		united.expired_before = Min(a->expired_before, b->expired_before);
-	spare = spare_fpr(a, b, united.fpr);
 
 	united.layers = palloc(Max(a->nlayers + b->nlayers, 1) * sizeof(BloomLayer));
 	while (next_a < a->nlayers || next_b < b->nlayers)
@@ -357,7 +268,7 @@ bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)
 			continue;
 		}
 		layer = &b->layers[next_b++];
-		target = find_merge_target(&united, n, layer, taken, Min(a->fpr, b->fpr), &spare, &how);
+		target = find_merge_target(&united, n, layer, taken, &how);
 		if (how == MERGE_BITS)
 			taken[target] = layer;
 		else if (how == MERGE_NOT)
