@@ -33,7 +33,8 @@ extern struct varlena *bloomexp_filter_build(BloomKind kind, const uint64 *hashe
 											 double fpr, double headroom);
 extern struct varlena *bloomexp_filter_add(BloomFilter *filter, BloomKind kind,
 										   uint64 *hashes, int n);
-extern int64 bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts, int nparts);
+extern int64 bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts,
+									  int nparts);
 extern struct varlena *bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind,
 												 BloomSliceItems *parts, int nparts);
 extern struct varlena *bloomexp_filter_remove(BloomFilter *filter, BloomKind kind,

@@ -109,7 +109,8 @@ bloomexp_growth_check_fpr(double fpr)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("false positive rate must be at least %g", BLOOMEXP_MIN_FPR),
-				 errdetail("Items are compared by a 64-bit hash, which does not allow a lower rate.")));
+				 errdetail("Items are compared by a 64-bit hash, "
+						   "which does not allow a lower rate.")));
 }
 
 /*
@@ -183,7 +184,8 @@ new_layer(int64 capacity, double share, double fpr, bool counting)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("capacity of " INT64_FORMAT " items is too large", capacity),
-				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, has room for %llu.",
+				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, "
+						   "has room for %llu.",
 						   fpr, (unsigned long long) bloomexp_sizing_max_items(share, max_words)),
 				 errhint("Accept a larger false positive rate, or keep several filters.")));
 	return layer;

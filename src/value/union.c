@@ -20,7 +20,8 @@
  * Limits:
  *
  * - Layers of different shapes cannot be merged: an item's positions depend on the shape.
- * - A layer of the second filter is compared by its bits with LAYERS_TO_COMPARE of the first.
+ * - A layer of the second filter is compared by its bits with LAYERS_TO_COMPARE of the first, by
+ *	 each rule.
  * - What is in both filters, but in layers of different shapes, stays in both.
  * - A union of more layers than BLOOMEXP_MAX_LAYERS is an error, once the slices that one of
  *	 two windows was expired up to are dropped.

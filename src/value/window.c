@@ -24,7 +24,7 @@
 #include "value/layout.h"
 #include "value/window.h"
 
-/* Raise an error unless there can be a window of this width, with so many slices and this rate. */
+/* Raise an error unless there can be a window of this width, slices and rate. */
 void
 bloomexp_window_check(int64 width, int32 slices, double fpr)
 {
@@ -130,7 +130,7 @@ sort_exposures(BloomExposure *exposures, uint64 n, SortKey key)
 	pfree(other);
 }
 
-/* Keep the newest exposure of each item; returns how many remain, in the order of their hashes. */
+/* Keep the newest exposure of each item; returns how many remain. */
 uint64
 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)
 {
