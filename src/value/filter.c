@@ -45,6 +45,21 @@ bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, bool count
 	filter->inline_layers[0] = bloomexp_growth_first_layer(capacity, fpr, counting);
 }
 
+/* Start a filter without layers, for the kind of items, the rate and the window of another. */
+void
+bloomexp_filter_like(BloomFilter *filter, const BloomFilter *other)
+{
+	memset(filter, 0, sizeof(*filter));
+	filter->kind = other->kind;
+	filter->counting = other->counting;
+	filter->windowed = other->windowed;
+	filter->fpr = other->fpr;
+	filter->width = other->width;
+	filter->expired_before = other->expired_before;
+	filter->slices = other->slices;
+	filter->layers = filter->inline_layers;
+}
+
 /* Raise an error unless a filter can hold items of `kind`. */
 void
 bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
@@ -216,7 +231,7 @@ bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr
 		CHECK_FOR_INTERRUPTS();
 		bloomexp_probe_set_many(&layer->bits, hashes + i, Min(n - i, BLOOMEXP_INTERRUPT_EVERY));
 	}
-	layer->bits_set = bloomexp_probe_count_set(&layer->bits);
+	layer->bits_set = bloomexp_layout_count_set(layer);
 	layer->items = n;
 	bloomexp_layout_write_headers(&filter, value);
 	return value;
@@ -257,32 +272,45 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 }
 
 /*
- * Set the bits of the items of a part; the layers count them already.
+ * Set the bits of the items of a part in its layers, which count them already and say how
+ * many each takes.  Reorders the hashes.
  *
- * If the open layer takes only some of them, these are spread over the whole part.  Many
- * hashes come in nearly ascending order, which is that of blocks: the first ones would
- * all fall into the first blocks of the open layer, and leave these blocks of the new
- * one empty; the others would then hold more than they were sized for.
+ * A layer that takes only some of them takes them spread over the whole part.  Many hashes
+ * come in nearly ascending order, which is that of blocks: the first ones would all fall into
+ * the first blocks of one layer, and leave these blocks of the next one empty; the others
+ * would then hold more than they were sized for.
  */
 static void
 fill_part(BloomFilter *filter, const BloomSliceItems *part)
 {
-	bool		spread = part->room > 0 && part->room < part->n &&
-		(filter->layers[part->open].bits.shape.blocks > 1 ||
-		 filter->layers[part->added].bits.shape.blocks > 1);
-	int64		before = 0;		/* items of the open layer before this one */
+	uint64	   *hashes = part->hashes;
+	int64		n = part->n;
+	bool		blocked = false;
 
-	for (int i = 0; i < part->n; i++)
+	for (uint32 i = part->first_layer; i < part->end_layer; i++)
+		blocked |= filter->layers[i].added > 0 && filter->layers[i].bits.shape.blocks > 1;
+
+	for (uint32 i = part->first_layer; i < part->end_layer && n > 0; i++)
 	{
-		int64		after = spread ? (i + 1) * part->room / part->n : Min(i + 1, part->room);
+		BloomLayer *layer = &filter->layers[i];
+		int64		others = 0;		/* stay for the layers after this one */
+		int64		before = 0;		/* items of this layer before the next one */
 
-		/* what does not fit in the open layer goes into the new one */
-		BloomLayer *layer = &filter->layers[before < after ? part->open : part->added];
+		if (layer->added == 0)
+			continue;
+		for (int64 j = 0; j < n; j++)
+		{
+			int64		after = blocked ? (j + 1) * layer->added / n : Min(j + 1, layer->added);
 
-		before = after;
-		layer->bits_set += bloomexp_probe_set(&layer->bits, part->hashes[i]);
-		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
-			CHECK_FOR_INTERRUPTS();
+			if (before < after)
+				layer->bits_set += bloomexp_probe_set(&layer->bits, hashes[j]);
+			else
+				hashes[others++] = hashes[j];
+			before = after;
+			if (j % BLOOMEXP_INTERRUPT_EVERY == 0)
+				CHECK_FOR_INTERRUPTS();
+		}
+		n = others;
 	}
 }
 

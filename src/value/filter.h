@@ -22,6 +22,7 @@ bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
 
 extern void bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr,
 								 bool counting);
+extern void bloomexp_filter_like(BloomFilter *filter, const BloomFilter *other);
 extern void bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind);
 
 extern bool bloomexp_filter_contains(const BloomFilter *filter, uint64 hash);
@@ -32,7 +33,8 @@ extern struct varlena *bloomexp_filter_build(BloomKind kind, const uint64 *hashe
 											 double fpr, double headroom);
 extern struct varlena *bloomexp_filter_add(BloomFilter *filter, BloomKind kind,
 										   uint64 *hashes, int n);
-extern int64 bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts, int nparts);
+extern int64 bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts,
+									  int nparts);
 extern struct varlena *bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind,
 												 BloomSliceItems *parts, int nparts);
 extern struct varlena *bloomexp_filter_remove(BloomFilter *filter, BloomKind kind,

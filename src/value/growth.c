@@ -69,6 +69,12 @@
 /* Share of the unused part of fpr that a new layer gets. */
 #define GROWTH_SHARE 0.25
 
+/*
+ * Share of fpr that each new layer gets when unions, or a lower fpr that was set, have spent
+ * all of it.
+ */
+#define SPENT_SHARE (1.0 / 64.0)
+
 /* Capacity of a new layer: this part of all capacity so far, and at least that. */
 #define GROWTH_FACTOR 0.5
 #define GROWTH_MIN 50
@@ -103,7 +109,8 @@ bloomexp_growth_check_fpr(double fpr)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("false positive rate must be at least %g", BLOOMEXP_MIN_FPR),
-				 errdetail("Items are compared by a 64-bit hash, which does not allow a lower rate.")));
+				 errdetail("Items are compared by a 64-bit hash, "
+						   "which does not allow a lower rate.")));
 }
 
 /*
@@ -158,7 +165,7 @@ find_slice(const BloomFilter *filter, int64 slice)
 		found.end = bloomexp_growth_slice_start(filter, slice + 1);
 		found.fpr /= filter->slices + 1;
 	}
-	found.oldest = Max(found.end, found.first + LAYERS_TO_LOOK_AT) - LAYERS_TO_LOOK_AT;
+	found.oldest = found.end - Min(found.end - found.first, LAYERS_TO_LOOK_AT);
 	return found;
 }
 
@@ -177,7 +184,8 @@ new_layer(int64 capacity, double share, double fpr, bool counting)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("capacity of " INT64_FORMAT " items is too large", capacity),
-				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, has room for %llu.",
+				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, "
+						   "has room for %llu.",
 						   fpr, (unsigned long long) bloomexp_sizing_max_items(share, max_words)),
 				 errhint("Accept a larger false positive rate, or keep several filters.")));
 	return layer;
@@ -235,9 +243,7 @@ credible_capacity(const BloomLayer *layer, double fpr)
 }
 
 /*
- * Return how many more items may change a layer; exact only when `wanted` items may not
- * fit.  At a high rate a layer is full before its capacity, because the items
- * skipped as false positives, which are not counted, are no longer few.
+ * Return how many more items may change a layer; exact only when `wanted` items may not fit.
  */
 static int64
 room_in(const BloomLayer *layer, const SliceLayers *slice, int64 wanted)
@@ -246,9 +252,17 @@ room_in(const BloomLayer *layer, const SliceLayers *slice, int64 wanted)
 	int64		too_many = (int64) layer->capacity + 1;
 	double		limit = slice->fpr * FULL_SHARE;
 
-	if (slice->fpr <= COUNTING_FPR || layer->items == layer->capacity ||
-		(slice->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, slice->fpr) / 2))
+	if (layer->items == layer->capacity)
+		return 0;
+
+	/* items that are not counted are few */
+	if (slice->fpr <= COUNTING_FPR)
 		return layer->capacity - layer->items;
+
+	/* they are not so many that a layer is full when it is half full by the count */
+	if (slice->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, slice->fpr) / 2)
+		return layer->capacity - layer->items;
+
 	if (slice->end - slice->first > 1)
 		limit = bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity) * FULL_EXCESS;
 	if (grown_fpr(layer, Min(fits + wanted, layer->capacity)) <= limit)
@@ -269,33 +283,23 @@ room_in(const BloomLayer *layer, const SliceLayers *slice, int64 wanted)
 }
 
 /*
- * Find the newest layer of a slice that can take items, and how many of `wanted`; returns
- * the end of the slice, with 0 in *room, if there is none.
+ * Return how many of `wanted` items a layer takes.
  *
- * A layer takes no more items than a reader accepts of its shape: one with a false
- * header could take an item and become a value that is refused.
+ * No more than a reader accepts of its shape: a layer with a false header could take an item
+ * and become a value that is refused.
  */
-static uint32
-find_open_layer(const BloomFilter *filter, const SliceLayers *slice, int64 wanted, int64 *room)
+static int64
+takes(const BloomFilter *filter, const SliceLayers *slice, const BloomLayer *layer, int64 wanted)
 {
-	for (uint32 i = slice->end; i-- > slice->oldest;)
-	{
-		const BloomLayer *layer = &filter->layers[i];
-		double		most;
+	int64		room = room_in(layer, slice, wanted);
+	double		credible;
 
-		CHECK_FOR_INTERRUPTS();
-		*room = room_in(layer, slice, wanted);
-		if (*room == 0)
-			continue;			/* as most layers, without the logarithms */
-		most = floor(bloomexp_sizing_textbook_items(&layer->bits.shape, filter->fpr));
-		if (most < (double) layer->items + *room)
-			*room = Max((int64) most - layer->items, 0);
-		*room = Min(*room, wanted);
-		if (*room > 0)
-			return i;
-	}
-	*room = 0;
-	return slice->end;
+	if (room == 0)
+		return 0;				/* as most layers, without the logarithms */
+	credible = floor(bloomexp_sizing_textbook_items(&layer->bits.shape, filter->fpr));
+	if (credible < (double) layer->items + room)
+		room = Max((int64) credible - layer->items, 0);
+	return Min(room, wanted);
 }
 
 /*
@@ -320,6 +324,20 @@ recent_slice_items(const BloomFilter *filter, const SliceLayers *slice)
 		items += Min(filter->layers[i].items, credible_capacity(&filter->layers[i], slice->fpr));
 	}
 	return slices > 0 ? items / slices : 0.0;
+}
+
+/*
+ * Tell whether the rate is spent: less of it is left than the layers of a filter that only grew
+ * can leave.  The first takes FULL_SHARE at most, and each further one GROWTH_SHARE of what is
+ * left; a little less counts, because a layer errs a little more often when it is full than it
+ * was planned for.
+ */
+static bool
+is_spent(double left, const SliceLayers *slice)
+{
+	double		least = (1.0 - FULL_SHARE) / 2.0;
+
+	return left < slice->fpr * least * pow(1.0 - GROWTH_SHARE, slice->end - slice->first);
 }
 
 /* Set the capacity, at least `pending` items, and the rate of one more layer of a slice. */
@@ -352,9 +370,12 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 		if (usual > 0 && slice->end - slice->first == 1)
 			*capacity = Max((int64) (present * SLICE_OVERFLOW), SLICE_MIN);
 		*capacity = Max(*capacity, (int64) ceil(usual) - present);
-		/* a union at a high rate can have spent all of it, or more */
-		*share = present == 0 ? slice->fpr * UNSIZED_SHARE :
-			Max(left * GROWTH_SHARE, slice->fpr * 1e-6);
+		if (present == 0)
+			*share = slice->fpr * UNSIZED_SHARE;
+		else if (is_spent(left, slice))
+			*share = slice->fpr * SPENT_SHARE;
+		else
+			*share = left * GROWTH_SHARE;
 	}
 	*capacity = Max(*capacity, pending);
 }
@@ -369,38 +390,48 @@ bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 }
 
 /*
- * Place the items of a part in an existing or a new layer, for which the filter has
- * space, and count them there, so that later parts see them.
+ * Place the items of a part in the layers of its slice, the newest first, and those that find
+ * no room in a new layer, for which the filter has space.  Count them there, so that later
+ * parts see them.
  */
 static void
 place_part(BloomFilter *filter, BloomSliceItems *part)
 {
 	SliceLayers slice = find_slice(filter, part->slice);
-	BloomLayer *added = filter->layers + slice.end;
+	BloomLayer *new = filter->layers + slice.end;
+	int64		left = part->n;
 	int64		capacity;
 	double		share = slice.fpr * SIZED_SHARE;
 
-	part->open = find_open_layer(filter, &slice, part->n, &part->room);
-	if (part->room > 0)
-		filter->layers[part->open].items += part->room;
-	part->added = slice.end;
-	if (part->room == part->n)
+	part->first_layer = slice.first;
+	part->end_layer = slice.end;
+	for (uint32 i = slice.end; i-- > slice.oldest && left > 0;)
+	{
+		BloomLayer *layer = &filter->layers[i];
+
+		CHECK_FOR_INTERRUPTS();
+		layer->added = takes(filter, &slice, layer, left);
+		layer->items += layer->added;
+		left -= layer->added;
+	}
+	if (left == 0)
 		return;
 
 	/* the first layer of a slice that gets no others has all of its rate */
 	if (!part->exact || slice.end > slice.first)
-		plan_layer(filter, &slice, part->n - part->room, &capacity, &share);
+		plan_layer(filter, &slice, left, &capacity, &share);
 	if (part->exact)
-		capacity = part->n - part->room;
+		capacity = left;
 	bloomexp_layout_check_layers(filter->nlayers + 1);
-	memmove(added + 1, added, (filter->nlayers - slice.end) * sizeof(BloomLayer));
-	*added = new_layer(capacity, share, filter->fpr, false);
-	added->slice = part->slice;
-	added->items = part->n - part->room;
+	memmove(new + 1, new, (filter->nlayers - slice.end) * sizeof(BloomLayer));
+	*new = new_layer(capacity, share, filter->fpr, false);
+	new->slice = part->slice;
+	new->items = new->added = left;
 	filter->nlayers++;
+	part->end_layer++;
 }
 
-/* Find layers for the items of all parts; sets their `open`, `room` and `added`. */
+/* Find layers for the items of all parts: these count them, and say how many they take. */
 void
 bloomexp_growth_place_parts(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 {

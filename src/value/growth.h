@@ -21,10 +21,9 @@ typedef struct BloomSliceItems
 	uint64	   *hashes;
 	int			n;
 	bool		exact;			/* the last ones: plan for no more */
-	/* set by bloomexp_growth_place_parts(): */
-	uint32		open;			/* layer that takes `room` of the items */
-	int64		room;
-	uint32		added;			/* new layer that takes the others */
+	/* set by bloomexp_growth_place_parts(): the layers of the slice, which say what each takes */
+	uint32		first_layer;
+	uint32		end_layer;
 } BloomSliceItems;
 
 extern void bloomexp_growth_check_fpr(double fpr);

@@ -200,6 +200,7 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 	layer->items = get_uint32(header + 8);
 	layer->bits_set = get_uint32(header + 12);
 	layer->slice = filter->windowed ? (int64) get_uint64(header + 16) : 0;
+	layer->added = 0;
 
 	if (words % layer->bits.shape.blocks != 0)
 		bad_bytes("Layer %u cannot be cut into equal blocks.", number);
@@ -334,15 +335,16 @@ check_value(const uint8 *data, Size size, char **problem)
 		const BloomLayer *layer = &filter.layers[i];
 		const BloomShape *shape = &layer->bits.shape;
 
-		CHECK_FOR_INTERRUPTS();
-		if (layer->bits_set != bloomexp_probe_count_set(&layer->bits))
+		if (layer->bits_set != bloomexp_layout_count_set(layer))
 			bad_bytes("Layer %u does not have as many bits set as its header says.", i + 1);
-		/* a saturated counter outlives the removal of its items */
-		if (!filter.counting &&
-			(layer->bits_set > (uint64) layer->items * shape->hashes ||
-			 (layer->bits_set == 0 && layer->items > 0) ||
-			 !bloomexp_layout_is_credible(layer, filter.fpr)))
-			bad_bytes("Layer %u has a number of bits set that its items cannot explain.", i + 1);
+		if (filter.counting)
+			continue;			/* a saturated counter outlives the removal of its items */
+		if (layer->bits_set > (uint64) layer->items * shape->hashes)
+			bad_bytes("Layer %u has more bits set than its items can set.", i + 1);
+		if (layer->bits_set == 0 && layer->items > 0)
+			bad_bytes("Layer %u holds items, but has no bits set.", i + 1);
+		if (!bloomexp_layout_is_credible(layer, filter.fpr))
+			bad_bytes("Layer %u holds more items than its bits can explain.", i + 1);
 	}
 	return true;
 }
@@ -426,6 +428,95 @@ bloomexp_layout_check_layers(uint32 nlayers)
 }
 
 /*
+ * What is done to all bytes of a layer is done in pieces of so many, a multiple of the bytes of
+ * a word, with a look for a cancel between them.
+ */
+#define PIECE_SIZE BLOOMEXP_INTERRUPT_EVERY
+
+/* The words of a layer that lie in the piece which begins at some byte of it, as a layer. */
+static BloomBits
+get_piece(const BloomBits *bits, uint64 start, uint64 size)
+{
+	BloomBits	piece = *bits;
+
+	CHECK_FOR_INTERRUPTS();
+	piece.shape.words = Min(size - start, PIECE_SIZE) / bloomexp_probe_bytes(1, bits->counting);
+	piece.bytes = bits->bytes + start;
+	return piece;
+}
+
+/* Copy the positions of a layer to `bytes`; one without bits has zeros. */
+static void
+copy_bits(uint8 *bytes, const BloomLayer *layer)
+{
+	uint64		size = bloomexp_layout_layer_size(layer);
+
+	for (uint64 start = 0; start < size; start += PIECE_SIZE)
+	{
+		uint64		piece = Min(size - start, PIECE_SIZE);
+
+		CHECK_FOR_INTERRUPTS();
+		if (layer->bits.bytes)
+			memcpy(bytes + start, layer->bits.bytes + start, piece);
+		else
+			memset(bytes + start, 0, piece);
+	}
+}
+
+/* Set in one layer what is set in another of the same shape, or add its counters. */
+void
+bloomexp_layout_merge(BloomLayer *layer, const BloomLayer *other)
+{
+	uint64		size = bloomexp_layout_layer_size(layer);
+
+	for (uint64 start = 0; start < size; start += PIECE_SIZE)
+	{
+		BloomBits	piece = get_piece(&layer->bits, start, size);
+		BloomBits	other_piece = get_piece(&other->bits, start, size);
+
+		bloomexp_probe_merge(&piece, &other_piece);
+	}
+}
+
+/* Count the positions of a layer that are set. */
+uint32
+bloomexp_layout_count_set(const BloomLayer *layer)
+{
+	uint64		size = bloomexp_layout_layer_size(layer);
+	uint32		set = 0;
+
+	for (uint64 start = 0; start < size; start += PIECE_SIZE)
+	{
+		BloomBits	piece = get_piece(&layer->bits, start, size);
+
+		set += bloomexp_probe_count_set(&piece);
+	}
+	return set;
+}
+
+/* Count the positions that are set in one of two layers of the same shape, or in both. */
+uint32
+bloomexp_layout_count_set_in_either(const BloomLayer *layer, const BloomLayer *other)
+{
+	uint64		size = bloomexp_layout_layer_size(layer);
+	uint8	   *bytes = palloc(Min(size, PIECE_SIZE));
+	uint32		set = 0;
+
+	for (uint64 start = 0; start < size; start += PIECE_SIZE)
+	{
+		BloomBits	piece = get_piece(&layer->bits, start, size);
+		BloomBits	other_piece = get_piece(&other->bits, start, size);
+
+		memcpy(bytes, piece.bytes, Min(size - start, PIECE_SIZE));
+		piece.bytes = bytes;
+		bloomexp_probe_merge(&piece, &other_piece);
+		set += bloomexp_probe_count_set(&piece);
+	}
+	pfree(bytes);
+	return set;
+}
+
+/*
  * Lay a filter out as a new value, in the current memory context.
  *
  * Bits are copied from the layers; a layer without bits gets zeros.  Afterwards
@@ -454,11 +545,7 @@ bloomexp_layout_form(BloomFilter *filter)
 	{
 		BloomLayer *layer = &filter->layers[i];
 
-		CHECK_FOR_INTERRUPTS();
-		if (layer->bits.bytes)
-			memcpy(next, layer->bits.bytes, bloomexp_layout_layer_size(layer));
-		else
-			memset(next, 0, bloomexp_layout_layer_size(layer));
+		copy_bits(next, layer);
 		layer->bits.bytes = next;
 		next += bloomexp_layout_layer_size(layer);
 	}

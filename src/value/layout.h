@@ -74,6 +74,7 @@ typedef struct BloomLayer
 	uint32		items;			/* items added */
 	uint32		bits_set;		/* positions that are set */
 	int64		slice;			/* time slice, if windowed */
+	uint32		added;			/* items that it takes of those being added: see growth.c */
 } BloomLayer;
 
 /* Values with no more layers are opened without allocating memory. */
@@ -115,6 +116,9 @@ extern bool bloomexp_layout_check(const uint8 *data, Size size, Node *escontext)
 extern bool bloomexp_layout_is_credible(const BloomLayer *layer, double fpr);
 extern void bloomexp_layout_check_layers(uint32 nlayers);
 extern struct varlena *bloomexp_layout_form(BloomFilter *filter);
+extern void bloomexp_layout_merge(BloomLayer *layer, const BloomLayer *other);
+extern uint32 bloomexp_layout_count_set(const BloomLayer *layer);
+extern uint32 bloomexp_layout_count_set_in_either(const BloomLayer *layer, const BloomLayer *other);
 extern void bloomexp_layout_write_headers(const BloomFilter *filter, struct varlena *value);
 
 #endif							/* BLOOMEXP_LAYOUT_H */

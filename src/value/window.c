@@ -24,7 +24,7 @@
 #include "value/layout.h"
 #include "value/window.h"
 
-/* Raise an error unless there can be a window of this width, with so many slices and this rate. */
+/* Raise an error unless there can be a window of this width, slices and rate. */
 void
 bloomexp_window_check(int64 width, int32 slices, double fpr)
 {
@@ -53,28 +53,81 @@ bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr)
 	filter->layers = filter->inline_layers;
 }
 
-/* Order by item, newest exposure first. */
-static int
-compare_items(const void *a, const void *b)
-{
-	const BloomExposure *x = a;
-	const BloomExposure *y = b;
+/* Up to so many exposures are sorted by insertion. */
+#define INSERTION_SORT_MAX 48
 
-	CHECK_FOR_INTERRUPTS();		/* qsort() itself does not */
-	if (x->hash != y->hash)
-		return x->hash < y->hash ? -1 : 1;
-	return (x->slice < y->slice) - (x->slice > y->slice);
+/* What exposures are sorted by. */
+typedef enum SortKey
+{
+	BY_ITEM,
+	BY_SLICE
+} SortKey;
+
+/* What stands for an exposure in a sort, so that unsigned numbers order them. */
+static inline uint64
+sort_key(const BloomExposure *exposure, SortKey key)
+{
+	if (key == BY_ITEM)
+		return exposure->hash;
+	return (uint64) exposure->slice ^ (UINT64_C(1) << 63);	/* negative ones first */
 }
 
-/* Order by slice, oldest first. */
-static int
-compare_slices(const void *a, const void *b)
+/*
+ * Sort exposures by a key; those of the same key stay in their order.
+ *
+ * qsort() takes a time that is quadratic for some orders, and whoever chooses items can find
+ * one.  This takes as long for each: it puts them in order by one byte of the key after
+ * another, the lowest first.  A byte that is the same in all keys costs one look.
+ */
+static void
+sort_exposures(BloomExposure *exposures, uint64 n, SortKey key)
 {
-	const BloomExposure *x = a;
-	const BloomExposure *y = b;
+	BloomExposure *from = exposures;
+	BloomExposure *to;
+	BloomExposure *other;
 
-	CHECK_FOR_INTERRUPTS();
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	if (n <= INSERTION_SORT_MAX)
+	{
+		for (uint64 i = 1; i < n; i++)
+		{
+			BloomExposure exposure = exposures[i];
+			uint64		place = i;
+
+			for (; place > 0 &&
+				 sort_key(&exposures[place - 1], key) > sort_key(&exposure, key); place--)
+				exposures[place] = exposures[place - 1];
+			exposures[place] = exposure;
+		}
+		return;
+	}
+
+	other = to = palloc_extended(n * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
+	for (int shift = 0; shift < 64; shift += 8)
+	{
+		uint64		next[256] = {0};	/* where the next one with each byte goes */
+		uint64		place = 0;
+		BloomExposure *swap = from;
+
+		CHECK_FOR_INTERRUPTS();
+		for (uint64 i = 0; i < n; i++)
+			next[(sort_key(&from[i], key) >> shift) % 256]++;
+		if (next[(sort_key(&from[0], key) >> shift) % 256] == n)
+			continue;
+		for (int byte = 0; byte < 256; byte++)
+		{
+			uint64		count = next[byte];
+
+			next[byte] = place;
+			place += count;
+		}
+		for (uint64 i = 0; i < n; i++)
+			to[next[(sort_key(&from[i], key) >> shift) % 256]++] = from[i];
+		from = to;
+		to = swap;
+	}
+	if (from != exposures)
+		memcpy(exposures, from, n * sizeof(BloomExposure));
+	pfree(other);
 }
 
 /* Keep the newest exposure of each item; returns how many remain. */
@@ -83,11 +136,13 @@ bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)
 {
 	uint64		kept = 0;
 
-	qsort(exposures, n, sizeof(BloomExposure), compare_items);
+	sort_exposures(exposures, n, BY_ITEM);
 	for (uint64 i = 0; i < n; i++)
 	{
 		if (kept == 0 || exposures[kept - 1].hash != exposures[i].hash)
 			exposures[kept++] = exposures[i];
+		else
+			exposures[kept - 1].slice = Max(exposures[kept - 1].slice, exposures[i].slice);
 	}
 	return kept;
 }
@@ -178,7 +233,7 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 	int			nparts = 0;
 
 	bloomexp_filter_require_kind(filter, kind);
-	qsort(exposures, n, sizeof(BloomExposure), compare_slices);
+	sort_exposures(exposures, n, BY_SLICE);
 	for (uint64 i = 1; i < n; i++)
 		nslices += exposures[i - 1].slice != exposures[i].slice;
 
@@ -199,6 +254,15 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 	return bloomexp_filter_add_parts(filter, kind, parts, nparts);
 }
 
+/* Return the number of layers whose slices lie wholly before a window that begins at `start`. */
+uint32
+bloomexp_window_expired_layers(const BloomFilter *filter, int64 start)
+{
+	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
+
+	return bloomexp_growth_slice_start(filter, bloomexp_window_slice_of(start, length));
+}
+
 /*
  * Make a new value: the filter without the slices that lie wholly before the window that
  * ends at `at`, or NULL if that begins no later than the last one.
@@ -206,13 +270,12 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 struct varlena *
 bloomexp_window_expire(BloomFilter *filter, int64 at)
 {
-	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
 	int64		start;
 
 	if (pg_sub_s64_overflow(at, filter->width, &start) || start <= filter->expired_before)
 		return NULL;
 	filter->expired_before = start;
-	return bloomexp_window_cut(filter, bloomexp_growth_slice_start(filter, bloomexp_window_slice_of(start, length)),
+	return bloomexp_window_cut(filter, bloomexp_window_expired_layers(filter, start),
 							   filter->nlayers);
 }
 

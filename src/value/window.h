@@ -41,6 +41,7 @@ extern uint64 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n);
 extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
 										   BloomExposure *exposures, uint64 n,
 										   bool exact, bool drop_old);
+extern uint32 bloomexp_window_expired_layers(const BloomFilter *filter, int64 start);
 extern struct varlena *bloomexp_window_expire(BloomFilter *filter, int64 at);
 extern void bloomexp_window_set_fpr(BloomFilter *filter, double fpr);
 extern struct varlena *bloomexp_window_cut(BloomFilter *filter, uint32 first, uint32 end);

@@ -1,0 +1,111 @@
+--
+-- Values stay small under any sequence of calls: at most four times the optimum for their distinct
+-- items and the smallest rate that their parts were given, plus their headers.
+--
+CREATE FUNCTION pg_temp.optimum(n float8, p float8) RETURNS float8 LANGUAGE sql AS $$
+	SELECT -greatest(n, 300) * ln(p) / ln(2) ^ 2 / 8
+$$;
+-- bytes without headers, as a multiple of the optimum
+CREATE FUNCTION pg_temp.ratio(f bloom, n float8, p float8) RETURNS float8 LANGUAGE sql AS $$
+	SELECT (octet_length(f::bytea) - 40 - 24 * layers) / pg_temp.optimum(n, p)
+	FROM bloom_info(f) AS i
+$$;
+CREATE FUNCTION pg_temp.some(first int, n int) RETURNS int[] LANGUAGE sql AS $$
+	SELECT array_agg(i) FROM generate_series(first, first + n - 1) i
+$$;
+CREATE FUNCTION pg_temp.filter_of(items int[]) RETURNS bloom LANGUAGE sql AS $$
+	SELECT bloom_agg(i) FROM unnest(items) i
+$$;
+
+-- unions and adds in turn, as they are, and with the rate set back
+CREATE FUNCTION pg_temp.in_turn(set_back bool, OUT all_found bool, OUT small bool)
+LANGUAGE plpgsql AS $$
+DECLARE
+	f bloom;
+	worst float8 := 0;
+BEGIN
+	FOR n IN 1..25 LOOP
+		f := bloom_union(f, pg_temp.filter_of(pg_temp.some(n * 100, 30)));
+		IF set_back THEN
+			f := bloom_with_fpr(f, 0.01);
+		END IF;
+		f := bloom_add(f, pg_temp.some(n * 100 + 50, 30));
+		worst := greatest(worst, pg_temp.ratio(f, n * 60, 0.01));
+	END LOOP;
+	RAISE DEBUG 'at most % times the optimum', worst;
+	SELECT bool_and(f @> n * 100 + i), worst <= 4 INTO all_found, small
+	FROM generate_series(1, 25) n, generate_series(50, 79) i;
+END
+$$;
+SELECT * FROM pg_temp.in_turn(false);
+SELECT * FROM pg_temp.in_turn(true);
+
+-- thirty visitors, each of whom was shown something before he signed in, and is shown more
+CREATE FUNCTION pg_temp.sign_in(OUT all_found bool, OUT small bool) LANGUAGE plpgsql AS $$
+DECLARE
+	f bloom;
+	worst float8 := 0;
+BEGIN
+	FOR n IN 1..30 LOOP
+		f := bloom_with_fpr(bloom_union(f, bloom_add(NULL, pg_temp.some(n * 1000, 30))), 0.01);
+		f := bloom_add(f, pg_temp.some(n * 1000 + 500, 30));
+		worst := greatest(worst, pg_temp.ratio(f, n * 60, 0.01));
+	END LOOP;
+	RAISE DEBUG 'at most % times the optimum', worst;
+	SELECT bool_and(f @> n * 1000 + i), worst <= 4 INTO all_found, small
+	FROM generate_series(1, 30) n, generate_series(500, 529) i;
+END
+$$;
+SELECT * FROM pg_temp.sign_in();
+
+-- random sequences of calls, beside an exact memory
+CREATE FUNCTION pg_temp.at_random(sequences int, OUT missing int, OUT small bool)
+LANGUAGE plpgsql AS $$
+DECLARE
+	f bloom;
+	memory int[];
+	batch int[];
+	rate float8;
+	lowest float8;
+	worst float8 := 0;
+BEGIN
+	missing := 0;
+	FOR s IN 1..sequences LOOP
+		f := NULL;
+		memory := '{}';
+		lowest := 0.01;
+		FOR step IN 1..40 LOOP
+			-- some of them are there already
+			batch := pg_temp.some((random() * 100000)::int, 1 + (random() ^ 3 * 300)::int);
+			IF random() < 0.3 THEN
+				batch := batch || memory[1:20];
+			END IF;
+			CASE (random() * 4.99 - 0.5)::int
+				WHEN 0 THEN
+					f := bloom_add(f, batch);
+				WHEN 1 THEN
+					batch := batch[1:1];
+					f := bloom_add(f, batch[1]);
+				WHEN 2 THEN
+					rate := (ARRAY[0.01, 0.02, 0.001])[1 + (random() * 2)::int];
+					lowest := least(lowest, rate);
+					SELECT bloom_union(f, bloom_agg(i, rate)) INTO f FROM unnest(batch) i;
+				WHEN 3 THEN
+					f := bloom_union(bloom_add(NULL, batch), f);
+				ELSE
+					batch := '{}';
+					f := bloom_with_fpr(f, lowest);
+			END CASE;
+			SELECT array_agg(DISTINCT i) INTO memory FROM unnest(memory || batch) i;
+			IF f IS NOT NULL THEN
+				missing := missing + cardinality(bloom_exclude_array(memory, f));
+				worst := greatest(worst, pg_temp.ratio(f, cardinality(memory), lowest));
+			END IF;
+		END LOOP;
+	END LOOP;
+	RAISE DEBUG 'at most % times the optimum', worst;
+	small := worst <= 4;
+END
+$$;
+SELECT setseed(0.5);
+SELECT * FROM pg_temp.at_random(40);
