@@ -206,7 +206,9 @@ RESET ROLE;
 
 -- a schema of that name that is somebody's is a clear error
 CREATE SCHEMA bloomexp;
+\set VERBOSITY terse
 CREATE EXTENSION bloomexp;
+\set VERBOSITY default
 DROP SCHEMA bloomexp;
 
 --

@@ -86,7 +86,9 @@ AS $$
 		THEN coalesce(NULLIF(c.attcollation, 0), '"C"'::regcollation) END
 	LEFT JOIN pg_namespace AS n ON n.oid = l.collnamespace
 	WHERE CASE WHEN a ->> 'exposures' IS NULL THEN w.type IS NOT NULL
-		ELSE to_regclass(a ->> 'exposures') IS NOT NULL AND w.name IS NOT NULL END
+		-- a number is a regclass, too, whatever it names
+		ELSE EXISTS (SELECT FROM pg_class AS e WHERE e.oid = to_regclass(a ->> 'exposures'))
+			AND w.name IS NOT NULL END
 	ORDER BY w.n
 $$;
 
