@@ -24,7 +24,7 @@
 #include "kernel/sizing.h"
 
 #if FLT_EVAL_METHOD == 2 || FLT_EVAL_METHOD < 0
-#error "double arithmetic must not be wider than double; for 32-bit x86 compile with -msse2 -mfpmath=sse"
+#error "double arithmetic must not be wider than double: on 32-bit x86 -msse2 -mfpmath=sse"
 #endif
 
 /*
@@ -311,21 +311,25 @@ find_size(double items, double fpr, BloomShape *shape)
 	uint32_t	first = (uint32_t) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0));
 	uint32_t	last = (uint32_t) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0);
 	bool		one_block = keeps(BLOOMEXP_BLOCKED_FROM, items, fpr, first, last, shape);
-	double		limit = one_block ? BLOOMEXP_BLOCKED_FROM : BLOOMEXP_MAX_WORDS - BLOOMEXP_BLOCK_WORDS;
+	double		limit = one_block ? BLOOMEXP_BLOCKED_FROM :
+		BLOOMEXP_MAX_WORDS - BLOOMEXP_BLOCK_WORDS;
 	double		textbook = limit + 1.0;
 	double		too_few;
 	double		enough;
+	bool		found = false;
 
 	/* the true number is not below the textbook's, nor far from it */
 	for (uint32_t k = first; k <= last; k++)
 		textbook = fmin(textbook, ceil(k * items / textbook_load(fpr, k) / 64.0));
-	too_few = enough = fmax(one_block ? 0.0 : BLOOMEXP_BLOCKED_FROM, textbook - 1.0);
-	for (double step = ceil(textbook / 256.0); enough == too_few; step *= 2.0)
+	too_few = fmax(one_block ? 0.0 : BLOOMEXP_BLOCKED_FROM, textbook - 1.0);
+	enough = too_few;
+	for (double step = ceil(textbook / 256.0); !found; step *= 2.0)
 	{
 		if (too_few >= limit)
 			return false;
 		enough = fmin(too_few + step, limit);
-		if (!keeps(enough, items, fpr, first, last, shape))
+		found = keeps(enough, items, fpr, first, last, shape);
+		if (!found)
 			too_few = enough;
 	}
 	while (enough - too_few > 1.0)

@@ -259,7 +259,8 @@ add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("counting filter is full"),
 					 errdetail("It has room for %u items and cannot grow.", full),
-					 errhint("Make it again with a larger capacity: bloom_new(capacity, counting => true).")));
+					 errhint("Make it again with a larger capacity: "
+							 "bloom_new(capacity, counting => true).")));
 		newly_set = bloomexp_probe_count(&layer->bits, hashes[i], 1);
 		layer->bits_set += newly_set;
 		if (newly_set > 0)
@@ -423,7 +424,8 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("items cannot be removed from this filter"),
 				 errdetail("Only a counting filter can forget single items."),
-				 errhint("Make the filter with bloom_new(capacity, counting => true), or rebuild it from the items that remain.")));
+				 errhint("Make the filter with bloom_new(capacity, counting => true), "
+						 "or rebuild it from the items that remain.")));
 
 	if (filter->kind == BLOOM_KIND_NONE)
 		return NULL;			/* no item was ever added */
@@ -464,7 +466,8 @@ bloomexp_filter_items(const BloomFilter *filter)
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		items += bloomexp_sizing_estimate_items(&filter->layers[i].bits.shape, filter->layers[i].bits_set);
+		items += bloomexp_sizing_estimate_items(&filter->layers[i].bits.shape,
+												filter->layers[i].bits_set);
 	}
 	return items;
 }
@@ -481,7 +484,8 @@ bloomexp_filter_fpr(const BloomFilter *filter)
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		missed += log1p(-bloomexp_sizing_current_fpr(&filter->layers[i].bits.shape, filter->layers[i].bits_set));
+		missed += log1p(-bloomexp_sizing_current_fpr(&filter->layers[i].bits.shape,
+													 filter->layers[i].bits_set));
 	}
 	return 0.0 - expm1(missed);	/* never -0 */
 }

@@ -154,7 +154,8 @@ window_start(const BloomFilter *filter, int64 slice)
 	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
 	int64		time;
 
-	if (pg_mul_s64_overflow(slice, length, &time) || pg_sub_s64_overflow(time, filter->width, &time))
+	if (pg_mul_s64_overflow(slice, length, &time) ||
+		pg_sub_s64_overflow(time, filter->width, &time))
 		return PG_INT64_MIN;
 	return bloomexp_window_slice_of(time, length);
 }
