@@ -339,12 +339,12 @@ check_value(const uint8 *data, Size size, char **problem)
 			bad_bytes("Layer %u does not have as many bits set as its header says.", i + 1);
 		if (filter.counting)
 			continue;			/* a saturated counter outlives the removal of its items */
-		if (layer->bits_set > (uint64) layer->items * shape->hashes)
-			bad_bytes("Layer %u has more bits set than its items can set.", i + 1);
-		if (layer->bits_set == 0 && layer->items > 0)
-			bad_bytes("Layer %u holds items, but has no bits set.", i + 1);
-		if (!bloomexp_layout_is_credible(layer, filter.fpr))
-			bad_bytes("Layer %u holds more items than its bits can explain.", i + 1);
+		/* too many bits for the items, none, or too few: one fault, as readers in other
+		 * languages report it */
+		if (layer->bits_set > (uint64) layer->items * shape->hashes ||
+			(layer->bits_set == 0 && layer->items > 0) ||
+			!bloomexp_layout_is_credible(layer, filter.fpr))
+			bad_bytes("Layer %u has a number of bits set that its items cannot explain.", i + 1);
 	}
 	return true;
 }
