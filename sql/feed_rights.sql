@@ -764,6 +764,12 @@ DROP FUNCTION later.take(bigint, integer[]);
 DROP OWNED BY "Regress_bloomexp_owner" CASCADE;
 DROP ROLE "Regress_bloomexp_owner";
 
+-- What others write as the value of a number does not get into a command but as a literal.
+SELECT bloomexp.feed_options('{"fpr": "1); DROP TABLE x; --", "slices": "6 ", "capacity": "10"}');
+SELECT bloomexp.feed_options('{"fpr": 1e-7, "width": null, "capacity": 3650}');
+-- A table that is gone is in nobody's hands.
+SELECT bloomexp.require_trusted(4711);
+
 -- Row-level security that comes later: owners are above it; where it would count, that is an
 -- error, and nothing is read by halves.
 SET ROLE regress_bloomexp_owner;

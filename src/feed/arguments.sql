@@ -35,7 +35,8 @@ AS $$
 	SELECT coalesce(string_agg(format(', %s%s',
 		CASE WHEN f.name <> 'exposures' THEN quote_ident(f.name) || ' => ' END,
 		CASE WHEN f.type IN ('double precision'::regtype, 'integer'::regtype, 'bigint'::regtype)
-				AND a ->> f.name ~ '^[0-9]'
+				-- a number and nothing else: others can write settings
+				AND a ->> f.name ~ '^[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$'
 			THEN a ->> f.name ELSE quote_nullable(a ->> f.name) END), '' ORDER BY f.n), '')
 	FROM bloomexp.feed_arguments() AS f
 	WHERE f.name <> 'feed' AND a ? f.name AND a ->> f.name IS DISTINCT FROM f.standard
