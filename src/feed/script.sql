@@ -13,7 +13,7 @@ AS $$
 			'take_window take_back remember_window add_window add_batch_window forget merge_window '
 			'expire expire_batch health_window finish'
 		WHEN a ->> 'mode' = 'trigger' THEN
-			'head_trigger begin filters_table storage lock current unseen contains take_trigger '
+			'head_trigger begin filters_table storage lock current unseen contains take '
 			'take_back_table remember track track_depends attach rebuild rebuild_step '
 			'rebuild_batch health_table finish'
 		WHEN bloomexp.distribution_column(to_regclass(a ->> 'exposures')) IS NULL THEN

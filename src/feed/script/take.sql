@@ -1,6 +1,7 @@
 -- The first candidates that a user was not shown, without repetitions, as many as wanted (NULL:
 -- all).  They count as shown at once, and the row stays locked until the transaction ends, so
--- that no other call takes the same.
+-- that no other call takes the same.  Over a table, insert them as exposures in the same
+-- statement or transaction: a rebuild knows the exposures only.
 CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[],
 	wanted integer DEFAULT NULL) RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
@@ -14,7 +15,15 @@ BEGIN
 		FROM (SELECT) AS one
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
-		PERFORM {feed}.remember(take.user_id, taken, true);
+		-- Nearly always "recent" has room.
+		UPDATE {feed}.filters AS f SET
+			pending = cardinality(taken),
+			recent = bloomexp.hashes(taken{item_collate}) || f.recent
+		WHERE f.user_id {=} take.user_id{collate}
+			AND cardinality(f.recent) + cardinality(taken) <= {max_recent};
+		IF NOT FOUND THEN
+			PERFORM {feed}.remember(take.user_id, taken, true);
+		END IF;
 	END IF;
 	RETURN taken;
 END
