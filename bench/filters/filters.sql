@@ -175,7 +175,9 @@ BEGIN
 		FROM generate_series(1, n) AS i)) <> '{}') THEN
 		RAISE 'an item is lost';
 	END IF;
-	INSERT INTO feed_rows SELECT n, fill.fpr, avg(coalesce(pg_column_size(items), 0) + pg_column_size(recent)) FROM month.filters;
+	INSERT INTO feed_rows
+	SELECT n, fill.fpr, avg(coalesce(pg_column_size(items), 0) + pg_column_size(recent))
+	FROM month.filters;
 	DROP SCHEMA month CASCADE;
 	COMMIT;
 END

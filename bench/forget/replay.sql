@@ -70,7 +70,8 @@ INSERT INTO ways (way, days, statement, every_days, sweep) VALUES
 $$, NULL, NULL),
 -- Page by page, with the times of the pages, by what take() and add() call.
 ('no table', 1, $$
-	SELECT count(seen.remember(user_id, items, array_fill(shown_at, ARRAY[cardinality(items)]), false)) FROM (
+	SELECT count(seen.remember(user_id, items,
+		array_fill(shown_at, ARRAY[cardinality(items)]), false)) FROM (
 		SELECT user_id, shown_at, array_agg(item_id) AS items FROM exposures
 		WHERE shown_at >= $1 - interval '1 day' AND shown_at < $1 GROUP BY user_id, shown_at
 			ORDER BY shown_at OFFSET 0) AS pages
@@ -125,8 +126,12 @@ SELECT bloom_create_feed('seen', fpr => :'p', user_type => u.atttypid::regtype,
 FROM pg_attribute AS u, pg_attribute AS i WHERE u.attrelid = 'exposures'::regclass
 AND u.attname = 'user_id' AND i.attrelid = u.attrelid AND i.attname = 'item_id' \g /dev/null
 -- as a page of the night reads them
-CREATE VIEW "no table" AS SELECT user_id, bloom_expire(bloomexp.fold(items, recent, since, true, (bloom_info(bloom_add(NULL, never_shown(0)))).kind,
-	'30 days', 6, current_setting('choosing.p')::float8, NULL), current_setting('choosing.night')::timestamptz) AS items FROM seen.filters;
+CREATE VIEW "no table" AS
+SELECT user_id, bloom_expire(
+	bloomexp.fold(items, recent, since, true, (bloom_info(bloom_add(NULL, never_shown(0)))).kind,
+		'30 days', 6, current_setting('choosing.p')::float8, NULL),
+	current_setting('choosing.night')::timestamptz) AS items
+FROM seen.filters;
 
 -- What each way costs and is, night by night; the last columns only of the nights
 -- that are reported.
@@ -160,7 +165,10 @@ BEGIN
 		WHERE n.night = $1 AND n.way = $2
 	$f$, of_way) USING night, of_way, current_setting('choosing.p')::float8, probed;
 	IF of_way = 'no table' THEN
-		UPDATE nights AS n SET bytes = (SELECT sum(coalesce(pg_column_size(f.items), 0) + pg_column_size(f.recent)) FROM seen.filters AS f) WHERE n.night = judge.night AND way = of_way;
+		UPDATE nights AS n SET bytes = (
+			SELECT sum(coalesce(pg_column_size(f.items), 0) + pg_column_size(f.recent))
+			FROM seen.filters AS f)
+		WHERE n.night = judge.night AND way = of_way;
 	END IF;
 	IF (SELECT n.let_through FROM nights AS n WHERE n.night = judge.night AND way = of_way) > 0 THEN
 		RAISE EXCEPTION 'night %: the filters of way "%" let exposures inside the window through',

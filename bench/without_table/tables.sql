@@ -69,9 +69,13 @@ VACUUM ANALYZE exact, exact_large, seen.filters, large.filters;
 
 -- What is stored after the month; the exposures also with an index that was just built.
 CREATE TABLE disk (nth int, way text, bytes float8, large float8);
-INSERT INTO disk VALUES (1, 'exact SQL, as it grew', pg_total_relation_size('exact') / :users, pg_total_relation_size('exact_large') / :large),
-	(5, 'no table', pg_total_relation_size('seen.filters') / :users, pg_total_relation_size('large.filters') / :large);
-INSERT INTO disk SELECT 6, 'no table, both columns of a row', (SELECT avg(coalesce(pg_column_size(items), 0) + pg_column_size(recent)) FROM seen.filters),
+INSERT INTO disk VALUES
+	(1, 'exact SQL, as it grew', pg_total_relation_size('exact') / :users,
+		pg_total_relation_size('exact_large') / :large),
+	(5, 'no table', pg_total_relation_size('seen.filters') / :users,
+		pg_total_relation_size('large.filters') / :large);
+INSERT INTO disk SELECT 6, 'no table, both columns of a row',
+	(SELECT avg(coalesce(pg_column_size(items), 0) + pg_column_size(recent)) FROM seen.filters),
 	(SELECT avg(pg_column_size(items) + pg_column_size(recent)) FROM large.filters);
 REINDEX TABLE exact;
 REINDEX TABLE exact_large;

@@ -68,8 +68,9 @@ cmp_ok(query($untracked), '>', 30, 'new partitions have no trigger');
 query($equip);
 
 # Of the exposures that the log has in the window, those that the feed does not have.
-sub missing { return query(q{SELECT sum(cardinality(seen.unseen(user_id, items))) FROM (SELECT user_id,
-	array_agg(item_id) AS items FROM log WHERE shown_at >= now() - interval '30 days' GROUP BY user_id) AS l}) }
+sub missing { return query(q{SELECT sum(cardinality(seen.unseen(user_id, items)))
+	FROM (SELECT user_id, array_agg(item_id) AS items FROM log
+		WHERE shown_at >= now() - interval '30 days' GROUP BY user_id) AS l}) }
 
 my $partitions = "SELECT array_agg(inhrelid) FROM pg_inherits
 	WHERE inhparent = 'exposures'::regclass";
@@ -128,7 +129,11 @@ cmp_ok(query("SELECT count(*) FROM log WHERE item_id > 1000000 AND item_id % 2 =
 # What the document warns of
 
 # How many of the ten items from one on user 7 was shown.
-sub has { return query("SELECT 10 - cardinality(seen.unseen(7, ARRAY(SELECT generate_series($_[0], $_[0] + 9))))") }
+sub has
+{
+	return query("SELECT 10 - cardinality(seen.unseen(7,
+		ARRAY(SELECT generate_series($_[0], $_[0] + 9))))");
+}
 
 query("UPDATE clock SET day = $days - 1");
 my $relation = query("SELECT format('%I', partition_table)
@@ -166,13 +171,14 @@ query('CALL seen.rebuild()');
 is(has(301), 10, 'after a rebuild, too');
 
 # a retention that is too short
-is(query(q{SELECT bool_and(seen.contains(u, u * 10000 + 160)) FROM generate_series(1, 40) AS u}), 't',
-	'twenty days ago');
+is(query(q{SELECT bool_and(seen.contains(u, u * 10000 + 160)) FROM generate_series(1, 40) AS u}),
+	't', 'twenty days ago');
 query(q{
 	UPDATE partman.part_config SET retention = '10 days', retention_keep_table = false;
 	SELECT partman.drop_partition_time('public.exposures')});
 query('CALL seen.rebuild()');
-cmp_ok(query(q{SELECT avg(seen.contains(u, u * 10000 + 160)::int) FROM generate_series(1, 40) AS u}), '<', 0.2,
+cmp_ok(query(q{SELECT avg(seen.contains(u, u * 10000 + 160)::int)
+	FROM generate_series(1, 40) AS u}), '<', 0.2,
 	'forgotten within the window');
 
 $node->stop;

@@ -68,15 +68,18 @@ for my $way ('libpq', 'workers')
 		SELECT bloom_create_feed('split', 'views');
 		SELECT bloom_create_feed('private', 'exposures');
 		-- filters without the last 12 hours that have forgotten nothing
-		INSERT INTO seen.filters (user_id, items, filled_until) SELECT user_id, bloom_agg(item_id), now() - interval '2 days' FROM exposures
+		INSERT INTO seen.filters (user_id, items, filled_until)
+		SELECT user_id, bloom_agg(item_id), now() - interval '2 days' FROM exposures
 		WHERE shown_at < now() - interval '12 hours' GROUP BY user_id;
-		INSERT INTO shared.filters (user_id, items, filled_until) SELECT user_id, bloom_agg(item_id), now() - interval '2 days' FROM views
+		INSERT INTO shared.filters (user_id, items, filled_until)
+		SELECT user_id, bloom_agg(item_id), now() - interval '2 days' FROM views
 		WHERE shown_at < now() - interval '12 hours' GROUP BY user_id;
 		RESET ROLE} . ";\n$role;\n" . q{
 		GRANT USAGE ON SCHEMA cron TO rebuilder;
 		GRANT USAGE ON SCHEMA shared, slow, split TO rebuilder;
 		GRANT EXECUTE ON PROCEDURE shared.rebuild, slow.rebuild, split.rebuild TO rebuilder;
-		GRANT EXECUTE ON FUNCTION shared.rebuild_step, slow.rebuild_step, split.rebuild_step TO rebuilder;
+		GRANT EXECUTE ON FUNCTION shared.rebuild_step, slow.rebuild_step,
+			split.rebuild_step TO rebuilder;
 		CREATE ROLE stranger LOGIN IN ROLE rebuilder});
 }
 
@@ -89,7 +92,8 @@ sub state_of
 	return split /\|/, $node->safe_psql('postgres', "
 		SELECT count(*) FILTER (WHERE shown_at > now() - interval '30 days' AND NOT shown),
 			coalesce(avg(shown::int) FILTER (WHERE shown_at < now() - interval '30 days'), 0)
-		FROM (SELECT shown_at, $feed.contains(user_id, item_id) AS shown FROM $exposures OFFSET 0) AS e");
+		FROM (SELECT shown_at, $feed.contains(user_id, item_id) AS shown
+			FROM $exposures OFFSET 0) AS e");
 }
 
 my $age = q{SELECT date_trunc('hour', now() - oldest_filled_until) FROM seen.health};

@@ -71,7 +71,8 @@ $node->safe_psql('postgres', q{
 
 	-- four users, one without a filter, and one filter far above its rate; partitions that came later
 	INSERT INTO seen.filters (user_id, items, filled_until) VALUES
-		(1, bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 100))), '2026-01-03 00:00+00'),
+		(1, bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 100))),
+			'2026-01-03 00:00+00'),
 		(2, bloom_add(bloom_new(1000, 0.001), 1), '2026-01-02 00:00+00'),
 		(3, bloom_add(bloom_new(10, 0.5), ARRAY(SELECT generate_series(1, 100))), NULL),
 		(4, NULL, '2026-01-04 00:00+00');

@@ -54,14 +54,18 @@ my %samples = (
 my $calls = '';
 my %called;
 for (split /\n/, query(q{
-		SELECT format('%I.%I', pronamespace::regnamespace, proname), prokind, proretset, prorettype = 'bloom'::regtype,
+		SELECT format('%I.%I', pronamespace::regnamespace, proname), prokind, proretset,
+			prorettype = 'bloom'::regtype,
 			array_to_string(ARRAY(SELECT format_type(t, NULL) FROM unnest(proargtypes) t), ',')
 		FROM pg_proc JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND objid = pg_proc.oid
 		JOIN pg_extension e ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid
 		WHERE extname = 'bloomexp' AND prokind IN ('f', 'a')
 			AND proargtypes::oid[] && '{bloom,bloom[]}'::regtype[]::oid[]
-			AND (pronamespace <> 'bloomexp'::regnamespace OR probin IS NOT NULL AND NOT EXISTS (SELECT FROM pg_proc AS p
-				WHERE p.prosrc = pg_proc.prosrc AND p.probin = pg_proc.probin AND p.pronamespace <> pg_proc.pronamespace))
+			AND (pronamespace <> 'bloomexp'::regnamespace
+				OR probin IS NOT NULL AND NOT EXISTS (
+					SELECT FROM pg_proc AS p
+					WHERE p.prosrc = pg_proc.prosrc AND p.probin = pg_proc.probin
+						AND p.pronamespace <> pg_proc.pronamespace))
 		ORDER BY 1, 5}))
 {
 	my ($name, $prokind, $set, $makes_filter, $types) = split /\|/;

@@ -68,7 +68,8 @@ for (map { my $source = $_; map { [ $source, $_ ] } \@sanitize,
 	my $program = "$folder/$name";
 
 	subtest "$name @$way" => sub {
-		my ($output, $status) = run(@cc, qw(-O2 -Wall -Wextra -Werror=incompatible-pointer-types), @exact, @$way,
+		my ($output, $status) = run(@cc,
+			qw(-O2 -Wall -Wextra -Werror=incompatible-pointer-types), @exact, @$way,
 			"-I$root/src", '-o', $program, $source, @modules, '-lm');
 		is($status, 0, 'compiles') or diag $output;
 

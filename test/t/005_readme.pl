@@ -22,22 +22,27 @@ my $node = start_server('documents', 'autovacuum = off');
 # What the README and the page of the type alone show needs no superuser: a role of its own runs
 # it, which may make roles on the second.
 my %by = ('README.md' => 'owner', 'doc/type-alone.md' => 'owner_with_roles');
-$node->safe_psql('postgres', 'CREATE ROLE owner LOGIN; CREATE ROLE owner_with_roles LOGIN CREATEROLE');
+$node->safe_psql('postgres',
+	'CREATE ROLE owner LOGIN; CREATE ROLE owner_with_roles LOGIN CREATEROLE');
 
 for my $file (@with_statements)
 {
 	my $database = lc($file) =~ s{.*/|\.md$}{}gr =~ s/-/_/gr;
 	my @blocks = blocks($document{$file});
 
-	$node->safe_psql('postgres', "CREATE DATABASE $database" . ($by{$file} ? " OWNER $by{$file}" : ''));
-	$node->safe_psql($database, tutorial()) unless $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
+	$node->safe_psql('postgres',
+		"CREATE DATABASE $database" . ($by{$file} ? " OWNER $by{$file}" : ''));
+	$node->safe_psql($database, tutorial())
+		unless $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
 	{
 		local %ENV = (%ENV, $by{$file} ? (PGUSER => $by{$file}) : ());
 		statements_ok($node, $database, $file, @blocks);
 	}
 	# Roles belong to the server, and the pages give theirs the same names.
-	$node->safe_psql($database, "SELECT format('ALTER ROLE %I RENAME TO %I', rolname, '${database}_' || rolname)
-		FROM pg_roles WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter', 'nightly') \\gexec");
+	$node->safe_psql($database,
+		"SELECT format('ALTER ROLE %I RENAME TO %I', rolname, '${database}_' || rolname)
+		FROM pg_roles
+		WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter', 'nightly') \\gexec");
 }
 
 # The tutorial and, in the order of the map, all pages that build on it, in the session of one
@@ -304,7 +309,8 @@ my ($user, $command) = $alone =~ /^ {4}(?:[\d*]+ ){5}(\w+) (psql .*)$/m;
 my ($job) = $alone =~ /^ {4}SELECT cron\.schedule\(\s*'\w+',\s*'[^']*',\s*'([^']*)'\);$/m;
 my $forget = 'UPDATE filters SET items = bloom_new()';
 my $missing_alone = sub {
-	return $node->safe_psql('type_alone', $alone =~ /^(SELECT count\(\*\) AS missing\n.*?;)/ms ? $1 : '');
+	return $node->safe_psql('type_alone',
+		$alone =~ /^(SELECT count\(\*\) AS missing\n.*?;)/ms ? $1 : '');
 };
 
 is($user, 'nightly', "the user of the type alone's crontab line");
@@ -321,25 +327,31 @@ for my $run ($command =~ s/-d \w+/-d type_alone -U type_alone_nightly/r,
 	is($output, '', 'prints nothing');
 	is($missing_alone->(), 0, 'and builds the filters');
 }
-for my $attempt ([ nightly => 'UPDATE exposures SET item_id = 1' ], [ nightly => 'DELETE FROM exposures' ],
-	[ nightly => 'DROP TABLE filters' ], [ app => 'DELETE FROM filters' ], [ app => 'SELECT FROM exposures' ])
+for my $attempt ([ nightly => 'UPDATE exposures SET item_id = 1' ],
+	[ nightly => 'DELETE FROM exposures' ], [ nightly => 'DROP TABLE filters' ],
+	[ app => 'DELETE FROM filters' ], [ app => 'SELECT FROM exposures' ])
 {
 	my ($role, $statement) = @$attempt;
-	is(sqlstate($node, 'type_alone', "SET ROLE type_alone_$role; $statement"), '42501', "$role may not: $statement");
+	is(sqlstate($node, 'type_alone', "SET ROLE type_alone_$role; $statement"), '42501',
+		"$role may not: $statement");
 }
 my ($first) = $alone =~ /^(BEGIN;\nINSERT INTO exposures\n.*?COMMIT;)$/ms;
-is($node->psql('type_alone', 'SET ROLE type_alone_app; ' . $first =~ s/44/45/gr), 0, 'app can record a page');
+is($node->psql('type_alone', 'SET ROLE type_alone_app; ' . $first =~ s/44/45/gr), 0,
+	'app can record a page');
 is($node->safe_psql('type_alone', q{SET ROLE type_alone_app;
-	SELECT '{996,998}'::bigint[] - items FROM filters WHERE user_id = 45}), '{998}', 'and exclude what it showed');
+	SELECT '{996,998}'::bigint[] - items FROM filters WHERE user_id = 45}), '{998}',
+	'and exclude what it showed');
 
 # The role of the job needs no more on the table of users than the page says.
 my ($of_users) = $alone =~ /^(UPDATE users SET seen = night\.items\n.*?;)$/ms;
 my ($rights) = $alone =~ /needs\s+(`UPDATE \(seen\)` and `SELECT \(id, seen\)` on `users`)/;
 my $as_job = "UPDATE users SET seen = NULL; SET ROLE type_alone_nightly; $of_users";
 is(sqlstate($node, 'type_alone', $as_job), '42501', 'the table of users without rights');
-$node->safe_psql('type_alone', 'GRANT ' . $rights =~ s/ and /, /r =~ tr/`//dr . ' TO type_alone_nightly');
+$node->safe_psql('type_alone',
+	'GRANT ' . $rights =~ s/ and /, /r =~ tr/`//dr . ' TO type_alone_nightly');
 is(sqlstate($node, 'type_alone', $as_job), '', 'and with them');
-is($node->safe_psql('type_alone', 'SELECT seen @> 2 FROM users WHERE id = 42'), 't', 'the column is filled');
+is($node->safe_psql('type_alone', 'SELECT seen @> 2 FROM users WHERE id = 42'), 't',
+	'the column is filled');
 
 # A session that has run statements, and waits for more.
 my $session_of = sub {
@@ -350,18 +362,28 @@ my $session_of = sub {
 	$session{run}->pump until $session{out} =~ /^reached$/m;
 	return \%session;
 };
-my $end = sub { my ($session, $statement) = @_; $session->{in} .= "$statement;\n\\q\n"; $session->{run}->finish };
+my $end = sub {
+	my ($session, $statement) = @_;
+
+	$session->{in} .= "$statement;\n\\q\n";
+	$session->{run}->finish;
+};
 
 # What the type alone loses: what commits while the night waits for its row, until the next night.
 my $page_of_app = $session_of->('BEGIN; INSERT INTO exposures VALUES (43, 78);
 	UPDATE filters SET items = bloom_add(items, 78) WHERE user_id = 43;');
-my $night_of_job = IPC::Run::start([ 'psql', '-Xq', '-d', $node->connstr('type_alone'), '-c', $job ],
+my $night_of_job = IPC::Run::start(
+	[ 'psql', '-Xq', '-d', $node->connstr('type_alone'), '-c', $job ],
 	IPC::Run::timeout($patience));
 $node->poll_query_until('type_alone', q{SELECT count(*) = 1 FROM pg_stat_activity
-	WHERE wait_event_type = 'Lock' AND query LIKE 'CALL refresh_filters%'}) or die 'the night does not wait';
+	WHERE wait_event_type = 'Lock' AND query LIKE 'CALL refresh_filters%'})
+	or die 'the night does not wait';
 $end->($page_of_app, 'COMMIT');
 $night_of_job->finish;
-my $contains = sub { return $node->safe_psql('type_alone', "SELECT items \@> $_[0] FROM filters WHERE user_id = 43") };
+my $contains = sub {
+	return $node->safe_psql('type_alone',
+		"SELECT items \@> $_[0] FROM filters WHERE user_id = 43");
+};
 is($contains->(78), 'f', 'an exposure that commits while the night reads is not in the filter');
 $node->safe_psql('type_alone', $job);
 is($contains->(78), 't', 'until the next night');
@@ -371,7 +393,8 @@ my ($lock) = $alone =~ /`(SELECT FROM filters .* FOR UPDATE)`/;
 my $lock_of_new = $lock =~ s/42/46/r;
 my $first_request = $session_of->("BEGIN; $lock; $lock_of_new;");
 is(sqlstate($node, 'type_alone', "SET lock_timeout = '100ms'; $lock"), '55P03', 'FOR UPDATE waits');
-is(sqlstate($node, 'type_alone', "SET lock_timeout = '100ms'; $lock_of_new"), '', 'but only for a row');
+is(sqlstate($node, 'type_alone', "SET lock_timeout = '100ms'; $lock_of_new"), '',
+	'but only for a row');
 $end->($first_request, 'ROLLBACK');
 
 # After a night the exact query of the README returns the same page as the filter.

@@ -48,12 +48,14 @@ my @operations = (
 	[ 'bloom_add, many layers', 200000, 'SELECT bloom_add(f, items[2000:ITEMS])
 		FROM layered, numbers' ],
 	[ 'bloom_exclude_array', 200000, 'SELECT items[:ITEMS] - f FROM numbers, layered' ],
-	[ 'bloom_contains_each', 200000, 'SELECT bloom_contains_each(f, items[:ITEMS]) FROM numbers, layered' ],
-	[ 'bloom_exclude_first', 1000000, 'SELECT bloom_exclude_first(items[:ITEMS], NULL, NULL) FROM numbers' ],
-	[ 'bloom_exclude_array, many hashes', 1000000, q{SELECT bloom_exclude_array('{1}'::bigint[], NULL, items[:ITEMS])
-		FROM numbers} ],
-	[ 'bloom_add_hashes_at', 1000000, q{SELECT bloom_add_hashes_at(bloom_window('1 day'), 'integer', items[:ITEMS],
-		now(), true) FROM numbers} ],
+	[ 'bloom_contains_each', 200000, 'SELECT bloom_contains_each(f, items[:ITEMS])
+		FROM numbers, layered' ],
+	[ 'bloom_exclude_first', 1000000,
+		'SELECT bloom_exclude_first(items[:ITEMS], NULL, NULL) FROM numbers' ],
+	[ 'bloom_exclude_array, many hashes', 1000000,
+		q{SELECT bloom_exclude_array('{1}'::bigint[], NULL, items[:ITEMS]) FROM numbers} ],
+	[ 'bloom_add_hashes_at', 1000000, q{SELECT bloom_add_hashes_at(bloom_window('1 day'), 'integer',
+		items[:ITEMS], now(), true) FROM numbers} ],
 	[ 'bloom_exclude, many filters', 200000, q{SELECT bloom_exclude('{1,2}'::int[],
 		VARIADIC array_fill(bloom_window('1 day'), ARRAY[ITEMS]))} ],
 	[ 'bloom_union', 0, 'SELECT ' . join ' | ',

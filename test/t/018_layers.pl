@@ -136,7 +136,8 @@ sub versions
 	return each_line($_[0], sub {
 		my ($path) = @_;
 
-		return /\bPG_VERSION_NUM\b/ && $path ne 'compat.h' ? 'asks for the release of PostgreSQL' : ();
+		return /\bPG_VERSION_NUM\b/ && $path ne 'compat.h'
+			? 'asks for the release of PostgreSQL' : ();
 	});
 }
 
@@ -170,7 +171,8 @@ my @rules = (
 			'sql/a.c' => qq{#include "sql/a.h"\n#include "sql/b.h"\n} } => '' ],
 	[ 'only compat.h knows releases of PostgreSQL', \&versions,
 		{ 'sql/a.c' => "\n#if PG_VERSION_NUM >= 1\n" } => 'src/sql/a.c:2: asks for the release of PostgreSQL',
-		{ 'compat.h' => "#if PG_VERSION_NUM >= 1\n", 'sql/a.c' => "/* PG_VERSION_NUM */\n" } => '' ]);
+		{ 'compat.h' => "#if PG_VERSION_NUM >= 1\n",
+			'sql/a.c' => "/* PG_VERSION_NUM */\n" } => '' ]);
 
 my $root = dirname(__FILE__) . '/../..';
 my %source = map { m{/src/(.*)} => code(slurp($_)) } glob "$root/src/*.[ch] $root/src/*/*.[ch]";
@@ -208,9 +210,12 @@ is_deeply([ grep { $code !~ /\b$_\(/ } $guide =~ /`(bloomexp_\w+|[A-Z]+)\(\)`/g 
 my %template = map { basename($_, '.sql') => slurp($_) } glob "$root/src/feed/script/*.sql";
 my ($lists) = slurp("$root/src/feed/script.sql") =~ /feed_templates_of\(a jsonb\)(.*?)^\$\$;/ms;
 my %listed = map { $_ => 1 } map { split } $lists =~ /'([a-z][a-z_]*(?: [a-z_]+)+ ?)'/g;
-is_deeply([ sort keys %listed ], [ sort keys %template ], 'each template is part of a script, and each part a template');
-is_deeply([ grep { (() = $template{$_} =~ /^(?:CREATE|ALTER|CALL)\b/mg) != (/^head_/ ? 0 : 1) } sort keys %template ], [],
-	'a template is one object');
+is_deeply([ sort keys %listed ], [ sort keys %template ],
+	'each template is part of a script, and each part a template');
+is_deeply(
+	[ grep { (() = $template{$_} =~ /^(?:CREATE|ALTER|CALL)\b/mg) != (/^head_/ ? 0 : 1) }
+		sort keys %template ],
+	[], 'a template is one object');
 my $replaced = join "\n", map { slurp("$root/src/feed/$_.sql") } 'names', 'script';
 is_deeply([ grep { my $name = $_; $replaced !~ /'\Q$name\E'/ } map { /\{([^}]*)\}/g } values %template ], [],
 	'and each name in it is known');

@@ -79,7 +79,8 @@ my @ours = statements($script);
 
 cmp_ok(scalar @ours, '>', 150, 'there are statements');
 is(join(' ', grep { !/^bloomexp\./ } map { $_->{body} ? subject($_) =~ s/.* //r : () } @ours),
-	'bloom_feed_sql bloom_create_feed bloom_feeds', 'what makes feeds has a body; all else is in C');
+	'bloom_feed_sql bloom_create_feed bloom_feeds',
+	'what makes feeds has a body; all else is in C');
 
 for (@rules)
 {
@@ -149,7 +150,8 @@ for my $encoding (sort keys %names)
 	my $name = $names{$encoding};
 
 	utf8::encode($name);
-	$node->safe_psql('postgres', "CREATE DATABASE \"in $encoding\" ENCODING '$encoding' TEMPLATE template0");
+	$node->safe_psql('postgres',
+		"CREATE DATABASE \"in $encoding\" ENCODING '$encoding' TEMPLATE template0");
 	is($node->safe_psql("in $encoding", "SET client_min_messages = error; SET client_encoding = '"
 			. ($encoding eq 'SQL_ASCII' ? 'SQL_ASCII' : 'UTF8') . "';
 		CREATE EXTENSION bloomexp;
@@ -157,7 +159,8 @@ for my $encoding (sort keys %names)
 		CREATE INDEX ON \"$name\" (user_id, shown_at);
 		SELECT bloom_create_feed('feed $name', '\"$name\"');
 		INSERT INTO \"$name\" VALUES (1, 2, now());
-		SELECT \"feed $name\".unseen(1, '{1,2,3}'), problems, feed FROM bloom_feeds()"), "\n{1,3}|{}|feed $name",
+		SELECT \"feed $name\".unseen(1, '{1,2,3}'), problems, feed FROM bloom_feeds()"),
+		"\n{1,3}|{}|feed $name",
 		"a database in $encoding has the extension, and a feed with a name in its letters");
 }
 $node->stop;

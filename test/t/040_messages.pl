@@ -149,7 +149,8 @@ $$;
 CREATE FUNCTION bloomexp.other() RETURNS text
 AS $$ SELECT 'This is no problem' $$;
 }) ],
-	[ { message => q{a "%s" of '%s' is}, sqlstate => '42601' }, { message => 'e', sqlstate => 'P0001' },
+	[ { message => q{a "%s" of '%s' is}, sqlstate => '42601' },
+		{ message => 'e', sqlstate => 'P0001' },
 		{ message => 'f', sqlstate => '01000' }, { message => 'g %s of %s', sqlstate => '00000' },
 		{ message => 'l %s', sqlstate => 'P0001' },
 		map { { message => $_, sqlstate => '55000' } } 'Six or seven are %s', 'Eight is not nine',
