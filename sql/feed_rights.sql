@@ -768,11 +768,11 @@ DROP ROLE "Regress_bloomexp_owner";
 SELECT bloomexp.feed_options('{"fpr": "1); DROP TABLE x; --", "slices": "6 ", "capacity": "10"}');
 SELECT bloomexp.feed_options('{"fpr": 1e-7, "width": null, "capacity": 3650}');
 -- A table that is gone is in nobody's hands.
+SET ROLE regress_bloomexp_owner;
 SELECT bloomexp.require_trusted(4711);
 
 -- Row-level security that comes later: owners are above it; where it would count, that is an
 -- error, and nothing is read by halves.
-SET ROLE regress_bloomexp_owner;
 ALTER TABLE shop.exposures ENABLE ROW LEVEL SECURITY;
 CREATE POLICY policy ON shop.exposures USING (item_id <> 1) WITH CHECK (true);
 CALL seen.rebuild();
