@@ -70,6 +70,9 @@ SELECT stored(2, 1, 2, 3, 4);
 SELECT seen.add(5, '{1}', slice(2));
 SELECT seen.add_batch('{5,5,5}', '{1,2,3}', ARRAY[slice(0), slice(1), slice(2)]);
 SELECT stored(5, 1, 2, 3, 4);
+-- One of two slices, for a user of that slice, and for a new one.
+SELECT seen.add_batch('{1,1,7,7}', '{4,5,4,5}', ARRAY[slice(0), slice(1), slice(0), slice(1)]);
+SELECT stored(1, 3, 4, 5), stored(7, 3, 4, 5);
 -- Reading leaves out "recent" when its slice has left the window, and no write expires by the
 -- clock.
 SELECT seen.add(6, '{1,2}', slice(0));
@@ -363,10 +366,12 @@ FROM generate_series(0, 23) AS p;
 SELECT seen.add_batch(array_fill(62::bigint, '{247}'), ARRAY(SELECT generate_series(1, 247)),
 	array_fill(now(), '{247}'));
 SELECT count(ever.add(60, ARRAY[i])) FROM generate_series(1, 247) AS i;
+SELECT ever.add_batch(array_fill(62::bigint, '{247}'), ARRAY(SELECT generate_series(1, 247)),
+	array_fill(now(), '{247}'));
 INSERT INTO exposures SELECT 60, generate_series(1, 247);
 CREATE VIEW full_rows AS
 	SELECT 'seen' AS feed, user_id, items, recent FROM seen.filters WHERE user_id BETWEEN 60 AND 69
-	UNION ALL SELECT 'ever', user_id, items, recent FROM ever.filters WHERE user_id = 60
+	UNION ALL SELECT 'ever', user_id, items, recent FROM ever.filters WHERE user_id BETWEEN 60 AND 69
 	UNION ALL SELECT 'shown', user_id, items, recent FROM shown.filters WHERE user_id = 60;
 SELECT feed, user_id, items IS NULL AS exact, cardinality(recent), pg_column_size(recent)
 FROM full_rows ORDER BY 1, 2;
@@ -375,6 +380,7 @@ SELECT seen.add(60, '{1000}');
 SELECT seen.take(61, ARRAY(SELECT generate_series(1001, 1010)));
 SELECT seen.add_batch('{62}', '{1000}', ARRAY[now()]);
 SELECT ever.add(60, '{1000}');
+SELECT ever.add_batch('{62}', '{1000}', ARRAY[now()]);
 INSERT INTO exposures VALUES (60, 1000);
 SELECT feed, user_id, (bloom_info(items)).items, cardinality(recent) FROM full_rows ORDER BY 1, 2;
 SELECT cardinality(seen.unseen(60, a)) AS seen, cardinality(ever.unseen(60, a)) AS ever,
@@ -383,8 +389,13 @@ FROM (SELECT ARRAY(SELECT generate_series(1::bigint, 247))) AS i(a);
 -- More than "recent" holds goes into the filter at once.
 SELECT seen.add(63, ARRAY(SELECT generate_series(1, 248)));
 SELECT ever.add(63, ARRAY(SELECT generate_series(1, 248)));
+SELECT seen.add_batch(array_fill(64::bigint, '{248}'), ARRAY(SELECT generate_series(1, 248)),
+	array_fill(now(), '{248}'));
+SELECT ever.add_batch(array_fill(64::bigint, '{248}'), ARRAY(SELECT generate_series(1, 248)),
+	array_fill(now(), '{248}'));
 INSERT INTO exposures SELECT 63, generate_series(1, 248);
-SELECT cardinality(seen.unseen(63, a)) AS seen, cardinality(ever.unseen(63, a)) AS ever,
+SELECT cardinality(seen.unseen(63, a)) AS seen, cardinality(seen.unseen(64, a)) AS seen_batch,
+	cardinality(ever.unseen(63, a)) AS ever, cardinality(ever.unseen(64, a)) AS ever_batch,
 	cardinality(shown.unseen(63, a)) AS shown
 FROM (SELECT ARRAY(SELECT generate_series(1::bigint, 250))) AS i(a);
 SELECT max(pg_column_size(recent)) <= 2000 AS within FROM (

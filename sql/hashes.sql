@@ -272,3 +272,14 @@ SELECT bloom_slice_start(now(), '1 day', 1001);
 SELECT bloom_slice_start('infinity', '1 day', 6);
 SELECT bloom_slice_start('-infinity', '1 day', 6);
 DROP TABLE filled, windowed, page;
+
+-- What a row of a feed has not yet: in order, each once.
+SELECT bloomexp.new_hashes('{3,1,3,2,2,4}', '{1,9,4}');
+SELECT bloomexp.new_hashes('{}', '{1}') AS nothing, bloomexp.new_hashes('{1,1}', '{1}') AS all_known,
+	bloomexp.new_hashes('{1,1}', '{}') AS none_known, bloomexp.new_hashes(NULL, '{1}') AS unknown;
+SELECT bloomexp.new_hashes(a, b) = ARRAY(SELECT x FROM unnest(a) WITH ORDINALITY AS u(x, n)
+	WHERE x <> ALL (b) GROUP BY x ORDER BY min(n)) AS as_by_sql
+FROM (SELECT ARRAY(SELECT i * i % 7919 FROM generate_series(1::bigint, 9000) AS i) AS a,
+	ARRAY(SELECT i * i % 7919 FROM generate_series(3000::bigint, 4000) AS i) AS b) AS arrays;
+SELECT bloomexp.new_hashes('{1,NULL}', '{}');
+SELECT bloomexp.new_hashes('{1}', '{{1},{2}}');

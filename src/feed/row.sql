@@ -106,7 +106,7 @@ BEGIN
 		END IF;
 	END IF;
 
-	fresh := coalesce(bloomexp.hashes(bloomexp.exclude_first(added, NULL, NULL, recent)), '{}');
+	fresh := coalesce(bloomexp.new_hashes(bloomexp.hashes(added), recent), '{}');
 	IF cardinality(fresh) = 0 AND (taken OR NOT repeats) THEN
 		RETURN;
 	END IF;
@@ -143,9 +143,7 @@ BEGIN
 		SELECT i.item
 		FROM unnest(bloomexp.exclude_first(items, NULL, NULL, NULL)) WITH ORDINALITY AS i(item, n)
 		WHERE bloomexp.hashes(ARRAY[i.item]) <@ recent[1:pending] ORDER BY i.n);
-	kept := ARRAY(
-		SELECT p.hash FROM unnest(recent[1:pending]) WITH ORDINALITY AS p(hash, n)
-		WHERE p.hash <> ALL (bloomexp.hashes(items)) ORDER BY p.n);
+	kept := bloomexp.new_hashes(recent[1:pending], bloomexp.hashes(items));
 	recent := kept || recent[pending + 1 :];
 	pending := cardinality(kept);
 END
@@ -178,8 +176,7 @@ BEGIN
 		older := other_recent;
 		older_since := other_since;
 	ELSE
-		recent := recent || ARRAY(SELECT h.hash FROM unnest(other_recent) AS h(hash)
-			WHERE h.hash <> ALL (recent));
+		recent := recent || bloomexp.new_hashes(other_recent, recent);
 	END IF;
 	items := bloomexp.fold(items, older, older_since, true, kind, width, slices, fpr, capacity);
 	IF cardinality(recent) > bloomexp.max_recent() THEN

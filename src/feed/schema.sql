@@ -88,6 +88,14 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.hashes(anyarray) IS 'as bloom_hashes()';
 
+CREATE FUNCTION bloomexp.new_hashes(hashes bigint[], known bigint[])
+RETURNS bigint[]
+AS 'MODULE_PATHNAME', 'bloomexp_new_hashes'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.new_hashes(bigint[], bigint[]) IS
+'the hashes that are not among the known ones, in their order and without repetitions';
+
 CREATE FUNCTION bloomexp.exclude(candidates anyarray, filter @extschema@.bloom, hashes bigint[])
 RETURNS anyarray
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_array_hashes'

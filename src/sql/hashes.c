@@ -16,10 +16,33 @@
 #include "utils/memutils.h"
 
 #include "sql/arguments.h"
+#include "sql/hash_set.h"
 #include "sql/item.h"
 #include "value/filter.h"
 #include "value/layout.h"
 #include "value/window.h"
+
+/* Make an array of n hashes, at least one, whose values the caller writes. */
+static ArrayType *
+make_array(int n)
+{
+	Size		size = ARR_OVERHEAD_NONULLS(1) + n * sizeof(uint64);
+	ArrayType  *array;
+
+	if (!AllocSizeIsValid(size))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many items for an array of hashes"),
+				 errdetail("There are %d; an array takes less than 1 GB.", n)));
+	array = palloc(size);
+	SET_VARSIZE(array, size);
+	array->ndim = 1;
+	array->dataoffset = 0;
+	array->elemtype = INT8OID;
+	ARR_DIMS(array)[0] = n;
+	ARR_LBOUND(array)[0] = 1;
+	return array;
+}
 
 /* bloom_hashes(items) */
 PG_FUNCTION_INFO_V1(bloomexp_hashes);
@@ -28,7 +51,6 @@ bloomexp_hashes(PG_FUNCTION_ARGS)
 {
 	BloomItems	items;
 	ArrayType  *result;
-	Size		size;
 	uint64	   *next;
 
 	if (PG_ARGISNULL(0))
@@ -36,25 +58,58 @@ bloomexp_hashes(PG_FUNCTION_ARGS)
 	bloomexp_item_begin(&items, bloomexp_arguments_array(fcinfo, 0), PG_GET_COLLATION());
 	if (items.nitems == 0)
 		PG_RETURN_ARRAYTYPE_P(construct_empty_array(INT8OID));
-	size = ARR_OVERHEAD_NONULLS(1) + items.nitems * sizeof(uint64);
-	if (!AllocSizeIsValid(size))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many items for an array of hashes"),
-				 errdetail("There are %d; an array takes less than 1 GB.", items.nitems)));
-	result = palloc(size);
-	SET_VARSIZE(result, size);
-	result->ndim = 1;
-	result->dataoffset = 0;
-	result->elemtype = INT8OID;
-	ARR_DIMS(result)[0] = items.nitems;
-	ARR_LBOUND(result)[0] = 1;
+	result = make_array(items.nitems);
 	next = (uint64 *) ARR_DATA_PTR(result);
 	while (bloomexp_item_next(&items, BLOOMEXP_BATCH))
 	{
 		memcpy(next, items.hashes, items.n * sizeof(uint64));
 		next += items.n;
 	}
+	PG_RETURN_ARRAYTYPE_P(result);
+}
+
+/*
+ * bloomexp.new_hashes(hashes, known)
+ *
+ * The result takes no more than `hashes` do, so it is made for all of them and then cut.
+ */
+PG_FUNCTION_INFO_V1(bloomexp_new_hashes);
+Datum
+bloomexp_new_hashes(PG_FUNCTION_ARGS)
+{
+	const uint64 *hashes;
+	const uint64 *known;
+	BloomHashSet set;
+	ArrayType  *result;
+	uint64	   *next;
+	int			nhashes;
+	int			nknown;
+	int			n = 0;
+
+	hashes = bloomexp_arguments_hashes(fcinfo, 0, &nhashes);
+	known = bloomexp_arguments_hashes(fcinfo, 1, &nknown);
+	if (nhashes == 0)
+		PG_RETURN_ARRAYTYPE_P(construct_empty_array(INT8OID));
+	bloomexp_hash_set_init(&set, (uint32) nknown + (uint32) nhashes);
+	for (int i = 0; i < nknown; i++)
+	{
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		bloomexp_hash_set_insert(&set, known[i]);
+	}
+	result = make_array(nhashes);
+	next = (uint64 *) ARR_DATA_PTR(result);
+	for (int i = 0; i < nhashes; i++)
+	{
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (bloomexp_hash_set_insert(&set, hashes[i]))
+			next[n++] = hashes[i];
+	}
+	if (n == 0)
+		PG_RETURN_ARRAYTYPE_P(construct_empty_array(INT8OID));
+	ARR_DIMS(result)[0] = n;
+	SET_VARSIZE(result, ARR_OVERHEAD_NONULLS(1) + n * sizeof(uint64));
 	PG_RETURN_ARRAYTYPE_P(result);
 }
 

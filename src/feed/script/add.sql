@@ -2,11 +2,29 @@
 CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 	shown_at timestamp with time zone DEFAULT pg_catalog.clock_timestamp()) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_variable
+#variable_conflict use_column
+DECLARE
+	hashes bigint[] :=
+		bloomexp.new_hashes(bloomexp.hashes(items{item_collate}), ARRAY[]::bigint[]);
+	written boolean;
 BEGIN
-	items := bloomexp.exclude_first(items{item_collate}, NULL, NULL, NULL);	-- distinct, no NULLs
-	IF cardinality(items) > 0 AND user_id IS NOT NULL AND shown_at IS NOT NULL THEN
-		PERFORM {feed}.remember(user_id, items, false);
+	IF cardinality(hashes) > 0 AND add.user_id IS NOT NULL AND shown_at IS NOT NULL THEN
+		IF cardinality(hashes) <= {max_recent} THEN	-- nearly always "recent" has room
+			-- A row that exists is locked before it is looked at.
+			INSERT INTO {feed}.filters AS f (user_id, recent)
+			VALUES (add.user_id{collate}, hashes)
+			ON CONFLICT (user_id) DO UPDATE SET
+				pending = 0,
+				recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
+				WHERE NOT excluded.recent <@ f.recent
+					AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
+			RETURNING true INTO written;
+		END IF;
+		IF written IS NULL THEN
+			PERFORM {feed}.remember(add.user_id,
+				bloomexp.exclude_first(add.items{item_collate}, NULL, NULL, NULL),	-- no NULLs
+				false);
+		END IF;
 	END IF;
 END
 {$};

@@ -6,6 +6,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 #variable_conflict use_variable
 DECLARE
 	shown record;
+	written {user_type}[];
 BEGIN
 	IF cardinality(user_ids) IS DISTINCT FROM cardinality(items)
 		OR cardinality(items) IS DISTINCT FROM cardinality(shown_at) THEN
@@ -18,32 +19,44 @@ BEGIN
 	FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
 	WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at IS NOT NULL;
 
-	-- All rows are locked before one is looked at, in the order of users: batches do not deadlock.
-	INSERT INTO {feed}.filters AS f (user_id)
-	SELECT DISTINCT b.user_id{collate} FROM unnest(user_ids) AS b(user_id) ORDER BY 1
-	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
+	-- A row is locked before it is looked at, and rows in the order of users, so that batches do
+	-- not deadlock.  Nearly always "recent" has room for what is new.
+	WITH written AS (
+		INSERT INTO {feed}.filters AS f (user_id, recent)
+		SELECT s.user_id,
+			CASE WHEN cardinality(s.hashes) <= {max_recent}
+				THEN s.hashes ELSE ARRAY[]::bigint[] END
+		FROM (
+			SELECT b.user_id{collate} AS user_id,
+				bloomexp.new_hashes(bloomexp.hashes(array_agg(b.item{item_collate})),
+					ARRAY[]::bigint[]) AS hashes
+			FROM ROWS FROM (unnest(user_ids), unnest(items)) AS b(user_id, item)
+			GROUP BY 1
+			ORDER BY 1) AS s
+		ON CONFLICT (user_id) DO UPDATE SET
+			pending = 0,
+			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
+			WHERE NOT excluded.recent <@ f.recent
+				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
+		RETURNING f.user_id, f.recent)
+	SELECT array_agg(w.user_id) INTO written FROM written AS w WHERE cardinality(w.recent) > 0;
 	-- An older snapshot can show a row that others have removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;
 
+	-- All others, but those whose rows have it all, and nothing that it would confirm.
 	FOR shown IN
-		SELECT s.user_id, s.items, f.pending,
-			cardinality(f.recent) + cardinality(s.items) <= {max_recent} AS fits,
-			bloomexp.hashes(
-				bloomexp.exclude_first(s.items{item_collate}, NULL, NULL, f.recent)) AS fresh
+		SELECT s.user_id, s.items
 		FROM (
 			SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items
 			FROM ROWS FROM (unnest(user_ids), unnest(items)) AS b(user_id, item)
+			WHERE NOT EXISTS (
+				SELECT FROM unnest(written) AS w(user_id) WHERE w.user_id {=} b.user_id{collate})
 			GROUP BY 1) AS s
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id	-- no row: remember() fails
+		WHERE (f.pending = 0 AND bloomexp.hashes(s.items{item_collate}) <@ f.recent) IS NOT TRUE
 	LOOP
-		IF shown.fits AND cardinality(shown.fresh) > 0 THEN	-- as nearly always
-			UPDATE {feed}.filters AS f SET pending = 0, recent = shown.fresh || f.recent
-			WHERE f.user_id {=} shown.user_id{collate};
-			CONTINUE WHEN FOUND;
-		END IF;
-		CONTINUE WHEN cardinality(shown.fresh) = 0 AND shown.pending = 0;
 		PERFORM {feed}.remember(shown.user_id, shown.items, false);
 	END LOOP;
 END

@@ -8,6 +8,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 DECLARE
 	present timestamp with time zone := clock_timestamp();
 	shown record;
+	written {user_type}[];
 BEGIN
 	IF cardinality(user_ids) IS DISTINCT FROM cardinality(items)
 		OR cardinality(items) IS DISTINCT FROM cardinality(shown_at) THEN
@@ -21,36 +22,51 @@ BEGIN
 	FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
 	WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at >= present - interval {hours};
 
-	-- All rows are locked before one is looked at, in the order of users: batches do not deadlock.
-	INSERT INTO {feed}.filters AS f (user_id)
-	SELECT DISTINCT b.user_id{collate} FROM unnest(user_ids) AS b(user_id) ORDER BY 1
-	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
+	-- A row is locked before it is looked at, and rows in the order of users, so that batches do
+	-- not deadlock.  Nearly always all is of the slice of "recent", which has room for what is new.
+	WITH written AS (
+		INSERT INTO {feed}.filters AS f (user_id, since, recent)
+		SELECT s.user_id, s.slice,
+			CASE WHEN s.slice = s.first_slice AND cardinality(s.hashes) <= {max_recent}
+				THEN s.hashes ELSE ARRAY[]::bigint[] END
+		FROM (
+			SELECT b.user_id{collate} AS user_id,
+				bloomexp.slice_start(max(b.at), {width}, {slices}) AS slice,
+				bloomexp.slice_start(min(b.at), {width}, {slices}) AS first_slice,
+				bloomexp.new_hashes(bloomexp.hashes(array_agg(b.item{item_collate})),
+					ARRAY[]::bigint[]) AS hashes
+			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
+				AS b(user_id, item, at)
+			GROUP BY 1
+			ORDER BY 1) AS s
+		ON CONFLICT (user_id) DO UPDATE SET
+			pending = 0,
+			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
+			WHERE f.since = excluded.since AND NOT excluded.recent <@ f.recent
+				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
+		RETURNING f.user_id, f.recent)
+	SELECT array_agg(w.user_id) INTO written FROM written AS w WHERE cardinality(w.recent) > 0;
 	-- An older snapshot can show a row that others have removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;
 
+	-- All others, but those whose rows have it all, and nothing that it would confirm.
 	FOR shown IN
-		SELECT s.user_id, s.items, s.times, f.pending,
-			f.since = bloomexp.slice_start(s.oldest, {width}, {slices})
-				AND f.since = bloomexp.slice_start(s.newest, {width}, {slices}) AS of_slice,
-			cardinality(f.recent) + cardinality(s.items) <= {max_recent} AS fits,
-			bloomexp.hashes(
-				bloomexp.exclude_first(s.items{item_collate}, NULL, NULL, f.recent)) AS fresh
+		SELECT s.user_id, s.items, s.times
 		FROM (
 			SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items,
 				array_agg(b.at) AS times, min(b.at) AS oldest, max(b.at) AS newest
 			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
 				AS b(user_id, item, at)
+			WHERE NOT EXISTS (
+				SELECT FROM unnest(written) AS w(user_id) WHERE w.user_id {=} b.user_id{collate})
 			GROUP BY 1) AS s
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id	-- no row: remember() fails
+		WHERE (f.since = bloomexp.slice_start(s.oldest, {width}, {slices})
+			AND f.since = bloomexp.slice_start(s.newest, {width}, {slices})
+			AND f.pending = 0 AND bloomexp.hashes(s.items{item_collate}) <@ f.recent) IS NOT TRUE
 	LOOP
-		IF shown.of_slice AND shown.fits AND cardinality(shown.fresh) > 0 THEN	-- nearly always
-			UPDATE {feed}.filters AS f SET pending = 0, recent = shown.fresh || f.recent
-			WHERE f.user_id {=} shown.user_id{collate};
-			CONTINUE WHEN FOUND;
-		END IF;
-		CONTINUE WHEN shown.of_slice AND cardinality(shown.fresh) = 0 AND shown.pending = 0;
 		PERFORM {feed}.remember(shown.user_id, shown.items, shown.times, false);
 	END LOOP;
 END

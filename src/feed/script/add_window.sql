@@ -2,13 +2,33 @@
 CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 	shown_at timestamp with time zone DEFAULT pg_catalog.clock_timestamp()) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_variable
+#variable_conflict use_column
+DECLARE
+	present timestamp with time zone := clock_timestamp();
+	hashes bigint[] :=
+		bloomexp.new_hashes(bloomexp.hashes(items{item_collate}), ARRAY[]::bigint[]);
+	written boolean;
 BEGIN
-	items := bloomexp.exclude_first(items{item_collate}, NULL, NULL, NULL);	-- distinct, no NULLs
-	IF cardinality(items) > 0 AND user_id IS NOT NULL
-		AND shown_at >= clock_timestamp() - interval {hours} THEN
-		PERFORM {feed}.remember(user_id, items,
-			array_fill(shown_at, ARRAY[cardinality(items)]), false);
+	IF cardinality(hashes) > 0 AND add.user_id IS NOT NULL
+		AND shown_at >= present - interval {hours} THEN
+		-- Nearly always the items are of the slice of "recent", which has room.
+		IF cardinality(hashes) <= {max_recent} THEN
+			-- A row that exists is locked before it is looked at.
+			INSERT INTO {feed}.filters AS f (user_id, since, recent)
+			VALUES (add.user_id{collate},
+				bloomexp.slice_start(LEAST(shown_at, present), {width}, {slices}), hashes)
+			ON CONFLICT (user_id) DO UPDATE SET
+				pending = 0,
+				recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
+				WHERE f.since = excluded.since AND NOT excluded.recent <@ f.recent
+					AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
+			RETURNING true INTO written;
+		END IF;
+		IF written IS NULL THEN
+			PERFORM {feed}.remember(add.user_id,
+				bloomexp.exclude_first(add.items{item_collate}, NULL, NULL, NULL),	-- no NULLs
+				array_fill(shown_at, ARRAY[cardinality(hashes)]), false);
+		END IF;
 	END IF;
 END
 {$};

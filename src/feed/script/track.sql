@@ -5,13 +5,30 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 DECLARE
 	since timestamp with time zone := {window_start};
 	shown record;
+	written {user_type}[];
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
-	-- All rows are locked before one is looked at, even if nothing is new: a rebuild waits for it.
-	-- In the order of users, so that two statements do not deadlock.
-	INSERT INTO {feed}.filters AS f (user_id)
-	SELECT DISTINCT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed} ORDER BY 1
-	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
+	-- A row is locked before it is looked at, even if nothing is new: a rebuild waits for it.  In
+	-- the order of users, so that two statements do not deadlock.  Nearly always "recent" has room.
+	WITH written AS (
+		INSERT INTO {feed}.filters AS f (user_id, recent)
+		SELECT s.user_id,
+			CASE WHEN cardinality(s.hashes) <= {max_recent}
+				THEN s.hashes ELSE ARRAY[]::bigint[] END
+		FROM (
+			SELECT {user}{collate} AS user_id,
+				bloomexp.new_hashes(bloomexp.hashes(array_agg({item}{item_collate})),
+					ARRAY[]::bigint[]) AS hashes
+			FROM new_rows AS e{elements} WHERE {exposed}
+			GROUP BY 1
+			ORDER BY 1) AS s
+		ON CONFLICT (user_id) DO UPDATE SET
+			pending = 0,
+			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
+			WHERE NOT excluded.recent <@ f.recent
+				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
+		RETURNING f.user_id, f.recent)
+	SELECT array_agg(w.user_id) INTO written FROM written AS w WHERE cardinality(w.recent) > 0;
 	-- An older snapshot can show a row that a rebuild has removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f
@@ -20,22 +37,18 @@ BEGIN
 		FOR UPDATE;
 	END IF;
 
+	-- All others, but those whose rows have it all.
 	FOR shown IN
-		SELECT s.user_id, s.items,
-			cardinality(f.recent) + cardinality(s.items) <= {max_recent} AS fits,
-			bloomexp.hashes(
-				bloomexp.exclude_first(s.items{item_collate}, NULL, NULL, f.recent)) AS fresh
+		SELECT s.user_id, s.items
 		FROM (
 			SELECT {user}{collate} AS user_id, array_agg({item}) AS items
-			FROM new_rows AS e{elements} WHERE {exposed} GROUP BY 1) AS s
+			FROM new_rows AS e{elements}
+			WHERE {exposed} AND NOT EXISTS (
+				SELECT FROM unnest(written) AS w(user_id) WHERE w.user_id {=} {user}{collate})
+			GROUP BY 1) AS s
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id	-- no row: remember() fails
+		WHERE (bloomexp.hashes(s.items{item_collate}) <@ f.recent) IS NOT TRUE
 	LOOP
-		CONTINUE WHEN cardinality(shown.fresh) = 0;
-		IF shown.fits THEN
-			UPDATE {feed}.filters AS f SET pending = 0, recent = shown.fresh || f.recent
-			WHERE f.user_id {=} shown.user_id{collate};
-			CONTINUE WHEN FOUND;
-		END IF;
 		PERFORM {feed}.remember(shown.user_id, shown.items, false);
 	END LOOP;
 	RETURN NULL;
