@@ -109,3 +109,62 @@ END
 $$;
 SELECT setseed(0.5);
 SELECT * FROM pg_temp.at_random(40);
+
+-- windows: the same in each slice, at its part of the rate, whatever came in the slices before
+CREATE TEMP TABLE shown (item int, slice timestamptz);
+CREATE FUNCTION pg_temp.windows_at_random(sequences int, slices int, rate float8,
+	OUT missing bigint, OUT small bool)
+LANGUAGE plpgsql AS $$
+DECLARE
+	f bloom;
+	now timestamptz;
+	times timestamptz[];
+	batch int[];
+	usual float8;
+	worst float8 := 0;
+	in_window bloom;
+	n bigint;
+BEGIN
+	missing := 0;
+	FOR s IN 1..sequences LOOP
+		f := bloom_window('30 days', slices, rate);
+		TRUNCATE shown;
+		now := '2026-01-01';
+		FOR step IN 1..40 LOOP
+			-- days without any, and users who come more often or less often than before
+			now := now + random() ^ 3 * interval '12 days';
+			IF step = 1 OR random() < 0.15 THEN
+				usual := exp(random() * 8);
+			END IF;
+			batch := pg_temp.some((random() * 1e9)::int, 1 + (random() * usual)::int);
+			times := array_fill(now, ARRAY[cardinality(batch)]);
+			CASE (random() * 4)::int
+				WHEN 0 THEN
+					times := ARRAY(SELECT now - random() * interval '25 days' FROM unnest(batch));
+					f := bloom_add_at(f, batch, times);
+				WHEN 1 THEN
+					f := bloom_with_fpr(bloom_union(f, bloom_add_at(
+						bloom_window('30 days', slices, rate), batch, times)), rate);
+				WHEN 2 THEN
+					f := bloom_expire(bloom_add_at(f, batch, times), now);
+				ELSE
+					f := bloom_add_at(f, batch, times);
+			END CASE;
+			INSERT INTO shown SELECT i, bloom_slice_start(t, '30 days', slices)
+				FROM unnest(batch, times) AS u(i, t);
+			DELETE FROM shown AS e
+				WHERE e.slice < bloom_slice_start(now - interval '30 days', '30 days', slices);
+			in_window := bloom_expire(f, now);
+			SELECT missing + cardinality(bloom_exclude_array(array_agg(e.item), in_window)),
+				count(DISTINCT e) INTO missing, n FROM shown AS e;
+			SELECT greatest(worst, sum(l.bytes) / pg_temp.optimum(n, rate / (slices + 1)))
+				INTO worst FROM bloom_layers(in_window) AS l;
+		END LOOP;
+	END LOOP;
+	RAISE DEBUG 'at most % times the optimum', worst;
+	small := worst <= 4;
+END
+$$;
+SELECT * FROM pg_temp.windows_at_random(5, 6, 0.01);
+SELECT * FROM pg_temp.windows_at_random(5, 30, 0.01);
+SELECT * FROM pg_temp.windows_at_random(5, 1, 0.01);

@@ -87,14 +87,24 @@
 #define LAYERS_TO_LOOK_AT 64
 
 /*
- * Capacity of a new slice of a window: SLICE_SPARE times the mean number of items
- * of the newest RECENT_SLICES slices before it, and at least SLICE_MIN.  Its
- * second layer has SLICE_OVERFLOW of the first one's capacity.
+ * A new slice of a window is usually for SLICE_SPARE times the mean number of items of the
+ * newest RECENT_SLICES slices before it, and at least SLICE_MIN.  When these have come, its
+ * next layer has SLICE_OVERFLOW of the capacity so far.
+ *
+ * But users can come less often than before, and then the space stays empty as long as the
+ * slice is in the window.  So the capacity is at most SLICE_TRUST times the items that have
+ * come, or what is little for a window: a part of WINDOW_SURE in each slice, and no more than
+ * SLICE_SURE.  Each of several layers gets its part of what is left of fpr; the last one
+ * LAST_SHARE.
  */
 #define RECENT_SLICES 2
 #define SLICE_SPARE (17.0 / 16.0)
 #define SLICE_OVERFLOW 0.125
 #define SLICE_MIN 16
+#define SLICE_TRUST 2
+#define WINDOW_SURE 2100
+#define SLICE_SURE 300
+#define LAST_SHARE 0.875
 
 /* Raise an error if `fpr` is a target rate that no filter can keep. */
 void
@@ -346,7 +356,9 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 		   int64 *capacity, double *share)
 {
 	double		left = slice->oldest > slice->first ? 0.0 : slice->fpr;
-	double		usual = recent_slice_items(filter, slice) * SLICE_SPARE;
+	int64		usual = (int64) ceil(recent_slice_items(filter, slice) * SLICE_SPARE);
+	int64		sure = Min(WINDOW_SURE / (filter->slices + 1), SLICE_SURE);
+	int64		trusted;
 	int64		present = 0;
 
 	for (uint32 i = slice->oldest; i < slice->end; i++)
@@ -357,23 +369,31 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 		left -= Min(grown_fpr(layer, layer->capacity), slice->fpr * FULL_SHARE);
 		present += credible_capacity(layer, slice->fpr);
 	}
+	trusted = Min(usual, Max((present + pending) * SLICE_TRUST, sure));
 
-	if (present == 0 && usual > 0)
+	if (present == 0 && usual > 0 && usual == trusted)
 	{
 		/* a new slice after others */
-		*capacity = Max((int64) ceil(usual), SLICE_MIN);
+		*capacity = Max(usual, SLICE_MIN);
 		*share = slice->fpr * SIZED_SHARE;
 	}
 	else
 	{
-		*capacity = Max((int64) (present * GROWTH_FACTOR), GROWTH_MIN);
-		if (usual > 0 && slice->end - slice->first == 1)
+		bool		overflow = usual > 0 && (slice->end - slice->first == 1 ||
+											 present < usual * (1.0 + SLICE_OVERFLOW / 2));
+
+		if (overflow)
 			*capacity = Max((int64) (present * SLICE_OVERFLOW), SLICE_MIN);
-		*capacity = Max(*capacity, (int64) ceil(usual) - present);
-		if (present == 0)
+		else
+			*capacity = Max((int64) (present * GROWTH_FACTOR), GROWTH_MIN);
+		*capacity = Max(*capacity, trusted - present);
+
+		if (present == 0 && usual == 0)
 			*share = slice->fpr * UNSIZED_SHARE;
 		else if (is_spent(left, slice))
 			*share = slice->fpr * SPENT_SHARE;
+		else if (present < usual)
+			*share = left * Min((double) *capacity / (usual - present), LAST_SHARE);
 		else
 			*share = left * GROWTH_SHARE;
 	}
