@@ -530,6 +530,19 @@ SELECT ever.add(5, '{2}');
 SELECT ever.take(5, '{3}');
 DROP FUNCTION keep_away CASCADE;
 SELECT seen.unseen(5, '{1,2,3}'), ever.unseen(5, '{1,2,3}');
+-- A user whom no index takes is refused, by an error of a class that concerns one event alone.
+SELECT bloom_create_feed('named', user_type => 'text');
+DO $$
+DECLARE
+	id text := (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 100) AS i);
+BEGIN
+	PERFORM named.add_batch(ARRAY['a', id], '{1,1}', ARRAY[now(), now()]);
+EXCEPTION WHEN check_violation THEN
+	PERFORM named.add_batch(ARRAY['a', repeat('x', 1996)], '{1,1}', ARRAY[now(), now()]);
+END $$;
+SELECT left(user_id, 3), named.unseen(user_id, '{1,2}') FROM named.filters ORDER BY 1;
+SELECT named.lock(repeat('x', 1997)), named.take(repeat('x', 1997), '{1}');
+DROP SCHEMA named CASCADE;
 
 -- Merged into a user who was away: what the other one was shown stays when expire() comes.
 SELECT bloom_create_feed('away');

@@ -40,7 +40,11 @@ BEGIN
 		'user_type', users.base_name,
 		'user_type_literal', quote_literal(users.base_name),
 		'user_collation_literal', quote_nullable(users.collation_name),
-		'user_column', users.base_name || coalesce(' COLLATE ' || users.collation_name, ''),
+		-- an error of its own, before that of the index, for a user whom no index takes
+		'user_column', users.base_name || coalesce(' COLLATE ' || users.collation_name, '')
+			|| CASE WHEN (SELECT t.typlen FROM pg_type AS t WHERE t.oid = users.base) = -1
+				THEN ' CHECK (pg_catalog.pg_column_size(user_id) OPERATOR(pg_catalog.<=) 2000)'
+				ELSE '' END,
 		'collate', coalesce(' COLLATE ' || users.collation_name, ''),
 		'item_type', items.base_name, 'item_type_literal', quote_literal(items.base_name),
 		'item_collate', CASE WHEN items.collation <> 0 THEN ' COLLATE pg_catalog."C"' ELSE '' END,
