@@ -538,3 +538,18 @@ SELECT expired_before
 FROM bloom_info(bloom_expire(bloom_window('6 days'), '4714-11-25 00:00+00 BC'));
 SELECT slice_start
 FROM bloom_layers(bloom_add_at(bloom_window('106000000 days', 1), 1, '1999-01-01 00:00+00'));
+-- The layers of many slices do not run out: from half of them on they are large.
+DO $$
+DECLARE
+	f bloom := bloom_window('1000 days', 1000, 0.01);
+BEGIN
+	FOR round IN 1..12 LOOP
+		f := bloom_add_at(f, array_agg(round * 100000 + s * 17 + i),
+			array_agg(timestamptz '2026-01-01' - s * interval '1 day'))
+		FROM generate_series(0, 998) AS s, generate_series(1, 17) AS i;
+	END LOOP;
+	RAISE NOTICE '% missing, at most 3,500 layers: %', (SELECT count(*)
+		FROM generate_series(1, 12) AS r, generate_series(1, 999 * 17, 97) AS i
+		WHERE NOT bloom_contains(f, r * 100000 + i)), (bloom_info(f)).layers <= 3500;
+END
+$$;

@@ -80,6 +80,14 @@
 #define GROWTH_MIN 50
 
 /*
+ * A value has at most BLOOMEXP_MAX_LAYERS, and then cannot grow.  So in one that has half of
+ * them already, as only windows of many slices and unions have, a layer has CROWDED_FACTOR
+ * times the capacity before it: who may add cannot make the adds of others fail.
+ */
+#define CROWDED_LAYERS (BLOOMEXP_MAX_LAYERS / 2)
+#define CROWDED_FACTOR 8
+
+/*
  * An add looks at so many layers, the newest ones, of those that keep a rate together.  A
  * filter that grows has fewer, because each is half as large as all before it; only
  * unions and hostile values have more.
@@ -397,6 +405,8 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 		else
 			*share = left * GROWTH_SHARE;
 	}
+	if (filter->nlayers >= CROWDED_LAYERS)
+		*capacity = Max(*capacity, present * CROWDED_FACTOR);
 	*capacity = Max(*capacity, pending);
 }
 
