@@ -308,6 +308,15 @@ SELECT seen.take_back(45, '{1}');
 SELECT ever.take(30, '{1,2}');
 SELECT ever.take_back(30, '{2,2}');
 SELECT ever.take_back(30, '{2}');
+SELECT ever.take(u, '{1,2}') FROM generate_series(34, 36) AS u;
+SELECT ever.add(34, '{3}');
+SELECT ever.add_batch('{35,36}', '{3,2}', ARRAY[now(), now()]);
+SELECT ever.take_back(u, '{1,2,3}') FROM generate_series(34, 36) AS u;
+-- Over a table exposures confirm: those of other items, too.
+SELECT shown.take(34, '{1,2}');
+INSERT INTO exposures VALUES (34, 3);
+SELECT pending FROM shown.filters WHERE user_id = 34;
+SELECT shown.take_back(34, '{1,2,3}');
 SELECT ever.add(30, '{1}');
 SELECT ever.take_back(30, '{1}');
 SELECT ever.take(31, '{1,2}');
