@@ -7,4 +7,4 @@ CREATE TABLE IF NOT EXISTS {feed}.filters (
 	items {bloom},	-- as the last rebuild made it, and what left "recent" since then
 	pending integer NOT NULL DEFAULT 0,	-- the newest so many are of the last take, unconfirmed
 	recent bigint[] NOT NULL DEFAULT ARRAY[]::bigint[]
-) WITH (fillfactor = 80, toast_tuple_target = 2040);	-- room for HOT updates
+) WITH (fillfactor = 70, toast_tuple_target = 2040);	-- room for HOT updates
