@@ -73,6 +73,10 @@ SELECT stored(5, 1, 2, 3, 4);
 -- One of two slices, for a user of that slice, and for a new one.
 SELECT seen.add_batch('{1,1,7,7}', '{4,5,4,5}', ARRAY[slice(0), slice(1), slice(0), slice(1)]);
 SELECT stored(1, 3, 4, 5), stored(7, 3, 4, 5);
+-- A row that only lock() has made has no slice yet.
+SELECT seen.lock(8), seen.lock(9);
+SELECT seen.add_batch('{8}', '{1}', ARRAY[now()]), seen.add(9, '{1}');
+SELECT stored(8, 1), stored(9, 1);
 -- Reading leaves out "recent" when its slice has left the window, and no write expires by the
 -- clock.
 SELECT seen.add(6, '{1,2}', slice(0));

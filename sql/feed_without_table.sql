@@ -522,12 +522,17 @@ DROP RULE lost ON seen.filters;
 INSERT INTO seen.filters (user_id) VALUES (5);
 CREATE FUNCTION keep_away() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 CREATE TRIGGER keep_away BEFORE UPDATE ON seen.filters FOR EACH ROW EXECUTE FUNCTION keep_away();
+CREATE TRIGGER keep_new_away BEFORE INSERT ON seen.filters FOR EACH ROW WHEN (NEW.user_id = 6)
+	EXECUTE FUNCTION keep_away();
 CREATE TRIGGER keep_away BEFORE INSERT OR UPDATE
 	ON ever.filters FOR EACH ROW EXECUTE FUNCTION keep_away();
 SELECT seen.add(5, '{2}');
 SELECT seen.take(5, '{3}');
 SELECT ever.add(5, '{2}');
 SELECT ever.take(5, '{3}');
+SELECT seen.add_batch('{5}', '{2}', ARRAY[now()]);
+SELECT seen.add_batch('{6}', '{2}', ARRAY[now()]);
+SELECT ever.add_batch('{6}', '{2}', ARRAY[now()]);
 DROP FUNCTION keep_away CASCADE;
 SELECT seen.unseen(5, '{1,2,3}'), ever.unseen(5, '{1,2,3}');
 -- A user whom no index takes is refused, by an error of a class that concerns one event alone.
