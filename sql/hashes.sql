@@ -275,7 +275,8 @@ DROP TABLE filled, windowed, page;
 
 -- What a row of a feed has not yet: in order, each once.
 SELECT bloomexp.new_hashes('{3,1,3,2,2,4}', '{1,9,4}');
-SELECT bloomexp.new_hashes('{}', '{1}') AS nothing, bloomexp.new_hashes('{1,1}', '{1}') AS all_known,
+SELECT bloomexp.new_hashes('{}', '{1}') AS nothing,
+	bloomexp.new_hashes('{1,1}', '{1}') AS all_known,
 	bloomexp.new_hashes('{1,1}', '{}') AS none_known, bloomexp.new_hashes(NULL, '{1}') AS unknown;
 SELECT bloomexp.new_hashes(a, b) = ARRAY(SELECT x FROM unnest(a) WITH ORDINALITY AS u(x, n)
 	WHERE x <> ALL (b) GROUP BY x ORDER BY min(n)) AS as_by_sql

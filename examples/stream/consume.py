@@ -25,7 +25,7 @@ def add(connection, messages):
     try:
         batch = "[" + ",".join(message.value().decode() for message in messages) + "]"
         return connection.execute(ADD, [batch]).fetchone()[0]
-    except (psycopg.DataError, psycopg.IntegrityError, UnicodeDecodeError) as error:
+    except (psycopg.DataError, psycopg.errors.CheckViolation, UnicodeDecodeError) as error:
         if len(messages) > 1:
             half = len(messages) // 2
             return add(connection, messages[:half]) + add(connection, messages[half:])

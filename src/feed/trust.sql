@@ -53,7 +53,7 @@ BEGIN
 	-- the rule of bloomexp.trusted(), without its call: this runs at each INSERT
 	IF pg_catalog.pg_has_role((SELECT c.relowner FROM pg_catalog.pg_class AS c
 			WHERE c.oid OPERATOR(pg_catalog.=) relation::pg_catalog.oid),
-		current_user, 'USAGE') IS NOT TRUE THEN	-- nor is one that is gone
+		current_user, 'USAGE') IS NOT TRUE THEN	-- NULL: it is gone
 		RAISE EXCEPTION 'table % belongs to a role without the rights of the owner of the feed, %',
 			relation, current_user
 			USING ERRCODE = 'insufficient_privilege',

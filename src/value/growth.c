@@ -82,10 +82,12 @@
 /*
  * A value has at most BLOOMEXP_MAX_LAYERS, and then cannot grow.  So in one that has half of
  * them already, as only windows of many slices and unions have, a layer has CROWDED_FACTOR
- * times the capacity before it: who may add cannot make the adds of others fail.
+ * times the capacity before it: who may add cannot make the adds of others fail.  Not beyond
+ * CROWDED_MAX, from where few layers come by GROWTH_FACTOR, and a value can become too large.
  */
 #define CROWDED_LAYERS (BLOOMEXP_MAX_LAYERS / 2)
 #define CROWDED_FACTOR 8
+#define CROWDED_MAX 65536
 
 /*
  * An add looks at so many layers, the newest ones, of those that keep a rate together.  A
@@ -387,6 +389,7 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 	}
 	else
 	{
+		/* the usual number has just been reached, by one layer or several; sizes are rounded */
 		bool		overflow = usual > 0 && (slice->end - slice->first == 1 ||
 											 present < usual * (1.0 + SLICE_OVERFLOW / 2));
 
@@ -406,7 +409,7 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 			*share = left * GROWTH_SHARE;
 	}
 	if (filter->nlayers >= CROWDED_LAYERS)
-		*capacity = Max(*capacity, present * CROWDED_FACTOR);
+		*capacity = Max(*capacity, Min(present * CROWDED_FACTOR, CROWDED_MAX));
 	*capacity = Max(*capacity, pending);
 }
 

@@ -21,7 +21,7 @@ BEGIN
 
 	-- A row is locked before it is looked at, and rows in the order of users, so that batches do
 	-- not deadlock.  Nearly always "recent" has room for what is new.
-	WITH written AS (
+	WITH changed AS (
 		INSERT INTO {feed}.filters AS f (user_id, recent)
 		SELECT s.user_id,
 			CASE WHEN cardinality(s.hashes) <= {max_recent}
@@ -38,14 +38,14 @@ BEGIN
 			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
 			WHERE NOT excluded.recent <@ f.recent
 				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
-		RETURNING f.user_id, f.recent)
-	SELECT array_agg(w.user_id) INTO written FROM written AS w WHERE cardinality(w.recent) > 0;
+		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
+	SELECT array_agg(c.user_id) INTO written FROM changed AS c WHERE c.has_items;
 	-- An older snapshot can show a row that others have removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;
 
-	-- All others, but those whose rows have it all, and nothing that it would confirm.
+	-- The others go the long way, unless their rows have all of it and nothing is pending.
 	FOR shown IN
 		SELECT s.user_id, s.items
 		FROM (

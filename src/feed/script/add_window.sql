@@ -22,7 +22,7 @@ BEGIN
 				recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
 				WHERE f.since = excluded.since AND NOT excluded.recent <@ f.recent
 					AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
-			RETURNING true INTO written;
+			RETURNING true INTO written;	-- on Citus, FOUND can be true without a row
 		END IF;
 		IF written IS NULL THEN
 			PERFORM {feed}.remember(add.user_id,

@@ -10,7 +10,7 @@ BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	-- A row is locked before it is looked at, even if nothing is new: a rebuild waits for it.  In
 	-- the order of users, so that two statements do not deadlock.  Nearly always "recent" has room.
-	WITH written AS (
+	WITH changed AS (
 		INSERT INTO {feed}.filters AS f (user_id, recent)
 		SELECT s.user_id,
 			CASE WHEN cardinality(s.hashes) <= {max_recent}
@@ -27,8 +27,8 @@ BEGIN
 			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
 			WHERE NOT excluded.recent <@ f.recent
 				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
-		RETURNING f.user_id, f.recent)
-	SELECT array_agg(w.user_id) INTO written FROM written AS w WHERE cardinality(w.recent) > 0;
+		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
+	SELECT array_agg(c.user_id) INTO written FROM changed AS c WHERE c.has_items;
 	-- An older snapshot can show a row that a rebuild has removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f
@@ -37,7 +37,7 @@ BEGIN
 		FOR UPDATE;
 	END IF;
 
-	-- All others, but those whose rows have it all.
+	-- The others go the long way, unless their rows have all of it.
 	FOR shown IN
 		SELECT s.user_id, s.items
 		FROM (
