@@ -50,7 +50,7 @@ for my $file (@with_statements)
 # tutorial's tables alone.
 my ($map) = $document{'doc/README.md'} =~ /^(\| I want .*?)\n\n/ms;
 my %mapped;
-my @order = grep { !$mapped{$_}++ } 'doc/tutorial.md',
+my @order = grep { !$mapped{$_}++ } 'doc/start.md',
 	map { "doc/$_" } $map =~ /\]\(([\w-]+\.md)[)#]/g;
 my %alone = map { ("doc/$_.md" => 1) }
   qw(schedule expire monitoring from-redis reference-functions);
@@ -63,7 +63,7 @@ for my $file (grep { my $page = $_; grep { $_ eq $page } @with_statements } @ord
 	my @blocks = grep { $_->{language} eq 'sql' && ($_->{output} // '') !~ /^ERROR: / }
 	  blocks($document{$file});
 
-	next if $file ne 'doc/tutorial.md' && $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
+	next if $file ne 'doc/start.md' && $document{$file} =~ /^CREATE EXTENSION .*bloomexp;/m;
 	$_->{name} = "$file line $_->{line}" for @blocks;
 	$alone{$file} and $_ = { name => $_->{name}, text => $_->{text} =~ s/; {5}-- .*/;/gr }
 	  for @blocks;
