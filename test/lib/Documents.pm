@@ -81,7 +81,7 @@ sub statements
 sub tutorial
 {
 	my ($step) = statements(document(dirname(__FILE__) . '/../../doc/start.md'),
-		'1. A table and its feed');
+		'A table and its feed');
 
 	return $step =~ s/^SELECT shown\..*\n//mr;
 }
