@@ -233,7 +233,7 @@ like($plan->($feed),
 	'plan of an ordered feed');
 unlike($plan->($feed), qr/SubPlan/, 'reads the filter once');
 like($plan->($feed =~ s/current\(42\)/current(p.id)/r), qr/SubPlan/, 'by a column it would not');
-like($plan->($feed =~ s/\(SELECT (seen\.current\(42\))\)/$1/r), qr/Filter: .*seen\.current/,
+like($plan->($feed =~ s/\(SELECT (shown\.current\(42\))\)/$1/r), qr/Filter: .*shown\.current/,
 	'nor without the sub-select');
 
 # The check that filters are complete, of the guide to a live application, finds what is missing.
@@ -430,13 +430,13 @@ is(sqlstate($node, 'fit', "$again " . $page =~ s/ON CONFLICT .*//r . $execute), 
 is(sqlstate($node, 'query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post_id;
 	INSERT INTO exposures
 	VALUES (42, 1)'), '42703', 'a renamed column');
-is(sqlstate($node, 'query', 'BEGIN; ALTER SCHEMA seen RENAME TO saw;
+is(sqlstate($node, 'query', 'BEGIN; ALTER SCHEMA shown RENAME TO saw;
 	INSERT INTO exposures VALUES (42, 1)'), '42P01',
 	'a renamed schema');
 is($node->psql('query', 'ALTER TABLE exposures RENAME TO showings;
 	INSERT INTO showings VALUES (42, 1)'), 0,
 	'a renamed table takes inserts');
-is(sqlstate($node, 'query', 'CALL seen.rebuild()'), '42P01', 'but no rebuild');
+is(sqlstate($node, 'query', 'CALL shown.rebuild()'), '42P01', 'but no rebuild');
 
 $node->stop;
 done_testing();

@@ -84,14 +84,14 @@ sub both_ways
 both_ways($primary, [ ('{5,6}') x 2 ], 'nothing in the way');
 answers($primary, $limits, '{5,6}', 'in a transaction of its own, nothing in the way');
 
-my $session = hold($primary, 'BEGIN; UPDATE seen.filters SET items = bloom_add(items, 7);
+my $session = hold($primary, 'BEGIN; UPDATE shown.filters SET items = bloom_add(items, 7);
 	SELECT count(*)
-	FROM seen.filters FOR UPDATE');
+	FROM shown.filters FOR UPDATE');
 both_ways($primary, [ ('{5,6}') x 2 ], 'row locks');
 answers($primary, $limits, '{5,6}', 'in a transaction of its own, row locks');
 release($session);
 
-$session = hold($primary, 'BEGIN; LOCK seen.filters');
+$session = hold($primary, 'BEGIN; LOCK shown.filters');
 both_ways($primary, \@whole, 'a lock on the table');
 # The transaction of the application, as statements and as one message: error 55P03, or 57014 if the
 # statement is stopped first.
@@ -105,7 +105,7 @@ for ([ $limits, '55P03' ], [ $limits =~ s/lock_timeout = '\w+'/lock_timeout = 0/
 }
 # Those of a role, when it connects.
 my @as_role = (connstr => $primary->connstr('postgres') . ' user=reader');
-my $read = q{SELECT seen.unseen(1, '{5}')};
+my $read = q{SELECT shown.unseen(1, '{5}')};
 answers($primary, "SET statement_timeout = 0; $read", 'ERROR:  55P03', 'lock_timeout of a role',
 	@as_role);
 answers($primary, "SET lock_timeout = 0; $read", 'ERROR:  57014', 'statement_timeout of a role',
@@ -113,7 +113,7 @@ answers($primary, "SET lock_timeout = 0; $read", 'ERROR:  57014', 'statement_tim
 # What the document warns of: it is too late for a limit in the statement itself.
 answers($primary, "SET lock_timeout = '1s';
 	WITH s AS MATERIALIZED (SELECT set_config('statement_timeout', '20ms', false)) SELECT count(*)
-		FROM s, seen.filters",
+		FROM s, shown.filters",
 	'ERROR:  55P03', 'a limit set by the statement itself');
 # unseen_in_time() answers to statement_timeout, too, ...
 answers($primary, "ALTER FUNCTION unseen_in_time RESET lock_timeout;
@@ -126,11 +126,11 @@ is((answer($primary, "ALTER FUNCTION unseen_in_time SET lock_timeout = '50ms';
 	'{5}|0', 'limits are those of before');
 
 # Whoever waits for such a lock has all readers wait behind: a lock_timeout there keeps that short.
-my $reader = hold($primary, 'BEGIN; SELECT count(*) FROM seen.filters');
+my $reader = hold($primary, 'BEGIN; SELECT count(*) FROM shown.filters');
 my $migration = hold($primary,
-	"BEGIN;\n\\echo held\nALTER TABLE seen.filters ADD COLUMN note text");
+	"BEGIN;\n\\echo held\nALTER TABLE shown.filters ADD COLUMN note text");
 ok($primary->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks
-	WHERE relation = 'seen.filters'::regclass AND NOT granted}),
+	WHERE relation = 'shown.filters'::regclass AND NOT granted}),
 	'a migration waits for a reader');
 both_ways($primary, \@whole, 'behind a migration that waits');
 release($reader);
@@ -143,7 +143,7 @@ $primary->safe_psql('postgres', 'CREATE TABLE before_it ()');
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
 both_ways($standby, [ ('{5,6}') x 2 ], 'standby');
 
-$session = hold($primary, 'BEGIN; LOCK seen.filters; SELECT pg_current_xact_id()');
+$session = hold($primary, 'BEGIN; LOCK shown.filters; SELECT pg_current_xact_id()');
 $primary->safe_psql('postgres', 'CREATE TABLE after_it ()');
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
 both_ways($standby, \@whole, 'standby, a lock on the table');
@@ -154,7 +154,7 @@ release($session);
 $primary->safe_psql('postgres', q{
 	CREATE FUNCTION slow() RETURNS bloom LANGUAGE plpgsql AS $$
 	BEGIN
-		PERFORM pg_sleep(600) FROM seen.filters WHERE user_id = 1;
+		PERFORM pg_sleep(600) FROM shown.filters WHERE user_id = 1;
 	END $$;
 	CREATE FUNCTION slow_and_catching() RETURNS bloom LANGUAGE plpgsql AS $$
 	BEGIN
@@ -175,8 +175,8 @@ for my $reader ([ 'slow', 2, 'ERROR:  40001' ], [ 'slow_and_catching', 3, 'FATAL
 	ok($standby->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity
 		WHERE wait_event = 'PgSleep'}), "$function: reads");
 	my $begin = time;
-	$primary->safe_psql('postgres', "DELETE FROM seen.filters WHERE user_id = $user;
-		VACUUM seen.filters");
+	$primary->safe_psql('postgres', "DELETE FROM shown.filters WHERE user_id = $user;
+		VACUUM shown.filters");
 	$slow{run}->finish;
 	is((split /\n/, $slow{out} =~ s/^psql:<stdin>:\d+: //r)[0], $expected,
 		"standby, $function: a conflict with recovery");
