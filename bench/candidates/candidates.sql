@@ -206,7 +206,7 @@ FROM unnest('{100,300,1000,3000,10000}'::integer[]) AS n, (VALUES
 		WHERE c.candidates = <n>', true)
 ) AS m (method, statement, possible) WHERE possible;
 
--- The second check of doc/query.md, by how much the users have seen.
+-- The second check of doc/recipes.md, by how much the users have seen.
 CREATE TABLE sized AS
 SELECT * FROM (SELECT user_id, size, row_number() OVER (PARTITION BY size) AS nth
 	FROM seen_array, LATERAL (
