@@ -72,9 +72,9 @@ my ($merge) = statements($recipes, 'A visitor becomes a user');
 $query = database('visitor');
 $query->(tutorial());
 $node->safe_psql('visitor', $merge);	# (a CALL that commits is alone)
-is($query->("SELECT seen.unseen(42, '{42001,43001,43300,44001}')"), '{44001}',
+is($query->("SELECT shown.unseen(42, '{42001,43001,43300,44001}')"), '{44001}',
 	'the user has seen what the visitor saw');
-is($query->('SELECT (SELECT count(*) FROM seen.filters WHERE user_id = 43),
+is($query->('SELECT (SELECT count(*) FROM shown.filters WHERE user_id = 43),
 	(SELECT count(*) FROM exposures WHERE user_id = 42)'), '0|600', 'the visitor is gone');
 
 # One shared set
