@@ -1,4 +1,4 @@
-# The jobs of doc/operate.md under pg_cron: the rebuild, which commits as it goes, one that several
+# The jobs of doc/schedule.md under pg_cron: the rebuild, which commits as it goes, one that several
 # jobs share, and the vacuum of the feed's owner.  Two servers, one for each way in which pg_cron
 # runs a job: through a connection of libpq and in a background worker.  pg_cron starts jobs at full
 # minutes, so this waits for one of them, the same for all jobs of both servers, and meanwhile runs
@@ -14,12 +14,11 @@ chomp $sharedir;
 plan skip_all => 'pg_cron is not installed (Debian: postgresql-N-cron)'
   unless -e "$sharedir/extension/pg_cron.control";
 
-my $guide = document("$root/doc/operate.md");
+my $guide = document("$root/doc/schedule.md");
 my ($role) = statements($guide, 'The role of the job');
 # Its privileges are those of the steps of a first installation.
-my ($grants) = document("$root/doc/feed-over-a-table.md") =~ /^(GRANT USAGE .*?)^DO /ms;
-$role .= join "\n", map { s/shown/seen/gr } map { s/ app, / /r }
-	grep { /\brebuilder;/ } $grants =~ /^(GRANT .*?;)$/msg;
+$role .= join "\n", map { s/ app, / /r }
+	document("$root/doc/production.md") =~ /^(GRANT .* rebuilder;)$/mg;
 
 # A time zone in which a job would be hours late if pg_cron took the server's.
 my $configuration = q{

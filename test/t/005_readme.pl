@@ -241,8 +241,8 @@ like($plan->($feed =~ s/\(SELECT (seen\.current\(42\))\)/$1/r), qr/Filter: .*see
 my ($of_table, @owner) = ('feed_over_a_table', extra_params => [ '-U', 'owner_with_roles' ]);
 my ($check) = $document{'doc/feed-over-a-table.md'} =~ /^(SELECT count\(\*\) AS missing\n.*?;)/ms;
 my $begin = qr/^BEGIN;\nSET LOCAL lock_timeout = '100ms';\n/m;
-my ($off) = $document{'doc/feed-over-a-table.md'}
-  =~ /(${begin}ALTER TABLE exposures DISABLE .*?COMMIT;)$/ms;
+my ($off) = $document{'doc/operate.md'}
+  =~ /(${begin}ALTER TABLE exposures\s+DISABLE .*?COMMIT;)$/ms;
 my $on = $off =~ s/DISABLE/ENABLE/gr;
 my $missing = sub { return $node->safe_psql($of_table,
 	"SET client_min_messages = warning; $_[0]; $check") };
