@@ -27,7 +27,8 @@ my ($version) = query("SELECT default_version FROM pg_available_extensions
 $blocks[0]{text} =~ s/'native', 'daily'/'1 day'/g or die 'create_parent()' if $version >= 5;
 statements_ok($node, 'postgres', $file, @blocks);
 my $untracked = 'SELECT untracked FROM seen.health';
-my ($equip) = statements(document("$root/doc/production.md"), 'Apply the script again');
+my ($equip) = map { s/'shown'/'seen'/r }
+	statements(document("$root/doc/feed-over-a-table.md"), 'Change a feed');
 # From noon on, the maintenance of 4.7 has made a partition.
 query($equip);
 is(query($untracked), 0, 'every partition has the trigger');

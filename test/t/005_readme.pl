@@ -19,9 +19,10 @@ my $node = start_server('documents', 'autovacuum = off');
 
 # Statements
 
-# What the README and the page of the type alone show needs no superuser: a role of its own runs
-# it, which may make roles on the second.
-my %by = ('README.md' => 'owner', 'doc/type-alone.md' => 'owner_with_roles');
+# What the README and the pages of the type alone and of both kinds of feeds show needs no
+# superuser: a role of its own runs it, which may make roles on the pages.
+my %by = ('README.md' => 'owner', map { ("doc/$_.md" => 'owner_with_roles') }
+	qw(type-alone feed-over-a-table feed-without-a-table));
 $node->safe_psql('postgres',
 	'CREATE ROLE owner LOGIN; CREATE ROLE owner_with_roles LOGIN CREATEROLE');
 
@@ -237,64 +238,65 @@ like($plan->($feed =~ s/\(SELECT (shown\.current\(42\))\)/$1/r), qr/Filter: .*sh
 	'nor without the sub-select');
 
 # The check that filters are complete, of the guide to a live application, finds what is missing.
-my ($check) = $document{'doc/production.md'} =~ /^(SELECT count\(\*\) AS missing\n.*?;)/ms;
+my ($of_table, @owner) = ('feed_over_a_table', extra_params => [ '-U', 'owner_with_roles' ]);
+my ($check) = $document{'doc/feed-over-a-table.md'} =~ /^(SELECT count\(\*\) AS missing\n.*?;)/ms;
 my $begin = qr/^BEGIN;\nSET LOCAL lock_timeout = '100ms';\n/m;
-my ($off) = $document{'doc/production.md'}
-  =~ /(${begin}ALTER TABLE exposures DISABLE .*?COMMIT;)$/ms;
+my ($off) = $document{'doc/operate.md'}
+  =~ /(${begin}ALTER TABLE exposures\s+DISABLE .*?COMMIT;)$/ms;
 my $on = $off =~ s/DISABLE/ENABLE/gr;
-my $missing = sub { return $node->safe_psql('production',
+my $missing = sub { return $node->safe_psql($of_table,
 	"SET client_min_messages = warning; $_[0]; $check") };
 is($missing->(''), 0, 'nothing is missing');
-cmp_ok($missing->('DELETE FROM seen.filters'), '>', 1000,
+cmp_ok($missing->('DELETE FROM shown.filters'), '>', 1000,
 	'exposures of users without a filter are missing');
-$node->safe_psql('production', 'CALL seen.rebuild()');
+$node->safe_psql($of_table, 'CALL shown.rebuild()');
 is($missing->(''), 0, 'until the rebuild');
 
 # So is what is inserted while the triggers are disabled.
 is($missing->("$off INSERT INTO exposures VALUES (42, 801); $on INSERT INTO exposures
 	VALUES (42, 802)"), 1, 'an exposure that the trigger did not see');
-is($node->safe_psql('production', "$off SELECT untracked FROM seen.health; $on SELECT untracked
-	FROM seen.health"), "1\n0", 'disabled triggers are counted');
-$node->safe_psql('production', 'CALL seen.rebuild()');
+is($node->safe_psql($of_table, "$off SELECT untracked FROM shown.health; $on SELECT untracked
+	FROM shown.health"), "1\n0", 'disabled triggers are counted');
+$node->safe_psql($of_table, 'CALL shown.rebuild()');
 is($missing->(''), 0, 'after a rebuild it is there');
 
 # The script that makes a feed and tries it leaves nothing if the trial fails, and no row if it does
 # not.
-my ($script) = $document{'doc/production.md'} =~ /(${begin}SELECT bloom_create_feed.*?COMMIT;)$/ms;
-my @as = (app => 'production_app', rebuilder => 'production_rebuilder');
+my ($script) = $document{'doc/feed-over-a-table.md'} =~ /(${begin}SELECT bloom_create_feed.*?COMMIT;)$/ms;
+my @as = (app => 'feed_over_a_table_app', rebuilder => 'feed_over_a_table_rebuilder');
 while (my ($name, $role) = splice @as, 0, 2)
 {
 	$script =~ s/\b$name\b/$role/g;
 }
-my $state = q{SELECT (SELECT count(*) FROM exposures WHERE item_id = 701), to_regnamespace('seen')};
-$node->safe_psql('production', 'DROP SCHEMA seen CASCADE');
+my $state = q{SELECT (SELECT count(*) FROM exposures WHERE item_id = 701), to_regnamespace('shown')};
+$node->safe_psql($of_table, 'DROP SCHEMA shown CASCADE');
 for my $stop (1, 0)	# psql goes on after an error by default
 {
 	for my $failure ([ '(42, 701)' => '(42, NULL)' ], [ "'{702}'" => "'{701}'" ],
-		[ 'ROLE production_app' => 'ROLE no_such_role' ])
+		[ 'ROLE feed_over_a_table_app' => 'ROLE no_such_role' ])
 	{
 		my ($right, $wrong) = @$failure;
-		$node->psql('production', $script =~ s/\Q$right/$wrong/r, on_error_stop => $stop);
-		is($node->safe_psql('production', $state), '0|',
+		$node->psql($of_table, $script =~ s/\Q$right/$wrong/r, on_error_stop => $stop, @owner);
+		is($node->safe_psql($of_table, $state), '0|',
 			"a trial that fails leaves nothing: $wrong");
 	}
 }
-$node->safe_psql('production', $script);
-is($node->safe_psql('production', $state), '0|seen', 'a trial that succeeds leaves the feed');
-is($node->psql('production', "SET ROLE production_rebuilder; CALL seen.rebuild()"), 0,
+$node->safe_psql($of_table, $script, @owner);
+is($node->safe_psql($of_table, $state), '0|shown', 'a trial that succeeds leaves the feed');
+is($node->psql($of_table, "SET ROLE feed_over_a_table_rebuilder; CALL shown.rebuild()"), 0,
 	'the role of the rebuild can rebuild');
-for my $attempt ([ production_app => 'CALL seen.rebuild()' ],
-	[ production_rebuilder => 'SELECT seen.unseen(42, NULL)' ],
-		[ production_app => 'SELECT FROM seen.filters' ])
+for my $attempt ([ feed_over_a_table_app => 'CALL shown.rebuild()' ],
+	[ feed_over_a_table_rebuilder => 'SELECT shown.unseen(42, NULL)' ],
+		[ feed_over_a_table_app => 'SELECT FROM shown.filters' ])
 {
 	my ($role, $statement) = @$attempt;
-	is(sqlstate($node, 'production', "SET ROLE $role; $statement"), '42501',
+	is(sqlstate($node, $of_table, "SET ROLE $role; $statement"), '42501',
 		"$role may not: $statement");
 }
 
 # A line of a crontab can log in where the role has the name of the operating system user, as Debian
 # wants it.
-my @lines = $document{'doc/schedule.md'} =~ /^ *(?:[\d*]+ ){5}(\w+ .*psql .*)$/mg;
+my @lines = $document{'doc/operate.md'} =~ /^ *(?:[\d*]+ ){5}(\w+ .*psql .*)$/mg;
 cmp_ok(scalar @lines, '>', 1, 'there are lines for crontabs');
 for (@lines)
 {
@@ -414,16 +416,16 @@ my $drop = 'DROP SCHEMA seen, shown CASCADE; DROP TABLE filters; DROP EXTENSION 
 is($node->psql('readme', "BEGIN; $drop; $insert; ROLLBACK"), 0, 'after DROP SCHEMA they do not');
 
 # An upsert of a row that is outside the window: what the guide says of the other ways.
-my ($page) = $document{'doc/fit.md'} =~ /^(PREPARE page_of_posts AS\n.*?;)$/ms;
+my ($page) = $document{'doc/feed-over-a-table.md'} =~ /^(PREPARE page_of_posts AS\n.*?;)$/ms;
 my $ada = '00000000-0000-0000-0000-000000000044';
 my $item = '11111111-0000-0000-0000-000000000001';
-my $again = "BEGIN; INSERT INTO users VALUES ('$ada'); INSERT INTO post_views
+my $again = "BEGIN; INSERT INTO users VALUES ('$ada'); INSERT INTO views
 	VALUES ('$ada', '$item', now() - interval '31 days');";
 my $execute = "EXECUTE page_of_posts('$ada', '{$item}')";
-is($node->safe_psql('fit', "$again $page $execute"), $item, 'an upsert returns the item');
-is($node->safe_psql('fit', "$again " . $page =~ s/DO UPDATE SET .*/DO NOTHING/r . $execute), '',
+is($node->safe_psql($of_table, "$again $page $execute"), $item, 'an upsert returns the item');
+is($node->safe_psql($of_table, "$again " . $page =~ s/DO UPDATE\nSET .*/DO NOTHING/r . $execute), '',
 	'DO NOTHING takes it and does not return it');
-is(sqlstate($node, 'fit', "$again " . $page =~ s/ON CONFLICT .*//r . $execute), '23505',
+is(sqlstate($node, $of_table, "$again " . $page =~ s/ON CONFLICT .*\nSET .*//r . $execute), '23505',
 	'and without ON CONFLICT the page fails');
 
 # Renamed columns and schemas stop inserts, and renamed tables rebuilds, as the guide warns.
