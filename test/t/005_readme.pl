@@ -53,7 +53,7 @@ my %mapped;
 my @order = grep { !$mapped{$_}++ } 'doc/start.md',
 	map { "doc/$_" } $map =~ /\]\(([\w-]+\.md)[)#]/g;
 my %alone = map { ("doc/$_.md" => 1) }
-  qw(schedule expire monitoring from-redis reference-functions);
+  qw(operate from-redis reference-functions);
 my @in_order;
 
 is_deeply([ grep { m{^doc/[^/]*\.md$} && !$mapped{$_} && $_ ne 'doc/README.md' }
@@ -174,7 +174,7 @@ is(scalar keys %forms, 4, 'in two functions and two operators');
 
 my %text = map { s{^\Q$root\E/}{}r => document($_) }
   map { glob "$root/$_.md" }
-  qw(* doc/* doc/internals/* packaging/* src/README clients/*/* examples/*/*);
+  qw(* doc/* doc/internals/* doc/watching/* packaging/* src/README clients/*/* examples/*/*);
 my %headings;
 for my $file (keys %text)
 {
@@ -294,7 +294,7 @@ for my $attempt ([ production_app => 'CALL seen.rebuild()' ],
 
 # A line of a crontab can log in where the role has the name of the operating system user, as Debian
 # wants it.
-my @lines = $document{'doc/schedule.md'} =~ /^ *(?:[\d*]+ ){5}(\w+ .*psql .*)$/mg;
+my @lines = $document{'doc/operate.md'} =~ /^ *(?:[\d*]+ ){5}(\w+ .*psql .*)$/mg;
 cmp_ok(scalar @lines, '>', 1, 'there are lines for crontabs');
 for (@lines)
 {
