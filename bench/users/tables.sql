@@ -1,5 +1,5 @@
 --
--- The feed, as doc/storage.md recommends it, what that document predicts, and the figures.
+-- The feed, as doc/operate.md recommends it, what that document predicts, and the figures.
 -- Variables: users, per_user.
 --
 CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
