@@ -1,5 +1,5 @@
 --
--- The feed, as doc/storage.md recommends it, what that document predicts, and the figures.
+-- The feed, as doc/operate.md recommends it, what that document predicts, and the figures.
 -- Variables: users, per_user.
 --
 CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
@@ -30,7 +30,7 @@ VACUUM ANALYZE candidates;
 -- Exposures are made hour by hour.
 CREATE SEQUENCE hours MINVALUE 0;
 
--- From doc/storage.md, Capacity planning: a filter with the headroom of 20%, in its
+-- From doc/operate.md, Bytes per user: a filter with the headroom of 20%, in its
 -- row, with the table's settings before it is full (1,852 bytes for 920) and after some
 -- nights (2.3 times), and an index entry; seconds of a rebuild at 5.5 and at 1 million
 -- exposures a second.

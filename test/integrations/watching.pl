@@ -1,5 +1,5 @@
 # The files of doc/watching/: every query runs as a role with the rights that
-# doc/monitoring.md gives it, in a read-only transaction and with the search_path of
+# its README gives it, in a read-only transaction and with the search_path of
 # CloudNativePG, on a server and on its standby; gives the columns that its metrics name,
 # and the right values for filters that are known.  Both query files say the same, and
 # the dashboard and the alerts ask for nothing but these metrics.
@@ -10,9 +10,10 @@ use JSON::PP;
 use Server;
 
 my $folder = "$root/doc/watching";
-my $guide = document("$root/doc/monitoring.md");
+my $guide = document("$folder/README.md") . document("$root/doc/operate.md");
 my ($role) = map { $_->{text} } grep { $_->{text} =~ /^CREATE ROLE exporter/ } blocks($guide);
 $role =~ s/\s+\z//;
+$role =~ s/\bshown\b/seen/g;
 
 # Our files need of YAML what the parser knows, and lists in brackets.
 sub yaml

@@ -54,7 +54,7 @@ my %mapped;
 my @order = grep { !$mapped{$_}++ } 'doc/start.md',
 	map { "doc/$_" } $map =~ /\]\(([\w-]+\.md)[)#]/g;
 my %alone = map { ("doc/$_.md" => 1) }
-  qw(schedule expire monitoring from-redis reference-functions);
+  qw(operate from-redis reference-functions);
 my @in_order;
 
 is_deeply([ grep { m{^doc/[^/]*\.md$} && !$mapped{$_} && $_ ne 'doc/README.md' }
@@ -175,7 +175,7 @@ is(scalar keys %forms, 4, 'in two functions and two operators');
 
 my %text = map { s{^\Q$root\E/}{}r => document($_) }
   map { glob "$root/$_.md" }
-  qw(* doc/* doc/internals/* packaging/* src/README clients/*/* examples/*/*);
+  qw(* doc/* doc/internals/* doc/watching/* packaging/* src/README clients/*/* examples/*/*);
 my %headings;
 for my $file (keys %text)
 {
