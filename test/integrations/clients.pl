@@ -106,11 +106,11 @@ for ([ "$root/clients/python/run", 300, start("$root/clients/python/run", 'check
 	}
 }
 
-# The programs of doc/clients.md and of the clients' pages, as they are written, each where its
+# The programs of clients/README.md and of the clients' pages, as they are written, each where its
 # language finds the reader and the driver.  Each function returns how to run one, or nothing if
 # something is missing.
 
-my ($guide) = document("$root/doc/clients.md") =~ /^(## Read a filter\n.*?)(?=^## )/ms;
+my ($guide) = document("$root/clients/README.md") =~ /^(## Read a filter\n.*?)(?=^## )/ms;
 my $folder = PostgreSQL::Test::Utils::tempdir();
 my $clients = abs_path("$root/clients");
 

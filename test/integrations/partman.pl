@@ -26,9 +26,8 @@ my ($version) = query("SELECT default_version FROM pg_available_extensions
 
 $blocks[0]{text} =~ s/'native', 'daily'/'1 day'/g or die 'create_parent()' if $version >= 5;
 statements_ok($node, 'postgres', $file, @blocks);
-my $untracked = 'SELECT untracked FROM seen.health';
-my ($equip) = map { s/'shown'/'seen'/r }
-	statements(document("$root/doc/feed-over-a-table.md"), 'Change a feed');
+my $untracked = 'SELECT untracked FROM shown.health';
+my ($equip) = statements(document("$root/doc/feed-over-a-table.md"), 'Change a feed');
 # From noon on, the maintenance of 4.7 has made a partition.
 query($equip);
 is(query($untracked), 0, 'every partition has the trigger');
@@ -69,7 +68,7 @@ cmp_ok(query($untracked), '>', 30, 'new partitions have no trigger');
 query($equip);
 
 # Of the exposures that the log has in the window, those that the feed does not have.
-sub missing { return query(q{SELECT sum(cardinality(seen.unseen(user_id, items)))
+sub missing { return query(q{SELECT sum(cardinality(shown.unseen(user_id, items)))
 	FROM (SELECT user_id, array_agg(item_id) AS items FROM log
 		WHERE shown_at >= now() - interval '30 days' GROUP BY user_id) AS l}) }
 
@@ -101,7 +100,7 @@ for my $day (1 .. $days)
 	$wrong .= "day $day: a partition has no trigger\n" if query($untracked);
 	$dropped += query("SELECT partman.drop_partition_time('public.exposures',
 		p_reference_timestamp => today())");
-	query('CALL seen.rebuild()');
+	query('CALL shown.rebuild()');
 	my $missing = missing();
 	$wrong .= "day $day: missing: $missing\n" if $missing;
 }
@@ -121,7 +120,7 @@ is(query("SELECT (SELECT count(*) FROM exposures_default),
 	min(shown_at) > today() - interval '47 days'
 	FROM exposures"), '0|t',
 	'no exposure is in the default partition, and old ones are gone');
-cmp_ok(query("SELECT avg(seen.contains(user_id, item_id)::int) FROM log
+cmp_ok(query("SELECT avg(shown.contains(user_id, item_id)::int) FROM log
 	WHERE shown_at < now() - interval '31 days'"),
 	'<', 0.03, 'and forgotten');
 cmp_ok(query("SELECT count(*) FROM log WHERE item_id > 1000000 AND item_id % 2 = 0"), '>', 1000,
@@ -132,18 +131,18 @@ cmp_ok(query("SELECT count(*) FROM log WHERE item_id > 1000000 AND item_id % 2 =
 # How many of the ten items from one on user 7 was shown.
 sub has
 {
-	return query("SELECT 10 - cardinality(seen.unseen(7,
+	return query("SELECT 10 - cardinality(shown.unseen(7,
 		ARRAY(SELECT generate_series($_[0], $_[0] + 9))))");
 }
 
 query("UPDATE clock SET day = $days - 1");
 my $relation = query("SELECT format('%I', partition_table)
 	FROM partman.show_partition_name('public.exposures', today()::text)");
-query("DROP TRIGGER insert_seen ON $relation; DROP TRIGGER update_seen ON $relation;
+query("DROP TRIGGER insert_shown ON $relation; DROP TRIGGER update_shown ON $relation;
 	CALL expose(7, 100, 10, false); CALL expose(7, 200, 10, true)");
 is(has(101), 10, 'without a trigger on the partition: through the table');
 cmp_ok(has(201), '<', 5, 'straight into it');
-query('CALL seen.rebuild()');
+query('CALL shown.rebuild()');
 is(has(201), 10, 'the rebuild brings it in');
 query($equip);
 
@@ -153,8 +152,8 @@ query(q{
 	SELECT partman.drop_partition_time('public.exposures')});
 my $detached = query(q{SELECT tgrelid::regclass FROM pg_trigger
 	JOIN pg_class AS c ON c.oid = tgrelid
-	WHERE tgname = 'insert_seen' AND relkind = 'r' AND NOT relispartition LIMIT 1});
-query('CALL seen.rebuild()');
+	WHERE tgname = 'insert_shown' AND relkind = 'r' AND NOT relispartition LIMIT 1});
+query('CALL shown.rebuild()');
 is(missing(), 0, 'with tables that were kept nothing is missing');
 is(query($untracked), 0, 'nor a trigger');
 query("INSERT INTO $detached SELECT 7, i, now() FROM generate_series(401, 410) AS i");
@@ -168,17 +167,17 @@ query("INSERT INTO exposures SELECT 7, i, now() + interval '300 days'
 is(default_and_filter(), '10 10', 'there is no partition, but the filter has them');
 query("CALL partman.partition_data_proc('public.exposures')");
 is(default_and_filter(), '0 10', 'they were moved, and the filter still has them');
-query('CALL seen.rebuild()');
+query('CALL shown.rebuild()');
 is(has(301), 10, 'after a rebuild, too');
 
 # a retention that is too short
-is(query(q{SELECT bool_and(seen.contains(u, u * 10000 + 160)) FROM generate_series(1, 40) AS u}),
+is(query(q{SELECT bool_and(shown.contains(u, u * 10000 + 160)) FROM generate_series(1, 40) AS u}),
 	't', 'twenty days ago');
 query(q{
 	UPDATE partman.part_config SET retention = '10 days', retention_keep_table = false;
 	SELECT partman.drop_partition_time('public.exposures')});
-query('CALL seen.rebuild()');
-cmp_ok(query(q{SELECT avg(seen.contains(u, u * 10000 + 160)::int)
+query('CALL shown.rebuild()');
+cmp_ok(query(q{SELECT avg(shown.contains(u, u * 10000 + 160)::int)
 	FROM generate_series(1, 40) AS u}), '<', 0.2,
 	'forgotten within the window');
 

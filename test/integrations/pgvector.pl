@@ -33,7 +33,7 @@ my ($nearest) = map {
 	$_->{text} =~ /^SELECT 42, (id FROM posts ORDER BY .*?) LIMIT 500;/ms } @blocks;
 my $take = "WITH old AS MATERIALIZED (SELECT item_id FROM exposures WHERE user_id = 42)
 	SELECT count(*), count(*) FILTER (WHERE id IN (SELECT item_id FROM old))
-		FROM unnest(seen.take(42, ARRAY(SELECT $nearest LIMIT 660), 50)) AS id";
+		FROM unnest(shown.take(42, ARRAY(SELECT $nearest LIMIT 660), 50)) AS id";
 is($node->safe_psql('postgres', "SET hnsw.iterative_scan = relaxed_order; BEGIN; $take; ROLLBACK"),
 	'50|0', 'a page of candidates that are taken');
 
