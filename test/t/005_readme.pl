@@ -46,19 +46,17 @@ for my $file (@with_statements)
 		WHERE rolname IN ('app', 'rebuilder', 'reader', 'exporter', 'nightly') \\gexec");
 }
 
-# The tutorial and, in the order of the map, all pages that build on it, in the session of one
+# The first page and, in the order of the index, all pages that build on it, in the session of one
 # reader: none fails by what another one has left.  On some pages what comes out is that of the
-# tutorial's tables alone.
-my ($map) = $document{'doc/README.md'} =~ /^(\| I want .*?)\n\n/ms;
-my %mapped;
-my @order = grep { !$mapped{$_}++ } 'doc/start.md',
-	map { "doc/$_" } $map =~ /\]\(([\w-]+\.md)[)#]/g;
-my %alone = map { ("doc/$_.md" => 1) }
-  qw(operate from-redis reference-functions);
+# first page's tables alone.
+my ($list) = $document{'doc/README.md'} =~ /^(- .*?)\n\n/ms;
+my @order = map { "doc/$_" } $list =~ /\]\(([\w-]+\.md)\)/g;
+my %listed = map { $_ => 1 } @order;
+my %alone = map { ("doc/$_.md" => 1) } qw(operate);
 my @in_order;
 
-is_deeply([ grep { m{^doc/[^/]*\.md$} && !$mapped{$_} && $_ ne 'doc/README.md' }
-	sort keys %document ], [], 'the map has every page');
+is_deeply([ grep { m{^doc/[^/]*\.md$} && !$listed{$_} && $_ ne 'doc/README.md' }
+	sort keys %document ], [], 'the index has every page');
 for my $file (grep { my $page = $_; grep { $_ eq $page } @with_statements } @order)
 {
 	my @blocks = grep { $_->{language} eq 'sql' && ($_->{output} // '') !~ /^ERROR: / }
