@@ -262,10 +262,21 @@ SELECT bloom_create_feed('log', 'shown', mode => 'log');
 ROLLBACK;
 CREATE TABLE split (LIKE exposures) PARTITION BY RANGE (shown_at);
 SELECT bloom_feed_sql('seen', 'split') IS NULL;
--- A default in the time zone of the session, where the feed reads UTC.
+-- A default in the time zone of the session, or of another place, where the feed reads UTC.  All
+-- but what is written as UTC is taken for one.
 CREATE TABLE local (user_id bigint PRIMARY KEY, item_id bigint, shown_at timestamp DEFAULT now());
 SELECT bloom_feed_sql('seen', 'local') IS NULL;
+ALTER TABLE local ALTER shown_at SET DEFAULT date_trunc('second', clock_timestamp());
+SELECT bloom_feed_sql('seen', 'local') IS NULL;
+ALTER TABLE local ALTER shown_at SET DEFAULT now()::timestamp(0);
+SELECT bloom_feed_sql('seen', 'local') IS NULL;
+ALTER TABLE local ALTER shown_at SET DEFAULT 'now'::text::timestamp;
+SELECT bloom_feed_sql('seen', 'local') IS NULL;
+ALTER TABLE local ALTER shown_at SET DEFAULT now() AT TIME ZONE 'America/New_York';
+SELECT bloom_feed_sql('seen', 'local') IS NULL;
 ALTER TABLE local ALTER shown_at SET DEFAULT now() AT TIME ZONE 'UTC';
+SELECT bloom_feed_sql('seen', 'local') IS NULL;
+ALTER TABLE local ALTER shown_at SET DEFAULT date_trunc('second', timezone('utc', now()));
 SELECT bloom_feed_sql('seen', 'local') IS NULL;
 DROP TABLE shown, split, local;
 

@@ -494,6 +494,16 @@ SELECT unnest(problems) FROM bloom_feeds() WHERE feed = 'by_default' LIMIT 1;
 SELECT problems FROM bloom_feeds() WHERE feed = 'by_default';
 SELECT p.oid::regprocedure FROM pg_proc AS p, aclexplode(p.proacl) AS a
 WHERE p.pronamespace = 'by_default'::regnamespace AND a.grantee = 0 ORDER BY 1;
+-- Nor of functions that its owner has changed in the script.
+SELECT replace(bloom_feed_sql('by_hand', 'shop.small'), E'\nBEGIN\n', E'\nBEGIN\n\tNULL;\n')
+	AS script \gset
+:script
+SELECT cardinality(edited) > 5 AS edited FROM bloom_feeds() WHERE feed = 'by_hand';
+SELECT p.oid::regprocedure FROM pg_proc AS p, aclexplode(p.proacl) AS a
+WHERE p.pronamespace = 'by_hand'::regnamespace AND a.grantee <> p.proowner ORDER BY 1;
+SELECT count(*) FROM pg_proc AS p
+WHERE p.pronamespace = 'by_hand'::regnamespace AND p.proacl IS NULL;
+DROP SCHEMA by_hand CASCADE;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM regress_bloomexp_evil;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM regress_bloomexp_app, PUBLIC;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON ROUTINES FROM regress_bloomexp_evil;

@@ -243,9 +243,11 @@ BEGIN
 			SELECT 'ROUTINE ' || p.oid::regprocedure, existing ->> p.proname IS NOT NULL,
 				p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
 			FROM pg_proc AS p
-			WHERE p.pronamespace = schema	-- not others by these names
+			WHERE p.pronamespace = schema	-- of others by these names, those with the owner's rights
 				AND (settings::jsonb -> 'functions' -> p.proname ->> 0
 					= md5(replace(p.prosrc, E'\r', ''))
+					OR settings::jsonb -> 'functions' ? p.proname
+						AND (p.prosecdef OR p.prokind = 'p')
 					OR p.proname = 'settings' AND p.pronargs = 0)
 			UNION ALL SELECT 'TABLE ' || c.oid::regclass, existing <> '{}', c.relowner, c.relacl
 			FROM pg_class AS c

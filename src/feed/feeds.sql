@@ -76,6 +76,26 @@ BEGIN
 					CASE WHEN a ->> 'exposures' IS NOT NULL THEN ', then rebuild' END)
 				WHERE to_regclass(format('%I.filters', found.name)) IS NULL);
 			problems := problems || ARRAY(
+				SELECT format('Table %s has no column %I: if it was renamed, rename it back.', t,
+					w.name)
+				FROM to_regclass(format('%I.filters', found.name)) AS t,
+					unnest(ARRAY['user_id', 'items', 'recent', 'pending', CASE
+						WHEN a ->> 'exposures' IS NOT NULL THEN 'filled_until'
+						WHEN a ->> 'width' IS NOT NULL THEN 'since' END]) AS w(name)
+				WHERE t IS NOT NULL AND w.name IS NOT NULL AND NOT EXISTS (
+					SELECT FROM pg_attribute AS c
+					WHERE c.attrelid = t AND c.attname = w.name AND NOT c.attisdropped));
+			problems := problems || ARRAY(
+				SELECT format('Table %s has no primary key: '
+					'ALTER TABLE %1$s ADD PRIMARY KEY (user_id).', c.attrelid::regclass)
+				FROM pg_attribute AS c
+				WHERE c.attrelid = to_regclass(format('%I.filters', found.name))
+					AND c.attname = 'user_id' AND NOT EXISTS (
+						SELECT FROM pg_index AS x
+						WHERE x.indrelid = c.attrelid AND x.indisunique AND x.indisvalid
+							AND x.indimmediate AND x.indpred IS NULL AND x.indnkeyatts = 1
+							AND x.indkey[0] = c.attnum));
+			problems := problems || ARRAY(
 				SELECT format('View %I is missing%s.', 'health', apply)
 				WHERE to_regclass(format('%I.health', found.name)) IS NULL);
 			problems := problems || ARRAY(

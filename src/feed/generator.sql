@@ -125,7 +125,7 @@ BEGIN
 EXCEPTION
 	WHEN lock_not_available THEN	-- its context would be the whole script
 		RAISE EXCEPTION 'could not lock % for feed "%"',
-			coalesce(NULLIF(exposures, '-')::text, 'the filters'), feed
+			coalesce(NULLIF(exposures::text, '-'), 'the filters'), feed
 			USING ERRCODE = 'lock_not_available',
 				HINT = 'Open transactions and vacuums of the table hold it. '
 					'Try again, with a lock_timeout of two seconds if autovacuum runs.';

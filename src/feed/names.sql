@@ -16,6 +16,7 @@ DECLARE
 	users record;
 	items record;
 	times record;
+	item_kind text;
 	item_column text;
 	time_column text := format('e.%I', a ->> 'time_column');
 	names jsonb;
@@ -25,6 +26,9 @@ BEGIN
 	WHERE x.extname = 'bloomexp';
 	SELECT * INTO users FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'user_column';
 	SELECT * INTO items FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'item_column';
+	item_kind := CASE
+		WHEN items.base IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN 'integer'
+		WHEN items.collation <> 0 THEN 'text' ELSE format_type(items.base, NULL) END;
 	SELECT * INTO times FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'time_column';
 
 	names := jsonb_build_object(
@@ -48,9 +52,7 @@ BEGIN
 		'collate', coalesce(' COLLATE ' || users.collation_name, ''),
 		'item_type', items.base_name, 'item_type_literal', quote_literal(items.base_name),
 		'item_collate', CASE WHEN items.collation <> 0 THEN ' COLLATE pg_catalog."C"' ELSE '' END,
-		'item_kind', quote_literal(CASE
-			WHEN items.base IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN 'integer'
-			WHEN items.collation <> 0 THEN 'text' ELSE format_type(items.base, NULL) END),
+		'item_kind', quote_literal(item_kind),
 		-- a full filter varies by chance
 		'fpr', a ->> 'fpr', 'alarming_fpr', (a ->> 'fpr')::double precision * 1.2,
 		'max_recent', bloomexp.max_recent(),
@@ -70,21 +72,22 @@ BEGIN
 		names := names || jsonb_build_object(
 			'exposures', a ->> 'exposures',
 			'user', format('e.%I', a ->> 'user_column'),
-			'item', item_column,
+			-- the hashes stay of one kind, whatever type the column gets
+			'item', item_column || '::'
+				|| CASE item_kind WHEN 'integer' THEN 'bigint' ELSE items.base_name END,
 			'elements', CASE WHEN items.arrays = 1
 				THEN format(', unnest(e.%I) AS i(item)', a ->> 'item_column') ELSE '' END,
-			-- the same whatever the time zone of the session is
-			'window_start', format(
-				'(now() AT TIME ZONE ''UTC'' - interval %L) AT TIME ZONE ''UTC''', width),
+			'window_start', format('now() - interval %L', width),
 			'exposed', format('e.%I IS NOT NULL AND %s IS NOT NULL%s AND %s >= %s',
 				a ->> 'user_column', item_column,
 				coalesce(' AND e.' || quote_ident(a ->> 'where'), ''), time_column,
 				CASE WHEN times.base = 'timestamp'::regtype THEN '(since AT TIME ZONE ''UTC'')'
 					ELSE 'since' END),
-			'oldest_literal', quote_literal('SELECT EXTRACT(EPOCH FROM '
-				'LEAST(bloomexp.oldest_transaction(), (SELECT pg_catalog.min(p.prepared) '
-				'FROM pg_catalog.pg_prepared_xacts AS p '
-				'WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database())))'));
+			-- in this order: what is prepared in between is in one of the two
+			'oldest_literal', quote_literal('SELECT pg_catalog.concat_ws('' '', '
+				'EXTRACT(EPOCH FROM bloomexp.oldest_transaction()), '
+				'(SELECT ''prepared'' FROM pg_catalog.pg_prepared_xacts AS p '
+				'WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database() LIMIT 1))'));
 	END IF;
 	RETURN names;
 END

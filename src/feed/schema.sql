@@ -119,6 +119,12 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.eq(@extschema@.bloom, @extschema@.bloom) IS 'as bloom_eq()';
 
+CREATE FUNCTION bloomexp.cardinality(filter @extschema@.bloom) RETURNS bigint
+AS 'MODULE_PATHNAME', 'bloomexp_cardinality'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.cardinality(@extschema@.bloom) IS 'as bloom_cardinality()';
+
 CREATE FUNCTION bloomexp.info(filter @extschema@.bloom, OUT fpr double precision,
 	OUT fpr_now double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -32,13 +32,15 @@ BEGIN
 				name, a ->> 'user_column', a ->> 'time_column',
 				CASE WHEN items.arrays = 1 THEN '' ELSE format(', %I', a ->> 'item_column') END);
 	END IF;
+	-- Only what is written as UTC is known to be UTC: to look at a default must not evaluate it.
 	IF times.utc AND EXISTS (
 		SELECT FROM pg_attrdef AS d
 		WHERE d.adrelid = table_id AND d.adnum = times.attnum AND pg_get_expr(d.adbin, d.adrelid)
-			~* '^(now\(\)|current_timestamp|localtimestamp|transaction_timestamp\(\))') THEN
+			!~* '(AT TIME ZONE |timezone\()''(utc|gmt)''') THEN
 		RAISE WARNING 'default of column "%" is in the time zone of the session',
 			a ->> 'time_column'
-			USING DETAIL = 'The feed reads the column as UTC.',
+			USING DETAIL = 'The feed reads the column as UTC, and this default is not written as a '
+				'time AT TIME ZONE ''UTC''.',
 			HINT = format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT now() AT TIME ZONE ''UTC'';',
 				name, a ->> 'time_column');
 	END IF;

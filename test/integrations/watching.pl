@@ -147,7 +147,8 @@ my @known = map { $_ + 0 } split /\|/, $node->safe_psql('postgres',
 my %seen = (
 	readable => 1, users => 4, bytes => $known[0], fpr_target_ratio => 0.5,
 		fpr_max_ratio => $known[2], above_target => 1,
-	oldest_filled_until_timestamp_seconds => 1767312000, untracked_tables => 3);
+	oldest_filled_until_timestamp_seconds => 1767312000, untracked_tables => 3,
+	never_filled => 1);
 
 is($known[1], 0.5, 'the highest target');
 my $factor = sprintf '%g', $node->safe_psql('postgres',
@@ -155,7 +156,7 @@ my $factor = sprintf '%g', $node->safe_psql('postgres',
 is_deeply(values_of('bloomexp_feed', 'seen'), \%seen, 'a feed that is known');
 is_deeply(values_of('bloomexp_feed', 'Odd "feed"'),
 	{ map({ $_ => undef } keys %seen), readable => 1, users => 0, above_target => 0,
-		untracked_tables => 0 },
+		untracked_tables => 0, never_filled => 0 },
 	'an empty one in mode log, with an odd name');
 is_deeply(values_of('bloomexp_feed', 'secret'), { map({ $_ => undef } keys %seen), readable => 0 },
 	'what the role may not read');

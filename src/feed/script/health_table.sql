@@ -1,6 +1,7 @@
 -- For monitoring: how many users, the bytes of their rows' filters and hashes, the largest target
 -- rate and the largest rate at present, how many filters are above {alarming_fpr}, the oldest
--- rebuild of one, and how many tables of exposures lack a trigger.
+-- rebuild of one, how many tables of exposures lack a trigger, and how many users no rebuild has
+-- come to yet.
 CREATE OR REPLACE VIEW {feed}.health AS
 SELECT pg_catalog.count(*) AS users,
 	pg_catalog.sum(coalesce(pg_catalog.pg_column_size(f.items), 0)
@@ -10,5 +11,6 @@ SELECT pg_catalog.count(*) AS users,
 	pg_catalog.count(*) FILTER (WHERE i.fpr_now OPERATOR(pg_catalog.>) {alarming_fpr}) AS above_fpr,
 	pg_catalog.min(f.filled_until) AS oldest_filled_until,
 	(SELECT pg_catalog.count(DISTINCT u.relation)
-		FROM bloomexp.untracked({feed_literal}, {exposures_literal}) AS u) AS untracked
+		FROM bloomexp.untracked({feed_literal}, {exposures_literal}) AS u) AS untracked,
+	pg_catalog.count(*) FILTER (WHERE f.filled_until IS NULL) AS never_filled
 FROM {feed}.filters AS f LEFT JOIN LATERAL bloomexp.info(f.items) AS i ON true;

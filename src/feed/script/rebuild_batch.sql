@@ -5,10 +5,13 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	wanted {user_type}[], INOUT after {user_type}, upto {user_type},
 	overlap interval, dry_run boolean, allow_removed boolean,
 	INOUT n_examined bigint, INOUT n_removed bigint,	-- filters, with those of the batches before
+	INOUT n_items bigint DEFAULT 0,	-- that these had
+	INOUT n_forgotten bigint DEFAULT 0,	-- of them, those that go too early
 	OUT n_exposures bigint, OUT n_filters bigint, OUT n_bytes bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
+SET timezone = 'UTC'	-- of days, and of a time column without one, whatever its type becomes
 SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: the rebuild gives way
 SET plan_cache_mode = force_custom_plan AS {$}	-- each batch has other bounds
 #variable_conflict use_variable
@@ -16,12 +19,15 @@ DECLARE
 	since timestamp with time zone := {window_start};
 	batch_from {user_type} := after;
 	batch_to {user_type};
+	prepared boolean;
 	filled timestamp with time zone;
 	n_before bigint := n_removed;
 	locked {user_type}[];	-- users whose rows are locked here
 	shown {user_type}[];	-- users with exposures, and their filters
 	built {bloom}[];
 	unlocked {user_type}[];	-- of these, users whose rows are not locked here
+	n_too_long bigint;	-- of these, users whose ids are
+	too_long text;
 	without_exposures {user_type}[];	-- users whose rows are locked here
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -78,10 +84,13 @@ BEGIN
 	END IF;
 
 	-- All exposures before this time are in the next statement's snapshot: read it first.
-	filled := LEAST(clock_timestamp(), bloomexp.oldest_transaction(),
-		(SELECT min(p.prepared) FROM pg_prepared_xacts AS p WHERE p.database = current_database()));
+	filled := LEAST(clock_timestamp(), bloomexp.oldest_transaction());
 	-- an interval that equals 0 can move a time: '-12 months 360 days'
 	filled := LEAST(filled, filled - overlap);
+	-- When a prepared transaction began cannot be known: while there is one, no time moves on.
+	-- After the line above, which sees those that are prepared in between.
+	prepared := EXISTS (
+		SELECT FROM pg_prepared_xacts AS p WHERE p.database = current_database());
 
 	-- The limit is for users without a row, of whom a batch can have any number.
 	SELECT array_agg(b.user_id), array_agg(b.items), coalesce(sum(b.n), 0), count(*),
@@ -100,6 +109,16 @@ BEGIN
 		after := shown[2000];
 		locked := ARRAY(SELECT l.u FROM unnest(locked) AS l(u) WHERE l.u {<=} after{collate});
 	END IF;
+	-- A user who has no place in a row stops nobody.
+	SELECT count(*), min(left(concat(s.u), 40)) INTO n_too_long, too_long
+	FROM unnest(shown) AS s(u) WHERE pg_column_size(s.u) > 2000;
+	IF n_too_long > 0 THEN
+		SELECT array_agg(s.u), array_agg(s.i), count(*) INTO shown, built, n_filters
+		FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i) WHERE pg_column_size(s.u) <= 2000;
+		RAISE WARNING USING MESSAGE = concat('no filter in ', {filters_literal},
+				' for users whose ids have more than 2,000 bytes: ', n_too_long),
+			DETAIL = concat('One of these ids begins with "', too_long, '".');
+	END IF;
 	without_exposures := ARRAY(SELECT l.u FROM unnest(locked) AS l(u)
 		WHERE NOT EXISTS (SELECT FROM unnest(shown) AS s(u) WHERE s.u {=} l.u{collate}));
 	n_examined := n_examined + cardinality(locked);
@@ -108,18 +127,29 @@ BEGIN
 		SELECT count(*) FROM {feed}.filters AS f
 		WHERE f.user_id {=} ANY (without_exposures{collate})
 			AND (f.items IS NOT NULL OR cardinality(f.recent) > 0));
+	-- Of what a filter had, as much may go as its age is a part of the window; all if that is
+	-- not known.
+	SELECT n_items + coalesce(sum(o.items), 0), n_forgotten + coalesce(sum(
+		GREATEST(o.items * (1 - o.leaving) - bloomexp.cardinality(s.i), 0))::bigint, 0)
+	INTO n_items, n_forgotten
+	FROM (
+		SELECT f.user_id, bloomexp.cardinality(f.items) AS items, GREATEST(0, LEAST(1,
+			extract(epoch FROM filled - f.filled_until) / extract(epoch FROM interval {width})))
+			AS leaving
+		FROM {feed}.filters AS f WHERE f.user_id {=} ANY (locked{collate})) AS o
+	LEFT JOIN ROWS FROM (unnest(shown), unnest(built)) AS s(u, i) ON s.u {=} o.user_id{collate};
 
 	-- If nobody has an exposure in the window, or many users have none left, a table, its
 	-- retention or a clock may be wrong: change nothing.
-	IF NOT dry_run AND NOT allow_removed AND (n_removed > n_before OR after IS NULL) THEN
-		IF n_exposures = 0
+	IF NOT dry_run AND NOT allow_removed THEN
+		IF (n_removed > n_before OR after IS NULL) AND n_exposures = 0
 			AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
 			RAISE EXCEPTION USING ERRCODE = 'no_data_found',
 				MESSAGE = concat('no exposure of the last ', {width}, ' in ', {exposures_literal}),
 				DETAIL = concat('There is none since ', since, '. No filter was removed.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
-		IF n_removed > 100 AND n_removed > n_examined / 5 THEN
+		IF n_removed > greatest(n_before, 100) AND n_removed > n_examined / 5 THEN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 				MESSAGE = concat('rebuild would remove ', n_removed, ' of ', n_examined,
 					' filters of ', {filters_literal}),
@@ -129,6 +159,17 @@ BEGIN
 					' changed nothing.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
+		IF n_forgotten > 1000 AND n_forgotten > n_items / 5 THEN
+			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+				MESSAGE = concat('rebuild would forget about ', n_forgotten, ' of ', n_items,
+					' items of ', {filters_literal}),
+				DETAIL = concat('They should be in ', {exposures_literal}, ' still, which the feed '
+					'remembers for ', {width}, '. The batch after user ',
+					CASE WHEN batch_from IS NULL THEN '(none)' ELSE concat(batch_from) END,
+					' changed nothing.'),
+				HINT = 'Keep exposures as long as the feed remembers them. '
+					'If that is right, call the rebuild with allow_removed => true.';
+		END IF;
 	END IF;
 	IF dry_run THEN
 		RETURN;
@@ -137,10 +178,12 @@ BEGIN
 	-- The rows that are locked here: ON CONFLICT finds each.  A filter that did not change is
 	-- written once a day, to say that it was rebuilt.
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
-	SELECT s.u, s.i, filled FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i)
+	SELECT s.u, s.i, CASE WHEN NOT prepared THEN filled END
+	FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i)
 	WHERE EXISTS (SELECT FROM unnest(locked) AS l(u) WHERE l.u {=} s.u{collate})
 	ON CONFLICT (user_id) DO UPDATE SET
-		items = excluded.items, filled_until = excluded.filled_until,
+		items = excluded.items,
+		filled_until = CASE WHEN prepared THEN f.filled_until ELSE excluded.filled_until END,
 		pending = 0, recent = excluded.recent
 	WHERE cardinality(f.recent) > 0 OR bloomexp.eq(f.items, excluded.items) IS NOT TRUE
 		OR f.filled_until > filled - interval '1 day' IS NOT TRUE;
@@ -161,7 +204,8 @@ BEGIN
 		BEGIN
 			WITH added AS (
 				INSERT INTO {feed}.filters (user_id, items, filled_until)
-				SELECT s.u, s.i, filled FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i)
+				SELECT s.u, s.i, CASE WHEN NOT prepared THEN filled END
+				FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i)
 				WHERE EXISTS (SELECT FROM unnest(unlocked) AS o(u) WHERE o.u {=} s.u{collate})
 					AND NOT EXISTS (
 						SELECT FROM {feed}.filters AS f WHERE f.user_id {=} s.u{collate})

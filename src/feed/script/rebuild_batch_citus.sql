@@ -5,10 +5,12 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	wanted {user_type}[], INOUT after {user_type}, upto {user_type},
 	overlap interval, dry_run boolean, allow_removed boolean,
 	INOUT n_examined bigint, INOUT n_removed bigint,	-- filters, with those of the batches before
+	INOUT n_items bigint DEFAULT 0, INOUT n_forgotten bigint DEFAULT 0,	-- not counted here
 	OUT n_exposures bigint, OUT n_filters bigint, OUT n_bytes bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
+SET timezone = 'UTC'	-- of days, and of a time column without one, whatever its type becomes
 SET plan_cache_mode = force_custom_plan AS {$}	-- each batch has other bounds
 #variable_conflict use_variable
 DECLARE
@@ -17,6 +19,7 @@ DECLARE
 	batch_to {user_type};
 	filled timestamp with time zone;
 	n_before bigint := n_removed;
+	prepared boolean;
 	yesterday timestamp with time zone;
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -90,9 +93,11 @@ BEGIN
 	END IF;
 
 	-- All exposures before this time are in the next statement's snapshots: read it first.
+	-- While a transaction is prepared, no time moves on: when it began cannot be known.
 	SELECT LEAST(clock_timestamp(), to_timestamp(min(
-			CASE WHEN n.success THEN n.result::double precision END))), bool_and(n.success)
-	INTO STRICT filled, again
+			CASE WHEN n.success THEN split_part(n.result, ' ', 1)::double precision END))),
+		bool_or(n.success AND split_part(n.result, ' ', 2) = 'prepared'), bool_and(n.success)
+	INTO STRICT filled, prepared, again
 	FROM run_command_on_all_nodes({oldest_literal}) AS n;
 	IF again IS NOT TRUE THEN
 		RAISE EXCEPTION 'could not read the oldest transaction of each node'
@@ -105,14 +110,16 @@ BEGIN
 
 	yesterday := filled - interval '1 day';	-- unchanged filters are written once a day
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
-	SELECT {user}, bloomexp.agg({item}, {fpr}), filled FROM {exposures} AS e{elements}
+	SELECT {user}, bloomexp.agg({item}, {fpr}), CASE WHEN NOT prepared THEN filled END
+	FROM {exposures} AS e{elements}
 	WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
 			AND (batch_from IS NULL OR {user} {>} batch_from{collate})
 			AND (batch_to IS NULL OR {user} {<=} batch_to{collate})
-			AND {exposed}
+			AND {exposed} AND pg_column_size({user}) <= 2000	-- who has no place in a row
 	GROUP BY {user}
 	ON CONFLICT (user_id) DO UPDATE SET
-		items = excluded.items, filled_until = excluded.filled_until,
+		items = excluded.items,
+		filled_until = CASE WHEN prepared THEN f.filled_until ELSE excluded.filled_until END,
 		pending = 0, recent = excluded.recent
 	WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE
 		OR f.filled_until > yesterday IS NOT TRUE;

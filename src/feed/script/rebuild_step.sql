@@ -23,9 +23,11 @@ BEGIN
 	SELECT * INTO p
 	FROM jsonb_to_record(coalesce(progress, jsonb_build_object(
 		'exposures', 0, 'filters', 0, 'bytes', 0, 'removed', 0, 'examined', 0,
+		'items', 0, 'forgotten', 0,
 		'users_done', 0, 'all_looked_at', false,
 		'report', clock_timestamp() + interval '1 second'))) AS r(
 		exposures bigint, filters bigint, bytes bigint, removed bigint, examined bigint,
+		items bigint, forgotten bigint,	-- that the filters had, and lose too early
 		users_done integer,	-- of "users"
 		all_looked_at boolean,	-- what is left are the busy ones
 		report timestamp with time zone,	-- when to report again
@@ -43,7 +45,7 @@ BEGIN
 	SELECT * INTO batch FROM {feed}.rebuild_batch(wanted,
 		CASE WHEN NOT p.all_looked_at THEN after END,
 		CASE WHEN NOT p.all_looked_at THEN upto END,
-		overlap, dry_run, allow_removed, p.examined, p.removed);
+		overlap, dry_run, allow_removed, p.examined, p.removed, p.items, p.forgotten);
 
 	IF batch.again OR p.all_looked_at AND cardinality(batch.busy) > 0 THEN
 		IF p.all_looked_at THEN
@@ -71,6 +73,8 @@ BEGIN
 		p.bytes := p.bytes + CASE WHEN p.all_looked_at THEN 0 ELSE batch.n_bytes END;
 		p.examined := batch.n_examined;
 		p.removed := batch.n_removed;
+		p.items := batch.n_items;
+		p.forgotten := batch.n_forgotten;
 		p.give_up := NULL;
 		IF NOT p.all_looked_at THEN
 			busy := busy || batch.busy;

@@ -2,7 +2,8 @@
 -- The other functions call it.
 CREATE OR REPLACE FUNCTION {feed}.shown(user_id {user_type}, OUT filled {bloom}, OUT rest bigint[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET row_security = off AS {$}	-- an error if row security would hide rows
+SET row_security = off	-- an error if row security would hide rows
+SET timezone = 'UTC' AS {$}	-- of days, and of a time column without one, whatever its type becomes
 #variable_conflict use_variable
 DECLARE
 	since timestamp with time zone := {window_start};

@@ -3,7 +3,8 @@
 CREATE OR REPLACE FUNCTION {feed}.take_back(user_id {user_type}, items {item_type}[])
 RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET row_security = off AS {$}	-- an error if row security would hide rows
+SET row_security = off	-- an error if row security would hide rows
+SET timezone = 'UTC' AS {$}	-- of days, and of a time column without one, whatever its type becomes
 #variable_conflict use_column
 DECLARE
 	since timestamp with time zone := {window_start};

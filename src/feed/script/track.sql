@@ -1,10 +1,10 @@
 -- Add the exposures of a statement to the rows of their users.
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS pg_catalog.trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC' AS {$}	-- of days, and of a time column without one, whatever its type becomes
 #variable_conflict use_variable
 DECLARE
 	since timestamp with time zone := {window_start};
-	shown record;
 	written {user_type}[];
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
@@ -38,19 +38,16 @@ BEGIN
 	END IF;
 
 	-- The others go the long way, unless their rows have all of it.
-	FOR shown IN
-		SELECT s.user_id, s.items
-		FROM (
-			SELECT {user}{collate} AS user_id, array_agg({item}) AS items
-			FROM new_rows AS e{elements}
-			WHERE {exposed} AND NOT EXISTS (
-				SELECT FROM unnest(written) AS w(user_id) WHERE w.user_id {=} {user}{collate})
-			GROUP BY 1) AS s
-		LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id	-- no row: remember() fails
-		WHERE (bloomexp.hashes(s.items{item_collate}) <@ f.recent) IS NOT TRUE
-	LOOP
-		PERFORM {feed}.remember(shown.user_id, shown.items, false);
-	END LOOP;
+	PERFORM {feed}.remember(s.user_id, s.items, false)
+	FROM (
+		SELECT {user}::{user_type}{collate} AS user_id,
+			array_agg({item})::{item_type}[] AS items
+		FROM new_rows AS e{elements}
+		WHERE {exposed} AND NOT EXISTS (
+			SELECT FROM unnest(written) AS w(user_id) WHERE w.user_id {=} {user}{collate})
+		GROUP BY 1) AS s
+	LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id	-- no row: remember() fails
+	WHERE (bloomexp.hashes(s.items{item_collate}) <@ f.recent) IS NOT TRUE;
 	RETURN NULL;
 END
 {$};

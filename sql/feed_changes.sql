@@ -1,0 +1,161 @@
+--
+-- What changes under a feed that was made: types and times of columns, exposures that are kept for
+-- too short a time, users who have no place in a row, and the table of filters.
+--
+\pset format unaligned
+\set VERBOSITY terse
+
+-- A column changes its type while this session has plans for it; what it inserts goes into the
+-- filters, be it few items or more than "recent" has room for.
+CREATE TABLE exposures (user_id integer NOT NULL, item_id integer NOT NULL,
+	shown_at timestamptz NOT NULL DEFAULT now());
+CREATE INDEX ON exposures (user_id, shown_at, item_id);
+SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+INSERT INTO exposures SELECT 1, item FROM generate_series(1, 300) AS item;
+INSERT INTO exposures SELECT 1, item FROM generate_series(301, 600) AS item;
+INSERT INTO exposures VALUES (1, 601);
+SELECT seen.unseen(1, '{1,300,301,600,601,602}'), log.unseen(1, '{1,300,301,600,601,602}');
+ALTER TABLE exposures ALTER item_id TYPE bigint;
+INSERT INTO exposures SELECT 1, item FROM generate_series(1001, 1300) AS item;
+INSERT INTO exposures VALUES (1, 1301), (1, 5000000000);
+SELECT seen.unseen(1, '{1,1001,1300,1301,1302}'), log.unseen(1, '{1,1001,1300,1301,1302}');
+SELECT seen.contains(1, 1301), log.contains(1, 1301);
+-- larger ids than the script knows are in the filters, or an error: no silence
+INSERT INTO exposures SELECT 1, 5000000000 + n FROM generate_series(1, 300) AS n;
+ALTER TABLE exposures ALTER user_id TYPE bigint;
+INSERT INTO exposures VALUES (1, 1401);
+SELECT seen.unseen(1, '{1401,1402}'), log.unseen(1, '{1401,1402}');
+INSERT INTO exposures VALUES (5000000000, 1401);
+SELECT feed, problems FROM bloom_feeds();
+SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+:script
+SELECT bloom_feed_sql('log', 'exposures', mode => 'log') AS script \gset
+:script
+INSERT INTO exposures SELECT 1, 5000000000 + n FROM generate_series(1, 300) AS n;
+INSERT INTO exposures VALUES (5000000000, 1401);
+SELECT seen.unseen(1, '{5000000000,5000000001,5000000300,1401,1402}'),
+	log.unseen(5000000000, '{1401,1402}');
+SELECT feed, problems FROM bloom_feeds();
+DROP SCHEMA seen, log CASCADE;
+
+-- An item that becomes of another kind is an error before it is a hash that nothing finds.
+TRUNCATE exposures;
+ALTER TABLE exposures ALTER item_id TYPE uuid
+	USING lpad(item_id::text, 32, '0')::uuid;
+SELECT bloom_create_feed('seen', 'exposures');
+ALTER TABLE exposures ALTER item_id TYPE text;
+INSERT INTO exposures VALUES (1, '00000000-0000-0000-0000-000000000001');
+SELECT seen.unseen(1, '{00000000-0000-0000-0000-000000000001,
+	00000000-0000-0000-0000-000000000002}');
+INSERT INTO exposures VALUES (1, 'no uuid');
+DROP TABLE exposures;
+DROP SCHEMA seen CASCADE;
+
+-- A time column with a zone, or without one, west and east of UTC.
+SET TimeZone = 'America/New_York';
+CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
+	shown_at timestamp NOT NULL DEFAULT (now() AT TIME ZONE 'UTC'));
+CREATE INDEX ON exposures (user_id, shown_at, item_id);
+SELECT bloom_create_feed('seen', 'exposures', width => '1 hour');
+SELECT bloom_create_feed('log', 'exposures', width => '1 hour', mode => 'log');
+INSERT INTO exposures VALUES (1, 1, DEFAULT), (1, 2, now() AT TIME ZONE 'UTC' - interval '2 hours');
+CALL log.rebuild();
+SELECT seen.unseen(1, '{1,2,3}'), log.unseen(1, '{1,2,3}');
+ALTER TABLE exposures ALTER shown_at DROP DEFAULT,
+	ALTER shown_at TYPE timestamptz USING shown_at AT TIME ZONE 'UTC',
+	ALTER shown_at SET DEFAULT now();
+INSERT INTO exposures VALUES (1, 3, DEFAULT), (1, 4, now() - interval '2 hours');
+SELECT seen.unseen(1, '{1,2,3,4}'), log.unseen(1, '{1,2,3,4}');
+SET TimeZone = 'Asia/Tokyo';
+INSERT INTO exposures VALUES (1, 5, DEFAULT), (1, 6, now() - interval '2 hours');
+SELECT seen.unseen(1, '{3,4,5,6}'), log.unseen(1, '{3,4,5,6}');
+CALL log.rebuild(overlap => '0');
+SELECT log.unseen(1, '{3,4,5,6}');
+ALTER TABLE exposures ALTER shown_at DROP DEFAULT,
+	ALTER shown_at TYPE timestamp USING shown_at AT TIME ZONE 'UTC',
+	ALTER shown_at SET DEFAULT now() AT TIME ZONE 'UTC';
+INSERT INTO exposures VALUES (1, 7, DEFAULT), (1, 8, now() AT TIME ZONE 'UTC' - interval '2 hours');
+SELECT seen.unseen(1, '{5,6,7,8}'), log.unseen(1, '{5,6,7,8}');
+CALL seen.rebuild();
+SELECT seen.unseen(1, '{1,2,3,4,5,6,7,8}');
+SELECT feed, problems FROM bloom_feeds();
+RESET TimeZone;
+DROP TABLE exposures;
+DROP SCHEMA seen, log CASCADE;
+
+-- Exposures that are kept for 10 of 30 days: a rebuild would forget what was shown before that.
+CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
+	shown_at timestamptz NOT NULL DEFAULT now());
+CREATE INDEX ON exposures (user_id, shown_at, item_id);
+SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+INSERT INTO exposures
+SELECT user_id, user_id * 1000 + day, now() - day * interval '1 day'
+FROM generate_series(1, 100) AS user_id, generate_series(0, 29) AS day;
+CALL seen.rebuild();
+CALL log.rebuild();
+DELETE FROM exposures WHERE shown_at < now() - interval '10 days';
+CALL seen.rebuild();
+CALL log.rebuild();
+SELECT seen.unseen(7, '{7000,7009,7011,7029}'), log.unseen(7, '{7000,7009,7011,7029}');
+-- a dry run counts, and is no obstacle
+CALL seen.rebuild(dry_run => true);
+CALL seen.rebuild(allow_removed => true);
+SELECT seen.unseen(7, '{7000,7009,7011,7029}');
+-- What leaves the window after a time is no loss: 15 of 30 days in a filter of 15 days ago.
+INSERT INTO exposures
+SELECT user_id, user_id * 1000 + day, now() - day * interval '1 day'
+FROM generate_series(1, 100) AS user_id, generate_series(10, 29) AS day;
+CALL seen.rebuild();
+UPDATE seen.filters SET filled_until = now() - interval '15 days';
+DELETE FROM exposures WHERE shown_at < now() - interval '15 days';
+CALL seen.rebuild();
+DROP SCHEMA seen, log CASCADE;
+
+-- Users who have no place in a row stop nobody: a warning says that they have no filter.
+DROP TABLE exposures;
+CREATE TABLE exposures (user_id text NOT NULL, item_id bigint NOT NULL,
+	shown_at timestamptz NOT NULL DEFAULT now());
+CREATE INDEX ON exposures (left(user_id, 100));
+INSERT INTO exposures
+SELECT string_agg(md5(concat(k, n)), ''), 7 FROM generate_series(1, 2) AS k,
+	generate_series(1, 100) AS n GROUP BY k
+UNION ALL SELECT 'user ' || n, n FROM generate_series(1, 3) AS n;
+SET client_min_messages = error;	-- not about the index
+SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+RESET client_min_messages;
+CALL seen.rebuild();
+CALL log.rebuild();
+SELECT array_agg(DISTINCT user_id) AS users FROM exposures \gset
+CALL log.rebuild(users => :'users');
+SELECT count(*), max(length(user_id)) FROM seen.filters;
+SELECT DISTINCT log.unseen(user_id, '{7,8}') FROM exposures WHERE item_id = 7;
+INSERT INTO exposures SELECT user_id, 8 FROM exposures WHERE item_id = 7;
+DROP SCHEMA seen, log CASCADE;
+DROP TABLE exposures;
+
+-- The table of filters itself.
+CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
+	shown_at timestamptz NOT NULL DEFAULT now());
+CREATE INDEX ON exposures (user_id, shown_at, item_id);
+SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloom_create_feed('alone');
+SELECT feed, problems FROM bloom_feeds();
+ALTER TABLE seen.filters RENAME user_id TO id;
+ALTER TABLE alone.filters RENAME since TO began;
+SELECT feed, problems FROM bloom_feeds();
+ALTER TABLE seen.filters RENAME id TO user_id;
+ALTER TABLE alone.filters RENAME began TO since;
+ALTER TABLE seen.filters DROP CONSTRAINT filters_pkey;
+SELECT feed, problems FROM bloom_feeds();
+ALTER TABLE seen.filters ADD PRIMARY KEY (user_id);
+SELECT feed, problems FROM bloom_feeds();
+-- users whom no rebuild has come to
+INSERT INTO exposures VALUES (1, 1), (2, 2);
+SELECT users, never_filled, oldest_filled_until IS NULL AS never FROM seen.health;
+CALL seen.rebuild(users => '{1}');
+SELECT users, never_filled, oldest_filled_until IS NULL AS never FROM seen.health;
+DROP SCHEMA seen, alone CASCADE;
+DROP TABLE exposures;
