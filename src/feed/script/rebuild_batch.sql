@@ -159,7 +159,7 @@ BEGIN
 					' changed nothing.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
-		IF n_forgotten > 1000 AND n_forgotten > n_items / 5 THEN
+		IF n_forgotten > 1000 AND n_forgotten > n_items / 2 THEN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 				MESSAGE = concat('rebuild would forget about ', n_forgotten, ' of ', n_items,
 					' items of ', {filters_literal}),
