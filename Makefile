@@ -105,8 +105,8 @@ help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 check:
-	@test/lib/bootstrap check
-	@test/lib/cluster run -o output -- test/check
+	@test/lib/alive test/lib/bootstrap check
+	@test/lib/alive -p test/lib/cluster run -o output -- test/check
 
 test: check
 
@@ -133,17 +133,17 @@ check-clients:
 
 demo:
 	@bench/demo/run check
-	@test/lib/bootstrap demo
-	@bench/demo/run
+	@test/lib/alive test/lib/bootstrap demo
+	@test/lib/alive bench/demo/run
 
 example:
-	@test/lib/bootstrap example
+	@test/lib/alive test/lib/bootstrap example
 	@test/lib/cluster run -- examples/feed/run $(PORT)
 
 bench:
-	@test/lib/bootstrap bench
+	@test/lib/alive test/lib/bootstrap bench
 	@for name in $(or $(BENCH),without_table pages candidates feed storage filters); do \
-		bench/$$name/run || exit; \
+		test/lib/alive bench/$$name/run || exit; \
 	done
 
 page:
