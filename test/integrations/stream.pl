@@ -223,5 +223,19 @@ is(query('SELECT seen.contains(1, 999)'), 't', 'it has repeated what it could no
 
 $again->{run}->kill_kill;
 $cluster{run}->kill_kill;
+
+# Without Kafka: the README's mock cluster.
+my $printed = '';
+my $mock = IPC::Run::start([ $python, "$example/mock.py", 5000 ], '<', \undef, '>', \$printed,
+	'2>', \my $mock_errors, IPC::Run::timeout($patience));
+$mock->pump until $printed =~ /^bootstrap\.servers=(\S+:\d+)\n$/;
+$address = $1;
+my $trial = consumer(1000);
+sleep 0.1 until ((logged($trial))[1] // 0) == 5000 || !$trial->{run}->pumpable;
+is(query('SELECT count(*) FROM generate_series(0, 99) AS u
+	WHERE cardinality(seen.unseen(u, ARRAY(SELECT generate_series(0, 49)))) = 0'), 100,
+	'the consumer can be tried without Kafka');
+ended($trial, 'TERM');
+$mock->kill_kill;
 $node->stop;
 done_testing();
