@@ -106,7 +106,7 @@ help:
 
 check:
 	@test/lib/alive test/lib/bootstrap check
-	@test/lib/alive -p test/lib/cluster run -o output -- test/check
+	@test/lib/cluster run -o output -- test/check
 
 test: check
 
