@@ -383,9 +383,12 @@ SELECT ever.add_batch(array_fill(62::bigint, '{247}'), ARRAY(SELECT generate_ser
 	array_fill(now(), '{247}'));
 INSERT INTO exposures SELECT 60, generate_series(1, 247);
 CREATE VIEW full_rows AS
-	SELECT 'seen' AS feed, user_id, items, recent FROM seen.filters WHERE user_id BETWEEN 60 AND 69
-	UNION ALL SELECT 'ever', user_id, items, recent FROM ever.filters WHERE user_id BETWEEN 60 AND 69
-	UNION ALL SELECT 'shown', user_id, items, recent FROM shown.filters WHERE user_id = 60;
+	SELECT 'seen' AS feed, user_id, items, recent FROM seen.filters
+	WHERE user_id BETWEEN 60 AND 69
+	UNION ALL SELECT 'ever', user_id, items, recent FROM ever.filters
+	WHERE user_id BETWEEN 60 AND 69
+	UNION ALL SELECT 'shown', user_id, items, recent FROM shown.filters
+	WHERE user_id = 60;
 SELECT feed, user_id, items IS NULL AS exact, cardinality(recent), pg_column_size(recent)
 FROM full_rows ORDER BY 1, 2;
 -- The next ones are alone in "recent", and what was in it is in the filter.

@@ -19,8 +19,8 @@ INSERT INTO cells VALUES
 -- WAL of an add: bytes per statement.
 --
 -- Each cell begins with filters that were just built, and a checkpoint.  The first change of a page
--- after a checkpoint logs the page as well.  So one user in 40 comes first, each on pages of its own (first).
--- Then come all users, and then all once more, whose pages are logged by now (warm).
+-- after a checkpoint logs the page as well.  So one user in 40 comes first, each on pages of its
+-- own (first).  Then come all users, and then all once more, whose pages are logged by now (warm).
 --
 CREATE TABLE figures (
 	storage text, items int, bytes int, added int, first_bytes numeric, warm_bytes numeric,

@@ -36,7 +36,8 @@ EMPTY = [bloomexp.parse(None)]  # a user who has no filter
 # Adapt these: the table, its publication, and how to read a user from text, as the stream has it.
 PUBLICATION = "recall"
 QUERY = """
-SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint, pg_current_snapshot()::text, wanted, seen.current(wanted)::bytea
+SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint, pg_current_snapshot()::text,
+    wanted, seen.current(wanted)::bytea
 FROM (SELECT) AS once LEFT JOIN unnest(%s::bigint[]) AS wanted ON true
 """
 

@@ -333,7 +333,8 @@ const FORMS = [
 /** The filters in a text, or all of it. */
 function valuesIn(text) {
     // psql's format "wrapped" marks by a dot that a line goes on
-    const whole = text.replace(/(?<=[0-9a-f])[.…](?![0-9a-f])[^\n]*\n[ |│]*[.…](?=[0-9a-f])/gi, '');
+    const whole = text.replace(
+        /(?<=[0-9a-f])[.…](?![0-9a-f])[^\n]*\n[ |│]*[.…](?=[0-9a-f])/gi, '');
     const found = FORMS.map(([form, read]) => (whole.match(form) ?? []).map(read))
         .find((values) => values.length > 0);
     return found ?? [bare(text)];

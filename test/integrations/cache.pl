@@ -349,7 +349,8 @@ do	# On a busy machine the server may not answer in time, and then there is anot
 	$connection = fetching();
 	refuses('no candidates', user => 1, candidate => [7]);
 	refuses('candidates of no kind', user => 4, candidates => [1.5]);
-	refuses("user $_", user => $_, candidates => [1]) for undef, 'one', '9223372036854775808', '-9223372036854775809';
+	refuses("user $_", user => $_, candidates => [1])
+	  for undef, 'one', '9223372036854775808', '-9223372036854775809';
 	query('REVOKE EXECUTE ON FUNCTION seen.current FROM recall');
 	refuses('no privilege', user => 77, candidates => [1]);
 	query('GRANT EXECUTE ON FUNCTION seen.current TO recall');

@@ -70,7 +70,8 @@ $node->safe_psql('postgres', q{
 	SELECT bloom_create_feed('alone');
 	SELECT alone.add(1, '{1}');
 
-	-- four users, one without a filter, and one filter far above its rate; partitions that came later
+	-- four users, one without a filter, and one filter far above its rate; partitions that
+	-- came later
 	INSERT INTO seen.filters (user_id, items, filled_until) VALUES
 		(1, bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 100))),
 			'2026-01-03 00:00+00'),
@@ -143,7 +144,8 @@ for my $query (sort keys %$queries)
 $node->poll_query_until('postgres', q{SELECT n_tup_upd = 15 FROM pg_stat_user_tables
 	WHERE schemaname = 'seen'});
 my @known = map { $_ + 0 } split /\|/, $node->safe_psql('postgres',
-	'SELECT sum(coalesce(pg_column_size(items), 0) + pg_column_size(recent)), max((bloom_info(items)).fpr), max(bloom_fpr(items)) FROM seen.filters');
+	'SELECT sum(coalesce(pg_column_size(items), 0) + pg_column_size(recent)),
+		max((bloom_info(items)).fpr), max(bloom_fpr(items)) FROM seen.filters');
 my %seen = (
 	readable => 1, users => 4, bytes => $known[0], fpr_target_ratio => 0.5,
 		fpr_max_ratio => $known[2], above_target => 1,
@@ -224,14 +226,16 @@ as_stranger(q{
 	CREATE VIEW trap.health AS SELECT trap.run() AS users, 1 AS bytes, now() AS oldest_filled_until;
 	CREATE TABLE trap.filters (user_id bigint);
 	CREATE FUNCTION trap.settings() RETURNS jsonb LANGUAGE sql AS
-		$$SELECT '{"version": "1.0", "arguments": {"exposures": "trap.exposures"}, "functions": {}}'::pg_catalog.jsonb$$;
+		$$SELECT '{"version": "1.0", "arguments": {"exposures": "trap.exposures"},
+			"functions": {}}'::pg_catalog.jsonb$$;
 	GRANT USAGE ON SCHEMA trap TO PUBLIC;
 	GRANT SELECT ON trap.health TO PUBLIC;
 	CREATE SCHEMA shared;
 	CREATE VIEW shared.health AS SELECT trap.run() AS users;
 	CREATE TABLE shared.filters (user_id bigint);
 	CREATE FUNCTION shared.settings() RETURNS jsonb LANGUAGE sql AS
-		$$SELECT '{"version": "1.0", "arguments": {"exposures": "trap.exposures"}, "functions": {}}'::pg_catalog.jsonb$$;
+		$$SELECT '{"version": "1.0", "arguments": {"exposures": "trap.exposures"},
+			"functions": {}}'::pg_catalog.jsonb$$;
 	GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
 	GRANT SELECT ON shared.health TO PUBLIC;
 	ALTER VIEW shared.health OWNER TO staff;

@@ -58,6 +58,7 @@ my @operations = (
 		items[:ITEMS], now(), true) FROM numbers} ],
 	[ 'bloom_exclude, many filters', 200000, q{SELECT bloom_exclude('{1,2}'::int[],
 		VARIADIC array_fill(bloom_window('1 day'), ARRAY[ITEMS]))} ],
+	[ 'bloom_new', 0, 'SELECT bloom_new(200000000)' ],
 	[ 'bloom_union', 0, 'SELECT ' . join ' | ',
 		map { "bloom_add(bloom_new(50000000), $_)" } 1 .. 4 ],
 	[ 'text form', 0, 'SELECT bloom_in(bloom_out(bloom_in(bloom_out(bloom_new(60000000)))))' ]);

@@ -152,7 +152,8 @@ my @rules = (
 		{ 'a.h' => qq{#include "value/b.h"\n} } => 'src/a.h:1: includes "value/b.h"',
 		{ 'kernel/a.c' => qq{#include <math.h>\n#include "kernel/a.h"\n},
 			'value/b.c' => qq{#include "postgres.h"\n#include "a.h"\n#include "kernel/a.h"\n},
-			'sql/c.c' => qq{#include "fmgr.h"\n#include "value/b.h"\n#include "kernel/a.h"\n} } => '' ],
+			'sql/c.c' => qq{#include "fmgr.h"\n#include "value/b.h"\n#include "kernel/a.h"\n} }
+		=> '' ],
 	[ 'C headers are not left to those of PostgreSQL', \&lacks,
 		{ 'sql/a.c' => qq{#include "postgres.h"\nint a = INT_MAX;\n} } =>
 		'src/sql/a.c:2: uses INT_MAX without <limits.h>',
@@ -170,7 +171,8 @@ my @rules = (
 		{ 'sql/a.h' => qq{#include "sql/b.h"\n}, 'sql/b.h' => '',
 			'sql/a.c' => qq{#include "sql/a.h"\n#include "sql/b.h"\n} } => '' ],
 	[ 'only compat.h knows releases of PostgreSQL', \&versions,
-		{ 'sql/a.c' => "\n#if PG_VERSION_NUM >= 1\n" } => 'src/sql/a.c:2: asks for the release of PostgreSQL',
+		{ 'sql/a.c' => "\n#if PG_VERSION_NUM >= 1\n" } =>
+			'src/sql/a.c:2: asks for the release of PostgreSQL',
 		{ 'compat.h' => "#if PG_VERSION_NUM >= 1\n",
 			'sql/a.c' => "/* PG_VERSION_NUM */\n" } => '' ]);
 
@@ -217,8 +219,10 @@ is_deeply(
 		sort keys %template ],
 	[], 'a template is one object');
 my $replaced = join "\n", map { slurp("$root/src/feed/$_.sql") } 'names', 'script';
-is_deeply([ grep { my $name = $_; $replaced !~ /'\Q$name\E'/ } map { /\{([^}]*)\}/g } values %template ], [],
-	'and each name in it is known');
+is_deeply(
+	[ grep { my $name = $_; $replaced !~ /'\Q$name\E'/ }
+		map { /\{([^}]*)\}/g } values %template ],
+	[], 'and each name in it is known');
 
 # What the module shows to the server: a name that the server has, too, would be
 # bound to the server's.

@@ -183,7 +183,8 @@ sub store
 }
 
 my $position = sub { return $query->("SELECT next_offset FROM stream_position") };
-my $filters = sub { return $query->("SELECT md5(string_agg(concat(user_id, items, recent), ' ' ORDER BY user_id))
+my $filters = sub { return $query->("SELECT
+	md5(string_agg(concat(user_id, items, recent), ' ' ORDER BY user_id))
 	FROM displayed_seen.filters") };
 my $state = sub { return join '|', $position->(), $query->('SELECT count(*) FROM displayed'),
 	$filters->() };

@@ -70,7 +70,8 @@ for my $beginning ('FUNCTION bloom_fpr(', 'OPERATOR | (')
 	$to_today .= $1;
 }
 # What it says differently, of which the feeds are made.
-my ($generator) = $earlier =~ /^(CREATE FUNCTION bloomexp\.feed_templates\(.*?)^COMMENT ON FUNCTION bloomexp\.feed_templates/ms
+my ($generator) = $earlier =~
+  /^(CREATE FUNCTION bloomexp\.feed_templates\(.*?)^COMMENT ON FUNCTION bloomexp\.feed_templates/ms
   or die 'no templates';
 my $other = $generator =~ s/(?=\bRETURN CASE WHEN item IS NOT NULL)/-- as it was\n\t/r;
 isnt($other, $generator, 'the feeds of the older version are others');

@@ -43,7 +43,8 @@ sub takes_over
 
 sub does_more
 {
-	my $creates = qr/^CREATE (?:SCHEMA|FUNCTION|PROCEDURE|AGGREGATE|TYPE|CAST|OPERATOR(?: CLASS)?)\b/;
+	my $creates =
+	  qr/^CREATE (?:SCHEMA|FUNCTION|PROCEDURE|AGGREGATE|TYPE|CAST|OPERATOR(?: CLASS)?)\b/;
 	my $describes = qr/^COMMENT ON\b|^GRANT USAGE ON SCHEMA bloomexp TO PUBLIC\b/;
 
 	return grep { $_->{text} !~ $creates && $_->{text} !~ $describes } @_;
@@ -65,7 +66,8 @@ my @rules = (
 		"CREATE FUNCTION f() AS 'CREATE OR REPLACE'; -- IF NOT EXISTS\n"
 			. "COMMENT ON FUNCTION f() IS 'IF NOT EXISTS; or replace'" => '' ],
 	[ 'the script creates, and does nothing else', \&does_more,
-		"SELECT f(1);\nDO \$\$ BEGIN END \$\$;\nSET search_path = x;\nGRANT CREATE ON SCHEMA bloomexp TO PUBLIC"
+		"SELECT f(1);\nDO \$\$ BEGIN END \$\$;\nSET search_path = x;\n"
+			. "GRANT CREATE ON SCHEMA bloomexp TO PUBLIC"
 			=> 'SELECT f|DO $0$|SET search_path = x|GRANT CREATE ON SCHEMA bloomexp TO PUBLIC',
 		"\\echo Use it; now\nCREATE TYPE t;\nCREATE OPERATOR - (FUNCTION = f);\n"
 			. "CREATE OPERATOR CLASS c DEFAULT FOR TYPE t USING hash AS OPERATOR 1 =;" => '' ],

@@ -76,7 +76,8 @@ sub sql_messages
 		{
 			$message = $value->($1) =~ s/%/%s/gr;
 		}
-		elsif ($call =~ /\bMESSAGE = (?:concat\()?((?:$one|[^'])*?)(?:,\s*(?:ERRCODE|DETAIL|HINT)\b|$)/s)
+		elsif ($call =~
+			/\bMESSAGE = (?:concat\()?((?:$one|[^'])*?)(?:,\s*(?:ERRCODE|DETAIL|HINT)\b|$)/s)
 		{
 			my $expression = $1;
 
@@ -95,7 +96,8 @@ sub sql_messages
 		push @messages, { message => $message, sqlstate => $sqlstate{$code} // "no $code" };
 	}
 
-	my @problems = $text =~ /\bCREATE FUNCTION bloomexp\.(?:check_\w+|untrusted)\(.*?\bAS \$\$\n(.*?)\n\$\$;\n/sg;
+	my @problems = $text =~
+	  /\bCREATE FUNCTION bloomexp\.(?:check_\w+|untrusted)\(.*?\bAS \$\$\n(.*?)\n\$\$;\n/sg;
 	push @problems, $1 while $text =~ /\bproblems := problems \|\| (.*?);\n/sg;
 	for my $sentence (map { $value->($_) } map { s/--.*//gmr =~ /$literal/g } @problems)
 	{
