@@ -92,7 +92,7 @@ SELECT bloom_create_feed('seen', 'exposures');
 SELECT bloom_create_feed('log', 'exposures', mode => 'log');
 INSERT INTO exposures
 SELECT user_id, user_id * 1000 + day, now() - day * interval '1 day'
-FROM generate_series(1, 100) AS user_id, generate_series(0, 29) AS day;
+FROM generate_series(1, 200) AS user_id, generate_series(0, 29) AS day;
 CALL seen.rebuild();
 CALL log.rebuild();
 DELETE FROM exposures WHERE shown_at < now() - interval '10 days';
@@ -106,10 +106,13 @@ SELECT seen.unseen(7, '{7000,7009,7011,7029}');
 -- What leaves the window after a time is no loss: 15 of 30 days in a filter of 15 days ago.
 INSERT INTO exposures
 SELECT user_id, user_id * 1000 + day, now() - day * interval '1 day'
-FROM generate_series(1, 100) AS user_id, generate_series(10, 29) AS day;
+FROM generate_series(1, 200) AS user_id, generate_series(10, 29) AS day;
 CALL seen.rebuild();
 UPDATE seen.filters SET filled_until = now() - interval '15 days';
 DELETE FROM exposures WHERE shown_at < now() - interval '15 days';
+CALL seen.rebuild();
+-- One user stops nobody, whatever was taken for him and not shown.
+SELECT cardinality(seen.take(1, ARRAY(SELECT generate_series(1000001, 1010000))));
 CALL seen.rebuild();
 DROP SCHEMA seen, log CASCADE;
 
@@ -133,6 +136,10 @@ CALL log.rebuild(users => :'users');
 SELECT count(*), max(length(user_id)) FROM seen.filters;
 SELECT DISTINCT log.unseen(user_id, '{7,8}') FROM exposures WHERE item_id = 7;
 INSERT INTO exposures SELECT user_id, 8 FROM exposures WHERE item_id = 7;
+-- nor if they can be compressed
+CREATE TABLE long_names AS SELECT repeat('a', 100000) AS name;
+INSERT INTO exposures SELECT name, 8 FROM long_names;
+DROP TABLE long_names;
 DROP SCHEMA seen, log CASCADE;
 DROP TABLE exposures;
 
@@ -152,6 +159,16 @@ ALTER TABLE seen.filters DROP CONSTRAINT filters_pkey;
 SELECT feed, problems FROM bloom_feeds();
 ALTER TABLE seen.filters ADD PRIMARY KEY (user_id);
 SELECT feed, problems FROM bloom_feeds();
+-- what is set for a function, as well as its text
+ALTER FUNCTION seen.track RESET timezone;
+ALTER FUNCTION seen.lock STRICT;
+ALTER FUNCTION alone.take SET work_mem = '1GB';
+SELECT feed, problems, edited FROM bloom_feeds();
+SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+:script
+SELECT bloom_feed_sql('alone') AS script \gset
+:script
+SELECT feed, problems, edited FROM bloom_feeds();
 -- users whom no rebuild has come to
 INSERT INTO exposures VALUES (1, 1), (2, 2);
 SELECT users, never_filled, oldest_filled_until IS NULL AS never FROM seen.health;

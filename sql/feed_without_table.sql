@@ -543,10 +543,10 @@ DECLARE
 BEGIN
 	PERFORM named.add_batch(ARRAY['a', id], '{1,1}', ARRAY[now(), now()]);
 EXCEPTION WHEN check_violation THEN
-	PERFORM named.add_batch(ARRAY['a', repeat('x', 1996)], '{1,1}', ARRAY[now(), now()]);
+	PERFORM named.add_batch(ARRAY['a', repeat('x', 2000)], '{1,1}', ARRAY[now(), now()]);
 END $$;
 SELECT left(user_id, 3), named.unseen(user_id, '{1,2}') FROM named.filters ORDER BY 1;
-SELECT named.lock(repeat('x', 1997)), named.take(repeat('x', 1997), '{1}');
+SELECT named.lock(repeat('x', 2001)), named.take(repeat('x', 2001), '{1}');
 DROP SCHEMA named CASCADE;
 
 -- Merged into a user who was away: what the other one was shown stays when expire() comes.

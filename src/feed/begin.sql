@@ -21,7 +21,8 @@ CREATE PROCEDURE bloomexp.feed_begin(
 	exposures text,	-- NULL: there is no table of exposures
 	user_type text,
 	user_collation text,	-- NULL: the type has none
-	item_type text)
+	item_type text,
+	bloom text)	-- what the script calls the type of filters
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -49,6 +50,14 @@ BEGIN
 	IF untrusted IS NOT NULL THEN
 		RAISE EXCEPTION 'feed "%" names what roles without your rights can replace', feed
 			USING ERRCODE = 'insufficient_privilege', DETAIL = untrusted;
+	END IF;
+
+	-- The owner of the extension's schema can rename it, and put a type of this name into another.
+	IF to_regtype(bloom) IS DISTINCT FROM (SELECT p.prorettype FROM pg_proc AS p
+		WHERE p.oid = 'bloomexp.union'::regproc) THEN
+		RAISE EXCEPTION 'type % is not that of the extension bloomexp', bloom
+			USING ERRCODE = 'wrong_object_type',
+				HINT = 'Apply what bloom_feed_sql() returns now.';
 	END IF;
 
 	settings := bloomexp.feed_settings(schema);
@@ -110,7 +119,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON PROCEDURE bloomexp.feed_begin(text, text, text, text, text, text) IS
+COMMENT ON PROCEDURE bloomexp.feed_begin(text, text, text, text, text, text, text) IS
 'the first statement of a feed''s script: raises an error unless all that the script names is in '
 'hands with the rights of the caller, and the feed, if there is one, is of this kind; makes its '
 'schema; drops functions for types that the columns no longer have';
@@ -235,6 +244,18 @@ DECLARE
 	made record;
 BEGIN
 	CALL bloomexp.write_settings(feed, settings);
+	-- Without the extension they would call what anybody puts into a schema of its name.  Citus
+	-- refuses this for what it has on all nodes.
+	FOR made IN
+		SELECT p.oid::regprocedure AS name FROM pg_proc AS p
+		WHERE p.pronamespace = schema AND settings::jsonb -> 'functions' ? p.proname
+			AND NOT EXISTS (
+				SELECT FROM pg_depend AS d
+				WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'x')
+			AND NOT EXISTS (SELECT FROM pg_extension AS x WHERE x.extname = 'citus')
+	LOOP
+		EXECUTE format('ALTER ROUTINE %s DEPENDS ON EXTENSION bloomexp', made.name);
+	END LOOP;
 	-- PUBLIC has the right to execute a function that was made, or restored without privileges.
 	FOR made IN
 		SELECT o.name, string_agg(DISTINCT CASE a.grantee
@@ -264,4 +285,5 @@ $$;
 
 COMMENT ON PROCEDURE bloomexp.feed_finish(text, text) IS
 'the last statement of a feed''s script: what it has made belongs to its owner alone, what existed '
-'before keeps its grants, but for those of PUBLIC; writes the function settings()';
+'before keeps its grants, but for those of PUBLIC; functions are dropped with the extension; writes '
+'the function settings()';

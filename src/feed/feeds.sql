@@ -11,10 +11,10 @@ AS $$
 		bool_and(p.oid IS NULL OR bloomexp.code_hash(p.prosrc) <> f.hashes ->> 1 OR NOT r.as_made)
 	FROM jsonb_each(settings -> 'functions') AS f(name, hashes)
 	LEFT JOIN pg_proc AS p ON p.pronamespace = schema AND p.proname = f.name
-	CROSS JOIN LATERAL (SELECT p.prosecdef = (p.prokind = 'f') AND (p.prokind <> 'f'
-		-- with quote_all_identifiers, and without
-		OR (p.proconfig && ARRAY['search_path=pg_catalog, pg_temp',
-			'search_path="pg_catalog", "pg_temp"']) IS TRUE)) AS r(as_made)
+	CROSS JOIN LATERAL (SELECT p.prosecdef = (p.prokind = 'f') AND NOT p.proisstrict
+		-- each as the template has it; search_path with quote_all_identifiers, and without
+		AND ARRAY(SELECT lower(replace(c, '"', '')) FROM unnest(p.proconfig) AS c ORDER BY 1)
+			= ARRAY(SELECT jsonb_array_elements_text(f.hashes -> 2))) AS r(as_made)
 	GROUP BY f.name
 	HAVING NOT bool_or(md5(replace(p.prosrc, E'\r', '')) = f.hashes ->> 0 AND r.as_made) IS TRUE
 	ORDER BY f.name
@@ -137,6 +137,13 @@ BEGIN
 					ELSE 'Function %I was edited%s to have it as it was made.' END, e.name, apply)
 				FROM bloomexp.edited(found.schema, found.settings) AS e WHERE e.code_differs);
 			edited := ARRAY(SELECT e.name FROM bloomexp.edited(found.schema, found.settings) AS e);
+			problems := problems || ARRAY(
+				SELECT format('%s is a foreign table, whose snapshot lock() does not look at%s.',
+					c.oid::regclass, apply)
+				FROM bloomexp.tables_of(to_regclass(a ->> 'exposures')) AS t
+				JOIN pg_class AS c ON c.oid = t AND c.relkind = 'f'
+				JOIN pg_proc AS p ON p.pronamespace = found.schema AND p.proname = 'lock'
+				WHERE strpos(p.prosrc, 'pg_foreign_table') = 0);
 			problems := problems || ARRAY(
 				SELECT format('Table %s has no enabled trigger for %s%s, then rebuild.', u.relation,
 					u.event, apply)

@@ -16,6 +16,7 @@ DECLARE
 	users record;
 	items record;
 	times record;
+	bytes_of text;
 	item_kind text;
 	item_column text;
 	time_column text := format('e.%I', a ->> 'time_column');
@@ -26,6 +27,9 @@ BEGIN
 	WHERE x.extname = 'bloomexp';
 	SELECT * INTO users FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'user_column';
 	SELECT * INTO items FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'item_column';
+	bytes_of := CASE	-- of what can be compressed, before that
+		WHEN users.base = ANY ('{text,varchar,bpchar,bytea}'::regtype[]) THEN 'octet_length'
+		ELSE 'pg_column_size' END;
 	item_kind := CASE
 		WHEN items.base IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN 'integer'
 		WHEN items.collation <> 0 THEN 'text' ELSE format_type(items.base, NULL) END;
@@ -40,6 +44,7 @@ BEGIN
 		'filters_literal', quote_literal(feed || '.filters'),
 		'exposures_literal', quote_nullable(a ->> 'exposures'),
 		'bloom', extension.schema || '.bloom',
+		'bloom_literal', quote_literal(extension.schema || '.bloom'),
 		-- of a domain what it is made of: its constraints would run here
 		'user_type', users.base_name,
 		'user_type_literal', quote_literal(users.base_name),
@@ -47,8 +52,9 @@ BEGIN
 		-- an error of its own, before that of the index, for a user whom no index takes
 		'user_column', users.base_name || coalesce(' COLLATE ' || users.collation_name, '')
 			|| CASE WHEN (SELECT t.typlen FROM pg_type AS t WHERE t.oid = users.base) = -1
-				THEN ' CHECK (pg_catalog.pg_column_size(user_id) OPERATOR(pg_catalog.<=) 2000)'
+				THEN format(' CHECK (pg_catalog.%s(user_id) OPERATOR(pg_catalog.<=) 2000)', bytes_of)
 				ELSE '' END,
+		'bytes_of', bytes_of,
 		'collate', coalesce(' COLLATE ' || users.collation_name, ''),
 		'item_type', items.base_name, 'item_type_literal', quote_literal(items.base_name),
 		'item_collate', CASE WHEN items.collation <> 0 THEN ' COLLATE pg_catalog."C"' ELSE '' END,

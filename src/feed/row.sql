@@ -52,10 +52,10 @@ AS $$
 DECLARE
 	max_recent constant integer := bloomexp.max_recent();
 	present constant timestamp with time zone := clock_timestamp();	-- a later time counts as now
-	filter @extschema@.bloom := items;
+	filter items%TYPE := items;
 	slice timestamp with time zone;	-- of the newest time
 	late added%TYPE;
-	with_late @extschema@.bloom;
+	with_late items%TYPE;
 	late_at timestamp with time zone[];
 	repeats boolean;	-- some of what is pending
 	fresh bigint[];

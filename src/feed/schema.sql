@@ -2,7 +2,8 @@
 -- even where a trusted extension was created by somebody else.  So nobody else can put functions
 -- beside these that fit a call better.  The functions of the type are here a second time for that
 -- reason, with the same C code: those who make a feed need not care who may create functions in
--- the schema where the type is.  All of it runs with the rights of its caller.
+-- the schema where the type is, or who owns that schema.  For the same reason no body of a function
+-- names the type.  All of it runs with the rights of its caller.
 
 CREATE SCHEMA bloomexp;
 GRANT USAGE ON SCHEMA bloomexp TO PUBLIC;
@@ -76,7 +77,7 @@ CREATE FUNCTION bloomexp.slice_start(shown_at timestamp with time zone, width in
 	slices integer)
 RETURNS timestamp with time zone
 AS 'MODULE_PATHNAME', 'bloomexp_slice_start'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.slice_start(timestamp with time zone, interval, integer) IS
 'as bloom_slice_start()';
@@ -125,12 +126,26 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.cardinality(@extschema@.bloom) IS 'as bloom_cardinality()';
 
-CREATE FUNCTION bloomexp.info(filter @extschema@.bloom, OUT fpr double precision,
-	OUT fpr_now double precision)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-AS $$ SELECT i.fpr, i.fpr_now FROM @extschema@.bloom_info(filter) AS i $$;
+CREATE FUNCTION bloomexp.info(
+	filter @extschema@.bloom,
+	OUT kind text,
+	OUT items bigint,
+	OUT capacity bigint,
+	OUT fpr double precision,
+	OUT fpr_now double precision,
+	OUT bits bigint,
+	OUT bits_set bigint,
+	OUT fill double precision,
+	OUT layers integer,
+	OUT bytes bigint,
+	OUT counting boolean,
+	OUT window_width interval,
+	OUT slices integer,
+	OUT expired_before timestamp with time zone)
+AS 'MODULE_PATHNAME', 'bloomexp_info'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.info(@extschema@.bloom) IS 'the rates of bloom_info()';
+COMMENT ON FUNCTION bloomexp.info(@extschema@.bloom) IS 'as bloom_info()';
 
 CREATE AGGREGATE bloomexp.agg(item anynonarray, fpr double precision) (
 	SFUNC = @extschema@.bloom_agg_transition, STYPE = internal, SSPACE = 8192,

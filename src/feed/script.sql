@@ -14,7 +14,7 @@ AS $$
 			'expire expire_batch health_window finish'
 		WHEN a ->> 'mode' = 'trigger' THEN
 			'head_trigger begin filters_table storage lock current unseen contains take '
-			'take_back_table remember track track_depends attach rebuild rebuild_step '
+			'take_back_table remember track attach rebuild rebuild_step '
 			'rebuild_batch health_table finish'
 		WHEN bloomexp.distribution_column(to_regclass(a ->> 'exposures')) IS NOT NULL THEN
 			'head_log begin filters_table storage lock_log_citus shown_log current_log unseen_log '
@@ -97,7 +97,10 @@ BEGIN
 		IF template.function IS NOT NULL THEN
 			functions := functions || jsonb_build_object(template.function,
 				jsonb_build_array(md5(split_part(made, quote, 2)),
-					bloomexp.code_hash(split_part(made, quote, 2))));
+					bloomexp.code_hash(split_part(made, quote, 2)), ARRAY(
+					SELECT lower(concat(s[1], '=', replace(s[2], '''', '')))
+					FROM regexp_matches(split_part(made, quote, 1),
+						'\mSET (\w+) = (pg_catalog, pg_temp|\S+)', 'g') AS s ORDER BY 1)));
 		END IF;
 	END LOOP;
 	RETURN script;

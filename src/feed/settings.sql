@@ -31,7 +31,7 @@ $$;
 
 COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
 'what the feed in a schema was made with: {"version", "kind", "arguments": {}, "functions": {name: '
-'[hash of the source, hash of the code]}}; NULL if there is none';
+'[hash of the source, hash of the code, ["setting=value"]]}}; NULL if there is none';
 
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
 LANGUAGE sql IMMUTABLE

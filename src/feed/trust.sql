@@ -71,7 +71,16 @@ RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH schemas(oid) AS (
+	WITH uses(class, oid) AS (	-- views of exposures, and foreign tables, whose values are made here
+		SELECT d.refclassid, d.refobjid
+		FROM bloomexp.tables_of(exposures) AS t
+		JOIN pg_rewrite AS r ON r.ev_class = t
+		JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+		UNION ALL SELECT 'pg_type'::regclass, a.atttypid
+		FROM bloomexp.tables_of(exposures) AS t
+		JOIN pg_foreign_table AS f ON f.ftrelid = t
+		JOIN pg_attribute AS a ON a.attrelid = t AND a.attnum > 0 AND NOT a.attisdropped),
+	schemas(oid) AS (
 		SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed
 		UNION SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = exposures
 		UNION SELECT t.typnamespace FROM pg_type AS t WHERE t.oid = ANY (types)
@@ -86,7 +95,10 @@ AS $$
 		FROM schemas AS s JOIN pg_namespace AS n USING (oid)
 		UNION ALL SELECT 2, 'type ' || format_type(t.oid, NULL), t.typowner,
 			bloomexp.trusted(t.typowner, owner), NULL
-		FROM pg_type AS t WHERE t.oid = ANY (types)
+		FROM pg_type AS t
+		WHERE t.oid = ANY (types || ARRAY(
+			SELECT c FROM uses AS u, bloomexp.base_type(u.oid) AS b, unnest(b.chain) AS c
+			WHERE u.class = 'pg_type'::regclass))
 		UNION ALL SELECT 3, 'table ' || c.oid::regclass, c.relowner,
 			bloomexp.trusted(c.relowner, owner),
 			CASE WHEN pg_has_role(owner, c.relowner, 'MEMBER')
@@ -108,7 +120,12 @@ AS $$
 			bloomexp.trusted(o.oprowner, owner),
 			': DROP OPERATOR ' || min(o.oid)::regoperator	-- one for a domain, say, fits better
 		FROM schemas AS s JOIN pg_operator AS o ON o.oprnamespace = s.oid
-		GROUP BY o.oprnamespace, o.oprowner)
+		GROUP BY o.oprnamespace, o.oprowner
+		UNION ALL SELECT 7, 'function ' || p.oid::regprocedure, p.proowner,
+			bloomexp.trusted(p.proowner, owner), NULL
+		FROM uses AS u
+		LEFT JOIN pg_operator AS o ON u.class = 'pg_operator'::regclass AND o.oid = u.oid
+		JOIN pg_proc AS p ON p.oid = o.oprcode OR u.class = 'pg_proc'::regclass AND p.oid = u.oid)
 	SELECT p.problem FROM (
 		SELECT o.n, o.name, format('%s belongs to role %I, who could run code with your rights by '
 			'replacing it%s.',
@@ -116,7 +133,7 @@ AS $$
 			coalesce(o.remedy, ': its owner can make the feed')) AS problem
 		FROM owned AS o WHERE NOT o.trusted
 		UNION ALL
-		SELECT 7, n.nspname, format('Others may create functions and tables in schema %I, and so '
+		SELECT 8, n.nspname, format('Others may create functions and tables in schema %I, and so '
 			'run code with your rights: '
 			'REVOKE CREATE ON SCHEMA %1$I FROM %s.', n.nspname,
 			string_agg(CASE a.grantee WHEN 0 THEN 'PUBLIC'

@@ -48,7 +48,7 @@ SKIP:
 {
 	my $available = $node->safe_psql('postgres',
 		q{SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'});
-	skip 'postgres_fdw is not installed', 5 unless $available;
+	skip 'postgres_fdw is not installed', 10 unless $available;
 
 	$node->safe_psql('postgres', sprintf q{
 		CREATE EXTENSION postgres_fdw;
@@ -76,6 +76,33 @@ SKIP:
 		$_->quit;
 	}
 	is($node->safe_psql('postgres', $take), 2, 'nothing was taken');
+
+	# Whatever used the server first: another table of it, a lock of rows, the same table's insert
+	# in a statement before.
+	$node->safe_psql('postgres', q{CREATE FOREIGN TABLE other (user_id bigint)
+		SERVER itself OPTIONS (table_name 'exposures')});
+	for ('SELECT count(*) FROM other', 'SELECT FROM far FOR UPDATE',
+		'UPDATE other SET user_id = 9 WHERE user_id = 9')
+	{
+		(undef, undef, my $message) = $node->psql('postgres', "BEGIN; $_; $take");
+		like($message, qr/lock\(\) and take\(\) must come before other reads/, $_);
+	}
+
+	# A foreign partition that comes later: lock() of this feed does not look for one.
+	$node->safe_psql('postgres', q{
+		CREATE TABLE parted (user_id bigint, item_id bigint, shown_at timestamptz)
+			PARTITION BY RANGE (shown_at);
+		CREATE INDEX ON parted (user_id, shown_at);
+		SELECT bloom_create_feed('parted_log', 'parted', mode => 'log');
+		CREATE FOREIGN TABLE part PARTITION OF parted FOR VALUES FROM ('2020-01-01') TO ('2021-01-01')
+			SERVER itself OPTIONS (table_name 'exposures')});
+	my $problems = q{SELECT problems FROM bloom_feeds() WHERE feed = 'parted_log'};
+	like($node->safe_psql('postgres', $problems), qr/part is a foreign table, whose snapshot lock/,
+		'a foreign partition that came later is a problem');
+	my $script = $node->safe_psql('postgres',
+		q{SELECT bloom_feed_sql('parted_log', 'parted', mode => 'log')});
+	$node->safe_psql('postgres', $script);
+	is($node->safe_psql('postgres', $problems), '{}', 'until the script is applied');
 	is($node->safe_psql('postgres', q{BEGIN; SELECT far_log.take(2, '{1,2,3}', 1);
 		SELECT far_log.unseen(2, '{1,2,3}'); COMMIT}), "{3}\n{3}", 'before it it is none');
 }

@@ -5,8 +5,8 @@
 -- done: after a stop, continue with after => that one.  The result: exposures read, filters
 -- built, their bytes, and filters removed because their users have no exposure left.  It stops
 -- before these are more than 100 and more than a fifth of the filters that it has looked at, and
--- before more than 1,000 and more than half of their items go that should still be in the
--- exposures, unless allow_removed => true.  dry_run => true counts the same and changes nothing.
+-- before so many lose more than half of what should still be in the exposures, unless
+-- allow_removed => true.  dry_run => true counts the same and changes nothing.
 CREATE OR REPLACE PROCEDURE {feed}.rebuild(
 	users {user_type}[] DEFAULT NULL, after {user_type} DEFAULT NULL, upto {user_type} DEFAULT NULL,
 	pause interval DEFAULT '0', overlap interval DEFAULT '10 minutes',

@@ -5,8 +5,7 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	wanted {user_type}[], INOUT after {user_type}, upto {user_type},
 	overlap interval, dry_run boolean, allow_removed boolean,
 	INOUT n_examined bigint, INOUT n_removed bigint,	-- filters, with those of the batches before
-	INOUT n_items bigint DEFAULT 0,	-- that these had
-	INOUT n_forgotten bigint DEFAULT 0,	-- of them, those that go too early
+	INOUT n_halved bigint DEFAULT 0,	-- filters that lose more than half too early
 	OUT n_exposures bigint, OUT n_filters bigint, OUT n_bytes bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -23,11 +22,9 @@ DECLARE
 	filled timestamp with time zone;
 	n_before bigint := n_removed;
 	locked {user_type}[];	-- users whose rows are locked here
-	shown {user_type}[];	-- users with exposures, and their filters
-	built {bloom}[];
+	built record;	-- users with exposures, and their filters
+	too_long text[];	-- how ids of these begin that have no place in a row
 	unlocked {user_type}[];	-- of these, users whose rows are not locked here
-	n_too_long bigint;	-- of these, users whose ids are
-	too_long text;
 	without_exposures {user_type}[];	-- users whose rows are locked here
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -93,9 +90,10 @@ BEGIN
 		SELECT FROM pg_prepared_xacts AS p WHERE p.database = current_database());
 
 	-- The limit is for users without a row, of whom a batch can have any number.
-	SELECT array_agg(b.user_id), array_agg(b.items), coalesce(sum(b.n), 0), count(*),
-		coalesce(sum(octet_length(b.items::bytea) + 4), 0)
-	INTO shown, built, n_exposures, n_filters, n_bytes
+	SELECT array_agg(b.user_id) AS users, array_agg(b.items) AS filters,
+		coalesce(sum(b.n), 0) AS n_exposures, count(*) AS n_filters,
+		coalesce(sum(octet_length(b.items::bytea) + 4), 0) AS n_bytes
+	INTO built
 	FROM (
 		SELECT {user} AS user_id, count(*) AS n, bloomexp.agg({item}, {fpr}) AS items
 		FROM {exposures} AS e{elements}
@@ -105,39 +103,41 @@ BEGIN
 			AND {exposed}
 		GROUP BY {user} ORDER BY {user}
 		LIMIT CASE WHEN wanted IS NULL THEN 2000 END) AS b;
+	n_exposures := built.n_exposures;
+	n_filters := built.n_filters;
+	n_bytes := built.n_bytes;
 	IF wanted IS NULL AND n_filters = 2000 THEN
-		after := shown[2000];
+		after := built.users[2000];
 		locked := ARRAY(SELECT l.u FROM unnest(locked) AS l(u) WHERE l.u {<=} after{collate});
 	END IF;
-	-- A user who has no place in a row stops nobody.
-	SELECT count(*), min(left(concat(s.u), 40)) INTO n_too_long, too_long
-	FROM unnest(shown) AS s(u) WHERE pg_column_size(s.u) > 2000;
-	IF n_too_long > 0 THEN
-		SELECT array_agg(s.u), array_agg(s.i), count(*) INTO shown, built, n_filters
-		FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i) WHERE pg_column_size(s.u) <= 2000;
+	-- A user whose id has no place in a row stops nobody.
+	too_long := ARRAY(SELECT left(concat(s.u), 40) FROM unnest(built.users) AS s(u)
+		WHERE {bytes_of}(s.u) > 2000);
+	IF cardinality(too_long) > 0 THEN
+		n_filters := n_filters - cardinality(too_long);
 		RAISE WARNING USING MESSAGE = concat('no filter in ', {filters_literal},
-				' for users whose ids have more than 2,000 bytes: ', n_too_long),
-			DETAIL = concat('One of these ids begins with "', too_long, '".');
+				' for users whose ids have more than 2,000 bytes: ', cardinality(too_long)),
+			DETAIL = concat('One of these ids begins with "', too_long[1], '".');
 	END IF;
 	without_exposures := ARRAY(SELECT l.u FROM unnest(locked) AS l(u)
-		WHERE NOT EXISTS (SELECT FROM unnest(shown) AS s(u) WHERE s.u {=} l.u{collate}));
+		WHERE NOT EXISTS (SELECT FROM unnest(built.users) AS s(u) WHERE s.u {=} l.u{collate}));
 	n_examined := n_examined + cardinality(locked);
 	-- rows that lock() or take() made have no filter to lose
 	n_removed := n_removed + (
 		SELECT count(*) FROM {feed}.filters AS f
 		WHERE f.user_id {=} ANY (without_exposures{collate})
 			AND (f.items IS NOT NULL OR cardinality(f.recent) > 0));
-	-- Of what a filter had, as much may go as its age is a part of the window; all if that is
-	-- not known.
-	SELECT n_items + coalesce(sum(o.items), 0), n_forgotten + coalesce(sum(
-		GREATEST(o.items * (1 - o.leaving) - bloomexp.cardinality(s.i), 0))::bigint, 0)
-	INTO n_items, n_forgotten
-	FROM (
-		SELECT f.user_id, bloomexp.cardinality(f.items) AS items, GREATEST(0, LEAST(1,
-			extract(epoch FROM filled - f.filled_until) / extract(epoch FROM interval {width})))
-			AS leaving
-		FROM {feed}.filters AS f WHERE f.user_id {=} ANY (locked{collate})) AS o
-	LEFT JOIN ROWS FROM (unnest(shown), unnest(built)) AS s(u, i) ON s.u {=} o.user_id{collate};
+	-- Who loses more than half.  As much may go as the age of the filter is a part of the window.
+	n_halved := n_halved + (
+		SELECT count(*)
+		FROM (
+			SELECT f.user_id, bloomexp.cardinality(f.items) * (1 - GREATEST(0, LEAST(1,
+				extract(epoch FROM filled - f.filled_until) / extract(epoch FROM interval {width}))))
+				AS items
+			FROM {feed}.filters AS f WHERE f.user_id {=} ANY (locked{collate})) AS o
+		LEFT JOIN ROWS FROM (unnest(built.users), unnest(built.filters)) AS s(u, i)
+			ON s.u {=} o.user_id{collate}
+		WHERE o.items > 2 * bloomexp.cardinality(s.i));
 
 	-- If nobody has an exposure in the window, or many users have none left, a table, its
 	-- retention or a clock may be wrong: change nothing.
@@ -159,12 +159,12 @@ BEGIN
 					' changed nothing.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
-		IF n_forgotten > 1000 AND n_forgotten > n_items / 2 THEN
+		IF n_halved > 100 AND n_halved > n_examined / 5 THEN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-				MESSAGE = concat('rebuild would forget about ', n_forgotten, ' of ', n_items,
-					' items of ', {filters_literal}),
-				DETAIL = concat('They should be in ', {exposures_literal}, ' still, which the feed '
-					'remembers for ', {width}, '. The batch after user ',
+				MESSAGE = concat('rebuild would halve ', n_halved, ' of ', n_examined,
+					' filters of ', {filters_literal}),
+				DETAIL = concat('More than half of what their users were shown in the last ', {width},
+					' is no longer in ', {exposures_literal}, '. The batch after user ',
 					CASE WHEN batch_from IS NULL THEN '(none)' ELSE concat(batch_from) END,
 					' changed nothing.'),
 				HINT = 'Keep exposures as long as the feed remembers them. '
@@ -179,7 +179,7 @@ BEGIN
 	-- written once a day, to say that it was rebuilt.
 	INSERT INTO {feed}.filters AS f (user_id, items, filled_until)
 	SELECT s.u, s.i, CASE WHEN NOT prepared THEN filled END
-	FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i)
+	FROM ROWS FROM (unnest(built.users), unnest(built.filters)) AS s(u, i)
 	WHERE EXISTS (SELECT FROM unnest(locked) AS l(u) WHERE l.u {=} s.u{collate})
 	ON CONFLICT (user_id) DO UPDATE SET
 		items = excluded.items,
@@ -199,13 +199,14 @@ BEGIN
 	-- The rows that are not: make one for users who had none.  Users who have got one
 	-- since the snapshot, or are getting one now, are busy, as are those with locked rows.
 	IF n_filters > cardinality(locked) - cardinality(without_exposures) THEN
-		unlocked := ARRAY(SELECT s.u FROM unnest(shown) AS s(u)
-			WHERE NOT EXISTS (SELECT FROM unnest(locked) AS l(u) WHERE l.u {=} s.u{collate}));
+		unlocked := ARRAY(SELECT s.u FROM unnest(built.users) AS s(u)
+			WHERE {bytes_of}(s.u) <= 2000
+				AND NOT EXISTS (SELECT FROM unnest(locked) AS l(u) WHERE l.u {=} s.u{collate}));
 		BEGIN
 			WITH added AS (
 				INSERT INTO {feed}.filters (user_id, items, filled_until)
 				SELECT s.u, s.i, CASE WHEN NOT prepared THEN filled END
-				FROM ROWS FROM (unnest(shown), unnest(built)) AS s(u, i)
+				FROM ROWS FROM (unnest(built.users), unnest(built.filters)) AS s(u, i)
 				WHERE EXISTS (SELECT FROM unnest(unlocked) AS o(u) WHERE o.u {=} s.u{collate})
 					AND NOT EXISTS (
 						SELECT FROM {feed}.filters AS f WHERE f.user_id {=} s.u{collate})

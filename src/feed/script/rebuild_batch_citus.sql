@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	wanted {user_type}[], INOUT after {user_type}, upto {user_type},
 	overlap interval, dry_run boolean, allow_removed boolean,
 	INOUT n_examined bigint, INOUT n_removed bigint,	-- filters, with those of the batches before
-	INOUT n_items bigint DEFAULT 0, INOUT n_forgotten bigint DEFAULT 0,	-- not counted here
+	INOUT n_halved bigint DEFAULT 0,	-- not counted here
 	OUT n_exposures bigint, OUT n_filters bigint, OUT n_bytes bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -115,7 +115,7 @@ BEGIN
 	WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
 			AND (batch_from IS NULL OR {user} {>} batch_from{collate})
 			AND (batch_to IS NULL OR {user} {<=} batch_to{collate})
-			AND {exposed} AND pg_column_size({user}) <= 2000	-- who has no place in a row
+			AND {exposed} AND {bytes_of}({user}) <= 2000	-- who has no place in a row
 	GROUP BY {user}
 	ON CONFLICT (user_id) DO UPDATE SET
 		items = excluded.items,

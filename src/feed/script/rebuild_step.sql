@@ -23,11 +23,11 @@ BEGIN
 	SELECT * INTO p
 	FROM jsonb_to_record(coalesce(progress, jsonb_build_object(
 		'exposures', 0, 'filters', 0, 'bytes', 0, 'removed', 0, 'examined', 0,
-		'items', 0, 'forgotten', 0,
+		'halved', 0,
 		'users_done', 0, 'all_looked_at', false,
 		'report', clock_timestamp() + interval '1 second'))) AS r(
 		exposures bigint, filters bigint, bytes bigint, removed bigint, examined bigint,
-		items bigint, forgotten bigint,	-- that the filters had, and lose too early
+		halved bigint,	-- filters that lose more than half too early
 		users_done integer,	-- of "users"
 		all_looked_at boolean,	-- what is left are the busy ones
 		report timestamp with time zone,	-- when to report again
@@ -45,7 +45,7 @@ BEGIN
 	SELECT * INTO batch FROM {feed}.rebuild_batch(wanted,
 		CASE WHEN NOT p.all_looked_at THEN after END,
 		CASE WHEN NOT p.all_looked_at THEN upto END,
-		overlap, dry_run, allow_removed, p.examined, p.removed, p.items, p.forgotten);
+		overlap, dry_run, allow_removed, p.examined, p.removed, p.halved);
 
 	IF batch.again OR p.all_looked_at AND cardinality(batch.busy) > 0 THEN
 		IF p.all_looked_at THEN
@@ -73,8 +73,7 @@ BEGIN
 		p.bytes := p.bytes + CASE WHEN p.all_looked_at THEN 0 ELSE batch.n_bytes END;
 		p.examined := batch.n_examined;
 		p.removed := batch.n_removed;
-		p.items := batch.n_items;
-		p.forgotten := batch.n_forgotten;
+		p.halved := batch.n_halved;
 		p.give_up := NULL;
 		IF NOT p.all_looked_at THEN
 			busy := busy || batch.busy;

@@ -1,0 +1,134 @@
+# What others own, or get, around a feed of a superuser: the database and the schema of the
+# extension, the trusted extension itself, types, what a view uses.  Their code says as whom it runs,
+# and may not run as anybody else.
+
+use Server;
+
+my $node = start_server('hands', 'autovacuum = off');
+
+$node->safe_psql('postgres', 'CREATE ROLE boss; CREATE ROLE evil');
+
+# A database of "boss", with code that tells.
+sub database
+{
+	my ($name, $sql) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $name OWNER boss");
+	$node->safe_psql($name, q{
+		CREATE FUNCTION public.tell(anyelement) RETURNS boolean LANGUAGE plpgsql AS $$
+		BEGIN
+			RAISE WARNING 'runs as %', current_user;
+			RETURN true;
+		END $$;
+		ALTER FUNCTION public.tell OWNER TO boss;
+		CREATE SCHEMA app;
+		CREATE TABLE app.exposures (user_id bigint, item_id bigint,
+			shown_at timestamptz DEFAULT now());
+		CREATE INDEX ON app.exposures (user_id, shown_at);
+		INSERT INTO app.exposures SELECT u, i FROM generate_series(1, 3) AS u,
+			generate_series(1, 30) AS i;} . $sql);
+}
+
+# What is said while statements run.
+sub said
+{
+	my ($name, $sql) = @_;
+	my (undef, undef, $stderr) = $node->psql($name, $sql, on_error_stop => 0);
+
+	return $stderr =~ s/^.*?(?=ERROR|WARNING)//mgr =~ s/^(?:CONTEXT|DETAIL|HINT|SQL|PL).*\n?//mgr;
+}
+
+# The owner of the database renames the schema of the extension, and makes another one, in which the
+# type is a domain with a constraint, and a function takes the place of bloom_info().
+
+database('renamed', q{
+	CREATE EXTENSION bloomexp;
+	SELECT bloom_create_feed('shown', 'app.exposures'); SELECT bloom_create_feed('seen');
+	SELECT bloom_create_feed('log', 'app.exposures', mode => 'log');
+	CALL shown.rebuild(users => '{1}');
+	SET ROLE boss;
+	ALTER SCHEMA public RENAME TO moved;
+	CREATE SCHEMA public;
+	CREATE DOMAIN public.bloom AS moved.bloom CHECK (moved.tell(1));
+	CREATE FUNCTION public.bloom_info(filter moved.bloom, OUT fpr float8, OUT fpr_now float8)
+		LANGUAGE plpgsql AS $$ BEGIN PERFORM moved.tell(1); END $$});
+for ('SELECT seen.take(1, ARRAY(SELECT generate_series(1, 300)::bigint))',
+	'SELECT seen.add_batch(array_fill(2, ARRAY[300])::bigint[],
+		ARRAY(SELECT generate_series(1, 300)::bigint), array_fill(now(), ARRAY[300]))',
+	q{SELECT seen.merge(1, 2)}, 'SELECT fpr_max FROM seen.health', 'CALL seen.expire()',
+	'SELECT users FROM shown.health',
+	q{SELECT log.unseen(1, '{1}'), log.take(2, '{1,40}')}, q{SELECT feed FROM moved.bloom_feeds()})
+{
+	is(said('renamed', $_), '', "the schema of the extension is another's: $_");
+}
+is(said('renamed', 'CALL shown.rebuild(); CALL log.rebuild()'), '', 'nor in a rebuild');
+like(said('renamed', q{SELECT moved.bloom_feed_sql('more') AS script \gset
+	ALTER SCHEMA moved RENAME TO away; ALTER SCHEMA public RENAME TO moved;
+	:script}), qr/type moved\.bloom is not that of the extension/, 'nor does a script');
+
+# Whoever created the trusted extension drops it, and makes a schema of its name.
+
+database('dropped', q{
+	SET ROLE boss;
+	CREATE EXTENSION bloomexp;
+	RESET ROLE;
+	SELECT bloom_create_feed('shown', 'app.exposures'); SELECT bloom_create_feed('seen');
+	SELECT bloom_create_feed('log', 'app.exposures', mode => 'log');
+	SET ROLE boss;
+	DROP EXTENSION bloomexp CASCADE});
+is($node->safe_psql('dropped', q{
+	SELECT DISTINCT proname FROM pg_proc
+	WHERE pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('shown', 'seen', 'log'))}),
+	'settings', 'no function of a feed is left that would call it');
+$node->safe_psql('dropped', 'INSERT INTO app.exposures VALUES (1, 1)');
+
+# A type that others get after the script was made, and before it is applied; what a view uses.
+
+database('typed', q{
+	CREATE EXTENSION bloomexp;
+	CREATE DOMAIN app.id AS bigint;
+	CREATE SCHEMA evil AUTHORIZATION evil;
+	SET ROLE evil;
+	CREATE DOMAIN evil.d AS text;
+	CREATE FUNCTION evil.f(bigint) RETURNS bigint IMMUTABLE LANGUAGE sql AS 'SELECT $1';
+	CREATE OPERATOR evil.+ (RIGHTARG = bigint, FUNCTION = evil.f);
+	RESET ROLE;
+	CREATE VIEW app.by_domain AS SELECT user_id::app.id, item_id, shown_at FROM app.exposures;
+	CREATE VIEW app.with_type AS
+		SELECT user_id, item_id, shown_at FROM app.exposures WHERE 'x'::evil.d IS NOT NULL;
+	CREATE VIEW app.with_function AS SELECT evil.f(user_id) AS user_id, item_id, shown_at FROM app.exposures;
+	CREATE VIEW app.with_operator AS
+		SELECT user_id, OPERATOR(evil.+) item_id AS item_id, shown_at FROM app.exposures;
+	CREATE FOREIGN DATA WRAPPER nowhere;
+	CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
+	CREATE FOREIGN TABLE app.far (user_id bigint, item_id bigint, shown_at timestamptz, note evil.d)
+		SERVER nowhere;
+	CREATE VIEW app.clean AS SELECT user_id, abs(item_id) AS item_id, shown_at FROM app.exposures});
+like(said('typed', q{SELECT bloom_feed_sql('late', 'app.by_domain', mode => 'log') AS script \gset
+	ALTER DOMAIN app.id OWNER TO evil;
+	BEGIN;
+	:script}), qr/^ERROR:  feed "late" names what roles without your rights can replace$/m,
+	'the script looks at domains, too');
+for (qw(with_type with_function with_operator far))
+{
+	my ($status, undef, $stderr) = $node->psql('typed',
+		"SELECT bloom_create_feed('of_view', 'app.$_', mode => 'log')");
+
+	like($stderr, qr/DETAIL:  (?:Type evil\.d|Function evil\.f\(bigint\)) belongs to role evil/,
+		"exposures $_ of others");
+}
+is(said('typed', q{SELECT bloom_create_feed('of_view', 'app.clean', mode => 'log');
+	SELECT of_view.unseen(1, '{1}')}), '', 'a view of nobody else\'s');
+
+# The functions in the schema bloomexp are those of the type: with the same C code, alike in all.
+
+is($node->safe_psql('typed', q{
+	SELECT a.oid::regprocedure, b.oid::regprocedure
+	FROM pg_proc AS a
+	JOIN pg_proc AS b ON b.prosrc = a.prosrc AND b.probin = a.probin AND b.oid > a.oid
+	WHERE a.probin = '$libdir/bloomexp' AND (a.proisstrict, a.provolatile, a.proparallel)
+		<> (b.proisstrict, b.provolatile, b.proparallel)}), '', 'none is stricter than its twin');
+is($node->safe_psql('typed', q{SELECT bloomexp.slice_start(now(), NULL, 6) IS NULL}), 't',
+	'NULL is no crash');
+
+done_testing();
