@@ -47,20 +47,8 @@ COMMENT ON FUNCTION bloomexp.tables_of(regclass) IS
 'a table and its partitions or children; for a view also what it reads';
 
 CREATE FUNCTION bloomexp.require_trusted(relation regclass) RETURNS void
-LANGUAGE plpgsql STABLE	-- no SET, which would cost more than the rest: all names are qualified
-AS $$
-BEGIN
-	-- the rule of bloomexp.trusted(), without its call: this runs at each INSERT
-	IF pg_catalog.pg_has_role((SELECT c.relowner FROM pg_catalog.pg_class AS c
-			WHERE c.oid OPERATOR(pg_catalog.=) relation::pg_catalog.oid),
-		current_user, 'USAGE') IS NOT TRUE THEN	-- NULL: it is gone
-		RAISE EXCEPTION 'table % belongs to a role without the rights of the owner of the feed, %',
-			relation, current_user
-			USING ERRCODE = 'insufficient_privilege',
-				HINT = 'Make the feed again as the owner of the table.';
-	END IF;
-END
-$$;
+AS 'MODULE_PATHNAME', 'bloomexp_require_trusted'
+LANGUAGE C STABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.require_trusted(regclass) IS
 'raises an error unless the owner of a relation has the rights of the current user: that owner '

@@ -9,6 +9,7 @@ DECLARE
 	present timestamp with time zone := clock_timestamp();
 	shown record;
 	written {user_type}[];
+	n_users bigint;
 BEGIN
 	IF cardinality(user_ids) IS DISTINCT FROM cardinality(items)
 		OR cardinality(items) IS DISTINCT FROM cardinality(shown_at) THEN
@@ -24,34 +25,39 @@ BEGIN
 
 	-- A row is locked before it is looked at, and rows in the order of users, so that batches do
 	-- not deadlock.  Nearly always all is of the slice of "recent", which has room for what is new.
-	WITH changed AS (
+	WITH s AS (
+		SELECT b.user_id{collate} AS user_id,
+			bloomexp.slice_start(max(b.at), {width}, {slices}) AS slice,
+			bloomexp.slice_start(min(b.at), {width}, {slices}) AS first_slice,
+			bloomexp.new_hashes(bloomexp.hashes(array_agg(b.item{item_collate})),
+				ARRAY[]::bigint[]) AS hashes
+		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
+			AS b(user_id, item, at)
+		GROUP BY 1
+		ORDER BY 1),
+	changed AS (
 		INSERT INTO {feed}.filters AS f (user_id, since, recent)
 		SELECT s.user_id, s.slice,
 			CASE WHEN s.slice = s.first_slice AND cardinality(s.hashes) <= {max_recent}
 				THEN s.hashes ELSE ARRAY[]::bigint[] END
-		FROM (
-			SELECT b.user_id{collate} AS user_id,
-				bloomexp.slice_start(max(b.at), {width}, {slices}) AS slice,
-				bloomexp.slice_start(min(b.at), {width}, {slices}) AS first_slice,
-				bloomexp.new_hashes(bloomexp.hashes(array_agg(b.item{item_collate})),
-					ARRAY[]::bigint[]) AS hashes
-			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
-				AS b(user_id, item, at)
-			GROUP BY 1
-			ORDER BY 1) AS s
+		FROM s
 		ON CONFLICT (user_id) DO UPDATE SET
 			pending = 0,
 			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
 			WHERE f.since = excluded.since AND NOT excluded.recent <@ f.recent
 				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
-	SELECT array_agg(c.user_id) INTO written FROM changed AS c WHERE c.has_items;
+	SELECT array_agg(c.user_id), (SELECT count(*) FROM s) INTO written, n_users
+	FROM changed AS c WHERE c.has_items;
 	-- An older snapshot can show a row that others have removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;
 
 	-- The others go the long way, unless their rows have all of it and nothing is pending.
+	IF cardinality(written) = n_users THEN
+		RETURN;
+	END IF;
 	FOR shown IN
 		SELECT s.user_id, s.items, s.times
 		FROM (

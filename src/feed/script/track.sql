@@ -6,29 +6,32 @@ SET timezone = 'UTC' AS {$}	-- of days, and of a time column without one, whatev
 DECLARE
 	since timestamp with time zone := {window_start};
 	written {user_type}[];
+	n_users bigint;
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	-- A row is locked before it is looked at, even if nothing is new: a rebuild waits for it.  In
 	-- the order of users, so that two statements do not deadlock.  Nearly always "recent" has room.
-	WITH changed AS (
+	WITH s AS (
+		SELECT {user}{collate} AS user_id,
+			bloomexp.new_hashes(bloomexp.hashes(array_agg({item}{item_collate})),
+				ARRAY[]::bigint[]) AS hashes
+		FROM new_rows AS e{elements} WHERE {exposed}
+		GROUP BY 1
+		ORDER BY 1),
+	changed AS (
 		INSERT INTO {feed}.filters AS f (user_id, recent)
 		SELECT s.user_id,
 			CASE WHEN cardinality(s.hashes) <= {max_recent}
 				THEN s.hashes ELSE ARRAY[]::bigint[] END
-		FROM (
-			SELECT {user}{collate} AS user_id,
-				bloomexp.new_hashes(bloomexp.hashes(array_agg({item}{item_collate})),
-					ARRAY[]::bigint[]) AS hashes
-			FROM new_rows AS e{elements} WHERE {exposed}
-			GROUP BY 1
-			ORDER BY 1) AS s
+		FROM s
 		ON CONFLICT (user_id) DO UPDATE SET
 			pending = 0,
 			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
 			WHERE NOT excluded.recent <@ f.recent
 				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
-	SELECT array_agg(c.user_id) INTO written FROM changed AS c WHERE c.has_items;
+	SELECT array_agg(c.user_id), (SELECT count(*) FROM s) INTO written, n_users
+	FROM changed AS c WHERE c.has_items;
 	-- An older snapshot can show a row that a rebuild has removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f
@@ -38,6 +41,9 @@ BEGIN
 	END IF;
 
 	-- The others go the long way, unless their rows have all of it.
+	IF cardinality(written) = n_users THEN
+		RETURN NULL;
+	END IF;
 	PERFORM {feed}.remember(s.user_id, s.items, false)
 	FROM (
 		SELECT {user}::{user_type}{collate} AS user_id,
