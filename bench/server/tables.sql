@@ -8,12 +8,12 @@ SET synchronous_commit = off;
 DROP TABLE IF EXISTS exact, alone, alone_filters, items, log_items;
 DROP SCHEMA IF EXISTS item_feed, log_feed, seen CASCADE;
 
--- A stream of pages of ten, in the order of time.
+-- A stream of pages of ten, in the order of time, of which none leaves the window meanwhile.
 CREATE TABLE exact (user_id bigint NOT NULL, item_id bigint NOT NULL,
 	shown_at timestamptz NOT NULL DEFAULT now());
 INSERT INTO exact
 SELECT u, item(u, 10 * page + n),
-	now() - interval '30 days' + (page + u / (:users + 1.0)) * interval '1 day'
+	now() - interval '29 days' + (page + u / (:users + 1.0)) * interval '23 hours'
 FROM generate_series(0, 29) AS page, generate_series(1, :users) AS u, generate_series(0, 9) AS n;
 
 CREATE TABLE alone (LIKE exact INCLUDING DEFAULTS);
