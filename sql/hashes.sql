@@ -235,7 +235,9 @@ SELECT bloom_exclude_first('{1}'::int[], NULL, -1, '{1}'::bigint[]);
 -- A filter holds one kind of items, whatever the hashes are of.
 SELECT bloom_exclude_array('{1}'::int[], bloom_add(NULL, 'a'::text), '{1}'::bigint[]);
 -- A third argument without a type could be hashes or a filter.
+\set VERBOSITY terse
 SELECT bloom_exclude('{1}'::int[], NULL::bloom, NULL);
+\set VERBOSITY default
 
 -- bloom_slice_start: the start of the slice of a time
 SELECT bloom_slice_start('2024-03-01 12:34:56+00', '6 days', 6) AT TIME ZONE 'UTC';
