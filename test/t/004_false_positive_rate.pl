@@ -134,13 +134,16 @@ sub measure
 				least($parts, ceil($scale * $hits / min(promised) / @{[PART]} / count(*)))::int
 					AS parts
 			FROM filters GROUP BY cell),
-		answers AS (
-			SELECT cell, r, @{[PART]} * count(*) AS asked,
-				@{[PART]} * count(*) - sum(cardinality(c.items - f)) AS hits
+		-- materialized: PostgreSQL 19 would aggregate before this join, and ask for each pair
+		asked AS MATERIALIZED (
+			SELECT cell, r, cardinality(c.items - f) AS absent
 			FROM filters JOIN plans USING (cell), generate_series(0, parts - 1) AS i,
 				candidates_$family AS c
-			WHERE c.part = (r * parts + i) % $parts
-			GROUP BY cell, r),
+			WHERE c.part = (r * parts + i) % $parts),
+		answers AS (
+			SELECT cell, r, @{[PART]} * count(*) AS asked,
+				@{[PART]} * count(*) - sum(absent) AS hits
+			FROM asked GROUP BY cell, r),
 		filters_measured AS (
 			SELECT *, bloom_fpr(f) AS phi,
 				NOT bloom_contains_all(f, items) OR cardinality(items - f) > 0 AS lost
