@@ -381,4 +381,7 @@ FROM (VALUES ('{"width": "1 day"}'::jsonb), ('{}'), ('{"exposures": "log", "mode
 	unnest(bloomexp.feed_templates_of(k.a)) AS t(name);
 SELECT name FROM named WHERE name NOT IN (SELECT t.name FROM bloomexp.feed_templates() AS t);
 SELECT t.name FROM bloomexp.feed_templates() AS t WHERE t.name NOT IN (TABLE named) ORDER BY 1;
+-- Times of exposures are compared in UTC, whatever the session has: each function says so.
+SELECT t.name FROM bloomexp.feed_templates() AS t
+WHERE t.text ~ '{(window_start|exposed)}' AND t.text !~ 'SET timezone = ''UTC''' ORDER BY 1;
 DROP TABLE log, named;

@@ -504,6 +504,22 @@ WHERE p.pronamespace = 'by_hand'::regnamespace AND a.grantee <> p.proowner ORDER
 SELECT count(*) FROM pg_proc AS p
 WHERE p.pronamespace = 'by_hand'::regnamespace AND p.proacl IS NULL;
 DROP SCHEMA by_hand CASCADE;
+-- A function of somebody else by such a name, with its own owner's rights, is not the script's: it
+-- stays as it is, and in nobody's way.
+RESET ROLE;
+CREATE FUNCTION by_default.take(uuid) RETURNS integer SECURITY DEFINER LANGUAGE sql AS 'SELECT 1';
+SET ROLE regress_bloomexp_owner;
+SELECT bloom_feed_sql('by_default', 'shop.small') AS script \gset
+:script
+SELECT p.proacl IS NULL AS as_it_was, (SELECT count(*) FROM pg_depend AS d
+	WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'x') AS depends
+FROM pg_proc AS p WHERE p.oid = 'by_default.take(uuid)'::regprocedure;
+SELECT count(*) FROM pg_proc AS p WHERE p.pronamespace = 'by_default'::regnamespace AND p.prosecdef
+	AND NOT EXISTS (SELECT FROM pg_depend AS d
+		WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'x');
+RESET ROLE;
+DROP FUNCTION by_default.take(uuid);
+SET ROLE regress_bloomexp_owner;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM regress_bloomexp_evil;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM regress_bloomexp_app, PUBLIC;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON ROUTINES FROM regress_bloomexp_evil;

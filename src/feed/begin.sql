@@ -53,6 +53,7 @@ BEGIN
 	END IF;
 
 	-- The owner of the extension's schema can rename it, and put a type of this name into another.
+	-- What union() returns is the type itself.
 	IF to_regtype(bloom) IS DISTINCT FROM (SELECT p.prorettype FROM pg_proc AS p
 		WHERE p.oid = 'bloomexp.union'::regproc) THEN
 		RAISE EXCEPTION 'type % is not that of the extension bloomexp', bloom
@@ -233,6 +234,49 @@ COMMENT ON PROCEDURE bloomexp.feed_distribute(text, text) IS
 'on Citus: distributes the filters of a feed by user, as the exposures are, and the functions that '
 'run where the user''s rows are';
 
+CREATE FUNCTION bloomexp.routines_of(schema oid, functions jsonb) RETURNS SETOF oid
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT p.oid FROM pg_proc AS p
+	WHERE p.pronamespace = schema AND functions ? p.proname
+		AND (p.prosecdef OR p.prokind = 'p')	-- not what its owner has added by such a name
+		AND pg_has_role(p.proowner, 'USAGE')
+$$;
+
+COMMENT ON FUNCTION bloomexp.routines_of(oid, jsonb) IS
+'the routines of a feed, by the names in its settings, as far as the current user may change them: '
+'those with the rights of its owner, and procedures';
+
+CREATE FUNCTION bloomexp.require_first_use(exposures regclass) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- What has used a server has a lock on one of its tables.  The INSERT that takes has one, too.
+	IF EXISTS (
+		SELECT FROM bloomexp.tables_of(exposures) AS t
+		JOIN pg_foreign_table AS e ON e.ftrelid = t
+		JOIN pg_foreign_table AS used ON used.ftserver = e.ftserver
+		JOIN pg_locks AS l ON l.relation = used.ftrelid AND l.locktype = 'relation'
+		WHERE l.pid = pg_backend_pid()
+			AND NOT (l.mode = 'RowExclusiveLock' AND used.ftrelid = e.ftrelid)
+			AND l.database = (SELECT d.oid FROM pg_database AS d
+				WHERE d.datname = current_database())) THEN
+		RAISE EXCEPTION 'lock() and take() must come before other reads of %', exposures
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'It is a foreign table, or has one, whose server keeps the snapshot of '
+					'the first use until the transaction ends. That does not show what others '
+					'have taken since.',
+				HINT = 'Call them first in a transaction, for one user, once.';
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.require_first_use(regclass) IS
+'raises an error if exposures are a foreign table, or have one, whose server this transaction has '
+'used: its snapshot would be older than a lock that is taken now';
+
 CREATE PROCEDURE bloomexp.feed_finish(feed text, settings text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -247,11 +291,11 @@ BEGIN
 	-- Without the extension they would call what anybody puts into a schema of its name.  Citus
 	-- refuses this for what it has on all nodes.
 	FOR made IN
-		SELECT p.oid::regprocedure AS name FROM pg_proc AS p
-		WHERE p.pronamespace = schema AND settings::jsonb -> 'functions' ? p.proname
-			AND NOT EXISTS (
+		SELECT r.oid::regprocedure AS name
+		FROM bloomexp.routines_of(schema, settings::jsonb -> 'functions') AS r(oid)
+		WHERE NOT EXISTS (
 				SELECT FROM pg_depend AS d
-				WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'x')
+				WHERE d.classid = 'pg_proc'::regclass AND d.objid = r.oid AND d.deptype = 'x')
 			AND NOT EXISTS (SELECT FROM pg_extension AS x WHERE x.extname = 'citus')
 	LOOP
 		EXECUTE format('ALTER ROUTINE %s DEPENDS ON EXTENSION bloomexp', made.name);
@@ -264,12 +308,9 @@ BEGIN
 			SELECT 'ROUTINE ' || p.oid::regprocedure, existing ->> p.proname IS NOT NULL,
 				p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
 			FROM pg_proc AS p
-			WHERE p.pronamespace = schema	-- of others by these names, those with the owner's rights
-				AND (settings::jsonb -> 'functions' -> p.proname ->> 0
-					= md5(replace(p.prosrc, E'\r', ''))
-					OR settings::jsonb -> 'functions' ? p.proname
-						AND (p.prosecdef OR p.prokind = 'p')
-					OR p.proname = 'settings' AND p.pronargs = 0)
+			WHERE p.oid IN (
+					SELECT bloomexp.routines_of(schema, settings::jsonb -> 'functions'))
+				OR p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			UNION ALL SELECT 'TABLE ' || c.oid::regclass, existing <> '{}', c.relowner, c.relacl
 			FROM pg_class AS c
 			WHERE c.relnamespace = schema AND c.relkind IN ('r', 'v')
@@ -285,5 +326,5 @@ $$;
 
 COMMENT ON PROCEDURE bloomexp.feed_finish(text, text) IS
 'the last statement of a feed''s script: what it has made belongs to its owner alone, what existed '
-'before keeps its grants, but for those of PUBLIC; functions are dropped with the extension; writes '
-'the function settings()';
+'before keeps its grants, but for those of PUBLIC; functions are dropped with the extension; '
+'writes the function settings()';

@@ -138,13 +138,6 @@ BEGIN
 				FROM bloomexp.edited(found.schema, found.settings) AS e WHERE e.code_differs);
 			edited := ARRAY(SELECT e.name FROM bloomexp.edited(found.schema, found.settings) AS e);
 			problems := problems || ARRAY(
-				SELECT format('%s is a foreign table, whose snapshot lock() does not look at%s.',
-					c.oid::regclass, apply)
-				FROM bloomexp.tables_of(to_regclass(a ->> 'exposures')) AS t
-				JOIN pg_class AS c ON c.oid = t AND c.relkind = 'f'
-				JOIN pg_proc AS p ON p.pronamespace = found.schema AND p.proname = 'lock'
-				WHERE strpos(p.prosrc, 'pg_foreign_table') = 0);
-			problems := problems || ARRAY(
 				SELECT format('Table %s has no enabled trigger for %s%s, then rebuild.', u.relation,
 					u.event, apply)
 				FROM bloomexp.untracked(found.name, a ->> 'exposures') AS u

@@ -52,7 +52,8 @@ BEGIN
 		-- an error of its own, before that of the index, for a user whom no index takes
 		'user_column', users.base_name || coalesce(' COLLATE ' || users.collation_name, '')
 			|| CASE WHEN (SELECT t.typlen FROM pg_type AS t WHERE t.oid = users.base) = -1
-				THEN format(' CHECK (pg_catalog.%s(user_id) OPERATOR(pg_catalog.<=) 2000)', bytes_of)
+				THEN format(' CHECK (pg_catalog.%s(user_id) OPERATOR(pg_catalog.<=) 2000)',
+					bytes_of)
 				ELSE '' END,
 		'bytes_of', bytes_of,
 		'collate', coalesce(' COLLATE ' || users.collation_name, ''),
@@ -83,6 +84,7 @@ BEGIN
 				|| CASE item_kind WHEN 'integer' THEN 'bigint' ELSE items.base_name END,
 			'elements', CASE WHEN items.arrays = 1
 				THEN format(', unnest(e.%I) AS i(item)', a ->> 'item_column') ELSE '' END,
+			-- as 'exposed' in functions that set timezone to UTC; Citus does not send that setting
 			'window_start', format('now() - interval %L', width),
 			'exposed', format('e.%I IS NOT NULL AND %s IS NOT NULL%s AND %s >= %s',
 				a ->> 'user_column', item_column,

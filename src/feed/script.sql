@@ -20,12 +20,6 @@ AS $$
 			'head_log begin filters_table storage lock_log_citus shown_log current_log unseen_log '
 			'contains take_log take_back_table rebuild rebuild_step rebuild_batch_citus '
 			'distribute health_log finish'
-		WHEN EXISTS (
-			SELECT FROM bloomexp.tables_of(to_regclass(a ->> 'exposures')) AS t
-			JOIN pg_class AS c ON c.oid = t AND c.relkind = 'f') THEN
-			'head_log begin filters_table storage lock_log_foreign shown_log current_log '
-			'unseen_log contains take_log take_back_table rebuild rebuild_step rebuild_batch '
-			'health_log finish'
 		ELSE
 			'head_log begin filters_table storage lock_log shown_log current_log unseen_log '
 			'contains take_log take_back_table rebuild rebuild_step rebuild_batch '

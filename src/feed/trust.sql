@@ -59,7 +59,8 @@ RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH uses(class, oid) AS (	-- views of exposures, and foreign tables, whose values are made here
+	-- What a view of exposures calls, and types of foreign tables, whose values are made here.
+	WITH uses(class, oid) AS (
 		SELECT d.refclassid, d.refobjid
 		FROM bloomexp.tables_of(exposures) AS t
 		JOIN pg_rewrite AS r ON r.ev_class = t

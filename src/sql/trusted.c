@@ -34,13 +34,13 @@ bloomexp_require_trusted(PG_FUNCTION_ARGS)
 		trusted = has_privs_of_role(((Form_pg_class) GETSTRUCT(tuple))->relowner, GetUserId());
 		ReleaseSysCache(tuple);
 	}
-	if (!trusted)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("table %s belongs to a role without the rights of the owner of the feed, %s",
-						DatumGetCString(DirectFunctionCall1(regclassout,
-															ObjectIdGetDatum(relation))),
-						GetUserNameFromId(GetUserId(), false)),
-				 errhint("Make the feed again as the owner of the table.")));
-	PG_RETURN_VOID();
+	if (trusted)
+		PG_RETURN_VOID();
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("table %s belongs to a role without the rights of the owner of the feed, %s",
+					DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation))),
+					GetUserNameFromId(GetUserId(), false)),
+			 errhint("Make the feed again as the owner of the table.")));
 }

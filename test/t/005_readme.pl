@@ -261,13 +261,15 @@ is($missing->(''), 0, 'after a rebuild it is there');
 
 # The script that makes a feed and tries it leaves nothing if the trial fails, and no row if it does
 # not.
-my ($script) = $document{'doc/feed-over-a-table.md'} =~ /(${begin}SELECT bloom_create_feed.*?COMMIT;)$/ms;
+my ($script) = $document{'doc/feed-over-a-table.md'}
+  =~ /(${begin}SELECT bloom_create_feed.*?COMMIT;)$/ms;
 my @as = (app => 'feed_over_a_table_app', rebuilder => 'feed_over_a_table_rebuilder');
 while (my ($name, $role) = splice @as, 0, 2)
 {
 	$script =~ s/\b$name\b/$role/g;
 }
-my $state = q{SELECT (SELECT count(*) FROM exposures WHERE item_id = 701), to_regnamespace('shown')};
+my $state =
+  q{SELECT (SELECT count(*) FROM exposures WHERE item_id = 701), to_regnamespace('shown')};
 $node->safe_psql($of_table, 'DROP SCHEMA shown CASCADE');
 for my $stop (1, 0)	# psql goes on after an error by default
 {
@@ -422,7 +424,8 @@ my $again = "BEGIN; INSERT INTO users VALUES ('$ada'); INSERT INTO views
 	VALUES ('$ada', '$item', now() - interval '31 days');";
 my $execute = "EXECUTE page_of_posts('$ada', '{$item}')";
 is($node->safe_psql($of_table, "$again $page $execute"), $item, 'an upsert returns the item');
-is($node->safe_psql($of_table, "$again " . $page =~ s/DO UPDATE\nSET .*/DO NOTHING/r . $execute), '',
+is($node->safe_psql($of_table,
+		"$again " . $page =~ s/DO UPDATE\nSET .*/DO NOTHING/r . $execute), '',
 	'DO NOTHING takes it and does not return it');
 is(sqlstate($node, $of_table, "$again " . $page =~ s/ON CONFLICT .*\nSET .*//r . $execute), '23505',
 	'and without ON CONFLICT the page fails');

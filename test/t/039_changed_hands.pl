@@ -1,6 +1,6 @@
 # What others own, or get, around a feed of a superuser: the database and the schema of the
-# extension, the trusted extension itself, types, what a view uses.  Their code says as whom it runs,
-# and may not run as anybody else.
+# extension, the trusted extension itself, types, what a view uses.  Their code says as whom it
+# runs, and may not run as anybody else.
 
 use Server;
 
@@ -78,7 +78,8 @@ database('dropped', q{
 	DROP EXTENSION bloomexp CASCADE});
 is($node->safe_psql('dropped', q{
 	SELECT DISTINCT proname FROM pg_proc
-	WHERE pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('shown', 'seen', 'log'))}),
+	WHERE pronamespace IN (
+		SELECT oid FROM pg_namespace WHERE nspname IN ('shown', 'seen', 'log'))}),
 	'settings', 'no function of a feed is left that would call it');
 $node->safe_psql('dropped', 'INSERT INTO app.exposures VALUES (1, 1)');
 
@@ -96,7 +97,8 @@ database('typed', q{
 	CREATE VIEW app.by_domain AS SELECT user_id::app.id, item_id, shown_at FROM app.exposures;
 	CREATE VIEW app.with_type AS
 		SELECT user_id, item_id, shown_at FROM app.exposures WHERE 'x'::evil.d IS NOT NULL;
-	CREATE VIEW app.with_function AS SELECT evil.f(user_id) AS user_id, item_id, shown_at FROM app.exposures;
+	CREATE VIEW app.with_function AS
+		SELECT evil.f(user_id) AS user_id, item_id, shown_at FROM app.exposures;
 	CREATE VIEW app.with_operator AS
 		SELECT user_id, OPERATOR(evil.+) item_id AS item_id, shown_at FROM app.exposures;
 	CREATE FOREIGN DATA WRAPPER nowhere;

@@ -22,7 +22,7 @@ BEGIN
 
 	-- A row is locked before it is looked at, and rows in the order of users, so that batches do
 	-- not deadlock.  Nearly always "recent" has room for what is new.
-	WITH s AS (
+	WITH incoming AS (
 		SELECT b.user_id{collate} AS user_id,
 			bloomexp.new_hashes(bloomexp.hashes(array_agg(b.item{item_collate})),
 				ARRAY[]::bigint[]) AS hashes
@@ -31,17 +31,17 @@ BEGIN
 		ORDER BY 1),
 	changed AS (
 		INSERT INTO {feed}.filters AS f (user_id, recent)
-		SELECT s.user_id,
-			CASE WHEN cardinality(s.hashes) <= {max_recent}
-				THEN s.hashes ELSE ARRAY[]::bigint[] END
-		FROM s
+		SELECT i.user_id,
+			CASE WHEN cardinality(i.hashes) <= {max_recent}
+				THEN i.hashes ELSE ARRAY[]::bigint[] END
+		FROM incoming AS i
 		ON CONFLICT (user_id) DO UPDATE SET
 			pending = 0,
 			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
 			WHERE NOT excluded.recent <@ f.recent
 				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
-	SELECT array_agg(c.user_id), (SELECT count(*) FROM s) INTO written, n_users
+	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
 	-- An older snapshot can show a row that others have removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN

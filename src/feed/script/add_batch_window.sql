@@ -25,7 +25,7 @@ BEGIN
 
 	-- A row is locked before it is looked at, and rows in the order of users, so that batches do
 	-- not deadlock.  Nearly always all is of the slice of "recent", which has room for what is new.
-	WITH s AS (
+	WITH incoming AS (
 		SELECT b.user_id{collate} AS user_id,
 			bloomexp.slice_start(max(b.at), {width}, {slices}) AS slice,
 			bloomexp.slice_start(min(b.at), {width}, {slices}) AS first_slice,
@@ -37,17 +37,17 @@ BEGIN
 		ORDER BY 1),
 	changed AS (
 		INSERT INTO {feed}.filters AS f (user_id, since, recent)
-		SELECT s.user_id, s.slice,
-			CASE WHEN s.slice = s.first_slice AND cardinality(s.hashes) <= {max_recent}
-				THEN s.hashes ELSE ARRAY[]::bigint[] END
-		FROM s
+		SELECT i.user_id, i.slice,
+			CASE WHEN i.slice = i.first_slice AND cardinality(i.hashes) <= {max_recent}
+				THEN i.hashes ELSE ARRAY[]::bigint[] END
+		FROM incoming AS i
 		ON CONFLICT (user_id) DO UPDATE SET
 			pending = 0,
 			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
 			WHERE f.since = excluded.since AND NOT excluded.recent <@ f.recent
 				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
-	SELECT array_agg(c.user_id), (SELECT count(*) FROM s) INTO written, n_users
+	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
 	-- An older snapshot can show a row that others have removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN

@@ -10,6 +10,9 @@ BEGIN
 				DETAIL = 'A snapshot from before the lock does not show what others have taken.',
 				HINT = 'Call them after SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
 	END IF;
+	IF EXISTS (SELECT FROM pg_foreign_table) THEN	-- few databases have any
+		PERFORM bloomexp.require_first_use({exposures_literal});
+	END IF;
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- NULL is nobody
 	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;	-- only locks

@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
-SET timezone = 'UTC'	-- of days, and of a time column without one, whatever its type becomes
+SET timezone = 'UTC'	-- whatever type the time column gets
 SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: the rebuild gives way
 SET plan_cache_mode = force_custom_plan AS {$}	-- each batch has other bounds
 #variable_conflict use_variable
@@ -18,13 +18,14 @@ DECLARE
 	since timestamp with time zone := {window_start};
 	batch_from {user_type} := after;
 	batch_to {user_type};
+	batch_name text := CASE WHEN after IS NULL THEN '(none)' ELSE concat(after) END;
 	prepared boolean;
 	filled timestamp with time zone;
 	n_before bigint := n_removed;
 	locked {user_type}[];	-- users whose rows are locked here
 	built record;	-- users with exposures, and their filters
 	too_long text[];	-- how ids of these begin that have no place in a row
-	unlocked {user_type}[];	-- of these, users whose rows are not locked here
+	unlocked {user_type}[];	-- users with exposures whose rows are not locked here
 	without_exposures {user_type}[];	-- users whose rows are locked here
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -132,8 +133,8 @@ BEGIN
 		SELECT count(*)
 		FROM (
 			SELECT f.user_id, bloomexp.cardinality(f.items) * (1 - GREATEST(0, LEAST(1,
-				extract(epoch FROM filled - f.filled_until) / extract(epoch FROM interval {width}))))
-				AS items
+				extract(epoch FROM filled - f.filled_until)
+				/ extract(epoch FROM interval {width})))) AS items
 			FROM {feed}.filters AS f WHERE f.user_id {=} ANY (locked{collate})) AS o
 		LEFT JOIN ROWS FROM (unnest(built.users), unnest(built.filters)) AS s(u, i)
 			ON s.u {=} o.user_id{collate}
@@ -149,13 +150,12 @@ BEGIN
 				DETAIL = concat('There is none since ', since, '. No filter was removed.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
-		IF n_removed > greatest(n_before, 100) AND n_removed > n_examined / 5 THEN
+		IF n_removed > n_before AND n_removed > 100 AND n_removed > n_examined / 5 THEN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 				MESSAGE = concat('rebuild would remove ', n_removed, ' of ', n_examined,
 					' filters of ', {filters_literal}),
 				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
-					n_before, ' are removed already; the batch after user ',
-					CASE WHEN batch_from IS NULL THEN '(none)' ELSE concat(batch_from) END,
+					n_before, ' are removed already; the batch after user ', batch_name,
 					' changed nothing.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
@@ -163,10 +163,9 @@ BEGIN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 				MESSAGE = concat('rebuild would halve ', n_halved, ' of ', n_examined,
 					' filters of ', {filters_literal}),
-				DETAIL = concat('More than half of what their users were shown in the last ', {width},
-					' is no longer in ', {exposures_literal}, '. The batch after user ',
-					CASE WHEN batch_from IS NULL THEN '(none)' ELSE concat(batch_from) END,
-					' changed nothing.'),
+				DETAIL = concat('More than half of what their users were shown in the last ',
+					{width}, ' is no longer in ', {exposures_literal}, '. The batch after user ',
+					batch_name, ' changed nothing.'),
 				HINT = 'Keep exposures as long as the feed remembers them. '
 					'If that is right, call the rebuild with allow_removed => true.';
 		END IF;

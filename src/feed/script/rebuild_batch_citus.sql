@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
-SET timezone = 'UTC'	-- of days, and of a time column without one, whatever its type becomes
+SET timezone = 'UTC'	-- whatever type the time column gets
 SET plan_cache_mode = force_custom_plan AS {$}	-- each batch has other bounds
 #variable_conflict use_variable
 DECLARE

@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION {feed}.shown(user_id {user_type}, OUT filled {bloom}, OUT rest bigint[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
-SET timezone = 'UTC' AS {$}	-- of days, and of a time column without one, whatever its type becomes
+SET timezone = 'UTC' AS {$}	-- whatever type the time column gets
 #variable_conflict use_variable
 DECLARE
 	since timestamp with time zone := {window_start};

@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION {feed}.take_back(user_id {user_type}, items {item_typ
 RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
-SET timezone = 'UTC' AS {$}	-- of days, and of a time column without one, whatever its type becomes
+SET timezone = 'UTC' AS {$}	-- whatever type the time column gets
 #variable_conflict use_column
 DECLARE
 	since timestamp with time zone := {window_start};

@@ -1,7 +1,7 @@
 -- Add the exposures of a statement to the rows of their users.
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS pg_catalog.trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC' AS {$}	-- of days, and of a time column without one, whatever its type becomes
+SET timezone = 'UTC' AS {$}	-- whatever type the time column gets
 #variable_conflict use_variable
 DECLARE
 	since timestamp with time zone := {window_start};
@@ -11,7 +11,7 @@ BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	-- A row is locked before it is looked at, even if nothing is new: a rebuild waits for it.  In
 	-- the order of users, so that two statements do not deadlock.  Nearly always "recent" has room.
-	WITH s AS (
+	WITH incoming AS (
 		SELECT {user}{collate} AS user_id,
 			bloomexp.new_hashes(bloomexp.hashes(array_agg({item}{item_collate})),
 				ARRAY[]::bigint[]) AS hashes
@@ -20,17 +20,17 @@ BEGIN
 		ORDER BY 1),
 	changed AS (
 		INSERT INTO {feed}.filters AS f (user_id, recent)
-		SELECT s.user_id,
-			CASE WHEN cardinality(s.hashes) <= {max_recent}
-				THEN s.hashes ELSE ARRAY[]::bigint[] END
-		FROM s
+		SELECT i.user_id,
+			CASE WHEN cardinality(i.hashes) <= {max_recent}
+				THEN i.hashes ELSE ARRAY[]::bigint[] END
+		FROM incoming AS i
 		ON CONFLICT (user_id) DO UPDATE SET
 			pending = 0,
 			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
 			WHERE NOT excluded.recent <@ f.recent
 				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
-	SELECT array_agg(c.user_id), (SELECT count(*) FROM s) INTO written, n_users
+	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
 	-- An older snapshot can show a row that a rebuild has removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
