@@ -33,7 +33,8 @@ INSERT INTO alone_filters
 SELECT user_id, bloom_agg(item_id, 0.01, 0.2) FROM alone GROUP BY user_id;
 
 SELECT bloom_create_feed('item_feed', 'items'),
-	bloom_create_feed('log_feed', 'log_items', mode => 'log'), bloom_create_feed('seen') \g /dev/null
+	bloom_create_feed('log_feed', 'log_items', mode => 'log'),
+	bloom_create_feed('seen') \g /dev/null
 CALL item_feed.rebuild() \g /dev/null
 CALL log_feed.rebuild() \g /dev/null
 SELECT count(seen.add_batch(users, items, times))
