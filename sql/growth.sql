@@ -110,7 +110,8 @@ $$;
 SELECT setseed(0.5);
 SELECT * FROM pg_temp.at_random(40);
 
--- windows: the same in each slice, at its part of the rate, whatever came in the slices before
+-- windows: the same in each slice, at its part of the rate, whatever came in the slices before, and
+-- when these have left
 CREATE TEMP TABLE shown (item int, slice timestamptz);
 CREATE FUNCTION pg_temp.windows_at_random(sequences int, slices int, rate float8,
 	OUT missing bigint, OUT small bool)
@@ -118,6 +119,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
 	f bloom;
 	now timestamptz;
+	at timestamptz;
 	times timestamptz[];
 	batch int[];
 	usual float8;
@@ -154,11 +156,15 @@ BEGIN
 				FROM unnest(batch, times) AS u(i, t);
 			DELETE FROM shown AS e
 				WHERE e.slice < bloom_slice_start(now - interval '30 days', '30 days', slices);
-			in_window := bloom_expire(f, now);
-			SELECT missing + cardinality(bloom_exclude_array(array_agg(e.item), in_window)),
-				count(DISTINCT e) INTO missing, n FROM shown AS e;
-			SELECT greatest(worst, sum(l.bytes) / pg_temp.optimum(n, rate / (slices + 1)))
-				INTO worst FROM bloom_layers(in_window) AS l;
+			FOREACH at IN ARRAY ARRAY[now, now + random() * interval '25 days'] LOOP
+				in_window := bloom_expire(f, at);
+				SELECT missing + coalesce(cardinality(
+					bloom_exclude_array(array_agg(e.item), in_window)), 0), count(DISTINCT e)
+				INTO missing, n FROM shown AS e
+				WHERE e.slice >= bloom_slice_start(at - interval '30 days', '30 days', slices);
+				SELECT greatest(worst, sum(l.bytes) / pg_temp.optimum(n, rate / (slices + 1)))
+					INTO worst FROM bloom_layers(in_window) AS l;
+			END LOOP;
 		END LOOP;
 	END LOOP;
 	RAISE DEBUG 'at most % times the optimum', worst;
@@ -168,3 +174,27 @@ $$;
 SELECT * FROM pg_temp.windows_at_random(5, 6, 0.01);
 SELECT * FROM pg_temp.windows_at_random(5, 30, 0.01);
 SELECT * FROM pg_temp.windows_at_random(5, 1, 0.01);
+SELECT * FROM pg_temp.windows_at_random(5, 6, 0.02);
+SELECT * FROM pg_temp.windows_at_random(3, 2, 1e-7);
+SELECT * FROM pg_temp.windows_at_random(5, 1, 0.1);
+SELECT * FROM pg_temp.windows_at_random(5, 3, 0.05);
+
+-- much in two slices, and then one item in each, the newest slice first, when the two have left
+CREATE FUNCTION pg_temp.last_first(slices int, rate float8) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	start timestamptz = '2026-01-01';
+	f bloom := bloom_window(slices * interval '1 day', slices, rate);
+BEGIN
+	FOR day IN 0..1 LOOP
+		f := bloom_add_at(f, pg_temp.some(day * 1000, 500),
+			array_fill(start + day * interval '1 day', '{500}'));
+	END LOOP;
+	FOR day IN REVERSE slices..2 LOOP
+		f := bloom_add_at(f, day, start + day * interval '1 day');
+	END LOOP;
+	RETURN sum(bytes) / pg_temp.optimum(1, rate / (slices + 1))
+		FROM bloom_layers(bloom_expire(f, start + (slices + 3) * interval '1 day'));
+END
+$$;
+SELECT rate, slices, pg_temp.last_first(slices, rate) <= 4 AS small
+FROM unnest('{0.5,0.1,0.01,1e-7}'::float8[]) rate, unnest('{6,20,50}'::int[]) slices;

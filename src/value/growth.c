@@ -98,23 +98,26 @@
 
 /*
  * A new slice of a window is usually for SLICE_SPARE times the mean number of items of the
- * newest RECENT_SLICES slices before it, and at least SLICE_MIN.  When these have come, its
- * next layer has SLICE_OVERFLOW of the capacity so far.
- *
- * But users can come less often than before, and then the space stays empty as long as the
- * slice is in the window.  So the capacity is at most SLICE_TRUST times the items that have
- * come, or what is little for a window: a part of WINDOW_SURE in each slice, and no more than
- * SLICE_SURE.  Each of several layers gets its part of what is left of fpr; the last one
- * LAST_SHARE.
+ * newest RECENT_SLICES slices before it.  When these have come, its next layer has
+ * SLICE_OVERFLOW of the capacity so far.
  */
 #define RECENT_SLICES 2
 #define SLICE_SPARE (17.0 / 16.0)
 #define SLICE_OVERFLOW 0.125
-#define SLICE_MIN 16
-#define SLICE_TRUST 2
-#define WINDOW_SURE 2100
-#define SLICE_SURE 300
-#define LAST_SHARE 0.875
+
+/*
+ * But users can come less often than before, or late, and full slices leave the window before
+ * others.  So a layer has no more bits than leave each end of the window that it is in, from
+ * a slice to the newest, within WINDOW_SPACE times the optimum for the items there.  Of fewer
+ * than FEW_ITEMS half of those that are missing count as well: space is kept until they come.
+ *
+ * All the same, a layer is for SLICE_OVERFLOW of the capacity so far, and for SLICE_LEAST items or
+ * a slice's part of WINDOW_LEAST: smaller ones would save less than their headers take.
+ */
+#define WINDOW_SPACE 3.0
+#define FEW_ITEMS 300
+#define SLICE_LEAST 16
+#define WINDOW_LEAST 240
 
 /* Raise an error if `fpr` is a target rate that no filter can keep. */
 void
@@ -360,6 +363,56 @@ is_spent(double left, const SliceLayers *slice)
 	return left < slice->fpr * least * pow(1.0 - GROWTH_SHARE, slice->end - slice->first);
 }
 
+/* The optimum: bits of a Bloom filter of fixed size for `items` items. */
+static double
+optimum(double items, double fpr)
+{
+	return -items * log(fpr) / (log(2.0) * log(2.0));
+}
+
+/* Return how many bits one more layer of a slice of a window, for `pending` items, may have. */
+static double
+spare_bits(const BloomFilter *filter, const SliceLayers *slice, int64 pending)
+{
+	const BloomLayer *layers = filter->layers;
+	double		bits = 0.0;
+	double		items = pending;
+	double		spare = HUGE_VAL;
+
+	/* bits and items are those of the layers from i on */
+	for (uint32 i = filter->nlayers;; i--)
+	{
+		bool		begins = i == slice->first ||
+			(i < slice->first && (i == 0 || layers[i - 1].slice != layers[i].slice));
+
+		CHECK_FOR_INTERRUPTS();
+		if (begins)
+		{
+			double		counted = Max(items, (items + FEW_ITEMS) / 2);
+
+			spare = Min(spare, WINDOW_SPACE * optimum(counted, slice->fpr) - bits);
+		}
+		if (i == 0)
+			return spare;
+		bits += bloomexp_sizing_bits(&layers[i - 1].bits.shape);
+		items += layers[i - 1].items;
+	}
+}
+
+/*
+ * Return the rate of one more layer of a slice, for `capacity` items; `present` is the capacity of
+ * those before it, `usual` that of a whole slice, and `left` what they leave of the slice's rate.
+ */
+static double
+plan_share(const SliceLayers *slice, double left, int64 present, int64 usual, int64 capacity)
+{
+	if (is_spent(left, slice))
+		return slice->fpr * SPENT_SHARE;
+	if (present < usual && present + capacity >= usual)
+		return left * SIZED_SHARE;
+	return left * (present == 0 ? UNSIZED_SHARE : GROWTH_SHARE);
+}
+
 /* Set the capacity, at least `pending` items, and the rate of one more layer of a slice. */
 static void
 plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
@@ -367,9 +420,8 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 {
 	double		left = slice->oldest > slice->first ? 0.0 : slice->fpr;
 	int64		usual = (int64) ceil(recent_slice_items(filter, slice) * SLICE_SPARE);
-	int64		sure = Min(WINDOW_SURE / (filter->slices + 1), SLICE_SURE);
-	int64		trusted;
 	int64		present = 0;
+	int64		least;
 
 	for (uint32 i = slice->oldest; i < slice->end; i++)
 	{
@@ -379,38 +431,29 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 		left -= Min(grown_fpr(layer, layer->capacity), slice->fpr * FULL_SHARE);
 		present += credible_capacity(layer, slice->fpr);
 	}
-	trusted = Min(usual, Max((present + pending) * SLICE_TRUST, sure));
+	least = Min(WINDOW_LEAST / (filter->slices + 1), SLICE_LEAST);
+	least = Max(Max((int64) (present * SLICE_OVERFLOW), least), pending);
 
-	if (present == 0 && usual > 0 && usual == trusted)
-	{
-		/* a new slice after others */
-		*capacity = Max(usual, SLICE_MIN);
-		*share = slice->fpr * SIZED_SHARE;
-	}
+	/* the usual number has just been reached, by one layer or several; sizes are rounded */
+	if (usual > 0 && (slice->end - slice->first <= 1 ||
+					  present < usual * (1.0 + SLICE_OVERFLOW / 2)))
+		*capacity = Max(usual - present, least);
 	else
+		*capacity = Max((int64) (present * GROWTH_FACTOR), Max(GROWTH_MIN, pending));
+	*share = plan_share(slice, left, present, usual, *capacity);
+
+	if (filter->windowed)
 	{
-		/* the usual number has just been reached, by one layer or several; sizes are rounded */
-		bool		overflow = usual > 0 && (slice->end - slice->first == 1 ||
-											 present < usual * (1.0 + SLICE_OVERFLOW / 2));
+		double		most = spare_bits(filter, slice, pending) / optimum(1.0, *share);
 
-		if (overflow)
-			*capacity = Max((int64) (present * SLICE_OVERFLOW), SLICE_MIN);
-		else
-			*capacity = Max((int64) (present * GROWTH_FACTOR), GROWTH_MIN);
-		*capacity = Max(*capacity, trusted - present);
-
-		if (present == 0 && usual == 0)
-			*share = slice->fpr * UNSIZED_SHARE;
-		else if (is_spent(left, slice))
-			*share = slice->fpr * SPENT_SHARE;
-		else if (present < usual)
-			*share = left * Min((double) *capacity / (usual - present), LAST_SHARE);
-		else
-			*share = left * GROWTH_SHARE;
+		if (*capacity > most)
+		{
+			*capacity = Max((int64) most, least);
+			*share = plan_share(slice, left, present, usual, *capacity);
+		}
 	}
 	if (filter->nlayers >= CROWDED_LAYERS)
 		*capacity = Max(*capacity, Min(present * CROWDED_FACTOR, CROWDED_MAX));
-	*capacity = Max(*capacity, pending);
 }
 
 /* Return how many items a counting filter can hold; exact only when `n` more may not fit. */
