@@ -37,7 +37,7 @@ EMPTY = [bloomexp.parse(None)]  # a user who has no filter
 PUBLICATION = "recall"
 QUERY = """
 SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint, pg_current_snapshot()::text,
-    wanted, seen.current(wanted)::bytea
+    wanted, shown.current(wanted)::bytea
 FROM (SELECT) AS once LEFT JOIN unnest(%s::bigint[]) AS wanted ON true
 """
 

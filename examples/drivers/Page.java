@@ -3,7 +3,7 @@ import java.util.*;
 
 class Page {
     static final String PAGE = "INSERT INTO exposures (user_id, item_id) "
-            + "SELECT ?, unnest(seen.take(?, ?, 2)) RETURNING item_id";
+            + "SELECT ?, unnest(shown.take(?, ?, 2)) RETURNING item_id";
 
     public static void main(String[] arguments) throws SQLException {
         long user = 44;

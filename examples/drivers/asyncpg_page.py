@@ -3,7 +3,7 @@ import asyncio
 import asyncpg
 
 PAGE = """INSERT INTO exposures (user_id, item_id)
-    SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id"""
+    SELECT $1, unnest(shown.take($1, $2, 2)) RETURNING item_id"""
 
 
 async def main():

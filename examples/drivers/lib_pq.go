@@ -9,7 +9,7 @@ import (
 )
 
 const page = `INSERT INTO exposures (user_id, item_id)
-	SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id`
+	SELECT $1, unnest(shown.take($1, $2, 2)) RETURNING item_id`
 
 func main() {
 	db, err := sql.Open("postgres", "sslmode=disable") // where the PG* variables lead

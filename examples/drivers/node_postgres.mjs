@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 const PAGE = `INSERT INTO exposures (user_id, item_id)
-    SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id`;
+    SELECT $1, unnest(shown.take($1, $2, 2)) RETURNING item_id`;
 
 const client = new pg.Client({ host: process.env.PGHOST || '/var/run/postgresql' });
 await client.connect();

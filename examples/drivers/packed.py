@@ -3,7 +3,7 @@ import sys
 
 import psycopg
 
-QUERY = "SELECT bloom_exclude_packed(%s, seen.current(%s))"
+QUERY = "SELECT bloom_exclude_packed(%s, shown.current(%s))"
 
 
 def fresh(connection, user, candidates):

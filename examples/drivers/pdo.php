@@ -1,7 +1,7 @@
 <?php
 // PHP has no array parameters: an array alone would be sent as the text "Array".
 const PAGE = 'INSERT INTO exposures (user_id, item_id)
-    SELECT :user, unnest(seen.take(:user, :candidates, 2)) RETURNING item_id';
+    SELECT :user, unnest(shown.take(:user, :candidates, 2)) RETURNING item_id';
 
 function page(PDO $connection, int $user, array $candidates): array
 {

@@ -1,7 +1,7 @@
 <?php
 // PHP has no array parameters: an array alone would be sent as the text "Array".
 const PAGE = 'INSERT INTO exposures (user_id, item_id)
-    SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id';
+    SELECT $1, unnest(shown.take($1, $2, 2)) RETURNING item_id';
 
 function page($connection, int $user, array $candidates): array
 {

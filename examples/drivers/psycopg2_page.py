@@ -1,7 +1,7 @@
 import psycopg2
 
 PAGE = """INSERT INTO exposures (user_id, item_id)
-    SELECT %(user)s, unnest(seen.take(%(user)s, %(candidates)s, 2)) RETURNING item_id"""
+    SELECT %(user)s, unnest(shown.take(%(user)s, %(candidates)s, 2)) RETURNING item_id"""
 
 # where the PG* variables lead
 with psycopg2.connect("") as connection, connection.cursor() as cursor:

@@ -1,7 +1,7 @@
 require 'pg'
 
 PAGE = 'INSERT INTO exposures (user_id, item_id)
-  SELECT $1, unnest(seen.take($1, $2, 2)) RETURNING item_id'
+  SELECT $1, unnest(shown.take($1, $2, 2)) RETURNING item_id'
 
 # Without the encoder an array would be sent as the text "[50001, 703]", which is an error.
 # PG::BasicTypeMapForQueries takes an empty array for one of texts, which is one, too.

@@ -15,13 +15,13 @@ const unseenPosts = (feed, columns) => `SELECT ${columns} FROM posts
     WHERE NOT (SELECT ${feed}.current($1)) @> uri
     ORDER BY published DESC, uri DESC LIMIT $2`;
 
-const UNSEEN = unseenPosts('seen', 'uri');
+const UNSEEN = unseenPosts('shown', 'uri');
 
 // Lock the user first, in a statement before: so this one sees what other requests of the
 // user have taken, and finds a full page as long as there is one.
-const LOCK = 'SELECT seen.lock($1)';
+const LOCK = 'SELECT shown.lock($1)';
 const PAGE = `WITH page AS (
-        INSERT INTO exposures (user_id, item_id) ${unseenPosts('seen', '$1, uri')}
+        INSERT INTO exposures (user_id, item_id) ${unseenPosts('shown', '$1, uri')}
         RETURNING item_id)
     SELECT uri, title FROM page JOIN posts ON uri = item_id ORDER BY published DESC, uri DESC`;
 
@@ -102,13 +102,14 @@ export async function compare(user, wanted) {
 /** Forget that a user was shown a post: the user's filter is built again without it. */
 export async function markUnread(user, uri) {
     await rows('DELETE FROM exposures WHERE user_id = $1 AND item_id = $2', [user, uri]);
-    await rows('CALL seen.rebuild(ARRAY[$1])', [user]);
+    await rows('CALL shown.rebuild(ARRAY[$1])', [user]);
 }
 
 /** What the scheduled job does: build all filters again, from the exposures of the last 30 days. */
-export const night = () => rows('CALL seen.rebuild()');
+export const night = () => rows('CALL shown.rebuild()');
 
 /** The filter of a user, as hexadecimal digits and in figures. */
 export const filterOf = async (user) => (await rows(
     `SELECT filter::text AS value, i.items, i.layers, i.bytes
-    FROM seen.current($1) AS filter, bloom_info(filter) AS i WHERE filter IS NOT NULL`, [user]))[0];
+    FROM shown.current($1) AS filter, bloom_info(filter) AS i
+    WHERE filter IS NOT NULL`, [user]))[0];

@@ -23,7 +23,7 @@ public class HibernateFeed {
             .buildSessionFactory().openSession();
 
     /** A condition for WHERE: the user has not seen the post. */
-    static final String UNSEEN = "NOT (SELECT seen.current(:user)) @> p.id";
+    static final String UNSEEN = "NOT (SELECT shown.current(:user)) @> p.id";
 
     static List<?> newest(long user) {
         String sql = "SELECT p.* FROM posts p WHERE " + UNSEEN + " ORDER BY p.published DESC";
@@ -39,14 +39,14 @@ public class HibernateFeed {
     }
 
     static List<?> remaining(long user, Long... candidates) {
-        return ids("SELECT unnest(seen.unseen(:user, CAST(:candidates AS bigint[])))",
+        return ids("SELECT unnest(shown.unseen(:user, CAST(:candidates AS bigint[])))",
                 user, List.of(candidates));
     }
 
     /** The next page, recorded as exposures. */
     static List<?> page(long user, int wanted, Long... candidates) {
         return ids("INSERT INTO exposures (user_id, item_id) SELECT :user, "
-                + "unnest(seen.take(:user, CAST(:candidates AS bigint[]), " + wanted
+                + "unnest(shown.take(:user, CAST(:candidates AS bigint[]), " + wanted
                 + ")) RETURNING item_id", user, List.of(candidates));
     }
 
@@ -59,7 +59,7 @@ public class HibernateFeed {
         session.getTransaction().commit();
         session.doWork(connection -> { // once a day; in no transaction
             connection.setAutoCommit(true);
-            connection.createStatement().execute("CALL seen.rebuild()");
+            connection.createStatement().execute("CALL shown.rebuild()");
         });
         System.out.println(newest(42)); // [42308, 42307, 42306]
     }

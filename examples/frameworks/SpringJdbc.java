@@ -10,7 +10,7 @@ class SpringJdbc {
             new NamedParameterJdbcTemplate(new DriverManagerDataSource(System.getenv("JDBC_URL")));
 
     /** A condition for WHERE: the user has not seen the post. */
-    static final String UNSEEN = "NOT (SELECT seen.current(:user)) @> posts.id";
+    static final String UNSEEN = "NOT (SELECT shown.current(:user)) @> posts.id";
 
     static List<Long> newest(long user) {
         return db.queryForList(
@@ -20,7 +20,7 @@ class SpringJdbc {
 
     /** The candidates are a Long[]: Spring would write a List as several parameters. */
     static List<Long> remaining(long user, Long... candidates) {
-        return db.queryForList("SELECT unnest(seen.unseen(:user, :candidates))",
+        return db.queryForList("SELECT unnest(shown.unseen(:user, :candidates))",
                 Map.of("user", user, "candidates", candidates), Long.class);
     }
 
@@ -28,7 +28,7 @@ class SpringJdbc {
     static List<Long> page(long user, int wanted, Long... candidates) {
         return db.queryForList("""
                 INSERT INTO exposures (user_id, item_id)
-                SELECT :user, unnest(seen.take(:user, :candidates, :wanted)) RETURNING item_id""",
+                SELECT :user, unnest(shown.take(:user, :candidates, :wanted)) RETURNING item_id""",
                 Map.of("user", user, "wanted", wanted, "candidates", candidates), Long.class);
     }
 
@@ -38,7 +38,7 @@ class SpringJdbc {
         System.out.println(page(42, 2, 42300L, 42309L, 42310L, 42308L)); // [42309, 42310]
         System.out.println(newest(42)); // [42308, 42307, 42306]
         // once a day; in no method that is @Transactional
-        db.getJdbcOperations().execute("CALL seen.rebuild()");
+        db.getJdbcOperations().execute("CALL shown.rebuild()");
         System.out.println(newest(42)); // [42308, 42307, 42306]
     }
 }

@@ -6,7 +6,7 @@ ActiveRecord::Base.establish_connection(adapter: 'postgresql')
 
 class Post < ActiveRecord::Base
   # the user has not seen the post
-  scope :unseen_by, ->(user) { where('NOT (SELECT seen.current(?)) @> posts.id', user) }
+  scope :unseen_by, ->(user) { where('NOT (SELECT shown.current(?)) @> posts.id', user) }
 
   def self.newest(user)
     unseen_by(user).order(published: :desc).limit(3).pluck(:id)
@@ -18,7 +18,7 @@ class Exposure < ActiveRecord::Base
   KEY = %w[user_id item_id]
 
   def self.remaining(user, candidates)
-    ids('SELECT unnest(seen.unseen(:user, :candidates))', candidates, user: user)
+    ids('SELECT unnest(shown.unseen(:user, :candidates))', candidates, user: user)
   end
 
   # The next page, recorded as exposures; what the query cache has is older.
@@ -26,7 +26,7 @@ class Exposure < ActiveRecord::Base
     times = column_names & %w[shown_at created_at updated_at]
     ids(<<~SQL, candidates, user: user, wanted: wanted).tap { connection.clear_query_cache }
       INSERT INTO #{table_name} (#{[*KEY, *times].join(', ')})
-      SELECT :user, unnest(seen.take(:user, :candidates, :wanted)) #{', now()' * times.size}
+      SELECT :user, unnest(shown.take(:user, :candidates, :wanted)) #{', now()' * times.size}
       #{on_conflict(times - ['created_at'])} RETURNING #{KEY.last}
     SQL
   end
@@ -52,5 +52,5 @@ p Post.newest(42) # [42310, 42309, 42308]
 p Exposure.page(42, [42300, 42309, 42310, 42308], 2) # [42309, 42310]
 p Post.newest(42) # [42308, 42307, 42306]
 # once a day, outside of transaction do
-ActiveRecord::Base.connection.execute("CALL seen.rebuild()")
+ActiveRecord::Base.connection.execute("CALL shown.rebuild()")
 p Post.newest(42) # [42308, 42307, 42306]

@@ -43,5 +43,5 @@ if __name__ == "__main__":
     print(page(Exposure, 42, [42300, 42309, 42310, 42308], 2, fields))  # [42309, 42310]
     print(newest(42))  # [42308, 42307, 42306]
     with connection.cursor() as cursor:  # once a day; not in transaction.atomic()
-        cursor.execute("CALL seen.rebuild()")
+        cursor.execute("CALL shown.rebuild()")
     print(newest(42))  # [42308, 42307, 42306]

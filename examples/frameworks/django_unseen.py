@@ -1,4 +1,4 @@
-"""Django: the feed "seen".  Copy this file into an app; its models have the names of tables and
+"""Django: the feed "shown".  Copy this file into an app; its models have the names of tables and
 columns."""
 
 from django.db import connection
@@ -7,7 +7,7 @@ from django.db.models import BooleanField, F, Func, Value
 
 def unseen(user, item="pk"):
     """A condition for filter(): the user has not seen the row, or what another field has."""
-    return Func(Value(user), F(item), template="(NOT (SELECT seen.current(%(expressions)s)",
+    return Func(Value(user), F(item), template="(NOT (SELECT shown.current(%(expressions)s)",
                 arg_joiner=")) @> ", output_field=BooleanField())
 
 
@@ -18,7 +18,7 @@ def ids(sql, parameters):
 
 
 def remaining(user, candidates):
-    return ids("SELECT unnest(seen.unseen(%s, %s))", [user, candidates])
+    return ids("SELECT unnest(shown.unseen(%s, %s))", [user, candidates])
 
 
 def page(model, user, candidates, wanted, fields=("user", "post", "shown_at")):
@@ -28,7 +28,7 @@ def page(model, user, candidates, wanted, fields=("user", "post", "shown_at")):
     names = [connection.ops.quote_name(name) for name in (meta.db_table, *columns)]
     constraints = [constraint.fields for constraint in meta.total_unique_constraints]
     keys = [set(key) for key in (*meta.unique_together, *constraints)]
-    sql = "INSERT INTO {0} ({1}, {2}, {3}) SELECT %s, unnest(seen.take(%s, %s, %s)), now()"
+    sql = "INSERT INTO {0} ({1}, {2}, {3}) SELECT %s, unnest(shown.take(%s, %s, %s)), now()"
     if set(fields[:2]) in keys:
         sql += " ON CONFLICT ({1}, {2}) DO UPDATE SET {3} = excluded.{3}"
     sql += " RETURNING {2}"

@@ -20,7 +20,7 @@ class Post extends Model // the feed's migration is DB::unprepared() with SQL
     /** A condition: the user has not seen the post. */
     public function scopeUnseenBy($query, int $user)
     {
-        return $query->whereRaw('NOT (SELECT seen.current(?)) @> posts.id', [$user]);
+        return $query->whereRaw('NOT (SELECT shown.current(?)) @> posts.id', [$user]);
     }
 
     public static function newest(int $user): array
@@ -42,7 +42,7 @@ class Exposures
 
     public static function remaining(int $user, array $candidates): array
     {
-        return self::ids('SELECT unnest(seen.unseen(:user, :candidates)) AS id',
+        return self::ids('SELECT unnest(shown.unseen(:user, :candidates)) AS id',
             $user, $candidates);
     }
 
@@ -50,7 +50,7 @@ class Exposures
     public static function page(int $user, array $candidates, int $wanted): array
     {
         return self::ids('INSERT INTO exposures (user_id, item_id)
-            SELECT :user, unnest(seen.take(:user, :candidates, :wanted))
+            SELECT :user, unnest(shown.take(:user, :candidates, :wanted))
             RETURNING item_id AS id', $user, $candidates, wanted: $wanted);
     }
 }
@@ -59,5 +59,5 @@ echo json_encode(Exposures::remaining(42, [42299, 42301, 42999])), "\n"; // [423
 echo json_encode(Post::newest(42)), "\n"; // [42310,42309,42308]
 echo json_encode(Exposures::page(42, [42300, 42309, 42310, 42308], 2)), "\n"; // [42309,42310]
 echo json_encode(Post::newest(42)), "\n"; // [42308,42307,42306]
-DB::statement("CALL seen.rebuild()"); // once a day; not in DB::transaction()
+DB::statement("CALL shown.rebuild()"); // once a day; not in DB::transaction()
 echo json_encode(Post::newest(42)), "\n"; // [42308,42307,42306]

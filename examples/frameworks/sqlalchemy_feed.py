@@ -12,7 +12,7 @@ exposures = Table("exposures", metadata, Column("user_id", BigInteger),
 
 def unseen(user):
     """A condition: the user has not seen the post."""
-    return text("NOT (SELECT seen.current(:seen_by)) @> posts.id").bindparams(seen_by=user)
+    return text("NOT (SELECT shown.current(:seen_by)) @> posts.id").bindparams(seen_by=user)
 
 
 def newest(connection, user):
@@ -21,13 +21,13 @@ def newest(connection, user):
 
 
 def remaining(connection, user, candidates):
-    query = select(func.unnest(func.seen.unseen(user, candidates)))
+    query = select(func.unnest(func.shown.unseen(user, candidates)))
     return connection.execute(query).scalars().all()
 
 
 def page(connection, user, candidates, wanted):
     """The next page, recorded as exposures."""
-    taken = select(literal(user), func.unnest(func.seen.take(user, candidates, wanted)))
+    taken = select(literal(user), func.unnest(func.shown.take(user, candidates, wanted)))
     recorded = insert(exposures).from_select(["user_id", "item_id"], taken)
     return connection.execute(recorded.returning(exposures.c.item_id)).scalars().all()
 
@@ -39,5 +39,5 @@ with engine.begin() as connection:  # of a session: session.flush() first, then 
     print(page(connection, 42, [42300, 42309, 42310, 42308], 2))  # [42309, 42310]
     print(newest(connection, 42))  # [42308, 42307, 42306]
 with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:  # once a day
-    connection.execute(text("CALL seen.rebuild()"))
+    connection.execute(text("CALL shown.rebuild()"))
     print(newest(connection, 42))  # [42308, 42307, 42306]

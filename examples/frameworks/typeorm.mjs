@@ -13,7 +13,7 @@ const db = await new DataSource({ type: 'postgres', host, port: Number(port), us
     entities: [Post], synchronize: false }).initialize();
 
 /** A condition for where(): the user has not seen the post. */
-const unseen = 'NOT (SELECT seen.current(:user)) @> p.id';
+const unseen = 'NOT (SELECT shown.current(:user)) @> p.id';
 
 const newest = async (user) => (await db.getRepository(Post).createQueryBuilder('p')
     .where(unseen, { user }).orderBy('p.published', 'DESC').limit(3).getMany())
@@ -22,12 +22,12 @@ const newest = async (user) => (await db.getRepository(Post).createQueryBuilder(
 const ids = async (sql, ...parameters) => (await db.query(sql, parameters)).map(({ id }) => id);
 
 const remaining = (user, candidates) => ids(
-    'SELECT unnest(seen.unseen($1, $2)) AS id', user, candidates);
+    'SELECT unnest(shown.unseen($1, $2)) AS id', user, candidates);
 
 /** The next page, recorded as exposures.  (WITH, because query() returns rows only of a SELECT.) */
 const page = (user, candidates, wanted) => ids(`WITH page AS (
     INSERT INTO exposures (user_id, item_id)
-    SELECT $1, unnest(seen.take($1, $2, $3)) RETURNING item_id)
+    SELECT $1, unnest(shown.take($1, $2, $3)) RETURNING item_id)
     SELECT item_id AS id FROM page`, user, candidates, wanted);
 
 console.log(await remaining(42, [42299, 42301, 42999]));           // [ '42301', '42999' ]
@@ -35,6 +35,6 @@ console.log(await newest(42));                                     // [ '42310',
 console.log(await page(42, [42300, 42309, 42310, 42308], 2));      // [ '42309', '42310' ]
 console.log(await newest(42));                                     // [ '42308', '42307', '42306' ]
 // once a day; not in db.transaction()
-await db.query('CALL seen.rebuild()');
+await db.query('CALL shown.rebuild()');
 console.log(await newest(42));                                     // [ '42308', '42307', '42306' ]
 await db.destroy();

@@ -40,7 +40,7 @@ query(qq{
 	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
 		shown_at timestamptz NOT NULL DEFAULT now());
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
-	SELECT bloom_create_feed('seen', 'exposures');
+	SELECT bloom_create_feed('shown', 'exposures');
 	INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, $users + 2) u,
 		generate_series(1, 300) n});
 
@@ -201,7 +201,7 @@ query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type
 	AND pid <> pg_backend_pid()");
 
 at(0.7);
-query('CALL seen.rebuild()');
+query('CALL shown.rebuild()');
 
 at(0.8);
 my $tries = 0;
@@ -262,10 +262,10 @@ sub receive
 	return decode_json($line // '{}');
 }
 
-my $session = begin('LOCK seen.filters');
+my $session = begin('LOCK shown.filters');
 my @asked = map { send_line(qq({"user": 7$_, "candidates": [7]})) } 1 .. 20;
 sleep 0.5;
-is(query("SELECT count(*) < 10 FROM pg_locks WHERE relation = 'seen.filters'::regclass
+is(query("SELECT count(*) < 10 FROM pg_locks WHERE relation = 'shown.filters'::regclass
 	AND NOT granted"), 't', 'while the table is locked, few wait');
 is_deeply([ map { keys %{ receive($_) } } @asked ], [ ('error') x 20 ], 'and there is no answer');
 commit($session);
@@ -320,11 +320,11 @@ sub changed
 # The filters are in memory until one of these changes comes.
 fresh($_, 11, 12) for 3, 4, 901, 902;
 changed('new user', 'INSERT INTO exposures VALUES (901, 11)', 901, '12');
-changed('other key', 'UPDATE seen.filters SET user_id = 902 WHERE user_id = 901', 901,
+changed('other key', 'UPDATE shown.filters SET user_id = 902 WHERE user_id = 901', 901,
 	'11 12', 902, '12');
-changed('deleted', 'DELETE FROM seen.filters WHERE user_id = 902', 902, '11 12');
+changed('deleted', 'DELETE FROM shown.filters WHERE user_id = 902', 902, '11 12');
 query('INSERT INTO exposures VALUES (3, 11)');
-changed('emptied', 'TRUNCATE seen.filters', 3, '11 12', 4, '11 12');
+changed('emptied', 'TRUNCATE shown.filters', 3, '11 12', 4, '11 12');
 
 # A row of another table that names no user changes nothing.
 query('CREATE TABLE others (user_id bigint, item_id bigint PRIMARY KEY)');
@@ -332,7 +332,7 @@ query('ALTER PUBLICATION recall ADD TABLE others');
 changed('no user', 'INSERT INTO others VALUES (NULL, 1);
 	INSERT INTO exposures VALUES (4, 11)', 4, '12');
 follows('after that');
-changed('emptied again', 'TRUNCATE seen.filters', 4, '11 12');
+changed('emptied again', 'TRUNCATE shown.filters', 4, '11 12');
 
 # Requests
 
@@ -351,9 +351,9 @@ do	# On a busy machine the server may not answer in time, and then there is anot
 	refuses('candidates of no kind', user => 4, candidates => [1.5]);
 	refuses("user $_", user => $_, candidates => [1])
 	  for undef, 'one', '9223372036854775808', '-9223372036854775809';
-	query('REVOKE EXECUTE ON FUNCTION seen.current FROM recall');
+	query('REVOKE EXECUTE ON FUNCTION shown.current FROM recall');
 	refuses('no privilege', user => 77, candidates => [1]);
-	query('GRANT EXECUTE ON FUNCTION seen.current TO recall');
+	query('GRANT EXECUTE ON FUNCTION shown.current TO recall');
 	is(fresh('9223372036854775807', 1), '1', 'the greatest user');
 	$same = $connection && fetching() eq $connection;
 } until $same || time > $deadline || !sleep 1;

@@ -83,7 +83,7 @@ $node->safe_psql('postgres', "CREATE DATABASE $_") for 'before', 'without_feed',
 $node->safe_psql($_, document("$examples/frameworks/tables.sql")) for 'before', 'one_item';
 $node->safe_psql('without_feed',
 	document("$examples/frameworks/tables.sql")
-	. 'DROP SCHEMA seen CASCADE; DROP INDEX exposures_user_id_shown_at_item_id_idx');
+	. 'DROP SCHEMA shown CASCADE; DROP INDEX exposures_user_id_shown_at_item_id_idx');
 
 my %run;
 
@@ -137,7 +137,7 @@ migrate = lambda do |migration, direction|
 end
 migrate.(IndexExposures, :up)
 ActiveRecord::Base.transaction { migrate.(CreateFeed, :up) }
-ActiveRecord::Base.connection.execute('CALL seen.rebuild()')
+ActiveRecord::Base.connection.execute('CALL shown.rebuild()')
 load '$examples/frameworks/activerecord.rb'
 # a text, or since Rails 7.1 something that shows as one
 plan = Post.unseen_by(42).order(published: :desc).limit(3).explain
@@ -150,7 +150,7 @@ connection.execute('ALTER TABLE exposures ADD created_at timestamp NOT NULL DEFA
 connection.execute('ALTER TABLE exposures ALTER created_at DROP DEFAULT')
 connection.execute("UPDATE exposures SET shown_at = now() - interval '31 days'
   WHERE item_id BETWEEN 42001 AND 42004")
-connection.execute('CALL seen.rebuild()')
+connection.execute('CALL shown.rebuild()')
 connection.schema_cache.clear!
 Exposure.reset_column_information
 Exposure.page(42, [42004], 1)
@@ -158,7 +158,7 @@ rows = ->(item) { [{ user_id: 42, item_id: item, shown_at: Time.now, created_at:
 Exposure.upsert_all(rows.(42001), unique_by: [:user_id, :item_id])
 Exposure.insert_all(rows.(42002), unique_by: [:user_id, :item_id])
 Exposure.find_or_create_by!(user_id: 42, item_id: 42003)
-connection.execute('CALL seen.rebuild()')
+connection.execute('CALL shown.rebuild()')
 puts "returns #{Exposure.remaining(42, [42001, 42002, 42003, 42004])}"
 ActiveRecord::Base.transaction { migrate.(CreateFeed, :down) }
 }),
@@ -223,12 +223,12 @@ run("""INSERT INTO feed_post SELECT n, now() - (42310 - n) * interval '1 minute'
     FROM generate_series(42001, 42310) AS n""")
 run("""INSERT INTO feed_exposure (user_id, post_id, shown_at)
     SELECT 42, 42000 + n, now() - n * interval '1 hour' FROM generate_series(1, 300) AS n""")
-run("CALL seen.rebuild()")
+run("CALL shown.rebuild()")
 print(remaining(42, [42299, 42301, 42999]))
 print(newest(42))
 print(page(Exposure, 42, [42300, 42309, 42310, 42308], 2))
 print(newest(42))
-run("CALL seen.rebuild()")
+run("CALL shown.rebuild()")
 print(newest(42))
 print(Post.objects.filter(unseen(42)).order_by("-published")[:3].explain())
 
@@ -236,14 +236,14 @@ print(Post.objects.filter(unseen(42)).order_by("-published")[:3].explain())
 run("ALTER TABLE feed_exposure ADD UNIQUE (user_id, post_id)")
 run("""UPDATE feed_exposure SET shown_at = now() - interval '31 days'
     WHERE post_id BETWEEN 42001 AND 42004""")
-run("CALL seen.rebuild()")
+run("CALL shown.rebuild()")
 Exposure._meta.unique_together = (("user", "post"),)
 page(Exposure, 42, [42001], 1)
 Exposure.objects.bulk_create([Exposure(user_id=42, post_id=42002)], ignore_conflicts=True)
 Exposure.objects.get_or_create(user_id=42, post_id=42003)
 Exposure.objects.update_or_create(user_id=42, post_id=42004,
                                   defaults={"shown_at": datetime.now(timezone.utc)})
-run("CALL seen.rebuild()")
+run("CALL shown.rebuild()")
 print("returns", remaining(42, [42001, 42002, 42003, 42004]))
 },
 );
@@ -258,7 +258,7 @@ start('Django', $framework{'django_feed.py'}, 'template1', 'sh', '-e', "$folder/
 # What came of it
 
 my $recorded = q{SELECT array_agg(item_id ORDER BY item_id) FROM exposures
-	WHERE shown_at > now() - interval '30 minutes' AND seen.contains(user_id, item_id)};
+	WHERE shown_at > now() - interval '30 minutes' AND shown.contains(user_id, item_id)};
 
 for my $name (sort keys %driver, keys %framework, 'Rails', 'Django')
 {
@@ -283,7 +283,7 @@ for my $name (sort keys %driver, keys %framework, 'Rails', 'Django')
 			is_deeply([ grep { /^returns/ } @lines ], ['returns [42002, 42003]'],
 				"$name: what is not updated returns, with a unique key");
 			is($node->safe_psql($ran->{database}, q{SELECT count(*) FROM pg_namespace
-				WHERE nspname = 'seen'}), 0, "$name: the migration can be undone");
+				WHERE nspname = 'shown'}), 0, "$name: the migration can be undone");
 			next;
 		}
 		is($ran->{err}, '', "$name does not complain");
@@ -318,7 +318,7 @@ $node->safe_psql('one_item', q{
 		bloom_create_feed('uuids', item_type => 'uuid');
 	SELECT texts.add(42, '{7}'), uuids.add(42, '{00000000-0000-0000-0000-000000000007}')});
 my $uuid = '00000000-0000-0000-0000-00000000000';
-my $items = "items = [['seen', 42001], ['seen', 703], ['texts', '7'], ['texts', '8'],"
+my $items = "items = [['shown', 42001], ['shown', 703], ['texts', '7'], ['texts', '8'],"
 	. " ['uuids', '${uuid}7'], ['uuids', '${uuid}8']]";
 my %contains = (
 	'psycopg_page.py' => qq{
@@ -396,7 +396,7 @@ for my $name (grep { $run{$_} } sort keys %contains)
 
 # What a driver sends of another type is an error.  sql/feed.sql and sql/items.sql have what comes
 # without a type.
-is(sqlstate($node, 'before', 'PREPARE page (bigint, text[]) AS SELECT seen.take($1, $2, 2)'),
+is(sqlstate($node, 'before', 'PREPARE page (bigint, text[]) AS SELECT shown.take($1, $2, 2)'),
 	'42883', 'an array of texts for a feed of integers');
 
 $node->stop;
