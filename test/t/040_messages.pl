@@ -187,7 +187,7 @@ for (split /\n/, document("$root/$page"))
 	ok(defined $messages, "a row has a message and what to do: $_") or next;
 	push @quoted, $messages =~ /`([^`]+)`/g;
 }
-cmp_ok(scalar @quoted, '>', 20, "$page quotes messages");
+cmp_ok(scalar @quoted, '>', 10, "$page quotes messages");
 for my $message (@quoted)
 {
 	ok((grep { $message =~ pattern($_->{message}) } @source) > 0, "the source has: $message");
