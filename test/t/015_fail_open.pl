@@ -11,7 +11,13 @@ use Time::HiRes qw(time);
 use constant LATE => 60;
 
 my $guide = document("$root/doc/query.md");
-my ($function, $limits, $role) = statements($guide, 'Timeouts and failing open');
+my ($function, $limits) = statements($guide, 'Timeouts and failing open');
+my $role = q{
+	CREATE ROLE reader LOGIN;
+	GRANT USAGE ON SCHEMA shown TO reader;
+	GRANT EXECUTE ON FUNCTION shown.current, shown.unseen TO reader;
+	ALTER ROLE reader SET lock_timeout = '50ms';
+	ALTER ROLE reader SET statement_timeout = '500ms'};
 
 my $primary = start_server('primary', "autovacuum = off\nbgwriter_lru_maxpages = 0",
 	allows_streaming => 1);

@@ -2,7 +2,7 @@
 # visitor who has become a user, the rate of a set in shards, two crawlers at once, a stream
 # that is killed and replayed, and who may compute a keyed digest.
 #
-# The statements are those of the document.
+# The statements are those of the document, but for one shared set, which it describes.
 
 use Documents;
 use Server;
@@ -79,7 +79,44 @@ is($query->('SELECT (SELECT count(*) FROM shown.filters WHERE user_id = 43),
 
 # One shared set
 
-my ($set, $discover) = statements($recipes, 'One shared set');
+my $set = q{
+CREATE FUNCTION shard_of(item text)
+RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+'SELECT (hashtextextended(item, 0) & 15)::integer';
+
+CREATE TABLE queue (
+  url      text NOT NULL,
+  shard    integer GENERATED ALWAYS AS
+           (shard_of(url)) STORED,
+  added_at timestamptz NOT NULL
+           DEFAULT now());
+CREATE INDEX ON queue (shard, added_at);
+SELECT bloom_create_feed(
+  'crawled', 'queue',
+  user_column => 'shard',
+  item_column => 'url',
+  time_column => 'added_at',
+  width => '36500 days', fpr => 0.001);
+};
+my $discover = q{
+PREPARE discover AS
+INSERT INTO queue (url)
+SELECT unnest(crawled.take(shard, urls))
+FROM (SELECT shard_of(url) AS shard,
+    array_agg(url) AS urls
+  FROM unnest($1::text[]) AS url
+  GROUP BY 1 ORDER BY 1 OFFSET 0) AS links
+RETURNING url;
+
+PREPARE unknown AS
+SELECT u.url
+FROM (SELECT shard_of(url) AS shard,
+    array_agg(url) AS urls
+  FROM unnest($1::text[]) AS url
+  GROUP BY 1) AS links,
+unnest(crawled.unseen(shard, urls)) AS u (url);
+};
 my $discovering = part($discover, 'PREPARE discover', 'RETURNING');
 my $test = part($discover, 'PREPARE unknown', 'FROM (SELECT shard_of');
 my $url = "'https://example.com/page/'";
