@@ -163,6 +163,8 @@ SELECT feed, problems FROM bloom_feeds();
 ALTER FUNCTION seen.track RESET timezone;
 ALTER FUNCTION seen.lock STRICT;
 ALTER FUNCTION alone.take SET work_mem = '1GB';
+ALTER FUNCTION alone.lock IMMUTABLE;
+ALTER FUNCTION alone.unseen PARALLEL UNSAFE;
 SELECT feed, problems, edited FROM bloom_feeds();
 SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
 :script

@@ -545,7 +545,8 @@ BEGIN
 		'{"user_type": "text(9)"}', '{"fpr": "NaN"}',
 		'{"exposures": "1; DROP TABLE shop.exposures"}',
 		'{"mode": "\u001b[2K\u001b[Gall is well"}', '{"where": "' || repeat('x', 30000) || '"}',
-		'[1]', '{"fpr": {"fpr": [0.1]}}', '{"capacity": "many"}']
+		'[1]', '{"fpr": {"fpr": [0.1]}}', '{"capacity": "many"}',
+		'{"mode": "\u009b2Jall is well"}', '{"mode": "\u202elog"}']
 	LOOP
 		n := n + 1;
 		EXECUTE format('CREATE SCHEMA forged_%s', n);
@@ -561,6 +562,8 @@ LANGUAGE sql AS
 -- ... and no feed if it has control characters, or is so long that no feed has it
 SELECT bloom_feed_sql('forged_10') IS NULL;
 SELECT bloom_feed_sql('forged_11') IS NULL;
+SELECT bloom_feed_sql('forged_15') IS NULL;
+SELECT bloom_feed_sql('forged_16') IS NULL;
 RESET ROLE;
 -- (From PostgreSQL 16 on a name that is none has a command, too.)
 SELECT feed, command FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil'

@@ -65,7 +65,7 @@ AS $$
 		(format('%L cannot be the name of a schema: it must have 1 to 63 bytes, '
 			'not begin with pg_, and have no control characters.', g.feed),
 			g.feed = '' OR octet_length(g.feed) > 63
-				OR g.feed LIKE 'pg\_%' OR g.feed ~ '[\x01-\x1f\x7f]'),
+				OR g.feed LIKE 'pg\_%' OR bloomexp.has_controls(g.feed)),
 		(format('mode must be ''trigger'' or ''log'', not %L.', g.mode),
 			g.mode NOT IN ('trigger', 'log')),
 		('width must be positive, as in ''30 days'', and at most 1000 years.',

@@ -13,7 +13,12 @@ AS $$
 	LEFT JOIN pg_proc AS p ON p.pronamespace = schema AND p.proname = f.name
 	CROSS JOIN LATERAL (SELECT p.prosecdef = (p.prokind = 'f') AND NOT p.proisstrict
 		-- each as the template has it; search_path with quote_all_identifiers, and without
-		AND ARRAY(SELECT lower(replace(c, '"', '')) FROM unnest(p.proconfig) AS c ORDER BY 1)
+		AND ARRAY(
+			SELECT lower(replace(c, '"', ''))
+			FROM unnest(ARRAY[CASE p.provolatile WHEN 's' THEN 'stable' WHEN 'i' THEN 'immutable' END,
+				CASE p.proparallel WHEN 's' THEN 'parallel safe' WHEN 'r' THEN 'parallel restricted'
+				END] || p.proconfig) AS c
+			WHERE c IS NOT NULL ORDER BY 1)
 			= ARRAY(SELECT jsonb_array_elements_text(f.hashes -> 2))) AS r(as_made)
 	GROUP BY f.name
 	HAVING NOT bool_or(md5(replace(p.prosrc, E'\r', '')) = f.hashes ->> 0 AND r.as_made) IS TRUE

@@ -45,6 +45,9 @@ BEGIN
 	END IF;
 	IF a ->> 'exposures' IS NOT NULL THEN
 		PERFORM bloomexp.feed_warnings(a);
+	ELSIF a ->> 'capacity' IS NOT NULL AND a ->> 'width' IS NOT NULL THEN
+		RAISE NOTICE 'capacity has no effect on a feed with a window'
+			USING DETAIL = 'Each slice of the window is sized by those before it.';
 	END IF;
 	RETURN bloomexp.feed_script(a);
 END

@@ -1,6 +1,18 @@
 -- What a feed was made with: the function settings() of its schema returns one jsonb literal, which
 -- bloomexp.feed_finish() writes last.  It is data: read by bloomexp.feed_settings(), never called.
 
+CREATE FUNCTION bloomexp.has_controls(string text) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+	SELECT string ~ '[\x01-\x1f\x7f]' OR getdatabaseencoding() = 'UTF8'
+		AND string ~ '[\u0080-\u009f\u202a-\u202e\u2066-\u2069]'
+$$;
+
+COMMENT ON FUNCTION bloomexp.has_controls(text) IS
+'whether a text has characters that a terminal obeys, or that change the order in which it is read';
+
 CREATE FUNCTION bloomexp.feed_settings(schema oid) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -14,12 +26,12 @@ BEGIN
 		FROM pg_proc AS p
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			AND length(p.prosrc) < 30000);
-	-- Others can write one, too.  No script has control characters, which a terminal obeys.
+	-- Others can write one, too.  No script has control characters.
 	IF EXISTS (
 		SELECT FROM jsonb_path_query(settings, '$.**') AS v
-		WHERE jsonb_typeof(v) = 'string' AND v #>> '{}' ~ '[\x01-\x1f\x7f]'
+		WHERE jsonb_typeof(v) = 'string' AND bloomexp.has_controls(v #>> '{}')
 			OR jsonb_typeof(v) = 'object' AND EXISTS (
-				SELECT FROM jsonb_object_keys(v) AS k WHERE k ~ '[\x01-\x1f\x7f]')) THEN
+				SELECT FROM jsonb_object_keys(v) AS k WHERE bloomexp.has_controls(k))) THEN
 		RETURN NULL;
 	END IF;
 	RETURN settings;
@@ -31,7 +43,7 @@ $$;
 
 COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
 'what the feed in a schema was made with: {"version", "kind", "arguments": {}, "functions": {name: '
-'[hash of the source, hash of the code, ["setting=value"]]}}; NULL if there is none';
+'[hash of the source, hash of the code, [attributes]]}}; NULL if there is none';
 
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
 LANGUAGE sql IMMUTABLE

@@ -168,7 +168,7 @@ BEGIN
 			'Make another feed, and drop this one when requests use that.',
 			feed, settings ->> 'kind', bloomexp.feed_kind(a));
 	END IF;
-	IF concat(bloomexp.feed_options(a), bloomexp.feed_kind(a)) ~ '[\x01-\x1f\x7f]' THEN
+	IF bloomexp.has_controls(concat(bloomexp.feed_options(a), bloomexp.feed_kind(a))) THEN
 		RETURN NEXT 'Names with control characters cannot be written into a script: '
 			'rename the table, column, type or schema.';
 	END IF;
