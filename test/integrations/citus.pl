@@ -60,6 +60,25 @@ is(query('CALL seen.rebuild()'), '1|1||0',
 	'a rebuild reports the exposures that it has read and the filters that it has written');
 is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[])'), '{2}', 'an exposure is excluded');
 
+# Exposures that are kept for a shorter time than the feed remembers them.
+query(q{
+	CREATE TABLE short (user_id bigint NOT NULL, item_id bigint NOT NULL,
+		shown_at timestamptz NOT NULL);
+	SELECT create_distributed_table('short', 'user_id');
+	CREATE INDEX ON short (user_id, shown_at, item_id);
+	SELECT bloom_create_feed('shortened', 'short', mode => 'log');
+	INSERT INTO short SELECT u, d, now() - d * interval '1 day'
+	FROM generate_series(1, 200) AS u, generate_series(0, 29) AS d});
+query('CALL shortened.rebuild()') for 1 .. 2;
+query(q{DELETE FROM short WHERE shown_at < now() - interval '10 days'});
+is(sqlstate($coordinator, 'postgres', 'CALL shortened.rebuild()'), '55000',
+	'a rebuild does not halve filters');
+is(query(q{SELECT shortened.unseen(7, '{9, 11, 29, 31}')}), '{31}', '... and they are as they were');
+query('CALL shortened.rebuild(allow_removed => true)');
+is(query(q{SELECT shortened.unseen(7, '{9, 11, 29, 31}')}), '{11,29,31}',
+	'... unless it is allowed');
+query('DROP SCHEMA shortened CASCADE; DROP TABLE short');
+
 # The script again, in one transaction as its head says, and with a rename as the document says,
 # under default privileges; grants stay, on workers too.
 query(q{

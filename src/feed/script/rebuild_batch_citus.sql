@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	wanted {user_type}[], INOUT after {user_type}, upto {user_type},
 	overlap interval, dry_run boolean, allow_removed boolean,
 	INOUT n_examined bigint, INOUT n_removed bigint,	-- filters, with those of the batches before
-	INOUT n_halved bigint DEFAULT 0,	-- not counted here
+	INOUT n_halved bigint DEFAULT 0,	-- filters that lose more than half too early
 	OUT n_exposures bigint, OUT n_filters bigint, OUT n_bytes bigint,
 	OUT busy {user_type}[], OUT again boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -16,6 +16,7 @@ SET plan_cache_mode = force_custom_plan AS {$}	-- each batch has other bounds
 DECLARE
 	since timestamp with time zone := {window_start};
 	batch_from {user_type} := after;
+	batch_name text := CASE WHEN after IS NULL THEN '(none)' ELSE concat(after) END;
 	batch_to {user_type};
 	filled timestamp with time zone;
 	n_before bigint := n_removed;
@@ -50,32 +51,53 @@ BEGIN
 		WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
 			AND (batch_from IS NULL OR {user} {>} batch_from{collate})
 			AND (batch_to IS NULL OR {user} {<=} batch_to{collate}) AND {exposed});
-	SELECT n_examined + count(*), n_removed + count(f.items) FILTER (WHERE NOT EXISTS (
-		SELECT FROM {exposures} AS e{elements} WHERE {user} {=} f.user_id AND {exposed}))
-	INTO n_examined, n_removed
-	FROM {feed}.filters AS f WHERE (wanted IS NULL OR f.user_id {=} ANY (wanted{collate}))
-			AND (batch_from IS NULL OR f.user_id {>} batch_from{collate})
-			AND (batch_to IS NULL OR f.user_id {<=} batch_to{collate});
+	-- Who loses more than half.  As much may go as the age of the filter is a part of the window.
+	SELECT n_examined + count(*), n_removed + count(f.items) FILTER (WHERE s.n IS NULL),
+		n_halved + count(*) FILTER (WHERE bloomexp.cardinality(f.items) * (1 - GREATEST(0, LEAST(1,
+			extract(epoch FROM now() - f.filled_until)
+			/ extract(epoch FROM interval {width})))) > 2 * s.n)
+	INTO n_examined, n_removed, n_halved
+	FROM {feed}.filters AS f
+	LEFT JOIN (
+		SELECT {user} AS user_id, count(*) AS n
+		FROM {exposures} AS e{elements}
+		WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
+			AND (batch_from IS NULL OR {user} {>} batch_from{collate})
+			AND (batch_to IS NULL OR {user} {<=} batch_to{collate})
+			AND {exposed}
+		GROUP BY {user}) AS s ON s.user_id {=} f.user_id
+	WHERE (wanted IS NULL OR f.user_id {=} ANY (wanted{collate}))
+		AND (batch_from IS NULL OR f.user_id {>} batch_from{collate})
+		AND (batch_to IS NULL OR f.user_id {<=} batch_to{collate});
 
 	-- If nobody has an exposure in the window, or many users have none left, a table, its
 	-- retention or a clock may be wrong: change nothing.
-	IF NOT dry_run AND NOT allow_removed AND (n_removed > n_before OR after IS NULL) THEN
-		IF n_exposures = 0
+	IF NOT dry_run AND NOT allow_removed THEN
+		IF (n_removed > n_before OR after IS NULL) AND n_exposures = 0
 			AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
 			RAISE EXCEPTION USING ERRCODE = 'no_data_found',
 				MESSAGE = concat('no exposure of the last ', {width}, ' in ', {exposures_literal}),
 				DETAIL = concat('There is none since ', since, '. No filter was removed.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
-		IF n_removed > 100 AND n_removed > n_examined / 5 THEN
+		IF n_removed > n_before AND n_removed > 100 AND n_removed > n_examined / 5 THEN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 				MESSAGE = concat('rebuild would remove ', n_removed, ' of ', n_examined,
 					' filters of ', {filters_literal}),
 				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
 					n_before, ' are removed already; the batch after user ',
-					CASE WHEN batch_from IS NULL THEN '(none)' ELSE concat(batch_from) END,
-					' changed nothing.'),
+					batch_name, ' changed nothing.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
+		END IF;
+		IF n_halved > 100 AND n_halved > n_examined / 5 THEN
+			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+				MESSAGE = concat('rebuild would halve ', n_halved, ' of ', n_examined,
+					' filters of ', {filters_literal}),
+				DETAIL = concat('More than half of what their users were shown in the last ',
+					{width}, ' is no longer in ', {exposures_literal}, '. The batch after user ',
+					batch_name, ' changed nothing.'),
+				HINT = 'Keep exposures as long as the feed remembers them. '
+					'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 	END IF;
 	IF dry_run THEN
