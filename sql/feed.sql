@@ -276,7 +276,15 @@ CREATE FUNCTION keep_away() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NU
 CREATE TRIGGER keep_away BEFORE UPDATE ON seen.filters FOR EACH ROW EXECUTE FUNCTION keep_away();
 INSERT INTO exposures VALUES (3, 77);
 SELECT seen.take(3, '{77}');
+DROP TRIGGER keep_away ON seen.filters;
+SELECT seen.take(3, '{77}');
+CREATE TRIGGER keep_away BEFORE UPDATE OR DELETE ON seen.filters
+	FOR EACH ROW EXECUTE FUNCTION keep_away();
+SELECT seen.take_back(3, '{77}');
+DELETE FROM exposures WHERE user_id = 3;
+CALL seen.rebuild(users => '{3}', allow_removed => true);
 DROP FUNCTION keep_away CASCADE;
+CALL seen.rebuild(users => '{3}', allow_removed => true);
 DROP SCHEMA seen CASCADE;
 DROP TABLE exposures;
 

@@ -538,6 +538,25 @@ SELECT seen.add_batch('{6}', '{2}', ARRAY[now()]);
 SELECT ever.add_batch('{6}', '{2}', ARRAY[now()]);
 DROP FUNCTION keep_away CASCADE;
 SELECT seen.unseen(5, '{1,2,3}'), ever.unseen(5, '{1,2,3}');
+-- What is not taken back, removed or merged is an error, too.
+SELECT seen.take(5, '{3}');
+CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE ON seen.filters
+	FOR EACH ROW WHEN (OLD.user_id = 5) EXECUTE FUNCTION keep();
+SELECT seen.take_back(5, '{3}');
+SELECT seen.forget(5);
+SELECT seen.merge(5, 6);
+CREATE TRIGGER keep BEFORE DELETE ON ever.filters FOR EACH ROW EXECUTE FUNCTION keep();
+SELECT ever.add(5, '{3}');
+SELECT ever.merge(5, 6);
+DROP FUNCTION keep CASCADE;
+SELECT seen.take_back(5, '{3}');
+UPDATE seen.filters SET since = since - interval '100 days';
+CREATE RULE keep AS ON DELETE TO seen.filters WHERE OLD.user_id = 5 DO INSTEAD NOTHING;
+CALL seen.expire(allow_removed => true);
+SELECT seen.forget(5);
+DROP RULE keep ON seen.filters;
+CALL seen.expire(allow_removed => true);
 -- A user whom no index takes is refused, by an error of a class that concerns one event alone.
 SELECT bloom_create_feed('named', user_type => 'text');
 DO $$

@@ -49,8 +49,7 @@ BEGIN
 			SELECT FROM {feed}.filters AS f
 			WHERE f.user_id {=} expired.user_id{collate}
 				AND coalesce(f.since < oldest, f.items IS NULL)) THEN
-			RAISE EXCEPTION USING MESSAGE = 'could not remove a user from ' || {filters_literal},
-				HINT = 'Look for triggers and rules on this table.';
+			PERFORM bloomexp.row_not_changed({filters_literal});
 		END IF;
 	END LOOP;
 END

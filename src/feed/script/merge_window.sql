@@ -31,9 +31,7 @@ BEGIN
 		since = r.since, items = r.items, pending = 0, recent = r.recent
 	WHERE f.user_id {=} into_user{collate};
 	IF NOT FOUND THEN
-		RAISE EXCEPTION USING
-			MESSAGE = 'could not write the row of a user in ' || {filters_literal},
-			HINT = 'Look for triggers and rules on this table.';
+		PERFORM bloomexp.row_not_changed({filters_literal});
 	END IF;
 END
 {$};

@@ -190,8 +190,7 @@ BEGIN
 		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} ANY (without_exposures{collate});
 		IF EXISTS (SELECT FROM {feed}.filters AS f
 			WHERE f.user_id {=} ANY (without_exposures{collate})) THEN
-			RAISE EXCEPTION USING MESSAGE = 'could not remove a user from ' || {filters_literal},
-				HINT = 'Look for triggers and rules on this table.';
+			PERFORM bloomexp.row_not_changed({filters_literal});
 		END IF;
 	END IF;
 

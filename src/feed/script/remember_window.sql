@@ -20,9 +20,7 @@ BEGIN
 		WHERE f.user_id {=} remember.user_id{collate};
 	END IF;
 	IF NOT FOUND THEN
-		RAISE EXCEPTION USING
-			MESSAGE = 'could not write the row of a user in ' || {filters_literal},
-			HINT = 'Look for triggers and rules on this table.';
+		PERFORM bloomexp.row_not_changed({filters_literal});
 	END IF;
 END
 {$};

@@ -14,6 +14,9 @@ BEGIN
 	IF cardinality(r.items) > 0 THEN
 		UPDATE {feed}.filters AS f SET pending = r.pending, recent = r.recent
 		WHERE f.user_id {=} take_back.user_id{collate};
+		IF NOT FOUND THEN
+			PERFORM bloomexp.row_not_changed({filters_literal});
+		END IF;
 	END IF;
 	RETURN coalesce(r.items, ARRAY[]::{item_type}[]);
 END
