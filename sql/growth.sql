@@ -198,3 +198,51 @@ END
 $$;
 SELECT rate, slices, pg_temp.last_first(slices, rate) <= 4 AS small
 FROM unnest('{0.5,0.1,0.01,1e-7}'::float8[]) rate, unnest('{6,20,50}'::int[]) slices;
+
+-- a history that comes in parts, each of which covers the window; and then all leaves but one slice
+CREATE FUNCTION pg_temp.in_parts(slices int, rate float8, parts int, items int,
+	OUT rate_kept bool, OUT small bool, OUT few_layers bool)
+LANGUAGE plpgsql AS $$
+DECLARE
+	start timestamptz = '2026-01-01';
+	f bloom := bloom_window(slices * interval '1 day', slices, rate);
+	newest bloom;
+BEGIN
+	FOR part IN 1..parts LOOP
+		f := bloom_add_at(f, pg_temp.some(part * 100000, items), ARRAY(
+			SELECT start + i % (slices + 1) * interval '1 day' FROM generate_series(1, items) i));
+	END LOOP;
+	newest := bloom_expire(f, start + 2 * slices * interval '1 day');
+	RAISE DEBUG 'rate %, % and % times the optimum, % layers',
+		(SELECT sum(fpr) / rate FROM bloom_layers(f)),
+		pg_temp.ratio(f, parts * items, rate / (slices + 1)),
+		pg_temp.ratio(newest, parts * items / (slices + 1), rate / (slices + 1)),
+		(bloom_info(f)).layers;
+	rate_kept := (SELECT sum(fpr) <= rate FROM bloom_layers(f));
+	small := greatest(pg_temp.ratio(f, parts * items, rate / (slices + 1)),
+		pg_temp.ratio(newest, parts * items / (slices + 1), rate / (slices + 1))) <= 4;
+	few_layers := (bloom_info(f)).layers <= 26 * (slices + 1);
+END
+$$;
+SELECT * FROM pg_temp.in_parts(6, 0.01, 200, 70);
+SELECT * FROM pg_temp.in_parts(30, 0.01, 100, 310);
+SELECT * FROM pg_temp.in_parts(1, 0.0001, 200, 20);
+SELECT * FROM pg_temp.in_parts(3, 0.05, 200, 40);
+SELECT * FROM pg_temp.in_parts(100, 0.01, 36, 1010);
+-- hashes that are said to be the last of a slice, again and again
+CREATE FUNCTION pg_temp.last_again(times int, OUT rate_kept bool, OUT few_layers bool)
+LANGUAGE plpgsql AS $$
+DECLARE
+	f bloom := bloom_window('30 days', 6, 0.01);
+BEGIN
+	FOR n IN 1..times LOOP
+		f := bloom_add_hashes_at(f, 'integer', bloom_hashes(pg_temp.some(n * 10, 3)),
+			'2026-01-01', true);
+	END LOOP;
+	RAISE DEBUG 'rate %, % layers', (SELECT sum(fpr) / 0.01 * 7 FROM bloom_layers(f)),
+		(bloom_info(f)).layers;
+	rate_kept := (SELECT sum(fpr) <= 0.01 / 7 FROM bloom_layers(f));
+	few_layers := (bloom_info(f)).layers < 20;
+END
+$$;
+SELECT * FROM pg_temp.last_again(1000);

@@ -91,14 +91,14 @@
 
 /*
  * An add looks at so many layers, the newest ones, of those that keep a rate together.  A
- * filter that grows has fewer, because each is half as large as all before it; only
- * unions and hostile values have more.
+ * filter that grows has fewer, because each is half as large as all before it; unions, windows
+ * in which little space is allowed, and hostile values can have more.
  */
 #define LAYERS_TO_LOOK_AT 64
 
 /*
  * A new slice of a window is usually for SLICE_SPARE times the mean number of items of the
- * newest RECENT_SLICES slices before it.  When these have come, its next layer has
+ * newest RECENT_SLICES slices before it.  When these have come, its second layer has
  * SLICE_OVERFLOW of the capacity so far.
  */
 #define RECENT_SLICES 2
@@ -111,8 +111,9 @@
  * a slice to the newest, within WINDOW_SPACE times the optimum for the items there.  Of fewer
  * than FEW_ITEMS half of those that are missing count as well: space is kept until they come.
  *
- * All the same, a layer is for SLICE_OVERFLOW of the capacity so far, and for SLICE_LEAST items or
- * a slice's part of WINDOW_LEAST: smaller ones would save less than their headers take.
+ * All the same, a layer is for SLICE_OVERFLOW of the capacity so far, so that layers do not become
+ * many; and for SLICE_LEAST items, because a smaller one would save less than its header takes, or
+ * a slice's part of WINDOW_LEAST, because many slices of few items would take much together.
  */
 #define WINDOW_SPACE 3.0
 #define FEW_ITEMS 300
@@ -352,8 +353,8 @@ recent_slice_items(const BloomFilter *filter, const SliceLayers *slice)
 /*
  * Tell whether the rate is spent: less of it is left than the layers of a filter that only grew
  * can leave.  The first takes FULL_SHARE at most, and each further one GROWTH_SHARE of what is
- * left; a little less counts, because a layer errs a little more often when it is full than it
- * was planned for.
+ * left, or more if that leaves enough; a little less counts, because a layer errs a little more
+ * often when it is full than it was planned for.
  */
 static bool
 is_spent(double left, const SliceLayers *slice)
@@ -363,11 +364,18 @@ is_spent(double left, const SliceLayers *slice)
 	return left < slice->fpr * least * pow(1.0 - GROWTH_SHARE, slice->end - slice->first);
 }
 
-/* The optimum: bits of a Bloom filter of fixed size for `items` items. */
+/* Return the bits per item of a Bloom filter of fixed size. */
 static double
-optimum(double items, double fpr)
+optimum(double fpr)
 {
-	return -items * log(fpr) / (log(2.0) * log(2.0));
+	return -log(fpr) / (log(2.0) * log(2.0));
+}
+
+/* Return how many bits layers of a window from one slice on may have, for the items there. */
+static double
+allowed_bits(const SliceLayers *slice, double items)
+{
+	return WINDOW_SPACE * optimum(slice->fpr) * Max(items, (items + FEW_ITEMS) / 2);
 }
 
 /* Return how many bits one more layer of a slice of a window, for `pending` items, may have. */
@@ -377,40 +385,25 @@ spare_bits(const BloomFilter *filter, const SliceLayers *slice, int64 pending)
 	const BloomLayer *layers = filter->layers;
 	double		bits = 0.0;
 	double		items = pending;
-	double		spare = HUGE_VAL;
+	double		spare;
 
-	/* bits and items are those of the layers from i on */
-	for (uint32 i = filter->nlayers;; i--)
+	for (uint32 i = slice->first; i < filter->nlayers; i++)
 	{
-		bool		begins = i == slice->first ||
-			(i < slice->first && (i == 0 || layers[i - 1].slice != layers[i].slice));
-
 		CHECK_FOR_INTERRUPTS();
-		if (begins)
-		{
-			double		counted = Max(items, (items + FEW_ITEMS) / 2);
-
-			spare = Min(spare, WINDOW_SPACE * optimum(counted, slice->fpr) - bits);
-		}
-		if (i == 0)
-			return spare;
-		bits += bloomexp_sizing_bits(&layers[i - 1].bits.shape);
-		items += layers[i - 1].items;
+		bits += bloomexp_sizing_bits(&layers[i].bits.shape);
+		items += layers[i].items;
 	}
-}
+	spare = allowed_bits(slice, items) - bits;
 
-/*
- * Return the rate of one more layer of a slice, for `capacity` items; `present` is the capacity of
- * those before it, `usual` that of a whole slice, and `left` what they leave of the slice's rate.
- */
-static double
-plan_share(const SliceLayers *slice, double left, int64 present, int64 usual, int64 capacity)
-{
-	if (is_spent(left, slice))
-		return slice->fpr * SPENT_SHARE;
-	if (present < usual && present + capacity >= usual)
-		return left * SIZED_SHARE;
-	return left * (present == 0 ? UNSIZED_SHARE : GROWTH_SHARE);
+	for (uint32 i = slice->first; i-- > 0;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		bits += bloomexp_sizing_bits(&layers[i].bits.shape);
+		items += layers[i].items;
+		if (i == 0 || layers[i - 1].slice != layers[i].slice)
+			spare = Min(spare, allowed_bits(slice, items) - bits);
+	}
+	return spare;
 }
 
 /* Set the capacity, at least `pending` items, and the rate of one more layer of a slice. */
@@ -420,8 +413,9 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 {
 	double		left = slice->oldest > slice->first ? 0.0 : slice->fpr;
 	int64		usual = (int64) ceil(recent_slice_items(filter, slice) * SLICE_SPARE);
-	int64		present = 0;
-	int64		least;
+	int64		present = 0;	/* capacity so far */
+	int64		overflow;
+	double		growing;		/* the rate, if more layers may follow */
 
 	for (uint32 i = slice->oldest; i < slice->end; i++)
 	{
@@ -431,25 +425,31 @@ plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 		left -= Min(grown_fpr(layer, layer->capacity), slice->fpr * FULL_SHARE);
 		present += credible_capacity(layer, slice->fpr);
 	}
-	least = Min(WINDOW_LEAST / (filter->slices + 1), SLICE_LEAST);
-	least = Max(Max((int64) (present * SLICE_OVERFLOW), least), pending);
 
-	/* the usual number has just been reached, by one layer or several; sizes are rounded */
-	if (usual > 0 && (slice->end - slice->first <= 1 ||
-					  present < usual * (1.0 + SLICE_OVERFLOW / 2)))
-		*capacity = Max(usual - present, least);
+	overflow = Max((int64) (present * SLICE_OVERFLOW),
+				   Min(WINDOW_LEAST / (filter->slices + 1), SLICE_LEAST));
+	if (usual > 0 && slice->end - slice->first <= 1)
+		*capacity = overflow;
 	else
-		*capacity = Max((int64) (present * GROWTH_FACTOR), Max(GROWTH_MIN, pending));
-	*share = plan_share(slice, left, present, usual, *capacity);
+		*capacity = Max((int64) (present * GROWTH_FACTOR), GROWTH_MIN);
+	*capacity = Max(*capacity, Max(usual - present, pending));
+
+	if (is_spent(left, slice))
+		growing = slice->fpr * SPENT_SHARE;
+	else
+		growing = left * (present == 0 ? UNSIZED_SHARE : GROWTH_SHARE);
+	*share = growing;
+	if (present < usual && !is_spent(left * (1.0 - SIZED_SHARE), slice))
+		*share = left * SIZED_SHARE;
 
 	if (filter->windowed)
 	{
-		double		most = spare_bits(filter, slice, pending) / optimum(1.0, *share);
+		double		spare = spare_bits(filter, slice, pending);
 
-		if (*capacity > most)
+		if (*capacity * optimum(*share) > spare)
 		{
-			*capacity = Max((int64) most, least);
-			*share = plan_share(slice, left, present, usual, *capacity);
+			*share = growing;
+			*capacity = Max((int64) (spare / optimum(*share)), Max(overflow, pending));
 		}
 	}
 	if (filter->nlayers >= CROWDED_LAYERS)
@@ -494,10 +494,10 @@ place_part(BloomFilter *filter, BloomSliceItems *part)
 		return;
 
 	/* the first layer of a slice that gets no others has all of its rate */
-	if (!part->exact || slice.end > slice.first)
-		plan_layer(filter, &slice, left, &capacity, &share);
-	if (part->exact)
+	if (part->exact && slice.end == slice.first)
 		capacity = left;
+	else
+		plan_layer(filter, &slice, left, &capacity, &share);
 	bloomexp_layout_check_layers(filter->nlayers + 1);
 	memmove(new + 1, new, (filter->nlayers - slice.end) * sizeof(BloomLayer));
 	*new = new_layer(capacity, share, filter->fpr, false);
