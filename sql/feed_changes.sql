@@ -171,6 +171,10 @@ SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
 SELECT bloom_feed_sql('alone') AS script \gset
 :script
 SELECT feed, problems, edited FROM bloom_feeds();
+-- ... but not what a name says
+SELECT bloom_create_feed('SET role = STABLE');
+SELECT feed, problems, edited FROM bloom_feeds() WHERE feed LIKE 'SET%';
+DROP SCHEMA "SET role = STABLE" CASCADE;
 -- users whom no rebuild has come to
 INSERT INTO exposures VALUES (1, 1), (2, 2);
 SELECT users, never_filled, oldest_filled_until IS NULL AS never FROM seen.health;

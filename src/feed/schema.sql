@@ -169,16 +169,16 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION bloomexp.require_autocommit(text) IS
 'raises an error, which names the routine, inside a transaction block';
 
-CREATE FUNCTION bloomexp.row_not_changed(filters text) RETURNS void
+CREATE FUNCTION bloomexp.row_not_written(filters text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RAISE EXCEPTION 'could not change the row of a user in %', filters
+	RAISE EXCEPTION 'could not write or remove the row of a user in %', filters
 		USING ERRCODE = 'object_not_in_prerequisite_state',
 		HINT = 'Look for triggers and rules on this table.';
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.row_not_changed(text) IS
+COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
 'raises an error, which names the filters: a row that is there was neither written nor removed';

@@ -93,7 +93,7 @@ BEGIN
 				jsonb_build_array(md5(split_part(made, quote, 2)),
 					bloomexp.code_hash(split_part(made, quote, 2)), ARRAY(
 					SELECT lower(regexp_replace(replace(s[1], '''', ''), '^SET (\w+) = ', '\1='))
-					FROM regexp_matches(split_part(made, quote, 1),
+					FROM regexp_matches(split_part(template.text, '{$}', 1),
 						'\m(STABLE|PARALLEL SAFE|SET \w+ = (?:pg_catalog, pg_temp|\S+))', 'g') AS s
 					ORDER BY 1)));
 		END IF;

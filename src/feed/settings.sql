@@ -6,8 +6,11 @@ LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
-	SELECT string ~ '[\x01-\x1f\x7f]' OR getdatabaseencoding() = 'UTF8'
-		AND string ~ '[\u0080-\u009f\u202a-\u202e\u2066-\u2069]'
+	SELECT string ~ '[\x01-\x1f\x7f]'
+		-- in other encodings these are letters
+		OR (getdatabaseencoding() ~ '^(UTF8|LATIN|ISO)' AND string ~ '[\u0080-\u009f]')
+		OR (getdatabaseencoding() = 'UTF8'
+			AND string ~ '[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')
 $$;
 
 COMMENT ON FUNCTION bloomexp.has_controls(text) IS

@@ -49,7 +49,7 @@ BEGIN
 			SELECT FROM {feed}.filters AS f
 			WHERE f.user_id {=} expired.user_id{collate}
 				AND coalesce(f.since < oldest, f.items IS NULL)) THEN
-			PERFORM bloomexp.row_not_changed({filters_literal});
+			PERFORM bloomexp.row_not_written({filters_literal});
 		END IF;
 	END LOOP;
 END

@@ -10,7 +10,7 @@ BEGIN
 	DELETE FROM {feed}.filters AS f WHERE f.user_id {=} forget.user_id{collate};
 	IF NOT FOUND AND EXISTS (
 		SELECT FROM {feed}.filters AS f WHERE f.user_id {=} forget.user_id{collate}) THEN
-		PERFORM bloomexp.row_not_changed({filters_literal});
+		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
 END
 {$};

@@ -30,7 +30,7 @@ BEGIN
 		items = r.items, pending = 0, recent = r.recent
 	WHERE f.user_id {=} into_user{collate};
 	IF NOT FOUND THEN
-		PERFORM bloomexp.row_not_changed({filters_literal});
+		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
 END
 {$};

@@ -190,7 +190,7 @@ BEGIN
 		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} ANY (without_exposures{collate});
 		IF EXISTS (SELECT FROM {feed}.filters AS f
 			WHERE f.user_id {=} ANY (without_exposures{collate})) THEN
-			PERFORM bloomexp.row_not_changed({filters_literal});
+			PERFORM bloomexp.row_not_written({filters_literal});
 		END IF;
 	END IF;
 

@@ -52,14 +52,14 @@ BEGIN
 			AND (batch_from IS NULL OR {user} {>} batch_from{collate})
 			AND (batch_to IS NULL OR {user} {<=} batch_to{collate}) AND {exposed});
 	-- Who loses more than half.  As much may go as the age of the filter is a part of the window.
-	SELECT n_examined + count(*), n_removed + count(f.items) FILTER (WHERE s.n IS NULL),
+	SELECT n_examined + count(*), n_removed + count(f.items) FILTER (WHERE s.user_id IS NULL),
 		n_halved + count(*) FILTER (WHERE bloomexp.cardinality(f.items) * (1 - GREATEST(0, LEAST(1,
 			extract(epoch FROM now() - f.filled_until)
-			/ extract(epoch FROM interval {width})))) > 2 * s.n)
+			/ extract(epoch FROM interval {width})))) > 2 * coalesce(s.n, 0))
 	INTO n_examined, n_removed, n_halved
 	FROM {feed}.filters AS f
 	LEFT JOIN (
-		SELECT {user} AS user_id, count(*) AS n
+		SELECT {user} AS user_id, count(DISTINCT {item}) AS n
 		FROM {exposures} AS e{elements}
 		WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
 			AND (batch_from IS NULL OR {user} {>} batch_from{collate})

@@ -20,7 +20,7 @@ BEGIN
 		WHERE f.user_id {=} remember.user_id{collate};
 	END IF;
 	IF NOT FOUND THEN
-		PERFORM bloomexp.row_not_changed({filters_literal});
+		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
 END
 {$};

@@ -30,7 +30,7 @@ BEGIN
 		UPDATE {feed}.filters AS f SET pending = r.pending, recent = r.recent
 		WHERE f.user_id {=} take_back.user_id{collate};
 		IF NOT FOUND THEN
-			PERFORM bloomexp.row_not_changed({filters_literal});
+			PERFORM bloomexp.row_not_written({filters_literal});
 		END IF;
 	END IF;
 	RETURN coalesce(r.items, ARRAY[]::{item_type}[]);
