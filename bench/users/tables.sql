@@ -30,14 +30,13 @@ VACUUM ANALYZE candidates;
 -- Exposures are made hour by hour.
 CREATE SEQUENCE hours MINVALUE 0;
 
--- From doc/operate.md, Bytes per user: a filter with the headroom of 20%, in its
--- row, with the table's settings before it is full (1,852 bytes for 920) and after some
--- nights (2.3 times), and an index entry; seconds of a rebuild at 5.5 and at 1 million
--- exposures a second.
+-- From doc/operate.md, Bytes per user: a filter of the exact size; on disk 1.7 times as much
+-- after the first build, and twice that after a rebuild, with an index entry; seconds of a
+-- rebuild at 5.5 and at 1 million exposures a second.
 CREATE TABLE plan AS
-SELECT bytes, 1852.0 / 920 * bytes AS loaded, 2.3 * bytes AS disk, 25 AS index,
+SELECT bytes, 1.7 * bytes AS loaded, 3.4 * bytes AS disk, 25 AS index,
 	:users * :per_user / 5.5e6 AS fast, :users * :per_user / 1e6 AS slow
-FROM bloom_sizing(ceil(1.2 * :per_user)::bigint, 0.01);
+FROM bloom_sizing(:per_user, 0.01);
 
 CREATE TABLE figures (nth int GENERATED ALWAYS AS IDENTITY, figure text, unit text, measured float8,
 	low float8, high float8);
