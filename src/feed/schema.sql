@@ -182,3 +182,39 @@ $$;
 
 COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
 'raises an error, which names the filters: a row that is there was neither written nor removed';
+
+CREATE FUNCTION bloomexp.require_few_losses(filters text, exposures text, width text,
+	since timestamp with time zone,	-- where the window begins
+	after text,	-- the user before the batch
+	n_examined bigint,
+	n_before bigint,	-- removed by the batches before
+	n_removed bigint, n_halved bigint)
+RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF n_removed > n_before AND n_removed > 100 AND n_removed > n_examined / 5 THEN
+		RAISE EXCEPTION 'rebuild would remove % of % filters of %', n_removed, n_examined, filters
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
+					n_before, ' are removed already; the batch after user ', after,
+					' changed nothing.'),
+				HINT = 'If that is right, call the rebuild with allow_removed => true.';
+	END IF;
+	IF n_halved > 100 AND n_halved > n_examined / 5 THEN
+		RAISE EXCEPTION 'rebuild would halve % of % filters of %', n_halved, n_examined, filters
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = concat('More than half of what their users were shown in the last ', width,
+					' is no longer in ', exposures, '. The batch after user ', after,
+					' changed nothing.'),
+				HINT = 'Keep exposures as long as the feed remembers them. '
+					'If that is right, call the rebuild with allow_removed => true.';
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.require_few_losses(text, text, text, timestamp with time zone, text,
+	bigint, bigint, bigint, bigint) IS
+'raises an error if a rebuild would remove more than 100 and a fifth of the filters that it has '
+'looked at, or take more than half from so many: a table, its retention or a clock may be wrong';

@@ -59,7 +59,7 @@ BEGIN
 	INTO n_examined, n_removed, n_halved
 	FROM {feed}.filters AS f
 	LEFT JOIN (
-		SELECT {user} AS user_id, count(DISTINCT {item}) AS n
+		SELECT {user} AS user_id, count(DISTINCT {item}{item_collate}) AS n
 		FROM {exposures} AS e{elements}
 		WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
 			AND (batch_from IS NULL OR {user} {>} batch_from{collate})
@@ -80,25 +80,8 @@ BEGIN
 				DETAIL = concat('There is none since ', since, '. No filter was removed.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
-		IF n_removed > n_before AND n_removed > 100 AND n_removed > n_examined / 5 THEN
-			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-				MESSAGE = concat('rebuild would remove ', n_removed, ' of ', n_examined,
-					' filters of ', {filters_literal}),
-				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
-					n_before, ' are removed already; the batch after user ',
-					batch_name, ' changed nothing.'),
-				HINT = 'If that is right, call the rebuild with allow_removed => true.';
-		END IF;
-		IF n_halved > 100 AND n_halved > n_examined / 5 THEN
-			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-				MESSAGE = concat('rebuild would halve ', n_halved, ' of ', n_examined,
-					' filters of ', {filters_literal}),
-				DETAIL = concat('More than half of what their users were shown in the last ',
-					{width}, ' is no longer in ', {exposures_literal}, '. The batch after user ',
-					batch_name, ' changed nothing.'),
-				HINT = 'Keep exposures as long as the feed remembers them. '
-					'If that is right, call the rebuild with allow_removed => true.';
-		END IF;
+		PERFORM bloomexp.require_few_losses({filters_literal}, {exposures_literal}, {width}, since,
+			batch_name, n_examined, n_before, n_removed, n_halved);
 	END IF;
 	IF dry_run THEN
 		SELECT count(*), coalesce(sum(octet_length(b.items::bytea) + 4), 0)
