@@ -74,7 +74,8 @@ query('CALL shortened.rebuild()') for 1 .. 2;
 query(q{DELETE FROM short WHERE shown_at < now() - interval '10 days' OR user_id <= 30});
 is(sqlstate($coordinator, 'postgres', 'CALL shortened.rebuild()'), '55000',
 	'a rebuild does not halve filters');
-is(query(q{SELECT shortened.unseen(70, '{9, 11, 29, 31}')}), '{31}', '... and they are as they were');
+is(query(q{SELECT shortened.unseen(70, '{9, 11, 29, 31}')}), '{31}',
+	'... and they are as they were');
 query('CALL shortened.rebuild(allow_removed => true)');
 is(query(q{SELECT shortened.unseen(70, '{9, 11, 29, 31}')}), '{11,29,31}',
 	'... unless it is allowed');
