@@ -169,6 +169,58 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION bloomexp.require_autocommit(text) IS
 'raises an error, which names the routine, inside a transaction block';
 
+CREATE FUNCTION bloomexp.not_read_committed(routine text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION '% needs isolation level READ COMMITTED', routine
+		USING ERRCODE = 'feature_not_supported',
+		DETAIL = 'A snapshot from before the lock does not show what others have committed since.',
+		HINT = 'Call it after SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.not_read_committed(text) IS
+'raises an error, which names the routine: it locks a row and then looks, in a new snapshot';
+
+CREATE FUNCTION bloomexp.require_same_length(n_users integer, n_items integer, n_times integer)
+RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF n_users IS DISTINCT FROM n_items OR n_items IS DISTINCT FROM n_times THEN
+		RAISE EXCEPTION 'arrays of users, items and times must be of the same length'
+			USING ERRCODE = 'array_subscript_error',
+			DETAIL = concat('The lengths are ', n_users, ', ', n_items, ' and ', n_times, '.');
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.require_same_length(integer, integer, integer) IS
+'raises an error if the arrays of a batch are not of the same length';
+
+CREATE FUNCTION bloomexp.require_few_expired(filters text, oldest timestamp with time zone,
+	n_users bigint, n_expired bigint)
+RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF n_expired > 1000 AND n_expired > n_users / 5 THEN
+		RAISE EXCEPTION 'expire would remove % of % users of %', n_expired, n_users, filters
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = concat('They have no exposure since ', oldest, '.'),
+			HINT = 'If that is right, call it with allow_removed => true.';
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.require_few_expired(text, timestamp with time zone, bigint, bigint) IS
+'raises an error if expire() would remove more than 1,000 users and a fifth of all: a clock may be '
+'wrong';
+
 CREATE FUNCTION bloomexp.row_not_written(filters text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp

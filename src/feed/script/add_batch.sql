@@ -9,13 +9,8 @@ DECLARE
 	written {user_type}[];
 	n_users bigint;
 BEGIN
-	IF cardinality(user_ids) IS DISTINCT FROM cardinality(items)
-		OR cardinality(items) IS DISTINCT FROM cardinality(shown_at) THEN
-		RAISE EXCEPTION 'arrays of users, items and times must be of the same length'
-			USING ERRCODE = 'array_subscript_error',
-			DETAIL = concat('The lengths are ', cardinality(user_ids), ', ',
-				cardinality(items), ' and ', cardinality(shown_at), '.');
-	END IF;
+	PERFORM bloomexp.require_same_length(
+		cardinality(user_ids), cardinality(items), cardinality(shown_at));
 	SELECT array_agg(b.user_id), array_agg(b.item) INTO user_ids, items
 	FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
 	WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at IS NOT NULL;

@@ -8,21 +8,13 @@ DECLARE
 	oldest timestamp with time zone :=	-- slice of the window
 		bloomexp.slice_start(clock_timestamp() - interval {hours}, {width}, {slices});
 	batch_from {user_type} := after;
-	n_users bigint;
-	n_expired bigint;
 	expired record;
 BEGIN
 	IF after IS NULL AND allow_removed IS NOT TRUE THEN
 		-- a row that only lock() has made is no loss
-		SELECT count(f.since), count(*) FILTER (WHERE f.since < oldest) INTO n_users, n_expired
+		PERFORM bloomexp.require_few_expired({filters_literal}, oldest,
+			count(f.since), count(*) FILTER (WHERE f.since < oldest))
 		FROM {feed}.filters AS f;
-		IF n_expired > 1000 AND n_expired > n_users / 5 THEN
-			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-				MESSAGE = concat('expire would remove ', n_expired, ' of ', n_users,
-					' users of ', {filters_literal}),
-				DETAIL = concat('They have no exposure since ', oldest, '.'),
-				HINT = 'If that is right, call it with allow_removed => true.';
-		END IF;
 	END IF;
 	after := (SELECT f.user_id FROM {feed}.filters AS f
 		WHERE batch_from IS NULL OR f.user_id {>} batch_from{collate}

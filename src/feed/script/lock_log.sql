@@ -5,10 +5,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 #variable_conflict use_column
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'lock() and take() need isolation level READ COMMITTED'
-			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'A snapshot from before the lock does not show what others have taken.',
-				HINT = 'Call them after SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
+		PERFORM bloomexp.not_read_committed('lock()');
 	END IF;
 	IF EXISTS (SELECT FROM pg_foreign_table) THEN	-- few databases have any
 		PERFORM bloomexp.require_first_use({exposures_literal});

@@ -24,8 +24,7 @@ DECLARE
 	yesterday timestamp with time zone;
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'rebuild_batch() needs isolation level READ COMMITTED'
-			USING ERRCODE = 'feature_not_supported';
+		PERFORM bloomexp.not_read_committed('rebuild_batch()');
 	ELSIF cardinality(wanted) > 1000 THEN	-- the exposures of more would not all be read
 		RAISE EXCEPTION 'invalid argument of a rebuild' USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = 'A batch takes up to 1,000 users.';

@@ -12,10 +12,7 @@ DECLARE
 	r record;	-- the row as it will be, and the items
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'take_back() needs isolation level READ COMMITTED'
-			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'A snapshot from before the lock does not show what others have inserted.',
-				HINT = 'Call it after SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
+		PERFORM bloomexp.not_read_committed('take_back()');
 	END IF;
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of({exposures_literal}) AS t;
 	PERFORM {feed}.lock(take_back.user_id);
