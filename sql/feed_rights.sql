@@ -796,6 +796,45 @@ DROP ROLE "Regress_bloomexp_owner";
 -- What others write as the value of a number does not get into a command but as a literal.
 SELECT bloomexp.feed_options('{"fpr": "1); DROP TABLE x; --", "slices": "6 ", "capacity": "10"}');
 SELECT bloomexp.feed_options('{"fpr": 1e-7, "width": null, "capacity": 3650}');
+-- Columns with the names of variables count for nothing, in the exposures and in filters.
+CREATE TABLE named (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
+	since timestamptz, items bigint[], r text, exposed bigint[], pending int, recent bigint[],
+	written bigint[], n_users bigint, filled_until timestamptz);
+SELECT bloom_create_feed('of_named', 'named'), bloom_create_feed('log_of_named', 'named',
+	mode => 'log'), bloom_create_feed('ever', width => NULL), bloom_create_feed('month');
+INSERT INTO named (user_id, item_id) SELECT 2, unnest(of_named.take(2, '{1,2,3}', 2));
+SELECT of_named.take_back(2, '{1,2}'), of_named.unseen(2, '{1,2,3}');
+DO $$
+DECLARE
+	feed name;
+BEGIN
+	FOREACH feed IN ARRAY '{of_named,log_of_named,ever,month}'::name[] LOOP
+		EXECUTE format('ALTER TABLE %I.filters ADD taken bigint[] NOT NULL DEFAULT $t${}$t$,
+			ADD r text, ADD at timestamptz, ADD shown_at timestamptz[], ADD visitor text,
+			ADD from_user bigint, ADD into_user bigint, ADD user_ids bigint[], ADD shown text,
+			ADD written bigint[], ADD n_users bigint, ADD removed bigint, ADD after bigint,
+			ADD exposed bigint[], ADD hashes bigint[], ADD present timestamptz', feed);
+	END LOOP;
+END $$;
+INSERT INTO named (user_id, item_id) SELECT 1, unnest(of_named.take(1, '{1,2,3}', 2));
+SELECT of_named.take_back(1, '{1,2}'), of_named.unseen(1, '{1,2,3}'),
+	log_of_named.take_back(1, '{1,2}'), log_of_named.unseen(1, '{1,2,3}');
+CALL of_named.rebuild();
+CALL log_of_named.rebuild();
+SELECT of_named.unseen(1, '{1,2,3}'), log_of_named.unseen(1, '{1,2,3}');
+SELECT ever.take(1, '{1,2,3}', 2), month.take(1, '{1,2,3}', 2);
+SELECT ever.take_back(1, '{2}'), month.take_back(1, '{2}');
+SELECT ever.take(1, '{1,2,3}', 1), month.take(1, '{1,2,3}', 1);
+SELECT ever.add(1, '{4}'), month.add(1, '{4}'), ever.add_batch('{1,2}', '{5,9}', '{now,now}'),
+	month.add_batch('{1,2}', '{5,9}', '{now,now}');
+SELECT ever.merge(2, 1), month.merge(2, 1);
+SELECT ever.unseen(1, '{1,2,3,4,5,9}'), month.unseen(1, '{1,2,3,4,5,9}');
+CALL month.expire();
+SELECT ever.forget(1), month.forget(1);
+SELECT ever.unseen(1, '{1,2}'), month.unseen(1, '{1,2}');
+DROP SCHEMA of_named, log_of_named, ever, month CASCADE;
+DROP TABLE named;
+
 -- A table that is gone is in nobody's hands.
 SET ROLE regress_bloomexp_owner;
 SELECT bloomexp.require_trusted(4711);

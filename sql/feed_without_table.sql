@@ -587,6 +587,7 @@ SELECT fpr_target_max, fpr_max < 0.02 AS near_it FROM ever.health;
 SELECT count(*) AS lost FROM generate_series(1000, 1081) AS i WHERE NOT ever.contains(1, i);
 DROP SCHEMA away, seen, ever CASCADE;
 DROP TABLE kinds CASCADE;
+DROP TABLE shown;
 DROP ROUTINE IF EXISTS feed_of, execute, returned, call, all_call, at, show, remembered,
 	slices, pages,
 	within, judged, wal CASCADE;

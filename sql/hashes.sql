@@ -286,3 +286,11 @@ FROM (SELECT ARRAY(SELECT i * i % 7919 FROM generate_series(1::bigint, 9000) AS 
 	ARRAY(SELECT i * i % 7919 FROM generate_series(3000::bigint, 4000) AS i) AS b) AS arrays;
 SELECT bloomexp.new_hashes('{1,NULL}', '{}');
 SELECT bloomexp.new_hashes('{1}', '{{1},{2}}');
+-- oldest_slice: when the oldest slice began that bloom_expire() keeps
+SELECT count(*) AS times, bool_and(oldest = bloomexp.oldest_slice(at, '30 days', 6)) AS same
+FROM (
+	SELECT bloom_add_at(bloom_window('30 days', 6), array_agg(d),
+		array_agg(timestamptz '2026-01-01 00:00+00' + d * interval '1 day'))
+	FROM generate_series(1, 33) AS d) AS w(f),
+	generate_series(timestamptz '2026-02-03 00:00+00', '2026-03-04 00:00+00', '7 hours') AS at,
+	LATERAL (SELECT min(slice_start) FROM bloom_layers(bloom_expire(f, at))) AS l(oldest);

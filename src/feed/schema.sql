@@ -82,6 +82,14 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloomexp.slice_start(timestamp with time zone, interval, integer) IS
 'as bloom_slice_start()';
 
+CREATE FUNCTION bloomexp.oldest_slice(at timestamp with time zone, width interval, slices integer)
+RETURNS timestamp with time zone
+AS 'MODULE_PATHNAME', 'bloomexp_oldest_slice'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.oldest_slice(timestamp with time zone, interval, integer) IS
+'when the oldest slice began that a window which ends at a time still has';
+
 CREATE FUNCTION bloomexp.hashes(items anyarray)
 RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'bloomexp_hashes'

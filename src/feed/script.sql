@@ -18,11 +18,11 @@ AS $$
 			'rebuild_batch health_table finish'
 		WHEN bloomexp.distribution_column(to_regclass(a ->> 'exposures')) IS NOT NULL THEN
 			'head_log begin filters_table storage lock_log_citus shown_log current_log unseen_log '
-			'contains take_log take_back_table rebuild rebuild_step rebuild_batch_citus '
+			'contains_log take_log take_back_table rebuild rebuild_step rebuild_batch_citus '
 			'distribute health_log finish'
 		ELSE
 			'head_log begin filters_table storage lock_log shown_log current_log unseen_log '
-			'contains take_log take_back_table rebuild rebuild_step rebuild_batch '
+			'contains_log take_log take_back_table rebuild rebuild_step rebuild_batch '
 			'health_log finish'
 		END, ' ')
 $$;

@@ -148,19 +148,40 @@ slice_start(int64 slice, int64 width, int32 slices)
 	return time_datum(start);
 }
 
-/* bloom_slice_start(shown_at, width, slices) */
-PG_FUNCTION_INFO_V1(bloomexp_slice_start);
-Datum
-bloomexp_slice_start(PG_FUNCTION_ARGS)
+/* Return the start of the slice of a time, for the width and slices of arguments 1 and 2. */
+static Datum
+slice_start_of(FunctionCallInfo fcinfo, int64 time)
 {
-	int64		shown_at = bloomexp_arguments_time(fcinfo->args[0], "shown_at");
 	int64		width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(1));
 	int32		slices = PG_GETARG_INT32(2);
 	int64		length;
 
 	bloomexp_window_check(width, slices, BLOOMEXP_DEFAULT_FPR);
 	length = bloomexp_window_slice_length(width, slices);
-	PG_RETURN_DATUM(slice_start(bloomexp_window_slice_of(shown_at, length), width, slices));
+	return slice_start(bloomexp_window_slice_of(time, length), width, slices);
+}
+
+/* bloom_slice_start(shown_at, width, slices) */
+PG_FUNCTION_INFO_V1(bloomexp_slice_start);
+Datum
+bloomexp_slice_start(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_DATUM(slice_start_of(fcinfo,
+								   bloomexp_arguments_time(fcinfo->args[0], "shown_at")));
+}
+
+/* bloomexp.oldest_slice(at, width, slices) */
+PG_FUNCTION_INFO_V1(bloomexp_oldest_slice);
+Datum
+bloomexp_oldest_slice(PG_FUNCTION_ARGS)
+{
+	int64		at = bloomexp_arguments_time(fcinfo->args[0], "at");
+	int64		width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(1));
+	int64		start;
+
+	if (pg_sub_s64_overflow(at, width, &start))
+		start = PG_INT64_MIN;
+	PG_RETURN_DATUM(slice_start_of(fcinfo, start));
 }
 
 /* bloom_info(filter) */

@@ -9,7 +9,10 @@ DECLARE
 	written boolean;
 BEGIN
 	IF cardinality(hashes) > 0 AND add.user_id IS NOT NULL AND shown_at IS NOT NULL THEN
-		IF cardinality(hashes) <= {max_recent} THEN	-- nearly always "recent" has room
+		-- Nearly always "recent" has room.  With an older snapshot remember() says if others have
+		-- removed the row since then.
+		IF cardinality(hashes) <= {max_recent}
+			AND current_setting('transaction_isolation') = 'read committed' THEN
 			-- A row that exists is locked before it is looked at.
 			INSERT INTO {feed}.filters AS f (user_id, recent)
 			VALUES (add.user_id{collate}, hashes)

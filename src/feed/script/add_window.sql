@@ -11,8 +11,10 @@ DECLARE
 BEGIN
 	IF cardinality(hashes) > 0 AND add.user_id IS NOT NULL
 		AND shown_at >= present - interval {hours} THEN
-		-- Nearly always the items are of the slice of "recent", which has room.
-		IF cardinality(hashes) <= {max_recent} THEN
+		-- Nearly always the items are of the slice of "recent", which has room.  With an older
+		-- snapshot remember() says if others have removed the row since then.
+		IF cardinality(hashes) <= {max_recent}
+			AND current_setting('transaction_isolation') = 'read committed' THEN
 			-- A row that exists is locked before it is looked at.
 			INSERT INTO {feed}.filters AS f (user_id, since, recent)
 			VALUES (add.user_id{collate},

@@ -1,4 +1,6 @@
--- All that a user was shown, as one filter.
+-- All that a user was shown, as one filter.  What functions of bloomexp get at the end, here and
+-- below: the kind of the items, width and slices of the window (NULL: none), the target rate, and
+-- the capacity of a first layer.
 CREATE OR REPLACE FUNCTION {feed}.current(user_id {user_type}) RETURNS {bloom}
 LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows

@@ -1,7 +1,8 @@
 -- Remove users whose last exposure has left the window, in batches that commit.  Call it in
 -- autocommit mode, once a day or less often: it saves disk and changes no answer.  If they are
 -- more than 1,000 and more than a fifth of all, a clock may be wrong, and it removes nobody,
--- unless allow_removed => true.  It waits for "pause" after each batch.
+-- unless allow_removed => true.  It waits for "pause" after each batch.  Calls for a user who is
+-- being removed wait until the batch commits.  Who calls it needs EXECUTE on expire_batch(), too.
 CREATE OR REPLACE PROCEDURE {feed}.expire(pause interval DEFAULT '0',
 	allow_removed boolean DEFAULT false, INOUT removed bigint DEFAULT 0)
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit

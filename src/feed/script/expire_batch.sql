@@ -5,8 +5,8 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	oldest timestamp with time zone :=	-- slice of the window
-		bloomexp.slice_start(clock_timestamp() - interval {hours}, {width}, {slices});
+	oldest timestamp with time zone :=
+		bloomexp.oldest_slice(clock_timestamp(), {width}, {slices});
 	batch_from {user_type} := after;
 	expired record;
 BEGIN

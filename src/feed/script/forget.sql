@@ -3,13 +3,9 @@ CREATE OR REPLACE FUNCTION {feed}.forget(user_id {user_type}) RETURNS pg_catalog
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
 BEGIN
-	-- An older snapshot may not show the row that there is: that is an error.
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM {feed}.lock(forget.user_id);
-	END IF;
+	PERFORM {feed}.lock(forget.user_id);	-- waits, and finds a row that others have just made
 	DELETE FROM {feed}.filters AS f WHERE f.user_id {=} forget.user_id{collate};
-	IF NOT FOUND AND EXISTS (
-		SELECT FROM {feed}.filters AS f WHERE f.user_id {=} forget.user_id{collate}) THEN
+	IF NOT FOUND AND forget.user_id IS NOT NULL THEN
 		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
 END

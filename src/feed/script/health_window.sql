@@ -8,8 +8,7 @@ SELECT pg_catalog.count(*) AS users,
 	pg_catalog.max(i.fpr) AS fpr_target_max,
 	pg_catalog.max(i.fpr_now) AS fpr_max,
 	pg_catalog.count(*) FILTER (WHERE i.fpr_now OPERATOR(pg_catalog.>) {alarming_fpr}) AS above_fpr,
-	pg_catalog.count(*) FILTER (WHERE coalesce(f.since OPERATOR(pg_catalog.<) bloomexp.slice_start(
-		current_timestamp OPERATOR(pg_catalog.-) interval {hours}, {width}, {slices}),
-		f.items IS NULL)) AS expired
+	pg_catalog.count(*) FILTER (WHERE coalesce(f.since OPERATOR(pg_catalog.<)
+		bloomexp.oldest_slice(current_timestamp, {width}, {slices}), f.items IS NULL)) AS expired
 FROM {feed}.filters AS f
 LEFT JOIN LATERAL bloomexp.info(bloomexp.expire(f.items, current_timestamp)) AS i ON true;

@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION {feed}.merge(from_user {user_type}, into_user {user_type})
 RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_column
+#variable_conflict use_variable
 DECLARE
 	visitor record;
 	r record;	-- the row as it will be
@@ -12,9 +12,8 @@ BEGIN
 		RETURN;
 	END IF;
 	-- in the order of users, so that two calls do not deadlock
-	INSERT INTO {feed}.filters AS f (user_id)
-	SELECT u.u{collate} FROM unnest(ARRAY[from_user, into_user]) AS u(u) ORDER BY 1
-	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
+	PERFORM {feed}.lock(LEAST(from_user, into_user{collate}));
+	PERFORM {feed}.lock(GREATEST(from_user, into_user{collate}));
 	SELECT f.since, f.items, f.recent INTO visitor
 	FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
 	SELECT n.* INTO r FROM {feed}.filters AS f,

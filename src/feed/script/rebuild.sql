@@ -1,5 +1,5 @@
--- Build filters again from the exposures of the last {width}, in batches that commit: of all
--- users, of those with "after" < id <= "upto", or of "users".  Call it in autocommit mode, once
+-- Build filters again from the exposures of the window, in batches that commit: of all users, of
+-- those with "after" < id <= "upto", or of "users".  Call it in autocommit mode, once
 -- a day or more often; several sessions can share the users by ranges.  It waits for "pause"
 -- after each batch, and reports after a second, and then every ten, up to which user all are
 -- done: after a stop, continue with after => that one.  The result: exposures read, filters

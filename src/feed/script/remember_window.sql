@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION {feed}.remember(user_id {user_type}, items {item_type}[],
 	shown_at timestamp with time zone[], taken boolean) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_column
+#variable_conflict use_variable
 DECLARE
 	r record;	-- the row as it will be
 BEGIN
@@ -13,13 +13,11 @@ BEGIN
 			remember.items{item_collate}, shown_at, taken,
 			{item_kind}, {width}, {slices}, {fpr}, {capacity}) AS n
 	WHERE f.user_id {=} remember.user_id{collate};
-	IF r.changed THEN
-		UPDATE {feed}.filters AS f SET
-			since = r.since, items = coalesce(r.items, f.items),
-			pending = r.pending, recent = r.recent
-		WHERE f.user_id {=} remember.user_id{collate};
-	END IF;
-	IF NOT FOUND THEN
+	UPDATE {feed}.filters AS f SET
+		since = r.since, items = coalesce(r.items, f.items),
+		pending = r.pending, recent = r.recent
+	WHERE f.user_id {=} remember.user_id{collate} AND r.changed;
+	IF NOT FOUND AND r.changed IS NOT FALSE THEN	-- NULL: there is no row
 		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
 END

@@ -5,14 +5,14 @@
 CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[],
 	wanted integer DEFAULT NULL) RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_column
+#variable_conflict use_variable
 DECLARE
 	taken {item_type}[];
 BEGIN
 	PERFORM {feed}.lock(take.user_id);
 	taken := (
 		SELECT bloomexp.exclude_first(candidates{item_collate}, f.items, wanted, f.recent)
-		FROM (SELECT) AS one
+		FROM (SELECT) AS one	-- a row, even for nobody
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
 		-- Nearly always "recent" has room.

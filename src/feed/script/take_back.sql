@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION {feed}.take_back(user_id {user_type}, items {item_type}[])
 RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_column
+#variable_conflict use_variable
 DECLARE
 	r record;	-- the row as it will be, and the items
 BEGIN
@@ -11,12 +11,10 @@ BEGIN
 	SELECT n.* INTO r FROM {feed}.filters AS f,
 		bloomexp.take_back_from_row(f.pending, f.recent, take_back.items{item_collate}) AS n
 	WHERE f.user_id {=} take_back.user_id{collate};
-	IF cardinality(r.items) > 0 THEN
-		UPDATE {feed}.filters AS f SET pending = r.pending, recent = r.recent
-		WHERE f.user_id {=} take_back.user_id{collate};
-		IF NOT FOUND THEN
-			PERFORM bloomexp.row_not_written({filters_literal});
-		END IF;
+	UPDATE {feed}.filters AS f SET pending = r.pending, recent = r.recent
+	WHERE f.user_id {=} take_back.user_id{collate} AND cardinality(r.items) > 0;
+	IF NOT FOUND AND cardinality(r.items) > 0 THEN
+		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
 	RETURN coalesce(r.items, ARRAY[]::{item_type}[]);
 END

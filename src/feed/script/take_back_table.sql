@@ -5,7 +5,7 @@ RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
 SET timezone = 'UTC' AS {$}	-- whatever type the time column gets
-#variable_conflict use_column
+#variable_conflict use_variable
 DECLARE
 	since timestamp with time zone := {window_start};
 	exposed bigint[];
@@ -23,12 +23,10 @@ BEGIN
 		bloomexp.take_back_from_row(f.pending, f.recent,
 			bloomexp.exclude(take_back.items{item_collate}, NULL, exposed)) AS n
 	WHERE f.user_id {=} take_back.user_id{collate};
-	IF cardinality(r.items) > 0 THEN
-		UPDATE {feed}.filters AS f SET pending = r.pending, recent = r.recent
-		WHERE f.user_id {=} take_back.user_id{collate};
-		IF NOT FOUND THEN
-			PERFORM bloomexp.row_not_written({filters_literal});
-		END IF;
+	UPDATE {feed}.filters AS f SET pending = r.pending, recent = r.recent
+	WHERE f.user_id {=} take_back.user_id{collate} AND cardinality(r.items) > 0;
+	IF NOT FOUND AND cardinality(r.items) > 0 THEN
+		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
 	RETURN coalesce(r.items, ARRAY[]::{item_type}[]);
 END

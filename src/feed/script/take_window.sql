@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[],
 	wanted integer DEFAULT NULL) RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_column
+#variable_conflict use_variable
 DECLARE
 	at timestamp with time zone;
 	taken {item_type}[];
@@ -14,9 +14,8 @@ BEGIN
 	taken := (
 		SELECT bloomexp.exclude_first(candidates{item_collate},
 			bloomexp.expire(f.items, at), wanted,
-			CASE WHEN f.since >= bloomexp.slice_start(at - interval {hours}, {width}, {slices})
-				THEN f.recent END)
-		FROM (SELECT) AS one
+			CASE WHEN f.since >= bloomexp.oldest_slice(at, {width}, {slices}) THEN f.recent END)
+		FROM (SELECT) AS one	-- a row, even for nobody
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
 		-- Nearly always in the slice of "recent", which has room.

@@ -6,7 +6,7 @@ SET row_security = off AS {$}	-- an error if row security would hide rows
 BEGIN
 	RETURN (
 		SELECT bloomexp.exclude(candidates{item_collate}, f.items, f.recent)
-		FROM (SELECT) AS one
+		FROM (SELECT) AS one	-- a row, even for a user without one
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} unseen.user_id{collate});
 END
 {$};

@@ -6,9 +6,8 @@ SET row_security = off AS {$}	-- an error if row security would hide rows
 BEGIN
 	RETURN (
 		SELECT bloomexp.exclude(candidates{item_collate}, bloomexp.expire(f.items, now()),
-			CASE WHEN f.since >= bloomexp.slice_start(now() - interval {hours}, {width}, {slices})
-				THEN f.recent END)
-		FROM (SELECT) AS one
+			CASE WHEN f.since >= bloomexp.oldest_slice(now(), {width}, {slices}) THEN f.recent END)
+		FROM (SELECT) AS one	-- a row, even for a user without one
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} unseen.user_id{collate});
 END
 {$};
