@@ -243,6 +243,21 @@ $$;
 COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
 'raises an error, which names the filters: a row that is there was neither written nor removed';
 
+CREATE FUNCTION bloomexp.items_to_keep(items @extschema@.bloom,
+	filled_until timestamp with time zone,	-- infinite: how old the filter is is not known
+	width interval)
+RETURNS numeric
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+	SELECT bloomexp.cardinality(items) OPERATOR(pg_catalog.*) (1 OPERATOR(pg_catalog.-)
+		GREATEST(0, LEAST(1, (extract(epoch FROM pg_catalog.now()) OPERATOR(pg_catalog.-)
+			extract(epoch FROM filled_until)) OPERATOR(pg_catalog./) extract(epoch FROM width))))
+$$;
+
+COMMENT ON FUNCTION bloomexp.items_to_keep(@extschema@.bloom, timestamp with time zone, interval) IS
+'how many items of a filter a rebuild should find again at least: of a filter that is a tenth of '
+'the window old nine tenths, of one whose age is not known none';
+
 CREATE FUNCTION bloomexp.require_few_losses(filters text, exposures text, width text,
 	since timestamp with time zone,	-- where the window begins
 	after text,	-- the user before the batch

@@ -79,8 +79,8 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_at(bloom, anynonarray, timestamp with time zone) IS
 'a windowed filter with one item more, which was shown at a time; returned untouched if it '
-'contains the item for as long already, or if the time is before that up to which the filter was '
-'expired; without the slices that have left the window, if this begins a new one';
+'contains the item for as long already, or if it was shown before the window of the last '
+'bloom_expire(); without the slices that have left the window, if this begins a new one';
 
 CREATE FUNCTION bloom_add_at(filter bloom, items anyarray, shown_at timestamp with time zone[])
 RETURNS bloom

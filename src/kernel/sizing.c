@@ -393,8 +393,7 @@ bloomexp_sizing_fit(double items, double fpr, uint32_t max_words, BloomShape *sh
 }
 
 /*
- * Find the most items that a layer of max_words words holds at `fpr`: what an error message
- * about too large a capacity names.
+ * Find the most items that a layer of max_words words holds at `fpr`.
  */
 uint64_t
 bloomexp_sizing_max_items(double fpr, uint32_t max_words)

@@ -138,17 +138,14 @@ bloomexp_with_fpr(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"fpr"};
 	BloomFilter filter;
-	double		before;
+	struct varlena *value;
 
 	bloomexp_arguments_require_not_null(fcinfo, 1, names, lengthof(names));
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));
-	before = filter.fpr;
-	bloomexp_window_set_fpr(&filter, PG_GETARG_FLOAT8(1));
-	if (filter.fpr == before)
-		return bloomexp_arguments_return_untouched(fcinfo);
-	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
+	value = bloomexp_filter_with_fpr(&filter, PG_GETARG_FLOAT8(1));
+	return bloomexp_arguments_return_changed(fcinfo, value);
 }
 
 /*
@@ -195,7 +192,6 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 	BloomKind	kind;
 	BloomExposure exposure;
 	int64		shown_at;
-	int64		length;
 	struct varlena *value;
 
 	bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_add_at()");
@@ -206,8 +202,7 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 	bloomexp_filter_require_kind(&filter, kind);
 	if (shown_at < filter.expired_before)
 		return bloomexp_arguments_return_untouched(fcinfo);
-	length = bloomexp_window_slice_length(filter.width, filter.slices);
-	exposure.slice = bloomexp_window_slice_of(shown_at, length);
+	exposure.slice = bloomexp_window_slice_at(&filter, shown_at);
 	value = bloomexp_window_add(&filter, kind, &exposure, 1, false, true);
 	return bloomexp_arguments_return_changed(fcinfo, value);
 }

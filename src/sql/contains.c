@@ -84,7 +84,7 @@ find_contained(FunctionCallInfo fcinfo, ArrayType *array, bool **contained)
 	int			n = 0;
 
 	bloomexp_item_begin(&items, array, PG_GET_COLLATION());
-	bloomexp_lookup_open(&lookups, &filter, 1, &items);
+	bloomexp_lookup_open(&lookups, &filter, 1, items.type, items.nitems);
 	*contained = palloc0(Max(items.nitems, 1));
 	while (bloomexp_item_next(&items, BLOOMEXP_BATCH))
 	{

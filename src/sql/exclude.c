@@ -67,8 +67,10 @@ copy_remaining(BloomItems *candidates, const Exclusion *exclusion, bool distinct
 	BloomLookups lookups;
 	bool		omit[BLOOMEXP_BATCH];
 	int			batch = BLOOMEXP_BATCH;
+	int64		tested = Max((int64) wanted * 2, MIN_CANDIDATES);	/* if half of them remain */
 
-	bloomexp_lookup_open(&lookups, exclusion->filters, exclusion->nfilters, candidates);
+	bloomexp_lookup_open(&lookups, exclusion->filters, exclusion->nfilters, candidates->type,
+						 Min(tested, candidates->nitems));
 	if (distinct)
 		bloomexp_hash_set_init(&selection,
 							   Min(Min(wanted, candidates->nitems), BLOOMEXP_BATCH));
@@ -77,7 +79,7 @@ copy_remaining(BloomItems *candidates, const Exclusion *exclusion, bool distinct
 	while (*remaining < wanted)
 	{
 		/*
-		 * Twice what is still wanted, and no more: to test a candidate of a large filter is
+		 * Twice what is still wanted, and a few at least: to test a candidate of a large filter is
 		 * to read a chunk of it.
 		 */
 		if (wanted - *remaining < BLOOMEXP_BATCH / 2)

@@ -186,8 +186,7 @@ bloomexp_add_hashes_at(PG_FUNCTION_ARGS)
 	bloomexp_filter_require_kind(&filter, kind);
 	if (shown_at < filter.expired_before)
 		return bloomexp_arguments_return_untouched(fcinfo);
-	slice = bloomexp_window_slice_of(shown_at, bloomexp_window_slice_length(filter.width,
-																			filter.slices));
+	slice = bloomexp_window_slice_at(&filter, shown_at);
 	exposures = palloc_extended(Max(n, 1) * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{

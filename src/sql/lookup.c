@@ -144,11 +144,16 @@ require_type(const BloomFilter *filter, const BloomItemType *type)
 	bloomexp_filter_require_kind(filter, type->kind);
 }
 
-/* Open n filters to look items up in; 0 is no filter, and contains nothing. */
+/*
+ * Open n filters to look items of a type up in, probably so many; 0 is no filter, and contains
+ * nothing.
+ */
 void
-bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, const BloomItems *items)
+bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n,
+					 const BloomItemType *type, uint64 items)
 {
 	lookups->n = 0;
+	lookups->items = 0;
 	lookups->entries = palloc_extended(Max(n, 1) * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
@@ -157,8 +162,8 @@ bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n, const B
 		CHECK_FOR_INTERRUPTS();
 		if (filters[i] == 0)
 			continue;
-		open_lookup(lookup, (struct varlena *) DatumGetPointer(filters[i]), items->nitems);
-		require_type(&lookup->filter, items->type);
+		open_lookup(lookup, (struct varlena *) DatumGetPointer(filters[i]), items);
+		require_type(&lookup->filter, type);
 		lookups->n++;
 	}
 }
@@ -198,10 +203,15 @@ bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
 	return contained;
 }
 
-/* Mark the items of a batch that a filter contains; those marked already are not looked up. */
+/*
+ * Mark the items of a batch that a filter contains; those marked already are not looked up.
+ *
+ * A filter that was opened for fewer items than come is read as a whole when that pays.
+ */
 void
 bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained)
 {
+	lookups->items += items->n;
 	for (int i = 0; i < lookups->n; i++)
 	{
 		BloomLookup *lookup = &lookups->entries[i];
@@ -209,6 +219,8 @@ bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *conta
 		CHECK_FOR_INTERRUPTS();
 		if (i > 0 && memchr(contained, false, items->n) == NULL)
 			break;
+		if (lookup->source != NULL && !pays_to_slice(&lookup->filter, lookups->items))
+			bloomexp_lookup_open_whole(lookup, lookup->source);
 		if (lookup->source == NULL)
 			bloomexp_filter_mark(&lookup->filter, 0, items->hashes, items->n, contained);
 		else

@@ -34,11 +34,12 @@ typedef struct BloomLookups
 {
 	int			n;
 	BloomLookup *entries;
+	uint64		items;			/* looked up so far */
 } BloomLookups;
 
 extern void bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter);
 extern void bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n,
-								 const BloomItems *items);
+								 const BloomItemType *type, uint64 items);
 extern void bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained);
 extern BloomLookup *bloomexp_lookup_open_cached(struct varlena *source, void **cache,
 												MemoryContext context);

@@ -455,6 +455,26 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 }
 
 /*
+ * Make a new value: the filter with another target rate for further layers, or NULL if it has
+ * that one, or if readers would then refuse the layers that there are.
+ */
+struct varlena *
+bloomexp_filter_with_fpr(BloomFilter *filter, double fpr)
+{
+	bloomexp_growth_check_fpr(fpr);
+	if (fpr == filter->fpr)
+		return NULL;
+	for (uint32 i = 0; i < filter->nlayers; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!bloomexp_layout_is_credible(&filter->layers[i], fpr))
+			return NULL;
+	}
+	filter->fpr = fpr;
+	return bloomexp_layout_form(filter);
+}
+
+/*
  * Estimate the distinct items in a filter.  An item that is in two layers, after a union,
  * counts twice.
  */

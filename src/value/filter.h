@@ -39,6 +39,7 @@ extern struct varlena *bloomexp_filter_add_parts(BloomFilter *filter, BloomKind 
 												 BloomSliceItems *parts, int nparts);
 extern struct varlena *bloomexp_filter_remove(BloomFilter *filter, BloomKind kind,
 											  uint64 *hashes, int n);
+extern struct varlena *bloomexp_filter_with_fpr(BloomFilter *filter, double fpr);
 
 extern double bloomexp_filter_items(const BloomFilter *filter);
 extern double bloomexp_filter_fpr(const BloomFilter *filter);

@@ -13,21 +13,23 @@
  * share of fpr for when it is full, and the shares of all layers that can ever be made add
  * up to fpr at most.
  *
- * A layer is full when it has changed for as many items as its capacity.  At rates above
+ * A layer is full when as many items were added to it as its capacity.  At rates above
  * COUNTING_FPR it can be full earlier: then items that are skipped, because the filter
  * seems to contain them, are not few, and the bits fill up faster than the count says.
- * A rule by bits_set alone could not replace both: readers refuse more items than the
- * capacity, so the count must be kept as well, and whichever comes first makes a growing
- * filter 0.4% larger at 10,000 items, and 3% at 400.
  *
  * Limits:
  *
- * - A filter that grows item by item takes about twice the bytes of one that is sized for
- *	 its items.
+ * - Each further layer takes 0.6 bits an item more.  At 1% a filter that grows from 100 to
+ *	 10,000 items takes about twice the bytes of one that is sized for them; one that outgrows
+ *	 its capacity a hundred times takes up to five times, and more at higher rates.
+ * - Items that are not counted raise the rate: one that grows at 1% errs up to 0.2% more often
+ *	 than its fpr says.
+ * - Where unions, or a lower fpr that was set, have spent fpr, a filter errs more often: each
+ *	 further layer gets SPENT_SHARE.
  * - Headers can be false without their bits showing it.  A capacity counts only as far as
  *	 the bits can hold it, so that no false one makes the next layer huge.
  * - Counting filters do not grow.
- * - An add looks at LAYERS_TO_LOOK_AT, and takes the others for full.
+ * - An add looks at LAYERS_TO_LOOK_AT layers, the newest, and takes the others for full.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,15 +56,16 @@
 #define SIZED_SHARE (127.0 / 128.0)
 
 /*
- * A layer is full at its capacity, or earlier at FULL_SHARE of fpr (sole layer)
- * or FULL_EXCESS times its own rate.
+ * A layer is full at its capacity, or earlier at FULL_SHARE of fpr; one of several also at
+ * FULL_EXCESS times its own rate.
  */
 #define FULL_SHARE (511.0 / 512.0)
 #define FULL_EXCESS (129.0 / 128.0)
 
 /*
- * Up to this fpr, a layer sized by SIZED_SHARE stays below FULL_SHARE although
- * some items are not counted, because they were false positives when added.
+ * Up to this fpr, items that are not counted, because they were false positives when added,
+ * raise the rate of a layer by less than a hundredth of it, and count alone says when it is
+ * full.
  */
 #define COUNTING_FPR 0.01
 
@@ -75,7 +78,7 @@
  */
 #define SPENT_SHARE (1.0 / 64.0)
 
-/* Capacity of a new layer: this part of all capacity so far, and at least that. */
+/* A new layer is for this part of the capacity so far, and for so many items at least. */
 #define GROWTH_FACTOR 0.5
 #define GROWTH_MIN 50
 
@@ -97,23 +100,23 @@
 #define LAYERS_TO_LOOK_AT 64
 
 /*
- * A new slice of a window is usually for SLICE_SPARE times the mean number of items of the
- * newest RECENT_SLICES slices before it.  When these have come, its second layer has
- * SLICE_OVERFLOW of the capacity so far.
+ * The first layer of a slice is for SLICE_SPARE times the mean number of items of the newest
+ * RECENT_SLICES slices before it, the second for SLICE_OVERFLOW of that.  Later ones grow as
+ * those of a plain filter.
  */
 #define RECENT_SLICES 2
 #define SLICE_SPARE (17.0 / 16.0)
 #define SLICE_OVERFLOW 0.125
 
 /*
- * But users can come less often than before, or late, and full slices leave the window before
- * others.  So a layer has no more bits than leave each end of the window that it is in, from
- * a slice to the newest, within WINDOW_SPACE times the optimum for the items there.  Of fewer
- * than FEW_ITEMS half of those that are missing count as well: space is kept until they come.
+ * When slices expire, what is left of a window is the layers from some slice on.  From no slice
+ * on may these have more than WINDOW_SPACE times the optimum for their items; so a new layer
+ * gets no more bits than its own slice and each older one allow.  Items, if they are fewer than
+ * FEW_ITEMS, count as the mean of both: space is kept until more come.
  *
- * All the same, a layer is for SLICE_OVERFLOW of the capacity so far, so that layers do not become
- * many; and for SLICE_LEAST items, because a smaller one would save less than its header takes, or
- * a slice's part of WINDOW_LEAST, because many slices of few items would take much together.
+ * All the same a layer is for SLICE_OVERFLOW of the capacity so far, or layers would become many,
+ * and for SLICE_LEAST items, as a smaller one saves less than its header takes; or for
+ * WINDOW_LEAST by the slices of a window, if that is less, as all slices may have few items.
  */
 #define WINDOW_SPACE 3.0
 #define FEW_ITEMS 300
@@ -146,7 +149,7 @@ typedef struct SliceLayers
 	uint32		first;
 	uint32		end;			/* index after the last */
 	double		fpr;			/* target rate of all of them together */
-	uint32		oldest;			/* first layer that is looked at */
+	uint32		look_from;		/* the first layer that an add looks at */
 } SliceLayers;
 
 /*
@@ -171,10 +174,7 @@ bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
 	return low;
 }
 
-/*
- * Find the layers for items of a slice, or their place if there are none yet.  A
- * window overlaps slices + 1 slices unless aligned.
- */
+/* Find the layers for items of a slice, or their place if there are none yet. */
 static SliceLayers
 find_slice(const BloomFilter *filter, int64 slice)
 {
@@ -187,46 +187,57 @@ find_slice(const BloomFilter *filter, int64 slice)
 	if (filter->windowed)
 	{
 		found.end = bloomexp_growth_slice_start(filter, slice + 1);
+		/* a window overlaps so many slices, unless it begins with one */
 		found.fpr /= filter->slices + 1;
 	}
-	found.oldest = found.end - Min(found.end - found.first, LAYERS_TO_LOOK_AT);
+	found.look_from = found.end - Min(found.end - found.first, LAYERS_TO_LOOK_AT);
 	return found;
 }
 
 /*
- * Make an empty layer for `capacity` items at rate `share`, or raise an error that names
- * the largest capacity; `fpr` is the target rate that the user gave.
+ * Make an empty layer for `capacity` items at rate `share`; false if a value has no place for
+ * so large a one.
  */
-static BloomLayer
-new_layer(int64 capacity, double share, double fpr, bool counting)
+static bool
+make_layer(int64 capacity, double share, bool counting, BloomLayer *layer)
 {
 	uint32		max_words = bloomexp_layout_max_words(BLOOMEXP_MAX_SIZE, counting);
-	BloomLayer	layer = {.bits.counting = counting, .capacity = (uint32) capacity};
 
-	if (capacity > PG_UINT32_MAX ||
-		!bloomexp_sizing_fit((double) capacity, share, max_words, &layer.bits.shape))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("capacity of " INT64_FORMAT " items is too large", capacity),
-				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, "
-						   "has room for %llu.",
-						   fpr, (unsigned long long) bloomexp_sizing_max_items(share, max_words)),
-				 errhint("Accept a larger false positive rate, or keep several filters.")));
-	return layer;
+	*layer = (BloomLayer) {
+		.bits.counting = counting, .capacity = (uint32) capacity
+	};
+	return capacity <= PG_UINT32_MAX &&
+		bloomexp_sizing_fit((double) capacity, share, max_words, &layer->bits.shape);
 }
 
-/* Make the empty first layer of a filter for `capacity` items at `fpr`. */
+/*
+ * Make the empty first layer of a filter for `capacity` items at `fpr`, or raise an error that
+ * names the largest capacity.
+ */
 BloomLayer
 bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 {
 	double		share = capacity <= UNSIZED_CAPACITY ? UNSIZED_SHARE : SIZED_SHARE;
+	BloomLayer	layer;
 
 	if (capacity < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("capacity must be at least 1")));
 	bloomexp_growth_check_fpr(fpr);
-	return new_layer(capacity, fpr * share, fpr, counting);
+	if (!make_layer(capacity, fpr * share, counting, &layer))
+	{
+		uint32		max_words = bloomexp_layout_max_words(BLOOMEXP_MAX_SIZE, counting);
+		uint64		most = bloomexp_sizing_max_items(fpr * share, max_words);
+
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("capacity of " INT64_FORMAT " items is too large", capacity),
+				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, "
+						   "has room for %llu.", fpr, (unsigned long long) most),
+				 errhint("Accept a larger false positive rate, or keep several filters.")));
+	}
+	return layer;
 }
 
 /*
@@ -267,7 +278,7 @@ credible_capacity(const BloomLayer *layer, double fpr)
 }
 
 /*
- * Return how many more items may change a layer; exact only when `wanted` items may not fit.
+ * Return how many more items may be added to a layer; exact only when `wanted` ones may not fit.
  */
 static int64
 room_in(const BloomLayer *layer, const SliceLayers *slice, int64 wanted)
@@ -283,12 +294,13 @@ room_in(const BloomLayer *layer, const SliceLayers *slice, int64 wanted)
 	if (slice->fpr <= COUNTING_FPR)
 		return layer->capacity - layer->items;
 
-	/* they are not so many that a layer is full when it is half full by the count */
+	/* without logarithms: a layer is not full when it is half full by the count */
 	if (slice->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, slice->fpr) / 2)
 		return layer->capacity - layer->items;
 
 	if (slice->end - slice->first > 1)
-		limit = bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity) * FULL_EXCESS;
+		limit = Min(limit, bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity) *
+					FULL_EXCESS);
 	if (grown_fpr(layer, Min(fits + wanted, layer->capacity)) <= limit)
 		return layer->capacity - layer->items;
 	if (grown_fpr(layer, fits + 1) > limit)
@@ -406,54 +418,62 @@ spare_bits(const BloomFilter *filter, const SliceLayers *slice, int64 pending)
 	return spare;
 }
 
+/*
+ * Change the capacity and the rate of one more layer of a slice of a window, as they are for a
+ * plain filter, to what earlier slices say, and to what the window has space for.
+ *
+ * A layer that is for all items which the slice usually still gets is probably its last: it has
+ * nearly all that is `left` of the rate, if then enough is left for others.
+ */
+static void
+fit_into_window(const BloomFilter *filter, const SliceLayers *slice, int64 so_far, double left,
+				int64 pending, int64 *capacity, double *share)
+{
+	int64		usual = (int64) ceil(recent_slice_items(filter, slice) * SLICE_SPARE);
+	int64		least = Max(Min(WINDOW_LEAST / (filter->slices + 1), SLICE_LEAST), pending);
+	double		spare = spare_bits(filter, slice, pending);
+	double		growing = *share;	/* as more layers may follow */
+
+	least = Max(least, (int64) (so_far * SLICE_OVERFLOW));
+	if (usual > 0 && slice->end - slice->first <= 1)
+		*capacity = least;
+	*capacity = Max(*capacity, usual - so_far);
+	if (so_far < usual && !is_spent(left * (1.0 - SIZED_SHARE), slice))
+		*share = left * SIZED_SHARE;
+
+	if (*capacity * optimum(*share) > spare)
+	{
+		*share = growing;
+		*capacity = Max((int64) (spare / optimum(*share)), least);
+	}
+}
+
 /* Set the capacity, at least `pending` items, and the rate of one more layer of a slice. */
 static void
 plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
 		   int64 *capacity, double *share)
 {
-	double		left = slice->oldest > slice->first ? 0.0 : slice->fpr;
-	int64		usual = (int64) ceil(recent_slice_items(filter, slice) * SLICE_SPARE);
-	int64		present = 0;	/* capacity so far */
-	int64		overflow;
-	double		growing;		/* the rate, if more layers may follow */
+	double		left = slice->look_from > slice->first ? 0.0 : slice->fpr;
+	int64		so_far = 0;		/* capacity of its layers */
 
-	for (uint32 i = slice->oldest; i < slice->end; i++)
+	for (uint32 i = slice->look_from; i < slice->end; i++)
 	{
 		const BloomLayer *layer = &filter->layers[i];
 
 		CHECK_FOR_INTERRUPTS();
 		left -= Min(grown_fpr(layer, layer->capacity), slice->fpr * FULL_SHARE);
-		present += credible_capacity(layer, slice->fpr);
+		so_far += credible_capacity(layer, slice->fpr);
 	}
 
-	overflow = Max((int64) (present * SLICE_OVERFLOW),
-				   Min(WINDOW_LEAST / (filter->slices + 1), SLICE_LEAST));
-	if (usual > 0 && slice->end - slice->first <= 1)
-		*capacity = overflow;
-	else
-		*capacity = Max((int64) (present * GROWTH_FACTOR), GROWTH_MIN);
-	*capacity = Max(*capacity, Max(usual - present, pending));
-
+	*capacity = Max(Max((int64) (so_far * GROWTH_FACTOR), GROWTH_MIN), pending);
 	if (is_spent(left, slice))
-		growing = slice->fpr * SPENT_SHARE;
+		*share = slice->fpr * SPENT_SHARE;
 	else
-		growing = left * (present == 0 ? UNSIZED_SHARE : GROWTH_SHARE);
-	*share = growing;
-	if (present < usual && !is_spent(left * (1.0 - SIZED_SHARE), slice))
-		*share = left * SIZED_SHARE;
-
+		*share = left * (so_far == 0 ? UNSIZED_SHARE : GROWTH_SHARE);
 	if (filter->windowed)
-	{
-		double		spare = spare_bits(filter, slice, pending);
-
-		if (*capacity * optimum(*share) > spare)
-		{
-			*share = growing;
-			*capacity = Max((int64) (spare / optimum(*share)), Max(overflow, pending));
-		}
-	}
+		fit_into_window(filter, slice, so_far, left, pending, capacity, share);
 	if (filter->nlayers >= CROWDED_LAYERS)
-		*capacity = Max(*capacity, Min(present * CROWDED_FACTOR, CROWDED_MAX));
+		*capacity = Max(*capacity, Min(so_far * CROWDED_FACTOR, CROWDED_MAX));
 }
 
 /* Return how many items a counting filter can hold; exact only when `n` more may not fit. */
@@ -477,11 +497,11 @@ place_part(BloomFilter *filter, BloomSliceItems *part)
 	BloomLayer *new = filter->layers + slice.end;
 	int64		left = part->n;
 	int64		capacity;
-	double		share = slice.fpr * SIZED_SHARE;
+	double		share;
 
 	part->first_layer = slice.first;
 	part->end_layer = slice.end;
-	for (uint32 i = slice.end; i-- > slice.oldest && left > 0;)
+	for (uint32 i = slice.end; i-- > slice.look_from && left > 0;)
 	{
 		BloomLayer *layer = &filter->layers[i];
 
@@ -493,14 +513,22 @@ place_part(BloomFilter *filter, BloomSliceItems *part)
 	if (left == 0)
 		return;
 
-	/* the first layer of a slice that gets no others has all of its rate */
-	if (part->exact && slice.end == slice.first)
+	if (part->final && slice.end == slice.first)
+	{
+		/* no other layers will need a part of the slice's rate */
 		capacity = left;
+		share = slice.fpr * SIZED_SHARE;
+	}
 	else
 		plan_layer(filter, &slice, left, &capacity, &share);
 	bloomexp_layout_check_layers(filter->nlayers + 1);
 	memmove(new + 1, new, (filter->nlayers - slice.end) * sizeof(BloomLayer));
-	*new = new_layer(capacity, share, filter->fpr, false);
+	if (!make_layer(capacity, share, false, new))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter would be too large"),
+				 errdetail("A further layer, for " INT64_FORMAT
+						   " items, would take more than 500 MiB.", capacity)));
 	new->slice = part->slice;
 	new->items = new->added = left;
 	filter->nlayers++;

@@ -20,7 +20,7 @@ typedef struct BloomSliceItems
 	int64		slice;
 	uint64	   *hashes;
 	int			n;
-	bool		exact;			/* the last ones: plan for no more */
+	bool		final;			/* the last ones: plan for no more */
 	/* set by bloomexp_growth_place_parts(): the layers of the slice, which say what each takes */
 	uint32		first_layer;
 	uint32		end_layer;

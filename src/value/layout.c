@@ -85,7 +85,7 @@ headers_size(const BloomFilter *filter)
 		filter->nlayers * layer_header_size(filter->windowed);
 }
 
-/* Return the words of the only layer of a value of `size` bytes, length word included. */
+/* Return the most words that the only layer of a value of `size` bytes can have. */
 uint32
 bloomexp_layout_max_words(uint64 size, bool counting)
 {

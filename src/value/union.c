@@ -218,7 +218,7 @@ follow_each_other(const BloomFilter *a, const BloomFilter *b)
  * found any more.
  */
 static uint32
-too_many_layers(const BloomFilter *a, const BloomFilter *b, const BloomFilter *united)
+count_left_out(const BloomFilter *a, const BloomFilter *b, const BloomFilter *united)
 {
 	if (!united->windowed || united->nlayers <= BLOOMEXP_MAX_LAYERS)
 		return 0;
@@ -284,7 +284,7 @@ bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)
 				 errhint("Make both with the same bloom_new(capacity, fpr, counting => true), "
 						 "with room for the items of both.")));
 
-	left_out = too_many_layers(a, b, &united);
+	left_out = count_left_out(a, b, &united);
 	united.layers += left_out;
 	united.nlayers -= left_out;
 	taken += left_out;

@@ -197,7 +197,7 @@ find_present(const BloomFilter *filter, const BloomSliceItems *parts, int nparts
  * filter, and those of what is added.
  *
  * Late items move nothing, so whatever time the filter takes for the present, they are
- * added.
+ * added, unless it could not have so many layers: then it gives up what has left the window.
  */
 static void
 drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
@@ -206,7 +206,8 @@ drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 	int64		start;
 	uint32		dropped;
 
-	if (present <= find_present(filter, NULL, 0))
+	if (present <= find_present(filter, NULL, 0) &&
+		filter->nlayers + nparts <= BLOOMEXP_MAX_LAYERS)
 		return;
 	start = window_start(filter, present);
 	dropped = bloomexp_growth_slice_start(filter, start);
@@ -221,12 +222,12 @@ drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
  * later slices contain them all.  Reorders the exposures.  Each item comes once, and the
  * caller has dropped those that are too old.
  *
- * If they are the last ones of their slices, `exact`, these get no space for more.  Slices
+ * If they are the last ones of their slices, `final`, these get no space for more.  Slices
  * that leave the window are dropped, if `drop_old`.
  */
 struct varlena *
 bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposures,
-					uint64 n, bool exact, bool drop_old)
+					uint64 n, bool final, bool drop_old)
 {
 	uint64	   *hashes = palloc_extended(Max(n, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	BloomSliceItems *parts;
@@ -244,7 +245,7 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 		hashes[i] = exposures[i].hash;
 		if (i == 0 || exposures[i - 1].slice != exposures[i].slice)
 			parts[nparts++] = (BloomSliceItems) {
-				.slice = exposures[i].slice, .hashes = hashes + i, .exact = exact
+				.slice = exposures[i].slice, .hashes = hashes + i, .final = final
 			};
 		parts[nparts - 1].n++;
 	}
@@ -259,9 +260,7 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 uint32
 bloomexp_window_expired_layers(const BloomFilter *filter, int64 start)
 {
-	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
-
-	return bloomexp_growth_slice_start(filter, bloomexp_window_slice_of(start, length));
+	return bloomexp_growth_slice_start(filter, bloomexp_window_slice_at(filter, start));
 }
 
 /*
@@ -278,23 +277,6 @@ bloomexp_window_expire(BloomFilter *filter, int64 at)
 	filter->expired_before = start;
 	return bloomexp_window_cut(filter, bloomexp_window_expired_layers(filter, start),
 							   filter->nlayers);
-}
-
-/*
- * Set the target rate that further layers keep, unless readers would refuse the layers that
- * there are.
- */
-void
-bloomexp_window_set_fpr(BloomFilter *filter, double fpr)
-{
-	bloomexp_growth_check_fpr(fpr);
-	for (uint32 i = 0; i < filter->nlayers; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!bloomexp_layout_is_credible(&filter->layers[i], fpr))
-			return;
-	}
-	filter->fpr = fpr;
 }
 
 /* Make a new value: the filter with its layers from `first` on, up to `end`. */

@@ -27,6 +27,14 @@ bloomexp_window_slice_of(int64 time, int64 length)
 	return time / length - (time % length < 0); /* rounded down */
 }
 
+/* Number of the slice of a filter in which a time lies. */
+static inline int64
+bloomexp_window_slice_at(const BloomFilter *filter, int64 time)
+{
+	return bloomexp_window_slice_of(time,
+									bloomexp_window_slice_length(filter->width, filter->slices));
+}
+
 /* An item and the slice of time in which it was shown. */
 typedef struct BloomExposure
 {
@@ -40,10 +48,9 @@ extern void bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices,
 extern uint64 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n);
 extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
 										   BloomExposure *exposures, uint64 n,
-										   bool exact, bool drop_old);
+										   bool final, bool drop_old);
 extern uint32 bloomexp_window_expired_layers(const BloomFilter *filter, int64 start);
 extern struct varlena *bloomexp_window_expire(BloomFilter *filter, int64 at);
-extern void bloomexp_window_set_fpr(BloomFilter *filter, double fpr);
 extern struct varlena *bloomexp_window_cut(BloomFilter *filter, uint32 first, uint32 end);
 
 #endif							/* BLOOMEXP_WINDOW_H */

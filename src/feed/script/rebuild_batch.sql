@@ -127,17 +127,15 @@ BEGIN
 		SELECT count(*) FROM {feed}.filters AS f
 		WHERE f.user_id {=} ANY (without_exposures{collate})
 			AND (f.items IS NOT NULL OR cardinality(f.recent) > 0));
-	-- Who loses more than half.  As much may go as the age of the filter is a part of the window.
+	-- Who loses more than half of what is not too old.
 	n_halved := n_halved + (
 		SELECT count(*)
-		FROM (
-			SELECT f.user_id, bloomexp.cardinality(f.items) * (1 - GREATEST(0, LEAST(1,
-				extract(epoch FROM filled - f.filled_until)
-				/ extract(epoch FROM interval {width})))) AS items
-			FROM {feed}.filters AS f WHERE f.user_id {=} ANY (locked{collate})) AS o
+		FROM {feed}.filters AS f
 		LEFT JOIN ROWS FROM (unnest(built.users), unnest(built.filters)) AS s(u, i)
-			ON s.u {=} o.user_id{collate}
-		WHERE o.items > 2 * bloomexp.cardinality(s.i));
+			ON s.u {=} f.user_id{collate}
+		WHERE f.user_id {=} ANY (locked{collate})
+			AND bloomexp.items_to_keep(f.items, f.filled_until, {width})
+				> 2 * bloomexp.cardinality(s.i));
 
 	-- If nobody has an exposure in the window, or many users have none left, a table, its
 	-- retention or a clock may be wrong: change nothing.

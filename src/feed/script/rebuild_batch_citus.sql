@@ -50,11 +50,10 @@ BEGIN
 		WHERE (wanted IS NULL OR {user} {=} ANY (wanted{collate}))
 			AND (batch_from IS NULL OR {user} {>} batch_from{collate})
 			AND (batch_to IS NULL OR {user} {<=} batch_to{collate}) AND {exposed});
-	-- Who loses more than half.  As much may go as the age of the filter is a part of the window.
+	-- Who loses more than half of what is not too old.
 	SELECT n_examined + count(*), n_removed + count(f.items) FILTER (WHERE s.user_id IS NULL),
-		n_halved + count(*) FILTER (WHERE bloomexp.cardinality(f.items) * (1 - GREATEST(0, LEAST(1,
-			extract(epoch FROM now() - f.filled_until)
-			/ extract(epoch FROM interval {width})))) > 2 * coalesce(s.n, 0))
+		n_halved + count(*) FILTER (WHERE bloomexp.items_to_keep(f.items, f.filled_until, {width})
+			> 2 * coalesce(s.n, 0))
 	INTO n_examined, n_removed, n_halved
 	FROM {feed}.filters AS f
 	LEFT JOIN (
