@@ -115,8 +115,8 @@ for my $way (sort keys %node)
 # The jobs.  They start at the next full minute, or at the one after if less than half a minute is
 # left to give them to pg_cron.
 
-my ($rebuild) = $guide =~ /cron\.schedule\('rebuild seen', '[^']*', '(CALL [^']*)'\)/;
-my ($vacuum) = $guide =~ /cron\.schedule\('vacuum seen', '[^']*', '(VACUUM [^']*)'\)/;
+my ($rebuild) = $guide =~ /cron\.schedule\(\s*'rebuild seen',\s*'[^']*',\s*'(CALL [^']*)'\)/;
+my ($vacuum) = $guide =~ /cron\.schedule\(\s*'vacuum seen',\s*'[^']*',\s*'(VACUUM [^']*)'\)/;
 my @ranges = $guide =~ /^ (CALL seen\.rebuild\(after => .*\))$/mg;
 my %job = (
 	'rebuild' => $rebuild,

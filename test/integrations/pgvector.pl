@@ -30,7 +30,7 @@ is($node->safe_psql('postgres', "SET hnsw.iterative_scan = strict_order; $query"
 # Without iterative scans the page is empty; candidates that are taken need them, too.
 is($node->safe_psql('postgres', $query), 0, 'an index alone returns what the user has seen');
 my ($nearest) = map {
-	$_->{text} =~ /^SELECT 42, (id FROM posts ORDER BY .*?) LIMIT 500;/ms } @blocks;
+	$_->{text} =~ /^SELECT 42, (id FROM posts\s+ORDER BY .*?)\s+LIMIT 500;/ms } @blocks;
 my $take = "WITH old AS MATERIALIZED (SELECT item_id FROM exposures WHERE user_id = 42)
 	SELECT count(*), count(*) FILTER (WHERE id IN (SELECT item_id FROM old))
 		FROM unnest(shown.take(42, ARRAY(SELECT $nearest LIMIT 660), 50)) AS id";

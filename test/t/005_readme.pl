@@ -102,7 +102,7 @@ $node->safe_psql('postgres', q{
 
 # What only scripts of feeds call is in the schema bloomexp, and described there.
 # What has a form for each type of an item stands there once, with T in its place.
-my $reference = join('', @document{@references}) =~ s/,\n {8}/, /gr;
+my $reference = join('', @document{@references}) =~ s/\n {8,}/ /gr;
 my $scalar = qr/bigint|text|uuid|bytea/;
 my (%known, %forms, %callable);
 for (split /\n/, $node->safe_psql('postgres',
