@@ -20,7 +20,7 @@
  * Limits:
  *
  * - Each further layer takes 0.6 bits an item more.  At 1% a filter that grows from 100 to
- *	 10,000 items takes about twice the bytes of one that is sized for them; one that outgrows
+ *	 10,000 items takes 2 to 2.6 times the bytes of one that is sized for them; one that outgrows
  *	 its capacity a hundred times takes up to five times, and more at higher rates.
  * - Items that are not counted raise the rate: one that grows at 1% errs up to 0.2% more often
  *	 than its fpr says.
