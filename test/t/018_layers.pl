@@ -201,9 +201,9 @@ for (@rules)
 
 my $guide = slurp("$root/src/README.md");
 my %files = map { $_ => 1 } (map { module($_) } keys %source),
-	map { basename($_) } glob "$root/src/feed/*.sql";
+	map { basename($_) } glob "$root/src/feed/*.sql $root/src/feed/script/*.sql";
 is_deeply([ grep { index($guide, "`$_`") < 0 } sort keys %files ], [],
-	'src/README.md has each module and part of the install script');
+	'src/README.md has each module, part of the install script and template');
 my $code = join "\n", map { @$_ } values %source;
 is_deeply([ grep { $code !~ /\b$_\(/ } $guide =~ /`(bloomexp_\w+|[A-Z]+)\(\)`/g ], [],
 	'and names only functions that there are');
