@@ -557,6 +557,18 @@ CALL seen.expire(allow_removed => true);
 SELECT seen.forget(5);
 DROP RULE keep ON seen.filters;
 CALL seen.expire(allow_removed => true);
+-- Whoever is no user any more can be forgotten: nothing is written for that.
+CREATE TABLE people (id bigint PRIMARY KEY);
+INSERT INTO people VALUES (5), (6);
+DELETE FROM seen.filters WHERE user_id NOT IN (SELECT id FROM people);
+ALTER TABLE seen.filters ADD FOREIGN KEY (user_id) REFERENCES people ON DELETE CASCADE;
+SELECT seen.add(6, '{1}');
+BEGIN;
+DELETE FROM people WHERE id = 6;
+SELECT seen.forget(6), seen.forget(77);
+COMMIT;
+SELECT seen.unseen(6, '{1}');
+DROP TABLE people CASCADE;
 -- A user whom no index takes is refused, by an error of a class that concerns one event alone.
 SELECT bloom_create_feed('named', user_type => 'text');
 DO $$

@@ -1,7 +1,7 @@
 --
 -- Values stay small under sequences of calls: at most four times the optimum for their distinct
 -- items and the smallest rate that their parts were given, plus their headers.  Not so small is a
--- filter that outgrows its capacity a hundred times, or a rate above 2%; growth.c says why.
+-- filter that was sized and outgrows that many times; growth.c says how many, and why.
 --
 CREATE FUNCTION pg_temp.optimum(n float8, p float8) RETURNS float8 LANGUAGE sql AS $$
 	SELECT -greatest(n, 300) * ln(p) / ln(2) ^ 2 / 8

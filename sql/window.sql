@@ -553,22 +553,3 @@ BEGIN
 		WHERE NOT bloom_contains(f, r * 100000 + i)), (bloom_info(f)).layers <= 3500;
 END
 $$;
-
--- Who adds old times, one in each of thousands of slices, cannot make the adds of others fail:
--- what has left the window goes then, and nothing else.
-CREATE FUNCTION pg_temp.crowded() RETURNS bloom LANGUAGE sql AS $$
-	SELECT bloom_add_at(
-		bloom_add_at(bloom_window('30 days', 6), array_agg(i) FILTER (WHERE i <= 40),
-			array_fill(timestamptz '2026-01-01', ARRAY[40])),
-		array_agg(-i), array_agg(timestamptz '2025-12-01' - i * interval '5 days'))
-	FROM generate_series(1, 4095) AS i
-$$;
-SELECT layers FROM bloom_info(pg_temp.crowded());
-WITH more AS (
-	SELECT bloom_add_at(pg_temp.crowded(), array_agg(1000 + i),
-		array_agg(timestamptz '2026-01-01')) AS f
-	FROM generate_series(1, 201) AS i)
-SELECT (bloom_info(f)).layers,
-	(SELECT count(*) FROM generate_series(1, 40) AS i WHERE f @> i) AS of_before,
-	(SELECT count(*) FROM generate_series(1001, 1201) AS i WHERE f @> i) AS of_now
-FROM more;

@@ -244,7 +244,7 @@ COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
 'raises an error, which names the filters: a row that is there was neither written nor removed';
 
 CREATE FUNCTION bloomexp.items_to_keep(items @extschema@.bloom,
-	filled_until timestamp with time zone,	-- infinite: how old the filter is is not known
+	filled_until timestamp with time zone,	-- NULL or -infinity: it is not known how old it is
 	width interval)
 RETURNS numeric
 LANGUAGE sql STABLE PARALLEL SAFE

@@ -20,8 +20,9 @@
  * Limits:
  *
  * - Each further layer takes 0.6 bits an item more.  At 1% a filter that grows from 100 to
- *	 10,000 items takes 2 to 2.6 times the bytes of one that is sized for them; one that outgrows
- *	 its capacity a hundred times takes up to five times, and more at higher rates.
+ *	 10,000 items takes 2 to 2.6 times the bytes of one that is sized for them.  One that was sized
+ *	 for more than 100 items takes more than 4 times when it outgrows these fifty times, at 2%
+ *	 eight times, and up to 5.5; at 30% up to 10.
  * - Items that are not counted raise the rate: one that grows at 1% errs up to 0.2% more often
  *	 than its fpr says.
  * - Where unions, or a lower fpr that was set, have spent fpr, a filter errs more often: each
@@ -85,8 +86,9 @@
 /*
  * A value has at most BLOOMEXP_MAX_LAYERS, and then cannot grow.  So in one that has half of
  * them already, as only windows of many slices and unions have, a layer has CROWDED_FACTOR
- * times the capacity before it: who may add cannot make the adds of others fail.  Not beyond
- * CROWDED_MAX, from where few layers come by GROWTH_FACTOR, and a value can become too large.
+ * times the capacity before it: who may add cannot make the adds of others fail, unless also by
+ * thousands of old times, each of which begins a slice.  Not beyond CROWDED_MAX, from where few
+ * layers come by GROWTH_FACTOR, and a value can become too large.
  */
 #define CROWDED_LAYERS (BLOOMEXP_MAX_LAYERS / 2)
 #define CROWDED_FACTOR 8
@@ -528,7 +530,8 @@ place_part(BloomFilter *filter, BloomSliceItems *part)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("filter would be too large"),
 				 errdetail("A further layer, for " INT64_FORMAT
-						   " items, would take more than 500 MiB.", capacity)));
+						   " items, would take more than 500 MiB.", capacity),
+				 errhint("Accept a larger false positive rate, or keep several filters.")));
 	new->slice = part->slice;
 	new->items = new->added = left;
 	filter->nlayers++;

@@ -197,7 +197,7 @@ find_present(const BloomFilter *filter, const BloomSliceItems *parts, int nparts
  * filter, and those of what is added.
  *
  * Late items move nothing, so whatever time the filter takes for the present, they are
- * added, unless it could not have so many layers: then it gives up what has left the window.
+ * added.
  */
 static void
 drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
@@ -206,8 +206,7 @@ drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 	int64		start;
 	uint32		dropped;
 
-	if (present <= find_present(filter, NULL, 0) &&
-		filter->nlayers + nparts <= BLOOMEXP_MAX_LAYERS)
+	if (present <= find_present(filter, NULL, 0))
 		return;
 	start = window_start(filter, present);
 	dropped = bloomexp_growth_slice_start(filter, start);

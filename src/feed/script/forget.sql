@@ -3,10 +3,18 @@ CREATE OR REPLACE FUNCTION {feed}.forget(user_id {user_type}) RETURNS pg_catalog
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
 BEGIN
-	PERFORM {feed}.lock(forget.user_id);	-- waits, and finds a row that others have just made
+	-- An older snapshot may not show the row that there is: that is an error.
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		PERFORM {feed}.lock(forget.user_id);
+	END IF;
 	DELETE FROM {feed}.filters AS f WHERE f.user_id {=} forget.user_id{collate};
-	IF NOT FOUND AND forget.user_id IS NOT NULL THEN
-		PERFORM bloomexp.row_not_written({filters_literal});
+	IF NOT FOUND THEN
+		-- While this waited, others may have removed the row and made another: a new snapshot.
+		DELETE FROM {feed}.filters AS f WHERE f.user_id {=} forget.user_id{collate};
+		IF NOT FOUND AND EXISTS (
+			SELECT FROM {feed}.filters AS f WHERE f.user_id {=} forget.user_id{collate}) THEN
+			PERFORM bloomexp.row_not_written({filters_literal});
+		END IF;
 	END IF;
 END
 {$};

@@ -5,7 +5,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 #variable_conflict use_column
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM bloomexp.not_read_committed('lock()');
+		PERFORM bloomexp.not_read_committed('lock(), which take() calls,');
 	END IF;
 	IF EXISTS (SELECT FROM pg_foreign_table) THEN	-- few databases have any
 		PERFORM bloomexp.require_first_use({exposures_literal});
