@@ -813,7 +813,8 @@ BEGIN
 			ADD r text, ADD at timestamptz, ADD shown_at timestamptz[], ADD visitor text,
 			ADD from_user bigint, ADD into_user bigint, ADD user_ids bigint[], ADD shown text,
 			ADD written bigint[], ADD n_users bigint, ADD removed bigint, ADD after bigint,
-			ADD exposed bigint[], ADD hashes bigint[], ADD present timestamptz', feed);
+			ADD exposed bigint[], ADD hashes bigint[], ADD present timestamptz,
+			ADD candidates bigint[], ADD wanted int, ADD item bigint', feed);
 	END LOOP;
 END $$;
 INSERT INTO named (user_id, item_id) SELECT 1, unnest(of_named.take(1, '{1,2,3}', 2));

@@ -3,6 +3,7 @@ CREATE OR REPLACE FUNCTION {feed}.unseen(user_id {user_type}, candidates {item_t
 RETURNS {item_type}[]
 LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
+#variable_conflict use_variable
 BEGIN
 	RETURN (
 		SELECT bloomexp.exclude(candidates{item_collate}, bloomexp.expire(f.items, now()),
