@@ -38,7 +38,7 @@ SELECT seen.add(1, '{1,2}', slice(0));
 SELECT seen.add(1, '{3}', now());
 SELECT stored(1, 1, 2, 3, 4);
 -- They are the hashes by which a filter knows the items.
-SELECT bloomexp.add_hashes(NULL, 'integer', recent) = bloom_add(NULL, '{3,1,2}'::bigint[]) AS same
+SELECT bloom_add_hashes(NULL, 'integer', recent) = bloom_add(NULL, '{3,1,2}'::bigint[]) AS same
 FROM seen.filters WHERE user_id = 1;
 
 --
@@ -94,24 +94,28 @@ SELECT seen.unseen(6, '{1,2,3}');
 -- 2. Borders of slices are those of the filter, whatever clocks do.
 --
 SELECT bloom_create_feed('summer', width => '30 days', fpr => 1e-7);
+-- add_old() is add_batch() for times of any age.
+DO $$ BEGIN
+	EXECUTE replace(replace(pg_get_functiondef('summer.add_batch'::regproc),
+		'summer.add_batch', 'add_old'), 'present - interval ''720:00:00''', '''-infinity''');
+END $$;
 SET TimeZone = 'Europe/Berlin';
 -- In March a slice of 120 hours begins at one o'clock and ends at two.
 SELECT bloomexp.slice_start('2025-03-30 12:00', '30 days', 6) AS start,
 	bloomexp.slice_start('2025-03-30 12:00', '30 days', 6) + interval '120 hours' AS finish;
-SELECT summer.remember(1, '{1}', ARRAY['2025-03-29 12:00'::timestamptz], false);
+SELECT add_old('{1}', '{1}', ARRAY['2025-03-29 12:00'::timestamptz]);
 SELECT since FROM summer.filters;
 -- It is the slice of the filter that "recent" becomes.
-SELECT summer.remember(1, '{2}', ARRAY['2025-04-20 12:00'::timestamptz], false);
+SELECT add_old('{1}', '{2}', ARRAY['2025-04-20 12:00'::timestamptz]);
 SELECT slice_start, items FROM bloom_layers((SELECT items FROM summer.filters));
 -- To the microsecond, both ways: what comes just before the border is late.
 SELECT bloomexp.slice_start('2025-04-20 12:00', '30 days', 6) AS border \gset
-SELECT summer.remember(2, '{1}', ARRAY[:'border'::timestamptz], false);
-SELECT summer.remember(2, '{2}', ARRAY[:'border'::timestamptz - interval '1 microsecond'], false);
+SELECT add_old('{2}', '{1}', ARRAY[:'border'::timestamptz]);
+SELECT add_old('{2}', '{2}', ARRAY[:'border'::timestamptz - interval '1 microsecond']);
 SELECT cardinality(recent), since = :'border' FROM summer.filters WHERE user_id = 2;
-SELECT summer.remember(2, '{3}',
-	ARRAY[:'border'::timestamptz + interval '119:59:59.999999'], false);
+SELECT add_old('{2}', '{3}', ARRAY[:'border'::timestamptz + interval '119:59:59.999999']);
 SELECT cardinality(recent), since = :'border' FROM summer.filters WHERE user_id = 2;
-SELECT summer.remember(2, '{4}', ARRAY[:'border'::timestamptz + interval '120 hours'], false);
+SELECT add_old('{2}', '{4}', ARRAY[:'border'::timestamptz + interval '120 hours']);
 SELECT cardinality(recent), since = :'border' FROM summer.filters WHERE user_id = 2;
 -- A width that cannot be cut into equal slices: they are rounded up.
 SELECT bloomexp.slice_start('2000-01-01 00:00:00.000007+00', '10 microseconds', 3)
@@ -121,6 +125,7 @@ SELECT bloomexp.slice_start('1999-12-31 23:59:59.999999+00', '6 days', 6)
 	= '1999-12-31 00:00+00' AS same;
 SET TimeZone = 'UTC';
 DROP SCHEMA summer CASCADE;
+DROP FUNCTION add_old;
 
 --
 -- 3. Times in the future count as now.
@@ -129,14 +134,9 @@ SELECT seen.add(10, '{1}', 'infinity');
 SELECT stored(10, 1, 2, 3);
 SELECT seen.add_batch('{11}', '{1}', ARRAY[now() + interval '100 years']);
 SELECT stored(11, 1, 2, 3);
--- At the functions inside, too.
-SELECT seen.remember(12, '{1}', ARRAY[now() + interval '100 years'], false);
+SELECT seen.add_batch('{12,12,12}', '{1,2,3}',
+	ARRAY[now() + interval '100 years', slice(1), 'infinity']);
 SELECT stored(12, 1, 2, 3);
-SELECT seen.remember(12, '{2,3}', ARRAY[slice(1), 'infinity'], false);
-SELECT stored(12, 1, 2, 3);
-SELECT n.since = slice(0) AS now
-FROM bloomexp.add_to_row(NULL, NULL, 0, '{}', '{7}'::bigint[], ARRAY['infinity'::timestamptz],
-	false, 'integer', '10950 days', 6, 0.01, NULL) AS n;
 -- They are forgotten as what was shown now.
 SELECT bloom_contains(bloom_expire(seen.current(12), now() + interval '40 years'), 3) AS for_ever;
 -- A "since" ahead of the clock is set back, and what was added stays.
@@ -533,7 +533,90 @@ SELECT (bloom_info(seen.current(200))).fpr AS seen, (bloom_info(ever.current(200
 SELECT seen.lock(201);
 SELECT seen.current(201) IS NULL AS locked, seen.current(202) IS NULL AS without_row;
 
+--
+-- The functions of the row, by themselves.
+--
+-- Without a window: new hashes come first, each once; what does not fit goes into the filter.
+CREATE FUNCTION numbers(first int, last int) RETURNS bigint[] LANGUAGE sql AS $$
+	SELECT ARRAY(SELECT generate_series(first, last)::bigint) $$;
+SELECT bloomexp.recent_after('{1,2}', '{3,2,4,3}');
+SELECT bloomexp.recent_after('{}', '{}'), bloomexp.recent_after(NULL, '{1}'),
+	bloomexp.recent_after('{1}', NULL);
+SELECT cardinality(bloomexp.recent_after(numbers(1, 240), numbers(235, 247))) AS full,
+	bloomexp.recent_after(numbers(1, 240), numbers(235, 248)) AS too_long,
+	bloomexp.recent_after(numbers(1, 3), numbers(1, 248)) = numbers(4, 248) AS known,
+	bloomexp.recent_after(numbers(1, 3), numbers(4, 251)) AS too_long_alone;
+SELECT bloomexp.items_after(NULL, numbers(1, 240), numbers(235, 247), 'integer', 0.01, 100)
+		IS NULL AS kept,
+	bloomexp.items_after(NULL, numbers(1, 240), numbers(235, 248), 'integer', 0.01, 240)
+		= bloom_add_hashes(bloom_new(240, 0.01), 'integer', numbers(1, 240)) AS folded,
+	bloom_cardinality(bloomexp.items_after(NULL, numbers(1, 3), numbers(4, 251), 'integer', 0.01,
+		300)) AS all_of_it;
+-- whether it makes a difference
+SELECT bloomexp.row_changes(0, '{1,2}', '{2}') AS known, bloomexp.row_changes(0, '{1,2}', '{3}') AS new,
+	bloomexp.row_changes(1, '{1,2}', '{2}') AS not_pending,
+	bloomexp.row_changes(1, '{1,2}', '{1}') AS pending, bloomexp.row_changes(0, '{1}', '{}') AS none,
+	bloomexp.row_changes(NULL, NULL, '{1}') AS no_row;
+-- One way for a few hashes and one for many: the same result.
+SELECT count(*) FILTER (WHERE bloomexp.recent_after(r.recent, a.added) IS DISTINCT FROM
+	(SELECT array_agg(x ORDER BY part, n) FROM (
+		SELECT x, 1 AS part, min(n) AS n FROM unnest(a.added) WITH ORDINALITY AS u(x, n)
+		WHERE x <> ALL (r.recent) GROUP BY x
+		UNION ALL SELECT x, 2, n FROM unnest(r.recent) WITH ORDINALITY AS u(x, n)) AS s)) AS others
+FROM (SELECT ARRAY(SELECT (n * 7919 % 977)::bigint FROM generate_series(1, 200) AS n) AS recent) AS r,
+	LATERAL (SELECT ARRAY(SELECT (n * 104729 % 1009)::bigint FROM generate_series(k, k + k) AS n)
+		AS added FROM generate_series(1, 40) AS k) AS a;
+-- With a window: the newer slice is that of "recent" afterwards, but none is ahead of the clock.
+CREATE FUNCTION after(recent bigint[], since integer, hashes bigint[], slice integer,
+	OUT recent_after bigint[], OUT in_filter text, OUT changes boolean) LANGUAGE sql AS $$
+	SELECT bloomexp.recent_after($1, slice($2), $3, slice($4), slice(0)),
+		(SELECT string_agg(format('%s %s ago', l.items,
+			extract(day FROM slice(0) - l.slice_start)::integer / 1825), ', ' ORDER BY l.layer)
+		FROM bloom_layers(bloomexp.items_after(NULL, $1, slice($2), $3, slice($4), slice(0),
+			'integer', '10950 days', 6, 1e-7)) AS l),
+		bloomexp.row_changes(NULL, 0, $1, slice($2), $3, slice($4), slice(0),
+			'integer', '10950 days', 6, 1e-7)
+$$;
+SELECT * FROM after('{1,2}', 0, '{2,3}', 0);
+SELECT * FROM after('{1,2}', 1, '{2,3}', 0);
+SELECT * FROM after('{1,2}', 0, '{2,3}', 1);
+SELECT * FROM after('{1,2}', 0, '{2,1}', 1);
+SELECT * FROM after('{1,2}', -3, '{2,3}', 0);
+SELECT * FROM after('{1,2}', -3, '{2,3}', 1);
+SELECT * FROM after('{1,2}', 0, '{3}', -3);
+SELECT * FROM after('{}', NULL, '{3}', 2);
+SELECT * FROM after('{1}', 2, '{}', NULL);
+SELECT * FROM after('{}', NULL, '{}', NULL);
+SELECT * FROM after(NULL, NULL, '{1}', 0);
+SELECT recent_after, in_filter FROM after(numbers(1, 240), 0, numbers(241, 250), 0);
+SELECT recent_after, in_filter FROM after(numbers(1, 10), 1, numbers(1, 300), 0);
+-- All of a row as one filter.
+SELECT bloomexp.fold(NULL, numbers(1, 5), 'integer', 0.01, 5)
+		= bloom_add_hashes(bloom_new(5, 0.01), 'integer', numbers(1, 5)) AS plain,
+	bloomexp.fold(NULL, numbers(1, 5), slice(1), 'integer', '10950 days', 6, 0.01)
+		= bloom_add_hashes_at(bloom_window('10950 days', 6, 0.01), 'integer', numbers(1, 5), slice(1),
+			true) AS windowed,
+	bloomexp.fold(bloom_new(), '{}', 'integer', 0.01, 1) = bloom_new() AS nothing,
+	bloomexp.fold(NULL, NULL, slice(1), 'integer', '10950 days', 6, 0.01) AS no_row;
+-- Items whose hashes are among others.
+SELECT bloomexp.among('{c,a,NULL,b,c}'::text[], bloomexp.hashes('{c,b,d}'::text[])),
+	bloomexp.among('{a}'::text[], NULL), bloomexp.among(NULL::text[], '{1}');
+-- What none of them takes.
+SELECT bloomexp.fold(bloom_window('1 day', 2, 0.01), '{1}', 'integer', 0.01, 1);
+SELECT bloomexp.fold(bloom_new(), '{1}', now(), 'integer', '1 day', 2, 0.01);
+SELECT bloomexp.fold(bloom_add(NULL, 'a'::text), '{1}', 'integer', 0.01, 1);
+SELECT bloomexp.fold(NULL, '{1}', 'number', 0.01, 1);
+SELECT bloomexp.fold(NULL, '{1}', 'integer', NULL, 1);
+SELECT bloomexp.fold(NULL, '{1}', NULL, 'integer', '1 day', 2, 0.01);
+SELECT bloomexp.fold(NULL, '{1}', 'infinity', 'integer', '1 day', 2, 0.01);
+SELECT bloomexp.fold(NULL, '{1}', now(), 'integer', '-1 day', 2, 0.01);
+SELECT bloomexp.recent_after('{1}', '{{1}}');
+SELECT bloomexp.recent_after('{1}', '{NULL}');
+SELECT bloomexp.recent_after('{1}', slice(0), '{2}', NULL, slice(0));
+SELECT bloomexp.recent_after('{1}', NULL, '{2}', slice(0), slice(0));
+SELECT bloomexp.recent_after('{1}', slice(0), '{2}', slice(0), NULL);
+
 DROP VIEW answers, full_rows;
 DROP SCHEMA seen, ever, shown CASCADE;
 DROP TABLE exposures, shapes;
-DROP FUNCTION slice, stored, version(text, bigint);
+DROP FUNCTION slice, stored, version(text, bigint), numbers, after;

@@ -68,10 +68,10 @@ INSERT INTO ways (way, days, statement, every_days, sweep) VALUES
 	INSERT INTO rebuilt AS f SELECT user_id, items FROM fresh
 	ON CONFLICT (user_id) DO UPDATE SET items = excluded.items WHERE f.items <> excluded.items
 $$, NULL, NULL),
--- Page by page, with the times of the pages, by what take() and add() call.
+-- Page by page, with the times of the pages.
 ('no table', 1, $$
-	SELECT count(seen.remember(user_id, items,
-		array_fill(shown_at, ARRAY[cardinality(items)]), false)) FROM (
+	SELECT count(add_old(array_fill(user_id, ARRAY[cardinality(items)]), items,
+		array_fill(shown_at, ARRAY[cardinality(items)]))) FROM (
 		SELECT user_id, shown_at, array_agg(item_id) AS items FROM exposures
 		WHERE shown_at >= $1 - interval '1 day' AND shown_at < $1 GROUP BY user_id, shown_at
 			ORDER BY shown_at OFFSET 0) AS pages
@@ -125,11 +125,16 @@ SELECT bloom_create_feed('seen', fpr => :'p', user_type => u.atttypid::regtype,
 	item_type => i.atttypid::regtype)
 FROM pg_attribute AS u, pg_attribute AS i WHERE u.attrelid = 'exposures'::regclass
 AND u.attname = 'user_id' AND i.attrelid = u.attrelid AND i.attname = 'item_id' \g /dev/null
+-- add_batch() for times of any age
+DO $$ BEGIN
+	EXECUTE replace(replace(pg_get_functiondef('seen.add_batch'::regproc),
+		'seen.add_batch', 'add_old'), 'present - interval ''720:00:00''', '''-infinity''');
+END $$;
 -- as a page of the night reads them
 CREATE VIEW "no table" AS
 SELECT user_id, bloom_expire(
-	bloomexp.fold(items, recent, since, true, (bloom_info(bloom_add(NULL, never_shown(0)))).kind,
-		'30 days', 6, current_setting('choosing.p')::float8, NULL),
+	bloomexp.fold(items, recent, since, (bloom_info(bloom_add(NULL, never_shown(0)))).kind,
+		'30 days', 6, current_setting('choosing.p')::float8),
 	current_setting('choosing.night')::timestamptz) AS items
 FROM seen.filters;
 

@@ -62,7 +62,6 @@ BEGIN
 		'item_kind', quote_literal(item_kind),
 		-- a full filter varies by chance
 		'fpr', a ->> 'fpr', 'alarming_fpr', (a ->> 'fpr')::double precision * 1.2,
-		'max_recent', bloomexp.max_recent(),
 		'capacity', coalesce(a ->> 'capacity', '100'));
 	SELECT names || jsonb_object_agg(n.name, c.operator) INTO names
 	FROM jsonb_each_text(bloomexp.comparisons(users.base)) AS c(strategy, operator)

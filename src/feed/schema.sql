@@ -11,53 +11,6 @@ GRANT USAGE ON SCHEMA bloomexp TO PUBLIC;
 COMMENT ON SCHEMA bloomexp IS
 'what the scripts of feeds of bloomexp call, and what makes these scripts';
 
-CREATE FUNCTION bloomexp.new(capacity bigint, fpr double precision, counting boolean)
-RETURNS @extschema@.bloom
-AS 'MODULE_PATHNAME', 'bloomexp_new'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloomexp.new(bigint, double precision, boolean) IS 'as bloom_new()';
-
-CREATE FUNCTION bloomexp.window(width interval, slices integer, fpr double precision)
-RETURNS @extschema@.bloom
-AS 'MODULE_PATHNAME', 'bloomexp_window'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloomexp.window(interval, integer, double precision) IS 'as bloom_window()';
-
-CREATE FUNCTION bloomexp.with_fpr(filter @extschema@.bloom, fpr double precision)
-RETURNS @extschema@.bloom
-AS 'MODULE_PATHNAME', 'bloomexp_with_fpr'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloomexp.with_fpr(@extschema@.bloom, double precision) IS 'as bloom_with_fpr()';
-
-CREATE FUNCTION bloomexp.add_at(filter @extschema@.bloom, items anyarray,
-	shown_at timestamp with time zone[])
-RETURNS @extschema@.bloom
-AS 'MODULE_PATHNAME', 'bloomexp_add_at_array'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloomexp.add_at(@extschema@.bloom, anyarray, timestamp with time zone[]) IS
-'as bloom_add_at()';
-
-CREATE FUNCTION bloomexp.add_hashes(filter @extschema@.bloom, kind text, hashes bigint[])
-RETURNS @extschema@.bloom
-AS 'MODULE_PATHNAME', 'bloomexp_add_hashes'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloomexp.add_hashes(@extschema@.bloom, text, bigint[]) IS
-'as bloom_add_hashes()';
-
-CREATE FUNCTION bloomexp.add_hashes_at(filter @extschema@.bloom, kind text, hashes bigint[],
-	shown_at timestamp with time zone, final boolean)
-RETURNS @extschema@.bloom
-AS 'MODULE_PATHNAME', 'bloomexp_add_hashes_at'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
-
-COMMENT ON FUNCTION bloomexp.add_hashes_at(@extschema@.bloom, text, bigint[],
-	timestamp with time zone, boolean) IS 'as bloom_add_hashes_at()';
-
 CREATE FUNCTION bloomexp.expire(filter @extschema@.bloom, at timestamp with time zone)
 RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_expire'

@@ -9,6 +9,7 @@
 
 #include "common/int.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
@@ -93,6 +94,23 @@ bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n)
 	return (const uint64 *) ARR_DATA_PTR(array);
 }
 
+/* Return the kind of items that an argument names. */
+BloomKind
+bloomexp_arguments_kind(FunctionCallInfo fcinfo, int argno)
+{
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
+
+	for (BloomKind kind = BLOOM_KIND_NONE + 1; kind <= BLOOM_KIND_LAST; kind++)
+	{
+		if (strcmp(name, bloomexp_kind_name(kind)) == 0)
+			return kind;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unrecognized kind of items: \"%s\"", name),
+			 errhint("The kinds are integer, text, uuid and bytea.")));
+}
+
 /* Open the filter of argument 0 in *space; NULL if there is none. */
 BloomFilter *
 bloomexp_arguments_filter(FunctionCallInfo fcinfo, BloomFilter *space)
@@ -101,6 +119,18 @@ bloomexp_arguments_filter(FunctionCallInfo fcinfo, BloomFilter *space)
 		return NULL;
 	bloomexp_layout_open(space, PG_GETARG_BLOOM_PP(0));
 	return space;
+}
+
+/* Raise an error unless the filter of a `function` has a window. */
+void
+bloomexp_arguments_require_windowed(const BloomFilter *filter, const char *function)
+{
+	if (!filter->windowed)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s needs a windowed filter", function),
+				 errdetail("The items of this filter have no times."),
+				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
 }
 
 /* Open the windowed filter of argument 0 of `function`, or raise an error. */
@@ -114,12 +144,7 @@ bloomexp_arguments_open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter,
 				 errmsg("filter must not be null"),
 				 errdetail("The window width is taken from the existing filter."),
 				 errhint("Make the filter with bloom_window().")));
-	if (!filter->windowed)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("%s needs a windowed filter", function),
-				 errdetail("The items of this filter have no times."),
-				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
+	bloomexp_arguments_require_windowed(filter, function);
 }
 
 /*

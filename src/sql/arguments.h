@@ -21,7 +21,10 @@ extern void bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int fir
 extern const BloomItemType *bloomexp_arguments_item_type(FunctionCallInfo fcinfo);
 extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
 extern const uint64 *bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n);
+extern BloomKind bloomexp_arguments_kind(FunctionCallInfo fcinfo, int argno);
 extern BloomFilter *bloomexp_arguments_filter(FunctionCallInfo fcinfo, BloomFilter *space);
+extern void bloomexp_arguments_require_windowed(const BloomFilter *filter,
+												const char *function);
 extern void bloomexp_arguments_open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter,
 											 const char *function);
 extern int64 bloomexp_arguments_time(NullableDatum time, const char *name);

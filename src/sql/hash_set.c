@@ -25,6 +25,13 @@
  */
 #define MAYBE_BYTES 16
 
+/*
+ * To compare each with each is faster than a set, if they are few: those of a page, and those
+ * that a row of a feed has.
+ */
+#define FEW_HASHES 16
+#define MANY_KNOWN 256
+
 /* Odd; 0 before it is chosen. */
 static uint64 secret = 0;
 
@@ -114,6 +121,55 @@ bloomexp_hash_set_insert(BloomHashSet *set, uint64 hash)
 	set->entries[set->n].next = set->slots[slot];
 	set->slots[slot] = set->n;
 	return true;
+}
+
+/* Tell whether a hash is among n others. */
+static bool
+is_among(uint64 hash, const uint64 *others, int n)
+{
+	bool		found = false;
+
+	for (int i = 0; i < n; i++)
+		found |= others[i] == hash; /* without a branch, several at a time */
+	return found;
+}
+
+/*
+ * Copy those of n hashes that are not among the known ones, in their order and without
+ * repetitions; returns how many they are.
+ */
+int
+bloomexp_hash_set_find_new(const uint64 *hashes, int n, const uint64 *known, int nknown,
+						   uint64 *found)
+{
+	BloomHashSet set;
+	int			nfound = 0;
+
+	if (n <= FEW_HASHES && nknown <= MANY_KNOWN)
+	{
+		for (int i = 0; i < n; i++)
+		{
+			if (!is_among(hashes[i], known, nknown) && !is_among(hashes[i], found, nfound))
+				found[nfound++] = hashes[i];
+		}
+		return nfound;
+	}
+
+	bloomexp_hash_set_init(&set, (uint32) nknown + (uint32) n);
+	for (int i = 0; i < nknown; i++)
+	{
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		bloomexp_hash_set_insert(&set, known[i]);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (bloomexp_hash_set_insert(&set, hashes[i]))
+			found[nfound++] = hashes[i];
+	}
+	return nfound;
 }
 
 /* Make a set of n hashes, at least one, in which to look many others up. */

@@ -255,6 +255,33 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 	return bloomexp_filter_add_parts(filter, kind, parts, nparts);
 }
 
+/*
+ * Make a new value: the filter with hashes that were shown at one time, each once, or NULL if it
+ * has them already, or if that was before its window.  They are the last ones of their slice, if
+ * `final`.
+ */
+struct varlena *
+bloomexp_window_add_hashes(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n,
+						   int64 shown_at, bool final)
+{
+	BloomExposure *exposures;
+	int64		slice;
+
+	bloomexp_filter_require_kind(filter, kind);
+	if (shown_at < filter->expired_before)
+		return NULL;
+	slice = bloomexp_window_slice_at(filter, shown_at);
+	exposures = palloc_extended(Max(n, 1) * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < n; i++)
+	{
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		exposures[i].hash = hashes[i];
+		exposures[i].slice = slice;
+	}
+	return bloomexp_window_add(filter, kind, exposures, n, final, true);
+}
+
 /* Return the number of layers whose slices lie wholly before a window that begins at `start`. */
 uint32
 bloomexp_window_expired_layers(const BloomFilter *filter, int64 start)

@@ -49,6 +49,9 @@ extern uint64 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n);
 extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
 										   BloomExposure *exposures, uint64 n,
 										   bool final, bool drop_old);
+extern struct varlena *bloomexp_window_add_hashes(BloomFilter *filter, BloomKind kind,
+												  const uint64 *hashes, int n,
+												  int64 shown_at, bool final);
 extern uint32 bloomexp_window_expired_layers(const BloomFilter *filter, int64 start);
 extern struct varlena *bloomexp_window_expire(BloomFilter *filter, int64 at);
 extern struct varlena *bloomexp_window_cut(BloomFilter *filter, uint32 first, uint32 end);

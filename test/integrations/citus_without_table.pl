@@ -59,8 +59,9 @@ append_to_file("$folder/batch", "\\set b random(1, 1000000000)\nBEGIN;\n"
 		array_agg(1000 + :b + i % 20), array_agg(now() - interval '1 day' * (i % 20 % 5)))\n"
 	. "FROM generate_series(0, 39) AS i;\nCOMMIT;\n");
 # Users who have not come back for 50 days.
-append_to_file("$folder/expire", "CALL seen.expire();\nSELECT seen.remember(u, '{1}',
-	ARRAY[now() - interval '50 days'], false) FROM generate_series(10001, 10010) AS u;\n");
+append_to_file("$folder/expire", "CALL seen.expire();\n"
+	. "SELECT seen.add(u, '{1}') FROM generate_series(10001, 10010) AS u;\n"
+	. "UPDATE seen.filters SET since = now() - interval '50 days' WHERE user_id > 10000;\n");
 for my $writer ('page', 'batch')
 {
 	again_and_again("${writer}_@{[ $_->name ]}", $_, $folder,

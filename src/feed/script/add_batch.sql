@@ -5,60 +5,41 @@ CREATE OR REPLACE FUNCTION {feed}.add_batch(user_ids {user_type}[], items {item_
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
-	shown record;
-	written {user_type}[];
-	n_users bigint;
+	n_written bigint;
 BEGIN
 	PERFORM bloomexp.require_same_length(
 		cardinality(user_ids), cardinality(items), cardinality(shown_at));
-	SELECT array_agg(b.user_id), array_agg(b.item) INTO user_ids, items
-	FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
-	WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at IS NOT NULL;
+	-- Lock the rows, in the order of users, so that batches do not deadlock, and only then look.
+	INSERT INTO {feed}.filters AS f (user_id)
+	SELECT DISTINCT s.user_id{collate}
+	FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
+	WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at IS NOT NULL
+	ORDER BY 1
+	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
 
-	-- A row is locked before it is looked at, and rows in the order of users, so that batches do
-	-- not deadlock.  Nearly always "recent" has room for what is new.
-	WITH incoming AS (
-		SELECT b.user_id{collate} AS user_id,
-			bloomexp.new_hashes(bloomexp.hashes(array_agg(b.item{item_collate})),
-				ARRAY[]::bigint[]) AS hashes
-		FROM ROWS FROM (unnest(user_ids), unnest(items)) AS b(user_id, item)
-		GROUP BY 1
-		ORDER BY 1),
-	changed AS (
-		INSERT INTO {feed}.filters AS f (user_id, recent)
-		SELECT i.user_id,
-			CASE WHEN cardinality(i.hashes) <= {max_recent}
-				THEN i.hashes ELSE ARRAY[]::bigint[] END
-		FROM incoming AS i
-		ON CONFLICT (user_id) DO UPDATE SET
-			pending = 0,
-			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
-			WHERE NOT excluded.recent <@ f.recent
-				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
-		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
-	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
-	FROM changed AS c WHERE c.has_items;
-	-- An older snapshot can show a row that others have removed since then: that is an error.
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
+	UPDATE {feed}.filters AS f SET
+		items = bloomexp.items_after(f.items, f.recent, n.hashes, {item_kind}, {fpr}, {capacity}),
+		pending = 0,
+		recent = bloomexp.recent_after(f.recent, n.hashes)
+	FROM (
+		SELECT s.user_id{collate} AS user_id,
+			bloomexp.hashes(array_agg(s.item{item_collate})) AS hashes
+		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
+		WHERE s.item IS NOT NULL AND s.at IS NOT NULL
+		GROUP BY 1 ORDER BY 1) AS n	-- in order, as the rows lie in the table
+	WHERE f.user_id {=} n.user_id AND bloomexp.row_changes(f.pending, f.recent, n.hashes);
+	GET DIAGNOSTICS n_written = ROW_COUNT;
+	-- Rows that were not written have all of it already, or something keeps them away.
+	IF n_written < cardinality(user_ids) AND EXISTS (
+		SELECT FROM (
+			SELECT s.user_id{collate} AS user_id, array_agg(s.item) AS items
+			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
+				AS s(user_id, item, at)
+			WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at IS NOT NULL
+			GROUP BY 1) AS n
+		LEFT JOIN {feed}.filters AS f ON f.user_id {=} n.user_id
+		WHERE cardinality(bloomexp.exclude(n.items{item_collate}, f.items, f.recent)) > 0) THEN
+		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
-
-	-- The others go the long way, unless their rows have all of it and nothing is pending.
-	IF cardinality(written) = n_users THEN
-		RETURN;
-	END IF;
-	FOR shown IN
-		SELECT s.user_id, s.items
-		FROM (
-			SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items
-			FROM ROWS FROM (unnest(user_ids), unnest(items)) AS b(user_id, item)
-			WHERE NOT EXISTS (
-				SELECT FROM unnest(written) AS w(user_id) WHERE w.user_id {=} b.user_id{collate})
-			GROUP BY 1) AS s
-		LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id	-- no row: remember() fails
-		WHERE (f.pending = 0 AND bloomexp.hashes(s.items{item_collate}) <@ f.recent) IS NOT TRUE
-	LOOP
-		PERFORM {feed}.remember(shown.user_id, shown.items, false);
-	END LOOP;
 END
 {$};

@@ -3,8 +3,7 @@ CREATE OR REPLACE FUNCTION {feed}.current(user_id {user_type}) RETURNS {bloom}
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 BEGIN
 	RETURN (
-		SELECT bloomexp.fold(s.filled, coalesce(s.rest, ARRAY[]::bigint[]), NULL, true,
-			{item_kind}, NULL, NULL, {fpr}, cardinality(s.rest))
+		SELECT bloomexp.fold(s.filled, s.rest, {item_kind}, {fpr}, cardinality(s.rest))
 		FROM {feed}.shown(user_id) AS s);
 END
 {$};

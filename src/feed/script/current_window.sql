@@ -1,13 +1,13 @@
 -- All that a user was shown in the window, as one filter.  What functions of bloomexp get at the
--- end, here and below: the kind of the items, the width and slices of the window, the target rate,
--- and the capacity of a first layer, which counts only without a window.
+-- end, here and below: the kind of the items, the width and slices of the window, and the target
+-- rate.
 CREATE OR REPLACE FUNCTION {feed}.current(user_id {user_type}) RETURNS {bloom}
 LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
 BEGIN
 	RETURN (
-		SELECT bloomexp.expire(bloomexp.fold(f.items, f.recent, f.since, true,
-			{item_kind}, {width}, {slices}, {fpr}, {capacity}), now())
+		SELECT bloomexp.expire(bloomexp.fold(f.items, f.recent, f.since,
+			{item_kind}, {width}, {slices}, {fpr}), now())
 		FROM {feed}.filters AS f WHERE f.user_id {=} current.user_id{collate});
 END
 {$};

@@ -6,7 +6,6 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 #variable_conflict use_variable
 DECLARE
 	visitor record;
-	r record;	-- the row as it will be
 BEGIN
 	IF (from_user {=} into_user{collate}) IS NOT FALSE THEN
 		RETURN;
@@ -16,20 +15,15 @@ BEGIN
 	PERFORM {feed}.lock(GREATEST(from_user, into_user{collate}));
 	SELECT f.items, f.recent INTO visitor
 	FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
-	SELECT n.* INTO r FROM {feed}.filters AS f,
-		bloomexp.merge_rows(NULL, f.items, f.recent, NULL, visitor.items, visitor.recent,
-			{item_kind}, NULL, NULL, {fpr}, {capacity}) AS n
-	WHERE f.user_id {=} into_user{collate};
-	PERFORM {feed}.forget(from_user);
-	IF r.items IS NULL AND cardinality(r.recent) = 0 THEN	-- neither was shown anything
-		PERFORM {feed}.forget(into_user);
-		RETURN;
-	END IF;
 	UPDATE {feed}.filters AS f SET
-		items = r.items, pending = 0, recent = r.recent
+		items = bloomexp.items_after(bloomexp."union"(f.items, visitor.items), f.recent,
+			visitor.recent, {item_kind}, {fpr}, {capacity}),
+		pending = 0,
+		recent = bloomexp.recent_after(f.recent, visitor.recent)
 	WHERE f.user_id {=} into_user{collate};
 	IF NOT FOUND THEN
 		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
+	PERFORM {feed}.forget(from_user);
 END
 {$};

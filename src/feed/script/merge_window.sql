@@ -5,8 +5,8 @@ RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
+	newest timestamp with time zone;
 	visitor record;
-	r record;	-- the row as it will be
 BEGIN
 	IF (from_user {=} into_user{collate}) IS NOT FALSE THEN
 		RETURN;
@@ -14,23 +14,19 @@ BEGIN
 	-- in the order of users, so that two calls do not deadlock
 	PERFORM {feed}.lock(LEAST(from_user, into_user{collate}));
 	PERFORM {feed}.lock(GREATEST(from_user, into_user{collate}));
+	newest := bloomexp.slice_start(clock_timestamp(), {width}, {slices});
 	SELECT f.since, f.items, f.recent INTO visitor
 	FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
-	SELECT n.* INTO r FROM {feed}.filters AS f,
-		bloomexp.merge_rows(f.since, f.items, f.recent,
-			visitor.since, visitor.items, visitor.recent,
-			{item_kind}, {width}, {slices}, {fpr}, {capacity}) AS n
-	WHERE f.user_id {=} into_user{collate};
-	PERFORM {feed}.forget(from_user);
-	IF r.since IS NULL THEN	-- neither was shown anything: only locks made the rows
-		PERFORM {feed}.forget(into_user);
-		RETURN;
-	END IF;
 	UPDATE {feed}.filters AS f SET
-		since = r.since, items = r.items, pending = 0, recent = r.recent
+		since = LEAST(GREATEST(f.since, visitor.since), newest),
+		items = bloomexp.items_after(bloomexp."union"(f.items, visitor.items), f.recent, f.since,
+			visitor.recent, visitor.since, newest, {item_kind}, {width}, {slices}, {fpr}),
+		pending = 0,
+		recent = bloomexp.recent_after(f.recent, f.since, visitor.recent, visitor.since, newest)
 	WHERE f.user_id {=} into_user{collate};
 	IF NOT FOUND THEN
 		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
+	PERFORM {feed}.forget(from_user);
 END
 {$};

@@ -8,6 +8,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 #variable_conflict use_variable
 DECLARE
 	taken {item_type}[];
+	hashes bigint[];
 BEGIN
 	PERFORM {feed}.lock(take.user_id);
 	taken := (
@@ -15,14 +16,14 @@ BEGIN
 		FROM (SELECT) AS one	-- a row, even for nobody
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
-		-- Nearly always "recent" has room.
+		hashes := bloomexp.hashes(taken{item_collate});
 		UPDATE {feed}.filters AS f SET
-			pending = cardinality(taken),
-			recent = bloomexp.hashes(taken{item_collate}) || f.recent
-		WHERE f.user_id {=} take.user_id{collate}
-			AND cardinality(f.recent) + cardinality(taken) <= {max_recent};
+			items = bloomexp.items_after(f.items, f.recent, hashes, {item_kind}, {fpr}, {capacity}),
+			pending = cardinality(hashes),
+			recent = bloomexp.recent_after(f.recent, hashes)
+		WHERE f.user_id {=} take.user_id{collate};
 		IF NOT FOUND THEN
-			PERFORM {feed}.remember(take.user_id, taken, true);
+			PERFORM bloomexp.row_not_written({filters_literal});
 		END IF;
 	END IF;
 	RETURN taken;

@@ -9,7 +9,6 @@ SET timezone = 'UTC' AS {$}	-- whatever type the time column gets
 DECLARE
 	since timestamp with time zone := {window_start};
 	exposed bigint[];
-	r record;	-- the row as it will be, and the items
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM bloomexp.not_read_committed('take_back()');
@@ -19,15 +18,19 @@ BEGIN
 	-- After the lock, in a statement of its own: it sees what others have committed before.
 	SELECT bloomexp.hashes(array_agg({item}{item_collate})) INTO exposed
 	FROM {exposures} AS e{elements} WHERE {user} {=} take_back.user_id{collate} AND {exposed};
-	SELECT n.* INTO r FROM {feed}.filters AS f,
-		bloomexp.take_back_from_row(f.pending, f.recent,
-			bloomexp.exclude(take_back.items{item_collate}, NULL, exposed)) AS n
-	WHERE f.user_id {=} take_back.user_id{collate};
-	UPDATE {feed}.filters AS f SET pending = r.pending, recent = r.recent
-	WHERE f.user_id {=} take_back.user_id{collate} AND cardinality(r.items) > 0;
-	IF NOT FOUND AND cardinality(r.items) > 0 THEN
-		PERFORM bloomexp.row_not_written({filters_literal});
+	items := (
+		SELECT bloomexp.among(bloomexp.exclude(take_back.items{item_collate}, NULL, exposed),
+			f.recent[1 : f.pending])
+		FROM {feed}.filters AS f WHERE f.user_id {=} take_back.user_id{collate});
+	IF cardinality(items) > 0 THEN
+		UPDATE {feed}.filters AS f SET
+			pending = f.pending - cardinality(take_back.items),
+			recent = bloomexp.new_hashes(f.recent, bloomexp.hashes(take_back.items{item_collate}))
+		WHERE f.user_id {=} take_back.user_id{collate};
+		IF NOT FOUND THEN
+			PERFORM bloomexp.row_not_written({filters_literal});
+		END IF;
 	END IF;
-	RETURN coalesce(r.items, ARRAY[]::{item_type}[]);
+	RETURN coalesce(items, ARRAY[]::{item_type}[]);
 END
 {$};

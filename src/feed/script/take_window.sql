@@ -7,7 +7,9 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 #variable_conflict use_variable
 DECLARE
 	at timestamp with time zone;
+	slice timestamp with time zone;
 	taken {item_type}[];
+	hashes bigint[];
 BEGIN
 	PERFORM {feed}.lock(take.user_id);
 	at := clock_timestamp();	-- after the lock: not before what others have added
@@ -18,16 +20,17 @@ BEGIN
 		FROM (SELECT) AS one	-- a row, even for nobody
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
-		-- Nearly always in the slice of "recent", which has room.
+		slice := bloomexp.slice_start(at, {width}, {slices});
+		hashes := bloomexp.hashes(taken{item_collate});
 		UPDATE {feed}.filters AS f SET
-			pending = cardinality(taken),
-			recent = bloomexp.hashes(taken{item_collate}) || f.recent
-		WHERE f.user_id {=} take.user_id{collate}
-			AND f.since = bloomexp.slice_start(at, {width}, {slices})
-			AND cardinality(f.recent) + cardinality(taken) <= {max_recent};
+			since = slice,
+			items = bloomexp.items_after(f.items, f.recent, f.since, hashes, slice, slice,
+				{item_kind}, {width}, {slices}, {fpr}),
+			pending = cardinality(hashes),
+			recent = bloomexp.recent_after(f.recent, f.since, hashes, slice, slice)
+		WHERE f.user_id {=} take.user_id{collate};
 		IF NOT FOUND THEN
-			PERFORM {feed}.remember(take.user_id, taken,
-				array_fill(at, ARRAY[cardinality(taken)]), true);
+			PERFORM bloomexp.row_not_written({filters_literal});
 		END IF;
 	END IF;
 	RETURN taken;

@@ -5,55 +5,40 @@ SET timezone = 'UTC' AS {$}	-- whatever type the time column gets
 #variable_conflict use_variable
 DECLARE
 	since timestamp with time zone := {window_start};
-	written {user_type}[];
-	n_users bigint;
+	n_left bigint;
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
-	-- A row is locked before it is looked at, even if nothing is new: a rebuild waits for it.  In
-	-- the order of users, so that two statements do not deadlock.  Nearly always "recent" has room.
-	WITH incoming AS (
-		SELECT {user}{collate} AS user_id,
-			bloomexp.new_hashes(bloomexp.hashes(array_agg({item}{item_collate})),
-				ARRAY[]::bigint[]) AS hashes
-		FROM new_rows AS e{elements} WHERE {exposed}
-		GROUP BY 1
-		ORDER BY 1),
-	changed AS (
-		INSERT INTO {feed}.filters AS f (user_id, recent)
-		SELECT i.user_id,
-			CASE WHEN cardinality(i.hashes) <= {max_recent}
-				THEN i.hashes ELSE ARRAY[]::bigint[] END
-		FROM incoming AS i
-		ON CONFLICT (user_id) DO UPDATE SET
-			pending = 0,
-			recent = bloomexp.new_hashes(excluded.recent, f.recent) || f.recent
-			WHERE NOT excluded.recent <@ f.recent
-				AND cardinality(f.recent) + cardinality(excluded.recent) <= {max_recent}
-		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
-	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
-	FROM changed AS c WHERE c.has_items;
-	-- An older snapshot can show a row that a rebuild has removed since then: that is an error.
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM FROM {feed}.filters AS f
-		WHERE f.user_id {=} ANY (ARRAY(	-- no join: with a unique key it stops at the first row
-			SELECT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed}))
-		FOR UPDATE;
-	END IF;
+	-- Lock the rows, even if nothing is new, because a rebuild waits for that, and only then look.
+	-- In the order of users, so that two statements do not deadlock.
+	INSERT INTO {feed}.filters AS f (user_id)
+	SELECT DISTINCT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed} ORDER BY 1
+	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
 
-	-- The others go the long way, unless their rows have all of it.
-	IF cardinality(written) = n_users THEN
-		RETURN NULL;
+	WITH n AS MATERIALIZED (
+		SELECT {user}{collate} AS user_id,
+			bloomexp.hashes(array_agg({item}{item_collate})) AS hashes
+		FROM new_rows AS e{elements} WHERE {exposed}
+		GROUP BY 1),
+	written AS (
+		UPDATE {feed}.filters AS f SET
+			items = bloomexp.items_after(f.items, f.recent, n.hashes,
+				{item_kind}, {fpr}, {capacity}),
+			pending = 0,
+			recent = bloomexp.recent_after(f.recent, n.hashes)
+		FROM n
+		WHERE f.user_id {=} n.user_id AND bloomexp.row_changes(0, f.recent, n.hashes)
+		RETURNING 1)
+	SELECT (SELECT count(*) FROM n) - count(*) INTO n_left FROM written;
+	-- Rows that were not written have all of it already, or something keeps them away.
+	IF n_left > 0 AND EXISTS (
+		SELECT FROM (
+			SELECT {user}{collate} AS user_id, array_agg({item}) AS items
+			FROM new_rows AS e{elements} WHERE {exposed}
+			GROUP BY 1) AS n
+		LEFT JOIN {feed}.filters AS f ON f.user_id {=} n.user_id
+		WHERE cardinality(bloomexp.exclude(n.items{item_collate}, f.items, f.recent)) > 0) THEN
+		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
-	PERFORM {feed}.remember(s.user_id, s.items, false)
-	FROM (
-		SELECT {user}::{user_type}{collate} AS user_id,
-			array_agg({item})::{item_type}[] AS items
-		FROM new_rows AS e{elements}
-		WHERE {exposed} AND NOT EXISTS (
-			SELECT FROM unnest(written) AS w(user_id) WHERE w.user_id {=} {user}{collate})
-		GROUP BY 1) AS s
-	LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id	-- no row: remember() fails
-	WHERE (bloomexp.hashes(s.items{item_collate}) <@ f.recent) IS NOT TRUE;
 	RETURN NULL;
 END
 {$};
