@@ -301,6 +301,8 @@ DECLARE
 		'lock', 'SELECT ROW(alone.lock(1), alone.lock(10), ever.lock(''b''))',
 		'merge', 'SELECT ROW(alone.merge(8, 1), ever.merge(''b'', ''a''))',
 		'take_back', 'SELECT ROW(alone.take_back(1, ''{3}''), ever.take_back(''a'', ''{x}''))',
+		'remember', 'SELECT ROW(alone.remember(1, ''{7}'', ARRAY[pg_catalog.now()]),
+			ever.remember(''a'', ''{y}''))',
 		'forget', 'SELECT ROW(alone.forget(9), ever.forget(''c''))',
 		'expire_batch', 'SELECT alone.expire_batch(NULL, true, 0)',
 		'settings', 'SELECT ROW(alone.settings() IS NULL, ever.settings() IS NULL)'];
@@ -443,7 +445,7 @@ SELECT bloom_feed_sql('by_default_half', 'shop.small') AS script \gset
 SELECT split_part(:'script', 'CREATE OR REPLACE VIEW', 1) AS half \gset
 :half
 SET ROLE regress_bloomexp_evil;
-CREATE FUNCTION by_default_half.track() RETURNS integer LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION by_default_half.remember() RETURNS integer LANGUAGE sql AS 'SELECT 1';
 CREATE TRIGGER mine AFTER INSERT ON by_default_half.filters EXECUTE FUNCTION
 	suppress_redundant_updates_trigger();
 SET ROLE regress_bloomexp_owner;

@@ -134,6 +134,8 @@ SELECT seen.add(10, '{1}', 'infinity');
 SELECT stored(10, 1, 2, 3);
 SELECT seen.add_batch('{11}', '{1}', ARRAY[now() + interval '100 years']);
 SELECT stored(11, 1, 2, 3);
+SELECT seen.add_batch('{13}', '{1}', '{infinity}');
+SELECT stored(13, 1, 2, 3);
 SELECT seen.add_batch('{12,12,12}', '{1,2,3}',
 	ARRAY[now() + interval '100 years', slice(1), 'infinity']);
 SELECT stored(12, 1, 2, 3);
@@ -553,7 +555,8 @@ SELECT bloomexp.items_after(NULL, numbers(1, 240), numbers(235, 247), 'integer',
 	bloom_cardinality(bloomexp.items_after(NULL, numbers(1, 3), numbers(4, 251), 'integer', 0.01,
 		300)) AS all_of_it;
 -- whether it makes a difference
-SELECT bloomexp.row_changes(0, '{1,2}', '{2}') AS known, bloomexp.row_changes(0, '{1,2}', '{3}') AS new,
+SELECT bloomexp.row_changes(0, '{1,2}', '{2}') AS known,
+	bloomexp.row_changes(0, '{1,2}', '{3}') AS new,
 	bloomexp.row_changes(1, '{1,2}', '{2}') AS not_pending,
 	bloomexp.row_changes(1, '{1,2}', '{1}') AS pending, bloomexp.row_changes(0, '{1}', '{}') AS none,
 	bloomexp.row_changes(NULL, NULL, '{1}') AS no_row;
@@ -563,19 +566,24 @@ SELECT count(*) FILTER (WHERE bloomexp.recent_after(r.recent, a.added) IS DISTIN
 		SELECT x, 1 AS part, min(n) AS n FROM unnest(a.added) WITH ORDINALITY AS u(x, n)
 		WHERE x <> ALL (r.recent) GROUP BY x
 		UNION ALL SELECT x, 2, n FROM unnest(r.recent) WITH ORDINALITY AS u(x, n)) AS s)) AS others
-FROM (SELECT ARRAY(SELECT (n * 7919 % 977)::bigint FROM generate_series(1, 200) AS n) AS recent) AS r,
+FROM (SELECT ARRAY(SELECT (n * 7919 % 977)::bigint FROM generate_series(1, 200) AS n)) AS r(recent),
 	LATERAL (SELECT ARRAY(SELECT (n * 104729 % 1009)::bigint FROM generate_series(k, k + k) AS n)
 		AS added FROM generate_series(1, 40) AS k) AS a;
 -- With a window: the newer slice is that of "recent" afterwards, but none is ahead of the clock.
-CREATE FUNCTION after(recent bigint[], since integer, hashes bigint[], slice integer,
-	OUT recent_after bigint[], OUT in_filter text, OUT changes boolean) LANGUAGE sql AS $$
-	SELECT bloomexp.recent_after($1, slice($2), $3, slice($4), slice(0)),
+CREATE FUNCTION after(recent bigint[], since integer, hashes bigint[], VARIADIC slices integer[],
+	OUT since_after integer, OUT recent_after bigint[], OUT in_filter text, OUT changes boolean)
+LANGUAGE sql AS $$
+	SELECT (SELECT extract(day FROM slice(0) - s.since)::integer / 1825
+			FROM bloomexp.since_after($1, slice($2), $3, s.times, now(), '10950 days', 6) AS s(since)),
+		bloomexp.recent_after($1, slice($2), $3, s.times, now(), '10950 days', 6),
 		(SELECT string_agg(format('%s %s ago', l.items,
 			extract(day FROM slice(0) - l.slice_start)::integer / 1825), ', ' ORDER BY l.layer)
-		FROM bloom_layers(bloomexp.items_after(NULL, $1, slice($2), $3, slice($4), slice(0),
-			'integer', '10950 days', 6, 1e-7)) AS l),
-		bloomexp.row_changes(NULL, 0, $1, slice($2), $3, slice($4), slice(0),
-			'integer', '10950 days', 6, 1e-7)
+		FROM bloom_layers(bloomexp.items_after(NULL, $1, slice($2), $3, s.times, now(),
+			'10950 days', 6, 'integer', 1e-7)) AS l),
+		bloomexp.row_changes(NULL, 0, $1, slice($2), $3, s.times, now(),
+			'10950 days', 6, 'integer', 1e-7)
+	FROM (SELECT ARRAY(SELECT slice(t.ago) FROM unnest($4) WITH ORDINALITY AS t(ago, n)
+		ORDER BY n) AS times) AS s
 $$;
 SELECT * FROM after('{1,2}', 0, '{2,3}', 0);
 SELECT * FROM after('{1,2}', 1, '{2,3}', 0);
@@ -586,37 +594,51 @@ SELECT * FROM after('{1,2}', -3, '{2,3}', 1);
 SELECT * FROM after('{1,2}', 0, '{3}', -3);
 SELECT * FROM after('{}', NULL, '{3}', 2);
 SELECT * FROM after('{1}', 2, '{}', NULL);
+-- Several slices, in any order.
+SELECT * FROM after('{1}', 2, '{2,3,4,2}', 1, 3, 2, 0);
+SELECT * FROM after('{}', NULL, '{1,2,3}', 1, 2, -1);
+SELECT * FROM after('{1,2,3}', 0, '{1,2,3}', 1, 2, 3);
 SELECT * FROM after('{}', NULL, '{}', NULL);
 SELECT * FROM after(NULL, NULL, '{1}', 0);
-SELECT recent_after, in_filter FROM after(numbers(1, 240), 0, numbers(241, 250), 0);
-SELECT recent_after, in_filter FROM after(numbers(1, 10), 1, numbers(1, 300), 0);
+SELECT since_after, recent_after, in_filter FROM after(numbers(1, 240), 0, numbers(241, 250), 0);
+SELECT since_after, recent_after, in_filter FROM after(numbers(1, 10), 1, numbers(1, 300), 0);
 -- All of a row as one filter.
 SELECT bloomexp.fold(NULL, numbers(1, 5), 'integer', 0.01, 5)
 		= bloom_add_hashes(bloom_new(5, 0.01), 'integer', numbers(1, 5)) AS plain,
-	bloomexp.fold(NULL, numbers(1, 5), slice(1), 'integer', '10950 days', 6, 0.01)
+	bloomexp.fold(NULL, numbers(1, 5), slice(1), '10950 days', 6, 'integer', 0.01)
 		= bloom_add_hashes_at(bloom_window('10950 days', 6, 0.01), 'integer', numbers(1, 5), slice(1),
 			true) AS windowed,
 	bloomexp.fold(bloom_new(), '{}', 'integer', 0.01, 1) = bloom_new() AS nothing,
-	bloomexp.fold(NULL, NULL, slice(1), 'integer', '10950 days', 6, 0.01) AS no_row;
+	bloomexp.fold(NULL, NULL, slice(1), '10950 days', 6, 'integer', 0.01) AS no_row;
 -- Items whose hashes are among others.
 SELECT bloomexp.among('{c,a,NULL,b,c}'::text[], bloomexp.hashes('{c,b,d}'::text[])),
 	bloomexp.among('{a}'::text[], NULL), bloomexp.among(NULL::text[], '{1}');
 -- What none of them takes.
 SELECT bloomexp.fold(bloom_window('1 day', 2, 0.01), '{1}', 'integer', 0.01, 1);
-SELECT bloomexp.fold(bloom_new(), '{1}', now(), 'integer', '1 day', 2, 0.01);
+SELECT bloomexp.fold(bloom_new(), '{1}', now(), '1 day', 2, 'integer', 0.01);
 SELECT bloomexp.fold(bloom_add(NULL, 'a'::text), '{1}', 'integer', 0.01, 1);
 SELECT bloomexp.fold(NULL, '{1}', 'number', 0.01, 1);
 SELECT bloomexp.fold(NULL, '{1}', 'integer', NULL, 1);
-SELECT bloomexp.fold(NULL, '{1}', NULL, 'integer', '1 day', 2, 0.01);
-SELECT bloomexp.fold(NULL, '{1}', 'infinity', 'integer', '1 day', 2, 0.01);
-SELECT bloomexp.fold(NULL, '{1}', now(), 'integer', '-1 day', 2, 0.01);
+SELECT bloomexp.fold(NULL, '{1}', NULL, '1 day', 2, 'integer', 0.01);
+SELECT bloomexp.fold(NULL, '{1}', 'infinity', '1 day', 2, 'integer', 0.01);
+SELECT bloomexp.fold(NULL, '{1}', now(), '-1 day', 2, 'integer', 0.01);
 SELECT bloomexp.recent_after('{1}', '{{1}}');
 SELECT bloomexp.recent_after('{1}', '{NULL}');
-SELECT bloomexp.recent_after('{1}', slice(0), '{2}', NULL, slice(0));
-SELECT bloomexp.recent_after('{1}', NULL, '{2}', slice(0), slice(0));
-SELECT bloomexp.recent_after('{1}', slice(0), '{2}', slice(0), NULL);
+CREATE FUNCTION recent_with(since timestamptz, shown_at timestamptz[], present timestamptz,
+	width interval DEFAULT '30 days') RETURNS bigint[] LANGUAGE sql AS $$
+	SELECT bloomexp.recent_after('{1}', since, '{2,3}', shown_at, present, width, 6) $$;
+SELECT recent_with(now(), NULL, now());
+SELECT recent_with(now(), '{}', now());
+SELECT recent_with(now(), '{NULL}', now());
+SELECT recent_with(now(), '{now,now,now}', now());
+SELECT recent_with(now(), '{-infinity}', now());
+SELECT recent_with(NULL, '{now}', now());
+SELECT recent_with('infinity', '{now}', now());
+SELECT recent_with(now(), '{now}', NULL);
+SELECT recent_with(now(), '{now}', now(), NULL);
+SELECT recent_with(now(), '{now}', now(), '1 month');
 
 DROP VIEW answers, full_rows;
 DROP SCHEMA seen, ever, shown CASCADE;
 DROP TABLE exposures, shapes;
-DROP FUNCTION slice, stored, version(text, bigint), numbers, after;
+DROP FUNCTION slice, stored, version(text, bigint), numbers, after, recent_with;

@@ -271,7 +271,7 @@ CREATE PROCEDURE show(u bigint, day float8, VARIADIC items bigint[]) LANGUAGE sq
 		array_fill(at(day), ARRAY[cardinality(items)])) $$;
 -- both columns as one filter, which has not expired, and their bytes
 CREATE VIEW stored AS SELECT user_id, bloomexp.fold(f.items, f.recent, f.since,
-		'integer', '30 days', 6, 0.01) AS items,
+		'30 days', 6, 'integer', 0.01) AS items,
 	coalesce(pg_column_size(f.items), 0) + pg_column_size(f.recent) AS bytes
 	FROM seen.filters AS f;
 CREATE FUNCTION remembered(u bigint, day float8, VARIADIC candidates bigint[]) RETURNS bigint[]
@@ -394,7 +394,7 @@ DROP SCHEMA seen CASCADE;
 SELECT bloom_create_feed('seen', fpr => 0.1);
 CALL make_add_old();
 CREATE VIEW stored AS SELECT user_id, bloomexp.fold(f.items, f.recent, f.since,
-		'integer', '30 days', 6, 0.1) AS items
+		'30 days', 6, 'integer', 0.1) AS items
 	FROM seen.filters AS f;
 CREATE ROLE regress_bloomexp_app;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;

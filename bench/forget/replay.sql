@@ -133,8 +133,8 @@ END $$;
 -- as a page of the night reads them
 CREATE VIEW "no table" AS
 SELECT user_id, bloom_expire(
-	bloomexp.fold(items, recent, since, (bloom_info(bloom_add(NULL, never_shown(0)))).kind,
-		'30 days', 6, current_setting('choosing.p')::float8),
+	bloomexp.fold(items, recent, since, '30 days', 6,
+		(bloom_info(bloom_add(NULL, never_shown(0)))).kind, current_setting('choosing.p')::float8),
 	current_setting('choosing.night')::timestamptz) AS items
 FROM seen.filters;
 

@@ -5,11 +5,10 @@
 -- is older.  In a feed with a window all of "recent" lies in the slice that began at "since".  The
 -- newest "pending" of them are those of the last take, as long as nothing has confirmed them.
 --
--- Hashes are added with the slice in which they were shown; "newest" is that of the present, and
--- "since" becomes LEAST(GREATEST(since, slice), newest).  The rest says how to make a filter, and to
--- add to it: the kind of the items, the width and the slices of the window, the target rate, and
--- without a window the capacity of a first layer.  What is added has that rate, whatever the filter
--- had before.
+-- Hashes are added with the time of each in "shown_at", or one for all; a time after "present"
+-- counts as that.  "width" and "slices" are those of the window.  "kind" of items and target rate
+-- "fpr", and without a window the capacity of a first layer, are what is added to the filter with,
+-- whatever it had before.
 
 CREATE FUNCTION bloomexp.items_after(items @extschema@.bloom, recent bigint[], hashes bigint[],
 	kind text, fpr double precision, capacity bigint)
@@ -19,37 +18,49 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.items_after(@extschema@.bloom, bigint[], bigint[], text,
 	double precision, bigint) IS
-'"items" of a row after hashes were added, without a window';
+'"items" of a row after hashes are added, without a window';
 
 CREATE FUNCTION bloomexp.items_after(items @extschema@.bloom, recent bigint[],
-	since timestamp with time zone, hashes bigint[], slice timestamp with time zone,
-	newest timestamp with time zone,
-	kind text, width interval, slices integer, fpr double precision)
+	since timestamp with time zone, hashes bigint[], shown_at timestamp with time zone[],
+	present timestamp with time zone, width interval, slices integer,
+	kind text, fpr double precision)
 RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_items_after_window'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.items_after(@extschema@.bloom, bigint[], timestamp with time zone,
-	bigint[], timestamp with time zone, timestamp with time zone, text, interval, integer,
+	bigint[], timestamp with time zone[], timestamp with time zone, interval, integer, text,
 	double precision) IS
-'"items" of a row after hashes of a slice were added';
+'"items" of a row after hashes are added';
 
 CREATE FUNCTION bloomexp.recent_after(recent bigint[], hashes bigint[]) RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'bloomexp_recent_after'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.recent_after(bigint[], bigint[]) IS
-'"recent" of a row after hashes were added, without a window';
+'"recent" of a row after hashes are added, without a window';
 
 CREATE FUNCTION bloomexp.recent_after(recent bigint[], since timestamp with time zone,
-	hashes bigint[], slice timestamp with time zone, newest timestamp with time zone)
+	hashes bigint[], shown_at timestamp with time zone[],
+	present timestamp with time zone, width interval, slices integer)
 RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'bloomexp_recent_after_window'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.recent_after(bigint[], timestamp with time zone, bigint[],
-	timestamp with time zone, timestamp with time zone) IS
-'"recent" of a row after hashes of a slice were added';
+	timestamp with time zone[], timestamp with time zone, interval, integer) IS
+'"recent" of a row after hashes are added';
+
+CREATE FUNCTION bloomexp.since_after(recent bigint[], since timestamp with time zone,
+	hashes bigint[], shown_at timestamp with time zone[],
+	present timestamp with time zone, width interval, slices integer)
+RETURNS timestamp with time zone
+AS 'MODULE_PATHNAME', 'bloomexp_since_after'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.since_after(bigint[], timestamp with time zone, bigint[],
+	timestamp with time zone[], timestamp with time zone, interval, integer) IS
+'"since" of a row after hashes are added';
 
 CREATE FUNCTION bloomexp.row_changes(pending integer, recent bigint[], hashes bigint[])
 RETURNS boolean
@@ -61,18 +72,18 @@ COMMENT ON FUNCTION bloomexp.row_changes(integer, bigint[], bigint[]) IS
 'what is pending; NULL if there is no row';
 
 CREATE FUNCTION bloomexp.row_changes(items @extschema@.bloom, pending integer, recent bigint[],
-	since timestamp with time zone, hashes bigint[], slice timestamp with time zone,
-	newest timestamp with time zone,
-	kind text, width interval, slices integer, fpr double precision)
+	since timestamp with time zone, hashes bigint[], shown_at timestamp with time zone[],
+	present timestamp with time zone, width interval, slices integer,
+	kind text, fpr double precision)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_row_changes_window'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.row_changes(@extschema@.bloom, integer, bigint[],
-	timestamp with time zone, bigint[], timestamp with time zone, timestamp with time zone,
-	text, interval, integer, double precision) IS
-'whether a row has to be written when hashes of a slice are added: some are new, or confirm what is '
-'pending, or a slice begins; NULL if there is no row';
+	timestamp with time zone, bigint[], timestamp with time zone[], timestamp with time zone,
+	interval, integer, text, double precision) IS
+'whether a row has to be written when hashes are added: some are new, or confirm what is pending, '
+'or a slice begins; NULL if there is no row';
 
 CREATE FUNCTION bloomexp.fold(items @extschema@.bloom, recent bigint[],
 	kind text, fpr double precision, capacity bigint)
@@ -84,14 +95,14 @@ COMMENT ON FUNCTION bloomexp.fold(@extschema@.bloom, bigint[], text, double prec
 'all of a row as one filter, without a window';
 
 CREATE FUNCTION bloomexp.fold(items @extschema@.bloom, recent bigint[],
-	since timestamp with time zone,
-	kind text, width interval, slices integer, fpr double precision)
+	since timestamp with time zone, width interval, slices integer,
+	kind text, fpr double precision)
 RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_fold_window'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.fold(@extschema@.bloom, bigint[], timestamp with time zone, text,
-	interval, integer, double precision) IS
+COMMENT ON FUNCTION bloomexp.fold(@extschema@.bloom, bigint[], timestamp with time zone,
+	interval, integer, text, double precision) IS
 'all of a row as one filter';
 
 CREATE FUNCTION bloomexp.among(items anyarray, hashes bigint[]) RETURNS anyarray

@@ -5,18 +5,18 @@
  *
  * A row has the hashes of the newest items, `recent`, the newest first, and a filter of what is
  * older, `items`.  If the feed has a window, all of `recent` lies in the slice that began at
- * `since`.  A call adds hashes of one slice:
+ * `since`.  Hashes are added slice by slice, the oldest first:
  *
- * - If this is a newer slice, the old one ends first: `recent` goes into `items`.  So what is
- *	 shown again is added again.  The same happens if `since` is ahead of the clock, because no
- *	 slice begins in the future.
- * - If it is an older slice, the hashes go into `items`, at their time; but not those that `recent`
+ * - If they are of a newer slice than `recent`, that one ends first: `recent` goes into `items`.
+ *	 So what is shown again is added again.  The same happens if `since` is ahead of the clock,
+ *	 because no slice begins in the future.
+ * - If they are of an older slice, they go into `items`, at their time; but not those that `recent`
  *	 has, because they were shown again since then.
  * - Otherwise those that `recent` does not have come before the others there.  If that becomes too
  *	 long, the others go into `items`; so do the new ones, if they are too long alone.
  *
- * Without a window only the last one applies.  There is a function for each column, because an
- * UPDATE sets columns.  They read no table and no clock: the caller has locked the row.
+ * Without a window there is one slice.  Each column has a function, because an UPDATE sets columns.
+ * They read no table and no clock: the caller has locked the row.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,22 +35,6 @@
 /* With the header of an array these take 2,000 bytes. */
 #define MAX_RECENT 247
 
-/* A row without its filter, and the hashes that a call adds to it. */
-typedef struct BloomRow
-{
-	const uint64 *recent;
-	const uint64 *hashes;
-	int			nrecent;
-	int			nhashes;
-	/* times are 0 without a window */
-	int64		since;			/* of `recent` */
-	int64		slice;			/* of the hashes */
-	int64		since_after;	/* of `recent`, after the hashes are added */
-	bool		moves;			/* `since` does, or is set for the first time */
-	bool		ends;			/* a slice with something in `recent` does */
-	bool		late;			/* the hashes are of an older slice than `recent` will be */
-} BloomRow;
-
 /* How to make the filter of a row, and to add to it. */
 typedef struct BloomRowSettings
 {
@@ -61,99 +45,32 @@ typedef struct BloomRowSettings
 	int32		slices;
 } BloomRowSettings;
 
-/* Return the hashes of an argument, and their number in *n; none if it is NULL. */
-static const uint64 *
-get_hashes(FunctionCallInfo fcinfo, int argno, int *n)
-{
-	*n = 0;
-	return PG_ARGISNULL(argno) ? NULL : bloomexp_arguments_hashes(fcinfo, argno, n);
-}
-
-/* Read the arguments recent and hashes, from `first` on. */
-static void
-get_row(FunctionCallInfo fcinfo, int first, BloomRow *row)
-{
-	memset(row, 0, sizeof(*row));
-	row->recent = get_hashes(fcinfo, first, &row->nrecent);
-	row->hashes = get_hashes(fcinfo, first + 1, &row->nhashes);
-}
-
 /*
- * Read the arguments recent, since, hashes, slice and newest, from `first` on.  The last is the
- * slice of the present.
+ * A row, which changes as hashes are added.  Slices are their numbers; without a window there is
+ * slice 0, 1 microsecond long.
  */
-static void
-get_windowed_row(FunctionCallInfo fcinfo, int first, BloomRow *row)
+typedef struct BloomRow
 {
-	const NullableDatum *since = &fcinfo->args[first + 1];
-	const NullableDatum *slice = &fcinfo->args[first + 3];
-	int64		newest = bloomexp_arguments_time(fcinfo->args[first + 4], "newest");
+	const uint64 *recent;
+	int			nrecent;
+	bool		has_slice;		/* false if nothing was added yet */
+	int64		slice;			/* of `recent` */
+	int64		newest;			/* slice of the present */
+	int64		slice_length;
+	const BloomRowSettings *settings;	/* NULL: `items` is left alone */
+	struct varlena *items;		/* NULL: there is no filter */
+	bool		changed;		/* something but `items` */
+	bool		has_late;		/* there were late hashes that `recent` does not have */
+} BloomRow;
 
-	memset(row, 0, sizeof(*row));
-	row->recent = get_hashes(fcinfo, first, &row->nrecent);
-	row->hashes = get_hashes(fcinfo, first + 2, &row->nhashes);
-
-	/* as an UPDATE does it: LEAST(GREATEST(since, slice), newest) */
-	row->since = row->slice = row->since_after = PG_INT64_MIN;
-	if (!since->isnull || row->nrecent > 0)
-		row->since = bloomexp_arguments_time(*since, "since");
-	if (!slice->isnull || row->nhashes > 0)
-		row->slice = bloomexp_arguments_time(*slice, "slice");
-	row->since_after = Min(Max(row->since, row->slice), newest);
-
-	row->moves = since->isnull || row->since != row->since_after;
-	row->ends = row->moves && row->nrecent > 0;
-	row->late = row->nhashes > 0 && row->slice < row->since_after;
-}
-
-/* Return how many hashes of `recent` are there still when others are added. */
-static int
-n_kept(const BloomRow *row)
+/* Hashes to add to a row. */
+typedef struct BloomAddition
 {
-	return row->ends ? 0 : row->nrecent;
-}
-
-/* Return the hashes to add that are not in `recent`, each once, and their number in *n. */
-static uint64 *
-find_new(const BloomRow *row, int *n)
-{
-	uint64	   *found = palloc_extended(Max(row->nhashes, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
-
-	*n = bloomexp_hash_set_find_new(row->hashes, row->nhashes, row->recent, n_kept(row), found);
-	return found;
-}
-
-/* Read the arguments kind, fpr and capacity, from `first` on. */
-static BloomRowSettings
-get_settings(FunctionCallInfo fcinfo, int first)
-{
-	static const char *const names[] = {"kind", "fpr", "capacity"};
-
-	bloomexp_arguments_require_not_null(fcinfo, first, names, lengthof(names));
-	return (BloomRowSettings) {
-		.kind = bloomexp_arguments_kind(fcinfo, first),
-		.fpr = PG_GETARG_FLOAT8(first + 1),
-		.capacity = PG_GETARG_INT64(first + 2)
-	};
-}
-
-/* Read the arguments kind, width, slices and fpr, from `first` on. */
-static BloomRowSettings
-get_windowed_settings(FunctionCallInfo fcinfo, int first)
-{
-	static const char *const names[] = {"kind", "width", "slices", "fpr"};
-	BloomRowSettings settings;
-
-	bloomexp_arguments_require_not_null(fcinfo, first, names, lengthof(names));
-	settings = (BloomRowSettings) {
-		.kind = bloomexp_arguments_kind(fcinfo, first),
-		.width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(first + 1)),
-		.slices = PG_GETARG_INT32(first + 2),
-		.fpr = PG_GETARG_FLOAT8(first + 3)
-	};
-	bloomexp_window_check(settings.width, settings.slices, settings.fpr);
-	return settings;
-}
+	const uint64 *hashes;
+	int			n;
+	int64		slice;			/* of all, unless: */
+	const int64 *slices;		/* of each, the oldest first */
+} BloomAddition;
 
 /*
  * Return a filter with more hashes, each once, which were shown at a time; the same one if it has
@@ -197,78 +114,245 @@ add_to_filter(struct varlena *items, const BloomRowSettings *settings, const uin
 	return value ? value : items;
 }
 
-/* Tell whether `items` stays as it is, as nearly always. */
-static bool
-keeps_items(const BloomRow *row)
+/* Put hashes of a slice into the filter of a row, unless that is left alone. */
+static void
+put_into_items(BloomRow *row, const uint64 *hashes, int n, int64 slice, bool final)
 {
-	return !row->ends && !row->late && row->nrecent + row->nhashes <= MAX_RECENT;
+	if (row->settings)
+		row->items = add_to_filter(row->items, row->settings, hashes, n,
+								   slice * row->slice_length, final);
 }
 
-/* Return `items` after the hashes are added to a row; the same value if it stays as it is. */
-static struct varlena *
-change_items(struct varlena *items, const BloomRow *row, const BloomRowSettings *settings)
+/* Let `recent` begin with a slice, or with an earlier one if that is ahead of the clock. */
+static void
+begin_slice(BloomRow *row, int64 slice)
 {
-	uint64	   *found;
-	int			n;
-
-	if (row->ends)
-		items = add_to_filter(items, settings, row->recent, row->nrecent, row->since, true);
-	found = find_new(row, &n);
-	if (row->late)
-		return add_to_filter(items, settings, found, n, row->slice, false);
-
-	if (n_kept(row) > 0 && n_kept(row) + n > MAX_RECENT)
-		items = add_to_filter(items, settings, row->recent, row->nrecent, row->since, false);
-	if (n > MAX_RECENT)
-		items = add_to_filter(items, settings, found, n, row->since_after, false);
-	return items;
+	slice = Min(row->has_slice ? Max(row->slice, slice) : slice, row->newest);
+	if (row->has_slice && row->slice == slice)
+		return;
+	if (row->nrecent > 0)
+		put_into_items(row, row->recent, row->nrecent, row->slice, true);
+	row->nrecent = 0;
+	row->has_slice = true;
+	row->slice = slice;
+	row->changed = true;
 }
 
-/* Return `recent` after the hashes are added to a row. */
-static ArrayType *
-change_recent(const BloomRow *row)
+/* Put n hashes, each once, before those in `recent`, or what is too long into the filter. */
+static void
+put_into_recent(BloomRow *row, const uint64 *hashes, int n)
 {
 	uint64	   *recent;
-	int			n = 0;
 
-	if (row->late)
-		return bloomexp_hashes_to_array(row->recent, n_kept(row));
-	recent = find_new(row, &n);
-	if (n > MAX_RECENT)
-		n = 0;
-	else if (n_kept(row) > 0 && n + n_kept(row) <= MAX_RECENT)
+	if (row->nrecent + n > MAX_RECENT)
 	{
-		recent = repalloc_huge(recent, (n + n_kept(row)) * sizeof(uint64));
-		memcpy(recent + n, row->recent, n_kept(row) * sizeof(uint64));
-		n += n_kept(row);
+		if (row->nrecent > 0)
+			put_into_items(row, row->recent, row->nrecent, row->slice, false);
+		row->nrecent = 0;
 	}
-	return bloomexp_hashes_to_array(recent, n);
+	if (n > MAX_RECENT)
+	{
+		put_into_items(row, hashes, n, row->slice, false);
+		n = 0;
+	}
+	recent = palloc((n + row->nrecent) * sizeof(uint64));
+	memcpy(recent, hashes, n * sizeof(uint64));
+	if (row->nrecent > 0)
+		memcpy(recent + n, row->recent, row->nrecent * sizeof(uint64));
+	row->recent = recent;
+	row->nrecent += n;
+	row->changed = true;
 }
 
-/* Tell whether some of the hashes to add are among the first ones of `recent`. */
-static bool
-repeats_pending(const BloomRow *row, int pending)
+/* Add hashes of one slice to a row. */
+static void
+add_slice(BloomRow *row, const uint64 *hashes, int n, int64 slice)
 {
-	for (int i = 0; i < Min(pending, n_kept(row)); i++)
+	uint64	   *found = palloc_extended(n * sizeof(uint64), MCXT_ALLOC_HUGE);
+
+	begin_slice(row, slice);
+	n = bloomexp_hash_set_find_new(hashes, n, row->recent, row->nrecent, found);
+	if (n == 0)
+		return;
+	if (slice >= row->slice)
+		put_into_recent(row, found, n);
+	else
 	{
-		CHECK_FOR_INTERRUPTS();
-		for (int j = 0; j < row->nhashes; j++)
+		put_into_items(row, found, n, slice, false);
+		row->has_late = true;
+	}
+}
+
+/* Add all to a row. */
+static void
+add_to_row(BloomRow *row, const BloomAddition *addition)
+{
+	int			first = 0;
+
+	if (addition->n == 0)
+		return;
+	for (int i = 1; addition->slices && i < addition->n; i++)
+	{
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (addition->slices[i] != addition->slices[first])
 		{
-			if (row->recent[i] == row->hashes[j])
-				return true;
+			add_slice(row, addition->hashes + first, i - first, addition->slices[first]);
+			first = i;
 		}
 	}
-	return false;
+	add_slice(row, addition->hashes + first, addition->n - first,
+			  addition->slices ? addition->slices[first] : addition->slice);
 }
 
-/* Return `items`, argument 0, after the hashes are added to a row. */
+/* Return the hashes of an argument, and their number in *n; none if it is NULL. */
+static const uint64 *
+get_hashes(FunctionCallInfo fcinfo, int argno, int *n)
+{
+	*n = 0;
+	return PG_ARGISNULL(argno) ? NULL : bloomexp_arguments_hashes(fcinfo, argno, n);
+}
+
+/* Read the arguments recent and hashes, from `first` on. */
+static void
+get_row(FunctionCallInfo fcinfo, int first, BloomRow *row, BloomAddition *addition)
+{
+	memset(row, 0, sizeof(*row));
+	memset(addition, 0, sizeof(*addition));
+	row->recent = get_hashes(fcinfo, first, &row->nrecent);
+	row->has_slice = true;
+	row->slice_length = 1;
+	addition->hashes = get_hashes(fcinfo, first + 1, &addition->n);
+}
+
+/* Read the arguments kind, fpr and capacity, from `first` on. */
+static void
+get_settings(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings)
+{
+	static const char *const names[] = {"kind", "fpr", "capacity"};
+
+	bloomexp_arguments_require_not_null(fcinfo, first, names, lengthof(names));
+	memset(settings, 0, sizeof(*settings));
+	settings->kind = bloomexp_arguments_kind(fcinfo, first);
+	settings->fpr = PG_GETARG_FLOAT8(first + 1);
+	settings->capacity = PG_GETARG_INT64(first + 2);
+}
+
+/* Read the arguments width, slices, kind and fpr, from `first` on. */
+static void
+get_windowed_settings(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings)
+{
+	static const char *const names[] = {"width", "slices", "kind", "fpr"};
+
+	bloomexp_arguments_require_not_null(fcinfo, first, names, lengthof(names));
+	memset(settings, 0, sizeof(*settings));
+	settings->width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(first));
+	settings->slices = PG_GETARG_INT32(first + 1);
+	settings->kind = bloomexp_arguments_kind(fcinfo, first + 2);
+	settings->fpr = PG_GETARG_FLOAT8(first + 3);
+	bloomexp_window_check(settings->width, settings->slices, settings->fpr);
+}
+
+/* Find the slices of what is added, of which argument `argno` has the times. */
+static void
+get_slices(FunctionCallInfo fcinfo, int argno, int64 present, int64 slice_length,
+		   BloomAddition *addition)
+{
+	int			n = addition->n;
+	int			ntimes;
+	const int64 *times = bloomexp_arguments_int64s(fcinfo, argno, "shown_at", &ntimes);
+	BloomExposure *exposures;
+	uint64	   *hashes;
+	int64	   *slices;
+	bool		same = true;
+
+	if (ntimes != 1 && ntimes != n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("shown_at must have one time for each hash, or one for all"),
+				 errdetail("There are %d hashes and %d times.", n, ntimes)));
+
+	slices = palloc_extended(ntimes * sizeof(int64), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < ntimes; i++)
+	{
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (TIMESTAMP_IS_NOBEGIN(times[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+					 errmsg("shown_at must not be -infinity")));
+		/* a time in the future counts as now */
+		slices[i] = bloomexp_window_slice_of(Min(times[i], present), slice_length);
+		same = same && slices[i] == slices[0];
+	}
+	addition->slice = slices[0];
+	if (same)
+		return;
+
+	exposures = palloc_extended(n * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < n; i++)
+		exposures[i] = (BloomExposure) {
+			.hash = addition->hashes[i], .slice = slices[i]
+		};
+	bloomexp_window_sort_by_slice(exposures, n);
+	hashes = palloc_extended(n * sizeof(uint64), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < n; i++)
+	{
+		hashes[i] = exposures[i].hash;
+		slices[i] = exposures[i].slice;
+	}
+	addition->hashes = hashes;
+	addition->slices = slices;
+}
+
+/* Read the arguments recent, since, hashes, shown_at, present, width and slices, from `first` on. */
+static void
+get_windowed_row(FunctionCallInfo fcinfo, int first, BloomRow *row, BloomAddition *addition)
+{
+	static const char *const names[] = {"width", "slices"};
+	int64		width;
+	int64		present = bloomexp_arguments_time(fcinfo->args[first + 4], "present");
+
+	memset(row, 0, sizeof(*row));
+	memset(addition, 0, sizeof(*addition));
+	bloomexp_arguments_require_not_null(fcinfo, first + 5, names, lengthof(names));
+	width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(first + 5));
+	bloomexp_window_check(width, PG_GETARG_INT32(first + 6), BLOOMEXP_DEFAULT_FPR);
+	row->slice_length = bloomexp_window_slice_length(width, PG_GETARG_INT32(first + 6));
+	row->newest = bloomexp_window_slice_of(present, row->slice_length);
+
+	row->recent = get_hashes(fcinfo, first, &row->nrecent);
+	row->has_slice = row->nrecent > 0 || !PG_ARGISNULL(first + 1);
+	if (row->has_slice)
+		row->slice = bloomexp_window_slice_of(
+			bloomexp_arguments_time(fcinfo->args[first + 1], "since"), row->slice_length);
+	addition->hashes = get_hashes(fcinfo, first + 2, &addition->n);
+	if (addition->n > 0)
+		get_slices(fcinfo, first + 3, present, row->slice_length, addition);
+}
+
+/* Add all to a row, whose filter is argument 0, and return that. */
 static Datum
-return_items(FunctionCallInfo fcinfo, const BloomRow *row, const BloomRowSettings *settings)
+return_items(FunctionCallInfo fcinfo, BloomRow *row, const BloomAddition *addition,
+			 const BloomRowSettings *settings)
 {
 	struct varlena *items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
-	struct varlena *changed = change_items(items, row, settings);
 
-	return bloomexp_arguments_return_changed(fcinfo, changed == items ? NULL : changed);
+	row->settings = settings;
+	row->items = items;
+	add_to_row(row, addition);
+	return bloomexp_arguments_return_changed(fcinfo, row->items == items ? NULL : row->items);
+}
+
+/* Tell without a look at `items` that it stays as it is, as it nearly always does. */
+static bool
+keeps_items(const BloomRow *row, const BloomAddition *addition)
+{
+	if (addition->n == 0)
+		return true;
+	if (addition->slices || row->nrecent + addition->n > MAX_RECENT)
+		return false;
+	return !row->has_slice || row->slice == addition->slice;
 }
 
 /* bloomexp.items_after(items, recent, hashes, kind, fpr, capacity) */
@@ -277,30 +361,32 @@ Datum
 bloomexp_items_after(PG_FUNCTION_ARGS)
 {
 	BloomRow	row;
+	BloomAddition addition;
 	BloomRowSettings settings;
 
-	get_row(fcinfo, 1, &row);
-	if (keeps_items(&row))
+	get_row(fcinfo, 1, &row, &addition);
+	if (keeps_items(&row, &addition))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	settings = get_settings(fcinfo, 3);
-	return return_items(fcinfo, &row, &settings);
+	get_settings(fcinfo, 3, &settings);
+	return return_items(fcinfo, &row, &addition, &settings);
 }
 
 /*
- * bloomexp.items_after(items, recent, since, hashes, slice, newest, kind, width, slices, fpr)
+ * bloomexp.items_after(items, recent, since, hashes, shown_at, present, width, slices, kind, fpr)
  */
 PG_FUNCTION_INFO_V1(bloomexp_items_after_window);
 Datum
 bloomexp_items_after_window(PG_FUNCTION_ARGS)
 {
 	BloomRow	row;
+	BloomAddition addition;
 	BloomRowSettings settings;
 
-	get_windowed_row(fcinfo, 1, &row);
-	if (keeps_items(&row))
+	get_windowed_row(fcinfo, 1, &row, &addition);
+	if (keeps_items(&row, &addition))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	settings = get_windowed_settings(fcinfo, 6);
-	return return_items(fcinfo, &row, &settings);
+	get_windowed_settings(fcinfo, 6, &settings);
+	return return_items(fcinfo, &row, &addition, &settings);
 }
 
 /* bloomexp.recent_after(recent, hashes) */
@@ -309,20 +395,56 @@ Datum
 bloomexp_recent_after(PG_FUNCTION_ARGS)
 {
 	BloomRow	row;
+	BloomAddition addition;
 
-	get_row(fcinfo, 0, &row);
-	PG_RETURN_ARRAYTYPE_P(change_recent(&row));
+	get_row(fcinfo, 0, &row, &addition);
+	add_to_row(&row, &addition);
+	PG_RETURN_ARRAYTYPE_P(bloomexp_hashes_to_array(row.recent, row.nrecent));
 }
 
-/* bloomexp.recent_after(recent, since, hashes, slice, newest) */
+/* bloomexp.recent_after(recent, since, hashes, shown_at, present, width, slices) */
 PG_FUNCTION_INFO_V1(bloomexp_recent_after_window);
 Datum
 bloomexp_recent_after_window(PG_FUNCTION_ARGS)
 {
 	BloomRow	row;
+	BloomAddition addition;
 
-	get_windowed_row(fcinfo, 0, &row);
-	PG_RETURN_ARRAYTYPE_P(change_recent(&row));
+	get_windowed_row(fcinfo, 0, &row, &addition);
+	add_to_row(&row, &addition);
+	PG_RETURN_ARRAYTYPE_P(bloomexp_hashes_to_array(row.recent, row.nrecent));
+}
+
+/* bloomexp.since_after(recent, since, hashes, shown_at, present, width, slices) */
+PG_FUNCTION_INFO_V1(bloomexp_since_after);
+Datum
+bloomexp_since_after(PG_FUNCTION_ARGS)
+{
+	BloomRow	row;
+	BloomAddition addition;
+
+	get_windowed_row(fcinfo, 0, &row, &addition);
+	for (int i = 0; i < (addition.slices ? addition.n : Min(addition.n, 1)); i++)
+		begin_slice(&row, addition.slices ? addition.slices[i] : addition.slice);
+	if (!row.has_slice)
+		PG_RETURN_NULL();
+	PG_RETURN_TIMESTAMPTZ(row.slice * row.slice_length);
+}
+
+/* Tell whether hashes that are added confirm the last take: some of them are pending. */
+static bool
+confirms(const BloomRow *row, const BloomAddition *addition, int pending)
+{
+	for (int i = 0; i < Min(pending, row->nrecent); i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int j = 0; j < addition->n; j++)
+		{
+			if (row->recent[i] == addition->hashes[j])
+				return true;
+		}
+	}
+	return false;
 }
 
 /* bloomexp.row_changes(pending, recent, hashes) */
@@ -331,44 +453,70 @@ Datum
 bloomexp_row_changes(PG_FUNCTION_ARGS)
 {
 	BloomRow	row;
-	int			n;
+	BloomAddition addition;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();		/* there is no row */
-	get_row(fcinfo, 1, &row);
-	if (repeats_pending(&row, PG_GETARG_INT32(0)))
+	get_row(fcinfo, 1, &row, &addition);
+	if (confirms(&row, &addition, PG_GETARG_INT32(0)))
 		PG_RETURN_BOOL(true);
-	find_new(&row, &n);
-	PG_RETURN_BOOL(n > 0);
+	add_to_row(&row, &addition);
+	PG_RETURN_BOOL(row.changed);
 }
 
 /*
- * bloomexp.row_changes(items, pending, recent, since, hashes, slice, newest, kind, width, slices,
- * fpr)
+ * bloomexp.row_changes(items, pending, recent, since, hashes, shown_at, present, width, slices,
+ * kind, fpr)
  */
 PG_FUNCTION_INFO_V1(bloomexp_row_changes_window);
 Datum
 bloomexp_row_changes_window(PG_FUNCTION_ARGS)
 {
 	BloomRow	row;
+	BloomRow	again;
+	BloomAddition addition;
 	BloomRowSettings settings;
-	struct varlena *items;
-	uint64	   *found;
-	int			n;
 
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();		/* there is no row */
-	get_windowed_row(fcinfo, 2, &row);
-	if (row.moves || repeats_pending(&row, PG_GETARG_INT32(1)))
+	get_windowed_row(fcinfo, 2, &row, &addition);
+	if (confirms(&row, &addition, PG_GETARG_INT32(1)))
 		PG_RETURN_BOOL(true);
-	found = find_new(&row, &n);
-	if (n == 0 || !row.late)
-		PG_RETURN_BOOL(n > 0);
+	again = row;
+	add_to_row(&row, &addition);
+	if (row.changed || !row.has_late)
+		PG_RETURN_BOOL(row.changed);
 
 	/* what is late can be in the filter already: a batch can come again */
-	settings = get_windowed_settings(fcinfo, 7);
-	items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
-	PG_RETURN_BOOL(add_to_filter(items, &settings, found, n, row.slice, false) != items);
+	get_windowed_settings(fcinfo, 7, &settings);
+	again.settings = &settings;
+	again.items = row.items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
+	add_to_row(&again, &addition);
+	PG_RETURN_BOOL(again.items != row.items);
+}
+
+/* Return the filter of argument 0 with all of `recent`, argument 1, which began at `since`. */
+static Datum
+return_folded(FunctionCallInfo fcinfo, const BloomRowSettings *settings, int64 since)
+{
+	struct varlena *items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
+	struct varlena *folded;
+	const uint64 *recent;
+	int			n;
+
+	recent = bloomexp_arguments_hashes(fcinfo, 1, &n);
+	folded = add_to_filter(items, settings, recent, n, since, true);
+	return bloomexp_arguments_return_changed(fcinfo, folded == items ? NULL : folded);
+}
+
+/* Tell whether an argument is an array in which something is. */
+static bool
+has_elements(FunctionCallInfo fcinfo, int argno)
+{
+	int			n;
+
+	get_hashes(fcinfo, argno, &n);
+	return n > 0;
 }
 
 /* bloomexp.fold(items, recent, kind, fpr, capacity) */
@@ -376,30 +524,24 @@ PG_FUNCTION_INFO_V1(bloomexp_fold);
 Datum
 bloomexp_fold(PG_FUNCTION_ARGS)
 {
-	BloomRow	row = {0};
 	BloomRowSettings settings;
 
-	row.recent = get_hashes(fcinfo, 1, &row.nrecent);
-	if (row.nrecent == 0)
+	if (!has_elements(fcinfo, 1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	row.ends = true;
-	settings = get_settings(fcinfo, 2);
-	return return_items(fcinfo, &row, &settings);
+	get_settings(fcinfo, 2, &settings);
+	return return_folded(fcinfo, &settings, 0);
 }
 
-/* bloomexp.fold(items, recent, since, kind, width, slices, fpr) */
+/* bloomexp.fold(items, recent, since, width, slices, kind, fpr) */
 PG_FUNCTION_INFO_V1(bloomexp_fold_window);
 Datum
 bloomexp_fold_window(PG_FUNCTION_ARGS)
 {
-	BloomRow	row = {0};
 	BloomRowSettings settings;
 
-	row.recent = get_hashes(fcinfo, 1, &row.nrecent);
-	if (row.nrecent == 0)
+	if (!has_elements(fcinfo, 1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	row.since = bloomexp_arguments_time(fcinfo->args[2], "since");
-	row.ends = true;
-	settings = get_windowed_settings(fcinfo, 3);
-	return return_items(fcinfo, &row, &settings);
+	get_windowed_settings(fcinfo, 3, &settings);
+	return return_folded(fcinfo, &settings,
+						 bloomexp_arguments_time(fcinfo->args[2], "since"));
 }

@@ -5,41 +5,46 @@ CREATE OR REPLACE FUNCTION {feed}.add_batch(user_ids {user_type}[], items {item_
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
-	n_written bigint;
+	n_users bigint;
+	written {user_type}[];
 BEGIN
 	PERFORM bloomexp.require_same_length(
 		cardinality(user_ids), cardinality(items), cardinality(shown_at));
-	-- Lock the rows, in the order of users, so that batches do not deadlock, and only then look.
-	INSERT INTO {feed}.filters AS f (user_id)
-	SELECT DISTINCT s.user_id{collate}
-	FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
-	WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at IS NOT NULL
-	ORDER BY 1
-	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
-
-	UPDATE {feed}.filters AS f SET
-		items = bloomexp.items_after(f.items, f.recent, n.hashes, {item_kind}, {fpr}, {capacity}),
-		pending = 0,
-		recent = bloomexp.recent_after(f.recent, n.hashes)
-	FROM (
+	-- This locks a row before it looks at it, and the rows in the order of users, so that batches
+	-- do not deadlock.  It adds what fits into "recent" of a row without others.
+	WITH n AS MATERIALIZED (
 		SELECT s.user_id{collate} AS user_id,
-			bloomexp.hashes(array_agg(s.item{item_collate})) AS hashes
+			bloomexp.recent_after(ARRAY[]::bigint[],
+				bloomexp.hashes(array_agg(s.item{item_collate}))) AS hashes
 		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
-		WHERE s.item IS NOT NULL AND s.at IS NOT NULL
-		GROUP BY 1 ORDER BY 1) AS n	-- in order, as the rows lie in the table
-	WHERE f.user_id {=} n.user_id AND bloomexp.row_changes(f.pending, f.recent, n.hashes);
-	GET DIAGNOSTICS n_written = ROW_COUNT;
-	-- Rows that were not written have all of it already, or something keeps them away.
-	IF n_written < cardinality(user_ids) AND EXISTS (
-		SELECT FROM (
-			SELECT s.user_id{collate} AS user_id, array_agg(s.item) AS items
-			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
-				AS s(user_id, item, at)
-			WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at IS NOT NULL
-			GROUP BY 1) AS n
-		LEFT JOIN {feed}.filters AS f ON f.user_id {=} n.user_id
-		WHERE cardinality(bloomexp.exclude(n.items{item_collate}, f.items, f.recent)) > 0) THEN
-		PERFORM bloomexp.row_not_written({filters_literal});
+		WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at IS NOT NULL
+		GROUP BY 1 ORDER BY 1),
+	changed AS (
+		INSERT INTO {feed}.filters AS f (user_id, recent)
+		SELECT n.user_id, n.hashes FROM n
+		ON CONFLICT (user_id) DO UPDATE SET
+			items = bloomexp.items_after(f.items, f.recent, excluded.recent,
+				{item_kind}, {fpr}, {capacity}),
+			pending = 0,
+			recent = bloomexp.recent_after(f.recent, excluded.recent)
+		WHERE bloomexp.row_changes(f.pending, f.recent, excluded.recent)
+		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
+	SELECT array_agg(c.user_id), (SELECT count(*) FROM n) INTO written, n_users
+	FROM changed AS c WHERE c.has_items;
+
+	-- The others one by one, unless their rows have all of it.
+	IF cardinality(written) = n_users THEN
+		RETURN;
 	END IF;
+	PERFORM {feed}.remember(n.user_id, n.items)
+	FROM (
+		SELECT s.user_id{collate} AS user_id, array_agg(s.item) AS items
+		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
+		WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at IS NOT NULL
+			AND NOT EXISTS (SELECT FROM unnest(written) AS w(user_id)
+				WHERE w.user_id {=} s.user_id{collate})
+		GROUP BY 1) AS n
+	LEFT JOIN {feed}.filters AS f ON f.user_id {=} n.user_id
+	WHERE cardinality(bloomexp.exclude(n.items{item_collate}, f.items, f.recent)) > 0;
 END
 {$};

@@ -8,56 +8,56 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 DECLARE
 	present timestamp with time zone := clock_timestamp();
 	oldest timestamp with time zone := present - interval {hours};
-	newest timestamp with time zone := bloomexp.slice_start(present, {width}, {slices});
-	slice timestamp with time zone;
-	n bigint;
-	n_written bigint := 0;
+	n_users bigint;
+	written {user_type}[];
 BEGIN
 	PERFORM bloomexp.require_same_length(
 		cardinality(user_ids), cardinality(items), cardinality(shown_at));
-	-- Lock the rows, in the order of users, so that batches do not deadlock, and only then look.
-	INSERT INTO {feed}.filters AS f (user_id)
-	SELECT DISTINCT s.user_id{collate}
-	FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
-	WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at >= oldest
-	ORDER BY 1
-	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;
-
-	FOR slice IN	-- the oldest first
-		SELECT DISTINCT bloomexp.slice_start(LEAST(s.at, present), {width}, {slices})
-		FROM unnest(shown_at) AS s(at) WHERE s.at >= oldest ORDER BY 1
-	LOOP
-		UPDATE {feed}.filters AS f SET
-			since = LEAST(GREATEST(f.since, slice), newest),
-			items = bloomexp.items_after(f.items, f.recent, f.since, n.hashes, slice, newest,
-				{item_kind}, {width}, {slices}, {fpr}),
+	-- This locks a row before it looks at it, and the rows in the order of users, so that batches
+	-- do not deadlock.  It adds what is of one slice, as nearly always, and not older than the row.
+	WITH n AS MATERIALIZED (
+		SELECT s.user_id{collate} AS user_id,
+			bloomexp.slice_start(LEAST(min(s.at), present), {width}, {slices}) AS first_slice,
+			bloomexp.slice_start(LEAST(max(s.at), present), {width}, {slices}) AS slice,
+			bloomexp.recent_after(ARRAY[]::bigint[],
+				bloomexp.hashes(array_agg(s.item{item_collate}))) AS hashes
+		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
+		WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at >= oldest
+		GROUP BY 1 ORDER BY 1),
+	changed AS (
+		INSERT INTO {feed}.filters AS f (user_id, since, recent)
+		SELECT n.user_id, n.slice,
+			CASE WHEN n.first_slice = n.slice THEN n.hashes ELSE ARRAY[]::bigint[] END
+		FROM n
+		ON CONFLICT (user_id) DO UPDATE SET
+			since = excluded.since,
+			items = bloomexp.items_after(f.items, f.recent, f.since, excluded.recent,
+				ARRAY[excluded.since], excluded.since, {width}, {slices}, {item_kind}, {fpr}),
 			pending = 0,
-			recent = bloomexp.recent_after(f.recent, f.since, n.hashes, slice, newest)
-		FROM (
-			SELECT s.user_id{collate} AS user_id,
-				bloomexp.hashes(array_agg(s.item{item_collate})) AS hashes
-			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
-				AS s(user_id, item, at)
-			WHERE s.item IS NOT NULL AND s.at >= oldest
-				AND bloomexp.slice_start(LEAST(s.at, present), {width}, {slices}) = slice
-			GROUP BY 1 ORDER BY 1) AS n	-- in order, as the rows lie in the table
-		WHERE f.user_id {=} n.user_id
-			AND bloomexp.row_changes(f.items, f.pending, f.recent, f.since, n.hashes, slice, newest,
-				{item_kind}, {width}, {slices}, {fpr});
-		GET DIAGNOSTICS n = ROW_COUNT;
-		n_written := n_written + n;
-	END LOOP;
-	-- Rows that were not written have all of it already, or something keeps them away.
-	IF n_written < cardinality(user_ids) AND EXISTS (
-		SELECT FROM (
-			SELECT s.user_id{collate} AS user_id, array_agg(s.item) AS items
-			FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
-				AS s(user_id, item, at)
-			WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at >= oldest
-			GROUP BY 1) AS n
-		LEFT JOIN {feed}.filters AS f ON f.user_id {=} n.user_id
-		WHERE cardinality(bloomexp.exclude(n.items{item_collate}, f.items, f.recent)) > 0) THEN
-		PERFORM bloomexp.row_not_written({filters_literal});
+			recent = bloomexp.recent_after(f.recent, f.since, excluded.recent,
+				ARRAY[excluded.since], excluded.since, {width}, {slices})
+		WHERE f.since <= excluded.since
+			AND bloomexp.row_changes(f.items, f.pending, f.recent, f.since, excluded.recent,
+				ARRAY[excluded.since], excluded.since, {width}, {slices}, {item_kind}, {fpr})
+		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
+	SELECT array_agg(c.user_id), (SELECT count(*) FROM n) INTO written, n_users
+	FROM changed AS c WHERE c.has_items;
+
+	-- The others one by one, unless their rows have all of it.
+	IF cardinality(written) = n_users THEN
+		RETURN;
 	END IF;
+	PERFORM {feed}.remember(n.user_id, n.items, n.times)
+	FROM (
+		SELECT s.user_id{collate} AS user_id, array_agg(s.item) AS items, array_agg(s.at) AS times
+		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
+		WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at >= oldest
+			AND NOT EXISTS (SELECT FROM unnest(written) AS w(user_id)
+				WHERE w.user_id {=} s.user_id{collate})
+		GROUP BY 1) AS n
+	LEFT JOIN {feed}.filters AS f ON f.user_id {=} n.user_id
+	WHERE bloomexp.row_changes(f.items, f.pending, f.recent, f.since,
+		bloomexp.hashes(n.items{item_collate}), n.times, present,
+		{width}, {slices}, {item_kind}, {fpr}) IS NOT FALSE;
 END
 {$};

@@ -5,7 +5,7 @@ RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
-	newest timestamp with time zone;
+	present timestamp with time zone;
 	visitor record;
 BEGIN
 	IF (from_user {=} into_user{collate}) IS NOT FALSE THEN
@@ -14,15 +14,17 @@ BEGIN
 	-- in the order of users, so that two calls do not deadlock
 	PERFORM {feed}.lock(LEAST(from_user, into_user{collate}));
 	PERFORM {feed}.lock(GREATEST(from_user, into_user{collate}));
-	newest := bloomexp.slice_start(clock_timestamp(), {width}, {slices});
+	present := clock_timestamp();
 	SELECT f.since, f.items, f.recent INTO visitor
 	FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
 	UPDATE {feed}.filters AS f SET
-		since = LEAST(GREATEST(f.since, visitor.since), newest),
+		since = bloomexp.since_after(f.recent, f.since, visitor.recent, ARRAY[visitor.since],
+			present, {width}, {slices}),
 		items = bloomexp.items_after(bloomexp."union"(f.items, visitor.items), f.recent, f.since,
-			visitor.recent, visitor.since, newest, {item_kind}, {width}, {slices}, {fpr}),
+			visitor.recent, ARRAY[visitor.since], present, {width}, {slices}, {item_kind}, {fpr}),
 		pending = 0,
-		recent = bloomexp.recent_after(f.recent, f.since, visitor.recent, visitor.since, newest)
+		recent = bloomexp.recent_after(f.recent, f.since, visitor.recent, ARRAY[visitor.since],
+			present, {width}, {slices})
 	WHERE f.user_id {=} into_user{collate};
 	IF NOT FOUND THEN
 		PERFORM bloomexp.row_not_written({filters_literal});

@@ -7,7 +7,6 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 #variable_conflict use_variable
 DECLARE
 	at timestamp with time zone;
-	slice timestamp with time zone;
 	taken {item_type}[];
 	hashes bigint[];
 BEGIN
@@ -20,14 +19,15 @@ BEGIN
 		FROM (SELECT) AS one	-- a row, even for nobody
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
-		slice := bloomexp.slice_start(at, {width}, {slices});
 		hashes := bloomexp.hashes(taken{item_collate});
 		UPDATE {feed}.filters AS f SET
-			since = slice,
-			items = bloomexp.items_after(f.items, f.recent, f.since, hashes, slice, slice,
-				{item_kind}, {width}, {slices}, {fpr}),
+			since = bloomexp.since_after(f.recent, f.since, hashes, ARRAY[at], at,
+				{width}, {slices}),
+			items = bloomexp.items_after(f.items, f.recent, f.since, hashes, ARRAY[at], at,
+				{width}, {slices}, {item_kind}, {fpr}),
 			pending = cardinality(hashes),
-			recent = bloomexp.recent_after(f.recent, f.since, hashes, slice, slice)
+			recent = bloomexp.recent_after(f.recent, f.since, hashes, ARRAY[at], at,
+				{width}, {slices})
 		WHERE f.user_id {=} take.user_id{collate};
 		IF NOT FOUND THEN
 			PERFORM bloomexp.row_not_written({filters_literal});
