@@ -599,6 +599,11 @@ SELECT * FROM after('{1}', 2, '{2,3,4,2}', 1, 3, 2, 0);
 SELECT * FROM after('{}', NULL, '{1,2,3}', 1, 2, -1);
 SELECT * FROM after('{1,2,3}', 0, '{1,2,3}', 1, 2, 3);
 SELECT * FROM after('{}', NULL, '{}', NULL);
+-- A time without hashes begins a slice.
+SELECT * FROM after('{1}', 2, '{}', 1);
+SELECT * FROM after('{1}', 2, '{}', 3);
+SELECT * FROM after('{1}', -3, '{}', 3);
+SELECT * FROM after('{}', NULL, '{}', 1);
 SELECT * FROM after(NULL, NULL, '{1}', 0);
 SELECT since_after, recent_after, in_filter FROM after(numbers(1, 240), 0, numbers(241, 250), 0);
 SELECT since_after, recent_after, in_filter FROM after(numbers(1, 10), 1, numbers(1, 300), 0);

@@ -601,6 +601,13 @@ UPDATE away.filters SET since = since - interval '1200 hours' WHERE user_id = 1;
 SELECT away.merge(2, 1);
 CALL away.expire();
 SELECT away.contains(1, 2);
+-- ... so many items, too, that none of them is in "recent"
+SELECT away.add(3, '{3}');
+UPDATE away.filters SET since = since - interval '1200 hours' WHERE user_id = 3;
+SELECT away.add(4, ARRAY(SELECT generate_series(1001::bigint, 1300)));
+SELECT away.merge(4, 3);
+CALL away.expire();
+SELECT cardinality(away.unseen(3, ARRAY(SELECT generate_series(1001::bigint, 1300)))) AS lost;
 -- Visitors who sign in, one after another, do not add up their rates for what comes later.
 TRUNCATE ever.filters;
 SELECT count(ever.add(v, ARRAY[v, v + 1, v + 2])), count(ever.merge(v, 1))

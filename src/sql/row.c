@@ -63,12 +63,13 @@ typedef struct BloomRow
 	bool		has_late;		/* there were late hashes that `recent` does not have */
 } BloomRow;
 
-/* Hashes to add to a row. */
+/* Hashes to add to a row.  Without any, a time begins a slice all the same. */
 typedef struct BloomAddition
 {
 	const uint64 *hashes;
 	int			n;
-	int64		slice;			/* of all, unless: */
+	bool		has_slice;
+	int64		slice;			/* the newest one: of all, unless: */
 	const int64 *slices;		/* of each, the oldest first */
 } BloomAddition;
 
@@ -170,6 +171,7 @@ add_slice(BloomRow *row, const uint64 *hashes, int n, int64 slice)
 {
 	uint64	   *found = palloc_extended(n * sizeof(uint64), MCXT_ALLOC_HUGE);
 
+	CHECK_FOR_INTERRUPTS();
 	begin_slice(row, slice);
 	n = bloomexp_hash_set_find_new(hashes, n, row->recent, row->nrecent, found);
 	if (n == 0)
@@ -190,7 +192,11 @@ add_to_row(BloomRow *row, const BloomAddition *addition)
 	int			first = 0;
 
 	if (addition->n == 0)
+	{
+		if (addition->has_slice)
+			begin_slice(row, addition->slice);
 		return;
+	}
 	for (int i = 1; addition->slices && i < addition->n; i++)
 	{
 		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
@@ -202,7 +208,7 @@ add_to_row(BloomRow *row, const BloomAddition *addition)
 		}
 	}
 	add_slice(row, addition->hashes + first, addition->n - first,
-			  addition->slices ? addition->slices[first] : addition->slice);
+			  addition->slice);
 }
 
 /* Return the hashes of an argument, and their number in *n; none if it is NULL. */
@@ -213,7 +219,7 @@ get_hashes(FunctionCallInfo fcinfo, int argno, int *n)
 	return PG_ARGISNULL(argno) ? NULL : bloomexp_arguments_hashes(fcinfo, argno, n);
 }
 
-/* Read the arguments recent and hashes, from `first` on. */
+/* Read recent and hashes, from argument `first` on. */
 static void
 get_row(FunctionCallInfo fcinfo, int first, BloomRow *row, BloomAddition *addition)
 {
@@ -223,9 +229,10 @@ get_row(FunctionCallInfo fcinfo, int first, BloomRow *row, BloomAddition *additi
 	row->has_slice = true;
 	row->slice_length = 1;
 	addition->hashes = get_hashes(fcinfo, first + 1, &addition->n);
+	addition->has_slice = true;
 }
 
-/* Read the arguments kind, fpr and capacity, from `first` on. */
+/* Read kind, fpr and capacity, from argument `first` on. */
 static void
 get_settings(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings)
 {
@@ -238,7 +245,7 @@ get_settings(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings)
 	settings->capacity = PG_GETARG_INT64(first + 2);
 }
 
-/* Read the arguments width, slices, kind and fpr, from `first` on. */
+/* Read width, slices, kind and fpr, from argument `first` on. */
 static void
 get_windowed_settings(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings)
 {
@@ -253,7 +260,7 @@ get_windowed_settings(FunctionCallInfo fcinfo, int first, BloomRowSettings *sett
 	bloomexp_window_check(settings->width, settings->slices, settings->fpr);
 }
 
-/* Find the slices of what is added, of which argument `argno` has the times. */
+/* Find the slices of what is added, of which argument `argno` has the times: one at least. */
 static void
 get_slices(FunctionCallInfo fcinfo, int argno, int64 present, int64 slice_length,
 		   BloomAddition *addition)
@@ -266,7 +273,7 @@ get_slices(FunctionCallInfo fcinfo, int argno, int64 present, int64 slice_length
 	int64	   *slices;
 	bool		same = true;
 
-	if (ntimes != 1 && ntimes != n)
+	if (ntimes != 1 && (ntimes != n || n == 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("shown_at must have one time for each hash, or one for all"),
@@ -285,27 +292,46 @@ get_slices(FunctionCallInfo fcinfo, int argno, int64 present, int64 slice_length
 		slices[i] = bloomexp_window_slice_of(Min(times[i], present), slice_length);
 		same = same && slices[i] == slices[0];
 	}
+	addition->has_slice = true;
 	addition->slice = slices[0];
 	if (same)
 		return;
 
 	exposures = palloc_extended(n * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
-		exposures[i] = (BloomExposure) {
-			.hash = addition->hashes[i], .slice = slices[i]
-		};
+	{
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		exposures[i].hash = addition->hashes[i];
+		exposures[i].slice = slices[i];
+	}
 	bloomexp_window_sort_by_slice(exposures, n);
 	hashes = palloc_extended(n * sizeof(uint64), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
 		hashes[i] = exposures[i].hash;
 		slices[i] = exposures[i].slice;
 	}
 	addition->hashes = hashes;
 	addition->slices = slices;
+	addition->slice = slices[n - 1];
 }
 
-/* Read the arguments recent, since, hashes, shown_at, present, width and slices, from `first` on. */
+/* Tell whether an argument is an array of times, none of them NULL. */
+static bool
+has_time(FunctionCallInfo fcinfo, int argno)
+{
+	ArrayType  *times;
+
+	if (PG_ARGISNULL(argno))
+		return false;
+	times = bloomexp_arguments_array(fcinfo, argno);
+	return ArrayGetNItems(ARR_NDIM(times), ARR_DIMS(times)) > 0 && !array_contains_nulls(times);
+}
+
+/* Read recent, since, hashes, shown_at, present, width and slices, from argument `first` on. */
 static void
 get_windowed_row(FunctionCallInfo fcinfo, int first, BloomRow *row, BloomAddition *addition)
 {
@@ -327,7 +353,7 @@ get_windowed_row(FunctionCallInfo fcinfo, int first, BloomRow *row, BloomAdditio
 		row->slice = bloomexp_window_slice_of(
 			bloomexp_arguments_time(fcinfo->args[first + 1], "since"), row->slice_length);
 	addition->hashes = get_hashes(fcinfo, first + 2, &addition->n);
-	if (addition->n > 0)
+	if (addition->n > 0 || has_time(fcinfo, first + 3))
 		get_slices(fcinfo, first + 3, present, row->slice_length, addition);
 }
 
@@ -348,11 +374,9 @@ return_items(FunctionCallInfo fcinfo, BloomRow *row, const BloomAddition *additi
 static bool
 keeps_items(const BloomRow *row, const BloomAddition *addition)
 {
-	if (addition->n == 0)
-		return true;
 	if (addition->slices || row->nrecent + addition->n > MAX_RECENT)
 		return false;
-	return !row->has_slice || row->slice == addition->slice;
+	return !row->has_slice || !addition->has_slice || row->slice == addition->slice;
 }
 
 /* bloomexp.items_after(items, recent, hashes, kind, fpr, capacity) */
@@ -424,11 +448,12 @@ bloomexp_since_after(PG_FUNCTION_ARGS)
 	BloomAddition addition;
 
 	get_windowed_row(fcinfo, 0, &row, &addition);
-	for (int i = 0; i < (addition.slices ? addition.n : Min(addition.n, 1)); i++)
-		begin_slice(&row, addition.slices ? addition.slices[i] : addition.slice);
+	if (addition.has_slice)
+		begin_slice(&row, addition.slice);
 	if (!row.has_slice)
 		PG_RETURN_NULL();
-	PG_RETURN_TIMESTAMPTZ(row.slice * row.slice_length);
+	/* a slice can begin before all times that there are */
+	PG_RETURN_TIMESTAMPTZ(Max(row.slice * row.slice_length, MIN_TIMESTAMP));
 }
 
 /* Tell whether hashes that are added confirm the last take: some of them are pending. */

@@ -18,7 +18,7 @@ BEGIN
 	WITH n AS MATERIALIZED (
 		SELECT s.user_id{collate} AS user_id,
 			bloomexp.slice_start(LEAST(min(s.at), present), {width}, {slices}) AS first_slice,
-			bloomexp.slice_start(LEAST(max(s.at), present), {width}, {slices}) AS slice,
+			bloomexp.slice_start(LEAST(max(s.at), present), {width}, {slices}) AS last_slice,
 			bloomexp.recent_after(ARRAY[]::bigint[],
 				bloomexp.hashes(array_agg(s.item{item_collate}))) AS hashes
 		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
@@ -26,8 +26,8 @@ BEGIN
 		GROUP BY 1 ORDER BY 1),
 	changed AS (
 		INSERT INTO {feed}.filters AS f (user_id, since, recent)
-		SELECT n.user_id, n.slice,
-			CASE WHEN n.first_slice = n.slice THEN n.hashes ELSE ARRAY[]::bigint[] END
+		SELECT n.user_id, CASE WHEN n.first_slice = n.last_slice THEN n.last_slice END,
+			CASE WHEN n.first_slice = n.last_slice THEN n.hashes ELSE ARRAY[]::bigint[] END
 		FROM n
 		ON CONFLICT (user_id) DO UPDATE SET
 			since = excluded.since,
@@ -36,9 +36,9 @@ BEGIN
 			pending = 0,
 			recent = bloomexp.recent_after(f.recent, f.since, excluded.recent,
 				ARRAY[excluded.since], excluded.since, {width}, {slices})
-		WHERE f.since <= excluded.since
-			AND bloomexp.row_changes(f.items, f.pending, f.recent, f.since, excluded.recent,
-				ARRAY[excluded.since], excluded.since, {width}, {slices}, {item_kind}, {fpr})
+		WHERE CASE WHEN f.since <= excluded.since THEN
+			bloomexp.row_changes(f.items, f.pending, f.recent, f.since, excluded.recent,
+				ARRAY[excluded.since], excluded.since, {width}, {slices}, {item_kind}, {fpr}) END
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
 	SELECT array_agg(c.user_id), (SELECT count(*) FROM n) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
