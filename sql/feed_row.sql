@@ -20,6 +20,8 @@ SELECT bloom_create_feed('shown', 'exposures', fpr => 1e-7);
 CREATE FUNCTION slice(ago integer) RETURNS timestamptz LANGUAGE sql AS $$
 	SELECT bloomexp.slice_start(now() - ago * interval '1825 days', '10950 days', 6)
 $$;
+CREATE FUNCTION numbers(first int, last int) RETURNS bigint[] LANGUAGE sql AS $$
+	SELECT ARRAY(SELECT generate_series(first, last)::bigint) $$;
 -- What of some items is in "recent" and what in "items", how many are pending, and how many slices
 -- ago "recent" began.
 CREATE FUNCTION stored(u bigint, VARIADIC candidates bigint[]) RETURNS text LANGUAGE sql AS $$
@@ -318,6 +320,16 @@ SELECT ever.take(u, '{1,2}') FROM generate_series(34, 36) AS u;
 SELECT ever.add(34, '{3}');
 SELECT ever.add_batch('{35,36}', '{3,2}', ARRAY[now(), now()]);
 SELECT ever.take_back(u, '{1,2,3}') FROM generate_series(34, 36) AS u;
+-- ... and by a batch of so many items that a row does not hold them.
+SELECT ever.add(37, numbers(1, 300));
+SELECT ever.take(37, '{1001,1002}');
+SELECT ever.add_batch(array_fill(37::bigint, ARRAY[301]), '{1002}' || numbers(1, 300),
+	array_fill(now(), ARRAY[301]));
+SELECT ever.take_back(37, '{1001,1002}');
+-- So does such a take, which leaves nothing pending.
+SELECT cardinality(ever.take(38, numbers(1, 300))), cardinality(seen.take(46, numbers(1, 300)));
+SELECT pending FROM ever.filters WHERE user_id = 38 UNION ALL
+SELECT pending FROM seen.filters WHERE user_id = 46;
 -- Over a table exposures confirm: those of other items, too.
 SELECT shown.take(34, '{1,2}');
 INSERT INTO exposures VALUES (34, 3);
@@ -536,11 +548,24 @@ SELECT seen.lock(201);
 SELECT seen.current(201) IS NULL AS locked, seen.current(202) IS NULL AS without_row;
 
 --
+-- What somebody has expired by hand takes what is late in a slice that is there in part.
+--
+SELECT seen.add(210, '{1}', slice(5)), seen.add(210, '{2}');
+UPDATE seen.filters SET items = bloom_expire(items, now()) WHERE user_id = 210;
+SELECT seen.add(210, '{3}', now() - interval '10949 days');
+SELECT seen.unseen(210, '{1,2,3,4}');
+-- The rate of a union is the sum; what is added later has that of the feed.
+SELECT seen.add(211, '{1}', slice(2)), seen.add(211, '{2}', slice(1));
+SELECT seen.add(212, '{3}', slice(2)), seen.add(212, '{4}', slice(1));
+SELECT ever.add(211, numbers(1, 300)), ever.add(212, numbers(301, 600));
+SELECT seen.merge(211, 212), ever.merge(211, 212);
+SELECT (bloom_info(s.items)).fpr AS seen, (bloom_info(e.items)).fpr AS ever
+FROM seen.filters AS s JOIN ever.filters AS e USING (user_id) WHERE user_id = 212;
+
+--
 -- The functions of the row, by themselves.
 --
 -- Without a window: new hashes come first, each once; what does not fit goes into the filter.
-CREATE FUNCTION numbers(first int, last int) RETURNS bigint[] LANGUAGE sql AS $$
-	SELECT ARRAY(SELECT generate_series(first, last)::bigint) $$;
 SELECT bloomexp.recent_after('{1,2}', '{3,2,4,3}');
 SELECT bloomexp.recent_after('{}', '{}'), bloomexp.recent_after(NULL, '{1}'),
 	bloomexp.recent_after('{1}', NULL);

@@ -11,6 +11,13 @@ GRANT USAGE ON SCHEMA bloomexp TO PUBLIC;
 COMMENT ON SCHEMA bloomexp IS
 'what the scripts of feeds of bloomexp call, and what makes these scripts';
 
+CREATE FUNCTION bloomexp.with_fpr(filter @extschema@.bloom, fpr double precision)
+RETURNS @extschema@.bloom
+AS 'MODULE_PATHNAME', 'bloomexp_with_fpr'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.with_fpr(@extschema@.bloom, double precision) IS 'as bloom_with_fpr()';
+
 CREATE FUNCTION bloomexp.expire(filter @extschema@.bloom, at timestamp with time zone)
 RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_expire'

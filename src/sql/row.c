@@ -23,6 +23,8 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "sql/arguments.h"
@@ -59,6 +61,7 @@ typedef struct BloomRow
 	int64		slice_length;
 	const BloomRowSettings *settings;	/* NULL: `items` is left alone */
 	struct varlena *items;		/* NULL: there is no filter */
+	bool		owns_items;		/* it is no argument */
 	bool		changed;		/* something but `items` */
 	bool		has_late;		/* there were late hashes that `recent` does not have */
 } BloomRow;
@@ -68,9 +71,9 @@ typedef struct BloomAddition
 {
 	const uint64 *hashes;
 	int			n;
-	bool		has_slice;
-	int64		slice;			/* the newest one: of all, unless: */
-	const int64 *slices;		/* of each, the oldest first */
+	bool		has_slice;		/* false without hashes and without a time */
+	int64		slice;			/* the newest one */
+	const int64 *slices;		/* of each hash, the oldest first; NULL if all are of `slice` */
 } BloomAddition;
 
 /*
@@ -110,6 +113,10 @@ add_to_filter(struct varlena *items, const BloomRowSettings *settings, const uin
 	else
 	{
 		bloomexp_arguments_require_windowed(&filter, "a feed with a window");
+		/* the start of a slice stands for all of it, even if it has expired in part */
+		if (bloomexp_window_slice_at(&filter, shown_at) ==
+			bloomexp_window_slice_at(&filter, filter.expired_before))
+			shown_at = Max(shown_at, filter.expired_before);
 		value = bloomexp_window_add_hashes(&filter, settings->kind, hashes, n, shown_at, final);
 	}
 	return value ? value : items;
@@ -185,30 +192,65 @@ add_slice(BloomRow *row, const uint64 *hashes, int n, int64 slice)
 	}
 }
 
+/*
+ * Add hashes of one of several slices to a row, and free what that took, in `work`: there can be
+ * as many slices as hashes, and each changes all of the filter.
+ */
+static void
+add_one_of_slices(BloomRow *row, const uint64 *hashes, int n, int64 slice, MemoryContext work)
+{
+	MemoryContext caller = MemoryContextSwitchTo(work);
+	const uint64 *recent = row->recent;
+	struct varlena *items = row->items;
+
+	add_slice(row, hashes, n, slice);
+	MemoryContextSwitchTo(caller);
+	if (row->recent != recent)
+	{
+		uint64	   *copy = palloc(Max(row->nrecent, 1) * sizeof(uint64));
+
+		memcpy(copy, row->recent, row->nrecent * sizeof(uint64));
+		row->recent = copy;
+	}
+	if (row->items != items)
+	{
+		row->items = (struct varlena *)
+			DatumGetPointer(datumCopy(PointerGetDatum(row->items), false, -1));
+		if (row->owns_items)
+			pfree(items);
+		row->owns_items = true;
+	}
+	MemoryContextReset(work);
+}
+
 /* Add all to a row. */
 static void
 add_to_row(BloomRow *row, const BloomAddition *addition)
 {
+	MemoryContext work;
 	int			first = 0;
 
-	if (addition->n == 0)
+	if (addition->slices == NULL)
 	{
-		if (addition->has_slice)
+		if (addition->n > 0)
+			add_slice(row, addition->hashes, addition->n, addition->slice);
+		else if (addition->has_slice)
 			begin_slice(row, addition->slice);
 		return;
 	}
-	for (int i = 1; addition->slices && i < addition->n; i++)
+	work = AllocSetContextCreate(CurrentMemoryContext, "bloomexp row", ALLOCSET_DEFAULT_SIZES);
+	for (int i = 1; i <= addition->n; i++)
 	{
 		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (addition->slices[i] != addition->slices[first])
+		if (i == addition->n || addition->slices[i] != addition->slices[first])
 		{
-			add_slice(row, addition->hashes + first, i - first, addition->slices[first]);
+			add_one_of_slices(row, addition->hashes + first, i - first,
+							  addition->slices[first], work);
 			first = i;
 		}
 	}
-	add_slice(row, addition->hashes + first, addition->n - first,
-			  addition->slice);
+	MemoryContextDelete(work);
 }
 
 /* Return the hashes of an argument, and their number in *n; none if it is NULL. */
@@ -226,6 +268,7 @@ get_row(FunctionCallInfo fcinfo, int first, BloomRow *row, BloomAddition *additi
 	memset(row, 0, sizeof(*row));
 	memset(addition, 0, sizeof(*addition));
 	row->recent = get_hashes(fcinfo, first, &row->nrecent);
+	/* without a window all is of slice 0 */
 	row->has_slice = true;
 	row->slice_length = 1;
 	addition->hashes = get_hashes(fcinfo, first + 1, &addition->n);

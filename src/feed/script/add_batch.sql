@@ -11,7 +11,7 @@ BEGIN
 	PERFORM bloomexp.require_same_length(
 		cardinality(user_ids), cardinality(items), cardinality(shown_at));
 	-- This locks a row before it looks at it, and the rows in the order of users, so that batches
-	-- do not deadlock.  It adds what fits into "recent" of a row without others.
+	-- do not deadlock.  It adds up to 247 items of a user.
 	WITH n AS MATERIALIZED (
 		SELECT s.user_id{collate} AS user_id,
 			bloomexp.recent_after(ARRAY[]::bigint[],
@@ -31,8 +31,12 @@ BEGIN
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
 	SELECT array_agg(c.user_id), (SELECT count(*) FROM n) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
+	-- An older snapshot can show a row that others have removed since then: that is an error.
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
+	END IF;
 
-	-- The others one by one, unless their rows have all of it.
+	-- The others one by one, unless their rows have all of it and nothing is pending.
 	IF cardinality(written) = n_users THEN
 		RETURN;
 	END IF;
@@ -45,6 +49,7 @@ BEGIN
 				WHERE w.user_id {=} s.user_id{collate})
 		GROUP BY 1) AS n
 	LEFT JOIN {feed}.filters AS f ON f.user_id {=} n.user_id
-	WHERE cardinality(bloomexp.exclude(n.items{item_collate}, f.items, f.recent)) > 0;
+	WHERE f.pending > 0
+		OR cardinality(bloomexp.exclude(n.items{item_collate}, f.items, f.recent)) > 0;
 END
 {$};

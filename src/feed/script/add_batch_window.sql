@@ -14,7 +14,8 @@ BEGIN
 	PERFORM bloomexp.require_same_length(
 		cardinality(user_ids), cardinality(items), cardinality(shown_at));
 	-- This locks a row before it looks at it, and the rows in the order of users, so that batches
-	-- do not deadlock.  It adds what is of one slice, as nearly always, and not older than the row.
+	-- do not deadlock.  It adds up to 247 items of a user, if all are of one slice that is not
+	-- older than that of the row.
 	WITH n AS MATERIALIZED (
 		SELECT s.user_id{collate} AS user_id,
 			bloomexp.slice_start(LEAST(min(s.at), present), {width}, {slices}) AS first_slice,
@@ -42,6 +43,10 @@ BEGIN
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
 	SELECT array_agg(c.user_id), (SELECT count(*) FROM n) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
+	-- An older snapshot can show a row that others have removed since then: that is an error.
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
+	END IF;
 
 	-- The others one by one, unless their rows have all of it.
 	IF cardinality(written) = n_users THEN

@@ -15,8 +15,10 @@ BEGIN
 	PERFORM {feed}.lock(GREATEST(from_user, into_user{collate}));
 	SELECT f.items, f.recent INTO visitor
 	FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
+	-- What is added later has the rate of the feed again: that of a union is the sum.
 	UPDATE {feed}.filters AS f SET
-		items = bloomexp.items_after(bloomexp."union"(f.items, visitor.items), f.recent,
+		items = bloomexp.items_after(
+			bloomexp.with_fpr(bloomexp."union"(f.items, visitor.items), {fpr}), f.recent,
 			visitor.recent, {item_kind}, {fpr}, {capacity}),
 		pending = 0,
 		recent = bloomexp.recent_after(f.recent, visitor.recent)

@@ -25,7 +25,7 @@ BEGIN
 				{width}, {slices}),
 			items = bloomexp.items_after(f.items, f.recent, f.since, hashes, ARRAY[at], at,
 				{width}, {slices}, {item_kind}, {fpr}),
-			pending = cardinality(hashes),
+			pending = cardinality(bloomexp.recent_after(ARRAY[]::bigint[], hashes)),
 			recent = bloomexp.recent_after(f.recent, f.since, hashes, ARRAY[at], at,
 				{width}, {slices})
 		WHERE f.user_id {=} take.user_id{collate};

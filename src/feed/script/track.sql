@@ -20,14 +20,22 @@ BEGIN
 		pending = 0,
 		recent = bloomexp.recent_after(f.recent, excluded.recent)
 	WHERE bloomexp.row_changes(0, f.recent, excluded.recent);
-	-- What is too much for "recent" of a row, or was kept away.
+	-- An older snapshot can show a row that a rebuild has removed since then: that is an error.
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		PERFORM FROM {feed}.filters AS f
+		WHERE f.user_id {=} ANY (ARRAY(	-- no join: with a unique key it stops at the first row
+			SELECT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed}))
+		FOR UPDATE;
+	END IF;
+	-- More than 247 items of a user, and what was kept away.  No join: the planner does not know how
+	-- many rows are new, and could read all filters.
 	PERFORM {feed}.remember(n.user_id::{user_type}, n.items::{item_type}[])
 	FROM (
 		SELECT {user}{collate} AS user_id, array_agg({item}) AS items
 		FROM new_rows AS e{elements} WHERE {exposed}
 		GROUP BY 1) AS n
-	LEFT JOIN {feed}.filters AS f ON f.user_id {=} n.user_id
-	WHERE bloomexp.row_changes(0, f.recent, bloomexp.hashes(n.items{item_collate})) IS NOT FALSE;
+	WHERE (SELECT bloomexp.row_changes(0, f.recent, bloomexp.hashes(n.items{item_collate}))
+		FROM {feed}.filters AS f WHERE f.user_id {=} n.user_id) IS NOT FALSE;
 	RETURN NULL;
 END
 {$};
