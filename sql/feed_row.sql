@@ -554,6 +554,14 @@ SELECT seen.add(210, '{1}', slice(5)), seen.add(210, '{2}');
 UPDATE seen.filters SET items = bloom_expire(items, now()) WHERE user_id = 210;
 SELECT seen.add(210, '{3}', now() - interval '10949 days');
 SELECT seen.unseen(210, '{1,2,3,4}');
+-- A row that is kept away is an error, even if its filter has the items with an older time.
+SELECT seen.add(220, '{1}', slice(1)), seen.add(220, '{2}');
+CREATE FUNCTION keep_away() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER keep_away BEFORE UPDATE ON seen.filters FOR EACH ROW EXECUTE FUNCTION keep_away();
+SELECT seen.add(220, '{1}');
+SELECT seen.add_batch('{220}', '{1}', ARRAY[now()]);
+DROP FUNCTION keep_away CASCADE;
+SELECT seen.add(220, '{1}');
 -- The rate of a union is the sum; what is added later has that of the feed.
 SELECT seen.add(211, '{1}', slice(2)), seen.add(211, '{2}', slice(1));
 SELECT seen.add(212, '{3}', slice(2)), seen.add(212, '{4}', slice(1));
@@ -583,7 +591,8 @@ SELECT bloomexp.items_after(NULL, numbers(1, 240), numbers(235, 247), 'integer',
 SELECT bloomexp.row_changes(0, '{1,2}', '{2}') AS known,
 	bloomexp.row_changes(0, '{1,2}', '{3}') AS new,
 	bloomexp.row_changes(1, '{1,2}', '{2}') AS not_pending,
-	bloomexp.row_changes(1, '{1,2}', '{1}') AS pending, bloomexp.row_changes(0, '{1}', '{}') AS none,
+	bloomexp.row_changes(1, '{1,2}', '{1}') AS pending,
+	bloomexp.row_changes(0, '{1}', '{}') AS none,
 	bloomexp.row_changes(NULL, NULL, '{1}') AS no_row;
 -- One way for a few hashes and one for many: the same result.
 SELECT count(*) FILTER (WHERE bloomexp.recent_after(r.recent, a.added) IS DISTINCT FROM
@@ -599,7 +608,8 @@ CREATE FUNCTION after(recent bigint[], since integer, hashes bigint[], VARIADIC 
 	OUT since_after integer, OUT recent_after bigint[], OUT in_filter text, OUT changes boolean)
 LANGUAGE sql AS $$
 	SELECT (SELECT extract(day FROM slice(0) - s.since)::integer / 1825
-			FROM bloomexp.since_after($1, slice($2), $3, s.times, now(), '10950 days', 6) AS s(since)),
+			FROM bloomexp.since_after($1, slice($2), $3, s.times, now(), '10950 days', 6)
+				AS s(since)),
 		bloomexp.recent_after($1, slice($2), $3, s.times, now(), '10950 days', 6),
 		(SELECT string_agg(format('%s %s ago', l.items,
 			extract(day FROM slice(0) - l.slice_start)::integer / 1825), ', ' ORDER BY l.layer)
@@ -636,8 +646,8 @@ SELECT since_after, recent_after, in_filter FROM after(numbers(1, 10), 1, number
 SELECT bloomexp.fold(NULL, numbers(1, 5), 'integer', 0.01, 5)
 		= bloom_add_hashes(bloom_new(5, 0.01), 'integer', numbers(1, 5)) AS plain,
 	bloomexp.fold(NULL, numbers(1, 5), slice(1), '10950 days', 6, 'integer', 0.01)
-		= bloom_add_hashes_at(bloom_window('10950 days', 6, 0.01), 'integer', numbers(1, 5), slice(1),
-			true) AS windowed,
+		= bloom_add_hashes_at(bloom_window('10950 days', 6, 0.01), 'integer', numbers(1, 5),
+			slice(1), true) AS windowed,
 	bloomexp.fold(bloom_new(), '{}', 'integer', 0.01, 1) = bloom_new() AS nothing,
 	bloomexp.fold(NULL, NULL, slice(1), '10950 days', 6, 'integer', 0.01) AS no_row;
 -- Items whose hashes are among others.

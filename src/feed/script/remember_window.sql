@@ -22,11 +22,10 @@ BEGIN
 		AND bloomexp.row_changes(f.items, f.pending, f.recent, f.since, hashes, shown_at, present,
 			{width}, {slices}, {item_kind}, {fpr});
 	-- Nothing is new, or something keeps the row away.
-	IF NOT FOUND AND EXISTS (
-		SELECT FROM (SELECT) AS one	-- a row, even if there is none
-		LEFT JOIN {feed}.filters AS f ON f.user_id {=} remember.user_id{collate}
-		WHERE cardinality(bloomexp.exclude(remember.items{item_collate}, f.items, f.recent)) > 0)
-	THEN
+	IF NOT FOUND AND (
+		SELECT bloomexp.row_changes(f.items, f.pending, f.recent, f.since, hashes, shown_at, present,
+			{width}, {slices}, {item_kind}, {fpr})
+		FROM {feed}.filters AS f WHERE f.user_id {=} remember.user_id{collate}) IS NOT FALSE THEN
 		PERFORM bloomexp.row_not_written({filters_literal});
 	END IF;
 END
