@@ -563,28 +563,15 @@ bloomexp_row_changes_window(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(again.items != row.items);
 }
 
-/* Return the filter of argument 0 with all of `recent`, argument 1, which began at `since`. */
+/* Return the filter of argument 0 with n hashes of `recent`, which began at `since`. */
 static Datum
-return_folded(FunctionCallInfo fcinfo, const BloomRowSettings *settings, int64 since)
+return_folded(FunctionCallInfo fcinfo, const BloomRowSettings *settings, const uint64 *recent,
+			  int n, int64 since)
 {
 	struct varlena *items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
-	struct varlena *folded;
-	const uint64 *recent;
-	int			n;
+	struct varlena *folded = add_to_filter(items, settings, recent, n, since, true);
 
-	recent = bloomexp_arguments_hashes(fcinfo, 1, &n);
-	folded = add_to_filter(items, settings, recent, n, since, true);
 	return bloomexp_arguments_return_changed(fcinfo, folded == items ? NULL : folded);
-}
-
-/* Tell whether an argument is an array in which something is. */
-static bool
-has_elements(FunctionCallInfo fcinfo, int argno)
-{
-	int			n;
-
-	get_hashes(fcinfo, argno, &n);
-	return n > 0;
 }
 
 /* bloomexp.fold(items, recent, kind, fpr, capacity) */
@@ -593,11 +580,14 @@ Datum
 bloomexp_fold(PG_FUNCTION_ARGS)
 {
 	BloomRowSettings settings;
+	const uint64 *recent;
+	int			n;
 
-	if (!has_elements(fcinfo, 1))
+	recent = get_hashes(fcinfo, 1, &n);
+	if (n == 0)
 		return bloomexp_arguments_return_untouched(fcinfo);
 	get_settings(fcinfo, 2, &settings);
-	return return_folded(fcinfo, &settings, 0);
+	return return_folded(fcinfo, &settings, recent, n, 0);
 }
 
 /* bloomexp.fold(items, recent, since, width, slices, kind, fpr) */
@@ -606,10 +596,13 @@ Datum
 bloomexp_fold_window(PG_FUNCTION_ARGS)
 {
 	BloomRowSettings settings;
+	const uint64 *recent;
+	int			n;
 
-	if (!has_elements(fcinfo, 1))
+	recent = get_hashes(fcinfo, 1, &n);
+	if (n == 0)
 		return bloomexp_arguments_return_untouched(fcinfo);
 	get_windowed_settings(fcinfo, 3, &settings);
-	return return_folded(fcinfo, &settings,
+	return return_folded(fcinfo, &settings, recent, n,
 						 bloomexp_arguments_time(fcinfo->args[2], "since"));
 }

@@ -12,16 +12,16 @@ BEGIN
 		cardinality(user_ids), cardinality(items), cardinality(shown_at));
 	-- This locks a row before it looks at it, and the rows in the order of users, so that batches
 	-- do not deadlock.  It adds up to 247 items of a user.
-	WITH n AS MATERIALIZED (
-		SELECT s.user_id{collate} AS user_id,
+	WITH incoming AS MATERIALIZED (
+		SELECT b.user_id{collate} AS user_id,
 			bloomexp.recent_after(ARRAY[]::bigint[],
-				bloomexp.hashes(array_agg(s.item{item_collate}))) AS hashes
-		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
-		WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at IS NOT NULL
+				bloomexp.hashes(array_agg(b.item{item_collate}))) AS hashes
+		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
+		WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at IS NOT NULL
 		GROUP BY 1 ORDER BY 1),
 	changed AS (
 		INSERT INTO {feed}.filters AS f (user_id, recent)
-		SELECT n.user_id, n.hashes FROM n
+		SELECT i.user_id, i.hashes FROM incoming AS i
 		ON CONFLICT (user_id) DO UPDATE SET
 			items = bloomexp.items_after(f.items, f.recent, excluded.recent,
 				{item_kind}, {fpr}, {capacity}),
@@ -29,7 +29,7 @@ BEGIN
 			recent = bloomexp.recent_after(f.recent, excluded.recent)
 		WHERE bloomexp.row_changes(f.pending, f.recent, excluded.recent)
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
-	SELECT array_agg(c.user_id), (SELECT count(*) FROM n) INTO written, n_users
+	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
 	-- An older snapshot can show a row that others have removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -40,16 +40,16 @@ BEGIN
 	IF cardinality(written) = n_users THEN
 		RETURN;
 	END IF;
-	PERFORM {feed}.remember(n.user_id, n.items)
+	PERFORM {feed}.remember(s.user_id, s.items)
 	FROM (
-		SELECT s.user_id{collate} AS user_id, array_agg(s.item) AS items
-		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
-		WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at IS NOT NULL
+		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items
+		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
+		WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at IS NOT NULL
 			AND NOT EXISTS (SELECT FROM unnest(written) AS w(user_id)
-				WHERE w.user_id {=} s.user_id{collate})
-		GROUP BY 1) AS n
-	LEFT JOIN {feed}.filters AS f ON f.user_id {=} n.user_id
+				WHERE w.user_id {=} b.user_id{collate})
+		GROUP BY 1) AS s
+	LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id
 	WHERE f.pending > 0
-		OR cardinality(bloomexp.exclude(n.items{item_collate}, f.items, f.recent)) > 0;
+		OR cardinality(bloomexp.exclude(s.items{item_collate}, f.items, f.recent)) > 0;
 END
 {$};

@@ -16,20 +16,20 @@ BEGIN
 	-- This locks a row before it looks at it, and the rows in the order of users, so that batches
 	-- do not deadlock.  It adds up to 247 items of a user, if all are of one slice that is not
 	-- older than that of the row.
-	WITH n AS MATERIALIZED (
-		SELECT s.user_id{collate} AS user_id,
-			bloomexp.slice_start(LEAST(min(s.at), present), {width}, {slices}) AS first_slice,
-			bloomexp.slice_start(LEAST(max(s.at), present), {width}, {slices}) AS last_slice,
+	WITH incoming AS MATERIALIZED (
+		SELECT b.user_id{collate} AS user_id,
+			bloomexp.slice_start(LEAST(min(b.at), present), {width}, {slices}) AS first_slice,
+			bloomexp.slice_start(LEAST(max(b.at), present), {width}, {slices}) AS last_slice,
 			bloomexp.recent_after(ARRAY[]::bigint[],
-				bloomexp.hashes(array_agg(s.item{item_collate}))) AS hashes
-		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
-		WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at >= oldest
+				bloomexp.hashes(array_agg(b.item{item_collate}))) AS hashes
+		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
+		WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at >= oldest
 		GROUP BY 1 ORDER BY 1),
 	changed AS (
 		INSERT INTO {feed}.filters AS f (user_id, since, recent)
-		SELECT n.user_id, CASE WHEN n.first_slice = n.last_slice THEN n.last_slice END,
-			CASE WHEN n.first_slice = n.last_slice THEN n.hashes ELSE ARRAY[]::bigint[] END
-		FROM n
+		SELECT i.user_id, CASE WHEN i.first_slice = i.last_slice THEN i.last_slice END,
+			CASE WHEN i.first_slice = i.last_slice THEN i.hashes ELSE ARRAY[]::bigint[] END
+		FROM incoming AS i
 		ON CONFLICT (user_id) DO UPDATE SET
 			since = excluded.since,
 			items = bloomexp.items_after(f.items, f.recent, f.since, excluded.recent,
@@ -41,7 +41,7 @@ BEGIN
 			bloomexp.row_changes(f.items, f.pending, f.recent, f.since, excluded.recent,
 				ARRAY[excluded.since], excluded.since, {width}, {slices}, {item_kind}, {fpr}) END
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
-	SELECT array_agg(c.user_id), (SELECT count(*) FROM n) INTO written, n_users
+	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
 	-- An older snapshot can show a row that others have removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -52,17 +52,17 @@ BEGIN
 	IF cardinality(written) = n_users THEN
 		RETURN;
 	END IF;
-	PERFORM {feed}.remember(n.user_id, n.items, n.times)
+	PERFORM {feed}.remember(s.user_id, s.items, s.times)
 	FROM (
-		SELECT s.user_id{collate} AS user_id, array_agg(s.item) AS items, array_agg(s.at) AS times
-		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS s(user_id, item, at)
-		WHERE s.user_id IS NOT NULL AND s.item IS NOT NULL AND s.at >= oldest
+		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items, array_agg(b.at) AS times
+		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
+		WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at >= oldest
 			AND NOT EXISTS (SELECT FROM unnest(written) AS w(user_id)
-				WHERE w.user_id {=} s.user_id{collate})
-		GROUP BY 1) AS n
-	LEFT JOIN {feed}.filters AS f ON f.user_id {=} n.user_id
+				WHERE w.user_id {=} b.user_id{collate})
+		GROUP BY 1) AS s
+	LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id
 	WHERE bloomexp.row_changes(f.items, f.pending, f.recent, f.since,
-		bloomexp.hashes(n.items{item_collate}), n.times, present,
+		bloomexp.hashes(s.items{item_collate}), s.times, present,
 		{width}, {slices}, {item_kind}, {fpr}) IS NOT FALSE;
 END
 {$};

@@ -19,6 +19,7 @@ BEGIN
 		hashes := bloomexp.hashes(taken{item_collate});
 		UPDATE {feed}.filters AS f SET
 			items = bloomexp.items_after(f.items, f.recent, hashes, {item_kind}, {fpr}, {capacity}),
+			-- none if they are too many for "recent"
 			pending = cardinality(bloomexp.recent_after(ARRAY[]::bigint[], hashes)),
 			recent = bloomexp.recent_after(f.recent, hashes)
 		WHERE f.user_id {=} take.user_id{collate};

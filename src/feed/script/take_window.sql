@@ -25,6 +25,7 @@ BEGIN
 				{width}, {slices}),
 			items = bloomexp.items_after(f.items, f.recent, f.since, hashes, ARRAY[at], at,
 				{width}, {slices}, {item_kind}, {fpr}),
+			-- none if they are too many for "recent"
 			pending = cardinality(bloomexp.recent_after(ARRAY[]::bigint[], hashes)),
 			recent = bloomexp.recent_after(f.recent, f.since, hashes, ARRAY[at], at,
 				{width}, {slices})

@@ -27,15 +27,15 @@ BEGIN
 			SELECT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed}))
 		FOR UPDATE;
 	END IF;
-	-- More than 247 items of a user, and what was kept away.  No join: the planner does not know how
-	-- many rows are new, and could read all filters.
-	PERFORM {feed}.remember(n.user_id::{user_type}, n.items::{item_type}[])
+	-- More than 247 items of a user, and what was kept away.  No join: the planner does not know
+	-- how many rows are new, and could read all filters.
+	PERFORM {feed}.remember(s.user_id::{user_type}, s.items::{item_type}[])
 	FROM (
 		SELECT {user}{collate} AS user_id, array_agg({item}) AS items
 		FROM new_rows AS e{elements} WHERE {exposed}
-		GROUP BY 1) AS n
-	WHERE (SELECT bloomexp.row_changes(0, f.recent, bloomexp.hashes(n.items{item_collate}))
-		FROM {feed}.filters AS f WHERE f.user_id {=} n.user_id) IS NOT FALSE;
+		GROUP BY 1) AS s
+	WHERE (SELECT bloomexp.row_changes(0, f.recent, bloomexp.hashes(s.items{item_collate}))
+		FROM {feed}.filters AS f WHERE f.user_id {=} s.user_id) IS NOT FALSE;
 	RETURN NULL;
 END
 {$};
