@@ -21,11 +21,12 @@ INSERT INTO exposures SELECT 1, item FROM generate_series(1001, 1300) AS item;
 INSERT INTO exposures VALUES (1, 1301), (1, 5000000000);
 SELECT seen.unseen(1, '{1,1001,1300,1301,1302}'), log.unseen(1, '{1,1001,1300,1301,1302}');
 SELECT seen.contains(1, 1301), log.contains(1, 1301);
--- larger ids than the script knows are in the filters, or an error: no silence
+-- larger ids than the script knows are in the filters, larger users are an error: no silence
 INSERT INTO exposures SELECT 1, 5000000000 + n FROM generate_series(1, 300) AS n;
 ALTER TABLE exposures ALTER user_id TYPE bigint;
 INSERT INTO exposures VALUES (1, 1401);
-SELECT seen.unseen(1, '{1401,1402}'), log.unseen(1, '{1401,1402}');
+INSERT INTO exposures SELECT 1, item FROM generate_series(2001, 2300) AS item;
+SELECT seen.unseen(1, '{1401,1402,2001,2300}'), log.unseen(1, '{1401,1402,2001,2300}');
 INSERT INTO exposures VALUES (5000000000, 1401);
 SELECT feed, problems FROM bloom_feeds();
 SELECT bloom_feed_sql('seen', 'exposures') AS script \gset

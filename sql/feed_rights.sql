@@ -301,8 +301,6 @@ DECLARE
 		'lock', 'SELECT ROW(alone.lock(1), alone.lock(10), ever.lock(''b''))',
 		'merge', 'SELECT ROW(alone.merge(8, 1), ever.merge(''b'', ''a''))',
 		'take_back', 'SELECT ROW(alone.take_back(1, ''{3}''), ever.take_back(''a'', ''{x}''))',
-		'remember', 'SELECT ROW(alone.remember(1, ''{7}'', ARRAY[pg_catalog.now()]),
-			ever.remember(''a'', ''{y}''))',
 		'forget', 'SELECT ROW(alone.forget(9), ever.forget(''c''))',
 		'expire_batch', 'SELECT alone.expire_batch(NULL, true, 0)',
 		'settings', 'SELECT ROW(alone.settings() IS NULL, ever.settings() IS NULL)'];

@@ -96,28 +96,30 @@ SELECT seen.unseen(6, '{1,2,3}');
 -- 2. Borders of slices are those of the filter, whatever clocks do.
 --
 SELECT bloom_create_feed('summer', width => '30 days', fpr => 1e-7);
--- add_old() is add_batch() for times of any age.
+-- Let its functions take times of any age.
 DO $$ BEGIN
-	EXECUTE replace(replace(pg_get_functiondef('summer.add_batch'::regproc),
-		'summer.add_batch', 'add_old'), 'present - interval ''720:00:00''', '''-infinity''');
+	EXECUTE replace(pg_get_functiondef('summer.add'::regproc),
+		'clock_timestamp() - interval ''720:00:00''', '''-infinity''');
+	EXECUTE replace(pg_get_functiondef('summer.add_batch'::regproc),
+		'present - interval ''720:00:00''', '''-infinity''');
 END $$;
 SET TimeZone = 'Europe/Berlin';
 -- In March a slice of 120 hours begins at one o'clock and ends at two.
 SELECT bloomexp.slice_start('2025-03-30 12:00', '30 days', 6) AS start,
 	bloomexp.slice_start('2025-03-30 12:00', '30 days', 6) + interval '120 hours' AS finish;
-SELECT add_old('{1}', '{1}', ARRAY['2025-03-29 12:00'::timestamptz]);
+SELECT summer.add_batch('{1}', '{1}', ARRAY['2025-03-29 12:00'::timestamptz]);
 SELECT since FROM summer.filters;
 -- It is the slice of the filter that "recent" becomes.
-SELECT add_old('{1}', '{2}', ARRAY['2025-04-20 12:00'::timestamptz]);
+SELECT summer.add_batch('{1}', '{2}', ARRAY['2025-04-20 12:00'::timestamptz]);
 SELECT slice_start, items FROM bloom_layers((SELECT items FROM summer.filters));
 -- To the microsecond, both ways: what comes just before the border is late.
 SELECT bloomexp.slice_start('2025-04-20 12:00', '30 days', 6) AS border \gset
-SELECT add_old('{2}', '{1}', ARRAY[:'border'::timestamptz]);
-SELECT add_old('{2}', '{2}', ARRAY[:'border'::timestamptz - interval '1 microsecond']);
+SELECT summer.add_batch('{2}', '{1}', ARRAY[:'border'::timestamptz]);
+SELECT summer.add_batch('{2}', '{2}', ARRAY[:'border'::timestamptz - interval '1 microsecond']);
 SELECT cardinality(recent), since = :'border' FROM summer.filters WHERE user_id = 2;
-SELECT add_old('{2}', '{3}', ARRAY[:'border'::timestamptz + interval '119:59:59.999999']);
+SELECT summer.add_batch('{2}', '{3}', ARRAY[:'border'::timestamptz + interval '119:59:59.999999']);
 SELECT cardinality(recent), since = :'border' FROM summer.filters WHERE user_id = 2;
-SELECT add_old('{2}', '{4}', ARRAY[:'border'::timestamptz + interval '120 hours']);
+SELECT summer.add_batch('{2}', '{4}', ARRAY[:'border'::timestamptz + interval '120 hours']);
 SELECT cardinality(recent), since = :'border' FROM summer.filters WHERE user_id = 2;
 -- A width that cannot be cut into equal slices: they are rounded up.
 SELECT bloomexp.slice_start('2000-01-01 00:00:00.000007+00', '10 microseconds', 3)
@@ -127,7 +129,6 @@ SELECT bloomexp.slice_start('1999-12-31 23:59:59.999999+00', '6 days', 6)
 	= '1999-12-31 00:00+00' AS same;
 SET TimeZone = 'UTC';
 DROP SCHEMA summer CASCADE;
-DROP FUNCTION add_old;
 
 --
 -- 3. Times in the future count as now.
@@ -232,12 +233,18 @@ SELECT version('shown', 20) = :'shown' AS unchanged;
 -- What is new among it is added, once.
 SELECT seen.add(20, '{3,4,4}');
 SELECT stored(20, 1, 2, 3, 4);
--- What is late again writes nothing, either.
-SELECT seen.add(20, '{9}', slice(1));
-SELECT version('seen', 20) AS seen \gset
+-- What is late again writes nothing, either, nor do more items than "recent" takes.
+SELECT seen.add(20, '{9}', slice(1)), ever.add(20, numbers(1001, 1300));
+SELECT seen.add(20, numbers(1001, 1300));
+SELECT version('seen', 20) AS seen, version('ever', 20) AS ever \gset
 SELECT seen.add(20, '{9}', slice(1));
 SELECT seen.add_batch('{20,20}', '{9,4}', ARRAY[slice(1), slice(2)]);
-SELECT version('seen', 20) = :'seen' AS unchanged;
+SELECT seen.add(20, numbers(1001, 1300)), ever.add(20, numbers(1001, 1300));
+SELECT seen.add_batch(array_fill(20::bigint, ARRAY[300]), numbers(1001, 1300),
+		array_fill(now(), ARRAY[300])),
+	ever.add_batch(array_fill(20::bigint, ARRAY[300]), numbers(1001, 1300),
+		array_fill(now(), ARRAY[300]));
+SELECT version('seen', 20) = :'seen' AS seen, version('ever', 20) = :'ever' AS ever;
 
 --
 -- 6. take_back() forgets only what is pending: what the last take returned and nothing confirmed.
@@ -580,20 +587,30 @@ SELECT bloomexp.recent_after('{}', '{}'), bloomexp.recent_after(NULL, '{1}'),
 SELECT cardinality(bloomexp.recent_after(numbers(1, 240), numbers(235, 247))) AS full,
 	bloomexp.recent_after(numbers(1, 240), numbers(235, 248)) AS too_long,
 	bloomexp.recent_after(numbers(1, 3), numbers(1, 248)) = numbers(4, 248) AS known,
-	bloomexp.recent_after(numbers(1, 3), numbers(4, 251)) AS too_long_alone;
+	bloomexp.recent_after(numbers(1, 3), numbers(4, 251)) AS too_many_alone;
 SELECT bloomexp.items_after(NULL, numbers(1, 240), numbers(235, 247), 'integer', 0.01, 100)
 		IS NULL AS kept,
 	bloomexp.items_after(NULL, numbers(1, 240), numbers(235, 248), 'integer', 0.01, 240)
 		= bloom_add_hashes(bloom_new(240, 0.01), 'integer', numbers(1, 240)) AS folded,
-	bloom_cardinality(bloomexp.items_after(NULL, numbers(1, 3), numbers(4, 251), 'integer', 0.01,
-		300)) AS all_of_it;
+	bloomexp.items_after(NULL, numbers(1, 3), numbers(3, 251), 'integer', 0.01, 300)
+		= bloom_add_hashes(bloom_new(300, 0.01), 'integer', numbers(4, 251)) AS too_many_alone;
 -- whether it makes a difference
-SELECT bloomexp.row_changes(0, '{1,2}', '{2}') AS known,
-	bloomexp.row_changes(0, '{1,2}', '{3}') AS new,
-	bloomexp.row_changes(1, '{1,2}', '{2}') AS not_pending,
-	bloomexp.row_changes(1, '{1,2}', '{1}') AS pending,
-	bloomexp.row_changes(0, '{1}', '{}') AS none,
-	bloomexp.row_changes(NULL, NULL, '{1}') AS no_row;
+CREATE FUNCTION changes(pending integer, recent bigint[], hashes bigint[],
+	items bloom DEFAULT NULL) RETURNS boolean LANGUAGE sql AS $$
+	SELECT bloomexp.row_changes(items, pending, recent, hashes, 'integer', 0.01, 300) $$;
+SELECT changes(0, '{1,2}', '{2}') AS known,
+	changes(0, '{1,2}', '{3}') AS new,
+	changes(1, '{1,2}', '{2}') AS not_pending,
+	changes(1, '{1,2}', '{1}') AS pending,
+	changes(0, '{1}', '{}') AS none,
+	changes(NULL, NULL, '{1}') AS no_row;
+-- so many that they go into the filter, which may have them
+SELECT changes(0, '{1}', numbers(1, 300)) AS new,
+	changes(0, '{1}', numbers(1, 300), bloom_add_hashes(NULL, 'integer', numbers(2, 299)))
+		AS one_new,
+	changes(0, '{1}', numbers(1, 300), bloom_add_hashes(NULL, 'integer', numbers(2, 300))) AS known,
+	changes(1, '{1}', numbers(1, 300), bloom_add_hashes(NULL, 'integer', numbers(1, 300)))
+		AS pending;
 -- One way for a few hashes and one for many: the same result.
 SELECT count(*) FILTER (WHERE bloomexp.recent_after(r.recent, a.added) IS DISTINCT FROM
 	(SELECT array_agg(x ORDER BY part, n) FROM (
@@ -604,21 +621,19 @@ FROM (SELECT ARRAY(SELECT (n * 7919 % 977)::bigint FROM generate_series(1, 200) 
 	LATERAL (SELECT ARRAY(SELECT (n * 104729 % 1009)::bigint FROM generate_series(k, k + k) AS n)
 		AS added FROM generate_series(1, 40) AS k) AS a;
 -- With a window: the newer slice is that of "recent" afterwards, but none is ahead of the clock.
-CREATE FUNCTION after(recent bigint[], since integer, hashes bigint[], VARIADIC slices integer[],
+CREATE FUNCTION after(recent bigint[], since integer, hashes bigint[], shown integer,
 	OUT since_after integer, OUT recent_after bigint[], OUT in_filter text, OUT changes boolean)
 LANGUAGE sql AS $$
 	SELECT (SELECT extract(day FROM slice(0) - s.since)::integer / 1825
-			FROM bloomexp.since_after($1, slice($2), $3, s.times, now(), '10950 days', 6)
+			FROM bloomexp.since_after($1, slice($2), $3, slice($4), now(), '10950 days', 6)
 				AS s(since)),
-		bloomexp.recent_after($1, slice($2), $3, s.times, now(), '10950 days', 6),
+		bloomexp.recent_after($1, slice($2), $3, slice($4), now(), '10950 days', 6),
 		(SELECT string_agg(format('%s %s ago', l.items,
 			extract(day FROM slice(0) - l.slice_start)::integer / 1825), ', ' ORDER BY l.layer)
-		FROM bloom_layers(bloomexp.items_after(NULL, $1, slice($2), $3, s.times, now(),
+		FROM bloom_layers(bloomexp.items_after(NULL, $1, slice($2), $3, slice($4), now(),
 			'10950 days', 6, 'integer', 1e-7)) AS l),
-		bloomexp.row_changes(NULL, 0, $1, slice($2), $3, s.times, now(),
+		bloomexp.row_changes(NULL, 0, $1, slice($2), $3, slice($4), now(),
 			'10950 days', 6, 'integer', 1e-7)
-	FROM (SELECT ARRAY(SELECT slice(t.ago) FROM unnest($4) WITH ORDINALITY AS t(ago, n)
-		ORDER BY n) AS times) AS s
 $$;
 SELECT * FROM after('{1,2}', 0, '{2,3}', 0);
 SELECT * FROM after('{1,2}', 1, '{2,3}', 0);
@@ -629,10 +644,6 @@ SELECT * FROM after('{1,2}', -3, '{2,3}', 1);
 SELECT * FROM after('{1,2}', 0, '{3}', -3);
 SELECT * FROM after('{}', NULL, '{3}', 2);
 SELECT * FROM after('{1}', 2, '{}', NULL);
--- Several slices, in any order.
-SELECT * FROM after('{1}', 2, '{2,3,4,2}', 1, 3, 2, 0);
-SELECT * FROM after('{}', NULL, '{1,2,3}', 1, 2, -1);
-SELECT * FROM after('{1,2,3}', 0, '{1,2,3}', 1, 2, 3);
 SELECT * FROM after('{}', NULL, '{}', NULL);
 -- A time without hashes begins a slice.
 SELECT * FROM after('{1}', 2, '{}', 1);
@@ -642,6 +653,7 @@ SELECT * FROM after('{}', NULL, '{}', 1);
 SELECT * FROM after(NULL, NULL, '{1}', 0);
 SELECT since_after, recent_after, in_filter FROM after(numbers(1, 240), 0, numbers(241, 250), 0);
 SELECT since_after, recent_after, in_filter FROM after(numbers(1, 10), 1, numbers(1, 300), 0);
+SELECT since_after, recent_after, in_filter FROM after('{1,2}', 0, numbers(1, 300), 0);
 -- All of a row as one filter.
 SELECT bloomexp.fold(NULL, numbers(1, 5), 'integer', 0.01, 5)
 		= bloom_add_hashes(bloom_new(5, 0.01), 'integer', numbers(1, 5)) AS plain,
@@ -664,21 +676,18 @@ SELECT bloomexp.fold(NULL, '{1}', 'infinity', '1 day', 2, 'integer', 0.01);
 SELECT bloomexp.fold(NULL, '{1}', now(), '-1 day', 2, 'integer', 0.01);
 SELECT bloomexp.recent_after('{1}', '{{1}}');
 SELECT bloomexp.recent_after('{1}', '{NULL}');
-CREATE FUNCTION recent_with(since timestamptz, shown_at timestamptz[], present timestamptz,
+CREATE FUNCTION recent_with(since timestamptz, shown_at timestamptz, present timestamptz,
 	width interval DEFAULT '30 days') RETURNS bigint[] LANGUAGE sql AS $$
 	SELECT bloomexp.recent_after('{1}', since, '{2,3}', shown_at, present, width, 6) $$;
 SELECT recent_with(now(), NULL, now());
-SELECT recent_with(now(), '{}', now());
-SELECT recent_with(now(), '{NULL}', now());
-SELECT recent_with(now(), '{now,now,now}', now());
-SELECT recent_with(now(), '{-infinity}', now());
-SELECT recent_with(NULL, '{now}', now());
-SELECT recent_with('infinity', '{now}', now());
-SELECT recent_with(now(), '{now}', NULL);
-SELECT recent_with(now(), '{now}', now(), NULL);
-SELECT recent_with(now(), '{now}', now(), '1 month');
+SELECT recent_with(now(), '-infinity', now());
+SELECT recent_with(NULL, now(), now());
+SELECT recent_with('infinity', now(), now());
+SELECT recent_with(now(), now(), NULL);
+SELECT recent_with(now(), now(), now(), NULL);
+SELECT recent_with(now(), now(), now(), '1 month');
 
 DROP VIEW answers, full_rows;
 DROP SCHEMA seen, ever, shown CASCADE;
 DROP TABLE exposures, shapes;
-DROP FUNCTION slice, stored, version(text, bigint), numbers, after, recent_with;
+DROP FUNCTION slice, stored, version(text, bigint), numbers, changes, after, recent_with;

@@ -258,16 +258,18 @@ DROP SCHEMA seen, ever CASCADE;
 CREATE FUNCTION at(day float8) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
 	SELECT '2025-01-01 UTC'::timestamptz + day * interval '24 hours' $$;
 SELECT bloom_create_feed('seen');
--- add_old() is add_batch() for times of any age.
-CREATE PROCEDURE make_add_old() LANGUAGE plpgsql AS $$
+-- Let its functions take times of any age.
+CREATE PROCEDURE let_old_times_in() LANGUAGE plpgsql AS $$
 BEGIN
-	EXECUTE replace(replace(pg_get_functiondef('seen.add_batch'::regproc),
-		'seen.add_batch', 'add_old'), 'present - interval ''720:00:00''', '''-infinity''');
+	EXECUTE replace(pg_get_functiondef('seen.add'::regproc),
+		'clock_timestamp() - interval ''720:00:00''', '''-infinity''');
+	EXECUTE replace(pg_get_functiondef('seen.add_batch'::regproc),
+		'present - interval ''720:00:00''', '''-infinity''');
 END
 $$;
-CALL make_add_old();
+CALL let_old_times_in();
 CREATE PROCEDURE show(u bigint, day float8, VARIADIC items bigint[]) LANGUAGE sql AS $$
-	SELECT add_old(array_fill(u, ARRAY[cardinality(items)]), items,
+	SELECT seen.add_batch(array_fill(u, ARRAY[cardinality(items)]), items,
 		array_fill(at(day), ARRAY[cardinality(items)])) $$;
 -- both columns as one filter, which has not expired, and their bytes
 CREATE VIEW stored AS SELECT user_id, bloomexp.fold(f.items, f.recent, f.since,
@@ -300,7 +302,7 @@ SELECT remembered(1, 19, 1, 2, 3, 4, 5, 6), remembered(1, 26, 1, 2, 3, 4, 5, 6),
 	1, 2, 3, 4, 5, 6),
 	remembered(1, 35, 1, 2, 3, 4, 5, 6), remembered(1, 40, 1, 2, 3, 4, 5, 6);
 -- a batch that begins a slice and is late, too
-SELECT add_old('{1,1,1}', '{7,8,9}', ARRAY[at(3), at(10), at(4.5)]);
+SELECT seen.add_batch('{1,1,1}', '{7,8,9}', ARRAY[at(3), at(10), at(4.5)]);
 SELECT * FROM slices(1);
 SELECT remembered(1, 36, 1, 2, 3, 7, 8, 9);
 -- a row of lock() alone, and a user who comes back after a year
@@ -336,7 +338,7 @@ BEGIN
 						at($2 + $4 / $3::float8
 							- CASE WHEN u % 2 = 1 AND n = 0 AND $2 >= 7 THEN 7 ELSE 0 END)
 					FROM generate_series(1, $1) AS u, generate_series(0, 9) AS n RETURNING *)
-				SELECT add_old(array_agg(page.u), array_agg(page.i), array_agg(page.at))
+				SELECT seen.add_batch(array_agg(page.u), array_agg(page.i), array_agg(page.at))
 				FROM page' USING users, day, pages_per_day, page;
 		END LOOP;
 	END LOOP;
@@ -365,7 +367,7 @@ $$;
 CALL pages(20, 1, 0, 29);
 SELECT * FROM judged(30, 1500, 21);
 -- ten visitors of 20 items each become each user: what is added later has the rate of one
-SELECT count(add_old(array_fill(1000 + u, ARRAY[20]),
+SELECT count(seen.add_batch(array_fill(1000 + u, ARRAY[20]),
 	ARRAY(SELECT -1000000000 * v - u * 100 - n FROM generate_series(1, 20) AS n),
 	array_fill(at(20 + v), ARRAY[20]))), count(seen.merge(1000 + u, u))
 FROM generate_series(1::bigint, 10) AS v, generate_series(1, 20) AS u;
@@ -392,7 +394,7 @@ TRUNCATE shown, seen.filters;
 -- rate is for what is added then.
 DROP SCHEMA seen CASCADE;
 SELECT bloom_create_feed('seen', fpr => 0.1);
-CALL make_add_old();
+CALL let_old_times_in();
 CREATE VIEW stored AS SELECT user_id, bloomexp.fold(f.items, f.recent, f.since,
 		'30 days', 6, 'integer', 0.1) AS items
 	FROM seen.filters AS f;
@@ -443,12 +445,12 @@ CREATE VIEW rates AS SELECT user_id, (bloom_info(f.items)).fpr AS items,
 		CASE
 		WHEN l.fpr > 0.001 THEN '!' END) FROM bloom_layers(f.items) AS l
 		ORDER BY slice_start, l.layer) AS slices FROM seen.filters AS f;
-CALL make_add_old();
+CALL let_old_times_in();
 CALL show(1, 4, 5);
 TABLE rates;
 CALL show(1, 8, 6, 7);
 TABLE rates;
-SELECT add_old('{1,1,1}', '{8,9,10}', ARRAY[at(13), at(9), at(2)]);
+SELECT seen.add_batch('{1,1,1}', '{8,9,10}', ARRAY[at(13), at(9), at(2)]);
 TABLE rates;
 SELECT remembered(1, 13, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
 
@@ -471,7 +473,7 @@ SELECT remembered(3, 15, 1, 2, 3, 4, 5, 6);
 
 -- CALL expire(): who was shown nothing in the last width, and nobody else.
 TRUNCATE seen.filters;
-SELECT add_old(array_agg(u), array_agg(u), array_agg(now() - u * interval '24 hours'))
+SELECT seen.add_batch(array_agg(u), array_agg(u), array_agg(now() - u * interval '24 hours'))
 	FROM generate_series(1::bigint, 45) AS u;
 SELECT seen.lock(100);
 SELECT users, expired BETWEEN 11 AND 16 AS some FROM seen.health;
@@ -489,7 +491,7 @@ SELECT sum(cardinality(seen.unseen(u, ARRAY[u]))) FROM generate_series(1, 29) AS
 -- whose slices end by which day depends on the day of the test
 DELETE FROM seen.filters WHERE user_id >= 30;
 -- A clock that is ahead is not believed at once.
-SELECT add_old(array_agg(u), array_agg(u), array_agg(at(u % 3)))
+SELECT seen.add_batch(array_agg(u), array_agg(u), array_agg(at(u % 3)))
 	FROM generate_series(1001::bigint, 2500) AS u;
 CALL seen.expire();
 SELECT * FROM seen.expire_batch(NULL, NULL, 0);
@@ -507,7 +509,7 @@ CALL seen.expire();
 SELECT seen.take(3000, '{9,10}');
 -- a fifth and less goes without
 SELECT count(seen.add(u, ARRAY[u])) FROM generate_series(1001::bigint, 7000) AS u;
-SELECT add_old(array_agg(u), array_agg(u), array_agg(at(u % 3)))
+SELECT seen.add_batch(array_agg(u), array_agg(u), array_agg(at(u % 3)))
 	FROM generate_series(10001::bigint, 11100) AS u;
 CALL seen.expire();
 -- Batches go on after the last user: no row is read twice.
@@ -619,7 +621,7 @@ SELECT count(*) AS lost FROM generate_series(1000, 1081) AS i WHERE NOT ever.con
 DROP SCHEMA away, seen, ever CASCADE;
 DROP TABLE kinds CASCADE;
 DROP TABLE shown;
-DROP ROUTINE IF EXISTS feed_of, execute, returned, call, all_call, at, show, make_add_old, add_old,
+DROP ROUTINE IF EXISTS feed_of, execute, returned, call, all_call, at, show, let_old_times_in,
 	remembered, slices, pages, within, judged, wal CASCADE;
 DROP TYPE mood, "of ""{$}"" '";
 DROP DOMAIN user_name, item_id;

@@ -70,7 +70,7 @@ INSERT INTO ways (way, days, statement, every_days, sweep) VALUES
 $$, NULL, NULL),
 -- Page by page, with the times of the pages.
 ('no table', 1, $$
-	SELECT count(add_old(array_fill(user_id, ARRAY[cardinality(items)]), items,
+	SELECT count(seen.add_batch(array_fill(user_id, ARRAY[cardinality(items)]), items,
 		array_fill(shown_at, ARRAY[cardinality(items)]))) FROM (
 		SELECT user_id, shown_at, array_agg(item_id) AS items FROM exposures
 		WHERE shown_at >= $1 - interval '1 day' AND shown_at < $1 GROUP BY user_id, shown_at
@@ -125,10 +125,12 @@ SELECT bloom_create_feed('seen', fpr => :'p', user_type => u.atttypid::regtype,
 	item_type => i.atttypid::regtype)
 FROM pg_attribute AS u, pg_attribute AS i WHERE u.attrelid = 'exposures'::regclass
 AND u.attname = 'user_id' AND i.attrelid = u.attrelid AND i.attname = 'item_id' \g /dev/null
--- add_batch() for times of any age
+-- Let its functions take times of any age.
 DO $$ BEGIN
-	EXECUTE replace(replace(pg_get_functiondef('seen.add_batch'::regproc),
-		'seen.add_batch', 'add_old'), 'present - interval ''720:00:00''', '''-infinity''');
+	EXECUTE replace(pg_get_functiondef('seen.add'::regproc),
+		'clock_timestamp() - interval ''720:00:00''', '''-infinity''');
+	EXECUTE replace(pg_get_functiondef('seen.add_batch'::regproc),
+		'present - interval ''720:00:00''', '''-infinity''');
 END $$;
 -- as a page of the night reads them
 CREATE VIEW "no table" AS

@@ -7,14 +7,14 @@ AS $$
 	SELECT string_to_array(CASE
 		WHEN a ->> 'exposures' IS NULL AND a ->> 'width' IS NULL THEN
 			'head_alone begin filters_plain storage lock current unseen contains take take_back '
-			'remember add add_batch forget merge health_plain finish'
+			'add add_batch forget merge health_plain finish'
 		WHEN a ->> 'exposures' IS NULL THEN
 			'head_alone begin filters_window storage lock current_window unseen_window contains '
-			'take_window take_back remember_window add_window add_batch_window forget merge_window '
+			'take_window take_back add_window add_batch_window forget merge_window '
 			'expire expire_batch health_window finish'
 		WHEN a ->> 'mode' = 'trigger' THEN
 			'head_trigger begin filters_table storage lock current unseen contains take '
-			'take_back_table remember track attach rebuild rebuild_step '
+			'take_back_table track attach rebuild rebuild_step '
 			'rebuild_batch health_table finish'
 		WHEN bloomexp.distribution_column(to_regclass(a ->> 'exposures')) IS NOT NULL THEN
 			'head_log begin filters_table storage lock_log_citus shown_log current_log unseen_log '

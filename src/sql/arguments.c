@@ -77,12 +77,13 @@ bloomexp_arguments_item_type(FunctionCallInfo fcinfo)
 }
 
 /*
- * Return the elements of an array argument of 64-bit integers or times, with its `name`, and
- * their number in *n.  They are those of the array, so do not change them.
+ * Return the hashes of an array argument, as bloom_hashes() makes it, and their number in *n.
+ * They are those of the array, so do not change them.
  */
-const int64 *
-bloomexp_arguments_int64s(FunctionCallInfo fcinfo, int argno, const char *name, int *n)
+const uint64 *
+bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n)
 {
+	static const char *const name = "hashes";
 	ArrayType  *array;
 
 	bloomexp_arguments_require_not_null(fcinfo, argno, &name, 1);
@@ -91,16 +92,9 @@ bloomexp_arguments_int64s(FunctionCallInfo fcinfo, int argno, const char *name, 
 	if (array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not contain nulls", name)));
+				 errmsg("hashes must not contain nulls")));
 	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	return (const int64 *) ARR_DATA_PTR(array);
-}
-
-/* Return the hashes of an array argument, as bloom_hashes() makes it, and their number in *n. */
-const uint64 *
-bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n)
-{
-	return (const uint64 *) bloomexp_arguments_int64s(fcinfo, argno, "hashes", n);
+	return (const uint64 *) ARR_DATA_PTR(array);
 }
 
 /* Return the kind of items that an argument names. */

@@ -20,8 +20,6 @@ extern void bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int fir
 												const char *const *names, int n);
 extern const BloomItemType *bloomexp_arguments_item_type(FunctionCallInfo fcinfo);
 extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
-extern const int64 *bloomexp_arguments_int64s(FunctionCallInfo fcinfo, int argno,
-											  const char *name, int *n);
 extern const uint64 *bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n);
 extern BloomKind bloomexp_arguments_kind(FunctionCallInfo fcinfo, int argno);
 extern BloomFilter *bloomexp_arguments_filter(FunctionCallInfo fcinfo, BloomFilter *space);

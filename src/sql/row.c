@@ -5,7 +5,7 @@
  *
  * A row has the hashes of the newest items, `recent`, the newest first, and a filter of what is
  * older, `items`.  If the feed has a window, all of `recent` lies in the slice that began at
- * `since`.  Hashes are added slice by slice, the oldest first:
+ * `since`.  Hashes are added with one time:
  *
  * - If they are of a newer slice than `recent`, that one ends first: `recent` goes into `items`.
  *	 So what is shown again is added again.  The same happens if `since` is ahead of the clock,
@@ -13,7 +13,7 @@
  * - If they are of an older slice, they go into `items`, at their time; but not those that `recent`
  *	 has, because they were shown again since then.
  * - Otherwise those that `recent` does not have come before the others there.  If that becomes too
- *	 long, the others go into `items`; so do the new ones, if they are too long alone.
+ *	 long, the others go into `items`.  If they are too many alone, they go there, like late ones.
  *
  * Without a window there is one slice.  Each column has a function, because an UPDATE sets columns.
  * They read no table and no clock: the caller has locked the row.
@@ -23,8 +23,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/datum.h"
-#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "sql/arguments.h"
@@ -61,9 +59,8 @@ typedef struct BloomRow
 	int64		slice_length;
 	const BloomRowSettings *settings;	/* NULL: `items` is left alone */
 	struct varlena *items;		/* NULL: there is no filter */
-	bool		owns_items;		/* it is no argument */
-	bool		changed;		/* something but `items` */
-	bool		has_late;		/* there were late hashes that `recent` does not have */
+	bool		changed;		/* a column but `items` */
+	bool		filtered;		/* hashes were put into `items`, which may have had them */
 } BloomRow;
 
 /* Hashes to add to a row.  Without any, a time begins a slice all the same. */
@@ -72,8 +69,7 @@ typedef struct BloomAddition
 	const uint64 *hashes;
 	int			n;
 	bool		has_slice;		/* false without hashes and without a time */
-	int64		slice;			/* the newest one */
-	const int64 *slices;		/* of each hash, the oldest first; NULL if all are of `slice` */
+	int64		slice;
 } BloomAddition;
 
 /*
@@ -146,7 +142,7 @@ begin_slice(BloomRow *row, int64 slice)
 	row->changed = true;
 }
 
-/* Put n hashes, each once, before those in `recent`, or what is too long into the filter. */
+/* Put n hashes, each once, before those in `recent`, which go into the filter if it is full. */
 static void
 put_into_recent(BloomRow *row, const uint64 *hashes, int n)
 {
@@ -158,11 +154,6 @@ put_into_recent(BloomRow *row, const uint64 *hashes, int n)
 			put_into_items(row, row->recent, row->nrecent, row->slice, false);
 		row->nrecent = 0;
 	}
-	if (n > MAX_RECENT)
-	{
-		put_into_items(row, hashes, n, row->slice, false);
-		n = 0;
-	}
 	recent = palloc((n + row->nrecent) * sizeof(uint64));
 	memcpy(recent, hashes, n * sizeof(uint64));
 	if (row->nrecent > 0)
@@ -172,85 +163,29 @@ put_into_recent(BloomRow *row, const uint64 *hashes, int n)
 	row->changed = true;
 }
 
-/* Add hashes of one slice to a row. */
-static void
-add_slice(BloomRow *row, const uint64 *hashes, int n, int64 slice)
-{
-	uint64	   *found = palloc_extended(n * sizeof(uint64), MCXT_ALLOC_HUGE);
-
-	CHECK_FOR_INTERRUPTS();
-	begin_slice(row, slice);
-	n = bloomexp_hash_set_find_new(hashes, n, row->recent, row->nrecent, found);
-	if (n == 0)
-		return;
-	if (slice >= row->slice)
-		put_into_recent(row, found, n);
-	else
-	{
-		put_into_items(row, found, n, slice, false);
-		row->has_late = true;
-	}
-}
-
-/*
- * Add hashes of one of several slices to a row, and free what that took, in `work`: there can be
- * as many slices as hashes, and each changes all of the filter.
- */
-static void
-add_one_of_slices(BloomRow *row, const uint64 *hashes, int n, int64 slice, MemoryContext work)
-{
-	MemoryContext caller = MemoryContextSwitchTo(work);
-	const uint64 *recent = row->recent;
-	struct varlena *items = row->items;
-
-	add_slice(row, hashes, n, slice);
-	MemoryContextSwitchTo(caller);
-	if (row->recent != recent)
-	{
-		uint64	   *copy = palloc(Max(row->nrecent, 1) * sizeof(uint64));
-
-		memcpy(copy, row->recent, row->nrecent * sizeof(uint64));
-		row->recent = copy;
-	}
-	if (row->items != items)
-	{
-		row->items = (struct varlena *)
-			DatumGetPointer(datumCopy(PointerGetDatum(row->items), false, -1));
-		if (row->owns_items)
-			pfree(items);
-		row->owns_items = true;
-	}
-	MemoryContextReset(work);
-}
-
 /* Add all to a row. */
 static void
 add_to_row(BloomRow *row, const BloomAddition *addition)
 {
-	MemoryContext work;
-	int			first = 0;
+	uint64	   *found;
+	int			n;
 
-	if (addition->slices == NULL)
-	{
-		if (addition->n > 0)
-			add_slice(row, addition->hashes, addition->n, addition->slice);
-		else if (addition->has_slice)
-			begin_slice(row, addition->slice);
+	if (!addition->has_slice)
 		return;
-	}
-	work = AllocSetContextCreate(CurrentMemoryContext, "bloomexp row", ALLOCSET_DEFAULT_SIZES);
-	for (int i = 1; i <= addition->n; i++)
+	begin_slice(row, addition->slice);
+	if (addition->n == 0)
+		return;
+	found = palloc_extended(addition->n * sizeof(uint64), MCXT_ALLOC_HUGE);
+	n = bloomexp_hash_set_find_new(addition->hashes, addition->n, row->recent, row->nrecent, found);
+	if (n == 0)
+		return;
+	if (addition->slice < row->slice || n > MAX_RECENT)
 	{
-		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (i == addition->n || addition->slices[i] != addition->slices[first])
-		{
-			add_one_of_slices(row, addition->hashes + first, i - first,
-							  addition->slices[first], work);
-			first = i;
-		}
+		put_into_items(row, found, n, addition->slice, false);
+		row->filtered = true;
 	}
-	MemoryContextDelete(work);
+	else
+		put_into_recent(row, found, n);
 }
 
 /* Return the hashes of an argument, and their number in *n; none if it is NULL. */
@@ -303,83 +238,14 @@ get_windowed_settings(FunctionCallInfo fcinfo, int first, BloomRowSettings *sett
 	bloomexp_window_check(settings->width, settings->slices, settings->fpr);
 }
 
-/* Find the slices of what is added, of which argument `argno` has the times: one at least. */
-static void
-get_slices(FunctionCallInfo fcinfo, int argno, int64 present, int64 slice_length,
-		   BloomAddition *addition)
-{
-	int			n = addition->n;
-	int			ntimes;
-	const int64 *times = bloomexp_arguments_int64s(fcinfo, argno, "shown_at", &ntimes);
-	BloomExposure *exposures;
-	uint64	   *hashes;
-	int64	   *slices;
-	bool		same = true;
-
-	if (ntimes != 1 && (ntimes != n || n == 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("shown_at must have one time for each hash, or one for all"),
-				 errdetail("There are %d hashes and %d times.", n, ntimes)));
-
-	slices = palloc_extended(ntimes * sizeof(int64), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < ntimes; i++)
-	{
-		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (TIMESTAMP_IS_NOBEGIN(times[i]))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-					 errmsg("shown_at must not be -infinity")));
-		/* a time in the future counts as now */
-		slices[i] = bloomexp_window_slice_of(Min(times[i], present), slice_length);
-		same = same && slices[i] == slices[0];
-	}
-	addition->has_slice = true;
-	addition->slice = slices[0];
-	if (same)
-		return;
-
-	exposures = palloc_extended(n * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < n; i++)
-	{
-		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
-			CHECK_FOR_INTERRUPTS();
-		exposures[i].hash = addition->hashes[i];
-		exposures[i].slice = slices[i];
-	}
-	bloomexp_window_sort_by_slice(exposures, n);
-	hashes = palloc_extended(n * sizeof(uint64), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < n; i++)
-	{
-		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
-			CHECK_FOR_INTERRUPTS();
-		hashes[i] = exposures[i].hash;
-		slices[i] = exposures[i].slice;
-	}
-	addition->hashes = hashes;
-	addition->slices = slices;
-	addition->slice = slices[n - 1];
-}
-
-/* Tell whether an argument is an array of times, none of them NULL. */
-static bool
-has_time(FunctionCallInfo fcinfo, int argno)
-{
-	ArrayType  *times;
-
-	if (PG_ARGISNULL(argno))
-		return false;
-	times = bloomexp_arguments_array(fcinfo, argno);
-	return ArrayGetNItems(ARR_NDIM(times), ARR_DIMS(times)) > 0 && !array_contains_nulls(times);
-}
-
 /* Read recent, since, hashes, shown_at, present, width and slices, from argument `first` on. */
 static void
 get_windowed_row(FunctionCallInfo fcinfo, int first, BloomRow *row, BloomAddition *addition)
 {
 	static const char *const names[] = {"width", "slices"};
+	static const char *const shown_at_name = "shown_at";
 	int64		width;
+	TimestampTz shown_at;
 	int64		present = bloomexp_arguments_time(fcinfo->args[first + 4], "present");
 
 	memset(row, 0, sizeof(*row));
@@ -396,13 +262,22 @@ get_windowed_row(FunctionCallInfo fcinfo, int first, BloomRow *row, BloomAdditio
 		row->slice = bloomexp_window_slice_of(
 			bloomexp_arguments_time(fcinfo->args[first + 1], "since"), row->slice_length);
 	addition->hashes = get_hashes(fcinfo, first + 2, &addition->n);
-	if (addition->n > 0 || has_time(fcinfo, first + 3))
-		get_slices(fcinfo, first + 3, present, row->slice_length, addition);
+	if (addition->n == 0 && PG_ARGISNULL(first + 3))
+		return;
+	bloomexp_arguments_require_not_null(fcinfo, first + 3, &shown_at_name, 1);
+	shown_at = PG_GETARG_TIMESTAMPTZ(first + 3);
+	if (TIMESTAMP_IS_NOBEGIN(shown_at))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("shown_at must not be -infinity")));
+	addition->has_slice = true;
+	/* a time in the future counts as now */
+	addition->slice = bloomexp_window_slice_of(Min(shown_at, present), row->slice_length);
 }
 
-/* Add all to a row, whose filter is argument 0, and return that. */
-static Datum
-return_items(FunctionCallInfo fcinfo, BloomRow *row, const BloomAddition *addition,
+/* Add all to a row, whose filter is argument 0, and return that; NULL if it stays as it is. */
+static struct varlena *
+change_items(FunctionCallInfo fcinfo, BloomRow *row, const BloomAddition *addition,
 			 const BloomRowSettings *settings)
 {
 	struct varlena *items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
@@ -410,14 +285,14 @@ return_items(FunctionCallInfo fcinfo, BloomRow *row, const BloomAddition *additi
 	row->settings = settings;
 	row->items = items;
 	add_to_row(row, addition);
-	return bloomexp_arguments_return_changed(fcinfo, row->items == items ? NULL : row->items);
+	return row->items == items ? NULL : row->items;
 }
 
 /* Tell without a look at `items` that it stays as it is, as it nearly always does. */
 static bool
 keeps_items(const BloomRow *row, const BloomAddition *addition)
 {
-	if (addition->slices || row->nrecent + addition->n > MAX_RECENT)
+	if (row->nrecent + addition->n > MAX_RECENT)
 		return false;
 	return !row->has_slice || !addition->has_slice || row->slice == addition->slice;
 }
@@ -435,7 +310,8 @@ bloomexp_items_after(PG_FUNCTION_ARGS)
 	if (keeps_items(&row, &addition))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	get_settings(fcinfo, 3, &settings);
-	return return_items(fcinfo, &row, &addition, &settings);
+	return bloomexp_arguments_return_changed(
+		fcinfo, change_items(fcinfo, &row, &addition, &settings));
 }
 
 /*
@@ -453,7 +329,8 @@ bloomexp_items_after_window(PG_FUNCTION_ARGS)
 	if (keeps_items(&row, &addition))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	get_windowed_settings(fcinfo, 6, &settings);
-	return return_items(fcinfo, &row, &addition, &settings);
+	return bloomexp_arguments_return_changed(
+		fcinfo, change_items(fcinfo, &row, &addition, &settings));
 }
 
 /* bloomexp.recent_after(recent, hashes) */
@@ -515,21 +392,27 @@ confirms(const BloomRow *row, const BloomAddition *addition, int pending)
 	return false;
 }
 
-/* bloomexp.row_changes(pending, recent, hashes) */
+/* bloomexp.row_changes(items, pending, recent, hashes, kind, fpr, capacity) */
 PG_FUNCTION_INFO_V1(bloomexp_row_changes);
 Datum
 bloomexp_row_changes(PG_FUNCTION_ARGS)
 {
 	BloomRow	row;
+	BloomRow	after;
 	BloomAddition addition;
+	BloomRowSettings settings;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();		/* there is no row */
-	get_row(fcinfo, 1, &row, &addition);
-	if (confirms(&row, &addition, PG_GETARG_INT32(0)))
+	get_row(fcinfo, 2, &row, &addition);
+	if (confirms(&row, &addition, PG_GETARG_INT32(1)))
 		PG_RETURN_BOOL(true);
-	add_to_row(&row, &addition);
-	PG_RETURN_BOOL(row.changed);
+	after = row;
+	add_to_row(&after, &addition);
+	if (after.changed || !after.filtered)
+		PG_RETURN_BOOL(after.changed);
+	get_settings(fcinfo, 4, &settings);
+	PG_RETURN_BOOL(change_items(fcinfo, &row, &addition, &settings) != NULL);
 }
 
 /*
@@ -541,7 +424,7 @@ Datum
 bloomexp_row_changes_window(PG_FUNCTION_ARGS)
 {
 	BloomRow	row;
-	BloomRow	again;
+	BloomRow	after;
 	BloomAddition addition;
 	BloomRowSettings settings;
 
@@ -550,17 +433,12 @@ bloomexp_row_changes_window(PG_FUNCTION_ARGS)
 	get_windowed_row(fcinfo, 2, &row, &addition);
 	if (confirms(&row, &addition, PG_GETARG_INT32(1)))
 		PG_RETURN_BOOL(true);
-	again = row;
-	add_to_row(&row, &addition);
-	if (row.changed || !row.has_late)
-		PG_RETURN_BOOL(row.changed);
-
-	/* what is late can be in the filter already: a batch can come again */
+	after = row;
+	add_to_row(&after, &addition);
+	if (after.changed || !after.filtered)
+		PG_RETURN_BOOL(after.changed);
 	get_windowed_settings(fcinfo, 7, &settings);
-	again.settings = &settings;
-	again.items = row.items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
-	add_to_row(&again, &addition);
-	PG_RETURN_BOOL(again.items != row.items);
+	PG_RETURN_BOOL(change_items(fcinfo, &row, &addition, &settings) != NULL);
 }
 
 /* Return the filter of argument 0 with n hashes of `recent`, which began at `since`. */

@@ -130,13 +130,6 @@ sort_exposures(BloomExposure *exposures, uint64 n, SortKey key)
 	pfree(other);
 }
 
-/* Sort exposures by their slices, the oldest first; those of a slice stay in their order. */
-void
-bloomexp_window_sort_by_slice(BloomExposure *exposures, uint64 n)
-{
-	sort_exposures(exposures, n, BY_SLICE);
-}
-
 /* Keep the newest exposure of each item; returns how many remain. */
 uint64
 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)

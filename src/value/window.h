@@ -45,7 +45,6 @@ typedef struct BloomExposure
 extern void bloomexp_window_check(int64 width, int32 slices, double fpr);
 extern void bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices,
 								 double fpr);
-extern void bloomexp_window_sort_by_slice(BloomExposure *exposures, uint64 n);
 extern uint64 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n);
 extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
 										   BloomExposure *exposures, uint64 n,

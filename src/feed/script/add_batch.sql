@@ -27,7 +27,8 @@ BEGIN
 				{item_kind}, {fpr}, {capacity}),
 			pending = 0,
 			recent = bloomexp.recent_after(f.recent, excluded.recent)
-		WHERE bloomexp.row_changes(f.pending, f.recent, excluded.recent)
+		WHERE bloomexp.row_changes(f.items, f.pending, f.recent, excluded.recent,
+			{item_kind}, {fpr}, {capacity})
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
 	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
@@ -36,11 +37,11 @@ BEGIN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;
 
-	-- The others one by one, unless their rows have all of it and nothing is pending.
+	-- The others one by one, unless their rows have all of it.
 	IF cardinality(written) = n_users THEN
 		RETURN;
 	END IF;
-	PERFORM {feed}.remember(s.user_id, s.items)
+	PERFORM {feed}.add(s.user_id, s.items)
 	FROM (
 		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items
 		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
@@ -49,7 +50,7 @@ BEGIN
 				WHERE w.user_id {=} b.user_id{collate})
 		GROUP BY 1) AS s
 	LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id
-	WHERE f.pending > 0
-		OR cardinality(bloomexp.exclude(s.items{item_collate}, f.items, f.recent)) > 0;
+	WHERE bloomexp.row_changes(f.items, f.pending, f.recent, bloomexp.hashes(s.items{item_collate}),
+		{item_kind}, {fpr}, {capacity}) IS NOT FALSE;
 END
 {$};

@@ -33,13 +33,13 @@ BEGIN
 		ON CONFLICT (user_id) DO UPDATE SET
 			since = excluded.since,
 			items = bloomexp.items_after(f.items, f.recent, f.since, excluded.recent,
-				ARRAY[excluded.since], excluded.since, {width}, {slices}, {item_kind}, {fpr}),
+				excluded.since, excluded.since, {width}, {slices}, {item_kind}, {fpr}),
 			pending = 0,
 			recent = bloomexp.recent_after(f.recent, f.since, excluded.recent,
-				ARRAY[excluded.since], excluded.since, {width}, {slices})
+				excluded.since, excluded.since, {width}, {slices})
 		WHERE CASE WHEN f.since <= excluded.since THEN
 			bloomexp.row_changes(f.items, f.pending, f.recent, f.since, excluded.recent,
-				ARRAY[excluded.since], excluded.since, {width}, {slices}, {item_kind}, {fpr}) END
+				excluded.since, excluded.since, {width}, {slices}, {item_kind}, {fpr}) END
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
 	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
@@ -48,21 +48,22 @@ BEGIN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;
 
-	-- The others one by one, unless their rows have all of it.
+	-- The others one by one, slice by slice, unless their rows have all of it.
 	IF cardinality(written) = n_users THEN
 		RETURN;
 	END IF;
-	PERFORM {feed}.remember(s.user_id, s.items, s.times)
+	PERFORM {feed}.add(s.user_id, s.items, s.at)
 	FROM (
-		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items, array_agg(b.at) AS times
+		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items, max(b.at) AS at
 		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
 		WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at >= oldest
 			AND NOT EXISTS (SELECT FROM unnest(written) AS w(user_id)
 				WHERE w.user_id {=} b.user_id{collate})
-		GROUP BY 1) AS s
+		GROUP BY 1, bloomexp.slice_start(LEAST(b.at, present), {width}, {slices})
+		ORDER BY 1, 3) AS s
 	LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id
 	WHERE bloomexp.row_changes(f.items, f.pending, f.recent, f.since,
-		bloomexp.hashes(s.items{item_collate}), s.times, present,
+		bloomexp.hashes(s.items{item_collate}), s.at, present,
 		{width}, {slices}, {item_kind}, {fpr}) IS NOT FALSE;
 END
 {$};

@@ -19,13 +19,13 @@ BEGIN
 	FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
 	-- What is added later has the rate of the feed again: that of a union is the sum.
 	UPDATE {feed}.filters AS f SET
-		since = bloomexp.since_after(f.recent, f.since, visitor.recent, ARRAY[visitor.since],
+		since = bloomexp.since_after(f.recent, f.since, visitor.recent, visitor.since,
 			present, {width}, {slices}),
 		items = bloomexp.items_after(
 			bloomexp.with_fpr(bloomexp."union"(f.items, visitor.items), {fpr}), f.recent, f.since,
-			visitor.recent, ARRAY[visitor.since], present, {width}, {slices}, {item_kind}, {fpr}),
+			visitor.recent, visitor.since, present, {width}, {slices}, {item_kind}, {fpr}),
 		pending = 0,
-		recent = bloomexp.recent_after(f.recent, f.since, visitor.recent, ARRAY[visitor.since],
+		recent = bloomexp.recent_after(f.recent, f.since, visitor.recent, visitor.since,
 			present, {width}, {slices})
 	WHERE f.user_id {=} into_user{collate};
 	IF NOT FOUND THEN

@@ -21,14 +21,12 @@ BEGIN
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
 		hashes := bloomexp.hashes(taken{item_collate});
 		UPDATE {feed}.filters AS f SET
-			since = bloomexp.since_after(f.recent, f.since, hashes, ARRAY[at], at,
-				{width}, {slices}),
-			items = bloomexp.items_after(f.items, f.recent, f.since, hashes, ARRAY[at], at,
+			since = bloomexp.since_after(f.recent, f.since, hashes, at, at, {width}, {slices}),
+			items = bloomexp.items_after(f.items, f.recent, f.since, hashes, at, at,
 				{width}, {slices}, {item_kind}, {fpr}),
 			-- none if they are too many for "recent"
 			pending = cardinality(bloomexp.recent_after(ARRAY[]::bigint[], hashes)),
-			recent = bloomexp.recent_after(f.recent, f.since, hashes, ARRAY[at], at,
-				{width}, {slices})
+			recent = bloomexp.recent_after(f.recent, f.since, hashes, at, at, {width}, {slices})
 		WHERE f.user_id {=} take.user_id{collate};
 		IF NOT FOUND THEN
 			PERFORM bloomexp.row_not_written({filters_literal});

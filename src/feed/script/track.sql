@@ -5,6 +5,7 @@ SET timezone = 'UTC' AS {$}	-- whatever type the time column gets
 #variable_conflict use_variable
 DECLARE
 	since timestamp with time zone := {window_start};
+	missing record;
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	-- This locks a row before it looks at it, even if nothing is new, because a rebuild waits for
@@ -19,7 +20,8 @@ BEGIN
 			{item_kind}, {fpr}, {capacity}),
 		pending = 0,
 		recent = bloomexp.recent_after(f.recent, excluded.recent)
-	WHERE bloomexp.row_changes(0, f.recent, excluded.recent);
+	WHERE bloomexp.row_changes(f.items, 0, f.recent, excluded.recent,
+		{item_kind}, {fpr}, {capacity});
 	-- An older snapshot can show a row that a rebuild has removed since then: that is an error.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f
@@ -27,15 +29,29 @@ BEGIN
 			SELECT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed}))
 		FOR UPDATE;
 	END IF;
-	-- More than 247 items of a user, and what was kept away.  No join: the planner does not know
-	-- how many rows are new, and could read all filters.
-	PERFORM {feed}.remember(s.user_id::{user_type}, s.items::{item_type}[])
-	FROM (
-		SELECT {user}{collate} AS user_id, array_agg({item}) AS items
-		FROM new_rows AS e{elements} WHERE {exposed}
-		GROUP BY 1) AS s
-	WHERE (SELECT bloomexp.row_changes(0, f.recent, bloomexp.hashes(s.items{item_collate}))
-		FROM {feed}.filters AS f WHERE f.user_id {=} s.user_id) IS NOT FALSE;
+	-- More than 247 items of a user; what something keeps away is an error.  No join: the planner
+	-- does not know how many rows are new, and could read all filters.
+	FOR missing IN
+		SELECT s.user_id::{user_type} AS user_id, s.hashes
+		FROM (
+			SELECT {user}{collate} AS user_id,
+				bloomexp.hashes(array_agg({item}{item_collate})) AS hashes
+			FROM new_rows AS e{elements} WHERE {exposed}
+			GROUP BY 1) AS s
+		WHERE (SELECT bloomexp.row_changes(f.items, 0, f.recent, s.hashes,
+				{item_kind}, {fpr}, {capacity})
+			FROM {feed}.filters AS f WHERE f.user_id {=} s.user_id) IS NOT FALSE
+	LOOP
+		UPDATE {feed}.filters AS f SET
+			items = bloomexp.items_after(f.items, f.recent, missing.hashes,
+				{item_kind}, {fpr}, {capacity}),
+			pending = 0,
+			recent = bloomexp.recent_after(f.recent, missing.hashes)
+		WHERE f.user_id {=} missing.user_id{collate};
+		IF NOT FOUND THEN
+			PERFORM bloomexp.row_not_written({filters_literal});
+		END IF;
+	END LOOP;
 	RETURN NULL;
 END
 {$};
