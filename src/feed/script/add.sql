@@ -10,19 +10,18 @@ BEGIN
 		RETURN;	-- nobody, nothing or never
 	END IF;
 	PERFORM {feed}.lock(add.user_id);
-	UPDATE {feed}.filters AS f SET
-		items = bloomexp.items_after(f.items, f.recent, hashes, {item_kind}, {fpr}, {capacity}),
-		pending = 0,
-		recent = bloomexp.recent_after(f.recent, hashes)
-	WHERE f.user_id {=} add.user_id{collate}
-		AND bloomexp.row_changes(f.items, f.pending, f.recent, hashes,
-			{item_kind}, {fpr}, {capacity});
-	-- Nothing is new, or something keeps the row away.
-	IF NOT FOUND AND (
-		SELECT bloomexp.row_changes(f.items, f.pending, f.recent, hashes,
+	IF (SELECT bloomexp.row_changes(f.items, f.pending, f.recent, hashes,
 			{item_kind}, {fpr}, {capacity})
 		FROM {feed}.filters AS f WHERE f.user_id {=} add.user_id{collate}) IS NOT FALSE THEN
-		PERFORM bloomexp.row_not_written({filters_literal});
+		UPDATE {feed}.filters AS f SET
+			items = bloomexp.items_after(f.items, f.recent, hashes,
+				{item_kind}, {fpr}, {capacity}),
+			pending = 0,
+			recent = bloomexp.recent_after(f.recent, hashes)
+		WHERE f.user_id {=} add.user_id{collate};
+		IF NOT FOUND THEN
+			PERFORM bloomexp.row_not_written({filters_literal});
+		END IF;
 	END IF;
 END
 {$};

@@ -13,23 +13,21 @@ BEGIN
 	END IF;
 	PERFORM {feed}.lock(add.user_id);
 	present := clock_timestamp();	-- after the lock: not before what others have added
-	UPDATE {feed}.filters AS f SET
-		since = bloomexp.since_after(f.recent, f.since, hashes, shown_at, present,
-			{width}, {slices}),
-		items = bloomexp.items_after(f.items, f.recent, f.since, hashes, shown_at, present,
-			{width}, {slices}, {item_kind}, {fpr}),
-		pending = 0,
-		recent = bloomexp.recent_after(f.recent, f.since, hashes, shown_at, present,
-			{width}, {slices})
-	WHERE f.user_id {=} add.user_id{collate}
-		AND bloomexp.row_changes(f.items, f.pending, f.recent, f.since, hashes, shown_at,
-			present, {width}, {slices}, {item_kind}, {fpr});
-	-- Nothing is new, or something keeps the row away.
-	IF NOT FOUND AND (
-		SELECT bloomexp.row_changes(f.items, f.pending, f.recent, f.since, hashes, shown_at,
+	IF (SELECT bloomexp.row_changes(f.items, f.pending, f.recent, f.since, hashes, shown_at,
 			present, {width}, {slices}, {item_kind}, {fpr})
 		FROM {feed}.filters AS f WHERE f.user_id {=} add.user_id{collate}) IS NOT FALSE THEN
-		PERFORM bloomexp.row_not_written({filters_literal});
+		UPDATE {feed}.filters AS f SET
+			since = bloomexp.since_after(f.recent, f.since, hashes, shown_at, present,
+				{width}, {slices}),
+			items = bloomexp.items_after(f.items, f.recent, f.since, hashes, shown_at, present,
+				{width}, {slices}, {item_kind}, {fpr}),
+			pending = 0,
+			recent = bloomexp.recent_after(f.recent, f.since, hashes, shown_at, present,
+				{width}, {slices})
+		WHERE f.user_id {=} add.user_id{collate};
+		IF NOT FOUND THEN
+			PERFORM bloomexp.row_not_written({filters_literal});
+		END IF;
 	END IF;
 END
 {$};
