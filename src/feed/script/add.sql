@@ -6,7 +6,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 DECLARE
 	hashes bigint[] := bloomexp.hashes(items{item_collate});
 BEGIN
-	IF add.user_id IS NULL OR coalesce(cardinality(hashes), 0) = 0 OR shown_at IS NULL THEN
+	IF (add.user_id IS NOT NULL AND cardinality(hashes) > 0) IS NOT TRUE OR shown_at IS NULL THEN
 		RETURN;	-- nobody, nothing or never
 	END IF;
 	PERFORM {feed}.lock(add.user_id);

@@ -11,7 +11,7 @@ BEGIN
 	PERFORM bloomexp.require_same_length(
 		cardinality(user_ids), cardinality(items), cardinality(shown_at));
 	-- This locks a row before it looks at it, and the rows in the order of users, so that batches
-	-- do not deadlock.  It adds up to 247 items of a user.
+	-- do not deadlock.  It adds up to 247 items of a user; "hashes" is empty if they are more.
 	WITH incoming AS MATERIALIZED (
 		SELECT b.user_id{collate} AS user_id,
 			bloomexp.recent_after(ARRAY[]::bigint[],
@@ -32,7 +32,7 @@ BEGIN
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
 	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
-	-- An older snapshot can show a row that others have removed since then: that is an error.
+	-- An older snapshot can show a row that others have removed since: a serialization failure.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;

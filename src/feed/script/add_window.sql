@@ -7,8 +7,9 @@ DECLARE
 	hashes bigint[] := bloomexp.hashes(items{item_collate});
 	present timestamp with time zone;
 BEGIN
-	IF add.user_id IS NULL OR coalesce(cardinality(hashes), 0) = 0
-		OR (shown_at >= clock_timestamp() - interval {hours}) IS NOT TRUE THEN
+	-- The window is of days of 24 hours, where clocks change, too.
+	IF (add.user_id IS NOT NULL AND cardinality(hashes) > 0
+		AND shown_at >= clock_timestamp() - interval {hours}) IS NOT TRUE THEN
 		RETURN;	-- nobody, nothing, or what has left the window already
 	END IF;
 	PERFORM {feed}.lock(add.user_id);

@@ -19,7 +19,8 @@ BEGIN
 	after := (SELECT f.user_id FROM {feed}.filters AS f
 		WHERE batch_from IS NULL OR f.user_id {>} batch_from{collate}
 		ORDER BY f.user_id OFFSET 9999 LIMIT 1);
-	-- Users whose rows others have locked are seeing something now.
+	-- Rows of a slice that has expired, or that lock() alone made.  Users whose rows others have
+	-- locked are seeing something now.
 	FOR expired IN
 		SELECT f.user_id FROM {feed}.filters AS f
 		WHERE (batch_from IS NULL OR f.user_id {>} batch_from{collate})

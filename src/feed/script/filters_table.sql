@@ -4,7 +4,7 @@
 CREATE TABLE IF NOT EXISTS {feed}.filters (
 	user_id {user_column} PRIMARY KEY,
 	filled_until timestamp with time zone,	-- "items" has all exposures before this time
-	items {bloom},	-- as the last rebuild made it, and what left "recent" since then
-	pending integer NOT NULL DEFAULT 0,	-- the newest so many are of the last take, unconfirmed
+	items {bloom},	-- from the last rebuild, and what "recent" had no place for
+	pending integer NOT NULL DEFAULT 0,	-- so many of "recent" the last take returned, unconfirmed
 	recent bigint[] NOT NULL DEFAULT ARRAY[]::bigint[]
-) WITH (fillfactor = 70, toast_tuple_target = 2040);	-- room for HOT updates
+) WITH (fillfactor = 70, toast_tuple_target = 2040);	-- HOT updates; longer rows go into TOAST

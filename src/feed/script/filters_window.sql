@@ -4,7 +4,7 @@
 CREATE TABLE IF NOT EXISTS {feed}.filters (
 	user_id {user_column} PRIMARY KEY,
 	since timestamp with time zone,	-- when the slice of "recent" began
-	items {bloom},	-- what was shown before, and what came late
-	pending integer NOT NULL DEFAULT 0,	-- the newest so many are of the last take, unconfirmed
+	items {bloom},	-- what was shown before, came late, or more than 247 at once
+	pending integer NOT NULL DEFAULT 0,	-- so many of "recent" the last take returned, unconfirmed
 	recent bigint[] NOT NULL DEFAULT ARRAY[]::bigint[]
-) WITH (fillfactor = 70, toast_tuple_target = 2040);	-- room for HOT updates
+) WITH (fillfactor = 70, toast_tuple_target = 2040);	-- HOT updates; longer rows go into TOAST

@@ -13,5 +13,5 @@
 -- the table.  The schema bloomexp belongs to the extension, and nobody else can change it.
 --
 -- Nothing is lost, and nothing is taken twice: every call that adds locks the user's row before it
--- looks at it, and keeps the lock until its transaction ends.  Only expire(), forget() and merge()
--- delete rows.  Why that suffices: "How it works" in the documents.
+-- looks at it, and keeps the lock until its transaction ends.  Only forget(), merge() and, with a
+-- window, expire() delete rows.  Why that suffices: "How it works" in the documents.

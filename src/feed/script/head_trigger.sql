@@ -16,7 +16,8 @@
 --
 -- No exposure is lost: the trigger locks the user's row in the transaction that inserts, even if
 -- it brings nothing new; a rebuild locks the row first, reads the exposures in its next statement,
--- and then replaces the row.  Why that suffices: "How it works" in the documents.
+-- and then replaces the row.  It knows the exposures only: what take() returns, insert in the same
+-- statement or transaction.  Why that suffices: "How it works" in the documents.
 --
 -- Locks.  CREATE TRIGGER waits for open transactions that wrote to the exposures, and keeps
 -- writers waiting until COMMIT: set lock_timeout.  Afterwards each INSERT or UPDATE of exposures

@@ -15,7 +15,7 @@ BEGIN
 	PERFORM {feed}.lock(GREATEST(from_user, into_user{collate}));
 	SELECT f.items, f.recent INTO visitor
 	FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
-	-- What is added later has the rate of the feed again: that of a union is the sum.
+	-- The target rate of a union is the sum; what is added later has that of the feed again.
 	UPDATE {feed}.filters AS f SET
 		items = bloomexp.items_after(
 			bloomexp.with_fpr(bloomexp."union"(f.items, visitor.items), {fpr}), f.recent,

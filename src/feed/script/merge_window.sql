@@ -17,7 +17,7 @@ BEGIN
 	present := clock_timestamp();
 	SELECT f.since, f.items, f.recent INTO visitor
 	FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
-	-- What is added later has the rate of the feed again: that of a union is the sum.
+	-- The target rate of a union is the sum; what is added later has that of the feed again.
 	UPDATE {feed}.filters AS f SET
 		since = bloomexp.since_after(f.recent, f.since, visitor.recent, visitor.since,
 			present, {width}, {slices}),

@@ -6,7 +6,9 @@
 -- built, their bytes, and filters removed because their users have no exposure left.  It stops
 -- before these are more than 100 and more than a fifth of the filters that it has looked at, and
 -- before so many lose more than half of what should still be in the exposures, unless
--- allow_removed => true.  dry_run => true counts the same and changes nothing.
+-- allow_removed => true.  dry_run => true counts the same and changes nothing.  Filters count as
+-- filled up to "overlap" before the oldest open transaction.  Who calls it needs EXECUTE on
+-- rebuild_step(), too.
 CREATE OR REPLACE PROCEDURE {feed}.rebuild(
 	users {user_type}[] DEFAULT NULL, after {user_type} DEFAULT NULL, upto {user_type} DEFAULT NULL,
 	pause interval DEFAULT '0', overlap interval DEFAULT '10 minutes',

@@ -163,7 +163,7 @@ BEGIN
 	ON CONFLICT (user_id) DO UPDATE SET
 		items = excluded.items,
 		filled_until = CASE WHEN prepared THEN f.filled_until ELSE excluded.filled_until END,
-		pending = 0, recent = excluded.recent
+		pending = 0, recent = ARRAY[]::bigint[]
 	WHERE cardinality(f.recent) > 0 OR bloomexp.eq(f.items, excluded.items) IS NOT TRUE
 		OR f.filled_until > filled - interval '1 day' IS NOT TRUE;
 	IF cardinality(without_exposures) > 0 THEN

@@ -123,7 +123,7 @@ BEGIN
 	ON CONFLICT (user_id) DO UPDATE SET
 		items = excluded.items,
 		filled_until = CASE WHEN prepared THEN f.filled_until ELSE excluded.filled_until END,
-		pending = 0, recent = excluded.recent
+		pending = 0, recent = ARRAY[]::bigint[]
 	WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE
 		OR f.filled_until > yesterday IS NOT TRUE;
 	GET DIAGNOSTICS n_filters = ROW_COUNT;

@@ -1,7 +1,6 @@
 -- The first candidates that a user was not shown, without repetitions, as many as wanted (NULL:
 -- all).  They count as shown at once, and the row stays locked until the transaction ends, so
--- that no other call takes the same.  Over a table, insert them as exposures in the same
--- statement or transaction: a rebuild knows the exposures only.
+-- that no other call takes the same.
 CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[],
 	wanted integer DEFAULT NULL) RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}

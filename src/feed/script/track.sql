@@ -9,7 +9,8 @@ DECLARE
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	-- This locks a row before it looks at it, even if nothing is new, because a rebuild waits for
-	-- that; and the rows in the order of users, so that two statements do not deadlock.
+	-- that; and the rows in the order of users, so that two statements do not deadlock.  What is
+	-- pending needs no confirmation (0): take_back() looks into the exposures.
 	INSERT INTO {feed}.filters AS f (user_id, recent)
 	SELECT {user}{collate}, bloomexp.recent_after(ARRAY[]::bigint[],
 		bloomexp.hashes(array_agg({item}{item_collate})))
@@ -22,15 +23,15 @@ BEGIN
 		recent = bloomexp.recent_after(f.recent, excluded.recent)
 	WHERE bloomexp.row_changes(f.items, 0, f.recent, excluded.recent,
 		{item_kind}, {fpr}, {capacity});
-	-- An older snapshot can show a row that a rebuild has removed since then: that is an error.
+	-- An older snapshot can show a row that a rebuild has removed since: a serialization failure.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f
 		WHERE f.user_id {=} ANY (ARRAY(	-- no join: with a unique key it stops at the first row
 			SELECT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed}))
 		FOR UPDATE;
 	END IF;
-	-- More than 247 items of a user; what something keeps away is an error.  No join: the planner
-	-- does not know how many rows are new, and could read all filters.
+	-- Users with more than 247 new items.  If something suppresses a write above, that is an error
+	-- here.  No join: the planner does not know how many rows are new, and could read all filters.
 	FOR missing IN
 		SELECT s.user_id::{user_type} AS user_id, s.hashes
 		FROM (
