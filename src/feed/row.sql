@@ -1,14 +1,13 @@
 -- What a call makes of the row of a user that it has locked.  The scripts of feeds read and write
 -- the row; these functions touch no table.
 --
--- "recent" has the hashes of the newest items, the newest first, and "items" is the filter of what
--- is older.  In a feed with a window all of "recent" lies in the slice that began at "since".  The
+-- "recent" has the hashes of the newest items, the newest first, and "items" is the filter of the
+-- others.  In a feed with a window all of "recent" lies in the slice that began at "since".  The
 -- newest "pending" of them are those of the last take, as long as nothing has confirmed them.
 --
--- Hashes are added with one time, "shown_at"; if that is after "present", it counts as that.
--- "width" and "slices" are those of the window.  "kind" of items and target rate "fpr", and without
--- a window the capacity of a first layer, are what is added to the filter with, whatever it had
--- before.
+-- Hashes are added with one time, "shown_at", or "present" if that is earlier.  "width" and
+-- "slices" are those of the window.  "kind" of items and target rate "fpr", and without a window the
+-- capacity of a first layer, are what is added to the filter with, whatever it had before.
 
 CREATE FUNCTION bloomexp.items_after(items @extschema@.bloom, recent bigint[], hashes bigint[],
 	kind text, fpr double precision, capacity bigint)

@@ -3,17 +3,18 @@
  * row.c
  *	  SQL functions for the row of a user in a feed: what a call that adds makes of it.
  *
- * A row has the hashes of the newest items, `recent`, the newest first, and a filter of what is
- * older, `items`.  If the feed has a window, all of `recent` lies in the slice that began at
- * `since`.  Hashes are added with one time:
+ * A row has the hashes of the newest items, `recent`, the newest first, and a filter of the others,
+ * `items`.  If the feed has a window, all of `recent` lies in the slice that began at `since`.
+ * Hashes are added with one time:
  *
  * - If they are of a newer slice than `recent`, that one ends first: `recent` goes into `items`.
  *	 So what is shown again is added again.  The same happens if `since` is ahead of the clock,
  *	 because no slice begins in the future.
  * - If they are of an older slice, they go into `items`, at their time; but not those that `recent`
  *	 has, because they were shown again since then.
+ * - More than `recent` takes go into `items`, like late ones, and leave `recent` alone.
  * - Otherwise those that `recent` does not have come before the others there.  If that becomes too
- *	 long, the others go into `items`.  If they are too many alone, they go there, like late ones.
+ *	 long, the others go into `items`.
  *
  * Without a window there is one slice.  Each column has a function, because an UPDATE sets columns.
  * They read no table and no clock: the caller has locked the row.
@@ -59,8 +60,8 @@ typedef struct BloomRow
 	int64		slice_length;
 	const BloomRowSettings *settings;	/* NULL: `items` is left alone */
 	struct varlena *items;		/* NULL: there is no filter */
-	bool		changed;		/* a column but `items` */
-	bool		filtered;		/* hashes were put into `items`, which may have had them */
+	bool		changed;		/* a column other than `items` */
+	bool		to_items;		/* hashes are for `items`, which may have them already */
 } BloomRow;
 
 /* Hashes to add to a row.  Without any, a time begins a slice all the same. */
@@ -179,10 +180,10 @@ add_to_row(BloomRow *row, const BloomAddition *addition)
 	n = bloomexp_hash_set_find_new(addition->hashes, addition->n, row->recent, row->nrecent, found);
 	if (n == 0)
 		return;
-	if (addition->slice < row->slice || n > MAX_RECENT)
+	if (addition->slice < row->slice || addition->n > MAX_RECENT)
 	{
 		put_into_items(row, found, n, addition->slice, false);
-		row->filtered = true;
+		row->to_items = true;
 	}
 	else
 		put_into_recent(row, found, n);
@@ -398,7 +399,6 @@ Datum
 bloomexp_row_changes(PG_FUNCTION_ARGS)
 {
 	BloomRow	row;
-	BloomRow	after;
 	BloomAddition addition;
 	BloomRowSettings settings;
 
@@ -407,10 +407,9 @@ bloomexp_row_changes(PG_FUNCTION_ARGS)
 	get_row(fcinfo, 2, &row, &addition);
 	if (confirms(&row, &addition, PG_GETARG_INT32(1)))
 		PG_RETURN_BOOL(true);
-	after = row;
-	add_to_row(&after, &addition);
-	if (after.changed || !after.filtered)
-		PG_RETURN_BOOL(after.changed);
+	add_to_row(&row, &addition);
+	if (row.changed || !row.to_items)
+		PG_RETURN_BOOL(row.changed);
 	get_settings(fcinfo, 4, &settings);
 	PG_RETURN_BOOL(change_items(fcinfo, &row, &addition, &settings) != NULL);
 }
@@ -424,7 +423,6 @@ Datum
 bloomexp_row_changes_window(PG_FUNCTION_ARGS)
 {
 	BloomRow	row;
-	BloomRow	after;
 	BloomAddition addition;
 	BloomRowSettings settings;
 
@@ -433,10 +431,9 @@ bloomexp_row_changes_window(PG_FUNCTION_ARGS)
 	get_windowed_row(fcinfo, 2, &row, &addition);
 	if (confirms(&row, &addition, PG_GETARG_INT32(1)))
 		PG_RETURN_BOOL(true);
-	after = row;
-	add_to_row(&after, &addition);
-	if (after.changed || !after.filtered)
-		PG_RETURN_BOOL(after.changed);
+	add_to_row(&row, &addition);
+	if (row.changed || !row.to_items)
+		PG_RETURN_BOOL(row.changed);
 	get_windowed_settings(fcinfo, 7, &settings);
 	PG_RETURN_BOOL(change_items(fcinfo, &row, &addition, &settings) != NULL);
 }

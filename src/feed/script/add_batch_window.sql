@@ -48,7 +48,8 @@ BEGIN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;
 
-	-- The others one by one, slice by slice, unless their rows have all of it.
+	-- The others one by one, slice by slice, the oldest first, if that changes something.  No join:
+	-- it could come in another order, or read all filters.
 	IF cardinality(written) = n_users THEN
 		RETURN;
 	END IF;
@@ -61,9 +62,9 @@ BEGIN
 				WHERE w.user_id {=} b.user_id{collate})
 		GROUP BY 1, bloomexp.slice_start(LEAST(b.at, present), {width}, {slices})
 		ORDER BY 1, 3) AS s
-	LEFT JOIN {feed}.filters AS f ON f.user_id {=} s.user_id
-	WHERE bloomexp.row_changes(f.items, f.pending, f.recent, f.since,
-		bloomexp.hashes(s.items{item_collate}), s.at, present,
-		{width}, {slices}, {item_kind}, {fpr}) IS NOT FALSE;
+	WHERE (SELECT bloomexp.row_changes(f.items, f.pending, f.recent, f.since,
+			bloomexp.hashes(s.items{item_collate}), s.at, present,
+			{width}, {slices}, {item_kind}, {fpr})
+		FROM {feed}.filters AS f WHERE f.user_id {=} s.user_id) IS NOT FALSE;
 END
 {$};

@@ -1,4 +1,4 @@
--- One row per user: the newest items exactly, and a filter of those before.  "recent" has the
+-- One row per user: the newest items exactly, and a filter of the others.  "recent" has the
 -- 64-bit hashes by which the filter knows them, the newest first.
 -- It comes last, and grows at its front, so that an update logs what is new and no more.
 CREATE TABLE IF NOT EXISTS {feed}.filters (
