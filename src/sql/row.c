@@ -164,7 +164,7 @@ put_into_recent(BloomRow *row, const uint64 *hashes, int n)
 	row->changed = true;
 }
 
-/* Add all to a row. */
+/* Add hashes to a row, or only begin the slice of their time. */
 static void
 add_to_row(BloomRow *row, const BloomAddition *addition)
 {
