@@ -218,6 +218,42 @@ COMMENT ON FUNCTION bloomexp.items_to_keep(@extschema@.bloom, timestamp with tim
 'how many items of a filter a rebuild should find again at least: of a filter that is a tenth of '
 'the window old nine tenths, of one whose age is not known none';
 
+CREATE FUNCTION bloomexp.require_batch(n_users integer) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		PERFORM bloomexp.not_read_committed('rebuild_batch()');
+	ELSIF n_users > 1000 THEN	-- the exposures of more would not all be read
+		RAISE EXCEPTION 'invalid argument of a rebuild'
+			USING ERRCODE = 'invalid_parameter_value',
+			DETAIL = 'A batch takes up to 1,000 users.';
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.require_batch(integer) IS
+'raises an error if a batch of a rebuild cannot be done right: because of the isolation level, or '
+'of more than 1,000 users';
+
+CREATE FUNCTION bloomexp.no_exposures(exposures text, width text,
+	since timestamp with time zone)	-- where the window begins
+RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'no exposure of the last % in %', width, exposures
+		USING ERRCODE = 'no_data_found',
+		DETAIL = concat('There is none since ', since, '. No filter was removed.'),
+		HINT = 'If that is right, call the rebuild with allow_removed => true.';
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.no_exposures(text, text, timestamp with time zone) IS
+'raises an error, which names the exposures: a rebuild has found none in the window';
+
 CREATE FUNCTION bloomexp.require_few_losses(filters text, exposures text, width text,
 	since timestamp with time zone,	-- where the window begins
 	after text,	-- the user before the batch

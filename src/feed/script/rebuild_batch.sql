@@ -28,12 +28,7 @@ DECLARE
 	unlocked {user_type}[];	-- users with exposures whose rows are not locked here
 	without_exposures {user_type}[];	-- users whose rows are locked here
 BEGIN
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM bloomexp.not_read_committed('rebuild_batch()');
-	ELSIF cardinality(wanted) > 1000 THEN	-- the exposures of more would not all be read
-		RAISE EXCEPTION 'invalid argument of a rebuild' USING ERRCODE = 'invalid_parameter_value',
-			DETAIL = 'A batch takes up to 1,000 users.';
-	END IF;
+	PERFORM bloomexp.require_batch(cardinality(wanted));
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of({exposures_literal}) AS t;
 	busy := ARRAY[]::{user_type}[];
 	again := false;
@@ -142,10 +137,7 @@ BEGIN
 	IF NOT dry_run AND NOT allow_removed THEN
 		IF (n_removed > n_before OR after IS NULL) AND n_exposures = 0
 			AND NOT EXISTS (SELECT FROM {exposures} AS e{elements} WHERE {exposed}) THEN
-			RAISE EXCEPTION USING ERRCODE = 'no_data_found',
-				MESSAGE = concat('no exposure of the last ', {width}, ' in ', {exposures_literal}),
-				DETAIL = concat('There is none since ', since, '. No filter was removed.'),
-				HINT = 'If that is right, call the rebuild with allow_removed => true.';
+			PERFORM bloomexp.no_exposures({exposures_literal}, {width}, since);
 		END IF;
 		PERFORM bloomexp.require_few_losses({filters_literal}, {exposures_literal}, {width}, since,
 			batch_name, n_examined, n_before, n_removed, n_halved);
