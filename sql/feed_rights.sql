@@ -443,7 +443,7 @@ SELECT bloom_feed_sql('by_default_half', 'shop.small') AS script \gset
 SELECT split_part(:'script', 'CREATE OR REPLACE VIEW', 1) AS half \gset
 :half
 SET ROLE regress_bloomexp_evil;
-CREATE FUNCTION by_default_half.remember() RETURNS integer LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION by_default_half.take() RETURNS integer LANGUAGE sql AS 'SELECT 1';
 CREATE TRIGGER mine AFTER INSERT ON by_default_half.filters EXECUTE FUNCTION
 	suppress_redundant_updates_trigger();
 SET ROLE regress_bloomexp_owner;

@@ -6,8 +6,8 @@
 -- newest "pending" of them are those of the last take, as long as nothing has confirmed them.
 --
 -- Hashes are added with one time, "shown_at", or "present" if that is earlier.  "width" and
--- "slices" are those of the window.  "kind" of items and target rate "fpr", and without a window the
--- capacity of a first layer, are what is added to the filter with, whatever it had before.
+-- "slices" are those of the window.  "kind" of items and target rate "fpr", and without a window
+-- the capacity of a first layer, are what is added to the filter with, whatever it had before.
 
 CREATE FUNCTION bloomexp.items_after(items @extschema@.bloom, recent bigint[], hashes bigint[],
 	kind text, fpr double precision, capacity bigint)

@@ -132,7 +132,9 @@ put_into_items(BloomRow *row, const uint64 *hashes, int n, int64 slice, bool fin
 static void
 begin_slice(BloomRow *row, int64 slice)
 {
-	slice = Min(row->has_slice ? Max(row->slice, slice) : slice, row->newest);
+	if (row->has_slice)
+		slice = Max(slice, row->slice);
+	slice = Min(slice, row->newest);
 	if (row->has_slice && row->slice == slice)
 		return;
 	if (row->nrecent > 0)
@@ -244,7 +246,7 @@ static void
 get_windowed_row(FunctionCallInfo fcinfo, int first, BloomRow *row, BloomAddition *addition)
 {
 	static const char *const names[] = {"width", "slices"};
-	static const char *const shown_at_name = "shown_at";
+	static const char *const shown_at_name[] = {"shown_at"};
 	int64		width;
 	TimestampTz shown_at;
 	int64		present = bloomexp_arguments_time(fcinfo->args[first + 4], "present");
@@ -265,7 +267,7 @@ get_windowed_row(FunctionCallInfo fcinfo, int first, BloomRow *row, BloomAdditio
 	addition->hashes = get_hashes(fcinfo, first + 2, &addition->n);
 	if (addition->n == 0 && PG_ARGISNULL(first + 3))
 		return;
-	bloomexp_arguments_require_not_null(fcinfo, first + 3, &shown_at_name, 1);
+	bloomexp_arguments_require_not_null(fcinfo, first + 3, shown_at_name, 1);
 	shown_at = PG_GETARG_TIMESTAMPTZ(first + 3);
 	if (TIMESTAMP_IS_NOBEGIN(shown_at))
 		ereport(ERROR,

@@ -11,9 +11,10 @@ BEGIN
 	PERFORM bloomexp.require_same_length(
 		cardinality(user_ids), cardinality(items), cardinality(shown_at));
 	-- This locks a row before it looks at it, and the rows in the order of users, so that batches
-	-- do not deadlock.  It adds up to 247 items of a user; "hashes" is empty if they are more.
+	-- do not deadlock.  It adds up to 247 items of a user.
 	WITH incoming AS MATERIALIZED (
 		SELECT b.user_id{collate} AS user_id,
+			-- each once; none if they are more than 247
 			bloomexp.recent_after(ARRAY[]::bigint[],
 				bloomexp.hashes(array_agg(b.item{item_collate}))) AS hashes
 		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
@@ -29,10 +30,11 @@ BEGIN
 			recent = bloomexp.recent_after(f.recent, excluded.recent)
 		WHERE bloomexp.row_changes(f.items, f.pending, f.recent, excluded.recent,
 			{item_kind}, {fpr}, {capacity})
+		-- without items a row was only made
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
 	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
-	-- An older snapshot can show a row that others have removed since: a serialization failure.
+	-- Fails if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;

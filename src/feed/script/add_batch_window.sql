@@ -15,11 +15,12 @@ BEGIN
 		cardinality(user_ids), cardinality(items), cardinality(shown_at));
 	-- This locks a row before it looks at it, and the rows in the order of users, so that batches
 	-- do not deadlock.  It adds up to 247 items of a user, if all are of one slice that is not
-	-- older than that of the row; "hashes" is empty if they are more.
+	-- older than that of the row.
 	WITH incoming AS MATERIALIZED (
 		SELECT b.user_id{collate} AS user_id,
 			bloomexp.slice_start(LEAST(min(b.at), present), {width}, {slices}) AS first_slice,
 			bloomexp.slice_start(LEAST(max(b.at), present), {width}, {slices}) AS last_slice,
+			-- each once; none if they are more than 247
 			bloomexp.recent_after(ARRAY[]::bigint[],
 				bloomexp.hashes(array_agg(b.item{item_collate}))) AS hashes
 		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
@@ -37,13 +38,15 @@ BEGIN
 			pending = 0,
 			recent = bloomexp.recent_after(f.recent, f.since, excluded.recent,
 				excluded.since, excluded.since, {width}, {slices})
+		-- CASE, because what is of several slices has no "since", which row_changes() needs
 		WHERE CASE WHEN f.since <= excluded.since THEN
 			bloomexp.row_changes(f.items, f.pending, f.recent, f.since, excluded.recent,
 				excluded.since, excluded.since, {width}, {slices}, {item_kind}, {fpr}) END
+		-- without items a row was only made, or only began a slice
 		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
 	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
 	FROM changed AS c WHERE c.has_items;
-	-- An older snapshot can show a row that others have removed since: a serialization failure.
+	-- Fails if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;

@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION {feed}.forget(user_id {user_type}) RETURNS pg_catalog
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
 BEGIN
-	-- An older snapshot may not show the row that there is: a serialization failure.
+	-- Fails if an older snapshot does not show the row that there is.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM {feed}.lock(forget.user_id);
 	END IF;

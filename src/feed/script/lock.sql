@@ -7,7 +7,7 @@ BEGIN
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- NULL is nobody
 	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;	-- only locks
-	-- An older snapshot can show a row that others have removed since: a serialization failure.
+	-- Fails if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} lock.user_id{collate} FOR UPDATE;
 	END IF;

@@ -23,15 +23,16 @@ BEGIN
 		recent = bloomexp.recent_after(f.recent, excluded.recent)
 	WHERE bloomexp.row_changes(f.items, 0, f.recent, excluded.recent,
 		{item_kind}, {fpr}, {capacity});
-	-- An older snapshot can show a row that a rebuild has removed since: a serialization failure.
+	-- Fails if an older snapshot shows a row that a rebuild has removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f
 		WHERE f.user_id {=} ANY (ARRAY(	-- no join: with a unique key it stops at the first row
 			SELECT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed}))
 		FOR UPDATE;
 	END IF;
-	-- Users with more than 247 new items.  If something suppresses a write above, that is an error
-	-- here.  No join: the planner does not know how many rows are new, and could read all filters.
+	-- What is missing: users with more than 247 items, and what something has suppressed above,
+	-- which is an error if it does so here.  No join: the planner does not know how many rows are
+	-- new, and could read all filters.
 	FOR missing IN
 		SELECT s.user_id::{user_type} AS user_id, s.hashes
 		FROM (
