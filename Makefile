@@ -178,7 +178,8 @@ script = bloomexp--$(sql_version).sql
 type_parts = $(patsubst %,$(here)/src/install/%.sql, \
 	io change contains exclude hashes aggregate info oldest_transaction)
 feed_parts = $(patsubst %,$(here)/src/feed/%.sql, \
-	schema row trust settings begin arguments columns table warnings names script generator feeds)
+	schema row trust settings arguments columns table users rebuild rebuild_citus \
+	begin warnings names script generator feeds)
 parts = $(type_parts) $(feed_parts)
 templates = $(sort $(wildcard $(here)/src/feed/script/*.sql))
 kinds = bigint:int8 text:text uuid:uuid bytea:bytea
@@ -205,7 +206,8 @@ endif
 BITCODE_CFLAGS += $(exact)
 
 # Its parts come one after another; the templates of feeds become rows of a function.
-$(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefile built-for
+$(script): $(parts) $(templates) $(here)/src/install/kind.sql.in \
+		$(here)/src/install/privileges.sql $(here)/Makefile built-for
 	@{ for part in $(type_parts); do cat $$part && echo || exit; done && \
 	for kind in $(kinds); do \
 		sed -e "s/@type@/$${kind%:*}/g" -e "s/@suffix@/$${kind#*:}/g" \
@@ -219,7 +221,8 @@ $(script): $(parts) $(templates) $(here)/src/install/kind.sql.in $(here)/Makefil
 		echo "\$$template\$$)" && separator=, || exit; \
 	done && echo '$$templates$$;' && echo && \
 	echo "COMMENT ON FUNCTION bloomexp.feed_templates() IS" && \
-	echo "'the templates of the scripts of feeds, by name';"; } >$@.tmp
+	echo "'the templates of the scripts of feeds, by name';" && echo && \
+	cat $(here)/src/install/privileges.sql; } >$@.tmp
 	@mv $@.tmp $@
 
 # The loops over candidates: a fifth faster than with -O2.

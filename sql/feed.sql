@@ -1,7 +1,6 @@
 --
 -- What a feed does: an item that was shown to a user in the last width is not shown again,
--- however the exposure was
--- written; what is older, or no exposure, is no obstacle.
+-- however the exposure was written; what is older, or no exposure, is no obstacle.
 --
 SET client_min_messages = error;
 SET TimeZone = 'America/New_York';
@@ -12,8 +11,8 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 SELECT current_setting('server_version_num')::int >= 150000 AS has_merge,
 	EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
 
--- Types of users and items in both modes, in turn a row per item or per page; each below names
--- that must be quoted.
+-- Types of users and items, with triggers and without, in turn a row per item or per page; each
+-- below names that must be quoted.
 \if :has_citext
 CREATE EXTENSION citext;
 \else
@@ -22,16 +21,16 @@ CREATE DOMAIN citext AS text;
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE DOMAIN user_name AS text CHECK (VALUE <> '') CHECK (VALUE IS NOT NULL);
 CREATE DOMAIN item_id AS bigint CHECK (VALUE > 0);
-CREATE TABLE kinds (n serial, mode text, paged boolean, user_type text, item_type text,
+CREATE TABLE kinds (n serial, trigger boolean, paged boolean, user_type text, item_type text,
 	users text[] DEFAULT '{1,2}',
 	items text[] DEFAULT '{10,20,30,40}');
-INSERT INTO kinds (mode, paged, user_type, item_type, users, items)
-SELECT mode, (m + t) % 2 = 0, user_type, item_type, users, CASE
+INSERT INTO kinds (trigger, paged, user_type, item_type, users, items)
+SELECT trigger, (m + t) % 2 = 0, user_type, item_type, users, CASE
 	WHEN item_type = 'uuid' THEN ARRAY(SELECT md5(n::text)::uuid::text FROM generate_series(1,
 		4) AS n)
 	WHEN item_type = 'bytea' THEN '{"\\x","\\x00","\\x01","\\xff"}'
 		WHEN item_type ~ 'int|item' THEN '{10,20,30,40}'::text[] ELSE '{"{a,b}","",NULL x,"\""}' END
-FROM (VALUES (1, 'trigger'), (2, 'log')) AS m (m, mode), (VALUES
+FROM (VALUES (1, true), (2, false)) AS m (m, trigger), (VALUES
 	(1, 'bigint', 'bigint', '{1,-9223372036854775808}'::text[]), (2, 'integer', 'text', '{1,2}'),
 	(3, 'smallint', 'smallint', '{1,2}'),
 	(4, 'uuid', 'uuid',
@@ -64,9 +63,9 @@ BEGIN
 			CASE WHEN k.paged THEN '[]' ELSE '' END, name_of('t', k.n));
 		EXECUTE format('CREATE INDEX ON %I (%I, %I)', name_of('T', k.n), name_of('u', k.n),
 			name_of('t', k.n));
-		PERFORM bloom_create_feed(feed_of(k.n), format('%I', name_of('T', k.n))::regclass,
+		PERFORM bloomexp.create_feed(feed_of(k.n), format('%I', name_of('T', k.n))::regclass,
 			name_of('u', k.n),
-			name_of('i', k.n), name_of('t', k.n), mode => k.mode);
+			name_of('i', k.n), name_of('t', k.n), trigger => k.trigger);
 		made := made + 1;
 	END LOOP;
 END
@@ -97,11 +96,11 @@ BEGIN
 		FROM unnest(answer) WITH ORDINALITY AS a (item, nth) ORDER BY nth);
 END
 $$;
-CREATE VIEW results AS SELECT mode, paged, first, second, taken, count(*),
+CREATE VIEW results AS SELECT trigger, paged, first, second, taken, count(*),
 	string_agg(concat(user_type, ' ', item_type), ', ' ORDER BY n)
 FROM (SELECT *, got(kinds, 'unseen', users[1]) AS first, got(kinds, 'unseen', users[2]) AS second,
 	got(kinds, 'take', users[2], ', 2') AS taken FROM kinds OFFSET 0) AS k
-GROUP BY mode, paged, first, second, taken ORDER BY mode, paged, 6;
+GROUP BY trigger, paged, first, second, taken ORDER BY trigger, paged, 6;
 CALL make();
 CALL show(1, 1, 3);
 CALL show(2, 1);
@@ -111,20 +110,20 @@ TABLE results;
 SELECT format('CALL %I.rebuild()', feed_of(n)) FROM kinds \gexec
 \o
 CALL show(2, 4);
-SELECT mode, first, second, taken, sum(count) FROM results GROUP BY 1, 2, 3, 4 ORDER BY 1, 5;
+SELECT trigger, first, second, taken, sum(count) FROM results GROUP BY 1, 2, 3, 4 ORDER BY 1, 5;
 \if :has_citext
-SELECT mode, got(kinds, 'unseen', upper(users[1])), count(*) FROM kinds WHERE user_type = 'citext'
-	GROUP BY 1, 2
+SELECT trigger, got(kinds, 'unseen', upper(users[1])), count(*) FROM kinds
+	WHERE user_type = 'citext' GROUP BY 1, 2
 	ORDER BY 1;
 \endif
 -- The commands that make them again.  DROP SCHEMA undoes them.
-SELECT count(*), string_agg(concat_ws(' ', mode, user_type, item_type, command),
-	E'\n') FILTER (WHERE command <> format('SELECT public.bloom_feed_sql(%L, %L, '
+SELECT count(*), string_agg(concat_ws(' ', trigger, user_type, item_type, command),
+	E'\n') FILTER (WHERE command <> format('SELECT bloomexp.feed_sql(%L, %L, '
 	'user_column => %L, item_column => %L, time_column => %L%s);',
 	feed_of(n), format('public.%I', name_of('T', n)),
 	name_of('u', n), name_of('i', n), name_of('t', n),
-	CASE mode WHEN 'log' THEN ', mode => ''log''' ELSE '' END)) AS others
-FROM kinds JOIN bloom_feeds() ON feed = feed_of(n);
+	CASE WHEN trigger THEN '' ELSE ', trigger => false' END)) AS others
+FROM kinds JOIN bloomexp.feeds() ON feed = feed_of(n);
 CREATE FUNCTION execute(command text) RETURNS text
 	LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; END $$;
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed_of(n))), count(*) FROM kinds GROUP BY 1;
@@ -137,28 +136,28 @@ CREATE TABLE zoned (user_id int, item_id int, shown_at timestamptz);
 CREATE TABLE plain (user_id int, item_id int, shown_at timestamp);
 CREATE INDEX ON zoned (user_id);
 CREATE INDEX ON plain (user_id);
-SELECT count(bloom_create_feed(format('%s_%s_%s', mode, name, width), name::regclass, mode => mode,
-	width => width * interval '1 day')) AS feeds
-FROM (VALUES ('trigger'), ('log')) AS m (mode), (VALUES ('zoned'), ('plain')) AS n (name),
+SELECT count(bloomexp.create_feed(format('%s_%s_%s', kind, name, width), name::regclass,
+	trigger => kind = 'tracked', width => width * interval '1 day')) AS feeds
+FROM (VALUES ('tracked'), ('untracked')) AS k (kind), (VALUES ('zoned'), ('plain')) AS n (name),
 	(VALUES (30), (182)) AS w (width);
 CREATE FUNCTION ago(days int, more interval) RETURNS timestamp LANGUAGE sql AS $$
 	SELECT now() AT TIME ZONE 'UTC' - days * interval '1 day' - more $$;
 CREATE VIEW widths AS SELECT f.* FROM (VALUES
-	('30', ARRAY[trigger_zoned_30.unseen(30, '{1,2}'), trigger_plain_30.unseen(30, '{1,2}'),
-		log_zoned_30.unseen(30, '{1,2}'), log_plain_30.unseen(30, '{1,2}')]),
-	('182', ARRAY[trigger_zoned_182.unseen(182, '{1,2}'), trigger_plain_182.unseen(182, '{1,2}'),
-		log_zoned_182.unseen(182, '{1,2}'), log_plain_182.unseen(182, '{1,2}')])) AS f (width,
-			unseen);
+	('30', ARRAY[tracked_zoned_30.unseen(30, '{1,2}'), tracked_plain_30.unseen(30, '{1,2}'),
+		untracked_zoned_30.unseen(30, '{1,2}'), untracked_plain_30.unseen(30, '{1,2}')]),
+	('182', ARRAY[tracked_zoned_182.unseen(182, '{1,2}'), tracked_plain_182.unseen(182, '{1,2}'),
+		untracked_zoned_182.unseen(182, '{1,2}'), untracked_plain_182.unseen(182, '{1,2}')]))
+	AS f (width, unseen);
 -- 1 was shown half an hour less than the width ago, 2 an hour more
 CREATE FUNCTION insert_at_edges() RETURNS void LANGUAGE sql AS $$
-	TRUNCATE trigger_zoned_30.filters, trigger_plain_30.filters, trigger_zoned_182.filters,
-		trigger_plain_182.filters,
+	TRUNCATE tracked_zoned_30.filters, tracked_plain_30.filters, tracked_zoned_182.filters,
+		tracked_plain_182.filters,
 		plain, zoned;
 	INSERT INTO plain SELECT d, 1, ago(d, '-30 minutes') FROM unnest('{30,182}'::int[]) AS d
 		UNION ALL SELECT d, 2, ago(d, '1 hour') FROM unnest('{30,182}'::int[]) AS d;
 	INSERT INTO zoned SELECT user_id, item_id, shown_at AT TIME ZONE 'UTC' FROM plain
 $$;
-CREATE VIEW rebuilds AS SELECT format('CALL %I.rebuild()', feed) FROM bloom_feeds();
+CREATE VIEW rebuilds AS SELECT format('CALL %I.rebuild()', feed) FROM bloomexp.feeds();
 CREATE VIEW wrong AS SELECT * FROM widths WHERE unseen <> '{{2},{2},{2},{2}}';
 SET TimeZone = 'Europe/Berlin';
 SELECT insert_at_edges() \g /dev/null
@@ -179,7 +178,7 @@ SET TimeZone = 'UTC';
 TABLE widths;
 SET TimeZone = 'America/New_York';
 DROP VIEW rebuilds, wrong;
-SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
+SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloomexp.feeds() GROUP BY 1;
 DROP TABLE zoned, plain;
 
 -- What is an exposure, and what is none: NULL, times before all and after all, pages without
@@ -190,9 +189,9 @@ CREATE TABLE pages (user_id bigint, item_id bigint[], shown_at timestamptz DEFAU
 	shown boolean);
 CREATE INDEX ON exposures (user_id);
 CREATE INDEX ON pages (user_id);
-SELECT count(bloom_create_feed(concat(mode, '_', name), name::regclass, mode => mode,
-	"where" => 'shown')) AS feeds
-FROM (VALUES ('trigger'), ('log')) AS m (mode), (VALUES ('exposures'), ('pages')) AS n (name);
+SELECT count(bloomexp.create_feed(concat(kind, '_', name), name::regclass,
+	trigger => kind = 'tracked', "where" => 'shown')) AS feeds
+FROM (VALUES ('tracked'), ('untracked')) AS k (kind), (VALUES ('exposures'), ('pages')) AS n (name);
 INSERT INTO exposures SELECT u, i, t, s FROM (VALUES
 	(1, 1, now(), true), (1, 2, now(), false), (1, 3, now(), NULL), (1, 4, NULL, true), (NULL, 5,
 		now(), true),
@@ -204,32 +203,32 @@ INSERT INTO pages SELECT user_id, CASE item_id WHEN 1 THEN '{NULL,1,NULL,1}'::bi
 	ELSE ARRAY[item_id] END, shown_at, shown FROM exposures;
 INSERT INTO pages VALUES (1, '{}', now(), true), (1, NULL, now(), true), (1, '{NULL}', now(), true),
 	(2, '{NULL}', now(), true), (2, '{}', now(), true);
-CREATE VIEW unseen AS SELECT n, trigger_exposures.unseen(n, c) AS trigger_exposures,
-	log_exposures.unseen(n, c) AS log_exposures, trigger_pages.unseen(n, c) AS trigger_pages,
-	log_pages.unseen(n, c) AS log_pages
+CREATE VIEW unseen AS SELECT n, tracked_exposures.unseen(n, c) AS tracked_exposures,
+	untracked_exposures.unseen(n, c) AS untracked_exposures,
+	tracked_pages.unseen(n, c) AS tracked_pages, untracked_pages.unseen(n, c) AS untracked_pages
 FROM (SELECT n, ARRAY(SELECT generate_series(1::bigint, 9)) AS c FROM generate_series(1,
 	2) AS n) AS u;
 TABLE unseen;
-SELECT command FROM bloom_feeds() WHERE feed = 'log_pages';
-SELECT format('CALL %I.rebuild()', feed) FROM bloom_feeds() ORDER BY feed \gexec
+SELECT command FROM bloomexp.feeds() WHERE feed = 'untracked_pages';
+SELECT format('CALL %I.rebuild()', feed) FROM bloomexp.feeds() ORDER BY feed \gexec
 TABLE unseen;
-SELECT count(*), count(user_id) FROM (TABLE trigger_exposures.filters
-	UNION ALL TABLE trigger_pages.filters) AS f;
+SELECT count(*), count(user_id) FROM (TABLE tracked_exposures.filters
+	UNION ALL TABLE tracked_pages.filters) AS f;
 -- What only an update makes an exposure; what it makes none is forgotten by the next rebuild.
 UPDATE exposures SET shown = item_id <> 1 WHERE item_id IN (1, 2);
 UPDATE pages SET shown = NOT item_id @> '{1}' WHERE item_id && '{1,2}';
 TABLE unseen;
-CALL trigger_exposures.rebuild(users => '{1}');
-CALL log_pages.rebuild(users => '{1}');
-SELECT trigger_exposures, log_pages FROM unseen WHERE n = 1;
+CALL tracked_exposures.rebuild(users => '{1}');
+CALL untracked_pages.rebuild(users => '{1}');
+SELECT tracked_exposures, untracked_pages FROM unseen WHERE n = 1;
 DROP VIEW unseen;
-SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
+SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloomexp.feeds() GROUP BY 1;
 DROP TABLE exposures, pages;
 
 -- Statements that write exposures.
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
 	PRIMARY KEY (user_id, item_id));
-SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloomexp.create_feed('seen', 'exposures');
 INSERT INTO exposures SELECT 1, i, now() - interval '40 days' FROM generate_series(1, 4) AS i;
 SELECT seen.unseen(1, '{1,2,3,4,5,6}');
 INSERT INTO exposures VALUES (1, 1), (1, 5) ON CONFLICT (user_id, item_id) DO UPDATE
@@ -300,9 +299,10 @@ ALTER TABLE late_2 DROP gone;
 ALTER TABLE late ATTACH PARTITION late_2 DEFAULT;
 CREATE TABLE early PARTITION OF exposures FOR VALUES FROM (MINVALUE) TO ('2020-01-01 00:00+00');
 CREATE INDEX ON exposures (user_id, shown_at);
-SELECT bloom_create_feed('seen', 'exposures'), bloom_create_feed('log', 'exposures', mode => 'log');
-CREATE VIEW unseen AS SELECT u, seen.unseen(u, '{1,2,3,4,5,6,7,8}'), log.unseen(u,
-	'{1,2,3,4,5,6,7,8}') AS log
+SELECT bloomexp.create_feed('seen', 'exposures'),
+	bloomexp.create_feed('untracked', 'exposures', trigger => false);
+CREATE VIEW unseen AS SELECT u, seen.unseen(u, '{1,2,3,4,5,6,7,8}'), untracked.unseen(u,
+	'{1,2,3,4,5,6,7,8}') AS untracked
 	FROM generate_series(1, 2) AS u;
 INSERT INTO exposures VALUES (1, 1), (2, 1);
 INSERT INTO late VALUES (1, 2), (2, 2);
@@ -325,13 +325,13 @@ WHEN MATCHED THEN UPDATE SET shown_at = now() WHEN NOT MATCHED AND false THEN IN
 \else
 INSERT INTO exposures VALUES (1, 8);
 \endif
-SELECT seen.unseen(1, '{8,9}'), log.unseen(1, '{8,9}');
+SELECT seen.unseen(1, '{8,9}'), untracked.unseen(1, '{8,9}');
 -- One that comes later wants the script again, which monitoring tells.  Only that one is locked.
 CREATE TABLE late_3 PARTITION OF late FOR VALUES IN (3);
 SELECT untracked FROM seen.health;
 INSERT INTO late_3 VALUES (3, 1);
-SELECT problems FROM bloom_feeds() WHERE feed = 'seen';
-SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+SELECT problems FROM bloomexp.feeds() WHERE feed = 'seen';
+SELECT bloomexp.feed_sql('seen', 'exposures') AS script \gset
 BEGIN;
 :script
 SELECT DISTINCT relation::regclass AS locked FROM pg_locks
@@ -348,12 +348,12 @@ ALTER TABLE late DISABLE TRIGGER insert_seen;
 ALTER TABLE late_1 ENABLE REPLICA TRIGGER insert_seen;
 ALTER TABLE late_2 ENABLE ALWAYS TRIGGER insert_seen;
 DROP TRIGGER update_seen ON late_3;
-SELECT h.untracked, l.untracked FROM seen.health AS h, log.health AS l;
-SELECT unnest(problems) FROM bloom_feeds() WHERE feed = 'seen';
+SELECT h.untracked, l.untracked FROM seen.health AS h, untracked.health AS l;
+SELECT unnest(problems) FROM bloomexp.feeds() WHERE feed = 'seen';
 :script
 SELECT untracked, problems, (SELECT tgenabled FROM pg_trigger
 	WHERE tgrelid = 'late_2'::regclass AND tgname = 'insert_seen') AS late_2 FROM seen.health,
-		bloom_feeds()
+		bloomexp.feeds()
 	WHERE feed = 'seen';
 -- What a table brings along that is attached, a rebuild reads.
 CREATE TABLE late_4 (LIKE late);
@@ -363,12 +363,12 @@ SELECT untracked FROM seen.health;
 CALL seen.rebuild(users => '{4}');
 SELECT seen.unseen(4, '{40,41}');
 DROP VIEW unseen;
-DROP SCHEMA seen, log CASCADE;
+DROP SCHEMA seen, untracked CASCADE;
 DROP TABLE exposures;
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE TABLE child (extra int DEFAULT 1) INHERITS (exposures);
 CREATE INDEX ON exposures (user_id);
-SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloomexp.create_feed('seen', 'exposures');
 INSERT INTO exposures VALUES (1, 1);
 INSERT INTO child VALUES (1, 2, DEFAULT), (1, 3, '2000-01-01');
 UPDATE exposures SET shown_at = now() WHERE item_id = 3;
@@ -377,19 +377,19 @@ CALL seen.rebuild();
 SELECT seen.unseen(1, '{1,2,3,4}');
 -- a child's child that comes later
 CREATE TABLE grandchild () INHERITS (child);
-SELECT untracked, problems FROM seen.health, bloom_feeds();
-SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+SELECT untracked, problems FROM seen.health, bloomexp.feeds();
+SELECT bloomexp.feed_sql('seen', 'exposures') AS script \gset
 :script
 INSERT INTO grandchild VALUES (1, 4);
-SELECT seen.unseen(1, '{4,5}'), untracked, problems FROM seen.health, bloom_feeds();
+SELECT seen.unseen(1, '{4,5}'), untracked, problems FROM seen.health, bloomexp.feeds();
 DROP TABLE grandchild;
 DROP SCHEMA seen CASCADE;
 
--- A view, in mode log: other names, a condition, a second key.
+-- A view, which has no triggers: other names, a condition, a second key.
 CREATE VIEW shown AS SELECT user_id AS viewer, item_id AS post, shown_at AS at FROM exposures
 	UNION ALL
 	SELECT user_id, -item_id, shown_at FROM child WHERE extra = 1;
-SELECT bloom_create_feed('seen', 'shown', 'viewer', 'post', 'at', mode => 'log');
+SELECT bloomexp.create_feed('seen', 'shown', 'viewer', 'post', 'at', trigger => false);
 SELECT seen.unseen(1, '{1,2,-2,-1}');
 CALL seen.rebuild(overlap => '0');
 INSERT INTO child VALUES (1, 1);
@@ -400,8 +400,10 @@ DROP TABLE exposures CASCADE;
 -- unseen, current, take
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE INDEX ON exposures (user_id);
-SELECT bloom_create_feed('seen', 'exposures'), bloom_create_feed('log', 'exposures', mode => 'log');
-SELECT reloptions FROM pg_class WHERE oid IN ('seen.filters'::regclass, 'log.filters'::regclass);
+SELECT bloomexp.create_feed('seen', 'exposures'),
+	bloomexp.create_feed('untracked', 'exposures', trigger => false);
+SELECT reloptions FROM pg_class
+WHERE oid IN ('seen.filters'::regclass, 'untracked.filters'::regclass);
 INSERT INTO exposures VALUES (1, 1), (1, 2);
 CREATE FUNCTION call(feed text, arguments text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -413,7 +415,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN sqlerrm;
 END
 $$;
-SELECT arguments, call('seen', arguments) AS seen, call('log', arguments) AS log FROM unnest(ARRAY[
+SELECT arguments, call('seen', arguments) AS seen,
+	call('untracked', arguments) AS untracked FROM unnest(ARRAY[
 	$$unseen(1, '{2,5,1,NULL,5,3}')$$, $$unseen(1, '{}')$$, $$unseen(1, NULL)$$,
 	$$unseen(NULL, '{1}')$$,
 	$$unseen(9, '{1,1}')$$, $$unseen(1, '{{1,3},{4,2}}')$$,
@@ -426,21 +429,21 @@ SELECT arguments, call('seen', arguments) AS seen, call('log', arguments) AS log
 	$$lock(8)$$, $$lock(NULL)$$,
 	$$take(NULL, '{5}', 3)$$, $$take(1, '{1,2}')$$, $$take(1, '{2,5,1,NULL,5,3}', 1)$$,
 	$$take(1, '{2,5,1,NULL,5,3}', NULL)$$]) AS arguments;
--- mode trigger remembers what is taken, mode log what is inserted
-SELECT seen.unseen(1, '{1,3,5,7}'), log.unseen(1, '{1,3,5,7}');
+-- with triggers a feed remembers what is taken, without them what is inserted
+SELECT seen.unseen(1, '{1,3,5,7}'), untracked.unseen(1, '{1,3,5,7}');
 INSERT INTO exposures (user_id, item_id) SELECT 1, unnest(seen.take(1, '{1,3,5,7,9,11}',
 	1)) RETURNING item_id;
-INSERT INTO exposures (user_id, item_id) SELECT 1, unnest(log.take(1, '{1,3,5,7,9,11}',
+INSERT INTO exposures (user_id, item_id) SELECT 1, unnest(untracked.take(1, '{1,3,5,7,9,11}',
 	2)) RETURNING item_id;
-SELECT seen.unseen(1, '{1,3,5,7}'), log.unseen(1, '{1,3,5,7}');
+SELECT seen.unseen(1, '{1,3,5,7}'), untracked.unseen(1, '{1,3,5,7}');
 -- Parameters need no cast, and a feed query row by row finds the filter once.
 PREPARE page AS SELECT array_agg(id ORDER BY id) FROM generate_series(1, 8) AS id
-	WHERE NOT (SELECT log.current($1)) @> id;
+	WHERE NOT (SELECT untracked.current($1)) @> id;
 EXECUTE page (1);
 BEGIN;
 SET LOCAL track_functions = 'all';
-SELECT count(*) FROM generate_series(1, 1000) AS id WHERE NOT (SELECT log.current(1)) @> id;
-SELECT pg_stat_get_xact_function_calls('log.current(bigint)'::regprocedure) AS calls;
+SELECT count(*) FROM generate_series(1, 1000) AS id WHERE NOT (SELECT untracked.current(1)) @> id;
+SELECT pg_stat_get_xact_function_calls('untracked.current(bigint)'::regprocedure) AS calls;
 ROLLBACK;
 PREPARE page_array AS SELECT seen.unseen($1, $2), seen.contains($1, $3), seen.lock($1);
 EXECUTE page_array ('1', '{7,8}', '7');
@@ -448,7 +451,7 @@ EXECUTE page_array ('1', '{7,8}', '7');
 SELECT user_id, items FROM seen.filters WHERE user_id NOT IN (1, 9);
 
 -- Rebuilds: what they find, and what they write.
-TRUNCATE exposures, seen.filters, log.filters;
+TRUNCATE exposures, seen.filters, untracked.filters;
 CALL seen.rebuild();
 CALL seen.rebuild(users => '{1}');
 CALL seen.rebuild(dry_run => true);
@@ -493,14 +496,19 @@ CALL seen.rebuild();
 SELECT array_agg(user_id ORDER BY user_id) FROM seen.filters AS f FULL
 	JOIN before AS b USING (user_id)
 	WHERE f.ctid IS DISTINCT FROM place;
+SELECT filled_until > now() - interval '1 minute' AS just_now, filled_until < now() AS before
+	FROM seen.filters WHERE user_id = 1;
+-- without triggers a filter counts as filled until "overlap" before that
+CALL untracked.rebuild(users => '{1}');
 SELECT filled_until < now() - interval '9 minutes' AS overlap,
 	filled_until > now() - interval '11 minutes' AS no_more
-	FROM seen.filters WHERE user_id = 1;
+	FROM untracked.filters WHERE user_id = 1;
+TRUNCATE untracked.filters;
 -- of rows that triggers made, and no rebuild has filled, a batch takes the first
 BEGIN;
 INSERT INTO seen.filters (user_id) SELECT generate_series(10001, 15000);
-SELECT after, n_examined, n_removed
-FROM seen.rebuild_batch(NULL, 10000, NULL, '0', true, false, 0, 0);
+SELECT after, counts
+FROM seen.rebuild_batch(NULL, 10000, NULL, 250, true, false, ROW(0, 0, 0, 0, 0, 0, 0));
 ROLLBACK;
 -- It stops before many filters are gone: a table that was truncated and has a row again; too
 -- short a retention.
@@ -533,29 +541,47 @@ INSERT INTO exposures TABLE kept;
 CALL seen.rebuild();
 DROP TABLE kept;
 
+-- What triggers have written counts before any rebuild, too.  What visitors only took does not: they
+-- cannot stop rebuilds by that.
+BEGIN;
+DELETE FROM exposures WHERE user_id > 10;
+TRUNCATE seen.filters;
+INSERT INTO exposures SELECT u, 1 FROM generate_series(100001, 100300) AS u;
+DELETE FROM exposures WHERE user_id > 100000;
+DO $$ BEGIN
+	PERFORM seen.rebuild_batch(NULL, NULL, NULL, 1000, false, false, ROW(0, 0, 0, 0, 0, 0, 0));
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+	RAISE WARNING '%', SQLERRM;
+END $$;
+TRUNCATE seen.filters;
+SELECT count(seen.take(u, '{1,2}', 1)) FROM generate_series(100001, 100300) AS u;
+SELECT (counts).removed, (counts).examined, (counts).lost
+FROM seen.rebuild_batch(NULL, NULL, NULL, 1000, false, false, ROW(0, 0, 0, 0, 0, 0, 0));
+ROLLBACK;
+
 -- Nobody has an exposure: that is an error, unless it is said to be right.
 TRUNCATE exposures;
 CALL seen.rebuild();
 CALL seen.rebuild(users => '{1,2,3}');
-CALL log.rebuild(dry_run => true);
+CALL untracked.rebuild(dry_run => true);
 SELECT state <> :'state' AS changed, (SELECT count(*) FROM seen.filters) FROM state;
 CALL seen.rebuild(allow_removed => true);
 SELECT count(*) FROM seen.filters;
 INSERT INTO exposures VALUES (1, 1, now() - interval '31 days');
-CALL log.rebuild();
+CALL untracked.rebuild();
 -- not in a transaction, of users or a range, and under any isolation level
 BEGIN;
 CALL seen.rebuild();
 ROLLBACK;
 CALL seen.rebuild(users => '{1}', after => 1);
 CALL seen.rebuild(users => '{1}', upto => 1);
-CALL seen.rebuild(overlap => '-1 second');
+CALL untracked.rebuild(overlap => '-1 second');
 CALL seen.rebuild(dry_run => NULL);
 CALL seen.rebuild(allow_removed => NULL);
-SELECT seen.rebuild_batch(ARRAY(SELECT generate_series(1, 1001)), NULL, NULL, '0',
-	false, false, 0, 0);
+SELECT seen.rebuild_batch(ARRAY(SELECT generate_series(1, 1001)), NULL, NULL, 250,
+	false, false, ROW(0, 0, 0, 0, 0, 0, 0));
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT seen.rebuild_batch('{1}', NULL, NULL, '0', false, false, 0, 0);
+SELECT seen.rebuild_batch('{1}', NULL, NULL, 250, false, false, ROW(0, 0, 0, 0, 0, 0, 0));
 ROLLBACK;
 INSERT INTO exposures VALUES (1, 1);
 SET default_transaction_isolation = 'serializable';
@@ -563,17 +589,18 @@ CALL seen.rebuild();
 RESET default_transaction_isolation;
 -- an interval that is not negative, because a month counts as 30 days, and yet leads into the
 -- future
-CALL log.rebuild(overlap => '-1200 months 36000 days');
-SELECT filled_until <= now() AS past FROM log.filters;
+CALL untracked.rebuild(overlap => '-1200 months 36000 days');
+SELECT filled_until <= now() AS past FROM untracked.filters;
 DO $$
 DECLARE a bigint = 0; b bigint = 0; c bigint = 0; d bigint = 0;
 BEGIN
-	CALL log.rebuild(exposures => a, filters => b, bytes => c, removed => d);
+	CALL untracked.rebuild(exposures => a, filters => b, bytes => c, removed => d);
 	RAISE '% exposures, % filters', a, b;
 END $$;
 SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL AS never
 	FROM seen.health UNION ALL
-	SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL FROM log.health;
+	SELECT users, fpr_target_max, above_fpr, untracked, oldest_filled_until IS NULL
+	FROM untracked.health;
 
 -- Other columns may have any names: also those of the functions' variables and parameters.  A
 -- batch without an end in sight is cut.
@@ -588,68 +615,73 @@ CREATE TABLE odd (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT n
 		dry_run boolean DEFAULT true, "user" int,
 	users bigint[], item int, items int, e int, f int, v int, i int);
 CREATE INDEX ON odd (user_id);
-SELECT bloom_create_feed('odd_seen', 'odd'), bloom_create_feed('odd_log', 'odd', mode => 'log');
+SELECT bloomexp.create_feed('odd_seen', 'odd'),
+	bloomexp.create_feed('odd_untracked', 'odd', trigger => false);
 INSERT INTO odd VALUES (1, 1), (1, 2);
-SELECT odd_seen.unseen(1, '{1,2,3}'), odd_log.unseen(1, '{1,2,3}'), odd_log.take(1, '{1,2,3}');
+SELECT odd_seen.unseen(1, '{1,2,3}'), odd_untracked.unseen(1, '{1,2,3}'),
+	odd_untracked.take(1, '{1,2,3}');
 CALL odd_seen.rebuild();
-CALL odd_log.rebuild(overlap => '0');
-SELECT odd_seen.unseen(1, '{1,2,3}'), odd_log.unseen(1, '{1,2,3}');
+CALL odd_untracked.rebuild(overlap => '0');
+SELECT odd_seen.unseen(1, '{1,2,3}'), odd_untracked.unseen(1, '{1,2,3}');
 DROP SCHEMA odd_seen CASCADE;
 INSERT INTO odd SELECT u, 1 FROM generate_series(2, 25000) AS u;
-CALL odd_log.rebuild();
-SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;
+CALL odd_untracked.rebuild();
+SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_untracked.filters;
 -- A batch with more users than it takes is cut, and the next one begins there.
-DELETE FROM odd_log.filters WHERE user_id < 20000;
-CALL odd_log.rebuild();
-SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_log.filters;
+DELETE FROM odd_untracked.filters WHERE user_id < 20000;
+CALL odd_untracked.rebuild();
+SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd) AS all FROM odd_untracked.filters;
 SELECT array_agg(u) AS users FROM generate_series(1, 2500) AS u \gset
-TRUNCATE odd_log.filters;
+TRUNCATE odd_untracked.filters;
 -- The number of bytes is not shown: it depends on the plan by the length of a header.
-CALL odd_log.rebuild(users => :'users') \gset
+CALL odd_untracked.rebuild(users => :'users') \gset
 \echo :exposures :filters :removed
 SELECT count(*) = (SELECT count(DISTINCT user_id) FROM odd WHERE user_id <= 2500) AS all
-	FROM odd_log.filters;
-DROP SCHEMA odd_log CASCADE;
+	FROM odd_untracked.filters;
+DROP SCHEMA odd_untracked CASCADE;
 DROP TABLE odd;
 
 -- The script again: settings change, filters and grants stay.
 CREATE ROLE regress_bloomexp_app;
 GRANT USAGE ON SCHEMA seen TO regress_bloomexp_app;
 GRANT EXECUTE ON FUNCTION seen.unseen, seen.take TO regress_bloomexp_app;
-SELECT bloom_feed_sql('seen', 'exposures', width => '7 days', fpr => 0.001) AS script \gset
+SELECT bloomexp.feed_sql('seen', 'exposures', width => '7 days', fpr => 0.001) AS script \gset
 :script
 :script
 INSERT INTO exposures VALUES (1, 3, now() - interval '8 days'), (2, 3, DEFAULT);
 SELECT seen.unseen(1, '{1,2,3}'), seen.unseen(2, '{1,2,3}'), (bloom_info(seen.current(2))).fpr,
 	has_function_privilege('regress_bloomexp_app', 'seen.take(bigint, bigint[], int)',
 		'EXECUTE') AS granted;
-SELECT feed, owner = current_user AS mine, version, command, problems FROM bloom_feeds() ORDER BY 1;
-SELECT bloom_create_feed('seen', 'exposures');
+SELECT feed, owner = current_user AS mine, version, command, problems
+FROM bloomexp.feeds() ORDER BY 1;
+SELECT bloomexp.create_feed('seen', 'exposures');
 -- Arguments come back as they were given, and make the same script; a name may look like
 -- settings, or be one.
-CREATE TABLE "width = NULL" ("NULL" bigint, "-- kind: mode log" bigint, "at => now()" timestamptz,
-	" " boolean);
+CREATE TABLE "width = NULL" ("NULL" bigint, "-- kind: over a table" bigint,
+	"at => now()" timestamptz, " " boolean);
 CREATE INDEX ON "width = NULL" ("NULL");
-SELECT bloom_create_feed('x SECURITY DEFINER , slices => 5', '"width = NULL"', 'NULL',
-	'-- kind: mode log',
+SELECT bloomexp.create_feed('x SECURITY DEFINER , slices => 5', '"width = NULL"', 'NULL',
+	'-- kind: over a table',
 	'at => now()', '1 month', 0.00001, "where" => ' '),
-	bloom_create_feed('bloomexp 1.0', 'exposures', width => '720:00:00');
-SELECT command FROM bloom_feeds() WHERE feed IN ('x SECURITY DEFINER , slices => 5', 'bloomexp 1.0')
-	ORDER BY 1;
+	bloomexp.create_feed('bloomexp 1.0', 'exposures', width => '720:00:00');
+SELECT command FROM bloomexp.feeds()
+WHERE feed IN ('x SECURITY DEFINER , slices => 5', 'bloomexp 1.0') ORDER BY 1;
 CREATE FUNCTION script(call text) RETURNS text
 	LANGUAGE plpgsql AS $$ DECLARE script text; BEGIN EXECUTE call
 	INTO script; RETURN script; END $$;
-SELECT script(command) = bloom_feed_sql('x SECURITY DEFINER , slices => 5', '"width = NULL"',
+SELECT script(command) = bloomexp.feed_sql('x SECURITY DEFINER , slices => 5', '"width = NULL"',
 	'NULL',
-	'-- kind: mode log', 'at => now()', '1 month', 0.00001, "where" => ' ') AS same, problems
-FROM bloom_feeds() WHERE feed = 'x SECURITY DEFINER , slices => 5';
+	'-- kind: over a table', 'at => now()', '1 month', 0.00001, "where" => ' ') AS same, problems
+FROM bloomexp.feeds() WHERE feed = 'x SECURITY DEFINER , slices => 5';
 DROP TABLE "width = NULL" CASCADE;
 DROP SCHEMA "x SECURITY DEFINER , slices => 5", "bloomexp 1.0" CASCADE;
--- The mode cannot change: neither a new script nor one from before a change is taken.
-SELECT bloom_feed_sql('seen', 'exposures', mode => 'log');
-SELECT replace(bloom_feed_sql('later', 'exposures', mode => 'log'), 'later', 'seen') AS script \gset
+-- Whether a feed has triggers cannot change: neither a new script nor one from before a change is
+-- taken.
+SELECT bloomexp.feed_sql('seen', 'exposures', trigger => false);
+SELECT replace(bloomexp.feed_sql('later', 'exposures', trigger => false),
+	'later', 'seen') AS script \gset
 SELECT execute(:'script');
-SELECT problems FROM bloom_feeds() WHERE feed = 'seen';
+SELECT problems FROM bloomexp.feeds() WHERE feed = 'seen';
 -- What is wrong with a feed, each in turn.
 CREATE FUNCTION after(change text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -658,7 +690,7 @@ BEGIN
 	EXECUTE change;
 	RAISE EXCEPTION USING ERRCODE = 'ZZZZZ', MESSAGE =
 		(SELECT string_agg(concat_ws(' ', feed, nullif(version, '1.0'), problems), E'\n'
-			ORDER BY feed) FROM bloom_feeds());
+			ORDER BY feed) FROM bloomexp.feeds());
 EXCEPTION WHEN SQLSTATE 'ZZZZZ' THEN
 	RETURN QUERY SELECT regexp_split_to_table(sqlerrm, E'\n');
 END
@@ -668,19 +700,19 @@ SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO 
 	'ALTER TABLE exposures DISABLE TRIGGER USER',
 		'ALTER TABLE exposures ENABLE REPLICA TRIGGER update_seen',
 	$$DROP FUNCTION seen.unseen;
-		CREATE OR REPLACE FUNCTION log.take(user_id bigint, candidates bigint[],
+		CREATE OR REPLACE FUNCTION untracked.take(user_id bigint, candidates bigint[],
 			wanted integer DEFAULT NULL)
 			RETURNS bigint[] LANGUAGE plpgsql AS 'BEGIN RETURN candidates; END';
-		CREATE FUNCTION log.unseen(candidates bigint[]) RETURNS bigint[]
+		CREATE FUNCTION untracked.unseen(candidates bigint[]) RETURNS bigint[]
 			LANGUAGE sql AS 'SELECT candidates';
 		SET LOCAL quote_all_identifiers = on$$,
 	$$ALTER FUNCTION seen.take SECURITY INVOKER; ALTER PROCEDURE seen.rebuild SECURITY DEFINER;
-		ALTER FUNCTION log.take RESET search_path;
+		ALTER FUNCTION untracked.take RESET search_path;
 		UPDATE pg_proc AS l SET prosrc = u.prosrc FROM pg_proc AS u
-			WHERE l.oid = 'log.lock'::regproc AND u.oid = 'log.unseen'::regproc$$,
-	'DROP TABLE log.filters CASCADE; DROP VIEW seen.health; CREATE TABLE seen.unseen ()',
-	$$ALTER TABLE log.filters RENAME TO part;
-		CREATE TABLE log.filters (LIKE log.part) PARTITION BY HASH (user_id)$$,
+			WHERE l.oid = 'untracked.lock'::regproc AND u.oid = 'untracked.unseen'::regproc$$,
+	'DROP TABLE untracked.filters CASCADE; DROP VIEW seen.health; CREATE TABLE seen.unseen ()',
+	$$ALTER TABLE untracked.filters RENAME TO part;
+		CREATE TABLE untracked.filters (LIKE untracked.part) PARTITION BY HASH (user_id)$$,
 	$$DROP TRIGGER insert_seen ON exposures;
 		CREATE TRIGGER insert_seen AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
 			FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION seen.track()$$,
@@ -692,7 +724,7 @@ SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO 
 BEGIN;
 SELECT execute(replace(replace(pg_get_functiondef('seen.take'::regproc), 'BEGIN', '-- ours
 BEGIN'), '  ', ' '));
-SELECT feed, problems, edited FROM bloom_feeds() ORDER BY 1;
+SELECT feed, problems, edited FROM bloomexp.feeds() ORDER BY 1;
 ROLLBACK;
 -- Other functions in the schema of a feed take no time.
 BEGIN;
@@ -700,52 +732,56 @@ SELECT execute(format('CREATE FUNCTION seen.f%s() RETURNS void LANGUAGE sql AS '
 	n)), count(*)
 FROM generate_series(1, 2000) AS n GROUP BY 1;
 SET LOCAL statement_timeout = '10s';
-SELECT problems FROM bloom_feeds() WHERE feed = 'seen';
+SELECT problems FROM bloomexp.feeds() WHERE feed = 'seen';
 ROLLBACK;
 -- Another collation of users is one of their filters, too: they are compared by it.
 CREATE TABLE by_text (user_id text COLLATE "C", item_id bigint, shown_at timestamptz);
 CREATE INDEX ON by_text (user_id);
-SELECT bloom_create_feed('by_text', 'by_text');
+SELECT bloomexp.create_feed('by_text', 'by_text');
 ALTER TABLE by_text ALTER user_id TYPE text COLLATE "POSIX";
-SELECT problems FROM bloom_feeds() WHERE feed = 'by_text';
-SELECT execute(bloom_feed_sql('by_text', 'by_text'));
-SELECT attcollation::regcollation, problems FROM pg_attribute, bloom_feeds()
+SELECT problems FROM bloomexp.feeds() WHERE feed = 'by_text';
+SELECT execute(bloomexp.feed_sql('by_text', 'by_text'));
+SELECT attcollation::regcollation, problems FROM pg_attribute, bloomexp.feeds()
 WHERE attrelid = 'by_text.filters'::regclass AND attname = 'user_id' AND feed = 'by_text';
 DROP SCHEMA by_text CASCADE;
 DROP TABLE by_text;
--- A feed in mode log: what it has not stored it reads.
+-- A feed without triggers: what it has not stored it reads.
 INSERT INTO exposures VALUES (1, 4);
-CALL log.rebuild(overlap => '0');
+CALL untracked.rebuild(overlap => '0');
 INSERT INTO exposures VALUES (1, 5);
-SELECT log.unseen(1, '{1,2,3,4,5}'), bloom_contains_each((SELECT items FROM log.filters
+SELECT untracked.unseen(1, '{1,2,3,4,5}'), bloom_contains_each((SELECT items FROM untracked.filters
 	WHERE user_id = 1),
 	'{4,5}'::bigint[]) AS stored;
--- a filter that is lost, older than the width, or without a date is slower and never wrong: 2
--- was not shown
-UPDATE log.filters SET items = NULL;
-SELECT log.unseen(1, '{1,2,3,4,5}');
-UPDATE log.filters SET items = bloom_add(NULL, 2::bigint), filled_until = NULL;
-SELECT log.unseen(1, '{1,2,3,4,5}');
-UPDATE log.filters SET filled_until = now() - interval '31 days';
-SELECT log.unseen(1, '{1,2,3,4,5}');
-TRUNCATE log.filters;
-SELECT log.unseen(1, '{1,2,3,4,5}');
+-- a filter that is lost, older than the width, without a date, or with one that the clock has not
+-- reached is slower and never wrong: 2 was not shown
+UPDATE untracked.filters SET items = NULL;
+SELECT untracked.unseen(1, '{1,2,3,4,5}');
+UPDATE untracked.filters SET items = bloom_add(NULL, 2::bigint), filled_until = NULL;
+SELECT untracked.unseen(1, '{1,2,3,4,5}');
+UPDATE untracked.filters SET filled_until = now() - interval '31 days';
+SELECT untracked.unseen(1, '{1,2,3,4,5}');
+UPDATE untracked.filters SET filled_until = now() + interval '1 hour';
+SELECT untracked.unseen(1, '{1,2,3,4,5}'), untracked.take(1, '{1,2,3,4,5}', 1);
+UPDATE untracked.filters SET filled_until = 'infinity';
+SELECT untracked.unseen(1, '{1,2,3,4,5}'), untracked.contains(1, 2);
+TRUNCATE untracked.filters;
+SELECT untracked.unseen(1, '{1,2,3,4,5}');
 -- The schema is renamed: the script again, and no trigger twice.
 ALTER SCHEMA seen RENAME TO viewed;
-SELECT bloom_feed_sql('viewed', 'exposures') AS script \gset
+SELECT bloomexp.feed_sql('viewed', 'exposures') AS script \gset
 :script
 INSERT INTO exposures VALUES (1, 8);
 SELECT viewed.unseen(1, '{4,8,9}'), untracked,
 	(SELECT count(*) FROM pg_trigger WHERE tgrelid = 'exposures'::regclass) AS triggers, problems
-	FROM viewed.health, bloom_feeds() WHERE feed = 'viewed';
+	FROM viewed.health, bloomexp.feeds() WHERE feed = 'viewed';
 ALTER SCHEMA viewed RENAME TO seen;
 -- Ids that have become too small.
-DROP SCHEMA seen, log CASCADE;
+DROP SCHEMA seen, untracked CASCADE;
 ALTER TABLE exposures ALTER user_id TYPE int, ALTER item_id TYPE smallint;
-SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloomexp.create_feed('seen', 'exposures');
 INSERT INTO exposures VALUES (1, 8);
 ALTER TABLE exposures ALTER user_id TYPE bigint, ALTER item_id TYPE bigint;
-SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+SELECT bloomexp.feed_sql('seen', 'exposures') AS script \gset
 :script
 INSERT INTO exposures VALUES (1, 9), (3000000000, 100000);
 SELECT seen.unseen(1, '{8,9,10}'), seen.unseen(3000000000, '{9,100000}'), seen.take(1, '{8,10}');
@@ -754,19 +790,20 @@ SELECT count(*) FROM pg_proc WHERE pronamespace = 'seen'::regnamespace;
 DROP SCHEMA seen CASCADE;
 TRUNCATE exposures;
 ALTER TABLE exposures ALTER user_id TYPE text COLLATE "C";
-SELECT bloom_create_feed('seen', 'exposures'), bloom_create_feed('log', 'exposures', mode => 'log');
+SELECT bloomexp.create_feed('seen', 'exposures'),
+	bloomexp.create_feed('untracked', 'exposures', trigger => false);
 INSERT INTO exposures VALUES ('a', 1);
 CREATE TABLE users (id text COLLATE "POSIX");
 INSERT INTO users VALUES ('a');
-SELECT seen.unseen(id, '{1,2}'), log.unseen(id, '{1,2}'),
-	seen.take(id, '{1,3}'), log.take(id, '{1,3}')
+SELECT seen.unseen(id, '{1,2}'), untracked.unseen(id, '{1,2}'),
+	seen.take(id, '{1,3}'), untracked.take(id, '{1,3}')
 FROM users;
-CALL log.rebuild(users => ARRAY['a' COLLATE "POSIX"]);
+CALL untracked.rebuild(users => ARRAY['a' COLLATE "POSIX"]);
 CALL seen.rebuild(users => ARRAY['a' COLLATE "POSIX"]);
 
-DROP SCHEMA seen, log CASCADE;
+DROP SCHEMA seen, untracked CASCADE;
 SELECT (SELECT count(*) FROM pg_trigger) AS triggers,
-	(SELECT count(*) FROM bloom_feeds()) AS feeds,
+	(SELECT count(*) FROM bloomexp.feeds()) AS feeds,
 	(SELECT count(*) FROM pg_depend WHERE refobjid = 'exposures'::regclass
 		AND deptype = 'n') AS dependents;
 

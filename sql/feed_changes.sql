@@ -10,41 +10,41 @@
 CREATE TABLE exposures (user_id integer NOT NULL, item_id integer NOT NULL,
 	shown_at timestamptz NOT NULL DEFAULT now());
 CREATE INDEX ON exposures (user_id, shown_at, item_id);
-SELECT bloom_create_feed('seen', 'exposures');
-SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+SELECT bloomexp.create_feed('seen', 'exposures');
+SELECT bloomexp.create_feed('untracked', 'exposures', trigger => false);
 INSERT INTO exposures SELECT 1, item FROM generate_series(1, 300) AS item;
 INSERT INTO exposures SELECT 1, item FROM generate_series(301, 600) AS item;
 INSERT INTO exposures VALUES (1, 601);
-SELECT seen.unseen(1, '{1,300,301,600,601,602}'), log.unseen(1, '{1,300,301,600,601,602}');
+SELECT seen.unseen(1, '{1,300,301,600,601,602}'), untracked.unseen(1, '{1,300,301,600,601,602}');
 ALTER TABLE exposures ALTER item_id TYPE bigint;
 INSERT INTO exposures SELECT 1, item FROM generate_series(1001, 1300) AS item;
 INSERT INTO exposures VALUES (1, 1301), (1, 5000000000);
-SELECT seen.unseen(1, '{1,1001,1300,1301,1302}'), log.unseen(1, '{1,1001,1300,1301,1302}');
-SELECT seen.contains(1, 1301), log.contains(1, 1301);
+SELECT seen.unseen(1, '{1,1001,1300,1301,1302}'), untracked.unseen(1, '{1,1001,1300,1301,1302}');
+SELECT seen.contains(1, 1301), untracked.contains(1, 1301);
 -- larger ids than the script knows are in the filters, larger users are an error: no silence
 INSERT INTO exposures SELECT 1, 5000000000 + n FROM generate_series(1, 300) AS n;
 ALTER TABLE exposures ALTER user_id TYPE bigint;
 INSERT INTO exposures VALUES (1, 1401);
 INSERT INTO exposures SELECT 1, item FROM generate_series(2001, 2300) AS item;
-SELECT seen.unseen(1, '{1401,1402,2001,2300}'), log.unseen(1, '{1401,1402,2001,2300}');
+SELECT seen.unseen(1, '{1401,1402,2001,2300}'), untracked.unseen(1, '{1401,1402,2001,2300}');
 INSERT INTO exposures VALUES (5000000000, 1401);
-SELECT feed, problems FROM bloom_feeds();
-SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+SELECT feed, problems FROM bloomexp.feeds();
+SELECT bloomexp.feed_sql('seen', 'exposures') AS script \gset
 :script
-SELECT bloom_feed_sql('log', 'exposures', mode => 'log') AS script \gset
+SELECT bloomexp.feed_sql('untracked', 'exposures', trigger => false) AS script \gset
 :script
 INSERT INTO exposures SELECT 1, 5000000000 + n FROM generate_series(1, 300) AS n;
 INSERT INTO exposures VALUES (5000000000, 1401);
 SELECT seen.unseen(1, '{5000000000,5000000001,5000000300,1401,1402}'),
-	log.unseen(5000000000, '{1401,1402}');
-SELECT feed, problems FROM bloom_feeds();
-DROP SCHEMA seen, log CASCADE;
+	untracked.unseen(5000000000, '{1401,1402}');
+SELECT feed, problems FROM bloomexp.feeds();
+DROP SCHEMA seen, untracked CASCADE;
 
 -- An item that becomes of another kind is an error before it is a hash that nothing finds.
 TRUNCATE exposures;
 ALTER TABLE exposures ALTER item_id TYPE uuid
 	USING lpad(item_id::text, 32, '0')::uuid;
-SELECT bloom_create_feed('seen', 'exposures');
+SELECT bloomexp.create_feed('seen', 'exposures');
 ALTER TABLE exposures ALTER item_id TYPE text;
 INSERT INTO exposures VALUES (1, '00000000-0000-0000-0000-000000000001');
 SELECT seen.unseen(1, '{00000000-0000-0000-0000-000000000001,
@@ -58,48 +58,48 @@ SET TimeZone = 'America/New_York';
 CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
 	shown_at timestamp NOT NULL DEFAULT (now() AT TIME ZONE 'UTC'));
 CREATE INDEX ON exposures (user_id, shown_at, item_id);
-SELECT bloom_create_feed('seen', 'exposures', width => '1 hour');
-SELECT bloom_create_feed('log', 'exposures', width => '1 hour', mode => 'log');
+SELECT bloomexp.create_feed('seen', 'exposures', width => '1 hour');
+SELECT bloomexp.create_feed('untracked', 'exposures', width => '1 hour', trigger => false);
 INSERT INTO exposures VALUES (1, 1, DEFAULT), (1, 2, now() AT TIME ZONE 'UTC' - interval '2 hours');
-CALL log.rebuild();
-SELECT seen.unseen(1, '{1,2,3}'), log.unseen(1, '{1,2,3}');
+CALL untracked.rebuild();
+SELECT seen.unseen(1, '{1,2,3}'), untracked.unseen(1, '{1,2,3}');
 ALTER TABLE exposures ALTER shown_at DROP DEFAULT,
 	ALTER shown_at TYPE timestamptz USING shown_at AT TIME ZONE 'UTC',
 	ALTER shown_at SET DEFAULT now();
 INSERT INTO exposures VALUES (1, 3, DEFAULT), (1, 4, now() - interval '2 hours');
-SELECT seen.unseen(1, '{1,2,3,4}'), log.unseen(1, '{1,2,3,4}');
+SELECT seen.unseen(1, '{1,2,3,4}'), untracked.unseen(1, '{1,2,3,4}');
 SET TimeZone = 'Asia/Tokyo';
 INSERT INTO exposures VALUES (1, 5, DEFAULT), (1, 6, now() - interval '2 hours');
-SELECT seen.unseen(1, '{3,4,5,6}'), log.unseen(1, '{3,4,5,6}');
-CALL log.rebuild(overlap => '0');
-SELECT log.unseen(1, '{3,4,5,6}');
+SELECT seen.unseen(1, '{3,4,5,6}'), untracked.unseen(1, '{3,4,5,6}');
+CALL untracked.rebuild(overlap => '0');
+SELECT untracked.unseen(1, '{3,4,5,6}');
 ALTER TABLE exposures ALTER shown_at DROP DEFAULT,
 	ALTER shown_at TYPE timestamp USING shown_at AT TIME ZONE 'UTC',
 	ALTER shown_at SET DEFAULT now() AT TIME ZONE 'UTC';
 INSERT INTO exposures VALUES (1, 7, DEFAULT), (1, 8, now() AT TIME ZONE 'UTC' - interval '2 hours');
-SELECT seen.unseen(1, '{5,6,7,8}'), log.unseen(1, '{5,6,7,8}');
+SELECT seen.unseen(1, '{5,6,7,8}'), untracked.unseen(1, '{5,6,7,8}');
 CALL seen.rebuild();
 SELECT seen.unseen(1, '{1,2,3,4,5,6,7,8}');
-SELECT feed, problems FROM bloom_feeds();
+SELECT feed, problems FROM bloomexp.feeds();
 RESET TimeZone;
 DROP TABLE exposures;
-DROP SCHEMA seen, log CASCADE;
+DROP SCHEMA seen, untracked CASCADE;
 
 -- Exposures that are kept for 10 of 30 days: a rebuild would forget what was shown before that.
 CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
 	shown_at timestamptz NOT NULL DEFAULT now());
 CREATE INDEX ON exposures (user_id, shown_at, item_id);
-SELECT bloom_create_feed('seen', 'exposures');
-SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+SELECT bloomexp.create_feed('seen', 'exposures');
+SELECT bloomexp.create_feed('untracked', 'exposures', trigger => false);
 INSERT INTO exposures
 SELECT user_id, user_id * 1000 + day, now() - day * interval '1 day'
 FROM generate_series(1, 200) AS user_id, generate_series(0, 29) AS day;
 CALL seen.rebuild();
-CALL log.rebuild();
+CALL untracked.rebuild();
 DELETE FROM exposures WHERE shown_at < now() - interval '10 days';
 CALL seen.rebuild();
-CALL log.rebuild();
-SELECT seen.unseen(7, '{7000,7009,7011,7029}'), log.unseen(7, '{7000,7009,7011,7029}');
+CALL untracked.rebuild();
+SELECT seen.unseen(7, '{7000,7009,7011,7029}'), untracked.unseen(7, '{7000,7009,7011,7029}');
 -- a dry run counts, and is no obstacle
 CALL seen.rebuild(dry_run => true);
 CALL seen.rebuild(allow_removed => true);
@@ -115,7 +115,7 @@ CALL seen.rebuild();
 -- One user stops nobody, whatever was taken for him and not shown.
 SELECT cardinality(seen.take(1, ARRAY(SELECT generate_series(1000001, 1010000))));
 CALL seen.rebuild();
-DROP SCHEMA seen, log CASCADE;
+DROP SCHEMA seen, untracked CASCADE;
 
 -- Users who have no place in a row stop nobody: a warning says that they have no filter.
 DROP TABLE exposures;
@@ -127,54 +127,54 @@ SELECT string_agg(md5(concat(k, n)), ''), 7 FROM generate_series(1, 2) AS k,
 	generate_series(1, 100) AS n GROUP BY k
 UNION ALL SELECT 'user ' || n, n FROM generate_series(1, 3) AS n;
 SET client_min_messages = error;	-- not about the index
-SELECT bloom_create_feed('seen', 'exposures');
-SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+SELECT bloomexp.create_feed('seen', 'exposures');
+SELECT bloomexp.create_feed('untracked', 'exposures', trigger => false);
 RESET client_min_messages;
 CALL seen.rebuild();
-CALL log.rebuild();
+CALL untracked.rebuild();
 SELECT array_agg(DISTINCT user_id) AS users FROM exposures \gset
-CALL log.rebuild(users => :'users');
+CALL untracked.rebuild(users => :'users');
 SELECT count(*), max(length(user_id)) FROM seen.filters;
-SELECT DISTINCT log.unseen(user_id, '{7,8}') FROM exposures WHERE item_id = 7;
+SELECT DISTINCT untracked.unseen(user_id, '{7,8}') FROM exposures WHERE item_id = 7;
 INSERT INTO exposures SELECT user_id, 8 FROM exposures WHERE item_id = 7;
 -- nor if they can be compressed
 CREATE TABLE long_names AS SELECT repeat('a', 100000) AS name;
 INSERT INTO exposures SELECT name, 8 FROM long_names;
 DROP TABLE long_names;
-DROP SCHEMA seen, log CASCADE;
+DROP SCHEMA seen, untracked CASCADE;
 DROP TABLE exposures;
 
 -- The table of filters itself.
 CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
 	shown_at timestamptz NOT NULL DEFAULT now());
 CREATE INDEX ON exposures (user_id, shown_at, item_id);
-SELECT bloom_create_feed('seen', 'exposures');
-SELECT bloom_create_feed('alone');
-SELECT feed, problems FROM bloom_feeds();
+SELECT bloomexp.create_feed('seen', 'exposures');
+SELECT bloomexp.create_feed('alone');
+SELECT feed, problems FROM bloomexp.feeds();
 ALTER TABLE seen.filters RENAME user_id TO id;
 ALTER TABLE alone.filters RENAME since TO began;
-SELECT feed, problems FROM bloom_feeds();
+SELECT feed, problems FROM bloomexp.feeds();
 ALTER TABLE seen.filters RENAME id TO user_id;
 ALTER TABLE alone.filters RENAME began TO since;
 ALTER TABLE seen.filters DROP CONSTRAINT filters_pkey;
-SELECT feed, problems FROM bloom_feeds();
+SELECT feed, problems FROM bloomexp.feeds();
 ALTER TABLE seen.filters ADD PRIMARY KEY (user_id);
-SELECT feed, problems FROM bloom_feeds();
+SELECT feed, problems FROM bloomexp.feeds();
 -- what is set for a function, as well as its text
 ALTER FUNCTION seen.track RESET timezone;
 ALTER FUNCTION seen.lock STRICT;
 ALTER FUNCTION alone.take SET work_mem = '1GB';
 ALTER FUNCTION alone.lock IMMUTABLE;
 ALTER FUNCTION alone.unseen PARALLEL UNSAFE;
-SELECT feed, problems, edited FROM bloom_feeds();
-SELECT bloom_feed_sql('seen', 'exposures') AS script \gset
+SELECT feed, problems, edited FROM bloomexp.feeds();
+SELECT bloomexp.feed_sql('seen', 'exposures') AS script \gset
 :script
-SELECT bloom_feed_sql('alone') AS script \gset
+SELECT bloomexp.feed_sql('alone') AS script \gset
 :script
-SELECT feed, problems, edited FROM bloom_feeds();
+SELECT feed, problems, edited FROM bloomexp.feeds();
 -- ... but not what a name says
-SELECT bloom_create_feed('SET role = STABLE');
-SELECT feed, problems, edited FROM bloom_feeds() WHERE feed LIKE 'SET%';
+SELECT bloomexp.create_feed('SET role = STABLE');
+SELECT feed, problems, edited FROM bloomexp.feeds() WHERE feed LIKE 'SET%';
 DROP SCHEMA "SET role = STABLE" CASCADE;
 -- users whom no rebuild has come to
 INSERT INTO exposures VALUES (1, 1), (2, 2);

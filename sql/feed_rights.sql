@@ -23,23 +23,23 @@ CREATE TABLE shop.pages (user_id text, item_id text[],
 	shown_at timestamp DEFAULT (now() AT TIME ZONE 'UTC'));
 CREATE INDEX ON shop.exposures (user_id, shown_at);
 CREATE INDEX ON shop.pages (user_id, shown_at);
-SELECT bloom_create_feed('seen', 'shop.exposures');
-SELECT bloom_create_feed('log', 'shop.exposures', mode => 'log');
-SELECT bloom_create_feed('pages', 'shop.pages');
+SELECT bloomexp.create_feed('seen', 'shop.exposures');
+SELECT bloomexp.create_feed('untracked', 'shop.exposures', trigger => false);
+SELECT bloomexp.create_feed('pages', 'shop.pages');
 RESET ROLE;
 
 -- All belongs to who made the feed, nothing to PUBLIC, and what runs as the owner has a
 -- search_path of its own.
 SELECT array_agg(DISTINCT pg_get_userbyid(o)) FROM (SELECT relowner FROM pg_class
-	WHERE relnamespace IN ('seen'::regnamespace, 'log'::regnamespace)
+	WHERE relnamespace IN ('seen'::regnamespace, 'untracked'::regnamespace)
 	UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace IN ('seen'::regnamespace,
-		'log'::regnamespace)) AS o (o);
+		'untracked'::regnamespace)) AS o (o);
 SELECT proname, prosecdef, array_to_string(ARRAY(SELECT c FROM unnest(proconfig) AS c
 	WHERE c ~ 'search_path'), ' '),
 	count(*) FROM pg_proc
-WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace, 'pages'::regnamespace) GROUP BY 1,
-	2, 3 ORDER BY 1;
-SELECT count(*) FROM pg_proc WHERE pronamespace IN ('seen'::regnamespace, 'log'::regnamespace)
+WHERE pronamespace IN ('seen'::regnamespace, 'untracked'::regnamespace, 'pages'::regnamespace)
+GROUP BY 1, 2, 3 ORDER BY 1;
+SELECT count(*) FROM pg_proc WHERE pronamespace IN ('seen'::regnamespace, 'untracked'::regnamespace)
 	AND has_function_privilege('regress_bloomexp_app', oid, 'EXECUTE');
 
 -- An application: it inserts and asks, and neither reads nor changes filters.
@@ -49,39 +49,43 @@ INSERT INTO shop.exposures VALUES (1, 1), (2, 1);
 INSERT INTO shop.pages VALUES ('a', '{x}');
 SELECT seen.unseen(1, '{1}');
 RESET ROLE;
-GRANT USAGE ON SCHEMA seen, log, pages TO regress_bloomexp_app;
+GRANT USAGE ON SCHEMA seen, untracked, pages TO regress_bloomexp_app;
 SET ROLE regress_bloomexp_app;
 SELECT seen.unseen(1, '{1}');
 SELECT seen.current(1);
-SELECT log.take(1, '{1}');
+SELECT untracked.take(1, '{1}');
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION seen.unseen, seen.take, seen.current, log.unseen, log.take, log.current,
-	pages.take TO regress_bloomexp_app;
+GRANT EXECUTE ON FUNCTION seen.unseen, seen.take, seen.current, untracked.unseen, untracked.take,
+	untracked.current, pages.take TO regress_bloomexp_app;
 SET ROLE regress_bloomexp_app;
-SELECT seen.unseen(1, '{1,2}'), seen.take(1, '{1,2}'), log.unseen(1, '{1,2}'), log.take(1, '{1,2}'),
-	seen.current(1) @> 1, log.current(1) @> 1, pages.take('a', '{x,y}');
+SELECT seen.unseen(1, '{1,2}'), seen.take(1, '{1,2}'), untracked.unseen(1, '{1,2}'),
+	untracked.take(1, '{1,2}'), seen.current(1) @> 1, untracked.current(1) @> 1,
+	pages.take('a', '{x,y}');
 SELECT * FROM seen.filters;
 UPDATE seen.filters SET items = NULL;
-DELETE FROM log.filters;
+DELETE FROM untracked.filters;
 INSERT INTO seen.filters VALUES (9, NULL);
-SELECT seen.rebuild_batch('{1}', NULL, NULL, '0', false, true, 0, 0);
+SELECT seen.rebuild_batch('{1}', NULL, NULL, 250, false, true, ROW(0, 0, 0, 0, 0, 0, 0));
 CALL seen.rebuild();
 SELECT seen.track();
 CREATE TABLE mine (user_id bigint, item_id bigint, shown_at timestamptz);
 RESET ROLE;
 
--- A scheduler: EXECUTE of the rebuild and its steps, and nothing else.
-GRANT USAGE ON SCHEMA seen, log TO regress_bloomexp_cron;
-GRANT EXECUTE ON PROCEDURE seen.rebuild, log.rebuild TO regress_bloomexp_cron;
-GRANT EXECUTE ON FUNCTION seen.rebuild_step, log.rebuild_step TO regress_bloomexp_cron;
+-- A scheduler: EXECUTE of the rebuild and its batches, and nothing else.
+GRANT USAGE ON SCHEMA seen, untracked TO regress_bloomexp_cron;
+GRANT EXECUTE ON PROCEDURE seen.rebuild, untracked.rebuild TO regress_bloomexp_cron;
 SET ROLE regress_bloomexp_cron;
 CALL seen.rebuild();
-CALL log.rebuild(dry_run => true);
-SELECT seen.unseen(1, '{1}');
-SELECT seen.rebuild_batch('{1}', NULL, NULL, '0', false, true, 0, 0);
 RESET ROLE;
+GRANT EXECUTE ON FUNCTION seen.rebuild_batch, untracked.rebuild_batch TO regress_bloomexp_cron;
+SET ROLE regress_bloomexp_cron;
+CALL seen.rebuild();
+CALL untracked.rebuild(dry_run => true);
+SELECT seen.unseen(1, '{1}');
+TABLE seen.filters;
 -- whatever range is given beside users, no filter goes whose exposures were not read
-SELECT n_examined, n_removed FROM seen.rebuild_batch('{1}', 1, NULL, '0', false, true, 0, 0);
+SELECT counts FROM seen.rebuild_batch('{1}', 1, NULL, 250, false, true, ROW(0, 0, 0, 0, 0, 0, 0));
+RESET ROLE;
 SELECT seen.unseen(1, '{1}');
 
 -- Others' functions, operators and tables, in front of all that is ours: in their own schema, in
@@ -192,29 +196,29 @@ SELECT 1::bigint OPERATOR(evil.=) 1::bigint;
 SET ROLE regress_bloomexp_evil;
 INSERT INTO shop.exposures VALUES (1, 3), (3, 3);
 INSERT INTO shop.pages VALUES ('a', '{z}');
-SELECT seen.unseen(1, '{1,2,3,4}') AS a, log.unseen(1, '{1,2,3,4}') AS b, seen.take(1,
+SELECT seen.unseen(1, '{1,2,3,4}') AS a, untracked.unseen(1, '{1,2,3,4}') AS b, seen.take(1,
 	'{3,4}') AS c,
-	log.take(1, '{3,4}') AS d, pages.take('a', '{x,z,w}') AS e;
+	untracked.take(1, '{3,4}') AS d, pages.take('a', '{x,z,w}') AS e;
 CALL seen.rebuild(upto => 1);
 CALL seen.rebuild(after => 1);
-CALL log.rebuild(overlap => '0');
-SELECT log.unseen(1, '{1,2,3,4}'), seen.current(3) IS NULL;
+CALL untracked.rebuild(overlap => '0');
+SELECT untracked.unseen(1, '{1,2,3,4}'), seen.current(3) IS NULL;
 RESET ROLE;
 CALL seen.rebuild();
 CALL seen.rebuild(users => pg_catalog.array_fill(1::bigint, '{1001}'));
-CALL log.rebuild();
+CALL untracked.rebuild();
 SELECT users, untracked FROM seen.health;
 SET ROLE regress_bloomexp_owner;
-SELECT public.bloom_create_feed('another', 'shop.exposures');
-SELECT feed FROM public.bloom_feeds() WHERE feed::text ~ 'another';
-SELECT public.bloom_feed_sql('another_log', 'shop.exposures', mode => 'log') AS script \gset
+SELECT bloomexp.create_feed('another', 'shop.exposures');
+SELECT feed FROM bloomexp.feeds() WHERE feed::text ~ 'another';
+SELECT bloomexp.feed_sql('another_untracked', 'shop.exposures', trigger => false) AS script \gset
 :script
-SELECT another.unseen(1, '{1,2,3,4}'), another_log.unseen(1, '{1,2,3,4}');
-DROP SCHEMA another, another_log CASCADE;
+SELECT another.unseen(1, '{1,2,3,4}'), another_untracked.unseen(1, '{1,2,3,4}');
+DROP SCHEMA another, another_untracked CASCADE;
 -- ... nor into a type that they have made, in a schema before pg_catalog or as a temporary one
-SELECT public.bloom_feed_sql('typed', 'shop.typed') AS script \gset
+SELECT bloomexp.feed_sql('typed', 'shop.typed') AS script \gset
 :script
-SELECT public.bloom_feed_sql('dated', 'shop.dated', mode => 'log') AS script \gset
+SELECT bloomexp.feed_sql('dated', 'shop.dated', trigger => false) AS script \gset
 :script
 RESET ROLE;
 RESET ALL;
@@ -243,13 +247,56 @@ CREATE TRIGGER mine AFTER INSERT ON evil.mine REFERENCING NEW TABLE
 INSERT INTO evil.mine VALUES (1, 99);
 RESET ROLE;
 SELECT seen.unseen(1, '{99}');
+-- ... nor does track() work for a trigger of others, whose transition table has the deleted rows,
+-- or which has none: then its name must not find their view, whose code would run as the owner.
+CREATE FUNCTION with_trigger(trigger text, statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE TRIGGER mine %s EXECUTE FUNCTION seen.track()', trigger);
+	EXECUTE statement;
+	RAISE 'it runs';
+EXCEPTION WHEN OTHERS THEN	-- and the trigger is gone
+	RETURN sqlerrm;
+END
+$$;
+GRANT TRIGGER, UPDATE, DELETE, TRUNCATE ON shop.exposures TO regress_bloomexp_evil;
+SET ROLE regress_bloomexp_evil;
+DROP TABLE pg_temp.new_rows;
+CREATE FUNCTION pg_temp.code() RETURNS bigint LANGUAGE plpgsql AS
+	'BEGIN PERFORM public.caught(); RETURN 1; END';
+CREATE TEMP VIEW new_rows AS SELECT pg_temp.code() AS user_id, 88::bigint AS item_id,
+	now() AS shown_at;
+GRANT SELECT ON new_rows TO PUBLIC;
+SELECT user_id FROM new_rows;
+SELECT t, statement, with_trigger(t, statement) FROM (VALUES
+	('AFTER DELETE ON shop.exposures REFERENCING OLD TABLE AS new_rows FOR EACH STATEMENT',
+		'DELETE FROM shop.exposures'),
+	('AFTER DELETE ON shop.exposures', 'DELETE FROM shop.exposures WHERE false'),
+	('AFTER TRUNCATE ON shop.exposures', 'TRUNCATE shop.exposures'),
+	('AFTER INSERT ON shop.exposures FOR EACH ROW', 'INSERT INTO shop.exposures VALUES (1, 77)'),
+	('BEFORE INSERT ON shop.exposures FOR EACH ROW', 'INSERT INTO shop.exposures VALUES (1, 77)'),
+	('AFTER INSERT ON shop.exposures', 'INSERT INTO shop.exposures VALUES (1, 77)'),
+	('AFTER UPDATE ON shop.exposures', 'UPDATE shop.exposures SET item_id = 77 WHERE false'),
+	('BEFORE UPDATE ON shop.exposures', 'UPDATE shop.exposures SET item_id = 77')
+) AS v(t, statement);
+-- the view is in nobody's way
+INSERT INTO shop.exposures VALUES (1, 76);
+SELECT seen.unseen(1, '{76,77,88}');
+RESET ROLE;
+DELETE FROM shop.exposures WHERE item_id = 76;
+REVOKE TRIGGER, UPDATE, DELETE, TRUNCATE ON shop.exposures FROM regress_bloomexp_evil;
+DROP FUNCTION with_trigger;
+DROP VIEW pg_temp.new_rows;
+-- monitoring says who may call it
+SELECT problems FROM bloomexp.feeds() WHERE feed = 'seen';
+REVOKE EXECUTE ON FUNCTION seen.track FROM regress_bloomexp_evil;
+SELECT problems FROM bloomexp.feeds() WHERE feed = 'seen';
 
 -- Feeds without a table: nothing for PUBLIC, EXECUTE of single functions and no more for others,
 -- and nobody's names but ours.
 SET ROLE regress_bloomexp_owner;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO PUBLIC;
-SELECT bloom_create_feed('alone'), bloom_create_feed('ever', user_type => 'text',
+SELECT bloomexp.create_feed('alone'), bloomexp.create_feed('ever', user_type => 'text',
 	item_type => 'text', width => NULL);
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM PUBLIC;
@@ -355,10 +402,10 @@ SELECT alone.unseen(1, '{1,2,3,4,5,6,7,8}'), alone.take(1, '{8,9}', 1), ever.uns
 CALL alone.expire();
 SELECT users, expired FROM alone.health;
 SELECT users FROM ever.health;
-SELECT public.bloom_feed_sql('another') AS script \gset
+SELECT bloomexp.feed_sql('another') AS script \gset
 :script
 SELECT another.take(1, '{1}');
-SELECT feed, problems FROM public.bloom_feeds();
+SELECT feed, problems FROM bloomexp.feeds();
 RESET ROLE;
 RESET search_path;
 DROP SCHEMA another, alone, ever CASCADE;
@@ -370,8 +417,8 @@ GRANT USAGE ON TYPE evil.kind TO PUBLIC;
 GRANT ALL ON SCHEMA mine TO regress_bloomexp_owner;
 SET ROLE regress_bloomexp_owner;
 \set VERBOSITY default
-SELECT bloom_create_feed('mine');
-SELECT bloom_create_feed('of_kind', user_type => 'evil.kind');
+SELECT bloomexp.create_feed('mine');
+SELECT bloomexp.create_feed('of_kind', user_type => 'evil.kind');
 -- ... nor the operators by which users are compared
 RESET ROLE;
 CREATE TYPE shop.level AS ENUM ('a', 'b');
@@ -387,10 +434,10 @@ CREATE OPERATOR evil.< (LEFTARG = shop.level, RIGHTARG = shop.level, FUNCTION = 
 CREATE OPERATOR CLASS shop.levels DEFAULT FOR TYPE shop.level USING btree
 	AS OPERATOR 1 evil.<, OPERATOR 3 evil.=, FUNCTION 1 evil.cmp(shop.level, shop.level);
 SET ROLE regress_bloomexp_owner;
-SELECT bloom_create_feed('of_level', user_type => 'shop.level');
+SELECT bloomexp.create_feed('of_level', user_type => 'shop.level');
 -- ... nor those that somebody made who could still create there: one for a domain fits better
 -- than ours
-SELECT set_config('my.script', bloom_feed_sql('of_rank', 'shop.exposures'), false) IS NULL;
+SELECT set_config('my.script', bloomexp.feed_sql('of_rank', 'shop.exposures'), false) IS NULL;
 RESET ROLE;
 DROP OPERATOR CLASS shop.levels USING btree;
 CREATE FUNCTION evil.eq(shop.rank, shop.level) RETURNS boolean
@@ -400,11 +447,11 @@ ALTER OPERATOR shop.= (shop.rank, shop.level) OWNER TO regress_bloomexp_evil;
 CREATE OPERATOR shop.<> (LEFTARG = shop.level, RIGHTARG = shop.level, FUNCTION = evil.lt);
 ALTER OPERATOR shop.<> (shop.level, shop.level) OWNER TO regress_bloomexp_evil;
 SET ROLE regress_bloomexp_owner;
-SELECT bloom_create_feed('of_rank', 'shop.exposures');
+SELECT bloomexp.create_feed('of_rank', 'shop.exposures');
 RESET ROLE;
 DROP OPERATOR shop.= (shop.rank, shop.level);
 SET ROLE regress_bloomexp_owner;
-SELECT bloom_create_feed('of_rank', 'shop.exposures');
+SELECT bloomexp.create_feed('of_rank', 'shop.exposures');
 \set VERBOSITY terse
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 RESET ROLE;
@@ -433,13 +480,13 @@ $$;
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE shop.small (user_id integer, item_id integer, shown_at timestamptz DEFAULT now());
 CREATE INDEX ON shop.small (user_id);
-CREATE SCHEMA by_default_log;
+CREATE SCHEMA by_default_untracked;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO regress_bloomexp_evil WITH GRANT OPTION;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO regress_bloomexp_app, PUBLIC;
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 -- ... nor, statement by statement, while a script runs, or when it has stopped and is applied
 -- again
-SELECT bloom_feed_sql('by_default_half', 'shop.small') AS script \gset
+SELECT bloomexp.feed_sql('by_default_half', 'shop.small') AS script \gset
 SELECT split_part(:'script', 'CREATE OR REPLACE VIEW', 1) AS half \gset
 :half
 SET ROLE regress_bloomexp_evil;
@@ -452,15 +499,17 @@ SELECT of_others();
 DROP SCHEMA by_default_half CASCADE;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON ROUTINES TO regress_bloomexp_evil WITH GRANT OPTION;
-ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_log GRANT ALL ON ROUTINES TO regress_bloomexp_app;
-ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_log GRANT SELECT ON TABLES TO regress_bloomexp_app;
-SELECT bloom_create_feed('by_default', 'shop.small'), bloom_create_feed('by_default_log',
-	'shop.small', mode => 'log');
+ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_untracked
+	GRANT ALL ON ROUTINES TO regress_bloomexp_app;
+ALTER DEFAULT PRIVILEGES IN SCHEMA by_default_untracked
+	GRANT SELECT ON TABLES TO regress_bloomexp_app;
+SELECT bloomexp.create_feed('by_default', 'shop.small'),
+	bloomexp.create_feed('by_default_untracked', 'shop.small', trigger => false);
 SELECT of_others();
 ALTER TABLE shop.small ALTER user_id TYPE bigint, ALTER item_id TYPE bigint;
-SELECT bloom_feed_sql('by_default', 'shop.small') AS script \gset
+SELECT bloomexp.feed_sql('by_default', 'shop.small') AS script \gset
 :script
-SELECT bloom_feed_sql('by_default_log', 'shop.small', mode => 'log') AS script \gset
+SELECT bloomexp.feed_sql('by_default_untracked', 'shop.small', trigger => false) AS script \gset
 BEGIN;
 :script
 COMMIT;
@@ -481,23 +530,23 @@ CREATE TEMP VIEW acls AS SELECT p.oid, p.proacl FROM pg_proc AS p
 	UNION ALL SELECT a.attrelid, a.attacl FROM pg_attribute AS a
 		WHERE a.attrelid = 'by_default.filters'::regclass AND a.attacl IS NOT NULL;
 CREATE TEMP TABLE acls_before AS TABLE acls;
-SELECT bloom_feed_sql('by_default', 'shop.small') AS script \gset
+SELECT bloomexp.feed_sql('by_default', 'shop.small') AS script \gset
 :script
 SELECT (SELECT count(*) FROM acls) > 15 AS some,
 	(SELECT count(*) FROM (TABLE acls EXCEPT TABLE acls_before) AS a) AS changed,
 	(SELECT count(*) FROM (TABLE acls_before EXCEPT TABLE acls) AS b) AS lost;
 -- But PUBLIC has EXECUTE of no function of the feed again, as after a dump without privileges.
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA by_default TO PUBLIC;
-SELECT unnest(problems) FROM bloom_feeds() WHERE feed = 'by_default' LIMIT 1;
+SELECT unnest(problems) FROM bloomexp.feeds() WHERE feed = 'by_default' LIMIT 1;
 :script
-SELECT problems FROM bloom_feeds() WHERE feed = 'by_default';
+SELECT problems FROM bloomexp.feeds() WHERE feed = 'by_default';
 SELECT p.oid::regprocedure FROM pg_proc AS p, aclexplode(p.proacl) AS a
 WHERE p.pronamespace = 'by_default'::regnamespace AND a.grantee = 0 ORDER BY 1;
 -- Nor of functions that its owner has changed in the script.
-SELECT replace(bloom_feed_sql('by_hand', 'shop.small'), E'\nBEGIN\n', E'\nBEGIN\n\tNULL;\n')
+SELECT replace(bloomexp.feed_sql('by_hand', 'shop.small'), E'\nBEGIN\n', E'\nBEGIN\n\tNULL;\n')
 	AS script \gset
 :script
-SELECT cardinality(edited) > 5 AS edited FROM bloom_feeds() WHERE feed = 'by_hand';
+SELECT cardinality(edited) > 5 AS edited FROM bloomexp.feeds() WHERE feed = 'by_hand';
 SELECT p.oid::regprocedure FROM pg_proc AS p, aclexplode(p.proacl) AS a
 WHERE p.pronamespace = 'by_hand'::regnamespace AND a.grantee <> p.proowner ORDER BY 1;
 SELECT count(*) FROM pg_proc AS p
@@ -508,7 +557,7 @@ DROP SCHEMA by_hand CASCADE;
 RESET ROLE;
 CREATE FUNCTION by_default.take(uuid) RETURNS integer SECURITY DEFINER LANGUAGE sql AS 'SELECT 1';
 SET ROLE regress_bloomexp_owner;
-SELECT bloom_feed_sql('by_default', 'shop.small') AS script \gset
+SELECT bloomexp.feed_sql('by_default', 'shop.small') AS script \gset
 :script
 SELECT p.proacl IS NULL AS as_it_was, (SELECT count(*) FROM pg_depend AS d
 	WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'x') AS depends
@@ -523,10 +572,10 @@ ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM regress_bloomexp_evil;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM regress_bloomexp_app, PUBLIC;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON ROUTINES FROM regress_bloomexp_evil;
 DROP VIEW acls;
-DROP SCHEMA by_default, by_default_log CASCADE;
+DROP SCHEMA by_default, by_default_untracked CASCADE;
 RESET ROLE;
 
--- What others write into a schema is data: what bloom_feeds() returns is about their schema
+-- What others write into a schema is data: what bloomexp.feeds() returns is about their schema
 -- alone, has only literals, and it runs nothing and continues.
 SET ROLE regress_bloomexp_evil;
 DO $$
@@ -540,17 +589,18 @@ BEGIN
 		'{"exposures": "shop.exposures", "user_column": "\u0027);DROP TABLE shop.exposures;--\\"}',
 		'{"exposures": "shop.exposures", "fpr": "0.1);DROP TABLE shop.exposures;--"}',
 		'{"exposures": "a.b.c.d"}',
-		'{"exposures": "shop.exposures", "mode": "log);--", "where": "\"\u0027"}',
+		'{"exposures": "shop.exposures", "trigger": "false);--", "where": "\"\u0027"}',
 		'{"user_type": "text(9)"}', '{"fpr": "NaN"}',
 		'{"exposures": "1; DROP TABLE shop.exposures"}',
-		'{"mode": "\u001b[2K\u001b[Gall is well"}', '{"where": "' || repeat('x', 30000) || '"}',
+		'{"trigger": "\u001b[2K\u001b[Gall is well"}', '{"where": "' || repeat('x', 30000) || '"}',
 		'[1]', '{"fpr": {"fpr": [0.1]}}', '{"capacity": "many"}',
-		'{"mode": "\u009b2Jall is well"}', '{"mode": "\u202elog"}']
+		'{"trigger": "\u009b2Jall is well"}', '{"trigger": "\u202etrue"}']
 	LOOP
 		n := n + 1;
 		EXECUTE format('CREATE SCHEMA forged_%s', n);
 		EXECUTE format('CREATE FUNCTION forged_%s.settings() RETURNS jsonb LANGUAGE sql AS %L', n,
-			format(E'\nSELECT \'{"version": "1.0", "kind": "bigint, bigint, 30 days in 6 slices", '
+			format(E'\nSELECT \'{"version": "1.0", '
+				'"fixed_arguments": "bigint, bigint, 30 days in 6 slices", '
 				'"arguments": %s, "functions": {"take": "me"}}\'::pg_catalog.jsonb\n', forged));
 	END LOOP;
 END
@@ -559,59 +609,48 @@ CREATE FUNCTION pg_temp.settings() RETURNS jsonb
 LANGUAGE sql AS
 	E'SELECT \'{"version": "1.0", "arguments": {}, "functions": {}}\'::pg_catalog.jsonb';
 -- ... and no feed if it has control characters, or is so long that no feed has it
-SELECT bloom_feed_sql('forged_10') IS NULL;
-SELECT bloom_feed_sql('forged_11') IS NULL;
-SELECT bloom_feed_sql('forged_15') IS NULL;
-SELECT bloom_feed_sql('forged_16') IS NULL;
+SELECT bloomexp.feed_sql('forged_10') IS NULL;
+SELECT bloomexp.feed_sql('forged_11') IS NULL;
+SELECT bloomexp.feed_sql('forged_15') IS NULL;
+SELECT bloomexp.feed_sql('forged_16') IS NULL;
 RESET ROLE;
 -- (From PostgreSQL 16 on a name that is none has a command, too.)
-SELECT feed, command FROM bloom_feeds() WHERE owner = 'regress_bloomexp_evil'
+SELECT feed, command FROM bloomexp.feeds() WHERE owner = 'regress_bloomexp_evil'
 	AND feed NOT IN ('forged_2', 'forged_9')
 	ORDER BY 1;
 CREATE FUNCTION run(command text) RETURNS text
 	LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; EXCEPTION
 	WHEN OTHERS THEN RETURN sqlerrm; END $$;
-SELECT DISTINCT run(command) FROM bloom_feeds()
+SELECT DISTINCT run(command) FROM bloomexp.feeds()
 	WHERE owner = 'regress_bloomexp_evil' AND command IS NOT NULL AND feed NOT IN ('forged_2',
 		'forged_9') ORDER BY 1;
-SELECT bool_and(run(command) = 'invalid name syntax') IS NOT FALSE FROM bloom_feeds()
+SELECT bool_and(run(command) = 'invalid name syntax') IS NOT FALSE FROM bloomexp.feeds()
 	WHERE feed IN ('forged_2', 'forged_9') AND command IS NOT NULL;
-SELECT to_regclass('shop.exposures'), cardinality(problems), command FROM bloom_feeds()
+SELECT to_regclass('shop.exposures'), cardinality(problems), command FROM bloomexp.feeds()
 	WHERE feed = 'seen';
 DROP FUNCTION run;
 -- A comment on the schema is none of its settings.
-COMMENT ON SCHEMA seen IS 'bloomexp 1.0: SELECT bloom_feed_sql(''seen'', ''pg_class'');';
-SELECT command FROM bloom_feeds() WHERE feed = 'seen';
+COMMENT ON SCHEMA seen IS 'bloomexp 1.0: SELECT bloomexp.feed_sql(''seen'', ''pg_class'');';
+SELECT command FROM bloomexp.feeds() WHERE feed = 'seen';
 COMMENT ON SCHEMA seen IS 'of team x';
-SELECT bloom_feed_sql('seen', 'shop.exposures') IS NULL
+SELECT bloomexp.feed_sql('seen', 'shop.exposures') IS NULL
 	FROM (SELECT set_config('role', 'regress_bloomexp_owner', false)) AS r;
 RESET ROLE;
--- Functions with the names of ours, in the schema of the extension, are not called, and their
--- defaults are not evaluated.
-SELECT bloom_create_feed('alone', user_type => 'uuid');
-SELECT set_config('my.script', bloom_feed_sql('trapped'), false) IS NULL;
+-- Nobody can put a function beside those that users call: its default would be evaluated.
+SELECT bloomexp.create_feed('alone', user_type => 'uuid');
+SELECT set_config('my.script', bloomexp.feed_sql('trapped'), false) IS NULL;
 GRANT CREATE ON SCHEMA public TO regress_bloomexp_evil;
 SET ROLE regress_bloomexp_evil;
 CREATE FUNCTION evil.trap() RETURNS text LANGUAGE plpgsql AS
 	'BEGIN PERFORM public.caught(); RETURN NULL; END';
-CREATE FUNCTION bloom_feed_sql(x text DEFAULT evil.trap()) RETURNS text
+CREATE FUNCTION bloomexp.feed_sql(x text DEFAULT evil.trap()) RETURNS text
 	LANGUAGE sql AS 'SELECT evil.trap()';
-RESET ROLE;
-SELECT count(*) FILTER (WHERE command IS NULL) AS without_command FROM bloom_feeds()
-	WHERE owner <> 'regress_bloomexp_evil';
-SELECT bloom_create_feed('trapped');
-SELECT trapped.add(1, '{1}');
-SELECT trapped.take(1, '{1,2}');
-DROP SCHEMA trapped CASCADE;
--- ... not even those that the owner of the extension, who need not be a superuser, has made a
--- part of it
-ALTER EXTENSION bloomexp ADD FUNCTION bloom_feed_sql(text);
-SELECT count(*) FILTER (WHERE command IS NULL) AS without_command FROM bloom_feeds()
-	WHERE owner <> 'regress_bloomexp_evil';
-ALTER EXTENSION bloomexp DROP FUNCTION bloom_feed_sql(text);
-SET ROLE regress_bloomexp_evil;
-DROP FUNCTION bloom_feed_sql(text);
--- ... and no feed calls one that was made when its owner could still create there
+CREATE FUNCTION feed_sql(x text DEFAULT evil.trap()) RETURNS text
+	LANGUAGE sql AS 'SELECT evil.trap()';
+ALTER FUNCTION feed_sql(text) SET SCHEMA bloomexp;
+DROP FUNCTION feed_sql(text);
+-- A function with the name of ours in the schema of the extension is not called, not even one that
+-- was made when its owner could still create there.
 CREATE FUNCTION bloom_add(bloom, bigint[]) RETURNS bloom
 	LANGUAGE sql AS 'SELECT evil.trap()::bloom';
 RESET ROLE;
@@ -619,7 +658,7 @@ REVOKE CREATE ON SCHEMA public FROM regress_bloomexp_evil;
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 SELECT trapped.add(1, '{1}');
 SELECT trapped.take(1, '{1,2}');
-SELECT problems FROM bloom_feeds() WHERE feed = 'alone';
+SELECT problems FROM bloomexp.feeds() WHERE feed = 'alone';
 DROP ROUTINE bloom_add(bloom, bigint[]);
 DROP SCHEMA alone, trapped CASCADE;
 -- In the schema bloomexp nobody can: a function there could fit better than ours.
@@ -633,14 +672,13 @@ WHERE nspname = 'bloomexp';
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE shop."odd\\'" ("u'\n" bytea, "i\" bigint, at timestamp, "yes?" boolean DEFAULT true);
 CREATE INDEX ON shop."odd\\'" ("u'\n");
-SELECT set_config('my.script', bloom_feed_sql('set', 'shop."odd\\''"', 'u''\n', 'i\', 'at',
+SELECT set_config('my.script', bloomexp.feed_sql('set', 'shop."odd\\''"', 'u''\n', 'i\', 'at',
 	'1 month 2 days 03:00:00',
-	0.0123456789012, NULL, 'trigger', 'yes?'), false) ~ 'CREATE' AS script,
-	bloom_create_feed('as_usual', 'shop."odd\\''"', 'u''\n', 'i\', 'at', '1 month 2 days 03:00:00',
-		0.0123456789012,
-		NULL, 'trigger', 'yes?');
-SELECT set_config('my.commands', string_agg(command, ' ' ORDER BY feed), false) FROM bloom_feeds()
-	WHERE feed = 'as_usual';
+	0.0123456789012, NULL, true, 'yes?'), false) ~ 'CREATE' AS script,
+	bloomexp.create_feed('as_usual', 'shop."odd\\''"', 'u''\n', 'i\', 'at',
+		'1 month 2 days 03:00:00', 0.0123456789012, NULL, true, 'yes?');
+SELECT set_config('my.commands', string_agg(command, ' ' ORDER BY feed), false)
+FROM bloomexp.feeds() WHERE feed = 'as_usual';
 RESET ROLE;
 SET plpgsql.variable_conflict = 'use_variable'; SET plpgsql.extra_errors = 'all';
 	SET plpgsql.check_asserts
@@ -657,11 +695,10 @@ SET IntervalStyle = 'iso_8601'; SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia
 	SET bytea_output
 	= 'escape'; SET extra_float_digits = -15; SET default_transaction_isolation = 'serializable';
 SET search_path = '';
-SELECT public.bloom_feed_sql('set', E'shop."odd\\\\''"', E'u''\\n', E'i\\', 'at', 'P1M2DT3H',
-	0.0123456789012,
-	NULL, 'trigger', 'yes?') = current_setting('my.script') AS same_script;
+SELECT bloomexp.feed_sql('set', E'shop."odd\\\\''"', E'u''\\n', E'i\\', 'at', 'P1M2DT3H',
+	0.0123456789012, NULL, true, 'yes?') = current_setting('my.script') AS same_script;
 SELECT string_agg(command, ' ' ORDER BY feed) = current_setting('my.commands') AS same_command,
-	string_agg(problems::text, ' ') FROM public.bloom_feeds() WHERE feed = 'as_usual';
+	string_agg(problems::text, ' ') FROM bloomexp.feeds() WHERE feed = 'as_usual';
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 INSERT INTO shop."odd\\'" SELECT pg_catalog.int4send(u), i, now() AT TIME ZONE 'UTC'
 	FROM generate_series(1, 300) AS u, generate_series(1, 2) AS i;
@@ -669,13 +706,13 @@ CALL "set".rebuild(after => pg_catalog.int4send(200), dry_run => true);
 CALL "set".rebuild(users => ARRAY[pg_catalog.int4send(1), pg_catalog.int4send(300)]);
 SELECT "set".take(pg_catalog.int4send(1), '{1,3,4}', 1), "set".contains(pg_catalog.int4send(1), 3),
 	"set".unseen(pg_catalog.int4send(1), '{2,3,4}');
-SELECT problems FROM public.bloom_feeds() WHERE feed = 'set';
+SELECT problems FROM bloomexp.feeds() WHERE feed = 'set';
 DROP FUNCTION "set".lock;
-SELECT problems FROM public.bloom_feeds() WHERE feed = 'set';
+SELECT problems FROM bloomexp.feeds() WHERE feed = 'set';
 RESET ROLE;
 RESET ALL;
 SET client_min_messages = error;
-SELECT problems FROM public.bloom_feeds() WHERE feed = 'set';
+SELECT problems FROM bloomexp.feeds() WHERE feed = 'set';
 SELECT (SELECT count(*) FROM "set".filters AS s
 		JOIN as_usual.filters AS a USING (user_id, recent)) AS alike,
 	(bloom_info("set".current(int4send(2)))).fpr;
@@ -684,7 +721,7 @@ DROP SCHEMA "set", as_usual CASCADE;
 -- Whose the tables are is checked where they are read: when a script is applied, and when a
 -- rebuild reads, of each child and of its children.
 SET ROLE regress_bloomexp_owner;
-SELECT set_config('my.script', bloom_feed_sql('applied', 'shop.exposures', mode => 'log'),
+SELECT set_config('my.script', bloomexp.feed_sql('applied', 'shop.exposures', trigger => false),
 	false) ~ 'CREATE';
 RESET ROLE;
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
@@ -697,9 +734,9 @@ SET ROLE regress_bloomexp_owner;
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 SET ROLE regress_bloomexp_cron;
 CALL seen.rebuild();
-CALL log.rebuild(dry_run => true);
+CALL untracked.rebuild(dry_run => true);
 RESET ROLE;
-SELECT problems[1] FROM bloom_feeds() WHERE feed = 'log';
+SELECT problems[1] FROM bloomexp.feeds() WHERE feed = 'untracked';
 DROP TABLE shop.old CASCADE;
 -- ... and of what a view reads, but not of what a materialized one has read
 CREATE TABLE evil.events (user_id bigint, item_id bigint, shown_at timestamptz);
@@ -710,12 +747,12 @@ CREATE TABLE shop.events (LIKE evil.events);
 CREATE VIEW shop.viewed AS SELECT * FROM shop.events;
 CREATE VIEW shop.viewed_twice AS SELECT * FROM shop.viewed;
 CREATE MATERIALIZED VIEW shop.copied AS SELECT * FROM evil.events;
-SELECT bloom_feed_sql('copied', 'shop.copied', mode => 'log') IS NOT NULL AS of_a_copy;
-SELECT bloom_create_feed('viewed', 'shop.viewed_twice', mode => 'log');
-SELECT set_config('my.script', bloom_feed_sql('viewed', 'shop.viewed_twice', mode => 'log'),
+SELECT bloomexp.feed_sql('copied', 'shop.copied', trigger => false) IS NOT NULL AS of_a_copy;
+SELECT bloomexp.create_feed('viewed', 'shop.viewed_twice', trigger => false);
+SELECT set_config('my.script', bloomexp.feed_sql('viewed', 'shop.viewed_twice', trigger => false),
 	false) ~ 'CREATE';
 CREATE OR REPLACE VIEW shop.viewed AS SELECT * FROM evil.events;
-SELECT bloom_feed_sql('viewed', 'shop.viewed_twice', mode => 'log');
+SELECT bloomexp.feed_sql('viewed', 'shop.viewed_twice', trigger => false);
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 CALL viewed.rebuild(allow_removed => true);
 DROP SCHEMA viewed CASCADE;
@@ -727,7 +764,7 @@ DROP TABLE evil.events;
 
 -- A script stops at a schema that another role has made since, and at a table in it.
 SET ROLE regress_bloomexp_owner;
-SELECT set_config('my.script', bloom_feed_sql('later', 'shop.exposures'), false) IS NULL;
+SELECT set_config('my.script', bloomexp.feed_sql('later', 'shop.exposures'), false) IS NULL;
 SET ROLE regress_bloomexp_evil;
 CREATE SCHEMA later;
 GRANT ALL ON SCHEMA later TO regress_bloomexp_owner;
@@ -749,7 +786,7 @@ DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 RESET ROLE;
 DROP SCHEMA later CASCADE;
 -- ... for superusers, too, though they have the rights of all
-SELECT set_config('my.script', bloom_feed_sql('later'), false) IS NULL;
+SELECT set_config('my.script', bloomexp.feed_sql('later'), false) IS NULL;
 SET ROLE regress_bloomexp_evil;
 CREATE SCHEMA later;
 CREATE TABLE later.filters (user_id bigint PRIMARY KEY, items bloom, recent bloom,
@@ -759,7 +796,7 @@ DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
 DROP SCHEMA later CASCADE;
 
 -- ... and at a schema in which others can create
-SELECT set_config('my.script', bloom_feed_sql('later'), false) IS NULL;
+SELECT set_config('my.script', bloomexp.feed_sql('later'), false) IS NULL;
 CREATE SCHEMA later;
 GRANT CREATE ON SCHEMA later TO regress_bloomexp_evil;
 DO $$ BEGIN EXECUTE current_setting('my.script'); END $$;
@@ -777,17 +814,17 @@ DROP SCHEMA later CASCADE;
 -- A role is looked up by its very name: this one is neither unknown nor the other.
 CREATE ROLE "Regress_bloomexp_owner";
 SET ROLE "Regress_bloomexp_owner";
-SELECT bloom_create_feed('later');
+SELECT bloomexp.create_feed('later');
 RESET ROLE;
 DO $$ BEGIN
 	EXECUTE format('GRANT CREATE ON DATABASE %I TO "Regress_bloomexp_owner"', current_database());
 END $$;
 SET ROLE "Regress_bloomexp_owner";
-SELECT bloom_create_feed('later');
+SELECT bloomexp.create_feed('later');
 RESET ROLE;
 CREATE FUNCTION later.take(bigint, integer[]) RETURNS integer[] LANGUAGE sql AS 'SELECT $2';
 ALTER FUNCTION later.take(bigint, integer[]) OWNER TO regress_bloomexp_evil;
-SELECT owner, problems FROM bloom_feeds() WHERE feed = 'later';
+SELECT owner, problems FROM bloomexp.feeds() WHERE feed = 'later';
 DROP FUNCTION later.take(bigint, integer[]);
 DROP OWNED BY "Regress_bloomexp_owner" CASCADE;
 DROP ROLE "Regress_bloomexp_owner";
@@ -799,15 +836,16 @@ SELECT bloomexp.feed_options('{"fpr": 1e-7, "width": null, "capacity": 3650}');
 CREATE TABLE named (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
 	since timestamptz, items bigint[], r text, exposed bigint[], pending int, recent bigint[],
 	written bigint[], n_users bigint, filled_until timestamptz);
-SELECT bloom_create_feed('of_named', 'named'), bloom_create_feed('log_of_named', 'named',
-	mode => 'log'), bloom_create_feed('ever', width => NULL), bloom_create_feed('month');
+SELECT bloomexp.create_feed('of_named', 'named'),
+	bloomexp.create_feed('untracked_of_named', 'named', trigger => false),
+	bloomexp.create_feed('ever', width => NULL), bloomexp.create_feed('month');
 INSERT INTO named (user_id, item_id) SELECT 2, unnest(of_named.take(2, '{1,2,3}', 2));
 SELECT of_named.take_back(2, '{1,2}'), of_named.unseen(2, '{1,2,3}');
 DO $$
 DECLARE
 	feed name;
 BEGIN
-	FOREACH feed IN ARRAY '{of_named,log_of_named,ever,month}'::name[] LOOP
+	FOREACH feed IN ARRAY '{of_named,untracked_of_named,ever,month}'::name[] LOOP
 		EXECUTE format('ALTER TABLE %I.filters ADD taken bigint[] NOT NULL DEFAULT $t${}$t$,
 			ADD r text, ADD at timestamptz, ADD shown_at timestamptz[], ADD visitor text,
 			ADD from_user bigint, ADD into_user bigint, ADD user_ids bigint[], ADD shown text,
@@ -818,10 +856,10 @@ BEGIN
 END $$;
 INSERT INTO named (user_id, item_id) SELECT 1, unnest(of_named.take(1, '{1,2,3}', 2));
 SELECT of_named.take_back(1, '{1,2}'), of_named.unseen(1, '{1,2,3}'),
-	log_of_named.take_back(1, '{1,2}'), log_of_named.unseen(1, '{1,2,3}');
+	untracked_of_named.take_back(1, '{1,2}'), untracked_of_named.unseen(1, '{1,2,3}');
 CALL of_named.rebuild();
-CALL log_of_named.rebuild();
-SELECT of_named.unseen(1, '{1,2,3}'), log_of_named.unseen(1, '{1,2,3}');
+CALL untracked_of_named.rebuild();
+SELECT of_named.unseen(1, '{1,2,3}'), untracked_of_named.unseen(1, '{1,2,3}');
 SELECT ever.take(1, '{1,2,3}', 2), month.take(1, '{1,2,3}', 2);
 SELECT ever.take_back(1, '{2}'), month.take_back(1, '{2}');
 SELECT ever.take(1, '{1,2,3}', 1), month.take(1, '{1,2,3}', 1);
@@ -832,8 +870,95 @@ SELECT ever.unseen(1, '{1,2,3,4,5,9}'), month.unseen(1, '{1,2,3,4,5,9}');
 CALL month.expire();
 SELECT ever.forget(1), month.forget(1);
 SELECT ever.unseen(1, '{1,2}'), month.unseen(1, '{1,2}');
-DROP SCHEMA of_named, log_of_named, ever, month CASCADE;
+DROP SCHEMA of_named, untracked_of_named, ever, month CASCADE;
 DROP TABLE named;
+
+-- The loops of rebuild() and expire() run with the rights of their caller.  They commit, so they
+-- cannot be made with a search_path.  Here a session calls them that finds names of others first,
+-- and has not called them before: no batch runs code of others, and the search_path of the session
+-- stays as it is.
+SET ROLE regress_bloomexp_owner;
+CREATE TABLE shop.many (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
+CREATE INDEX ON shop.many (user_id);
+SELECT bloomexp.create_feed('many', 'shop.many');
+SELECT bloomexp.create_feed('untracked_many', 'shop.many', trigger => false);
+SELECT bloomexp.create_feed('expired');
+INSERT INTO shop.many SELECT generate_series(1, 1500), 1;
+INSERT INTO expired.filters (user_id) SELECT generate_series(1, 12000);
+SELECT array_agg(u) AS users FROM generate_series(1, 1500) AS u \gset
+SET ROLE regress_bloomexp_evil;
+CREATE SCHEMA front;
+GRANT USAGE ON SCHEMA front TO PUBLIC;
+CREATE FUNCTION front.ran() RETURNS boolean LANGUAGE plpgsql AS
+	'BEGIN PERFORM public.caught(); RETURN true; END';
+DO $$
+DECLARE
+	name text;
+	n integer := 0;
+	operands record;
+BEGIN
+	FOREACH name IN ARRAY '{text,name,varchar,record,jsonb,oid,regclass,bool,int4,int8,float8,
+		numeric,interval,timestamptz,void}'::text[]
+	LOOP
+		EXECUTE format('CREATE DOMAIN front.%I AS pg_catalog.%I CHECK (front.ran())', name,
+			CASE WHEN name IN ('record', 'void') THEN 'text' ELSE name END);
+	END LOOP;
+	FOREACH name IN ARRAY ARRAY['format(text, text)', 'format(text, text, text)',
+		'format(text, VARIADIC anyarray)', 'concat(VARIADIC anyarray)', 'concat(text, text)',
+		'now()', 'clock_timestamp()', 'cardinality(anyarray)', 'cardinality(bigint[])',
+		'array_length(bigint[], integer)', 'pg_sleep(double precision)', 'pg_sleep_for(interval)',
+		'require_autocommit(text)', 'unnest(bigint[])']
+	LOOP
+		EXECUTE format('CREATE FUNCTION front.%I(%s RETURNS boolean LANGUAGE plpgsql AS %L',
+			split_part(name, '(', 1), substr(name, position('(' IN name) + 1),
+			'BEGIN RETURN front.ran(); END');
+	END LOOP;
+	FOR operands IN
+		SELECT o.name, t.l, t.r FROM unnest('{=,<>,<,>,<=,>=,+,-,*,/,||}'::text[]) AS o(name),
+			(VALUES ('bigint', 'bigint'), ('bigint', 'integer'), ('integer', 'bigint'),
+				('integer', 'integer'), ('timestamptz', 'timestamptz'), ('timestamptz', 'interval'),
+				('interval', 'interval'), ('double precision', 'double precision'),
+				('numeric', 'integer'), ('numeric', 'numeric'), ('text', 'text'),
+				('boolean', 'boolean'), ('bigint[]', 'bigint[]'), ('bigint[]', 'bigint')) AS t(l, r)
+	LOOP
+		n := n + 1;
+		EXECUTE format('CREATE FUNCTION front.operator_%s(%s, %s) RETURNS boolean '
+			'LANGUAGE plpgsql AS %L', n, operands.l, operands.r, 'BEGIN RETURN front.ran(); END');
+		EXECUTE format('CREATE OPERATOR front.%s (LEFTARG = %s, RIGHTARG = %s, '
+			'FUNCTION = front.operator_%s)', operands.name, operands.l, operands.r, n);
+	END LOOP;
+END
+$$;
+\c -
+SET client_min_messages = error;
+SET search_path = front, pg_temp, pg_catalog;
+-- the traps work
+SELECT 'a'::text;
+SELECT 1::pg_catalog.int8 > 2::pg_catalog.int8;
+SELECT now();
+CALL many.rebuild();
+SHOW search_path;
+CALL many.rebuild(users => :'users');
+-- ... long enough for a notice
+CALL many.rebuild(after => 0, pause => '300 milliseconds', allow_removed => true);
+CALL untracked_many.rebuild(upto => 1400, overlap => '0');
+CALL expired.expire(pause => '1 millisecond');
+SHOW search_path;
+DO $$ DECLARE a bigint; b bigint; c bigint; d bigint; BEGIN
+	CALL many.rebuild(exposures => a, filters => b, bytes => c, removed => d);
+	RAISE INFO '% %', b, current_setting('search_path');
+	CALL expired.expire(removed => a);
+	RAISE INFO '% %', a, current_setting('search_path');
+END $$;
+-- ... and when they stop
+CALL many.rebuild(users => '{1}', after => 1);
+BEGIN;
+CALL expired.expire();
+ROLLBACK;
+SHOW search_path;
+RESET search_path;
+DROP SCHEMA front, many, untracked_many, expired CASCADE;
+DROP TABLE shop.many;
 
 -- A table that is gone is in nobody's hands.
 SET ROLE regress_bloomexp_owner;
@@ -844,18 +969,18 @@ SELECT bloomexp.require_trusted(4711);
 ALTER TABLE shop.exposures ENABLE ROW LEVEL SECURITY;
 CREATE POLICY policy ON shop.exposures USING (item_id <> 1) WITH CHECK (true);
 CALL seen.rebuild();
-SELECT seen.unseen(1, '{1,2,3}'), log.unseen(1, '{1,2,3}');
+SELECT seen.unseen(1, '{1,2,3}'), untracked.unseen(1, '{1,2,3}');
 ALTER TABLE shop.exposures FORCE ROW LEVEL SECURITY;
 CALL seen.rebuild();
-SELECT log.unseen(1, '{1,2,3}');
-SELECT log.take(1, '{1,2,3}');
+SELECT untracked.unseen(1, '{1,2,3}');
+SELECT untracked.take(1, '{1,2,3}');
 INSERT INTO shop.exposures VALUES (1, 5);
 SELECT seen.unseen(1, '{1,2,3,5}');
 RESET ROLE;
 SET row_security = on;
-SELECT log.unseen(1, '{1,2,3}');
+SELECT untracked.unseen(1, '{1,2,3}');
 
-DROP SCHEMA seen, log, pages, shop CASCADE;
+DROP SCHEMA seen, untracked, pages, shop CASCADE;
 DROP FUNCTION caught, of_others CASCADE;
 DROP SCHEMA evil CASCADE;
 DROP OWNED BY regress_bloomexp_owner, regress_bloomexp_app, regress_bloomexp_cron,

@@ -13,9 +13,9 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE INDEX ON exposures (user_id, shown_at);
 -- Slices of five years, so that none begins while this runs, before December of 2029.
-SELECT bloom_create_feed('seen', fpr => 1e-7, width => '10950 days');
-SELECT bloom_create_feed('ever', fpr => 1e-7, width => NULL);
-SELECT bloom_create_feed('shown', 'exposures', fpr => 1e-7);
+SELECT bloomexp.create_feed('seen', fpr => 1e-7, width => '10950 days');
+SELECT bloomexp.create_feed('ever', fpr => 1e-7, width => NULL);
+SELECT bloomexp.create_feed('shown', 'exposures', fpr => 1e-7);
 -- Where the slice of now began, and the one before it.
 CREATE FUNCTION slice(ago integer) RETURNS timestamptz LANGUAGE sql AS $$
 	SELECT bloomexp.slice_start(now() - ago * interval '1825 days', '10950 days', 6)
@@ -104,11 +104,14 @@ SELECT seen.unseen(6, '{1,2,3}');
 --
 -- 2. Borders of slices are those of the filter, whatever clocks do.
 --
-SELECT bloom_create_feed('summer', width => '30 days', fpr => 1e-7);
+SELECT bloomexp.create_feed('summer', width => '30 days', fpr => 1e-7);
 -- Let its functions take times of any age.
 DO $$ BEGIN
 	EXECUTE replace(pg_get_functiondef('summer.add'::regproc),
 		'clock_timestamp() - interval ''720:00:00''', '''-infinity''');
+	EXECUTE replace(pg_get_functiondef('summer.add_batch'::regproc),
+		'present, settings) AS p',
+		'(SELECT max(t) FROM unnest(shown_at) AS t), settings) AS p');
 	EXECUTE replace(pg_get_functiondef('summer.add_batch'::regproc),
 		'present - interval ''720:00:00''', '''-infinity''');
 END $$;
@@ -422,7 +425,7 @@ FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
 WHERE c.relname = 'filters' AND a.attname IN ('items', 'recent') ORDER BY 1, 3;
 -- A script that is applied again sets it back.
 ALTER TABLE seen.filters ALTER recent SET STORAGE EXTENDED;
-SELECT bloom_feed_sql('seen', fpr => 1e-7, width => '10950 days') AS script \gset
+SELECT bloomexp.feed_sql('seen', fpr => 1e-7, width => '10950 days') AS script \gset
 :script
 SELECT attstorage FROM pg_attribute
 WHERE attrelid = 'seen.filters'::regclass AND attname = 'recent';
@@ -486,7 +489,7 @@ SELECT seen.add(71, '{1000}', slice(0));
 SELECT count(*) AS layers, sum(l.items) AS items, sum(l.capacity) < 600 AS no_more
 FROM seen.filters AS f, bloom_layers(f.items) AS l WHERE f.user_id = 71;
 -- A first layer without a window is for "capacity" items, for those who come so far.
-SELECT bloom_create_feed('sized', width => NULL, capacity => 3650);
+SELECT bloomexp.create_feed('sized', width => NULL, capacity => 3650);
 SELECT sized.add(1, ARRAY(SELECT generate_series(1, 247)));
 SELECT sized.add(2, ARRAY(SELECT generate_series(1, 248)));
 SELECT user_id, items IS NULL AS exact, (bloom_info(items)).capacity >= 3650 AS for_capacity
@@ -613,24 +616,29 @@ FROM seen.filters AS s JOIN ever.filters AS e USING (user_id) WHERE user_id = 21
 --
 -- The functions of the row, by themselves.
 --
+CREATE FUNCTION forever(capacity bigint DEFAULT 100) RETURNS bloomexp.row_settings
+	LANGUAGE sql AS $$ SELECT ROW(NULL, NULL, 'integer', 0.01, capacity)::bloomexp.row_settings $$;
+CREATE FUNCTION windowed(width interval, slices integer DEFAULT 6, fpr float8 DEFAULT 0.01)
+	RETURNS bloomexp.row_settings
+	LANGUAGE sql AS $$ SELECT ROW(width, slices, 'integer', fpr, NULL)::bloomexp.row_settings $$;
 -- Without a window: new hashes come first, each once; what does not fit goes into the filter.
-SELECT bloomexp.recent_after('{1,2}', '{3,2,4,3}');
-SELECT bloomexp.recent_after('{}', '{}'), bloomexp.recent_after(NULL, '{1}'),
-	bloomexp.recent_after('{1}', NULL);
-SELECT cardinality(bloomexp.recent_after(numbers(1, 240), numbers(235, 247))) AS full,
-	bloomexp.recent_after(numbers(1, 240), numbers(235, 248)) AS too_long,
-	cardinality(bloomexp.recent_after(numbers(1, 3), numbers(1, 247))) AS some_known,
-	bloomexp.recent_after(numbers(1, 3), numbers(1, 248)) AS too_many_alone;
-SELECT bloomexp.items_after(NULL, numbers(1, 240), numbers(235, 247), 'integer', 0.01, 100)
+SELECT bloomexp.recent_after('{1,2}', '{3,2,4,3}', forever());
+SELECT bloomexp.recent_after('{}', '{}', forever()),
+	bloomexp.recent_after(NULL, '{1}', forever()), bloomexp.recent_after('{1}', NULL, forever());
+SELECT cardinality(bloomexp.recent_after(numbers(1, 240), numbers(235, 247), forever())) AS full,
+	bloomexp.recent_after(numbers(1, 240), numbers(235, 248), forever()) AS too_long,
+	cardinality(bloomexp.recent_after(numbers(1, 3), numbers(1, 247), forever())) AS some_known,
+	bloomexp.recent_after(numbers(1, 3), numbers(1, 248), forever()) AS too_many_alone;
+SELECT bloomexp.items_after(NULL, numbers(1, 240), numbers(235, 247), forever(100))
 		IS NULL AS kept,
-	bloomexp.items_after(NULL, numbers(1, 240), numbers(235, 248), 'integer', 0.01, 240)
+	bloomexp.items_after(NULL, numbers(1, 240), numbers(235, 248), forever(240))
 		= bloom_add_hashes(bloom_new(240, 0.01), 'integer', numbers(1, 240)) AS folded,
-	bloomexp.items_after(NULL, numbers(1, 3), numbers(3, 251), 'integer', 0.01, 300)
+	bloomexp.items_after(NULL, numbers(1, 3), numbers(3, 251), forever(300))
 		= bloom_add_hashes(bloom_new(300, 0.01), 'integer', numbers(4, 251)) AS too_many_alone;
 -- whether it makes a difference
 CREATE FUNCTION changes(pending integer, recent bigint[], hashes bigint[],
 	items bloom DEFAULT NULL) RETURNS boolean LANGUAGE sql AS $$
-	SELECT bloomexp.row_changes(items, pending, recent, hashes, 'integer', 0.01, 300) $$;
+	SELECT bloomexp.row_changes(items, pending, recent, hashes, forever(300)) $$;
 SELECT changes(0, '{1,2}', '{2}') AS known,
 	changes(0, '{1,2}', '{3}') AS new,
 	changes(1, '{1,2}', '{2}') AS not_pending,
@@ -645,7 +653,7 @@ SELECT changes(0, '{1}', numbers(1, 300)) AS new,
 	changes(1, '{1}', numbers(1, 300), bloom_add_hashes(NULL, 'integer', numbers(1, 300)))
 		AS pending;
 -- One way for a few hashes and one for many: the same result.
-SELECT count(*) FILTER (WHERE bloomexp.recent_after(r.recent, a.added) IS DISTINCT FROM
+SELECT count(*) FILTER (WHERE bloomexp.recent_after(r.recent, a.added, forever()) IS DISTINCT FROM
 	(SELECT array_agg(x ORDER BY part, n) FROM (
 		SELECT x, 1 AS part, min(n) AS n FROM unnest(a.added) WITH ORDINALITY AS u(x, n)
 		WHERE x <> ALL (r.recent) GROUP BY x
@@ -658,15 +666,15 @@ CREATE FUNCTION after(recent bigint[], since integer, hashes bigint[], shown int
 	OUT since_after integer, OUT recent_after bigint[], OUT in_filter text, OUT changes boolean)
 LANGUAGE sql AS $$
 	SELECT (SELECT extract(day FROM slice(0) - s.since)::integer / 1825
-			FROM bloomexp.since_after($1, slice($2), $3, slice($4), now(), '10950 days', 6)
+			FROM bloomexp.since_after($1, $3, windowed('10950 days'), slice($2), slice($4), now())
 				AS s(since)),
-		bloomexp.recent_after($1, slice($2), $3, slice($4), now(), '10950 days', 6),
+		bloomexp.recent_after($1, $3, windowed('10950 days'), slice($2), slice($4), now()),
 		(SELECT string_agg(format('%s %s ago', l.items,
 			extract(day FROM slice(0) - l.slice_start)::integer / 1825), ', ' ORDER BY l.layer)
-		FROM bloom_layers(bloomexp.items_after(NULL, $1, slice($2), $3, slice($4), now(),
-			'10950 days', 6, 'integer', 1e-7)) AS l),
-		bloomexp.row_changes(NULL, 0, $1, slice($2), $3, slice($4), now(),
-			'10950 days', 6, 'integer', 1e-7)
+		FROM bloom_layers(bloomexp.items_after(NULL, $1, $3,
+			windowed('10950 days', fpr => 1e-7), slice($2), slice($4), now())) AS l),
+		bloomexp.row_changes(NULL, 0, $1, $3, windowed('10950 days', fpr => 1e-7),
+			slice($2), slice($4), now())
 $$;
 SELECT * FROM after('{1,2}', 0, '{2,3}', 0);
 SELECT * FROM after('{1,2}', 1, '{2,3}', 0);
@@ -689,30 +697,33 @@ SELECT since_after, recent_after, in_filter FROM after(numbers(1, 10), 1, number
 SELECT since_after, recent_after, in_filter FROM after('{1,2}', 0, numbers(1, 300), 0);
 SELECT since_after, recent_after, in_filter FROM after('{}', NULL, numbers(1, 300), -3);
 -- All of a row as one filter.
-SELECT bloomexp.fold(NULL, numbers(1, 5), 'integer', 0.01, 5)
+SELECT bloomexp.fold(NULL, numbers(1, 5), forever())
 		= bloom_add_hashes(bloom_new(5, 0.01), 'integer', numbers(1, 5)) AS plain,
-	bloomexp.fold(NULL, numbers(1, 5), slice(1), '10950 days', 6, 'integer', 0.01)
+	bloomexp.fold(NULL, numbers(1, 5), windowed('10950 days'), slice(1))
 		= bloom_add_hashes_at(bloom_window('10950 days', 6, 0.01), 'integer', numbers(1, 5),
 			slice(1), true) AS windowed,
-	bloomexp.fold(bloom_new(), '{}', 'integer', 0.01, 1) = bloom_new() AS nothing,
-	bloomexp.fold(NULL, NULL, slice(1), '10950 days', 6, 'integer', 0.01) AS no_row;
+	bloomexp.fold(bloom_new(), '{}', forever()) = bloom_new() AS nothing,
+	bloomexp.fold(NULL, NULL, windowed('10950 days'), slice(1)) AS no_row;
 -- Items whose hashes are among others.
 SELECT bloomexp.among('{c,a,NULL,b,c}'::text[], bloomexp.hashes('{c,b,d}'::text[])),
 	bloomexp.among('{a}'::text[], NULL), bloomexp.among(NULL::text[], '{1}');
 -- What none of them takes.
-SELECT bloomexp.fold(bloom_window('1 day', 2, 0.01), '{1}', 'integer', 0.01, 1);
-SELECT bloomexp.fold(bloom_new(), '{1}', now(), '1 day', 2, 'integer', 0.01);
-SELECT bloomexp.fold(bloom_add(NULL, 'a'::text), '{1}', 'integer', 0.01, 1);
-SELECT bloomexp.fold(NULL, '{1}', 'number', 0.01, 1);
-SELECT bloomexp.fold(NULL, '{1}', 'integer', NULL, 1);
-SELECT bloomexp.fold(NULL, '{1}', NULL, '1 day', 2, 'integer', 0.01);
-SELECT bloomexp.fold(NULL, '{1}', 'infinity', '1 day', 2, 'integer', 0.01);
-SELECT bloomexp.fold(NULL, '{1}', now(), '-1 day', 2, 'integer', 0.01);
-SELECT bloomexp.recent_after('{1}', '{{1}}');
-SELECT bloomexp.recent_after('{1}', '{NULL}');
+SELECT bloomexp.fold(bloom_window('1 day', 2, 0.01), '{1}', forever());
+SELECT bloomexp.fold(bloom_new(), '{1}', windowed('1 day', 2), now());
+SELECT bloomexp.fold(bloom_add(NULL, 'a'::text), '{1}', forever());
+SELECT bloomexp.fold(NULL, '{1}', ROW(NULL, NULL, 'number', 0.01, 1)::bloomexp.row_settings);
+SELECT bloomexp.fold(NULL, '{1}', ROW(NULL, NULL, 'integer', NULL, 1)::bloomexp.row_settings);
+SELECT bloomexp.fold(NULL, '{1}', ROW('1 day', NULL, 'integer', 0.01, NULL)::bloomexp.row_settings);
+SELECT bloomexp.fold(NULL, '{1}', ROW(NULL, NULL, 'integer', 0.01, NULL)::bloomexp.row_settings);
+SELECT bloomexp.fold(NULL, '{1}', NULL);
+SELECT bloomexp.fold(NULL, '{1}', windowed('1 day', 2), NULL);
+SELECT bloomexp.fold(NULL, '{1}', windowed('1 day', 2), 'infinity');
+SELECT bloomexp.fold(NULL, '{1}', windowed('-1 day', 2), now());
+SELECT bloomexp.recent_after('{1}', '{{1}}', forever());
+SELECT bloomexp.recent_after('{1}', '{NULL}', forever());
 CREATE FUNCTION recent_with(since timestamptz, shown_at timestamptz, present timestamptz,
 	width interval DEFAULT '30 days') RETURNS bigint[] LANGUAGE sql AS $$
-	SELECT bloomexp.recent_after('{1}', since, '{2,3}', shown_at, present, width, 6) $$;
+	SELECT bloomexp.recent_after('{1}', '{2,3}', windowed(width), since, shown_at, present) $$;
 SELECT recent_with(now(), NULL, now());
 SELECT recent_with(now(), '-infinity', now());
 SELECT recent_with(NULL, now(), now());
@@ -720,9 +731,40 @@ SELECT recent_with('infinity', now(), now());
 SELECT recent_with(now(), now(), NULL);
 SELECT recent_with(now(), now(), now(), NULL);
 SELECT recent_with(now(), now(), now(), '1 month');
+-- What a row says at a time.
+SELECT bloomexp.recent_at('{1}', slice(0), now(), windowed('10950 days')) AS now,
+	bloomexp.recent_at('{1}', slice(6), now(), windowed('10950 days')) AS oldest,
+	bloomexp.recent_at('{1}', slice(7), now(), windowed('10950 days')) AS expired,
+	bloomexp.recent_at('{1}', NULL, now(), windowed('10950 days')) AS no_slice,
+	bloomexp.recent_at('{1}', NULL, NULL, forever()) AS forever;
+SELECT bloomexp.items_at(bloom_add(NULL, 1), NULL, forever()) = bloom_add(NULL, 1) AS forever,
+	bloomexp.items_at(NULL, now(), windowed('1 day')) AS none,
+	bloomexp.items_at(w.w, now(), windowed('1 day')) = bloom_expire(w.w, now()) AS windowed
+FROM (SELECT bloom_add_at(bloom_window('1 day', 6, 0.01), 1, now() - interval '2 days')) AS w(w);
+SELECT bloomexp.items_at(bloom_new(), now(), windowed('1 day'));
+-- A batch becomes pages: each user once, in order, with distinct items of one slice.
+SELECT * FROM bloomexp.pages('{3,1,1,2,1,NULL,4,5}'::int[], '{9,7,8,5,7,1,NULL,6}',
+	ARRAY[slice(0), slice(0), slice(0), slice(0), slice(0), slice(0), slice(0), NULL],
+	now(), windowed('10950 days'));
+SELECT user_id, since = slice(1) AS since, recent FROM bloomexp.pages('{1,1,2,2,3}'::int[],
+	'{1,2,1,2,1}', ARRAY[slice(1), slice(1), slice(1), slice(0), slice(8)],
+	now(), windowed('10950 days'));
+SELECT user_id, since, cardinality(recent) FROM bloomexp.pages(array_cat(array_fill(1, ARRAY[300]),
+	array_fill(2, ARRAY[300])), array_cat(numbers(1, 300), array_cat(numbers(1, 247), numbers(1, 53))),
+	array_fill(now(), ARRAY[600]), now(), forever());
+-- by the collation of the users
+SELECT user_id, recent FROM bloomexp.pages('{b,B,a,b}'::text[] COLLATE "C", '{1,2,3,4}',
+	array_fill(now(), ARRAY[4]), now(), forever());
+SELECT * FROM bloomexp.pages('[7:8]={1,2}'::int[], '[0:1]={1,2}', NULL, now(), forever());
+SELECT * FROM bloomexp.pages('{1}'::int[], '{1,2}', ARRAY[now()], now(), forever());
+SELECT * FROM bloomexp.pages(NULL::int[], NULL, NULL, now(), forever());
+SELECT * FROM bloomexp.pages('{1}'::int[], '{1}', ARRAY[now()], NULL, forever());
+SELECT count(*) FROM bloomexp.pages('{"(0,0)"}'::point[], '{1}', ARRAY[now()], now(), forever());
+SELECT bloomexp.hashes_with_nulls('{{1,NULL},{2,3}}'::int[]), bloomexp.hashes('{1,NULL,2}'::int[]),
+	bloomexp.hash(1), bloomexp.hash('a'::text) = bloomexp.hash('a'::bpchar) AS text;
 
 DROP VIEW answers, full_rows;
 DROP SCHEMA seen, ever, shown CASCADE;
 DROP TABLE exposures, shapes;
 DROP FUNCTION slice, stored, version(text, bigint), numbers, many, changes, after,
-	recent_with;
+	recent_with, forever, windowed;

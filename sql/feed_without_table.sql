@@ -50,7 +50,7 @@ ORDER BY m, t;
 CREATE FUNCTION feed_of(n int) RETURNS text LANGUAGE sql AS $$
 	SELECT rpad('{feed}$feed$ "$1" ''{"}\ e.%I', 61, '$') || lpad(n::text, 2, '0')
 $$;
-SELECT count(bloom_create_feed(feed_of(n), user_type => user_type::regtype,
+SELECT count(bloomexp.create_feed(feed_of(n), user_type => user_type::regtype,
 	item_type => item_type::regtype,
 	width => width, fpr => 1e-7)) AS feeds FROM kinds;
 
@@ -117,7 +117,7 @@ SELECT format('SELECT users, above_fpr FROM %I.health', feed_of(n)) AS sql FROM 
 	WHERE n = 25 \gexec
 SELECT format('CALL %I.expire()', feed_of(n)) AS sql FROM kinds WHERE width IS NOT NULL
 	AND n % 5 = 0 \gexec
-SELECT regexp_replace(command, '''.*?'',', '…,'), problems FROM bloom_feeds() JOIN kinds
+SELECT regexp_replace(command, '''.*?'',', '…,'), problems FROM bloomexp.feeds() JOIN kinds
 	ON feed = feed_of(n)
 	WHERE n < 17 OR n > 31 ORDER BY n;
 CREATE FUNCTION execute(command text) RETURNS text
@@ -126,47 +126,47 @@ CREATE FUNCTION returned(command text) RETURNS text
 	LANGUAGE plpgsql AS $$ DECLARE answer text; BEGIN EXECUTE command
 	INTO answer; RETURN answer; END $$;
 SELECT execute(returned(command)), count(*), count(*) FILTER (WHERE problems = '{}') AS well
-	FROM bloom_feeds() GROUP BY 1;
+	FROM bloomexp.feeds() GROUP BY 1;
 SELECT * FROM all_call('unseen({u3}, {1,2,3,4,5})');
-SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloom_feeds() GROUP BY 1;
+SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloomexp.feeds() GROUP BY 1;
 
 -- What fits no feed: one error that says all, and nothing is made.
 \set VERBOSITY default
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz);
 CREATE INDEX ON exposures (user_id);
-SELECT bloom_create_feed('seen', 'exposures', user_type => 'text', item_type => 'text',
+SELECT bloomexp.create_feed('seen', 'exposures', user_type => 'text', item_type => 'text',
 	slices => 6);
-SELECT bloom_create_feed('seen', user_column => 'u', item_column => 'i', time_column => 't',
-	mode => 'log', "where" => 'w');
-SELECT bloom_create_feed('seen', 'exposures', width => NULL);
-SELECT bloom_create_feed('seen', width => NULL, slices => 6);
-SELECT bloom_create_feed('seen', width => '-1 day', slices => 0, fpr => 1, capacity => 0);
-SELECT bloom_create_feed('seen', capacity => 100000001);
+SELECT bloomexp.create_feed('seen', user_column => 'u', item_column => 'i', time_column => 't',
+	trigger => false, "where" => 'w');
+SELECT bloomexp.create_feed('seen', 'exposures', width => NULL);
+SELECT bloomexp.create_feed('seen', width => NULL, slices => 6);
+SELECT bloomexp.create_feed('seen', width => '-1 day', slices => 0, fpr => 1, capacity => 0);
+SELECT bloomexp.create_feed('seen', capacity => 100000001);
 SET client_min_messages = notice;
-SELECT bloom_feed_sql('seen', capacity => 1000) IS NOT NULL AS made;
+SELECT bloomexp.feed_sql('seen', capacity => 1000) IS NOT NULL AS made;
 SET client_min_messages = error;
-SELECT bloom_create_feed('seen', width => '1 month', slices => 1001, fpr => 'NaN');
-SELECT bloom_create_feed('seen', user_type => 'point', item_type => 'numeric');
-SELECT bloom_create_feed('seen', user_type => 'record');
-SELECT bloom_create_feed('seen', user_type => 'bigint[]', item_type => 'text[]');
-SELECT bloom_create_feed('seen', user_type => 'missing');
-SELECT bloom_create_feed('seen', user_type => 0, item_type => 0);
-SELECT bloom_create_feed('seen', user_type => 4711);
-SELECT bloom_create_feed('seen', item_type => 4711);
-SELECT bloom_create_feed('seen', fpr => NULL);
-SELECT bloom_create_feed('public');
+SELECT bloomexp.create_feed('seen', width => '1 month', slices => 1001, fpr => 'NaN');
+SELECT bloomexp.create_feed('seen', user_type => 'point', item_type => 'numeric');
+SELECT bloomexp.create_feed('seen', user_type => 'record');
+SELECT bloomexp.create_feed('seen', user_type => 'bigint[]', item_type => 'text[]');
+SELECT bloomexp.create_feed('seen', user_type => 'missing');
+SELECT bloomexp.create_feed('seen', user_type => 0, item_type => 0);
+SELECT bloomexp.create_feed('seen', user_type => 4711);
+SELECT bloomexp.create_feed('seen', item_type => 4711);
+SELECT bloomexp.create_feed('seen', fpr => NULL);
+SELECT bloomexp.create_feed('public');
 \set newline '\n\nSELECT 1;'
 CREATE TYPE :"newline" AS ENUM ('a');
 CREATE DOMAIN of_newline AS :"newline";
-SELECT bloom_create_feed('seen', user_type => 'of_newline');
-SELECT count(*) FROM bloom_feeds();
+SELECT bloomexp.create_feed('seen', user_type => 'of_newline');
+SELECT count(*) FROM bloomexp.feeds();
 \set VERBOSITY terse
 DROP TABLE exposures;
 DROP DOMAIN of_newline;
 DROP TYPE :"newline";
 
 -- What is shown, and what is not: NULL, nothing, repetitions, times.
-SELECT bloom_create_feed('seen', fpr => 1e-7), bloom_create_feed('ever', width => NULL,
+SELECT bloomexp.create_feed('seen', fpr => 1e-7), bloomexp.create_feed('ever', width => NULL,
 	fpr => 1e-7);
 SELECT seen.add_batch('{1,1,NULL,1,1,1,1,1,1}', '{1,1,2,NULL,4,5,6,7,8}',
 	ARRAY[now(), now() - interval '1 day', now(), now(), NULL, 'infinity', '-infinity',
@@ -202,7 +202,7 @@ SELECT seen.add_batch('{1}', NULL, ARRAY[now()]);
 \set VERBOSITY terse
 SELECT seen.take(1, '{1,2}', -1);
 -- Late is late, whatever the time zones.
-SELECT bloom_create_feed('half', width => '182 days', slices => 3, fpr => 1e-7);
+SELECT bloomexp.create_feed('half', width => '182 days', slices => 3, fpr => 1e-7);
 CREATE FUNCTION edges() RETURNS TABLE (shown bigint[], zone text) LANGUAGE plpgsql AS $$
 BEGIN
 	FOREACH zone IN ARRAY '{Europe/Berlin,America/Los_Angeles,Australia/Lord_Howe,UTC}'::text[] LOOP
@@ -239,7 +239,7 @@ SELECT count(*), count(*) FILTER (WHERE o IS DISTINCT FROM ROW(f.*, e.items)) AS
 	FROM seen.filters AS f
 	JOIN ever.filters AS e USING (user_id) JOIN once AS o USING (user_id);
 -- What is taken late in a transaction is shown when it is taken, not when the transaction began.
-SELECT bloom_create_feed('short', width => '0.6 seconds');
+SELECT bloomexp.create_feed('short', width => '0.6 seconds');
 BEGIN;
 SELECT pg_sleep(0.3), short.take(1, '{1}'), short.add(2, '{1}');
 SELECT user_id, since > now() AS after_begin FROM short.filters ORDER BY 1;
@@ -257,12 +257,15 @@ DROP SCHEMA seen, ever CASCADE;
 -- and add_batch() do with the times of now.
 CREATE FUNCTION at(day float8) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
 	SELECT '2025-01-01 UTC'::timestamptz + day * interval '24 hours' $$;
-SELECT bloom_create_feed('seen');
+SELECT bloomexp.create_feed('seen');
 -- Let its functions take times of any age.
 CREATE PROCEDURE let_old_times_in() LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE replace(pg_get_functiondef('seen.add'::regproc),
 		'clock_timestamp() - interval ''720:00:00''', '''-infinity''');
+	EXECUTE replace(pg_get_functiondef('seen.add_batch'::regproc),
+		'present, settings) AS p',
+		'(SELECT max(t) FROM unnest(shown_at) AS t), settings) AS p');
 	EXECUTE replace(pg_get_functiondef('seen.add_batch'::regproc),
 		'present - interval ''720:00:00''', '''-infinity''');
 END
@@ -272,8 +275,8 @@ CREATE PROCEDURE show(u bigint, day float8, VARIADIC items bigint[]) LANGUAGE sq
 	SELECT seen.add_batch(array_fill(u, ARRAY[cardinality(items)]), items,
 		array_fill(at(day), ARRAY[cardinality(items)])) $$;
 -- both columns as one filter, which has not expired, and their bytes
-CREATE VIEW stored AS SELECT user_id, bloomexp.fold(f.items, f.recent, f.since,
-		'30 days', 6, 'integer', 0.01) AS items,
+CREATE VIEW stored AS SELECT user_id, bloomexp.fold(f.items, f.recent,
+		ROW('30 days', 6, 'integer', 0.01, NULL)::bloomexp.row_settings, f.since) AS items,
 	coalesce(pg_column_size(f.items), 0) + pg_column_size(f.recent) AS bytes
 	FROM seen.filters AS f;
 CREATE FUNCTION remembered(u bigint, day float8, VARIADIC candidates bigint[]) RETURNS bigint[]
@@ -393,10 +396,10 @@ TRUNCATE shown, seen.filters;
 -- The script again: rows and grants stay; other types, widths or slices are refused, another
 -- rate is for what is added then.
 DROP SCHEMA seen CASCADE;
-SELECT bloom_create_feed('seen', fpr => 0.1);
+SELECT bloomexp.create_feed('seen', fpr => 0.1);
 CALL let_old_times_in();
-CREATE VIEW stored AS SELECT user_id, bloomexp.fold(f.items, f.recent, f.since,
-		'30 days', 6, 'integer', 0.1) AS items
+CREATE VIEW stored AS SELECT user_id, bloomexp.fold(f.items, f.recent,
+		ROW('30 days', 6, 'integer', 0.1, NULL)::bloomexp.row_settings, f.since) AS items
 	FROM seen.filters AS f;
 CREATE ROLE regress_bloomexp_app;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;
@@ -413,32 +416,32 @@ CREATE VIEW state AS SELECT (SELECT array_agg(f ORDER BY user_id)::text
 	(SELECT array_agg(ROW(c.oid, c.relacl, c.reloptions)::text ORDER BY c.oid) FROM pg_class AS c
 		WHERE relnamespace = 'seen'::regnamespace) AS relations;
 CREATE TABLE state_before AS TABLE state;
-SELECT returned(command) AS script FROM bloom_feeds() \gset
+SELECT returned(command) AS script FROM bloomexp.feeds() \gset
 :script
 SELECT s = b AS same FROM state AS s, state_before AS b;
 DROP TABLE state_before;
-SELECT :'script' = bloom_feed_sql('seen', fpr => 0.1) AS same;
-SELECT bloom_create_feed('seen');
+SELECT :'script' = bloomexp.feed_sql('seen', fpr => 0.1) AS same;
+SELECT bloomexp.create_feed('seen');
 \set VERBOSITY default
-SELECT bloom_feed_sql('seen', item_type => 'text');
-SELECT bloom_feed_sql('seen', user_type => 'int');
-SELECT bloom_feed_sql('seen', width => '31 days');
-SELECT bloom_feed_sql('seen', width => NULL);
-SELECT bloom_feed_sql('seen', slices => 7);
+SELECT bloomexp.feed_sql('seen', item_type => 'text');
+SELECT bloomexp.feed_sql('seen', user_type => 'int');
+SELECT bloomexp.feed_sql('seen', width => '31 days');
+SELECT bloomexp.feed_sql('seen', width => NULL);
+SELECT bloomexp.feed_sql('seen', slices => 7);
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz);
 CREATE INDEX ON exposures (user_id);
-SELECT bloom_feed_sql('seen', 'exposures');
-SELECT bloom_create_feed('table', 'exposures');
-SELECT bloom_feed_sql('table');
+SELECT bloomexp.feed_sql('seen', 'exposures');
+SELECT bloomexp.create_feed('table', 'exposures');
+SELECT bloomexp.feed_sql('table');
 -- a script of another kind that was made elsewhere
-SELECT replace(bloom_feed_sql('elsewhere', slices => 7), 'elsewhere', 'seen') AS script \gset
+SELECT replace(bloomexp.feed_sql('elsewhere', slices => 7), 'elsewhere', 'seen') AS script \gset
 SELECT execute(:'script');
 \set VERBOSITY terse
 DROP SCHEMA "table" CASCADE;
 DROP TABLE exposures;
-SELECT bloom_feed_sql('seen', fpr => 0.001) AS script \gset
+SELECT bloomexp.feed_sql('seen', fpr => 0.001) AS script \gset
 :script
-SELECT command, problems FROM bloom_feeds();
+SELECT command, problems FROM bloomexp.feeds();
 -- rates of the filter, and of its layers: what is added has the new one, in a layer of its own
 CREATE VIEW rates AS SELECT user_id, (bloom_info(f.items)).fpr AS items,
 	ARRAY(SELECT format('%s: %s%s', (extract(epoch FROM slice_start - at(0)) / 86400)::int, l.items,
@@ -473,7 +476,7 @@ SELECT remembered(3, 15, 1, 2, 3, 4, 5, 6);
 
 -- CALL expire(): who was shown nothing in the last width, and nobody else.
 TRUNCATE seen.filters;
-SELECT seen.add_batch(array_agg(u), array_agg(u), array_agg(now() - u * interval '24 hours'))
+SELECT count(seen.add(u, ARRAY[u], now() - u * interval '24 hours'))
 	FROM generate_series(1::bigint, 45) AS u;
 SELECT seen.lock(100);
 SELECT users, expired BETWEEN 11 AND 16 AS some FROM seen.health;
@@ -525,7 +528,7 @@ SELECT u, at(0), ARRAY[u] FROM generate_series(1, 25000) AS u;
 CALL seen.expire(allow_removed => true);
 SELECT count(*) FROM seen.filters;
 -- what never forgets has nothing to expire
-SELECT bloom_create_feed('ever', width => NULL);
+SELECT bloomexp.create_feed('ever', width => NULL);
 SELECT count(*) FROM pg_proc WHERE pronamespace = 'ever'::regnamespace AND proname ~ 'expire';
 TRUNCATE seen.filters;
 
@@ -583,7 +586,7 @@ COMMIT;
 SELECT seen.unseen(6, '{1}');
 DROP TABLE people CASCADE;
 -- A user whom no index takes is refused, by an error of a class that concerns one event alone.
-SELECT bloom_create_feed('named', user_type => 'text');
+SELECT bloomexp.create_feed('named', user_type => 'text');
 DO $$
 DECLARE
 	id text := (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 100) AS i);
@@ -597,7 +600,7 @@ SELECT named.lock(repeat('x', 2001)), named.take(repeat('x', 2001), '{1}');
 DROP SCHEMA named CASCADE;
 
 -- Merged into a user who was away: what the other one was shown stays when expire() comes.
-SELECT bloom_create_feed('away');
+SELECT bloomexp.create_feed('away');
 SELECT away.add(1, '{1}'), away.add(2, '{2}');
 UPDATE away.filters SET since = since - interval '1200 hours' WHERE user_id = 1;
 SELECT away.merge(2, 1);

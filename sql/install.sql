@@ -50,8 +50,9 @@ SELECT bloom_new();
 \set VERBOSITY default
 RESET ROLE;
 
--- its tables, views and so on would be copied by pg_dump only if marked: there are none
-SELECT count(*) FROM pg_depend d
+-- pg_dump would copy tables only if they were marked: the only one has no rows, and nobody can
+-- write any
+SELECT objid::regclass AS relation FROM pg_depend d
 WHERE refclassid = 'pg_extension'::regclass
 	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 	AND classid = 'pg_class'::regclass;
@@ -69,6 +70,8 @@ DROP FUNCTION bloomexp.trusted(oid, oid);
 GRANT CREATE ON SCHEMA bloomexp TO regress_bloomexp_owner;
 ALTER SCHEMA bloomexp RENAME TO mine;
 DROP SCHEMA bloomexp CASCADE;
+INSERT INTO bloomexp.new_rows DEFAULT VALUES;
+ALTER TABLE bloomexp.new_rows ADD user_id bigint;
 RESET ROLE;
 SELECT has_schema_privilege('regress_bloomexp_owner', 'bloomexp', 'CREATE') AS may_create;
 
@@ -94,10 +97,10 @@ SELECT count(*) FROM (SELECT items FROM other.seen GROUP BY items) AS grouped;
 -- a feed finds its parts, too, with none of them in the path
 SET search_path = '';
 SET ROLE regress_bloomexp_owner;
-SELECT shelf.bloom_create_feed('feed');
+SELECT bloomexp.create_feed('feed');
 SELECT feed.add(1, '{1}');
 SELECT feed.take(1, '{1,2}');
-SELECT feed, command, problems FROM shelf.bloom_feeds();
+SELECT feed, command, problems FROM bloomexp.feeds();
 SET client_min_messages = warning;
 DROP SCHEMA feed CASCADE;
 RESET client_min_messages;
@@ -152,7 +155,8 @@ ORDER BY oid::regprocedure::text COLLATE "C";
 SELECT oid::regprocedure FROM members WHERE prosecdef;
 
 -- Those that are not in C have a search_path of their own, the others have none.  What is listed
--- names all that it calls in full, so that it becomes part of a query, or calls nothing.
+-- names all that it calls in full, so that it becomes part of a query, or calls nothing; procedures
+-- that commit set the search_path of each of their transactions.
 SELECT p.oid::regprocedure, lanname, proconfig
 FROM members p JOIN pg_language l ON l.oid = prolang
 WHERE CASE WHEN lanname IN ('sql', 'plpgsql')
@@ -234,6 +238,22 @@ DROP INDEX t_bloom;
 DROP EXTENSION bloom;
 \endif
 SELECT count(*) FROM t WHERE seen @> a;
+
+-- everybody may use the extension where default privileges are none
+ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES REVOKE USAGE ON TYPES FROM PUBLIC;
+CREATE SCHEMA hardened;
+DROP EXTENSION bloomexp CASCADE;
+CREATE EXTENSION bloomexp SCHEMA hardened;
+SELECT count(*) > 100 AS some, bool_and(has_function_privilege('public', p.oid, 'EXECUTE')) AS all
+FROM pg_proc AS p JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+JOIN pg_extension AS x ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = x.oid
+WHERE x.extname = 'bloomexp';
+SELECT has_type_privilege('public', 'hardened.bloom', 'USAGE') AS type,
+	has_type_privilege('public', 'bloomexp.row_settings', 'USAGE') AS settings;
+ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
+ALTER DEFAULT PRIVILEGES GRANT USAGE ON TYPES TO PUBLIC;
+ALTER TABLE t ADD seen hardened.bloom;
 
 -- with CASCADE the columns of the type go
 DROP EXTENSION bloomexp CASCADE;

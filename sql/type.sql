@@ -140,11 +140,17 @@ INSERT INTO filters VALUES
 	(7, bloom_new(1000, 0.001) | bloom_new(10, 0.1));
 SELECT a.id, b.id FROM filters a, filters b WHERE a.f = b.f ORDER BY 1, 2;
 
--- there is no order
-SELECT f FROM filters ORDER BY f;
+-- the order is that of the bytes, as bytea has it
+SELECT bool_and((a.f < b.f) = (a.f::bytea < b.f::bytea)
+		AND (a.f <= b.f) = (a.f::bytea <= b.f::bytea)
+		AND (a.f > b.f) = (a.f::bytea > b.f::bytea)
+		AND (a.f >= b.f) = (a.f::bytea >= b.f::bytea)
+		AND (bloom_cmp(a.f, b.f) = 0) = (a.f = b.f)) AS order
+FROM filters a, filters b WHERE a.f IS NOT NULL AND b.f IS NOT NULL;
+SELECT array_agg(id ORDER BY f, id) = array_agg(id ORDER BY f::bytea, id) AS sorted FROM filters;
 
--- GROUP BY, DISTINCT, hash indexes and hash joins work; test/t/010_movement.pl has REPLICA
--- IDENTITY FULL
+-- GROUP BY, DISTINCT, hash indexes and joins work, sorted and hashed; test/t/010_movement.pl has
+-- REPLICA IDENTITY FULL
 CREATE TEMP TABLE many (id int, f bloom);
 INSERT INTO many SELECT i, bloom_add(NULL, i % 10) FROM generate_series(1, 200) i;
 INSERT INTO many VALUES (0, NULL), (-1, NULL);
@@ -161,7 +167,14 @@ SET enable_nestloop = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM many a JOIN many b ON a.f = b.f;
 SELECT count(*) FROM many a JOIN many b ON a.f = b.f;
 RESET enable_mergejoin;
+SET enable_hashjoin = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM many a JOIN many b ON a.f = b.f;
+SELECT count(*) FROM many a JOIN many b ON a.f = b.f;
+RESET enable_hashjoin;
 RESET enable_nestloop;
+SELECT count(DISTINCT f), count(DISTINCT many.*) FROM many;
+SELECT count(*) FROM many a WHERE (a.id, a.f) IN (SELECT id, f FROM many);
+SELECT max(n) FROM (SELECT row_number() OVER (PARTITION BY f) AS n FROM many) AS w;
 DROP TABLE many;
 
 --

@@ -1,8 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  What differs between the versions of PostgreSQL, 15 to 19: no other C file
- *	  depends on a version.
+ *	  Differences between PostgreSQL 15 to 19.
+ *
+ * No other C file depends on the version.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,9 +20,9 @@
 #endif
 
 /*
- * Soft errors: from PostgreSQL 16 on an input function can report bad input to
- * its caller (pg_input_is_valid, COPY ... ON_ERROR).  Before, every error is
- * hard, and the context is always NULL.
+ * Since PostgreSQL 16 an input function can report bad input as a soft error, for
+ * pg_input_is_valid() and COPY ... ON_ERROR.  Before, all errors are hard and the context is
+ * always NULL.
  */
 #if PG_VERSION_NUM < 160000
 #define ereturn(context, value, ...) \
@@ -32,26 +33,26 @@
 	} while (0)
 #endif
 
-/* Intervals can be infinite from PostgreSQL 17 on. */
+/* Since PostgreSQL 17 intervals can be infinite. */
 #if PG_VERSION_NUM < 170000
 #define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)
 #endif
 
-/* PostgreSQL 17 estimates an array's length with the planner's state at hand. */
+/* Since PostgreSQL 17 the estimate of the length of an array needs the planner's state. */
 #if PG_VERSION_NUM >= 170000
 #define BLOOMEXP_ARRAY_LENGTH(root, expr) estimate_array_length(root, expr)
 #else
 #define BLOOMEXP_ARRAY_LENGTH(root, expr) ((double) estimate_array_length(expr))
 #endif
 
-/* PostgreSQL 16 renamed the function that returns what a backend reports of itself. */
+/* PostgreSQL 16 renamed the function that returns the status entry of a backend. */
 #if PG_VERSION_NUM >= 160000
 #define BLOOMEXP_BACKEND_STATUS(index) pgstat_get_local_beentry_by_index(index)
 #else
 #define BLOOMEXP_BACKEND_STATUS(index) pgstat_fetch_stat_local_beentry(index)
 #endif
 
-/* PostgreSQL 17 moved a session's number of its transaction. */
+/* PostgreSQL 17 moved the local transaction ID of a process. */
 #if PG_VERSION_NUM >= 170000
 #define BLOOMEXP_TRANSACTION(proc) ((proc)->vxid.lxid)
 #else
@@ -59,8 +60,8 @@
 #endif
 
 /*
- * PostgreSQL 18 can report the name and version of a module that is loaded; the version
- * comes from the Makefile.
+ * Since PostgreSQL 18 a module can have a name and a version, which pg_get_loaded_modules()
+ * returns.  The Makefile defines the version.
  */
 #if PG_VERSION_NUM >= 180000
 #define BLOOMEXP_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomexp", .version = BLOOMEXP_VERSION)

@@ -65,7 +65,7 @@ SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 1) AS se
 \echo '  ' :seconds s
 SELECT greatest(interval '30 days', now() - min(shown_at) + interval '1 day') AS width
 	FROM stream \gset
-SELECT bloom_create_feed('seen', user_type => :'type', item_type => :'type', width => :'width',
+SELECT bloomexp.create_feed('seen', user_type => :'type', item_type => :'type', width => :'width',
 	fpr => :p) \g /dev/null
 CREATE TABLE exposures (user_id :type NOT NULL, item_id :type NOT NULL,
 	shown_at timestamptz NOT NULL DEFAULT now());

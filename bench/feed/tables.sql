@@ -12,37 +12,38 @@ FROM generate_series(300, 1, -1) AS n, generate_series(1, :users) AS u;
 CREATE TABLE exact (LIKE plain INCLUDING DEFAULTS);
 CREATE TABLE hand (LIKE plain INCLUDING DEFAULTS);
 CREATE TABLE tracked (LIKE plain INCLUDING DEFAULTS);
-CREATE TABLE logged (LIKE plain INCLUDING DEFAULTS);
+CREATE TABLE untracked (LIKE plain INCLUDING DEFAULTS);
 CREATE TABLE paged (user_id bigint NOT NULL, item_ids bigint[] NOT NULL,
 	shown_at timestamptz NOT NULL DEFAULT now());
 INSERT INTO exact TABLE plain;
 INSERT INTO hand TABLE plain;
 INSERT INTO tracked TABLE plain;
-INSERT INTO logged TABLE plain;
+INSERT INTO untracked TABLE plain;
 INSERT INTO paged
 SELECT user_id, array_agg(item_id), max(shown_at)
 	FROM (SELECT *, row_number() OVER (PARTITION BY user_id ORDER BY shown_at) - 1 AS nth
 	FROM plain) AS p
 GROUP BY user_id, nth / 10 ORDER BY max(shown_at);
-CREATE TABLE paged_logged (LIKE paged INCLUDING DEFAULTS);
-INSERT INTO paged_logged TABLE paged;
+CREATE TABLE paged_untracked (LIKE paged INCLUDING DEFAULTS);
+INSERT INTO paged_untracked TABLE paged;
 
 CREATE INDEX ON plain (user_id, shown_at, item_id);
 CREATE INDEX ON exact (user_id, item_id);
 CREATE INDEX ON hand (user_id, shown_at, item_id);
 CREATE INDEX ON tracked (user_id, shown_at, item_id);
-CREATE INDEX ON logged (user_id, shown_at, item_id);
+CREATE INDEX ON untracked (user_id, shown_at, item_id);
 CREATE INDEX ON paged (user_id, shown_at);
-CREATE INDEX ON paged_logged (user_id, shown_at);
+CREATE INDEX ON paged_untracked (user_id, shown_at);
 
 -- One feed by the trigger, and with a page as a row.  Three that read the last 10, 50 and 200
 -- exposures with their filters, and one more with a page as a row that reads 50.
-SELECT bloom_create_feed('seen', 'tracked');
-SELECT bloom_create_feed('pages', 'paged', item_column => 'item_ids');
-SELECT bloom_create_feed('log10', 'logged', mode => 'log');
-SELECT bloom_create_feed('log50', 'logged', mode => 'log');
-SELECT bloom_create_feed('log200', 'logged', mode => 'log');
-SELECT bloom_create_feed('pages50', 'paged_logged', item_column => 'item_ids', mode => 'log');
+SELECT bloomexp.create_feed('seen', 'tracked');
+SELECT bloomexp.create_feed('pages', 'paged', item_column => 'item_ids');
+SELECT bloomexp.create_feed('untracked10', 'untracked', trigger => false);
+SELECT bloomexp.create_feed('untracked50', 'untracked', trigger => false);
+SELECT bloomexp.create_feed('untracked200', 'untracked', trigger => false);
+SELECT bloomexp.create_feed('pages50', 'paged_untracked', item_column => 'item_ids',
+	trigger => false);
 
 -- By hand: what one needs at the least.
 CREATE TABLE hand_filters (user_id bigint PRIMARY KEY, items bloom) WITH (fillfactor = 50,

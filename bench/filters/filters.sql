@@ -163,7 +163,7 @@ FROM generate_series(1, 500) AS user_id,
 CREATE TABLE feed_rows (items int, fpr float8, bytes float8);
 CREATE PROCEDURE fill(n int, fpr float8) LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM bloom_create_feed('month', fpr => fill.fpr);
+	PERFORM bloomexp.create_feed('month', fpr => fill.fpr);
 	FOR page IN 0 .. n / 10 - 1 LOOP
 		PERFORM month.add_batch(array_agg(u), array_agg(hashint8extended(page * 10 + i, u)),
 			array_agg(now() - (n / 10 - page - (u + 0.5) / 30) * interval '30 days' / (n / 10)))

@@ -121,7 +121,7 @@ SELECT format('CREATE TABLE %I (user_id %s PRIMARY KEY,
 	way, format_type(atttypid, NULL))
 FROM ways, pg_attribute WHERE attrelid = 'exposures'::regclass AND attname = 'user_id'
 AND way <> 'no table' \gexec
-SELECT bloom_create_feed('seen', fpr => :'p', user_type => u.atttypid::regtype,
+SELECT bloomexp.create_feed('seen', fpr => :'p', user_type => u.atttypid::regtype,
 	item_type => i.atttypid::regtype)
 FROM pg_attribute AS u, pg_attribute AS i WHERE u.attrelid = 'exposures'::regclass
 AND u.attname = 'user_id' AND i.attrelid = u.attrelid AND i.attname = 'item_id' \g /dev/null
@@ -130,13 +130,15 @@ DO $$ BEGIN
 	EXECUTE replace(pg_get_functiondef('seen.add'::regproc),
 		'clock_timestamp() - interval ''720:00:00''', '''-infinity''');
 	EXECUTE replace(pg_get_functiondef('seen.add_batch'::regproc),
-		'present - interval ''720:00:00''', '''-infinity''');
+		'present timestamp with time zone := clock_timestamp()',
+		'present timestamp with time zone := (SELECT max(t) FROM unnest(shown_at) AS t)');
 END $$;
 -- as a page of the night reads them
 CREATE VIEW "no table" AS
 SELECT user_id, bloom_expire(
-	bloomexp.fold(items, recent, since, '30 days', 6,
-		(bloom_info(bloom_add(NULL, never_shown(0)))).kind, current_setting('choosing.p')::float8),
+	bloomexp.fold(items, recent, ROW('30 days', 6,
+		(bloom_info(bloom_add(NULL, never_shown(0)))).kind, current_setting('choosing.p')::float8,
+		NULL)::bloomexp.row_settings, since),
 	current_setting('choosing.night')::timestamptz) AS items
 FROM seen.filters;
 

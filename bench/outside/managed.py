@@ -39,7 +39,7 @@ TABLES = """
     INSERT INTO not_exists.exposures TABLE managed.exposures;
     ALTER TABLE not_exists.exposures ADD PRIMARY KEY (user_id, item_id);
     CREATE INDEX ON extension.exposures (user_id, shown_at, item_id);
-    SELECT bloom_create_feed('feed', 'extension.exposures')"""
+    SELECT bloomexp.create_feed('feed', 'extension.exposures')"""
 TAKE = """
     INSERT INTO exposures (user_id, item_id) SELECT %s, unnest(feed.take(%s, %s, %s))
     RETURNING item_id"""

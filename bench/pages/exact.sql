@@ -20,7 +20,7 @@ FROM generate_series(1, :posts) AS n WHERE n NOT BETWEEN 1001 AND 101000 ORDER B
 INSERT INTO exposures SELECT u, n * 7, now() - n * interval '20 minutes'
 	FROM generate_series(101, 300) AS u, generate_series(1, 1000) AS n;
 CREATE INDEX ON exposures (user_id, shown_at, item_id);
-SELECT bloom_create_feed('shown', 'exposures') \g /dev/null
+SELECT bloomexp.create_feed('shown', 'exposures') \g /dev/null
 CALL shown.rebuild() \g /dev/null
 VACUUM ANALYZE;
 SET work_mem = '4MB';

@@ -5,8 +5,8 @@
 SET client_min_messages = warning;
 SET synchronous_commit = off;
 
-DROP TABLE IF EXISTS exact, alone, alone_filters, items, log_items;
-DROP SCHEMA IF EXISTS item_feed, log_feed, seen CASCADE;
+DROP TABLE IF EXISTS exact, alone, alone_filters, items, untracked_items;
+DROP SCHEMA IF EXISTS item_feed, untracked_feed, seen CASCADE;
 
 -- A stream of pages of ten, in the order of time, of which none leaves the window meanwhile.
 CREATE TABLE exact (user_id bigint NOT NULL, item_id bigint NOT NULL,
@@ -20,11 +20,11 @@ CREATE TABLE alone (LIKE exact INCLUDING DEFAULTS);
 INSERT INTO alone TABLE exact;
 CREATE TABLE items (LIKE exact INCLUDING DEFAULTS);
 INSERT INTO items TABLE exact;
-CREATE TABLE log_items (LIKE exact INCLUDING DEFAULTS);
-INSERT INTO log_items TABLE exact;
+CREATE TABLE untracked_items (LIKE exact INCLUDING DEFAULTS);
+INSERT INTO untracked_items TABLE exact;
 CREATE INDEX ON exact (user_id, shown_at, item_id);
 CREATE INDEX ON items (user_id, shown_at, item_id);
-CREATE INDEX ON log_items (user_id, shown_at, item_id);
+CREATE INDEX ON untracked_items (user_id, shown_at, item_id);
 
 -- doc/type-alone.md
 CREATE TABLE alone_filters (user_id bigint PRIMARY KEY, items bloom NOT NULL)
@@ -32,11 +32,11 @@ CREATE TABLE alone_filters (user_id bigint PRIMARY KEY, items bloom NOT NULL)
 INSERT INTO alone_filters
 SELECT user_id, bloom_agg(item_id, 0.01, 0.2) FROM alone GROUP BY user_id;
 
-SELECT bloom_create_feed('item_feed', 'items'),
-	bloom_create_feed('log_feed', 'log_items', mode => 'log'),
-	bloom_create_feed('seen') \g /dev/null
+SELECT bloomexp.create_feed('item_feed', 'items'),
+	bloomexp.create_feed('untracked_feed', 'untracked_items', trigger => false),
+	bloomexp.create_feed('seen') \g /dev/null
 CALL item_feed.rebuild() \g /dev/null
-CALL log_feed.rebuild() \g /dev/null
+CALL untracked_feed.rebuild() \g /dev/null
 SELECT count(seen.add_batch(users, items, times))
 FROM (SELECT array_agg(user_id) AS users, array_agg(item_id) AS items, array_agg(shown_at) AS times
 	FROM (SELECT *, (row_number() OVER () - 1) / 100000 AS batch FROM exact) AS e

@@ -9,7 +9,7 @@ CREATE TABLE exact (user_id bigint NOT NULL, item_id bigint NOT NULL,
 CREATE INDEX ON exact (user_id, shown_at, item_id);
 CREATE TABLE exact_large (LIKE exact INCLUDING DEFAULTS);
 CREATE INDEX ON exact_large (user_id, shown_at, item_id);
-SELECT bloom_create_feed('seen'), bloom_create_feed('large') \g /dev/null
+SELECT bloomexp.create_feed('seen'), bloomexp.create_feed('large') \g /dev/null
 
 -- A stream of pages of ten, in the order of time, cut into batches.  Each slice of the window has a
 -- sixth of them, the newest one, too, whenever this runs, but for the page that is measured, which
@@ -82,7 +82,7 @@ REINDEX TABLE exact_large;
 INSERT INTO disk VALUES (2, 'exact SQL, index just built', pg_total_relation_size('exact') / :users,
 	pg_total_relation_size('exact_large') / :large);
 
--- Feeds over a table, in mode trigger: with a row per item, and with a row per page.
+-- Feeds over a table, with triggers: with a row per item, and with a row per page.
 CREATE TABLE items (LIKE exact INCLUDING DEFAULTS);
 INSERT INTO items TABLE exact;
 CREATE TABLE pages (user_id bigint NOT NULL, item_ids bigint[] NOT NULL,
@@ -92,8 +92,8 @@ INSERT INTO pages SELECT user_id, array_agg(item_id), max(shown_at)
 	GROUP BY page, user_id ORDER BY page;
 CREATE INDEX ON items (user_id, shown_at, item_id);
 CREATE INDEX ON pages (user_id, shown_at);
-SELECT bloom_create_feed('item_feed', 'items'),
-	bloom_create_feed('page_feed', 'pages', item_column => 'item_ids') \g /dev/null
+SELECT bloomexp.create_feed('item_feed', 'items'),
+	bloomexp.create_feed('page_feed', 'pages', item_column => 'item_ids') \g /dev/null
 CALL item_feed.rebuild() \g /dev/null
 CALL page_feed.rebuild() \g /dev/null
 VACUUM ANALYZE items, pages, item_feed.filters, page_feed.filters;

@@ -640,5 +640,12 @@ export function parse(value) {
     if (value === null || value === undefined) {
         return parse(EMPTY);
     }
-    return new Filter(typeof value === 'string' ? fromText(value) : value);
+    if (typeof value === 'string') {
+        return new Filter(fromText(value));
+    }
+    if (!(value instanceof Uint8Array)) {
+        throw new TypeError('parse() takes the text form of a filter, or its bytes as a Uint8Array; ' +
+            'JSON makes neither of a Buffer: store the text form');
+    }
+    return new Filter(value);
 }

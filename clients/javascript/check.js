@@ -122,6 +122,9 @@ const empty = parse(null);
 for (const single of ['abc', new Uint8Array(3), {}]) {
     isNoType('exclude of one item', () => empty.exclude(single));
 }
+for (const bytes of [JSON.parse(JSON.stringify(Buffer.from([1, 2]))), new ArrayBuffer(8), [1, 2]]) {
+    isNoType('a filter of no bytes', () => parse(bytes));
+}
 fails('the text form as bytes', {
     code: '22P03',
     message: 'invalid bytes for type bloom',

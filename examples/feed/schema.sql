@@ -15,10 +15,10 @@ CREATE TABLE exposures (user_id text NOT NULL, item_id text NOT NULL,
 	shown_at timestamptz NOT NULL DEFAULT now());
 -- For the rebuild; with the item in second place also for NOT EXISTS, with which the page compares.
 CREATE INDEX ON exposures (user_id, item_id, shown_at);
-SELECT bloom_create_feed('shown', 'exposures');
+SELECT bloomexp.create_feed('shown', 'exposures');
 
 -- For bluesky.js: readers are texts, items are uris, and no table has what they have seen.
-SELECT bloom_create_feed('reported', user_type => 'text', item_type => 'text');
+SELECT bloomexp.create_feed('reported', user_type => 'text', item_type => 'text');
 
 -- A reader who has seen the newest 5,000 posts.
 INSERT INTO exposures SELECT 'reader', uri, now() - interval '1 day' FROM posts

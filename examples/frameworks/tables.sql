@@ -17,5 +17,5 @@ CREATE INDEX ON posts (published);
 
 -- The index of the rebuild, the feed, and the filters of what was seen until now.
 CREATE INDEX ON exposures (user_id, shown_at, item_id);
-SELECT bloom_create_feed('shown', 'exposures');
+SELECT bloomexp.create_feed('shown', 'exposures');
 CALL shown.rebuild();

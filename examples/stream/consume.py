@@ -19,13 +19,17 @@ ADD = """
         seen.add_batch(array_agg(user_id), array_agg(item_id), array_agg(shown_at))
     FROM json_to_recordset(%s) AS e(user_id bigint, item_id bigint, shown_at timestamptz)"""
 
+# What the server can never take, however often it gets the data.
+REFUSED = (psycopg.DataError, psycopg.errors.CheckViolation, psycopg.errors.ProgramLimitExceeded,
+           psycopg.errors.StatementTooComplex, UnicodeDecodeError)
+
 
 def add(connection, messages):
     """Add the exposures of some messages and return how many; skip messages that have none."""
     try:
         batch = "[" + ",".join(message.value().decode() for message in messages) + "]"
         return connection.execute(ADD, [batch]).fetchone()[0]
-    except (psycopg.DataError, psycopg.errors.CheckViolation, UnicodeDecodeError) as error:
+    except REFUSED as error:
         if len(messages) > 1:
             half = len(messages) // 2
             return add(connection, messages[:half]) + add(connection, messages[half:])

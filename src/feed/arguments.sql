@@ -17,7 +17,7 @@ AS $$
 		('width', 'interval', '30 days', 'all'),
 		('fpr', 'double precision', '0.01', 'all'),
 		('slices', 'integer', NULL, 'without'),
-		('mode', 'text', 'trigger', 'over'),
+		('trigger', 'boolean', 'true', 'over'),
 		('where', 'text', NULL, 'over'),
 		('user_type', 'regtype', NULL, 'without'),
 		('item_type', 'regtype', NULL, 'without'),
@@ -25,27 +25,31 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_arguments() IS
-'the arguments of bloom_feed_sql() and bloom_create_feed(), in order: name, type, default, and '
-'which feeds have it';
+'the arguments of feed_sql() and create_feed(), in order: name, type, default, and which feeds '
+'have them';
 
-CREATE FUNCTION bloomexp.feed_options(a jsonb) RETURNS text
+CREATE FUNCTION bloomexp.feed_options(arguments jsonb) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT coalesce(string_agg(format(', %s%s',
 		CASE WHEN f.name <> 'exposures' THEN quote_ident(f.name) || ' => ' END,
-		CASE WHEN f.type IN ('double precision'::regtype, 'integer'::regtype, 'bigint'::regtype)
-				-- a number and nothing else: others can write settings
-				AND a ->> f.name ~ '^[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$'
-			THEN a ->> f.name ELSE quote_nullable(a ->> f.name) END), '' ORDER BY f.n), '')
+		-- a number or a boolean, and nothing else: others can write settings
+		CASE WHEN arguments ->> f.name ~ CASE
+				WHEN f.type IN ('double precision'::regtype, 'integer'::regtype, 'bigint'::regtype)
+				THEN '^[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$'
+				WHEN f.type = 'boolean'::regtype THEN '^(true|false)$' END
+			THEN arguments ->> f.name
+			ELSE quote_nullable(arguments ->> f.name) END), '' ORDER BY f.n), '')
 	FROM bloomexp.feed_arguments() AS f
-	WHERE f.name <> 'feed' AND a ? f.name AND a ->> f.name IS DISTINCT FROM f.standard
+	WHERE f.name <> 'feed' AND arguments ? f.name
+		AND arguments ->> f.name IS DISTINCT FROM f.standard
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_options(jsonb) IS
 'the arguments that are not the defaults, as a call has them';
 
-CREATE FUNCTION bloomexp.check_arguments(a jsonb) RETURNS SETOF text
+CREATE FUNCTION bloomexp.check_arguments(arguments jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -53,21 +57,19 @@ AS $$
 	SELECT format('Argument %I is for feeds %s a table of exposures.', f.name,
 		CASE f.feeds WHEN 'over' THEN 'over' ELSE 'without' END)
 	FROM bloomexp.feed_arguments() AS f
-	WHERE f.feeds <> 'all' AND (f.feeds = 'over') <> (a ->> 'exposures' IS NOT NULL)
-		AND a ->> f.name IS DISTINCT FROM f.standard
+	WHERE f.feeds <> 'all' AND (f.feeds = 'over') <> (arguments ->> 'exposures' IS NOT NULL)
+		AND arguments ->> f.name IS DISTINCT FROM f.standard
 	UNION ALL
 	SELECT v.problem
-	FROM (SELECT a ->> 'feed' AS feed, a ->> 'exposures' IS NOT NULL AS of_table,
-		(a ->> 'width')::interval AS width, (a ->> 'fpr')::double precision AS fpr,
-		(a ->> 'slices')::integer AS slices, a ->> 'mode' AS mode,
-		(a ->> 'capacity')::bigint AS capacity) AS g,
+	FROM (SELECT arguments ->> 'feed' AS feed, arguments ->> 'exposures' IS NOT NULL AS of_table,
+		(arguments ->> 'width')::interval AS width, (arguments ->> 'fpr')::double precision AS fpr,
+		(arguments ->> 'slices')::integer AS slices,
+		(arguments ->> 'capacity')::bigint AS capacity) AS g,
 	LATERAL (VALUES
 		(format('%L cannot be the name of a schema: it must have 1 to 63 bytes, '
 			'not begin with pg_, and have no control characters.', g.feed),
 			g.feed = '' OR octet_length(g.feed) > 63
 				OR g.feed LIKE 'pg\_%' OR bloomexp.has_controls(g.feed)),
-		(format('mode must be ''trigger'' or ''log'', not %L.', g.mode),
-			g.mode NOT IN ('trigger', 'log')),
 		('width must be positive, as in ''30 days'', and at most 1000 years.',
 			NOT (g.width > interval '0' AND g.width <= interval '1000 years')),
 		('width of a feed without a table must have no months: write ''30 days''.', NOT g.of_table

@@ -15,16 +15,70 @@ $$;
 COMMENT ON PROCEDURE bloomexp.write_settings(text, text) IS
 'makes the function settings() of a feed, which bloomexp.feed_settings() reads';
 
+CREATE FUNCTION bloomexp.column_number(relation regclass, name text) RETURNS smallint
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT a.attnum FROM pg_attribute AS a
+	WHERE a.attrelid = relation AND a.attname = column_number.name AND NOT a.attisdropped
+$$;
+
+COMMENT ON FUNCTION bloomexp.column_number(regclass, text) IS
+'the number of a column of a table, which stays when the column is renamed';
+
+CREATE FUNCTION bloomexp.require_same_columns(feed text, settings jsonb, exposures regclass,
+	user_column text, item_column text, item_type regtype)
+RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	former text;
+	has_rows boolean;
+BEGIN
+	former := (
+		SELECT string_agg(c.former, ' and ')
+		FROM (VALUES
+			('user_column', user_column), ('item_column', item_column)) AS n(argument, name)
+		CROSS JOIN LATERAL (
+			SELECT settings #>> ARRAY['arguments', n.argument],
+				(settings #>> ARRAY['columns', n.argument])::smallint) AS c(former, number)
+		WHERE c.former <> n.name
+			AND c.number IS DISTINCT FROM bloomexp.column_number(exposures, n.name));
+	IF former IS NULL AND settings ->> 'item_kind' <> bloomexp.item_kind(item_type) THEN
+		former := concat(settings #>> '{arguments,item_column}', ', ', settings ->> 'item_kind');
+	END IF;
+	IF former IS NULL OR to_regclass(quote_ident(feed) || '.filters') IS NULL THEN
+		RETURN;
+	END IF;
+	EXECUTE format('SELECT EXISTS (SELECT FROM %I.filters)', feed) INTO has_rows;
+	IF has_rows THEN
+		RAISE EXCEPTION 'filters of feed "%" were made from other columns', feed
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = format('They were made from %s.', former),
+			HINT = format('TRUNCATE %I.filters, apply the script, and CALL %1$I.rebuild(); '
+				'until then pages can have items that were shown.', feed);
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.require_same_columns(text, jsonb, regclass, text, text, regtype) IS
+'raises an error if a feed has filters of other columns than those of its script, or of items of '
+'another kind; a column that was renamed is the same one';
+
 CREATE PROCEDURE bloomexp.feed_begin(
 	feed text,
-	kind text,	-- what cannot change
-	exposures text,	-- NULL: there is no table of exposures
+	fixed_arguments text,
+	exposures text,	-- NULL: there is no table of exposures, nor columns
+	user_column text,
 	user_type text,
 	user_collation text,	-- NULL: the type has none
+	item_column text,
 	item_type text,
 	bloom text)	-- what the script calls the type of filters
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET jit = off	-- compiling these statements takes longer than they do
 AS $$
 DECLARE
 	me constant oid := (SELECT r.oid FROM pg_roles AS r WHERE r.rolname = current_user);
@@ -37,6 +91,16 @@ BEGIN
 	-- Two sessions at once: one waits.
 	PERFORM pg_advisory_xact_lock(hashtext('bloomexp'), hashtext(feed));
 	schema := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
+	IF exposures IS NOT NULL AND to_regclass(exposures) IS NULL THEN
+		RAISE EXCEPTION 'table % does not exist', exposures USING ERRCODE = 'undefined_table',
+			HINT = 'If it has another name now, apply what bloomexp.feed_sql() returns for it.';
+	END IF;
+
+	IF bloomexp.lost_filters(feed) IS NOT NULL THEN
+		RAISE EXCEPTION 'feed "%" cannot be used', feed
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = bloomexp.lost_filters(feed);
+	END IF;
 
 	untrusted := (
 		SELECT string_agg(u, E'\n') FROM bloomexp.untrusted(me, feed, to_regclass(exposures),
@@ -46,7 +110,8 @@ BEGIN
 				UNION SELECT a.atttypid	-- what filters had before: its casts run below
 				FROM pg_class AS c
 				JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'user_id'
-				WHERE c.relnamespace = schema AND c.relname = 'filters')) AS u);
+				WHERE c.relnamespace = schema AND c.relname = 'filters'),
+			coalesce(to_regcollation(user_collation), 0)) AS u);
 	IF untrusted IS NOT NULL THEN
 		RAISE EXCEPTION 'feed "%" names what roles without your rights can replace', feed
 			USING ERRCODE = 'insufficient_privilege', DETAIL = untrusted;
@@ -58,14 +123,21 @@ BEGIN
 		WHERE p.oid = 'bloomexp.union'::regproc) THEN
 		RAISE EXCEPTION 'type % is not that of the extension bloomexp', bloom
 			USING ERRCODE = 'wrong_object_type',
-				HINT = 'Apply what bloom_feed_sql() returns now.';
+				HINT = 'Apply what bloomexp.feed_sql() returns now.';
 	END IF;
 
 	settings := bloomexp.feed_settings(schema);
-	IF settings ->> 'kind' <> kind THEN
-		RAISE EXCEPTION 'feed "%" is of another kind', feed USING ERRCODE = 'wrong_object_type',
-			DETAIL = format('It was made for %s, not for %s.', settings ->> 'kind', kind),
+	IF settings ->> 'fixed_arguments' <> fixed_arguments THEN
+		RAISE EXCEPTION 'feed "%" was made with other arguments that cannot change', feed
+			USING ERRCODE = 'wrong_object_type',
+			DETAIL = format('It was made for %s, not for %s.',
+				settings ->> 'fixed_arguments', fixed_arguments),
 			HINT = 'Make another feed, and drop this one when requests use that.';
+	END IF;
+
+	IF exposures IS NOT NULL THEN
+		PERFORM bloomexp.require_same_columns(feed, settings, to_regclass(exposures),
+			user_column, item_column, to_regtype(item_type));
 	END IF;
 
 	-- Nobody else comes near what the script makes, whatever the default privileges are.
@@ -120,7 +192,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON PROCEDURE bloomexp.feed_begin(text, text, text, text, text, text, text) IS
+COMMENT ON PROCEDURE bloomexp.feed_begin IS
 'the first statement of a feed''s script: raises an error unless all that the script names is in '
 'hands with the rights of the caller, and the feed, if there is one, is of this kind; makes its '
 'schema; drops functions for types that the columns no longer have';
@@ -142,18 +214,26 @@ COMMENT ON PROCEDURE bloomexp.keep_in_row(regclass, name) IS
 'sets the storage of a column to PLAIN, which CREATE TABLE cannot before PostgreSQL 16; locks '
 'nothing if it is';
 
+CREATE FUNCTION bloomexp.relation_oid(name text) RETURNS oid
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT c.oid FROM parse_ident(name) AS i(name)
+	JOIN pg_namespace AS n ON n.nspname = i.name[1]
+	JOIN pg_class AS c ON c.relnamespace = n.oid AND c.relname = i.name[2]
+$$;
+
+COMMENT ON FUNCTION bloomexp.relation_oid(text) IS
+'a table, by its name with its schema, or NULL; as to_regclass(), but without the need for USAGE on '
+'the schema, which readers of the view health of a feed need not have';
+
 CREATE FUNCTION bloomexp.untracked(feed text, exposures text, OUT relation regclass, OUT event text)
 RETURNS SETOF record
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT c.oid::regclass, v.event
-	-- to_regclass() would need USAGE on the schema, which readers of "health" need not have
-	FROM (
-		SELECT e.oid FROM parse_ident(exposures) AS i(name)
-		JOIN pg_namespace AS s ON s.nspname = i.name[1]
-		JOIN pg_class AS e ON e.relnamespace = s.oid AND e.relname = i.name[2]) AS exposures(oid)
-	CROSS JOIN bloomexp.tables_of(exposures.oid) AS t
+	FROM bloomexp.tables_of(bloomexp.relation_oid(exposures)) AS t
 	JOIN pg_class AS c ON c.oid = t AND c.relkind IN ('r', 'p')
 	CROSS JOIN (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, type)
 	WHERE EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = c.oid)
@@ -163,44 +243,66 @@ AS $$
 			JOIN pg_namespace AS n ON n.oid = p.pronamespace AND n.nspname = feed
 			WHERE g.tgrelid = c.oid AND g.tgtype = v.type AND g.tgenabled IN ('O', 'A')
 				AND g.tgnewtable = 'new_rows' AND g.tgqual IS NULL)
+	UNION ALL SELECT NULL, v.event FROM (VALUES ('INSERT'), ('UPDATE')) AS v(event)
+	WHERE bloomexp.relation_oid(exposures) IS NULL
 	ORDER BY 1, 2
 $$;
 
 COMMENT ON FUNCTION bloomexp.untracked(text, text) IS
 'tables of the exposures, and events, that have no enabled trigger of the feed as its script makes '
-'it, or that a subscription fills, which fires none';
+'it, or that a subscription fills, which fires none; NULL if there is no such table';
 
-CREATE PROCEDURE bloomexp.attach_triggers(feed text, exposures text)
+CREATE FUNCTION bloomexp.lacks_trigger(feed text, relation regclass, event text) RETURNS boolean
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	trigger_name constant name := lower(event) || '_' || feed;
+	our_function constant oid := (
+		SELECT p.oid FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+		WHERE n.nspname = feed AND p.proname = 'track' AND p.pronargs = 0);
+BEGIN
+	IF EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = relation AND g.tgname = trigger_name
+		AND g.tgfoid <> our_function) THEN
+		RAISE EXCEPTION 'table % has another trigger "%"', relation, trigger_name
+			USING ERRCODE = 'duplicate_object',
+			HINT = 'Rename it, or choose another name for the feed.';
+	END IF;
+	RETURN EXISTS (
+		SELECT FROM bloomexp.untracked(feed, relation::text) AS u
+		WHERE u.relation = lacks_trigger.relation AND u.event = lacks_trigger.event
+			AND NOT EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = u.relation));
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.lacks_trigger(text, regclass, text) IS
+'whether a table has no enabled trigger of a feed for INSERT or UPDATE, as the script makes it; '
+'raises an error if another trigger has its name';
+
+CREATE PROCEDURE bloomexp.attach_triggers(feed text, exposures regclass)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	missing record;
-	trigger name;
 BEGIN
 	FOR missing IN
-		SELECT u.relation, u.event FROM bloomexp.untracked(feed, exposures) AS u
-		WHERE NOT EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = u.relation)
-		ORDER BY u.relation <> to_regclass(exposures), u.relation::text, u.event
+		SELECT t.relation, e.event
+		FROM bloomexp.tables_of(exposures) AS t(relation)
+		CROSS JOIN unnest('{INSERT,UPDATE}'::text[]) AS e(event)
+		WHERE bloomexp.lacks_trigger(feed, t.relation, e.event)
+		ORDER BY t.relation::text, e.event
 	LOOP
-		trigger := lower(missing.event) || '_' || feed;
-		IF EXISTS (	-- disabled or edited; a trigger of others by this name is an error below
-			SELECT FROM pg_trigger AS g
-			JOIN pg_proc AS p ON p.oid = g.tgfoid AND p.proname = 'track'
-			JOIN pg_namespace AS n ON n.oid = p.pronamespace AND n.nspname = feed
-			WHERE g.tgrelid = missing.relation AND g.tgname = trigger) THEN
-			EXECUTE format('DROP TRIGGER %I ON %s', trigger, missing.relation);
-		END IF;
-		EXECUTE format('CREATE TRIGGER %I AFTER %s ON %s REFERENCING NEW TABLE AS new_rows '
-			'FOR EACH STATEMENT EXECUTE FUNCTION %I.track()',
-			trigger, missing.event, missing.relation, feed);
+		EXECUTE format('CREATE OR REPLACE TRIGGER %I AFTER %s ON %s '
+			'REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION %I.track()',
+			lower(missing.event) || '_' || feed, missing.event, missing.relation, feed);
 	END LOOP;
 END
 $$;
 
-COMMENT ON PROCEDURE bloomexp.attach_triggers(text, text) IS
-'makes the triggers of a feed on the exposures and each partition that lack them; '
-'no other table is locked';
+COMMENT ON PROCEDURE bloomexp.attach_triggers(text, regclass) IS
+'makes the triggers of a feed on a table and each of its partitions that lack them; no other table '
+'is locked';
 
 CREATE PROCEDURE bloomexp.feed_distribute(feed text, exposures text)
 LANGUAGE plpgsql
@@ -277,6 +379,23 @@ COMMENT ON FUNCTION bloomexp.require_first_use(regclass) IS
 'raises an error if exposures are a foreign table, or have one, whose server this transaction has '
 'used: its snapshot would be older than a lock that is taken now';
 
+CREATE FUNCTION bloomexp.require_own_type(schema oid) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	problem text := (SELECT p FROM bloomexp.other_types(schema) AS p LIMIT 1);
+BEGIN
+	IF problem IS NOT NULL THEN
+		RAISE EXCEPTION '%', problem USING ERRCODE = 'wrong_object_type',
+			HINT = 'Apply what bloomexp.feed_sql() returns now.';
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.require_own_type(oid) IS
+'raises an error if a feed has another type bloom than that of the extension';
+
 CREATE PROCEDURE bloomexp.feed_finish(feed text, settings text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -285,9 +404,21 @@ AS $$
 DECLARE
 	schema constant oid := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
 	existing jsonb := coalesce(bloomexp.feed_settings(schema) -> 'functions', '{}');
+	arguments jsonb;
 	made record;
 BEGIN
+	arguments := settings::jsonb -> 'arguments';
+	settings := settings::jsonb || jsonb_build_object(
+		'columns', (
+			SELECT jsonb_object_agg(c.name, bloomexp.column_number(
+				to_regclass(arguments ->> 'exposures'), arguments ->> c.name))
+			FROM (VALUES ('user_column'), ('item_column')) AS c(name)),
+		'item_kind', (
+			SELECT bloomexp.item_kind(c.base) FROM bloomexp.feed_columns(arguments) AS c
+			WHERE c.argument = 'item_column'));
 	CALL bloomexp.write_settings(feed, settings);
+	-- What feed_begin() has checked by its name could have been replaced until it was used.
+	PERFORM bloomexp.require_own_type(schema);
 	-- Without the extension they would call what anybody puts into a schema of its name.  Citus
 	-- refuses this for what it has on all nodes.
 	FOR made IN

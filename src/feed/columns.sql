@@ -55,7 +55,36 @@ COMMENT ON FUNCTION bloomexp.comparisons(oid) IS
 'the operators of the default B-tree operator class of a type, by strategy number '
 '(1 is <, 3 is =), qualified outside pg_catalog; NULL if it has none';
 
-CREATE FUNCTION bloomexp.feed_columns(a jsonb,
+CREATE FUNCTION bloomexp.item_kind(item_type oid) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE
+		WHEN item_type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN 'integer'
+		WHEN item_type IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) THEN 'text'
+		WHEN item_type IN ('uuid'::regtype, 'bytea'::regtype) THEN format_type(item_type, NULL) END
+$$;
+
+COMMENT ON FUNCTION bloomexp.item_kind(oid) IS
+'the kind of items that the values of a type are; NULL if they cannot be items of a feed';
+
+CREATE FUNCTION bloomexp.bytes_function(user_type oid) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE
+		WHEN t.typlen <> -1 THEN NULL
+		-- what can be compressed, before it is
+		WHEN t.oid = ANY ('{text,varchar,bpchar,bytea}'::regtype[]) THEN 'octet_length'
+		ELSE 'pg_column_size' END
+	FROM pg_type AS t WHERE t.oid = user_type
+$$;
+
+COMMENT ON FUNCTION bloomexp.bytes_function(oid) IS
+'the function that says how many bytes a user''s id has, of which an index takes 2,000; NULL if all '
+'values of the type have the same length';
+
+CREATE FUNCTION bloomexp.feed_columns(arguments jsonb,
 	OUT argument text, OUT name text,
 	OUT attnum smallint,	-- NULL: there is no such column
 	OUT attgenerated "char",
@@ -71,13 +100,15 @@ AS $$
 		coalesce(l.oid, 0), quote_ident(n.nspname) || '.' || quote_ident(l.collname),
 		l.collisdeterministic
 	FROM (VALUES
-		(1, 'user_column', a ->> 'user_column', coalesce(a ->> 'user_type', 'bigint')),
-		(2, 'item_column', a ->> 'item_column', coalesce(a ->> 'item_type', 'bigint')),
-		(3, 'time_column', a ->> 'time_column', NULL),
-		(4, 'where', a ->> 'where', NULL)) AS w(n, argument, name, type)
-	LEFT JOIN pg_attribute AS c ON c.attrelid = to_regclass(a ->> 'exposures')
+		(1, 'user_column', arguments ->> 'user_column',
+			coalesce(arguments ->> 'user_type', 'bigint')),
+		(2, 'item_column', arguments ->> 'item_column',
+			coalesce(arguments ->> 'item_type', 'bigint')),
+		(3, 'time_column', arguments ->> 'time_column', NULL),
+		(4, 'where', arguments ->> 'where', NULL)) AS w(n, argument, name, type)
+	LEFT JOIN pg_attribute AS c ON c.attrelid = to_regclass(arguments ->> 'exposures')
 		AND c.attname = w.name AND c.attnum > 0 AND NOT c.attisdropped
-	CROSS JOIN LATERAL (SELECT CASE WHEN a ->> 'exposures' IS NOT NULL THEN c.atttypid
+	CROSS JOIN LATERAL (SELECT CASE WHEN arguments ->> 'exposures' IS NOT NULL THEN c.atttypid
 		WHEN w.type ~ '^(-|[0-9]+)$' THEN w.type::regtype ELSE to_regtype(w.type) END) AS t(type)
 	LEFT JOIN LATERAL bloomexp.base_type(t.type) AS b ON true
 	LEFT JOIN pg_type AS bt ON bt.oid = b.base
@@ -85,9 +116,9 @@ AS $$
 	LEFT JOIN pg_collation AS l ON l.oid = CASE WHEN bt.typcollation <> 0
 		THEN coalesce(NULLIF(c.attcollation, 0), '"C"'::regcollation) END
 	LEFT JOIN pg_namespace AS n ON n.oid = l.collnamespace
-	WHERE CASE WHEN a ->> 'exposures' IS NULL THEN w.type IS NOT NULL
+	WHERE CASE WHEN arguments ->> 'exposures' IS NULL THEN w.type IS NOT NULL
 		-- a number is a regclass, too, whatever it names
-		ELSE EXISTS (SELECT FROM pg_class AS e WHERE e.oid = to_regclass(a ->> 'exposures'))
+		ELSE EXISTS (SELECT FROM pg_class AS e WHERE e.oid = to_regclass(arguments ->> 'exposures'))
 			AND w.name IS NOT NULL END
 	ORDER BY w.n
 $$;
@@ -96,29 +127,29 @@ COMMENT ON FUNCTION bloomexp.feed_columns(jsonb) IS
 'the columns that the arguments of a feed name, or the types of users and items: a row for each, '
 'with what it is made of';
 
-CREATE FUNCTION bloomexp.check_columns(a jsonb, role oid) RETURNS SETOF text
+CREATE FUNCTION bloomexp.check_columns(arguments jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 DECLARE
-	exposures regclass := to_regclass(a ->> 'exposures');
+	exposures regclass := to_regclass(arguments ->> 'exposures');
 	in_column text;
 	c record;
 BEGIN
-	FOR c IN SELECT * FROM bloomexp.feed_columns(a)
+	FOR c IN SELECT * FROM bloomexp.feed_columns(arguments)
 	LOOP
 		in_column := CASE WHEN exposures IS NULL THEN '' ELSE format(' in column %I', c.name) END;
 		IF exposures IS NOT NULL AND c.attnum IS NULL THEN
 			RETURN NEXT format('%s has no column %I: name the column with %s => ...',
-				a ->> 'exposures', c.name, quote_ident(c.argument));
+				arguments ->> 'exposures', c.name, quote_ident(c.argument));
 		ELSIF exposures IS NOT NULL
 			AND NOT has_column_privilege(role, exposures, c.attnum, 'SELECT') THEN
 			RETURN NEXT format('You may not read column %I: GRANT SELECT ON %s TO %I.',
-				c.name, a ->> 'exposures', pg_get_userbyid(role));
-		ELSIF c.attgenerated = 'v' AND a ->> 'mode' = 'trigger' THEN
+				c.name, arguments ->> 'exposures', pg_get_userbyid(role));
+		ELSIF c.attgenerated = 'v' AND arguments ->> 'trigger' = 'true' THEN
 			RETURN NEXT format('Column %I is virtual, and triggers do not see its value: '
-				'make it STORED, or use mode => ''log''.', c.name);
+				'make it STORED, or use trigger => false.', c.name);
 		ELSIF c.argument = 'user_column' THEN
 			IF c.arrays > 0 OR bloomexp.comparisons(c.base) IS NULL THEN
 				RETURN NEXT format('Users have type %s%s: it must be a scalar type with '
@@ -133,8 +164,7 @@ BEGIN
 					format_type(c.type, NULL), in_column);
 			END IF;
 		ELSIF c.argument = 'item_column' THEN
-			IF (c.arrays <= (exposures IS NOT NULL)::integer AND c.base = ANY (
-				'{int2,int4,int8,text,varchar,bpchar,uuid,bytea}'::regtype[])) IS NOT TRUE THEN
+			IF c.arrays > (exposures IS NOT NULL)::integer OR bloomexp.item_kind(c.base) IS NULL THEN
 				RETURN NEXT format('Items have type %s%s: it must be smallint, integer, bigint, '
 					'text, varchar, uuid or bytea%s.',
 					format_type(c.type, NULL), in_column,
@@ -148,11 +178,11 @@ BEGIN
 				RETURN NEXT format('Time column %I has type %s: it must be timestamp with '
 					'time zone, or timestamp without, which is read as UTC. '
 					'For example: ALTER TABLE %s ALTER COLUMN %1$I TYPE timestamptz USING ...',
-					c.name, format_type(c.type, NULL), a ->> 'exposures');
+					c.name, format_type(c.type, NULL), arguments ->> 'exposures');
 			END IF;
 		ELSIF c.arrays > 0 OR c.base <> 'boolean'::regtype THEN
 			RETURN NEXT format('Column %I has type %s: "where" names a boolean column. '
-				'Write another condition into the script of bloom_feed_sql().',
+				'Write another condition into the script of bloomexp.feed_sql().',
 				c.name, format_type(c.type, NULL));
 		END IF;
 	END LOOP;

@@ -1,4 +1,11 @@
--- bloom_feeds(): the feeds of a database, and what is wrong with them.
+-- feeds(): the feeds of a database, and what is wrong with them.
+
+CREATE FUNCTION bloomexp.script_version() RETURNS text
+LANGUAGE sql IMMUTABLE
+AS $$ SELECT '1.0' $$;
+
+COMMENT ON FUNCTION bloomexp.script_version() IS
+'the first version whose scripts work with this one: those of older versions must be applied again';
 
 CREATE FUNCTION bloomexp.edited(schema oid, settings jsonb,
 	OUT name text, OUT routine_exists boolean,
@@ -8,9 +15,13 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT f.name, bool_or(p.oid IS NOT NULL),
-		bool_and(p.oid IS NULL OR bloomexp.code_hash(p.prosrc) <> f.hashes ->> 1 OR NOT r.as_made)
+		bool_and(p.oid IS NULL OR s.source IS NULL OR NOT r.as_made
+			OR bloomexp.code_hash(s.source) <> f.hashes ->> 1)
 	FROM jsonb_each(settings -> 'functions') AS f(name, hashes)
 	LEFT JOIN pg_proc AS p ON p.pronamespace = schema AND p.proname = f.name
+	-- no script has such a long function, but others can make one to keep this busy
+	CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) < 100000 THEN p.prosrc END)
+		AS s(source)
 	CROSS JOIN LATERAL (SELECT p.prosecdef = (p.prokind = 'f') AND NOT p.proisstrict
 		-- each as the template has it; search_path with quote_all_identifiers, and without
 		AND ARRAY(
@@ -21,7 +32,7 @@ AS $$
 			WHERE c IS NOT NULL ORDER BY 1)
 			= ARRAY(SELECT jsonb_array_elements_text(f.hashes -> 2))) AS r(as_made)
 	GROUP BY f.name
-	HAVING NOT bool_or(md5(replace(p.prosrc, E'\r', '')) = f.hashes ->> 0 AND r.as_made) IS TRUE
+	HAVING NOT bool_or(md5(replace(s.source, E'\r', '')) = f.hashes ->> 0 AND r.as_made) IS TRUE
 	ORDER BY f.name
 $$;
 
@@ -29,7 +40,134 @@ COMMENT ON FUNCTION bloomexp.edited(oid, jsonb) IS
 'functions of a feed that are not as its script made them; of several by one name, others can have '
 'made the rest';
 
-CREATE FUNCTION bloom_feeds(
+CREATE FUNCTION bloomexp.check_filters(schema oid, feed text, owner oid, arguments jsonb)
+RETURNS SETOF text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	filters constant regclass := (SELECT c.oid FROM pg_class AS c
+		WHERE c.relnamespace = schema AND c.relname = 'filters' AND c.relkind IN ('r', 'p'));
+BEGIN
+	IF filters IS NULL THEN
+		RETURN NEXT format('Table %I is missing: apply what the command returns%s.', 'filters',
+			CASE WHEN arguments ->> 'exposures' IS NOT NULL THEN ', then rebuild' END);
+		RETURN;
+	END IF;
+	RETURN QUERY
+		SELECT format('Table %s has no column %I: if it was renamed, rename it back.', filters,
+			w.name)
+		FROM unnest(ARRAY['user_id', 'items', 'recent', 'pending',
+			CASE WHEN arguments ->> 'exposures' IS NULL THEN 'since' ELSE 'filled_until' END])
+			AS w(name)
+		WHERE NOT EXISTS (SELECT FROM pg_attribute AS c
+			WHERE c.attrelid = filters AND c.attname = w.name AND NOT c.attisdropped);
+	RETURN QUERY
+		SELECT format('Table %s has no primary key filters_pkey of user_id: ALTER TABLE %1$s '
+			'ADD CONSTRAINT filters_pkey PRIMARY KEY (user_id).', filters)
+		FROM pg_attribute AS c
+		WHERE c.attrelid = filters AND c.attname = 'user_id' AND NOT EXISTS (
+			SELECT FROM pg_constraint AS k
+			WHERE k.conrelid = filters AND k.conname = 'filters_pkey' AND k.contype IN ('p', 'u')
+				AND k.conkey = ARRAY[c.attnum] AND NOT k.condeferrable);
+	RETURN QUERY
+		SELECT format('Row-level security on %s would hide users from the feed: '
+			'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.', filters)
+		FROM pg_class AS c JOIN pg_roles AS r ON r.oid = owner
+		WHERE c.oid = filters AND c.relrowsecurity AND NOT r.rolsuper AND NOT r.rolbypassrls
+			AND (c.relforcerowsecurity OR NOT pg_has_role(r.oid, c.relowner, 'USAGE'));
+	RETURN QUERY
+		SELECT format('Others may change %s, or run code with the rights of the feed when it '
+			'changes: REVOKE %s ON %1$s FROM %3$s.', filters,
+			string_agg(DISTINCT a.privilege_type, ', '),
+			string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC'
+				ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', '))
+		FROM (
+			SELECT c.relacl FROM pg_class AS c WHERE c.oid = filters
+			UNION ALL SELECT c.attacl FROM pg_attribute AS c WHERE c.attrelid = filters) AS p(acl)
+		CROSS JOIN LATERAL aclexplode(p.acl) AS a
+		WHERE a.privilege_type NOT IN ('SELECT', 'MAINTAIN')
+			AND NOT bloomexp.trusted(a.grantee, owner)
+		HAVING count(*) > 0;
+	RETURN QUERY
+		SELECT upper(left(p, 1)) || substr(p, 2) || ': apply what the command returns.'
+		FROM bloomexp.other_types(schema) AS p;
+	-- of a function's arguments, the script has no other mark
+	IF EXISTS (
+			SELECT FROM bloomexp.feed_columns(arguments) AS c
+			JOIN pg_attribute AS f ON f.attrelid = filters AND f.attname = 'user_id'
+			WHERE c.argument = 'user_column'
+				AND (f.atttypid <> c.base OR f.attcollation <> c.collation))
+		OR EXISTS (
+			SELECT FROM bloomexp.feed_columns(arguments) AS c
+			JOIN pg_proc AS p ON p.pronamespace = schema AND p.proname = 'contains'
+			WHERE c.argument = 'item_column' AND p.proargnames[2] = 'item'
+				AND p.proargtypes[1] <> c.base) THEN
+		RETURN NEXT 'Types or collations of columns have changed: '
+			'apply what the command returns, then rebuild.';
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.check_filters(oid, text, oid, jsonb) IS
+'what is wrong with the table of filters of a feed, and with the types for which the feed was made';
+
+CREATE FUNCTION bloomexp.check_routines(schema oid, feed text, owner oid, settings jsonb,
+	arguments jsonb)
+RETURNS SETOF text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	apply constant text := ': apply what the command returns';
+BEGIN
+	-- A version is a name, but those of this extension are numbers with dots.
+	IF NOT settings ->> 'version' ~ '^[0-9]+([.][0-9]+)*$'
+		OR string_to_array(settings ->> 'version', '.')::integer[]
+			< string_to_array(bloomexp.script_version(), '.')::integer[] THEN
+		RETURN NEXT format('The script is of version %s of bloomexp, and this one needs those '
+			'of %s or later%s.', settings ->> 'version', bloomexp.script_version(), apply);
+	END IF;
+	RETURN QUERY
+		SELECT format(CASE WHEN NOT e.routine_exists THEN 'Function %I is missing%s.'
+			ELSE 'Function %I was edited%s to have it as it was made.' END, e.name, apply)
+		FROM bloomexp.edited(schema, settings) AS e WHERE e.code_differs;
+	RETURN QUERY
+		SELECT format('View %I is missing%s.', 'health', apply)
+		WHERE NOT EXISTS (SELECT FROM pg_class AS c
+			WHERE c.relnamespace = schema AND c.relname = 'health' AND c.relkind = 'v');
+	RETURN QUERY
+		SELECT format('Table %s has no enabled trigger for %s%s, then rebuild.', u.relation,
+			u.event, apply)
+		FROM bloomexp.untracked(feed, arguments ->> 'exposures') AS u
+		WHERE arguments ->> 'trigger' = 'true' AND u.relation IS NOT NULL
+			AND NOT EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = u.relation);
+	RETURN QUERY
+		SELECT format('Others may replace the triggers of the feed: REVOKE TRIGGER ON %s FROM %s.', t,
+			string_agg(CASE g.grantee WHEN 0 THEN 'PUBLIC'
+				ELSE quote_ident(pg_get_userbyid(g.grantee)) END, ', '))
+		FROM bloomexp.tables_of(to_regclass(arguments ->> 'exposures')) AS t
+		JOIN pg_class AS c ON c.oid = t, aclexplode(c.relacl) AS g
+		WHERE arguments ->> 'trigger' = 'true' AND g.privilege_type = 'TRIGGER'
+			AND NOT bloomexp.trusted(g.grantee, owner)
+		GROUP BY t;
+	RETURN QUERY
+		SELECT format('%s may execute %s: REVOKE ALL ON ROUTINE %2$s FROM %1$s.',
+			CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END,
+			p.oid::regprocedure)
+		FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS g
+		WHERE p.pronamespace = schema AND settings -> 'functions' ? p.proname AND p.prosecdef
+			-- to call the function of the triggers is for nobody
+			AND (g.grantee = 0 OR p.proname = 'track' AND NOT bloomexp.trusted(g.grantee, owner))
+		ORDER BY p.proname, 1;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.check_routines(oid, text, oid, jsonb, jsonb) IS
+'what is wrong with the functions, view and triggers of a feed, and who should not execute them';
+
+CREATE FUNCTION bloomexp.feeds(
+	only_feed name DEFAULT NULL,	-- NULL: all
 	OUT feed name,
 	OUT owner name,
 	OUT version text,
@@ -43,23 +181,21 @@ SET standard_conforming_strings = on
 SET quote_all_identifiers = off
 SET IntervalStyle = postgres
 SET extra_float_digits = 1
+SET jit = off	-- compiling these statements takes longer than they do
 AS $$
 DECLARE
-	extension record;
+	max_problems constant integer := 100;
 	found record;
-	a jsonb;	-- its arguments
-	apply constant text := ': apply what the command returns';
+	arguments jsonb;
 BEGIN
-	SELECT x.extversion AS version, n.nspname AS schema INTO extension
-	FROM pg_extension AS x JOIN pg_namespace AS n ON n.oid = x.extnamespace
-	WHERE x.extname = 'bloomexp';
-
 	-- Settings are data here: read, never executed, and given back as literals.
 	FOR found IN
 		SELECT n.oid AS schema, n.nspname AS name, p.proowner AS owner,
 			bloomexp.feed_settings(n.oid) AS settings
 		FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
-		WHERE p.proname = 'settings' AND p.pronargs = 0 AND n.nspname !~ '^pg_' ORDER BY n.nspname
+		WHERE p.proname = 'settings' AND p.pronargs = 0 AND n.nspname !~ '^pg_'
+			AND n.nspname = coalesce(only_feed, n.nspname)
+		ORDER BY n.nspname
 	LOOP
 		CONTINUE WHEN jsonb_typeof(found.settings -> 'arguments') IS DISTINCT FROM 'object'
 			OR jsonb_typeof(found.settings -> 'functions') IS DISTINCT FROM 'object';
@@ -67,95 +203,28 @@ BEGIN
 		owner := pg_get_userbyid(found.owner);
 		version := found.settings ->> 'version';
 		BEGIN
-			a := (SELECT jsonb_object_agg(f.name, f.standard) FROM bloomexp.feed_arguments() AS f)
+			arguments := (
+				SELECT jsonb_object_agg(f.name, f.standard) FROM bloomexp.feed_arguments() AS f)
 				|| (found.settings -> 'arguments') || jsonb_build_object('feed', found.name);
-			command := format('SELECT %I.bloom_feed_sql(%L%s);', extension.schema, found.name,
-				bloomexp.feed_options(a));
-			problems := ARRAY(SELECT p FROM bloomexp.feed_problems(a, found.owner) AS p);
-			IF version IS DISTINCT FROM extension.version THEN
-				problems := problems || format('The script is of version %s of bloomexp%s.',
-					version, apply);
+			command := format('SELECT bloomexp.feed_sql(%L%s);', found.name,
+				bloomexp.feed_options(arguments));
+			problems := ARRAY[bloomexp.lost_filters(found.name)];
+			IF problems[1] IS NOT NULL THEN	-- nothing else matters
+				edited := '{}';
+				RETURN NEXT;
+				CONTINUE;
 			END IF;
-			problems := problems || ARRAY(
-				SELECT format('Table %I is missing%s%s.', 'filters', apply,
-					CASE WHEN a ->> 'exposures' IS NOT NULL THEN ', then rebuild' END)
-				WHERE to_regclass(format('%I.filters', found.name)) IS NULL);
-			problems := problems || ARRAY(
-				SELECT format('Table %s has no column %I: if it was renamed, rename it back.', t,
-					w.name)
-				FROM to_regclass(format('%I.filters', found.name)) AS t,
-					unnest(ARRAY['user_id', 'items', 'recent', 'pending', CASE
-						WHEN a ->> 'exposures' IS NOT NULL THEN 'filled_until'
-						WHEN a ->> 'width' IS NOT NULL THEN 'since' END]) AS w(name)
-				WHERE t IS NOT NULL AND w.name IS NOT NULL AND NOT EXISTS (
-					SELECT FROM pg_attribute AS c
-					WHERE c.attrelid = t AND c.attname = w.name AND NOT c.attisdropped));
-			problems := problems || ARRAY(
-				SELECT format('Table %s has no primary key: '
-					'ALTER TABLE %1$s ADD PRIMARY KEY (user_id).', c.attrelid::regclass)
-				FROM pg_attribute AS c
-				WHERE c.attrelid = to_regclass(format('%I.filters', found.name))
-					AND c.attname = 'user_id' AND NOT EXISTS (
-						SELECT FROM pg_index AS x
-						WHERE x.indrelid = c.attrelid AND x.indisunique AND x.indisvalid
-							AND x.indimmediate AND x.indpred IS NULL AND x.indnkeyatts = 1
-							AND x.indkey[0] = c.attnum));
-			problems := problems || ARRAY(
-				SELECT format('View %I is missing%s.', 'health', apply)
-				WHERE to_regclass(format('%I.health', found.name)) IS NULL);
-			problems := problems || ARRAY(
-				SELECT format('Row-level security on %s would hide users from the feed: '
-					'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.',
-					c.oid::regclass)
-				FROM pg_class AS c JOIN pg_roles AS r ON r.oid = found.owner
-				WHERE c.relnamespace = found.schema AND c.relname = 'filters' AND c.relrowsecurity
-					AND NOT r.rolsuper AND NOT r.rolbypassrls
-					AND (c.relforcerowsecurity OR NOT pg_has_role(r.oid, c.relowner, 'USAGE')));
-			problems := problems || ARRAY(
-				SELECT format('Others may create triggers on %s, and so run code with the rights '
-					'of the feed: '
-					'REVOKE TRIGGER ON %1$s FROM %s.', c.oid::regclass,
-					string_agg(CASE g.grantee
-						WHEN 0 THEN 'PUBLIC'
-						ELSE quote_ident(pg_get_userbyid(g.grantee)) END, ', '))
-				FROM pg_class AS c, aclexplode(c.relacl) AS g
-				WHERE c.relnamespace = found.schema AND c.relname = 'filters'
-					AND g.privilege_type = 'TRIGGER'
-					AND NOT bloomexp.trusted(g.grantee, found.owner)
-				GROUP BY c.oid);
-			-- what depends on the types of the columns; of a function, the script has no other mark
-			problems := problems || ARRAY(
-				SELECT 'Types or collations of columns have changed' || apply || ', then rebuild.'
-				WHERE EXISTS (
-					SELECT FROM bloomexp.feed_columns(a) AS c
-					JOIN pg_attribute AS f ON f.attname = 'user_id'
-						AND f.attrelid = to_regclass(format('%I.filters', found.name))
-					WHERE c.argument = 'user_column'
-						AND (f.atttypid <> c.base OR f.attcollation <> c.collation))
-				OR EXISTS (
-					SELECT FROM bloomexp.feed_columns(a) AS c
-					JOIN pg_proc AS p ON p.pronamespace = found.schema AND p.proname = 'contains'
-					WHERE c.argument = 'item_column' AND p.proargnames[2] = 'item'
-						AND p.proargtypes[1] <> c.base));
-			problems := problems || ARRAY(
-				SELECT format(CASE WHEN NOT e.routine_exists THEN 'Function %I is missing%s.'
-					ELSE 'Function %I was edited%s to have it as it was made.' END, e.name, apply)
-				FROM bloomexp.edited(found.schema, found.settings) AS e WHERE e.code_differs);
+			problems := ARRAY(
+				SELECT bloomexp.feed_problems(arguments, found.owner)
+				UNION ALL SELECT bloomexp.check_filters(found.schema, found.name, found.owner,
+					arguments)
+				UNION ALL SELECT bloomexp.check_routines(found.schema, found.name, found.owner,
+					found.settings, arguments));
+			IF cardinality(problems) > max_problems THEN
+				problems := problems[1 : max_problems]
+					|| format('There are %s more problems.', cardinality(problems) - max_problems);
+			END IF;
 			edited := ARRAY(SELECT e.name FROM bloomexp.edited(found.schema, found.settings) AS e);
-			problems := problems || ARRAY(
-				SELECT format('Table %s has no enabled trigger for %s%s, then rebuild.', u.relation,
-					u.event, apply)
-				FROM bloomexp.untracked(found.name, a ->> 'exposures') AS u
-				WHERE coalesce(a ->> 'mode', 'trigger') = 'trigger'
-					AND NOT EXISTS (SELECT FROM pg_subscription_rel AS s
-						WHERE s.srrelid = u.relation));
-			problems := problems || ARRAY(
-				SELECT format('PUBLIC may execute %s: REVOKE ALL ON ROUTINE %1$s FROM PUBLIC.',
-					p.oid::regprocedure)
-				FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS g
-				WHERE p.pronamespace = found.schema AND found.settings -> 'functions' ? p.proname
-					AND p.prosecdef AND g.grantee = 0
-				ORDER BY p.proname);
 		EXCEPTION WHEN OTHERS THEN	-- what others wrote need not make sense
 			command := NULL;
 			problems := ARRAY[SQLERRM];
@@ -166,7 +235,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION bloom_feeds() IS
-'the feeds of this database: owner, the version of bloomexp that made the script, the command that '
-'returns the script of today, what is wrong with the feed, {} if nothing, and functions that were '
-'edited, even if only in comments; looks into the catalogs only';
+COMMENT ON FUNCTION bloomexp.feeds(name) IS
+'the feeds of this database, or one of them: owner, the version of bloomexp that made the script, '
+'the command that returns the script of today, what is wrong with the feed, {} if nothing, and '
+'functions that were edited, even if only in comments; looks into the catalogs only';

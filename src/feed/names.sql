@@ -1,7 +1,7 @@
--- What the templates of a script name: SQL that names nothing else, with each identifier and
--- literal quoted.
+-- What the {names} in the templates of a script stand for: SQL that names nothing else, with each
+-- identifier and literal quoted.
 
-CREATE FUNCTION bloomexp.feed_names(a jsonb) RETURNS jsonb
+CREATE FUNCTION bloomexp.feed_names(arguments jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -9,94 +9,125 @@ SET quote_all_identifiers = off
 AS $$
 DECLARE
 	extension record;
-	feed constant text := quote_ident(a ->> 'feed');
-	of_table constant boolean := a ->> 'exposures' IS NOT NULL;
-	width constant interval := a ->> 'width';
-	slices constant integer := coalesce((a ->> 'slices')::integer, 6);
+	feed constant text := quote_ident(arguments ->> 'feed');
+	exposures constant text := arguments ->> 'exposures';
+	width constant interval := arguments ->> 'width';
+	fpr constant double precision := arguments ->> 'fpr';
+	slices constant integer := coalesce((arguments ->> 'slices')::integer, 6);
 	users record;
 	items record;
 	times record;
-	bytes_of text;
 	item_kind text;
-	item_column text;
-	time_column text := format('e.%I', a ->> 'time_column');
+	user_column text;
+	item_column text;	-- or an element of it
+	item text;
+	elements text;
+	not_null text;
+	time_column text;
+	utc text;	-- what makes a timestamptz comparable with the time column
 	names jsonb;
 BEGIN
 	SELECT x.extversion AS version, quote_ident(n.nspname) AS schema INTO extension
 	FROM pg_extension AS x JOIN pg_namespace AS n ON n.oid = x.extnamespace
 	WHERE x.extname = 'bloomexp';
-	SELECT * INTO users FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'user_column';
-	SELECT * INTO items FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'item_column';
-	bytes_of := CASE	-- of what can be compressed, before that
-		WHEN users.base = ANY ('{text,varchar,bpchar,bytea}'::regtype[]) THEN 'octet_length'
-		ELSE 'pg_column_size' END;
-	item_kind := CASE
-		WHEN items.base IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN 'integer'
-		WHEN items.collation <> 0 THEN 'text' ELSE format_type(items.base, NULL) END;
-	SELECT * INTO times FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'time_column';
+	SELECT * INTO users FROM bloomexp.feed_columns(arguments) AS c
+	WHERE c.argument = 'user_column';
+	SELECT * INTO items FROM bloomexp.feed_columns(arguments) AS c
+	WHERE c.argument = 'item_column';
+	SELECT * INTO times FROM bloomexp.feed_columns(arguments) AS c
+	WHERE c.argument = 'time_column';
 
+	item_kind := bloomexp.item_kind(items.base);
+
+	-- For all feeds.  A domain is replaced by what it is made of, because its constraints are code
+	-- of its owner.
 	names := jsonb_build_object(
 		'version', extension.version,
-		'command', format('SELECT %s.bloom_feed_sql(%L%s);', extension.schema, a ->> 'feed',
-			bloomexp.feed_options(a)),
-		'kind_literal', quote_literal(bloomexp.feed_kind(a)),
-		'feed', feed, 'feed_literal', quote_literal(a ->> 'feed'),
+		'command', format('SELECT bloomexp.feed_sql(%L%s);', arguments ->> 'feed',
+			bloomexp.feed_options(arguments)),
+		'fixed_literal', quote_literal(bloomexp.fixed_arguments(arguments)),
+		'feed', feed,
+		'feed_literal', quote_literal(arguments ->> 'feed'),
 		'filters_literal', quote_literal(feed || '.filters'),
-		'exposures_literal', quote_nullable(a ->> 'exposures'),
+		'exposures_literal', quote_nullable(exposures),
 		'bloom', extension.schema || '.bloom',
 		'bloom_literal', quote_literal(extension.schema || '.bloom'),
-		-- of a domain what it is made of: its constraints would run here
 		'user_type', users.base_name,
 		'user_type_literal', quote_literal(users.base_name),
 		'user_collation_literal', quote_nullable(users.collation_name),
-		-- an error of its own, before that of the index, for a user whom no index takes
-		'user_column', users.base_name || coalesce(' COLLATE ' || users.collation_name, '')
-			|| CASE WHEN (SELECT t.typlen FROM pg_type AS t WHERE t.oid = users.base) = -1
-				THEN format(' CHECK (pg_catalog.%s(user_id) OPERATOR(pg_catalog.<=) 2000)',
-					bytes_of)
-				ELSE '' END,
-		'bytes_of', bytes_of,
 		'collate', coalesce(' COLLATE ' || users.collation_name, ''),
-		'item_type', items.base_name, 'item_type_literal', quote_literal(items.base_name),
-		'item_collate', CASE WHEN items.collation <> 0 THEN ' COLLATE pg_catalog."C"' ELSE '' END,
-		'item_kind', quote_literal(item_kind),
-		-- a full filter varies by chance
-		'fpr', a ->> 'fpr', 'alarming_fpr', (a ->> 'fpr')::double precision * 1.2,
-		'capacity', coalesce(a ->> 'capacity', '100'));
-	SELECT names || jsonb_object_agg(n.name, c.operator) INTO names
-	FROM jsonb_each_text(bloomexp.comparisons(users.base)) AS c(strategy, operator)
-	JOIN (VALUES ('3', '='), ('5', '>'), ('2', '<=')) AS n(strategy, name) USING (strategy);
+		-- an error of its own for a user whom no index takes
+		'user_column', concat(users.base_name, ' COLLATE ' || users.collation_name,
+			' CHECK (pg_catalog.' || bloomexp.bytes_function(users.base)
+				|| '(user_id) OPERATOR(pg_catalog.<=) 2000)'),
+		'=', bloomexp.comparisons(users.base) ->> '3',
+		'item_type', items.base_name,
+		'item_type_literal', quote_literal(items.base_name),
+		'user_column_literal', quote_nullable(CASE WHEN exposures IS NOT NULL
+			THEN arguments ->> 'user_column' END),
+		'item_column_literal', quote_nullable(CASE WHEN exposures IS NOT NULL
+			THEN arguments ->> 'item_column' END),
+		'item_collate',
+			CASE WHEN items.collation <> 0 THEN ' COLLATE pg_catalog."C"' ELSE '' END,
+		-- reading others' tables is nothing for a parallel worker
+		'parallel', CASE arguments ->> 'trigger' WHEN 'false' THEN '' ELSE ' PARALLEL SAFE' END,
+		'fpr', fpr,
+		'alarming_fpr', fpr * 1.2,	-- a full filter varies by chance
+		-- over a table a row has no slices: the rebuild forgets for it
+		'settings', CASE
+			WHEN exposures IS NULL AND width IS NOT NULL
+			THEN format('ROW(%L, %s, %L, %s, NULL)', width, slices, item_kind, fpr)
+			ELSE format('ROW(NULL, NULL, %L, %s, %s)', item_kind, fpr,
+				coalesce(arguments ->> 'capacity', '100'))
+			END || '::bloomexp.row_settings',
+		'expire_batch_literal', quote_literal(feed || '.expire_batch'),
+		'rebuild_batch_literal', quote_literal(feed || '.rebuild_batch'),
+		'insert_trigger', quote_ident(('insert_' || (arguments ->> 'feed'))::name),
+		'update_trigger', quote_ident(('update_' || (arguments ->> 'feed'))::name));
 	IF width IS NOT NULL THEN
-		names := names || jsonb_build_object(
-			'width', quote_literal(width), 'slices', slices,
-			-- a day of 24 hours, where clocks change, too
+		names := names || jsonb_build_object('width', quote_literal(width), 'slices', slices,
+			-- a day of 24 hours, also where clocks change
 			'hours', quote_literal(make_interval(secs => extract(epoch FROM width))));
 	END IF;
-	IF of_table THEN
-		item_column := CASE WHEN items.arrays = 1 THEN 'i.item'
-			ELSE format('e.%I', a ->> 'item_column') END;
-		names := names || jsonb_build_object(
-			'exposures', a ->> 'exposures',
-			'user', format('e.%I', a ->> 'user_column'),
-			-- the hashes stay of one kind, whatever type the column gets
-			'item', item_column || '::'
-				|| CASE item_kind WHEN 'integer' THEN 'bigint' ELSE items.base_name END,
-			'elements', CASE WHEN items.arrays = 1
-				THEN format(', unnest(e.%I) AS i(item)', a ->> 'item_column') ELSE '' END,
-			-- as 'exposed' in functions that set timezone to UTC; Citus does not send that setting
-			'window_start', format('now() - interval %L', width),
-			'exposed', format('e.%I IS NOT NULL AND %s IS NOT NULL%s AND %s >= %s',
-				a ->> 'user_column', item_column,
-				coalesce(' AND e.' || quote_ident(a ->> 'where'), ''), time_column,
-				CASE WHEN times.base = 'timestamp'::regtype THEN '(since AT TIME ZONE ''UTC'')'
-					ELSE 'since' END),
-			-- in this order: what is prepared in between is in one of the two
-			'oldest_literal', quote_literal('SELECT pg_catalog.concat_ws('' '', '
-				'EXTRACT(EPOCH FROM bloomexp.oldest_transaction()), '
-				'(SELECT ''prepared'' FROM pg_catalog.pg_prepared_xacts AS p '
-				'WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database() LIMIT 1))'));
+	IF exposures IS NULL THEN
+		RETURN names;
 	END IF;
-	RETURN names;
+
+	user_column := format('e.%I', arguments ->> 'user_column');
+	item_column := format('e.%I', arguments ->> 'item_column');
+	time_column := format('e.%I', arguments ->> 'time_column');
+	elements := '';
+	IF items.arrays = 1 THEN
+		elements := format(', unnest(%s) AS i(item)', item_column);
+		item_column := 'i.item';
+	END IF;
+	-- the hashes stay those of one kind, whatever type the column gets
+	item := item_column || '::'
+		|| CASE item_kind WHEN 'integer' THEN 'bigint' ELSE items.base_name END;
+	not_null := concat(user_column, ' IS NOT NULL AND ', item_column, ' IS NOT NULL',
+		' AND e.' || quote_ident(arguments ->> 'where'));
+	utc := CASE WHEN times.base = 'timestamp'::regtype THEN ' AT TIME ZONE ''UTC''' ELSE '' END;
+	RETURN names || jsonb_build_object(
+		'exposures', exposures,
+		'window_width', width,
+		'user', user_column,
+		'item', item,
+		'elements', elements,
+		'time', time_column,
+		'utc', utc,
+		'not_null', not_null,
+		'exposed', format(E'%s\n\t\t\tAND %s >= %s', not_null, time_column, CASE utc
+			WHEN '' THEN format('now() - interval %L', width)
+			ELSE format('(now() - interval %L)%s', width, utc) END),
+		'exposed_query_literal', quote_literal(format(
+			E'SELECT %s, %s\n\t\tFROM %s AS e%s\n\t\tWHERE %s\n\t\t\tAND %s >= $1%s',
+			-- of a domain its base type, which the functions have
+			user_column || CASE WHEN users.type <> users.base
+				THEN '::' || users.base_name ELSE '' END,
+			item, exposures, elements, not_null, time_column, utc)),
+		'rebuild_batch', CASE
+			WHEN bloomexp.distribution_column(to_regclass(exposures)) IS NULL
+			THEN 'rebuild_batch' ELSE 'rebuild_batch_citus' END);
 END
 $$;
 

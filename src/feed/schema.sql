@@ -57,6 +57,21 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.hashes(anyarray) IS 'as bloom_hashes()';
 
+CREATE FUNCTION bloomexp.hashes_with_nulls(items anyarray)
+RETURNS bigint[]
+AS 'MODULE_PATHNAME', 'bloomexp_hashes_with_nulls'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.hashes_with_nulls(anyarray) IS
+'the hash of each item, at the place of the item; NULL for NULL';
+
+CREATE FUNCTION bloomexp.hash(item anyelement)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'bloomexp_hash'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION bloomexp.hash(anyelement) IS 'the hash by which filters know an item';
+
 CREATE FUNCTION bloomexp.new_hashes(hashes bigint[], known bigint[])
 RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'bloomexp_new_hashes'
@@ -152,43 +167,6 @@ $$;
 COMMENT ON FUNCTION bloomexp.not_read_committed(text) IS
 'raises an error, which names the routine: it locks a row and then looks, in a new snapshot';
 
-CREATE FUNCTION bloomexp.require_same_length(n_users integer, n_items integer, n_times integer)
-RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF n_users IS DISTINCT FROM n_items OR n_items IS DISTINCT FROM n_times THEN
-		RAISE EXCEPTION 'arrays of users, items and times must be of the same length'
-			USING ERRCODE = 'array_subscript_error',
-			DETAIL = concat('The lengths are ', n_users, ', ', n_items, ' and ', n_times, '.');
-	END IF;
-END
-$$;
-
-COMMENT ON FUNCTION bloomexp.require_same_length(integer, integer, integer) IS
-'raises an error if the arrays of a batch are not of the same length';
-
-CREATE FUNCTION bloomexp.require_few_expired(filters text, oldest timestamp with time zone,
-	n_users bigint, n_expired bigint)
-RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF n_expired > 1000 AND n_expired > n_users / 5 THEN
-		RAISE EXCEPTION 'expire would remove % of % users of %', n_expired, n_users, filters
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = concat('They have no exposure since ', oldest, '.'),
-			HINT = 'If that is right, call it with allow_removed => true.';
-	END IF;
-END
-$$;
-
-COMMENT ON FUNCTION bloomexp.require_few_expired(text, timestamp with time zone, bigint, bigint) IS
-'raises an error if expire() would remove more than 1,000 users and a fifth of all: a clock may be '
-'wrong';
-
 CREATE FUNCTION bloomexp.row_not_written(filters text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -203,89 +181,8 @@ $$;
 COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
 'raises an error, which names the filters: a row that is there was neither written nor removed';
 
-CREATE FUNCTION bloomexp.items_to_keep(items @extschema@.bloom,
-	filled_until timestamp with time zone,	-- NULL or -infinity: it is not known how old it is
-	width interval)
-RETURNS numeric
-LANGUAGE sql STABLE PARALLEL SAFE
-AS $$
-	SELECT bloomexp.cardinality(items) OPERATOR(pg_catalog.*) (1 OPERATOR(pg_catalog.-)
-		GREATEST(0, LEAST(1, (extract(epoch FROM pg_catalog.now()) OPERATOR(pg_catalog.-)
-			extract(epoch FROM filled_until)) OPERATOR(pg_catalog./) extract(epoch FROM width))))
-$$;
+CREATE TABLE bloomexp.new_rows ();
 
-COMMENT ON FUNCTION bloomexp.items_to_keep(@extschema@.bloom, timestamp with time zone, interval) IS
-'how many items of a filter a rebuild should find again at least: of a filter that is a tenth of '
-'the window old nine tenths, of one whose age is not known none';
-
-CREATE FUNCTION bloomexp.require_batch(n_users integer) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM bloomexp.not_read_committed('rebuild_batch()');
-	ELSIF n_users > 1000 THEN	-- the exposures of more would not all be read
-		RAISE EXCEPTION 'invalid argument of a rebuild'
-			USING ERRCODE = 'invalid_parameter_value',
-			DETAIL = 'A batch takes up to 1,000 users.';
-	END IF;
-END
-$$;
-
-COMMENT ON FUNCTION bloomexp.require_batch(integer) IS
-'raises an error if a batch of a rebuild cannot be done right: because of the isolation level, or '
-'of more than 1,000 users';
-
-CREATE FUNCTION bloomexp.no_exposures(exposures text, width text,
-	since timestamp with time zone)	-- where the window begins
-RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RAISE EXCEPTION 'no exposure of the last % in %', width, exposures
-		USING ERRCODE = 'no_data_found',
-		DETAIL = concat('There is none since ', since, '. No filter was removed.'),
-		HINT = 'If that is right, call the rebuild with allow_removed => true.';
-END
-$$;
-
-COMMENT ON FUNCTION bloomexp.no_exposures(text, text, timestamp with time zone) IS
-'raises an error, which names the exposures: a rebuild has found none in the window';
-
-CREATE FUNCTION bloomexp.require_few_losses(filters text, exposures text, width text,
-	since timestamp with time zone,	-- where the window begins
-	after text,	-- the user before the batch
-	n_examined bigint,
-	n_before bigint,	-- removed by the batches before
-	n_removed bigint, n_halved bigint)
-RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF n_removed > n_before AND n_removed > 100 AND n_removed > n_examined / 5 THEN
-		RAISE EXCEPTION 'rebuild would remove % of % filters of %', n_removed, n_examined, filters
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
-					n_before, ' are removed already; the batch after user ', after,
-					' changed nothing.'),
-				HINT = 'If that is right, call the rebuild with allow_removed => true.';
-	END IF;
-	IF n_halved > 100 AND n_halved > n_examined / 5 THEN
-		RAISE EXCEPTION 'rebuild would halve % of % filters of %', n_halved, n_examined, filters
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = concat('More than half of what their users were shown in the last ', width,
-					' is no longer in ', exposures, '. The batch after user ', after,
-					' changed nothing.'),
-				HINT = 'Keep exposures as long as the feed remembers them. '
-					'If that is right, call the rebuild with allow_removed => true.';
-	END IF;
-END
-$$;
-
-COMMENT ON FUNCTION bloomexp.require_few_losses(text, text, text, timestamp with time zone, text,
-	bigint, bigint, bigint, bigint) IS
-'raises an error if a rebuild would remove more than 100 and a fifth of the filters that it has '
-'looked at, or take more than half from so many: a table, its retention or a clock may be wrong';
+COMMENT ON TABLE bloomexp.new_rows IS
+'always empty: triggers of feeds call their transition table by this name, and in a trigger without '
+'one the name must not find a relation of somebody else';

@@ -1,42 +1,50 @@
--- The script of a feed: templates in an order, with their {names} replaced.
+-- The script of a feed: templates in an order.
+--
+-- A template is one SQL statement, and reads like the SQL that it becomes.  Text between {#flag}
+-- and {/flag} is for feeds with that flag only; a mark alone on its line goes with the line.  Then
+-- each {name} is replaced by an entry of bloomexp.feed_names().
 
-CREATE FUNCTION bloomexp.feed_templates_of(a jsonb) RETURNS text[]
+CREATE FUNCTION bloomexp.feed_flags(arguments jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_to_array(CASE
-		WHEN a ->> 'exposures' IS NULL AND a ->> 'width' IS NULL THEN
-			'head_alone begin filters_plain storage lock current unseen contains take take_back '
-			'add add_batch forget merge health_plain finish'
-		WHEN a ->> 'exposures' IS NULL THEN
-			'head_alone begin filters_window storage lock current_window unseen_window contains '
-			'take_window take_back add_window add_batch_window forget merge_window '
-			'expire expire_batch health_window finish'
-		WHEN a ->> 'mode' = 'trigger' THEN
-			'head_trigger begin filters_table storage lock current unseen contains take '
-			'take_back_table track attach rebuild rebuild_step '
-			'rebuild_batch health_table finish'
-		WHEN bloomexp.distribution_column(to_regclass(a ->> 'exposures')) IS NOT NULL THEN
-			'head_log begin filters_table storage lock_log_citus shown_log current_log unseen_log '
-			'contains_log take_log take_back_table rebuild rebuild_step rebuild_batch_citus '
-			'distribute health_log finish'
-		ELSE
-			'head_log begin filters_table storage lock_log shown_log current_log unseen_log '
-			'contains_log take_log take_back_table rebuild rebuild_step rebuild_batch '
-			'health_log finish'
-		END, ' ')
+	SELECT jsonb_build_object(
+		'alone', NOT f.over_table,	-- without a table of exposures
+		'window', NOT f.over_table AND f.forgets,
+		'forever', NOT f.over_table AND NOT f.forgets,
+		'no_window', f.over_table OR NOT f.forgets,
+		'table', f.over_table,	-- over a table of exposures
+		'tracked', f.tracked,	-- triggers of the table write the rows
+		'untracked', f.over_table AND NOT f.tracked,
+		'remembers', f.tracked OR NOT f.over_table,	-- a row has everything that was shown
+		'citus', f.distributed,
+		'local', NOT f.distributed)
+	FROM (
+		SELECT arguments ->> 'exposures' IS NOT NULL AS over_table,
+			arguments ->> 'width' IS NOT NULL AS forgets,
+			arguments ->> 'exposures' IS NOT NULL AND arguments ->> 'trigger' = 'true' AS tracked,
+			bloomexp.distribution_column(to_regclass(arguments ->> 'exposures')) IS NOT NULL
+				AS distributed) AS f
 $$;
 
-COMMENT ON FUNCTION bloomexp.feed_templates_of(jsonb) IS
-'the names of the templates of which the script of a feed with these arguments consists, in order';
+COMMENT ON FUNCTION bloomexp.feed_flags(jsonb) IS
+'which parts of the templates are for a feed with these arguments';
 
-CREATE FUNCTION bloomexp.fill_template(template text, names jsonb) RETURNS text
+CREATE FUNCTION bloomexp.fill_template(template text, flags jsonb, names jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	flag record;
 	unknown text;
 BEGIN
+	template := regexp_replace(template, '^([{][#/]\w+[}])\n', '\1', 'gn');
+	FOR flag IN SELECT f.key AS name, f.value::boolean AS is_set FROM jsonb_each_text(flags) AS f
+	LOOP
+		template := regexp_replace(template, CASE
+			WHEN flag.is_set THEN format('[{][#/]%s[}]', flag.name)
+			ELSE format('[{]#%s[}].*?[{]/%1$s[}]', flag.name) END, '', 'g');
+	END LOOP;
 	-- The texts between braces are every second one.  What a name brings in is not looked at again.
 	SELECT p.text INTO unknown
 	FROM regexp_split_to_table(template, '[{}]') WITH ORDINALITY AS p(text, n)
@@ -52,20 +60,23 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.fill_template(text, jsonb) IS
-'a template with its {names} replaced';
+COMMENT ON FUNCTION bloomexp.fill_template(text, jsonb, jsonb) IS
+'a template without the parts that are for other feeds, and with its {names} replaced';
 
-CREATE FUNCTION bloomexp.feed_script(a jsonb) RETURNS text
+CREATE FUNCTION bloomexp.feed_script(arguments jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 DECLARE
-	names jsonb := bloomexp.feed_names(a);
+	flags constant jsonb := bloomexp.feed_flags(arguments);
+	names jsonb := bloomexp.feed_names(arguments);
 	quote text := '$feed$';
 	functions jsonb := '{}';
 	template record;
-	made text;
+	statement text;
+	function_name text;
+	body text;
 	script text := '';
 BEGIN
 	-- Find a dollar quote that nothing in the script ends.
@@ -75,26 +86,38 @@ BEGIN
 	names := names || jsonb_build_object('$', quote);
 
 	FOR template IN
-		SELECT t.text,
-			substring(t.text FROM 'CREATE OR REPLACE (?:FUNCTION|PROCEDURE) {feed}\.(\w+)')
-				AS function
-		FROM unnest(bloomexp.feed_templates_of(a)) WITH ORDINALITY AS w(name, n)
+		SELECT t.text
+		-- in the order of the script, each with the flag that a feed with it must have
+		FROM (SELECT row_number() OVER () AS n, v.name, v.flag FROM (VALUES
+			('head', NULL), ('begin', NULL), ('filters', NULL), ('storage', NULL), ('lock', NULL),
+			('shown', 'untracked'), ('current', NULL), ('unseen', NULL), ('contains', NULL),
+			('take', NULL), ('take_back', NULL),
+			('add', 'alone'), ('add_batch', 'alone'), ('forget', 'alone'), ('merge', 'alone'),
+			('expire', 'window'), ('expire_batch', 'window'),
+			('track', 'tracked'), ('triggers', 'tracked'), ('partition_triggers', 'tracked'),
+			('rebuild', 'table'), ('rebuild_batch', 'table'), ('distribute', 'citus'),
+			('health', NULL), ('finish', NULL)) AS v(name, flag)) AS o
 		LEFT JOIN bloomexp.feed_templates() AS t USING (name)
-		ORDER BY w.n
+		WHERE o.flag IS NULL OR (flags ->> o.flag)::boolean
+		ORDER BY o.n
 	LOOP
-		-- The last one has the settings, with the functions before it.
-		names := names || jsonb_build_object('settings', quote_literal(jsonb_build_object(
-			'version', names ->> 'version', 'kind', bloomexp.feed_kind(a),
-			'arguments', a, 'functions', functions)::text));
-		made := bloomexp.fill_template(btrim(template.text, E'\n'), names);
-		script := concat(script, made, E'\n\n');
-		IF template.function IS NOT NULL THEN
-			functions := functions || jsonb_build_object(template.function,
-				jsonb_build_array(md5(split_part(made, quote, 2)),
-					bloomexp.code_hash(split_part(made, quote, 2)), ARRAY(
+		-- The last template has the settings, with the functions before it.
+		names := names || jsonb_build_object('feed_settings', quote_literal(jsonb_build_object(
+			'version', names ->> 'version',
+			'fixed_arguments', bloomexp.fixed_arguments(arguments),
+			'arguments', arguments, 'functions', functions)::text));
+		statement := bloomexp.fill_template(btrim(template.text, E'\n'), flags, names);
+		script := concat(script, statement, E'\n\n');
+		function_name := substring(
+			template.text FROM 'CREATE OR REPLACE (?:FUNCTION|PROCEDURE) {feed}\.(\w+)');
+		IF function_name IS NOT NULL THEN
+			body := split_part(statement, quote, 2);
+			functions := functions || jsonb_build_object(function_name,
+				jsonb_build_array(md5(body), bloomexp.code_hash(body), ARRAY(
 					SELECT lower(regexp_replace(replace(s[1], '''', ''), '^SET (\w+) = ', '\1='))
-					FROM regexp_matches(split_part(template.text, '{$}', 1),
-						'\m(STABLE|PARALLEL SAFE|SET \w+ = (?:pg_catalog, pg_temp|\S+))', 'g') AS s
+					FROM regexp_matches(substring(split_part(statement, quote, 1) FROM 'LANGUAGE .*'),
+						'\m(STABLE|PARALLEL SAFE|SET \w+ = (?:pg_catalog[\w, ]* pg_temp|\S+))', 'g')
+						AS s
 					ORDER BY 1)));
 		END IF;
 	END LOOP;

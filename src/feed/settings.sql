@@ -45,7 +45,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
-'what the feed in a schema was made with: {"version", "kind", "arguments": {}, "functions": {name: '
+'what the feed in a schema was made with: {"version", "fixed_arguments", "arguments": {}, "functions": {name: '
 '[hash of the source, hash of the code, [attributes]]}}; NULL if there is none';
 
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text

@@ -1,13 +1,13 @@
 -- The table of exposures, and the schema of the feed.
 
-CREATE FUNCTION bloomexp.check_table(a jsonb, role oid) RETURNS SETOF text
+CREATE FUNCTION bloomexp.check_table(arguments jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	name constant text := a ->> 'exposures';
+	name constant text := arguments ->> 'exposures';
 	table_id constant regclass := to_regclass(name);
-	by_trigger constant boolean := a ->> 'mode' = 'trigger';
+	by_trigger constant boolean := arguments ->> 'trigger' = 'true';
 	exposures record;
 BEGIN
 	IF name IS NULL THEN
@@ -27,7 +27,7 @@ BEGIN
 		AND (by_trigger OR exposures.relkind NOT IN ('v', 'm', 'f')) THEN
 		RETURN NEXT format('%s is not a table%s', name,
 			CASE WHEN exposures.relkind IN ('v', 'm', 'f')
-				THEN ': views and foreign tables need mode => ''log''.' ELSE '.' END);
+				THEN ': views and foreign tables need trigger => false.' ELSE '.' END);
 	END IF;
 	IF exposures.relrowsecurity
 		AND (SELECT NOT r.rolsuper AND NOT r.rolbypassrls FROM pg_roles AS r WHERE r.oid = role)
@@ -38,12 +38,12 @@ BEGIN
 			'or have BYPASSRLS.', name);
 	END IF;
 	RETURN QUERY
-		SELECT format('Trigger %I of %s would be replaced: '
-			'rename it, or choose another name for the feed.', g.tgname, t)
+		SELECT format('Trigger %I of %s has a name of the feed''s triggers: '
+			'drop it, rename it, or choose another name for the feed.', g.tgname, t)
 		FROM bloomexp.tables_of(table_id) AS t JOIN pg_trigger AS g ON g.tgrelid = t
 		JOIN pg_proc AS p ON p.oid = g.tgfoid JOIN pg_namespace AS n ON n.oid = p.pronamespace
-		WHERE g.tgname IN (('insert_' || (a ->> 'feed'))::name, ('update_' || (a ->> 'feed'))::name)
-			AND NOT (n.nspname = a ->> 'feed' AND p.proname = 'track')
+		WHERE g.tgname IN (('insert_' || (arguments ->> 'feed'))::name, ('update_' || (arguments ->> 'feed'))::name)
+			AND NOT (n.nspname = arguments ->> 'feed' AND p.proname = 'track')
 		ORDER BY t::text, g.tgname;
 	IF NOT by_trigger OR exposures.relkind NOT IN ('r', 'p') THEN
 		RETURN;
@@ -51,7 +51,7 @@ BEGIN
 
 	IF exposures.relispartition THEN
 		RETURN NEXT format('%s is a partition, and an INSERT into its root fires no trigger of it: '
-			'make the feed of the root, or use mode => ''log''.', name);
+			'make the feed over the root, or use trigger => false.', name);
 	END IF;
 	IF NOT has_table_privilege(role, table_id, 'TRIGGER') THEN
 		RETURN NEXT format('You may not create triggers on %s: GRANT TRIGGER ON %1$s TO %I.', name,
@@ -59,12 +59,12 @@ BEGIN
 	END IF;
 	RETURN QUERY
 		SELECT format('%s is filled by a subscription, which fires no statement triggers: '
-			'use mode => ''log''.', s.srrelid::regclass)
+			'use trigger => false.', s.srrelid::regclass)
 		FROM bloomexp.tables_of(table_id) AS t JOIN pg_subscription_rel AS s ON s.srrelid = t
 		ORDER BY 1;
 	RETURN QUERY
 		SELECT format('%s is a foreign table, into which inserts would fail with '
-			'a trigger on its parent: use mode => ''log''.', t)
+			'a trigger on its parent: use trigger => false.', t)
 		FROM bloomexp.tables_of(table_id) AS t JOIN pg_class AS c ON c.oid = t AND c.relkind = 'f'
 		ORDER BY 1;
 END
@@ -94,19 +94,19 @@ $$;
 COMMENT ON FUNCTION bloomexp.distribution_column(regclass) IS
 'the column by which Citus distributes a table; NULL if it does not';
 
-CREATE FUNCTION bloomexp.check_distribution(a jsonb) RETURNS SETOF text
+CREATE FUNCTION bloomexp.check_distribution(arguments jsonb) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	distribution constant text := bloomexp.distribution_column(to_regclass(a ->> 'exposures'));
+	distribution constant text := bloomexp.distribution_column(to_regclass(arguments ->> 'exposures'));
 BEGIN
-	IF distribution IS NOT NULL AND a ->> 'mode' <> 'log' THEN
+	IF distribution IS NOT NULL AND arguments ->> 'trigger' = 'true' THEN
 		RETURN NEXT format('%s is distributed, and triggers of distributed tables deadlock: '
-			'use mode => ''log''.', a ->> 'exposures');
-	ELSIF distribution <> a ->> 'user_column' THEN
+			'use trigger => false.', arguments ->> 'exposures');
+	ELSIF distribution <> arguments ->> 'user_column' THEN
 		RETURN NEXT format('%s is distributed by %s: it must be distributed by the user column %I.',
-			a ->> 'exposures', distribution, a ->> 'user_column');
+			arguments ->> 'exposures', distribution, arguments ->> 'user_column');
 	END IF;
 END
 $$;
@@ -114,34 +114,57 @@ $$;
 COMMENT ON FUNCTION bloomexp.check_distribution(jsonb) IS
 'what is wrong with exposures that Citus distributes';
 
-CREATE FUNCTION bloomexp.feed_kind(a jsonb) RETURNS text
+CREATE FUNCTION bloomexp.fixed_arguments(arguments jsonb) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 SET IntervalStyle = postgres
 AS $$
-	SELECT CASE WHEN a ->> 'exposures' IS NOT NULL THEN 'mode ' || (a ->> 'mode')
+	SELECT CASE
+		WHEN arguments ->> 'exposures' IS NOT NULL THEN concat('a table with',
+			CASE arguments ->> 'trigger' WHEN 'false' THEN 'out' END, ' triggers')
 		ELSE concat_ws(', ',
-			(SELECT string_agg(c.base_name, ', ') FROM bloomexp.feed_columns(a) AS c),
-			CASE WHEN a ->> 'width' IS NULL THEN 'for ever'
-				ELSE format('%s in %s slices', (a ->> 'width')::interval,
-					coalesce(a ->> 'slices', '6')) END) END
+			(SELECT string_agg(c.base_name, ', ') FROM bloomexp.feed_columns(arguments) AS c),
+			CASE WHEN arguments ->> 'width' IS NULL THEN 'for ever'
+				ELSE format('%s in %s slices', (arguments ->> 'width')::interval,
+					coalesce(arguments ->> 'slices', '6')) END) END
 $$;
 
-COMMENT ON FUNCTION bloomexp.feed_kind(jsonb) IS
-'what a feed is made for and cannot change';
+COMMENT ON FUNCTION bloomexp.fixed_arguments(jsonb) IS
+'the arguments of a feed that cannot change later, in words';
 
-CREATE FUNCTION bloomexp.check_schema(a jsonb, role oid) RETURNS SETOF text
+CREATE FUNCTION bloomexp.lost_filters(feed text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('Table %s has lost its filters: the extension was dropped. '
+		'DROP SCHEMA %I CASCADE, and make the feed again.', c.oid::regclass, feed)
+	FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+	WHERE n.nspname = feed AND c.relname = 'filters' AND c.relkind IN ('r', 'p')
+		AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attisdropped)
+		AND NOT EXISTS (SELECT FROM pg_attribute AS a
+			WHERE a.attrelid = c.oid AND a.attname = 'items')
+$$;
+
+COMMENT ON FUNCTION bloomexp.lost_filters(text) IS
+'what to do with a feed that has lost its filters, because DROP EXTENSION bloomexp CASCADE drops '
+'columns of its type; NULL if it has them';
+
+CREATE FUNCTION bloomexp.check_schema(arguments jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 DECLARE
-	feed constant text := a ->> 'feed';
+	feed constant text := arguments ->> 'feed';
 	schema constant oid := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
 	settings constant jsonb := bloomexp.feed_settings(schema);
 	owner constant oid := (SELECT p.proowner FROM pg_proc AS p
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0);
 BEGIN
+	IF bloomexp.lost_filters(feed) IS NOT NULL THEN
+		RETURN NEXT bloomexp.lost_filters(feed);
+		RETURN;
+	END IF;
 	IF schema IS NULL THEN
 		IF NOT has_database_privilege(role, current_database(), 'CREATE') THEN
 			RETURN NEXT format('You may not create schema %I: GRANT CREATE ON DATABASE %I TO %I, '
@@ -163,12 +186,12 @@ BEGIN
 		RETURN NEXT format('Schema %I exists and is not empty: choose another name for the feed.',
 			feed);
 	END IF;
-	IF settings ->> 'kind' <> bloomexp.feed_kind(a) THEN
-		RETURN NEXT format('Feed %I is of another kind: it was made for %s, not for %s. '
+	IF settings ->> 'fixed_arguments' <> bloomexp.fixed_arguments(arguments) THEN
+		RETURN NEXT format('Feed %I was made for %s, not for %s, and this cannot change. '
 			'Make another feed, and drop this one when requests use that.',
-			feed, settings ->> 'kind', bloomexp.feed_kind(a));
+			feed, settings ->> 'fixed_arguments', bloomexp.fixed_arguments(arguments));
 	END IF;
-	IF bloomexp.has_controls(concat(bloomexp.feed_options(a), bloomexp.feed_kind(a))) THEN
+	IF bloomexp.has_controls(concat(bloomexp.feed_options(arguments), bloomexp.fixed_arguments(arguments))) THEN
 		RETURN NEXT 'Names with control characters cannot be written into a script: '
 			'rename the table, column, type or schema.';
 	END IF;
@@ -179,19 +202,21 @@ COMMENT ON FUNCTION bloomexp.check_schema(jsonb, oid) IS
 'what is wrong with the schema of a feed, and with a feed that is in it, for a role that owns the '
 'feed';
 
-CREATE FUNCTION bloomexp.feed_problems(a jsonb, role oid) RETURNS SETOF text
+CREATE FUNCTION bloomexp.feed_problems(arguments jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN QUERY SELECT * FROM bloomexp.check_arguments(a);
-	RETURN QUERY SELECT * FROM bloomexp.check_table(a, role);
-	RETURN QUERY SELECT * FROM bloomexp.check_distribution(a);
-	RETURN QUERY SELECT * FROM bloomexp.check_columns(a, role);
-	RETURN QUERY SELECT * FROM bloomexp.untrusted(role, a ->> 'feed',
-		to_regclass(a ->> 'exposures'),
-		ARRAY(SELECT t FROM bloomexp.feed_columns(a) AS c, unnest(c.chain) AS t));
-	RETURN QUERY SELECT * FROM bloomexp.check_schema(a, role);
+	RETURN QUERY SELECT * FROM bloomexp.check_arguments(arguments);
+	RETURN QUERY SELECT * FROM bloomexp.check_table(arguments, role);
+	RETURN QUERY SELECT * FROM bloomexp.check_distribution(arguments);
+	RETURN QUERY SELECT * FROM bloomexp.check_columns(arguments, role);
+	RETURN QUERY SELECT * FROM bloomexp.untrusted(role, arguments ->> 'feed',
+		to_regclass(arguments ->> 'exposures'),
+		ARRAY(SELECT t FROM bloomexp.feed_columns(arguments) AS c, unnest(c.chain) AS t),
+		(SELECT c.collation FROM bloomexp.feed_columns(arguments) AS c
+		WHERE c.argument = 'user_column'));
+	RETURN QUERY SELECT * FROM bloomexp.check_schema(arguments, role);
 END
 $$;
 

@@ -54,21 +54,59 @@ COMMENT ON FUNCTION bloomexp.require_trusted(regclass) IS
 'raises an error unless the owner of a relation has the rights of the current user: that owner '
 'decides what its types, constraints and casts do when it is read';
 
-CREATE FUNCTION bloomexp.untrusted(owner oid, feed text, exposures regclass, types oid[])
+CREATE FUNCTION bloomexp.other_types(schema oid) RETURNS SETOF text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH own(oid) AS (	-- union() returns the type itself, whatever it is called
+		SELECT p.prorettype FROM pg_proc AS p WHERE p.oid = 'bloomexp.union'::regproc)
+	SELECT format('column %s of %s is of type %s, not of the extension''s', 'items',
+		a.attrelid::regclass, format_type(a.atttypid, NULL))
+	FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'items'
+	WHERE c.relnamespace = schema AND c.relname = 'filters'
+		AND NOT a.attisdropped AND a.atttypid <> (SELECT oid FROM own)
+	UNION ALL SELECT format('function %s returns type %s, not that of the extension',
+		p.oid::regprocedure, format_type(t.oid, NULL))
+	FROM pg_proc AS p
+	CROSS JOIN unnest(coalesce(p.proallargtypes, ARRAY[p.prorettype])) AS t(oid)
+	WHERE p.pronamespace = schema AND (p.proname = 'current' OR p.proname = 'shown')
+		AND p.prosecdef AND t.oid <> (SELECT oid FROM own)
+		AND (p.proname = 'current' OR t.oid = p.proallargtypes[2])
+$$;
+
+COMMENT ON FUNCTION bloomexp.other_types(oid) IS
+'which column and functions of the feed in a schema have another type than the bloom of the '
+'extension: the type can have been renamed, and another one made by its name';
+
+CREATE FUNCTION bloomexp.untrusted(owner oid, feed text, exposures regclass, types oid[],
+	user_collation oid)	-- 0: users have no collation
 RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	-- What a view of exposures calls, and types of foreign tables, whose values are made here.
-	WITH uses(class, oid) AS (
-		SELECT d.refclassid, d.refobjid
+	-- Everything that runs when a view of exposures is read, and the types of foreign tables, whose
+	-- values are made here; then what these use in turn: functions of operators and aggregates,
+	-- constraints of domains, and bodies of functions, as far as PostgreSQL records it.
+	WITH RECURSIVE uses(class, oid) AS (
+		(SELECT d.refclassid, d.refobjid
 		FROM bloomexp.tables_of(exposures) AS t
 		JOIN pg_rewrite AS r ON r.ev_class = t
 		JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
 		UNION ALL SELECT 'pg_type'::regclass, a.atttypid
 		FROM bloomexp.tables_of(exposures) AS t
 		JOIN pg_foreign_table AS f ON f.ftrelid = t
-		JOIN pg_attribute AS a ON a.attrelid = t AND a.attnum > 0 AND NOT a.attisdropped),
+		JOIN pg_attribute AS a ON a.attrelid = t AND a.attnum > 0 AND NOT a.attisdropped)
+		UNION SELECT n.class, n.oid
+		FROM uses AS u
+		CROSS JOIN LATERAL (
+			SELECT d.refclassid, d.refobjid FROM pg_depend AS d
+			WHERE d.classid = u.class AND d.objid = u.oid AND u.class IN ('pg_proc'::regclass,
+				'pg_operator'::regclass, 'pg_constraint'::regclass)
+			UNION ALL SELECT 'pg_constraint'::regclass, k.oid FROM pg_constraint AS k
+			WHERE u.class = 'pg_type'::regclass AND k.contypid = u.oid) AS n(class, oid)),
+	filters(oid) AS (
+		SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE n.nspname = feed AND c.relname = 'filters'),
 	schemas(oid) AS (
 		SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed
 		UNION SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = exposures
@@ -77,6 +115,7 @@ AS $$
 		FROM pg_opclass AS k JOIN pg_amop AS p ON p.amopfamily = k.opcfamily
 		JOIN pg_operator AS o ON o.oid = p.amopopr
 		WHERE k.opcintype = ANY (types) AND k.opcdefault
+		UNION SELECT l.collnamespace FROM pg_collation AS l WHERE l.oid = user_collation
 		EXCEPT SELECT 'pg_catalog'::regnamespace),
 	owned(n, name, role, trusted, remedy) AS (
 		SELECT 1, 'schema ' || quote_ident(n.nspname), n.nspowner,
@@ -90,7 +129,9 @@ AS $$
 			WHERE u.class = 'pg_type'::regclass))
 		UNION ALL SELECT 3, 'table ' || c.oid::regclass, c.relowner,
 			bloomexp.trusted(c.relowner, owner),
+			-- to a superuser that would be advice to run what that role has written
 			CASE WHEN pg_has_role(owner, c.relowner, 'MEMBER')
+				AND NOT (SELECT r.rolsuper FROM pg_roles AS r WHERE r.oid = owner)
 				THEN format(': SET ROLE %I first, and the feed belongs to that role',
 					pg_get_userbyid(c.relowner)) END
 		FROM bloomexp.tables_of(exposures) AS t JOIN pg_class AS c ON c.oid = t
@@ -114,7 +155,16 @@ AS $$
 			bloomexp.trusted(p.proowner, owner), NULL
 		FROM uses AS u
 		LEFT JOIN pg_operator AS o ON u.class = 'pg_operator'::regclass AND o.oid = u.oid
-		JOIN pg_proc AS p ON p.oid = o.oprcode OR u.class = 'pg_proc'::regclass AND p.oid = u.oid)
+		JOIN pg_proc AS p ON p.oid = o.oprcode OR u.class = 'pg_proc'::regclass AND p.oid = u.oid
+		UNION ALL SELECT 8, 'collation ' || l.oid::regcollation, l.collowner,
+			bloomexp.trusted(l.collowner, owner), NULL
+		FROM pg_collation AS l
+		WHERE l.oid = user_collation AND l.collnamespace <> 'pg_catalog'::regnamespace
+		UNION ALL SELECT 9, format('trigger %I of %s', g.tgname, g.tgrelid::regclass), p.proowner,
+			bloomexp.trusted(p.proowner, owner),
+			format(': DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass)
+		FROM filters AS f JOIN pg_trigger AS g ON g.tgrelid = f.oid AND NOT g.tgisinternal
+		JOIN pg_proc AS p ON p.oid = g.tgfoid)
 	SELECT p.problem FROM (
 		SELECT o.n, o.name, format('%s belongs to role %I, who could run code with your rights by '
 			'replacing it%s.',
@@ -122,18 +172,29 @@ AS $$
 			coalesce(o.remedy, ': its owner can make the feed')) AS problem
 		FROM owned AS o WHERE NOT o.trusted
 		UNION ALL
-		SELECT 8, n.nspname, format('Others may create functions and tables in schema %I, and so '
+		SELECT 10, n.nspname, format('Others may create functions and tables in schema %I, and so '
 			'run code with your rights: '
 			'REVOKE CREATE ON SCHEMA %1$I FROM %s.', n.nspname,
 			string_agg(CASE a.grantee WHEN 0 THEN 'PUBLIC'
 				ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', '))
 		FROM schemas AS s JOIN pg_namespace AS n USING (oid), aclexplode(n.nspacl) AS a
 		WHERE a.privilege_type = 'CREATE' AND NOT bloomexp.trusted_with_schema(a.grantee, owner)
-		GROUP BY n.nspname) AS p
+		GROUP BY n.nspname
+		UNION ALL
+		SELECT 11, r.rulename, format('Rule %I of %s runs with your rights: DROP RULE %1$I ON %2$s.',
+			r.rulename, r.ev_class::regclass)
+		FROM filters AS f JOIN pg_rewrite AS r ON r.ev_class = f.oid
+		UNION ALL
+		SELECT 12, k.conname, format('Foreign key %I of %s keeps rows of %s from being removed: '
+			'ALTER TABLE %2$s DROP CONSTRAINT %1$I.',
+			k.conname, k.conrelid::regclass, k.confrelid::regclass)
+		FROM filters AS f JOIN pg_constraint AS k ON k.confrelid = f.oid AND k.contype = 'f'
+		JOIN pg_class AS c ON c.oid = k.conrelid
+		WHERE NOT bloomexp.trusted(c.relowner, owner)) AS p
 	ORDER BY p.n, p.name
 $$;
 
-COMMENT ON FUNCTION bloomexp.untrusted(oid, text, regclass, oid[]) IS
-'what a feed of this name, over these exposures (NULL: none) and with columns of these types, '
-'would name that roles without the rights of its owner can replace; a sentence for each, with '
-'what to do';
+COMMENT ON FUNCTION bloomexp.untrusted(oid, text, regclass, oid[], oid) IS
+'what a feed of this name, over these exposures (NULL: none) and with columns of these types, names '
+'or runs that roles without the rights of its owner can replace or have made; a sentence for each, '
+'with what to do';

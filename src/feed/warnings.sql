@@ -1,36 +1,81 @@
--- What makes a feed slow, or its times wrong.
+-- What makes a feed slow, or something else than was meant.
 
-CREATE FUNCTION bloomexp.feed_warnings(a jsonb) RETURNS void
+CREATE FUNCTION bloomexp.argument_warnings(arguments jsonb) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	feed constant text := arguments ->> 'feed';
+	width constant interval := arguments ->> 'width';
+	relation regclass;
+BEGIN
+	IF width < interval '1 minute' THEN
+		RAISE WARNING 'feed "%" forgets after %', feed, width
+			USING DETAIL = 'A number without a unit is in seconds.',
+			HINT = 'For days: width => ''30 days''.';
+	END IF;
+	IF quote_ident(feed) <> feed THEN
+		RAISE WARNING 'the name of feed "%" must be quoted in each call', feed
+			USING DETAIL = 'A feed is one schema, whose name is taken as it is written here.',
+			HINT = format('Calls are written %I.take(...). A name of lower case letters, digits and '
+				'underscores needs no quotes.', feed);
+	END IF;
+	IF arguments ->> 'exposures' IS NULL THEN
+		relation := (
+			SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+			WHERE c.relname = feed AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+				AND n.nspname !~ '^(pg_|information_schema$)'
+			ORDER BY n.nspname LIMIT 1);
+		IF relation IS NOT NULL THEN
+			RAISE WARNING 'feed "%" does not read table %', feed, relation
+				USING DETAIL = 'The first argument is the name of the feed. Without a second one '
+					'the feed has no table of exposures.',
+				HINT = format('For a feed over the table: bloomexp.create_feed(''shown'', %L).',
+					relation);
+		END IF;
+		IF arguments ->> 'capacity' IS NOT NULL AND width IS NOT NULL THEN
+			RAISE NOTICE 'capacity has no effect on a feed with a window'
+				USING DETAIL = 'Each slice of the window is sized by those before it.';
+		END IF;
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.argument_warnings(jsonb) IS
+'warns of arguments of a feed that do something else than their author may think';
+
+CREATE FUNCTION bloomexp.feed_warnings(arguments jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 DECLARE
-	name constant text := a ->> 'exposures';
+	name constant text := arguments ->> 'exposures';
 	table_id constant regclass := to_regclass(name);
 	kind constant "char" := (SELECT c.relkind FROM pg_class AS c WHERE c.oid = table_id);
 	users record;
 	items record;
 	times record;
 BEGIN
-	SELECT c.attnum INTO users FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'user_column';
-	SELECT c.attnum, c.arrays INTO items FROM bloomexp.feed_columns(a) AS c
+	SELECT c.attnum INTO users FROM bloomexp.feed_columns(arguments) AS c
+		WHERE c.argument = 'user_column';
+	SELECT c.attnum, c.arrays INTO items FROM bloomexp.feed_columns(arguments) AS c
 		WHERE c.argument = 'item_column';
 	SELECT c.attnum, c.base = 'timestamp'::regtype AS utc INTO times
-	FROM bloomexp.feed_columns(a) AS c WHERE c.argument = 'time_column';
+	FROM bloomexp.feed_columns(arguments) AS c WHERE c.argument = 'time_column';
 
 	IF kind IN ('r', 'p', 'm') AND NOT EXISTS (
 		SELECT FROM pg_index AS x JOIN pg_class AS c ON c.oid = x.indexrelid
 			JOIN pg_am AS m ON m.oid = c.relam
 		WHERE m.amname = 'btree' AND x.indrelid = table_id AND x.indisvalid AND x.indpred IS NULL
 			AND x.indkey[0] = users.attnum) THEN
-		RAISE WARNING 'no index of % begins with column "%"', name, a ->> 'user_column'
+		RAISE WARNING 'no index of % begins with column "%"', name, arguments ->> 'user_column'
 			USING DETAIL = format('A rebuild%s would read the whole table for each user.',
-				CASE a ->> 'mode' WHEN 'log' THEN ' and each request' ELSE '' END),
+				CASE arguments ->> 'trigger' WHEN 'false' THEN ' and each request' ELSE '' END),
 			HINT = format('CREATE INDEX%s ON %s (%I, %I%s);',
 				CASE kind WHEN 'p' THEN '' ELSE ' CONCURRENTLY' END,
-				name, a ->> 'user_column', a ->> 'time_column',
-				CASE WHEN items.arrays = 1 THEN '' ELSE format(', %I', a ->> 'item_column') END);
+				name, arguments ->> 'user_column', arguments ->> 'time_column',
+				CASE WHEN items.arrays = 1 THEN '' ELSE format(', %I', arguments ->> 'item_column') END);
 	END IF;
 	-- Only what is written as UTC is known to be UTC: to look at a default must not evaluate it.
 	IF times.utc AND EXISTS (
@@ -38,13 +83,13 @@ BEGIN
 		WHERE d.adrelid = table_id AND d.adnum = times.attnum AND pg_get_expr(d.adbin, d.adrelid)
 			!~* '(AT TIME ZONE |timezone\()''(utc|gmt)''') THEN
 		RAISE WARNING 'default of column "%" is in the time zone of the session',
-			a ->> 'time_column'
+			arguments ->> 'time_column'
 			USING DETAIL = 'The feed reads the column as UTC, and this default is not written as a '
 				'time AT TIME ZONE ''UTC''.',
 			HINT = format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT now() AT TIME ZONE ''UTC'';',
-				name, a ->> 'time_column');
+				name, arguments ->> 'time_column');
 	END IF;
-	IF a ->> 'mode' = 'log' AND EXISTS (
+	IF arguments ->> 'trigger' = 'false' AND EXISTS (
 		SELECT FROM bloomexp.tables_of(table_id) AS t JOIN pg_class AS c ON c.oid = t
 		WHERE c.relkind IN ('m', 'f') OR EXISTS (
 			SELECT FROM pg_subscription_rel AS r WHERE r.srrelid = c.oid)) THEN
@@ -52,7 +97,7 @@ BEGIN
 			USING DETAIL = 'What a materialized view, a foreign table or a subscription brings in '
 				'was shown earlier than a rebuild can see.',
 			HINT = format('CALL %I.rebuild(overlap => ...) with more than the longest delay.',
-				a ->> 'feed');
+				arguments ->> 'feed');
 	END IF;
 	IF kind <> 'm' AND items.arrays = 0 AND EXISTS (
 		SELECT FROM pg_index AS x
@@ -67,11 +112,11 @@ BEGIN
 			HINT = format('INSERT INTO %s (%I, %I, %I) SELECT $1, item, %s '
 				'FROM unnest(%I.%s) AS item '
 				'ON CONFLICT (%2$I, %3$I) DO UPDATE SET %4$I = excluded.%4$I RETURNING %3$I;',
-				name, a ->> 'user_column', a ->> 'item_column', a ->> 'time_column',
+				name, arguments ->> 'user_column', arguments ->> 'item_column', arguments ->> 'time_column',
 				CASE WHEN times.utc THEN 'now() AT TIME ZONE ''UTC''' ELSE 'now()' END,
-				a ->> 'feed',
+				arguments ->> 'feed',
 				-- rows that do not count at first are not taken at first
-				CASE WHEN a ->> 'where' IS NULL THEN 'take($1, $2, 10)' ELSE 'unseen($1, $2)' END);
+				CASE WHEN arguments ->> 'where' IS NULL THEN 'take($1, $2, 10)' ELSE 'unseen($1, $2)' END);
 	END IF;
 END
 $$;

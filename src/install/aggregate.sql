@@ -1,4 +1,4 @@
--- One filter of many rows.
+-- Aggregates: one filter of many rows.
 
 CREATE FUNCTION bloom_agg_combine(internal, internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_agg_combine'
@@ -43,7 +43,8 @@ CREATE AGGREGATE bloom_agg(item anynonarray) (
 );
 
 COMMENT ON AGGREGATE bloom_agg(anynonarray) IS
-'one filter of the items of all rows, sized for the distinct ones at a false positive rate of 1%';
+'filter of the items of all rows, sized for their distinct number at a false positive rate of 1%; '
+'NULL without items';
 
 CREATE FUNCTION bloom_agg_transition(internal, anynonarray, double precision) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_agg'
@@ -60,7 +61,8 @@ CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision) (
 );
 
 COMMENT ON AGGREGATE bloom_agg(anynonarray, double precision) IS
-'one filter of the items of all rows, sized for the distinct ones at false positive rate fpr';
+'filter of the items of all rows, sized for their distinct number at false positive rate fpr '
+'(0.01 is 1%); NULL without items';
 
 CREATE FUNCTION bloom_agg_transition(internal, anynonarray, double precision, double precision)
 RETURNS internal
@@ -79,8 +81,8 @@ CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision, headroom doub
 );
 
 COMMENT ON AGGREGATE bloom_agg(anynonarray, double precision, double precision) IS
-'one filter of the items of all rows, sized for the distinct ones at false positive rate fpr, '
-'with spare room for a fraction headroom more (0.2 is 20%)';
+'filter of the items of all rows, sized for their distinct number at false positive rate fpr '
+'(0.01 is 1%), with room for a fraction headroom more (0.2 is 20%); NULL without items';
 
 CREATE FUNCTION bloom_window_agg_transition(
 	internal, anynonarray, timestamp with time zone, interval, integer, double precision)
@@ -107,15 +109,15 @@ CREATE AGGREGATE bloom_window_agg(
 
 COMMENT ON AGGREGATE bloom_window_agg(
 	anynonarray, timestamp with time zone, interval, integer, double precision) IS
-'one windowed filter of the exposures of all rows, with slices sized for their distinct items; '
-'an item goes into the slice of its newest exposure; with what bloom_window() takes by default: '
-'bloom_window_agg(item, shown_at, ''30 days'', 6, 0.01)';
+'windowed filter of the items of all rows, each in the slice of its newest shown_at, with slices '
+'sized for their distinct number; the other arguments are those of bloom_window(); NULL without '
+'items';
 
--- The state is a filter, so that a distributed database can send it.
+-- The state is a filter, so a distributed database can send it between nodes.
 CREATE AGGREGATE bloom_union_agg(filter bloom) (
 	SFUNC = bloom_union, STYPE = bloom,
 	COMBINEFUNC = bloom_union, PARALLEL = SAFE
 );
 
 COMMENT ON AGGREGATE bloom_union_agg(bloom) IS
-'the union of the filters of all rows';
+'union of the filters of all rows';

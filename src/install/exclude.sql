@@ -1,5 +1,5 @@
--- Excluding the exposed candidates. Those that remain keep order, duplicates and type;
--- NULL candidates are dropped.
+-- Functions that exclude candidates. Those that remain keep their type and order, and also
+-- duplicates except in bloom_exclude_first(). NULL candidates are dropped.
 
 CREATE FUNCTION bloom_exclude_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_support'
@@ -14,7 +14,7 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
 SUPPORT bloom_exclude_support;
 
 COMMENT ON FUNCTION bloom_exclude(anyarray, bloom) IS
-'the candidates that the filter does not contain, in order';
+'candidates that the filter does not contain, in order';
 
 CREATE FUNCTION bloom_exclude(candidates anyarray, VARIADIC filters bloom[])
 RETURNS SETOF anyelement
@@ -23,14 +23,14 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
 SUPPORT bloom_exclude_support;
 
 COMMENT ON FUNCTION bloom_exclude(anyarray, bloom[]) IS
-'the candidates that none of the filters contains, in order';
+'candidates that none of the filters contains, in order';
 
 CREATE FUNCTION bloom_exclude_array(candidates anyarray, filter bloom) RETURNS anyarray
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_array(anyarray, bloom) IS
-'the candidates that the filter does not contain, in order, as an array';
+'array of the candidates that the filter does not contain, in order';
 
 CREATE FUNCTION bloom_exclude_first(candidates anyarray, filter bloom, wanted integer)
 RETURNS anyarray
@@ -38,8 +38,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_exclude_first'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_first(anyarray, bloom, integer) IS
-'the first distinct candidates that the filter does not contain, in order, as many as wanted, or '
-'all if that is NULL';
+'array of the first distinct candidates that the filter does not contain, in order: at most '
+'wanted, or all if wanted is NULL';
 
 CREATE OPERATOR - (
 	LEFTARG = anyarray, RIGHTARG = bloom,
@@ -53,5 +53,5 @@ AS 'MODULE_PATHNAME', 'bloomexp_exclude_packed'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_packed(bytea, bloom) IS
-'the candidates that the filter does not contain, in order; candidates are integers of 8 bytes '
-'each, the lowest byte first, one after another';
+'packed candidates that the filter does not contain, in order; packed integers have 8 bytes each, '
+'the lowest byte first, one after another';

@@ -1,4 +1,4 @@
--- The hashes of items: a feed keeps the newest items of a user as theirs, and adds them to the
+-- Hashes of items. A feed keeps the newest items of a user as hashes, and adds them to the
 -- filter later.
 
 CREATE FUNCTION bloom_hashes(items anyarray) RETURNS bigint[]
@@ -6,15 +6,15 @@ AS 'MODULE_PATHNAME', 'bloomexp_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
 COMMENT ON FUNCTION bloom_hashes(anyarray) IS
-'the hashes, by which filters know them, of the items of an array that are not null, in order';
+'hashes of the items of an array, in order, without nulls: filters know items by these';
 
 CREATE FUNCTION bloom_add_hashes(filter bloom, kind text, hashes bigint[]) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_hashes(bloom, text, bigint[]) IS
-'the filter with the items of these hashes more, as bloom_add() adds an array; kind is what they '
-'are: integer, text, uuid or bytea';
+'filter with items added by their hashes, as bloom_add() adds an array; kind is that of the items: '
+'integer, text, uuid or bytea';
 
 CREATE FUNCTION bloom_add_hashes_at(
 	filter bloom,
@@ -28,8 +28,8 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_hashes_at(
 	bloom, text, bigint[], timestamp with time zone, boolean) IS
-'a windowed filter with the items of these hashes more, all shown at one time, as bloom_add_at() '
-'adds an array; final says that no more will come for their slice, which then has no spare room';
+'windowed filter with items added by their hashes, all shown at shown_at, as bloom_add_at() adds an '
+'array; if final, no more items of their slice will come, and it gets no room for more';
 
 CREATE FUNCTION bloom_exclude(candidates anyarray, filter bloom, hashes bigint[])
 RETURNS SETOF anyelement
@@ -38,7 +38,7 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000 ROWS 1000
 SUPPORT bloom_exclude_support;
 
 COMMENT ON FUNCTION bloom_exclude(anyarray, bloom, bigint[]) IS
-'the candidates that the filter does not contain and whose hashes are not among these, in order';
+'candidates that the filter does not contain and whose hashes are not in the array, in order';
 
 CREATE FUNCTION bloom_exclude_array(candidates anyarray, filter bloom, hashes bigint[])
 RETURNS anyarray
@@ -46,8 +46,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_exclude_array_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_array(anyarray, bloom, bigint[]) IS
-'the candidates that the filter does not contain and whose hashes are not among these, in order, '
-'as an array';
+'array of the candidates that the filter does not contain and whose hashes are not in the array '
+'hashes, in order';
 
 CREATE FUNCTION bloom_exclude_first(
 	candidates anyarray,
@@ -59,5 +59,5 @@ AS 'MODULE_PATHNAME', 'bloomexp_exclude_first_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_first(anyarray, bloom, integer, bigint[]) IS
-'the first distinct candidates that the filter does not contain and whose hashes are not among '
-'these, in order, as many as wanted, or all if that is NULL';
+'array of the first distinct candidates that the filter does not contain and whose hashes are not '
+'in the array hashes, in order: at most wanted, or all if wanted is NULL';

@@ -1,18 +1,18 @@
--- Describing a filter, and calculating its size.
+-- Functions that describe filters and slices, and calculate sizes.
 
 CREATE FUNCTION bloom_cardinality(filter bloom) RETURNS bigint
 AS 'MODULE_PATHNAME', 'bloomexp_cardinality'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 
 COMMENT ON FUNCTION bloom_cardinality(bloom) IS
-'estimate of the distinct items in the filter, from its bits';
+'estimated number of distinct items in the filter, from the share of bits that are set';
 
 CREATE FUNCTION bloom_fpr(filter bloom) RETURNS double precision
 AS 'MODULE_PATHNAME', 'bloomexp_fpr'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 
 COMMENT ON FUNCTION bloom_fpr(bloom) IS
-'false positive rate of the filter at present, from its fill';
+'false positive rate of the filter as it is now, from the share of bits that are set';
 
 CREATE FUNCTION bloom_info(
 	filter bloom,
@@ -34,9 +34,9 @@ AS 'MODULE_PATHNAME', 'bloomexp_info'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800;
 
 COMMENT ON FUNCTION bloom_info(bloom) IS
-'state of a filter: kind of its items, items added, items it has room for in all, target false '
-'positive rate, the rate at present, bits, bits set, their share, layers, bytes as stored, '
-'whether it counts, its window, and the time before which that has expired';
+'state of a filter: kind of its items, items added, capacity of all layers, target false positive '
+'rate, rate now, bits, bits set and their share, layers, size in bytes, whether it is counting, '
+'window, and the time before which the window has expired';
 
 CREATE FUNCTION bloom_layers(
 	filter bloom,
@@ -58,7 +58,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_layers'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800 ROWS 3;
 
 COMMENT ON FUNCTION bloom_layers(bloom) IS
-'state of each layer of a filter, oldest first; fpr is the rate to expect when the layer is full';
+'state of each layer of a filter, oldest first; fpr is the expected rate of the full layer';
 
 CREATE FUNCTION bloom_sizing(
 	capacity bigint,
@@ -71,8 +71,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_sizing'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_sizing(bigint, double precision) IS
-'size of a filter for capacity items at false positive rate fpr: its bits, probes per item, '
-'bytes as stored, and the rate to expect when it is full';
+'size of a filter for capacity items at false positive rate fpr: bits, probes per item, size in '
+'bytes, and the expected rate when it is full';
 
 CREATE FUNCTION bloom_capacity(
 	bytes bigint,
@@ -86,9 +86,9 @@ AS 'MODULE_PATHNAME', 'bloomexp_capacity'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 2000;
 
 COMMENT ON FUNCTION bloom_capacity(bigint, double precision) IS
-'the inverse of bloom_sizing(): items for which a filter has room that takes at most so many '
-'bytes as stored at false positive rate fpr, its bits, probes per item, bytes as stored, and the '
-'rate to expect when it is full';
+'capacity of the largest filter of at most the given bytes at false positive rate fpr, with its '
+'bits, probes per item, size in bytes, and the expected rate when it is full; the inverse of '
+'bloom_sizing()';
 
 CREATE FUNCTION bloom_slice_start(
 	shown_at timestamp with time zone,
@@ -99,4 +99,4 @@ AS 'MODULE_PATHNAME', 'bloomexp_slice_start'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_slice_start(timestamp with time zone, interval, integer) IS
-'the start of the slice in which a time lies, of a window of this width in so many slices';
+'start of the slice that has shown_at, in a window of this width and number of slices';

@@ -1,10 +1,10 @@
-/* the install script of bloomexp, made of the parts in src/install */
+/* the install script of bloomexp, made from src/install and src/feed */
 
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION bloomexp" to load this file. \quit
 
--- The type. Its bytes: doc/internals/format.md. Storage is external, because the bits of
--- a filter do not compress.
+-- The type. doc/internals/format.md describes its bytes. Storage is external, because the
+-- bits of a filter do not compress.
 
 CREATE TYPE bloom;
 
@@ -43,23 +43,23 @@ CREATE TYPE bloom (
 );
 
 COMMENT ON TYPE bloom IS
-'Bloom filter: a set of items that answers "contained" wrongly with at most a chosen '
-'probability, and "not contained" never wrongly';
+'Bloom filter: a set of items whose answer "contained" is wrong with at most a chosen probability, '
+'and whose answer "not contained" is always right';
 
 CREATE FUNCTION bloom(bytes bytea) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_from_bytea'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloom(bytea) IS
-'the filter of these bytes (doc/internals/format.md); an error says what is wrong with them';
+'filter from its bytes; error if they are not valid';
 
 CREATE CAST (bytea AS bloom) WITH FUNCTION bloom(bytea);
 CREATE CAST (bloom AS bytea) WITHOUT FUNCTION;	-- a filter is its bytes
 
-COMMENT ON CAST (bytea AS bloom) IS 'the filter of these bytes';
-COMMENT ON CAST (bloom AS bytea) IS 'the bytes of a filter';
+COMMENT ON CAST (bytea AS bloom) IS 'filter from its bytes; error if they are not valid';
+COMMENT ON CAST (bloom AS bytea) IS 'bytes of a filter';
 
--- Comparing, by the bytes.
+-- Comparison by the bytes
 CREATE FUNCTION bloom_eq(bloom, bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_eq'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
@@ -71,6 +71,36 @@ AS 'MODULE_PATHNAME', 'bloomexp_ne'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
 COMMENT ON FUNCTION bloom_ne(bloom, bloom) IS 'implementation of <> operator';
+
+CREATE FUNCTION bloom_lt(bloom, bloom) RETURNS boolean
+AS 'bytealt'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
+
+COMMENT ON FUNCTION bloom_lt(bloom, bloom) IS 'implementation of < operator';
+
+CREATE FUNCTION bloom_le(bloom, bloom) RETURNS boolean
+AS 'byteale'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
+
+COMMENT ON FUNCTION bloom_le(bloom, bloom) IS 'implementation of <= operator';
+
+CREATE FUNCTION bloom_gt(bloom, bloom) RETURNS boolean
+AS 'byteagt'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
+
+COMMENT ON FUNCTION bloom_gt(bloom, bloom) IS 'implementation of > operator';
+
+CREATE FUNCTION bloom_ge(bloom, bloom) RETURNS boolean
+AS 'byteage'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
+
+COMMENT ON FUNCTION bloom_ge(bloom, bloom) IS 'implementation of >= operator';
+
+CREATE FUNCTION bloom_cmp(bloom, bloom) RETURNS integer
+AS 'byteacmp'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
+
+COMMENT ON FUNCTION bloom_cmp(bloom, bloom) IS 'less-equal-greater by the bytes';
 
 CREATE FUNCTION bloom_hash(bloom) RETURNS integer
 AS 'hashvarlena'
@@ -87,10 +117,10 @@ COMMENT ON FUNCTION bloom_hash_extended(bloom, bigint) IS 'hash function with a 
 CREATE OPERATOR = (
 	LEFTARG = bloom, RIGHTARG = bloom,
 	FUNCTION = bloom_eq, COMMUTATOR = =, NEGATOR = <>,
-	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
 
-COMMENT ON OPERATOR = (bloom, bloom) IS 'filters have the same bytes';
+COMMENT ON OPERATOR = (bloom, bloom) IS 'same bytes';
 
 CREATE OPERATOR <> (
 	LEFTARG = bloom, RIGHTARG = bloom,
@@ -98,12 +128,55 @@ CREATE OPERATOR <> (
 	RESTRICT = neqsel, JOIN = neqjoinsel
 );
 
-COMMENT ON OPERATOR <> (bloom, bloom) IS 'filters have different bytes';
+COMMENT ON OPERATOR <> (bloom, bloom) IS 'different bytes';
+
+CREATE OPERATOR < (
+	LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = bloom_lt, COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+
+COMMENT ON OPERATOR < (bloom, bloom) IS 'less by the bytes';
+
+CREATE OPERATOR <= (
+	LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = bloom_le, COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+
+COMMENT ON OPERATOR <= (bloom, bloom) IS
+'less or equal by the bytes';
+
+CREATE OPERATOR > (
+	LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = bloom_gt, COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+
+COMMENT ON OPERATOR > (bloom, bloom) IS 'greater by the bytes';
+
+CREATE OPERATOR >= (
+	LEFTARG = bloom, RIGHTARG = bloom,
+	FUNCTION = bloom_ge, COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+
+COMMENT ON OPERATOR >= (bloom, bloom) IS
+'greater or equal by the bytes';
+
+CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 bloom_cmp(bloom, bloom);
+
+COMMENT ON OPERATOR CLASS bloom_ops USING btree IS
+'order by the bytes, for sorting and DISTINCT; it says nothing about the items';
+COMMENT ON OPERATOR FAMILY bloom_ops USING btree IS
+'order by the bytes, for sorting and DISTINCT; it says nothing about the items';
 
 CREATE OPERATOR CLASS bloom_ops DEFAULT FOR TYPE bloom USING hash AS
 	OPERATOR 1 =,
 	FUNCTION 1 bloom_hash(bloom),
 	FUNCTION 2 bloom_hash_extended(bloom, bigint);
 
-COMMENT ON OPERATOR CLASS bloom_ops USING hash IS 'equality of filters, by their bytes';
-COMMENT ON OPERATOR FAMILY bloom_ops USING hash IS 'equality of filters, by their bytes';
+COMMENT ON OPERATOR CLASS bloom_ops USING hash IS 'equality of the bytes';
+COMMENT ON OPERATOR FAMILY bloom_ops USING hash IS 'equality of the bytes';

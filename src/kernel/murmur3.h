@@ -4,9 +4,9 @@
  *	  MurmurHash3 x64 128, Austin Appleby's public-domain hash.
  *
  * Written from the description of the algorithm.  Words are read as
- * little-endian whatever the machine, so that every CPU computes one hash.
- * It is all inline, so that the compiler leaves out what a caller does not need:
- * tails where the length is constant, or the second half of the hash.
+ * little-endian whatever the machine, so that every CPU computes the same hash.
+ * Everything is inline, so the compiler drops what a caller does not need: the
+ * tail where the length is constant, or the second half of the hash.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,7 @@
 #define MURMUR3_AVALANCHE1 UINT64_C(0xff51afd7ed558ccd)
 #define MURMUR3_AVALANCHE2 UINT64_C(0xc4ceb9fe1a85ec53)
 
-/* Eight bytes as a little-endian number; compilers make it one instruction. */
+/* Return eight bytes as a little-endian number.  Compilers make this one instruction. */
 static inline uint64_t
 murmur3_read_word(const void *bytes)
 {
@@ -33,7 +33,7 @@ murmur3_read_word(const void *bytes)
 		(uint64_t) b[6] << 48 | (uint64_t) b[7] << 56;
 }
 
-/* Four bytes as a little-endian number. */
+/* Return four bytes as a little-endian number. */
 static inline uint32_t
 murmur3_read_half(const uint8_t *b)
 {
@@ -42,8 +42,8 @@ murmur3_read_half(const uint8_t *b)
 }
 
 /*
- * Fewer than 8 bytes as a little-endian number, without a loop.  If reads
- * overlap, they read the same.
+ * Return `count` bytes, fewer than 8, as a little-endian number.  Reads that overlap
+ * put the same bits in the same place, so no loop is needed.
  */
 static inline uint64_t
 murmur3_read_short(const uint8_t *b, size_t count)
@@ -57,7 +57,7 @@ murmur3_read_short(const uint8_t *b, size_t count)
 		(uint64_t) b[count - 1] << (8 * (count - 1));
 }
 
-/* The 1 to 8 bytes before `end`, of at least 8 that can be read. */
+/* Return the `count` bytes before `end`, 1 to 8.  At least 8 bytes there must be readable. */
 static inline uint64_t
 murmur3_read_last(const uint8_t *end, size_t count)
 {
@@ -70,21 +70,21 @@ murmur3_rotate(uint64_t word, int left)
 	return (word << left) | (word >> (64 - left));
 }
 
-/* The first lane's treatment of eight bytes of input. */
+/* Mix eight bytes of input for the first lane. */
 static inline uint64_t
 murmur3_scramble1(uint64_t word)
 {
 	return murmur3_rotate(word * MURMUR3_C1, 31) * MURMUR3_C2;
 }
 
-/* The second lane's treatment of eight bytes of input. */
+/* Mix eight bytes of input for the second lane. */
 static inline uint64_t
 murmur3_scramble2(uint64_t word)
 {
 	return murmur3_rotate(word * MURMUR3_C2, 33) * MURMUR3_C1;
 }
 
-/* Finalizer: every bit of the lane moves every bit of the result. */
+/* Finalize a lane: each of its bits affects every bit of the result. */
 static inline uint64_t
 murmur3_avalanche(uint64_t lane)
 {
@@ -94,9 +94,9 @@ murmur3_avalanche(uint64_t lane)
 }
 
 /*
- * Compute the 128-bit hash of `length` bytes under seed 0, as two 64-bit halves.
+ * Compute the 128-bit hash of `length` bytes with seed 0, as two 64-bit halves.
  *
- * Nothing outside of them is read.
+ * No byte outside of these is read.
  */
 static inline void
 bloomexp_murmur3(const void *bytes, size_t length, uint64_t hash[2])
@@ -114,7 +114,7 @@ bloomexp_murmur3(const void *bytes, size_t length, uint64_t hash[2])
 		lane2 = (murmur3_rotate(lane2, 31) + lane1) * 5 + 0x38495ab5;
 	}
 
-	/* what is left of the last block; a missing word is 0 and changes nothing */
+	/* the rest of the last block: a missing word would be 0, which changes no lane */
 	if (length < 8)
 		lane1 ^= murmur3_scramble1(murmur3_read_short(bytes, length));
 	else if (left > 0)
@@ -137,10 +137,10 @@ bloomexp_murmur3(const void *bytes, size_t length, uint64_t hash[2])
 }
 
 /*
- * Return the first 64 bits of the hash of a number's 8 little-endian bytes.
+ * Return the first half of the hash of a number's 8 little-endian bytes.
  *
- * This is bloomexp_murmur3() for those bytes, without its loops: eight bytes
- * are a tail of the first lane alone.
+ * Equals bloomexp_murmur3() of these bytes.  They are a tail of the first lane
+ * alone, so no loop is needed.
  */
 static inline uint64_t
 bloomexp_murmur3_int64(uint64_t number)

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * probe.c
- *	  Kernels: one item, or a batch of them, against one layer.
+ *	  Kernels: one item, or a batch of items, against one layer.
  *
- * A branch that the CPU cannot predict costs more than a few needless probes.  So
- * the batch kernel makes the first probes of every item without branches, and the
- * rest only for the items that all of them found set.
+ * A branch that the CPU mispredicts costs more than a few needless probes.  So the
+ * batch kernel makes the first probes of every item without branches, and further
+ * probes only of the items whose first positions were all set.
  *
- * A counter counts every probe, even two of one item in one place.  One that reaches
- * COUNTER_MAX may stand for more items, so it stays there.
+ * A counter counts every probe, even two of the same item.  A counter at COUNTER_MAX
+ * may stand for more probes than that, so it never changes again.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,17 +20,17 @@
 
 #define COUNTER_MAX 15
 
-/* Probes made of every item. */
+/* Probes that every item of a batch gets. */
 #define FIRST_PROBES 2
 
-/* Probes made at a time of the items that are still in doubt. */
+/* Probes at a time for the items that may still be contained. */
 #define MORE_PROBES 3
 
 #if FIRST_PROBES > MORE_PROBES
-#error "keep_hits() has no space for the first probes"
+#error "keep_hits() has no room for the first probes"
 #endif
 
-/* The block that an item's probes fall into. */
+/* Return the block that has the positions of an item. */
 static inline uint8_t *
 find_block(const BloomBits *bits, uint64_t hash)
 {
@@ -40,14 +40,14 @@ find_block(const BloomBits *bits, uint64_t hash)
 		bloomexp_position_block_of(&bits->shape, hash) * bloomexp_probe_block_bytes(bits);
 }
 
-/* State of an item before its first probe of a layer. */
+/* Return the state of an item before its first probe of a layer. */
 static inline uint64_t
 first_state(const BloomShape *shape, uint64_t hash)
 {
 	return (hash + BLOOMEXP_POSITION_START) * bloomexp_position_first_step(shape);
 }
 
-/* The next position of an item within its block. */
+/* Return the next position of an item in its block, and step its state. */
 static inline uint32_t
 next_position(uint64_t *state, uint32_t block_bits)
 {
@@ -57,7 +57,7 @@ next_position(uint64_t *state, uint32_t block_bits)
 	return position;
 }
 
-/* The bit of a position, or its counter. */
+/* Return the bit or the counter at a position. */
 static inline uint32_t
 get(const uint8_t *block, bool counting, uint32_t position)
 {
@@ -66,7 +66,7 @@ get(const uint8_t *block, bool counting, uint32_t position)
 	return (block[position / 8] >> (position % 8)) & 1;
 }
 
-/* Test whether a layer contains an item, compiled for a constant. */
+/* bloomexp_probe_contains(), compiled for a constant `counting` */
 static BLOOMEXP_INLINE bool
 contains(const BloomBits *bits, bool counting, uint64_t hash)
 {
@@ -81,7 +81,7 @@ contains(const BloomBits *bits, bool counting, uint64_t hash)
 	return true;
 }
 
-/* Test whether a layer contains an item. */
+/* Return whether a layer contains an item. */
 bool
 bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 {
@@ -89,8 +89,8 @@ bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 }
 
 /*
- * Compute the multipliers that lead from an item to its positions.  They are the same for
- * all items, so they are computed once, and no probe waits for the one before.
+ * Compute the multipliers from the hash of an item to each of its states.  All items of a
+ * layer share them, and with them no probe waits for the one before.
  */
 static inline void
 make_steps(const BloomShape *shape, uint64_t *steps)
@@ -101,9 +101,9 @@ make_steps(const BloomShape *shape, uint64_t *steps)
 }
 
 /*
- * Make `probes` probes, at most MORE_PROBES, of the items hashes[places[i]], or of
- * hashes[i] if `places` is yet to be written.  Leaves in `places` the indexes of the items
- * with all of them set, and returns their number.
+ * Probe n items, hashes[places[i]], at `probes` positions each, at most MORE_PROBES.  If
+ * `places_unset`, the items are hashes[i].  Keeps in `places` the indexes of the items whose
+ * positions are all set, and returns their number.
  */
 static BLOOMEXP_INLINE int
 keep_hits(const BloomBits *bits, bool counting, bool blocked, bool places_unset,
@@ -137,7 +137,7 @@ keep_hits(const BloomBits *bits, bool counting, bool blocked, bool places_unset,
 	return left;
 }
 
-/* Find the items that a layer contains, compiled for constants. */
+/* bloomexp_probe_hits(), compiled for constants `counting` and `blocked` */
 static BLOOMEXP_INLINE int
 probe_hits(const BloomBits *bits, bool counting, bool blocked,
 		   const uint64_t *hashes, int n, uint16_t *hits)
@@ -145,7 +145,7 @@ probe_hits(const BloomBits *bits, bool counting, bool blocked,
 	uint64_t	steps[BLOOMEXP_MAX_HASHES + MORE_PROBES];
 
 	make_steps(&bits->shape, steps);
-	/* the last group of probes may be too long: it repeats the first one */
+	/* the last group of probes can exceed k: let it repeat the first probe */
 	for (int j = 0; j < MORE_PROBES; j++)
 		steps[bits->shape.hashes + j] = steps[0];
 
@@ -156,8 +156,8 @@ probe_hits(const BloomBits *bits, bool counting, bool blocked,
 }
 
 /*
- * Find which of n items, at most BLOOMEXP_BATCH, a layer contains: their indexes, ascending,
- * for which `hits` must have space for all n; returns their number.
+ * Find the items that a layer contains, of n items, at most BLOOMEXP_BATCH.  Stores their
+ * indexes in `hits`, ascending, and returns their number.  `hits` must have room for n.
  */
 int
 bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16_t *hits)
@@ -169,7 +169,7 @@ bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16
 	return probe_hits(bits, false, false, hashes, n, hits);
 }
 
-/* Add an item to a layer that does not count; returns how many bits it newly set. */
+/* Add an item to a layer of bits.  Returns the number of bits that were not set before. */
 uint32_t
 bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
 {
@@ -188,8 +188,8 @@ bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
 }
 
 /*
- * Add `delta`, 1 or -1, to an item's counters in a layer that counts; returns how many of
- * them that newly set or unset.
+ * Add `delta`, 1 or -1, to the counters of an item.  Returns the number of counters that left
+ * 0 or became 0.
  */
 uint32_t
 bloomexp_probe_count(const BloomBits *bits, uint64_t hash, int delta)
@@ -212,8 +212,8 @@ bloomexp_probe_count(const BloomBits *bits, uint64_t hash, int delta)
 }
 
 /*
- * Add many items to a layer that does not count; bloomexp_probe_count_set() then returns how
- * many bits are set.
+ * Add n items to a layer of bits.  Use bloomexp_probe_count_set() to learn how many bits are
+ * set afterwards.
  */
 void
 bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t n)
@@ -237,14 +237,14 @@ bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t 
 	}
 }
 
-/* Add two counters. */
+/* Return the sum of two counters. */
 static inline uint32_t
 add_counters(uint32_t a, uint32_t b)
 {
 	return a + b < COUNTER_MAX ? a + b : COUNTER_MAX;
 }
 
-/* Set in one layer what is set in another of the same shape, or add its counters. */
+/* Merge a layer into `bits`, which has the same shape: set its bits, or add its counters. */
 void
 bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
 {
@@ -260,7 +260,7 @@ bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
 	}
 }
 
-/* Count the positions of a layer that are set. */
+/* Return the number of positions of a layer that are set. */
 uint64_t
 bloomexp_probe_count_set(const BloomBits *bits)
 {
@@ -274,12 +274,12 @@ bloomexp_probe_count_set(const BloomBits *bits)
 		memcpy(&word, bits->bytes + i, sizeof(word));
 		if (bits->counting)
 		{
-			/* fold each counter into its lowest bit */
+			/* set the lowest bit of each counter that is not 0, and clear the others */
 			word |= word >> 2;
 			word |= word >> 1;
 			word &= UINT64_C(0x1111111111111111);
 		}
-		/* by 2, by 4, by 8, then all in the top byte */
+		/* add up the bits by 2, by 4, by 8, and then all in the top byte */
 		word -= (word >> 1) & UINT64_C(0x5555555555555555);
 		word = (word & UINT64_C(0x3333333333333333)) +
 			((word >> 2) & UINT64_C(0x3333333333333333));

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * probe.h
- *	  A layer in memory: to set, test and count the positions of items.
+ *	  A layer in memory: setting, testing and counting the positions of items.
  *
- * Knows the shape of a layer and nothing of PostgreSQL.  An item is its 64-bit hash here.
+ * An item is its 64-bit hash here.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,30 +13,27 @@
 #include "kernel/sizing.h"
 
 /*
- * Items that are hashed and probed together.  Small enough for L1, large enough
- * that each step is its own loop without dependencies between items.
+ * Items that are hashed and probed together: few enough for the L1 cache, and enough that
+ * each step is a loop of its own without dependencies between items.
  */
 #define BLOOMEXP_BATCH 512
 
-/* Items or bytes that a loop may process between two checks for a cancel. */
-#define BLOOMEXP_INTERRUPT_EVERY 65536
-
-/* The positions of a layer. */
+/* The positions of a layer, or of one block of it. */
 typedef struct BloomBits
 {
 	BloomShape	shape;
-	bool		counting;		/* a position is a counter of 4 bits, not a bit */
+	bool		counting;		/* each position is a counter of 4 bits, not a bit */
 	uint8_t    *bytes;
 } BloomBits;
 
-/* Bytes that the positions of a layer take. */
+/* Return the size of the positions of a layer, in bytes. */
 static inline uint64_t
 bloomexp_probe_bytes(uint64_t words, bool counting)
 {
 	return words * (counting ? 32 : 8);
 }
 
-/* Bytes of one block. */
+/* Return the size of one block, in bytes. */
 static inline uint64_t
 bloomexp_probe_block_bytes(const BloomBits *bits)
 {

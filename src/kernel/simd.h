@@ -3,9 +3,9 @@
  * simd.h
  *	  Hashes and positions of many items.
  *
- * On x86-64 vector instructions of the CPU are used.  The results are the same bits
- * everywhere.  For tests, BLOOMEXP_NO_AVX512 leaves the widest vectors out, and
- * BLOOMEXP_PORTABLE all.
+ * Uses vector instructions on x86-64.  The results are the same on every CPU.  Tests compile
+ * with BLOOMEXP_NO_AVX512 to leave out the widest vectors, or BLOOMEXP_PORTABLE to leave
+ * out all.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,9 +16,8 @@
 #include <stdint.h>
 
 /*
- * For functions that are compiled into each caller, for its target, or for what is constant
- * there.  Left to itself gcc may make such parameters variables again: that cost a batch a
- * third more time.
+ * Marks functions that must be compiled into each caller, for its target or its constant
+ * arguments.  Left to itself, gcc may not do so, and then a batch takes a third longer.
  */
 #ifdef __GNUC__
 #define BLOOMEXP_INLINE inline __attribute__((always_inline))

@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * sizing.c
- *	  The false positive rate of a layer, exactly where it matters, and the
- *	  smallest layer that keeps a given one.
+ *	  The false positive rate of a layer, and the smallest layer that keeps a
+ *	  given rate.
  *
- * The textbook rate (1 - exp(-kn/m))^k is only the limit for large m: with
- * ten items it is too low by a tenth to a third.  See Bose, Guo, Kranakis et al.,
- * "On the false-positive rate of Bloom filters", Inf. Process. Lett. 108, 2008,
- * and Christensen, Roginsky, Jimeno, "A new analysis of the false positive
- * rate of a Bloom filter", Inf. Process. Lett. 110, 2010.  Both rates below
- * are expectations over independent, uniform probes.
+ * The textbook rate (1 - exp(-kn/m))^k is the limit for large m.  For ten items
+ * it is too low by a tenth to a third.  See Bose, Guo, Kranakis et al., "On the
+ * false-positive rate of Bloom filters", Inf. Process. Lett. 108, 2008, and
+ * Christensen, Roginsky, Jimeno, "A new analysis of the false positive rate of a
+ * Bloom filter", Inf. Process. Lett. 110, 2010.  All rates below are expectations
+ * over independent, uniform probes.
  *
- * The operations are plain IEEE double arithmetic and libm's exp, log and
- * their kin; results are rounded up to whole words of 64 bits, so that the
- * last bits of a libm do not change a layer's size.
+ * Sizes must be the same on every machine.  All arithmetic is in IEEE doubles with
+ * functions of libm such as exp and log, and sizes are rounded up to whole words, so
+ * that the last bits of a libm do not change them.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,31 +28,31 @@
 #endif
 
 /*
- * Up to EXACT_ITEMS items for each probe of an item, the rate is computed exactly;
- * beyond, the expansion is within 0.03% of it.
+ * Up to EXACT_ITEMS * k items, the rate is computed exactly.  For more items, the
+ * approximation is within 0.03% of it.
  */
 #define EXACT_ITEMS 4
 
-/* Chances below this are 0. */
+/* Probabilities below this count as 0. */
 #define NEGLIGIBLE 1e-290
 
 /*
- * How far the sum over the items in a block goes beyond the mean, in standard
- * deviations, and how many terms it has for each of these.  The terms follow a
- * bell curve, so that every n-th of them gives their sum to ten digits.
+ * The sum over the numbers of items in a block extends POISSON_RANGE standard deviations
+ * beyond the mean, with POISSON_TERMS terms per standard deviation.  The terms follow a
+ * bell curve, so every n-th of them yields their sum to ten digits.
  */
 #define POISSON_RANGE 7.0
 #define POISSON_TERMS 1.5
 
 /*
- * Exact rate of a classic filter of m bits after `throws` probes, k of them
- * an item: the chance that k more probes find their bits set.
+ * Return the exact rate of a classic filter of m bits after `throws` probes, k per item:
+ * the probability that k more probes find their bits set.
  *
- * Throw the k probes of the question first: chance[j] is the probability that
- * they name j distinct bits.  Then let the items' probes rain on those bits:
- * each hits one of the r bits still unset with probability r/m.  What ends at
- * r = 0 is a false positive.  Only sums of positive terms, so nothing cancels,
- * as it would in the closed form with Stirling numbers.
+ * The order of the probes does not matter, so the k probes of the lookup come first.
+ * They hit j distinct bits with probability chance[j].  Then each probe of an item hits
+ * one of the r bits that are still unset with probability r/m.  The result is the
+ * probability that none is left, r = 0.  All terms are positive, so nothing cancels, as
+ * it would in the closed form with Stirling numbers.
  */
 static double
 exact_fpr(double m, int k, int throws)
@@ -68,7 +68,7 @@ exact_fpr(double m, int k, int throws)
 		chance[0] = 0.0;
 	}
 
-	/* once: divisions would take most of the time */
+	/* outside of the loop, because divisions would take most of the time */
 	for (int r = 0; r <= k; r++)
 	{
 		misses[r] = 1.0 - r / m;
@@ -78,7 +78,7 @@ exact_fpr(double m, int k, int throws)
 	{
 		for (int r = 0; r <= k; r++)
 			chance[r] = chance[r] * misses[r] + chance[r + 1] * hits[r];
-		/* CPUs are slow with numbers so small, and nothing depends on them */
+		/* denormal numbers are slow, and nothing depends on them */
 		while (k > 0 && chance[k] < NEGLIGIBLE)
 			chance[k--] = 0.0;
 	}
@@ -87,13 +87,13 @@ exact_fpr(double m, int k, int throws)
 }
 
 /*
- * Rate of a classic filter of m bits after `throws` probes: occupancy of m boxes by
- * so many balls.
+ * Return the approximate rate of a classic filter of m bits after `throws` probes.
  *
- * It is E[F^k], F being the share of bits set, as if F were log-normal with its mean
- * and variance.  That agrees with the Taylor series about the mean to the second
- * order, and errs to the safe side where k is large: the series alone is too low by
- * 8% for blocks at 1e-9.
+ * The rate is E[F^k], where F is the share of bits set.  Its mean and variance are those
+ * of the classical occupancy problem, `throws` balls in m boxes, and F is taken as
+ * log-normal.  This agrees with the Taylor series about the mean to the second order,
+ * and errs on the safe side for large k, where the series is too low: by 8% for blocks
+ * at 1e-9.
  */
 static double
 classic_fpr(double m, double k, double throws)
@@ -111,13 +111,13 @@ classic_fpr(double m, double k, double throws)
 }
 
 /*
- * A layer of many blocks of m bits, with `items` items a block on average: their
- * number varies from block to block like a Poisson variable, which is the cost of
- * blocks.  See Putze, Sanders, Singler, "Cache-, hash- and space-efficient Bloom
- * filters", J. Exp. Algorithmics 14, 2009, section 3.
+ * Return the rate of a layer of many blocks of m bits, with `items` items per block on
+ * average.
  *
- * The rate grows with the k-th power of the fill, so what counts are blocks with
- * up to k items more than the mean.
+ * The number of items in a block is a Poisson variable, so the rate is a Poisson mean of
+ * classic rates.  See Putze, Sanders, Singler, "Cache-, hash- and space-efficient Bloom
+ * filters", J. Exp. Algorithmics 14, 2009, section 3.  The rate of a block grows with the
+ * k-th power of its fill, so blocks with up to k items more than the mean dominate.
  */
 static double
 blocked_fpr(double m, double k, double items)
@@ -134,7 +134,7 @@ blocked_fpr(double m, double k, double items)
 	return fmin(1.0, sum * step);
 }
 
-/* The textbook rate, (1 - exp(-kn/m))^k. */
+/* Return the textbook rate, (1 - exp(-kn/m))^k. */
 static double
 textbook_fpr(const BloomShape *shape, double items)
 {
@@ -143,7 +143,7 @@ textbook_fpr(const BloomShape *shape, double items)
 	return pow(-expm1(-k * items / (double) bloomexp_sizing_bits(shape)), k);
 }
 
-/* The probes a position, kn/m, at which the textbook rate is `fpr`. */
+/* Return the probes per position, kn/m, at which the textbook rate is `fpr`. */
 static double
 textbook_load(double fpr, uint32_t k)
 {
@@ -151,8 +151,8 @@ textbook_load(double fpr, uint32_t k)
 }
 
 /*
- * Return the items at which the textbook rate, which is below the expected one, reaches
- * `fpr`.
+ * Return the number of items at which the textbook rate is `fpr`.  The expected rate is higher,
+ * so fewer items reach it.
  */
 double
 bloomexp_sizing_textbook_items(const BloomShape *shape, double fpr)
@@ -160,7 +160,7 @@ bloomexp_sizing_textbook_items(const BloomShape *shape, double fpr)
 	return textbook_load(fpr, shape->hashes) * (double) bloomexp_sizing_bits(shape) / shape->hashes;
 }
 
-/* Return the rate to expect of a layer of this shape that holds `items` distinct items. */
+/* Return the expected rate of a layer with `items` distinct items. */
 double
 bloomexp_sizing_expected_fpr(const BloomShape *shape, double items)
 {
@@ -173,7 +173,7 @@ bloomexp_sizing_expected_fpr(const BloomShape *shape, double items)
 	return classic_fpr(shape->block_bits, shape->hashes, throws);
 }
 
-/* Expected number of `offered` distinct items that were false positives when added. */
+/* Return how many of `offered` distinct items are expected to be false positives when added. */
 static double
 absorbed_items(const BloomShape *shape, double offered)
 {
@@ -190,12 +190,12 @@ absorbed_items(const BloomShape *shape, double offered)
 }
 
 /*
- * Estimate how many distinct items were offered to a layer, one by one, until `items` of
- * them changed a bit.  The others were false positives, at the rate that the layer had by
- * then.
+ * Return an estimate of how many distinct items were offered to a layer, one by one, until
+ * `items` of them had changed a bit.  The others were false positives, at the rate that the
+ * layer had when they came.
  *
- * By Newton's method from below.  A layer that is nearly always a false positive
- * takes no end of items: there it stops.
+ * Newton's method approaches the result from below.  It stops where nearly every item is a
+ * false positive, because such a layer can be offered any number of items.
  */
 double
 bloomexp_sizing_offered_items(const BloomShape *shape, double items)
@@ -215,13 +215,13 @@ bloomexp_sizing_offered_items(const BloomShape *shape, double items)
 }
 
 /*
- * Estimate how many distinct items leave `bits_set` of a layer's bits set: the inverse of
- * the expected number.  See Swamidass, Baldi, "Mathematical correction for fingerprint
- * similarity measures", J. Chem. Inf. Model. 47, 2007, equation 1, with ln(1 - 1/m) for its
- * -1/m.
+ * Return an estimate of the distinct items in a layer with `bits_set` bits set: the number of
+ * items for which as many bits are expected.  See Swamidass, Baldi, "Mathematical correction
+ * for fingerprint similarity measures", J. Chem. Inf. Model. 47, 2007, equation 1, here with
+ * ln(1 - 1/m) in place of -1/m.
  *
- * A layer with every bit set holds any number of items; it is read as if half
- * a bit were left.
+ * A layer whose bits are all set can have any number of items.  Half a bit counts as unset
+ * there.
  */
 double
 bloomexp_sizing_estimate_items(const BloomShape *shape, uint64_t bits_set)
@@ -236,12 +236,12 @@ bloomexp_sizing_estimate_items(const BloomShape *shape, uint64_t bits_set)
 }
 
 /*
- * Return a number of distinct items; more cannot have left only `bits_set` bits set.
+ * Return an upper bound on the distinct items in a layer with `bits_set` bits set.  It is wrong
+ * with probability 1e-19.
  *
- * N items leave u or more of m positions unset with a probability of at most
- * (e l / u)^u, l = m exp(-kN/m) being the expected number (Chernoff's bound).  The
- * result is the N at which that is e^-44, one in 10^19.  No unset position counts
- * as half a one.
+ * By Chernoff's bound, N items leave u or more of m positions unset with probability
+ * (e l / u)^u at most, where l = m exp(-kN/m) is the expected number.  The result is the N for
+ * which this is e^-44.  If no position is unset, half a position counts as unset.
  */
 double
 bloomexp_sizing_most_items(const BloomShape *shape, uint64_t bits_set)
@@ -253,8 +253,8 @@ bloomexp_sizing_most_items(const BloomShape *shape, uint64_t bits_set)
 }
 
 /*
- * Return the rate of a layer as it stands.  In one block it is known exactly: the share of
- * bits set, to the power of k.
+ * Return the rate of a layer with `bits_set` bits set.  For one block this is exact: the share
+ * of bits set to the power of k.  For more blocks it follows from the estimate of the items.
  */
 double
 bloomexp_sizing_current_fpr(const BloomShape *shape, uint64_t bits_set)
@@ -264,7 +264,7 @@ bloomexp_sizing_current_fpr(const BloomShape *shape, uint64_t bits_set)
 	return pow((double) bits_set / (double) bloomexp_sizing_bits(shape), shape->hashes);
 }
 
-/* The smallest shape of at least `words` words that can be cut into equal blocks. */
+/* Return the smallest shape of at least `words` words that divides into equal blocks. */
 static BloomShape
 round_to_blocks(uint32_t words, uint32_t hashes)
 {
@@ -275,17 +275,18 @@ round_to_blocks(uint32_t words, uint32_t hashes)
 }
 
 /*
- * Tell whether a layer of at least `words` words keeps `fpr` for `items` items, with `first` to
- * `last` probes; if so, *shape is set, with as few of these as possible.
+ * Find the fewest probes, from `first` to `last`, with which a layer of at least `words` words
+ * keeps `fpr` for `items` items.  Sets *shape, or returns false if there are none.
  */
 static bool
-keeps(double words, double items, double fpr, uint32_t first, uint32_t last, BloomShape *shape)
+find_probes(double words, double items, double fpr, uint32_t first, uint32_t last,
+			BloomShape *shape)
 {
 	for (uint32_t k = first; k <= last; k++)
 	{
 		BloomShape	candidate = round_to_blocks((uint32_t) words, k);
 
-		/* the textbook's rate is below the expected one, and found faster */
+		/* the textbook rate is lower, and faster to compute */
 		if (textbook_fpr(&candidate, items) <= fpr &&
 			bloomexp_sizing_expected_fpr(&candidate, items) <= fpr)
 		{
@@ -297,20 +298,22 @@ keeps(double words, double items, double fpr, uint32_t first, uint32_t last, Blo
 }
 
 /*
- * Find the smallest shape that keeps `fpr` for `items` items, by bisection; false if no
- * layer has so many words.
+ * Find the smallest shape that keeps `fpr` for `items` items.  Returns false if it would have
+ * too many words.
  *
- * More words err less, unless one of them is the first that makes blocks, or makes one more
- * block, so that all blocks get smaller.
+ * A layer with more words has a lower rate, so bisection finds the smallest.  There are two
+ * exceptions.  The smallest layers with blocks are worse than the largest without, which is
+ * tried first.  And where one more block begins all blocks get smaller, so the largest layer
+ * with one block less is tried at the end.
  */
 static bool
 find_size(double items, double fpr, BloomShape *shape)
 {
-	/* the best number of probes by the textbook, and those around it */
+	/* the best number of probes by the textbook, and its neighbours */
 	double		best = -log2(fpr);
 	uint32_t	first = (uint32_t) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0));
 	uint32_t	last = (uint32_t) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0);
-	bool		one_block = keeps(BLOOMEXP_BLOCKED_FROM, items, fpr, first, last, shape);
+	bool		one_block = find_probes(BLOOMEXP_BLOCKED_FROM, items, fpr, first, last, shape);
 	double		limit = one_block ? BLOOMEXP_BLOCKED_FROM :
 		BLOOMEXP_MAX_WORDS - BLOOMEXP_BLOCK_WORDS;
 	double		textbook = limit + 1.0;
@@ -318,7 +321,7 @@ find_size(double items, double fpr, BloomShape *shape)
 	double		enough;
 	bool		found = false;
 
-	/* the true number is not below the textbook's, nor far from it */
+	/* the number of words is the textbook's at least, and not much more */
 	for (uint32_t k = first; k <= last; k++)
 		textbook = fmin(textbook, ceil(k * items / textbook_load(fpr, k) / 64.0));
 	too_few = fmax(one_block ? 0.0 : BLOOMEXP_BLOCKED_FROM, textbook - 1.0);
@@ -328,7 +331,7 @@ find_size(double items, double fpr, BloomShape *shape)
 		if (too_few >= limit)
 			return false;
 		enough = fmin(too_few + step, limit);
-		found = keeps(enough, items, fpr, first, last, shape);
+		found = find_probes(enough, items, fpr, first, last, shape);
 		if (!found)
 			too_few = enough;
 	}
@@ -336,30 +339,29 @@ find_size(double items, double fpr, BloomShape *shape)
 	{
 		double		middle = floor((too_few + enough) / 2.0);
 
-		if (keeps(middle, items, fpr, first, last, shape))
+		if (find_probes(middle, items, fpr, first, last, shape))
 			enough = middle;
 		else
 			too_few = middle;
 	}
 	enough = (shape->blocks - 1.0) * BLOOMEXP_BLOCK_WORDS;
 	if (enough > BLOOMEXP_BLOCKED_FROM)
-		keeps(enough, items, fpr, first, last, shape);
+		find_probes(enough, items, fpr, first, last, shape);
 
-	/* in the few words of a tiny layer, fewer probes may do as well */
+	/* a tiny layer may keep the rate with fewer probes, too */
 	do
 		first = last = shape->hashes - 1;
-	while (last > 0 && keeps(shape->words, items, fpr, first, last, shape));
+	while (last > 0 && find_probes(shape->words, items, fpr, first, last, shape));
 	return true;
 }
 
 /*
- * Find the smallest layer whose expected rate is at most `fpr` when it holds `items`
- * distinct items; of equal layers, the one with the fewest probes.
+ * Find the smallest layer whose expected rate with `items` distinct items is at most `fpr`,
+ * and of equally small layers the one with the fewest probes.  Returns false if it would have
+ * more than max_words words.
  *
- * Returns false if there is none of max_words words or less.
- *
- * The rates take some time, and an aggregate over a million small groups needs
- * the same few sizes again and again; so the answers are cached.
+ * Results are cached, because an aggregate over a million small groups needs the same few
+ * sizes again and again.
  */
 bool
 bloomexp_sizing_fit(double items, double fpr, uint32_t max_words, BloomShape *shape)
@@ -392,14 +394,12 @@ bloomexp_sizing_fit(double items, double fpr, uint32_t max_words, BloomShape *sh
 	return shape->words <= max_words;
 }
 
-/*
- * Find the most items that a layer of max_words words holds at `fpr`.
- */
+/* Return the largest number of items that a layer of max_words words can hold at `fpr`. */
 uint64_t
 bloomexp_sizing_max_items(double fpr, uint32_t max_words)
 {
 	uint64_t	fits = 0;
-	uint64_t	too_many = UINT64_C(1) << 32;	/* what a header can count, and 1 */
+	uint64_t	too_many = UINT64_C(1) << 32;	/* a header counts up to 2^32 - 1 */
 	BloomShape	shape;
 
 	while (too_many - fits > 1)

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * sizing.h
- *	  How large a layer must be for n items at false positive rate p, and
- *	  what the bits of a layer say about the items in it.
+ *	  The size of a layer for n items at false positive rate p, and the number of
+ *	  items and the rate that follow from the bits of a layer.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,29 +13,29 @@
 #include <stdint.h>
 
 /*
- * The most 64-bit words and probes a layer can have: its shape shares 32 bits
- * of the stored layer header (26 for the words, 6 for the probes).
+ * The most 64-bit words and probes of a layer.  The stored layer header has 26 bits
+ * for the words and 6 for the probes.
  */
 #define BLOOMEXP_MAX_WORDS	((UINT32_C(1) << 26) - 1)
 #define BLOOMEXP_MAX_HASHES 63
 
 /*
- * A layer of more than BLOCKED_FROM words is cut into equal blocks of at most
- * BLOCK_WORDS words, 2,000 bytes: about one TOAST chunk.
+ * A layer of more than BLOCKED_FROM words is divided into equal blocks of at most
+ * BLOCK_WORDS words: 2,000 bytes, about one TOAST chunk.
  */
 #define BLOOMEXP_BLOCKED_FROM 4096
 #define BLOOMEXP_BLOCK_WORDS 250
 
-/* Positions of a layer: `blocks` equal blocks of `block_bits` positions. */
+/* The shape of a layer: `blocks` equal blocks of `block_bits` positions each. */
 typedef struct BloomShape
 {
-	uint32_t	words;			/* positions in all / 64 */
-	uint32_t	blocks;			/* 1: the classic Bloom filter */
-	uint32_t	block_bits;		/* positions a block, a multiple of 64 */
-	uint32_t	hashes;			/* probes an item: k */
+	uint32_t	words;			/* all positions / 64 */
+	uint32_t	blocks;			/* 1 is the classic Bloom filter */
+	uint32_t	block_bits;		/* positions per block, a multiple of 64 */
+	uint32_t	hashes;			/* probes per item: k */
 } BloomShape;
 
-/* The shape that `words` and `hashes` mean; see BLOOMEXP_BLOCKED_FROM. */
+/* Return the shape of a layer with these words and hashes.  See BLOOMEXP_BLOCKED_FROM. */
 static inline BloomShape
 bloomexp_sizing_shape(uint32_t words, uint32_t hashes)
 {
@@ -49,7 +49,7 @@ bloomexp_sizing_shape(uint32_t words, uint32_t hashes)
 	return shape;
 }
 
-/* Positions of a layer in all: the m of the literature. */
+/* Return the number of positions of a layer: the m of the literature. */
 static inline uint64_t
 bloomexp_sizing_bits(const BloomShape *shape)
 {

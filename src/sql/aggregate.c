@@ -1,15 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * aggregate.c
- *	  bloom_agg() and bloom_window_agg(): one filter of a group's items, sized for
- *	  the distinct ones.
+ *	  bloom_agg() and bloom_window_agg(): one filter of the items of a group, sized
+ *	  for the distinct items.
  *
- * The size is known only when all items are.  So the state is a list of their hashes,
- * of 8 bytes each, or of 16 with the time slice for a filter with a window; the filter is
- * made at the end.  Bits do not depend on the order in which they are set, and an item
- * of a window goes into the slice of its newest exposure only, so every plan makes the
- * same bytes.  Dropping repetitions from the list changes nothing that a later row can
- * see, so functions that only read the state may do it.
+ * The size is known only when all items are.  So the state is a list of their hashes, of 8
+ * bytes each, or of 16 bytes with the time slices for a window.  The filter is made at the
+ * end.  Every plan makes the same bytes, because the order in which bits are set does not
+ * matter, and an item of a window goes only into the slice of its newest exposure.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,21 +24,21 @@
 #include "value/layout.h"
 #include "value/window.h"
 
-/* A filter for more than a thousand times what was seen is a mistake. */
+/* Room for more than a thousand times the items seen would be a mistake. */
 #define MAX_HEADROOM 1000
 
-/* Elements up to which a list just grows. */
+/* A list with fewer elements grows without a search for repetitions. */
 #define FIRST_COMPACT 8192
 
-/* The most bytes of distinct elements: a serialized list fits in 1 GB. */
+/* The most bytes of distinct elements, so that a serialized list fits in 1 GB. */
 #define MAX_LIST 960000000
 
-/* What all rows of a group have in common; without padding, because it is serialized. */
+/* What all rows of a group have in common.  It has no padding, because it is serialized. */
 typedef struct Parameters
 {
 	double		fpr;
 	double		headroom;		/* as a fraction of the items seen */
-	int64		width;			/* of the window, in microseconds; 0: without one */
+	int64		width;			/* of the window, in microseconds; 0 without a window */
 	int32		slices;
 	BloomKind	kind;
 } Parameters;
@@ -49,12 +47,11 @@ StaticAssertDecl(sizeof(Parameters) == 4 * sizeof(int64),
 				 "the parameters of an aggregate have no padding");
 
 /*
- * The state: a list of hashes, or of exposures, repetitions among them.
+ * The state: a list of hashes, or of exposures for a window, with repetitions.
  *
- * An aggregate reads the rows of many groups in turn, so that nearly every row
- * finds its group's state out of the CPU's cache.  To append to a list touches
- * one place of it; a hash table would touch two or three.  The repetitions are
- * then found in one go, with one group's elements at hand.
+ * Rows of many groups come in turn, so the state of a group is rarely in the CPU's cache.
+ * Appending to a list touches one cache line, inserting into a hash table two or three.
+ * Repetitions are dropped now and then, for one group at a time.
  */
 typedef struct AggState
 {
@@ -63,10 +60,10 @@ typedef struct AggState
 	Size		size;			/* of an element */
 	char	   *elements;
 	uint64		n;
-	uint64		space;			/* elements */
+	uint64		space;			/* elements that fit in `elements` */
 } AggState;
 
-/* Make a state with space for some elements. */
+/* Return an empty state with space for `space` elements. */
 static AggState *
 new_state(MemoryContext context, const Parameters *parameters, uint64 space)
 {
@@ -82,7 +79,10 @@ new_state(MemoryContext context, const Parameters *parameters, uint64 space)
 	return state;
 }
 
-/* Drop the repetitions of a list; raise an error if too many elements are left. */
+/*
+ * Drop the repetitions from a list, or raise an error if too many elements are left.  The result
+ * of the aggregate stays the same, so this is allowed where the state must not be modified.
+ */
 static void
 compact(AggState *state)
 {
@@ -101,8 +101,8 @@ compact(AggState *state)
 }
 
 /*
- * Make space for n more elements.  A list that repetitions fill is compacted; one that is
- * more than half full without them grows.
+ * Make space for n more elements: drop the repetitions, and grow the list if it is still more
+ * than half full.
  */
 static void
 make_space(AggState *state, uint64 n)
@@ -118,7 +118,7 @@ make_space(AggState *state, uint64 n)
 	state->space = space;
 }
 
-/* Add n elements; if it is one, n and its size are constants. */
+/* Append n elements of `size` bytes each, the size of the elements of the state. */
 static inline void
 add_elements(AggState *state, const void *elements, uint64 n, Size size)
 {
@@ -128,7 +128,7 @@ add_elements(AggState *state, const void *elements, uint64 n, Size size)
 	state->n += n;
 }
 
-/* Raise an error if the parameter `name` differs within a group. */
+/* Raise an error if two rows of a group have different values for the parameter `name`. */
 static void
 require_same(double mine, double other, const char *name)
 {
@@ -151,7 +151,10 @@ require_same_parameters(const Parameters *mine, const Parameters *other)
 				 errmsg("%s must be the same for all rows of a group", "width")));
 }
 
-/* Return the state, made for the parameters of the first row; a later row must have the same. */
+/*
+ * Return the state of the group in argument 0, or a new one with space for `space` elements.  All
+ * rows of a group must have the same parameters.
+ */
 static AggState *
 get_state(FunctionCallInfo fcinfo, const Parameters *parameters, uint64 space)
 {
@@ -167,7 +170,10 @@ get_state(FunctionCallInfo fcinfo, const Parameters *parameters, uint64 space)
 	return state;
 }
 
-/* The state of bloom_agg() for a row that is the first one, or has other parameters. */
+/*
+ * Return the state of bloom_agg() for a row: a new state for the first row.  Raises an error if the
+ * parameters are invalid or differ from those of the first row.
+ */
 static AggState *
 get_plain_state(FunctionCallInfo fcinfo, BloomKind kind)
 {
@@ -188,15 +194,15 @@ get_plain_state(FunctionCallInfo fcinfo, BloomKind kind)
 	return get_state(fcinfo, &parameters, 0);
 }
 
-/* Transition: bloom_agg(item [, fpr [, headroom]]) */
+/* transition function of bloom_agg(item [, fpr [, headroom]]) */
 PG_FUNCTION_INFO_V1(bloomexp_agg);
 Datum
 bloomexp_agg(PG_FUNCTION_ARGS)
 {
-	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
+	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo, 1);
 	AggState   *state = PG_ARGISNULL(0) ? NULL : (AggState *) PG_GETARG_POINTER(0);
 
-	/* the same in every row of nearly every query: nothing else may cost anything here */
+	/* this runs for every row, and only the first one needs more than these comparisons */
 	if (state == NULL ||
 		(PG_NARGS() > 2 && (PG_ARGISNULL(2) || PG_GETARG_FLOAT8(2) != state->parameters.fpr)) ||
 		(PG_NARGS() > 3 && (PG_ARGISNULL(3) || PG_GETARG_FLOAT8(3) != state->parameters.headroom)))
@@ -211,13 +217,13 @@ bloomexp_agg(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* Transition: bloom_window_agg(item, shown_at, width, slices, fpr) */
+/* transition function of bloom_window_agg(item, shown_at, width, slices, fpr) */
 PG_FUNCTION_INFO_V1(bloomexp_window_agg);
 Datum
 bloomexp_window_agg(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"width", "slices", "fpr"};
-	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
+	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo, 1);
 	Parameters	parameters = {.kind = type->kind};
 	AggState   *state;
 
@@ -242,6 +248,7 @@ bloomexp_window_agg(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
+/* combine function of both aggregates */
 PG_FUNCTION_INFO_V1(bloomexp_agg_combine);
 Datum
 bloomexp_agg_combine(PG_FUNCTION_ARGS)
@@ -257,7 +264,7 @@ bloomexp_agg_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* Write the state for another process of the same server: parameters, then the list. */
+/* serialization function, for a process of the same server: the parameters, then the list */
 PG_FUNCTION_INFO_V1(bloomexp_agg_serialize);
 Datum
 bloomexp_agg_serialize(PG_FUNCTION_ARGS)
@@ -275,7 +282,7 @@ bloomexp_agg_serialize(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-/* Read a state for bloomexp_agg_combine(), which copies it. */
+/* deserialization function: the state lives until bloomexp_agg_combine() has copied it */
 PG_FUNCTION_INFO_V1(bloomexp_agg_deserialize);
 Datum
 bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
@@ -293,7 +300,7 @@ bloomexp_agg_deserialize(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* Make the filter; NULL for a group without items. */
+/* final function of both aggregates: NULL for a group without items */
 PG_FUNCTION_INFO_V1(bloomexp_agg_final);
 Datum
 bloomexp_agg_final(PG_FUNCTION_ARGS)
@@ -312,5 +319,5 @@ bloomexp_agg_final(PG_FUNCTION_ARGS)
 	bloomexp_window_init(&filter, parameters->width, parameters->slices, parameters->fpr);
 	PG_RETURN_POINTER(bloomexp_window_add(&filter, parameters->kind,
 										  (BloomExposure *) state->elements, state->n,
-										  true, false));
+										  BLOOMEXP_ADD_FINAL));
 }

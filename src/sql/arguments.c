@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * arguments.c
- *	  Arguments of SQL functions.
+ *	  Arguments and results of SQL functions.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,10 +16,7 @@
 #include "compat.h"
 #include "sql/arguments.h"
 
-/*
- * Raise an error if any of the n arguments from `first` on, which have these `names`, is
- * NULL.
- */
+/* Raise an error if one of the n arguments from number `first` on is NULL; names[] are theirs. */
 void
 bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int first, const char *const *names,
 									int n)
@@ -34,8 +31,10 @@ bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int first, const ch
 }
 
 /*
- * Return an array argument in its flat form.  A PL/pgSQL variable keeps that in addition to
- * its expanded form, unless it was changed in place.
+ * Return an array argument in its flat form.
+ *
+ * An expanded array of PL/pgSQL keeps its flat form until it is modified in place.  If it is
+ * still there, no copy is made.
  */
 ArrayType *
 bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno)
@@ -54,17 +53,17 @@ bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * Return the type of the items that argument 1, of any type, passes.  It is looked up once
- * for each call site, which must keep nothing else in fn_extra.
+ * Return the item type of a polymorphic argument.  It is kept in fn_extra, so the call site must
+ * keep nothing else there.
  */
 const BloomItemType *
-bloomexp_arguments_item_type(FunctionCallInfo fcinfo)
+bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno)
 {
 	const BloomItemType *type = fcinfo->flinfo->fn_extra;
 
 	if (type == NULL)
 	{
-		Oid			argument_type = get_fn_expr_argtype(fcinfo->flinfo, 1);
+		Oid			argument_type = get_fn_expr_argtype(fcinfo->flinfo, argno);
 
 		if (!OidIsValid(argument_type))
 			ereport(ERROR,
@@ -77,8 +76,8 @@ bloomexp_arguments_item_type(FunctionCallInfo fcinfo)
 }
 
 /*
- * Return the hashes of an array argument, as bloom_hashes() makes it, and their number in *n.
- * They are those of the array, so do not change them.
+ * Return the hashes in an argument of type bigint[], and set *n to their number.  They lie in the
+ * argument, so they must not be changed.  The array must have one dimension and no nulls.
  */
 const uint64 *
 bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n)
@@ -97,24 +96,24 @@ bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n)
 	return (const uint64 *) ARR_DATA_PTR(array);
 }
 
-/* Return the kind of items that an argument names. */
+/* Return the kind of items with a name of type text, or raise an error. */
 BloomKind
-bloomexp_arguments_kind(FunctionCallInfo fcinfo, int argno)
+bloomexp_arguments_kind(Datum name)
 {
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
+	char	   *word = TextDatumGetCString(name);
 
 	for (BloomKind kind = BLOOM_KIND_NONE + 1; kind <= BLOOM_KIND_LAST; kind++)
 	{
-		if (strcmp(name, bloomexp_kind_name(kind)) == 0)
+		if (strcmp(word, bloomexp_kind_name(kind)) == 0)
 			return kind;
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unrecognized kind of items: \"%s\"", name),
+			 errmsg("unrecognized kind of items: \"%s\"", word),
 			 errhint("The kinds are integer, text, uuid and bytea.")));
 }
 
-/* Open the filter of argument 0 in *space; NULL if there is none. */
+/* Open the filter of argument 0 in *space and return that, or NULL for a NULL argument. */
 BloomFilter *
 bloomexp_arguments_filter(FunctionCallInfo fcinfo, BloomFilter *space)
 {
@@ -124,7 +123,7 @@ bloomexp_arguments_filter(FunctionCallInfo fcinfo, BloomFilter *space)
 	return space;
 }
 
-/* Raise an error unless the filter of a `function` has a window. */
+/* Raise an error, in the name of `function`, unless a filter has a window. */
 void
 bloomexp_arguments_require_windowed(const BloomFilter *filter, const char *function)
 {
@@ -136,7 +135,7 @@ bloomexp_arguments_require_windowed(const BloomFilter *filter, const char *funct
 				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
 }
 
-/* Open the windowed filter of argument 0 of `function`, or raise an error. */
+/* Open the filter of argument 0, or raise an error of `function` if it is NULL or not windowed. */
 void
 bloomexp_arguments_open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter,
 								 const char *function)
@@ -151,8 +150,8 @@ bloomexp_arguments_open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter,
 }
 
 /*
- * Return a time in microseconds since 2000-01-01 00:00 UTC; raise an error if it is NULL or
- * infinite, with its `name`.
+ * Return a timestamptz as microseconds since 2000-01-01 00:00 UTC.  Raises an error, for the
+ * argument `name`, if it is NULL or infinite.
  */
 int64
 bloomexp_arguments_time(NullableDatum time, const char *name)
@@ -168,7 +167,7 @@ bloomexp_arguments_time(NullableDatum time, const char *name)
 	return DatumGetTimestampTz(time.value);
 }
 
-/* Return an interval, the width of a window, in microseconds. */
+/* Return the width of a window in microseconds, or raise an error if it has no fixed length. */
 int64
 bloomexp_arguments_width(const Interval *interval)
 {

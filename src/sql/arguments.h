@@ -18,10 +18,10 @@
 
 extern void bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int first,
 												const char *const *names, int n);
-extern const BloomItemType *bloomexp_arguments_item_type(FunctionCallInfo fcinfo);
+extern const BloomItemType *bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno);
 extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
 extern const uint64 *bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n);
-extern BloomKind bloomexp_arguments_kind(FunctionCallInfo fcinfo, int argno);
+extern BloomKind bloomexp_arguments_kind(Datum name);
 extern BloomFilter *bloomexp_arguments_filter(FunctionCallInfo fcinfo, BloomFilter *space);
 extern void bloomexp_arguments_require_windowed(const BloomFilter *filter,
 												const char *function);
@@ -30,7 +30,7 @@ extern void bloomexp_arguments_open_windowed(FunctionCallInfo fcinfo, BloomFilte
 extern int64 bloomexp_arguments_time(NullableDatum time, const char *name);
 extern int64 bloomexp_arguments_width(const Interval *interval);
 
-/* Return argument 0 as it came, with its TOAST pointer, so that an UPDATE is free. */
+/* Return argument 0 as it came: an UPDATE then keeps its TOAST pointer and writes no copy. */
 static inline Datum
 bloomexp_arguments_return_untouched(FunctionCallInfo fcinfo)
 {
@@ -39,7 +39,7 @@ bloomexp_arguments_return_untouched(FunctionCallInfo fcinfo)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/* Return the result of a change to argument 0: the new value, or the old one if that is NULL. */
+/* Return a changed value of argument 0, or argument 0 as it came if `value` is NULL. */
 static inline Datum
 bloomexp_arguments_return_changed(FunctionCallInfo fcinfo, struct varlena *value)
 {

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * change.c
- *	  SQL functions that make and change filters, those with a window too.
+ *	  SQL functions that make and change filters.
  *
- * A NULL filter is an empty one, so that a user who was never shown anything needs no
- * row, unless a window is needed; and a NULL item is no item.
+ * A NULL filter is an empty one, so a user who was never shown anything needs no row.  A
+ * window must exist, because its width is needed.  A NULL item is no item.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
+#include "kernel/interrupt.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "value/filter.h"
@@ -33,17 +34,17 @@ bloomexp_new(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
 
-/* Return the hash of the item of argument 1, and its kind. */
+/* Return the hash of the item in argument 1.  Sets *kind to its kind. */
 static uint64
 hash_item(FunctionCallInfo fcinfo, BloomKind *kind)
 {
-	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo);
+	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo, 1);
 
 	*kind = type->kind;
 	return bloomexp_item_hash(type, PG_GETARG_DATUM(1));
 }
 
-/* Return the hashes of the items of the array of argument 1, their kind and their number. */
+/* Return the hashes of the items in the array of argument 1.  Sets *kind and their number, *n. */
 static uint64 *
 hash_items(FunctionCallInfo fcinfo, BloomKind *kind, int *n)
 {
@@ -51,7 +52,7 @@ hash_items(FunctionCallInfo fcinfo, BloomKind *kind, int *n)
 									kind, n);
 }
 
-/* Add hashes to the filter of argument 0. */
+/* Return the filter of argument 0 with n hashes added. */
 static Datum
 add(FunctionCallInfo fcinfo, BloomKind kind, uint64 *hashes, int n)
 {
@@ -91,7 +92,7 @@ bloomexp_add_array(PG_FUNCTION_ARGS)
 	return add(fcinfo, kind, hashes, n);
 }
 
-/* Remove hashes from the filter of argument 0. */
+/* Return the filter of argument 0, which is not NULL, with n hashes removed. */
 static Datum
 remove_hashes(FunctionCallInfo fcinfo, BloomKind kind, uint64 *hashes, int n)
 {
@@ -151,7 +152,7 @@ bloomexp_with_fpr(PG_FUNCTION_ARGS)
 /*
  * bloom_union(a, b), a | b
  *
- * It needs nothing of the call site, which a remote node may not have.
+ * It looks at no call site: an aggregate on a remote node may call it without one.
  */
 PG_FUNCTION_INFO_V1(bloomexp_union);
 Datum
@@ -190,20 +191,16 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 {
 	BloomFilter filter;
 	BloomKind	kind;
-	BloomExposure exposure;
+	uint64		hash;
 	int64		shown_at;
 	struct varlena *value;
 
 	bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	exposure.hash = hash_item(fcinfo, &kind);
+	hash = hash_item(fcinfo, &kind);
 	shown_at = bloomexp_arguments_time(fcinfo->args[2], "shown_at");
-	bloomexp_filter_require_kind(&filter, kind);
-	if (shown_at < filter.expired_before)
-		return bloomexp_arguments_return_untouched(fcinfo);
-	exposure.slice = bloomexp_window_slice_at(&filter, shown_at);
-	value = bloomexp_window_add(&filter, kind, &exposure, 1, false, true);
+	value = bloomexp_window_add_hashes(&filter, kind, &hash, 1, shown_at, false);
 	return bloomexp_arguments_return_changed(fcinfo, value);
 }
 
@@ -267,7 +264,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 		hashes++;
 	}
 	n = bloomexp_window_keep_newest(exposures, n);
-	value = bloomexp_window_add(&filter, kind, exposures, n, false, true);
+	value = bloomexp_window_add(&filter, kind, exposures, n, BLOOMEXP_ADD_DROP_OLD);
 	return bloomexp_arguments_return_changed(fcinfo, value);
 }
 

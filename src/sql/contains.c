@@ -16,7 +16,7 @@
 #include "sql/lookup.h"
 #include "value/filter.h"
 
-/* Return the hash of an item of a kind, of its own SQL type. */
+/* Return the hash of an item whose SQL type is that of its kind, such as bigint for integers. */
 static inline uint64
 hash_item(BloomKind kind, Datum item)
 {
@@ -25,7 +25,7 @@ hash_item(BloomKind kind, Datum item)
 	return bloomexp_item_hash_bytes(kind, false, item);
 }
 
-/* Whether the filter of one argument contains the item of another. */
+/* Return whether the filter in argument `filter_arg` contains the item in `item_arg`. */
 static inline Datum
 contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 {
@@ -43,14 +43,14 @@ contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 	if (VARATT_IS_EXTERNAL_ONDISK(source) && call_site != NULL)
 		lookup = bloomexp_lookup_open_cached(source, &call_site->fn_extra, call_site->fn_mcxt);
 	else
-		bloomexp_lookup_open_whole(lookup, source);
+		bloomexp_lookup_open(lookup, source, 1);
 	bloomexp_filter_require_kind(&lookup->filter, kind);
 	if (kind == BLOOM_KIND_TEXT)
 		bloomexp_item_check_collation(PG_GET_COLLATION());
 	PG_RETURN_BOOL(bloomexp_lookup_contains(lookup, hash_item(kind, PG_GETARG_DATUM(item_arg))));
 }
 
-/* Define bloom_contains(filter, item), filter @> item, and item <@ filter for a kind. */
+/* bloom_contains(filter, item), filter @> item, and item <@ filter, for one kind of items */
 #define CONTAINS(suffix, kind) \
 	PG_FUNCTION_INFO_V1(bloomexp_contains_##suffix); \
 	Datum \
@@ -72,8 +72,8 @@ CONTAINS(uuid, BLOOM_KIND_UUID);
 CONTAINS(bytea, BLOOM_KIND_BYTEA);
 
 /*
- * Tell, for each item of the array of argument 1 that is not NULL, in order, whether
- * the filter of argument 0 contains it; returns their number.
+ * Set (*contained)[i], for each item i of an array that is not NULL, to whether the filter of
+ * argument 0 contains it.  Returns the number of these items.
  */
 static int
 find_contained(FunctionCallInfo fcinfo, ArrayType *array, bool **contained)
@@ -84,7 +84,7 @@ find_contained(FunctionCallInfo fcinfo, ArrayType *array, bool **contained)
 	int			n = 0;
 
 	bloomexp_item_begin(&items, array, PG_GET_COLLATION());
-	bloomexp_lookup_open(&lookups, &filter, 1, items.type, items.nitems);
+	bloomexp_lookup_open_all(&lookups, &filter, 1, items.type, items.nitems);
 	*contained = palloc0(Max(items.nitems, 1));
 	while (bloomexp_item_next(&items, BLOOMEXP_BATCH))
 	{
@@ -108,7 +108,7 @@ bloomexp_contains_any(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(memchr(contained, true, n) != NULL);
 }
 
-/* bloom_contains_all(filter, items); a NULL item is not contained */
+/* bloom_contains_all(filter, items): a NULL item is not contained */
 PG_FUNCTION_INFO_V1(bloomexp_contains_all);
 Datum
 bloomexp_contains_all(PG_FUNCTION_ARGS)
@@ -128,7 +128,7 @@ bloomexp_contains_all(PG_FUNCTION_ARGS)
 /*
  * bloom_contains_each(filter, items): NULL for a NULL item
  *
- * The result is the array with other elements: all before them stays, as do the NULLs.
+ * The result has the header and the null bitmap of the array, and booleans as its elements.
  */
 PG_FUNCTION_INFO_V1(bloomexp_contains_each);
 Datum

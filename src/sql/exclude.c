@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * exclude.c
- *	  What the extension is for: the candidates that were not exposed.
+ *	  SQL functions that exclude from candidates those that were shown before.
  *
- * The candidates of a whole array that remain are found in one pass, batch by batch, and
- * copied to where they go out from: as an array of the candidates' type, as rows of that
- * array, or as packed bytes.
+ * One pass over the candidates, batch by batch, copies those that remain into the result: an
+ * array of the candidates' type, rows of such an array, or packed bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,20 +27,20 @@
 #include "sql/item.h"
 #include "sql/lookup.h"
 
-/* The least number of candidates to test at a time, if few are wanted. */
+/* At least this many candidates are tested at a time, even if fewer are wanted. */
 #define MIN_CANDIDATES 64
 
-/* What candidates are left out for. */
+/* What is excluded: items that one of the filters contains, and items with these hashes. */
 typedef struct Exclusion
 {
-	const Datum *filters;		/* a filter that is 0 is none */
+	const Datum *filters;		/* 0 stands for no filter */
 	int			nfilters;
-	const BloomHashSet *hashes; /* NULL: none */
+	const BloomHashSet *hashes; /* NULL for none */
 } Exclusion;
 
 /*
- * Select those candidates of a batch that are not to omit, up to a number of candidates
- * in all; omit those after them, and those that come again.
+ * Keep the first `wanted` distinct candidates in all, whose hashes are in `selection`: set omit[]
+ * for repetitions and for the rest of a batch.
  */
 static void
 select_items(BloomHashSet *selection, uint32 wanted, const BloomItems *items, bool *omit)
@@ -55,9 +54,9 @@ select_items(BloomHashSet *selection, uint32 wanted, const BloomItems *items, bo
 }
 
 /*
- * Copy the candidates that nothing leaves out to `out`, one after another as in an array:
- * all of them, or the first distinct ones, as many as are `wanted`.  Returns where they end,
- * and their number in *remaining.
+ * Copy the candidates that are not excluded to `out`, laid out as in an array.  If `distinct`,
+ * these are the first `wanted` distinct ones; otherwise `wanted` must be INT_MAX.  Returns the end
+ * of the copies, and sets *remaining to their number.
  */
 static char *
 copy_remaining(BloomItems *candidates, const Exclusion *exclusion, bool distinct, int wanted,
@@ -69,8 +68,8 @@ copy_remaining(BloomItems *candidates, const Exclusion *exclusion, bool distinct
 	int			batch = BLOOMEXP_BATCH;
 	int64		tested = Max((int64) wanted * 2, MIN_CANDIDATES);	/* if half of them remain */
 
-	bloomexp_lookup_open(&lookups, exclusion->filters, exclusion->nfilters, candidates->type,
-						 Min(tested, candidates->nitems));
+	bloomexp_lookup_open_all(&lookups, exclusion->filters, exclusion->nfilters, candidates->type,
+							 Min(tested, candidates->nitems));
 	if (distinct)
 		bloomexp_hash_set_init(&selection,
 							   Min(Min(wanted, candidates->nitems), BLOOMEXP_BATCH));
@@ -79,8 +78,8 @@ copy_remaining(BloomItems *candidates, const Exclusion *exclusion, bool distinct
 	while (*remaining < wanted)
 	{
 		/*
-		 * Twice what is still wanted, and a few at least: to test a candidate of a large filter is
-		 * to read a chunk of it.
+		 * Test no more than probably needed, because each test in a large filter reads a chunk of
+		 * it.
 		 */
 		if (wanted - *remaining < BLOOMEXP_BATCH / 2)
 			batch = Max((wanted - *remaining) * 2, MIN_CANDIDATES);
@@ -98,8 +97,8 @@ copy_remaining(BloomItems *candidates, const Exclusion *exclusion, bool distinct
 }
 
 /*
- * Return the candidates of argument 0 that remain, by copy_remaining(), as an array of
- * their type without NULLs in a memory context.
+ * Return the candidates of argument 0 that copy_remaining() copies, as an array of their type
+ * without nulls in a memory context.
  */
 static ArrayType *
 exclude(FunctionCallInfo fcinfo, const Exclusion *exclusion, bool distinct, int wanted,
@@ -133,8 +132,8 @@ exclude(FunctionCallInfo fcinfo, const Exclusion *exclusion, bool distinct, int 
 }
 
 /*
- * Read the hashes of an argument that are to be left out; NULL, if it is NULL or empty.  The
- * set is in *space.
+ * Return the hashes of an argument as a set in *space, or NULL if the argument is NULL or has
+ * none.
  */
 static const BloomHashSet *
 read_hashes(FunctionCallInfo fcinfo, int argno, BloomHashSet *space)
@@ -152,8 +151,8 @@ read_hashes(FunctionCallInfo fcinfo, int argno, BloomHashSet *space)
 }
 
 /*
- * Return the candidates of argument 0 that remain as an array: without those that the filter
- * of argument 1 contains, and those whose hashes are in another argument, if there is one.
+ * Return the candidates of argument 0 without those that the filter of argument 1 contains, and
+ * without those whose hashes are in argument `hashes_arg`, if that is not 0.
  */
 static Datum
 exclude_array(FunctionCallInfo fcinfo, bool distinct, int wanted, int hashes_arg)
@@ -164,7 +163,7 @@ exclude_array(FunctionCallInfo fcinfo, bool distinct, int wanted, int hashes_arg
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	/* an array type of its own, whose subscripts start at 0 */
+	/* int2vector is an array type with subscripts from 0, which its readers rely on */
 	if (get_fn_expr_argtype(fcinfo->flinfo, 0) == INT2VECTOROID)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -191,7 +190,7 @@ bloomexp_exclude_array_hashes(PG_FUNCTION_ARGS)
 	return exclude_array(fcinfo, false, INT_MAX, 2);
 }
 
-/* Return how many candidates are wanted: argument 2. */
+/* Return how many candidates are wanted, from argument 2. */
 static int
 get_wanted(FunctionCallInfo fcinfo)
 {
@@ -245,11 +244,10 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 }
 
 /*
- * Begin to return rows: find all candidates of argument 0 that remain.
+ * Begin a set-returning function: find all candidates of argument 0 that remain, for next_row().
  *
- * The rows lie in an array of theirs, as bloom_exclude_array() makes it, and a Datum leads to
- * each.  All rows at once, in a tuplestore, would be a little faster in FROM, and slower in
- * the SELECT list.
+ * They lie in an array, as bloom_exclude_array() makes it, and each row is a Datum in it.  A
+ * tuplestore would be a little faster in FROM, and slower in the SELECT list.
  */
 static void
 begin_rows(FunctionCallInfo fcinfo, const Exclusion *exclusion)
@@ -274,7 +272,7 @@ begin_rows(FunctionCallInfo fcinfo, const Exclusion *exclusion)
 	call->max_calls = n;
 }
 
-/* Return one row of what begin_rows() found. */
+/* Return the next row of those that begin_rows() found. */
 static Datum
 next_row(FunctionCallInfo fcinfo)
 {
@@ -337,7 +335,7 @@ bloomexp_exclude_filters(PG_FUNCTION_ARGS)
 			ArrayType  *array = bloomexp_arguments_array(fcinfo, 1);
 
 			bloomexp_item_check_dimensions(array, "filters");
-			/* a NULL comes out as 0, which is no filter */
+			/* deconstruct_array() returns 0 for a NULL, and 0 is no filter */
 			deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
 							  &filters, &nulls, &n);
 		}
@@ -349,9 +347,10 @@ bloomexp_exclude_filters(PG_FUNCTION_ARGS)
 }
 
 /*
- * Tell the planner that bloom_exclude() returns at most as many rows as there are
- * candidates.  The share of exposed ones is unknown; an estimate too high does less harm
- * than one too low.
+ * planner support function of bloom_exclude()
+ *
+ * The estimate is the number of candidates.  The share of those that remain is unknown, and too
+ * high an estimate does less harm than too low an estimate.
  */
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 Datum

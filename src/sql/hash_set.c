@@ -1,14 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * hash_set.c
- *	  A set of hashes, in memory and exact.
+ *	  An exact set of hashes in memory.
  *
- * The hash of an item is no secret, so whoever chooses ids could choose such that have one
- * slot in a table by the hash alone.  So the slot is chosen by the high bits of the hash times
- * an odd number that is secret: any two hashes then meet in one of m slots with a chance of
- * 2/m at most, whatever they are (Dietzfelbinger, Hagerup, Katajainen, Penttonen, "A reliable
- * randomized algorithm for the closest-pair problem", J. Algorithms 25, 1997).  The hashes of
- * a slot are chained, so that no slot fills those beside it.
+ * The hash function is public, so users could choose items whose hashes collide.  So the slot
+ * of a hash is the high bits of its product with a secret odd number.  Then any two hashes
+ * share one of m slots with probability 2/m at most (Dietzfelbinger, Hagerup, Katajainen,
+ * Penttonen, "A reliable randomized algorithm for the closest-pair problem", J. Algorithms 25,
+ * 1997).  The hashes of a slot are chained, so a full slot does not spill into others.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,26 +15,27 @@
 
 #include "miscadmin.h"
 
+#include "kernel/interrupt.h"
 #include "kernel/probe.h"
 #include "sql/hash_set.h"
 
 /*
- * Bytes for each hash of what tells by low bits which hashes can be in a set: one in sixteen
- * others seems to be.
+ * Size of the pre-filter, in bytes per hash.  At most one in sixteen hashes that are not in the
+ * set passes it.
  */
-#define MAYBE_BYTES 16
+#define PREFILTER_BYTES 16
 
 /*
- * To compare each with each is faster than a set, if they are few: those of a page, and those
- * that a row of a feed has.
+ * Up to these sizes, those of a page and of a row's recent hashes, comparing all pairs is faster
+ * than building a set.
  */
 #define FEW_HASHES 16
 #define MANY_KNOWN 256
 
-/* Odd; 0 before it is chosen. */
+/* The secret odd number of this session, or 0 before it is chosen. */
 static uint64 secret = 0;
 
-/* Choose the secret, once for each session. */
+/* Choose the secret number. */
 static void
 init_secret(void)
 {
@@ -52,7 +52,7 @@ slot_of(const BloomHashSet *set, uint64 hash)
 	return (uint32) (hash * secret >> set->shift);
 }
 
-/* Make a slot for each entry that there is space for, and put the entries into them. */
+/* Make the slots, at least two for each hash that fits in the set, and chain the entries. */
 static void
 make_slots(BloomHashSet *set)
 {
@@ -76,7 +76,7 @@ make_slots(BloomHashSet *set)
 	}
 }
 
-/* Make an empty set with space for some hashes, in the current memory context. */
+/* Make an empty set with space for `space` hashes, in the current memory context. */
 void
 bloomexp_hash_set_init(BloomHashSet *set, uint32 space)
 {
@@ -100,7 +100,7 @@ grow(BloomHashSet *set)
 	make_slots(set);
 }
 
-/* Put a hash into a set; false if it is there already. */
+/* Insert a hash into a set.  Returns false if the set has it already. */
 bool
 bloomexp_hash_set_insert(BloomHashSet *set, uint64 hash)
 {
@@ -123,20 +123,20 @@ bloomexp_hash_set_insert(BloomHashSet *set, uint64 hash)
 	return true;
 }
 
-/* Tell whether a hash is among n others. */
+/* Return whether a hash is one of n others. */
 static bool
 is_among(uint64 hash, const uint64 *others, int n)
 {
 	bool		found = false;
 
 	for (int i = 0; i < n; i++)
-		found |= others[i] == hash; /* without a branch, several at a time */
+		found |= others[i] == hash; /* no branch, so that this becomes vectors */
 	return found;
 }
 
 /*
- * Copy those of n hashes that are not among the known ones, in their order and without
- * repetitions; returns how many they are.
+ * Copy to `found` the n hashes without those that are known and without repetitions, in their
+ * order.  Returns how many were copied.
  */
 int
 bloomexp_hash_set_find_new(const uint64 *hashes, int n, const uint64 *known, int nknown,
@@ -172,31 +172,31 @@ bloomexp_hash_set_find_new(const uint64 *hashes, int n, const uint64 *known, int
 	return nfound;
 }
 
-/* Make a set of n hashes, at least one, in which to look many others up. */
+/* Make a set of n hashes, at least one, for bloomexp_hash_set_mark(). */
 void
 bloomexp_hash_set_fill(BloomHashSet *set, const uint64 *hashes, uint32 n)
 {
-	uint64		size = MAYBE_BYTES;
+	uint64		size = PREFILTER_BYTES;
 
-	while (size < (uint64) n * MAYBE_BYTES)
+	while (size < (uint64) n * PREFILTER_BYTES)
 		size *= 2;
-	set->maybe = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	set->maybe_mask = size - 1;
+	set->prefilter = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	set->prefilter_mask = size - 1;
 	bloomexp_hash_set_init(set, n);
 	for (uint32 i = 0; i < n; i++)
 	{
 		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		bloomexp_hash_set_insert(set, hashes[i]);
-		set->maybe[hashes[i] & set->maybe_mask] = 1;
+		set->prefilter[hashes[i] & set->prefilter_mask] = 1;
 	}
 }
 
 /*
- * Mark those of n hashes, at most BLOOMEXP_BATCH, that a filled set contains.
+ * Set contained[i] for each of n hashes, at most BLOOMEXP_BATCH, that a set contains.  The set must
+ * come from bloomexp_hash_set_fill().
  *
- * The low bits decide for most of them, without a branch to mispredict, and in a third of the
- * time that a look at their slot takes.
+ * The pre-filter decides for most hashes, without branches, in a third of the time of a lookup.
  */
 void
 bloomexp_hash_set_mark(const BloomHashSet *set, const uint64 *hashes, int n, bool *contained)
@@ -207,7 +207,7 @@ bloomexp_hash_set_mark(const BloomHashSet *set, const uint64 *hashes, int n, boo
 	for (int i = 0; i < n; i++)
 	{
 		pending[npending] = i;
-		npending += set->maybe[hashes[i] & set->maybe_mask];
+		npending += set->prefilter[hashes[i] & set->prefilter_mask];
 	}
 	for (int i = 0; i < npending; i++)
 	{

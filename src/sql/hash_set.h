@@ -1,30 +1,30 @@
 /*-------------------------------------------------------------------------
  *
  * hash_set.h
- *	  A set of hashes, in memory and exact.
+ *	  An exact set of hashes in memory.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef BLOOMEXP_HASH_SET_H
 #define BLOOMEXP_HASH_SET_H
 
-/* A hash of a set, and the index of the next one in the same slot; 0 is none. */
+/* A hash of a set. */
 typedef struct BloomHashEntry
 {
 	uint64		hash;
-	uint32		next;
+	uint32		next;			/* index of the next entry in the same slot, or 0 */
 } BloomHashEntry;
 
 typedef struct BloomHashSet
 {
-	uint32		n;				/* hashes in it */
-	uint32		space;			/* hashes for which there is space */
-	int			shift;			/* of a product, to a slot */
-	BloomHashEntry *entries;	/* from 1 on */
-	uint32	   *slots;			/* the first entry of each, or 0 */
-	/* made by bloomexp_hash_set_fill() only: */
-	uint8	   *maybe;			/* for the low bits of a hash: 1 if a hash has these */
-	uint64		maybe_mask;
+	uint32		n;				/* hashes in the set */
+	uint32		space;			/* hashes that fit in `entries` */
+	int			shift;			/* of a product, to get a slot */
+	BloomHashEntry *entries;	/* from index 1 on */
+	uint32	   *slots;			/* index of the first entry of each slot, or 0 */
+	/* only after bloomexp_hash_set_fill(): */
+	uint8	   *prefilter;		/* 1 at the low bits of each hash */
+	uint64		prefilter_mask;
 } BloomHashSet;
 
 extern void bloomexp_hash_set_init(BloomHashSet *set, uint32 space);

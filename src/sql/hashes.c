@@ -3,8 +3,8 @@
  * hashes.c
  *	  SQL functions for the hashes of items.
  *
- * A row of a feed keeps its newest items as their hashes, by which a filter knows them, and
- * adds them to its filter later, many at a time.
+ * A filter stores no items, only bits that follow from their hashes.  So a row of a feed keeps
+ * its newest items as hashes, and adds many of them to its filter at a time.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,8 +12,10 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "kernel/interrupt.h"
 #include "sql/arguments.h"
 #include "sql/hash_set.h"
 #include "sql/hashes.h"
@@ -22,7 +24,7 @@
 #include "value/layout.h"
 #include "value/window.h"
 
-/* Make an array of n hashes. */
+/* Return an array of n hashes, of type bigint[]. */
 ArrayType *
 bloomexp_hashes_to_array(const uint64 *hashes, int n)
 {
@@ -63,6 +65,71 @@ bloomexp_hashes(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(bloomexp_hashes_to_array(hashes, n));
 }
 
+/* bloomexp.hash(item) */
+PG_FUNCTION_INFO_V1(bloomexp_hash);
+Datum
+bloomexp_hash(PG_FUNCTION_ARGS)
+{
+	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo, 0);
+
+	PG_RETURN_INT64((int64) bloomexp_item_hash(type, PG_GETARG_DATUM(0)));
+}
+
+/* Return an array in one dimension, with its elements in the order of unnest(). */
+static ArrayType *
+flat_array(ArrayType *array)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int16		length;
+	bool		by_value;
+	char		alignment;
+	int			dims[1];
+	int			lower_bounds[1] = {1};
+
+	if (ARR_NDIM(array) <= 1)
+		return array;
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &elements, &nulls,
+					  dims);
+	return construct_md_array(elements, nulls, 1, dims, lower_bounds, ARR_ELEMTYPE(array), length,
+							  by_value, alignment);
+}
+
+/* bloomexp.hashes_with_nulls(items) */
+PG_FUNCTION_INFO_V1(bloomexp_hashes_with_nulls);
+Datum
+bloomexp_hashes_with_nulls(PG_FUNCTION_ARGS)
+{
+	ArrayType  *items = flat_array(bloomexp_arguments_array(fcinfo, 0));
+	BloomKind	kind;
+	uint64	   *hashes;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			nhashes;
+	int			nitems;
+	int			dims[1];
+	int			lower_bounds[1] = {1};
+
+	hashes = bloomexp_item_hash_array(items, PG_GET_COLLATION(), &kind, &nhashes);
+	nitems = ArrayGetNItems(ARR_NDIM(items), ARR_DIMS(items));
+	if (nhashes == nitems)
+		PG_RETURN_ARRAYTYPE_P(bloomexp_hashes_to_array(hashes, nhashes));
+
+	elements = palloc_extended(nitems * sizeof(Datum), MCXT_ALLOC_HUGE);
+	nulls = palloc_extended(nitems * sizeof(bool), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < nitems; i++)
+	{
+		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		nulls[i] = bloomexp_item_is_null(items, i);
+		elements[i] = nulls[i] ? (Datum) 0 : Int64GetDatum((int64) *hashes++);
+	}
+	dims[0] = nitems;
+	PG_RETURN_ARRAYTYPE_P(construct_md_array(elements, nulls, 1, dims, lower_bounds, INT8OID,
+											 sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
 /* bloomexp.new_hashes(hashes, known) */
 PG_FUNCTION_INFO_V1(bloomexp_new_hashes);
 Datum
@@ -96,7 +163,7 @@ bloomexp_add_hashes(PG_FUNCTION_ARGS)
 	int			n;
 
 	bloomexp_arguments_require_not_null(fcinfo, 1, names, lengthof(names));
-	kind = bloomexp_arguments_kind(fcinfo, 1);
+	kind = bloomexp_arguments_kind(PG_GETARG_DATUM(1));
 	if (PG_ARGISNULL(2))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	filter = bloomexp_arguments_filter(fcinfo, &space);
@@ -123,7 +190,7 @@ bloomexp_add_hashes_at(PG_FUNCTION_ARGS)
 
 	bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_add_hashes_at()");
 	bloomexp_arguments_require_not_null(fcinfo, 1, kind_name, 1);
-	kind = bloomexp_arguments_kind(fcinfo, 1);
+	kind = bloomexp_arguments_kind(PG_GETARG_DATUM(1));
 	if (PG_ARGISNULL(2))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	hashes = bloomexp_arguments_hashes(fcinfo, 2, &n);

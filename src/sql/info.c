@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * info.c
- *	  The state of a filter, and the sizes of filters to be made.
+ *	  SQL functions that describe filters and slices, and calculate sizes.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@
 #include "value/layout.h"
 #include "value/window.h"
 
-/* Return the descriptor of the rows that a function returns. */
+/* Return the row type that the called function returns. */
 static TupleDesc
 result_tupdesc(FunctionCallInfo fcinfo)
 {
@@ -107,9 +107,9 @@ bloomexp_cardinality(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_INT64(0);
-	bloomexp_lookup_headers(PG_GETARG_BLOOM_STORED(0), &filter);
+	bloomexp_lookup_open_headers(&filter, PG_GETARG_BLOOM_STORED(0));
 	items = bloomexp_filter_items(&filter);
-	/* an item whose probes meet in one place looks like less than one */
+	/* an item whose probes hit the same position is estimated as less than one */
 	PG_RETURN_INT64(items > 0.0 ? (int64) rint(Max(items, 1.0)) : 0);
 }
 
@@ -122,11 +122,11 @@ bloomexp_fpr(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_FLOAT8(0.0);
-	bloomexp_lookup_headers(PG_GETARG_BLOOM_STORED(0), &filter);
+	bloomexp_lookup_open_headers(&filter, PG_GETARG_BLOOM_STORED(0));
 	PG_RETURN_FLOAT8(bloomexp_filter_fpr(&filter));
 }
 
-/* Return a time as a timestamptz; an infinite one if that has no such time. */
+/* Return a time as a timestamptz, which is infinite if the time is out of its range. */
 static Datum
 time_datum(int64 time)
 {
@@ -137,7 +137,7 @@ time_datum(int64 time)
 	return TimestampTzGetDatum(time);
 }
 
-/* Return the start of a slice of a window as a timestamptz; an infinite one at the ends of time. */
+/* Return the start of a slice as a timestamptz, which is infinite if it is out of range. */
 static Datum
 slice_start(int64 slice, int64 width, int32 slices)
 {
@@ -148,7 +148,7 @@ slice_start(int64 slice, int64 width, int32 slices)
 	return time_datum(start);
 }
 
-/* Return the start of the slice of a time, for the width and slices of arguments 1 and 2. */
+/* Return the start of the slice that has a time, for the width and slices of arguments 1 and 2. */
 static Datum
 slice_start_of(FunctionCallInfo fcinfo, int64 time)
 {
@@ -203,7 +203,7 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	int64		bits = 0;
 	int64		bits_set = 0;
 
-	bloomexp_lookup_headers(PG_GETARG_BLOOM_STORED(0), &filter);
+	bloomexp_lookup_open_headers(&filter, PG_GETARG_BLOOM_STORED(0));
 	for (uint32 i = 0; i < filter.nlayers; i++)
 	{
 		const BloomLayer *layer = &filter.layers[i];
@@ -229,7 +229,7 @@ bloomexp_info(PG_FUNCTION_ARGS)
 	nulls[WINDOW_WIDTH] = nulls[SLICES] = nulls[EXPIRED_BEFORE] = !filter.windowed;
 	if (filter.windowed)
 	{
-		/* in days where they fit, else a time */
+		/* whole days as days, as users write them */
 		width->day = (int32) (filter.width / USECS_PER_DAY);
 		width->time = filter.width % USECS_PER_DAY;
 		values[WINDOW_WIDTH] = IntervalPGetDatum(width);
@@ -266,7 +266,7 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 		caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
 		call->tuple_desc = result_tupdesc(fcinfo);
 		filter = palloc(sizeof(BloomFilter));
-		bloomexp_lookup_headers(PG_GETARG_BLOOM_STORED(0), filter);
+		bloomexp_lookup_open_headers(filter, PG_GETARG_BLOOM_STORED(0));
 		call->user_fctx = filter;
 		call->max_calls = filter->nlayers;
 		MemoryContextSwitchTo(caller);

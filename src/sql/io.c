@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * io.c
- *	  Values as bytes: text, binary and bytea in, guarded by one validator; text out;
- *	  and their comparison.
+ *	  Input, output, casts and equality of values.
  *
- * To send and to hash the bytes of a value is what bytea's own functions do.
+ * Values come in as text, binary or bytea, and all pass one validator.  Binary output, order and
+ * hash are those of bytea.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,12 +16,12 @@
 #include "utils/builtins.h"
 
 #include "compat.h"
-#include "kernel/probe.h"
+#include "kernel/interrupt.h"
 #include "sql/arguments.h"
 #include "sql/lookup.h"
 #include "value/layout.h"
 
-/* The value of a hexadecimal digit, or -1. */
+/* Return the value of a hexadecimal digit, or -1. */
 static inline int
 hex_digit(char c)
 {
@@ -34,7 +34,7 @@ hex_digit(char c)
 	return -1;
 }
 
-/* Read a value from text: hexadecimal digits, two per byte, behind an optional \x. */
+/* text input: two hexadecimal digits per byte, after an optional \x */
 PG_FUNCTION_INFO_V1(bloomexp_in);
 Datum
 bloomexp_in(PG_FUNCTION_ARGS)
@@ -76,7 +76,7 @@ bloomexp_in(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(value);
 }
 
-/* Write a value as text: \x and hexadecimal digits, as bytea's own. */
+/* text output: \x and two hexadecimal digits per byte, as for bytea */
 PG_FUNCTION_INFO_V1(bloomexp_out);
 Datum
 bloomexp_out(PG_FUNCTION_ARGS)
@@ -97,7 +97,7 @@ bloomexp_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(text);
 }
 
-/* Make a value of bytes from outside, once the validator has passed them. */
+/* Return a value made of bytes from outside, or raise an error if they are not valid. */
 static struct varlena *
 value_from_bytes(const char *bytes, Size size)
 {
@@ -110,7 +110,7 @@ value_from_bytes(const char *bytes, Size size)
 	return value;
 }
 
-/* Read a value from the binary protocol: the bytes as they are. */
+/* binary input: the bytes as they are */
 PG_FUNCTION_INFO_V1(bloomexp_recv);
 Datum
 bloomexp_recv(PG_FUNCTION_ARGS)
@@ -121,7 +121,7 @@ bloomexp_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(value_from_bytes(pq_getmsgbytes(message, size), size));
 }
 
-/* Cast a bytea to a value. */
+/* bloom(bytea) */
 PG_FUNCTION_INFO_V1(bloomexp_from_bytea);
 Datum
 bloomexp_from_bytea(PG_FUNCTION_ARGS)
@@ -131,7 +131,7 @@ bloomexp_from_bytea(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(value_from_bytes(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)));
 }
 
-/* Whether two values have the same bytes. */
+/* a = b: whether the bytes are the same */
 PG_FUNCTION_INFO_V1(bloomexp_eq);
 Datum
 bloomexp_eq(PG_FUNCTION_ARGS)
@@ -140,7 +140,7 @@ bloomexp_eq(PG_FUNCTION_ARGS)
 	struct varlena *b = PG_GETARG_BLOOM_STORED(1);
 	bool		same;
 
-	/* an add that changed nothing returns what it was given, often a TOAST pointer */
+	/* an add that changed nothing returns its argument, often with the same TOAST pointer */
 	if (a == b || (VARATT_IS_EXTERNAL_ONDISK(a) && VARATT_IS_EXTERNAL_ONDISK(b) &&
 				   memcmp(a, b, VARSIZE_EXTERNAL(a)) == 0))
 		PG_RETURN_BOOL(true);
@@ -150,12 +150,13 @@ bloomexp_eq(PG_FUNCTION_ARGS)
 	b = PG_GETARG_BLOOM_PP(1);
 	same = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
 
-	/* comparisons can be made for many rows in one memory context */
+	/* many comparisons can share a memory context */
 	PG_FREE_IF_COPY(a, 0);
 	PG_FREE_IF_COPY(b, 1);
 	PG_RETURN_BOOL(same);
 }
 
+/* a <> b */
 PG_FUNCTION_INFO_V1(bloomexp_ne);
 Datum
 bloomexp_ne(PG_FUNCTION_ARGS)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * item.c
- *	  From SQL values to 64-bit hashes.
+ *	  Items: conversion of SQL values to 64-bit hashes.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,10 +16,11 @@
 #include "utils/uuid.h"
 
 #include "compat.h"
+#include "kernel/interrupt.h"
 #include "kernel/simd.h"
 #include "sql/item.h"
 
-/* Bytes of an item of variable length that are copied at a time. */
+/* Items of variable length are copied in pieces of this many bytes. */
 #define COPY_PIECE 48
 
 static const BloomItemType item_types[] = {
@@ -33,13 +34,15 @@ static const BloomItemType item_types[] = {
 	{BYTEAOID, BLOOM_KIND_BYTEA, -1, false}
 };
 
-/* Integers of no SQL type: 8 little-endian bytes each, not aligned. */
+/* Packed integers: 8 little-endian bytes each, not aligned. */
 static const BloomItemType packed_type = {InvalidOid, BLOOM_KIND_INTEGER, sizeof(int64), false};
 
 /*
- * Raise an error if equal strings under `collation` can differ in bytes: an exposed item
- * could pass as another spelling of itself.  Raise one for an indeterminate collation, too,
- * as PostgreSQL's = does.
+ * Raise an error if text under a collation cannot be an item.
+ *
+ * Under a nondeterministic collation equal strings can have different bytes, and an item could
+ * be shown again in another spelling.  An indeterminate collation is an error, as for the
+ * operator = of PostgreSQL.
  */
 void
 bloomexp_item_check_collation(Oid collation)
@@ -72,8 +75,8 @@ find_type(Oid oid)
 }
 
 /*
- * Return the item type of an SQL type or a domain over it, or raise an error; `collation` is
- * what applies to the items, if they are text.
+ * Return the item type for an SQL type, or for a domain over one.  Raises an error if there is none,
+ * or if it is text and `collation`, that of the items, is not deterministic.
  */
 const BloomItemType *
 bloomexp_item_type(Oid type, Oid collation)
@@ -95,7 +98,7 @@ bloomexp_item_type(Oid type, Oid collation)
 	return found;
 }
 
-/* Return the first 64 bits of the hash of some bytes. */
+/* Return the first half of the hash of some bytes. */
 static inline uint64
 hash_bytes64(const void *bytes, Size length)
 {
@@ -105,7 +108,7 @@ hash_bytes64(const void *bytes, Size length)
 	return hash[0];
 }
 
-/* Return the hash of an item of variable length, of `size` bytes with its length word. */
+/* Return the hash of an item of variable length.  `size` includes its length word. */
 static inline uint64
 hash_varlena(const char *item, Size size, bool blank_padded)
 {
@@ -117,7 +120,7 @@ hash_varlena(const char *item, Size size, bool blank_padded)
 	return hash_bytes64(start, length);
 }
 
-/* Return the hash of one uuid, bytea or text, which may be `blank_padded`. */
+/* Return the hash of an item of kind uuid, bytea or text. */
 uint64
 bloomexp_item_hash_bytes(BloomKind kind, bool blank_padded, Datum item)
 {
@@ -134,7 +137,7 @@ bloomexp_item_hash_bytes(BloomKind kind, bool blank_padded, Datum item)
 	return hash;
 }
 
-/* Raise an error if an array of `what` has more than one dimension. */
+/* Raise an error, which calls the elements `what`, if an array has more than one dimension. */
 void
 bloomexp_item_check_dimensions(const ArrayType *array, const char *what)
 {
@@ -145,10 +148,7 @@ bloomexp_item_check_dimensions(const ArrayType *array, const char *what)
 				 errdetail("Only arrays of one dimension can be used.")));
 }
 
-/*
- * Start to read the items of an array; `collation` is what applies to its elements, if they
- * are text.
- */
+/* Start reading the items of an array.  `collation` is that of its elements. */
 void
 bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation)
 {
@@ -170,7 +170,7 @@ bloomexp_item_begin(BloomItems *items, ArrayType *array, Oid collation)
 	items->next = ARR_DATA_PTR(array);
 }
 
-/* Start to read packed integers, of 8 little-endian bytes each. */
+/* Start reading packed integers. */
 void
 bloomexp_item_begin_packed(BloomItems *items, bytea *packed)
 {
@@ -186,16 +186,18 @@ bloomexp_item_begin_packed(BloomItems *items, bytea *packed)
 	items->next = VARDATA_ANY(packed);
 }
 
-/* Widen the numbers of a batch into the array where their hashes go. */
-#define READ_NUMBERS(ctype) \
-	for (int i = 0; i < items->n; i++) \
-		items->hashes[i] = (uint64) (int64) ((const ctype *) items->first)[i]
+/* Store n signed integers of a C type at `from` as 64-bit numbers at `to`. */
+#define WIDEN_INTEGERS(ctype, from, n, to) \
+	do { \
+		for (int i_ = 0; i_ < (n); i_++) \
+			(to)[i_] = (uint64) (int64) ((const ctype *) (from))[i_]; \
+	} while (0)
 
 /*
- * Find the items of variable length of a batch, and hash them.
+ * Find and hash the items of a batch, which are of variable length.
  *
- * One loop does both: finding an item waits for the length of the one before, and
- * the CPU hashes meanwhile.
+ * Finding an item waits for the length of the item before.  In one loop with the hashing, the
+ * CPU hashes meanwhile.
  */
 static pg_attribute_always_inline void
 hash_varlenas(BloomItems *items, bool blank_padded)
@@ -213,7 +215,7 @@ hash_varlenas(BloomItems *items, bool blank_padded)
 	items->varlenas[items->n] = next;
 }
 
-/* Read and hash the next batch, of max_items items if there are so many; false at the end. */
+/* Read and hash the next batch, of at most max_items items.  Returns false at the end. */
 bool
 bloomexp_item_next(BloomItems *items, int max_items)
 {
@@ -231,18 +233,18 @@ bloomexp_item_next(BloomItems *items, int max_items)
 					items->hashes[i] = murmur3_read_word(items->first + i * sizeof(int64));
 			}
 			else
-				READ_NUMBERS(int64);
+				WIDEN_INTEGERS(int64, items->first, items->n, items->hashes);
 			break;
 		case sizeof(int32):
-			READ_NUMBERS(int32);
+			WIDEN_INTEGERS(int32, items->first, items->n, items->hashes);
 			break;
 		case sizeof(int16):
-			READ_NUMBERS(int16);
+			WIDEN_INTEGERS(int16, items->first, items->n, items->hashes);
 			break;
 		case UUID_LEN:
 			bloomexp_simd_hash_uuids((const uint8 *) items->first, items->n, items->hashes);
 			break;
-		default:				/* a constant saves a test per item */
+		default:				/* a constant argument saves a test per item */
 			if (type->blank_padded)
 				hash_varlenas(items, true);
 			else
@@ -260,7 +262,7 @@ bloomexp_item_next(BloomItems *items, int max_items)
 	return items->n > 0;
 }
 
-/* Copy the items of a batch, of `length` bytes each, as bloomexp_item_copy() does. */
+/* bloomexp_item_copy() for items of `length` bytes */
 static inline int
 copy_fixed(char **out, const BloomItems *items, const bool *omit, Size length)
 {
@@ -268,7 +270,7 @@ copy_fixed(char **out, const BloomItems *items, const bool *omit, Size length)
 	char	   *next = *out;
 	char	   *start = next;
 
-	/* an item to omit is overwritten by the next one: without a branch to mispredict */
+	/* no branch to mispredict: an omitted item is overwritten by the next one */
 	for (int i = 0; i < items->n; i++, item += length)
 	{
 		memcpy(next, item, length);
@@ -279,13 +281,12 @@ copy_fixed(char **out, const BloomItems *items, const bool *omit, Size length)
 }
 
 /*
- * Copy the items of a batch that are of variable length, with what pads them, as
- * bloomexp_item_copy() does.
+ * bloomexp_item_copy() for items of variable length, with their padding
  *
- * Most are short, so they are copied in pieces of a constant length, which are
- * instructions and not calls.  The last piece copies what follows the item, too,
- * and the next item overwrites that: no item is nearer to the end of its array
- * there than here.
+ * Most items are short, so they are copied in pieces of a constant length, which compile to
+ * instructions instead of calls.  The last piece of an item may copy bytes behind it, too, and
+ * the next item overwrites these.  This cannot overrun the output: its write position is never
+ * ahead of the read position.
  */
 static int
 copy_varlenas(char **out, const BloomItems *items, const bool *omit)
@@ -319,15 +320,13 @@ copy_varlenas(char **out, const BloomItems *items, const bool *omit)
 }
 
 /*
- * Copy the items of a batch, except those to omit, to *out, as they follow each other in an
- * array; moves *out behind them, and returns their number.  There must be space for all
- * items of their array.
- *
- * A constant length makes each copy one instruction.
+ * Copy the items of the last batch for which omit[i] is false to *out, laid out as in an array.
+ * Advances *out, and returns their number.  The output must have space for all items of the input.
  */
 int
 bloomexp_item_copy(char **out, const BloomItems *items, const bool *omit)
 {
+	/* a constant length makes each copy one instruction */
 	switch (items->type->length)
 	{
 		case sizeof(int64):
@@ -344,8 +343,8 @@ bloomexp_item_copy(char **out, const BloomItems *items, const bool *omit)
 }
 
 /*
- * Return the hashes of all items of an array that are not NULL; *n receives their number,
- * *kind their kind.
+ * Return the hashes of all items of an array that are not NULL.  Sets *kind to their kind, and *n
+ * to their number.
  */
 uint64 *
 bloomexp_item_hash_array(ArrayType *array, Oid collation, BloomKind *kind, int *n)

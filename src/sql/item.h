@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * item.h
- *	  What can be an item, and its hash.
+ *	  Items: values of several SQL types, and their hashes.
  *
- * There are four kinds.  Equal values of one kind are one item, whatever SQL
- * type they came in: 7::smallint is 7::bigint.
+ * Equal values of one kind are the same item, whatever their SQL types are: 7::smallint is
+ * 7::bigint.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,34 +18,34 @@
 #include "kernel/probe.h"
 #include "value/layout.h"
 
-/* An SQL type whose values can be items, or none: that of packed integers. */
+/* An SQL type whose values can be items.  Packed integers are of no SQL type: oid is InvalidOid. */
 typedef struct BloomItemType
 {
 	Oid			oid;
 	BloomKind	kind;
-	int16		length;			/* as pg_type.typlen; says how values are read */
-	bool		blank_padded;	/* blanks at the end are no part of a value */
+	int16		length;			/* pg_type.typlen, which decides how values are read */
+	bool		blank_padded;	/* trailing blanks do not count */
 } BloomItemType;
 
-/* Whether an element of an array of one dimension is NULL. */
+/* Return whether an element of an array of one dimension is NULL. */
 static inline bool
 bloomexp_item_is_null(ArrayType *array, int element)
 {
 	return ARR_HASNULL(array) && att_isnull(element, ARR_NULLBITMAP(array));
 }
 
-/* The items of an array, or packed ones, read in batches. */
+/* A reader of the items of an array, or of packed integers, in batches. */
 typedef struct BloomItems
 {
 	const BloomItemType *type;
-	int			nitems;			/* that are not NULL */
-	int			left;			/* not yet read */
-	const char *next;			/* the next one: NULLs take no space */
+	int			nitems;			/* items that are not NULL */
+	int			left;			/* items not yet read */
+	const char *next;			/* the next item: nulls take no space in an array */
 	/* the batch that was read last: */
 	int			n;
-	const char *first;			/* they follow each other */
-	const char *varlenas[BLOOMEXP_BATCH + 1];	/* of variable length: each of
-												 * them, and their end */
+	const char *first;			/* its first item, which the others follow */
+	const char *varlenas[BLOOMEXP_BATCH + 1];	/* its items, if of variable length, and
+												 * their end */
 	uint64		hashes[BLOOMEXP_BATCH];
 } BloomItems;
 
@@ -60,7 +60,7 @@ extern int	bloomexp_item_copy(char **out, const BloomItems *items, const bool *o
 extern uint64 *bloomexp_item_hash_array(ArrayType *array, Oid collation,
 										BloomKind *kind, int *n);
 
-/* Return the hash of one item, not NULL. */
+/* Return the hash of an item, which must not be NULL. */
 static inline uint64
 bloomexp_item_hash(const BloomItemType *type, Datum item)
 {

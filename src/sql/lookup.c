@@ -1,30 +1,28 @@
 /*-------------------------------------------------------------------------
  *
  * lookup.c
- *	  Filters to look items up in.
+ *	  Lookups of items in stored filters.
  *
  * How it works:
  *
- * A large filter lies out of line in TOAST chunks, and all probes of an item fall
- * into one block of a layer, which is about one chunk.  So for a few lookups only the
- * headers are read, and for each item a block of each layer until one contains it.
- * For many lookups that costs more than to read the whole filter at once:
- * pays_to_slice() decides.
+ * A large filter is stored out of line in TOAST chunks, and all positions of an item are in
+ * one block of a layer, which is about one chunk.  So for a few lookups only the headers are
+ * read, and for each item one block of each layer, until a layer contains the item.  For
+ * many lookups, reading the whole filter at once is cheaper: see block_reads_pay().
  *
- * A query that looks up many items in one stored filter, one at a time, passes the
- * same TOAST pointer each time.  That names one value for as long as the statement
- * can see it, so the filter is kept with the call site: first its headers, and after
- * many lookups all of it.
+ * A query that looks up items one at a time in one stored filter passes the same TOAST
+ * pointer each time.  A TOAST pointer names the same value for as long as the statement can
+ * see it.  So the filter is kept with the call site: first its headers, and after many
+ * lookups all of it.
  *
  * Limits:
  *
- * - A compressed value is read as a whole, and so is one whose headers do not fit in
- *   one chunk (eighty layers).
- * - A call site keeps one filter.  If it gets two in turn, it reads both again and
- *   again.
- * - A filter inline in its row is not kept: to open it costs less than to find out
+ * - Compressed values, and values whose headers do not fit in one chunk (eighty layers), are
+ *   read as a whole.
+ * - A call site keeps one filter.  If it gets two in turn, it reads both again and again.
+ * - A filter inline in its row is not kept, because opening it costs less than finding out
  *   whether it is the same.
- * - Items that fall into one block read it once each, which is rare where slices pay.
+ * - Items of the same block read it once each.  This is rare where block reads pay.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,36 +37,36 @@
 #include "sql/lookup.h"
 #include "value/filter.h"
 
-/* One TOAST chunk. */
-#define HEADERS_SLICE 1996
+/* Headers are read from the first bytes of a value, which are in one TOAST chunk. */
+#define HEADERS_BYTES 1996
 
 /*
- * To read a block costs about as much as to read it and this many bytes more of the
- * whole filter.  Measured in a filter of 120 MB, with its chunks in shared buffers:
- * 9 us a block, 125 ms for all of it.
+ * Reading a block costs as much as reading its bytes and this many more as part of the whole
+ * filter.  Measured with a filter of 120 MB in shared buffers: 9 us for a block, 125 ms for
+ * all of it.
  */
-#define BYTES_PER_SLICE 6500
+#define BLOCK_READ_COST 6500
 
-/* Layers of this size are one block, so to read that is to read the whole layer. */
-#define MAX_UNSLICED (BLOOMEXP_BLOCKED_FROM * sizeof(uint64))
+/* A layer of this size has one block, so a block read would read all of it. */
+#define MAX_ONE_BLOCK (BLOOMEXP_BLOCKED_FROM * sizeof(uint64))
 
 /* The filter that a call site keeps. */
 typedef struct CachedLookup
 {
 	MemoryContext context;		/* holds the opened filter */
-	struct varatt_external pointer; /* names the stored value */
-	uint64		items;			/* looked up in it so far; 0: no filter is open */
+	struct varatt_external pointer; /* the TOAST pointer of the stored value */
+	uint64		items;			/* items looked up so far; 0 if no filter is open */
 	BloomLookup lookup;
 } CachedLookup;
 
 /*
- * Open the headers of a value by a slice of it; false if it lies in its row, is
- * compressed, or has headers that are longer than the slice.
+ * Open the headers of a value that is out of line.  Returns false if it is not, if it is
+ * compressed, or if its headers are longer than a chunk.
  */
 static bool
-open_headers(struct varlena *source, BloomFilter *filter)
+open_toasted_headers(BloomFilter *filter, struct varlena *source)
 {
-	struct varlena *slice;
+	struct varlena *start;
 	Size		size;
 	bool		opened;
 
@@ -77,57 +75,58 @@ open_headers(struct varlena *source, BloomFilter *filter)
 	size = toast_raw_datum_size(PointerGetDatum(source)) - VARHDRSZ;
 	if (toast_datum_size(PointerGetDatum(source)) != size)
 		return false;
-	slice = detoast_attr_slice(source, 0, HEADERS_SLICE);
-	opened = bloomexp_layout_open_headers(filter, (uint8 *) VARDATA_ANY(slice),
-										  VARSIZE_ANY_EXHDR(slice), size);
-	pfree(slice);
+	start = detoast_attr_slice(source, 0, HEADERS_BYTES);
+	opened = bloomexp_layout_open_headers(filter, (uint8 *) VARDATA_ANY(start),
+										  VARSIZE_ANY_EXHDR(start), size);
+	pfree(start);
 	return opened;
 }
 
-/* Open a filter of which only the headers are used; its layers may have no bits. */
-void
-bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter)
+/* Open all of a filter. */
+static void
+open_whole(BloomFilter *filter, struct varlena *source)
 {
-	if (!open_headers(source, filter))
-		bloomexp_layout_open(filter, PG_DETOAST_DATUM_PACKED(PointerGetDatum(source)));
+	bloomexp_layout_open(filter, PG_DETOAST_DATUM_PACKED(PointerGetDatum(source)));
 }
 
-/* Read all of a filter. */
+/* Open a filter for its headers: its layers may have no bits. */
 void
-bloomexp_lookup_open_whole(BloomLookup *lookup, struct varlena *source)
+bloomexp_lookup_open_headers(BloomFilter *filter, struct varlena *source)
 {
-	lookup->source = NULL;
-	bloomexp_layout_open(&lookup->filter, PG_DETOAST_DATUM_PACKED(PointerGetDatum(source)));
+	if (!open_toasted_headers(filter, source))
+		open_whole(filter, source);
 }
 
-/* Whether to look items up by slices costs less than to read the whole filter. */
+/* Return whether reading blocks for `items` lookups costs less than reading the whole filter. */
 static bool
-pays_to_slice(const BloomFilter *filter, uint64 items)
+block_reads_pay(const BloomFilter *filter, uint64 items)
 {
 	uint64		bytes = 0;
 
 	for (uint32 i = 0; i < filter->nlayers; i++)
-		bytes += BYTES_PER_SLICE + bloomexp_probe_block_bytes(&filter->layers[i].bits);
+		bytes += BLOCK_READ_COST + bloomexp_probe_block_bytes(&filter->layers[i].bits);
 	return items * bytes < bloomexp_layout_size(filter);
 }
 
-/* Open a filter in the way that costs the least for that number of items. */
-static void
-open_lookup(BloomLookup *lookup, struct varlena *source, uint64 items)
+/* Open a filter for about `items` lookups, in the way that costs least for so many. */
+void
+bloomexp_lookup_open(BloomLookup *lookup, struct varlena *source, uint64 items)
 {
 	if (VARATT_IS_EXTERNAL_ONDISK(source))
 	{
 		Size		size = toast_raw_datum_size(PointerGetDatum(source));
 
-		/* the headers are read only if slices may pay, with a layer at least */
-		if (Max(items * BYTES_PER_SLICE, MAX_UNSLICED) < size &&
-			open_headers(source, &lookup->filter) && pays_to_slice(&lookup->filter, items))
+		/* do not read the headers in vain: a filter has one layer at least */
+		if (Max(items * BLOCK_READ_COST, MAX_ONE_BLOCK) < size &&
+			open_toasted_headers(&lookup->filter, source) &&
+			block_reads_pay(&lookup->filter, items))
 		{
 			lookup->source = source;
 			return;
 		}
 	}
-	bloomexp_lookup_open_whole(lookup, source);
+	lookup->source = NULL;
+	open_whole(&lookup->filter, source);
 }
 
 /* Raise an error unless a filter can hold items of a type. */
@@ -145,12 +144,12 @@ require_type(const BloomFilter *filter, const BloomItemType *type)
 }
 
 /*
- * Open n filters to look items of a type up in, probably so many; 0 is no filter, and contains
- * nothing.
+ * Open n filters for about `items` lookups of items of `type`.  A 0 Datum stands for no filter and
+ * contains nothing.
  */
 void
-bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n,
-					 const BloomItemType *type, uint64 items)
+bloomexp_lookup_open_all(BloomLookups *lookups, const Datum *filters, int n,
+						 const BloomItemType *type, uint64 items)
 {
 	lookups->n = 0;
 	lookups->items = 0;
@@ -162,15 +161,15 @@ bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n,
 		CHECK_FOR_INTERRUPTS();
 		if (filters[i] == 0)
 			continue;
-		open_lookup(lookup, (struct varlena *) DatumGetPointer(filters[i]), items);
+		bloomexp_lookup_open(lookup, (struct varlena *) DatumGetPointer(filters[i]), items);
 		require_type(&lookup->filter, type);
 		lookups->n++;
 	}
 }
 
-/* Test whether a filter contains an item. */
+/* Return whether a filter contains an item. */
 bool
-bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
+bloomexp_lookup_contains(const BloomLookup *lookup, uint64 hash)
 {
 	const BloomFilter *filter = &lookup->filter;
 	bool		contained = false;
@@ -185,28 +184,29 @@ bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash)
 		BloomBits	block = layer->bits;
 		Size		size = bloomexp_probe_block_bytes(&block);
 		Size		block_start;
-		struct varlena *slice;
+		struct varlena *bytes;
 
 		CHECK_FOR_INTERRUPTS();
 		start -= bloomexp_layout_layer_size(layer);
 		if (layer->bits_set == 0)
 			continue;
 		block_start = start + size * bloomexp_position_block_of(&block.shape, hash);
-		slice = detoast_attr_slice(lookup->source, block_start, size);
-		if (VARSIZE_ANY_EXHDR(slice) != size)
+		bytes = detoast_attr_slice(lookup->source, block_start, size);
+		if (VARSIZE_ANY_EXHDR(bytes) != size)
 			bloomexp_layout_report_damage("The value is truncated.");
 		block.shape.blocks = 1;
-		block.bytes = (uint8 *) VARDATA_ANY(slice);
+		block.bytes = (uint8 *) VARDATA_ANY(bytes);
 		contained = bloomexp_probe_contains(&block, hash);
-		pfree(slice);
+		pfree(bytes);
 	}
 	return contained;
 }
 
 /*
- * Mark the items of a batch that a filter contains; those marked already are not looked up.
+ * Set contained[i] for each item of a batch that one of the filters contains.  Items that are set
+ * already are not looked up.
  *
- * A filter that was opened for fewer items than come is read as a whole when that pays.
+ * A filter that gets more lookups than it was opened for is read as a whole when that pays.
  */
 void
 bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained)
@@ -219,8 +219,11 @@ bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *conta
 		CHECK_FOR_INTERRUPTS();
 		if (i > 0 && memchr(contained, false, items->n) == NULL)
 			break;
-		if (lookup->source != NULL && !pays_to_slice(&lookup->filter, lookups->items))
-			bloomexp_lookup_open_whole(lookup, lookup->source);
+		if (lookup->source != NULL && !block_reads_pay(&lookup->filter, lookups->items))
+		{
+			open_whole(&lookup->filter, lookup->source);
+			lookup->source = NULL;
+		}
 		if (lookup->source == NULL)
 			bloomexp_filter_mark(&lookup->filter, 0, items->hashes, items->n, contained);
 		else
@@ -232,8 +235,8 @@ bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *conta
 }
 
 /*
- * Open a filter that lies out of line for one more item.  It stays in *cache, in `context`,
- * which must be the same from call to call; at first *cache is NULL.
+ * Return a filter that is stored out of line, open for one more lookup.  It is kept in *cache,
+ * which is NULL before the first call.  `context` must be the same in all calls.
  */
 BloomLookup *
 bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext context)
@@ -259,14 +262,14 @@ bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext 
 			return lookup;
 		items = ++cached->items;
 		lookup->source = source;
-		if (pays_to_slice(&lookup->filter, items))
+		if (block_reads_pay(&lookup->filter, items))
 			return lookup;
 	}
 
 	cached->items = 0;
 	MemoryContextReset(cached->context);
 	caller = MemoryContextSwitchTo(cached->context);
-	open_lookup(lookup, source, items);
+	bloomexp_lookup_open(lookup, source, items);
 	MemoryContextSwitchTo(caller);
 	cached->pointer = pointer;
 	cached->items = items;

@@ -1,10 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * lookup.h
- *	  Filters to look items up in.
- *
- * Either several filters, of which any can contain the items of a batch, or one for a single
- * item, which its call site keeps if it is large.
+ *	  Lookups of items in stored filters.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,36 +11,36 @@
 #include "sql/item.h"
 #include "value/layout.h"
 
-/* A filter as it is stored, not detoasted. */
+/* The filter in an argument as it is stored, not detoasted */
 #define PG_GETARG_BLOOM_STORED(n) ((struct varlena *) PG_GETARG_POINTER(n))
 
 /*
- * A filter to look items up in.
+ * A filter that is open for lookups.  If only its headers were read, `source` is the stored value,
+ * and a lookup reads blocks from that.
  *
  * Do not copy the struct: `filter` may point into itself.
  */
 typedef struct BloomLookup
 {
-	BloomFilter filter;			/* read by slices: its layers have no bits */
-	struct varlena *source;		/* the stored value, to read slices of; NULL: all
-								 * of it is read */
+	BloomFilter filter;
+	struct varlena *source;		/* NULL if all of the filter was read */
 } BloomLookup;
 
-/* Filters that are read together. */
+/* Filters that are open for lookups of the same items. */
 typedef struct BloomLookups
 {
 	int			n;
 	BloomLookup *entries;
-	uint64		items;			/* looked up so far */
+	uint64		items;			/* items looked up so far */
 } BloomLookups;
 
-extern void bloomexp_lookup_headers(struct varlena *source, BloomFilter *filter);
-extern void bloomexp_lookup_open(BloomLookups *lookups, const Datum *filters, int n,
-								 const BloomItemType *type, uint64 items);
-extern void bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained);
+extern void bloomexp_lookup_open_headers(BloomFilter *filter, struct varlena *source);
+extern void bloomexp_lookup_open(BloomLookup *lookup, struct varlena *source, uint64 items);
 extern BloomLookup *bloomexp_lookup_open_cached(struct varlena *source, void **cache,
 												MemoryContext context);
-extern void bloomexp_lookup_open_whole(BloomLookup *lookup, struct varlena *source);
-extern bool bloomexp_lookup_contains(BloomLookup *lookup, uint64 hash);
+extern bool bloomexp_lookup_contains(const BloomLookup *lookup, uint64 hash);
+extern void bloomexp_lookup_open_all(BloomLookups *lookups, const Datum *filters, int n,
+									 const BloomItemType *type, uint64 items);
+extern void bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained);
 
 #endif							/* BLOOMEXP_LOOKUP_H */

@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * filter.c
- *	  A filter over its layers.
+ *	  Making, testing and changing filters.
  *
  * How it works:
  *
- * A filter contains an item if one of its layers does.  The newest layer is probed first,
- * and each only for the items that no newer one contains.  To add items, drop those that
- * the filter contains, let growth.c find layers for the others, lay out the new value, and
- * set bits there.
+ * A filter contains an item if one of its layers does.  The newest layer is probed first, and
+ * each older layer only for the items that no newer layer contains.  An add drops the items
+ * that the filter contains, lets growth.c find layers for the others, copies the filter into
+ * a new value, and sets bits there.
  *
  * Limits:
  *
- * - An item that seems to be contained is not added; with it go no bits and no count.
- * - Only counting filters forget items, and these have one layer.
+ * - An item that seems to be contained is not added.  It sets no bit and is not counted.
+ * - Single items can be removed only from counting filters, which have one layer.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,16 +23,15 @@
 
 #include "miscadmin.h"
 
+#include "kernel/interrupt.h"
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
+#include "kernel/sort.h"
 #include "value/filter.h"
 
-/* Up to so many hashes are sorted by insertion. */
-#define INSERTION_SORT_MAX 32
-
 /*
- * Start an empty filter with one layer for `capacity` items; it has no bytes until it is
- * bloomexp_layout_form()ed.
+ * Make an empty filter with one layer for `capacity` items.  The layer has no bits until
+ * bloomexp_layout_rewrite().
  */
 void
 bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, bool counting)
@@ -45,7 +44,7 @@ bloomexp_filter_init(BloomFilter *filter, int64 capacity, double fpr, bool count
 	filter->inline_layers[0] = bloomexp_growth_first_layer(capacity, fpr, counting);
 }
 
-/* Start a filter without layers, for the kind of items, the rate and the window of another. */
+/* Make a filter without layers that is like another: kind of items, rate, counting, window. */
 void
 bloomexp_filter_like(BloomFilter *filter, const BloomFilter *other)
 {
@@ -60,7 +59,7 @@ bloomexp_filter_like(BloomFilter *filter, const BloomFilter *other)
 	filter->layers = filter->inline_layers;
 }
 
-/* Raise an error unless a filter can hold items of `kind`. */
+/* Raise an error unless a filter can hold items of a kind. */
 void
 bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
 {
@@ -73,7 +72,7 @@ bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
 						 bloomexp_kind_name(filter->kind))));
 }
 
-/* Test whether any layer contains an item, the newest first. */
+/* Return whether a filter contains an item. */
 bool
 bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 {
@@ -87,18 +86,18 @@ bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 }
 
 /*
- * Mark those of n items, at most BLOOMEXP_BATCH, that layers from `first` on contain; those
- * that are marked already are not looked up.
+ * Set contained[i] for each of n items, at most BLOOMEXP_BATCH, that a layer from `first` on
+ * contains.  Items that are set already are not looked up.
  *
- * The items that no newer layer contains stand side by side, in no order: to keep them in
- * order would cost more than to probe them.
+ * The items that no newer layer contains are kept together, in no order, because keeping their
+ * order would take longer than probing them.
  */
 void
 bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hashes, int n,
 					 bool *contained)
 {
 	uint64		pending[BLOOMEXP_BATCH];
-	uint16		origins[BLOOMEXP_BATCH];	/* their indexes */
+	uint16		origins[BLOOMEXP_BATCH];	/* their indexes in `hashes` */
 	uint16		hits[BLOOMEXP_BATCH];
 	int			npending = 0;
 
@@ -118,7 +117,7 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hash
 		nhits = bloomexp_probe_hits(&filter->layers[i].bits, pending, npending, hits);
 		for (int j = 0; j < nhits; j++)
 			contained[origins[hits[j]]] = true;
-		/* before another layer, the last items take the places of the hits, which ascend */
+		/* drop the hits for the next layer: the last items take their places, from the end */
 		while (i > first && nhits > 0)
 		{
 			int			hit = hits[--nhits];
@@ -130,80 +129,23 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hash
 	}
 }
 
-static inline void
-insertion_sort(uint64 *hashes, uint64 n)
+/* CHECK_FOR_INTERRUPTS(), for the kernel's sorts. */
+void
+bloomexp_filter_check_for_interrupts(void)
 {
-	for (uint64 i = 1; i < n; i++)
-	{
-		uint64		hash = hashes[i];
-		uint64		place = i;
-
-		for (; place > 0 && hashes[place - 1] > hash; place--)
-			hashes[place] = hashes[place - 1];
-		hashes[place] = hash;
-	}
+	CHECK_FOR_INTERRUPTS();
 }
 
 /*
- * Sort hashes that differ in the 8 bits from `shift` on, or in lower ones: into parts by
- * these bits, in place, and then each part.
- *
- * By qsort(), which takes no notice of how evenly hashes are spread, a bloom_agg() of five
- * million items takes two to three times as long.
- */
-static void
-sort_hashes(uint64 *hashes, uint64 n, int shift)
-{
-	uint64		next[256] = {0};
-	uint64		ends[256];
-	uint64		end = 0;
-
-	for (uint64 i = 0; i < n; i++)
-		next[(hashes[i] >> shift) % 256]++;
-	for (int part = 0; part < 256; part++)
-	{
-		ends[part] = end + next[part];
-		next[part] = end;
-		end = ends[part];
-	}
-	for (int part = 0; part < 256; part++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		/* a hash that is not in its part is moved there, and displaces the next one */
-		while (next[part] < ends[part])
-		{
-			uint64		hash = hashes[next[part]];
-			int			home = (hash >> shift) % 256;
-
-			hashes[next[part]] = hashes[next[home]];
-			hashes[next[home]++] = hash;
-		}
-	}
-
-	for (int part = 0; shift > 0 && part < 256; part++)
-	{
-		uint64		start = part > 0 ? ends[part - 1] : 0;
-
-		if (ends[part] - start > INSERTION_SORT_MAX)
-			sort_hashes(hashes + start, ends[part] - start, shift - 8);
-		else
-			insertion_sort(hashes + start, ends[part] - start);
-	}
-}
-
-/*
- * Drop the repetitions among n hashes; returns how many remain, in ascending order, which is
- * that of the blocks of a large filter.
+ * Sort n hashes and drop repetitions.  Returns how many remain.  Their ascending order is also
+ * the order of their blocks in a layer.
  */
 uint64
 bloomexp_filter_distinct(uint64 *hashes, uint64 n)
 {
 	uint64		kept = 0;
 
-	if (n > INSERTION_SORT_MAX)
-		sort_hashes(hashes, n, 56);
-	else
-		insertion_sort(hashes, n);
+	bloomexp_sort_hashes(hashes, n, bloomexp_filter_check_for_interrupts);
 	for (uint64 i = 0; i < n; i++)
 	{
 		if (kept == 0 || hashes[kept - 1] != hashes[i])
@@ -213,8 +155,7 @@ bloomexp_filter_distinct(uint64 *hashes, uint64 n)
 }
 
 /*
- * Make a filter of `n` distinct items, at least one, sized for them and for a fraction
- * `headroom` more.
+ * Return a filter of n distinct items, at least one, with room for a fraction `headroom` more.
  */
 struct varlena *
 bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr, double headroom)
@@ -225,7 +166,7 @@ bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr
 
 	bloomexp_filter_init(&filter, (int64) ceil(n * (1.0 + headroom)), fpr, false);
 	filter.kind = kind;
-	value = bloomexp_layout_form(&filter);
+	value = bloomexp_layout_rewrite(&filter);
 	for (uint64 i = 0; i < n; i += BLOOMEXP_INTERRUPT_EVERY)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -238,70 +179,74 @@ bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr
 }
 
 /*
- * Make a counting filter with `n` more items.  Each of them is counted, so that it can
- * be removed as often as it was added; so there is one layer only.
+ * Return a counting filter with n more items.  Items that it contains are added, too, so that each
+ * can be removed as often as it was added.
  */
 static struct varlena *
-add_counting(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
+add_counting(const BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
 {
-	BloomLayer *layer = &filter->layers[0];
+	BloomFilter result = *filter;
+	BloomLayer	layer = filter->layers[0];
 	uint32		full = bloomexp_growth_counting_limit(filter, n);
 	struct varlena *value;
 
-	filter->kind = kind;
-	value = bloomexp_layout_form(filter);
+	result.kind = kind;
+	result.layers = &layer;
+	value = bloomexp_layout_rewrite(&result);
 	for (int i = 0; i < n; i++)
 	{
 		uint32		newly_set;
 
-		if (layer->items >= full && !bloomexp_probe_contains(&layer->bits, hashes[i]))
+		if (layer.items >= full && !bloomexp_probe_contains(&layer.bits, hashes[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("counting filter is full"),
 					 errdetail("It has room for %u items and cannot grow.", full),
 					 errhint("Make it again with a larger capacity: "
 							 "bloom_new(capacity, counting => true).")));
-		newly_set = bloomexp_probe_count(&layer->bits, hashes[i], 1);
-		layer->bits_set += newly_set;
+		newly_set = bloomexp_probe_count(&layer.bits, hashes[i], 1);
+		layer.bits_set += newly_set;
 		if (newly_set > 0)
-			layer->items++;
+			layer.items++;
 		if (i % BLOOMEXP_INTERRUPT_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	bloomexp_layout_write_headers(filter, value);
+	bloomexp_layout_write_headers(&result, value);
 	return value;
 }
 
 /*
- * Set the bits of the items of a part in its layers, which count them already and say how
- * many each takes.  Reorders the hashes.
+ * Set the bits of the items of a part in the layers that the plan assigns them to.  Reorders the
+ * hashes.
  *
- * A layer that takes only some of them takes them spread over the whole part.  Many hashes
- * come in nearly ascending order, which is that of blocks: the first ones would all fall into
- * the first blocks of one layer, and leave these blocks of the next one empty; the others
- * would then hold more than they were sized for.
+ * When a part is split between layers with blocks, each layer takes every n-th hash and not a
+ * run of them: hashes arrive nearly sorted, and sorted hashes map to ascending blocks, so a run
+ * would overfill some blocks and leave others empty.
  */
 static void
-fill_part(BloomFilter *filter, const BloomSliceItems *part)
+fill_part(const BloomAddPlan *plan, const BloomSliceItems *part)
 {
+	uint32		first = bloomexp_growth_slice_start(&plan->filter, part->slice);
+	uint32		end = bloomexp_growth_slice_end(&plan->filter, part->slice);
 	uint64	   *hashes = part->hashes;
 	int64		n = part->n;
 	bool		blocked = false;
 
-	for (uint32 i = part->first_layer; i < part->end_layer; i++)
-		blocked |= filter->layers[i].added > 0 && filter->layers[i].bits.shape.blocks > 1;
+	for (uint32 i = first; i < end; i++)
+		blocked |= plan->added[i] > 0 && plan->filter.layers[i].bits.shape.blocks > 1;
 
-	for (uint32 i = part->first_layer; i < part->end_layer && n > 0; i++)
+	for (uint32 i = first; i < end && n > 0; i++)
 	{
-		BloomLayer *layer = &filter->layers[i];
-		int64		others = 0;		/* stay for the layers after this one */
-		int64		before = 0;		/* items of this layer before the next one */
+		BloomLayer *layer = &plan->filter.layers[i];
+		int64		added = plan->added[i];
+		int64		others = 0;		/* hashes left for later layers */
+		int64		before = 0;		/* of the first j hashes, those for this layer */
 
-		if (layer->added == 0)
+		if (added == 0)
 			continue;
 		for (int64 j = 0; j < n; j++)
 		{
-			int64		after = blocked ? (j + 1) * layer->added / n : Min(j + 1, layer->added);
+			int64		after = blocked ? (j + 1) * added / n : Min(j + 1, added);
 
 			if (before < after)
 				layer->bits_set += bloomexp_probe_set(&layer->bits, hashes[j]);
@@ -316,10 +261,8 @@ fill_part(BloomFilter *filter, const BloomSliceItems *part)
 }
 
 /*
- * Leave in each part the items that are not contained, each of them once; returns their
- * number.  Reorders the hashes.
- *
- * An item that a newer slice contains is not added to an older one.
+ * Keep in each part the items that the filter does not contain in the slice of the part or a
+ * newer one, each item once.  Returns the number of items in all parts.  Reorders the hashes.
  */
 int64
 bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts, int nparts)
@@ -345,7 +288,6 @@ bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts, int 
 				kept += !contained[i];
 			}
 		}
-		/* an item that comes twice needs a place for one */
 		part->n = bloomexp_filter_distinct(part->hashes, kept);
 		n += part->n;
 	}
@@ -353,31 +295,31 @@ bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts, int 
 }
 
 /*
- * Make a new value: the filter with more items, which bloomexp_filter_keep_new() left.  Each
- * part is of one slice, oldest first.
+ * Return a new value with the items of `parts` added, which are of one slice each, oldest first.
+ * Call bloomexp_filter_keep_new() first.
  */
 struct varlena *
-bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind, BloomSliceItems *parts, int nparts)
+bloomexp_filter_add_parts(const BloomFilter *filter, BloomKind kind,
+						  const BloomSliceItems *parts, int nparts)
 {
+	BloomAddPlan plan;
 	struct varlena *value;
 
-	bloomexp_growth_place_parts(filter, parts, nparts);
-	filter->kind = kind;
-	value = bloomexp_layout_form(filter);
+	bloomexp_growth_place_parts(filter, parts, nparts, &plan);
+	plan.filter.kind = kind;
+	value = bloomexp_layout_rewrite(&plan.filter);
 	for (int i = 0; i < nparts; i++)
-		fill_part(filter, &parts[i]);
-	bloomexp_layout_write_headers(filter, value);
+		fill_part(&plan, &parts[i]);
+	bloomexp_layout_write_headers(&plan.filter, value);
 	return value;
 }
 
 /*
- * Make a new value: the filter with n more items, or NULL if it contains them all already.
- * Reorders the hashes.
- *
- * The opened filter cannot be used afterwards.  A NULL filter starts a new one.
+ * Return a new value with n items added to a filter, or NULL if it contains all of them.  NULL
+ * as the filter is an empty one of default size.  Reorders the hashes.
  */
 struct varlena *
-bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
+bloomexp_filter_add(const BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 {
 	BloomFilter fresh;
 	BloomSliceItems part = {.hashes = hashes, .n = n};
@@ -387,9 +329,9 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 		part.n = bloomexp_filter_distinct(hashes, n);
 		if (part.n == 0)
 			return NULL;
-		filter = &fresh;
-		bloomexp_filter_init(filter, Max(part.n, BLOOMEXP_DEFAULT_CAPACITY),
+		bloomexp_filter_init(&fresh, Max(part.n, BLOOMEXP_DEFAULT_CAPACITY),
 							 BLOOMEXP_DEFAULT_FPR, false);
+		filter = &fresh;
 	}
 	bloomexp_filter_require_kind(filter, kind);
 	if (filter->windowed)
@@ -405,12 +347,12 @@ bloomexp_filter_add(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
 }
 
 /*
- * Make a new value: the filter without n items, or NULL if it contains none of them.
+ * Return a new value with n items removed from a counting filter, or NULL if it contains none of
+ * them.  Afterwards `filter` is that of the new value.
  *
- * An add is counted if it newly sets a position, and a removal if it newly unsets one.
- * These are different events, so a mere count would drift at random as items come and
- * go, and with it what the layer can take.  The number of positions set is exact: the
- * count is held to the items that it stands for.
+ * An add counts an item if it sets a position, and a removal if it clears one.  These are
+ * different events, so the count alone would drift as items come and go, and the room in the
+ * layer with it.  So the count is kept at the estimate from the positions set, which are exact.
  */
 struct varlena *
 bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
@@ -428,7 +370,7 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 						 "or rebuild it from the items that remain.")));
 
 	if (filter->kind == BLOOM_KIND_NONE)
-		return NULL;			/* no item was ever added */
+		return NULL;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -440,7 +382,7 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 		if (!bloomexp_probe_contains(&layer->bits, hashes[i]))
 			continue;
 		if (value == NULL)
-			value = bloomexp_layout_form(filter);
+			value = bloomexp_layout_rewrite(filter);
 		newly_unset = bloomexp_probe_count(&layer->bits, hashes[i], -1);
 		layer->bits_set -= newly_unset;
 		if (newly_unset > 0 && layer->items > 0)
@@ -455,8 +397,8 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 }
 
 /*
- * Make a new value: the filter with another target rate for further layers, or NULL if it has
- * that one, or if readers would then refuse the layers that there are.
+ * Return a new value with another target rate for further layers.  Returns NULL if that is the
+ * filter's rate, or if its layers would not be valid at that rate.
  */
 struct varlena *
 bloomexp_filter_with_fpr(BloomFilter *filter, double fpr)
@@ -475,8 +417,8 @@ bloomexp_filter_with_fpr(BloomFilter *filter, double fpr)
 }
 
 /*
- * Estimate the distinct items in a filter.  An item that is in two layers, after a union,
- * counts twice.
+ * Return an estimate of the distinct items in a filter, from its bits.  An item that a union left
+ * in two layers counts twice.
  */
 double
 bloomexp_filter_items(const BloomFilter *filter)
@@ -493,19 +435,19 @@ bloomexp_filter_items(const BloomFilter *filter)
 }
 
 /*
- * Return the false positive rate of a filter now: an item is missed only if every layer
- * misses it.
+ * Return the false positive rate of a filter as it stands.  Its layers err independently, so this
+ * is 1 minus the product of 1 - rate over all layers.
  */
 double
 bloomexp_filter_fpr(const BloomFilter *filter)
 {
-	double		missed = 0.0;	/* logarithm of the chance */
+	double		correct = 0.0;	/* logarithm of that product */
 
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		missed += log1p(-bloomexp_sizing_current_fpr(&filter->layers[i].bits.shape,
-													 filter->layers[i].bits_set));
+		correct += log1p(-bloomexp_sizing_current_fpr(&filter->layers[i].bits.shape,
+													  filter->layers[i].bits_set));
 	}
-	return 0.0 - expm1(missed);	/* never -0 */
+	return 0.0 - expm1(correct);	/* never -0 */
 }

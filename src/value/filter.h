@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * filter.h
- *	  A filter over its layers; filter.c says how it works.
+ *	  Making, testing and changing filters.
  *
  * An item is its 64-bit hash here.
  *
@@ -13,7 +13,7 @@
 #include "value/growth.h"
 #include "value/layout.h"
 
-/* Whether the items of a filter, if it has any, are of a kind. */
+/* Return whether a filter can hold items of a kind: it has no others. */
 static inline bool
 bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
 {
@@ -31,17 +31,19 @@ extern void bloomexp_filter_mark(const BloomFilter *filter, uint32 first,
 extern uint64 bloomexp_filter_distinct(uint64 *hashes, uint64 n);
 extern struct varlena *bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n,
 											 double fpr, double headroom);
-extern struct varlena *bloomexp_filter_add(BloomFilter *filter, BloomKind kind,
+extern struct varlena *bloomexp_filter_add(const BloomFilter *filter, BloomKind kind,
 										   uint64 *hashes, int n);
 extern int64 bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts,
 									  int nparts);
-extern struct varlena *bloomexp_filter_add_parts(BloomFilter *filter, BloomKind kind,
-												 BloomSliceItems *parts, int nparts);
+extern struct varlena *bloomexp_filter_add_parts(const BloomFilter *filter, BloomKind kind,
+												 const BloomSliceItems *parts, int nparts);
 extern struct varlena *bloomexp_filter_remove(BloomFilter *filter, BloomKind kind,
 											  uint64 *hashes, int n);
 extern struct varlena *bloomexp_filter_with_fpr(BloomFilter *filter, double fpr);
 
 extern double bloomexp_filter_items(const BloomFilter *filter);
 extern double bloomexp_filter_fpr(const BloomFilter *filter);
+
+extern void bloomexp_filter_check_for_interrupts(void);
 
 #endif							/* BLOOMEXP_FILTER_H */

@@ -1,36 +1,39 @@
 /*-------------------------------------------------------------------------
  *
  * growth.c
- *	  Where new items go: into a layer that is not full, or into a new one.
+ *	  Which layers take new items, and how a new layer is sized.
  *
- * This module plans sizes, and touches no bits.
+ * This module plans.  It touches no bits.
  *
  * How it works:
  *
- * The invariant: at every moment the probability that a filter contains an item that was
- * never added is at most its fpr; in a windowed filter, the probability that any
- * slices + 1 consecutive slices contain it is.  Layers err independently, so each gets a
- * share of fpr for when it is full, and the shares of all layers that can ever be made add
- * up to fpr at most.
+ * The invariant is that a filter contains an item that was never added with probability
+ * fpr at most.  For a windowed filter this holds for any slices + 1 consecutive slices.
+ * Layers err independently, so each layer gets a share of fpr, its rate when it is full,
+ * and the shares of all layers that can ever be made add up to fpr at most.  This is the
+ * scalable Bloom filter of Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom
+ * Filters", Inf. Process. Lett. 101, 2007, with other shares and capacities.
  *
- * A layer is full when as many items were added to it as its capacity.  At rates above
- * COUNTING_FPR it can be full earlier: then items that are skipped, because the filter
- * seems to contain them, are not few, and the bits fill up faster than the count says.
+ * A layer is full when the items added to it reach its capacity.  At rates above
+ * COUNTING_FPR it can be full earlier.  An add skips items that the filter seems to
+ * contain, and there these are so many that a layer has more bits set than its count of
+ * items explains.
  *
  * Limits:
  *
- * - Each further layer takes 0.6 bits an item more.  At 1% a filter that grows from 100 to
- *	 10,000 items takes 2 to 2.6 times the bytes of one that is sized for them.  One that was sized
- *	 for more than 100 items takes more than 4 times when it outgrows these fifty times, at 2%
- *	 eight times, and up to 5.5; at 30% up to 10.
- * - Items that are not counted raise the rate: one that grows at 1% errs up to 0.2% more often
- *	 than its fpr says.
- * - Where unions, or a lower fpr that was set, have spent fpr, a filter errs more often: each
- *	 further layer gets SPENT_SHARE.
- * - Headers can be false without their bits showing it.  A capacity counts only as far as
- *	 the bits can hold it, so that no false one makes the next layer huge.
+ * - Each further layer takes 0.6 more bits per item than the one before.  At 1% a filter that
+ *	 grows from 100 to 10,000 items takes 2 to 2.6 times the bytes of one that is sized for
+ *	 them.  A filter sized for more than 100 items takes more than 4 times the bytes once it has
+ *	 outgrown its capacity fifty times (at 2%, eight times), and at most 5.5 times.  At 30% the
+ *	 most is 10 times.
+ * - Skipped items raise the rate: a filter that grows at 1% errs up to 0.2% more often than its
+ *	 fpr says.
+ * - Unions, or a lower fpr that was set, can have spent fpr.  Then each further layer gets
+ *	 SPENT_SHARE all the same, and the filter errs more often.
+ * - Headers can be false even if they agree with the bits.  So a capacity counts only as far as
+ *	 the bits can hold it, or a false one would make the next layer huge.
  * - Counting filters do not grow.
- * - An add looks at LAYERS_TO_LOOK_AT layers, the newest, and takes the others for full.
+ * - An add examines the newest LAYERS_TO_LOOK_AT layers and takes the others for full.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,87 +48,86 @@
 #include "value/layout.h"
 
 /*
- * A filter for no more items than the default is treated as unsized: its first
- * layer gets half of fpr, so that later layers can have more of it.  At 1% this
- * costs such a layer a sixth more bits, which are few, and saves a filter that
- * grows from 100 to 10,000 items a sixth.
+ * A filter for no more items than the default is taken as unsized: its first layer gets half
+ * of fpr, which leaves more for later layers.  At 1% the first layer takes a sixth more bits,
+ * which are few.  A filter that grows from 100 to 10,000 items takes a sixth less.
  */
 #define UNSIZED_CAPACITY BLOOMEXP_DEFAULT_CAPACITY
 #define UNSIZED_SHARE 0.5
 
-/* The first layer of a sized filter gets this share; the rest is for growth. */
+/* The share of the first layer of a sized filter.  The rest is for growth. */
 #define SIZED_SHARE (127.0 / 128.0)
 
 /*
- * A layer is full at its capacity, or earlier at FULL_SHARE of fpr; one of several also at
- * FULL_EXCESS times its own rate.
+ * A layer is full at its capacity, or when its rate reaches FULL_SHARE of fpr, or, if there are
+ * several layers, FULL_EXCESS times its own share.
  */
 #define FULL_SHARE (511.0 / 512.0)
 #define FULL_EXCESS (129.0 / 128.0)
 
 /*
- * Up to this fpr, items that are not counted, because they were false positives when added,
- * raise the rate of a layer by less than a hundredth of it, and count alone says when it is
- * full.
+ * Up to this fpr the count of items alone decides whether a layer is full: items that were
+ * skipped raise its rate by less than a hundredth.
  */
 #define COUNTING_FPR 0.01
 
-/* Share of the unused part of fpr that a new layer gets. */
+/* The share of a new layer in what earlier layers leave of fpr. */
 #define GROWTH_SHARE 0.25
 
-/*
- * Share of fpr that each new layer gets when unions, or a lower fpr that was set, have spent
- * all of it.
- */
+/* The share of a new layer in fpr, once unions or a lower fpr that was set have spent it. */
 #define SPENT_SHARE (1.0 / 64.0)
 
-/* A new layer is for this part of the capacity so far, and for so many items at least. */
+/*
+ * The capacity of a new layer is GROWTH_FACTOR of the capacity so far, and GROWTH_MIN at
+ * least.
+ */
 #define GROWTH_FACTOR 0.5
 #define GROWTH_MIN 50
 
 /*
- * A value has at most BLOOMEXP_MAX_LAYERS, and then cannot grow.  So in one that has half of
- * them already, as only windows of many slices and unions have, a layer has CROWDED_FACTOR
- * times the capacity before it: who may add cannot make the adds of others fail, unless also by
- * thousands of old times, each of which begins a slice.  Not beyond CROWDED_MAX, from where few
- * layers come by GROWTH_FACTOR, and a value can become too large.
+ * A value cannot grow past BLOOMEXP_MAX_LAYERS.  Once it has half as many, which takes unions
+ * or a window of many slices, each new layer has CROWDED_FACTOR times the capacity so far, so
+ * that the adds of one client cannot exhaust the limit for the others.  (Thousands of different
+ * old times still can, because each begins a slice.)  CROWDED_MAX is the end of this: from there
+ * on ordinary growth adds few layers, and a large factor could exceed BLOOMEXP_MAX_SIZE.
  */
 #define CROWDED_LAYERS (BLOOMEXP_MAX_LAYERS / 2)
 #define CROWDED_FACTOR 8
 #define CROWDED_MAX 65536
 
 /*
- * An add looks at so many layers, the newest ones, of those that keep a rate together.  A
- * filter that grows has fewer, because each is half as large as all before it; unions, windows
- * in which little space is allowed, and hostile values can have more.
+ * An add examines this many layers of a group, the newest.  A filter that only grew has fewer,
+ * because each layer is half as large as all before it together.  Unions, windows with little
+ * space to spare and hostile values can have more.
  */
 #define LAYERS_TO_LOOK_AT 64
 
 /*
- * The first layer of a slice is for SLICE_SPARE times the mean number of items of the newest
- * RECENT_SLICES slices before it, the second for SLICE_OVERFLOW of that.  Later ones grow as
- * those of a plain filter.
+ * The first layer of a slice has SLICE_SPARE times the mean number of items of the RECENT_SLICES
+ * slices before it as its capacity, the second layer SLICE_OVERFLOW of the first.  Further layers
+ * are sized as in a plain filter.
  */
 #define RECENT_SLICES 2
 #define SLICE_SPARE (17.0 / 16.0)
 #define SLICE_OVERFLOW 0.125
 
 /*
- * When slices expire, what is left of a window is the layers from some slice on.  From no slice
- * on may these have more than WINDOW_SPACE times the optimum for their items; so a new layer
- * gets no more bits than its own slice and each older one allow.  Items, if they are fewer than
- * FEW_ITEMS, count as the mean of both: space is kept until more come.
+ * Expiry leaves the slices from some slice on.  Whichever that is, they may have at most
+ * WINDOW_SPACE times the optimal bits for their items.  So a new layer is limited by its own
+ * slice and by each older one.  For this, n items count as (n + FEW_ITEMS) / 2 if they are fewer
+ * than FEW_ITEMS, because more will come.
  *
- * All the same a layer is for SLICE_OVERFLOW of the capacity so far, or layers would become many,
- * and for SLICE_LEAST items, as a smaller one saves less than its header takes; or for
- * WINDOW_LEAST by the slices of a window, if that is less, as all slices may have few items.
+ * The limit never takes a layer below SLICE_OVERFLOW of the slice's capacity so far, or there
+ * would be too many layers, nor below min(SLICE_LEAST, WINDOW_LEAST / (slices + 1)) items.  A
+ * layer for fewer than SLICE_LEAST saves less than its header takes, but if all slices have few
+ * items, WINDOW_LEAST is enough for the whole window.
  */
 #define WINDOW_SPACE 3.0
 #define FEW_ITEMS 300
 #define SLICE_LEAST 16
 #define WINDOW_LEAST 240
 
-/* Raise an error if `fpr` is a target rate that no filter can keep. */
+/* Raise an error if no filter can have the target rate `fpr`. */
 void
 bloomexp_growth_check_fpr(double fpr)
 {
@@ -143,20 +145,27 @@ bloomexp_growth_check_fpr(double fpr)
 }
 
 /*
- * The layers that keep one target rate together: all layers of a plain filter, or
- * those of one slice of a windowed one.
+ * The layers that keep one target rate together: all layers of a plain filter, or the layers of
+ * one slice of a windowed filter.
  */
-typedef struct SliceLayers
+typedef struct LayerGroup
 {
 	uint32		first;
-	uint32		end;			/* index after the last */
+	uint32		end;			/* index after the last layer */
 	double		fpr;			/* target rate of all of them together */
-	uint32		look_from;		/* the first layer that an add looks at */
-} SliceLayers;
+	uint32		look_from;		/* the first layer that an add examines */
+} LayerGroup;
+
+/* What a layer to be made is for. */
+typedef struct LayerPlan
+{
+	int64		capacity;
+	double		fpr;			/* expected rate when it is full */
+} LayerPlan;
 
 /*
- * Return the index of the first layer of a slice, or of its place; those before it are of
- * older slices.
+ * Return the index of the first layer of a slice, or the index where it would be.  It is 0 without
+ * a window.
  */
 uint32
 bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
@@ -176,50 +185,52 @@ bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
 	return low;
 }
 
-/* Find the layers for items of a slice, or their place if there are none yet. */
-static SliceLayers
-find_slice(const BloomFilter *filter, int64 slice)
+/* Return the index after the last layer of a slice, or of the filter if it has no window. */
+uint32
+bloomexp_growth_slice_end(const BloomFilter *filter, int64 slice)
 {
-	SliceLayers found = {
+	return filter->windowed ? bloomexp_growth_slice_start(filter, slice + 1) : filter->nlayers;
+}
+
+/* Return the layers for items of a slice: an empty range in its place, if it has none yet. */
+static LayerGroup
+find_group(const BloomFilter *filter, int64 slice)
+{
+	LayerGroup	group = {
 		.first = bloomexp_growth_slice_start(filter, slice),
-		.end = filter->nlayers,
+		.end = bloomexp_growth_slice_end(filter, slice),
 		.fpr = filter->fpr
 	};
 
+	/* a window that does not begin with a slice overlaps slices + 1 of them */
 	if (filter->windowed)
-	{
-		found.end = bloomexp_growth_slice_start(filter, slice + 1);
-		/* a window overlaps so many slices, unless it begins with one */
-		found.fpr /= filter->slices + 1;
-	}
-	found.look_from = found.end - Min(found.end - found.first, LAYERS_TO_LOOK_AT);
-	return found;
+		group.fpr /= filter->slices + 1;
+	group.look_from = group.end - Min(group.end - group.first, LAYERS_TO_LOOK_AT);
+	return group;
 }
 
-/*
- * Make an empty layer for `capacity` items at rate `share`; false if a value has no place for
- * so large a one.
- */
+/* Make an empty layer.  Returns false if it would be too large for a value. */
 static bool
-make_layer(int64 capacity, double share, bool counting, BloomLayer *layer)
+make_layer(LayerPlan plan, bool counting, BloomLayer *layer)
 {
 	uint32		max_words = bloomexp_layout_max_words(BLOOMEXP_MAX_SIZE, counting);
 
 	*layer = (BloomLayer) {
-		.bits.counting = counting, .capacity = (uint32) capacity
+		.bits.counting = counting, .capacity = (uint32) plan.capacity
 	};
-	return capacity <= PG_UINT32_MAX &&
-		bloomexp_sizing_fit((double) capacity, share, max_words, &layer->bits.shape);
+	return plan.capacity <= PG_UINT32_MAX &&
+		bloomexp_sizing_fit((double) plan.capacity, plan.fpr, max_words, &layer->bits.shape);
 }
 
 /*
- * Make the empty first layer of a filter for `capacity` items at `fpr`, or raise an error that
- * names the largest capacity.
+ * Return the first layer of an empty filter for `capacity` items at target rate `fpr`.  If it would
+ * be too large, the error names the largest capacity.
  */
 BloomLayer
 bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 {
 	double		share = capacity <= UNSIZED_CAPACITY ? UNSIZED_SHARE : SIZED_SHARE;
+	LayerPlan	plan = {capacity, fpr * share};
 	BloomLayer	layer;
 
 	if (capacity < 1)
@@ -227,10 +238,10 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("capacity must be at least 1")));
 	bloomexp_growth_check_fpr(fpr);
-	if (!make_layer(capacity, fpr * share, counting, &layer))
+	if (!make_layer(plan, counting, &layer))
 	{
 		uint32		max_words = bloomexp_layout_max_words(BLOOMEXP_MAX_SIZE, counting);
-		uint64		most = bloomexp_sizing_max_items(fpr * share, max_words);
+		uint64		most = bloomexp_sizing_max_items(plan.fpr, max_words);
 
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -243,8 +254,8 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 }
 
 /*
- * Find the largest capacity of a filter with one layer that takes at most `size` bytes,
- * length word included; 0 if there is none.
+ * Return the largest capacity of a filter with one layer and at most `size` bytes, with the length
+ * word; 0 if there is none.
  */
 int64
 bloomexp_growth_capacity(uint64 size, double fpr)
@@ -259,7 +270,10 @@ bloomexp_growth_capacity(uint64 size, double fpr)
 	return capacity;
 }
 
-/* Return the expected rate of a layer after `items` items, added one by one, changed it. */
+/*
+ * Return the expected rate of a layer when it counts `items` items.  Items that were skipped are
+ * in its bits, too.
+ */
 static double
 grown_fpr(const BloomLayer *layer, double items)
 {
@@ -268,8 +282,8 @@ grown_fpr(const BloomLayer *layer, double items)
 }
 
 /*
- * Return the capacity of a layer, as far as its bits can hold that many at the target
- * rate: a false one must not make the next layer huge.
+ * Return the capacity of a layer, or fewer items if its bits cannot hold as many at the target
+ * rate: a false capacity must not make the next layer huge.
  */
 static int64
 credible_capacity(const BloomLayer *layer, double fpr)
@@ -280,27 +294,27 @@ credible_capacity(const BloomLayer *layer, double fpr)
 }
 
 /*
- * Return how many more items may be added to a layer; exact only when `wanted` ones may not fit.
+ * Return the number of items that a layer has room for.  It can be too high only if `wanted` items
+ * fit anyway.
  */
 static int64
-room_in(const BloomLayer *layer, const SliceLayers *slice, int64 wanted)
+room_in(const BloomLayer *layer, const LayerGroup *group, int64 wanted)
 {
 	int64		fits = layer->items;
 	int64		too_many = (int64) layer->capacity + 1;
-	double		limit = slice->fpr * FULL_SHARE;
+	double		limit = group->fpr * FULL_SHARE;
 
 	if (layer->items == layer->capacity)
 		return 0;
 
-	/* items that are not counted are few */
-	if (slice->fpr <= COUNTING_FPR)
+	if (group->fpr <= COUNTING_FPR)
 		return layer->capacity - layer->items;
 
-	/* without logarithms: a layer is not full when it is half full by the count */
-	if (slice->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, slice->fpr) / 2)
+	/* a layer that is half full by its count is not full by its bits: this saves logarithms */
+	if (group->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, group->fpr) / 2)
 		return layer->capacity - layer->items;
 
-	if (slice->end - slice->first > 1)
+	if (group->end - group->first > 1)
 		limit = Min(limit, bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity) *
 					FULL_EXCESS);
 	if (grown_fpr(layer, Min(fits + wanted, layer->capacity)) <= limit)
@@ -321,19 +335,20 @@ room_in(const BloomLayer *layer, const SliceLayers *slice, int64 wanted)
 }
 
 /*
- * Return how many of `wanted` items a layer takes.
+ * Return how many of `wanted` items go into a layer.
  *
- * No more than a reader accepts of its shape: a layer with a false header could take an item
- * and become a value that is refused.
+ * The layer never gets more items than the validator accepts for its shape, or an add to a layer
+ * with a forged header could make a value that cannot be read back.
  */
 static int64
-takes(const BloomFilter *filter, const SliceLayers *slice, const BloomLayer *layer, int64 wanted)
+count_taken(const BloomFilter *filter, const LayerGroup *group, const BloomLayer *layer,
+			int64 wanted)
 {
-	int64		room = room_in(layer, slice, wanted);
+	int64		room = room_in(layer, group, wanted);
 	double		credible;
 
 	if (room == 0)
-		return 0;				/* as most layers, without the logarithms */
+		return 0;				/* most layers are full: save the logarithms */
 	credible = floor(bloomexp_sizing_textbook_items(&layer->bits.shape, filter->fpr));
 	if (credible < (double) layer->items + room)
 		room = Max((int64) credible - layer->items, 0);
@@ -341,218 +356,236 @@ takes(const BloomFilter *filter, const SliceLayers *slice, const BloomLayer *lay
 }
 
 /*
- * Return the mean number of items of the newest slices before a slice, as far as their bits can
- * hold that many at the target rate; 0 if there are none.
+ * Return the mean number of items in the RECENT_SLICES slices before a slice, or 0 if there are
+ * none.  Items that the bits cannot hold at the target rate do not count.
  */
 static double
-recent_slice_items(const BloomFilter *filter, const SliceLayers *slice)
+recent_slice_items(const BloomFilter *filter, const LayerGroup *group)
 {
 	double		items = 0.0;
 	int			slices = 0;
 
-	for (uint32 i = slice->first; i-- > 0;)
+	for (uint32 i = group->first; i-- > 0;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (i + 1 == slice->first || filter->layers[i].slice != filter->layers[i + 1].slice)
+		if (i + 1 == group->first || filter->layers[i].slice != filter->layers[i + 1].slice)
 		{
 			if (slices == RECENT_SLICES)
 				break;
 			slices++;
 		}
-		items += Min(filter->layers[i].items, credible_capacity(&filter->layers[i], slice->fpr));
+		items += Min(filter->layers[i].items, credible_capacity(&filter->layers[i], group->fpr));
 	}
 	return slices > 0 ? items / slices : 0.0;
 }
 
 /*
- * Tell whether the rate is spent: less of it is left than the layers of a filter that only grew
- * can leave.  The first takes FULL_SHARE at most, and each further one GROWTH_SHARE of what is
- * left, or more if that leaves enough; a little less counts, because a layer errs a little more
- * often when it is full than it was planned for.
+ * Return whether the rate of a group is spent: less of it is left than growth alone can leave.
+ *
+ * The first layer leaves 1 - FULL_SHARE at least, and each further layer 1 - GROWTH_SHARE of
+ * what was left.  Half of that is the bound, because a full layer can err a little more often than
+ * its share.
  */
 static bool
-is_spent(double left, const SliceLayers *slice)
+is_spent(double left, const LayerGroup *group)
 {
 	double		least = (1.0 - FULL_SHARE) / 2.0;
 
-	return left < slice->fpr * least * pow(1.0 - GROWTH_SHARE, slice->end - slice->first);
+	return left < group->fpr * least * pow(1.0 - GROWTH_SHARE, group->end - group->first);
 }
 
-/* Return the bits per item of a Bloom filter of fixed size. */
+/* Return the bits per item of the optimal Bloom filter, by the textbook: -ln p / (ln 2)^2. */
 static double
 optimum(double fpr)
 {
 	return -log(fpr) / (log(2.0) * log(2.0));
 }
 
-/* Return how many bits layers of a window from one slice on may have, for the items there. */
+/* Return how many bits slices of a window with `items` items in all may have; see WINDOW_SPACE. */
 static double
-allowed_bits(const SliceLayers *slice, double items)
+allowed_bits(const LayerGroup *group, double items)
 {
-	return WINDOW_SPACE * optimum(slice->fpr) * Max(items, (items + FEW_ITEMS) / 2);
+	return WINDOW_SPACE * optimum(group->fpr) * Max(items, (items + FEW_ITEMS) / 2);
 }
 
-/* Return how many bits one more layer of a slice of a window, for `pending` items, may have. */
+/* Return how many bits a further layer of a slice, for `pending` new items, may have. */
 static double
-spare_bits(const BloomFilter *filter, const SliceLayers *slice, int64 pending)
+spare_bits(const BloomFilter *filter, const LayerGroup *group, int64 pending)
 {
 	const BloomLayer *layers = filter->layers;
 	double		bits = 0.0;
 	double		items = pending;
 	double		spare;
 
-	for (uint32 i = slice->first; i < filter->nlayers; i++)
+	for (uint32 i = group->first; i < filter->nlayers; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		bits += bloomexp_sizing_bits(&layers[i].bits.shape);
 		items += layers[i].items;
 	}
-	spare = allowed_bits(slice, items) - bits;
+	spare = allowed_bits(group, items) - bits;
 
-	for (uint32 i = slice->first; i-- > 0;)
+	for (uint32 i = group->first; i-- > 0;)
 	{
 		CHECK_FOR_INTERRUPTS();
 		bits += bloomexp_sizing_bits(&layers[i].bits.shape);
 		items += layers[i].items;
 		if (i == 0 || layers[i - 1].slice != layers[i].slice)
-			spare = Min(spare, allowed_bits(slice, items) - bits);
+			spare = Min(spare, allowed_bits(group, items) - bits);
 	}
 	return spare;
 }
 
 /*
- * Change the capacity and the rate of one more layer of a slice of a window, as they are for a
- * plain filter, to what earlier slices say, and to what the window has space for.
+ * Return a plan for a further layer of a slice, from the plan for a plain filter: the capacity
+ * follows earlier slices, within the space of the window.  The layers of the slice have capacity
+ * `so_far` and leave `left` of its rate.
  *
- * A layer that is for all items which the slice usually still gets is probably its last: it has
- * nearly all that is `left` of the rate, if then enough is left for others.
+ * A layer for all items that the slice can still expect is probably its last.  So it gets nearly
+ * all that is left of the rate, unless the rate would be spent then.
  */
-static void
-fit_into_window(const BloomFilter *filter, const SliceLayers *slice, int64 so_far, double left,
-				int64 pending, int64 *capacity, double *share)
+static LayerPlan
+fit_into_window(LayerPlan plain, const BloomFilter *filter, const LayerGroup *group,
+				int64 so_far, double left, int64 pending)
 {
-	int64		usual = (int64) ceil(recent_slice_items(filter, slice) * SLICE_SPARE);
+	LayerPlan	plan = plain;
+	int64		usual = (int64) ceil(recent_slice_items(filter, group) * SLICE_SPARE);
 	int64		least = Max(Min(WINDOW_LEAST / (filter->slices + 1), SLICE_LEAST), pending);
-	double		spare = spare_bits(filter, slice, pending);
-	double		growing = *share;	/* as more layers may follow */
+	double		spare = spare_bits(filter, group, pending);
 
 	least = Max(least, (int64) (so_far * SLICE_OVERFLOW));
-	if (usual > 0 && slice->end - slice->first <= 1)
-		*capacity = least;
-	*capacity = Max(*capacity, usual - so_far);
-	if (so_far < usual && !is_spent(left * (1.0 - SIZED_SHARE), slice))
-		*share = left * SIZED_SHARE;
+	if (usual > 0 && group->end - group->first <= 1)
+		plan.capacity = least;
+	plan.capacity = Max(plan.capacity, usual - so_far);
+	if (so_far < usual && !is_spent(left * (1.0 - SIZED_SHARE), group))
+		plan.fpr = left * SIZED_SHARE;
 
-	if (*capacity * optimum(*share) > spare)
+	if (plan.capacity * optimum(plan.fpr) > spare)
 	{
-		*share = growing;
-		*capacity = Max((int64) (spare / optimum(*share)), least);
+		/* then it is not the last layer */
+		plan.fpr = plain.fpr;
+		plan.capacity = Max((int64) (spare / optimum(plan.fpr)), least);
 	}
+	return plan;
 }
 
-/* Set the capacity, at least `pending` items, and the rate of one more layer of a slice. */
-static void
-plan_layer(const BloomFilter *filter, const SliceLayers *slice, int64 pending,
-		   int64 *capacity, double *share)
+/* Return a plan for a further layer of a group, with room for `pending` new items at least. */
+static LayerPlan
+plan_layer(const BloomFilter *filter, const LayerGroup *group, int64 pending)
 {
-	double		left = slice->look_from > slice->first ? 0.0 : slice->fpr;
-	int64		so_far = 0;		/* capacity of its layers */
+	LayerPlan	plan;
+	double		left = group->look_from > group->first ? 0.0 : group->fpr;
+	int64		so_far = 0;		/* capacity of the group */
 
-	for (uint32 i = slice->look_from; i < slice->end; i++)
+	for (uint32 i = group->look_from; i < group->end; i++)
 	{
 		const BloomLayer *layer = &filter->layers[i];
 
 		CHECK_FOR_INTERRUPTS();
-		left -= Min(grown_fpr(layer, layer->capacity), slice->fpr * FULL_SHARE);
-		so_far += credible_capacity(layer, slice->fpr);
+		left -= Min(grown_fpr(layer, layer->capacity), group->fpr * FULL_SHARE);
+		so_far += credible_capacity(layer, group->fpr);
 	}
 
-	*capacity = Max(Max((int64) (so_far * GROWTH_FACTOR), GROWTH_MIN), pending);
-	if (is_spent(left, slice))
-		*share = slice->fpr * SPENT_SHARE;
+	plan.capacity = Max(Max((int64) (so_far * GROWTH_FACTOR), GROWTH_MIN), pending);
+	if (is_spent(left, group))
+		plan.fpr = group->fpr * SPENT_SHARE;
 	else
-		*share = left * (so_far == 0 ? UNSIZED_SHARE : GROWTH_SHARE);
+		plan.fpr = left * (so_far == 0 ? UNSIZED_SHARE : GROWTH_SHARE);
 	if (filter->windowed)
-		fit_into_window(filter, slice, so_far, left, pending, capacity, share);
+		plan = fit_into_window(plan, filter, group, so_far, left, pending);
 	if (filter->nlayers >= CROWDED_LAYERS)
-		*capacity = Max(*capacity, Min(so_far * CROWDED_FACTOR, CROWDED_MAX));
-}
-
-/* Return how many items a counting filter can hold; exact only when `n` more may not fit. */
-uint32
-bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
-{
-	SliceLayers slice = find_slice(filter, 0);
-
-	return filter->layers[0].items + room_in(&filter->layers[0], &slice, n);
+		plan.capacity = Max(plan.capacity, Min(so_far * CROWDED_FACTOR, CROWDED_MAX));
+	return plan;
 }
 
 /*
- * Place the items of a part in the layers of its slice, the newest first, and those that find
- * no room in a new layer, for which the filter has space.  Count them there, so that later
- * parts see them.
+ * Return how many items a counting filter can hold.  It can be too high only if `n` more items fit
+ * anyway.
  */
-static void
-place_part(BloomFilter *filter, BloomSliceItems *part)
+uint32
+bloomexp_growth_counting_limit(const BloomFilter *filter, int n)
 {
-	SliceLayers slice = find_slice(filter, part->slice);
-	BloomLayer *new = filter->layers + slice.end;
-	int64		left = part->n;
-	int64		capacity;
-	double		share;
+	LayerGroup	group = find_group(filter, 0);
 
-	part->first_layer = slice.first;
-	part->end_layer = slice.end;
-	for (uint32 i = slice.end; i-- > slice.look_from && left > 0;)
-	{
-		BloomLayer *layer = &filter->layers[i];
+	return filter->layers[0].items + room_in(&filter->layers[0], &group, n);
+}
 
-		CHECK_FOR_INTERRUPTS();
-		layer->added = takes(filter, &slice, layer, left);
-		layer->items += layer->added;
-		left -= layer->added;
-	}
-	if (left == 0)
-		return;
+/* Insert an empty layer before layer number `place` of a plan, which has space for it. */
+static BloomLayer *
+insert_layer(BloomAddPlan *plan, uint32 place, LayerPlan layer_plan)
+{
+	BloomFilter *filter = &plan->filter;
+	BloomLayer *layer = filter->layers + place;
+	uint32		nafter = filter->nlayers - place;
 
-	if (part->final && slice.end == slice.first)
-	{
-		/* no other layers will need a part of the slice's rate */
-		capacity = left;
-		share = slice.fpr * SIZED_SHARE;
-	}
-	else
-		plan_layer(filter, &slice, left, &capacity, &share);
 	bloomexp_layout_check_layers(filter->nlayers + 1);
-	memmove(new + 1, new, (filter->nlayers - slice.end) * sizeof(BloomLayer));
-	if (!make_layer(capacity, share, false, new))
+	memmove(layer + 1, layer, nafter * sizeof(BloomLayer));
+	memmove(plan->added + place + 1, plan->added + place, nafter * sizeof(uint32));
+	if (!make_layer(layer_plan, false, layer))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("filter would be too large"),
 				 errdetail("A further layer, for " INT64_FORMAT
-						   " items, would take more than 500 MiB.", capacity),
+						   " items, would take more than 500 MiB.", layer_plan.capacity),
 				 errhint("Accept a larger false positive rate, or keep several filters.")));
-	new->slice = part->slice;
-	new->items = new->added = left;
 	filter->nlayers++;
-	part->end_layer++;
+	return layer;
 }
 
-/* Find layers for the items of all parts: these count them, and say how many they take. */
-void
-bloomexp_growth_place_parts(BloomFilter *filter, BloomSliceItems *parts, int nparts)
+/*
+ * Assign the items of a part to the layers of its slice, the newest layer first, and the rest to a
+ * new layer.  Counts are updated at once, because the plan for later parts depends on them.
+ */
+static void
+place_part(BloomAddPlan *plan, const BloomSliceItems *part)
 {
-	uint32		space = Min(filter->nlayers + nparts, BLOOMEXP_MAX_LAYERS);
-	BloomLayer *layers = palloc(Max(space, filter->nlayers) * sizeof(BloomLayer));
+	BloomFilter *filter = &plan->filter;
+	LayerGroup	group = find_group(filter, part->slice);
+	BloomLayer *new;
+	LayerPlan	new_plan;
+	int64		left = part->n;
 
-	memcpy(layers, filter->layers, filter->nlayers * sizeof(BloomLayer));
-	filter->layers = layers;
+	for (uint32 i = group.end; i-- > group.look_from && left > 0;)
+	{
+		BloomLayer *layer = &filter->layers[i];
 
-	/* parts ascend, so a new layer moves only layers of later parts */
+		CHECK_FOR_INTERRUPTS();
+		plan->added[i] = count_taken(filter, &group, layer, left);
+		layer->items += plan->added[i];
+		left -= plan->added[i];
+	}
+	if (left == 0)
+		return;
+
+	if (part->final && group.end == group.first)
+		/* no further layer will need a share of the slice's rate */
+		new_plan = (LayerPlan) {left, group.fpr * SIZED_SHARE};
+	else
+		new_plan = plan_layer(filter, &group, left);
+	new = insert_layer(plan, group.end, new_plan);
+	new->slice = part->slice;
+	new->items = plan->added[group.end] = left;
+}
+
+/*
+ * Plan an add of all items of `parts`, which are of one slice each, oldest first.  The items must
+ * be new: see bloomexp_filter_keep_new().
+ */
+void
+bloomexp_growth_place_parts(const BloomFilter *filter, const BloomSliceItems *parts, int nparts,
+							BloomAddPlan *plan)
+{
+	uint32		space = Max(Min(filter->nlayers + nparts, BLOOMEXP_MAX_LAYERS), filter->nlayers);
+
+	plan->filter = *filter;
+	plan->filter.layers = palloc(space * sizeof(BloomLayer));
+	memcpy(plan->filter.layers, filter->layers, filter->nlayers * sizeof(BloomLayer));
+	plan->added = palloc0(space * sizeof(uint32));
+
 	for (int i = 0; i < nparts; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (parts[i].n > 0)
-			place_part(filter, &parts[i]);
+			place_part(plan, &parts[i]);
 	}
 }

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * layout.c
- *	  Between the bytes of a value and the BloomFilter that the other modules
- *	  work with.
+ *	  Conversion between the bytes of a value and the BloomFilter that other
+ *	  modules work with.
  *
- * Checking has two depths.  read_header() and read_layers() make sure that the headers
- * are sane and that every part lies within the value.  They run at every use, so that not
- * even a damaged page can make a kernel read outside a value.  bloomexp_layout_check() also
- * compares the headers with the bits.  It runs wherever bytes come in.
+ * There are two levels of checks.  read_header() and read_layers() check that the headers are
+ * sane and that every part lies within the value.  They run at every use, so that not even a
+ * damaged page makes a kernel read outside of a value.  bloomexp_layout_check() also compares
+ * the headers with the bits.  It runs wherever bytes come from outside.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,6 +17,7 @@
 #include "port/pg_bswap.h"
 
 #include "compat.h"
+#include "kernel/interrupt.h"
 #include "kernel/probe.h"
 #include "kernel/sizing.h"
 #include "value/layout.h"
@@ -33,12 +34,12 @@
 #define FLAG_WINDOWED 0x20
 #define FLAGS_RESERVED 0xc0
 
-/* At a rate next to 1 a position takes 37 items. */
+/* At rates close to 1 a layer has 37 items per position. */
 #define MAX_ITEMS_PER_POSITION 64
 
-#define WORDS_BITS 26			/* of a layer's shape; the rest are hashes */
+#define WORDS_BITS 26			/* low bits of a stored shape; the others are hashes */
 
-/* Numbers are little-endian wherever the server runs, and not aligned. */
+/* Stored numbers are little-endian on every machine, and not aligned. */
 #ifdef WORDS_BIGENDIAN
 #define little_endian(bits, number) pg_bswap##bits(number)
 #else
@@ -77,7 +78,7 @@ layer_header_size(bool windowed)
 	return LAYER_HEADER_SIZE + (windowed ? SLICE_HEADER_SIZE : 0);
 }
 
-/* Bytes of a filter before the bits of its first layer. */
+/* Return the size of all headers of a filter, in bytes. */
 static Size
 headers_size(const BloomFilter *filter)
 {
@@ -85,7 +86,7 @@ headers_size(const BloomFilter *filter)
 		filter->nlayers * layer_header_size(filter->windowed);
 }
 
-/* Return the most words that the only layer of a value of `size` bytes can have. */
+/* Return the most words of the layer of a value with one layer and `size` bytes in all. */
 uint32
 bloomexp_layout_max_words(uint64 size, bool counting)
 {
@@ -94,7 +95,7 @@ bloomexp_layout_max_words(uint64 size, bool counting)
 	return size < headers ? 0 : (size - headers) / bloomexp_probe_bytes(1, counting);
 }
 
-/* Return the bytes of a filter as a value, length word included. */
+/* Return the size of a filter as a value, in bytes with the length word. */
 uint64
 bloomexp_layout_size(const BloomFilter *filter)
 {
@@ -105,14 +106,13 @@ bloomexp_layout_size(const BloomFilter *filter)
 	return size;
 }
 
-/* Put what is wrong with some bytes into *problem and return false; the caller raises the error. */
-#define bad_bytes(...) \
-	do { \
-		*problem = psprintf(__VA_ARGS__); \
-		return false; \
-	} while (0)
+/*
+ * Set *problem to a message, and evaluate to false.  The readers return that, and their caller
+ * raises the error.
+ */
+#define BAD_BYTES(problem, ...) (*(problem) = psprintf(__VA_ARGS__), false)
 
-/* Whether this release knows the format of some bytes. */
+/* Return whether this release knows the format version of some bytes, or report that. */
 static bool
 check_version(const uint8 *data, Size available, Node *escontext)
 {
@@ -125,18 +125,18 @@ check_version(const uint8 *data, Size available, Node *escontext)
 	return true;
 }
 
-/* Read the fields before the layers; `available` bytes are at hand. */
+/* Read the header of a value of which `available` bytes are at hand. */
 static bool
 read_header(BloomFilter *filter, const uint8 *data, Size available, char **problem)
 {
 	uint64		image;
 
 	if (available < 1)
-		bad_bytes("The value is empty.");
+		return BAD_BYTES(problem, "The value is empty.");
 	if (data[0] != FORMAT_VERSION)
-		bad_bytes("There is no format version %d.", data[0]);
+		return BAD_BYTES(problem, "There is no format version %d.", data[0]);
 	if (available < HEADER_SIZE)
-		bad_bytes("The value ends within its header.");
+		return BAD_BYTES(problem, "The value ends within its header.");
 
 	filter->kind = data[1] & KIND_MASK;
 	filter->counting = (data[1] & FLAG_COUNTING) != 0;
@@ -146,42 +146,42 @@ read_header(BloomFilter *filter, const uint8 *data, Size available, char **probl
 	memcpy(&filter->fpr, &image, sizeof(image));
 
 	if (filter->kind > BLOOM_KIND_LAST)
-		bad_bytes("There is no kind of items number %d.", filter->kind);
+		return BAD_BYTES(problem, "There is no kind of items number %d.", filter->kind);
 	if (data[1] & FLAGS_RESERVED)
-		bad_bytes("A reserved flag is set.");
+		return BAD_BYTES(problem, "A reserved flag is set.");
 	if (get_uint32(data + 4) != 0)
-		bad_bytes("A reserved field is not 0.");
+		return BAD_BYTES(problem, "A reserved field is not 0.");
 	if (filter->counting && filter->windowed)
-		bad_bytes("A filter cannot be both counting and windowed.");
+		return BAD_BYTES(problem, "A filter cannot be both counting and windowed.");
 	if (!(filter->fpr >= BLOOMEXP_MIN_FPR && filter->fpr < 1.0))	/* NaN too */
-		bad_bytes("The false positive rate is not between %g and 1.",
-				  BLOOMEXP_MIN_FPR);
+		return BAD_BYTES(problem, "The false positive rate is not between %g and 1.",
+						 BLOOMEXP_MIN_FPR);
 	if (filter->nlayers == 0 && !filter->windowed)
-		bad_bytes("There is no layer.");
+		return BAD_BYTES(problem, "There is no layer.");
 	if (filter->nlayers > BLOOMEXP_MAX_LAYERS)
-		bad_bytes("There are %u layers; the limit is %d.",
-				  filter->nlayers, BLOOMEXP_MAX_LAYERS);
+		return BAD_BYTES(problem, "There are %u layers; the limit is %d.",
+						 filter->nlayers, BLOOMEXP_MAX_LAYERS);
 	if (filter->nlayers > 1 && filter->counting)
-		bad_bytes("A counting filter has more than one layer.");
+		return BAD_BYTES(problem, "A counting filter has more than one layer.");
 	if (!filter->windowed)
 		return true;
 
 	if (available < HEADER_SIZE + WINDOW_HEADER_SIZE)
-		bad_bytes("The value ends within its header.");
+		return BAD_BYTES(problem, "The value ends within its header.");
 	filter->width = (int64) get_uint64(data + 16);
 	filter->expired_before = (int64) get_uint64(data + 24);
 	filter->slices = get_uint32(data + 32);
 	if (filter->width <= 0)
-		bad_bytes("The width of the window is not positive.");
+		return BAD_BYTES(problem, "The width of the window is not positive.");
 	if (filter->slices == 0 || filter->slices > BLOOMEXP_MAX_SLICES)
-		bad_bytes("The window does not have between 1 and %d slices.",
-				  BLOOMEXP_MAX_SLICES);
+		return BAD_BYTES(problem, "The window does not have between 1 and %d slices.",
+						 BLOOMEXP_MAX_SLICES);
 	if (get_uint32(data + 36) != 0)
-		bad_bytes("A reserved field is not 0.");
+		return BAD_BYTES(problem, "A reserved field is not 0.");
 	return true;
 }
 
-/* Read one layer's header; number counts from 1 for messages. */
+/* Read the header of one layer.  `number` counts layers from 1, for messages. */
 static bool
 read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 		   const uint8 *header, char **problem)
@@ -191,7 +191,7 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 	uint32		hashes = shape >> WORDS_BITS;
 
 	if (words == 0 || hashes == 0)
-		bad_bytes("Layer %u has no bits or no hashes.", number);
+		return BAD_BYTES(problem, "Layer %u has no bits or no hashes.", number);
 
 	layer->bits.shape = bloomexp_sizing_shape(words, hashes);
 	layer->bits.counting = filter->counting;
@@ -200,25 +200,23 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 	layer->items = get_uint32(header + 8);
 	layer->bits_set = get_uint32(header + 12);
 	layer->slice = filter->windowed ? (int64) get_uint64(header + 16) : 0;
-	layer->added = 0;
 
 	if (words % layer->bits.shape.blocks != 0)
-		bad_bytes("Layer %u cannot be cut into equal blocks.", number);
+		return BAD_BYTES(problem, "Layer %u cannot be cut into equal blocks.", number);
 	if (layer->capacity == 0)
-		bad_bytes("Layer %u has no capacity.", number);
+		return BAD_BYTES(problem, "Layer %u has no capacity.", number);
 	if (layer->capacity > MAX_ITEMS_PER_POSITION * bloomexp_sizing_bits(&layer->bits.shape))
-		bad_bytes("Layer %u has a capacity that its bits cannot hold.", number);
+		return BAD_BYTES(problem, "Layer %u has a capacity that its bits cannot hold.", number);
 	if (layer->items > layer->capacity)
-		bad_bytes("Layer %u holds more items than its capacity.", number);
+		return BAD_BYTES(problem, "Layer %u holds more items than its capacity.", number);
 	if (filter->kind == BLOOM_KIND_NONE && layer->items > 0)
-		bad_bytes("Layer %u holds items of no kind.", number);
+		return BAD_BYTES(problem, "Layer %u holds items of no kind.", number);
 	return true;
 }
 
 /*
- * Read the headers of the layers of a value of `size` bytes, of which all headers are at
- * `data`, and make sure that the parts fill it exactly.  The layers do not point at their
- * bits yet.
+ * Read the headers of the layers, and check that the parts of the value make exactly `size`
+ * bytes.  All headers must be at hand.  The layers get no bits yet.
  */
 static bool
 read_layers(BloomFilter *filter, const uint8 *data, Size size, char **problem)
@@ -234,38 +232,45 @@ read_layers(BloomFilter *filter, const uint8 *data, Size size, char **problem)
 		if (!read_layer(&filter->layers[i], filter, i + 1, header, problem))
 			return false;
 		if (i > 0 && filter->layers[i].slice < filter->layers[i - 1].slice)
-			bad_bytes("Layer %u is of an earlier slice than the one before.", i + 1);
+			return BAD_BYTES(problem, "Layer %u is of an earlier slice than the one before.",
+							 i + 1);
 		expected += bloomexp_layout_layer_size(&filter->layers[i]);
 		header += layer_header_size(filter->windowed);
 	}
 	if (size != expected)
-		bad_bytes("The headers announce %llu bytes, but there are %llu.",
-				  (unsigned long long) expected, (unsigned long long) size);
+		return BAD_BYTES(problem, "The headers announce %llu bytes, but there are %llu.",
+						 (unsigned long long) expected, (unsigned long long) size);
 	return true;
 }
 
-/* Unpack a whole value: its headers, and where the bits of its layers are. */
-static bool
-read_value(BloomFilter *filter, uint8 *data, Size size, char **problem)
+/* Point the layers of a filter at their bits in a value. */
+static void
+point_at_bits(BloomFilter *filter, uint8 *data)
 {
-	uint8	   *next;
+	uint8	   *next = data + headers_size(filter);
 
-	if (!read_header(filter, data, size, problem))
-		return false;
-	if (headers_size(filter) > size)
-		bad_bytes("The value ends within the headers of its layers.");
-	if (!read_layers(filter, data, size, problem))
-		return false;
-	next = data + headers_size(filter);
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
 		filter->layers[i].bits.bytes = next;
 		next += bloomexp_layout_layer_size(&filter->layers[i]);
 	}
+}
+
+/* Read a whole value: the headers, and where the bits of the layers are. */
+static bool
+read_value(BloomFilter *filter, uint8 *data, Size size, char **problem)
+{
+	if (!read_header(filter, data, size, problem))
+		return false;
+	if (headers_size(filter) > size)
+		return BAD_BYTES(problem, "The value ends within the headers of its layers.");
+	if (!read_layers(filter, data, size, problem))
+		return false;
+	point_at_bits(filter, data);
 	return true;
 }
 
-/* Raise an error for a stored value: it was checked before, so it was damaged since. */
+/* Raise an error about a stored value: it was valid once, so it was damaged since. */
 void
 bloomexp_layout_report_damage(const char *problem)
 {
@@ -276,8 +281,8 @@ bloomexp_layout_report_damage(const char *problem)
 }
 
 /*
- * Open a value of `size` bytes of which only the first `available` are at hand.  The layers
- * get no bits.  Returns false if the headers are longer than that.
+ * Open the headers of a value of `size` bytes, of which the first `available` are at hand.
+ * Returns false if the headers are longer than these.
  */
 bool
 bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size available, Size size)
@@ -294,7 +299,7 @@ bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size availa
 	return true;
 }
 
-/* Open a detoasted value; it may have a short varlena header. */
+/* Open a detoasted value, which may have a short varlena header. */
 void
 bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 {
@@ -307,7 +312,13 @@ bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 		bloomexp_layout_report_damage(problem);
 }
 
-/* Tell whether the bits of a layer explain its items, in a filter of this target rate. */
+/*
+ * Return whether the bits of a layer can hold the items that it counts, in a filter of this target
+ * rate.
+ *
+ * bloom_agg() also counts items that set no new bit, so a count up to the layer's design size is
+ * always credible.
+ */
 bool
 bloomexp_layout_is_credible(const BloomLayer *layer, double fpr)
 {
@@ -317,12 +328,7 @@ bloomexp_layout_is_credible(const BloomLayer *layer, double fpr)
 							   bloomexp_sizing_textbook_items(shape, fpr));
 }
 
-/*
- * Whether some bytes of a known version are a value whose headers agree with its bits.
- *
- * A layer made for a group of items counts also those that set no further bit, up
- * to what it was sized for, whatever the items: as many are always credible.
- */
+/* Return whether bytes of a known version are a value whose headers agree with its bits. */
 static bool
 check_value(const uint8 *data, Size size, char **problem)
 {
@@ -336,23 +342,24 @@ check_value(const uint8 *data, Size size, char **problem)
 		const BloomShape *shape = &layer->bits.shape;
 
 		if (layer->bits_set != bloomexp_layout_count_set(layer))
-			bad_bytes("Layer %u does not have as many bits set as its header says.", i + 1);
+			return BAD_BYTES(problem, "Layer %u does not have as many bits set as its header says.",
+							 i + 1);
 		if (filter.counting)
-			continue;			/* a saturated counter outlives the removal of its items */
-		/* too many bits for the items, none, or too few: one fault, as readers in other
-		 * languages report it */
+			continue;			/* a saturated counter stays set when its items are removed */
+		/* too many bits for the items, none, or too few: all readers report one fault */
 		if (layer->bits_set > (uint64) layer->items * shape->hashes ||
 			(layer->bits_set == 0 && layer->items > 0) ||
 			!bloomexp_layout_is_credible(layer, filter.fpr))
-			bad_bytes("Layer %u has a number of bits set that its items cannot explain.", i + 1);
+			return BAD_BYTES(problem,
+							 "Layer %u has a number of bits set that its items cannot explain.",
+							 i + 1);
 	}
 	return true;
 }
 
 /*
- * Validate `size` bytes as a value, down to the last bit.
- *
- * Report what is wrong to escontext, or raise an error if that is NULL.
+ * Return whether `size` bytes are a valid value, down to the last bit.  If not, the problem is
+ * reported to escontext, or raised as an error if that is NULL.
  */
 bool
 bloomexp_layout_check(const uint8 *data, Size size, Node *escontext)
@@ -375,7 +382,7 @@ bloomexp_layout_check(const uint8 *data, Size size, Node *escontext)
 	return true;
 }
 
-/* Write the headers of a filter into a value that was made for it. */
+/* Write the headers of a filter into its value.  The value must have room for as many layers. */
 void
 bloomexp_layout_write_headers(const BloomFilter *filter, struct varlena *value)
 {
@@ -414,7 +421,7 @@ bloomexp_layout_write_headers(const BloomFilter *filter, struct varlena *value)
 	}
 }
 
-/* Raise an error if nlayers are more than a value may have. */
+/* Raise an error if a value cannot have nlayers layers. */
 void
 bloomexp_layout_check_layers(uint32 nlayers)
 {
@@ -428,12 +435,12 @@ bloomexp_layout_check_layers(uint32 nlayers)
 }
 
 /*
- * What is done to all bytes of a layer is done in pieces of so many, a multiple of the bytes of
- * a word, with a look for a cancel between them.
+ * Layers are processed in pieces of this many bytes, a multiple of the size of a word, with a
+ * check for interrupts between them.
  */
 #define PIECE_SIZE BLOOMEXP_INTERRUPT_EVERY
 
-/* The words of a layer that lie in the piece which begins at some byte of it, as a layer. */
+/* Return the piece of a layer of `size` bytes that begins at byte `start`. */
 static BloomBits
 get_piece(const BloomBits *bits, uint64 start, uint64 size)
 {
@@ -445,7 +452,7 @@ get_piece(const BloomBits *bits, uint64 start, uint64 size)
 	return piece;
 }
 
-/* Copy the positions of a layer to `bytes`; one without bits has zeros. */
+/* Copy the positions of a layer to `bytes`: zeros, if it has no bits yet. */
 static void
 copy_bits(uint8 *bytes, const BloomLayer *layer)
 {
@@ -463,7 +470,7 @@ copy_bits(uint8 *bytes, const BloomLayer *layer)
 	}
 }
 
-/* Set in one layer what is set in another of the same shape, or add its counters. */
+/* Merge another layer of the same shape into a layer: set its bits, or add its counters. */
 void
 bloomexp_layout_merge(BloomLayer *layer, const BloomLayer *other)
 {
@@ -478,7 +485,7 @@ bloomexp_layout_merge(BloomLayer *layer, const BloomLayer *other)
 	}
 }
 
-/* Count the positions of a layer that are set. */
+/* Return the number of positions of a layer that are set. */
 uint32
 bloomexp_layout_count_set(const BloomLayer *layer)
 {
@@ -494,7 +501,7 @@ bloomexp_layout_count_set(const BloomLayer *layer)
 	return set;
 }
 
-/* Count the positions that are set in one of two layers of the same shape, or in both. */
+/* Return the number of positions that are set in either of two layers of the same shape. */
 uint32
 bloomexp_layout_count_set_in_either(const BloomLayer *layer, const BloomLayer *other)
 {
@@ -517,14 +524,11 @@ bloomexp_layout_count_set_in_either(const BloomLayer *layer, const BloomLayer *o
 }
 
 /*
- * Lay a filter out as a new value, in the current memory context.
- *
- * Bits are copied from the layers; a layer without bits gets zeros.  Afterwards
- * the layers point at the bits of the new value, which can be changed in place;
- * bloomexp_layout_write_headers() then writes the changed headers.
+ * Return a filter as a new value, in the current memory context.  The bits are copied from its
+ * layers, and layers without bits get zeros.
  */
 struct varlena *
-bloomexp_layout_form(BloomFilter *filter)
+bloomexp_layout_form(const BloomFilter *filter)
 {
 	uint64		size = bloomexp_layout_size(filter);
 	struct varlena *value;
@@ -543,12 +547,22 @@ bloomexp_layout_form(BloomFilter *filter)
 	SET_VARSIZE(value, size);
 	for (uint32 i = 0; i < filter->nlayers; i++)
 	{
-		BloomLayer *layer = &filter->layers[i];
-
-		copy_bits(next, layer);
-		layer->bits.bytes = next;
-		next += bloomexp_layout_layer_size(layer);
+		copy_bits(next, &filter->layers[i]);
+		next += bloomexp_layout_layer_size(&filter->layers[i]);
 	}
 	bloomexp_layout_write_headers(filter, value);
+	return value;
+}
+
+/*
+ * Return a filter as a new value, and move the filter to it: its layers point at the bits of the
+ * new value, which the caller may change.  Call bloomexp_layout_write_headers() at the end.
+ */
+struct varlena *
+bloomexp_layout_rewrite(BloomFilter *filter)
+{
+	struct varlena *value = bloomexp_layout_form(filter);
+
+	point_at_bits(filter, (uint8 *) VARDATA(value));
 	return value;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * layout.h
- *	  The bytes of a value: reading, checking, laying out.
+ *	  The bytes of a value: reading, checking and writing them.
  *
  *	+--------+----------------+----------------+------------+------------+
  *	| header | layer header 0 | layer header 1 | bits of 0  | bits of 1  |
@@ -12,9 +12,8 @@
  *	  fpr      bits set                          4 bits
  *	  (window) (time slice)
  *
- * Layers stand oldest first.  Parts in parentheses are those of windowed filters.
- * doc/internals/format.md describes the bytes and is the contract; only this module
- * knows their offsets.
+ * Layers are stored oldest first.  The parts in parentheses exist in windowed filters.
+ * doc/internals/format.md is the contract.  No other module knows the offsets.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,31 +24,31 @@
 
 #include "kernel/probe.h"
 
-/* The largest value, length word included: a larger one cannot be dumped as text. */
+/* The largest value, with its length word.  A larger one could not be dumped as text. */
 #define BLOOMEXP_MAX_SIZE	((Size) 500 * 1024 * 1024)
 
-/* The most layers a value may have. */
+/* The most layers of a value. */
 #define BLOOMEXP_MAX_LAYERS 4096
 
 /*
- * The smallest target rate: the chance that two items have the same 64-bit hash adds up
- * to 2.4e-11 in the largest filter.
+ * The smallest target rate.  Equal 64-bit hashes of different items add up to 2.4e-11 in the
+ * largest filter, which is negligible beside it.
  */
 #define BLOOMEXP_MIN_FPR 1e-9
 
-/* The most slices a window may have. */
+/* The most slices of a window. */
 #define BLOOMEXP_MAX_SLICES 1000
 
-/* Time before which a window that was never expired ignores exposures. */
+/* `expired_before` of a window that was never expired: no exposure is too old. */
 #define BLOOMEXP_NEVER_EXPIRED PG_INT64_MIN
 
 /*
- * What the items of a filter are.  The numbers are part of the format; src/README.md lists
+ * The kind of the items of a filter.  The numbers are part of the format.  src/README.md lists
  * what a new kind needs.
  */
 typedef enum BloomKind
 {
-	BLOOM_KIND_NONE = 0,		/* nothing added yet */
+	BLOOM_KIND_NONE = 0,		/* no item was added yet */
 	BLOOM_KIND_INTEGER = 1,
 	BLOOM_KIND_TEXT = 2,
 	BLOOM_KIND_UUID = 3,
@@ -58,7 +57,7 @@ typedef enum BloomKind
 
 #define BLOOM_KIND_LAST BLOOM_KIND_BYTEA
 
-/* The name of a kind, as bloom_info() and messages have it. */
+/* Return the name of a kind for bloom_info() and for messages. */
 static inline const char *
 bloomexp_kind_name(BloomKind kind)
 {
@@ -69,37 +68,37 @@ bloomexp_kind_name(BloomKind kind)
 
 typedef struct BloomLayer
 {
-	BloomBits	bits;			/* shape, and where its bytes are */
-	uint32		capacity;		/* items it was sized for */
+	BloomBits	bits;			/* its shape, and its bytes in the value */
+	uint32		capacity;		/* items that it was sized for */
 	uint32		items;			/* items added */
 	uint32		bits_set;		/* positions that are set */
-	int64		slice;			/* time slice, if windowed */
-	uint32		added;			/* items that it takes of those being added: see growth.c */
+	int64		slice;			/* number of its time slice; 0 without a window */
 } BloomLayer;
 
 /* Values with no more layers are opened without allocating memory. */
 #define BLOOMEXP_INLINE_LAYERS 4
 
 /*
- * An opened value: the layers' bits are those of the value.
+ * An opened value.  The bits of its layers lie in the value, so the value must outlive it.  If only
+ * the headers were opened, bits.bytes of its layers is NULL.
  *
- * Do not copy the struct: `layers` may point into it.
+ * `layers` may point into the struct: a copy of the struct must not outlive it.
  */
 typedef struct BloomFilter
 {
 	BloomKind	kind;
 	bool		counting;
 	bool		windowed;
-	double		fpr;			/* target rate, of all layers together */
+	double		fpr;			/* target rate; of slices + 1 slices, if windowed */
 	int64		width;			/* of the window, in microseconds */
 	int64		expired_before; /* exposures before this time are ignored */
-	uint32		slices;			/* in one width */
+	uint32		slices;			/* of the window */
 	uint32		nlayers;
 	BloomLayer *layers;			/* oldest first */
 	BloomLayer	inline_layers[BLOOMEXP_INLINE_LAYERS];
 } BloomFilter;
 
-/* Bytes of a layer's positions. */
+/* Return the size of the positions of a layer, in bytes. */
 static inline uint64
 bloomexp_layout_layer_size(const BloomLayer *layer)
 {
@@ -115,7 +114,8 @@ extern void bloomexp_layout_report_damage(const char *problem);
 extern bool bloomexp_layout_check(const uint8 *data, Size size, Node *escontext);
 extern bool bloomexp_layout_is_credible(const BloomLayer *layer, double fpr);
 extern void bloomexp_layout_check_layers(uint32 nlayers);
-extern struct varlena *bloomexp_layout_form(BloomFilter *filter);
+extern struct varlena *bloomexp_layout_form(const BloomFilter *filter);
+extern struct varlena *bloomexp_layout_rewrite(BloomFilter *filter);
 extern void bloomexp_layout_merge(BloomLayer *layer, const BloomLayer *other);
 extern uint32 bloomexp_layout_count_set(const BloomLayer *layer);
 extern uint32 bloomexp_layout_count_set_in_either(const BloomLayer *layer, const BloomLayer *other);

@@ -5,26 +5,26 @@
  *
  * How it works:
  *
- * The layers of both filters stand side by side, in each slice those of the first one before
- * those of the second.  But a layer of the second becomes one with a layer of the first that has
- * its shape and slice, by two rules:
+ * A union has the layers of both filters.  In each slice those of the first filter come before
+ * those of the second.  A layer of the second filter goes into a layer of the first that has
+ * the same shape and slice in two cases:
  *
- * - It is dropped if the other has all of its bits already.
- * - It is merged, bit by bit, if the items of both fit in either.  Those that are in both count
- *	 once: two filters that began as one and had different items added have most bits in common.
+ * - The other layer has all of its bits.  Then it is dropped.
+ * - The items of both fit in either.  Then they are merged, bit by bit.  Items in both layers count
+ *	 once: two filters that were the same once have most bits in common.
  *
- * So the rates of all layers together, when full, never exceed the sum of those that both
- * filters had.  And any two layers of one shape hold more items than one of them could: most
- * layers are half full at least, however many unions there were.
+ * So the rates of all full layers together never exceed the sum of the rates of both filters.
+ * And any two layers of one shape have more items than either could hold, so most layers are at
+ * least half full, however many unions there were.
  *
  * Limits:
  *
- * - Layers of different shapes cannot be merged: an item's positions depend on the shape.
- * - A layer of the second filter is compared by its bits with LAYERS_TO_COMPARE of the first, by
- *	 each rule.
- * - What is in both filters, but in layers of different shapes, stays in both.
- * - A union of more layers than BLOOMEXP_MAX_LAYERS is an error, once the slices that one of
- *	 two windows was expired up to are dropped.
+ * - Layers of different shapes cannot be merged, because positions depend on the shape.
+ * - The bits of a layer of the second filter are compared with LAYERS_TO_COMPARE layers of the
+ *	 first in each case.
+ * - Items that are in both filters, but in layers of different shapes, stay in both layers.
+ * - A union of more layers than BLOOMEXP_MAX_LAYERS is an error, unless dropping the slices that
+ *	 either window has expired helps.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,10 +41,12 @@
 #include "value/union.h"
 #include "value/window.h"
 
-/* The most layers of the first filter whose bits are compared with those of a layer. */
+/* The most layers of the first filter whose bits are compared with the bits of one layer. */
 #define LAYERS_TO_COMPARE 8
 
-/* Raise an error unless two filters can become one. */
+#define NO_LAYER PG_UINT32_MAX
+
+/* Raise an error unless two filters can be united. */
 static void
 require_compatible(const BloomFilter *a, const BloomFilter *b)
 {
@@ -72,7 +74,7 @@ require_compatible(const BloomFilter *a, const BloomFilter *b)
 				 errhint("Make all filters of a table with the same width and slices.")));
 }
 
-/* Whether an item has the same positions in two layers. */
+/* Return whether items have the same positions in two layers. */
 static bool
 same_shape(const BloomLayer *a, const BloomLayer *b)
 {
@@ -80,14 +82,14 @@ same_shape(const BloomLayer *a, const BloomLayer *b)
 		a->bits.shape.hashes == b->bits.shape.hashes;
 }
 
-/* Whether some items of two layers fit in either of them. */
+/* Return whether `items` items fit in either of two layers. */
 static bool
 fit_in_either(const BloomLayer *a, const BloomLayer *b, double items)
 {
 	return items <= Min(a->capacity, b->capacity);
 }
 
-/* Whether the first bytes of a layer let it have all bits that another of its shape has. */
+/* Cheap pre-check on the first 64 bytes: false if `other` has a bit there that `layer` lacks. */
 static bool
 may_contain(const BloomLayer *layer, const BloomLayer *other)
 {
@@ -101,78 +103,98 @@ may_contain(const BloomLayer *layer, const BloomLayer *other)
 	return true;
 }
 
-/* How a layer of the second filter and one of the first become one. */
-typedef enum Merge
-{
-	MERGE_NOT,					/* they do not */
-	MERGE_BITS,					/* the first gets the bits of both */
-	MERGE_DROP					/* the first has all of them already */
-} Merge;
-
 /*
- * Find a layer among the first n of a union that a layer of the second filter becomes one with;
- * returns its index, and in *how what to do.  `taken` has what each takes already: it takes one.
+ * Return the index of a layer that has all bits of `layer`, or NO_LAYER.  The candidates are the
+ * layers of the union from `first` to before `end`, all of the slice of `layer`.
  */
 static uint32
-find_merge_target(const BloomFilter *united, uint32 n, const BloomLayer *layer,
-				  const BloomLayer **taken, Merge *how)
+find_superset(const BloomFilter *united, uint32 first, uint32 end, const BloomLayer *layer)
+{
+	int			to_compare = LAYERS_TO_COMPARE;
+
+	for (uint32 i = end; i-- > first && to_compare > 0;)
+	{
+		const BloomLayer *candidate = &united->layers[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (!same_shape(candidate, layer) || !may_contain(candidate, layer))
+			continue;
+		to_compare--;
+		if (bloomexp_layout_count_set_in_either(candidate, layer) == candidate->bits_set)
+			return i;
+	}
+	return NO_LAYER;
+}
+
+/*
+ * Return the index of a layer to merge `layer` with, or NO_LAYER: the items of both fit in either.
+ * The candidates are as in find_superset(), without those that have a layer to merge with
+ * already, absorbed[i].
+ *
+ * A layer with many bits in common is preferred to one with room for the items of both even if
+ * they have none in common.
+ */
+static uint32
+find_mergeable(const BloomFilter *united, uint32 first, uint32 end, const BloomLayer *layer,
+			   const BloomLayer **absorbed)
 {
 	const BloomShape *shape = &layer->bits.shape;
 	int			to_compare = layer->bits.counting ? 0 : LAYERS_TO_COMPARE;
-	uint32		first = n;
-	uint32		roomy = n;		/* one that has room for all of its items */
+	uint32		roomy = NO_LAYER;
 
-	while (first > 0 && united->layers[first - 1].slice == layer->slice)
-		first--;
-
-	*how = MERGE_DROP;
-	for (uint32 i = n; i-- > first && to_compare > 0;)
+	for (uint32 i = end; i-- > first;)
 	{
-		const BloomLayer *target = &united->layers[i];
-
-		CHECK_FOR_INTERRUPTS();
-		if (!same_shape(target, layer) || !may_contain(target, layer))
-			continue;
-		to_compare--;
-		if (bloomexp_layout_count_set_in_either(target, layer) == target->bits_set)
-			return i;
-	}
-
-	*how = MERGE_BITS;
-	to_compare = layer->bits.counting ? 0 : LAYERS_TO_COMPARE;
-	for (uint32 i = n; i-- > first;)
-	{
-		const BloomLayer *target = &united->layers[i];
+		const BloomLayer *candidate = &united->layers[i];
 		uint32		set;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!same_shape(target, layer) || taken[i] != NULL)
+		if (!same_shape(candidate, layer) || absorbed[i] != NULL)
 			continue;
-		if (fit_in_either(target, layer, (double) target->items + layer->items))
+		if (fit_in_either(candidate, layer, (double) candidate->items + layer->items))
 		{
-			if (roomy == n)
+			if (roomy == NO_LAYER)
 				roomy = i;
 			continue;
 		}
 		if (to_compare == 0)
 			continue;
 		to_compare--;
-		set = bloomexp_layout_count_set_in_either(target, layer);
+		set = bloomexp_layout_count_set_in_either(candidate, layer);
 		if (set == layer->bits_set ||
-			fit_in_either(target, layer, ceil(bloomexp_sizing_estimate_items(shape, set))))
+			fit_in_either(candidate, layer, ceil(bloomexp_sizing_estimate_items(shape, set))))
 			return i;
 	}
-
-	if (roomy == n)
-		*how = MERGE_NOT;
 	return roomy;
 }
 
 /*
- * Merge a layer into one of the same shape.
+ * Add a layer of the second filter to a union whose layers before `end` come from the first filter,
+ * and those of the slice of `layer` stand at its end.  If one of these has all bits of `layer`, or
+ * absorbs it later, there is nothing to append.
+ */
+static void
+add_layer(BloomFilter *united, uint32 end, const BloomLayer *layer, const BloomLayer **absorbed)
+{
+	uint32		first = end;
+	uint32		target;
+
+	while (first > 0 && united->layers[first - 1].slice == layer->slice)
+		first--;
+	/* counters add up: no layer has those of another */
+	if (!united->counting && find_superset(united, first, end, layer) != NO_LAYER)
+		return;
+	target = find_mergeable(united, first, end, layer, absorbed);
+	if (target != NO_LAYER)
+		absorbed[target] = layer;
+	else
+		united->layers[united->nlayers++] = *layer;
+}
+
+/*
+ * Merge a layer into `target`, which has the same shape.
  *
- * The two may have items in common, so their number is what the bits say, within what is
- * possible; but if one adds nothing to the other, the other's numbers are the better ones.
+ * The layers may have items in common, so the count of items is estimated from the bits, within
+ * the possible range.  If one layer has all bits of the other, its own numbers are better.
  */
 static void
 merge(BloomLayer *target, const BloomLayer *layer)
@@ -197,8 +219,8 @@ merge(BloomLayer *target, const BloomLayer *layer)
 }
 
 /*
- * Tell whether all slices of one window come before those of the other: then these are
- * parts of one window, in which each slice keeps its share of the rate.
+ * Return whether all slices of one window are older than those of the other.  Such windows are
+ * parts of one, in which each slice keeps its share of the rate.
  */
 static bool
 follow_each_other(const BloomFilter *a, const BloomFilter *b)
@@ -210,12 +232,10 @@ follow_each_other(const BloomFilter *a, const BloomFilter *b)
 }
 
 /*
- * Return how many of a union's layers to leave out, the oldest ones, because they would be too
- * many.
+ * Return how many layers of a union, the oldest, to leave out because there are too many.
  *
- * A window contains what either of two contains, also what only one of them has forgotten.
- * But when that is too much, what lies wholly before the later of their windows need not be
- * found any more.
+ * A union also contains what only one of the two windows has forgotten.  If that is too much,
+ * slices that either window has forgotten need not be there.
  */
 static uint32
 count_left_out(const BloomFilter *a, const BloomFilter *b, const BloomFilter *united)
@@ -226,19 +246,20 @@ count_left_out(const BloomFilter *a, const BloomFilter *b, const BloomFilter *un
 }
 
 /*
- * Make a new value that contains what either of two filters contains.
+ * Return a new value that contains what either of two filters contains.
  *
- * The target rate is the sum, or the larger one of windows that follow each other.  It is
- * never less than either, because readers refuse layers with more items than the target rate
- * explains.  Of two windows the one expired up to the earlier time counts, so that nothing is
- * ignored that one of them would take.
+ * Its target rate is the sum of theirs, or the larger one for windows that follow each other.  It
+ * is never less than either, because readers refuse layers with more items than the target rate
+ * explains.  A union of windows is expired up to the earlier of the two times, so that it accepts
+ * every exposure that one of them would.
  */
 struct varlena *
 bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)
 {
 	BloomFilter united;
-	const BloomLayer **taken = palloc0(Max(a->nlayers + b->nlayers, 1) * sizeof(BloomLayer *));
-	uint32		n = 0;			/* end of the last layer of a */
+	const BloomLayer **absorbed;	/* for each layer of the union, the one to merge into it */
+	uint32		nlayers = a->nlayers + b->nlayers;
+	uint32		end_a = 0;		/* after the last layer from a */
 	uint32		next_a = 0;
 	uint32		next_b = 0;
 	uint32		left_out;
@@ -254,26 +275,18 @@ bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)
 	if (united.windowed)
 		united.expired_before = Min(a->expired_before, b->expired_before);
 
-	united.layers = palloc(Max(a->nlayers + b->nlayers, 1) * sizeof(BloomLayer));
+	united.layers = palloc(Max(nlayers, 1) * sizeof(BloomLayer));
+	absorbed = palloc0(Max(nlayers, 1) * sizeof(BloomLayer *));
 	while (next_a < a->nlayers || next_b < b->nlayers)
 	{
-		const BloomLayer *layer;
-		uint32		target;
-		Merge		how;
-
 		if (next_b == b->nlayers ||
 			(next_a < a->nlayers && a->layers[next_a].slice <= b->layers[next_b].slice))
 		{
 			united.layers[united.nlayers++] = a->layers[next_a++];
-			n = united.nlayers;
-			continue;
+			end_a = united.nlayers;
 		}
-		layer = &b->layers[next_b++];
-		target = find_merge_target(&united, n, layer, taken, &how);
-		if (how == MERGE_BITS)
-			taken[target] = layer;
-		else if (how == MERGE_NOT)
-			united.layers[united.nlayers++] = *layer;
+		else
+			add_layer(&united, end_a, &b->layers[next_b++], absorbed);
 	}
 	if (united.counting && united.nlayers > 1)
 		ereport(ERROR,
@@ -287,12 +300,12 @@ bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)
 	left_out = count_left_out(a, b, &united);
 	united.layers += left_out;
 	united.nlayers -= left_out;
-	taken += left_out;
-	value = bloomexp_layout_form(&united);
+	absorbed += left_out;
+	value = bloomexp_layout_rewrite(&united);
 	for (uint32 i = 0; i < united.nlayers; i++)
 	{
-		if (taken[i] != NULL)
-			merge(&united.layers[i], taken[i]);
+		if (absorbed[i] != NULL)
+			merge(&united.layers[i], absorbed[i]);
 	}
 	bloomexp_layout_write_headers(&united, value);
 	return value;

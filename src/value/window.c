@@ -1,16 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * window.c
- *	  Sliding windows.
+ *	  Sliding windows: filters that forget old items.
  *
- * Time is cut into slices, a fixed number in one width of the window, and each
- * item goes into a layer of the slice in which it was shown.  To forget is to drop
- * the layers of a slice that lies wholly before the window.  The slices of a
- * window share its false positive rate; see find_slice() in growth.c.
+ * Time is divided into slices, a fixed number of them in the width of the window, and each item
+ * goes into a layer of the slice in which it was shown.  Forgetting drops the layers of slices
+ * that lie wholly before the window.  The slices of a window share its false positive rate: see
+ * find_group() in growth.c.
  *
- * Only bloomexp_window_expire() knows the time, and raises the time before which items are
- * ignored.  But a filter that nobody expires must not grow without end: an add goes by the
- * slices that it finds; see find_present().
+ * Only bloomexp_window_expire() is told the time.  A filter that nobody expires must not grow
+ * without end, so adds infer the present from the slices: see find_present().
  *
  *-------------------------------------------------------------------------
  */
@@ -19,12 +18,14 @@
 #include "common/int.h"
 #include "miscadmin.h"
 
+#include "kernel/interrupt.h"
+#include "kernel/sort.h"
 #include "value/filter.h"
 #include "value/growth.h"
 #include "value/layout.h"
 #include "value/window.h"
 
-/* Raise an error unless there can be a window of this width, slices and rate. */
+/* Raise an error unless a window can have this width, number of slices and target rate. */
 void
 bloomexp_window_check(int64 width, int32 slices, double fpr)
 {
@@ -39,7 +40,7 @@ bloomexp_window_check(int64 width, int32 slices, double fpr)
 	bloomexp_growth_check_fpr(fpr);
 }
 
-/* Make a windowed filter without any layer. */
+/* Make an empty windowed filter, which has no layer. */
 void
 bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr)
 {
@@ -53,90 +54,13 @@ bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices, double fpr)
 	filter->layers = filter->inline_layers;
 }
 
-/* Up to so many exposures are sorted by insertion. */
-#define INSERTION_SORT_MAX 48
-
-/* What exposures are sorted by. */
-typedef enum SortKey
-{
-	BY_ITEM,
-	BY_SLICE
-} SortKey;
-
-/* What stands for an exposure in a sort, so that unsigned numbers order them. */
-static inline uint64
-sort_key(const BloomExposure *exposure, SortKey key)
-{
-	if (key == BY_ITEM)
-		return exposure->hash;
-	return (uint64) exposure->slice ^ (UINT64_C(1) << 63);	/* negative ones first */
-}
-
-/*
- * Sort exposures by a key; those of the same key stay in their order.
- *
- * qsort() takes a time that is quadratic for some orders, and whoever chooses items can find
- * one.  This takes as long for each: it puts them in order by one byte of the key after
- * another, the lowest first.  A byte that is the same in all keys costs one look.
- */
-static void
-sort_exposures(BloomExposure *exposures, uint64 n, SortKey key)
-{
-	BloomExposure *from = exposures;
-	BloomExposure *to;
-	BloomExposure *other;
-
-	if (n <= INSERTION_SORT_MAX)
-	{
-		for (uint64 i = 1; i < n; i++)
-		{
-			BloomExposure exposure = exposures[i];
-			uint64		place = i;
-
-			for (; place > 0 &&
-				 sort_key(&exposures[place - 1], key) > sort_key(&exposure, key); place--)
-				exposures[place] = exposures[place - 1];
-			exposures[place] = exposure;
-		}
-		return;
-	}
-
-	other = to = palloc_extended(n * sizeof(BloomExposure), MCXT_ALLOC_HUGE);
-	for (int shift = 0; shift < 64; shift += 8)
-	{
-		uint64		next[256] = {0};	/* where the next one with each byte goes */
-		uint64		place = 0;
-		BloomExposure *swap = from;
-
-		CHECK_FOR_INTERRUPTS();
-		for (uint64 i = 0; i < n; i++)
-			next[(sort_key(&from[i], key) >> shift) % 256]++;
-		if (next[(sort_key(&from[0], key) >> shift) % 256] == n)
-			continue;
-		for (int byte = 0; byte < 256; byte++)
-		{
-			uint64		count = next[byte];
-
-			next[byte] = place;
-			place += count;
-		}
-		for (uint64 i = 0; i < n; i++)
-			to[next[(sort_key(&from[i], key) >> shift) % 256]++] = from[i];
-		from = to;
-		to = swap;
-	}
-	if (from != exposures)
-		memcpy(exposures, from, n * sizeof(BloomExposure));
-	pfree(other);
-}
-
-/* Keep the newest exposure of each item; returns how many remain. */
+/* Keep the newest exposure of each item.  Returns how many exposures remain. */
 uint64
 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)
 {
 	uint64		kept = 0;
 
-	sort_exposures(exposures, n, BY_ITEM);
+	bloomexp_sort_by_hash(exposures, n, bloomexp_filter_check_for_interrupts);
 	for (uint64 i = 0; i < n; i++)
 	{
 		if (kept == 0 || exposures[kept - 1].hash != exposures[i].hash)
@@ -147,7 +71,7 @@ bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)
 	return kept;
 }
 
-/* Return the first slice of the window that ends where a slice begins. */
+/* Return the first slice of the window that ends at the start of a slice. */
 static int64
 window_start(const BloomFilter *filter, int64 slice)
 {
@@ -160,7 +84,10 @@ window_start(const BloomFilter *filter, int64 slice)
 	return bloomexp_window_slice_of(time, length);
 }
 
-/* The newest slice before one, of a filter and what is added; PG_INT64_MIN if there is none. */
+/*
+ * Return the newest slice before a slice, in a filter and in the items being added.  Returns
+ * PG_INT64_MIN if there is none.
+ */
 static int64
 newest_before(const BloomFilter *filter, const BloomSliceItems *parts, int nparts, int64 slice)
 {
@@ -176,12 +103,12 @@ newest_before(const BloomFilter *filter, const BloomSliceItems *parts, int npart
 }
 
 /*
- * Return the slice that a filter and what is added take for the present; PG_INT64_MIN if
- * there is none.
+ * Return the slice to take for the present, from a filter and the items being added.  Returns
+ * PG_INT64_MIN if there is none.
  *
- * That is the newest one.  But if the second newest lies before the whole window of the
- * newest, that may come from a wrong time in the future: then the second newest is taken,
- * until another slice confirms the newest.
+ * It is the newest slice.  But if the second newest lies before the whole window of the newest,
+ * the newest may come from a wrong time in the future.  Then it is the second newest, until
+ * another slice confirms the newest.
  */
 static int64
 find_present(const BloomFilter *filter, const BloomSliceItems *parts, int nparts)
@@ -193,11 +120,10 @@ find_present(const BloomFilter *filter, const BloomSliceItems *parts, int nparts
 }
 
 /*
- * Drop the slices that leave the window if what is added moves the present on: those of the
- * filter, and those of what is added.
+ * If the new items advance the present, drop the slices that have left the window, both from
+ * the filter and from the items being added.
  *
- * Late items move nothing, so whatever time the filter takes for the present, they are
- * added.
+ * Late items do not advance the present, so they are always added.
  */
 static void
 drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
@@ -217,24 +143,25 @@ drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 }
 
 /*
- * Make a new value: the filter with more items, each in its slice, or NULL if the same or
- * later slices contain them all.  Reorders the exposures.  Each item comes once, and the
- * caller has dropped those that are too old.
+ * Return a new value with exposures added to a windowed filter, or NULL if it contains all of
+ * the items in the same or newer slices.  Reorders the exposures.
  *
- * If they are the last ones of their slices, `final`, these get no space for more.  Slices
- * that leave the window are dropped, if `drop_old`.
+ * Each item must come once, and no exposure may be older than the window.  With
+ * BLOOMEXP_ADD_FINAL new layers get no room for more items.  With BLOOMEXP_ADD_DROP_OLD slices
+ * that leave the window are dropped.
  */
 struct varlena *
-bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposures,
-					uint64 n, bool final, bool drop_old)
+bloomexp_window_add(const BloomFilter *filter, BloomKind kind, BloomExposure *exposures,
+					uint64 n, int flags)
 {
+	BloomFilter kept = *filter;
 	uint64	   *hashes = palloc_extended(Max(n, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	BloomSliceItems *parts;
 	uint64		nslices = 1;
 	int			nparts = 0;
 
 	bloomexp_filter_require_kind(filter, kind);
-	sort_exposures(exposures, n, BY_SLICE);
+	bloomexp_sort_by_slice(exposures, n, bloomexp_filter_check_for_interrupts);
 	for (uint64 i = 1; i < n; i++)
 		nslices += exposures[i - 1].slice != exposures[i].slice;
 
@@ -244,26 +171,29 @@ bloomexp_window_add(BloomFilter *filter, BloomKind kind, BloomExposure *exposure
 		hashes[i] = exposures[i].hash;
 		if (i == 0 || exposures[i - 1].slice != exposures[i].slice)
 			parts[nparts++] = (BloomSliceItems) {
-				.slice = exposures[i].slice, .hashes = hashes + i, .final = final
+				.slice = exposures[i].slice,
+				.hashes = hashes + i,
+				.final = (flags & BLOOMEXP_ADD_FINAL) != 0
 			};
 		parts[nparts - 1].n++;
 	}
 	if (bloomexp_filter_keep_new(filter, parts, nparts) == 0)
 		return NULL;
-	if (drop_old)
-		drop_old_slices(filter, parts, nparts);
-	return bloomexp_filter_add_parts(filter, kind, parts, nparts);
+	if (flags & BLOOMEXP_ADD_DROP_OLD)
+		drop_old_slices(&kept, parts, nparts);
+	return bloomexp_filter_add_parts(&kept, kind, parts, nparts);
 }
 
 /*
- * Make a new value: the filter with hashes that were shown at one time, each once, or NULL if it
- * has them already, or if that was before its window.  They are the last ones of their slice, if
- * `final`.
+ * Return a new value with n items added to a windowed filter, all shown at one time.  Returns
+ * NULL if the filter contains all of them in the same or newer slices, or if the time is before its
+ * window.  `final` says that no more items of the slice will come.
  */
 struct varlena *
-bloomexp_window_add_hashes(BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n,
+bloomexp_window_add_hashes(const BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n,
 						   int64 shown_at, bool final)
 {
+	int			flags = BLOOMEXP_ADD_DROP_OLD | (final ? BLOOMEXP_ADD_FINAL : 0);
 	BloomExposure *exposures;
 	int64		slice;
 
@@ -279,10 +209,10 @@ bloomexp_window_add_hashes(BloomFilter *filter, BloomKind kind, const uint64 *ha
 		exposures[i].hash = hashes[i];
 		exposures[i].slice = slice;
 	}
-	return bloomexp_window_add(filter, kind, exposures, n, final, true);
+	return bloomexp_window_add(filter, kind, exposures, n, flags);
 }
 
-/* Return the number of layers whose slices lie wholly before a window that begins at `start`. */
+/* Return how many layers, the oldest, lie wholly before a window that begins at `start`. */
 uint32
 bloomexp_window_expired_layers(const BloomFilter *filter, int64 start)
 {
@@ -290,26 +220,20 @@ bloomexp_window_expired_layers(const BloomFilter *filter, int64 start)
 }
 
 /*
- * Make a new value: the filter without the slices that lie wholly before the window that
- * ends at `at`, or NULL if that begins no later than the last one.
+ * Return a new value without the slices that lie wholly before the window that ends at `at`.
+ * Returns NULL if the filter was expired up to there before.  Changes `filter`.
  */
 struct varlena *
 bloomexp_window_expire(BloomFilter *filter, int64 at)
 {
 	int64		start;
+	uint32		expired;
 
 	if (pg_sub_s64_overflow(at, filter->width, &start) || start <= filter->expired_before)
 		return NULL;
 	filter->expired_before = start;
-	return bloomexp_window_cut(filter, bloomexp_window_expired_layers(filter, start),
-							   filter->nlayers);
-}
-
-/* Make a new value: the filter with its layers from `first` on, up to `end`. */
-struct varlena *
-bloomexp_window_cut(BloomFilter *filter, uint32 first, uint32 end)
-{
-	filter->layers += first;
-	filter->nlayers = end - first;
+	expired = bloomexp_window_expired_layers(filter, start);
+	filter->layers += expired;
+	filter->nlayers -= expired;
 	return bloomexp_layout_form(filter);
 }

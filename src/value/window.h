@@ -1,33 +1,33 @@
 /*-------------------------------------------------------------------------
  *
  * window.h
- *	  Sliding windows: filters that forget.
+ *	  Sliding windows: filters that forget old items.
  *
- * Times are microseconds since 2000-01-01 00:00 UTC, as in a timestamptz; time
- * zones play no part.
+ * A time is in microseconds since 2000-01-01 00:00 UTC, as in a timestamptz.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef BLOOMEXP_WINDOW_H
 #define BLOOMEXP_WINDOW_H
 
+#include "kernel/sort.h"
 #include "value/layout.h"
 
-/* Length of a slice in microseconds. */
+/* Return the length of a slice in microseconds. */
 static inline int64
 bloomexp_window_slice_length(int64 width, int32 slices)
 {
 	return width / slices + (width % slices > 0);
 }
 
-/* Number of the slice, `length` microseconds long, in which a time lies. */
+/* Return the number of the slice that has a time, if slices are `length` microseconds long. */
 static inline int64
 bloomexp_window_slice_of(int64 time, int64 length)
 {
 	return time / length - (time % length < 0); /* rounded down */
 }
 
-/* Number of the slice of a filter in which a time lies. */
+/* Return the number of the slice of a filter that has a time. */
 static inline int64
 bloomexp_window_slice_at(const BloomFilter *filter, int64 time)
 {
@@ -35,25 +35,20 @@ bloomexp_window_slice_at(const BloomFilter *filter, int64 time)
 									bloomexp_window_slice_length(filter->width, filter->slices));
 }
 
-/* An item and the slice of time in which it was shown. */
-typedef struct BloomExposure
-{
-	uint64		hash;
-	int64		slice;
-} BloomExposure;
+/* Flags of bloomexp_window_add(). */
+#define BLOOMEXP_ADD_FINAL		0x01	/* these are the last items of their slices */
+#define BLOOMEXP_ADD_DROP_OLD	0x02	/* drop slices that leave the window */
 
 extern void bloomexp_window_check(int64 width, int32 slices, double fpr);
 extern void bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices,
 								 double fpr);
 extern uint64 bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n);
-extern struct varlena *bloomexp_window_add(BloomFilter *filter, BloomKind kind,
-										   BloomExposure *exposures, uint64 n,
-										   bool final, bool drop_old);
-extern struct varlena *bloomexp_window_add_hashes(BloomFilter *filter, BloomKind kind,
+extern struct varlena *bloomexp_window_add(const BloomFilter *filter, BloomKind kind,
+										   BloomExposure *exposures, uint64 n, int flags);
+extern struct varlena *bloomexp_window_add_hashes(const BloomFilter *filter, BloomKind kind,
 												  const uint64 *hashes, int n,
 												  int64 shown_at, bool final);
 extern uint32 bloomexp_window_expired_layers(const BloomFilter *filter, int64 start);
 extern struct varlena *bloomexp_window_expire(BloomFilter *filter, int64 at);
-extern struct varlena *bloomexp_window_cut(BloomFilter *filter, uint32 first, uint32 end);
 
 #endif							/* BLOOMEXP_WINDOW_H */

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * fuzz.c
- *	  Values that libFuzzer makes up, through the reader, the text input, and,
- *	  where they are accepted, through add, remove, expire, union and exclude.
+ *	  Passes values that libFuzzer makes up through the reader and the text input.
+ *	  Values that these accept go through add, remove, expire, union and exclude.
  *
- * Whatever comes in, nothing crashes, errors are those for users, and what comes
- * out is a value again that lost nothing.
+ * Whatever the input is, nothing may crash, errors must be those meant for users, and results
+ * must be valid values that lost no item.
  *
- * An input is a header of INPUT_HEADER bytes (number that chooses times and kinds,
- * length of the first value) and the bytes of two values.
+ * An input has a header of INPUT_HEADER bytes, which are a number that chooses times and kinds,
+ * and the length of the first value.  The bytes of two values follow.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,15 +33,15 @@
 #include "value/window.h"
 
 /*
- * What the modules of src/ need of PostgreSQL, without a server: memory, of which each
- * chunk has a block of its own, and errors, which end a call.
+ * What the modules of src/ need of PostgreSQL, without a server: memory, each chunk allocated
+ * alone so that sanitizers see its ends, and errors, which end a call.
  */
 
 volatile sig_atomic_t InterruptPending = false;
 MemoryContext CurrentMemoryContext = NULL;
 
 /*
- * Memory: all of it is freed after an input.
+ * Memory, which is freed after each input.
  */
 
 typedef struct Chunk
@@ -125,7 +125,7 @@ pg_detoast_datum_packed(struct varlena *datum)
 	return datum;
 }
 
-/* There is one filter, not an array of them. */
+/* No call has a VARIADIC array. */
 bool
 get_fn_expr_variadic(FmgrInfo *flinfo)
 {
@@ -133,7 +133,7 @@ get_fn_expr_variadic(FmgrInfo *flinfo)
 }
 
 /*
- * Errors: try() returns whether a call ended without one.
+ * Errors.  try() returns whether a call ended without one.
  */
 
 static jmp_buf on_error;
@@ -160,7 +160,7 @@ errcode(int sqlerrcode)
 	return error_code = sqlerrcode;
 }
 
-/* Messages are formatted, so that wrong arguments are seen, and thrown away. */
+/* Messages are formatted so that sanitizers see wrong arguments, and discarded. */
 #define MESSAGE(name) \
 	int \
 	name(const char *format, ...) \
@@ -202,15 +202,15 @@ errsave_finish(struct Node *context, const char *file, int line, const char *fun
 
 #define INPUT_HEADER 6
 
-/* Integers 1 to ITEMS are in the values of the corpus; the first of them are added. */
+/* The values of the corpus have integers up to ITEMS.  Adds have the first ADDED integers. */
 #define ITEMS 64
 #define ADDED 20
-#define CANDIDATES 600			/* more than a batch */
+#define CANDIDATES 600			/* more than one batch */
 
 /*
- * What a value may grow to by ADDED items: times so much, and so much more.  At a
- * rate next to 1 a position takes 37 items, and a new layer for half as many has 30
- * positions for each.
+ * ADDED items may make a value at most GROWTH_TIMES as large, plus GROWTH_MORE bytes.  At rates
+ * close to 1 a layer has 37 items per position, and a new layer for half as many items can have 30
+ * positions per item.
  */
 #define GROWTH_TIMES 1024
 #define GROWTH_MORE 65536
@@ -229,9 +229,9 @@ size_t		LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 		} \
 	} while (0)
 
-static uint32 choice;			/* of the input */
+static uint32 choice;			/* the number in the header of the input */
 
-/* Pieces of memory of their own, so that what is read behind their end is seen. */
+/* Copy a value into memory of its own, so that sanitizers see reads beyond its end. */
 static struct varlena *
 make_varlena(const void *bytes, Size size)
 {
@@ -258,7 +258,7 @@ hash_of(uint64 item)
  * The reader
  */
 
-/* Some bytes as a value, or NULL. */
+/* Return bytes as a value, or NULL if the reader refuses them. */
 static struct varlena *
 read_value(const uint8 *bytes, Size size)
 {
@@ -271,14 +271,14 @@ read_value(const uint8 *bytes, Size size)
 	return NULL;
 }
 
-/* A value that the modules made is one that the reader accepts. */
+/* Expect that the reader accepts a value that the modules made. */
 static void
 expect_value(struct varlena *value)
 {
 	expect(try(bloomexp_layout_check((uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ, NULL)));
 }
 
-/* What is read and laid out again is the same. */
+/* Expect that opening a value and forming it again changes nothing. */
 static void
 expect_fixed_point(struct varlena *value)
 {
@@ -288,7 +288,7 @@ expect_fixed_point(struct varlena *value)
 	expect(same(value, bloomexp_layout_form(&filter)));
 }
 
-/* The value of a text, or NULL. */
+/* Return the value of a text, or NULL if the input function refuses it. */
 static struct varlena *
 read_text(const char *text)
 {
@@ -306,7 +306,7 @@ read_text(const char *text)
 	return NULL;
 }
 
-/* The text of some bytes means what they mean. */
+/* Expect that bytes written as text are the same value, or none. */
 static void
 expect_same_by_text(const uint8 *bytes, Size size, const struct varlena *value)
 {
@@ -324,7 +324,7 @@ expect_same_by_text(const uint8 *bytes, Size size, const struct varlena *value)
 	expect(value == NULL || same(read, value));
 }
 
-/* Bytes as text are no value, unless they are its digits. */
+/* Read bytes as a text. */
 static void
 try_as_text(const uint8 *bytes, Size size)
 {
@@ -338,7 +338,7 @@ try_as_text(const uint8 *bytes, Size size)
 }
 
 /*
- * What a value contains
+ * Contents of values
  */
 
 static void
@@ -351,7 +351,7 @@ expect_contains(struct varlena *value, uint64 nitems)
 		expect(bloomexp_filter_contains(&filter, hash_of(item)));
 }
 
-/* Everything that `before` contains, `after` does. */
+/* Expect that `after` contains all items that `before` contains. */
 static void
 expect_kept(struct varlena *before, struct varlena *after)
 {
@@ -365,7 +365,7 @@ expect_kept(struct varlena *before, struct varlena *after)
 			   bloomexp_filter_contains(&new, hash_of(item)));
 }
 
-/* Exclude drops the candidates that the filter contains, and no other, in order. */
+/* Expect that exclude drops exactly the candidates that the filter contains. */
 static void
 expect_excluded(struct varlena *value)
 {
@@ -398,10 +398,10 @@ expect_excluded(struct varlena *value)
 }
 
 /*
- * What changes a value
+ * Changes of values
  */
 
-/* The result of a change that was tried: NULL where there is none. */
+/* Return the value after a change, or NULL if the change exceeded a limit. */
 static struct varlena *
 changed(bool done, struct varlena *before, struct varlena *after)
 {
@@ -416,7 +416,7 @@ changed(bool done, struct varlena *before, struct varlena *after)
 	return after;
 }
 
-/* The slices around which items are added: of a layer, or of some time. */
+/* Return the slice to which items are added: that of a layer, or any. */
 static int64
 near_slice(const BloomFilter *filter)
 {
@@ -425,7 +425,7 @@ near_slice(const BloomFilter *filter)
 	return filter->layers[choice % filter->nlayers].slice;
 }
 
-/* A windowed value without the slices before one; other values as they are. */
+/* Return a windowed value, expired up to a slice, or another value as it is. */
 static struct varlena *
 expire(struct varlena *value, int64 slice)
 {
@@ -443,7 +443,7 @@ expire(struct varlena *value, int64 slice)
 	return changed(true, value, result);
 }
 
-/* A windowed value without the slices before one, expired or not; other values as they are. */
+/* Return a windowed value without the layers before a slice, or another value as it is. */
 static struct varlena *
 since(struct varlena *value, int64 slice)
 {
@@ -458,8 +458,8 @@ since(struct varlena *value, int64 slice)
 }
 
 /*
- * Whether what is added to the slice after one leaves that one behind: if a filter's newest
- * slice is so far off that it may be a wrong time, the slice after one can confirm it.
+ * Return whether items added to slice + 1 make `slice` leave the window.  The newest slice of the
+ * filter may be so far ahead that it was not believed, and slice + 1 can confirm it.
  */
 static bool
 leaves_window(const BloomFilter *filter, int64 slice)
@@ -487,7 +487,9 @@ add_to_window(BloomFilter *filter, BloomKind kind, int64 slice)
 		if (i % 4 == 3 && slice < PG_INT64_MAX)
 			exposures[i].slice++;
 	}
-	return bloomexp_window_add(filter, kind, exposures, ADDED, choice % 2 == 0, choice % 3 > 0);
+	return bloomexp_window_add(filter, kind, exposures, ADDED,
+							   (choice % 2 == 0 ? BLOOMEXP_ADD_FINAL : 0) |
+							   (choice % 3 > 0 ? BLOOMEXP_ADD_DROP_OLD : 0));
 }
 
 static struct varlena *
@@ -500,7 +502,7 @@ add_to_filter(BloomFilter *filter, BloomKind kind)
 	return bloomexp_filter_add(filter, kind, hashes, ADDED);
 }
 
-/* The value with items 0 to ADDED - 1. */
+/* Return the value with items 0 to ADDED - 1 added. */
 static struct varlena *
 add(struct varlena *value)
 {
@@ -518,7 +520,6 @@ add(struct varlena *value)
 	result = changed(done, value, result);
 	if (result == NULL)
 		return value;
-	/* Older slices may have left the window. */
 	bloomexp_layout_open(&filter, value);
 	if (!leaves_window(&filter, slice))
 	{
@@ -532,7 +533,7 @@ add(struct varlena *value)
 	return result;
 }
 
-/* To remove what was added, once from a counting filter, leaves what it contained. */
+/* Expect that removing what was added to a counting filter leaves what it contained before. */
 static void
 expect_removed(struct varlena *before, struct varlena *added)
 {
@@ -608,7 +609,7 @@ read_input(const uint8 *data, Size size, Input *input)
 	return true;
 }
 
-/* Returns the size.  The values are cut where they do not fit. */
+/* Write an input and return its size.  Values that do not fit are cut. */
 static Size
 write_input(uint8 *data, Size max_size, const Input *input)
 {
@@ -616,7 +617,7 @@ write_input(uint8 *data, Size max_size, const Input *input)
 	uint16		first = Min(Min(input->sizes[0], PG_UINT16_MAX), max_size - INPUT_HEADER);
 	Size		second = Min(input->sizes[1], max_size - INPUT_HEADER - first);
 
-	/* the values can be in `data` */
+	/* the values of the input may lie in `data` */
 	memcpy(copy, &input->choice, sizeof(input->choice));
 	memcpy(copy + sizeof(input->choice), &first, sizeof(first));
 	memcpy(copy + INPUT_HEADER, input->values[0], first);
@@ -653,8 +654,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /*
- * Set the fields that the bits decide, so that not every mutant is refused for
- * them.  The offsets are those of doc/internals/format.md.
+ * Set the header fields that depend on the bits, or nearly every mutant would be refused.  The
+ * offsets are those of doc/internals/format.md.
  */
 static void
 repair(uint8 *value, Size size)
@@ -685,7 +686,7 @@ repair(uint8 *value, Size size)
 	}
 }
 
-/* One of the values is changed, and mostly repaired. */
+/* Mutate one of the values, and repair most mutants. */
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {

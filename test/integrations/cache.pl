@@ -40,7 +40,7 @@ query(qq{
 	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
 		shown_at timestamptz NOT NULL DEFAULT now());
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
-	SELECT bloom_create_feed('shown', 'exposures');
+	SELECT bloomexp.create_feed('shown', 'exposures');
 	INSERT INTO exposures SELECT u, u * 1000 + n FROM generate_series(1, $users + 2) u,
 		generate_series(1, 300) n});
 

@@ -172,7 +172,7 @@ $node->safe_psql('guide', q{CREATE EXTENSION bloomexp;
 	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
 		shown_at timestamptz NOT NULL DEFAULT now());
 	CREATE INDEX ON exposures (user_id, shown_at);
-	SELECT bloom_create_feed('seen', 'exposures')});
+	SELECT bloomexp.create_feed('seen', 'exposures')});
 connect_to('guide');
 for (['Python', \&python_program], ['JavaScript', \&javascript_program], ['Java', \&java_program],
 	['Go', \&go_program])

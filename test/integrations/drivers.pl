@@ -314,8 +314,8 @@ for my $name (grep { $run{$_} } 'node_postgres.mjs', 'postgres_js.mjs')
 # contains() of a feed needs no cast, whatever the items are: an item that was shown, and one that
 # was not.
 $node->safe_psql('one_item', q{
-	SELECT bloom_create_feed('texts', item_type => 'text'),
-		bloom_create_feed('uuids', item_type => 'uuid');
+	SELECT bloomexp.create_feed('texts', item_type => 'text'),
+		bloomexp.create_feed('uuids', item_type => 'uuid');
 	SELECT texts.add(42, '{7}'), uuids.add(42, '{00000000-0000-0000-0000-000000000007}')});
 my $uuid = '00000000-0000-0000-0000-00000000000';
 my $items = "items = [['shown', 42001], ['shown', 703], ['texts', '7'], ['texts', '8'],"

@@ -59,10 +59,10 @@ for my $way ('libpq', 'workers')
 		ALTER TABLE views OWNER TO feed_owner;
 
 		SET ROLE feed_owner;
-		SELECT bloom_create_feed('seen', 'exposures');
-		SELECT bloom_create_feed('shared', 'views');
-		SELECT bloom_create_feed('slow', 'exposures');
-		SELECT bloom_create_feed('private', 'exposures');
+		SELECT bloomexp.create_feed('seen', 'exposures');
+		SELECT bloomexp.create_feed('shared', 'views');
+		SELECT bloomexp.create_feed('slow', 'exposures');
+		SELECT bloomexp.create_feed('private', 'exposures');
 		-- filters without the last 12 hours that have forgotten nothing
 		INSERT INTO seen.filters (user_id, items, filled_until)
 		SELECT user_id, bloom_agg(item_id), now() - interval '2 days' FROM exposures
@@ -74,7 +74,7 @@ for my $way ('libpq', 'workers')
 		GRANT USAGE ON SCHEMA cron TO rebuilder;
 		GRANT USAGE ON SCHEMA shared, slow TO rebuilder;
 		GRANT EXECUTE ON PROCEDURE shared.rebuild, slow.rebuild TO rebuilder;
-		GRANT EXECUTE ON FUNCTION shared.rebuild_step, slow.rebuild_step TO rebuilder;
+		GRANT EXECUTE ON FUNCTION shared.rebuild_batch, slow.rebuild_batch TO rebuilder;
 		CREATE ROLE stranger LOGIN IN ROLE rebuilder});
 }
 

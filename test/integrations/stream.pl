@@ -60,7 +60,7 @@ def part(first, end):
                 send(value)
 
 def poison():
-    for value in (None, "", "{", "[1]", "7", "null", b"\xff", '"\0"',
+    for value in (None, "", "{", "[1]", "7", "null", b"\xff", '"\0"', "[" * 20000,
                   '{"user_id": "x", "item_id": 1, "shown_at": "now"}',
                   '{"user_id": 1, "item_id": 92233720368547758070, "shown_at": "now"}',
                   '{"user_id": 1, "item_id": 1, "shown_at": "soon"}',
@@ -194,10 +194,10 @@ is(ended($_, 'TERM'), 0, 'a consumer that was told to end has no error') for @co
 my $before = bytes();
 my $again = consumer(1000, 'group.id=again');
 ok(caught_up($again), 'another group reads everything');
-is((logged($again))[0], $users * $items * 5 / 4 + 11, 'all messages');
+is((logged($again))[0], $users * $items * 5 / 4 + 12, 'all messages');
 is((logged($again))[1], $users * $items * 5 / 4, 'all exposures');
 is(bytes(), $before, 'adding again changes no byte');
-is(scalar(() = slurp_file($again->{log}) =~ /^skipped partition \d, offset \d+: /mg), 9,
+is(scalar(() = slurp_file($again->{log}) =~ /^skipped partition \d, offset \d+: /mg), 10,
 	'what is no exposure is skipped and logged');
 
 # Programs that can only insert have a view.

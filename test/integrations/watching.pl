@@ -64,10 +64,10 @@ $node->safe_psql('postgres', q{
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
 	CREATE TABLE views (LIKE exposures);
 	CREATE INDEX ON views (user_id, shown_at, item_id);
-	SELECT bloom_create_feed('seen', 'exposures');
-	SELECT bloom_create_feed('Odd "feed"', 'views', mode => 'log');
-	SELECT bloom_create_feed('secret', 'views');
-	SELECT bloom_create_feed('alone');
+	SELECT bloomexp.create_feed('seen', 'exposures');
+	SELECT bloomexp.create_feed('Odd "feed"', 'views', trigger => false);
+	SELECT bloomexp.create_feed('secret', 'views');
+	SELECT bloomexp.create_feed('alone');
 	SELECT alone.add(1, '{1}');
 
 	-- four users, one without a filter, and one filter far above its rate; partitions that
@@ -103,7 +103,7 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE kept (LIKE views);
 	ALTER TABLE kept OWNER TO keeper;
 	SET ROLE keeper;
-	SELECT bloom_create_feed('kept', 'kept');
+	SELECT bloomexp.create_feed('kept', 'kept');
 	GRANT USAGE ON SCHEMA kept TO exporter;
 	GRANT SELECT ON kept.health TO exporter;
 	INSERT INTO kept VALUES (1, 1, now())});
@@ -159,7 +159,7 @@ is_deeply(values_of('bloomexp_feed', 'seen'), \%seen, 'a feed that is known');
 is_deeply(values_of('bloomexp_feed', 'Odd "feed"'),
 	{ map({ $_ => undef } keys %seen), readable => 1, users => 0, above_target => 0,
 		untracked_tables => 0, never_filled => 0 },
-	'an empty one in mode log, with an odd name');
+	'an empty one without triggers, with an odd name');
 is_deeply(values_of('bloomexp_feed', 'secret'), { map({ $_ => undef } keys %seen), readable => 0 },
 	'what the role may not read');
 my $kept = values_of('bloomexp_feed', 'kept');
@@ -242,7 +242,7 @@ as_stranger(q{
 	BEGIN;
 	LOCK trap.filters;
 	PREPARE TRANSACTION 'locked'});
-is($node->safe_psql('postgres', q{SELECT count(*) FROM bloom_feeds()
+is($node->safe_psql('postgres', q{SELECT count(*) FROM bloomexp.feeds()
 	WHERE feed IN ('trap', 'shared')}), 2,
 	'schemas that look like feeds');
 for my $query (sort keys %$queries)

@@ -26,12 +26,12 @@ sub document
 }
 
 # A text without what says nothing: blanks at the ends of lines, empty lines at the ends, and
-# the empty row that bloom_create_feed() returns.
+# the empty row that bloomexp.create_feed() returns.
 sub visible
 {
 	my $text = join "\n", map { s/\s+$//r } split /\n/, $_[0];
 
-	$text =~ s/^ bloom_create_feed\n-+\n\n\(1 row\)\n*//mg;
+	$text =~ s/^ create_feed\n-+\n\n\(1 row\)\n*//mg;
 	return $text =~ s/^\n+|\n+$//gr;
 }
 

@@ -40,7 +40,7 @@ sub create
 	return;
 }
 
-# Exposures, and a feed of each mode.
+# Exposures, a feed with triggers and one without.
 sub create_feeds
 {
 	my ($node, $database) = @_;
@@ -48,8 +48,8 @@ sub create_feeds
 	$node->safe_psql($database, q{
 		CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
 			PRIMARY KEY (user_id, item_id));
-		SELECT bloom_create_feed('feed', 'exposures');
-		SELECT bloom_create_feed('log', 'exposures', mode => 'log')});
+		SELECT bloomexp.create_feed('feed', 'exposures');
+		SELECT bloomexp.create_feed('untracked', 'exposures', trigger => false)});
 	return;
 }
 
@@ -59,11 +59,10 @@ sub shown
 	my ($node, $database, $item) = @_;
 
 	return $node->safe_psql($database, qq{
-		SELECT string_agg(concat_ws(' ', f.mode, user_id), ', ' ORDER BY f.mode, user_id)
+		SELECT string_agg(concat_ws(' ', f.name, user_id), ', ' ORDER BY f.name, user_id)
 			FROM generate_series(1, 100) AS user_id,
 			LATERAL (VALUES ('feed', feed.unseen(user_id, '{$item}')),
-				('log', log.unseen(user_id, '{$item}'))) AS f (mode,
-				unseen)
+				('untracked', untracked.unseen(user_id, '{$item}'))) AS f(name, unseen)
 		WHERE unseen = '{}'});
 }
 

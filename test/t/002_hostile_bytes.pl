@@ -41,6 +41,8 @@ my %samples = (
 		'2024-02-29 12:00+0', '294276-12-31 23:59:59.999999+0' ],
 	'timestamp with time zone[]' => [q{array_fill(timestamptz '2024-02-29 12:00+0', '{3}')}],
 	'bigint[]' => [q{'{42,-1,42}'::bigint[]}],	# hashes are not NULL
+	'bloomexp.row_settings' => [ map { "ROW($_)::bloomexp.row_settings" }
+		q{interval '1 day', 3, 'integer', 0.001, NULL}, q{NULL, NULL, 'integer', 0.001, 42} ],
 	'anynonarray' => [
 		'42::bigint', '42::smallint', q{'item'::text}, q{'item'::char(6)},
 		q{'123e4567-e89b-12d3-a456-426614174000'::uuid},

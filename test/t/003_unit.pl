@@ -11,7 +11,7 @@ use Test::More;
 
 my $root = dirname(__FILE__) . '/../..';
 my $folder = File::Temp->newdir;
-my @modules = map { "$root/src/kernel/$_.c" } qw(simd sizing probe);
+my @modules = map { "$root/src/kernel/$_.c" } qw(simd sizing probe sort);
 
 # The server's compiler, unless CC names one; with its options, if it has any.
 my $cc = $ENV{CC} || `@{[ $ENV{PG_CONFIG} || 'pg_config' ]} --cc 2>/dev/null` || 'cc';

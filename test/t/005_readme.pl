@@ -262,7 +262,7 @@ is($missing->(''), 0, 'after a rebuild it is there');
 # The script that makes a feed and tries it leaves nothing if the trial fails, and no row if it does
 # not.
 my ($script) = $document{'doc/feed-over-a-table.md'}
-  =~ /(${begin}SELECT bloom_create_feed.*?COMMIT;)$/ms;
+  =~ /(${begin}SELECT bloomexp\.create_feed.*?COMMIT;)$/ms;
 my @as = (app => 'feed_over_a_table_app', rebuilder => 'feed_over_a_table_rebuilder');
 while (my ($name, $role) = splice @as, 0, 2)
 {

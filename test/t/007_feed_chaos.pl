@@ -18,7 +18,7 @@ my $node = start_server('chaos',
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => 10 * $patience) }
 
-# A row per item and a row per page, each with feeds in both modes.
+# A row per item and a row per page, each with a feed with triggers and one without.
 query(q{
 	CREATE EXTENSION bloomexp;
 	CREATE TABLE shown (user_id bigint, item_id bigint,
@@ -31,22 +31,22 @@ query(q{
 	CREATE INDEX ON pages (user_id, shown_at);
 	CREATE TABLE upserted (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
 		PRIMARY KEY (user_id, item_id));
-	SELECT bloom_create_feed('trigger_shown', 'shown');
-	SELECT bloom_create_feed('log_shown', 'shown', mode => 'log');
-	SELECT bloom_create_feed('trigger_pages', 'pages');
-	SELECT bloom_create_feed('log_pages', 'pages', mode => 'log');
-	SELECT bloom_create_feed('trigger_upserted', 'upserted');
-	SELECT bloom_create_feed('log_upserted', 'upserted', mode => 'log');
+	SELECT bloomexp.create_feed('tracked_shown', 'shown');
+	SELECT bloomexp.create_feed('untracked_shown', 'shown', trigger => false);
+	SELECT bloomexp.create_feed('tracked_pages', 'pages');
+	SELECT bloomexp.create_feed('untracked_pages', 'pages', trigger => false);
+	SELECT bloomexp.create_feed('tracked_upserted', 'upserted');
+	SELECT bloomexp.create_feed('untracked_upserted', 'upserted', trigger => false);
 	CREATE TABLE copies AS SELECT i FROM generate_series(1, 5) AS i;
 	INSERT INTO shown SELECT u, -u, now() FROM generate_series(1, 10) AS u;
 	INSERT INTO shown SELECT u, 1, '2019-01-01' FROM generate_series(1, 50) AS u;
 	INSERT INTO pages VALUES ('0', '{1}');
 	INSERT INTO upserted VALUES (0, 1)});
-my @feeds = map { ("trigger_$_", "log_$_") } 'shown', 'pages', 'upserted';
+my @feeds = map { ("tracked_$_", "untracked_$_") } 'shown', 'pages', 'upserted';
 
 # Users 1 to 40 are anybody's.  41 to 60 have transactions that are prepared, of which it is not
-# known when they began, and times of the past: both are for mode trigger, or an overlap.  From 101
-# on, each is for one way to take.
+# known when they began, and times of the past: both are for triggers, or an overlap.  From 101 on,
+# each is for one way to take.
 my %writers = (
 	item => 'INSERT INTO shown (user_id, item_id) VALUES (:user, :item);',
 	many => 'INSERT INTO shown (user_id, item_id) SELECT 1 + (:user + i * 7) % 40, :item + i
@@ -80,22 +80,22 @@ my %writers = (
 	(map { ("take_$$_[0]_shown" => "INSERT INTO shown (user_id, item_id)
 		SELECT 101 + :user % 5 + $$_[1], unnest($$_[0]_shown.take(101 + :user % 5 + $$_[1],
 			ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3));") }
-		([ 'trigger', 0 ], [ 'log', 10 ])),
+		([ 'tracked', 0 ], [ 'untracked', 10 ])),
 	(map { ("lock_$$_[0]_shown" => "BEGIN;\nSELECT $$_[0]_shown.lock(101 + :user % 5 + $$_[1]);\n"
 		. "INSERT INTO shown (user_id, item_id)
 		SELECT 101 + :user % 5 + $$_[1], i FROM generate_series(:item % 1500,
 			:item % 1500 + 99) AS i
 				WHERE NOT (SELECT $$_[0]_shown.current(101 + :user % 5 + $$_[1])) @> i
 				LIMIT 3;\nCOMMIT;") }
-		([ 'trigger', 20 ], [ 'log', 30 ])),
+		([ 'tracked', 20 ], [ 'untracked', 30 ])),
 	(map { ("take_$$_[0]_pages" => "INSERT INTO pages (user_id, item_id)
 		SELECT u, $$_[0]_pages.take(u,
 			ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3)
 		FROM (SELECT (101 + :user % 5 + $$_[1])::text AS u) AS u;") }
-		([ 'trigger', 0 ], [ 'log', 10 ])));
+		([ 'tracked', 0 ], [ 'untracked', 10 ])));
 
 # What a filter has from exposures that are forgotten is shown again.
-my $repeat = q{UPDATE trigger_shown.filters SET items = bloom_add(items,
+my $repeat = q{UPDATE tracked_shown.filters SET items = bloom_add(items,
 	ARRAY(SELECT generate_series(2000000::bigint, 2000040))) WHERE user_id BETWEEN 30 AND 40};
 $writers{repeat} = 'INSERT INTO shown (user_id, item_id)
 	SELECT 30 + :user % 11, 2000000 + (:item + i) % 40
@@ -108,12 +108,13 @@ for (keys %writers)
 		"\\set user random(1, 40)\n\\set item random(1, 1000000)\n$writers{$_}\n"
 		. "\\sleep 2 ms\n");
 }
-append_to_file("$folder/rebuild_$_.sql", "CALL $_.rebuild(overlap => '0');\n")
-  for grep { $_ ne 'trigger_shown' } @feeds;
-append_to_file("$folder/rebuild_trigger_shown.sql", "\\set middle random(1, 140)\n"
-	. "CALL trigger_shown.rebuild(after => :middle);\n"
-	. "CALL trigger_shown.rebuild(users => '{1,2,3,101,102}');\n"
-	. "CALL trigger_shown.rebuild(upto => :middle);\n");
+my %statement = map { $_ => "CALL $_.rebuild(" . (/^un/ ? "overlap => '0'" : '') . ')' } @feeds;
+append_to_file("$folder/rebuild_$_.sql", "$statement{$_};\n")
+  for grep { $_ ne 'tracked_shown' } @feeds;
+append_to_file("$folder/rebuild_tracked_shown.sql", "\\set middle random(1, 140)\n"
+	. "CALL tracked_shown.rebuild(after => :middle);\n"
+	. "CALL tracked_shown.rebuild(users => '{1,2,3,101,102}');\n"
+	. "CALL tracked_shown.rebuild(upto => :middle);\n");
 append_to_file("$folder/copy.csv", join '',
 	map { sprintf "%d,%d\n", 1 + $_ % 40, 3000000 + $_ } 1 .. 200);
 append_to_file("$folder/partitions.sql", q{
@@ -128,7 +129,7 @@ ALTER TABLE shown ATTACH PARTITION shown_old FOR VALUES FROM (MINVALUE) TO ('202
 });
 
 # What is missing at this moment, and what was taken twice.
-my %others = (log_shown => 'AND user_id NOT BETWEEN 41 AND 60');
+my %others = (untracked_shown => 'AND user_id NOT BETWEEN 41 AND 60');
 my $check = join ' UNION ALL ', map {
 	my ($feed, $table) = (/(\w+)_(\w+)/ ? ($_, $2) : ());
 	my $elements = $table eq 'pages' ? 'e, unnest(e.item_id) AS item'
@@ -254,7 +255,7 @@ while (time < $began + $seconds || $rounds < @crashes || $rounds < 20 && lacking
 		WHERE query LIKE 'ALTER TABLE shown DETACH%'
 		AND pid <> pg_backend_pid()");
 	$detach->{run}->finish;
-	query("CALL $_.rebuild(overlap => '0')") for 'trigger_shown', 'log_shown';
+	query($statement{$_}) for 'tracked_shown', 'untracked_shown';
 	look("half detached in round $rounds");
 	query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity
 		WHERE query = 'SELECT pg_sleep(600)'");
@@ -273,9 +274,9 @@ is(join("\n", @errors[ 0 .. ($#errors > 9 ? 9 : $#errors) ]), '',
 cmp_ok($checks, '>', 2 * $rounds, 'there were checks');
 is(lacking(), '', 'each feed was rebuilt beside the writers, and there was something to lose');
 note "exposures, pages, taken, prepared: $counts";
-is(query('SELECT untracked FROM trigger_shown.health'), '0', 'triggers are where they were');
+is(query('SELECT untracked FROM tracked_shown.health'), '0', 'triggers are where they were');
 query("CALL $_.rebuild()") for @feeds;
-is(query('SELECT count(*) FROM trigger_shown.filters AS f
+is(query('SELECT count(*) FROM tracked_shown.filters AS f
 	FULL JOIN (SELECT user_id, bloom_agg(item_id, 0.01) AS items FROM shown
 		WHERE shown_at > now() - interval $$30 days$$ GROUP BY user_id) AS e USING (user_id)
 		WHERE f.items IS DISTINCT FROM e.items'),
@@ -286,7 +287,7 @@ is(query('SELECT count(*) FROM trigger_shown.filters AS f
 query('CREATE TABLE many AS SELECT u AS user_id, 1::bigint AS item_id, now() AS shown_at
 	FROM generate_series(1, 5000) AS u;
 	CREATE INDEX ON many (user_id);
-	SELECT bloom_create_feed($$many_seen$$, $$many$$)');
+	SELECT bloomexp.create_feed($$many_seen$$, $$many$$)');
 query('CALL many_seen.rebuild()');
 query('UPDATE many_seen.filters SET filled_until = NULL');
 my $rebuild = start('rebuild', 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c',
@@ -308,33 +309,33 @@ query('DROP SCHEMA many_seen CASCADE; DROP TABLE many');
 
 # Forty days: a day passes by making all times a day older.  One night is missed.
 
-query("TRUNCATE shown, pages, trigger_shown.filters, log_shown.filters");
+query("TRUNCATE shown, pages, tracked_shown.filters, untracked_shown.filters");
 my ($late, $stale) = ('', '');
 for my $day (1 .. 40)
 {
 	query("SET session_replication_role = replica;
 		UPDATE shown SET shown_at = shown_at - interval '1 day';
-		UPDATE trigger_shown.filters SET filled_until = filled_until - interval '1 day';
-		UPDATE log_shown.filters SET filled_until = filled_until - interval '1 day';
+		UPDATE tracked_shown.filters SET filled_until = filled_until - interval '1 day';
+		UPDATE untracked_shown.filters SET filled_until = filled_until - interval '1 day';
 		RESET session_replication_role;
 		-- some come late, some stay away after a while
 		INSERT INTO shown SELECT u, hashint8extended(u * 1000 + i, $day) % 100000,
 			now() - random() * interval '20 hours'
 		FROM generate_series(1, 50) AS u, generate_series(1,
 			u % 7 + 1) AS i WHERE (u % 4 <> 1 OR $day > 15) AND (u % 4 <> 2 OR $day < 5)");
-	query("CALL trigger_shown.rebuild(); CALL log_shown.rebuild()") =~ /ERROR/ and die
+	query("CALL tracked_shown.rebuild(); CALL untracked_shown.rebuild()") =~ /ERROR/ and die
 	  unless $day == 12;
 	$late .= query("SELECT '$day: ' || user_id
 		FROM (SELECT user_id, array_agg(item_id) AS items FROM shown
 		WHERE shown_at > now() - interval '30 days' GROUP BY 1) AS e
-		WHERE trigger_shown.unseen(user_id, items) <> '{}'
-			OR log_shown.unseen(user_id, items) <> '{}'") unless $day == 12;
+		WHERE tracked_shown.unseen(user_id, items) <> '{}'
+			OR untracked_shown.unseen(user_id, items) <> '{}'") unless $day == 12;
 }
 is($late, '', 'forty days: nothing was missing');
-is(query('SELECT count(*) FROM trigger_shown.filters
-	FULL JOIN log_shown.filters AS l USING (user_id)
+is(query('SELECT count(*) FROM tracked_shown.filters
+	FULL JOIN untracked_shown.filters AS u USING (user_id)
 	WHERE user_id % 4 = 2'), '0', 'who stayed away has no filter');
-like(query("SELECT avg(cardinality(trigger_shown.unseen(user_id,
+like(query("SELECT avg(cardinality(tracked_shown.unseen(user_id,
 	items))::float8 / cardinality(items)) FROM
 	(SELECT user_id, array_agg(item_id) AS items FROM shown
 		WHERE shown_at < now() - interval '30 days' AND user_id % 4 <> 2 GROUP BY 1) AS e"),

@@ -54,11 +54,12 @@ is($standby->safe_psql('postgres', q{SELECT bloom_add(items, 905) @> 905 FROM se
 
 # Feeds answer there, too.
 $primary->safe_psql('postgres', q{INSERT INTO exposures VALUES (1, 901), (2, 901),
-	(2, 902); CALL log.rebuild(); INSERT INTO exposures VALUES (3, 901)});
+	(2, 902); CALL untracked.rebuild(); INSERT INTO exposures VALUES (3, 901)});
 $primary->wait_for_catchup($standby);
-is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, log 2, log 3',
+is(samples::shown($standby, 'postgres', 901),
+	'feed 1, feed 2, feed 3, untracked 1, untracked 2, untracked 3',
 	'feeds answer on a standby');
-is($standby->safe_psql('postgres', q{SELECT feed.current(2) @> 902, log.current(2) @> 902,
+is($standby->safe_psql('postgres', q{SELECT feed.current(2) @> 902, untracked.current(2) @> 902,
 	users, untracked
 	FROM feed.health}), 't|t|3|0', 'with their other functions');
 like($standby->safe_psql('postgres', 'CALL feed.rebuild(dry_run => true)'), qr/^4\|3\|\d+\|0$/,
@@ -70,8 +71,8 @@ for my $statement (
 	'UPDATE seen SET items = bloom_add(items, 5) WHERE user_id = 1',
 	'INSERT INTO exposures VALUES (1, 5)',
 	"SELECT feed.take(1, '{5}')",
-	"SELECT log.take(1, '{5}')",
-	'SELECT log.lock(1)',
+	"SELECT untracked.take(1, '{5}')",
+	'SELECT untracked.lock(1)',
 	'CALL feed.rebuild()')
 {
 	is(sqlstate($standby, 'postgres', $statement), '25006', 'read-only: '
@@ -82,11 +83,13 @@ $standby->promote;
 $standby->safe_psql('postgres', samples::add("'{907}'::bigint[]", 1, 3)
 	. 'INSERT INTO exposures VALUES (2, 907), (78, 907)');
 is(samples::containing($standby, 'postgres', 907), '1 3', 'the promoted standby takes adds');
-is(samples::shown($standby, 'postgres', 907), 'feed 2, feed 78, log 2, log 78', 'and exposures');
+is(samples::shown($standby, 'postgres', 907), 'feed 2, feed 78, untracked 2, untracked 78',
+	'and exposures');
 is(samples::containing($primary, 'postgres', 907), '', 'of which the old primary knows nothing');
 like($standby->safe_psql('postgres', 'CALL feed.rebuild()'), qr/^6\|4\|\d+\|0$/,
 	'and rebuilds its filters');
-is(samples::shown($standby, 'postgres', 901), 'feed 1, feed 2, feed 3, log 1, log 2, log 3',
+is(samples::shown($standby, 'postgres', 901),
+	'feed 1, feed 2, feed 3, untracked 1, untracked 2, untracked 3',
 	'which have what came from the primary');
 $standby->stop;
 
@@ -118,7 +121,7 @@ $primary->safe_psql('postgres', samples::add("'{913}'::bigint[]", 1, 3, 80)
 	. samples::change_others());
 is(samples::containing($primary, 'postgres', 913), '1 3 80', 'adds go on');
 is(samples::shown($primary, 'postgres', 911) . '; ' . samples::shown($primary, 'postgres', 913),
-	'feed 5, log 5; ', 'feeds have the exposures that were committed, and no other');
+	'feed 5, untracked 5; ', 'feeds have the exposures that were committed, and no other');
 $primary->stop;
 
 done_testing();

@@ -84,14 +84,15 @@ query('postgres', 'INSERT INTO exposures VALUES (3, 903), (78, 903)');
 same('after exposures');
 for my $subscription (sort keys %subscriptions)
 {
-	is(samples::shown($subscriber, $subscription, 903), 'feed 3, feed 78, log 3, log 78',
+	is(samples::shown($subscriber, $subscription, 903),
+		'feed 3, feed 78, untracked 3, untracked 78',
 		"$subscription subscription: filters and exposures came");
 	is($subscriber->safe_psql($subscription,
 		'SELECT md5(string_agg(md5(bloom_send(items)), $$ $$ ORDER BY user_id))
 		FROM feed.filters'),
 		query('postgres', 'SELECT md5(string_agg(md5(bloom_send(items)), $$ $$ ORDER BY user_id))
 			FROM feed.filters'), "$subscription subscription: byte for byte");
-	is(sqlstate($subscriber, $subscription, "SELECT bloom_create_feed('more', 'exposures')"),
+	is(sqlstate($subscriber, $subscription, "SELECT bloomexp.create_feed('more', 'exposures')"),
 		'55000', "$subscription subscription: no feed with triggers can be made there");
 	is($subscriber->safe_psql($subscription, 'SELECT count(*) FROM exposures'), '3',
 		"$subscription subscription: exposures came");
@@ -99,8 +100,9 @@ for my $subscription (sort keys %subscriptions)
 	$subscriber->safe_psql($subscription, "DROP SUBSCRIPTION $subscription;
 		INSERT INTO exposures VALUES (3, 905),
 		(79, 905)");
-	$subscriber->safe_psql($subscription, "SELECT bloom_create_feed('more', 'exposures')");
-	is(samples::shown($subscriber, $subscription, 905), 'feed 3, feed 79, log 3, log 79',
+	$subscriber->safe_psql($subscription, "SELECT bloomexp.create_feed('more', 'exposures')");
+	is(samples::shown($subscriber, $subscription, 905),
+		'feed 3, feed 79, untracked 3, untracked 79',
 		"$subscription subscription: the trigger works there");
 }
 $subscriber->stop;
@@ -185,15 +187,15 @@ for my $way (sort keys %restore)
 	ok(dump_of($database) eq $dump, "$way: dumped again, all is the same");
 
 	query($database, 'INSERT INTO exposures VALUES (1, 903), (3, 903), (78, 903)');
-	is(samples::shown($node, $database, 901), 'feed 1, log 1',
+	is(samples::shown($node, $database, 901), 'feed 1, untracked 1',
 		"$way: feeds know what was shown before");
 	is(samples::shown($node, $database, 903),
-		join(', ', map { ("$_ 1", "$_ 3", "$_ 78") } 'feed', 'log'),
+		join(', ', map { ("$_ 1", "$_ 3", "$_ 78") } 'feed', 'untracked'),
 		"$way: and what is shown now");
 	is(query($database, 'SELECT untracked FROM feed.health'), '0',
 		"$way: the trigger is where it must be");
-	is(query($database, 'SELECT feed, command, problems FROM bloom_feeds() ORDER BY 1'),
-		query('origin', 'SELECT feed, command, $${}$$ FROM bloom_feeds() ORDER BY 1'),
+	is(query($database, 'SELECT feed, command, problems FROM bloomexp.feeds() ORDER BY 1'),
+		query('origin', 'SELECT feed, command, $${}$$ FROM bloomexp.feeds() ORDER BY 1'),
 		"$way: feeds are listed, and nothing is wrong with them");
 	is(query($database, q{INSERT INTO seen (user_id) VALUES (81);
 		SELECT items @> 4711, known FROM seen
@@ -201,20 +203,20 @@ for my $way (sort keys %restore)
 		't|1', "$way: default and generated column");
 	is(sqlstate($node, $database, "UPDATE seen SET items = bloom_add(items, 13)
 		WHERE note = 'small'"), '23514', "$way: check constraint");
-	query($database, "CALL $_.rebuild()") for 'feed', 'log';
+	query($database, "CALL $_.rebuild()") for 'feed', 'untracked';
 	is(samples::shown($node, $database, 903),
-		join(', ', map { ("$_ 1", "$_ 3", "$_ 78") } 'feed', 'log'),
+		join(', ', map { ("$_ 1", "$_ 3", "$_ 78") } 'feed', 'untracked'),
 		"$way: filters are rebuilt");
 }
 
 # Data alone, into tables that have the trigger: it must rest, or it would add what is
 # in the filters already, and the filters would find their rows taken.
-query('from_custom', 'TRUNCATE seen, exposures, small, parts, feed.filters, log.filters');
+query('from_custom', 'TRUNCATE seen, exposures, small, parts, feed.filters, untracked.filters');
 $node->command_ok([ 'pg_restore', '--exit-on-error', '--data-only', '--disable-triggers', '-d',
 	$node->connstr('from_custom'), "$folder/custom.dump" ],
 	'data alone: restored');
 is(samples::answers($node, 'from_custom'), $answers, 'data alone: filters answer as they did');
-is(samples::shown($node, 'from_custom', 901), 'feed 1, log 1', 'data alone: and feeds');
+is(samples::shown($node, 'from_custom', 901), 'feed 1, untracked 1', 'data alone: and feeds');
 
 # The filters need not be in the dump, as they can be built from the exposures.
 query('postgres', 'CREATE DATABASE rebuilt;
@@ -224,9 +226,10 @@ $node->command_ok([ 'pg_dump', '--exclude-table-data=seen', '--exclude-table-dat
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$folder/rebuilt.sql", '-d',
 	$node->connstr('rebuilt') ], 'without filters: restored');
 is(samples::answers($node, 'rebuilt'), '', 'without filters: there are none');
-is(samples::shown($node, 'rebuilt', 901), 'log 1', 'without filters: mode log needs none');
+is(samples::shown($node, 'rebuilt', 901), 'untracked 1',
+	'without filters: a feed without triggers needs none');
 query('rebuilt', 'CALL feed.rebuild()');
-is(samples::shown($node, 'rebuilt', 901), 'feed 1, log 1', 'without filters: rebuilt');
+is(samples::shown($node, 'rebuilt', 901), 'feed 1, untracked 1', 'without filters: rebuilt');
 
 # COPY
 

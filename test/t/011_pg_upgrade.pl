@@ -78,7 +78,7 @@ sub upgrade
 
 		samples::create($old, 'postgres');
 		samples::create_feeds($old, 'postgres');
-		$old->safe_psql('postgres', 'INSERT INTO exposures VALUES (5, 903); CALL log.rebuild()');
+		$old->safe_psql('postgres', 'INSERT INTO exposures VALUES (5, 903); CALL untracked.rebuild()');
 		# what refers to the functions and operators
 		$old->safe_psql('postgres', q{
 			ALTER TABLE seen ALTER items SET DEFAULT bloom_new(50),
@@ -90,7 +90,7 @@ sub upgrade
 				ORDER BY user_id});
 		$answers = samples::answers($old, 'postgres');
 		$fresh = $old->safe_psql('postgres', 'TABLE fresh');
-		$old->safe_psql('postgres', q{SELECT bloom_create_feed('alone', item_type => 'text');
+		$old->safe_psql('postgres', q{SELECT bloomexp.create_feed('alone', item_type => 'text');
 			SELECT alone.add(1, '{a,b}')});
 		ok(run_log([ "$to/pg_dump", '-f', $dump, $old->connstr('postgres') ]), "$name: dumped");
 	});
@@ -116,10 +116,12 @@ sub upgrade
 		. samples::change_others());
 	is(samples::containing($new, 'postgres', 901), '1 2 3 4 5 6 77', "$name: adds");
 	$new->safe_psql('postgres', 'INSERT INTO exposures VALUES (1, 903), (78, 903)');
-	is(samples::shown($new, 'postgres', 903), 'feed 1, feed 5, feed 78, log 1, log 5, log 78',
+	is(samples::shown($new, 'postgres', 903),
+		'feed 1, feed 5, feed 78, untracked 1, untracked 5, untracked 78',
 		"$name: feeds go on");
 	$new->safe_psql('postgres', 'CALL feed.rebuild()');
-	is(samples::shown($new, 'postgres', 903), 'feed 1, feed 5, feed 78, log 1, log 5, log 78',
+	is(samples::shown($new, 'postgres', 903),
+		'feed 1, feed 5, feed 78, untracked 1, untracked 5, untracked 78',
 		"$name: filters are rebuilt");
 	is($new->safe_psql('postgres', $alone), '{c}|t|f',
 		"$name: and a feed without a table remembers");
@@ -134,7 +136,7 @@ sub upgrade
 		SELECT alone.add(1, '{c}')");
 	is(samples::shown($new, 'restored', 903)
 		. $new->safe_psql('restored', q{SELECT alone.unseen(1, '{c,d}')}),
-		'feed 5, feed 79, log 5, log 79{d}', "$name: restored feeds go on");
+		'feed 5, feed 79, untracked 5, untracked 79{d}', "$name: restored feeds go on");
 	$new->stop;
 	return;
 }

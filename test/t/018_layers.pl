@@ -1,6 +1,6 @@
 # The order of src/, which no compiler sees: which layer may include which, that no module
-# includes itself by way of others, that each includes the C headers that it needs, and what
-# differs between releases in one place.
+# includes itself by way of others, that each includes the C headers that it needs, that what
+# differs between releases is in one place, and how the templates of feeds are written.
 #
 # Each rule is a function from files to complaints.  It is tried on a few files that break
 # it before it looks at the source, so that none passes because it sees nothing.
@@ -14,10 +14,11 @@ use Test::More;
 # What the files of a layer may include in quotes, PostgreSQL's headers among it; those beside the
 # layers are at ".".
 my %layers = (
-	'.' => sub { $_[0] !~ m{^(?:kernel|value|sql)/} },
+	'.' => sub { $_[0] !~ m{^(?:kernel|value|sql|feed)/} },
 	kernel => sub { $_[0] =~ m{^kernel/} },
-	value => sub { $_[0] !~ m{^(?:sql/|fmgr\.h$|funcapi\.h$)} },
-	sql => sub { $_[0] !~ m{^executor/spi\.h$} });
+	value => sub { $_[0] !~ m{^(?:sql/|feed/|fmgr\.h$|funcapi\.h$)} },
+	sql => sub { $_[0] !~ m{^(?:feed/|executor/spi\.h$)} },
+	feed => sub { $_[0] !~ m{^executor/spi\.h$} });
 
 # Names of C headers that postgres.h does not promise.  One release of PostgreSQL can include
 # such a header by way of its own, and the next one not.
@@ -149,10 +150,19 @@ my @rules = (
 		'src/kernel/a.h:2: includes "value/b.h"',
 		{ 'value/a.c' => qq{#include "fmgr.h"\n} } => 'src/value/a.c:1: includes "fmgr.h"',
 		{ 'value/a.c' => qq{#include "sql/b.h"\n} } => 'src/value/a.c:1: includes "sql/b.h"',
+		{ 'value/a.c' => qq{#include "feed/b.h"\n} } => 'src/value/a.c:1: includes "feed/b.h"',
+		{ 'sql/a.c' => qq{#include "feed/b.h"\n} } => 'src/sql/a.c:1: includes "feed/b.h"',
+		{ 'sql/a.c' => qq{#include "executor/spi.h"\n} } =>
+		'src/sql/a.c:1: includes "executor/spi.h"',
+		{ 'feed/a.c' => qq{#include "feed/b.h"\n#include "executor/spi.h"\n} } =>
+		'src/feed/a.c:2: includes "executor/spi.h"',
 		{ 'a.h' => qq{#include "value/b.h"\n} } => 'src/a.h:1: includes "value/b.h"',
+		{ 'a.c' => qq{#include "feed/b.h"\n} } => 'src/a.c:1: includes "feed/b.h"',
 		{ 'kernel/a.c' => qq{#include <math.h>\n#include "kernel/a.h"\n},
 			'value/b.c' => qq{#include "postgres.h"\n#include "a.h"\n#include "kernel/a.h"\n},
-			'sql/c.c' => qq{#include "fmgr.h"\n#include "value/b.h"\n#include "kernel/a.h"\n} }
+			'sql/c.c' => qq{#include "fmgr.h"\n#include "value/b.h"\n#include "kernel/a.h"\n},
+			'feed/d.c' => qq{#include "fmgr.h"\n#include "feed/e.h"\n#include "sql/c.h"\n}
+				. qq{#include "value/b.h"\n#include "kernel/a.h"\n} }
 		=> '' ],
 	[ 'C headers are not left to those of PostgreSQL', \&lacks,
 		{ 'sql/a.c' => qq{#include "postgres.h"\nint a = INT_MAX;\n} } =>
@@ -182,20 +192,7 @@ my %source = map { m{/src/(.*)} => code(slurp($_)) } glob "$root/src/*.[ch] $roo
 cmp_ok(scalar keys %source, '>', 30, 'there are files');
 is_deeply([ grep { !$layers{ layer($_) } } sort keys %source ], [], 'and only known layers');
 
-for (@rules)
-{
-	my ($name, $rule, @examples) = @$_;
-
-	while (my ($files, $complaint) = splice @examples, 0, 2)
-	{
-		my %files = map { $_ => code($files->{$_}) } keys %$files;
-
-		is(join("\n", $rule->(\%files)), $complaint, "$name: the rule sees "
-			. ($complaint ? "\"$complaint\"" : 'what is right'));
-	}
-	my @complaints = $rule->(\%source);
-	ok(!@complaints, $name) or diag join "\n", @complaints;
-}
+rule_ok(\&code, \%source, @$_) for @rules;
 
 # The guide to the source has each module and part of the install script.
 
@@ -204,25 +201,148 @@ my %files = map { $_ => 1 } (map { module($_) } keys %source),
 	map { basename($_) } glob "$root/src/feed/*.sql $root/src/feed/script/*.sql";
 is_deeply([ grep { index($guide, "`$_`") < 0 } sort keys %files ], [],
 	'src/README.md has each module, part of the install script and template');
+is_deeply([ grep { !$files{$_} && !-e "$root/src/install/$_" } $guide =~ /`(\w+\.sql)`/g ], [],
+	'and no other');
 my $code = join "\n", map { @$_ } values %source;
 is_deeply([ grep { $code !~ /\b$_\(/ } $guide =~ /`(bloomexp_\w+|[A-Z]+)\(\)`/g ], [],
 	'and names only functions that there are');
 
-# A template is one object, and part of a script; each {name} in it is one that is replaced.
-my %template = map { basename($_, '.sql') => slurp($_) } glob "$root/src/feed/script/*.sql";
-my ($lists) = slurp("$root/src/feed/script.sql") =~ /feed_templates_of\(a jsonb\)(.*?)^\$\$;/ms;
-my %listed = map { $_ => 1 } map { split } $lists =~ /'([a-z][a-z_]*(?: [a-z_]+)+ ?)'/g;
-is_deeply([ sort keys %listed ], [ sort keys %template ],
-	'each template is part of a script, and each part a template');
-is_deeply(
-	[ grep { (() = $template{$_} =~ /^(?:CREATE|ALTER|CALL)\b/mg) != (/^head_/ ? 0 : 1) }
-		sort keys %template ],
-	[], 'a template is one object');
-my $replaced = join "\n", map { slurp("$root/src/feed/$_.sql") } 'names', 'script';
-is_deeply(
-	[ grep { my $name = $_; $replaced !~ /'\Q$name\E'/ }
-		map { /\{([^}]*)\}/g } values %template ],
-	[], 'and each name in it is known');
+# The templates of feeds.  Files: templates by their names, and the two files that know them.
+
+sub templates { return grep { !/^(?:script|names)\.sql$/ } sort keys %{ $_[0] } }
+
+# The names in the list of script.sql, and the flags that a feed must have for them.
+sub listed
+{
+	my ($list) = $_[0]{'script.sql'} =~ /\(VALUES\n(.*?)\) AS v\(name, flag\)/s;
+
+	return ($list // '') =~ /\('(\w+)', (NULL|'\w+')\)/g;
+}
+
+sub flags
+{
+	my ($function) = $_[0]{'script.sql'} =~ /FUNCTION bloomexp\.feed_flags\((.*?)\n\tFROM/s;
+
+	return map { $_ => 1 } ($function // '') =~ /^\t\t'(\w+)', /mg;
+}
+
+sub unlisted
+{
+	my ($files) = @_;
+	my %flags = flags($files);
+	my @list = listed($files);
+	my (%times, @complaints);
+
+	while (my ($name, $flag) = splice @list, 0, 2)
+	{
+		push @complaints, "$name is listed twice" if $times{$name}++;
+		push @complaints, "$name is listed, and does not exist" if !exists $files->{$name};
+		push @complaints, "$name is listed with $flag, which is no flag"
+		  if $flag ne 'NULL' && !$flags{ $flag =~ tr/'//dr };
+	}
+	return @complaints, map { $times{$_} ? () : "$_ is not listed" } templates($files);
+}
+
+# What comes before the statement is comments.  The head is nothing but comments.
+sub other_than_one_statement
+{
+	my ($files) = @_;
+	my $statement = qr/^(?:CREATE|ALTER|CALL|DO)\b/m;
+
+	return map {
+		my $text = $files->{$_} =~ s/^(?:\{[#\/]\w+\})+\n//mgr;
+		my $statements = () = $text =~ /$statement/g;
+		my $others = grep { !/^--/ } split /\n/, $text =~ s/$statement.*//sr;
+
+		$others ? "$_ begins with other lines than comments"
+		  : $_ eq 'head' ? $statements ? "$_ has a statement" : ()
+		  : $statements != 1 ? "$_ has $statements statements"
+		  : $text !~ /;(?:[ \t]+--.*)?\n\z/ ? "$_ does not end with its statement" : ();
+	} templates($files);
+}
+
+sub unknown_names
+{
+	my ($files) = @_;
+	my $known = "$files->{'names.sql'}\n"
+	  . join "\n", $files->{'script.sql'} =~ /names \|\| (jsonb_build_object\([^,]*, )/g;
+
+	return map {
+		my $template = $_;
+
+		map { $known =~ /'\Q$_\E',\s/ ? () : "$template has the name {$_}" }
+		  $files->{$template} =~ /\{([^#\/}][^}]*|)\}/g;
+	} templates($files);
+}
+
+# The parts for a flag may have parts for other flags in them.
+sub misused_flags
+{
+	my ($files) = @_;
+	my %flags = flags($files);
+
+	return map {
+		my ($template, @open, @complaints) = $_;
+
+		while ($files->{$template} =~ /\{([#\/])([^}]*)\}/g)
+		{
+			my ($mark, $flag) = ($1, $2);
+
+			push @complaints, "$template has the flag $flag" if !$flags{$flag};
+			push @complaints, "$template has $flag in $flag"
+			  if $mark eq '#' && grep { $_ eq $flag } @open;
+			push(@open, $flag), next if $mark eq '#';
+			push @complaints, "$template ends $flag in " . ($open[-1] // 'nothing')
+			  if !@open || $open[-1] ne $flag;
+			pop @open;
+		}
+		(@complaints, map { "$template does not end $_" } @open);
+	} templates($files);
+}
+
+my %both = ('names.sql' => "\t'feed', feed,\n\t'=', equal,\n", 'script.sql' =>
+	"CREATE FUNCTION bloomexp.feed_flags(\n\t\t'alone', a,\n\t\t'table', b)\n\tFROM\n"
+	. "names := names || jsonb_build_object('\$', quote);\n"
+	. "(VALUES\n\t('head', NULL), ('a', NULL),\n\t('b', 'table')) AS v(name, flag)");
+my @rules_of_templates = (
+	[ 'each template is part of a script, and each part a template', \&unlisted,
+		{ %both, head => '', a => '' } => 'b is listed, and does not exist',
+		{ %both, head => '', a => '', b => '', c => '' } => 'c is not listed',
+		{ %both, head => '', a => '', b => '', 'script.sql' =>
+			$both{'script.sql'} =~ s/'b', /'a', NULL), ('b', /r } => 'a is listed twice',
+		{ %both, head => '', a => '', b => '', 'script.sql' =>
+			$both{'script.sql'} =~ s/'table'\)/'far')/r } =>
+			"b is listed with 'far', which is no flag",
+		{ %both, head => '', 'script.sql' => '' } => 'head is not listed',
+		{ %both, head => '', a => '', b => '' } => '' ],
+	[ 'a template is one statement', \&other_than_one_statement,
+		{ %both, a => "-- a\nCREATE a;\nALTER a;\n" } => 'a has 2 statements',
+		{ %both, a => "-- a\n" } => 'a has 0 statements',
+		{ %both, head => "-- a\nCALL a();\n" } => 'head has a statement',
+		{ %both, head => "-- a\nSELECT 1;\n" } => 'head begins with other lines than comments',
+		{ %both, a => "SET a = 1;\nCREATE a;\n" } => 'a begins with other lines than comments',
+		{ %both, a => "CALL a();\n{#table}\n-- b\n{/table}\n" } =>
+			'a does not end with its statement',
+		{ %both, head => "-- a\n{#table}\n-- b\n{/table}\n--{/alone} c\n",
+			a => "-- a\n{#table}\n-- b\n{/table}\nDO {\$}\nBEGIN\n\tCREATE a;\nEND\n{\$};\n" } => '' ],
+	[ 'each name in a template is known', \&unknown_names,
+		{ %both, a => "CREATE {feed}.{a} {\$};\n" } => 'a has the name {a}',
+		{ %both, a => "CREATE '{}';\n" } => 'a has the name {}',
+		{ %both, a => "CREATE {table};\n" } => 'a has the name {table}',
+		{ %both, a => "{#table}\nCREATE {feed}.a {=} {\$};\n{/table}\n" } => '' ],
+	[ 'each flag in a template is known, and ends', \&misused_flags,
+		{ %both, a => '{#far} {/far}' } => "a has the flag far\na has the flag far",
+		{ %both, a => '{#table}' } => 'a does not end table',
+		{ %both, a => '{/table}' } => 'a ends table in nothing',
+		{ %both, a => '{#table}{#alone}{/table}{/alone}' } =>
+			"a ends table in alone\na ends alone in table",
+		{ %both, a => '{#table}{#table}{/table}{/table}' } => 'a has table in table',
+		{ %both, a => '{#table}{#alone}{/alone}{/table}{#table}{feed}{/table}' } => '' ]);
+
+my %templates = ((map { basename($_, '.sql') => slurp($_) } glob "$root/src/feed/script/*.sql"),
+	map { $_ => slurp("$root/src/feed/$_") } 'names.sql', 'script.sql');
+rule_ok(sub { $_[0] }, \%templates, @$_) for @rules_of_templates;
+cmp_ok(scalar templates(\%templates), '>', 20, 'there are templates');
 
 # What the module shows to the server: a name that the server has, too, would be
 # bound to the server's.
@@ -241,6 +361,22 @@ SKIP:
 	is_deeply(
 		[ grep { !/$ours|^(?:Pg_magic_func|_PG_init|_init|_fini)$/ && !$callable{$_} } @names ],
 		[], 'symbols of the module: functions for SQL, and those with the name of a module');
+}
+
+# Try a rule on examples, each with the complaint of the rule, and then on the source.
+sub rule_ok
+{
+	my ($read, $source, $name, $rule, @examples) = @_;
+
+	while (my ($files, $complaint) = splice @examples, 0, 2)
+	{
+		my %files = map { $_ => $read->($files->{$_}) } keys %$files;
+
+		is(join("\n", $rule->(\%files)), $complaint, "$name: the rule sees "
+			. ($complaint ? "\"$complaint\"" : 'what is right'));
+	}
+	my @complaints = $rule->($source);
+	ok(!@complaints, $name) or diag join "\n", @complaints;
 }
 
 sub slurp

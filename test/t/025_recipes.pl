@@ -92,7 +92,7 @@ CREATE TABLE queue (
   added_at timestamptz NOT NULL
            DEFAULT now());
 CREATE INDEX ON queue (shard, added_at);
-SELECT bloom_create_feed(
+SELECT bloomexp.create_feed(
   'crawled', 'queue',
   user_column => 'shard',
   item_column => 'url',

@@ -94,7 +94,7 @@ my %mistakes = (
 	body => $addition =~ s/SELECT 1/SELECT 2/r,
 	property => $addition =~ s/COST 7//r,
 	membership => "$addition ALTER EXTENSION bloomexp DROP FUNCTION bloom_made_up(bloom);",
-	other => "$addition ALTER FUNCTION bloom_feeds() COST 2;");
+	other => "$addition ALTER FUNCTION bloomexp.feeds() COST 2;");
 
 append_to_file("$extension/bloomexp--$next.sql", $script . $addition);
 append_to_file("$extension/bloomexp--$version--$next.sql", $addition);
@@ -125,6 +125,7 @@ sub objects
 
 	my ($made) = $statements[-1] =~ /'(.*)'/;
 	$dump =~ s/^(?:SELECT pg_catalog\.binary_upgrade_set_next_|\\(?:un)?restrict ).*\n//mg;
+	$dump =~ s/(?<=relfrozenxid = ')\d+(?=')/0/g;
 	$dump =~ s/(binary_upgrade_create_empty_extension\(.*)'\Q$made\E'/$1version/;
 	return split /^--\n(?=-- )/m, $dump;
 }
@@ -175,24 +176,24 @@ for (@paths)
 }
 
 # Feeds are not members: they stay as they are, work beside what is newer, and tell which version
-# made them, until what bloom_feeds() says is applied.
+# made them, until what bloomexp.feeds() says is applied.
 my $feed = 'objects' . ++$databases;
 my $filters = q{SELECT user_id, items, recent FROM seen.filters ORDER BY 1;
 	SELECT user_id, items, recent FROM alone.filters ORDER BY 1};
 my $answers = q{SELECT seen.unseen(1, '{1,2}'), seen.contains(1, 1), seen.contains(1, 2),
 	alone.unseen(1, '{a,b}'), alone.contains(1, 'a')};
 my %commands = (
-	alone => q{SELECT public.bloom_feed_sql('alone', item_type => 'text');},
-	seen => q{SELECT public.bloom_feed_sql('seen', 'public.exposures', fpr => 0.02);});
-my $problems = 'SELECT feed, version, problems FROM bloom_feeds()';
+	alone => q{SELECT bloomexp.feed_sql('alone', item_type => 'text');},
+	seen => q{SELECT bloomexp.feed_sql('seen', 'public.exposures', fpr => 0.02);});
+my $problems = 'SELECT feed, version, problems FROM bloomexp.feeds()';
 
 $node->safe_psql('postgres', "CREATE DATABASE $feed");
 $node->safe_psql($feed, qq{
 	CREATE EXTENSION bloomexp VERSION '$older';
 	CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
 		PRIMARY KEY (user_id, item_id));
-	SELECT bloom_create_feed('seen', 'exposures', fpr => 0.02);
-	SELECT bloom_create_feed('alone', item_type => 'text');
+	SELECT bloomexp.create_feed('seen', 'exposures', fpr => 0.02);
+	SELECT bloomexp.create_feed('alone', item_type => 'text');
 	INSERT INTO exposures VALUES (1, 1);
 	SELECT alone.add(1, '{a}')});
 is($node->safe_psql($feed, $problems), "alone|$older|{}\nseen|$older|{}",
@@ -212,7 +213,7 @@ for my $to ($version, $next)
 		"$to: feeds of $before are listed");
 	is($node->safe_psql($feed, $filters), $stored, "$to: the filters of $before are as they were");
 	is($node->safe_psql($feed, $answers), '{2}|t|f|{b}|t', "$to: the feeds of $before answer");
-	is($node->safe_psql($feed, q{SELECT command FROM bloom_feeds()}),
+	is($node->safe_psql($feed, q{SELECT command FROM bloomexp.feeds()}),
 		join("\n", @commands{qw(alone seen)}),
 		"$to: the commands that make them again");
 	$node->safe_psql($feed, "INSERT INTO exposures SELECT 1 + count(*), 1 FROM exposures;

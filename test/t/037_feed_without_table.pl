@@ -24,7 +24,7 @@ sub query { return $node->safe_psql('postgres', $_[0], timeout => 10 * $patience
 
 query(q{
 	CREATE EXTENSION bloomexp;
-	SELECT bloom_create_feed('seen', width => '9 seconds', slices => 6);
+	SELECT bloomexp.create_feed('seen', width => '9 seconds', slices => 6);
 	-- "at" is never after what was shown was, and "done" never before: a take can wait for its user
 	CREATE TABLE ledger (user_id bigint, item bigint, at timestamptz, how text,
 		done timestamptz DEFAULT clock_timestamp());

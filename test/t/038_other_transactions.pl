@@ -1,18 +1,18 @@
-# What other transactions do to a feed.  In mode log they can hide exposures: one that is prepared
-# began at a time that nobody knows, and a foreign server keeps the snapshot of a transaction's
-# first read.
+# What other transactions do to a feed.  From one without triggers they can hide exposures: one that
+# is prepared began at a time that nobody knows, and a foreign server keeps the snapshot of a
+# transaction's first read.
 
 use Server;
 
 my $node = start_server('transactions', "max_prepared_transactions = 5\nautovacuum = off");
-my $unseen = q{SELECT log.unseen(1, '{1,2,3,4}')};
+my $unseen = q{SELECT untracked.unseen(1, '{1,2,3,4}')};
 
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION bloomexp;
 	CREATE TABLE exposures (user_id bigint NOT NULL, item_id bigint NOT NULL,
 		shown_at timestamptz NOT NULL DEFAULT now());
 	CREATE INDEX ON exposures (user_id, shown_at, item_id);
-	SELECT bloom_create_feed('log', 'exposures', mode => 'log');
+	SELECT bloomexp.create_feed('untracked', 'exposures', trigger => false);
 	INSERT INTO exposures VALUES (1, 1)});
 
 # Prepared: what was inserted before PREPARE is older than PREPARE itself.
@@ -21,25 +21,25 @@ $node->safe_psql('postgres', q{BEGIN;
 	INSERT INTO exposures VALUES (1, 2);
 	SELECT pg_sleep(1.5);	-- a rebuild allows for one second
 	PREPARE TRANSACTION 'first'});
-$node->safe_psql('postgres', q{CALL log.rebuild(overlap => '0')});
+$node->safe_psql('postgres', q{CALL untracked.rebuild(overlap => '0')});
 is($node->safe_psql('postgres', $unseen), '{2,3,4}', 'a prepared transaction is not seen');
 $node->safe_psql('postgres', q{COMMIT PREPARED 'first'});
 is($node->safe_psql('postgres', $unseen), '{3,4}',
 	'its exposure is, with the first filter of the user');
 
-$node->safe_psql('postgres', q{CALL log.rebuild(overlap => '0')});
-my $filled = q{SELECT filled_until FROM log.filters WHERE user_id = 1};
+$node->safe_psql('postgres', q{CALL untracked.rebuild(overlap => '0')});
+my $filled = q{SELECT filled_until FROM untracked.filters WHERE user_id = 1};
 my $before = $node->safe_psql('postgres', $filled);
 isnt($before, '', 'with no prepared transaction the filter has a time');
 $node->safe_psql('postgres', q{BEGIN;
 	INSERT INTO exposures VALUES (1, 3);
 	SELECT pg_sleep(1.5);	-- a rebuild allows for one second
 	PREPARE TRANSACTION 'second'});
-$node->safe_psql('postgres', q{CALL log.rebuild(overlap => '0')});
+$node->safe_psql('postgres', q{CALL untracked.rebuild(overlap => '0')});
 is($node->safe_psql('postgres', $filled), $before, 'with one its time stays');
 $node->safe_psql('postgres', q{COMMIT PREPARED 'second'});
 is($node->safe_psql('postgres', $unseen), '{4}', 'and so the exposure is seen');
-$node->safe_psql('postgres', q{CALL log.rebuild(overlap => '0')});
+$node->safe_psql('postgres', q{CALL untracked.rebuild(overlap => '0')});
 isnt($node->safe_psql('postgres', $filled), $before, 'later it moves on');
 is($node->safe_psql('postgres', $unseen), '{4}', 'and nothing is forgotten');
 
@@ -59,9 +59,9 @@ SKIP:
 		CREATE FOREIGN TABLE far (user_id bigint, item_id bigint, shown_at timestamptz)
 			SERVER itself OPTIONS (table_name 'exposures');
 		SET client_min_messages = error;
-		SELECT bloom_create_feed('far_log', 'far', mode => 'log')}, $node->host, $node->port);
+		SELECT bloomexp.create_feed('far_seen', 'far', trigger => false)}, $node->host, $node->port);
 	my $take = q{INSERT INTO far
-		SELECT 2, item, now() FROM unnest(far_log.take(2, '{1,2,3}', 1)) AS item RETURNING item_id};
+		SELECT 2, item, now() FROM unnest(far_seen.take(2, '{1,2,3}', 1)) AS item RETURNING item_id};
 
 	is($node->safe_psql('postgres', $take), 1, 'a page of a foreign table');
 
@@ -94,15 +94,15 @@ SKIP:
 		CREATE TABLE parted (user_id bigint, item_id bigint, shown_at timestamptz)
 			PARTITION BY RANGE (shown_at);
 		CREATE INDEX ON parted (user_id, shown_at);
-		SELECT bloom_create_feed('parted_log', 'parted', mode => 'log');
+		SELECT bloomexp.create_feed('parted_seen', 'parted', trigger => false);
 		CREATE FOREIGN TABLE part PARTITION OF parted
 			FOR VALUES FROM ('2020-01-01') TO ('2021-01-01')
 			SERVER itself OPTIONS (table_name 'exposures')});
 	(undef, undef, my $message) = $node->psql('postgres',
-		q{BEGIN; SELECT count(*) FROM part; SELECT parted_log.take(1, '{1}')});
+		q{BEGIN; SELECT count(*) FROM part; SELECT parted_seen.take(1, '{1}')});
 	like($message, qr/lock\(\) and take\(\) must come before other reads of public\.parted/,
 		'a foreign partition that came later');
-	is($node->safe_psql('postgres', q{SELECT parted_log.take(1, '{8,9}', 1)}), '{8}',
+	is($node->safe_psql('postgres', q{SELECT parted_seen.take(1, '{8,9}', 1)}), '{8}',
 		'of which nothing was read');
 }
 
@@ -112,7 +112,7 @@ my $writer = $node->background_psql('postgres');
 
 $writer->query("BEGIN; INSERT INTO exposures VALUES (3, 3)");
 (undef, undef, my $message) = $node->psql('postgres',
-	q{SET lock_timeout = '100ms'; SELECT bloom_create_feed('seen', 'exposures')});
+	q{SET lock_timeout = '100ms'; SELECT bloomexp.create_feed('seen', 'exposures')});
 like($message, qr/ERROR:  could not lock public\.exposures for feed "seen"\n/,
 	'a table that is locked');
 $writer->query('COMMIT');

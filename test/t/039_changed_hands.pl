@@ -43,8 +43,8 @@ sub said
 
 database('renamed', q{
 	CREATE EXTENSION bloomexp;
-	SELECT bloom_create_feed('shown', 'app.exposures'); SELECT bloom_create_feed('seen');
-	SELECT bloom_create_feed('log', 'app.exposures', mode => 'log');
+	SELECT bloomexp.create_feed('shown', 'app.exposures'); SELECT bloomexp.create_feed('seen');
+	SELECT bloomexp.create_feed('untracked', 'app.exposures', trigger => false);
 	CALL shown.rebuild(users => '{1}');
 	SET ROLE boss;
 	ALTER SCHEMA public RENAME TO moved;
@@ -57,12 +57,13 @@ for ('SELECT seen.take(1, ARRAY(SELECT generate_series(1, 300)::bigint))',
 		ARRAY(SELECT generate_series(1, 300)::bigint), array_fill(now(), ARRAY[300]))',
 	q{SELECT seen.merge(1, 2)}, 'SELECT fpr_max FROM seen.health', 'CALL seen.expire()',
 	'SELECT users FROM shown.health',
-	q{SELECT log.unseen(1, '{1}'), log.take(2, '{1,40}')}, q{SELECT feed FROM moved.bloom_feeds()})
+	q{SELECT untracked.unseen(1, '{1}'), untracked.take(2, '{1,40}')},
+	'SELECT feed FROM bloomexp.feeds()')
 {
 	is(said('renamed', $_), '', "the schema of the extension is another's: $_");
 }
-is(said('renamed', 'CALL shown.rebuild(); CALL log.rebuild()'), '', 'nor in a rebuild');
-like(said('renamed', q{SELECT moved.bloom_feed_sql('more') AS script \gset
+is(said('renamed', 'CALL shown.rebuild(); CALL untracked.rebuild()'), '', 'nor in a rebuild');
+like(said('renamed', q{SELECT bloomexp.feed_sql('more') AS script \gset
 	ALTER SCHEMA moved RENAME TO away; ALTER SCHEMA public RENAME TO moved;
 	:script}), qr/type moved\.bloom is not that of the extension/, 'nor does a script');
 
@@ -72,14 +73,14 @@ database('dropped', q{
 	SET ROLE boss;
 	CREATE EXTENSION bloomexp;
 	RESET ROLE;
-	SELECT bloom_create_feed('shown', 'app.exposures'); SELECT bloom_create_feed('seen');
-	SELECT bloom_create_feed('log', 'app.exposures', mode => 'log');
+	SELECT bloomexp.create_feed('shown', 'app.exposures'); SELECT bloomexp.create_feed('seen');
+	SELECT bloomexp.create_feed('untracked', 'app.exposures', trigger => false);
 	SET ROLE boss;
 	DROP EXTENSION bloomexp CASCADE});
 is($node->safe_psql('dropped', q{
 	SELECT DISTINCT proname FROM pg_proc
 	WHERE pronamespace IN (
-		SELECT oid FROM pg_namespace WHERE nspname IN ('shown', 'seen', 'log'))}),
+		SELECT oid FROM pg_namespace WHERE nspname IN ('shown', 'seen', 'untracked'))}),
 	'settings', 'no function of a feed is left that would call it');
 $node->safe_psql('dropped', 'INSERT INTO app.exposures VALUES (1, 1)');
 
@@ -106,7 +107,8 @@ database('typed', q{
 	CREATE FOREIGN TABLE app.far (user_id bigint, item_id bigint, shown_at timestamptz, note evil.d)
 		SERVER nowhere;
 	CREATE VIEW app.clean AS SELECT user_id, abs(item_id) AS item_id, shown_at FROM app.exposures});
-like(said('typed', q{SELECT bloom_feed_sql('late', 'app.by_domain', mode => 'log') AS script \gset
+like(said('typed', q{
+	SELECT bloomexp.feed_sql('late', 'app.by_domain', trigger => false) AS script \gset
 	ALTER DOMAIN app.id OWNER TO evil;
 	BEGIN;
 	:script}), qr/^ERROR:  feed "late" names what roles without your rights can replace$/m,
@@ -114,12 +116,12 @@ like(said('typed', q{SELECT bloom_feed_sql('late', 'app.by_domain', mode => 'log
 for (qw(with_type with_function with_operator far))
 {
 	my ($status, undef, $stderr) = $node->psql('typed',
-		"SELECT bloom_create_feed('of_view', 'app.$_', mode => 'log')");
+		"SELECT bloomexp.create_feed('of_view', 'app.$_', trigger => false)");
 
 	like($stderr, qr/DETAIL:  (?:Type evil\.d|Function evil\.f\(bigint\)) belongs to role evil/,
 		"exposures $_ of others");
 }
-is(said('typed', q{SELECT bloom_create_feed('of_view', 'app.clean', mode => 'log');
+is(said('typed', q{SELECT bloomexp.create_feed('of_view', 'app.clean', trigger => false);
 	SELECT of_view.unseen(1, '{1}')}), '', 'a view of nobody else\'s');
 
 # The functions in the schema bloomexp are those of the type: with the same C code, alike in all.

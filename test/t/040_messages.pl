@@ -56,7 +56,7 @@ sub messages
 
 # The messages of a text of SQL: those of RAISE, given as a format or as MESSAGE; and of a
 # problem, what stands before the colon, semicolon or full stop.  Problems are the sentences that
-# functions named check_... and untrusted() return, and that bloom_feeds() adds.  A gap is % or an
+# functions named check_... and untrusted() return, and that bloomexp.feeds() adds.  A gap is % or an
 # expression, and %s, %I or %L in format().
 sub sql_messages
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * murmur3.c
- *	  The hash is MurmurHash3 x64 128, for every length and alignment, and the same with
- *	  and without vector instructions.
+ *	  Tests that the hash is MurmurHash3 x64 128 for all lengths and alignments, with and
+ *	  without vector instructions.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 
 #define MAX_LENGTH 300
 
-/* A hash as the algorithm's description writes it out: 16 bytes. */
+/* Write a hash as its 16 bytes, in the order of the reference implementation. */
 static void
 to_bytes(const uint64_t hash[2], uint8_t bytes[16])
 {
@@ -23,8 +23,8 @@ to_bytes(const uint64_t hash[2], uint8_t bytes[16])
 }
 
 /*
- * The hash as the algorithm's description has it, byte by byte: the last block is
- * filled with zeros, and not mixed.
+ * Compute the hash as the algorithm is described, byte by byte.  The last block is filled with
+ * zeros, and its lanes are not mixed.
  */
 static void
 hash_plainly(const uint8_t *bytes, size_t length, uint32_t seed, uint64_t hash[2])
@@ -52,9 +52,8 @@ hash_plainly(const uint8_t *bytes, size_t length, uint32_t seed, uint64_t hash[2
 }
 
 /*
- * The value by which the SMHasher test suite, where the hash is at home, verifies an
- * implementation, which is the plain one here: hash the keys {}, {0}, {0, 1}, ... with the
- * seeds 256, 255, ..., then hash all their hashes.
+ * Verify the plain implementation above as SMHasher, the test suite of the hash, does: hash
+ * the keys {}, {0}, {0, 1}, ... with the seeds 256, 255, ..., and then hash all these hashes.
  */
 static void
 test_verification_value(void)
@@ -96,7 +95,7 @@ test_int64(void)
 	ok(differ == 0, "the hash of a number is that of its 8 bytes (%d of 100000 differ)", differ);
 }
 
-/* 1 if the hash of some bytes is not what the description says. */
+/* Return 1 if the hash of some bytes differs from the plain one, otherwise 0. */
 static int
 is_wrong(const uint8_t *bytes, size_t length)
 {
@@ -116,8 +115,8 @@ fill(uint8_t *bytes, size_t length)
 }
 
 /*
- * Bytes from each alignment at the start of a page, and up to its end, with no memory that
- * could be read beyond: a byte too many ends the program.
+ * Hash bytes at both ends of a guarded page, at each alignment.  Reading one byte too many ends
+ * the program.
  */
 static void
 test_memory(void)
@@ -141,7 +140,7 @@ test_memory(void)
 	free_guarded_page(page, size);
 }
 
-/* The loops over many items, which take some of them at a time, for every remainder. */
+/* Test the loops over many items with every number of items that vectors leave over. */
 static void
 test_loops(void)
 {

@@ -1,10 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * probe.c
- *	  The kernels do what doc/internals/format.md says, to the bit.
+ *	  Tests that the kernels do what doc/internals/format.md says, to the bit.
  *
- * A second implementation, written from that document alone and with no thought
- * of speed, is the judge.
+ * They are compared with a naive implementation that is written from this document alone.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,12 +16,12 @@
 
 #define MAX_K 20
 
-/* Shapes by their words: tiny, odd, the last of one block, blocked. */
+/* Sizes of layers in words: tiny, odd, the largest of one block, blocked */
 static const uint32_t sizes[] = {1, 2, 3, 7, 64, 545, 4096, 4097, 4114, 6250, 100000};
 
 #define NSIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-/* Floor of a * b / 2^64, by long multiplication. */
+/* Return floor(a * b / 2^64), by long multiplication. */
 static uint64_t
 high_product(uint64_t a, uint64_t b)
 {
@@ -35,7 +34,7 @@ high_product(uint64_t a, uint64_t b)
 	return a1 * b1 + (middle >> 32) + ((a0 * b1 + (middle & UINT32_MAX)) >> 32);
 }
 
-/* The positions of an item with hash x in a layer of so many words. */
+/* Compute the positions of an item with hash x in a layer of `words` words. */
 static void
 naive_positions(uint32_t words, uint32_t hashes, uint64_t x, uint64_t *positions)
 {
@@ -53,7 +52,7 @@ naive_positions(uint32_t words, uint32_t hashes, uint64_t x, uint64_t *positions
 	}
 }
 
-/* The counter at a position of a layer, or its bit as 0 or 1. */
+/* Return the counter at a position of a layer, or its bit as 0 or 1. */
 static uint32_t
 get(const BloomBits *bits, uint64_t position)
 {
@@ -62,18 +61,16 @@ get(const BloomBits *bits, uint64_t position)
 	return bits->bytes[position / 8] >> (position % 8) & 1;
 }
 
-/*
- * The naive layer: a counter for each position, which stays at its maximum.
- */
+/* The naive layer: a counter for each position, which stays at `most` once it is there. */
 typedef struct Naive
 {
 	uint32_t	words;
 	uint32_t	hashes;
-	uint8_t		most;			/* 1 for bits */
+	uint8_t		most;			/* 15, or 1 for bits */
 	uint8_t    *counters;
 } Naive;
 
-/* Add an item; returns how many positions were newly set. */
+/* Add an item.  Returns the number of positions that were not set before. */
 static uint32_t
 naive_set(const Naive *naive, uint64_t x)
 {
@@ -91,7 +88,7 @@ naive_set(const Naive *naive, uint64_t x)
 	return newly_set;
 }
 
-/* Take an item away; returns how many positions are newly unset. */
+/* Remove an item.  Returns the number of positions that became 0. */
 static uint32_t
 naive_unset(const Naive *naive, uint64_t x)
 {
@@ -123,7 +120,7 @@ naive_contains(const Naive *naive, uint64_t x)
 	return true;
 }
 
-/* How many positions of a layer differ from the naive one's; and the count of those set. */
+/* Return the number of positions that differ from the naive layer, plus 1 if the count does. */
 static int
 differences(const BloomBits *bits, const Naive *naive)
 {
@@ -138,10 +135,7 @@ differences(const BloomBits *bits, const Naive *naive)
 	return differ + (bloomexp_probe_count_set(bits) != count);
 }
 
-/*
- * A layer without items.  Its memory ends where the layer ends, so that a
- * sanitizer sees a step too far.
- */
+/* Make an empty layer.  Its memory ends with it, so that a sanitizer sees a byte too many. */
 static BloomBits
 new_bits(uint32_t words, uint32_t hashes, bool counting)
 {
@@ -156,7 +150,7 @@ new_bits(uint32_t words, uint32_t hashes, bool counting)
 	return bits;
 }
 
-/* Items that leave about half of the positions set, but no more than 5,000. */
+/* Return the number of items that leave half of the positions set, but at most 5,000. */
 static int
 half_full(uint32_t words, uint32_t hashes)
 {
@@ -165,7 +159,7 @@ half_full(uint32_t words, uint32_t hashes)
 	return items < 5000 ? (int) items : 5000;
 }
 
-/* Hashes at the ends of the range, where a product might overflow. */
+/* Return the i-th hash of a test: the first ones are those where a product could overflow. */
 static uint64_t
 edge_hash(int i)
 {
@@ -174,7 +168,7 @@ edge_hash(int i)
 	return i < (int) (sizeof(edges) / sizeof(edges[0])) ? edges[i] : random64();
 }
 
-/* Only the item's block matters: the others are all set, or all unset. */
+/* Test that a lookup reads no other block: all positions of these are set, or none is. */
 static int
 test_block(const BloomBits *bits, const Naive *naive, uint64_t x)
 {
@@ -190,7 +184,7 @@ test_block(const BloomBits *bits, const Naive *naive, uint64_t x)
 	return wrong;
 }
 
-/* Test a batch of n hashes, half of them items on average; return how many answers are wrong. */
+/* Test a batch of n hashes, about half of them items.  Returns the number of wrong answers. */
 static int
 test_hits(const BloomBits *bits, const Naive *naive, const uint64_t *items, int nitems, int n)
 {
@@ -214,8 +208,8 @@ test_hits(const BloomBits *bits, const Naive *naive, const uint64_t *items, int 
 }
 
 /*
- * Items come to a layer, some of them again, are looked for, and leave it, if it counts.
- * Returns what went wrong.
+ * Add items to a layer, some of them twice, look them and others up, and remove them if the layer
+ * counts.  Returns the number of wrong results.
  */
 static int
 test_layer(uint32_t words, uint32_t k, bool counting)
@@ -269,9 +263,7 @@ test_layer(uint32_t words, uint32_t k, bool counting)
 	return wrong;
 }
 
-/*
- * A merged layer holds what either held: the sums of counters, as far as 15.
- */
+/* Test that a merged layer has the bits of both layers, or the sums of their counters up to 15. */
 static void
 test_merge(bool counting)
 {
@@ -285,7 +277,7 @@ test_merge(bool counting)
 		Naive		sum = {words, 1, counting ? 15 : 1, calloc(words, 64)};
 		uint64_t	size = bloomexp_probe_bytes(words, counting);
 
-		/* random bytes, sparse ones, full ones, each with runs of nothing */
+		/* random, sparse and full bytes, in all combinations */
 		for (uint64_t j = 0; j < size; j++)
 		{
 			a.bytes[j] = (uint8_t) (i % 3 == 0 ? random64() : random64() % 2 ? 0xff : 0);
@@ -306,7 +298,7 @@ test_merge(bool counting)
 	ok(wrong == 0, "merging and counting%s (%d wrong)", counting ? ", counters" : "", wrong);
 }
 
-/* The shapes are those of doc/internals/format.md, "Blocks". */
+/* Test that shapes are those of doc/internals/format.md, "Blocks". */
 static void
 test_blocks(void)
 {
@@ -322,7 +314,7 @@ test_blocks(void)
 			wrong += shape.block_bits != words * 64 / blocks;
 		for (int i = 0; i < 10; i++)
 		{
-			/* the last hash of the first block, the first of the second; and any */
+			/* the last hash of the first block, the first hash of the second, and any others */
 			uint64_t	x = i < 2 ? UINT64_MAX / blocks + (uint64_t) i : edge_hash(i);
 
 			wrong += bloomexp_position_block_of(&shape, x) !=

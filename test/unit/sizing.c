@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * sizing.c
- *	  The expected rates are right, and the layers are the smallest that keep
- *	  a given one.
+ *	  Tests that expected rates are right, and that layers are the smallest that
+ *	  keep a given rate.
  *
- * The judge of a rate is the closed form by inclusion and exclusion.  Its terms
- * cancel by many orders of magnitude, so it needs numbers of 113 bits.
+ * Rates are compared with the closed form by inclusion and exclusion.  Its terms cancel by
+ * many orders of magnitude, so it needs numbers of 113 bits.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,10 +25,10 @@ __extension__ typedef __float128 Quad;
 #define HAVE_QUAD
 #endif
 
-/* Words of a filter of 500 MiB, more or less. */
+/* Words of a filter of 500 MiB, within its headers */
 #define MAX_WORDS 65535996
 
-/* Up to so many items for each probe of an item the rate is the exact one. */
+/* Up to EXACT_ITEMS * k items, rates are exact; as in src/kernel/sizing.c. */
 #define EXACT_ITEMS 4
 
 static const double rates[] = {
@@ -37,7 +37,7 @@ static const double rates[] = {
 
 #define NRATES (sizeof(rates) / sizeof(rates[0]))
 
-/* The smallest shape for `items` at `fpr`, which must exist. */
+/* Return the smallest shape for `items` at `fpr`.  Ends the program if there is none. */
 static BloomShape
 shape_for(double items, double fpr)
 {
@@ -67,13 +67,13 @@ power(Quad base, unsigned exponent)
 }
 
 /*
- * The rate of one block of m bits after so many probes, k of them an item:
+ * Return the rate of one block of m bits after `throws` probes, k per item:
  *
- *	 sum over j of P(k probes name exactly j bits) P(j given bits are all set)
+ *	 sum over j of P(k probes hit exactly j bits) P(j given bits are all set)
  *
- * The first is S(k, j) m (m - 1) ... (m - j + 1) / m^k with Stirling's numbers
- * of the second kind S, the second is the sum over i of (-1)^i C(j, i) P(i given
- * bits are all unset).
+ * The first factor is S(k, j) m (m - 1) ... (m - j + 1) / m^k, where S are Stirling numbers of
+ * the second kind.  The second factor is the sum over i of (-1)^i C(j, i) P(i given bits are
+ * all unset).
  */
 static Quad
 true_rate(unsigned m, unsigned k, unsigned throws)
@@ -107,7 +107,7 @@ true_rate(unsigned m, unsigned k, unsigned throws)
 	return rate;
 }
 
-/* The same where the number of items in the block is a Poisson variable. */
+/* Return the mean of true_rate() if the number of items in the block is a Poisson variable. */
 static double
 poisson_rate(unsigned m, unsigned k, double mean)
 {
@@ -122,8 +122,8 @@ poisson_rate(unsigned m, unsigned k, double mean)
 }
 
 /*
- * Shapes as they are made, from one item to blocks; and a few words with more items
- * than anybody would put there.
+ * Test the rates of the shapes that are made for 1 to 3 million items, and of layers of a few
+ * words with more items than they are made for.
  */
 static void
 test_rates(void)
@@ -162,7 +162,7 @@ test_rates(void)
 
 #endif							/* HAVE_QUAD */
 
-/* Whether any layer of so many words keeps the rate, with at most so many probes. */
+/* Return whether a layer of `words` words keeps `fpr` with any number of probes to max_hashes. */
 static bool
 keeps(uint32_t words, uint32_t max_hashes, double items, double fpr)
 {
@@ -176,12 +176,12 @@ keeps(uint32_t words, uint32_t max_hashes, double items, double fpr)
 	return false;
 }
 
-/* At the rates above and any other, from 1e-9 to nearly 1. */
+/* Test sizes at the rates above and at random ones from 1e-9 to nearly 1. */
 static void
 test_smallest(void)
 {
 	int			too_high = 0;
-	int			too_long = 0;
+	int			not_smallest = 0;
 	int			too_many = 0;
 	int			too_large = 0;
 	int			shrinks = 0;
@@ -199,7 +199,7 @@ test_smallest(void)
 
 		if (fpr >= 1.0 || !bloomexp_sizing_fit(items, fpr, BLOOMEXP_MAX_WORDS, &shape))
 		{
-			too_long += fpr < 1.0 && items < 6e7;
+			not_smallest += fpr < 1.0 && items < 6e7;
 			continue;
 		}
 		too_high += shape.hashes < 1 || shape.hashes > BLOOMEXP_MAX_HASHES ||
@@ -215,26 +215,23 @@ test_smallest(void)
 			continue;
 		too_many += keeps(shape.words, shape.hashes - 1, items, fpr);
 
-		/* the next smaller layer that can be cut into equal blocks, and the largest of one block */
+		/* the next smaller layer that divides into equal blocks, and the largest of one block */
 		for (less = shape.words - 1; less > 0 && less % bloomexp_sizing_shape(less, 1).blocks != 0;)
 			less--;
-		too_long += (less > 0 && keeps(less, BLOOMEXP_MAX_HASHES, items, fpr)) ||
+		not_smallest += (less > 0 && keeps(less, BLOOMEXP_MAX_HASHES, items, fpr)) ||
 			(shape.blocks > 1 && keeps(BLOOMEXP_BLOCKED_FROM, BLOOMEXP_MAX_HASHES, items, fpr));
 	}
 	ok(too_high == 0, "the expected rate is at most the promised one (%d wrong)", too_high);
-	ok(too_long == 0, "no smaller layer keeps it (%d wrong)", too_long);
+	ok(not_smallest == 0, "no smaller layer keeps it (%d wrong)", not_smallest);
 	ok(too_many == 0, "nor fewer probes (%d wrong)", too_many);
 	ok(shrinks == 0, "one item more takes no fewer words (%d wrong)", shrinks);
 	ok(too_large == 0, "from 300 items on at most 1.03 times the textbook's bytes and 4 (%d wrong)",
 	   too_large);
 }
 
-/*
- * An answer from memory is the answer worked out again, and a limit is heeded, and spoils
- * nothing.
- */
+/* Test that cached sizes are the computed ones, also after a size that exceeded its limit. */
 static void
-test_memory(void)
+test_cache(void)
 {
 	int			wrong = 0;
 
@@ -253,7 +250,7 @@ test_memory(void)
 		wrong += !bloomexp_sizing_fit(items, fpr, first.words, &shape) ||
 			memcmp(&shape, &first, sizeof(shape)) != 0;
 	}
-	ok(wrong == 0, "sizes from memory are those worked out anew");
+	ok(wrong == 0, "cached sizes are the computed ones");
 }
 
 static void
@@ -283,8 +280,8 @@ test_max_items(void)
 }
 
 /*
- * Items are offered to a layer one by one, and each changes it with the
- * probability that it is not a false positive.
+ * Test the estimate against a simulation: items are offered one by one, and each changes the
+ * layer with the probability that it is not a false positive.
  */
 static void
 test_offered(void)
@@ -312,7 +309,7 @@ test_offered(void)
 	   tried, 100.0 * worst);
 }
 
-/* The estimate from the bits inverts their expected number. */
+/* Test that the estimate of the items inverts the expected number of bits. */
 static void
 test_estimate(void)
 {
@@ -327,7 +324,7 @@ test_estimate(void)
 
 		for (double n = floor(items / 3.0); n <= 2.0 * items; n += fmax(1.0, floor(items / 10.0)))
 		{
-			/* every probe is one of block_bits in one of the blocks */
+			/* an item sets bits in one block only */
 			double		missed = shape.hashes * log1p(-1.0 / shape.block_bits);
 			double		unset = exp(n / shape.blocks * expm1(missed));
 			uint64_t	bits_set;
@@ -363,7 +360,7 @@ main(void)
 	ok(true, "rates against the closed form # SKIP no 113-bit numbers");
 #endif
 	test_smallest();
-	test_memory();
+	test_cache();
 	test_max_items();
 	test_offered();
 	test_estimate();

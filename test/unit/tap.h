@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * tap.h
- *	  What a unit test needs: TAP on standard output, random numbers that are the
- *	  same in every run, and memory whose ends are guarded.
+ *	  Helpers of unit tests: TAP on standard output, random numbers that are the same
+ *	  in every run, and memory with guard pages.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 static int	tap_tests = 0;
 static int	tap_failures = 0;
 
-/* One test: passed or not, and what it says. */
+/* Report a test. */
 __attribute__((format(printf, 2, 3)))
 static inline void
 ok(bool passed, const char *what, ...)
@@ -34,7 +34,7 @@ ok(bool passed, const char *what, ...)
 	putchar('\n');
 }
 
-/* A remark, most often of what a failing test saw. */
+/* Print a remark, such as what a failing test saw. */
 __attribute__((format(printf, 1, 2)))
 static inline void
 note(const char *what, ...)
@@ -48,7 +48,7 @@ note(const char *what, ...)
 	putchar('\n');
 }
 
-/* The plan; returns the exit status. */
+/* Print the plan.  Returns the exit status of the program. */
 static inline int
 done_testing(void)
 {
@@ -56,7 +56,10 @@ done_testing(void)
 	return tap_failures > 0;
 }
 
-/* Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014. */
+/*
+ * Return the next random number.  See Steele, Lea, Flood, "Fast splittable pseudorandom number
+ * generators", OOPSLA 2014.
+ */
 static inline uint64_t
 random64(void)
 {
@@ -68,7 +71,7 @@ random64(void)
 	return z ^ (z >> 31);
 }
 
-/* A random number of 0 .. limit - 1. */
+/* Return a random number less than `limit`. */
 static inline uint32_t
 random_below(uint32_t limit)
 {
@@ -76,9 +79,9 @@ random_below(uint32_t limit)
 }
 
 /*
- * A page of memory with none next to it: who reads or writes a byte too many, at its
- * start or at its end, ends the program.  Its bytes in *size; NULL, and a failed test, if there is
- * none.
+ * Return a page of memory between two pages that cannot be read or written, and set *size to its
+ * size.  Access outside of it ends the program.  Returns NULL, and reports a failed test, if there
+ * is no memory.
  */
 static inline uint8_t *
 guarded_page(size_t *size)

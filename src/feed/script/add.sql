@@ -1,23 +1,36 @@
--- Items were shown to a user; when does not matter.
+-- Record that items were shown to a user, {#window}now or at another time.  A time in the future counts as
+-- now.{/window}{#forever}at whatever time.{/forever}
 CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 	shown_at timestamp with time zone DEFAULT pg_catalog.clock_timestamp()) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
-	hashes bigint[] := bloomexp.hashes(items{item_collate});
+	settings CONSTANT bloomexp.row_settings :=
+		{settings};
+	new_hashes bigint[] := bloomexp.hashes(items{item_collate});
+	present timestamp with time zone;
 BEGIN
-	IF (add.user_id IS NOT NULL AND cardinality(hashes) > 0) IS NOT TRUE OR shown_at IS NULL THEN
-		RETURN;	-- nobody, nothing or never
+	IF add.user_id IS NULL OR shown_at IS NULL OR cardinality(new_hashes) > 0 IS NOT TRUE THEN
+		RETURN;	-- nobody, never or nothing
+{#window}
+	-- a window of days of 24 hours, also where clocks change
+	ELSIF shown_at < clock_timestamp() - interval {hours} THEN
+		RETURN;	-- it has left the window already
+{/window}
 	END IF;
 	PERFORM {feed}.lock(add.user_id);
-	IF (SELECT bloomexp.row_changes(f.items, f.pending, f.recent, hashes,
-			{item_kind}, {fpr}, {capacity})
+	present := clock_timestamp();	-- after the lock, so not before what others have added
+	IF (SELECT bloomexp.row_changes(f.items, f.pending, f.recent, new_hashes, settings,
+			f.since, shown_at, present)
 		FROM {feed}.filters AS f WHERE f.user_id {=} add.user_id{collate}) IS NOT FALSE THEN
 		UPDATE {feed}.filters AS f SET
-			items = bloomexp.items_after(f.items, f.recent, hashes,
-				{item_kind}, {fpr}, {capacity}),
+			since = bloomexp.since_after(f.recent, new_hashes, settings,
+				f.since, shown_at, present),
+			items = bloomexp.items_after(f.items, f.recent, new_hashes, settings,
+				f.since, shown_at, present),
 			pending = 0,
-			recent = bloomexp.recent_after(f.recent, hashes)
+			recent = bloomexp.recent_after(f.recent, new_hashes, settings,
+				f.since, shown_at, present)
 		WHERE f.user_id {=} add.user_id{collate};
 		IF NOT FOUND THEN
 			PERFORM bloomexp.row_not_written({filters_literal});

@@ -1,58 +1,59 @@
--- A batch of a stream, in any order and any number of times: each of the users was shown the item
--- at the same place of "items"; when does not matter.  NULL is nobody, nothing and never.
+-- Record a batch of a stream, in any order and any number of times: user i was shown item i at time
+-- i.  NULL is nobody, nothing or never.{#window}  A time in the future counts as now, and what has left the
+-- window already does not count.{/window}
 CREATE OR REPLACE FUNCTION {feed}.add_batch(user_ids {user_type}[], items {item_type}[],
 	shown_at timestamp with time zone[]) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
-	n_users bigint;
-	written {user_type}[];
+	settings CONSTANT bloomexp.row_settings :=
+		{settings};
+	present timestamp with time zone := clock_timestamp();
+	new_hashes bigint[] := bloomexp.hashes_with_nulls(items{item_collate});
+	remaining {user_type}[];
 BEGIN
-	PERFORM bloomexp.require_same_length(
-		cardinality(user_ids), cardinality(items), cardinality(shown_at));
-	-- This locks a row before it looks at it, and the rows in the order of users, so that batches
-	-- do not deadlock.  It adds up to 247 items of a user.
-	WITH incoming AS MATERIALIZED (
-		SELECT b.user_id{collate} AS user_id,
-			-- each once; none if they are more than 247
-			bloomexp.recent_after(ARRAY[]::bigint[],
-				bloomexp.hashes(array_agg(b.item{item_collate}))) AS hashes
-		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
-		WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at IS NOT NULL
-		GROUP BY 1 ORDER BY 1),
-	changed AS (
-		INSERT INTO {feed}.filters AS f (user_id, recent)
-		SELECT i.user_id, i.hashes FROM incoming AS i
-		ON CONFLICT (user_id) DO UPDATE SET
-			items = bloomexp.items_after(f.items, f.recent, excluded.recent,
-				{item_kind}, {fpr}, {capacity}),
+	-- Lock the rows of all users, in their order, so that batches do not deadlock, and add what
+	-- makes one page: the items of one slice, not older than that of the row.
+	WITH page AS MATERIALIZED (
+		SELECT p.user_id, p.since, p.recent
+		FROM bloomexp.pages(user_ids{collate}, new_hashes, shown_at, present, settings) AS p),
+	written AS (
+		INSERT INTO {feed}.filters AS f (user_id, since, recent)
+		SELECT p.user_id, p.since, p.recent FROM page AS p ORDER BY p.user_id
+		ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET
+			since = bloomexp.since_after(f.recent, excluded.recent, settings,
+				f.since, excluded.since, excluded.since),
+			items = bloomexp.items_after(f.items, f.recent, excluded.recent, settings,
+				f.since, excluded.since, excluded.since),
 			pending = 0,
-			recent = bloomexp.recent_after(f.recent, excluded.recent)
-		WHERE bloomexp.row_changes(f.items, f.pending, f.recent, excluded.recent,
-			{item_kind}, {fpr}, {capacity})
-		-- without items a row was only made
-		RETURNING f.user_id, cardinality(f.recent) > 0 AS has_items)
-	SELECT array_agg(c.user_id), (SELECT count(*) FROM incoming) INTO written, n_users
-	FROM changed AS c WHERE c.has_items;
+			recent = bloomexp.recent_after(f.recent, excluded.recent, settings,
+				f.since, excluded.since, excluded.since)
+		WHERE (f.since > excluded.since) IS NOT TRUE
+			AND bloomexp.row_changes(f.items, f.pending, f.recent, excluded.recent, settings,
+				f.since, excluded.since, excluded.since)
+		RETURNING f.user_id, f.recent)
+	SELECT array_agg(p.user_id) INTO remaining FROM page AS p
+	WHERE NOT EXISTS (	-- a user of several pages may have got an empty row
+		SELECT FROM written AS w WHERE w.user_id {=} p.user_id AND cardinality(w.recent) > 0);
 	-- Fails if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;
-
-	-- The others one by one, if that changes something.  No join: it could read all filters.
-	IF cardinality(written) = n_users THEN
+	IF remaining IS NULL THEN
 		RETURN;
 	END IF;
-	PERFORM {feed}.add(s.user_id, s.items)
+
+	-- The other users one by one, a slice at a time, the oldest first.
+	PERFORM {feed}.add(e.user_id, e.items, e.shown_at)
 	FROM (
-		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items
-		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at)) AS b(user_id, item, at)
-		WHERE b.user_id IS NOT NULL AND b.item IS NOT NULL AND b.at IS NOT NULL
-			AND NOT EXISTS (SELECT FROM unnest(written) AS w(user_id)
-				WHERE w.user_id {=} b.user_id{collate})
-		GROUP BY 1) AS s
-	WHERE (SELECT bloomexp.row_changes(f.items, f.pending, f.recent,
-			bloomexp.hashes(s.items{item_collate}), {item_kind}, {fpr}, {capacity})
-		FROM {feed}.filters AS f WHERE f.user_id {=} s.user_id) IS NOT FALSE;
+		SELECT b.user_id{collate}, array_agg(b.item) AS items, max(b.shown_at) AS shown_at
+		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
+			AS b(user_id, item, shown_at)
+		JOIN unnest(remaining) AS r(user_id) ON r.user_id {=} b.user_id{collate}
+		WHERE b.item IS NOT NULL{#window}
+			AND b.shown_at >= present - interval {hours}{/window}{#forever} AND b.shown_at IS NOT NULL{/forever}
+		GROUP BY 1{#window},
+			bloomexp.slice_start(LEAST(b.shown_at, present), {width}, {slices}){/window}
+		ORDER BY 1, 3) AS e(user_id, items, shown_at);
 END
 {$};

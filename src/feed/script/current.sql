@@ -1,11 +1,26 @@
--- All that a user was shown, as one filter.  What functions of bloomexp get at the end, here and
--- below: the kind of the items, the target rate, and the capacity of a first layer.
+-- Everything that a user was shown{#alone}{#window} in the window{/window}{/alone}, as one filter.
 CREATE OR REPLACE FUNCTION {feed}.current(user_id {user_type}) RETURNS {bloom}
-LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE{parallel} SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
+#variable_conflict use_variable
+DECLARE
+	settings CONSTANT bloomexp.row_settings :=
+		{settings};
 BEGIN
 	RETURN (
-		SELECT bloomexp.fold(f.items, f.recent, {item_kind}, {fpr}, cardinality(f.recent))
+{#alone}
+		SELECT bloomexp.items_at(bloomexp.fold(f.items, f.recent, settings, f.since),
+			now(), settings)
+{/alone}
+{#table}
+		SELECT bloomexp.fold(f.items, f.recent, settings)
+{/table}
+{#remembers}
 		FROM {feed}.filters AS f WHERE f.user_id {=} current.user_id{collate});
+{/remembers}
+{#untracked}
+		FROM {feed}.shown(current.user_id) AS f);
+{/untracked}
 END
 {$};

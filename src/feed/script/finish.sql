@@ -1,4 +1,4 @@
--- What this script has made belongs to its owner alone; what existed before keeps its grants.
--- What the feed was made with becomes the function settings(), for bloom_feeds(), with hashes of
--- the functions, by which it finds what was edited.
-CALL bloomexp.feed_finish({feed_literal}, {settings});
+-- What this script has made belongs to its owner alone, and what existed before keeps its grants.
+-- The function settings() keeps what the feed was made with, for bloomexp.feeds(), with hashes of
+-- the functions, by which it finds those that were edited.
+CALL bloomexp.feed_finish({feed_literal}, {feed_settings});

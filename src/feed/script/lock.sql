@@ -1,15 +1,31 @@
--- Other calls of lock() and take() for the user wait until the transaction ends.  For a page that
--- a query orders: lock first, so that the query sees what others have shown before.
+-- Lock a user's row until the transaction ends: other calls of lock() and take() for the user wait.
+-- A page that a query orders locks first, so that the query sees what others have shown before.
 CREATE OR REPLACE FUNCTION {feed}.lock(user_id {user_type}) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_column
+#variable_conflict use_variable
 BEGIN
+{#untracked}
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		PERFORM bloomexp.not_read_committed('lock(), which take() calls,');
+	END IF;
+	IF EXISTS (SELECT FROM pg_foreign_table) THEN	-- few databases have any
+		PERFORM bloomexp.require_first_use({exposures_literal});
+	END IF;
+{/untracked}
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- NULL is nobody
-	ON CONFLICT (user_id) DO UPDATE SET pending = f.pending WHERE false;	-- only locks
+{#citus}
+	-- a move of the shard waits for a row that is written, not for one that is only locked
+	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending;
+{/citus}
+{#local}
+	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false;
+{/local}
+{#remembers}
 	-- Fails if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} lock.user_id{collate} FOR UPDATE;
 	END IF;
+{/remembers}
 END
 {$};

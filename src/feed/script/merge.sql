@@ -1,31 +1,9 @@
--- What one user was shown was shown to another, too, and the first is forgotten: a visitor
--- signs in.
+-- Add what one user was shown to another, and forget the first: a visitor signs in.
 CREATE OR REPLACE FUNCTION {feed}.merge(from_user {user_type}, into_user {user_type})
 RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-#variable_conflict use_variable
-DECLARE
-	visitor record;
 BEGIN
-	IF (from_user {=} into_user{collate}) IS NOT FALSE THEN
-		RETURN;
-	END IF;
-	-- in the order of users, so that two calls do not deadlock
-	PERFORM {feed}.lock(LEAST(from_user, into_user{collate}));
-	PERFORM {feed}.lock(GREATEST(from_user, into_user{collate}));
-	SELECT f.items, f.recent INTO visitor
-	FROM {feed}.filters AS f WHERE f.user_id {=} from_user{collate};
-	-- The target rate of a union is the sum; what is added later has that of the feed again.
-	UPDATE {feed}.filters AS f SET
-		items = bloomexp.items_after(
-			bloomexp.with_fpr(bloomexp."union"(f.items, visitor.items), {fpr}), f.recent,
-			visitor.recent, {item_kind}, {fpr}, {capacity}),
-		pending = 0,
-		recent = bloomexp.recent_after(f.recent, visitor.recent)
-	WHERE f.user_id {=} into_user{collate};
-	IF NOT FOUND THEN
-		PERFORM bloomexp.row_not_written({filters_literal});
-	END IF;
-	PERFORM {feed}.forget(from_user);
+	PERFORM bloomexp.merge_users({filters_literal}, from_user, into_user,
+		{settings});
 END
 {$};

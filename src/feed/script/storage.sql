@@ -1,2 +1,2 @@
--- "recent" is never compressed, nor moved out of the row.
+-- Never compress "recent", nor move it out of the row.
 CALL bloomexp.keep_in_row({filters_literal}, 'recent');

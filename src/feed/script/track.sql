@@ -1,55 +1,100 @@
--- Add the exposures of a statement to the rows of their users.
+-- Add the exposures of a statement to the rows of their users.  The triggers call it.
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS pg_catalog.trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+-- Without a transition table the name "new_rows" finds the empty table in the schema bloomexp.
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, bloomexp, pg_temp
 SET timezone = 'UTC' AS {$}	-- whatever type the time column gets
 #variable_conflict use_variable
 DECLARE
-	since timestamp with time zone := {window_start};
-	missing record;
+	settings CONSTANT bloomexp.row_settings :=
+		{settings};
+	n_users integer;
+	page_user {user_type};
+	new_hashes bigint[];
+	changes boolean;
+	large record;	-- a user, and the hashes of more items than "recent" holds
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
-	-- This locks a row before it looks at it, even if nothing is new, because a rebuild waits for
-	-- that; and the rows in the order of users, so that two statements do not deadlock.  What is
-	-- pending needs no confirmation (0): take_back() looks into the exposures.
+	IF TG_OP NOT IN ('INSERT', 'UPDATE') THEN
+		RAISE EXCEPTION 'track() is for INSERT and UPDATE'
+			USING ERRCODE = 'trigger_protocol_violated';
+	END IF;
+
+	-- Most statements are a page: a few items of one user.  Its row is locked even if nothing is
+	-- new, because a rebuild waits for that lock.  What is pending needs no confirmation (0):
+	-- take_back() reads the exposures.
+	SELECT count(DISTINCT p.user_id), (array_agg(p.user_id))[1], array_agg(p.hash)
+	INTO n_users, page_user, new_hashes
+	FROM (
+		SELECT {user}{collate} AS user_id, bloomexp.hash({item}{item_collate}) AS hash
+		FROM new_rows AS e{elements}
+		WHERE {exposed}
+		LIMIT 248) AS p;
+	IF n_users = 0 THEN
+		RETURN NULL;
+	ELSIF n_users = 1 AND cardinality(new_hashes) <= 247 THEN
+		changes := (
+			SELECT bloomexp.row_changes(f.items, 0, f.recent, new_hashes, settings)
+			FROM {feed}.filters AS f WHERE f.user_id {=} page_user{collate} FOR NO KEY UPDATE);
+		IF changes THEN
+			UPDATE {feed}.filters AS f SET
+				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings),
+				pending = 0,
+				recent = bloomexp.recent_after(f.recent, new_hashes, settings)
+			WHERE f.user_id {=} page_user{collate};
+			IF NOT FOUND THEN
+				PERFORM bloomexp.row_not_written({filters_literal});
+			END IF;
+		END IF;
+		IF changes IS NOT NULL THEN
+			RETURN NULL;
+		END IF;	-- else there is no row
+	END IF;
+
+	-- Lock the rows of all users, in their order, so that two statements do not deadlock, and add
+	-- the items.
 	INSERT INTO {feed}.filters AS f (user_id, recent)
-	SELECT {user}{collate}, bloomexp.recent_after(ARRAY[]::bigint[],
-		bloomexp.hashes(array_agg({item}{item_collate})))
-	FROM new_rows AS e{elements} WHERE {exposed}
-	GROUP BY 1 ORDER BY 1
-	ON CONFLICT (user_id) DO UPDATE SET
-		items = bloomexp.items_after(f.items, f.recent, excluded.recent,
-			{item_kind}, {fpr}, {capacity}),
+	SELECT p.user_id,
+		CASE WHEN cardinality(p.hashes) <= 247 THEN p.hashes ELSE ARRAY[]::bigint[] END
+	FROM (
+		SELECT {user}{collate} AS user_id, bloomexp.new_hashes(
+			array_agg(bloomexp.hash({item}{item_collate})), ARRAY[]::bigint[]) AS hashes
+		FROM new_rows AS e{elements}
+		WHERE {exposed}
+		GROUP BY 1) AS p
+	ORDER BY p.user_id
+	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET
+		items = bloomexp.items_after(f.items, f.recent, excluded.recent, settings),
 		pending = 0,
-		recent = bloomexp.recent_after(f.recent, excluded.recent)
-	WHERE bloomexp.row_changes(f.items, 0, f.recent, excluded.recent,
-		{item_kind}, {fpr}, {capacity});
+		recent = bloomexp.recent_after(f.recent, excluded.recent, settings)
+	WHERE bloomexp.row_changes(f.items, 0, f.recent, excluded.recent, settings);
 	-- Fails if an older snapshot shows a row that a rebuild has removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f
 		WHERE f.user_id {=} ANY (ARRAY(	-- no join: with a unique key it stops at the first row
-			SELECT {user}{collate} FROM new_rows AS e{elements} WHERE {exposed}))
+			SELECT {user}{collate} FROM new_rows AS e{elements}
+			WHERE {exposed}))
 		FOR UPDATE;
 	END IF;
-	-- What is missing: users with more than 247 items, and what something has suppressed above,
-	-- which is an error if it does so here.  No join: the planner does not know how many rows are
-	-- new, and could read all filters.
-	FOR missing IN
-		SELECT s.user_id::{user_type} AS user_id, s.hashes
+	-- What is still missing: more than 247 items of a user, and what something has suppressed
+	-- above, which is an error if it does so here.  No join: the planner does not know how many
+	-- rows are new, and could read all filters.
+	FOR large IN
+		SELECT p.user_id::{user_type} AS user_id, p.hashes
 		FROM (
 			SELECT {user}{collate} AS user_id,
-				bloomexp.hashes(array_agg({item}{item_collate})) AS hashes
-			FROM new_rows AS e{elements} WHERE {exposed}
-			GROUP BY 1) AS s
-		WHERE (SELECT bloomexp.row_changes(f.items, 0, f.recent, s.hashes,
-				{item_kind}, {fpr}, {capacity})
-			FROM {feed}.filters AS f WHERE f.user_id {=} s.user_id) IS NOT FALSE
+				array_agg(bloomexp.hash({item}{item_collate})) AS hashes
+			FROM new_rows AS e{elements}
+			WHERE {exposed}
+			GROUP BY 1) AS p
+		WHERE (
+			SELECT bloomexp.row_changes(f.items, 0, f.recent, p.hashes, settings)
+			FROM {feed}.filters AS f WHERE f.user_id {=} p.user_id) IS NOT FALSE
 	LOOP
 		UPDATE {feed}.filters AS f SET
-			items = bloomexp.items_after(f.items, f.recent, missing.hashes,
-				{item_kind}, {fpr}, {capacity}),
+			items = bloomexp.items_after(f.items, f.recent, large.hashes, settings),
 			pending = 0,
-			recent = bloomexp.recent_after(f.recent, missing.hashes)
-		WHERE f.user_id {=} missing.user_id{collate};
+			recent = bloomexp.recent_after(f.recent, large.hashes, settings)
+		WHERE f.user_id {=} large.user_id{collate};
 		IF NOT FOUND THEN
 			PERFORM bloomexp.row_not_written({filters_literal});
 		END IF;

@@ -1,13 +1,30 @@
 -- The candidates that a user was not shown, in their order.
 CREATE OR REPLACE FUNCTION {feed}.unseen(user_id {user_type}, candidates {item_type}[])
 RETURNS {item_type}[]
-LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE{parallel} SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
+{#alone}
+DECLARE
+	settings CONSTANT bloomexp.row_settings :=
+		{settings};
+{/alone}
 BEGIN
 	RETURN (
+{#alone}
+		SELECT bloomexp.exclude(candidates{item_collate}, bloomexp.items_at(f.items, now(), settings),
+			bloomexp.recent_at(f.recent, f.since, now(), settings))
+{/alone}
+{#table}
 		SELECT bloomexp.exclude(candidates{item_collate}, f.items, f.recent)
+{/table}
+{#remembers}
 		FROM (SELECT) AS one	-- a row, even for a user without one
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} unseen.user_id{collate});
+{/remembers}
+{#untracked}
+		FROM {feed}.shown(unseen.user_id) AS f);
+{/untracked}
 END
 {$};

@@ -41,7 +41,7 @@ $$;
 \echo discourse: rows without a trigger
 SELECT dismiss(2) \g /dev/null
 \timing off
-SELECT bloom_create_feed('discourse_seen', 'dismissed_topic_users', item_column => 'topic_id',
+SELECT bloomexp.create_feed('discourse_seen', 'dismissed_topic_users', item_column => 'topic_id',
 	time_column => 'created_at', width => '3650 days');
 CALL discourse_seen.rebuild() \g /dev/null
 \timing on

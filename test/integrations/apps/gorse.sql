@@ -45,7 +45,7 @@ SELECT feed_back(true) \g /dev/null
 ALTER TABLE feedback ADD is_read boolean GENERATED ALWAYS AS (feedback_type IN ('read',
 	'like')) STORED;
 CREATE INDEX ON feedback (user_id, item_id) WHERE feedback_type IN ('read', 'like');
-SELECT bloom_create_feed('gorse_seen', 'feedback', time_column => 'time_stamp',
+SELECT bloomexp.create_feed('gorse_seen', 'feedback', time_column => 'time_stamp',
 	width => '3650 days',
 	"where" => 'is_read');
 CALL gorse_seen.rebuild() \g /dev/null

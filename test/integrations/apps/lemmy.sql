@@ -80,7 +80,7 @@ $$;
 SELECT mark_as_read(true) \g /dev/null
 
 -- The feed.  A vote's row has no time and is no exposure; when the post is read, it is updated.
-SELECT bloom_create_feed('lemmy_seen', 'post_actions', user_column => 'person_id',
+SELECT bloomexp.create_feed('lemmy_seen', 'post_actions', user_column => 'person_id',
 	item_column => 'post_id',
 	time_column => 'read_at', width => '3650 days');
 CALL lemmy_seen.rebuild() \g /dev/null

@@ -54,7 +54,7 @@ CREATE FUNCTION watch(older boolean) RETURNS void LANGUAGE sql AS $$
 $$;
 SELECT watch(true) \g /dev/null
 
-SELECT bloom_create_feed('peertube_seen', '"userVideoHistory"', user_column => 'userId',
+SELECT bloomexp.create_feed('peertube_seen', '"userVideoHistory"', user_column => 'userId',
 	item_column => 'videoId',
 	time_column => 'updatedAt', width => '3650 days');
 CALL peertube_seen.rebuild() \g /dev/null

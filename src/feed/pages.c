@@ -1,0 +1,178 @@
+/*-------------------------------------------------------------------------
+ *
+ * pages.c
+ *	  Groups a batch of events into pages: what one user was shown in one slice.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/int.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/sortsupport.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "feed/row.h"
+#include "sql/arguments.h"
+#include "sql/hash_set.h"
+#include "sql/hashes.h"
+
+/* A user was shown an item. */
+typedef struct BloomEvent
+{
+	Datum		user;
+	uint64		hash;
+	int64		slice;
+	int			number;			/* place in the arrays of the batch */
+} BloomEvent;
+
+/* The elements of an array argument; none if it is NULL. */
+typedef struct BloomElements
+{
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+} BloomElements;
+
+static BloomElements
+get_elements(FunctionCallInfo fcinfo, int argno)
+{
+	BloomElements elements = {0};
+	ArrayType  *array;
+	int16		length;
+	bool		by_value;
+	char		alignment;
+
+	if (PG_ARGISNULL(argno))
+		return elements;
+	array = bloomexp_arguments_array(fcinfo, argno);
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &elements.values,
+					  &elements.nulls, &elements.n);
+	return elements;
+}
+
+/* Compare events by user, and those of one user by their place in the batch. */
+static int
+compare_events(const void *a, const void *b, void *sort)
+{
+	const BloomEvent *x = a;
+	const BloomEvent *y = b;
+	int			result = ApplySortComparator(x->user, false, y->user, false, sort);
+
+	CHECK_FOR_INTERRUPTS();
+	if (result != 0)
+		return result;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Prepare to sort values of a type, by the collation, as ORDER BY does. */
+static void
+prepare_sort(SortSupport sort, Oid type, Oid collation)
+{
+	TypeCacheEntry *cache = lookup_type_cache(type, TYPECACHE_LT_OPR);
+
+	if (!OidIsValid(cache->lt_opr))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("could not identify an ordering operator for type %s",
+						format_type_be(type))));
+	memset(sort, 0, sizeof(*sort));
+	sort->ssup_cxt = CurrentMemoryContext;
+	sort->ssup_collation = collation;
+	PrepareSortSupportFromOrderingOp(cache->lt_opr, sort);
+}
+
+/*
+ * bloomexp.pages(user_ids, hashes, shown_at, present, settings)
+ *
+ * Each user comes once, in their order.  A user whose events do not make one page, because they
+ * are of several slices or of too many items, comes without hashes.
+ */
+PG_FUNCTION_INFO_V1(bloomexp_pages);
+Datum
+bloomexp_pages(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	BloomRowSettings settings;
+	BloomElements users = get_elements(fcinfo, 0);
+	BloomElements hashes = get_elements(fcinfo, 1);
+	BloomElements times = get_elements(fcinfo, 2);
+	SortSupportData sort;
+	BloomEvent *events;
+	int64		present = bloomexp_arguments_time(fcinfo->args[3], "present");
+	int64		oldest;			/* of a window that ends now */
+	int			n = 0;
+
+	bloomexp_row_get_settings(fcinfo, 4, &settings);
+	if (hashes.n != users.n || times.n != users.n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("arrays of users, items and times must be of the same length"),
+				 errdetail("The lengths are %d, %d and %d.", users.n, hashes.n, times.n)));
+	if (settings.width == 0 || pg_sub_s64_overflow(present, settings.width, &oldest))
+		oldest = PG_INT64_MIN;
+	InitMaterializedSRF(fcinfo, 0);
+	if (users.n == 0)
+		return (Datum) 0;
+
+	events = palloc_extended(users.n * sizeof(BloomEvent), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < users.n; i++)
+	{
+		TimestampTz shown_at;
+
+		CHECK_FOR_INTERRUPTS();
+		if (users.nulls[i] || hashes.nulls[i] || times.nulls[i])
+			continue;
+		shown_at = DatumGetTimestampTz(times.values[i]);
+		if (shown_at < oldest)
+			continue;
+		events[n].user = users.values[i];
+		events[n].hash = (uint64) DatumGetInt64(hashes.values[i]);
+		/* a time in the future counts as now */
+		events[n].slice = bloomexp_row_slice_of(&settings, Min(shown_at, present));
+		events[n++].number = i;
+	}
+	prepare_sort(&sort, get_element_type(get_fn_expr_argtype(fcinfo->flinfo, 0)),
+				 PG_GET_COLLATION());
+	qsort_arg(events, n, sizeof(BloomEvent), compare_events, &sort);
+
+	for (int first = 0, end; first < n; first = end)
+	{
+		uint64	   *page;
+		int			npage;
+		bool		one_slice = true;
+		Datum		values[3];
+		bool		nulls[3] = {false};
+
+		for (end = first + 1; end < n; end++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (ApplySortComparator(events[end].user, false, events[first].user, false, &sort) != 0)
+				break;
+			one_slice &= events[end].slice == events[first].slice;
+		}
+		page = palloc_extended(2 * (end - first) * sizeof(uint64), MCXT_ALLOC_HUGE);
+		for (int i = first; i < end; i++)
+			page[i - first] = events[i].hash;
+		npage = bloomexp_hash_set_find_new(page, end - first, NULL, 0, page + (end - first));
+		if (!one_slice || npage > BLOOMEXP_ROW_MAX_RECENT)
+			npage = 0;
+
+		values[0] = events[first].user;
+		if (npage > 0)
+			values[1] = bloomexp_row_slice_start(&settings, events[first].slice, &nulls[1]);
+		else
+			nulls[1] = true;
+		values[2] = PointerGetDatum(bloomexp_hashes_to_array(page + (end - first), npage));
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		pfree(DatumGetPointer(values[2]));
+		pfree(page);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,462 @@
+-- The rebuild of a feed over a table, in two parts.
+--
+-- rebuild_filters() is the loop, a procedure that commits after each batch.  It runs with the
+-- rights of whoever calls rebuild() of the feed, reads no table, and keeps its progress in
+-- variables.  It calls rebuild_batch() of the feed.
+--
+-- rebuild_batch() of the feed has the rights of the feed's owner.  It passes constants of the
+-- feed's script, among them the query that returns users and items of the exposures, to
+-- bloomexp.rebuild_batch(), which locks, reads and writes.
+--
+-- A batch locks the rows of its users, reads their exposures in its next statement, and replaces
+-- the rows.  While it holds some locks it never waits for others: that could deadlock with a
+-- transaction that locks users in another order.  Users whose rows are locked by others come last,
+-- one by one, because waiting for a single row is safe.
+
+CREATE TYPE bloomexp.rebuild_counts AS (
+	exposures bigint,
+	filters bigint,
+	bytes bigint,
+	removed bigint,
+	examined bigint,
+	lost bigint,
+	halved bigint
+);
+
+COMMENT ON TYPE bloomexp.rebuild_counts IS
+'what a rebuild has done: exposures read; filters built, and their bytes; filters removed because '
+'their users have no exposure left. For the safety stop, without rows of users who only took a page: '
+'filters examined; of these, removed ones, and those that lose more than half of their items too '
+'early';
+
+CREATE PROCEDURE bloomexp.rebuild_filters(
+	batch text,	-- rebuild_batch() of the feed
+	filters text,	-- their name, for messages
+	users anyarray, after anyelement, upto anyelement,
+	pause interval, overlap interval,	-- NULL: the feed has triggers
+	dry_run boolean, allow_removed boolean,
+	INOUT exposures bigint, INOUT n_filters bigint, INOUT bytes bigint, INOUT removed bigint)
+LANGUAGE plpgsql
+AS $$	-- No SET: with it it could not commit.  So the types in DECLARE are qualified.
+DECLARE
+	call pg_catalog.text;
+	size integer := 250;	-- of a batch, in filters
+	counts bloomexp.rebuild_counts;
+	counts_before bloomexp.rebuild_counts;
+	n_done integer := 0;	-- of "users"
+	wanted users%TYPE;	-- users of the next batch; NULL: those after "after"
+	busy users%TYPE;	-- users whose rows others had locked
+	batch_busy users%TYPE;
+	only_busy boolean := false;	-- all other users are done
+	locked boolean;
+	report_at timestamp with time zone;
+	give_up_at timestamp with time zone;	-- NULL: the last batch was not locked
+	wait double precision;	-- seconds
+BEGIN
+	PERFORM bloomexp.require_autocommit('rebuild()');
+	LOOP
+		COMMIT;
+		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
+		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
+		IF call IS NULL THEN	-- the first time; outside the loop operators were those of the caller
+			IF users IS NOT NULL AND (after IS NOT NULL OR upto IS NOT NULL) THEN
+				RAISE EXCEPTION 'a rebuild takes either users or a range of them'
+					USING ERRCODE = 'invalid_parameter_value';
+			ELSIF overlap < interval '0' OR dry_run IS NULL OR allow_removed IS NULL THEN
+				RAISE EXCEPTION 'invalid argument of a rebuild'
+					USING ERRCODE = 'invalid_parameter_value',
+					DETAIL = 'overlap must not be negative, '
+						'and only users, after, upto and pause may be NULL.';
+			END IF;
+			call := format('SELECT b.after, b.busy, (b.counts).* '
+				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b',
+				batch, CASE WHEN overlap IS NOT NULL THEN ', $8' END);
+			counts := ROW(0, 0, 0, 0, 0, 0, 0);
+			busy := '{}';
+			report_at := clock_timestamp() + interval '1 second';
+		END IF;
+
+		wanted := CASE
+			WHEN only_busy THEN busy[1:1]
+			WHEN users IS NOT NULL THEN ARRAY(
+				SELECT u.id FROM unnest(users) WITH ORDINALITY AS u(id, n)
+				WHERE u.n > n_done AND u.n <= n_done + 4 * size)
+		END;
+		counts_before := counts;
+		locked := false;
+		BEGIN
+			EXECUTE call
+				INTO after, batch_busy, counts.exposures, counts.filters, counts.bytes,
+					counts.removed, counts.examined, counts.lost, counts.halved
+				USING wanted, after, upto, size, dry_run, allow_removed, counts, overlap;
+			IF only_busy THEN	-- the batch in which the user was busy has counted it already
+				counts.exposures := counts_before.exposures;
+				counts.filters := counts_before.filters;
+				counts.bytes := counts_before.bytes;
+			END IF;
+		EXCEPTION
+			WHEN lock_not_available OR deadlock_detected THEN
+				locked := true;
+			WHEN program_limit_exceeded OR integrity_constraint_violation THEN
+				IF only_busy THEN	-- one user does not stop the others
+					RAISE WARNING 'filter of user % was not rebuilt in %: %',
+						wanted[1], filters, SQLERRM;
+					batch_busy := '{}';
+				ELSIF size > 1 THEN
+					size := size / 2;
+					CONTINUE;
+				ELSE
+					RAISE;
+				END IF;
+		END;
+
+		wait := 0;
+		IF locked OR only_busy AND cardinality(batch_busy) > 0 THEN
+			give_up_at := coalesce(give_up_at, clock_timestamp() + interval '5 minutes');
+			IF clock_timestamp() > give_up_at AND only_busy THEN
+				RAISE WARNING 'filters of % users were not rebuilt in %, because others kept their '
+					'rows locked', cardinality(busy), filters;
+				EXIT;
+			ELSIF clock_timestamp() > give_up_at THEN
+				RAISE EXCEPTION 'rebuild of %: rows or tables stayed locked by others', filters
+					USING ERRCODE = 'lock_not_available',
+					HINT = 'Batches before this one are done. '
+						'Look into pg_locks, and call it again.';
+			END IF;
+			IF only_busy THEN	-- another user first
+				busy := busy[2:] || wanted;
+			END IF;
+			-- PostgreSQL reports a cancel that arrives with a lock timeout as the lock timeout,
+			-- which is caught above; so there must be time in which a cancel can arrive alone.
+			wait := 0.5 / (1 + cardinality(busy));
+		ELSE
+			give_up_at := NULL;
+			IF only_busy THEN
+				busy := busy[2:];
+			ELSE
+				busy := busy || batch_busy;
+				n_done := n_done + 4 * size;
+				only_busy := CASE
+					WHEN users IS NULL THEN after IS NULL
+					ELSE n_done >= cardinality(users)
+				END;
+			END IF;
+			IF after IS NOT NULL AND clock_timestamp() > report_at THEN
+				RAISE NOTICE 'rebuild of %: done up to user %, but for % whose rows were locked',
+					filters, after, cardinality(busy);
+				report_at := clock_timestamp() + interval '10 seconds';
+			END IF;
+		END IF;
+
+		EXIT WHEN only_busy AND (dry_run OR cardinality(busy) = 0);
+		COMMIT;
+		PERFORM pg_catalog.pg_sleep(wait), pg_catalog.pg_sleep_for(pause);
+	END LOOP;
+	exposures := counts.exposures;
+	n_filters := counts.filters;
+	bytes := counts.bytes;
+	removed := counts.removed;
+	COMMIT;	-- ends what SET LOCAL has set
+END
+$$;
+
+COMMENT ON PROCEDURE bloomexp.rebuild_filters IS
+'the loop of rebuild(): calls rebuild_batch() of a feed and commits, until all users are done; '
+'batches that are too large become smaller; users whose rows are locked come last, and after five '
+'minutes it gives up on them with a warning';
+
+CREATE FUNCTION bloomexp.items_to_keep(items @extschema@.bloom,
+	filled_until timestamp with time zone,	-- NULL or -infinity: it is not known how old it is
+	width interval)
+RETURNS numeric
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+	SELECT bloomexp.cardinality(items) OPERATOR(pg_catalog.*) (1 OPERATOR(pg_catalog.-)
+		GREATEST(0, LEAST(1, (extract(epoch FROM pg_catalog.now()) OPERATOR(pg_catalog.-)
+			extract(epoch FROM filled_until)) OPERATOR(pg_catalog./) extract(epoch FROM width))))
+$$;
+
+COMMENT ON FUNCTION bloomexp.items_to_keep(@extschema@.bloom, timestamp with time zone, interval) IS
+'how many items of a filter a rebuild should find again at least: nine tenths if the filter is a '
+'tenth of the window old, none if its age is not known';
+
+CREATE FUNCTION bloomexp.require_batch(wanted anyarray) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		PERFORM bloomexp.not_read_committed('rebuild_batch()');
+	ELSIF cardinality(wanted) > 1000 THEN	-- the exposures of more would not all be read
+		RAISE EXCEPTION 'invalid argument of a rebuild'
+			USING ERRCODE = 'invalid_parameter_value',
+			DETAIL = 'A batch takes up to 1,000 users.';
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.require_batch(anyarray) IS
+'raises an error if a batch of a rebuild would be wrong: because of the isolation level, or of more '
+'than 1,000 users';
+
+CREATE FUNCTION bloomexp.require_few_losses(filters regclass, exposures regclass, exposed text,
+	width interval,
+	after text,	-- the last user before the batch; NULL: there is none
+	is_last boolean,	-- no batch comes after this one
+	n_exposures bigint,	-- of the batch
+	before bloomexp.rebuild_counts, counts bloomexp.rebuild_counts)	-- before the batch and after it
+RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET row_security = off	-- an error if row security would hide rows
+SET timezone = 'UTC'
+SET IntervalStyle = postgres	-- of the width in messages
+AS $$
+DECLARE
+	since constant timestamp with time zone := now() - width;
+	n_rows bigint;
+	this_batch constant text := concat('the batch after user ', coalesce(after, '(none)'),
+		' changed nothing.');
+BEGIN
+	IF (counts.removed > before.removed OR is_last) AND n_exposures = 0 THEN
+		EXECUTE format('SELECT FROM (%s) AS e LIMIT 1', exposed) USING since;
+		GET DIAGNOSTICS n_rows = ROW_COUNT;
+		IF n_rows = 0 THEN
+			RAISE EXCEPTION 'no exposure of the last % in %', width, exposures
+				USING ERRCODE = 'no_data_found',
+				DETAIL = concat('There is none since ', since, '. No filter was removed.'),
+				HINT = 'If that is right, call the rebuild with allow_removed => true.';
+		END IF;
+	END IF;
+	IF counts.lost > before.lost AND counts.lost > 100 AND counts.lost > counts.examined / 5 THEN
+		RAISE EXCEPTION 'rebuild would remove % of % filters of %',
+			counts.lost, counts.examined, filters
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
+				before.lost, ' are removed already; ', this_batch),
+			HINT = 'If that is right, call the rebuild with allow_removed => true.';
+	END IF;
+	IF counts.halved > 100 AND counts.halved > counts.examined / 5 THEN
+		RAISE EXCEPTION 'rebuild would halve % of % filters of %',
+			counts.halved, counts.examined, filters
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = concat('More than half of what their users were shown in the last ', width,
+				' is no longer in ', exposures, '. T', substr(this_batch, 2)),
+			HINT = 'Keep exposures as long as the feed remembers them. '
+				'If that is right, call the rebuild with allow_removed => true.';
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.require_few_losses IS
+'raises an error if there is no exposure at all, or if a rebuild would remove more than 100 filters '
+'and a fifth of those that it has examined, or take more than half from that many: a table, its '
+'retention or a clock may be wrong';
+
+CREATE FUNCTION bloomexp.rebuild_batch(
+	filters regclass, exposures regclass,
+	user_column name,	-- of the exposures
+	exposed text,	-- query: users and items of all exposures since $1
+	width interval, fpr double precision,
+	wanted anyarray, INOUT after anyelement, upto anyelement, size integer,
+	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
+	overlap interval DEFAULT NULL,	-- NULL: the feed has triggers
+	OUT busy anyarray)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET row_security = off	-- an error if row security would hide rows
+SET timezone = 'UTC'	-- whatever type the time column gets
+SET jit = off	-- compiling its statements takes longer than a batch does
+SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: the rebuild gives way
+AS $$
+DECLARE
+	since constant timestamp with time zone := now() - width;
+	batch_from after%TYPE := after;
+	batch_to after%TYPE;
+	before constant bloomexp.rebuild_counts := counts;
+	users record;
+	conditions text;	-- users of the batch: %1$s is their column, $2 to $4 are the bounds
+	not_long text;	-- ids that have a place in a row: %1$s is their column
+	long_id text;
+	filled timestamp with time zone;	-- the new filters have all exposures from before then
+	prepared boolean := false;
+	locked wanted%TYPE;	-- users whose rows are locked here
+	built record;	-- users with exposures, and their filters
+	built_users wanted%TYPE;
+	gone wanted%TYPE;	-- users whose rows are locked here, without exposures
+	not_locked wanted%TYPE;	-- users with exposures whose rows are not locked here
+	n_rows bigint;
+BEGIN
+	PERFORM bloomexp.require_batch(wanted);
+	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of(exposures) AS t;
+	SELECT * INTO users FROM bloomexp.user_sql(filters);
+
+	-- A batch ends with the filter number "size".  If there are fewer, as in the first rebuild, it
+	-- ends with the user number 8 * size who has exposures.  A walk over the index finds that user,
+	-- whatever the planner knows of the table.
+	IF wanted IS NULL THEN
+		EXECUTE format('SELECT f.user_id FROM %s AS f '
+			'WHERE ($1 IS NULL OR f.user_id %s $1) AND ($2 IS NULL OR f.user_id %s $2) '
+			'ORDER BY f.user_id OFFSET $3 LIMIT 1', filters, users.greater, users.not_greater)
+			INTO batch_to USING batch_from, upto, size - 1;
+		IF batch_to IS NULL THEN
+			EXECUTE format('WITH RECURSIVE walk(id, n) AS ('
+				'(SELECT e.%1$I, 1 FROM %2$s AS e '
+				'WHERE e.%1$I IS NOT NULL AND ($1 IS NULL OR e.%1$I %3$s $1) '
+				'ORDER BY e.%1$I LIMIT 1) '
+				'UNION ALL SELECT ('
+					'SELECT e.%1$I FROM %2$s AS e WHERE e.%1$I %3$s w.id ORDER BY e.%1$I LIMIT 1), '
+					'w.n + 1 '
+				'FROM walk AS w '
+				'WHERE w.id IS NOT NULL AND w.n < $3 AND ($2 IS NULL OR w.id %4$s $2)) '
+				'SELECT w.id FROM walk AS w WHERE w.n = $3 AND ($2 IS NULL OR w.id %4$s $2)',
+				user_column, exposures, users.greater, users.not_greater)
+				INTO batch_to USING batch_from, upto, 8 * size;
+		END IF;
+		after := batch_to;
+		batch_to := coalesce(batch_to, upto);
+	END IF;
+	conditions := CASE WHEN wanted IS NOT NULL THEN concat('%1$s ', users.equal, ' ANY ($2)')
+		ELSE concat_ws(' AND ', 'true',
+			CASE WHEN batch_from IS NOT NULL THEN concat('%1$s ', users.greater, ' $3') END,
+			CASE WHEN batch_to IS NOT NULL THEN concat('%1$s ', users.not_greater, ' $4') END) END;
+	not_long := coalesce(users.bytes_of || '(%1$s) <= 2000', 'true');
+
+	-- Only who locks a single row may wait for it.
+	EXECUTE format('SELECT ARRAY(SELECT f.user_id FROM %s AS f WHERE %s%s)', filters,
+		format(conditions, 'f.user_id'),
+		CASE WHEN dry_run THEN '' WHEN cardinality(wanted) = 1 THEN ' FOR UPDATE'
+			ELSE ' FOR UPDATE SKIP LOCKED' END)
+		INTO locked USING NULL::integer, wanted, batch_from, batch_to;
+
+	-- The snapshot of the statement that reads the exposures is younger than this time.
+	filled := clock_timestamp();
+	IF overlap IS NOT NULL THEN
+		-- Nothing locks a row for an exposure.  Those of transactions that are open now can be
+		-- committed later, with times from now on.
+		filled := LEAST(filled, bloomexp.oldest_transaction());
+		-- an interval that equals 0 can move a time: '-12 months 360 days'
+		filled := LEAST(filled, filled - overlap);
+		-- When a prepared transaction began is not known: while there is one, no time moves on.
+		-- This comes after the line above, which sees those that are prepared in between.
+		prepared := EXISTS (
+			SELECT FROM pg_prepared_xacts AS p WHERE p.database = current_database());
+	END IF;
+
+	-- The limit is for users without a row, of whom a batch can have any number.
+	EXECUTE format('SELECT array_agg(b.id) AS users, array_agg(b.items) AS filters, '
+		'coalesce(sum(b.n), 0)::bigint AS n_exposures, '
+		'coalesce(sum(octet_length(b.items::bytea) + 4), 0)::bigint AS n_bytes '
+		'FROM (SELECT e.id, count(*) AS n, bloomexp.agg(e.item, $5) AS items '
+			'FROM (%s) AS e(id, item) WHERE %s AND %s GROUP BY e.id ORDER BY e.id LIMIT $6) AS b',
+		exposed, format(conditions, 'e.id'), format(not_long, 'e.id'))
+		INTO built
+		USING since, wanted, batch_from, batch_to, fpr,
+			CASE WHEN wanted IS NULL THEN 8 * size END;
+	built_users := coalesce(built.users, '{}');
+	IF wanted IS NULL AND cardinality(built_users) = 8 * size THEN
+		after := built_users[8 * size];
+		EXECUTE format('SELECT ARRAY(SELECT l.id FROM unnest($1) AS l(id) WHERE l.id %s $2%s)',
+			users.not_greater, users.collate_clause)
+			INTO locked USING locked, after;
+	END IF;
+	IF users.bytes_of IS NOT NULL THEN	-- such a user stops nobody
+		EXECUTE format('SELECT left(concat(e.id), 40) FROM (%s) AS e(id, item) '
+			'WHERE %s AND NOT %s LIMIT 1',
+			exposed, format(conditions, 'e.id'), format(not_long, 'e.id'))
+			INTO long_id USING since, wanted, batch_from, coalesce(after, batch_to);
+		IF long_id IS NOT NULL THEN
+			RAISE WARNING 'no filter in % for users whose ids have more than 2,000 bytes', filters
+				USING DETAIL = format('One of these ids begins with "%s".', long_id);
+		END IF;
+	END IF;
+	EXECUTE format('SELECT ARRAY(SELECT l.id FROM unnest($1) AS l(id) '
+		'WHERE NOT EXISTS (SELECT FROM unnest($2) AS b(id) WHERE b.id %1$s l.id%2$s)), '
+		'ARRAY(SELECT b.id FROM unnest($2) AS b(id) '
+		'WHERE NOT EXISTS (SELECT FROM unnest($1) AS l(id) WHERE l.id %1$s b.id%2$s))',
+		users.equal, users.collate_clause)
+		INTO gone, not_locked USING locked, built_users;
+
+	-- What the batch does, before it does it.  A row with nothing but what the last take() returned
+	-- is no loss: nobody may have seen it, and visitors can make any number of such rows.
+	EXECUTE format('SELECT '
+			'($1).removed + count(*) FILTER (WHERE f.user_id %2$s ANY ($3) '
+				'AND (f.items IS NOT NULL OR cardinality(f.recent) > 0)), '
+			'($1).examined + count(*) FILTER (WHERE %4$s), '
+			'($1).lost + count(*) FILTER (WHERE f.user_id %2$s ANY ($3) AND %4$s), '
+			'($1).halved + count(*) FILTER (WHERE '
+				'bloomexp.items_to_keep(f.items, f.filled_until, $6) '
+				'> 2 * bloomexp.cardinality(b.items)) '
+		'FROM %1$s AS f LEFT JOIN ROWS FROM (unnest($4), unnest($5)) AS b(id, items) '
+			'ON b.id %2$s f.user_id%3$s '
+		'WHERE f.user_id %2$s ANY ($2)',
+		filters, users.equal, users.collate_clause,
+		'(f.items IS NOT NULL OR cardinality(f.recent) > f.pending)')
+		INTO counts.removed, counts.examined, counts.lost, counts.halved
+		USING counts, locked, gone, built_users, built.filters, width;
+	counts.exposures := counts.exposures + built.n_exposures;
+	counts.filters := counts.filters + cardinality(built_users);
+	counts.bytes := counts.bytes + built.n_bytes;
+	IF dry_run THEN
+		busy := '{}';
+		RETURN;
+	ELSIF NOT allow_removed THEN
+		PERFORM bloomexp.require_few_losses(filters, exposures, exposed, width, batch_from::text,
+			after IS NULL, built.n_exposures, before, counts);
+	END IF;
+
+	-- Replace the rows that are locked: ON CONFLICT finds each.  A filter that has not changed is
+	-- written once a day, so that its row says that it was rebuilt.
+	EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
+		'SELECT b.id, b.items, CASE WHEN NOT $4 THEN $5 END '
+		'FROM ROWS FROM (unnest($1), unnest($2)) AS b(id, items) '
+		'WHERE EXISTS (SELECT FROM unnest($3) AS l(id) WHERE l.id %2$s b.id%3$s) '
+		'ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET items = excluded.items, '
+			'filled_until = CASE WHEN $4 THEN f.filled_until ELSE excluded.filled_until END, '
+			'pending = 0, recent = ARRAY[]::bigint[] '
+		'WHERE cardinality(f.recent) > 0 OR bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
+			'OR f.filled_until > $5 - interval ''1 day'' IS NOT TRUE',
+		filters, users.equal, users.collate_clause)
+		USING built_users, built.filters, locked, prepared, filled;
+	IF cardinality(gone) > 0 THEN
+		EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, users.equal)
+			USING gone;
+		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, users.equal)
+			USING gone;
+		GET DIAGNOSTICS n_rows = ROW_COUNT;
+		IF n_rows > 0 THEN
+			PERFORM bloomexp.row_not_written(filters::text);
+		END IF;
+	END IF;
+
+	-- Make rows for users who had none.  Users who have got one since the snapshot, or are getting
+	-- one now, are busy, and so are those whose rows others have locked.
+	busy := not_locked;
+	IF cardinality(not_locked) > 0 THEN
+		BEGIN
+			EXECUTE format('WITH added AS ('
+				'INSERT INTO %1$s (user_id, items, filled_until) '
+				'SELECT b.id, b.items, CASE WHEN NOT $4 THEN $5 END '
+				'FROM ROWS FROM (unnest($1), unnest($2)) AS b(id, items) '
+				'WHERE EXISTS (SELECT FROM unnest($3) AS n(id) WHERE n.id %2$s b.id%3$s) '
+					'AND NOT EXISTS (SELECT FROM %1$s AS f WHERE f.user_id %2$s b.id%3$s) '
+				'ORDER BY b.id%3$s ON CONFLICT DO NOTHING RETURNING user_id) '
+				'SELECT ARRAY(SELECT n.id FROM unnest($3) AS n(id) '
+				'WHERE NOT EXISTS (SELECT FROM added AS a WHERE a.user_id %2$s n.id%3$s))',
+				filters, users.equal, users.collate_clause)
+				INTO busy USING built_users, built.filters, not_locked, prepared, filled;
+		EXCEPTION
+			-- one by one, those whom the statement can take are taken
+			WHEN lock_not_available OR deadlock_detected OR integrity_constraint_violation THEN
+				IF cardinality(wanted) = 1 THEN
+					RAISE;
+				END IF;
+		END;
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.rebuild_batch IS
+'one batch of a rebuild: builds the filters of the wanted users, or of the next ones after "after"; '
+'returns the last of them, NULL after the last batch, the counts of all batches, and the users whose '
+'rows are locked by others; raises lock_not_available if the batch could do nothing';

@@ -1,0 +1,134 @@
+-- A batch of a rebuild on Citus.  The exposures and filters of a user lie on one node, and Citus
+-- sends statements to the nodes as they are, so one INSERT builds all filters of the batch there.
+-- It counts filters only if they are written or removed; a dry run counts all.
+
+CREATE FUNCTION bloomexp.rebuild_batch_citus(
+	filters regclass, exposures regclass,
+	user_column name,	-- of the exposures
+	exposed text,	-- query: users and items of all exposures since $1
+	width interval, fpr double precision,
+	wanted anyarray, INOUT after anyelement, upto anyelement, size integer,
+	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
+	overlap interval,
+	OUT busy anyarray)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET row_security = off	-- an error if row security would hide rows
+SET timezone = 'UTC'	-- whatever type the time column gets
+SET jit = off	-- compiling its statements takes longer than a batch does
+AS $$
+DECLARE
+	since constant timestamp with time zone := now() - width;
+	batch_from after%TYPE := after;
+	batch_to after%TYPE;
+	before constant bloomexp.rebuild_counts := counts;
+	users record;
+	conditions text;	-- users of the batch: %1$s is their column, $2 to $4 are the bounds
+	n_exposures bigint;
+	n_filters bigint;
+	n_bytes bigint;
+	filled timestamp with time zone;	-- the new filters have all exposures from before then
+	prepared boolean;
+	complete boolean;
+BEGIN
+	PERFORM bloomexp.require_batch(wanted);
+	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of(exposures) AS t;
+	SELECT * INTO users FROM bloomexp.user_sql(filters);
+	busy := '{}';
+
+	-- A batch ends with the next user whose hash is divisible by 64 * size: to count, all these
+	-- users would have to come here.
+	IF wanted IS NULL THEN
+		EXECUTE format('SELECT f.user_id FROM %s AS f '
+			'WHERE ($1 IS NULL OR f.user_id %s $1) AND ($2 IS NULL OR f.user_id %s $2) '
+				'AND mod(hashtext(concat(f.user_id)), $3) = 0 '
+			'ORDER BY f.user_id LIMIT 1', filters, users.greater, users.not_greater)
+			INTO batch_to USING batch_from, upto, 64 * size;
+		after := batch_to;
+		batch_to := coalesce(batch_to, upto);
+	END IF;
+	conditions := CASE WHEN wanted IS NOT NULL THEN concat('%1$s ', users.equal, ' ANY ($2)')
+		ELSE concat_ws(' AND ', 'true',
+			CASE WHEN batch_from IS NOT NULL THEN concat('%1$s ', users.greater, ' $3') END,
+			CASE WHEN batch_to IS NOT NULL THEN concat('%1$s ', users.not_greater, ' $4') END) END;
+
+	-- What the batch does, before it does it.
+	EXECUTE format('SELECT count(*) FROM (%s) AS e(id, item) WHERE %s', exposed,
+		format(conditions, 'e.id'))
+		INTO n_exposures USING since, wanted, batch_from, batch_to;
+	EXECUTE format('SELECT count(f.items) FILTER (WHERE b.id IS NULL), count(f.items), '
+		'count(f.items) FILTER (WHERE b.id IS NULL), '
+		'count(*) FILTER (WHERE '
+			'bloomexp.items_to_keep(f.items, f.filled_until, $5) > 2 * coalesce(b.n, 0)) '
+		'FROM %1$s AS f LEFT JOIN ('
+			'SELECT e.id, count(DISTINCT e.item) AS n FROM (%2$s) AS e(id, item) '
+			'WHERE %3$s GROUP BY e.id) AS b ON b.id %5$s f.user_id '
+		'WHERE %4$s',
+		filters, exposed, format(conditions, 'e.id'), format(conditions, 'f.user_id'), users.equal)
+		INTO counts.removed, counts.examined, counts.lost, counts.halved
+		USING since, wanted, batch_from, batch_to, width;
+	counts.exposures := before.exposures + n_exposures;
+	counts.bytes := NULL;	-- they are not known here
+	counts.removed := before.removed + counts.removed;
+	counts.examined := before.examined + counts.examined;
+	counts.lost := before.lost + counts.lost;
+	counts.halved := before.halved + counts.halved;
+	IF dry_run THEN
+		EXECUTE format('SELECT count(*), coalesce(sum(octet_length(b.items::bytea) + 4), 0) '
+			'FROM (SELECT e.id, bloomexp.agg(e.item, $5) AS items FROM (%s) AS e(id, item) '
+			'WHERE %s GROUP BY e.id) AS b', exposed, format(conditions, 'e.id'))
+			INTO n_filters, n_bytes USING since, wanted, batch_from, batch_to, fpr;
+		counts.filters := before.filters + n_filters;
+		counts.bytes := before.bytes + n_bytes;
+		RETURN;
+	ELSIF NOT allow_removed THEN
+		PERFORM bloomexp.require_few_losses(filters, exposures, exposed, width, batch_from::text,
+			after IS NULL, n_exposures, before, counts);
+	END IF;
+
+	-- All exposures from before this time are in the snapshots of the next statement.  While a
+	-- transaction is prepared, no time moves on, because nobody knows when it began.
+	SELECT LEAST(clock_timestamp(), to_timestamp(min(
+			CASE WHEN n.success THEN split_part(n.result, ' ', 1)::double precision END))),
+		bool_or(n.success AND split_part(n.result, ' ', 2) = 'prepared'), bool_and(n.success)
+	INTO STRICT filled, prepared, complete
+	-- in this order: a transaction that is prepared in between is in one of the two
+	FROM run_command_on_all_nodes('SELECT pg_catalog.concat_ws('' '', '
+		'EXTRACT(EPOCH FROM bloomexp.oldest_transaction()), '
+		'(SELECT ''prepared'' FROM pg_catalog.pg_prepared_xacts AS p '
+		'WHERE p.database OPERATOR(pg_catalog.=) pg_catalog.current_database() LIMIT 1))') AS n;
+	IF complete IS NOT TRUE THEN
+		RAISE EXCEPTION 'could not read the oldest transaction of each node'
+			USING ERRCODE = 'connection_failure',
+			HINT = 'Batches before this one are done. '
+				'Call the rebuild again when all nodes can be reached.';
+	END IF;
+	-- an interval that equals 0 can move a time: '-12 months 360 days'
+	filled := LEAST(filled, filled - overlap);
+
+	-- A filter that has not changed is written once a day, so that its row says that it was rebuilt.
+	EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
+		'SELECT e.id, bloomexp.agg(e.item, $5), CASE WHEN NOT $6 THEN $7 END '
+		'FROM (%2$s) AS e(id, item) WHERE %3$s AND %4$s GROUP BY e.id '
+		'ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET items = excluded.items, '
+			'filled_until = CASE WHEN $6 THEN f.filled_until ELSE excluded.filled_until END, '
+			'pending = 0, recent = ARRAY[]::bigint[] '
+		'WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
+			'OR f.filled_until > $8 IS NOT TRUE',
+		filters, exposed, format(conditions, 'e.id'),
+		coalesce(users.bytes_of || '(e.id) <= 2000', 'true'))	-- others have no place in a row
+		USING since, wanted, batch_from, batch_to, fpr, prepared, filled,
+			filled - interval '1 day';
+	GET DIAGNOSTICS n_filters = ROW_COUNT;
+	counts.filters := before.filters + n_filters;
+	IF counts.removed > before.removed THEN
+		EXECUTE format('DELETE FROM %1$s AS f WHERE %3$s AND NOT EXISTS ('
+			'SELECT FROM (%2$s) AS e(id, item) WHERE e.id %4$s f.user_id)',
+			filters, exposed, format(conditions, 'f.user_id'), users.equal)
+			USING since, wanted, batch_from, batch_to;
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.rebuild_batch_citus IS
+'as bloomexp.rebuild_batch(), for tables that Citus distributes by user';

@@ -1,0 +1,499 @@
+/*-------------------------------------------------------------------------
+ *
+ * row.c
+ *	  SQL functions for the row of a user in a feed.
+ *
+ * A row holds the newest items exactly, as their hashes in `recent`, the newest first, and all
+ * older items in the filter `items`.  All of `recent` belongs to one time slice, which began at
+ * `since`.  The first `pending` hashes of `recent` are those that the last take returned, until
+ * something confirms them.  A feed that never forgets has one slice without an end, and its
+ * `since` is NULL; rows of a feed over a table of exposures are like that, because rebuilds forget
+ * for them.
+ *
+ * An addition is some hashes, all shown at one time:
+ *
+ * - If their slice is newer than that of `recent`, the old slice ends: `recent` moves into `items`,
+ *	 and only then are the new hashes compared, so that an item that is shown again is added again.
+ *	 The old slice also ends if it lies in the future, because no slice begins ahead of the clock.
+ * - If their slice is older than that of `recent`, they go into `items` at their own time.  Hashes
+ *	 in `recent` are left out, because those items have been shown again since.
+ * - More than BLOOMEXP_ROW_MAX_RECENT hashes go into `items`, and `recent` stays as it is.
+ * - Otherwise the hashes that `recent` lacks are put in front of it.  If it would become too long,
+ *	 its old content moves into `items` first.
+ *
+ * An UPDATE sets columns one by one, so each column has a function here, and each of these
+ * functions works out the whole addition.  They read no table and no clock.  The caller has locked
+ * the row.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "common/int.h"
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "feed/row.h"
+#include "sql/arguments.h"
+#include "sql/hash_set.h"
+#include "sql/hashes.h"
+#include "value/filter.h"
+#include "value/window.h"
+
+/* The slice of a feed that never forgets. */
+#define ONLY_SLICE 0
+
+typedef struct BloomRow
+{
+	const BloomRowSettings *settings;
+	struct varlena *items;		/* NULL: there is no filter */
+	bool		frozen;			/* leave `items` alone: only the other columns are asked for */
+	const uint64 *recent;
+	int			nrecent;
+	bool		has_slice;		/* false for a row to which nothing was ever added */
+	int64		slice;			/* number of the slice of `recent` */
+	int64		newest;			/* number of the slice of the present */
+	bool		changed;		/* a column other than `items` has changed */
+	bool		tries_items;	/* hashes went to `items`, which may have them already */
+} BloomRow;
+
+/* Hashes to add.  An addition without hashes can still begin a slice. */
+typedef struct BloomAddition
+{
+	const uint64 *hashes;
+	int			n;
+	bool		has_slice;		/* false: nothing is added */
+	int64		slice;
+} BloomAddition;
+
+/* Arguments that all functions for an addition have, counted from that of `recent`. */
+enum
+{
+	ARG_RECENT,
+	ARG_HASHES,
+	ARG_SETTINGS,
+	ARG_SINCE,
+	ARG_SHOWN_AT,
+	ARG_PRESENT
+};
+
+/* Read an argument of type bloomexp.row_settings, or raise an error if it makes no sense. */
+void
+bloomexp_row_get_settings(FunctionCallInfo fcinfo, int argno, BloomRowSettings *settings)
+{
+	enum
+	{
+		WIDTH, SLICES, KIND, FPR, CAPACITY, NFIELDS
+	};
+	static const char *const name = "settings";
+	HeapTupleHeader header;
+	HeapTupleData tuple;
+	TupleDesc	descriptor;
+	Datum		values[NFIELDS];
+	bool		nulls[NFIELDS];
+
+	bloomexp_arguments_require_not_null(fcinfo, argno, &name, 1);
+	header = PG_GETARG_HEAPTUPLEHEADER(argno);
+	descriptor = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header),
+										HeapTupleHeaderGetTypMod(header));
+	if (descriptor->natts != NFIELDS)
+		elog(ERROR, "bloomexp.row_settings has %d columns, not %d", descriptor->natts, NFIELDS);
+	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+	ItemPointerSetInvalid(&tuple.t_self);
+	tuple.t_tableOid = InvalidOid;
+	tuple.t_data = header;
+	heap_deform_tuple(&tuple, descriptor, values, nulls);
+	ReleaseTupleDesc(descriptor);
+
+	if (nulls[KIND] || nulls[FPR] || nulls[WIDTH] != nulls[SLICES] ||
+		(nulls[WIDTH] && nulls[CAPACITY]))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("settings of a row must have a kind, a rate, and either a window or a "
+						"capacity")));
+	settings->kind = bloomexp_arguments_kind(values[KIND]);
+	settings->fpr = DatumGetFloat8(values[FPR]);
+	if (nulls[WIDTH])
+	{
+		settings->width = 0;
+		settings->slices = 1;
+		settings->capacity = DatumGetInt64(values[CAPACITY]);
+	}
+	else
+	{
+		settings->width = bloomexp_arguments_width(DatumGetIntervalP(values[WIDTH]));
+		settings->slices = DatumGetInt32(values[SLICES]);
+		settings->capacity = 0;
+		bloomexp_window_check(settings->width, settings->slices, settings->fpr);
+	}
+}
+
+static int64
+slice_length(const BloomRowSettings *settings)
+{
+	return bloomexp_window_slice_length(settings->width, settings->slices);
+}
+
+/* Return the number of the slice in which a time lies. */
+int64
+bloomexp_row_slice_of(const BloomRowSettings *settings, int64 time)
+{
+	if (settings->width == 0)
+		return ONLY_SLICE;
+	return bloomexp_window_slice_of(time, slice_length(settings));
+}
+
+/* Return when a slice begins, as `since` has it: NULL for that of a feed that never forgets. */
+Datum
+bloomexp_row_slice_start(const BloomRowSettings *settings, int64 slice, bool *isnull)
+{
+	*isnull = settings->width == 0;
+	if (*isnull)
+		return (Datum) 0;
+	/* a slice can begin before the first timestamp there is */
+	return TimestampTzGetDatum(Max(slice * slice_length(settings), MIN_TIMESTAMP));
+}
+
+/*
+ * Return a filter with n more hashes, shown at a time: the same one if it has them already, or if
+ * the time lies before its window.  No filter is an empty one.  `final` says that no more hashes
+ * will come for the slice, so that a new layer gets its exact size.
+ *
+ * The hashes are added with the target rate of the settings, whatever the filter had before.
+ */
+static struct varlena *
+add_to_filter(struct varlena *items, const BloomRowSettings *settings, int64 capacity,
+			  const uint64 *hashes, int n, int64 shown_at, bool final)
+{
+	BloomFilter filter;
+	struct varlena *value;
+
+	if (items)
+	{
+		bloomexp_layout_open(&filter, items);
+		value = bloomexp_filter_with_fpr(&filter, settings->fpr);
+		if (value)
+			bloomexp_layout_open(&filter, value);
+	}
+	else if (settings->width == 0)
+		bloomexp_filter_init(&filter, capacity, settings->fpr, false);
+	else
+		bloomexp_window_init(&filter, settings->width, settings->slices, settings->fpr);
+
+	if (settings->width == 0)
+	{
+		uint64	   *copies = palloc_extended(Max(n, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+
+		if (n > 0)
+			memcpy(copies, hashes, n * sizeof(uint64));
+		value = bloomexp_filter_add(&filter, settings->kind, copies, n);
+	}
+	else
+	{
+		bloomexp_arguments_require_windowed(&filter, "a feed with a window");
+		/* the start of a slice stands for all of it, even if the window begins within it */
+		if (bloomexp_window_slice_at(&filter, shown_at) ==
+			bloomexp_window_slice_at(&filter, filter.expired_before))
+			shown_at = Max(shown_at, filter.expired_before);
+		value = bloomexp_window_add_hashes(&filter, settings->kind, hashes, n, shown_at, final);
+	}
+	return value ? value : items;
+}
+
+/* Move hashes of a slice into the filter of a row. */
+static void
+put_into_items(BloomRow *row, const uint64 *hashes, int n, int64 slice, bool final)
+{
+	if (!row->frozen)
+		row->items = add_to_filter(row->items, row->settings, row->settings->capacity, hashes, n,
+								   slice * slice_length(row->settings), final);
+}
+
+/*
+ * Let `recent` belong to a slice, or to its own if that is newer.  If its own lies in the future,
+ * it goes back to that of the present.
+ */
+static void
+begin_slice(BloomRow *row, int64 slice)
+{
+	if (row->has_slice)
+		slice = Max(slice, row->slice);
+	slice = Min(slice, row->newest);
+	if (row->has_slice && row->slice == slice)
+		return;
+	if (row->nrecent > 0)
+		put_into_items(row, row->recent, row->nrecent, row->slice, true);
+	row->nrecent = 0;
+	row->has_slice = true;
+	row->slice = slice;
+	row->changed = true;
+}
+
+/* Put n distinct hashes in front of `recent`, whose content moves into the filter if it is full. */
+static void
+put_into_recent(BloomRow *row, const uint64 *hashes, int n)
+{
+	uint64	   *recent;
+
+	if (row->nrecent + n > BLOOMEXP_ROW_MAX_RECENT)
+	{
+		if (row->nrecent > 0)
+			put_into_items(row, row->recent, row->nrecent, row->slice, false);
+		row->nrecent = 0;
+	}
+	recent = palloc((n + row->nrecent) * sizeof(uint64));
+	memcpy(recent, hashes, n * sizeof(uint64));
+	if (row->nrecent > 0)
+		memcpy(recent + n, row->recent, row->nrecent * sizeof(uint64));
+	row->recent = recent;
+	row->nrecent += n;
+	row->changed = true;
+}
+
+/* Carry out an addition. */
+static void
+add_to_row(BloomRow *row, const BloomAddition *addition)
+{
+	uint64	   *found;
+	int			n;
+
+	if (!addition->has_slice)
+		return;
+	begin_slice(row, addition->slice);
+	if (addition->n == 0)
+		return;
+	found = palloc_extended(addition->n * sizeof(uint64), MCXT_ALLOC_HUGE);
+	n = bloomexp_hash_set_find_new(addition->hashes, addition->n, row->recent, row->nrecent, found);
+	if (n == 0)
+		return;
+	if (addition->slice < row->slice || addition->n > BLOOMEXP_ROW_MAX_RECENT)
+	{
+		put_into_items(row, found, n, addition->slice, false);
+		row->tries_items = true;
+	}
+	else
+		put_into_recent(row, found, n);
+}
+
+/* Return the hashes of an argument, and their number in *n: none if it is NULL. */
+static const uint64 *
+get_hashes(FunctionCallInfo fcinfo, int argno, int *n)
+{
+	*n = 0;
+	return PG_ARGISNULL(argno) ? NULL : bloomexp_arguments_hashes(fcinfo, argno, n);
+}
+
+/*
+ * Read a row without its filter, and an addition: the arguments from that of `recent`, number
+ * `first`, to the last.
+ */
+static void
+get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, BloomRow *row,
+			 BloomAddition *addition)
+{
+	static const char *const shown_at_name = "shown_at";
+	TimestampTz shown_at;
+	int64		present;
+
+	bloomexp_row_get_settings(fcinfo, first + ARG_SETTINGS, settings);
+	memset(row, 0, sizeof(*row));
+	memset(addition, 0, sizeof(*addition));
+	row->settings = settings;
+	row->recent = get_hashes(fcinfo, first + ARG_RECENT, &row->nrecent);
+	addition->hashes = get_hashes(fcinfo, first + ARG_HASHES, &addition->n);
+	if (settings->width == 0)
+	{
+		row->has_slice = true;
+		row->slice = row->newest = ONLY_SLICE;
+		addition->has_slice = true;
+		addition->slice = ONLY_SLICE;
+		return;
+	}
+
+	row->has_slice = row->nrecent > 0 || !PG_ARGISNULL(first + ARG_SINCE);
+	if (row->has_slice)
+		row->slice = bloomexp_row_slice_of(
+			settings, bloomexp_arguments_time(fcinfo->args[first + ARG_SINCE], "since"));
+	addition->has_slice = addition->n > 0 || !PG_ARGISNULL(first + ARG_SHOWN_AT);
+	if (!addition->has_slice)
+		return;
+	present = bloomexp_arguments_time(fcinfo->args[first + ARG_PRESENT], "present");
+	row->newest = bloomexp_row_slice_of(settings, present);
+	bloomexp_arguments_require_not_null(fcinfo, first + ARG_SHOWN_AT, &shown_at_name, 1);
+	shown_at = PG_GETARG_TIMESTAMPTZ(first + ARG_SHOWN_AT);
+	if (TIMESTAMP_IS_NOBEGIN(shown_at))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("shown_at must not be -infinity")));
+	/* a time in the future counts as now */
+	addition->slice = bloomexp_row_slice_of(settings, Min(shown_at, present));
+}
+
+/*
+ * Carry out an addition on a row whose filter is argument 0.  Return its filter, or NULL if that
+ * stays as it is.
+ */
+static struct varlena *
+change_items(FunctionCallInfo fcinfo, BloomRow *row, const BloomAddition *addition)
+{
+	struct varlena *items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
+
+	row->items = items;
+	add_to_row(row, addition);
+	return row->items == items ? NULL : row->items;
+}
+
+/* bloomexp.items_after(items, recent, hashes, settings, since, shown_at, present) */
+PG_FUNCTION_INFO_V1(bloomexp_row_items_after);
+Datum
+bloomexp_row_items_after(PG_FUNCTION_ARGS)
+{
+	BloomRowSettings settings;
+	BloomRow	row;
+	BloomAddition addition;
+	bool		same_slice;
+
+	get_addition(fcinfo, 1, &settings, &row, &addition);
+	/* nearly always this is so, and nothing needs to read the filter */
+	same_slice = !row.has_slice || !addition.has_slice || row.slice == addition.slice;
+	if (same_slice && row.nrecent + addition.n <= BLOOMEXP_ROW_MAX_RECENT)
+		return bloomexp_arguments_return_untouched(fcinfo);
+	return bloomexp_arguments_return_changed(fcinfo, change_items(fcinfo, &row, &addition));
+}
+
+/* bloomexp.recent_after(recent, hashes, settings, since, shown_at, present) */
+PG_FUNCTION_INFO_V1(bloomexp_row_recent_after);
+Datum
+bloomexp_row_recent_after(PG_FUNCTION_ARGS)
+{
+	BloomRowSettings settings;
+	BloomRow	row;
+	BloomAddition addition;
+
+	get_addition(fcinfo, 0, &settings, &row, &addition);
+	row.frozen = true;
+	add_to_row(&row, &addition);
+	PG_RETURN_ARRAYTYPE_P(bloomexp_hashes_to_array(row.recent, row.nrecent));
+}
+
+/* bloomexp.since_after(recent, hashes, settings, since, shown_at, present) */
+PG_FUNCTION_INFO_V1(bloomexp_row_since_after);
+Datum
+bloomexp_row_since_after(PG_FUNCTION_ARGS)
+{
+	BloomRowSettings settings;
+	BloomRow	row;
+	BloomAddition addition;
+
+	get_addition(fcinfo, 0, &settings, &row, &addition);
+	row.frozen = true;
+	if (addition.has_slice)
+		begin_slice(&row, addition.slice);
+	if (!row.has_slice)
+		PG_RETURN_NULL();
+	return bloomexp_row_slice_start(&settings, row.slice, &fcinfo->isnull);
+}
+
+/* Return whether some of the hashes are pending: then the addition confirms the last take. */
+static bool
+confirms(const BloomRow *row, const BloomAddition *addition, int pending)
+{
+	for (int i = 0; i < Min(pending, row->nrecent); i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int j = 0; j < addition->n; j++)
+		{
+			if (row->recent[i] == addition->hashes[j])
+				return true;
+		}
+	}
+	return false;
+}
+
+/* bloomexp.row_changes(items, pending, recent, hashes, settings, since, shown_at, present) */
+PG_FUNCTION_INFO_V1(bloomexp_row_changes);
+Datum
+bloomexp_row_changes(PG_FUNCTION_ARGS)
+{
+	BloomRowSettings settings;
+	BloomRow	row;
+	BloomAddition addition;
+	BloomRow	whole;
+
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();		/* there is no row */
+	get_addition(fcinfo, 2, &settings, &row, &addition);
+	if (confirms(&row, &addition, PG_GETARG_INT32(1)))
+		PG_RETURN_BOOL(true);
+	/* without the filter first, because reading that takes the longest */
+	whole = row;
+	row.frozen = true;
+	add_to_row(&row, &addition);
+	if (row.changed || !row.tries_items)
+		PG_RETURN_BOOL(row.changed);
+	PG_RETURN_BOOL(change_items(fcinfo, &whole, &addition) != NULL);
+}
+
+/* bloomexp.fold(items, recent, settings, since) */
+PG_FUNCTION_INFO_V1(bloomexp_row_fold);
+Datum
+bloomexp_row_fold(PG_FUNCTION_ARGS)
+{
+	BloomRowSettings settings;
+	struct varlena *items;
+	struct varlena *folded;
+	const uint64 *recent;
+	int64		since = 0;
+	int			n;
+
+	recent = get_hashes(fcinfo, 1, &n);
+	if (n == 0)
+		return bloomexp_arguments_return_untouched(fcinfo);
+	bloomexp_row_get_settings(fcinfo, 2, &settings);
+	if (settings.width > 0)
+		since = bloomexp_arguments_time(fcinfo->args[3], "since");
+	items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
+	folded = add_to_filter(items, &settings, n, recent, n, since, true);
+	return bloomexp_arguments_return_changed(fcinfo, folded == items ? NULL : folded);
+}
+
+/* bloomexp.items_at(items, at, settings) */
+PG_FUNCTION_INFO_V1(bloomexp_row_items_at);
+Datum
+bloomexp_row_items_at(PG_FUNCTION_ARGS)
+{
+	BloomRowSettings settings;
+	BloomFilter filter;
+	int64		at;
+
+	bloomexp_row_get_settings(fcinfo, 2, &settings);
+	if (settings.width == 0 || PG_ARGISNULL(0))
+		return bloomexp_arguments_return_untouched(fcinfo);
+	at = bloomexp_arguments_time(fcinfo->args[1], "at");
+	bloomexp_arguments_open_windowed(fcinfo, &filter, "a feed with a window");
+	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_expire(&filter, at));
+}
+
+/* bloomexp.recent_at(recent, since, at, settings) */
+PG_FUNCTION_INFO_V1(bloomexp_row_recent_at);
+Datum
+bloomexp_row_recent_at(PG_FUNCTION_ARGS)
+{
+	BloomRowSettings settings;
+	int64		at;
+	int64		start;
+
+	bloomexp_row_get_settings(fcinfo, 3, &settings);
+	if (settings.width == 0)
+		return bloomexp_arguments_return_untouched(fcinfo);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	at = bloomexp_arguments_time(fcinfo->args[2], "at");
+	if (!pg_sub_s64_overflow(at, settings.width, &start) &&
+		bloomexp_row_slice_of(&settings, bloomexp_arguments_time(fcinfo->args[1], "since")) <
+		bloomexp_row_slice_of(&settings, start))
+		PG_RETURN_NULL();
+	return bloomexp_arguments_return_untouched(fcinfo);
+}

@@ -1,0 +1,34 @@
+/*-------------------------------------------------------------------------
+ *
+ * row.h
+ *	  The row of a user in a feed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BLOOMEXP_ROW_H
+#define BLOOMEXP_ROW_H
+
+#include "fmgr.h"
+
+#include "value/layout.h"
+
+/* Most hashes that `recent` holds; with the header of an array they take 2,000 bytes. */
+#define BLOOMEXP_ROW_MAX_RECENT 247
+
+/* The SQL type bloomexp.row_settings: what all rows of a feed have in common. */
+typedef struct BloomRowSettings
+{
+	int64		width;			/* of the window, in microseconds; 0: the feed never forgets */
+	int32		slices;			/* of the window; 1 without one */
+	BloomKind	kind;			/* of the items */
+	double		fpr;			/* target rate of what is added to a filter */
+	int64		capacity;		/* of the first layer of a filter without a window */
+} BloomRowSettings;
+
+extern void bloomexp_row_get_settings(FunctionCallInfo fcinfo, int argno,
+									  BloomRowSettings *settings);
+extern int64 bloomexp_row_slice_of(const BloomRowSettings *settings, int64 time);
+extern Datum bloomexp_row_slice_start(const BloomRowSettings *settings, int64 slice,
+									  bool *isnull);
+
+#endif							/* BLOOMEXP_ROW_H */

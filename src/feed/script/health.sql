@@ -1,0 +1,35 @@
+-- For monitoring.
+-- users, bytes         how many, and the bytes of their filters and hashes
+-- fpr_target_max       the largest target rate
+-- fpr_max, above_fpr   the largest rate at present, and how many filters are above {alarming_fpr}
+{#window}
+-- expired              how many users expire() would remove
+{/window}
+{#table}
+-- oldest_filled_until  the time of the oldest rebuild
+-- untracked            how many tables of exposures lack a trigger, or are missing{#untracked}: none needs one{/untracked}
+-- never_filled         how many users no rebuild has come to yet
+-- filled_ahead         how many filters have a time ahead of the clock: rebuild
+{/table}
+CREATE OR REPLACE VIEW {feed}.health AS
+SELECT pg_catalog.count(*) AS users,
+	pg_catalog.sum(coalesce(pg_catalog.pg_column_size(f.items), 0)
+		OPERATOR(pg_catalog.+) pg_catalog.pg_column_size(f.recent)) AS bytes,
+	pg_catalog.max(i.fpr) AS fpr_target_max,
+	pg_catalog.max(i.fpr_now) AS fpr_max,
+	pg_catalog.count(*) FILTER (WHERE i.fpr_now OPERATOR(pg_catalog.>) {alarming_fpr}) AS above_fpr{#window},
+	pg_catalog.count(*) FILTER (WHERE coalesce(f.since OPERATOR(pg_catalog.<)
+		bloomexp.oldest_slice(current_timestamp, {width}, {slices}), f.items IS NULL)) AS expired{/window}{#table},
+	pg_catalog.min(f.filled_until) AS oldest_filled_until,
+{#tracked}
+	(SELECT pg_catalog.count(DISTINCT coalesce(u.relation, 0::pg_catalog.oid))
+		FROM bloomexp.untracked({feed_literal}, {exposures_literal}) AS u) AS untracked,
+{/tracked}
+{#untracked}
+	0::bigint AS untracked,
+{/untracked}
+	pg_catalog.count(*) FILTER (WHERE f.filled_until IS NULL) AS never_filled,
+	pg_catalog.count(*) FILTER (WHERE f.filled_until OPERATOR(pg_catalog.>) current_timestamp)
+		AS filled_ahead{/table}
+FROM {feed}.filters AS f
+LEFT JOIN LATERAL bloomexp.info({#window}bloomexp.expire(f.items, current_timestamp){/window}{#no_window}f.items{/no_window}) AS i ON true;

@@ -1,0 +1,219 @@
+-- What a feed without a table does seldom: forget, merge and expire users.  The functions of a feed
+-- by these names call them, with the rights of its owner.
+
+CREATE FUNCTION bloomexp.user_sql(filters regclass,
+	OUT equal text, OUT greater text, OUT not_greater text,	-- operators
+	OUT collate_clause text,
+	OUT bytes_of text)	-- the function that says how long an id is; NULL: all are of one length
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+SET quote_all_identifiers = off
+AS $$
+	SELECT c.operators ->> '3', c.operators ->> '5', c.operators ->> '2',
+		coalesce(' COLLATE ' || quote_ident(n.nspname) || '.' || quote_ident(l.collname), ''),
+		bloomexp.bytes_function(a.atttypid)
+	FROM pg_attribute AS a
+	CROSS JOIN LATERAL (SELECT bloomexp.comparisons(a.atttypid)) AS c(operators)
+	LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
+	LEFT JOIN pg_namespace AS n ON n.oid = l.collnamespace
+	WHERE a.attrelid = filters AND a.attname = 'user_id' AND NOT a.attisdropped
+$$;
+
+COMMENT ON FUNCTION bloomexp.user_sql(regclass) IS
+'the SQL that compares users of a feed: operators and collation of column user_id of its filters';
+
+CREATE FUNCTION bloomexp.lock_user(filters regclass, user_id anyelement) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	equal constant text := (SELECT u.equal FROM bloomexp.user_sql(filters) AS u);
+BEGIN
+	EXECUTE format('INSERT INTO %s AS f (user_id) SELECT $1 WHERE $1 IS NOT NULL '
+		'ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false',
+		filters) USING user_id;
+	-- Fails if an older snapshot shows a row that others have removed since.
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s $1 FOR UPDATE', filters, equal)
+			USING user_id;
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.lock_user(regclass, anyelement) IS
+'locks the row of a user, as lock() of a feed does';
+
+CREATE FUNCTION bloomexp.forget_user(filters regclass, user_id anyelement) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET row_security = off	-- an error if row security would hide rows
+AS $$
+DECLARE
+	condition constant text := (
+		SELECT concat('f.user_id ', u.equal, ' $1') FROM bloomexp.user_sql(filters) AS u);
+	n_rows bigint;
+BEGIN
+	-- Fails if an older snapshot does not show the row that there is.
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		PERFORM bloomexp.lock_user(filters, user_id);
+	END IF;
+	-- While the first DELETE waits, others can remove the row and make another: the second one has
+	-- a new snapshot.
+	FOR attempt IN 1 .. 2
+	LOOP
+		EXECUTE format('DELETE FROM %s AS f WHERE %s', filters, condition) USING user_id;
+		GET DIAGNOSTICS n_rows = ROW_COUNT;
+		EXIT WHEN n_rows > 0;
+	END LOOP;
+	IF n_rows = 0 THEN
+		EXECUTE format('SELECT count(*) FROM %s AS f WHERE %s', filters, condition)
+			INTO n_rows USING user_id;
+		IF n_rows > 0 THEN
+			PERFORM bloomexp.row_not_written(filters::text);
+		END IF;
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.forget_user(regclass, anyelement) IS
+'removes the row of a user; raises an error if it is still there';
+
+CREATE FUNCTION bloomexp.merge_users(filters regclass, from_user anyelement, into_user anyelement,
+	settings bloomexp.row_settings)
+RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	users record;
+	same_user boolean;
+	visitor record;
+	n_rows bigint;
+BEGIN
+	SELECT * INTO users FROM bloomexp.user_sql(filters);
+	EXECUTE format('SELECT $1 %s $2%s', users.equal, users.collate_clause)
+		INTO same_user USING from_user, into_user;
+	IF same_user IS NOT FALSE THEN
+		RETURN;	-- one of them can be NULL
+	END IF;
+	-- in one order for all calls, so that two of them do not deadlock
+	PERFORM bloomexp.lock_user(filters, LEAST(from_user, into_user));
+	PERFORM bloomexp.lock_user(filters, GREATEST(from_user, into_user));
+	EXECUTE format('SELECT f.since, f.items, f.recent FROM %s AS f WHERE f.user_id %s $1',
+		filters, users.equal)
+		INTO visitor USING from_user;
+	-- The target rate of a union is the sum of both; the feed's applies to what is added later.
+	EXECUTE format('UPDATE %s AS f SET '
+		'since = bloomexp.since_after(f.recent, $3, $5, f.since, $2, $6), '
+		'items = bloomexp.items_after('
+			'bloomexp.with_fpr(bloomexp."union"(f.items, $4), ($5).fpr), '
+			'f.recent, $3, $5, f.since, $2, $6), '
+		'pending = 0, '
+		'recent = bloomexp.recent_after(f.recent, $3, $5, f.since, $2, $6) '
+		'WHERE f.user_id %s $1', filters, users.equal)
+		USING into_user, visitor.since, visitor.recent, visitor.items, settings, clock_timestamp();
+	GET DIAGNOSTICS n_rows = ROW_COUNT;
+	IF n_rows = 0 THEN
+		PERFORM bloomexp.row_not_written(filters::text);
+	END IF;
+	PERFORM bloomexp.forget_user(filters, from_user);
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.merge_users(regclass, anyelement, anyelement, bloomexp.row_settings) IS
+'adds the row of one user to that of another, and removes it; does nothing if both are one user, or '
+'one of them is NULL';
+
+CREATE PROCEDURE bloomexp.expire_filters(
+	batch text,	-- expire_batch() of the feed, which has the rights of its owner
+	after anyelement,	-- the last user who is done; NULL at first
+	pause interval, allow_removed boolean, INOUT removed bigint)
+LANGUAGE plpgsql
+AS $$	-- No SET: with it it could not commit.  So types in DECLARE and calls are qualified.
+BEGIN
+	PERFORM bloomexp.require_autocommit('expire()');
+	removed := 0;
+	LOOP
+		COMMIT;
+		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
+		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
+		EXECUTE format('SELECT b.after, b.removed FROM %s($1, $2, $3) AS b', batch)
+			INTO after, removed USING after, allow_removed, removed;
+		COMMIT;
+		EXIT WHEN after IS NULL;
+		PERFORM pg_catalog.pg_sleep_for(pause);
+	END LOOP;
+END
+$$;
+
+COMMENT ON PROCEDURE bloomexp.expire_filters(text, anyelement, interval, boolean, bigint) IS
+'the loop of expire(): calls expire_batch() of a feed and commits, until all users are done';
+
+CREATE FUNCTION bloomexp.expire_batch(filters regclass, INOUT after anyelement,
+	allow_removed boolean, INOUT removed bigint, width interval, slices integer)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET row_security = off	-- an error if row security would hide rows
+AS $$
+DECLARE
+	oldest constant timestamp with time zone :=
+		bloomexp.oldest_slice(clock_timestamp(), width, slices);
+	-- $1 is a user, $2 the oldest slice of the window: the slice of the row is older, or there is
+	-- none, because lock() alone has made the row
+	expired constant text := 'coalesce(f.since < $2, f.items IS NULL)';
+	users record;
+	batch_from after%TYPE := after;
+	candidate after%TYPE;
+	n_users bigint;
+	n_expired bigint;
+	n_rows bigint;
+BEGIN
+	SELECT * INTO users FROM bloomexp.user_sql(filters);
+	IF after IS NULL AND allow_removed IS NOT TRUE THEN
+		-- a row that only lock() has made is no loss
+		EXECUTE format('SELECT count(f.since), count(*) FILTER (WHERE f.since < $1) FROM %s AS f',
+			filters)
+			INTO n_users, n_expired USING oldest;
+		IF n_expired > 1000 AND n_expired > n_users / 5 THEN
+			RAISE EXCEPTION 'expire would remove % of % users of %', n_expired, n_users, filters
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = concat('They have no exposure since ', oldest, '.'),
+				HINT = 'If that is right, call it with allow_removed => true.';
+		END IF;
+	END IF;
+	EXECUTE format('SELECT f.user_id FROM %s AS f WHERE $1 IS NULL OR f.user_id %s $1 '
+		'ORDER BY f.user_id OFFSET 9999 LIMIT 1', filters, users.greater)
+		INTO after USING batch_from;
+
+	-- Users whose rows others have locked are seeing something now: leave them out.
+	FOR candidate IN
+		EXECUTE format('SELECT f.user_id FROM %s AS f WHERE %s '
+			'AND ($1 IS NULL OR f.user_id %s $1) AND ($3 IS NULL OR f.user_id %s $3) '
+			'ORDER BY f.user_id', filters, expired, users.greater, users.not_greater)
+			USING batch_from, oldest, after
+	LOOP
+		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s $1 AND %s FOR UPDATE SKIP LOCKED',
+			filters, users.equal, expired) USING candidate, oldest;
+		GET DIAGNOSTICS n_rows = ROW_COUNT;
+		CONTINUE WHEN n_rows = 0;
+		EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s $1 AND %s',
+			filters, users.equal, expired) USING candidate, oldest;
+		GET DIAGNOSTICS n_rows = ROW_COUNT;
+		removed := removed + n_rows;
+		CONTINUE WHEN n_rows > 0;
+		-- On Citus a shard can have moved, and the user may have been shown something.
+		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s $1 AND %s',
+			filters, users.equal, expired) USING candidate, oldest;
+		GET DIAGNOSTICS n_rows = ROW_COUNT;
+		IF n_rows > 0 THEN
+			PERFORM bloomexp.row_not_written(filters::text);
+		END IF;
+	END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.expire_batch(
+	regclass, anyelement, boolean, bigint, interval, integer) IS
+'removes those of the next 10,000 users of a feed whose last slice has left the window; returns the '
+'last of these users, NULL after the last batch, and adds to the number of removed ones; raises an '
+'error before the first batch if that would be too many';
