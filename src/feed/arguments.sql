@@ -1,4 +1,4 @@
--- The arguments of a feed, and what each may be.
+-- The arguments of a feed, and which values they can have.
 
 CREATE FUNCTION bloomexp.feed_arguments(
 	OUT n bigint, OUT name text, OUT type regtype, OUT standard text, OUT feeds text)
@@ -7,7 +7,7 @@ LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT row_number() OVER (), v.name, v.type::regtype, v.standard, v.feeds
-	-- "feeds" says which have it: all, those over a table of exposures, those without
+	-- feeds: which feeds have the argument: all, those over a table, those without a table
 	FROM (VALUES
 		('feed', 'text', NULL, 'all'),
 		('exposures', 'regclass', NULL, 'all'),
@@ -34,7 +34,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT coalesce(string_agg(format(', %s%s',
 		CASE WHEN f.name <> 'exposures' THEN quote_ident(f.name) || ' => ' END,
-		-- a number or a boolean, and nothing else: others can write settings
+		-- anybody can write settings, so only a number or a boolean is printed without quotes
 		CASE WHEN arguments ->> f.name ~ CASE
 				WHEN f.type IN ('double precision'::regtype, 'integer'::regtype, 'bigint'::regtype)
 				THEN '^[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$'
@@ -47,7 +47,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_options(jsonb) IS
-'the arguments that are not the defaults, as a call has them';
+'the arguments that differ from the defaults, as they stand in a call';
 
 CREATE FUNCTION bloomexp.check_arguments(arguments jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE
@@ -87,4 +87,4 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_arguments(jsonb) IS
-'what is wrong with the values of the arguments of a feed, a sentence for each';
+'the problems with the values of arguments: a sentence for each';

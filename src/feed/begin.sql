@@ -1,4 +1,5 @@
--- What the script of a feed calls.  Each runs with the rights of who applies the script.
+-- Procedures and functions that scripts of feeds call when they are applied.  They run with the
+-- rights of the role that applies the script.
 
 CREATE PROCEDURE bloomexp.write_settings(feed text, settings text)
 LANGUAGE plpgsql
@@ -13,7 +14,7 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.write_settings(text, text) IS
-'makes the function settings() of a feed, which bloomexp.feed_settings() reads';
+'creates or replaces the function settings() of a feed';
 
 CREATE FUNCTION bloomexp.column_number(relation regclass, name text) RETURNS smallint
 LANGUAGE sql STABLE
@@ -88,7 +89,7 @@ DECLARE
 	old record;
 	missing jsonb;
 BEGIN
-	-- Two sessions at once: one waits.
+	-- Only one session at a time makes a feed of this name.
 	PERFORM pg_advisory_xact_lock(hashtext('bloomexp'), hashtext(feed));
 	schema := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
 	IF exposures IS NOT NULL AND to_regclass(exposures) IS NULL THEN
@@ -107,7 +108,7 @@ BEGIN
 			ARRAY(
 				SELECT t.oid
 				FROM unnest(ARRAY[to_regtype(user_type), to_regtype(item_type)]::oid[]) AS t(oid)
-				UNION SELECT a.atttypid	-- what filters had before: its casts run below
+				UNION SELECT a.atttypid	-- the type that user_id has now: its casts run below
 				FROM pg_class AS c
 				JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'user_id'
 				WHERE c.relnamespace = schema AND c.relname = 'filters'),
@@ -117,8 +118,8 @@ BEGIN
 			USING ERRCODE = 'insufficient_privilege', DETAIL = untrusted;
 	END IF;
 
-	-- The owner of the extension's schema can rename it, and put a type of this name into another.
-	-- What union() returns is the type itself.
+	-- The type's schema can be renamed, and another type of that name created.  The result type of
+	-- union() is always ours, so compare with that.
 	IF to_regtype(bloom) IS DISTINCT FROM (SELECT p.prorettype FROM pg_proc AS p
 		WHERE p.oid = 'bloomexp.union'::regproc) THEN
 		RAISE EXCEPTION 'type % is not that of the extension bloomexp', bloom
@@ -140,7 +141,7 @@ BEGIN
 			user_column, item_column, to_regtype(item_type));
 	END IF;
 
-	-- Nobody else comes near what the script makes, whatever the default privileges are.
+	-- Whatever the default privileges are, nobody else may use the schema yet.
 	IF schema IS NULL THEN
 		EXECUTE format('CREATE SCHEMA %I', feed);
 		EXECUTE format('REVOKE ALL ON SCHEMA %I FROM %s', feed, concat_ws(', ', 'PUBLIC', (
@@ -149,7 +150,7 @@ BEGIN
 			WHERE n.nspname = feed AND a.grantee NOT IN (0, n.nspowner))));
 	END IF;
 
-	-- The types of the columns have changed: what was made for the old ones would be in the way.
+	-- The types of columns may have changed: drop the functions for the old types.
 	IF settings IS NOT NULL THEN
 		FOR old IN
 			SELECT p.oid::regprocedure AS name
@@ -170,7 +171,8 @@ BEGIN
 		LOOP
 			EXECUTE format('DROP ROUTINE %s', old.name);
 		END LOOP;
-		-- What is not there is made with default privileges, which feed_finish() revokes then.
+		-- The script makes missing functions again, with default privileges: note them, so that
+		-- feed_finish() revokes these.
 		missing := (
 			SELECT jsonb_object_agg(f.name, NULL::text)
 			FROM jsonb_object_keys(settings -> 'functions') AS f(name)
@@ -193,9 +195,9 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.feed_begin IS
-'the first statement of a feed''s script: raises an error unless all that the script names is in '
-'hands with the rights of the caller, and the feed, if there is one, is of this kind; makes its '
-'schema; drops functions for types that the columns no longer have';
+'the first statement of a script: raises an error unless everything that the script names '
+'belongs to roles with the rights of the caller, and any feed of this name was made with the '
+'same fixed arguments; makes the schema, and drops functions for former types of the columns';
 
 CREATE PROCEDURE bloomexp.keep_in_row(relation regclass, "column" name)
 LANGUAGE plpgsql
@@ -211,8 +213,8 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.keep_in_row(regclass, name) IS
-'sets the storage of a column to PLAIN, which CREATE TABLE cannot before PostgreSQL 16; locks '
-'nothing if it is';
+'sets the storage of a column to PLAIN, as CREATE TABLE cannot before PostgreSQL 16; does not '
+'lock the table if the storage is PLAIN already';
 
 CREATE FUNCTION bloomexp.relation_oid(name text) RETURNS oid
 LANGUAGE sql STABLE
@@ -224,8 +226,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.relation_oid(text) IS
-'a table, by its name with its schema, or NULL; as to_regclass(), but without the need for USAGE on '
-'the schema, which readers of the view health of a feed need not have';
+'a table, by its name with its schema, or NULL; as to_regclass(), but without the need for USAGE '
+'on the schema, which readers of the view health of a feed need not have';
 
 CREATE FUNCTION bloomexp.untracked(feed text, exposures text, OUT relation regclass, OUT event text)
 RETURNS SETOF record
@@ -237,7 +239,7 @@ AS $$
 	JOIN pg_class AS c ON c.oid = t AND c.relkind IN ('r', 'p')
 	CROSS JOIN (VALUES ('INSERT', 4), ('UPDATE', 16)) AS v(event, type)
 	WHERE EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = c.oid)
-		OR NOT EXISTS (	-- by any name: the schema may have been renamed
+		OR NOT EXISTS (	-- whatever its name: the schema may have been renamed
 			SELECT FROM pg_trigger AS g
 			JOIN pg_proc AS p ON p.oid = g.tgfoid AND p.proname = 'track'
 			JOIN pg_namespace AS n ON n.oid = p.pronamespace AND n.nspname = feed
@@ -249,8 +251,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.untracked(text, text) IS
-'tables of the exposures, and events, that have no enabled trigger of the feed as its script makes '
-'it, or that a subscription fills, which fires none; NULL if there is no such table';
+'the tables of the exposures, and events, for which no enabled trigger calls the feed, and those '
+'that a subscription fills, which fires none; a NULL table if the exposures do not exist';
 
 CREATE FUNCTION bloomexp.lacks_trigger(feed text, relation regclass, event text) RETURNS boolean
 LANGUAGE plpgsql STABLE
@@ -276,8 +278,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.lacks_trigger(text, regclass, text) IS
-'whether a table has no enabled trigger of a feed for INSERT or UPDATE, as the script makes it; '
-'raises an error if another trigger has its name';
+'whether a table lacks an enabled trigger of a feed for INSERT or UPDATE; raises an error if the '
+'name of that trigger is taken';
 
 CREATE PROCEDURE bloomexp.attach_triggers(feed text, exposures regclass)
 LANGUAGE plpgsql
@@ -301,8 +303,8 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.attach_triggers(text, regclass) IS
-'makes the triggers of a feed on a table and each of its partitions that lack them; no other table '
-'is locked';
+'creates the triggers of a feed on a table and on each of its partitions that lacks them, and '
+'locks no other table';
 
 CREATE PROCEDURE bloomexp.feed_distribute(feed text, exposures text)
 LANGUAGE plpgsql
@@ -313,7 +315,7 @@ DECLARE
 	called record;
 	distributed boolean;
 BEGIN
-	-- Citus has its functions and catalogs in pg_catalog.
+	-- The functions and catalogs of Citus are in pg_catalog.
 	EXECUTE 'SELECT EXISTS (SELECT FROM pg_dist_partition AS p WHERE p.logicalrelid = $1::regclass)'
 	INTO distributed USING filters;
 	IF NOT distributed THEN
@@ -333,8 +335,8 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.feed_distribute(text, text) IS
-'on Citus: distributes the filters of a feed by user, as the exposures are, and the functions that '
-'run where the user''s rows are';
+'distributes the filters of a feed by user on Citus, as the exposures are distributed, and the '
+'functions that run on the node of the user';
 
 CREATE FUNCTION bloomexp.routines_of(schema oid, functions jsonb) RETURNS SETOF oid
 LANGUAGE sql STABLE
@@ -342,20 +344,20 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT p.oid FROM pg_proc AS p
 	WHERE p.pronamespace = schema AND functions ? p.proname
-		AND (p.prosecdef OR p.prokind = 'p')	-- not what its owner has added by such a name
+		AND (p.prosecdef OR p.prokind = 'p')	-- not one that its owner has added
 		AND pg_has_role(p.proowner, 'USAGE')
 $$;
 
 COMMENT ON FUNCTION bloomexp.routines_of(oid, jsonb) IS
-'the routines of a feed, by the names in its settings, as far as the current user may change them: '
-'those with the rights of its owner, and procedures';
+'the routines of a feed that its settings name and the current user may change';
 
 CREATE FUNCTION bloomexp.require_first_use(exposures regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	-- What has used a server has a lock on one of its tables.  The INSERT that takes has one, too.
+	-- A transaction that has used a foreign server holds a lock on one of its tables.  So does the
+	-- INSERT into the exposures that calls take(), before it uses the server.
 	IF EXISTS (
 		SELECT FROM bloomexp.tables_of(exposures) AS t
 		JOIN pg_foreign_table AS e ON e.ftrelid = t
@@ -376,8 +378,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_first_use(regclass) IS
-'raises an error if exposures are a foreign table, or have one, whose server this transaction has '
-'used: its snapshot would be older than a lock that is taken now';
+'raises an error if the exposures are, or contain, a foreign table whose server this transaction '
+'has used already: the snapshot there is older than a lock that is taken now';
 
 CREATE FUNCTION bloomexp.require_own_type(schema oid) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -394,7 +396,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_own_type(oid) IS
-'raises an error if a feed has another type bloom than that of the extension';
+'raises an error if the type bloom of a feed is not that of the extension';
 
 CREATE PROCEDURE bloomexp.feed_finish(feed text, settings text)
 LANGUAGE plpgsql
@@ -417,10 +419,10 @@ BEGIN
 			SELECT bloomexp.item_kind(c.base) FROM bloomexp.feed_columns(arguments) AS c
 			WHERE c.argument = 'item_column'));
 	CALL bloomexp.write_settings(feed, settings);
-	-- What feed_begin() has checked by its name could have been replaced until it was used.
+	-- feed_begin() has checked the type by its name, which can have been replaced since.
 	PERFORM bloomexp.require_own_type(schema);
-	-- Without the extension they would call what anybody puts into a schema of its name.  Citus
-	-- refuses this for what it has on all nodes.
+	-- Without the extension the routines would call what anybody puts into a schema bloomexp, so
+	-- they are dropped with it.  Citus refuses that for functions that it distributes.
 	FOR made IN
 		SELECT r.oid::regprocedure AS name
 		FROM bloomexp.routines_of(schema, settings::jsonb -> 'functions') AS r(oid)
@@ -431,7 +433,7 @@ BEGIN
 	LOOP
 		EXECUTE format('ALTER ROUTINE %s DEPENDS ON EXTENSION bloomexp', made.name);
 	END LOOP;
-	-- PUBLIC has the right to execute a function that was made, or restored without privileges.
+	-- PUBLIC may execute functions that were just created, or restored without privileges.
 	FOR made IN
 		SELECT o.name, string_agg(DISTINCT CASE a.grantee
 			WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
@@ -456,6 +458,6 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.feed_finish(text, text) IS
-'the last statement of a feed''s script: what it has made belongs to its owner alone, what existed '
-'before keeps its grants, but for those of PUBLIC; functions are dropped with the extension; '
-'writes the function settings()';
+'the last statement of a script: revokes all grants on what the script has created, and those of '
+'PUBLIC on what existed before; lets routines be dropped with the extension; checks the type of '
+'the filters, and writes settings()';

@@ -1,10 +1,10 @@
--- The columns of the exposures, or for a feed without a table the types of users and items.
+-- The columns of the exposures; for a feed without a table, the types of users and items.
 
 CREATE FUNCTION bloomexp.base_type(type oid,
-	OUT base oid,	-- what a domain or an array is made of, in the end
+	OUT base oid,	-- the type below all domains and arrays
 	OUT name text,	-- qualified, unless it is a keyword
-	OUT arrays integer,	-- how often the type is an array of it
-	OUT chain oid[])	-- the types that lead to it, all of them
+	OUT arrays integer,	-- how many levels of arrays there are
+	OUT chain oid[])	-- all types on the way, the base type first
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -14,7 +14,7 @@ AS $$
 			d.arrays + (t.typtype <> 'd')::integer
 		FROM d JOIN pg_type AS t ON t.oid = d.oid WHERE t.typtype = 'd' OR t.typcategory = 'A')
 	SELECT t.oid,
-		-- format_type() would make character and bit of length 1 of bpchar and bit
+		-- format_type() prints bpchar and bit as types of length 1
 		CASE WHEN t.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
 			THEN format_type(t.oid, NULL)
 			ELSE format('%I.%I', n.nspname, t.typname) END,
@@ -25,7 +25,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.base_type(oid) IS
-'the type that a domain or an array is made of in the end, and how the script of a feed names it';
+'the type below all domains and arrays of a type, and how a script names it';
 
 CREATE FUNCTION bloomexp.comparisons(type oid) RETURNS jsonb
 LANGUAGE sql STABLE
@@ -52,8 +52,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.comparisons(oid) IS
-'the operators of the default B-tree operator class of a type, by strategy number '
-'(1 is <, 3 is =), qualified outside pg_catalog; NULL if it has none';
+'the operators of the default B-tree operator class of a type by strategy number, as {"3": "=", '
+'...}, with their schema outside pg_catalog; NULL if the type has none';
 
 CREATE FUNCTION bloomexp.item_kind(item_type oid) RETURNS text
 LANGUAGE sql STABLE
@@ -66,7 +66,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.item_kind(oid) IS
-'the kind of items that the values of a type are; NULL if they cannot be items of a feed';
+'the kind of items for a type: integer, text, uuid or bytea; NULL if its values cannot be items';
 
 CREATE FUNCTION bloomexp.bytes_function(user_type oid) RETURNS text
 LANGUAGE sql STABLE
@@ -74,22 +74,22 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE
 		WHEN t.typlen <> -1 THEN NULL
-		-- what can be compressed, before it is
+		-- counts the bytes before compression
 		WHEN t.oid = ANY ('{text,varchar,bpchar,bytea}'::regtype[]) THEN 'octet_length'
 		ELSE 'pg_column_size' END
 	FROM pg_type AS t WHERE t.oid = user_type
 $$;
 
 COMMENT ON FUNCTION bloomexp.bytes_function(oid) IS
-'the function that says how many bytes a user''s id has, of which an index takes 2,000; NULL if all '
-'values of the type have the same length';
+'the function that returns the bytes of a user''s id, of which an index takes up to 2,000; NULL '
+'for types of a fixed length';
 
 CREATE FUNCTION bloomexp.feed_columns(arguments jsonb,
 	OUT argument text, OUT name text,
 	OUT attnum smallint,	-- NULL: there is no such column
 	OUT attgenerated "char",
 	OUT type oid, OUT base oid, OUT base_name text, OUT arrays integer, OUT chain oid[],
-	OUT collation oid,	-- by which values are compared; 0 if the type has none
+	OUT collation oid,	-- the one that compares values; 0 if the type has none
 	OUT collation_name text,
 	OUT deterministic boolean)
 RETURNS SETOF record
@@ -112,20 +112,21 @@ AS $$
 		WHEN w.type ~ '^(-|[0-9]+)$' THEN w.type::regtype ELSE to_regtype(w.type) END) AS t(type)
 	LEFT JOIN LATERAL bloomexp.base_type(t.type) AS b ON true
 	LEFT JOIN pg_type AS bt ON bt.oid = b.base
-	-- Without a table texts are compared byte by byte: nothing else can change under the filters.
+	-- Without a table texts are compared byte by byte, because another order can change with the
+	-- operating system, and with it the index of the filters.
 	LEFT JOIN pg_collation AS l ON l.oid = CASE WHEN bt.typcollation <> 0
 		THEN coalesce(NULLIF(c.attcollation, 0), '"C"'::regcollation) END
 	LEFT JOIN pg_namespace AS n ON n.oid = l.collnamespace
 	WHERE CASE WHEN arguments ->> 'exposures' IS NULL THEN w.type IS NOT NULL
-		-- a number is a regclass, too, whatever it names
+		-- to_regclass() takes a number, too, and need not find a table
 		ELSE EXISTS (SELECT FROM pg_class AS e WHERE e.oid = to_regclass(arguments ->> 'exposures'))
 			AND w.name IS NOT NULL END
 	ORDER BY w.n
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_columns(jsonb) IS
-'the columns that the arguments of a feed name, or the types of users and items: a row for each, '
-'with what it is made of';
+'the columns that the arguments of a feed name, or the types of its users and items: a row for '
+'each';
 
 CREATE FUNCTION bloomexp.check_columns(arguments jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
@@ -164,7 +165,8 @@ BEGIN
 					format_type(c.type, NULL), in_column);
 			END IF;
 		ELSIF c.argument = 'item_column' THEN
-			IF c.arrays > (exposures IS NOT NULL)::integer OR bloomexp.item_kind(c.base) IS NULL THEN
+			IF c.arrays > (exposures IS NOT NULL)::integer
+				OR bloomexp.item_kind(c.base) IS NULL THEN
 				RETURN NEXT format('Items have type %s%s: it must be smallint, integer, bigint, '
 					'text, varchar, uuid or bytea%s.',
 					format_type(c.type, NULL), in_column,
@@ -190,5 +192,5 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_columns(jsonb, oid) IS
-'what is wrong with the columns of the exposures, or with the types of users and items, for a role '
-'that owns the feed';
+'the problems of a feed owned by a role with the columns of the exposures, or with the types of '
+'users and items';

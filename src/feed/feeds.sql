@@ -5,7 +5,8 @@ LANGUAGE sql IMMUTABLE
 AS $$ SELECT '1.0' $$;
 
 COMMENT ON FUNCTION bloomexp.script_version() IS
-'the first version whose scripts work with this one: those of older versions must be applied again';
+'the first version whose scripts work with this one: those of older versions must be applied '
+'again';
 
 CREATE FUNCTION bloomexp.edited(schema oid, settings jsonb,
 	OUT name text, OUT routine_exists boolean,
@@ -26,7 +27,8 @@ AS $$
 		-- each as the template has it; search_path with quote_all_identifiers, and without
 		AND ARRAY(
 			SELECT lower(replace(c, '"', ''))
-			FROM unnest(ARRAY[CASE p.provolatile WHEN 's' THEN 'stable' WHEN 'i' THEN 'immutable' END,
+			FROM unnest(ARRAY[
+				CASE p.provolatile WHEN 's' THEN 'stable' WHEN 'i' THEN 'immutable' END,
 				CASE p.proparallel WHEN 's' THEN 'parallel safe' WHEN 'r' THEN 'parallel restricted'
 				END] || p.proconfig) AS c
 			WHERE c IS NOT NULL ORDER BY 1)
@@ -37,8 +39,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.edited(oid, jsonb) IS
-'functions of a feed that are not as its script made them; of several by one name, others can have '
-'made the rest';
+'functions of a feed that are not as its script made them; of several by one name, others can '
+'have made the rest';
 
 CREATE FUNCTION bloomexp.check_filters(schema oid, feed text, owner oid, arguments jsonb)
 RETURNS SETOF text
@@ -110,7 +112,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_filters(oid, text, oid, jsonb) IS
-'what is wrong with the table of filters of a feed, and with the types for which the feed was made';
+'what is wrong with the table of filters of a feed, and with the types for which the feed was '
+'made';
 
 CREATE FUNCTION bloomexp.check_routines(schema oid, feed text, owner oid, settings jsonb,
 	arguments jsonb)
@@ -143,7 +146,8 @@ BEGIN
 		WHERE arguments ->> 'trigger' = 'true' AND u.relation IS NOT NULL
 			AND NOT EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid = u.relation);
 	RETURN QUERY
-		SELECT format('Others may replace the triggers of the feed: REVOKE TRIGGER ON %s FROM %s.', t,
+		SELECT format('Others may replace the triggers of the feed: '
+			'REVOKE TRIGGER ON %s FROM %s.', t,
 			string_agg(CASE g.grantee WHEN 0 THEN 'PUBLIC'
 				ELSE quote_ident(pg_get_userbyid(g.grantee)) END, ', '))
 		FROM bloomexp.tables_of(to_regclass(arguments ->> 'exposures')) AS t
@@ -236,6 +240,6 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feeds(name) IS
-'the feeds of this database, or one of them: owner, the version of bloomexp that made the script, '
-'the command that returns the script of today, what is wrong with the feed, {} if nothing, and '
-'functions that were edited, even if only in comments; looks into the catalogs only';
+'the feeds of this database, or one of them: owner, the version of bloomexp that made the '
+'script, the command that returns the script of today, what is wrong with the feed, {} if '
+'nothing, and functions that were edited, even if only in comments; looks into the catalogs only';

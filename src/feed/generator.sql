@@ -54,7 +54,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.checked_script(jsonb) IS
-'the script of a feed with these arguments, or an error that lists all that is in the way';
+'the script of a feed with these arguments; raises an error that lists all problems';
 
 CREATE FUNCTION bloomexp.feed_sql(
 	feed text,
@@ -85,9 +85,9 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_sql IS
-'the script that create_feed() runs with these arguments: the SQL of a feed, which keeps one row per '
-'user; over a table of what its rows say was shown in the last width, without a table of what calls '
-'of the feed say; raises an error that lists everything in the way';
+'the script of a feed, which create_feed() would run: a schema with one row per user and '
+'functions. Over a table of exposures, a row has what the table says was shown in the last '
+'width; without a table, what calls of the feed say. Raises an error that lists all problems';
 
 CREATE FUNCTION bloomexp.create_feed(
 	feed text,
@@ -148,5 +148,5 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.create_feed IS
-'makes a feed: runs the script that feed_sql() returns with these arguments; the schema feed must '
-'not exist, or must be empty';
+'makes a feed: runs the script of feed_sql() with these arguments. The schema must not exist, or '
+'be empty. Raises an error that lists all problems';

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * oldest_transaction.c
- *	  The start of the oldest open transaction, for the watermark of a rebuild.
+ *	  The start of the oldest open transaction, for rebuilds of feeds without triggers.
  *
- * pg_stat_activity shows xact_start of other roles' sessions only to members of
- * pg_read_all_stats.  A rebuild needs no more than the least of these times.
+ * pg_stat_activity shows the xact_start of other roles' sessions only to members of
+ * pg_read_all_stats.  A rebuild needs only the least of these times, which tells nobody's secrets.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,15 +21,15 @@
 #include "compat.h"
 
 /*
- * A transaction has its time before it reports it: some microseconds, longer on
- * a busy machine.  One that has not reported yet began at most so long ago.
+ * A backend takes the time of its transaction some microseconds before it reports it, longer on a
+ * busy machine.  A transaction that has not been reported yet began at most this long ago.
  */
 #define UNREPORTED	(1 * USECS_PER_SEC)
 
-/* Microseconds after which one that reports its time at all has nearly always done so. */
+/* Microseconds within which a backend nearly always reports a new transaction. */
 #define NEXT_LOOK	1000
 
-/* Name the transaction in which a session is; 0 if it is in none. */
+/* Return a number that identifies the current transaction of a session, 0 if it has none. */
 static uint64
 transaction_of(int pid)
 {
@@ -40,15 +40,16 @@ transaction_of(int pid)
 }
 
 /*
- * Return a time, more than a second ago, before which no open transaction of
- * another session in this database began.  Return -infinity if that is not known: a
- * session has track_activities switched off, or had when its transaction began.
+ * Return a time, more than a second ago, before which no open transaction of another session in
+ * this database began.  Return -infinity if that is not known, because a session has
+ * track_activities switched off, or had it when its transaction began.
  *
- * A session that runs a message has no time between the transactions of that message, and
- * each of them has the time of the message.  Workers of autovacuum expose nothing.
+ * A simple-query message can hold several transactions.  All of them get the start time of the
+ * message, and in between the session reports none.  Autovacuum workers insert no exposures, so
+ * they are left out.
  *
- * A transaction without a time is in its first microseconds, or it keeps none.  So they
- * are looked at again, until none of them is left, or one that was there before.
+ * A transaction without a time is either in its first microseconds or will never report one.  Look
+ * again until there is no such transaction left, or one of them is still there.
  */
 PG_FUNCTION_INFO_V1(bloomexp_oldest_transaction);
 Datum
@@ -64,7 +65,7 @@ bloomexp_oldest_transaction(PG_FUNCTION_ARGS)
 		int			nfound = 0;
 		int			count;
 
-		/* Not what an earlier look within this transaction has kept. */
+		/* do not reuse what an earlier look in this transaction has kept */
 		pgstat_clear_snapshot();
 		count = pgstat_fetch_stat_numbackends();
 		found = palloc((count + 1) * sizeof(uint64));

@@ -24,10 +24,10 @@ CREATE TYPE bloomexp.rebuild_counts AS (
 );
 
 COMMENT ON TYPE bloomexp.rebuild_counts IS
-'what a rebuild has done: exposures read; filters built, and their bytes; filters removed because '
-'their users have no exposure left. For the safety stop, without rows of users who only took a page: '
-'filters examined; of these, removed ones, and those that lose more than half of their items too '
-'early';
+'what a rebuild has done: exposures read; filters built, and their bytes; filters removed '
+'because their users have no exposure left. For the safety stop, without rows of users who only '
+'took a page: filters examined; of these, removed ones, and those that lose more than half of '
+'their items too early';
 
 CREATE PROCEDURE bloomexp.rebuild_filters(
 	batch text,	-- rebuild_batch() of the feed
@@ -58,7 +58,8 @@ BEGIN
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
-		IF call IS NULL THEN	-- the first time; outside the loop operators were those of the caller
+		-- the first time; before the loop, operators would be looked up by the caller's path
+		IF call IS NULL THEN
 			IF users IS NOT NULL AND (after IS NOT NULL OR upto IS NOT NULL) THEN
 				RAISE EXCEPTION 'a rebuild takes either users or a range of them'
 					USING ERRCODE = 'invalid_parameter_value';
@@ -162,8 +163,8 @@ $$;
 
 COMMENT ON PROCEDURE bloomexp.rebuild_filters IS
 'the loop of rebuild(): calls rebuild_batch() of a feed and commits, until all users are done; '
-'batches that are too large become smaller; users whose rows are locked come last, and after five '
-'minutes it gives up on them with a warning';
+'batches that are too large become smaller; users whose rows are locked come last, and after '
+'five minutes it gives up on them with a warning';
 
 CREATE FUNCTION bloomexp.items_to_keep(items @extschema@.bloom,
 	filled_until timestamp with time zone,	-- NULL or -infinity: it is not known how old it is
@@ -196,8 +197,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_batch(anyarray) IS
-'raises an error if a batch of a rebuild would be wrong: because of the isolation level, or of more '
-'than 1,000 users';
+'raises an error if a batch of a rebuild would be wrong: because of the isolation level, or of '
+'more than 1,000 users';
 
 CREATE FUNCTION bloomexp.require_few_losses(filters regclass, exposures regclass, exposed text,
 	width interval,
@@ -249,9 +250,9 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_few_losses IS
-'raises an error if there is no exposure at all, or if a rebuild would remove more than 100 filters '
-'and a fifth of those that it has examined, or take more than half from that many: a table, its '
-'retention or a clock may be wrong';
+'raises an error if there is no exposure at all, or if a rebuild would remove more than 100 '
+'filters and a fifth of those that it has examined, or take more than half from that many: a '
+'table, its retention or a clock may be wrong';
 
 CREATE FUNCTION bloomexp.rebuild_batch(
 	filters regclass, exposures regclass,
@@ -405,8 +406,8 @@ BEGIN
 			after IS NULL, built.n_exposures, before, counts);
 	END IF;
 
-	-- Replace the rows that are locked: ON CONFLICT finds each.  A filter that has not changed is
-	-- written once a day, so that its row says that it was rebuilt.
+	-- Replace the rows that are locked: ON CONFLICT finds each.  An unchanged filter is
+	-- written once a day, so that its row says when it was rebuilt.
 	EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 		'SELECT b.id, b.items, CASE WHEN NOT $4 THEN $5 END '
 		'FROM ROWS FROM (unnest($1), unnest($2)) AS b(id, items) '
@@ -457,6 +458,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.rebuild_batch IS
-'one batch of a rebuild: builds the filters of the wanted users, or of the next ones after "after"; '
-'returns the last of them, NULL after the last batch, the counts of all batches, and the users whose '
-'rows are locked by others; raises lock_not_available if the batch could do nothing';
+'one batch of a rebuild: builds the filters of the wanted users, or of the next ones after '
+'"after"; returns the last of them, NULL after the last batch, the counts of all batches, and '
+'the users whose rows are locked by others; raises lock_not_available if the batch could do '
+'nothing';

@@ -106,7 +106,7 @@ BEGIN
 	-- an interval that equals 0 can move a time: '-12 months 360 days'
 	filled := LEAST(filled, filled - overlap);
 
-	-- A filter that has not changed is written once a day, so that its row says that it was rebuilt.
+	-- An unchanged filter is written once a day, so that its row says when it was rebuilt.
 	EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 		'SELECT e.id, bloomexp.agg(e.item, $5), CASE WHEN NOT $6 THEN $7 END '
 		'FROM (%2$s) AS e(id, item) WHERE %3$s AND %4$s GROUP BY e.id '

@@ -19,8 +19,9 @@ CREATE TYPE bloomexp.row_settings AS (
 );
 
 COMMENT ON TYPE bloomexp.row_settings IS
-'what all rows of a feed have in common: width and slices of the window, NULL if it never forgets; '
-'kind of the items; target rate; and without a window the capacity of the first layer of a filter';
+'what all rows of a feed have in common: width and slices of the window, NULL if it never '
+'forgets; kind of the items; target rate; and without a window the capacity of the first layer '
+'of a filter';
 
 CREATE FUNCTION bloomexp.items_after(items @extschema@.bloom, recent bigint[], hashes bigint[],
 	settings bloomexp.row_settings, since timestamp with time zone DEFAULT NULL,

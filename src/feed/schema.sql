@@ -1,15 +1,19 @@
--- What feeds call, in a schema of its own: it belongs to the owner of the extension, a superuser
--- even where a trusted extension was created by somebody else.  So nobody else can put functions
--- beside these that fit a call better.  The functions of the type are here a second time for that
--- reason, with the same C code: those who make a feed need not care who may create functions in
--- the schema where the type is, or who owns that schema.  For the same reason no body of a function
--- names the type.  All of it runs with the rights of its caller.
+-- The schema bloomexp: functions for users of feeds, and those that scripts of feeds call.
+--
+-- The schema belongs to the owner of the extension, a superuser even if somebody else has created
+-- the trusted extension.  Nobody else can create a function here that would fit a call better, so
+-- a call of bloomexp.fold(...) finds ours.  That is not so in the schema of the type, which can
+-- belong to anybody.  The functions of the type that scripts need are therefore declared here a
+-- second time, with the same C code, and no function body names the type.
+--
+-- All functions run with the rights of their caller.
 
 CREATE SCHEMA bloomexp;
 GRANT USAGE ON SCHEMA bloomexp TO PUBLIC;
 
 COMMENT ON SCHEMA bloomexp IS
-'what the scripts of feeds of bloomexp call, and what makes these scripts';
+'functions of bloomexp for feeds: create_feed(), feed_sql(), feeds(), and those that scripts '
+'call';
 
 CREATE FUNCTION bloomexp.with_fpr(filter @extschema@.bloom, fpr double precision)
 RETURNS @extschema@.bloom
@@ -48,7 +52,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_oldest_slice'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.oldest_slice(timestamp with time zone, interval, integer) IS
-'when the oldest slice began that a window which ends at a time still has';
+'the start of the oldest slice of a window that ends at this time';
 
 CREATE FUNCTION bloomexp.hashes(items anyarray)
 RETURNS bigint[]
@@ -78,7 +82,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_new_hashes'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.new_hashes(bigint[], bigint[]) IS
-'the hashes that are not among the known ones, in their order and without repetitions';
+'the distinct hashes that are not known, in their order';
 
 CREATE FUNCTION bloomexp.exclude(candidates anyarray, filter @extschema@.bloom, hashes bigint[])
 RETURNS anyarray
@@ -150,7 +154,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_require_autocommit'
 LANGUAGE C VOLATILE STRICT;
 
 COMMENT ON FUNCTION bloomexp.require_autocommit(text) IS
-'raises an error, which names the routine, inside a transaction block';
+'raises an error that names the routine if it is called in a transaction block';
 
 CREATE FUNCTION bloomexp.not_read_committed(routine text) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -165,7 +169,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.not_read_committed(text) IS
-'raises an error, which names the routine: it locks a row and then looks, in a new snapshot';
+'raises the error of a routine that needs READ COMMITTED, because it locks a row and reads it '
+'again in a new snapshot';
 
 CREATE FUNCTION bloomexp.row_not_written(filters text) RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -179,10 +184,10 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
-'raises an error, which names the filters: a row that is there was neither written nor removed';
+'raises the error of a row that a trigger or rule has kept from being written or removed';
 
 CREATE TABLE bloomexp.new_rows ();
 
 COMMENT ON TABLE bloomexp.new_rows IS
-'always empty: triggers of feeds call their transition table by this name, and in a trigger without '
-'one the name must not find a relation of somebody else';
+'always empty: triggers of feeds call their transition table by this name, and in a trigger '
+'without one the name must not find a relation of somebody else';

@@ -115,7 +115,8 @@ BEGIN
 			functions := functions || jsonb_build_object(function_name,
 				jsonb_build_array(md5(body), bloomexp.code_hash(body), ARRAY(
 					SELECT lower(regexp_replace(replace(s[1], '''', ''), '^SET (\w+) = ', '\1='))
-					FROM regexp_matches(substring(split_part(statement, quote, 1) FROM 'LANGUAGE .*'),
+					FROM regexp_matches(
+						substring(split_part(statement, quote, 1) FROM 'LANGUAGE .*'),
 						'\m(STABLE|PARALLEL SAFE|SET \w+ = (?:pg_catalog[\w, ]* pg_temp|\S+))', 'g')
 						AS s
 					ORDER BY 1)));
@@ -126,4 +127,5 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_script(jsonb) IS
-'the script of a feed with these arguments, of which bloomexp.feed_problems() finds nothing wrong';
+'the script of a feed with these arguments, of which bloomexp.feed_problems() finds nothing '
+'wrong';

@@ -1,5 +1,6 @@
--- What a feed was made with: the function settings() of its schema returns one jsonb literal, which
--- bloomexp.feed_finish() writes last.  It is data: read by bloomexp.feed_settings(), never called.
+-- The settings of a feed: what it was made with.  bloomexp.feed_finish() keeps them as a jsonb
+-- literal in the function settings() of the feed's schema.  bloomexp.feed_settings() reads the
+-- source of that function, and nothing ever calls it, because anybody can write one.
 
 CREATE FUNCTION bloomexp.has_controls(string text) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -7,14 +8,15 @@ SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 	SELECT string ~ '[\x01-\x1f\x7f]'
-		-- in other encodings these are letters
+		-- the same bytes are letters in other encodings
 		OR (getdatabaseencoding() ~ '^(UTF8|LATIN|ISO)' AND string ~ '[\u0080-\u009f]')
 		OR (getdatabaseencoding() = 'UTF8'
 			AND string ~ '[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')
 $$;
 
 COMMENT ON FUNCTION bloomexp.has_controls(text) IS
-'whether a text has characters that a terminal obeys, or that change the order in which it is read';
+'whether a text has control characters, which a terminal obeys or which change the reading '
+'direction';
 
 CREATE FUNCTION bloomexp.feed_settings(schema oid) RETURNS jsonb
 LANGUAGE plpgsql STABLE
@@ -29,7 +31,7 @@ BEGIN
 		FROM pg_proc AS p
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			AND length(p.prosrc) < 30000);
-	-- Others can write one, too.  No script has control characters.
+	-- No script writes control characters, but somebody else can.
 	IF EXISTS (
 		SELECT FROM jsonb_path_query(settings, '$.**') AS v
 		WHERE jsonb_typeof(v) = 'string' AND bloomexp.has_controls(v #>> '{}')
@@ -38,15 +40,16 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	RETURN settings;
--- no JSON, or nested deeper than a parser can follow
+-- not JSON, or nested too deeply for the parser
 EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 	RETURN NULL;
 END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
-'what the feed in a schema was made with: {"version", "fixed_arguments", "arguments": {}, "functions": {name: '
-'[hash of the source, hash of the code, [attributes]]}}; NULL if there is none';
+'the settings of the feed in a schema, NULL if there are none: {"version", "fixed_arguments", '
+'"arguments": {}, "columns": {argument: number}, "item_kind", "functions": {name: [hash of the '
+'source, hash of the code, [attributes]]}}';
 
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -58,4 +61,4 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.code_hash(text) IS
-'a hash of the source of a function without its comments and with single blanks';
+'a hash of the source of a function that comments and white space do not change';

@@ -42,7 +42,8 @@ BEGIN
 			'drop it, rename it, or choose another name for the feed.', g.tgname, t)
 		FROM bloomexp.tables_of(table_id) AS t JOIN pg_trigger AS g ON g.tgrelid = t
 		JOIN pg_proc AS p ON p.oid = g.tgfoid JOIN pg_namespace AS n ON n.oid = p.pronamespace
-		WHERE g.tgname IN (('insert_' || (arguments ->> 'feed'))::name, ('update_' || (arguments ->> 'feed'))::name)
+		WHERE g.tgname IN (('insert_' || (arguments ->> 'feed'))::name,
+				('update_' || (arguments ->> 'feed'))::name)
 			AND NOT (n.nspname = arguments ->> 'feed' AND p.proname = 'track')
 		ORDER BY t::text, g.tgname;
 	IF NOT by_trigger OR exposures.relkind NOT IN ('r', 'p') THEN
@@ -71,7 +72,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_table(jsonb, oid) IS
-'what is wrong with the table of exposures, for a role that owns the feed';
+'the problems of a feed owned by a role with the table of exposures';
 
 CREATE FUNCTION bloomexp.distribution_column(exposures regclass) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -80,7 +81,7 @@ AS $$
 DECLARE
 	distribution text;
 BEGIN
-	-- its catalogs are in pg_catalog
+	-- the catalogs of Citus are in pg_catalog
 	IF EXISTS (SELECT FROM pg_extension AS x WHERE x.extname = 'citus') THEN
 		EXECUTE 'SELECT CASE WHEN p.repmodel = ''t'' THEN ''a reference table'' '
 			'WHEN p.partmethod = ''h'' THEN column_to_column_name(p.logicalrelid, p.partkey) END '
@@ -99,7 +100,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	distribution constant text := bloomexp.distribution_column(to_regclass(arguments ->> 'exposures'));
+	distribution constant text :=
+		bloomexp.distribution_column(to_regclass(arguments ->> 'exposures'));
 BEGIN
 	IF distribution IS NOT NULL AND arguments ->> 'trigger' = 'true' THEN
 		RETURN NEXT format('%s is distributed, and triggers of distributed tables deadlock: '
@@ -112,7 +114,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_distribution(jsonb) IS
-'what is wrong with exposures that Citus distributes';
+'the problems of a feed with exposures that Citus distributes';
 
 CREATE FUNCTION bloomexp.fixed_arguments(arguments jsonb) RETURNS text
 LANGUAGE sql STABLE
@@ -130,7 +132,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.fixed_arguments(jsonb) IS
-'the arguments of a feed that cannot change later, in words';
+'the arguments of a feed that cannot change later, as a text for messages';
 
 CREATE FUNCTION bloomexp.lost_filters(feed text) RETURNS text
 LANGUAGE sql STABLE
@@ -146,8 +148,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.lost_filters(text) IS
-'what to do with a feed that has lost its filters, because DROP EXTENSION bloomexp CASCADE drops '
-'columns of its type; NULL if it has them';
+'the remedy for a feed that has lost its filters, because DROP EXTENSION bloomexp CASCADE drops '
+'columns of its type; NULL if nothing is lost';
 
 CREATE FUNCTION bloomexp.check_schema(arguments jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
@@ -191,7 +193,8 @@ BEGIN
 			'Make another feed, and drop this one when requests use that.',
 			feed, settings ->> 'fixed_arguments', bloomexp.fixed_arguments(arguments));
 	END IF;
-	IF bloomexp.has_controls(concat(bloomexp.feed_options(arguments), bloomexp.fixed_arguments(arguments))) THEN
+	IF bloomexp.has_controls(concat(bloomexp.feed_options(arguments),
+		bloomexp.fixed_arguments(arguments))) THEN
 		RETURN NEXT 'Names with control characters cannot be written into a script: '
 			'rename the table, column, type or schema.';
 	END IF;
@@ -199,8 +202,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_schema(jsonb, oid) IS
-'what is wrong with the schema of a feed, and with a feed that is in it, for a role that owns the '
-'feed';
+'the problems of a feed owned by a role with its schema, and with a feed that is in it already';
 
 CREATE FUNCTION bloomexp.feed_problems(arguments jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
@@ -221,5 +223,5 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_problems(jsonb, oid) IS
-'all that is in the way of a feed with these arguments, which a role owns; a sentence for each, '
-'with what to do; looks into the catalogs only';
+'everything in the way of a feed with these arguments that a role owns: a sentence for each '
+'problem, with the remedy; reads catalogs only';

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * transaction_block.c
- *	  For procedures that commit: an error that names them inside a transaction block.
+ *	  The error of procedures that commit and are called in a transaction block.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,8 @@
 /*
  * bloomexp.require_autocommit(routine)
  *
- * A COMMIT there would fail, too, but its message does not name the cause.
+ * Raise an error that names the routine if the current transaction is a block.  COMMIT would fail
+ * there, too, but its message does not name the cause.
  */
 PG_FUNCTION_INFO_V1(bloomexp_require_autocommit);
 Datum

@@ -1,4 +1,4 @@
--- Whose code may run with whose rights: the one rule, and where it is applied.
+-- Trust: whose code may run with the rights of the owner of a feed.
 
 CREATE FUNCTION bloomexp.trusted(role oid, owner oid) RETURNS boolean
 LANGUAGE sql STABLE
@@ -6,8 +6,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$ SELECT coalesce(pg_has_role(role, owner, 'USAGE'), false) $$;
 
 COMMENT ON FUNCTION bloomexp.trusted(oid, oid) IS
-'whether what belongs to a role may run with the rights of an owner: the role has these rights '
-'already';
+'whether code of a role may run with the rights of an owner: only if the role has these rights '
+'anyway';
 
 CREATE FUNCTION bloomexp.trusted_with_schema(role oid, owner oid) RETURNS boolean
 LANGUAGE sql STABLE
@@ -23,8 +23,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.trusted_with_schema(oid, oid) IS
-'the same for who can create in a schema: the owner of the database, too, unless the owner is a '
-'superuser';
+'whether an owner trusts a role that can create in a schema: as bloomexp.trusted(), and the '
+'owner of the database is trusted by everybody but superusers';
 
 CREATE FUNCTION bloomexp.tables_of(relation regclass) RETURNS SETOF regclass
 LANGUAGE sql STABLE
@@ -44,15 +44,15 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.tables_of(regclass) IS
-'a table and its partitions or children; for a view also what it reads';
+'a table and its partitions or children; for a view also the relations that it reads';
 
 CREATE FUNCTION bloomexp.require_trusted(relation regclass) RETURNS void
 AS 'MODULE_PATHNAME', 'bloomexp_require_trusted'
 LANGUAGE C STABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.require_trusted(regclass) IS
-'raises an error unless the owner of a relation has the rights of the current user: that owner '
-'decides what its types, constraints and casts do when it is read';
+'raises an error unless the owner of a relation has the rights of the current user, because that '
+'owner decides what code runs when the relation is read';
 
 CREATE FUNCTION bloomexp.other_types(schema oid) RETURNS SETOF text
 LANGUAGE sql STABLE
@@ -75,8 +75,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.other_types(oid) IS
-'which column and functions of the feed in a schema have another type than the bloom of the '
-'extension: the type can have been renamed, and another one made by its name';
+'the column and functions of a feed whose type is not the bloom of the extension: somebody may '
+'have renamed that type and made another one of its name';
 
 CREATE FUNCTION bloomexp.untrusted(owner oid, feed text, exposures regclass, types oid[],
 	user_collation oid)	-- 0: users have no collation
@@ -111,7 +111,7 @@ AS $$
 		SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed
 		UNION SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = exposures
 		UNION SELECT t.typnamespace FROM pg_type AS t WHERE t.oid = ANY (types)
-		UNION SELECT o.oprnamespace	-- of operators that compare users
+		UNION SELECT o.oprnamespace	-- has the operators that compare users
 		FROM pg_opclass AS k JOIN pg_amop AS p ON p.amopfamily = k.opcfamily
 		JOIN pg_operator AS o ON o.oid = p.amopopr
 		WHERE k.opcintype = ANY (types) AND k.opcdefault
@@ -137,7 +137,7 @@ AS $$
 		FROM bloomexp.tables_of(exposures) AS t JOIN pg_class AS c ON c.oid = t
 		UNION ALL SELECT 4, 'routine ' || p.oid::regprocedure, p.proowner,
 			bloomexp.trusted(p.proowner, owner),
-			-- those of somebody's feed are in use
+			-- routines of somebody else's feed are in use: do not advise to drop them
 			CASE WHEN p.proowner IS DISTINCT FROM (SELECT s.proowner FROM pg_proc AS s
 				WHERE s.pronamespace = n.oid AND s.proname = 'settings' AND s.pronargs = 0)
 				THEN ': DROP ROUTINE ' || p.oid::regprocedure END
@@ -148,7 +148,7 @@ AS $$
 		WHERE n.nspname = feed AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
 		UNION ALL SELECT 6, 'operator ' || min(o.oid)::regoperator, o.oprowner,
 			bloomexp.trusted(o.oprowner, owner),
-			': DROP OPERATOR ' || min(o.oid)::regoperator	-- one for a domain, say, fits better
+			': DROP OPERATOR ' || min(o.oid)::regoperator	-- it can fit better than ours
 		FROM schemas AS s JOIN pg_operator AS o ON o.oprnamespace = s.oid
 		GROUP BY o.oprnamespace, o.oprowner
 		UNION ALL SELECT 7, 'function ' || p.oid::regprocedure, p.proowner,
@@ -181,7 +181,8 @@ AS $$
 		WHERE a.privilege_type = 'CREATE' AND NOT bloomexp.trusted_with_schema(a.grantee, owner)
 		GROUP BY n.nspname
 		UNION ALL
-		SELECT 11, r.rulename, format('Rule %I of %s runs with your rights: DROP RULE %1$I ON %2$s.',
+		SELECT 11, r.rulename, format(
+			'Rule %I of %s runs with your rights: DROP RULE %1$I ON %2$s.',
 			r.rulename, r.ev_class::regclass)
 		FROM filters AS f JOIN pg_rewrite AS r ON r.ev_class = f.oid
 		UNION ALL
@@ -195,6 +196,6 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.untrusted(oid, text, regclass, oid[], oid) IS
-'what a feed of this name, over these exposures (NULL: none) and with columns of these types, names '
-'or runs that roles without the rights of its owner can replace or have made; a sentence for each, '
-'with what to do';
+'the objects that a feed of this name would name or run, and that roles without the rights of '
+'its owner own or can replace: a sentence for each, with the remedy. exposures: NULL for a feed '
+'without a table; types: those of users and items';

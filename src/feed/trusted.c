@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * trusted.c
- *	  Whose tables a feed reads: the check that its functions make at each call.
+ *	  The check of the owner of a table that functions of feeds make at each call.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,8 +18,9 @@
 /*
  * bloomexp.require_trusted(relation)
  *
- * The rule is that of bloomexp.trusted(): the owner of the relation must have the rights of the
- * current user.  In SQL it took a sixth of the time of the trigger, which calls it at each INSERT.
+ * Raise an error unless the owner of the relation has the rights of the current user, as
+ * bloomexp.trusted() would say.  This is C because the trigger of a feed calls it at each INSERT:
+ * in SQL it took a sixth of the trigger's time.
  */
 PG_FUNCTION_INFO_V1(bloomexp_require_trusted);
 Datum
@@ -29,7 +30,7 @@ bloomexp_require_trusted(PG_FUNCTION_ARGS)
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
 	bool		trusted = false;
 
-	if (HeapTupleIsValid(tuple))	/* or it is gone */
+	if (HeapTupleIsValid(tuple))	/* else the relation is gone */
 	{
 		trusted = has_privs_of_role(((Form_pg_class) GETSTRUCT(tuple))->relowner, GetUserId());
 		ReleaseSysCache(tuple);

@@ -121,8 +121,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.merge_users(regclass, anyelement, anyelement, bloomexp.row_settings) IS
-'adds the row of one user to that of another, and removes it; does nothing if both are one user, or '
-'one of them is NULL';
+'adds the row of one user to that of another, and removes it; does nothing if both are one user, '
+'or one of them is NULL';
 
 CREATE PROCEDURE bloomexp.expire_filters(
 	batch text,	-- expire_batch() of the feed, which has the rights of its owner
@@ -214,6 +214,6 @@ $$;
 
 COMMENT ON FUNCTION bloomexp.expire_batch(
 	regclass, anyelement, boolean, bigint, interval, integer) IS
-'removes those of the next 10,000 users of a feed whose last slice has left the window; returns the '
-'last of these users, NULL after the last batch, and adds to the number of removed ones; raises an '
-'error before the first batch if that would be too many';
+'removes those of the next 10,000 users of a feed whose last slice has left the window; returns '
+'the last of these users, NULL after the last batch, and adds to the number of removed ones; '
+'raises an error before the first batch if that would be too many';

@@ -1,4 +1,4 @@
--- What makes a feed slow, or something else than was meant.
+-- Warnings: arguments that do not mean what they seem to, and what makes a feed slow.
 
 CREATE FUNCTION bloomexp.argument_warnings(arguments jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -17,8 +17,8 @@ BEGIN
 	IF quote_ident(feed) <> feed THEN
 		RAISE WARNING 'the name of feed "%" must be quoted in each call', feed
 			USING DETAIL = 'A feed is one schema, whose name is taken as it is written here.',
-			HINT = format('Calls are written %I.take(...). A name of lower case letters, digits and '
-				'underscores needs no quotes.', feed);
+			HINT = format('Calls are written %I.take(...). A name of lower case letters, digits '
+				'and underscores needs no quotes.', feed);
 	END IF;
 	IF arguments ->> 'exposures' IS NULL THEN
 		relation := (
@@ -42,7 +42,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.argument_warnings(jsonb) IS
-'warns of arguments of a feed that do something else than their author may think';
+'warns of arguments that may not mean what their author thinks';
 
 CREATE FUNCTION bloomexp.feed_warnings(arguments jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -75,9 +75,10 @@ BEGIN
 			HINT = format('CREATE INDEX%s ON %s (%I, %I%s);',
 				CASE kind WHEN 'p' THEN '' ELSE ' CONCURRENTLY' END,
 				name, arguments ->> 'user_column', arguments ->> 'time_column',
-				CASE WHEN items.arrays = 1 THEN '' ELSE format(', %I', arguments ->> 'item_column') END);
+				CASE WHEN items.arrays = 1 THEN ''
+					ELSE format(', %I', arguments ->> 'item_column') END);
 	END IF;
-	-- Only what is written as UTC is known to be UTC: to look at a default must not evaluate it.
+	-- A default counts as UTC only if it says so, because looking must not evaluate it.
 	IF times.utc AND EXISTS (
 		SELECT FROM pg_attrdef AS d
 		WHERE d.adrelid = table_id AND d.adnum = times.attnum AND pg_get_expr(d.adbin, d.adrelid)
@@ -112,14 +113,16 @@ BEGIN
 			HINT = format('INSERT INTO %s (%I, %I, %I) SELECT $1, item, %s '
 				'FROM unnest(%I.%s) AS item '
 				'ON CONFLICT (%2$I, %3$I) DO UPDATE SET %4$I = excluded.%4$I RETURNING %3$I;',
-				name, arguments ->> 'user_column', arguments ->> 'item_column', arguments ->> 'time_column',
+				name, arguments ->> 'user_column', arguments ->> 'item_column',
+				arguments ->> 'time_column',
 				CASE WHEN times.utc THEN 'now() AT TIME ZONE ''UTC''' ELSE 'now()' END,
 				arguments ->> 'feed',
-				-- rows that do not count at first are not taken at first
-				CASE WHEN arguments ->> 'where' IS NULL THEN 'take($1, $2, 10)' ELSE 'unseen($1, $2)' END);
+				-- with "where" a new row may not count yet, so it cannot be taken yet
+				CASE WHEN arguments ->> 'where' IS NULL THEN 'take($1, $2, 10)'
+					ELSE 'unseen($1, $2)' END);
 	END IF;
 END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_warnings(jsonb) IS
-'warns of what makes a feed over a table slow, or its times wrong';
+'warns of columns and indexes that make a feed over a table slow, or its times wrong';

@@ -28,8 +28,8 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_hashes_at(
 	bloom, text, bigint[], timestamp with time zone, boolean) IS
-'windowed filter with items added by their hashes, all shown at shown_at, as bloom_add_at() adds an '
-'array; if final, no more items of their slice will come, and it gets no room for more';
+'windowed filter with items added by their hashes, all shown at shown_at, as bloom_add_at() adds '
+'an array; if final, no more items of their slice will come, and it gets no room for more';
 
 CREATE FUNCTION bloom_exclude(candidates anyarray, filter bloom, hashes bigint[])
 RETURNS SETOF anyelement

@@ -99,4 +99,4 @@ AS 'MODULE_PATHNAME', 'bloomexp_slice_start'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_slice_start(timestamp with time zone, interval, integer) IS
-'start of the slice that has shown_at, in a window of this width and number of slices';
+'start of the slice that contains shown_at, in a window of this width and number of slices';

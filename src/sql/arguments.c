@@ -16,7 +16,10 @@
 #include "compat.h"
 #include "sql/arguments.h"
 
-/* Raise an error if one of the n arguments from number `first` on is NULL; names[] are theirs. */
+/*
+ * Raise an error if one of n arguments is NULL.  The arguments begin at number `first`, and names[]
+ * has their names.
+ */
 void
 bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int first, const char *const *names,
 									int n)

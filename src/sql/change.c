@@ -152,7 +152,7 @@ bloomexp_with_fpr(PG_FUNCTION_ARGS)
 /*
  * bloom_union(a, b), a | b
  *
- * It looks at no call site: an aggregate on a remote node may call it without one.
+ * It must not depend on the call site, which a remote node may not have.
  */
 PG_FUNCTION_INFO_V1(bloomexp_union);
 Datum

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * exclude.c
- *	  SQL functions that exclude from candidates those that were shown before.
+ *	  SQL functions that exclude candidates that were shown before.
  *
  * One pass over the candidates, batch by batch, copies those that remain into the result: an
  * array of the candidates' type, rows of such an array, or packed bytes.
@@ -39,8 +39,8 @@ typedef struct Exclusion
 } Exclusion;
 
 /*
- * Keep the first `wanted` distinct candidates in all, whose hashes are in `selection`: set omit[]
- * for repetitions and for the rest of a batch.
+ * Keep the first `wanted` distinct candidates of all batches: set omit[] for repetitions and for
+ * all after these.  `selection` has the hashes of the candidates kept so far.
  */
 static void
 select_items(BloomHashSet *selection, uint32 wanted, const BloomItems *items, bool *omit)
@@ -54,9 +54,9 @@ select_items(BloomHashSet *selection, uint32 wanted, const BloomItems *items, bo
 }
 
 /*
- * Copy the candidates that are not excluded to `out`, laid out as in an array.  If `distinct`,
- * these are the first `wanted` distinct ones; otherwise `wanted` must be INT_MAX.  Returns the end
- * of the copies, and sets *remaining to their number.
+ * Copy the candidates that are not excluded to `out`, laid out as in an array.  If `distinct`, only
+ * the first `wanted` distinct candidates are copied.  Otherwise `wanted` must be INT_MAX.  Returns
+ * the end of the copies, and sets *remaining to their number.
  */
 static char *
 copy_remaining(BloomItems *candidates, const Exclusion *exclusion, bool distinct, int wanted,

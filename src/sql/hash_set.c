@@ -20,8 +20,8 @@
 #include "sql/hash_set.h"
 
 /*
- * Size of the pre-filter, in bytes per hash.  At most one in sixteen hashes that are not in the
- * set passes it.
+ * Size of the pre-filter, in bytes per hash.  Of random hashes that are not in the set, one in
+ * sixteen passes it.
  */
 #define PREFILTER_BYTES 16
 
@@ -135,8 +135,8 @@ is_among(uint64 hash, const uint64 *others, int n)
 }
 
 /*
- * Copy to `found` the n hashes without those that are known and without repetitions, in their
- * order.  Returns how many were copied.
+ * Copy to `found` the hashes that are not known, in their order and without repetitions.  Returns
+ * how many were copied.
  */
 int
 bloomexp_hash_set_find_new(const uint64 *hashes, int n, const uint64 *known, int nknown,

@@ -148,7 +148,7 @@ slice_start(int64 slice, int64 width, int32 slices)
 	return time_datum(start);
 }
 
-/* Return the start of the slice that has a time, for the width and slices of arguments 1 and 2. */
+/* Return the start of the slice that contains a time.  Arguments 1 and 2 are width and slices. */
 static Datum
 slice_start_of(FunctionCallInfo fcinfo, int64 time)
 {

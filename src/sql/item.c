@@ -75,8 +75,8 @@ find_type(Oid oid)
 }
 
 /*
- * Return the item type for an SQL type, or for a domain over one.  Raises an error if there is none,
- * or if it is text and `collation`, that of the items, is not deterministic.
+ * Return the item type for an SQL type, or for a domain over one.  Raises an error if there is
+ * none, or if it is text and the collation of the items is not deterministic.
  */
 const BloomItemType *
 bloomexp_item_type(Oid type, Oid collation)
@@ -137,7 +137,7 @@ bloomexp_item_hash_bytes(BloomKind kind, bool blank_padded, Datum item)
 	return hash;
 }
 
-/* Raise an error, which calls the elements `what`, if an array has more than one dimension. */
+/* Raise an error if an array of `what` has more than one dimension. */
 void
 bloomexp_item_check_dimensions(const ArrayType *array, const char *what)
 {

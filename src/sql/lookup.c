@@ -108,7 +108,7 @@ block_reads_pay(const BloomFilter *filter, uint64 items)
 	return items * bytes < bloomexp_layout_size(filter);
 }
 
-/* Open a filter for about `items` lookups, in the way that costs least for so many. */
+/* Open a filter in the way that costs least for about `items` lookups. */
 void
 bloomexp_lookup_open(BloomLookup *lookup, struct varlena *source, uint64 items)
 {

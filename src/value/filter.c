@@ -295,8 +295,8 @@ bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts, int 
 }
 
 /*
- * Return a new value with the items of `parts` added, which are of one slice each, oldest first.
- * Call bloomexp_filter_keep_new() first.
+ * Return a new value with the items of all parts added.  Each part is of one slice, and the oldest
+ * comes first.  Call bloomexp_filter_keep_new() before.
  */
 struct varlena *
 bloomexp_filter_add_parts(const BloomFilter *filter, BloomKind kind,
@@ -315,8 +315,8 @@ bloomexp_filter_add_parts(const BloomFilter *filter, BloomKind kind,
 }
 
 /*
- * Return a new value with n items added to a filter, or NULL if it contains all of them.  NULL
- * as the filter is an empty one of default size.  Reorders the hashes.
+ * Return a new value with n items added to a filter, or NULL if it contains all of them.  A NULL
+ * filter is an empty one, sized for these items.  Reorders the hashes.
  */
 struct varlena *
 bloomexp_filter_add(const BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)

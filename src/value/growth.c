@@ -16,8 +16,8 @@
  *
  * A layer is full when the items added to it reach its capacity.  At rates above
  * COUNTING_FPR it can be full earlier.  An add skips items that the filter seems to
- * contain, and there these are so many that a layer has more bits set than its count of
- * items explains.
+ * contain.  They would set no new bit, so the bits are those of all items offered, but the
+ * count leaves them out, and at such rates they are many.
  *
  * Limits:
  *
@@ -255,7 +255,7 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 
 /*
  * Return the largest capacity of a filter with one layer and at most `size` bytes, with the length
- * word; 0 if there is none.
+ * word, or 0 if there is none.
  */
 int64
 bloomexp_growth_capacity(uint64 size, double fpr)
@@ -271,8 +271,8 @@ bloomexp_growth_capacity(uint64 size, double fpr)
 }
 
 /*
- * Return the expected rate of a layer when it counts `items` items.  Items that were skipped are
- * in its bits, too.
+ * Return the expected rate of a layer when it counts `items` items.  Its bits are also those of the
+ * items that adds skipped.
  */
 static double
 grown_fpr(const BloomLayer *layer, double items)
@@ -401,7 +401,7 @@ optimum(double fpr)
 	return -log(fpr) / (log(2.0) * log(2.0));
 }
 
-/* Return how many bits slices of a window with `items` items in all may have; see WINDOW_SPACE. */
+/* Return how many bits slices with `items` items together may have.  See WINDOW_SPACE. */
 static double
 allowed_bits(const LayerGroup *group, double items)
 {
@@ -558,8 +558,10 @@ place_part(BloomAddPlan *plan, const BloomSliceItems *part)
 		return;
 
 	if (part->final && group.end == group.first)
+	{
 		/* no further layer will need a share of the slice's rate */
 		new_plan = (LayerPlan) {left, group.fpr * SIZED_SHARE};
+	}
 	else
 		new_plan = plan_layer(filter, &group, left);
 	new = insert_layer(plan, group.end, new_plan);
@@ -568,8 +570,8 @@ place_part(BloomAddPlan *plan, const BloomSliceItems *part)
 }
 
 /*
- * Plan an add of all items of `parts`, which are of one slice each, oldest first.  The items must
- * be new: see bloomexp_filter_keep_new().
+ * Plan an add of the items of all parts.  Each part is of one slice, and the oldest comes first.
+ * The items must be new: see bloomexp_filter_keep_new().
  */
 void
 bloomexp_growth_place_parts(const BloomFilter *filter, const BloomSliceItems *parts, int nparts,

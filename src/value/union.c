@@ -127,12 +127,11 @@ find_superset(const BloomFilter *united, uint32 first, uint32 end, const BloomLa
 }
 
 /*
- * Return the index of a layer to merge `layer` with, or NO_LAYER: the items of both fit in either.
- * The candidates are as in find_superset(), without those that have a layer to merge with
- * already, absorbed[i].
+ * Return the index of a layer to merge `layer` with, or NO_LAYER.  The items of both fit in either.
+ * The candidates are those of find_superset(), except layers that absorb another one already.
  *
- * A layer with many bits in common is preferred to one with room for the items of both even if
- * they have none in common.
+ * A layer that fits because many items are in both is preferred to a layer with room for all items
+ * of both.
  */
 static uint32
 find_mergeable(const BloomFilter *united, uint32 first, uint32 end, const BloomLayer *layer,
@@ -168,9 +167,11 @@ find_mergeable(const BloomFilter *united, uint32 first, uint32 end, const BloomL
 }
 
 /*
- * Add a layer of the second filter to a union whose layers before `end` come from the first filter,
- * and those of the slice of `layer` stand at its end.  If one of these has all bits of `layer`, or
- * absorbs it later, there is nothing to append.
+ * Add a layer of the second filter to a union.  `end` is the index after the last layer from the
+ * first filter, all of whose layers up to the slice of `layer` are there.
+ *
+ * If a layer of the first filter has all bits of `layer`, nothing is added.  If one can be merged
+ * with it, absorbed[] keeps it until the union has bits of its own.  Otherwise it is appended.
  */
 static void
 add_layer(BloomFilter *united, uint32 end, const BloomLayer *layer, const BloomLayer **absorbed)

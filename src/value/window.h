@@ -20,14 +20,14 @@ bloomexp_window_slice_length(int64 width, int32 slices)
 	return width / slices + (width % slices > 0);
 }
 
-/* Return the number of the slice that has a time, if slices are `length` microseconds long. */
+/* Return the number of the slice that contains a time.  Slices are `length` microseconds long. */
 static inline int64
 bloomexp_window_slice_of(int64 time, int64 length)
 {
 	return time / length - (time % length < 0); /* rounded down */
 }
 
-/* Return the number of the slice of a filter that has a time. */
+/* Return the number of the slice of a filter that contains a time. */
 static inline int64
 bloomexp_window_slice_at(const BloomFilter *filter, int64 time)
 {

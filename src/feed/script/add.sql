@@ -1,5 +1,10 @@
--- Record that items were shown to a user, {#window}now or at another time.  A time in the future counts as
--- now.{/window}{#forever}at whatever time.{/forever}
+{#window}
+-- Record that items were shown to a user, now or at another time.  A time in the future counts as
+-- now.
+{/window}
+{#forever}
+-- Record that items were shown to a user, at whatever time.
+{/forever}
 CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 	shown_at timestamp with time zone DEFAULT pg_catalog.clock_timestamp()) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}

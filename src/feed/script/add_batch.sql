@@ -1,6 +1,8 @@
 -- Record a batch of a stream, in any order and any number of times: user i was shown item i at time
--- i.  NULL is nobody, nothing or never.{#window}  A time in the future counts as now, and what has left the
--- window already does not count.{/window}
+-- i.  NULL is nobody, nothing or never.
+{#window}
+-- A time in the future counts as now, and what has left the window already does not count.
+{/window}
 CREATE OR REPLACE FUNCTION {feed}.add_batch(user_ids {user_type}[], items {item_type}[],
 	shown_at timestamp with time zone[]) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
@@ -50,8 +52,12 @@ BEGIN
 		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
 			AS b(user_id, item, shown_at)
 		JOIN unnest(remaining) AS r(user_id) ON r.user_id {=} b.user_id{collate}
-		WHERE b.item IS NOT NULL{#window}
-			AND b.shown_at >= present - interval {hours}{/window}{#forever} AND b.shown_at IS NOT NULL{/forever}
+{#window}
+		WHERE b.item IS NOT NULL AND b.shown_at >= present - interval {hours}
+{/window}
+{#forever}
+		WHERE b.item IS NOT NULL AND b.shown_at IS NOT NULL
+{/forever}
 		GROUP BY 1{#window},
 			bloomexp.slice_start(LEAST(b.shown_at, present), {width}, {slices}){/window}
 		ORDER BY 1, 3) AS e(user_id, items, shown_at);

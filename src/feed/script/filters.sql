@@ -2,9 +2,12 @@
 -- the new hashes and little more.
 CREATE TABLE IF NOT EXISTS {feed}.filters (
 	user_id {user_column} CONSTRAINT filters_pkey PRIMARY KEY,
-{#alone}
-	since timestamp with time zone,	-- {#window}start of the slice of "recent"{/window}{#forever}always NULL: this feed never forgets{/forever}
-{/alone}
+{#window}
+	since timestamp with time zone,	-- start of the slice of "recent"
+{/window}
+{#forever}
+	since timestamp with time zone,	-- always NULL: this feed never forgets
+{/forever}
 {#table}
 	filled_until timestamp with time zone,	-- "items" has all exposures from before this time
 {/table}

@@ -7,7 +7,12 @@
 {/window}
 {#table}
 -- oldest_filled_until  the time of the oldest rebuild
--- untracked            how many tables of exposures lack a trigger, or are missing{#untracked}: none needs one{/untracked}
+{#tracked}
+-- untracked            how many tables of exposures lack a trigger, or are missing
+{/tracked}
+{#untracked}
+-- untracked            always 0: no table needs a trigger
+{/untracked}
 -- never_filled         how many users no rebuild has come to yet
 -- filled_ahead         how many filters have a time ahead of the clock: rebuild
 {/table}
@@ -17,9 +22,11 @@ SELECT pg_catalog.count(*) AS users,
 		OPERATOR(pg_catalog.+) pg_catalog.pg_column_size(f.recent)) AS bytes,
 	pg_catalog.max(i.fpr) AS fpr_target_max,
 	pg_catalog.max(i.fpr_now) AS fpr_max,
-	pg_catalog.count(*) FILTER (WHERE i.fpr_now OPERATOR(pg_catalog.>) {alarming_fpr}) AS above_fpr{#window},
+	pg_catalog.count(*) FILTER (WHERE i.fpr_now OPERATOR(pg_catalog.>) {alarming_fpr})
+		AS above_fpr{#window},
 	pg_catalog.count(*) FILTER (WHERE coalesce(f.since OPERATOR(pg_catalog.<)
-		bloomexp.oldest_slice(current_timestamp, {width}, {slices}), f.items IS NULL)) AS expired{/window}{#table},
+		bloomexp.oldest_slice(current_timestamp, {width}, {slices}), f.items IS NULL))
+		AS expired{/window}{#table},
 	pg_catalog.min(f.filled_until) AS oldest_filled_until,
 {#tracked}
 	(SELECT pg_catalog.count(DISTINCT coalesce(u.relation, 0::pg_catalog.oid))
@@ -32,4 +39,9 @@ SELECT pg_catalog.count(*) AS users,
 	pg_catalog.count(*) FILTER (WHERE f.filled_until OPERATOR(pg_catalog.>) current_timestamp)
 		AS filled_ahead{/table}
 FROM {feed}.filters AS f
-LEFT JOIN LATERAL bloomexp.info({#window}bloomexp.expire(f.items, current_timestamp){/window}{#no_window}f.items{/no_window}) AS i ON true;
+{#window}
+LEFT JOIN LATERAL bloomexp.info(bloomexp.expire(f.items, current_timestamp)) AS i ON true;
+{/window}
+{#no_window}
+LEFT JOIN LATERAL bloomexp.info(f.items) AS i ON true;
+{/no_window}

@@ -20,7 +20,12 @@ CREATE OR REPLACE PROCEDURE {feed}.rebuild(
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit
 BEGIN
 	CALL bloomexp.rebuild_filters({rebuild_batch_literal}, {filters_literal},
-		users, after, upto, pause, {#tracked}NULL{/tracked}{#untracked}overlap{/untracked}, dry_run, allow_removed,
+{#tracked}
+		users, after, upto, pause, NULL, dry_run, allow_removed,
+{/tracked}
+{#untracked}
+		users, after, upto, pause, overlap, dry_run, allow_removed,
+{/untracked}
 		exposures, filters, bytes, removed);
 END
 {$};

@@ -13,7 +13,8 @@ DECLARE
 BEGIN
 	RETURN (
 {#alone}
-		SELECT bloomexp.exclude(candidates{item_collate}, bloomexp.items_at(f.items, now(), settings),
+		SELECT bloomexp.exclude(candidates{item_collate},
+			bloomexp.items_at(f.items, now(), settings),
 			bloomexp.recent_at(f.recent, f.since, now(), settings))
 {/alone}
 {#table}
