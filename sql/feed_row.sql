@@ -742,6 +742,30 @@ SELECT bloomexp.items_at(bloom_add(NULL, 1), NULL, forever()) = bloom_add(NULL, 
 	bloomexp.items_at(w.w, now(), windowed('1 day')) = bloom_expire(w.w, now()) AS windowed
 FROM (SELECT bloom_add_at(bloom_window('1 day', 6, 0.01), 1, now() - interval '2 days')) AS w(w);
 SELECT bloomexp.items_at(bloom_new(), now(), windowed('1 day'));
+-- A clock that was ahead and is right again makes nobody forget: neither the item of ten days ago
+-- leaves, nor do current() and contains() differ.  Both future slices confirm each other.
+CREATE FUNCTION ahead(hashes bigint[], shown_at timestamptz, OUT row_changes boolean,
+	OUT items_after bloom, OUT recent_after bigint[], OUT since_after timestamptz)
+LANGUAGE sql AS $$
+	SELECT bloomexp.row_changes(i.items, 0, '{3}', $1, windowed('30 days'),
+			now() + interval '50 days', $2, now()),
+		bloomexp.items_after(i.items, '{3}', $1, windowed('30 days'),
+			now() + interval '50 days', $2, now()),
+		bloomexp.recent_after('{3}', $1, windowed('30 days'), now() + interval '50 days', $2, now()),
+		bloomexp.since_after('{3}', $1, windowed('30 days'), now() + interval '50 days', $2, now())
+	FROM (SELECT bloom_add_hashes_at(bloom_add_hashes_at(bloom_window('30 days', 6, 0.01),
+		'integer', '{1}', now() - interval '10 days', false),
+		'integer', '{2}', now() + interval '45 days', false)) AS i(items) $$;
+SELECT a.row_changes, a.recent_after, a.since_after <= now() AS set_back,
+	(SELECT count(*) FROM bloom_layers(bloomexp.items_at(a.items_after, now(),
+		windowed('30 days')))) AS layers
+FROM ahead('{4}', now()) AS a;
+SELECT count(*) AS layers
+FROM bloom_layers(bloomexp.fold((SELECT bloom_add_hashes_at(bloom_add_hashes_at(
+	bloom_window('30 days', 6, 0.01), 'integer', '{1}', now() - interval '10 days', false),
+	'integer', '{2}', now() + interval '45 days', false)), '{3}', windowed('30 days'),
+	now() + interval '50 days', now()));
+DROP FUNCTION ahead;
 -- A batch becomes pages: each user once, in order, with distinct items of one slice.
 SELECT * FROM bloomexp.pages('{3,1,1,2,1,NULL,4,5}'::int[], '{9,7,8,5,7,1,NULL,6}',
 	ARRAY[slice(0), slice(0), slice(0), slice(0), slice(0), slice(0), slice(0), NULL],

@@ -157,16 +157,20 @@ bloomexp_row_slice_start(const BloomRowSettings *settings, int64 slice, bool *is
 }
 
 /*
- * Return a filter with n more hashes, shown at a time: the same one if it has them already, or if
- * the time lies before its window.  No filter is an empty one.  `final` says that no more hashes
- * will come for the slice, so that a new layer gets its exact size.
+ * Return a filter with n more hashes of a slice: the same one if it has them already, or if the
+ * slice lies before its window.  No filter is an empty one.  `capacity` is that of a new filter
+ * without a window.  `final` says that no more hashes will come for the slice, so that a new layer
+ * gets its exact size.  `newest` is the slice of the present.
  *
  * The hashes are added with the target rate of the settings, whatever the filter had before.
+ * Slices that have left the window are dropped, but not if the newest one lies in the future: the
+ * clock was wrong then, and must not make the filter forget.
  */
 static struct varlena *
 add_to_filter(struct varlena *items, const BloomRowSettings *settings, int64 capacity,
-			  const uint64 *hashes, int n, int64 shown_at, bool final)
+			  const uint64 *hashes, int n, int64 slice, int64 newest, bool final)
 {
+	int64		shown_at = slice * slice_length(settings);
 	BloomFilter filter;
 	struct varlena *value;
 
@@ -197,7 +201,11 @@ add_to_filter(struct varlena *items, const BloomRowSettings *settings, int64 cap
 		if (bloomexp_window_slice_at(&filter, shown_at) ==
 			bloomexp_window_slice_at(&filter, filter.expired_before))
 			shown_at = Max(shown_at, filter.expired_before);
-		value = bloomexp_window_add_hashes(&filter, settings->kind, hashes, n, shown_at, final);
+		if (filter.nlayers > 0)
+			slice = Max(slice, filter.layers[filter.nlayers - 1].slice);
+		value = bloomexp_window_add_hashes(&filter, settings->kind, hashes, n, shown_at,
+										   (slice > newest ? 0 : BLOOMEXP_ADD_DROP_OLD) |
+										   (final ? BLOOMEXP_ADD_FINAL : 0));
 	}
 	return value ? value : items;
 }
@@ -208,7 +216,7 @@ put_into_items(BloomRow *row, const uint64 *hashes, int n, int64 slice, bool fin
 {
 	if (!row->frozen)
 		row->items = add_to_filter(row->items, row->settings, row->settings->capacity, hashes, n,
-								   slice * slice_length(row->settings), final);
+								   slice, row->newest, final);
 }
 
 /*
@@ -436,7 +444,21 @@ bloomexp_row_changes(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(change_items(fcinfo, &whole, &addition) != NULL);
 }
 
-/* bloomexp.fold(items, recent, settings, since) */
+/*
+ * Return a windowed filter without the slices that have left the window at a time, or NULL if that
+ * is the filter itself.
+ */
+static struct varlena *
+expire_filter(struct varlena *items, int64 at)
+{
+	BloomFilter filter;
+
+	bloomexp_layout_open(&filter, items);
+	bloomexp_arguments_require_windowed(&filter, "a feed with a window");
+	return bloomexp_window_expire(&filter, at);
+}
+
+/* bloomexp.fold(items, recent, settings, since, at) */
 PG_FUNCTION_INFO_V1(bloomexp_row_fold);
 Datum
 bloomexp_row_fold(PG_FUNCTION_ARGS)
@@ -444,18 +466,35 @@ bloomexp_row_fold(PG_FUNCTION_ARGS)
 	BloomRowSettings settings;
 	struct varlena *items;
 	struct varlena *folded;
+	struct varlena *expired = NULL;
 	const uint64 *recent;
-	int64		since = 0;
 	int			n;
+	int64		slice = ONLY_SLICE;
+	int64		newest = ONLY_SLICE;
+	bool		expires;
+	int64		at = 0;
 
-	recent = get_hashes(fcinfo, 1, &n);
-	if (n == 0)
-		return bloomexp_arguments_return_untouched(fcinfo);
 	bloomexp_row_get_settings(fcinfo, 2, &settings);
-	if (settings.width > 0)
-		since = bloomexp_arguments_time(fcinfo->args[3], "since");
+	recent = get_hashes(fcinfo, 1, &n);
+	expires = settings.width > 0 && !PG_ARGISNULL(4);
+	if (n == 0 && !expires)
+		return bloomexp_arguments_return_untouched(fcinfo);
+	if (settings.width > 0 && n > 0)
+		newest = slice = bloomexp_row_slice_of(
+			&settings, bloomexp_arguments_time(fcinfo->args[3], "since"));
+	if (expires)
+	{
+		at = bloomexp_arguments_time(fcinfo->args[4], "at");
+		newest = bloomexp_row_slice_of(&settings, at);
+	}
 	items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
-	folded = add_to_filter(items, &settings, n, recent, n, since, true);
+	folded = items;
+	if (n > 0)
+		folded = add_to_filter(items, &settings, n, recent, n, slice, newest, true);
+	if (expires && folded != NULL)
+		expired = expire_filter(folded, at);
+	if (expired != NULL)
+		folded = expired;
 	return bloomexp_arguments_return_changed(fcinfo, folded == items ? NULL : folded);
 }
 
@@ -465,15 +504,13 @@ Datum
 bloomexp_row_items_at(PG_FUNCTION_ARGS)
 {
 	BloomRowSettings settings;
-	BloomFilter filter;
-	int64		at;
 
 	bloomexp_row_get_settings(fcinfo, 2, &settings);
 	if (settings.width == 0 || PG_ARGISNULL(0))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	at = bloomexp_arguments_time(fcinfo->args[1], "at");
-	bloomexp_arguments_open_windowed(fcinfo, &filter, "a feed with a window");
-	return bloomexp_arguments_return_changed(fcinfo, bloomexp_window_expire(&filter, at));
+	return bloomexp_arguments_return_changed(
+		fcinfo, expire_filter(PG_GETARG_BLOOM_PP(0),
+							  bloomexp_arguments_time(fcinfo->args[1], "at")));
 }
 
 /* bloomexp.recent_at(recent, since, at, settings) */

@@ -80,12 +80,14 @@ COMMENT ON FUNCTION bloomexp.recent_at IS
 'column "recent" of a row, or NULL if its slice has left the window at a time';
 
 CREATE FUNCTION bloomexp.fold(items @extschema@.bloom, recent bigint[],
-	settings bloomexp.row_settings, since timestamp with time zone DEFAULT NULL)
+	settings bloomexp.row_settings, since timestamp with time zone DEFAULT NULL,
+	at timestamp with time zone DEFAULT NULL)
 RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_row_fold'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.fold IS 'all items of a row as one filter';
+COMMENT ON FUNCTION bloomexp.fold IS
+'all items of a row as one filter, without what has left the window at a time, if one is given';
 
 CREATE FUNCTION bloomexp.among(items anyarray, hashes bigint[]) RETURNS anyarray
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -200,7 +200,8 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 		return bloomexp_arguments_return_untouched(fcinfo);
 	hash = hash_item(fcinfo, &kind);
 	shown_at = bloomexp_arguments_time(fcinfo->args[2], "shown_at");
-	value = bloomexp_window_add_hashes(&filter, kind, &hash, 1, shown_at, false);
+	value = bloomexp_window_add_hashes(&filter, kind, &hash, 1, shown_at,
+									   BLOOMEXP_ADD_DROP_OLD);
 	return bloomexp_arguments_return_changed(fcinfo, value);
 }
 

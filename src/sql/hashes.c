@@ -196,6 +196,7 @@ bloomexp_add_hashes_at(PG_FUNCTION_ARGS)
 	hashes = bloomexp_arguments_hashes(fcinfo, 2, &n);
 	shown_at = bloomexp_arguments_time(fcinfo->args[3], "shown_at");
 	bloomexp_arguments_require_not_null(fcinfo, 4, final_name, 1);
-	value = bloomexp_window_add_hashes(&filter, kind, hashes, n, shown_at, PG_GETARG_BOOL(4));
+	value = bloomexp_window_add_hashes(&filter, kind, hashes, n, shown_at, BLOOMEXP_ADD_DROP_OLD |
+									   (PG_GETARG_BOOL(4) ? BLOOMEXP_ADD_FINAL : 0));
 	return bloomexp_arguments_return_changed(fcinfo, value);
 }

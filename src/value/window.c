@@ -187,13 +187,12 @@ bloomexp_window_add(const BloomFilter *filter, BloomKind kind, BloomExposure *ex
 /*
  * Return a new value with n items added to a windowed filter, all shown at one time.  Returns
  * NULL if the filter contains all of them in the same or newer slices, or if the time is before its
- * window.  `final` says that no more items of the slice will come.
+ * window.  The flags are those of bloomexp_window_add().
  */
 struct varlena *
 bloomexp_window_add_hashes(const BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n,
-						   int64 shown_at, bool final)
+						   int64 shown_at, int flags)
 {
-	int			flags = BLOOMEXP_ADD_DROP_OLD | (final ? BLOOMEXP_ADD_FINAL : 0);
 	BloomExposure *exposures;
 	int64		slice;
 

@@ -47,7 +47,7 @@ extern struct varlena *bloomexp_window_add(const BloomFilter *filter, BloomKind 
 										   BloomExposure *exposures, uint64 n, int flags);
 extern struct varlena *bloomexp_window_add_hashes(const BloomFilter *filter, BloomKind kind,
 												  const uint64 *hashes, int n,
-												  int64 shown_at, bool final);
+												  int64 shown_at, int flags);
 extern uint32 bloomexp_window_expired_layers(const BloomFilter *filter, int64 start);
 extern struct varlena *bloomexp_window_expire(BloomFilter *filter, int64 at);
 

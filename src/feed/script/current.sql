@@ -10,8 +10,7 @@ DECLARE
 BEGIN
 	RETURN (
 {#alone}
-		SELECT bloomexp.items_at(bloomexp.fold(f.items, f.recent, settings, f.since),
-			now(), settings)
+		SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now())
 {/alone}
 {#table}
 		SELECT bloomexp.fold(f.items, f.recent, settings)
