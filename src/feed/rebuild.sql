@@ -10,8 +10,9 @@
 --
 -- A batch locks the rows of its users, reads their exposures in its next statement, and replaces
 -- the rows.  While it holds some locks it never waits for others: that could deadlock with a
--- transaction that locks users in another order.  Users whose rows are locked by others come last,
--- one by one, because waiting for a single row is safe.
+-- transaction that locks users in another order.  Users whose rows are locked by others come last:
+-- again in batches, as long as some of the rows are free by then, and the others one by one, because
+-- waiting for a single row is safe.
 
 CREATE TYPE bloomexp.rebuild_counts AS (
 	exposures bigint,
@@ -48,6 +49,7 @@ DECLARE
 	busy users%TYPE;	-- users whose rows others had locked
 	batch_busy users%TYPE;
 	only_busy boolean := false;	-- all other users are done
+	one_by_one boolean := false;	-- the rows of the busy users are still locked
 	locked boolean;
 	report_at timestamp with time zone;
 	give_up_at timestamp with time zone;	-- NULL: the last batch was not locked
@@ -78,7 +80,8 @@ BEGIN
 		END IF;
 
 		wanted := CASE
-			WHEN only_busy THEN busy[1:1]
+			WHEN one_by_one THEN busy[1:1]
+			WHEN only_busy THEN busy[1 : 4 * size]
 			WHEN users IS NOT NULL THEN ARRAY(
 				SELECT u.id FROM unnest(users) WITH ORDINALITY AS u(id, n)
 				WHERE u.n > n_done AND u.n <= n_done + 4 * size)
@@ -90,7 +93,7 @@ BEGIN
 				INTO after, batch_busy, counts.exposures, counts.filters, counts.bytes,
 					counts.removed, counts.examined, counts.lost, counts.halved
 				USING wanted, after, upto, size, dry_run, allow_removed, counts, overlap;
-			IF only_busy THEN	-- the batch in which the user was busy has counted it already
+			IF only_busy THEN	-- the batches in which these users were busy have counted them
 				counts.exposures := counts_before.exposures;
 				counts.filters := counts_before.filters;
 				counts.bytes := counts_before.bytes;
@@ -99,10 +102,13 @@ BEGIN
 			WHEN lock_not_available OR deadlock_detected THEN
 				locked := true;
 			WHEN program_limit_exceeded OR integrity_constraint_violation THEN
-				IF only_busy THEN	-- one user does not stop the others
+				IF one_by_one THEN	-- one user does not stop the others
 					RAISE WARNING 'filter of user % was not rebuilt in %: %',
 						wanted[1], filters, SQLERRM;
 					batch_busy := '{}';
+				ELSIF only_busy THEN
+					one_by_one := true;
+					CONTINUE;
 				ELSIF size > 1 THEN
 					size := size / 2;
 					CONTINUE;
@@ -112,9 +118,12 @@ BEGIN
 		END;
 
 		wait := 0;
-		IF locked OR only_busy AND cardinality(batch_busy) > 0 THEN
+		IF only_busy AND NOT one_by_one
+			AND (locked OR cardinality(batch_busy) = cardinality(wanted)) THEN
+			one_by_one := true;
+		ELSIF locked OR one_by_one AND cardinality(batch_busy) > 0 THEN
 			give_up_at := coalesce(give_up_at, clock_timestamp() + interval '5 minutes');
-			IF clock_timestamp() > give_up_at AND only_busy THEN
+			IF clock_timestamp() > give_up_at AND one_by_one THEN
 				RAISE WARNING 'filters of % users were not rebuilt in %, because others kept their '
 					'rows locked', cardinality(busy), filters;
 				EXIT;
@@ -124,24 +133,23 @@ BEGIN
 					HINT = 'Batches before this one are done. '
 						'Look into pg_locks, and call it again.';
 			END IF;
-			IF only_busy THEN	-- another user first
+			IF one_by_one THEN	-- another user first
 				busy := busy[2:] || wanted;
 			END IF;
 			-- PostgreSQL reports a cancel that arrives with a lock timeout as the lock timeout,
 			-- which is caught above; so there must be time in which a cancel can arrive alone.
 			wait := 0.5 / (1 + cardinality(busy));
+		ELSIF only_busy THEN
+			give_up_at := NULL;
+			busy := busy[cardinality(wanted) + 1 :] || batch_busy;
 		ELSE
 			give_up_at := NULL;
-			IF only_busy THEN
-				busy := busy[2:];
-			ELSE
-				busy := busy || batch_busy;
-				n_done := n_done + 4 * size;
-				only_busy := CASE
-					WHEN users IS NULL THEN after IS NULL
-					ELSE n_done >= cardinality(users)
-				END;
-			END IF;
+			busy := busy || batch_busy;
+			n_done := n_done + 4 * size;
+			only_busy := CASE
+				WHEN users IS NULL THEN after IS NULL
+				ELSE n_done >= cardinality(users)
+			END;
 			IF after IS NOT NULL AND clock_timestamp() > report_at THEN
 				RAISE NOTICE 'rebuild of %: done up to user %, but for % whose rows were locked',
 					filters, after, cardinality(busy);
