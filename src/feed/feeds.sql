@@ -79,6 +79,13 @@ BEGIN
 		WHERE c.oid = filters AND c.relrowsecurity AND NOT r.rolsuper AND NOT r.rolbypassrls
 			AND (c.relforcerowsecurity OR NOT pg_has_role(r.oid, c.relowner, 'USAGE'));
 	RETURN QUERY
+		SELECT format('Trigger %I of %s can suppress what the feed writes: DROP TRIGGER %1$I ON %2$s.',
+			g.tgname, filters)
+		FROM pg_trigger AS g
+		-- before each row of an INSERT or UPDATE
+		WHERE g.tgrelid = filters AND NOT g.tgisinternal AND g.tgtype & 3 = 3
+			AND g.tgtype & (4 | 16) > 0;
+	RETURN QUERY
 		SELECT format('Others may change %s, or run code with the rights of the feed when it '
 			'changes: REVOKE %s ON %1$s FROM %3$s.', filters,
 			string_agg(DISTINCT a.privilege_type, ', '),

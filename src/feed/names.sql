@@ -22,7 +22,7 @@ DECLARE
 	item_column text;	-- or an element of it
 	item text;
 	elements text;
-	not_null text;
+	counts text;	-- the condition for a row to be an exposure, whenever it was
 	time_column text;
 	utc text;	-- what makes a timestamptz comparable with the time column
 	names jsonb;
@@ -104,7 +104,7 @@ BEGIN
 	-- the hashes stay those of one kind, whatever type the column gets
 	item := item_column || '::'
 		|| CASE item_kind WHEN 'integer' THEN 'bigint' ELSE items.base_name END;
-	not_null := concat(user_column, ' IS NOT NULL AND ', item_column, ' IS NOT NULL',
+	counts := concat(user_column, ' IS NOT NULL AND ', item_column, ' IS NOT NULL',
 		' AND e.' || quote_ident(arguments ->> 'where'));
 	utc := CASE WHEN times.base = 'timestamp'::regtype THEN ' AT TIME ZONE ''UTC''' ELSE '' END;
 	RETURN names || jsonb_build_object(
@@ -115,8 +115,8 @@ BEGIN
 		'elements', elements,
 		'time', time_column,
 		'utc', utc,
-		'not_null', not_null,
-		'exposed', format(E'%s\n\t\t\tAND %s >= %s', not_null, time_column, CASE utc
+		'counts', counts,
+		'exposed', format(E'%s\n\t\t\tAND %s >= %s', counts, time_column, CASE utc
 			WHEN '' THEN format('now() - interval %L', width)
 			ELSE format('(now() - interval %L)%s', width, utc) END),
 		'exposed_query_literal', quote_literal(format(
@@ -124,7 +124,7 @@ BEGIN
 			-- of a domain its base type, which the functions have
 			user_column || CASE WHEN users.type <> users.base
 				THEN '::' || users.base_name ELSE '' END,
-			item, exposures, elements, not_null, time_column, utc)),
+			item, exposures, elements, counts, time_column, utc)),
 		'rebuild_batch', CASE
 			WHEN bloomexp.distribution_column(to_regclass(exposures)) IS NULL
 			THEN 'rebuild_batch' ELSE 'rebuild_batch_citus' END);

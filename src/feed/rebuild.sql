@@ -104,7 +104,7 @@ BEGIN
 			WHEN program_limit_exceeded OR integrity_constraint_violation THEN
 				IF one_by_one THEN	-- one user does not stop the others
 					RAISE WARNING 'filter of user % was not rebuilt in %: %',
-						wanted[1], filters, SQLERRM;
+						left(wanted[1]::pg_catalog.text, 40), filters, SQLERRM;
 					batch_busy := '{}';
 				ELSIF only_busy THEN
 					one_by_one := true;
@@ -194,9 +194,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM bloomexp.not_read_committed('rebuild_batch()');
-	ELSIF cardinality(wanted) > 1000 THEN	-- the exposures of more would not all be read
+	PERFORM bloomexp.require_read_committed('rebuild_batch()');
+	IF cardinality(wanted) > 1000 THEN	-- the exposures of more would not all be read
 		RAISE EXCEPTION 'invalid argument of a rebuild'
 			USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = 'A batch takes up to 1,000 users.';
@@ -224,8 +223,6 @@ AS $$
 DECLARE
 	since constant timestamp with time zone := now() - width;
 	n_rows bigint;
-	this_batch constant text := concat('the batch after user ', coalesce(after, '(none)'),
-		' changed nothing.');
 BEGIN
 	IF (counts.removed > before.removed OR is_last) AND n_exposures = 0 THEN
 		EXECUTE format('SELECT FROM (%s) AS e LIMIT 1', exposed) USING since;
@@ -242,7 +239,8 @@ BEGIN
 			counts.lost, counts.examined, filters
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
-				before.lost, ' are removed already; ', this_batch),
+				before.lost, ' are removed already; the batch after user ',
+				coalesce(after, '(none)'), ' changed nothing.'),
 			HINT = 'If that is right, call the rebuild with allow_removed => true.';
 	END IF;
 	IF counts.halved > 100 AND counts.halved > counts.examined / 5 THEN
@@ -250,7 +248,7 @@ BEGIN
 			counts.halved, counts.examined, filters
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = concat('More than half of what their users were shown in the last ', width,
-				' is no longer in ', exposures, '. T', substr(this_batch, 2)),
+				' is no longer in ', exposures, '. The batch after user ', coalesce(after, '(none)'), ' changed nothing.'),
 			HINT = 'Keep exposures as long as the feed remembers them. '
 				'If that is right, call the rebuild with allow_removed => true.';
 	END IF;
@@ -296,6 +294,7 @@ DECLARE
 	not_locked wanted%TYPE;	-- users with exposures whose rows are not locked here
 	n_rows bigint;
 BEGIN
+	SET CONSTRAINTS ALL IMMEDIATE;	-- a foreign key of filters must fail here, not at COMMIT
 	PERFORM bloomexp.require_batch(wanted);
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of(exposures) AS t;
 	SELECT * INTO users FROM bloomexp.user_sql(filters);
@@ -428,7 +427,7 @@ BEGIN
 			'filled_until = CASE WHEN $4 THEN f.filled_until ELSE excluded.filled_until END, '
 			'pending = 0, recent = ARRAY[]::bigint[] '
 		'WHERE cardinality(f.recent) > 0 OR bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
-			'OR f.filled_until > $5 - interval ''1 day'' IS NOT TRUE',
+			'OR (f.filled_until > $5 - interval ''1 day'') IS NOT TRUE',
 		filters, users.equal, users.collate_clause)
 		USING built_users, built.filters, locked, prepared, filled;
 	IF cardinality(gone) > 0 THEN

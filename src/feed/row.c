@@ -49,7 +49,7 @@ typedef struct BloomRow
 {
 	const BloomRowSettings *settings;
 	struct varlena *items;		/* NULL: there is no filter */
-	bool		frozen;			/* leave `items` alone: only the other columns are asked for */
+	bool		without_items;	/* leave `items` alone: only the other columns are asked for */
 	const uint64 *recent;
 	int			nrecent;
 	bool		has_slice;		/* false for a row to which nothing was ever added */
@@ -214,7 +214,7 @@ add_to_filter(struct varlena *items, const BloomRowSettings *settings, int64 cap
 static void
 put_into_items(BloomRow *row, const uint64 *hashes, int n, int64 slice, bool final)
 {
-	if (!row->frozen)
+	if (!row->without_items)
 		row->items = add_to_filter(row->items, row->settings, row->settings->capacity, hashes, n,
 								   slice, row->newest, final);
 }
@@ -381,7 +381,7 @@ bloomexp_row_recent_after(PG_FUNCTION_ARGS)
 	BloomAddition addition;
 
 	get_addition(fcinfo, 0, &settings, &row, &addition);
-	row.frozen = true;
+	row.without_items = true;
 	add_to_row(&row, &addition);
 	PG_RETURN_ARRAYTYPE_P(bloomexp_hashes_to_array(row.recent, row.nrecent));
 }
@@ -396,7 +396,7 @@ bloomexp_row_since_after(PG_FUNCTION_ARGS)
 	BloomAddition addition;
 
 	get_addition(fcinfo, 0, &settings, &row, &addition);
-	row.frozen = true;
+	row.without_items = true;
 	if (addition.has_slice)
 		begin_slice(&row, addition.slice);
 	if (!row.has_slice)
@@ -437,7 +437,7 @@ bloomexp_row_changes(PG_FUNCTION_ARGS)
 		PG_RETURN_BOOL(true);
 	/* without the filter first, because reading that takes the longest */
 	whole = row;
-	row.frozen = true;
+	row.without_items = true;
 	add_to_row(&row, &addition);
 	if (row.changed || !row.tries_items)
 		PG_RETURN_BOOL(row.changed);

@@ -156,21 +156,25 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION bloomexp.require_autocommit(text) IS
 'raises an error that names the routine if it is called in a transaction block';
 
-CREATE FUNCTION bloomexp.not_read_committed(routine text) RETURNS void
+CREATE FUNCTION bloomexp.require_read_committed(routine text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RAISE EXCEPTION '% needs isolation level READ COMMITTED', routine
-		USING ERRCODE = 'feature_not_supported',
-		DETAIL = 'A snapshot from before the lock does not show what others have committed since.',
-		HINT = 'Call it after SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
+	-- PostgreSQL runs READ UNCOMMITTED as READ COMMITTED
+	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+		RAISE EXCEPTION '% needs isolation level READ COMMITTED', routine
+			USING ERRCODE = 'feature_not_supported',
+			DETAIL = 'A snapshot from before the lock does not show what others have committed '
+				'since.',
+			HINT = 'Call it after SET TRANSACTION ISOLATION LEVEL READ COMMITTED.';
+	END IF;
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.not_read_committed(text) IS
-'raises the error of a routine that needs READ COMMITTED, because it locks a row and reads it '
-'again in a new snapshot';
+COMMENT ON FUNCTION bloomexp.require_read_committed(text) IS
+'raises an error that names the routine in other isolation levels: it locks a row and reads the '
+'exposures in a new snapshot';
 
 CREATE FUNCTION bloomexp.row_not_written(filters text) RETURNS void
 LANGUAGE plpgsql VOLATILE

@@ -30,16 +30,17 @@ CREATE FUNCTION bloomexp.tables_of(relation regclass) RETURNS SETOF regclass
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH RECURSIVE tree(oid) AS (
+	WITH RECURSIVE read(oid) AS (	-- by way of views
 		SELECT relation::oid
-		UNION SELECT s.oid FROM tree AS t, LATERAL (
-			SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = t.oid
-			UNION ALL SELECT d.refobjid
-			FROM pg_class AS v
-			JOIN pg_rewrite AS r ON r.ev_class = v.oid
-			JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
-				AND d.refclassid = 'pg_class'::regclass
-			WHERE v.oid = t.oid AND v.relkind = 'v') AS s(oid))
+		UNION SELECT d.refobjid
+		FROM read AS t
+		JOIN pg_class AS v ON v.oid = t.oid AND v.relkind = 'v'
+		JOIN pg_rewrite AS r ON r.ev_class = v.oid
+		JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+			AND d.refclassid = 'pg_class'::regclass),
+	tree(oid) AS (
+		SELECT r.oid FROM read AS r
+		UNION SELECT i.inhrelid FROM tree AS t JOIN pg_inherits AS i ON i.inhparent = t.oid)
 	SELECT t.oid::regclass FROM tree AS t WHERE t.oid IS NOT NULL
 $$;
 

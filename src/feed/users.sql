@@ -1,5 +1,5 @@
--- What a feed without a table does seldom: forget, merge and expire users.  The functions of a feed
--- by these names call them, with the rights of its owner.
+-- Functions for users of a feed that are seldom called: forget, merge and expire.  The functions of a
+-- feed by these names call them, with the rights of its owner.
 
 CREATE FUNCTION bloomexp.user_sql(filters regclass,
 	OUT equal text, OUT greater text, OUT not_greater text,	-- operators
@@ -86,19 +86,20 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	users record;
-	same_user boolean;
+	first_user from_user%TYPE;	-- of both, in the order of the table; NULL: they are not two users
 	visitor record;
 	n_rows bigint;
 BEGIN
 	SELECT * INTO users FROM bloomexp.user_sql(filters);
-	EXECUTE format('SELECT $1 %s $2%s', users.equal, users.collate_clause)
-		INTO same_user USING from_user, into_user;
-	IF same_user IS NOT FALSE THEN
-		RETURN;	-- one of them can be NULL
+	EXECUTE format('SELECT CASE WHEN $1 %1$s $2%2$s THEN $2 WHEN $2 %1$s $1%2$s THEN $1 END',
+		users.greater, users.collate_clause)
+		INTO first_user USING from_user, into_user;
+	IF first_user IS NULL THEN
+		RETURN;
 	END IF;
-	-- in one order for all calls, so that two of them do not deadlock
-	PERFORM bloomexp.lock_user(filters, LEAST(from_user, into_user));
-	PERFORM bloomexp.lock_user(filters, GREATEST(from_user, into_user));
+	-- in the order in which batches lock, so that they do not deadlock
+	PERFORM bloomexp.lock_user(filters, first_user);
+	PERFORM bloomexp.lock_user(filters, from_user), bloomexp.lock_user(filters, into_user);
 	EXECUTE format('SELECT f.since, f.items, f.recent FROM %s AS f WHERE f.user_id %s $1',
 		filters, users.equal)
 		INTO visitor USING from_user;

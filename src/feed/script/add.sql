@@ -15,7 +15,7 @@ DECLARE
 	new_hashes bigint[] := bloomexp.hashes(items{item_collate});
 	present timestamp with time zone;
 BEGIN
-	IF add.user_id IS NULL OR shown_at IS NULL OR cardinality(new_hashes) > 0 IS NOT TRUE THEN
+	IF add.user_id IS NULL OR shown_at IS NULL OR (cardinality(new_hashes) > 0) IS NOT TRUE THEN
 		RETURN;	-- nobody, never or nothing
 {#window}
 	-- a window of days of 24 hours, also where clocks change

@@ -13,9 +13,11 @@ DECLARE
 	present timestamp with time zone := clock_timestamp();
 	new_hashes bigint[] := bloomexp.hashes_with_nulls(items{item_collate});
 	remaining {user_type}[];
+	page record;
 BEGIN
 	-- Lock the rows of all users, in their order, so that batches do not deadlock, and add what
-	-- makes one page: the items of one slice, not older than that of the row.
+	-- makes one page: the items of one slice, not older than that of the row.  The start of that
+	-- slice is the present here, so it does not matter that the clock was read before the lock.
 	WITH page AS MATERIALIZED (
 		SELECT p.user_id, p.since, p.recent
 		FROM bloomexp.pages(user_ids{collate}, new_hashes, shown_at, present, settings) AS p),
@@ -45,10 +47,10 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- The other users one by one, a slice at a time, the oldest first.
-	PERFORM {feed}.add(e.user_id, e.items, e.shown_at)
-	FROM (
-		SELECT b.user_id{collate}, array_agg(b.item) AS items, max(b.shown_at) AS shown_at
+	-- The other users one by one, a slice at a time, the oldest first.  Their rows are locked, so look
+	-- before the call of add(): most of a batch that comes again changes nothing.
+	FOR page IN
+		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items, max(b.shown_at) AS shown_at
 		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
 			AS b(user_id, item, shown_at)
 		JOIN unnest(remaining) AS r(user_id) ON r.user_id {=} b.user_id{collate}
@@ -60,6 +62,14 @@ BEGIN
 {/forever}
 		GROUP BY 1{#window},
 			bloomexp.slice_start(LEAST(b.shown_at, present), {width}, {slices}){/window}
-		ORDER BY 1, 3) AS e(user_id, items, shown_at);
+		ORDER BY 1, 3
+	LOOP
+		IF (SELECT bloomexp.row_changes(f.items, f.pending, f.recent,
+				bloomexp.hashes(page.items{item_collate}), settings,
+				f.since, page.shown_at, present)
+			FROM {feed}.filters AS f WHERE f.user_id {=} page.user_id) IS NOT FALSE THEN
+			PERFORM {feed}.add(page.user_id, page.items, page.shown_at);
+		END IF;
+	END LOOP;
 END
 {$};

@@ -13,5 +13,5 @@ CREATE TABLE IF NOT EXISTS {feed}.filters (
 {/table}
 	items {bloom},	-- filter of all items that are not in "recent"
 	pending integer NOT NULL DEFAULT 0,	-- how many of the newest items are taken, not confirmed
-	recent bigint[] NOT NULL DEFAULT ARRAY[]::bigint[]	-- their hashes, the newest first
+	recent bigint[] NOT NULL DEFAULT ARRAY[]::bigint[]	-- hashes of the newest items, up to 247
 ) WITH (fillfactor = 70, toast_tuple_target = 2040);	-- for HOT updates, with the filter in TOAST

@@ -10,7 +10,7 @@
 {/table}
 --
 -- This script belongs to you.  Read it, change it, and apply it again whenever you like: filters
--- and grants stay.  Run it in one transaction, because it stops at the first problem:
+-- and grants stay.  Run it in one transaction, so that a problem leaves nothing half made:
 -- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
 -- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included{/tracked}.
 --

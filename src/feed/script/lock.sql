@@ -1,13 +1,11 @@
 -- Lock a user's row until the transaction ends: other calls of lock() and take() for the user wait.
--- A page that a query orders locks first, so that the query sees what others have shown before.
+-- Call it before a query that chooses a page itself, so that the query sees what others have shown.
 CREATE OR REPLACE FUNCTION {feed}.lock(user_id {user_type}) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 BEGIN
 {#untracked}
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM bloomexp.not_read_committed('lock(), which take() calls,');
-	END IF;
+	PERFORM bloomexp.require_read_committed('lock(), which take() calls,');
 	IF EXISTS (SELECT FROM pg_foreign_table) THEN	-- few databases have any
 		PERFORM bloomexp.require_first_use({exposures_literal});
 	END IF;

@@ -22,7 +22,7 @@ BEGIN
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}
 		WHERE {user} {=} shown.user_id{collate}
-			AND {not_null}
+			AND {counts}
 			AND {time} >= read_from{utc});
 END
 {$};

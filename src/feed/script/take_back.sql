@@ -23,9 +23,7 @@ DECLARE
 {/tracked}
 BEGIN
 {#tracked}
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM bloomexp.not_read_committed('take_back()');
-	END IF;
+	PERFORM bloomexp.require_read_committed('take_back()');
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of({exposures_literal}) AS t;
 	PERFORM {feed}.lock(take_back.user_id);
 	-- After the lock, in a statement of its own: it sees what others committed before.

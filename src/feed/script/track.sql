@@ -11,7 +11,7 @@ DECLARE
 	page_user {user_type};
 	new_hashes bigint[];
 	changes boolean;
-	large record;	-- a user, and the hashes of more items than "recent" holds
+	missing record;	-- a user, and hashes that are not in its row yet
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	IF TG_OP NOT IN ('INSERT', 'UPDATE') THEN
@@ -70,7 +70,7 @@ BEGIN
 	-- Fails if an older snapshot shows a row that a rebuild has removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f
-		WHERE f.user_id {=} ANY (ARRAY(	-- no join: with a unique key it stops at the first row
+		WHERE f.user_id {=} ANY (ARRAY(	-- no join: that need not visit all users
 			SELECT {user}{collate} FROM new_rows AS e{elements}
 			WHERE {exposed}))
 		FOR UPDATE;
@@ -78,7 +78,7 @@ BEGIN
 	-- What is still missing: more than 247 items of a user, and what something has suppressed
 	-- above, which is an error if it does so here.  No join: the planner does not know how many
 	-- rows are new, and could read all filters.
-	FOR large IN
+	FOR missing IN
 		SELECT p.user_id::{user_type} AS user_id, p.hashes
 		FROM (
 			SELECT {user}{collate} AS user_id,
@@ -91,10 +91,10 @@ BEGIN
 			FROM {feed}.filters AS f WHERE f.user_id {=} p.user_id) IS NOT FALSE
 	LOOP
 		UPDATE {feed}.filters AS f SET
-			items = bloomexp.items_after(f.items, f.recent, large.hashes, settings),
+			items = bloomexp.items_after(f.items, f.recent, missing.hashes, settings),
 			pending = 0,
-			recent = bloomexp.recent_after(f.recent, large.hashes, settings)
-		WHERE f.user_id {=} large.user_id{collate};
+			recent = bloomexp.recent_after(f.recent, missing.hashes, settings)
+		WHERE f.user_id {=} missing.user_id{collate};
 		IF NOT FOUND THEN
 			PERFORM bloomexp.row_not_written({filters_literal});
 		END IF;
