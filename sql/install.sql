@@ -239,9 +239,12 @@ DROP EXTENSION bloom;
 \endif
 SELECT count(*) FROM t WHERE seen @> a;
 
--- everybody may use the extension where default privileges are none
+-- everybody may use the extension where default privileges are none, and nobody create in its schema
+-- where they are all
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES REVOKE USAGE ON TYPES FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO regress_bloomexp_guest;
+ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO regress_bloomexp_guest;
 CREATE SCHEMA hardened;
 DROP EXTENSION bloomexp CASCADE;
 CREATE EXTENSION bloomexp SCHEMA hardened;
@@ -249,10 +252,16 @@ SELECT count(*) > 100 AS some, bool_and(has_function_privilege('public', p.oid, 
 FROM pg_proc AS p JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
 JOIN pg_extension AS x ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = x.oid
 WHERE x.extname = 'bloomexp';
+SELECT has_schema_privilege('regress_bloomexp_guest', 'bloomexp', 'USAGE') AS usage,
+	has_schema_privilege('regress_bloomexp_guest', 'bloomexp', 'CREATE') AS create,
+	has_table_privilege('regress_bloomexp_guest', 'bloomexp.new_rows', 'SELECT, INSERT, TRIGGER')
+		AS new_rows;
 SELECT has_type_privilege('public', 'hardened.bloom', 'USAGE') AS type,
 	has_type_privilege('public', 'bloomexp.row_settings', 'USAGE') AS settings;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
 ALTER DEFAULT PRIVILEGES GRANT USAGE ON TYPES TO PUBLIC;
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON SCHEMAS FROM regress_bloomexp_guest;
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM regress_bloomexp_guest;
 ALTER TABLE t ADD seen hardened.bloom;
 
 -- with CASCADE the columns of the type go

@@ -68,21 +68,23 @@ $$;
 COMMENT ON FUNCTION bloomexp.item_kind(oid) IS
 'the kind of items for a type: integer, text, uuid or bytea; NULL if its values cannot be items';
 
-CREATE FUNCTION bloomexp.bytes_function(user_type oid) RETURNS text
+CREATE FUNCTION bloomexp.short_id(user_type oid) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE
 		WHEN t.typlen <> -1 THEN NULL
-		-- counts the bytes before compression
-		WHEN t.oid = ANY ('{text,varchar,bpchar,bytea}'::regtype[]) THEN 'octet_length'
-		ELSE 'pg_column_size' END
+		-- both count the bytes before compression
+		WHEN t.oid = ANY ('{text,varchar,bpchar,bytea}'::regtype[])
+		THEN 'pg_catalog.octet_length(%s) OPERATOR(pg_catalog.<=) 2000'
+		-- an array of one value has 24 bytes more
+		ELSE 'pg_catalog.pg_column_size(ARRAY[%s]) OPERATOR(pg_catalog.<=) 2024' END
 	FROM pg_type AS t WHERE t.oid = user_type
 $$;
 
-COMMENT ON FUNCTION bloomexp.bytes_function(oid) IS
-'the function that returns the bytes of a user''s id, of which an index takes up to 2,000; NULL '
-'for types of a fixed length';
+COMMENT ON FUNCTION bloomexp.short_id(oid) IS
+'the condition, with %s for the user, that the id of a user of this type has up to 2,000 bytes, '
+'which an index takes; NULL for types of a fixed length';
 
 CREATE FUNCTION bloomexp.feed_columns(arguments jsonb,
 	OUT argument text, OUT name text,

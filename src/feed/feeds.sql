@@ -20,8 +20,10 @@ AS $$
 			OR bloomexp.code_hash(s.source) <> f.hashes ->> 1)
 	FROM jsonb_each(settings -> 'functions') AS f(name, hashes)
 	LEFT JOIN pg_proc AS p ON p.pronamespace = schema AND p.proname = f.name
-	-- no script has such a long function, but others can make one to keep this busy
-	CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) < 100000 THEN p.prosrc END)
+	-- no script has such a long function, or many of one name, but others can make them
+	CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) < 100000 AND (
+			SELECT count(*) FROM pg_proc AS o
+			WHERE o.pronamespace = schema AND o.proname = f.name) < 10 THEN p.prosrc END)
 		AS s(source)
 	CROSS JOIN LATERAL (SELECT p.prosecdef = (p.prokind = 'f') AND NOT p.proisstrict
 		-- each as the template has it; search_path with quote_all_identifiers, and without
@@ -79,8 +81,8 @@ BEGIN
 		WHERE c.oid = filters AND c.relrowsecurity AND NOT r.rolsuper AND NOT r.rolbypassrls
 			AND (c.relforcerowsecurity OR NOT pg_has_role(r.oid, c.relowner, 'USAGE'));
 	RETURN QUERY
-		SELECT format('Trigger %I of %s can suppress what the feed writes: DROP TRIGGER %1$I ON %2$s.',
-			g.tgname, filters)
+		SELECT format('Trigger %I of %s can suppress what the feed writes: '
+			'DROP TRIGGER %1$I ON %2$s.', g.tgname, filters)
 		FROM pg_trigger AS g
 		-- before each row of an INSERT or UPDATE
 		WHERE g.tgrelid = filters AND NOT g.tgisinternal AND g.tgtype & 3 = 3

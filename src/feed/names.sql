@@ -58,8 +58,7 @@ BEGIN
 		'collate', coalesce(' COLLATE ' || users.collation_name, ''),
 		-- an error of its own for a user whom no index takes
 		'user_column', concat(users.base_name, ' COLLATE ' || users.collation_name,
-			' CHECK (pg_catalog.' || bloomexp.bytes_function(users.base)
-				|| '(user_id) OPERATOR(pg_catalog.<=) 2000)'),
+			' CHECK (' || format(bloomexp.short_id(users.base), 'user_id') || ')'),
 		'=', bloomexp.comparisons(users.base) ->> '3',
 		'item_type', items.base_name,
 		'item_type_literal', quote_literal(items.base_name),

@@ -130,7 +130,7 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 		if (users.nulls[i] || hashes.nulls[i] || times.nulls[i])
 			continue;
 		shown_at = DatumGetTimestampTz(times.values[i]);
-		if (shown_at < oldest)
+		if (shown_at < oldest || (settings.width > 0 && TIMESTAMP_IS_NOBEGIN(shown_at)))
 			continue;
 		events[n].user = users.values[i];
 		events[n].hash = (uint64) DatumGetInt64(hashes.values[i]);

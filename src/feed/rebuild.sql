@@ -11,8 +11,8 @@
 -- A batch locks the rows of its users, reads their exposures in its next statement, and replaces
 -- the rows.  While it holds some locks it never waits for others: that could deadlock with a
 -- transaction that locks users in another order.  Users whose rows are locked by others come last:
--- again in batches, as long as some of the rows are free by then, and the others one by one, because
--- waiting for a single row is safe.
+-- again in batches, as long as some of the rows are free by then, and the others one by one,
+-- because waiting for a single row is safe.
 
 CREATE TYPE bloomexp.rebuild_counts AS (
 	exposures bigint,
@@ -41,6 +41,7 @@ LANGUAGE plpgsql
 AS $$	-- No SET: with it it could not commit.  So the types in DECLARE are qualified.
 DECLARE
 	call pg_catalog.text;
+	batch_oid pg_catalog.oid;
 	size integer := 250;	-- of a batch, in filters
 	counts bloomexp.rebuild_counts;
 	counts_before bloomexp.rebuild_counts;
@@ -74,9 +75,16 @@ BEGIN
 			call := format('SELECT b.after, b.busy, (b.counts).* '
 				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b',
 				batch, CASE WHEN overlap IS NOT NULL THEN ', $8' END);
+			batch_oid := to_regproc(batch);
 			counts := ROW(0, 0, 0, 0, 0, 0, 0);
 			busy := '{}';
 			report_at := clock_timestamp() + interval '1 second';
+		END IF;
+
+		-- Between batches the feed can have been dropped, and somebody else made one of its name.
+		IF batch_oid IS DISTINCT FROM to_regproc(batch)::oid THEN
+			RAISE EXCEPTION 'function % is another one now', batch
+				USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
 
 		wanted := CASE
@@ -189,7 +197,8 @@ COMMENT ON FUNCTION bloomexp.items_to_keep(@extschema@.bloom, timestamp with tim
 'how many items of a filter a rebuild should find again at least: nine tenths if the filter is a '
 'tenth of the window old, none if its age is not known';
 
-CREATE FUNCTION bloomexp.require_batch(wanted anyarray) RETURNS void
+CREATE FUNCTION bloomexp.require_batch(wanted anyarray, has_triggers boolean, overlap interval)
+RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -199,13 +208,17 @@ BEGIN
 		RAISE EXCEPTION 'invalid argument of a rebuild'
 			USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = 'A batch takes up to 1,000 users.';
+	ELSIF NOT has_triggers AND (overlap >= interval '0') IS NOT TRUE THEN
+		RAISE EXCEPTION 'invalid argument of a rebuild'
+			USING ERRCODE = 'invalid_parameter_value',
+			DETAIL = 'overlap must not be NULL or negative.';
 	END IF;
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.require_batch(anyarray) IS
-'raises an error if a batch of a rebuild would be wrong: because of the isolation level, or of '
-'more than 1,000 users';
+COMMENT ON FUNCTION bloomexp.require_batch(anyarray, boolean, interval) IS
+'raises an error if a batch of a rebuild would be wrong: because of the isolation level, of more '
+'than 1,000 users, or without an overlap for a feed without triggers';
 
 CREATE FUNCTION bloomexp.require_few_losses(filters regclass, exposures regclass, exposed text,
 	width interval,
@@ -248,7 +261,8 @@ BEGIN
 			counts.halved, counts.examined, filters
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = concat('More than half of what their users were shown in the last ', width,
-				' is no longer in ', exposures, '. The batch after user ', coalesce(after, '(none)'), ' changed nothing.'),
+				' is no longer in ', exposures, '. The batch after user ',
+				coalesce(after, '(none)'), ' changed nothing.'),
 			HINT = 'Keep exposures as long as the feed remembers them. '
 				'If that is right, call the rebuild with allow_removed => true.';
 	END IF;
@@ -267,7 +281,7 @@ CREATE FUNCTION bloomexp.rebuild_batch(
 	width interval, fpr double precision,
 	wanted anyarray, INOUT after anyelement, upto anyelement, size integer,
 	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
-	overlap interval DEFAULT NULL,	-- NULL: the feed has triggers
+	has_triggers boolean DEFAULT true, overlap interval DEFAULT NULL,	-- NULL if it has
 	OUT busy anyarray)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -282,8 +296,9 @@ DECLARE
 	batch_to after%TYPE;
 	before constant bloomexp.rebuild_counts := counts;
 	users record;
-	conditions text;	-- users of the batch: %1$s is their column, $2 to $4 are the bounds
-	not_long text;	-- ids that have a place in a row: %1$s is their column
+	of_exposures text;	-- conditions of the batch, with $2 to $4
+	of_filters text;
+	short_id text;	-- the condition for an id that has a place in a row
 	long_id text;
 	filled timestamp with time zone;	-- the new filters have all exposures from before then
 	prepared boolean := false;
@@ -295,7 +310,7 @@ DECLARE
 	n_rows bigint;
 BEGIN
 	SET CONSTRAINTS ALL IMMEDIATE;	-- a foreign key of filters must fail here, not at COMMIT
-	PERFORM bloomexp.require_batch(wanted);
+	PERFORM bloomexp.require_batch(wanted, has_triggers, overlap);
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of(exposures) AS t;
 	SELECT * INTO users FROM bloomexp.user_sql(filters);
 
@@ -328,25 +343,23 @@ BEGIN
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
 	END IF;
-	conditions := CASE WHEN wanted IS NOT NULL THEN concat('%1$s ', users.equal, ' ANY ($2)')
-		ELSE concat_ws(' AND ', 'true',
-			CASE WHEN batch_from IS NOT NULL THEN concat('%1$s ', users.greater, ' $3') END,
-			CASE WHEN batch_to IS NOT NULL THEN concat('%1$s ', users.not_greater, ' $4') END) END;
-	not_long := coalesce(users.bytes_of || '(%1$s) <= 2000', 'true');
+	of_exposures := bloomexp.in_batch('e.id', filters, wanted, batch_from, batch_to);
+	of_filters := bloomexp.in_batch('f.user_id', filters, wanted, batch_from, batch_to);
+	short_id := coalesce(format(users.short_id, 'e.id'), 'true');
 
 	-- Only who locks a single row may wait for it.
 	EXECUTE format('SELECT ARRAY(SELECT f.user_id FROM %s AS f WHERE %s%s)', filters,
-		format(conditions, 'f.user_id'),
+		of_filters,
 		CASE WHEN dry_run THEN '' WHEN cardinality(wanted) = 1 THEN ' FOR UPDATE'
 			ELSE ' FOR UPDATE SKIP LOCKED' END)
 		INTO locked USING NULL::integer, wanted, batch_from, batch_to;
 
 	-- The snapshot of the statement that reads the exposures is younger than this time.
 	filled := clock_timestamp();
-	IF overlap IS NOT NULL THEN
+	IF NOT has_triggers THEN
 		-- Nothing locks a row for an exposure.  Those of transactions that are open now can be
-		-- committed later, with times from now on.
-		filled := LEAST(filled, bloomexp.oldest_transaction());
+		-- committed later, with times from the start of the transaction on; this one is open, too.
+		filled := LEAST(filled, now(), bloomexp.oldest_transaction());
 		-- an interval that equals 0 can move a time: '-12 months 360 days'
 		filled := LEAST(filled, filled - overlap);
 		-- When a prepared transaction began is not known: while there is one, no time moves on.
@@ -361,7 +374,7 @@ BEGIN
 		'coalesce(sum(octet_length(b.items::bytea) + 4), 0)::bigint AS n_bytes '
 		'FROM (SELECT e.id, count(*) AS n, bloomexp.agg(e.item, $5) AS items '
 			'FROM (%s) AS e(id, item) WHERE %s AND %s GROUP BY e.id ORDER BY e.id LIMIT $6) AS b',
-		exposed, format(conditions, 'e.id'), format(not_long, 'e.id'))
+		exposed, of_exposures, short_id)
 		INTO built
 		USING since, wanted, batch_from, batch_to, fpr,
 			CASE WHEN wanted IS NULL THEN 8 * size END;
@@ -372,10 +385,10 @@ BEGIN
 			users.not_greater, users.collate_clause)
 			INTO locked USING locked, after;
 	END IF;
-	IF users.bytes_of IS NOT NULL THEN	-- such a user stops nobody
+	IF users.short_id IS NOT NULL THEN	-- such a user stops nobody
 		EXECUTE format('SELECT left(concat(e.id), 40) FROM (%s) AS e(id, item) '
 			'WHERE %s AND NOT %s LIMIT 1',
-			exposed, format(conditions, 'e.id'), format(not_long, 'e.id'))
+			exposed, of_exposures, short_id)
 			INTO long_id USING since, wanted, batch_from, coalesce(after, batch_to);
 		IF long_id IS NOT NULL THEN
 			RAISE WARNING 'no filter in % for users whose ids have more than 2,000 bytes', filters
@@ -417,29 +430,43 @@ BEGIN
 			after IS NULL, built.n_exposures, before, counts);
 	END IF;
 
-	-- Replace the rows that are locked: ON CONFLICT finds each.  An unchanged filter is
-	-- written once a day, so that its row says when it was rebuilt.
-	EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
-		'SELECT b.id, b.items, CASE WHEN NOT $4 THEN $5 END '
-		'FROM ROWS FROM (unnest($1), unnest($2)) AS b(id, items) '
-		'WHERE EXISTS (SELECT FROM unnest($3) AS l(id) WHERE l.id %2$s b.id%3$s) '
-		'ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET items = excluded.items, '
-			'filled_until = CASE WHEN $4 THEN f.filled_until ELSE excluded.filled_until END, '
-			'pending = 0, recent = ARRAY[]::bigint[] '
-		'WHERE cardinality(f.recent) > 0 OR bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
-			'OR (f.filled_until > $5 - interval ''1 day'') IS NOT TRUE',
-		filters, users.equal, users.collate_clause)
-		USING built_users, built.filters, locked, prepared, filled;
-	IF cardinality(gone) > 0 THEN
-		EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, users.equal)
-			USING gone;
-		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, users.equal)
-			USING gone;
-		GET DIAGNOSTICS n_rows = ROW_COUNT;
-		IF n_rows > 0 THEN
-			PERFORM bloomexp.row_not_written(filters::text);
+	-- Replace the rows that are locked.  If a constraint refuses one of them, nothing of this is
+	-- done, and the users come one by one.
+	BEGIN
+		-- ON CONFLICT finds each of the rows.  An unchanged filter is written once a day, so that
+		-- its row says when it was rebuilt.
+		EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
+			'SELECT b.id, b.items, CASE WHEN NOT $4 THEN $5 END '
+			'FROM ROWS FROM (unnest($1), unnest($2)) AS b(id, items) '
+			'WHERE EXISTS (SELECT FROM unnest($3) AS l(id) WHERE l.id %2$s b.id%3$s) '
+			'ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET items = excluded.items, '
+				'filled_until = CASE WHEN $4 THEN f.filled_until ELSE excluded.filled_until END, '
+				'pending = 0, recent = ARRAY[]::bigint[] '
+			'WHERE cardinality(f.recent) > 0 OR bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
+				'OR (f.filled_until > $5 - interval ''1 day'') IS NOT TRUE',
+			filters, users.equal, users.collate_clause)
+			USING built_users, built.filters, locked, prepared, filled;
+		IF cardinality(gone) > 0 THEN
+			EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, users.equal)
+				USING gone;
+			EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, users.equal)
+				USING gone;
+			GET DIAGNOSTICS n_rows = ROW_COUNT;
+			IF n_rows > 0 THEN
+				PERFORM bloomexp.row_not_written(filters::text);
+			END IF;
 		END IF;
-	END IF;
+	EXCEPTION WHEN integrity_constraint_violation THEN
+		IF cardinality(wanted) = 1 THEN
+			RAISE;
+		END IF;
+		counts.removed := before.removed;
+		counts.examined := before.examined;
+		counts.lost := before.lost;
+		counts.halved := before.halved;
+		busy := built_users || gone;
+		RETURN;
+	END;
 
 	-- Make rows for users who had none.  Users who have got one since the snapshot, or are getting
 	-- one now, are busy, and so are those whose rows others have locked.

@@ -9,7 +9,7 @@ CREATE FUNCTION bloomexp.rebuild_batch_citus(
 	width interval, fpr double precision,
 	wanted anyarray, INOUT after anyelement, upto anyelement, size integer,
 	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
-	overlap interval,
+	has_triggers boolean, overlap interval,	-- it has none
 	OUT busy anyarray)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -23,7 +23,8 @@ DECLARE
 	batch_to after%TYPE;
 	before constant bloomexp.rebuild_counts := counts;
 	users record;
-	conditions text;	-- users of the batch: %1$s is their column, $2 to $4 are the bounds
+	of_exposures text;	-- conditions of the batch, with $2 to $4
+	of_filters text;
 	n_exposures bigint;
 	n_filters bigint;
 	n_bytes bigint;
@@ -31,7 +32,7 @@ DECLARE
 	prepared boolean;
 	complete boolean;
 BEGIN
-	PERFORM bloomexp.require_batch(wanted);
+	PERFORM bloomexp.require_batch(wanted, has_triggers, overlap);
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of(exposures) AS t;
 	SELECT * INTO users FROM bloomexp.user_sql(filters);
 	busy := '{}';
@@ -47,14 +48,12 @@ BEGIN
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
 	END IF;
-	conditions := CASE WHEN wanted IS NOT NULL THEN concat('%1$s ', users.equal, ' ANY ($2)')
-		ELSE concat_ws(' AND ', 'true',
-			CASE WHEN batch_from IS NOT NULL THEN concat('%1$s ', users.greater, ' $3') END,
-			CASE WHEN batch_to IS NOT NULL THEN concat('%1$s ', users.not_greater, ' $4') END) END;
+	of_exposures := bloomexp.in_batch('e.id', filters, wanted, batch_from, batch_to);
+	of_filters := bloomexp.in_batch('f.user_id', filters, wanted, batch_from, batch_to);
 
 	-- What the batch does, before it does it.
 	EXECUTE format('SELECT count(*) FROM (%s) AS e(id, item) WHERE %s', exposed,
-		format(conditions, 'e.id'))
+		of_exposures)
 		INTO n_exposures USING since, wanted, batch_from, batch_to;
 	EXECUTE format('SELECT count(f.items) FILTER (WHERE b.id IS NULL), count(f.items), '
 		'count(f.items) FILTER (WHERE b.id IS NULL), '
@@ -64,7 +63,7 @@ BEGIN
 			'SELECT e.id, count(DISTINCT e.item) AS n FROM (%2$s) AS e(id, item) '
 			'WHERE %3$s GROUP BY e.id) AS b ON b.id %5$s f.user_id '
 		'WHERE %4$s',
-		filters, exposed, format(conditions, 'e.id'), format(conditions, 'f.user_id'), users.equal)
+		filters, exposed, of_exposures, of_filters, users.equal)
 		INTO counts.removed, counts.examined, counts.lost, counts.halved
 		USING since, wanted, batch_from, batch_to, width;
 	counts.exposures := before.exposures + n_exposures;
@@ -76,7 +75,7 @@ BEGIN
 	IF dry_run THEN
 		EXECUTE format('SELECT count(*), coalesce(sum(octet_length(b.items::bytea) + 4), 0) '
 			'FROM (SELECT e.id, bloomexp.agg(e.item, $5) AS items FROM (%s) AS e(id, item) '
-			'WHERE %s GROUP BY e.id) AS b', exposed, format(conditions, 'e.id'))
+			'WHERE %s GROUP BY e.id) AS b', exposed, of_exposures)
 			INTO n_filters, n_bytes USING since, wanted, batch_from, batch_to, fpr;
 		counts.filters := before.filters + n_filters;
 		counts.bytes := before.bytes + n_bytes;
@@ -88,7 +87,7 @@ BEGIN
 
 	-- All exposures from before this time are in the snapshots of the next statement.  While a
 	-- transaction is prepared, no time moves on, because nobody knows when it began.
-	SELECT LEAST(clock_timestamp(), to_timestamp(min(
+	SELECT LEAST(now(), to_timestamp(min(
 			CASE WHEN n.success THEN split_part(n.result, ' ', 1)::double precision END))),
 		bool_or(n.success AND split_part(n.result, ' ', 2) = 'prepared'), bool_and(n.success)
 	INTO STRICT filled, prepared, complete
@@ -115,8 +114,8 @@ BEGIN
 			'pending = 0, recent = ARRAY[]::bigint[] '
 		'WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
 			'OR f.filled_until > $8 IS NOT TRUE',
-		filters, exposed, format(conditions, 'e.id'),
-		coalesce(users.bytes_of || '(e.id) <= 2000', 'true'))	-- others have no place in a row
+		filters, exposed, of_exposures,
+		coalesce(format(users.short_id, 'e.id'), 'true'))	-- others have no place in a row
 		USING since, wanted, batch_from, batch_to, fpr, prepared, filled,
 			filled - interval '1 day';
 	GET DIAGNOSTICS n_filters = ROW_COUNT;
@@ -124,7 +123,7 @@ BEGIN
 	IF counts.removed > before.removed THEN
 		EXECUTE format('DELETE FROM %1$s AS f WHERE %3$s AND NOT EXISTS ('
 			'SELECT FROM (%2$s) AS e(id, item) WHERE e.id %4$s f.user_id)',
-			filters, exposed, format(conditions, 'f.user_id'), users.equal)
+			filters, exposed, of_filters, users.equal)
 			USING since, wanted, batch_from, batch_to;
 	END IF;
 END

@@ -149,11 +149,15 @@ bloomexp_row_slice_of(const BloomRowSettings *settings, int64 time)
 Datum
 bloomexp_row_slice_start(const BloomRowSettings *settings, int64 slice, bool *isnull)
 {
+	int64		start;
+
 	*isnull = settings->width == 0;
 	if (*isnull)
 		return (Datum) 0;
 	/* a slice can begin before the first timestamp there is */
-	return TimestampTzGetDatum(Max(slice * slice_length(settings), MIN_TIMESTAMP));
+	if (pg_mul_s64_overflow(slice, slice_length(settings), &start))
+		start = MIN_TIMESTAMP;
+	return TimestampTzGetDatum(Max(start, MIN_TIMESTAMP));
 }
 
 /*

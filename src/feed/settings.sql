@@ -30,7 +30,7 @@ BEGIN
 		SELECT substring(p.prosrc FROM '^\s*SELECT ''([^'']+)''::pg_catalog\.jsonb\s*$')::jsonb
 		FROM pg_proc AS p
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
-			AND length(p.prosrc) < 30000);
+			AND octet_length(p.prosrc) < 30000);
 	-- No script writes control characters, but somebody else can.
 	IF EXISTS (
 		SELECT FROM jsonb_path_query(settings, '$.**') AS v

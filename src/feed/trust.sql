@@ -87,11 +87,13 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	-- Everything that runs when a view of exposures is read, and the types of foreign tables, whose
 	-- values are made here; then what these use in turn: functions of operators and aggregates,
-	-- constraints of domains, and bodies of functions, as far as PostgreSQL records it.
+	-- domains below domains and their constraints, views, and bodies of functions, as far as
+	-- PostgreSQL records it.
 	WITH RECURSIVE uses(class, oid) AS (
 		(SELECT d.refclassid, d.refobjid
 		FROM bloomexp.tables_of(exposures) AS t
-		JOIN pg_rewrite AS r ON r.ev_class = t
+		JOIN pg_class AS v ON v.oid = t AND v.relkind = 'v'
+		JOIN pg_rewrite AS r ON r.ev_class = v.oid
 		JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
 		UNION ALL SELECT 'pg_type'::regclass, a.atttypid
 		FROM bloomexp.tables_of(exposures) AS t
@@ -102,14 +104,19 @@ AS $$
 		CROSS JOIN LATERAL (
 			SELECT d.refclassid, d.refobjid FROM pg_depend AS d
 			WHERE d.classid = u.class AND d.objid = u.oid AND u.class IN ('pg_proc'::regclass,
-				'pg_operator'::regclass, 'pg_constraint'::regclass)
+				'pg_operator'::regclass, 'pg_constraint'::regclass, 'pg_rewrite'::regclass)
+			UNION ALL SELECT 'pg_rewrite'::regclass, r.oid
+			FROM pg_class AS v JOIN pg_rewrite AS r ON r.ev_class = v.oid
+			WHERE u.class = 'pg_class'::regclass AND v.oid = u.oid AND v.relkind = 'v'
+			UNION ALL SELECT 'pg_type'::regclass, t.typbasetype FROM pg_type AS t
+			WHERE u.class = 'pg_type'::regclass AND t.oid = u.oid AND t.typtype = 'd'
 			UNION ALL SELECT 'pg_constraint'::regclass, k.oid FROM pg_constraint AS k
 			WHERE u.class = 'pg_type'::regclass AND k.contypid = u.oid) AS n(class, oid)),
 	filters(oid) AS (
 		SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE n.nspname = feed AND c.relname = 'filters'),
 	schemas(oid) AS (
-		SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed
+		SELECT n.oid FROM pg_namespace AS n WHERE n.nspname IN (feed, 'bloomexp')
 		UNION SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = exposures
 		UNION SELECT t.typnamespace FROM pg_type AS t WHERE t.oid = ANY (types)
 		UNION SELECT o.oprnamespace	-- has the operators that compare users
@@ -135,7 +142,9 @@ AS $$
 				AND NOT (SELECT r.rolsuper FROM pg_roles AS r WHERE r.oid = owner)
 				THEN format(': SET ROLE %I first, and the feed belongs to that role',
 					pg_get_userbyid(c.relowner)) END
-		FROM bloomexp.tables_of(exposures) AS t JOIN pg_class AS c ON c.oid = t
+		FROM pg_class AS c
+		WHERE c.oid IN (SELECT t FROM bloomexp.tables_of(exposures) AS t
+			UNION SELECT u.oid FROM uses AS u WHERE u.class = 'pg_class'::regclass)
 		UNION ALL SELECT 4, 'routine ' || p.oid::regprocedure, p.proowner,
 			bloomexp.trusted(p.proowner, owner),
 			-- routines of somebody else's feed are in use: do not advise to drop them
@@ -186,6 +195,11 @@ AS $$
 			'Rule %I of %s runs with your rights: DROP RULE %1$I ON %2$s.',
 			r.rulename, r.ev_class::regclass)
 		FROM filters AS f JOIN pg_rewrite AS r ON r.ev_class = f.oid
+		UNION ALL
+		SELECT 11, g.tgname, format('The condition of trigger %I of %s runs with your rights: '
+			'DROP TRIGGER %1$I ON %2$s.', g.tgname, g.tgrelid::regclass)
+		FROM filters AS f JOIN pg_trigger AS g ON g.tgrelid = f.oid
+		WHERE NOT g.tgisinternal AND g.tgqual IS NOT NULL
 		UNION ALL
 		SELECT 12, k.conname, format('Foreign key %I of %s keeps rows of %s from being removed: '
 			'ALTER TABLE %2$s DROP CONSTRAINT %1$I.',

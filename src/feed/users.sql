@@ -1,17 +1,17 @@
--- Functions for users of a feed that are seldom called: forget, merge and expire.  The functions of a
--- feed by these names call them, with the rights of its owner.
+-- Functions for users of a feed that are seldom called: forget, merge and expire.  The functions of
+-- a feed by these names call them, with the rights of its owner.
 
 CREATE FUNCTION bloomexp.user_sql(filters regclass,
 	OUT equal text, OUT greater text, OUT not_greater text,	-- operators
 	OUT collate_clause text,
-	OUT bytes_of text)	-- the function that says how long an id is; NULL: all are of one length
+	OUT short_id text)	-- the condition for an id that has a place in a row; NULL: all have
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 SET quote_all_identifiers = off
 AS $$
 	SELECT c.operators ->> '3', c.operators ->> '5', c.operators ->> '2',
 		coalesce(' COLLATE ' || quote_ident(n.nspname) || '.' || quote_ident(l.collname), ''),
-		bloomexp.bytes_function(a.atttypid)
+		bloomexp.short_id(a.atttypid)
 	FROM pg_attribute AS a
 	CROSS JOIN LATERAL (SELECT bloomexp.comparisons(a.atttypid)) AS c(operators)
 	LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
@@ -21,6 +21,25 @@ $$;
 
 COMMENT ON FUNCTION bloomexp.user_sql(regclass) IS
 'the SQL that compares users of a feed: operators and collation of column user_id of its filters';
+
+CREATE FUNCTION bloomexp.in_batch(user_column text, filters regclass, wanted anyarray,
+	batch_from anyelement, batch_to anyelement)
+RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN wanted IS NOT NULL
+		THEN concat(user_column, ' ', u.equal, ' ANY ($2)')
+		ELSE concat_ws(' AND ', 'true',
+			CASE WHEN batch_from IS NOT NULL THEN concat(user_column, ' ', u.greater, ' $3') END,
+			CASE WHEN batch_to IS NOT NULL THEN concat(user_column, ' ', u.not_greater, ' $4') END)
+		END
+	FROM bloomexp.user_sql(filters) AS u
+$$;
+
+COMMENT ON FUNCTION bloomexp.in_batch(text, regclass, anyarray, anyelement, anyelement) IS
+'the condition that a user belongs to a batch of a rebuild: to the wanted users, $2, or to those '
+'after $3 and up to $4';
 
 CREATE FUNCTION bloomexp.lock_user(filters regclass, user_id anyelement) RETURNS void
 LANGUAGE plpgsql
@@ -131,6 +150,8 @@ CREATE PROCEDURE bloomexp.expire_filters(
 	pause interval, allow_removed boolean, INOUT removed bigint)
 LANGUAGE plpgsql
 AS $$	-- No SET: with it it could not commit.  So types in DECLARE and calls are qualified.
+DECLARE
+	batch_oid pg_catalog.oid;
 BEGIN
 	PERFORM bloomexp.require_autocommit('expire()');
 	removed := 0;
@@ -138,6 +159,12 @@ BEGIN
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
+		-- Between batches the feed can have been dropped, and somebody else made one of its name.
+		batch_oid := coalesce(batch_oid, to_regproc(batch)::oid);
+		IF batch_oid IS DISTINCT FROM to_regproc(batch)::oid THEN
+			RAISE EXCEPTION 'function % is another one now', batch
+				USING ERRCODE = 'object_not_in_prerequisite_state';
+		END IF;
 		EXECUTE format('SELECT b.after, b.removed FROM %s($1, $2, $3) AS b', batch)
 			INTO after, removed USING after, allow_removed, removed;
 		COMMIT;

@@ -1,13 +1,30 @@
--- Everybody may use the type and call the functions, also where ALTER DEFAULT PRIVILEGES has taken
--- these rights from PUBLIC.
+-- Privileges, whatever ALTER DEFAULT PRIVILEGES has made of them: everybody may use the type and
+-- call the functions, and nobody but the owner may create in the schema bloomexp.
 
-CREATE PROCEDURE bloomexp.grant_to_public()
+CREATE PROCEDURE bloomexp.set_privileges()
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	missing text;
+	others record;
 BEGIN
+	FOR others IN
+		SELECT o.name, string_agg(DISTINCT o.privilege_type, ', ') AS privileges,
+			CASE o.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(o.grantee)) END
+				AS grantee
+		FROM (
+			SELECT 'SCHEMA bloomexp', a.privilege_type, a.grantee
+			FROM pg_namespace AS n, aclexplode(n.nspacl) AS a
+			WHERE n.nspname = 'bloomexp' AND a.grantee <> n.nspowner AND a.privilege_type <> 'USAGE'
+			UNION ALL SELECT 'TABLE bloomexp.new_rows', a.privilege_type, a.grantee
+			FROM pg_class AS c, aclexplode(c.relacl) AS a
+			WHERE c.oid = 'bloomexp.new_rows'::regclass AND a.grantee <> c.relowner)
+			AS o(name, privilege_type, grantee)
+		GROUP BY o.name, o.grantee
+	LOOP
+		EXECUTE format('REVOKE %s ON %s FROM %s', others.privileges, others.name, others.grantee);
+	END LOOP;
 	FOR missing IN
 		WITH members AS (
 			SELECT d.classid, d.objid FROM pg_depend AS d
@@ -25,7 +42,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON PROCEDURE bloomexp.grant_to_public() IS
-'lets everybody use the types and routines of the extension';
+COMMENT ON PROCEDURE bloomexp.set_privileges() IS
+'lets everybody use the types and routines of the extension, and nobody create in its schema';
 
-CALL bloomexp.grant_to_public();
+CALL bloomexp.set_privileges();

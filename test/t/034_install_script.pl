@@ -47,7 +47,7 @@ sub does_more
 	  qr/^CREATE (?:SCHEMA|FUNCTION|PROCEDURE|AGGREGATE|TYPE|CAST|OPERATOR(?: CLASS)?)\b/;
 	my $decoy = qr/^CREATE TABLE bloomexp\.new_rows \(\)\s*$/;	# without rows: see track.sql
 	my $describes = qr/^COMMENT ON\b/;
-	my $opens = qr/^GRANT USAGE ON SCHEMA bloomexp TO PUBLIC\b|^CALL bloomexp\.grant_to_public\(\)\s*$/;
+	my $opens = qr/^GRANT USAGE ON SCHEMA bloomexp TO PUBLIC\b|^CALL bloomexp\.set_privileges\(\)\s*$/;
 
 	return grep { $_->{text} !~ /$creates|$decoy|$describes|$opens/ } @_;
 }

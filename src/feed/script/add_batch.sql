@@ -47,10 +47,11 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- The other users one by one, a slice at a time, the oldest first.  Their rows are locked, so look
-	-- before the call of add(): most of a batch that comes again changes nothing.
+	-- The other users one by one, a slice at a time, the oldest first.  Their rows are locked, so
+	-- look before the call of add(): most of a batch that comes again changes nothing.
 	FOR page IN
-		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items, max(b.shown_at) AS shown_at
+		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items,
+			max(b.shown_at) AS shown_at
 		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
 			AS b(user_id, item, shown_at)
 		JOIN unnest(remaining) AS r(user_id) ON r.user_id {=} b.user_id{collate}

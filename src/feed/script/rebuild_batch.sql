@@ -13,5 +13,5 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 
 	FROM bloomexp.{rebuild_batch}({filters_literal}, {exposures_literal}, {user_column_literal},
 		{exposed_query_literal},
 		{width}, {fpr}, wanted, after, upto, size, dry_run, allow_removed,
-		counts{#untracked}, overlap{/untracked}) AS b
+		counts{#untracked}, has_triggers => false, overlap => overlap{/untracked}) AS b
 {$};
