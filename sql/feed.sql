@@ -548,6 +548,15 @@ INSERT INTO exposures TABLE kept;
 CALL seen.rebuild();
 DROP TABLE kept;
 
+-- A row that a constraint refuses stops nobody else, whether it is there or not.
+DELETE FROM seen.filters WHERE user_id IN (3, 4);
+UPDATE seen.filters SET filled_until = NULL;
+ALTER TABLE seen.filters ADD CONSTRAINT refused CHECK (user_id NOT IN (2, 3)) NOT VALID;
+CALL seen.rebuild();
+SELECT array_agg(user_id) AS stale FROM seen.filters WHERE filled_until IS NULL;
+SELECT count(*) FROM seen.filters WHERE user_id IN (3, 4);
+ALTER TABLE seen.filters DROP CONSTRAINT refused;
+CALL seen.rebuild(users => '{2,3}');
 -- What triggers have written counts before any rebuild, too.  What visitors only took does not: they
 -- cannot stop rebuilds by that.
 BEGIN;
