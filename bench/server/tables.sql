@@ -23,6 +23,7 @@ INSERT INTO items TABLE exact;
 CREATE TABLE untracked_items (LIKE exact INCLUDING DEFAULTS);
 INSERT INTO untracked_items TABLE exact;
 CREATE INDEX ON exact (user_id, shown_at, item_id);
+CREATE INDEX ON alone (user_id, shown_at, item_id);
 CREATE INDEX ON items (user_id, shown_at, item_id);
 CREATE INDEX ON untracked_items (user_id, shown_at, item_id);
 

@@ -29,6 +29,7 @@ DECLARE
 	taken {item_type}[];
 	new_hashes bigint[];
 BEGIN
+{#alone}
 	-- As lock(), but without the time that a call of it takes.
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT take.user_id{collate} WHERE take.user_id IS NOT NULL	-- NULL is nobody
@@ -36,21 +37,26 @@ BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate} FOR UPDATE;
 	END IF;
-
-{#alone}
 	present := clock_timestamp();	-- after the lock, so not before what others have added
-{/alone}
 	taken := (
-{#alone}
 		SELECT bloomexp.exclude_first(candidates{item_collate},
 			bloomexp.items_at(f.items, present, settings), wanted,
 			bloomexp.recent_at(f.recent, f.since, present, settings))
-{/alone}
-{#table}
-		SELECT bloomexp.exclude_first(candidates{item_collate}, f.items, wanted, f.recent)
-{/table}
 		FROM (SELECT) AS one	-- a row, even for nobody
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
+{/alone}
+{#tracked}
+	-- Lock the row, and look at it as it is then.
+	SELECT bloomexp.exclude_first(candidates{item_collate}, f.items, wanted, f.recent) INTO taken
+	FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate} FOR NO KEY UPDATE;
+	IF NOT FOUND THEN	-- a new user, or nobody
+		PERFORM {feed}.lock(take.user_id);
+		taken := (
+			SELECT bloomexp.exclude_first(candidates{item_collate}, f.items, wanted, f.recent)
+			FROM (SELECT) AS one	-- a row, even for nobody
+			LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
+	END IF;
+{/tracked}
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
 		new_hashes := bloomexp.hashes(taken{item_collate});
 		UPDATE {feed}.filters AS f SET

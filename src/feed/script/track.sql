@@ -7,8 +7,7 @@ SET timezone = 'UTC' AS {$}	-- whatever type the time column gets
 DECLARE
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
-	n_users integer;
-	page_user {user_type};
+	users {user_type}[];	-- of each new item
 	new_hashes bigint[];
 	changes boolean;
 	missing record;	-- a user, and hashes that are not in its row yet
@@ -22,25 +21,24 @@ BEGIN
 	-- Most statements are a page: a few items of one user.  Its row is locked even if nothing is
 	-- new, because a rebuild waits for that lock.  What is pending needs no confirmation (0):
 	-- take_back() reads the exposures.
-	SELECT count(DISTINCT p.user_id), (array_agg(p.user_id))[1], array_agg(p.hash)
-	INTO n_users, page_user, new_hashes
+	SELECT array_agg(p.user_id), array_agg(p.hash) INTO users, new_hashes
 	FROM (
 		SELECT {user}{collate} AS user_id, bloomexp.hash({item}{item_collate}) AS hash
 		FROM new_rows AS e{elements}
 		WHERE {exposed}
 		LIMIT 248) AS p;
-	IF n_users = 0 THEN
-		RETURN NULL;
-	ELSIF n_users = 1 AND cardinality(new_hashes) <= 247 THEN
+	IF users IS NULL THEN
+		RETURN NULL;	-- nothing new counts
+	ELSIF cardinality(users) <= 247 AND users[1] {=} ALL (users{collate}) THEN
 		changes := (
 			SELECT bloomexp.row_changes(f.items, 0, f.recent, new_hashes, settings)
-			FROM {feed}.filters AS f WHERE f.user_id {=} page_user{collate} FOR NO KEY UPDATE);
+			FROM {feed}.filters AS f WHERE f.user_id {=} users[1]{collate} FOR NO KEY UPDATE);
 		IF changes THEN
 			UPDATE {feed}.filters AS f SET
 				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings),
 				pending = 0,
 				recent = bloomexp.recent_after(f.recent, new_hashes, settings)
-			WHERE f.user_id {=} page_user{collate};
+			WHERE f.user_id {=} users[1]{collate};
 			IF NOT FOUND THEN
 				PERFORM bloomexp.row_not_written({filters_literal});
 			END IF;
