@@ -28,27 +28,31 @@ COMMENT ON FUNCTION bloomexp.base_type(oid) IS
 'the type below all domains and arrays of a type, and how a script names it';
 
 CREATE FUNCTION bloomexp.comparisons(type oid) RETURNS jsonb
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE	-- which keeps the plan: a rebuild calls it for each batch
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT jsonb_object_agg(p.amopstrategy, CASE n.nspname WHEN 'pg_catalog' THEN o.oprname
-		ELSE format('OPERATOR(%I.%s)', n.nspname, o.oprname) END)
-	FROM (
-		SELECT k.opcfamily, k.opcintype
-		FROM pg_type AS b, pg_opclass AS k
-		JOIN pg_am AS m ON m.oid = k.opcmethod AND m.amname = 'btree'
-		WHERE b.oid = type AND b.typtype NOT IN ('c', 'p') AND k.opcdefault
-			AND (k.opcintype = b.oid
-				OR k.opcintype::regtype::text = CASE b.typtype
-					WHEN 'e' THEN 'anyenum' WHEN 'r' THEN 'anyrange'
-					WHEN 'm' THEN 'anymultirange' END
-				OR EXISTS (SELECT FROM pg_cast AS c
-					WHERE c.castsource = b.oid AND c.casttarget = k.opcintype
-						AND c.castmethod = 'b' AND c.castcontext = 'i'))
-		ORDER BY k.opcintype = b.oid DESC LIMIT 1) AS c
-	JOIN pg_amop AS p ON p.amopfamily = c.opcfamily AND p.amoplefttype = c.opcintype
-		AND p.amoprighttype = c.opcintype AND p.amoppurpose = 's'
-	JOIN pg_operator AS o ON o.oid = p.amopopr JOIN pg_namespace AS n ON n.oid = o.oprnamespace
+BEGIN
+	RETURN (
+		SELECT jsonb_object_agg(p.amopstrategy, CASE n.nspname WHEN 'pg_catalog' THEN o.oprname
+			ELSE format('OPERATOR(%I.%s)', n.nspname, o.oprname) END)
+		FROM (
+			SELECT k.opcfamily, k.opcintype
+			FROM pg_type AS b, pg_opclass AS k
+			JOIN pg_am AS m ON m.oid = k.opcmethod AND m.amname = 'btree'
+			WHERE b.oid = type AND b.typtype NOT IN ('c', 'p') AND k.opcdefault
+				AND (k.opcintype = b.oid
+					OR k.opcintype::regtype::text = CASE b.typtype
+						WHEN 'e' THEN 'anyenum' WHEN 'r' THEN 'anyrange'
+						WHEN 'm' THEN 'anymultirange' END
+					OR EXISTS (SELECT FROM pg_cast AS c
+						WHERE c.castsource = b.oid AND c.casttarget = k.opcintype
+							AND c.castmethod = 'b' AND c.castcontext = 'i'))
+			ORDER BY k.opcintype = b.oid DESC LIMIT 1) AS c
+		JOIN pg_amop AS p ON p.amopfamily = c.opcfamily AND p.amoplefttype = c.opcintype
+			AND p.amoprighttype = c.opcintype AND p.amoppurpose = 's'
+		JOIN pg_operator AS o ON o.oid = p.amopopr
+		JOIN pg_namespace AS n ON n.oid = o.oprnamespace);
+END
 $$;
 
 COMMENT ON FUNCTION bloomexp.comparisons(oid) IS

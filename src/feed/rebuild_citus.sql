@@ -48,8 +48,10 @@ BEGIN
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
 	END IF;
-	of_exposures := bloomexp.in_batch('e.id', filters, wanted, batch_from, batch_to);
-	of_filters := bloomexp.in_batch('f.user_id', filters, wanted, batch_from, batch_to);
+	of_exposures := bloomexp.in_batch('e.id', users.equal, users.greater, users.not_greater,
+		wanted, batch_from, batch_to);
+	of_filters := bloomexp.in_batch('f.user_id', users.equal, users.greater, users.not_greater,
+		wanted, batch_from, batch_to);
 
 	-- What the batch does, before it does it.
 	EXECUTE format('SELECT count(*) FROM (%s) AS e(id, item) WHERE %s', exposed,

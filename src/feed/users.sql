@@ -5,39 +5,45 @@ CREATE FUNCTION bloomexp.user_sql(filters regclass,
 	OUT equal text, OUT greater text, OUT not_greater text,	-- operators
 	OUT collate_clause text,
 	OUT short_id text)	-- the condition for an id that has a place in a row; NULL: all have
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET quote_all_identifiers = off
 AS $$
-	SELECT c.operators ->> '3', c.operators ->> '5', c.operators ->> '2',
+DECLARE
+	operators jsonb;
+BEGIN
+	SELECT bloomexp.comparisons(a.atttypid),
 		coalesce(' COLLATE ' || quote_ident(n.nspname) || '.' || quote_ident(l.collname), ''),
 		bloomexp.short_id(a.atttypid)
+	INTO operators, collate_clause, short_id
 	FROM pg_attribute AS a
-	CROSS JOIN LATERAL (SELECT bloomexp.comparisons(a.atttypid)) AS c(operators)
 	LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
 	LEFT JOIN pg_namespace AS n ON n.oid = l.collnamespace
-	WHERE a.attrelid = filters AND a.attname = 'user_id' AND NOT a.attisdropped
+	WHERE a.attrelid = filters AND a.attname = 'user_id' AND NOT a.attisdropped;
+	equal := operators ->> '3';
+	greater := operators ->> '5';
+	not_greater := operators ->> '2';
+END
 $$;
 
 COMMENT ON FUNCTION bloomexp.user_sql(regclass) IS
 'the SQL that compares users of a feed: operators and collation of column user_id of its filters';
 
-CREATE FUNCTION bloomexp.in_batch(user_column text, filters regclass, wanted anyarray,
-	batch_from anyelement, batch_to anyelement)
+CREATE FUNCTION bloomexp.in_batch(user_column text, equal text, greater text, not_greater text,
+	wanted anyarray, batch_from anyelement, batch_to anyelement)
 RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE WHEN wanted IS NOT NULL
-		THEN concat(user_column, ' ', u.equal, ' ANY ($2)')
+		THEN concat(user_column, ' ', equal, ' ANY ($2)')
 		ELSE concat_ws(' AND ', 'true',
-			CASE WHEN batch_from IS NOT NULL THEN concat(user_column, ' ', u.greater, ' $3') END,
-			CASE WHEN batch_to IS NOT NULL THEN concat(user_column, ' ', u.not_greater, ' $4') END)
+			CASE WHEN batch_from IS NOT NULL THEN concat(user_column, ' ', greater, ' $3') END,
+			CASE WHEN batch_to IS NOT NULL THEN concat(user_column, ' ', not_greater, ' $4') END)
 		END
-	FROM bloomexp.user_sql(filters) AS u
 $$;
 
-COMMENT ON FUNCTION bloomexp.in_batch(text, regclass, anyarray, anyelement, anyelement) IS
+COMMENT ON FUNCTION bloomexp.in_batch IS
 'the condition that a user belongs to a batch of a rebuild: to the wanted users, $2, or to those '
 'after $3 and up to $4';
 
