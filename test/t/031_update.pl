@@ -51,13 +51,22 @@ my $extension = "$copy$sharedir/extension";
 my ($version) = slurp_file("$extension/bloomexp.control") =~ /^default_version = '(.*)'$/m;
 my $script = slurp_file("$extension/bloomexp--$version.sql");
 my $next = $version =~ s/(\d+)$/$1 + 1/er;
+my ($script_version) = $script =~
+  /^(CREATE FUNCTION bloomexp\.script_version\(.*?)^COMMENT ON FUNCTION bloomexp\.script_version/ms
+  or die 'no version of scripts';
+
+# Scripts from that version on work.
+sub scripts_from { return $script_version =~ s/SELECT '.*?'/SELECT '$_[0]'/r }
+
+sub replaced { return $_[0] =~ s/\ACREATE /CREATE OR REPLACE /r }
+
 my $addition = q{
 	CREATE FUNCTION bloom_made_up(filter bloom) RETURNS bigint
 		LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 7
 		AS 'SELECT 1::bigint';
 	COMMENT ON FUNCTION bloom_made_up(bloom) IS 'made up';
 	REVOKE ALL ON FUNCTION bloom_made_up(bloom) FROM PUBLIC;
-};
+} . replaced(scripts_from($next));
 
 my $older = '0.9';
 my $earlier = $script;
@@ -76,7 +85,8 @@ my ($generator) = $earlier =~
 my $other = $generator =~ s/(?=\bRETURN CASE WHEN item IS NOT NULL)/-- as it was\n\t/r;
 isnt($other, $generator, 'the feeds of the older version are others');
 $earlier =~ s/\Q$generator\E/$other/;
-$to_today .= $generator =~ s/\ACREATE /CREATE OR REPLACE /r;
+$earlier =~ s/\Q$script_version\E/scripts_from($older)/e;
+$to_today .= replaced($generator) . replaced($script_version);
 $earlier .= q{
 	CREATE FUNCTION bloom_gone(bloom) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 2::bigint';
 	ALTER FUNCTION bloom_cardinality(bloom) COST 7;
@@ -94,7 +104,7 @@ my %mistakes = (
 	body => $addition =~ s/SELECT 1/SELECT 2/r,
 	property => $addition =~ s/COST 7//r,
 	membership => "$addition ALTER EXTENSION bloomexp DROP FUNCTION bloom_made_up(bloom);",
-	other => "$addition ALTER FUNCTION bloomexp.feeds() COST 2;");
+	other => "$addition ALTER FUNCTION bloomexp.feeds(name) COST 2;");
 
 append_to_file("$extension/bloomexp--$next.sql", $script . $addition);
 append_to_file("$extension/bloomexp--$version--$next.sql", $addition);
@@ -155,7 +165,7 @@ my $members = $node->safe_psql('postgres', q{
 cmp_ok(scalar(grep { /^ALTER EXTENSION bloomexp ADD /m } @{ $created{$version} }), '==', $members,
 	"the $members members are objects");
 
-like(differences($created{$version}, $created{$next}), qr/\A\+ -- Name: bloom_made_up\(/,
+like(differences($created{$version}, $created{$next}), qr/^\+ -- Name: bloom_made_up\(/m,
 	'a function more is a difference');
 for (sort keys %mistakes)
 {
@@ -207,8 +217,8 @@ for my $to ($version, $next)
 	$node->safe_psql($feed, "ALTER EXTENSION bloomexp UPDATE TO '$to'");
 	is($node->safe_psql($feed, $problems),
 		join("\n",
-			map { qq($_|$before|{"The script is of version $before of bloomexp: )
-				. 'apply what the command returns."}' }
+			map { qq($_|$before|{"The script is of version $before of bloomexp, )
+				. qq(and this one needs those of $to or later: apply what the command returns."}) }
 			  'alone', 'seen'),
 		"$to: feeds of $before are listed");
 	is($node->safe_psql($feed, $filters), $stored, "$to: the filters of $before are as they were");
