@@ -15,6 +15,7 @@
 #include "utils/lsyscache.h"
 #include "utils/sortsupport.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 #include "utils/typcache.h"
 
 #include "feed/row.h"
