@@ -133,8 +133,8 @@ WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 ORDER BY catalog;
 
--- Every object has a comment.  A type's array, the rows of an operator class and the like belong
--- to another object and need none; some versions list the array.
+-- Every object has a comment.  A type's array, the row type of a table, the rows of an operator class
+-- and the like belong to another object and need none; some versions list these types.
 SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
 FROM pg_depend d
 WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
@@ -143,7 +143,8 @@ WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 					WHERE c.classoid = d.classid AND c.objoid = d.objid AND c.objsubid = 0)
 	AND NOT EXISTS (SELECT FROM pg_type t
 					WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid
-						AND t.typcategory = 'A')
+						AND (t.typcategory = 'A' OR EXISTS (
+							SELECT FROM pg_class r WHERE r.oid = t.typrelid AND r.relkind <> 'c')))
 ORDER BY pg_describe_object(d.classid, d.objid, 0) COLLATE "C";
 
 -- functions are immutable and parallel safe, but for these
