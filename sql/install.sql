@@ -133,8 +133,8 @@ WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomexp')
 ORDER BY catalog;
 
--- Every object has a comment.  A type's array, the row type of a table, the rows of an operator class
--- and the like belong to another object and need none; some versions list these types.
+-- Every object has a comment.  A type's array, the row type of a table, the rows of an operator
+-- class and the like belong to another object and need none; some versions list these types.
 SELECT pg_describe_object(d.classid, d.objid, 0) AS without_comment
 FROM pg_depend d
 WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
