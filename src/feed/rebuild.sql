@@ -42,6 +42,7 @@ AS $$	-- No SET: with it it could not commit.  So the types in DECLARE are quali
 DECLARE
 	call pg_catalog.text;
 	batch_oid pg_catalog.oid;
+	n_calls bigint;	-- 0: the name is that of another function now
 	size integer := 250;	-- of a batch, in filters
 	counts bloomexp.rebuild_counts;
 	counts_before bloomexp.rebuild_counts;
@@ -73,18 +74,12 @@ BEGIN
 						'and only users, after, upto and pause may be NULL.';
 			END IF;
 			call := format('SELECT b.after, b.busy, (b.counts).* '
-				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b',
-				batch, CASE WHEN overlap IS NOT NULL THEN ', $8' END);
+				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b WHERE to_regproc(%L)::oid = $9',
+				batch, CASE WHEN overlap IS NOT NULL THEN ', $8' END, batch);
 			batch_oid := to_regproc(batch);
 			counts := ROW(0, 0, 0, 0, 0, 0, 0);
 			busy := '{}';
 			report_at := clock_timestamp() + interval '1 second';
-		END IF;
-
-		-- Between batches the feed can have been dropped, and somebody else made one of its name.
-		IF batch_oid IS DISTINCT FROM to_regproc(batch)::oid THEN
-			RAISE EXCEPTION 'function % is another one now', batch
-				USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
 
 		wanted := CASE
@@ -97,10 +92,18 @@ BEGIN
 		counts_before := counts;
 		locked := false;
 		BEGIN
+			-- Somebody can have dropped the feed since, and somebody else made one of its name.  The
+			-- condition stands in the call itself, and is tested first, so nothing fits in between.
 			EXECUTE call
 				INTO after, batch_busy, counts.exposures, counts.filters, counts.bytes,
 					counts.removed, counts.examined, counts.lost, counts.halved
-				USING wanted, after, upto, size, dry_run, allow_removed, counts, overlap;
+				USING wanted, after, upto, size, dry_run, allow_removed, counts, overlap,
+					batch_oid;
+			GET DIAGNOSTICS n_calls = ROW_COUNT;
+			IF n_calls = 0 THEN
+				RAISE EXCEPTION 'function % is another one now', batch
+					USING ERRCODE = 'object_not_in_prerequisite_state';
+			END IF;
 			IF only_busy THEN	-- the batches in which these users were busy have counted them
 				counts.exposures := counts_before.exposures;
 				counts.filters := counts_before.filters;

@@ -298,8 +298,8 @@ get_hashes(FunctionCallInfo fcinfo, int argno, int *n)
 }
 
 /*
- * Read a row without its filter, and an addition: the arguments from that of `recent`, number
- * `first`, to the last.
+ * Read the arguments from `recent`, number `first`, to the last: a row, but for its filter, and
+ * what is added to it.
  */
 static void
 get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, BloomRow *row,

@@ -78,7 +78,8 @@ sub upgrade
 
 		samples::create($old, 'postgres');
 		samples::create_feeds($old, 'postgres');
-		$old->safe_psql('postgres', 'INSERT INTO exposures VALUES (5, 903); CALL untracked.rebuild()');
+		$old->safe_psql('postgres',
+			'INSERT INTO exposures VALUES (5, 903); CALL untracked.rebuild()');
 		# what refers to the functions and operators
 		$old->safe_psql('postgres', q{
 			ALTER TABLE seen ALTER items SET DEFAULT bloom_new(50),

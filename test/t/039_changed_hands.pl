@@ -124,6 +124,22 @@ for (qw(with_type with_function with_operator far))
 is(said('typed', q{SELECT bloomexp.create_feed('of_view', 'app.clean', trigger => false);
 	SELECT of_view.unseen(1, '{1}')}), '', 'a view of nobody else\'s');
 
+# A rebuild goes on only with the feed with which it began.
+
+my $swapped = q{SELECT bloomexp.create_feed('swapped', 'app.exposures')};
+$node->safe_psql('typed', "$swapped; INSERT INTO app.exposures (user_id, item_id)
+	SELECT n, 1 FROM generate_series(1, 2500) AS n; TRUNCATE swapped.filters");
+my $rebuild = $node->background_psql('typed', on_error_stop => 0);
+$rebuild->query_until(qr/began/,
+	"\\echo began\nCALL swapped.rebuild(pause => '3 s');\n\\echo ended\n");
+ok($node->poll_query_until('typed', q{SELECT EXISTS (SELECT FROM pg_stat_activity
+	WHERE wait_event = 'PgSleep' AND query LIKE '%swapped%')}), 'it sleeps between batches');
+$node->safe_psql('typed', "DROP SCHEMA swapped CASCADE; $swapped");
+$rebuild->query_until(qr/ended/, '');
+like($rebuild->{stderr}, qr/ERROR:  function swapped.rebuild_batch is another one now/,
+	'not with another one of its name');
+$rebuild->quit;
+
 # The functions in the schema bloomexp are those of the type: with the same C code, alike in all.
 
 is($node->safe_psql('typed', q{

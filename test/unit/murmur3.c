@@ -140,7 +140,7 @@ test_memory(void)
 	free_guarded_page(page, size);
 }
 
-/* Test the loops over many items with every number of items that vectors leave over. */
+/* Test the vector loops with every number of items, so with every remainder. */
 static void
 test_loops(void)
 {

@@ -75,7 +75,7 @@ BEGIN
 	END IF;
 	-- What is still missing: more than 247 items of a user, and what something has suppressed
 	-- above, which is an error if it does so here.  No join: the planner does not know how many
-	-- rows are new, and could read all filters.
+	-- rows are new, and might scan the whole table of filters.
 	FOR missing IN
 		SELECT p.user_id::{user_type} AS user_id, p.hashes
 		FROM (
