@@ -158,6 +158,7 @@ LANGUAGE plpgsql
 AS $$	-- No SET: with it it could not commit.  So types in DECLARE and calls are qualified.
 DECLARE
 	batch_oid pg_catalog.oid;
+	n_calls bigint;	-- 0: the name is that of another function now
 BEGIN
 	PERFORM bloomexp.require_autocommit('expire()');
 	removed := 0;
@@ -165,14 +166,17 @@ BEGIN
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
-		-- Between batches the feed can have been dropped, and somebody else made one of its name.
 		batch_oid := coalesce(batch_oid, to_regproc(batch)::oid);
-		IF batch_oid IS DISTINCT FROM to_regproc(batch)::oid THEN
+		-- Somebody can have dropped the feed since, and somebody else made one of its name.  The
+		-- condition stands in the call itself, and is tested first, so nothing fits in between.
+		EXECUTE format('SELECT b.after, b.removed FROM %s($1, $2, $3) AS b '
+			'WHERE to_regproc(%L)::oid = $4', batch, batch)
+			INTO after, removed USING after, allow_removed, removed, batch_oid;
+		GET DIAGNOSTICS n_calls = ROW_COUNT;
+		IF n_calls = 0 THEN
 			RAISE EXCEPTION 'function % is another one now', batch
 				USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
-		EXECUTE format('SELECT b.after, b.removed FROM %s($1, $2, $3) AS b', batch)
-			INTO after, removed USING after, allow_removed, removed;
 		COMMIT;
 		EXIT WHEN after IS NULL;
 		PERFORM pg_catalog.pg_sleep_for(pause);
