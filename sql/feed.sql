@@ -510,7 +510,8 @@ INSERT INTO seen.filters (user_id) SELECT generate_series(10001, 15000);
 SELECT after, counts
 FROM seen.rebuild_batch(NULL, 10000, NULL, 250, true, false, ROW(0, 0, 0, 0, 0, 0, 0));
 ROLLBACK;
--- A batch that ends before the rows that it has locked, because of users without a row, leaves them.
+-- Because of users without a row, a batch can end before the rows that it has locked.  It leaves
+-- these rows as they are.
 BEGIN;
 DELETE FROM seen.filters WHERE user_id <> 20;
 SELECT after, (counts).filters, (counts).removed
@@ -557,8 +558,8 @@ SELECT array_agg(user_id) AS stale FROM seen.filters WHERE filled_until IS NULL;
 SELECT count(*) FROM seen.filters WHERE user_id IN (3, 4);
 ALTER TABLE seen.filters DROP CONSTRAINT refused;
 CALL seen.rebuild(users => '{2,3}');
--- What triggers have written counts before any rebuild, too.  What visitors only took does not: they
--- cannot stop rebuilds by that.
+-- Rows that triggers have written count for the safety stop, even before the first rebuild.  Items
+-- that visitors only took do not, so visitors cannot stop rebuilds.
 BEGIN;
 DELETE FROM exposures WHERE user_id > 10;
 TRUNCATE seen.filters;

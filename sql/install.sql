@@ -240,8 +240,8 @@ DROP EXTENSION bloom;
 \endif
 SELECT count(*) FROM t WHERE seen @> a;
 
--- everybody may use the extension where default privileges are none, and nobody create in its schema
--- where they are all
+-- Everybody may use the extension even if default privileges grant nothing, and nobody may create
+-- in its schema even if they grant everything.
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES REVOKE USAGE ON TYPES FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO regress_bloomexp_guest;

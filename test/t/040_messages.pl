@@ -54,10 +54,10 @@ sub messages
 	return @messages;
 }
 
-# The messages of a text of SQL: those of RAISE, given as a format or as MESSAGE; and of a
-# problem, what stands before the colon, semicolon or full stop.  Problems are the sentences that
-# functions named check_... and untrusted() return, and that bloomexp.feeds() adds.  A gap is % or an
-# expression, and %s, %I or %L in format().
+# The messages of a text of SQL.  Those of RAISE are given as a format or as MESSAGE.  Problems are
+# the sentences that untrusted() and functions named check_... return, and that bloomexp.feeds()
+# adds: their message ends at the colon, semicolon or full stop.  A gap in a message is % or an
+# expression, or %s, %I or %L in format().
 sub sql_messages
 {
 	my ($text) = @_;
