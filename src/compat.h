@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  Differences between PostgreSQL 15 to 19.
+ *	  Differences between the versions of PostgreSQL, 15 to 19.
  *
  * No other C file depends on the version.
  *

@@ -3,7 +3,7 @@
  * interrupt.h
  *	  How often a long loop checks whether its query was cancelled.
  *
- * A check is cheap, but not beside a few instructions.  The kernel knows nothing of
+ * A check is cheap, but not in a loop of a few instructions.  The kernel knows nothing of
  * PostgreSQL, so its callers check between calls or pass a function that checks.
  *
  *-------------------------------------------------------------------------
@@ -11,10 +11,10 @@
 #ifndef BLOOMEXP_INTERRUPT_H
 #define BLOOMEXP_INTERRUPT_H
 
-/* Items or bytes that a loop processes at most between two checks. */
+/* The most items or bytes that a loop processes between two checks. */
 #define BLOOMEXP_INTERRUPT_EVERY 65536
 
-/* A function that checks.  If the query was cancelled, it leaves the kernel by longjmp(). */
+/* A function that checks.  If the query was cancelled, it does not return, but calls longjmp(). */
 typedef void (*BloomInterruptCheck) (void);
 
 #endif							/* BLOOMEXP_INTERRUPT_H */

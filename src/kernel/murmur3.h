@@ -57,7 +57,10 @@ murmur3_read_short(const uint8_t *b, size_t count)
 		(uint64_t) b[count - 1] << (8 * (count - 1));
 }
 
-/* Return the `count` bytes before `end`, 1 to 8.  At least 8 bytes there must be readable. */
+/*
+ * Return the last `count` bytes before `end`, 1 to 8, as a little-endian number.  The 8 bytes
+ * before `end` must be readable.
+ */
 static inline uint64_t
 murmur3_read_last(const uint8_t *end, size_t count)
 {
@@ -94,9 +97,8 @@ murmur3_avalanche(uint64_t lane)
 }
 
 /*
- * Compute the 128-bit hash of `length` bytes with seed 0, as two 64-bit halves.
- *
- * No byte outside of these is read.
+ * Compute the 128-bit hash of `length` bytes with seed 0, as two 64-bit halves.  Reads no byte
+ * outside of these.
  */
 static inline void
 bloomexp_murmur3(const void *bytes, size_t length, uint64_t hash[2])
@@ -114,7 +116,7 @@ bloomexp_murmur3(const void *bytes, size_t length, uint64_t hash[2])
 		lane2 = (murmur3_rotate(lane2, 31) + lane1) * 5 + 0x38495ab5;
 	}
 
-	/* the rest of the last block: a missing word would be 0, which changes no lane */
+	/* the tail: a word of 0 would not change its lane, so missing words are left out */
 	if (length < 8)
 		lane1 ^= murmur3_scramble1(murmur3_read_short(bytes, length));
 	else if (left > 0)
@@ -137,10 +139,9 @@ bloomexp_murmur3(const void *bytes, size_t length, uint64_t hash[2])
 }
 
 /*
- * Return the first half of the hash of a number's 8 little-endian bytes.
- *
- * Equals bloomexp_murmur3() of these bytes.  They are a tail of the first lane
- * alone, so no loop is needed.
+ * Return the first half of the hash of a number's 8 little-endian bytes, as
+ * bloomexp_murmur3() computes it.  These bytes are a tail in the first lane, so
+ * no loop is needed.
  */
 static inline uint64_t
 bloomexp_murmur3_int64(uint64_t number)

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * probe.c
- *	  Kernels: one item, or a batch of items, against one layer.
+ *	  Setting, testing and counting the positions of items in one layer.
  *
- * A branch that the CPU mispredicts costs more than a few needless probes.  So the
- * batch kernel makes the first probes of every item without branches, and further
- * probes only of the items whose first positions were all set.
+ * A mispredicted branch costs more than a few needless probes.  So for a batch of
+ * items, the first probes of all items are made without branches.  Only items whose
+ * first positions are all set are probed further.
  *
- * A counter counts every probe, even two of the same item.  A counter at COUNTER_MAX
- * may stand for more probes than that, so it never changes again.
+ * If two probes of an item have the same position, its counter counts both.  A counter
+ * at COUNTER_MAX may stand for more probes than that, so it never changes again.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,17 +20,17 @@
 
 #define COUNTER_MAX 15
 
-/* Probes that every item of a batch gets. */
+/* The number of probes that every item of a batch gets. */
 #define FIRST_PROBES 2
 
-/* Probes at a time for the items that may still be contained. */
+/* The number of probes at a time for items whose positions were all set so far. */
 #define MORE_PROBES 3
 
 #if FIRST_PROBES > MORE_PROBES
 #error "keep_hits() has no room for the first probes"
 #endif
 
-/* Return the block that has the positions of an item. */
+/* Return the block in which the positions of an item are. */
 static inline uint8_t *
 find_block(const BloomBits *bits, uint64_t hash)
 {
@@ -40,14 +40,14 @@ find_block(const BloomBits *bits, uint64_t hash)
 		bloomexp_position_block_of(&bits->shape, hash) * bloomexp_probe_block_bytes(bits);
 }
 
-/* Return the state of an item before its first probe of a layer. */
+/* Return the first state of an item in a layer. */
 static inline uint64_t
 first_state(const BloomShape *shape, uint64_t hash)
 {
 	return (hash + BLOOMEXP_POSITION_START) * bloomexp_position_first_step(shape);
 }
 
-/* Return the next position of an item in its block, and step its state. */
+/* Return the position in a block that a state gives, and advance the state. */
 static inline uint32_t
 next_position(uint64_t *state, uint32_t block_bits)
 {
@@ -89,8 +89,9 @@ bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 }
 
 /*
- * Compute the multipliers from the hash of an item to each of its states.  All items of a
- * layer share them, and with them no probe waits for the one before.
+ * Compute the multipliers that make each state of an item, from its hash plus
+ * BLOOMEXP_POSITION_START.  They are the same for all items of a layer.  With them no probe waits
+ * for the one before.
  */
 static inline void
 make_steps(const BloomShape *shape, uint64_t *steps)
@@ -101,9 +102,9 @@ make_steps(const BloomShape *shape, uint64_t *steps)
 }
 
 /*
- * Probe n items, hashes[places[i]], at `probes` positions each, at most MORE_PROBES.  If
- * `places_unset`, the items are hashes[i].  Keeps in `places` the indexes of the items whose
- * positions are all set, and returns their number.
+ * Probe n items at `probes` positions each, at most MORE_PROBES.  The items are
+ * hashes[places[i]], or hashes[i] if `places_unset`.  Leaves in `places` the indexes of the items
+ * whose positions are all set, and returns their number.
  */
 static BLOOMEXP_INLINE int
 keep_hits(const BloomBits *bits, bool counting, bool blocked, bool places_unset,
@@ -156,8 +157,8 @@ probe_hits(const BloomBits *bits, bool counting, bool blocked,
 }
 
 /*
- * Find the items that a layer contains, of n items, at most BLOOMEXP_BATCH.  Stores their
- * indexes in `hits`, ascending, and returns their number.  `hits` must have room for n.
+ * Find which of n items, at most BLOOMEXP_BATCH, a layer contains.  Stores their indexes in
+ * `hits`, ascending, and returns their number.  `hits` must have room for n.
  */
 int
 bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n, uint16_t *hits)
@@ -188,8 +189,8 @@ bloomexp_probe_set(const BloomBits *bits, uint64_t hash)
 }
 
 /*
- * Add `delta`, 1 or -1, to the counters of an item.  Returns the number of counters that left
- * 0 or became 0.
+ * Add `delta`, 1 or -1, to the counters of an item.  Returns how many counters were 0 before, if
+ * `delta` is 1, or are 0 now, if it is -1.
  */
 uint32_t
 bloomexp_probe_count(const BloomBits *bits, uint64_t hash, int delta)
@@ -237,7 +238,7 @@ bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t 
 	}
 }
 
-/* Return the sum of two counters. */
+/* Return the sum of two counters, at most COUNTER_MAX. */
 static inline uint32_t
 add_counters(uint32_t a, uint32_t b)
 {

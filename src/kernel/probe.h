@@ -13,8 +13,8 @@
 #include "kernel/sizing.h"
 
 /*
- * Items that are hashed and probed together: few enough for the L1 cache, and enough that
- * each step is a loop of its own without dependencies between items.
+ * The most items that are hashed and probed together.  They fit in the L1 cache, and are enough
+ * to make each step a loop of its own, in which no item depends on another.
  */
 #define BLOOMEXP_BATCH 512
 

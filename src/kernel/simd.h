@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 /*
- * Marks functions that must be compiled into each caller, for its target or its constant
- * arguments.  Left to itself, gcc may not do so, and then a batch takes a third longer.
+ * Marks functions that must be inlined into each caller, for the caller's target or constant
+ * arguments.  Left to itself, gcc may not inline them, and then a batch takes a third longer.
  */
 #ifdef __GNUC__
 #define BLOOMEXP_INLINE inline __attribute__((always_inline))

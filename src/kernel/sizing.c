@@ -13,7 +13,7 @@
  *
  * Sizes must be the same on every machine.  All arithmetic is in IEEE doubles with
  * functions of libm such as exp and log, and sizes are rounded up to whole words, so
- * that the last bits of a libm do not change them.
+ * that differences in the last bits between implementations of libm do not change them.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,9 +37,9 @@
 #define NEGLIGIBLE 1e-290
 
 /*
- * The sum over the numbers of items in a block extends POISSON_RANGE standard deviations
- * beyond the mean, with POISSON_TERMS terms per standard deviation.  The terms follow a
- * bell curve, so every n-th of them yields their sum to ten digits.
+ * The sum over the number of items in a block extends POISSON_RANGE standard deviations to
+ * both sides, with POISSON_TERMS terms per standard deviation.  The terms follow a bell
+ * curve, so every n-th of them gives the sum to ten digits.
  */
 #define POISSON_RANGE 7.0
 #define POISSON_TERMS 1.5
@@ -195,7 +195,7 @@ absorbed_items(const BloomShape *shape, double offered)
  * layer had when they came.
  *
  * Newton's method approaches the result from below.  It stops where nearly every item is a
- * false positive, because such a layer can be offered any number of items.
+ * false positive, because then any number of items can have been offered.
  */
 double
 bloomexp_sizing_offered_items(const BloomShape *shape, double items)
@@ -216,12 +216,11 @@ bloomexp_sizing_offered_items(const BloomShape *shape, double items)
 
 /*
  * Return an estimate of the distinct items in a layer with `bits_set` bits set: the number of
- * items for which as many bits are expected.  See Swamidass, Baldi, "Mathematical correction
+ * items that are expected to set as many bits.  See Swamidass, Baldi, "Mathematical correction
  * for fingerprint similarity measures", J. Chem. Inf. Model. 47, 2007, equation 1, here with
  * ln(1 - 1/m) in place of -1/m.
  *
- * A layer whose bits are all set can have any number of items.  Half a bit counts as unset
- * there.
+ * A layer whose bits are all set can have any number of items.  Then half a bit counts as unset.
  */
 double
 bloomexp_sizing_estimate_items(const BloomShape *shape, uint64_t bits_set)
@@ -286,7 +285,7 @@ find_probes(double words, double items, double fpr, uint32_t first, uint32_t las
 	{
 		BloomShape	candidate = round_to_blocks((uint32_t) words, k);
 
-		/* the textbook rate is lower, and faster to compute */
+		/* the textbook rate is lower, and faster to compute, so it is tested first */
 		if (textbook_fpr(&candidate, items) <= fpr &&
 			bloomexp_sizing_expected_fpr(&candidate, items) <= fpr)
 		{
@@ -302,14 +301,14 @@ find_probes(double words, double items, double fpr, uint32_t first, uint32_t las
  * too many words.
  *
  * A layer with more words has a lower rate, so bisection finds the smallest.  There are two
- * exceptions.  The smallest layers with blocks are worse than the largest without, which is
- * tried first.  And where one more block begins all blocks get smaller, so the largest layer
- * with one block less is tried at the end.
+ * exceptions.  The smallest layers with blocks have a higher rate than the largest layer without,
+ * so that one is tried first.  And where a layer gets one more block, all its blocks become
+ * smaller, so the largest layer with one block fewer is tried at the end.
  */
 static bool
 find_size(double items, double fpr, BloomShape *shape)
 {
-	/* the best number of probes by the textbook, and its neighbours */
+	/* the textbook's optimum for the number of probes, and its neighbours */
 	double		best = -log2(fpr);
 	uint32_t	first = (uint32_t) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0));
 	uint32_t	last = (uint32_t) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0);
@@ -321,7 +320,7 @@ find_size(double items, double fpr, BloomShape *shape)
 	double		enough;
 	bool		found = false;
 
-	/* the number of words is the textbook's at least, and not much more */
+	/* the textbook's number of words is a lower bound, and close */
 	for (uint32_t k = first; k <= last; k++)
 		textbook = fmin(textbook, ceil(k * items / textbook_load(fpr, k) / 64.0));
 	too_few = fmax(one_block ? 0.0 : BLOOMEXP_BLOCKED_FROM, textbook - 1.0);
@@ -348,7 +347,7 @@ find_size(double items, double fpr, BloomShape *shape)
 	if (enough > BLOOMEXP_BLOCKED_FROM)
 		find_probes(enough, items, fpr, first, last, shape);
 
-	/* a tiny layer may keep the rate with fewer probes, too */
+	/* a tiny layer may keep the rate even with fewer probes */
 	do
 		first = last = shape->hashes - 1;
 	while (last > 0 && find_probes(shape->words, items, fpr, first, last, shape));

@@ -5,11 +5,11 @@
  *
  * This is the American flag sort of McIlroy, Bostic, McIlroy, "Engineering radix sort",
  * Computing Systems 6, 1993: records are moved into 256 parts by the highest byte of their
- * keys, and each part is sorted by the next byte.  Records with equal keys can change places.
+ * keys, and each part is sorted by the next byte.  The sort is not stable.
  *
- * The time is linear in the number of records, whatever the keys are.  qsort() takes
- * quadratic time for some orders, and users choose the items.  Even on average a bloom_agg()
- * of five million items would take two to three times as long with qsort().
+ * The time is linear in the number of records, whatever their keys and their order.  qsort()
+ * takes quadratic time for some orders, and users choose the items.  Even on average a
+ * bloom_agg() of five million items would take two to three times as long with qsort().
  *
  *-------------------------------------------------------------------------
  */
@@ -19,17 +19,17 @@
 /* Up to this many records, insertion is the fastest sort. */
 #define INSERTION_SORT_MAX 64
 
-/* The words of a record, of which one is its key.  A hash alone has no slice. */
+/* The words of a record, one of which is the key.  A record of one word is a hash. */
 enum
 {
 	HASH,
 	SLICE
 };
 
-/* A function that sorts records by the bytes of their keys from `shift` down */
+/* A function that sorts records by the bytes of their keys, from the one at bit `shift` down */
 typedef void (*SortPart) (uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check);
 
-/* Return the key of a record as an unsigned number of the same order. */
+/* Return the key of a record as an unsigned number that sorts in the same order. */
 static inline uint64_t
 get_key(const uint64_t *record, int key)
 {
@@ -60,8 +60,9 @@ insertion_sort(uint64_t *records, uint64_t n, int words, int key)
 }
 
 /*
- * Sort records whose keys agree in all bytes above `shift`.  `words`, `key` and `sort_part`,
- * which is the caller, are constants of each caller.
+ * Sort records whose keys agree in all bytes above the one at bit `shift`.  `words` is the size
+ * of a record, and `key` the index of its key.  `sort_part`, the caller itself, sorts the parts.
+ * All three are constants in each caller, so each gets a copy compiled for it.
  */
 static BLOOMEXP_INLINE void
 sort_by_byte(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check,
@@ -131,7 +132,7 @@ sort_by_slice(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck chec
 	sort_by_byte(records, n, shift, check, 2, SLICE, sort_by_slice);
 }
 
-/* Sort records from the highest byte in which their keys differ. */
+/* Sort records, beginning with the highest byte in which their keys differ. */
 static BLOOMEXP_INLINE void
 sort(uint64_t *records, uint64_t n, BloomInterruptCheck check, int words, int key,
 	 SortPart sort_part)

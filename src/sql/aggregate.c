@@ -4,9 +4,9 @@
  *	  bloom_agg() and bloom_window_agg(): one filter of the items of a group, sized
  *	  for the distinct items.
  *
- * The size is known only when all items are.  So the state is a list of their hashes, of 8
- * bytes each, or of 16 bytes with the time slices for a window.  The filter is made at the
- * end.  Every plan makes the same bytes, because the order in which bits are set does not
+ * The size of the filter is known only when all items are.  So the state is a list of their
+ * hashes, 8 bytes each, or 16 bytes with the time slices for a window.  The filter is made at
+ * the end.  Every plan makes the same bytes, because the order in which bits are set does not
  * matter, and an item of a window goes only into the slice of its newest exposure.
  *
  *-------------------------------------------------------------------------
@@ -24,16 +24,16 @@
 #include "value/layout.h"
 #include "value/window.h"
 
-/* Room for more than a thousand times the items seen would be a mistake. */
+/* The most headroom.  More than a thousand times the items seen would be a mistake. */
 #define MAX_HEADROOM 1000
 
-/* A list with fewer elements grows without a search for repetitions. */
+/* A list with space for fewer elements grows without a search for duplicates. */
 #define FIRST_COMPACT 8192
 
 /* The most bytes of distinct elements, so that a serialized list fits in 1 GB. */
 #define MAX_LIST 960000000
 
-/* What all rows of a group have in common.  It has no padding, because it is serialized. */
+/* The arguments that all rows of a group have in common.  Serialized, so it has no padding. */
 typedef struct Parameters
 {
 	double		fpr;
@@ -47,11 +47,11 @@ StaticAssertDecl(sizeof(Parameters) == 4 * sizeof(int64),
 				 "the parameters of an aggregate have no padding");
 
 /*
- * The state: a list of hashes, or of exposures for a window, with repetitions.
+ * The state: a list of hashes, or of exposures for a window, with duplicates.
  *
  * Rows of many groups come in turn, so the state of a group is rarely in the CPU's cache.
  * Appending to a list touches one cache line, inserting into a hash table two or three.
- * Repetitions are dropped now and then, for one group at a time.
+ * Duplicates are dropped now and then, for one group at a time.
  */
 typedef struct AggState
 {
@@ -80,8 +80,10 @@ new_state(MemoryContext context, const Parameters *parameters, uint64 space)
 }
 
 /*
- * Drop the repetitions from a list, or raise an error if too many elements are left.  The result
- * of the aggregate stays the same, so this is allowed where the state must not be modified.
+ * Drop the duplicates from a list.  Raises an error if too many elements are left.
+ *
+ * The result of the aggregate stays the same, so this may be done even where the state must not be
+ * modified.
  */
 static void
 compact(AggState *state)
@@ -101,7 +103,7 @@ compact(AggState *state)
 }
 
 /*
- * Make space for n more elements: drop the repetitions, and grow the list if it is still more
+ * Make space for n more elements: drop the duplicates, and grow the list if it is still more
  * than half full.
  */
 static void

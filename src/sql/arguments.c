@@ -17,8 +17,8 @@
 #include "sql/arguments.h"
 
 /*
- * Raise an error if one of n arguments is NULL.  The arguments begin at number `first`, and names[]
- * has their names.
+ * Raise an error if one of n arguments, from number `first` on, is NULL.  names[] has the names of
+ * these arguments.
  */
 void
 bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int first, const char *const *names,
@@ -56,8 +56,8 @@ bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * Return the item type of a polymorphic argument.  It is kept in fn_extra, so the call site must
- * keep nothing else there.
+ * Return the item type of a polymorphic argument.  It is kept in fn_extra of the call site, so the
+ * calling function must keep nothing else there.
  */
 const BloomItemType *
 bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno)
@@ -80,7 +80,8 @@ bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno)
 
 /*
  * Return the hashes in an argument of type bigint[], and set *n to their number.  They lie in the
- * argument, so they must not be changed.  The array must have one dimension and no nulls.
+ * argument, so they must not be changed.  Raises an error if the array has several dimensions or
+ * nulls.
  */
 const uint64 *
 bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n)
@@ -99,7 +100,7 @@ bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n)
 	return (const uint64 *) ARR_DATA_PTR(array);
 }
 
-/* Return the kind of items with a name of type text, or raise an error. */
+/* Return the kind of items that a text names, or raise an error. */
 BloomKind
 bloomexp_arguments_kind(Datum name)
 {
@@ -116,7 +117,7 @@ bloomexp_arguments_kind(Datum name)
 			 errhint("The kinds are integer, text, uuid and bytea.")));
 }
 
-/* Open the filter of argument 0 in *space and return that, or NULL for a NULL argument. */
+/* Open the filter of argument 0 in *space, and return `space`, or NULL for a NULL argument. */
 BloomFilter *
 bloomexp_arguments_filter(FunctionCallInfo fcinfo, BloomFilter *space)
 {
@@ -126,7 +127,7 @@ bloomexp_arguments_filter(FunctionCallInfo fcinfo, BloomFilter *space)
 	return space;
 }
 
-/* Raise an error, in the name of `function`, unless a filter has a window. */
+/* Raise an error, which names `function`, unless a filter has a window. */
 void
 bloomexp_arguments_require_windowed(const BloomFilter *filter, const char *function)
 {
@@ -138,7 +139,7 @@ bloomexp_arguments_require_windowed(const BloomFilter *filter, const char *funct
 				 errhint("Make the filter with bloom_window() or bloom_window_agg().")));
 }
 
-/* Open the filter of argument 0, or raise an error of `function` if it is NULL or not windowed. */
+/* Open the filter of argument 0.  Raises an error if it is NULL or has no window. */
 void
 bloomexp_arguments_open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter,
 								 const char *function)
@@ -153,8 +154,8 @@ bloomexp_arguments_open_windowed(FunctionCallInfo fcinfo, BloomFilter *filter,
 }
 
 /*
- * Return a timestamptz as microseconds since 2000-01-01 00:00 UTC.  Raises an error, for the
- * argument `name`, if it is NULL or infinite.
+ * Return a timestamptz as microseconds since 2000-01-01 00:00 UTC.  Raises an error, which names
+ * the argument `name`, if it is NULL or infinite.
  */
 int64
 bloomexp_arguments_time(NullableDatum time, const char *name)

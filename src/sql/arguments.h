@@ -30,7 +30,7 @@ extern void bloomexp_arguments_open_windowed(FunctionCallInfo fcinfo, BloomFilte
 extern int64 bloomexp_arguments_time(NullableDatum time, const char *name);
 extern int64 bloomexp_arguments_width(const Interval *interval);
 
-/* Return argument 0 as it came: an UPDATE then keeps its TOAST pointer and writes no copy. */
+/* Return argument 0 as it came, so that an UPDATE keeps its TOAST pointer and writes no copy. */
 static inline Datum
 bloomexp_arguments_return_untouched(FunctionCallInfo fcinfo)
 {

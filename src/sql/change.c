@@ -3,8 +3,8 @@
  * change.c
  *	  SQL functions that make and change filters.
  *
- * A NULL filter is an empty one, so a user who was never shown anything needs no row.  A
- * window must exist, because its width is needed.  A NULL item is no item.
+ * A NULL filter is an empty one, so a user who was never shown anything needs no row.  But a
+ * windowed filter must exist, because its width is needed.  A NULL item is ignored.
  *
  *-------------------------------------------------------------------------
  */
@@ -152,7 +152,7 @@ bloomexp_with_fpr(PG_FUNCTION_ARGS)
 /*
  * bloom_union(a, b), a | b
  *
- * It must not depend on the call site, which a remote node may not have.
+ * The function must not use the call site: a remote node may call it without one.
  */
 PG_FUNCTION_INFO_V1(bloomexp_union);
 Datum

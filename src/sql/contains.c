@@ -72,8 +72,8 @@ CONTAINS(uuid, BLOOM_KIND_UUID);
 CONTAINS(bytea, BLOOM_KIND_BYTEA);
 
 /*
- * Set (*contained)[i], for each item i of an array that is not NULL, to whether the filter of
- * argument 0 contains it.  Returns the number of these items.
+ * Test the items of an array that are not NULL: sets (*contained)[i] to whether the filter of
+ * argument 0 contains item i.  Returns the number of items tested.
  */
 static int
 find_contained(FunctionCallInfo fcinfo, ArrayType *array, bool **contained)

@@ -4,7 +4,7 @@
  *	  SQL functions that exclude candidates that were shown before.
  *
  * One pass over the candidates, batch by batch, copies those that remain into the result: an
- * array of the candidates' type, rows of such an array, or packed bytes.
+ * array of the candidates' type, the rows of a set-returning function, or packed bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@
 #include "sql/item.h"
 #include "sql/lookup.h"
 
-/* At least this many candidates are tested at a time, even if fewer are wanted. */
+/* The fewest candidates that are tested at a time, even if fewer are wanted. */
 #define MIN_CANDIDATES 64
 
 /* What is excluded: items that one of the filters contains, and items with these hashes. */
@@ -39,8 +39,8 @@ typedef struct Exclusion
 } Exclusion;
 
 /*
- * Keep the first `wanted` distinct candidates of all batches: set omit[] for repetitions and for
- * all after these.  `selection` has the hashes of the candidates kept so far.
+ * Keep the first `wanted` distinct candidates of all batches: set omit[] for duplicates, and for
+ * all candidates after these.  `selection` has the hashes of the candidates kept so far.
  */
 static void
 select_items(BloomHashSet *selection, uint32 wanted, const BloomItems *items, bool *omit)
@@ -77,10 +77,7 @@ copy_remaining(BloomItems *candidates, const Exclusion *exclusion, bool distinct
 	*remaining = 0;
 	while (*remaining < wanted)
 	{
-		/*
-		 * Test no more than probably needed, because each test in a large filter reads a chunk of
-		 * it.
-		 */
+		/* test no more than probably needed: each test in a large filter reads a chunk of it */
 		if (wanted - *remaining < BLOOMEXP_BATCH / 2)
 			batch = Max((wanted - *remaining) * 2, MIN_CANDIDATES);
 		if (!bloomexp_item_next(candidates, batch))
@@ -246,8 +243,8 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 /*
  * Begin a set-returning function: find all candidates of argument 0 that remain, for next_row().
  *
- * They lie in an array, as bloom_exclude_array() makes it, and each row is a Datum in it.  A
- * tuplestore would be a little faster in FROM, and slower in the SELECT list.
+ * They are kept as an array, which bloom_exclude_array() would return, and a Datum for each of its
+ * elements.  A tuplestore would be a little faster in FROM, but slower in the SELECT list.
  */
 static void
 begin_rows(FunctionCallInfo fcinfo, const Exclusion *exclusion)
@@ -349,8 +346,8 @@ bloomexp_exclude_filters(PG_FUNCTION_ARGS)
 /*
  * planner support function of bloom_exclude()
  *
- * The estimate is the number of candidates.  The share of those that remain is unknown, and too
- * high an estimate does less harm than too low an estimate.
+ * The estimate is the number of candidates.  How many of them remain is unknown, and an estimate
+ * that is too high does less harm than one that is too low.
  */
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 Datum

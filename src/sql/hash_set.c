@@ -3,8 +3,8 @@
  * hash_set.c
  *	  An exact set of hashes in memory.
  *
- * The hash function is public, so users could choose items whose hashes collide.  So the slot
- * of a hash is the high bits of its product with a secret odd number.  Then any two hashes
+ * The hash function is public, so users could choose items whose hashes share a slot.  So the
+ * slot of a hash is the high bits of its product with a secret odd number.  Then any two hashes
  * share one of m slots with probability 2/m at most (Dietzfelbinger, Hagerup, Katajainen,
  * Penttonen, "A reliable randomized algorithm for the closest-pair problem", J. Algorithms 25,
  * 1997).  The hashes of a slot are chained, so a full slot does not spill into others.
@@ -26,13 +26,13 @@
 #define PREFILTER_BYTES 16
 
 /*
- * Up to these sizes, those of a page and of a row's recent hashes, comparing all pairs is faster
- * than building a set.
+ * Up to these numbers of new and known hashes, about those of a page and of a row of a feed,
+ * comparing all pairs is faster than building a set.
  */
 #define FEW_HASHES 16
 #define MANY_KNOWN 256
 
-/* The secret odd number of this session, or 0 before it is chosen. */
+/* The secret odd number of this session, or 0 until it is chosen. */
 static uint64 secret = 0;
 
 /* Choose the secret number. */
@@ -135,7 +135,7 @@ is_among(uint64 hash, const uint64 *others, int n)
 }
 
 /*
- * Copy to `found` the hashes that are not known, in their order and without repetitions.  Returns
+ * Copy to `found` the hashes that are not known, in their order and without duplicates.  Returns
  * how many were copied.
  */
 int

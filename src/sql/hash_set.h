@@ -8,7 +8,7 @@
 #ifndef BLOOMEXP_HASH_SET_H
 #define BLOOMEXP_HASH_SET_H
 
-/* A hash of a set. */
+/* A hash in a set. */
 typedef struct BloomHashEntry
 {
 	uint64		hash;

@@ -3,8 +3,8 @@
  * hashes.c
  *	  SQL functions for the hashes of items.
  *
- * A filter stores no items, only bits that follow from their hashes.  So a row of a feed keeps
- * its newest items as hashes, and adds many of them to its filter at a time.
+ * A filter does not store items, only bits that follow from their hashes.  So a row of a feed
+ * keeps its newest items as hashes, and adds many of them to its filter at a time.
  *
  *-------------------------------------------------------------------------
  */
@@ -75,7 +75,7 @@ bloomexp_hash(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) bloomexp_item_hash(type, PG_GETARG_DATUM(0)));
 }
 
-/* Return an array in one dimension, with its elements in the order of unnest(). */
+/* Return an array as one of one dimension, with the elements in the order of unnest(). */
 static ArrayType *
 flat_array(ArrayType *array)
 {

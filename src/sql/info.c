@@ -109,7 +109,7 @@ bloomexp_cardinality(PG_FUNCTION_ARGS)
 		PG_RETURN_INT64(0);
 	bloomexp_lookup_open_headers(&filter, PG_GETARG_BLOOM_STORED(0));
 	items = bloomexp_filter_items(&filter);
-	/* an item whose probes hit the same position is estimated as less than one */
+	/* if probes of the only item hit the same position, the estimate is less than one */
 	PG_RETURN_INT64(items > 0.0 ? (int64) rint(Max(items, 1.0)) : 0);
 }
 
@@ -148,7 +148,7 @@ slice_start(int64 slice, int64 width, int32 slices)
 	return time_datum(start);
 }
 
-/* Return the start of the slice that contains a time.  Arguments 1 and 2 are width and slices. */
+/* Return the start of the slice that contains a time; arguments 1 and 2 are width and slices. */
 static Datum
 slice_start_of(FunctionCallInfo fcinfo, int64 time)
 {

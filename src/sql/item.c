@@ -20,7 +20,7 @@
 #include "kernel/simd.h"
 #include "sql/item.h"
 
-/* Items of variable length are copied in pieces of this many bytes. */
+/* The size of the pieces in which items of variable length are copied, in bytes. */
 #define COPY_PIECE 48
 
 static const BloomItemType item_types[] = {
@@ -38,11 +38,11 @@ static const BloomItemType item_types[] = {
 static const BloomItemType packed_type = {InvalidOid, BLOOM_KIND_INTEGER, sizeof(int64), false};
 
 /*
- * Raise an error if text under a collation cannot be an item.
+ * Raise an error if texts of a collation cannot be items.
  *
- * Under a nondeterministic collation equal strings can have different bytes, and an item could
- * be shown again in another spelling.  An indeterminate collation is an error, as for the
- * operator = of PostgreSQL.
+ * Under a nondeterministic collation equal strings can have different bytes, so an item could be
+ * shown again in another spelling.  An indeterminate collation is an error, as it is for
+ * PostgreSQL's operator = for text.
  */
 void
 bloomexp_item_check_collation(Oid collation)
@@ -120,7 +120,7 @@ hash_varlena(const char *item, Size size, bool blank_padded)
 	return hash_bytes64(start, length);
 }
 
-/* Return the hash of an item of kind uuid, bytea or text. */
+/* Return the hash of an item of kind text, uuid or bytea. */
 uint64
 bloomexp_item_hash_bytes(BloomKind kind, bool blank_padded, Datum item)
 {
@@ -196,8 +196,8 @@ bloomexp_item_begin_packed(BloomItems *items, bytea *packed)
 /*
  * Find and hash the items of a batch, which are of variable length.
  *
- * Finding an item waits for the length of the item before.  In one loop with the hashing, the
- * CPU hashes meanwhile.
+ * An item can be found only once the length of the one before has been read.  Because finding and
+ * hashing are one loop, the CPU hashes while it waits for that.
  */
 static pg_attribute_always_inline void
 hash_varlenas(BloomItems *items, bool blank_padded)
@@ -270,7 +270,7 @@ copy_fixed(char **out, const BloomItems *items, const bool *omit, Size length)
 	char	   *next = *out;
 	char	   *start = next;
 
-	/* no branch to mispredict: an omitted item is overwritten by the next one */
+	/* no branch that could be mispredicted: the next item overwrites an omitted one */
 	for (int i = 0; i < items->n; i++, item += length)
 	{
 		memcpy(next, item, length);
@@ -283,10 +283,10 @@ copy_fixed(char **out, const BloomItems *items, const bool *omit, Size length)
 /*
  * bloomexp_item_copy() for items of variable length, with their padding
  *
- * Most items are short, so they are copied in pieces of a constant length, which compile to
- * instructions instead of calls.  The last piece of an item may copy bytes behind it, too, and
- * the next item overwrites these.  This cannot overrun the output: its write position is never
- * ahead of the read position.
+ * Most items are short, so they are copied in pieces of a constant length, which compile to a few
+ * instructions instead of a call.  The last piece of an item may also copy bytes that follow it.
+ * The next item overwrites these.  This cannot overrun the output: what is copied lies within the
+ * input, and the write position is never ahead of the read position.
  */
 static int
 copy_varlenas(char **out, const BloomItems *items, const bool *omit)

@@ -22,7 +22,7 @@
  * - A call site keeps one filter.  If it gets two in turn, it reads both again and again.
  * - A filter inline in its row is not kept, because opening it costs less than finding out
  *   whether it is the same.
- * - Items of the same block read it once each.  This is rare where block reads pay.
+ * - Several items in one block read it once each.  This is rare where block reads pay.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,17 +37,17 @@
 #include "sql/lookup.h"
 #include "value/filter.h"
 
-/* Headers are read from the first bytes of a value, which are in one TOAST chunk. */
+/* The first bytes of a value, which are read for its headers.  They are in one TOAST chunk. */
 #define HEADERS_BYTES 1996
 
 /*
- * Reading a block costs as much as reading its bytes and this many more as part of the whole
- * filter.  Measured with a filter of 120 MB in shared buffers: 9 us for a block, 125 ms for
- * all of it.
+ * The cost of a block read, in bytes that could be read as part of the whole filter instead, in
+ * addition to the bytes of the block.  Measured with a filter of 120 MB in shared buffers: 9 us
+ * for a block, 125 ms for all of it.
  */
 #define BLOCK_READ_COST 6500
 
-/* A layer of this size has one block, so a block read would read all of it. */
+/* The largest layer with one block, in bytes.  A block read would read all of it. */
 #define MAX_ONE_BLOCK (BLOOMEXP_BLOCKED_FROM * sizeof(uint64))
 
 /* The filter that a call site keeps. */
@@ -60,8 +60,8 @@ typedef struct CachedLookup
 } CachedLookup;
 
 /*
- * Open the headers of a value that is out of line.  Returns false if it is not, if it is
- * compressed, or if its headers are longer than a chunk.
+ * Open only the headers of a value that is stored out of line.  Returns false if it is inline or
+ * compressed, or if its headers do not fit in one chunk.
  */
 static bool
 open_toasted_headers(BloomFilter *filter, struct varlena *source)
@@ -89,7 +89,7 @@ open_whole(BloomFilter *filter, struct varlena *source)
 	bloomexp_layout_open(filter, PG_DETOAST_DATUM_PACKED(PointerGetDatum(source)));
 }
 
-/* Open a filter for its headers: its layers may have no bits. */
+/* Open a filter for what its headers say.  Its bits may not have been read. */
 void
 bloomexp_lookup_open_headers(BloomFilter *filter, struct varlena *source)
 {
@@ -116,7 +116,7 @@ bloomexp_lookup_open(BloomLookup *lookup, struct varlena *source, uint64 items)
 	{
 		Size		size = toast_raw_datum_size(PointerGetDatum(source));
 
-		/* do not read the headers in vain: a filter has one layer at least */
+		/* do not read the headers if block reads do not pay even with one layer */
 		if (Max(items * BLOCK_READ_COST, MAX_ONE_BLOCK) < size &&
 			open_toasted_headers(&lookup->filter, source) &&
 			block_reads_pay(&lookup->filter, items))
@@ -144,8 +144,8 @@ require_type(const BloomFilter *filter, const BloomItemType *type)
 }
 
 /*
- * Open n filters for about `items` lookups of items of `type`.  A 0 Datum stands for no filter and
- * contains nothing.
+ * Open n filters for about `items` lookups of items of `type`.  A Datum of 0 stands for no filter,
+ * which contains nothing.
  */
 void
 bloomexp_lookup_open_all(BloomLookups *lookups, const Datum *filters, int n,
@@ -203,10 +203,10 @@ bloomexp_lookup_contains(const BloomLookup *lookup, uint64 hash)
 }
 
 /*
- * Set contained[i] for each item of a batch that one of the filters contains.  Items that are set
- * already are not looked up.
+ * Set contained[i] for each item of a batch that one of the filters contains.  Items for which it
+ * is already set are not looked up.
  *
- * A filter that gets more lookups than it was opened for is read as a whole when that pays.
+ * A filter that gets more lookups than it was opened for is read as a whole once that pays.
  */
 void
 bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained)
@@ -235,8 +235,8 @@ bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *conta
 }
 
 /*
- * Return a filter that is stored out of line, open for one more lookup.  It is kept in *cache,
- * which is NULL before the first call.  `context` must be the same in all calls.
+ * Open a filter that is stored out of line for one more lookup.  It is kept in *cache, which must
+ * be NULL before the first call, and allocated in `context`, which must be the same in all calls.
  */
 BloomLookup *
 bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext context)

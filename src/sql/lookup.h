@@ -16,7 +16,7 @@
 
 /*
  * A filter that is open for lookups.  If only its headers were read, `source` is the stored value,
- * and a lookup reads blocks from that.
+ * from which each lookup reads the blocks that it needs.
  *
  * Do not copy the struct: `filter` may point into itself.
  */

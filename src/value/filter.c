@@ -87,7 +87,7 @@ bloomexp_filter_contains(const BloomFilter *filter, uint64 hash)
 
 /*
  * Set contained[i] for each of n items, at most BLOOMEXP_BATCH, that a layer from `first` on
- * contains.  Items that are set already are not looked up.
+ * contains.  Items for which it is already set are not looked up.
  *
  * The items that no newer layer contains are kept together, in no order, because keeping their
  * order would take longer than probing them.
@@ -117,7 +117,7 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hash
 		nhits = bloomexp_probe_hits(&filter->layers[i].bits, pending, npending, hits);
 		for (int j = 0; j < nhits; j++)
 			contained[origins[hits[j]]] = true;
-		/* drop the hits for the next layer: the last items take their places, from the end */
+		/* drop the hits, from the end: the last pending item takes the place of each */
 		while (i > first && nhits > 0)
 		{
 			int			hit = hits[--nhits];
@@ -137,7 +137,7 @@ bloomexp_filter_check_for_interrupts(void)
 }
 
 /*
- * Sort n hashes and drop repetitions.  Returns how many remain.  Their ascending order is also
+ * Sort n hashes and drop duplicates.  Returns how many remain.  Their ascending order is also
  * the order of their blocks in a layer.
  */
 uint64
@@ -155,7 +155,8 @@ bloomexp_filter_distinct(uint64 *hashes, uint64 n)
 }
 
 /*
- * Return a filter of n distinct items, at least one, with room for a fraction `headroom` more.
+ * Return a filter of n distinct items, at least one.  It has room for a fraction of `headroom` more
+ * items.
  */
 struct varlena *
 bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr, double headroom)
@@ -179,8 +180,8 @@ bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr
 }
 
 /*
- * Return a counting filter with n more items.  Items that it contains are added, too, so that each
- * can be removed as often as it was added.
+ * Return a new value with n items added to a counting filter.  Items that it contains are added,
+ * too, so that each item can be removed as often as it was added.
  */
 static struct varlena *
 add_counting(const BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n)
@@ -261,8 +262,8 @@ fill_part(const BloomAddPlan *plan, const BloomSliceItems *part)
 }
 
 /*
- * Keep in each part the items that the filter does not contain in the slice of the part or a
- * newer one, each item once.  Returns the number of items in all parts.  Reorders the hashes.
+ * Drop from each part the items that the filter contains in the slice of the part or a newer one,
+ * and duplicates.  Returns the number of items left in all parts.  Reorders the hashes.
  */
 int64
 bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts, int nparts)
@@ -348,7 +349,7 @@ bloomexp_filter_add(const BloomFilter *filter, BloomKind kind, uint64 *hashes, i
 
 /*
  * Return a new value with n items removed from a counting filter, or NULL if it contains none of
- * them.  Afterwards `filter` is that of the new value.
+ * them.  `filter` becomes that of the new value.
  *
  * An add counts an item if it sets a position, and a removal if it clears one.  These are
  * different events, so the count alone would drift as items come and go, and the room in the
@@ -397,8 +398,8 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 }
 
 /*
- * Return a new value with another target rate for further layers.  Returns NULL if that is the
- * filter's rate, or if its layers would not be valid at that rate.
+ * Return a new value with another target rate for further layers, which `filter` also gets.
+ * Returns NULL if that is the filter's rate, or if its layers would not be valid at that rate.
  */
 struct varlena *
 bloomexp_filter_with_fpr(BloomFilter *filter, double fpr)

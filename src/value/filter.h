@@ -13,7 +13,7 @@
 #include "value/growth.h"
 #include "value/layout.h"
 
-/* Return whether a filter can hold items of a kind: it has no others. */
+/* Return whether a filter can hold items of a kind, because it has none of another. */
 static inline bool
 bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
 {

@@ -7,33 +7,33 @@
  *
  * How it works:
  *
- * The invariant is that a filter contains an item that was never added with probability
- * fpr at most.  For a windowed filter this holds for any slices + 1 consecutive slices.
- * Layers err independently, so each layer gets a share of fpr, its rate when it is full,
- * and the shares of all layers that can ever be made add up to fpr at most.  This is the
- * scalable Bloom filter of Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom
- * Filters", Inf. Process. Lett. 101, 2007, with other shares and capacities.
+ * The invariant: the false positive rate of a filter is at most fpr.  For a windowed filter
+ * this holds for any slices + 1 consecutive slices.  Layers err independently, so each layer
+ * gets a share of fpr as its rate when it is full, and the shares of all layers that can ever
+ * be made add up to fpr at most.  This is the scalable Bloom filter of Almeida, Baquero,
+ * Preguica, Hutchison, "Scalable Bloom Filters", Inf. Process. Lett. 101, 2007, with other
+ * shares and capacities.
  *
  * A layer is full when the items added to it reach its capacity.  At rates above
- * COUNTING_FPR it can be full earlier.  An add skips items that the filter seems to
- * contain.  They would set no new bit, so the bits are those of all items offered, but the
- * count leaves them out, and at such rates they are many.
+ * COUNTING_FPR it can be full earlier, because an add skips items that the filter seems to
+ * contain.  They would set no new bit, so the bits are those of all items offered.  But the
+ * count leaves them out, and at such rates there are many of them.
  *
  * Limits:
  *
  * - Each further layer takes 0.6 more bits per item than the one before.  At 1% a filter that
  *	 grows from 100 to 10,000 items takes 2 to 2.6 times the bytes of one that is sized for
- *	 them.  A filter sized for more than 100 items takes more than 4 times the bytes once it has
- *	 outgrown its capacity fifty times (at 2%, eight times), and at most 5.5 times.  At 30% the
- *	 most is 10 times.
+ *	 them.  A filter sized for more than 100 items takes more than 4 times the bytes once it
+ *	 holds fifty times its capacity (at 2%, eight times its capacity), and at most 5.5 times.
+ *	 At 30% it takes at most 10 times the bytes.
  * - Skipped items raise the rate: a filter that grows at 1% errs up to 0.2% more often than its
  *	 fpr says.
- * - Unions, or a lower fpr that was set, can have spent fpr.  Then each further layer gets
- *	 SPENT_SHARE all the same, and the filter errs more often.
- * - Headers can be false even if they agree with the bits.  So a capacity counts only as far as
- *	 the bits can hold it, or a false one would make the next layer huge.
+ * - Unions can use up fpr, and so can bloom_with_fpr() with a lower one.  Each further layer gets
+ *	 SPENT_SHARE all the same, and the filter errs more often than its fpr says.
+ * - Headers can be forged to agree with the bits.  So a capacity counts only as far as the bits
+ *	 can hold it: otherwise a forged one would make the next layer huge.
  * - Counting filters do not grow.
- * - An add examines the newest LAYERS_TO_LOOK_AT layers and takes the others for full.
+ * - An add examines the newest LAYERS_TO_LOOK_AT layers of a group, and takes the others for full.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,14 +48,14 @@
 #include "value/layout.h"
 
 /*
- * A filter for no more items than the default is taken as unsized: its first layer gets half
- * of fpr, which leaves more for later layers.  At 1% the first layer takes a sixth more bits,
- * which are few.  A filter that grows from 100 to 10,000 items takes a sixth less.
+ * A filter whose capacity is at most the default counts as unsized: its first layer gets only
+ * half of fpr, which leaves more for later layers.  At 1% the first layer takes a sixth more
+ * bits, which is little, but a filter that grows from 100 to 10,000 items takes a sixth fewer.
  */
 #define UNSIZED_CAPACITY BLOOMEXP_DEFAULT_CAPACITY
 #define UNSIZED_SHARE 0.5
 
-/* The share of the first layer of a sized filter.  The rest is for growth. */
+/* The share of fpr that the first layer of a sized filter gets.  The rest is for growth. */
 #define SIZED_SHARE (127.0 / 128.0)
 
 /*
@@ -71,15 +71,15 @@
  */
 #define COUNTING_FPR 0.01
 
-/* The share of a new layer in what earlier layers leave of fpr. */
+/* The share that a new layer gets of what earlier layers leave of fpr. */
 #define GROWTH_SHARE 0.25
 
-/* The share of a new layer in fpr, once unions or a lower fpr that was set have spent it. */
+/* The share of fpr that a new layer gets once fpr is used up: see is_spent(). */
 #define SPENT_SHARE (1.0 / 64.0)
 
 /*
- * The capacity of a new layer is GROWTH_FACTOR of the capacity so far, and GROWTH_MIN at
- * least.
+ * The capacity of a new layer is GROWTH_FACTOR times the capacity so far, and at least
+ * GROWTH_MIN.
  */
 #define GROWTH_FACTOR 0.5
 #define GROWTH_MIN 50
@@ -88,39 +88,40 @@
  * A value cannot grow past BLOOMEXP_MAX_LAYERS.  Once it has half as many, which takes unions
  * or a window of many slices, each new layer has CROWDED_FACTOR times the capacity so far, so
  * that the adds of one client cannot exhaust the limit for the others.  (Thousands of different
- * old times still can, because each begins a slice.)  CROWDED_MAX is the end of this: from there
- * on ordinary growth adds few layers, and a large factor could exceed BLOOMEXP_MAX_SIZE.
+ * old times still can, because each begins a slice.)  This factor makes no layer for more than
+ * CROWDED_MAX items: from there on ordinary growth adds few layers, and a large factor could
+ * exceed BLOOMEXP_MAX_SIZE.
  */
 #define CROWDED_LAYERS (BLOOMEXP_MAX_LAYERS / 2)
 #define CROWDED_FACTOR 8
 #define CROWDED_MAX 65536
 
 /*
- * An add examines this many layers of a group, the newest.  A filter that only grew has fewer,
- * because each layer is half as large as all before it together.  Unions, windows with little
- * space to spare and hostile values can have more.
+ * An add examines this many of the newest layers of a group.  A filter that only grew has fewer,
+ * because each layer is half as large as all layers before it together.  Unions, windows with
+ * little space to spare and hostile values can have more.
  */
 #define LAYERS_TO_LOOK_AT 64
 
 /*
- * The first layer of a slice has SLICE_SPARE times the mean number of items of the RECENT_SLICES
- * slices before it as its capacity, the second layer SLICE_OVERFLOW of the first.  Further layers
- * are sized as in a plain filter.
+ * The capacity of the first layer of a slice is SLICE_SPARE times the mean number of items in the
+ * RECENT_SLICES slices before it.  The capacity of the second layer is SLICE_OVERFLOW times that of
+ * the first.  Further layers are sized as in a filter without a window.
  */
 #define RECENT_SLICES 2
 #define SLICE_SPARE (17.0 / 16.0)
 #define SLICE_OVERFLOW 0.125
 
 /*
- * Expiry leaves the slices from some slice on.  Whichever that is, they may have at most
- * WINDOW_SPACE times the optimal bits for their items.  So a new layer is limited by its own
- * slice and by each older one.  For this, n items count as (n + FEW_ITEMS) / 2 if they are fewer
- * than FEW_ITEMS, because more will come.
+ * Expiry leaves the slices from some slice on.  Whichever slice that is, those that are left may
+ * have at most WINDOW_SPACE times the optimal bits for their items.  So the size of a new layer
+ * has a limit for its own slice and one for each older slice.  Here n items count as
+ * (n + FEW_ITEMS) / 2 if n is less than FEW_ITEMS, because more will come.
  *
- * The limit never takes a layer below SLICE_OVERFLOW of the slice's capacity so far, or there
- * would be too many layers, nor below min(SLICE_LEAST, WINDOW_LEAST / (slices + 1)) items.  A
- * layer for fewer than SLICE_LEAST saves less than its header takes, but if all slices have few
- * items, WINDOW_LEAST is enough for the whole window.
+ * The limits never take a layer below SLICE_OVERFLOW of the slice's capacity so far, or there
+ * would be too many layers.  Nor do they take it below SLICE_LEAST items, because a smaller layer
+ * saves less than its header takes, or below WINDOW_LEAST / (slices + 1) items if that is less:
+ * if all slices have few items, WINDOW_LEAST is enough for the whole window.
  */
 #define WINDOW_SPACE 3.0
 #define FEW_ITEMS 300
@@ -145,8 +146,8 @@ bloomexp_growth_check_fpr(double fpr)
 }
 
 /*
- * The layers that keep one target rate together: all layers of a plain filter, or the layers of
- * one slice of a windowed filter.
+ * The layers that keep one target rate together: all layers of a filter without a window, or the
+ * layers of one slice of a windowed filter.
  */
 typedef struct LayerGroup
 {
@@ -156,7 +157,7 @@ typedef struct LayerGroup
 	uint32		look_from;		/* the first layer that an add examines */
 } LayerGroup;
 
-/* What a layer to be made is for. */
+/* A layer to be made. */
 typedef struct LayerPlan
 {
 	int64		capacity;
@@ -164,8 +165,8 @@ typedef struct LayerPlan
 } LayerPlan;
 
 /*
- * Return the index of the first layer of a slice, or the index where it would be.  It is 0 without
- * a window.
+ * Return the index of the first layer of a slice, or the index where it would be.  Without a window
+ * that is 0.
  */
 uint32
 bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
@@ -192,7 +193,7 @@ bloomexp_growth_slice_end(const BloomFilter *filter, int64 slice)
 	return filter->windowed ? bloomexp_growth_slice_start(filter, slice + 1) : filter->nlayers;
 }
 
-/* Return the layers for items of a slice: an empty range in its place, if it has none yet. */
+/* Return the layers of a slice.  If it has none yet, the group is empty, at its place. */
 static LayerGroup
 find_group(const BloomFilter *filter, int64 slice)
 {
@@ -202,7 +203,7 @@ find_group(const BloomFilter *filter, int64 slice)
 		.fpr = filter->fpr
 	};
 
-	/* a window that does not begin with a slice overlaps slices + 1 of them */
+	/* a window that begins within a slice overlaps slices + 1 of them */
 	if (filter->windowed)
 		group.fpr /= filter->slices + 1;
 	group.look_from = group.end - Min(group.end - group.first, LAYERS_TO_LOOK_AT);
@@ -271,8 +272,8 @@ bloomexp_growth_capacity(uint64 size, double fpr)
 }
 
 /*
- * Return the expected rate of a layer when it counts `items` items.  Its bits are also those of the
- * items that adds skipped.
+ * Return the expected rate of a layer when it counts `items` items.  Its bits are also those of
+ * items that adds have skipped, which the count leaves out.
  */
 static double
 grown_fpr(const BloomLayer *layer, double items)
@@ -294,8 +295,8 @@ credible_capacity(const BloomLayer *layer, double fpr)
 }
 
 /*
- * Return the number of items that a layer has room for.  It can be too high only if `wanted` items
- * fit anyway.
+ * Return the number of items that a layer has room for.  The result can be too high, but only if
+ * `wanted` items fit.
  */
 static int64
 room_in(const BloomLayer *layer, const LayerGroup *group, int64 wanted)
@@ -310,7 +311,7 @@ room_in(const BloomLayer *layer, const LayerGroup *group, int64 wanted)
 	if (group->fpr <= COUNTING_FPR)
 		return layer->capacity - layer->items;
 
-	/* a layer that is half full by its count is not full by its bits: this saves logarithms */
+	/* a layer that is half full by its count is not full by its bits: saves logarithms */
 	if (group->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, group->fpr) / 2)
 		return layer->capacity - layer->items;
 
@@ -380,11 +381,12 @@ recent_slice_items(const BloomFilter *filter, const LayerGroup *group)
 }
 
 /*
- * Return whether the rate of a group is spent: less of it is left than growth alone can leave.
+ * Return whether the rate of a group is used up: unions or a lower fpr have left less of it than
+ * growth alone can leave.
  *
- * The first layer leaves 1 - FULL_SHARE at least, and each further layer 1 - GROWTH_SHARE of
- * what was left.  Half of that is the bound, because a full layer can err a little more often than
- * its share.
+ * The first layer leaves at least 1 - FULL_SHARE, and each further layer 1 - GROWTH_SHARE of what
+ * was left.  The bound is half of that, because a full layer can err a little more often than its
+ * share.
  */
 static bool
 is_spent(double left, const LayerGroup *group)
@@ -401,14 +403,17 @@ optimum(double fpr)
 	return -log(fpr) / (log(2.0) * log(2.0));
 }
 
-/* Return how many bits slices with `items` items together may have.  See WINDOW_SPACE. */
+/* Return how many bits the slices from some slice on, with `items` items, may have. */
 static double
 allowed_bits(const LayerGroup *group, double items)
 {
 	return WINDOW_SPACE * optimum(group->fpr) * Max(items, (items + FEW_ITEMS) / 2);
 }
 
-/* Return how many bits a further layer of a slice, for `pending` new items, may have. */
+/*
+ * Return how many bits a further layer of a slice, for `pending` new items, may have.  See
+ * WINDOW_SPACE.
+ */
 static double
 spare_bits(const BloomFilter *filter, const LayerGroup *group, int64 pending)
 {
@@ -437,9 +442,9 @@ spare_bits(const BloomFilter *filter, const LayerGroup *group, int64 pending)
 }
 
 /*
- * Return a plan for a further layer of a slice, from the plan for a plain filter: the capacity
- * follows earlier slices, within the space of the window.  The layers of the slice have capacity
- * `so_far` and leave `left` of its rate.
+ * Return a plan for a further layer of a slice.  `plain` is the plan for a filter without a window.
+ * The capacity follows that of earlier slices, within the space of the window.  The layers of the
+ * slice have capacity `so_far` in all, and leave `left` of its rate.
  *
  * A layer for all items that the slice can still expect is probably its last.  So it gets nearly
  * all that is left of the rate, unless the rate would be spent then.
@@ -462,14 +467,14 @@ fit_into_window(LayerPlan plain, const BloomFilter *filter, const LayerGroup *gr
 
 	if (plan.capacity * optimum(plan.fpr) > spare)
 	{
-		/* then it is not the last layer */
+		/* a layer for fewer items than expected is not the last one */
 		plan.fpr = plain.fpr;
 		plan.capacity = Max((int64) (spare / optimum(plan.fpr)), least);
 	}
 	return plan;
 }
 
-/* Return a plan for a further layer of a group, with room for `pending` new items at least. */
+/* Return a plan for a further layer of a group, with room for at least `pending` new items. */
 static LayerPlan
 plan_layer(const BloomFilter *filter, const LayerGroup *group, int64 pending)
 {
@@ -499,8 +504,8 @@ plan_layer(const BloomFilter *filter, const LayerGroup *group, int64 pending)
 }
 
 /*
- * Return how many items a counting filter can hold.  It can be too high only if `n` more items fit
- * anyway.
+ * Return how many items a counting filter can hold.  The result can be too high, but only if n more
+ * items fit.
  */
 uint32
 bloomexp_growth_counting_limit(const BloomFilter *filter, int n)

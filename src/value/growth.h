@@ -14,7 +14,7 @@
 #define BLOOMEXP_DEFAULT_CAPACITY 100
 #define BLOOMEXP_DEFAULT_FPR 0.01
 
-/* Items to add to one slice of a windowed filter, or to a plain filter. */
+/* Items to add to one slice of a windowed filter, or to a filter without a window. */
 typedef struct BloomSliceItems
 {
 	int64		slice;

@@ -34,7 +34,7 @@
 #define FLAG_WINDOWED 0x20
 #define FLAGS_RESERVED 0xc0
 
-/* At rates close to 1 a layer has 37 items per position. */
+/* The most items per position that a header may claim.  At rates close to 1 a layer has 37. */
 #define MAX_ITEMS_PER_POSITION 64
 
 #define WORDS_BITS 26			/* low bits of a stored shape; the others are hashes */
@@ -86,7 +86,7 @@ headers_size(const BloomFilter *filter)
 		filter->nlayers * layer_header_size(filter->windowed);
 }
 
-/* Return the most words of the layer of a value with one layer and `size` bytes in all. */
+/* Return the most words that the only layer of a value of `size` bytes can have. */
 uint32
 bloomexp_layout_max_words(uint64 size, bool counting)
 {
@@ -107,12 +107,15 @@ bloomexp_layout_size(const BloomFilter *filter)
 }
 
 /*
- * Set *problem to a message, and evaluate to false.  The readers return that, and their caller
- * raises the error.
+ * Set *problem to a message, and evaluate to false.  Functions that read return false if bytes are
+ * not valid, and their callers raise the error.
  */
 #define BAD_BYTES(problem, ...) (*(problem) = psprintf(__VA_ARGS__), false)
 
-/* Return whether this release knows the format version of some bytes, or report that. */
+/*
+ * Return whether this release knows the format version of a value.  If not, that is reported to
+ * escontext, or raised as an error if escontext is NULL.
+ */
 static bool
 check_version(const uint8 *data, Size available, Node *escontext)
 {
@@ -125,7 +128,7 @@ check_version(const uint8 *data, Size available, Node *escontext)
 	return true;
 }
 
-/* Read the header of a value of which `available` bytes are at hand. */
+/* Read the header of a value, of which the first `available` bytes are at hand. */
 static bool
 read_header(BloomFilter *filter, const uint8 *data, Size available, char **problem)
 {
@@ -215,8 +218,8 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 }
 
 /*
- * Read the headers of the layers, and check that the parts of the value make exactly `size`
- * bytes.  All headers must be at hand.  The layers get no bits yet.
+ * Read the headers of the layers, and check that the headers and the bits that they announce make
+ * exactly `size` bytes.  All headers must be at hand.  The layers do not point at their bits yet.
  */
 static bool
 read_layers(BloomFilter *filter, const uint8 *data, Size size, char **problem)
@@ -270,7 +273,7 @@ read_value(BloomFilter *filter, uint8 *data, Size size, char **problem)
 	return true;
 }
 
-/* Raise an error about a stored value: it was valid once, so it was damaged since. */
+/* Raise an error about a stored value: it was checked when it came in, so it was damaged since. */
 void
 bloomexp_layout_report_damage(const char *problem)
 {
@@ -328,7 +331,7 @@ bloomexp_layout_is_credible(const BloomLayer *layer, double fpr)
 							   bloomexp_sizing_textbook_items(shape, fpr));
 }
 
-/* Return whether bytes of a known version are a value whose headers agree with its bits. */
+/* Return whether bytes of a known version are a valid value, whose headers agree with its bits. */
 static bool
 check_value(const uint8 *data, Size size, char **problem)
 {
@@ -346,7 +349,7 @@ check_value(const uint8 *data, Size size, char **problem)
 							 i + 1);
 		if (filter.counting)
 			continue;			/* a saturated counter stays set when its items are removed */
-		/* too many bits for the items, none, or too few: all readers report one fault */
+		/* too many bits for the items, none, or too few: the readers in clients/ report the same */
 		if (layer->bits_set > (uint64) layer->items * shape->hashes ||
 			(layer->bits_set == 0 && layer->items > 0) ||
 			!bloomexp_layout_is_credible(layer, filter.fpr))
@@ -359,7 +362,7 @@ check_value(const uint8 *data, Size size, char **problem)
 
 /*
  * Return whether `size` bytes are a valid value, down to the last bit.  If not, the problem is
- * reported to escontext, or raised as an error if that is NULL.
+ * reported to escontext, or raised as an error if escontext is NULL.
  */
 bool
 bloomexp_layout_check(const uint8 *data, Size size, Node *escontext)
@@ -382,7 +385,7 @@ bloomexp_layout_check(const uint8 *data, Size size, Node *escontext)
 	return true;
 }
 
-/* Write the headers of a filter into its value.  The value must have room for as many layers. */
+/* Write the headers of a filter into its value, which must have been made for as many layers. */
 void
 bloomexp_layout_write_headers(const BloomFilter *filter, struct varlena *value)
 {

@@ -24,7 +24,7 @@
 
 #include "kernel/probe.h"
 
-/* The largest value, with its length word.  A larger one could not be dumped as text. */
+/* The largest value, in bytes with its length word.  A larger one could not be dumped as text. */
 #define BLOOMEXP_MAX_SIZE	((Size) 500 * 1024 * 1024)
 
 /* The most layers of a value. */
@@ -66,6 +66,7 @@ bloomexp_kind_name(BloomKind kind)
 	return names[kind];
 }
 
+/* A layer, with what its header says. */
 typedef struct BloomLayer
 {
 	BloomBits	bits;			/* its shape, and its bytes in the value */
@@ -75,21 +76,21 @@ typedef struct BloomLayer
 	int64		slice;			/* number of its time slice; 0 without a window */
 } BloomLayer;
 
-/* Values with no more layers are opened without allocating memory. */
+/* A value with at most this many layers is opened without allocating memory. */
 #define BLOOMEXP_INLINE_LAYERS 4
 
 /*
- * An opened value.  The bits of its layers lie in the value, so the value must outlive it.  If only
- * the headers were opened, bits.bytes of its layers is NULL.
+ * An opened value.  The bits of its layers lie in the value, so the value must outlive it.  A layer
+ * whose bits were not read, or that is new, has bits.bytes NULL.
  *
- * `layers` may point into the struct: a copy of the struct must not outlive it.
+ * `layers` may point into the struct, so a copy of the struct must not outlive it.
  */
 typedef struct BloomFilter
 {
 	BloomKind	kind;
 	bool		counting;
 	bool		windowed;
-	double		fpr;			/* target rate; of slices + 1 slices, if windowed */
+	double		fpr;			/* target rate, if windowed of slices + 1 slices together */
 	int64		width;			/* of the window, in microseconds */
 	int64		expired_before; /* exposures before this time are ignored */
 	uint32		slices;			/* of the window */

@@ -6,22 +6,22 @@
  * How it works:
  *
  * A union has the layers of both filters.  In each slice those of the first filter come before
- * those of the second.  A layer of the second filter goes into a layer of the first that has
- * the same shape and slice in two cases:
+ * those of the second.  A layer of the second filter is not kept as a layer of its own if the first
+ * filter has a layer of the same shape and slice, in two cases:
  *
- * - The other layer has all of its bits.  Then it is dropped.
- * - The items of both fit in either.  Then they are merged, bit by bit.  Items in both layers count
- *	 once: two filters that were the same once have most bits in common.
+ * - That layer has all bits of the layer, which is then dropped.
+ * - The items of both layers together fit in either.  Then the layers are merged, bit by bit.
+ *	 Items in both count once: two filters that were once the same have most bits in common.
  *
  * So the rates of all full layers together never exceed the sum of the rates of both filters.
- * And any two layers of one shape have more items than either could hold, so most layers are at
- * least half full, however many unions there were.
+ * And any two layers of one shape have more items together than either could hold, so most layers
+ * are at least half full, however many unions there were.
  *
  * Limits:
  *
  * - Layers of different shapes cannot be merged, because positions depend on the shape.
- * - The bits of a layer of the second filter are compared with LAYERS_TO_COMPARE layers of the
- *	 first in each case.
+ * - In each case the bits of a layer of the second filter are compared with those of at most
+ *	 LAYERS_TO_COMPARE layers of the first.
  * - Items that are in both filters, but in layers of different shapes, stay in both layers.
  * - A union of more layers than BLOOMEXP_MAX_LAYERS is an error, unless dropping the slices that
  *	 either window has expired helps.
@@ -41,7 +41,7 @@
 #include "value/union.h"
 #include "value/window.h"
 
-/* The most layers of the first filter whose bits are compared with the bits of one layer. */
+/* The most layers of the first filter whose bits are compared with those of one layer. */
 #define LAYERS_TO_COMPARE 8
 
 #define NO_LAYER PG_UINT32_MAX
@@ -127,11 +127,12 @@ find_superset(const BloomFilter *united, uint32 first, uint32 end, const BloomLa
 }
 
 /*
- * Return the index of a layer to merge `layer` with, or NO_LAYER.  The items of both fit in either.
- * The candidates are those of find_superset(), except layers that absorb another one already.
+ * Return the index of a layer to merge `layer` with, or NO_LAYER: one such that the items of both
+ * together fit in either.  The candidates are those of find_superset(), except layers that absorb
+ * another one already.
  *
- * A layer that fits because many items are in both is preferred to a layer with room for all items
- * of both.
+ * A layer that has many items in common with `layer` is preferred to one with room for all items of
+ * both.
  */
 static uint32
 find_mergeable(const BloomFilter *united, uint32 first, uint32 end, const BloomLayer *layer,
@@ -171,7 +172,8 @@ find_mergeable(const BloomFilter *united, uint32 first, uint32 end, const BloomL
  * first filter, all of whose layers up to the slice of `layer` are there.
  *
  * If a layer of the first filter has all bits of `layer`, nothing is added.  If one can be merged
- * with it, absorbed[] keeps it until the union has bits of its own.  Otherwise it is appended.
+ * with it, `layer` is noted in absorbed[] until the union has bits of its own.  Otherwise it is
+ * appended.
  */
 static void
 add_layer(BloomFilter *united, uint32 end, const BloomLayer *layer, const BloomLayer **absorbed)
@@ -181,7 +183,7 @@ add_layer(BloomFilter *united, uint32 end, const BloomLayer *layer, const BloomL
 
 	while (first > 0 && united->layers[first - 1].slice == layer->slice)
 		first--;
-	/* counters add up: no layer has those of another */
+	/* counters are added, so no counting layer already has those of another */
 	if (!united->counting && find_superset(united, first, end, layer) != NO_LAYER)
 		return;
 	target = find_mergeable(united, first, end, layer, absorbed);
@@ -233,10 +235,10 @@ follow_each_other(const BloomFilter *a, const BloomFilter *b)
 }
 
 /*
- * Return how many layers of a union, the oldest, to leave out because there are too many.
+ * Return how many of the oldest layers of a union to leave out because there are too many.
  *
- * A union also contains what only one of the two windows has forgotten.  If that is too much,
- * slices that either window has forgotten need not be there.
+ * A union keeps the slices that only one of the two windows has expired, unless there are too many
+ * layers.
  */
 static uint32
 count_left_out(const BloomFilter *a, const BloomFilter *b, const BloomFilter *united)
@@ -252,7 +254,7 @@ count_left_out(const BloomFilter *a, const BloomFilter *b, const BloomFilter *un
  * Its target rate is the sum of theirs, or the larger one for windows that follow each other.  It
  * is never less than either, because readers refuse layers with more items than the target rate
  * explains.  A union of windows is expired up to the earlier of the two times, so that it accepts
- * every exposure that one of them would.
+ * every exposure that either of them would.
  */
 struct varlena *
 bloomexp_union_form(const BloomFilter *a, const BloomFilter *b)

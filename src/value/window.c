@@ -85,8 +85,8 @@ window_start(const BloomFilter *filter, int64 slice)
 }
 
 /*
- * Return the newest slice before a slice, in a filter and in the items being added.  Returns
- * PG_INT64_MIN if there is none.
+ * Return the newest slice before `slice`, in a filter and in the items being added, or PG_INT64_MIN
+ * if there is none.
  */
 static int64
 newest_before(const BloomFilter *filter, const BloomSliceItems *parts, int nparts, int64 slice)
@@ -103,12 +103,12 @@ newest_before(const BloomFilter *filter, const BloomSliceItems *parts, int npart
 }
 
 /*
- * Return the slice to take for the present, from a filter and the items being added.  Returns
+ * Return the slice to take for the present, given a filter and the items being added, or
  * PG_INT64_MIN if there is none.
  *
- * It is the newest slice.  But if the second newest lies before the whole window of the newest,
- * the newest may come from a wrong time in the future.  Then it is the second newest, until
- * another slice confirms the newest.
+ * Normally that is the newest slice.  But if the second newest lies before the whole window of the
+ * newest, the newest may come from a wrong time in the future.  Then the second newest is taken,
+ * until another slice confirms the newest.
  */
 static int64
 find_present(const BloomFilter *filter, const BloomSliceItems *parts, int nparts)
@@ -144,11 +144,9 @@ drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 
 /*
  * Return a new value with exposures added to a windowed filter, or NULL if it contains all of
- * the items in the same or newer slices.  Reorders the exposures.
+ * the items in the same or newer slices.  Reorders the exposures.  For `flags`, see window.h.
  *
- * Each item must come once, and no exposure may be older than the window.  With
- * BLOOMEXP_ADD_FINAL new layers get no room for more items.  With BLOOMEXP_ADD_DROP_OLD slices
- * that leave the window are dropped.
+ * Each item must come once, and no exposure may be older than the window.
  */
 struct varlena *
 bloomexp_window_add(const BloomFilter *filter, BloomKind kind, BloomExposure *exposures,
@@ -187,7 +185,7 @@ bloomexp_window_add(const BloomFilter *filter, BloomKind kind, BloomExposure *ex
 /*
  * Return a new value with n items added to a windowed filter, all shown at one time.  Returns
  * NULL if the filter contains all of them in the same or newer slices, or if the time is before its
- * window.  The flags are those of bloomexp_window_add().
+ * window.  For `flags`, see window.h.
  */
 struct varlena *
 bloomexp_window_add_hashes(const BloomFilter *filter, BloomKind kind, const uint64 *hashes, int n,
@@ -211,7 +209,7 @@ bloomexp_window_add_hashes(const BloomFilter *filter, BloomKind kind, const uint
 	return bloomexp_window_add(filter, kind, exposures, n, flags);
 }
 
-/* Return how many layers, the oldest, lie wholly before a window that begins at `start`. */
+/* Return how many of the oldest layers lie wholly before a window that begins at `start`. */
 uint32
 bloomexp_window_expired_layers(const BloomFilter *filter, int64 start)
 {
@@ -220,7 +218,7 @@ bloomexp_window_expired_layers(const BloomFilter *filter, int64 start)
 
 /*
  * Return a new value without the slices that lie wholly before the window that ends at `at`.
- * Returns NULL if the filter was expired up to there before.  Changes `filter`.
+ * Returns NULL if the filter has been expired up to that time or later.  Changes `filter`.
  */
 struct varlena *
 bloomexp_window_expire(BloomFilter *filter, int64 at)

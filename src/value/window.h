@@ -35,9 +35,9 @@ bloomexp_window_slice_at(const BloomFilter *filter, int64 time)
 									bloomexp_window_slice_length(filter->width, filter->slices));
 }
 
-/* Flags of bloomexp_window_add(). */
-#define BLOOMEXP_ADD_FINAL		0x01	/* these are the last items of their slices */
-#define BLOOMEXP_ADD_DROP_OLD	0x02	/* drop slices that leave the window */
+/* Flags of an add. */
+#define BLOOMEXP_ADD_FINAL		0x01	/* last items of their slices: leave no room for more */
+#define BLOOMEXP_ADD_DROP_OLD	0x02	/* drop the slices that leave the window */
 
 extern void bloomexp_window_check(int64 width, int32 slices, double fpr);
 extern void bloomexp_window_init(BloomFilter *filter, int64 width, int32 slices,
