@@ -75,7 +75,7 @@ bloomexp_hash(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) bloomexp_item_hash(type, PG_GETARG_DATUM(0)));
 }
 
-/* Return an array as one of one dimension, with the elements in the order of unnest(). */
+/* Return the elements of an array, in the order of unnest(), as an array of one dimension. */
 static ArrayType *
 flat_array(ArrayType *array)
 {

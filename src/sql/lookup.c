@@ -173,7 +173,7 @@ bloomexp_lookup_contains(const BloomLookup *lookup, uint64 hash)
 {
 	const BloomFilter *filter = &lookup->filter;
 	bool		contained = false;
-	Size		start;
+	Size		start;			/* of the bits of a layer, in the value */
 
 	if (lookup->source == NULL)
 		return bloomexp_filter_contains(filter, hash);

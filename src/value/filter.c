@@ -155,8 +155,7 @@ bloomexp_filter_distinct(uint64 *hashes, uint64 n)
 }
 
 /*
- * Return a filter of n distinct items, at least one.  It has room for a fraction of `headroom` more
- * items.
+ * Return a filter of n distinct items, at least one, with room for more: `headroom` times n.
  */
 struct varlena *
 bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr, double headroom)

@@ -13,7 +13,7 @@
 #include "value/growth.h"
 #include "value/layout.h"
 
-/* Return whether a filter can hold items of a kind, because it has none of another. */
+/* Return whether a filter can hold items of a kind: it must have none of another kind. */
 static inline bool
 bloomexp_filter_can_hold(const BloomFilter *filter, BloomKind kind)
 {

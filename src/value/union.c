@@ -6,11 +6,11 @@
  * How it works:
  *
  * A union has the layers of both filters.  In each slice those of the first filter come before
- * those of the second.  A layer of the second filter is not kept as a layer of its own if the first
- * filter has a layer of the same shape and slice, in two cases:
+ * those of the second.  But if the first filter has a layer of the same shape and slice as a layer
+ * of the second, there are two exceptions:
  *
- * - That layer has all bits of the layer, which is then dropped.
- * - The items of both layers together fit in either.  Then the layers are merged, bit by bit.
+ * - If the layer of the first filter has all bits of the other, the other is dropped.
+ * - If the items of both layers together fit in either, the layers are merged, bit by bit.
  *	 Items in both count once: two filters that were once the same have most bits in common.
  *
  * So the rates of all full layers together never exceed the sum of the rates of both filters.
@@ -237,8 +237,8 @@ follow_each_other(const BloomFilter *a, const BloomFilter *b)
 /*
  * Return how many of the oldest layers of a union to leave out because there are too many.
  *
- * A union keeps the slices that only one of the two windows has expired, unless there are too many
- * layers.
+ * A union keeps the slices that only one of the two windows has expired, unless it would have too
+ * many layers with them.
  */
 static uint32
 count_left_out(const BloomFilter *a, const BloomFilter *b, const BloomFilter *united)
