@@ -110,7 +110,7 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 	int64		oldest;			/* of a window that ends now */
 	int			n = 0;
 
-	bloomexp_row_get_settings(fcinfo, 4, &settings);
+	settings = bloomexp_row_get_settings(fcinfo, 4);
 	if (hashes.n != users.n || times.n != users.n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),

@@ -79,23 +79,27 @@ enum
 	ARG_PRESENT
 };
 
-/* Read an argument of type bloomexp.row_settings, or raise an error if it makes no sense. */
-void
-bloomexp_row_get_settings(FunctionCallInfo fcinfo, int argno, BloomRowSettings *settings)
+/* Settings as a call site had them last, and the value that they were read from. */
+typedef struct BloomSettingsCache
+{
+	BloomRowSettings settings;
+	uint32		length;
+	char		value[FLEXIBLE_ARRAY_MEMBER];
+} BloomSettingsCache;
+
+/* Read a value of type bloomexp.row_settings, or raise an error if it makes no sense. */
+static void
+read_settings(HeapTupleHeader header, BloomRowSettings *settings)
 {
 	enum
 	{
 		WIDTH, SLICES, KIND, FPR, CAPACITY, NFIELDS
 	};
-	static const char *const name = "settings";
-	HeapTupleHeader header;
 	HeapTupleData tuple;
 	TupleDesc	descriptor;
 	Datum		values[NFIELDS];
 	bool		nulls[NFIELDS];
 
-	bloomexp_arguments_require_not_null(fcinfo, argno, &name, 1);
-	header = PG_GETARG_HEAPTUPLEHEADER(argno);
 	descriptor = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header),
 										HeapTupleHeaderGetTypMod(header));
 	if (descriptor->natts != NFIELDS)
@@ -128,6 +132,38 @@ bloomexp_row_get_settings(FunctionCallInfo fcinfo, int argno, BloomRowSettings *
 		settings->capacity = 0;
 		bloomexp_window_check(settings->width, settings->slices, settings->fpr);
 	}
+}
+
+/*
+ * Return the settings that an argument has.  They are kept in fn_extra of the call site, because a
+ * statement has the same ones for all its rows.
+ */
+BloomRowSettings
+bloomexp_row_get_settings(FunctionCallInfo fcinfo, int argno)
+{
+	static const char *const name = "settings";
+	BloomSettingsCache *cache = fcinfo->flinfo->fn_extra;
+	HeapTupleHeader header;
+	uint32		length;
+
+	bloomexp_arguments_require_not_null(fcinfo, argno, &name, 1);
+	header = PG_GETARG_HEAPTUPLEHEADER(argno);
+	length = HeapTupleHeaderGetDatumLength(header);
+	if (cache == NULL || cache->length != length || memcmp(cache->value, header, length) != 0)
+	{
+		BloomRowSettings settings;
+
+		read_settings(header, &settings);
+		if (cache != NULL)
+			pfree(cache);
+		cache = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
+								   offsetof(BloomSettingsCache, value) + length);
+		cache->settings = settings;
+		cache->length = length;
+		memcpy(cache->value, header, length);
+		fcinfo->flinfo->fn_extra = cache;
+	}
+	return cache->settings;
 }
 
 static int64
@@ -309,7 +345,7 @@ get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, Blo
 	TimestampTz shown_at;
 	int64		present;
 
-	bloomexp_row_get_settings(fcinfo, first + ARG_SETTINGS, settings);
+	*settings = bloomexp_row_get_settings(fcinfo, first + ARG_SETTINGS);
 	memset(row, 0, sizeof(*row));
 	memset(addition, 0, sizeof(*addition));
 	row->settings = settings;
@@ -478,7 +514,7 @@ bloomexp_row_fold(PG_FUNCTION_ARGS)
 	bool		expires;
 	int64		at = 0;
 
-	bloomexp_row_get_settings(fcinfo, 2, &settings);
+	settings = bloomexp_row_get_settings(fcinfo, 2);
 	recent = get_hashes(fcinfo, 1, &n);
 	expires = settings.width > 0 && !PG_ARGISNULL(4);
 	if (n == 0 && !expires)
@@ -509,7 +545,7 @@ bloomexp_row_items_at(PG_FUNCTION_ARGS)
 {
 	BloomRowSettings settings;
 
-	bloomexp_row_get_settings(fcinfo, 2, &settings);
+	settings = bloomexp_row_get_settings(fcinfo, 2);
 	if (settings.width == 0 || PG_ARGISNULL(0))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	return bloomexp_arguments_return_changed(
@@ -526,7 +562,7 @@ bloomexp_row_recent_at(PG_FUNCTION_ARGS)
 	int64		at;
 	int64		start;
 
-	bloomexp_row_get_settings(fcinfo, 3, &settings);
+	settings = bloomexp_row_get_settings(fcinfo, 3);
 	if (settings.width == 0)
 		return bloomexp_arguments_return_untouched(fcinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))

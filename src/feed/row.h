@@ -25,8 +25,7 @@ typedef struct BloomRowSettings
 	int64		capacity;		/* of the first layer of a filter without a window */
 } BloomRowSettings;
 
-extern void bloomexp_row_get_settings(FunctionCallInfo fcinfo, int argno,
-									  BloomRowSettings *settings);
+extern BloomRowSettings bloomexp_row_get_settings(FunctionCallInfo fcinfo, int argno);
 extern int64 bloomexp_row_slice_of(const BloomRowSettings *settings, int64 time);
 extern Datum bloomexp_row_slice_start(const BloomRowSettings *settings, int64 slice,
 									  bool *isnull);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * simd.c
- *	  Hashes and positions of many items.
+ *	  Hashes and positions of many items, and comparisons of one hash with many.
  *
  * How it works:
  *
@@ -49,6 +49,17 @@ find_positions(const uint64_t *restrict hashes, int n, uint64_t factor, uint64_t
 		found[i] = bloomexp_position_of(hashes[i] * factor + offset, positions);
 }
 
+/* Count the matches, because the compiler does not vectorize a loop that ends at the first. */
+static BLOOMEXP_INLINE bool
+contains(const uint64_t *hashes, int n, uint64_t hash)
+{
+	uint64_t	found = 0;
+
+	for (int i = 0; i < n; i++)
+		found += hashes[i] == hash;
+	return found != 0;
+}
+
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(BLOOMEXP_PORTABLE)
 #include <immintrin.h>
 
@@ -94,6 +105,12 @@ find_positions_avx2(const uint64_t *hashes, int n, uint64_t factor, uint64_t off
 		_mm_storeu_si128((__m128i *) (found + done), _mm256_castsi256_si128(state));
 	}
 	return done;
+}
+
+static __attribute__((target("avx2"))) bool
+contains_avx2(const uint64_t *hashes, int n, uint64_t hash)
+{
+	return contains(hashes, n, hash);
 }
 #else
 #define AVX512
@@ -156,4 +173,15 @@ bloomexp_simd_find_positions(const uint64_t *hashes, int n, uint64_t factor, uin
 		done = find_positions_avx2(hashes, n, factor, offset, positions, found);
 #endif
 	find_positions(hashes + done, n - done, factor, offset, positions, found + done);
+}
+
+/* Return whether a hash is one of n others.  It is compared with each of them. */
+bool
+bloomexp_simd_contains(const uint64_t *hashes, int n, uint64_t hash)
+{
+#ifdef HAS_AVX2
+	if (HAS_AVX2)
+		return contains_avx2(hashes, n, hash);
+#endif
+	return contains(hashes, n, hash);
 }

@@ -17,6 +17,7 @@
 
 #include "kernel/interrupt.h"
 #include "kernel/probe.h"
+#include "kernel/simd.h"
 #include "sql/hash_set.h"
 
 /*
@@ -123,17 +124,6 @@ bloomexp_hash_set_insert(BloomHashSet *set, uint64 hash)
 	return true;
 }
 
-/* Return whether a hash is one of n others. */
-static bool
-is_among(uint64 hash, const uint64 *others, int n)
-{
-	bool		found = false;
-
-	for (int i = 0; i < n; i++)
-		found |= others[i] == hash; /* no branch, so that this becomes vectors */
-	return found;
-}
-
 /*
  * Copy to `found` the hashes that are not known, in their order and without duplicates.  Returns
  * how many were copied.
@@ -149,7 +139,8 @@ bloomexp_hash_set_find_new(const uint64 *hashes, int n, const uint64 *known, int
 	{
 		for (int i = 0; i < n; i++)
 		{
-			if (!is_among(hashes[i], known, nknown) && !is_among(hashes[i], found, nfound))
+			if (!bloomexp_simd_contains(known, nknown, hashes[i]) &&
+				!bloomexp_simd_contains(found, nfound, hashes[i]))
 				found[nfound++] = hashes[i];
 		}
 		return nfound;

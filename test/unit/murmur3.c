@@ -174,6 +174,25 @@ test_loops(void)
 	ok(wrong == 0, "hashes of 0 to %d numbers and uuids (%d wrong)", MOST - 1, wrong);
 }
 
+/* Look for each of some hashes, of one bit each, among the first n of them. */
+static void
+test_contains(void)
+{
+	enum { MOST = 64 };
+	uint64_t	hashes[MOST];
+	int			wrong = 0;
+
+	for (int i = 0; i < MOST; i++)
+		hashes[i] = UINT64_C(1) << i;
+	for (int n = 0; n <= MOST; n++)
+	{
+		for (int i = 0; i < MOST; i++)
+			wrong += bloomexp_simd_contains(hashes, n, hashes[i]) != (i < n);
+		wrong += bloomexp_simd_contains(hashes, n, 0);
+	}
+	ok(wrong == 0, "a hash among 0 to %d others (%d wrong)", MOST, wrong);
+}
+
 int
 main(void)
 {
@@ -181,5 +200,6 @@ main(void)
 	test_int64();
 	test_memory();
 	test_loops();
+	test_contains();
 	return done_testing();
 }

@@ -23,39 +23,39 @@ END
 DECLARE
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
+	old_items {feed}.filters.items%TYPE;	-- not by name: its schema can change hands
+	old_recent bigint[];
 {#alone}
+	old_since timestamp with time zone;
 	present timestamp with time zone;
 {/alone}
 	taken {item_type}[];
 	new_hashes bigint[];
 BEGIN
+	-- Lock the row, and read it as it is then.
+	SELECT f.items, f.recent{#alone}, f.since{/alone}
+	INTO old_items, old_recent{#alone}, old_since{/alone}
+	FROM {feed}.filters AS f
+	WHERE f.user_id {=} take.user_id{collate}
 {#alone}
-	-- As lock(), but without the time that a call of it takes.
-	INSERT INTO {feed}.filters AS f (user_id)
-	SELECT take.user_id{collate} WHERE take.user_id IS NOT NULL	-- NULL is nobody
-	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false;
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate} FOR UPDATE;
-	END IF;
-	present := clock_timestamp();	-- after the lock, so not before what others have added
-	taken := (
-		SELECT bloomexp.exclude_first(candidates{item_collate},
-			bloomexp.items_at(f.items, present, settings), wanted,
-			bloomexp.recent_at(f.recent, f.since, present, settings))
-		FROM (SELECT) AS one	-- a row, even for nobody
-		LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
+		-- Not on Citus: a row that is only locked does not keep its shard from moving.
+		AND current_setting('citus.shard_count', true) IS NULL
 {/alone}
-{#tracked}
-	-- Lock the row, and look at it as it is then.
-	SELECT bloomexp.exclude_first(candidates{item_collate}, f.items, wanted, f.recent) INTO taken
-	FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate} FOR NO KEY UPDATE;
+	FOR NO KEY UPDATE;
 	IF NOT FOUND THEN	-- a new user, or nobody
 		PERFORM {feed}.lock(take.user_id);
-		taken := (
-			SELECT bloomexp.exclude_first(candidates{item_collate}, f.items, wanted, f.recent)
-			FROM (SELECT) AS one	-- a row, even for nobody
-			LEFT JOIN {feed}.filters AS f ON f.user_id {=} take.user_id{collate});
+		SELECT f.items, f.recent{#alone}, f.since{/alone}
+		INTO old_items, old_recent{#alone}, old_since{/alone}
+		FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate};
 	END IF;
+{#alone}
+	present := clock_timestamp();	-- after the lock, so not before what others have added
+	taken := bloomexp.exclude_first(candidates{item_collate},
+		bloomexp.items_at(old_items, present, settings), wanted,
+		bloomexp.recent_at(old_recent, old_since, present, settings));
+{/alone}
+{#tracked}
+	taken := bloomexp.exclude_first(candidates{item_collate}, old_items, wanted, old_recent);
 {/tracked}
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
 		new_hashes := bloomexp.hashes(taken{item_collate});
