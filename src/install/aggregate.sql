@@ -1,4 +1,4 @@
--- Aggregates: one filter of many rows.
+-- Aggregates, which make one filter of many rows.
 
 CREATE FUNCTION bloom_agg_combine(internal, internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_agg_combine'
@@ -43,8 +43,8 @@ CREATE AGGREGATE bloom_agg(item anynonarray) (
 );
 
 COMMENT ON AGGREGATE bloom_agg(anynonarray) IS
-'filter of the items of all rows, sized for their distinct number at a false positive rate of 1%; '
-'NULL without items';
+'filter of the items of all rows, sized for the number of distinct items at a false positive rate '
+'of 1%; NULL if there are no items';
 
 CREATE FUNCTION bloom_agg_transition(internal, anynonarray, double precision) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_agg'
@@ -61,8 +61,8 @@ CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision) (
 );
 
 COMMENT ON AGGREGATE bloom_agg(anynonarray, double precision) IS
-'filter of the items of all rows, sized for their distinct number at false positive rate fpr '
-'(0.01 is 1%); NULL without items';
+'filter of the items of all rows, sized for the number of distinct items at false positive rate '
+'fpr (0.01 is 1%); NULL if there are no items';
 
 CREATE FUNCTION bloom_agg_transition(internal, anynonarray, double precision, double precision)
 RETURNS internal
@@ -81,8 +81,8 @@ CREATE AGGREGATE bloom_agg(item anynonarray, fpr double precision, headroom doub
 );
 
 COMMENT ON AGGREGATE bloom_agg(anynonarray, double precision, double precision) IS
-'filter of the items of all rows, sized for their distinct number at false positive rate fpr '
-'(0.01 is 1%), with room for a fraction headroom more (0.2 is 20%); NULL without items';
+'filter of the items of all rows, sized for the number of distinct items at false positive rate '
+'fpr (0.01 is 1%), with headroom for more items (0.2 is 20%); NULL if there are no items';
 
 CREATE FUNCTION bloom_window_agg_transition(
 	internal, anynonarray, timestamp with time zone, interval, integer, double precision)
@@ -109,9 +109,9 @@ CREATE AGGREGATE bloom_window_agg(
 
 COMMENT ON AGGREGATE bloom_window_agg(
 	anynonarray, timestamp with time zone, interval, integer, double precision) IS
-'windowed filter of the items of all rows, each in the slice of its newest shown_at, with slices '
-'sized for their distinct number; the other arguments are those of bloom_window(); NULL without '
-'items';
+'windowed filter of the items of all rows, each in the slice of its newest shown_at; each slice is '
+'sized for its number of distinct items; width, slices and fpr are those of bloom_window(); NULL '
+'if there are no items';
 
 -- The state is a filter, so a distributed database can send it between nodes.
 CREATE AGGREGATE bloom_union_agg(filter bloom) (

@@ -1,11 +1,11 @@
--- Functions that make and change filters. A NULL filter is an empty one. A NULL item is ignored.
+-- Functions that make and change filters. A NULL filter counts as empty. NULL items are ignored.
 --
--- Each change has one form for an item and one for an array. No form takes text, so a
--- parameter or literal of unknown type is an error. It never becomes a text item that was
--- meant to be an integer.
+-- A function that adds or removes has one form for an item and one for an array. No form takes
+-- text, so a literal or a parameter of unknown type is an error. Otherwise it would become a text
+-- item where an integer was meant.
 --
--- COST is in multiples of an integer addition, measured with a filter of a thousand items
--- that is detoasted at each call, and arrays of a thousand candidates.
+-- COST is in multiples of the time of an integer addition. It was measured with a filter of a
+-- thousand items that is detoasted at each call, and with arrays of a thousand candidates.
 
 CREATE FUNCTION bloom_new(
 	capacity bigint DEFAULT 100,
@@ -16,46 +16,47 @@ AS 'MODULE_PATHNAME', 'bloomexp_new'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_new(bigint, double precision, boolean) IS
-'empty filter for capacity items at false positive rate fpr (0.01 is 1%); it grows beyond its '
-'capacity and keeps fpr; if counting, it has bloom_remove() and does not grow';
+'empty filter for capacity items at false positive rate fpr (0.01 is 1%); it can grow beyond its '
+'capacity and keeps fpr; a counting filter cannot grow, but its items can be removed';
 
 CREATE FUNCTION bloom_add(filter bloom, item anynonarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, anynonarray) IS
-'filter with an item added; the same value if it contains the item; NULL is an empty filter';
+'filter with an item added; the filter itself if it contains the item; NULL counts as empty';
 
 CREATE FUNCTION bloom_add(filter bloom, items anyarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, anyarray) IS
-'filter with all items of an array added; the same value if it contains them; NULL is an empty '
-'filter';
+'filter with all items of an array added; the filter itself if it contains them; NULL counts as '
+'empty';
 
 CREATE FUNCTION bloom_with_fpr(filter bloom, fpr double precision) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_with_fpr'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_with_fpr(bloom, double precision) IS
-'filter with target rate fpr for items added later; the same value if that is its rate, or if it '
-'has too many items for that rate';
+'filter with target rate fpr for items that are added later; the filter itself if that is its rate '
+'already, or if it has too many items for that rate';
 
 CREATE FUNCTION bloom_remove(filter bloom, item anynonarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_remove(bloom, anynonarray) IS
-'counting filter with an item removed once; the same value if it does not contain the item; error '
-'if the filter is not counting';
+'counting filter with an item removed once; the filter itself if it does not contain the item; '
+'raises an error if the filter is not counting';
 
 CREATE FUNCTION bloom_remove(filter bloom, items anyarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_remove_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_remove(bloom, anyarray) IS
-'counting filter with each item of an array removed once; error if the filter is not counting';
+'counting filter with each item of an array removed once; raises an error if the filter is not '
+'counting';
 
 -- Sliding windows: each item has a time, and old items are forgotten.
 CREATE FUNCTION bloom_window(
@@ -77,9 +78,9 @@ AS 'MODULE_PATHNAME', 'bloomexp_add_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_at(bloom, anynonarray, timestamp with time zone) IS
-'windowed filter with an item added that was shown at shown_at, without slices that leave the '
-'window; the same value if it contains the item for as long, or if shown_at is before the window '
-'of the last bloom_expire()';
+'windowed filter with an item added that was shown at shown_at, without the slices that have left '
+'the window then; the filter itself if it contains the item for as long, or if shown_at is before '
+'the window of the last bloom_expire()';
 
 CREATE FUNCTION bloom_add_at(filter bloom, items anyarray, shown_at timestamp with time zone[])
 RETURNS bloom
@@ -87,24 +88,24 @@ AS 'MODULE_PATHNAME', 'bloomexp_add_at_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_at(bloom, anyarray, timestamp with time zone[]) IS
-'windowed filter with all items of an array added, each with its time in shown_at, without slices '
-'that leave the window; error if the arrays differ in length';
+'windowed filter with all items of an array added, each with its time in shown_at, without the '
+'slices that have left the window then; raises an error if the arrays differ in length';
 
 CREATE FUNCTION bloom_expire(filter bloom, at timestamp with time zone) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_expire'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 COMMENT ON FUNCTION bloom_expire(bloom, timestamp with time zone) IS
-'windowed filter without the slices that are wholly before the window that ends at the time; '
-'later adds ignore items shown before that window';
+'windowed filter without the slices that lie wholly before the window that ends at this time; '
+'later adds ignore items that were shown before that window';
 
 CREATE FUNCTION bloom_union(a bloom, b bloom) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_union'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 
 COMMENT ON FUNCTION bloom_union(bloom, bloom) IS
-'filter that contains what either filter contains, at a false positive rate of at most the sum of '
-'theirs; error if they differ in kind of items, counting or window';
+'filter that contains the items of both filters, at a false positive rate of at most the sum of '
+'theirs; raises an error if they differ in kind of items, counting or window';
 
 CREATE OPERATOR | (
 	LEFTARG = bloom, RIGHTARG = bloom,

@@ -1,5 +1,5 @@
--- Tests of several items at once. The tests of one item are in kind.sql.in. A NULL item is
--- not contained.
+-- Functions that test several items at once. Those that test one item are in kind.sql.in. A NULL
+-- item counts as not contained.
 
 CREATE FUNCTION bloom_contains_any(filter bloom, items anyarray) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_any'
@@ -20,4 +20,4 @@ AS 'MODULE_PATHNAME', 'bloomexp_contains_each'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 
 COMMENT ON FUNCTION bloom_contains_each(bloom, anyarray) IS
-'for each item, in order, whether the filter contains it; NULL for a NULL item';
+'array that says for each item, in order, whether the filter contains it; NULL for a NULL item';

@@ -1,5 +1,5 @@
--- Functions that exclude candidates. Those that remain keep their type and order, and also
--- duplicates except in bloom_exclude_first(). NULL candidates are dropped.
+-- Functions that exclude candidates. The remaining candidates keep their type and their order, and
+-- except in bloom_exclude_first() also their duplicates. NULL candidates are dropped.
 
 CREATE FUNCTION bloom_exclude_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'bloomexp_exclude_support'
@@ -53,5 +53,5 @@ AS 'MODULE_PATHNAME', 'bloomexp_exclude_packed'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_packed(bytea, bloom) IS
-'packed candidates that the filter does not contain, in order; packed integers have 8 bytes each, '
-'the lowest byte first, one after another';
+'packed candidates that the filter does not contain, in order; each integer has 8 bytes, the '
+'lowest byte first';

@@ -6,15 +6,15 @@ AS 'MODULE_PATHNAME', 'bloomexp_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
 COMMENT ON FUNCTION bloom_hashes(anyarray) IS
-'hashes of the items of an array, in order, without nulls: filters know items by these';
+'hashes of the items of an array, in order, without NULLs; a filter knows items by their hashes';
 
 CREATE FUNCTION bloom_add_hashes(filter bloom, kind text, hashes bigint[]) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_hashes(bloom, text, bigint[]) IS
-'filter with items added by their hashes, as bloom_add() adds an array; kind is that of the items: '
-'integer, text, uuid or bytea';
+'filter with items added by their hashes, as bloom_add() adds an array; kind is the kind of the '
+'items: integer, text, uuid or bytea';
 
 CREATE FUNCTION bloom_add_hashes_at(
 	filter bloom,
@@ -29,7 +29,7 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 COMMENT ON FUNCTION bloom_add_hashes_at(
 	bloom, text, bigint[], timestamp with time zone, boolean) IS
 'windowed filter with items added by their hashes, all shown at shown_at, as bloom_add_at() adds '
-'an array; if final, no more items of their slice will come, and it gets no room for more';
+'an array; if final, no more items of this slice will come, so it gets no room for more';
 
 CREATE FUNCTION bloom_exclude(candidates anyarray, filter bloom, hashes bigint[])
 RETURNS SETOF anyelement

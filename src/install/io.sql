@@ -3,8 +3,8 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION bloomexp" to load this file. \quit
 
--- The type. doc/internals/format.md describes its bytes. Storage is external, because the
--- bits of a filter do not compress.
+-- The type. doc/internals/format.md describes its bytes. Its storage is external, because the bits
+-- of a filter cannot be compressed.
 
 CREATE TYPE bloom;
 
@@ -59,7 +59,7 @@ CREATE CAST (bloom AS bytea) WITHOUT FUNCTION;	-- a filter is its bytes
 COMMENT ON CAST (bytea AS bloom) IS 'filter from its bytes; error if they are not valid';
 COMMENT ON CAST (bloom AS bytea) IS 'bytes of a filter';
 
--- Comparison by the bytes
+-- Comparisons of the bytes
 CREATE FUNCTION bloom_eq(bloom, bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_eq'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
@@ -100,7 +100,7 @@ CREATE FUNCTION bloom_cmp(bloom, bloom) RETURNS integer
 AS 'byteacmp'
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 300;
 
-COMMENT ON FUNCTION bloom_cmp(bloom, bloom) IS 'less-equal-greater by the bytes';
+COMMENT ON FUNCTION bloom_cmp(bloom, bloom) IS 'less-equal-greater, by the bytes';
 
 CREATE FUNCTION bloom_hash(bloom) RETURNS integer
 AS 'hashvarlena'

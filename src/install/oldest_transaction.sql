@@ -5,6 +5,6 @@ AS 'MODULE_PATHNAME', 'bloomexp_oldest_transaction'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION bloom_oldest_transaction() IS
-'lower bound on the start of all open transactions of other sessions in this database, at least a '
-'second ago; -infinity if a start is unknown, because track_activities is off in a session, or was '
-'when its transaction began';
+'a time, at least a second ago, before which no open transaction of another session in this '
+'database began; -infinity if that is not known, because a session has track_activities off, or '
+'had it off when its transaction began';

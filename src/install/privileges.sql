@@ -1,5 +1,5 @@
--- Privileges, whatever ALTER DEFAULT PRIVILEGES has made of them: everybody may use the type and
--- call the functions, and nobody but the owner may create in the schema bloomexp.
+-- Privileges that do not depend on the default privileges: everybody may use the type and call the
+-- functions, and only the owner may create in the schema bloomexp.
 
 CREATE PROCEDURE bloomexp.set_privileges()
 LANGUAGE plpgsql
@@ -43,6 +43,7 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.set_privileges() IS
-'lets everybody use the types and routines of the extension, and nobody create in its schema';
+'lets everybody use the types and routines of the extension, and only the owner create in the '
+'schema bloomexp';
 
 CALL bloomexp.set_privileges();
