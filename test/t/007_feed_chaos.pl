@@ -1,6 +1,6 @@
 # No exposure is lost, and no item is taken twice, whatever happens at the same time: writers of
-# every kind, rebuilds one after another, partitions that come and go, and crashes of sessions and
-# of the server.
+# every kind, rebuilds one after another, partitions that come and go, scripts that are applied
+# again, and crashes of sessions and of the server.
 #
 # A checker looks all the time, by statements that see exposures and filters of one moment: every
 # exposure of the window must be excluded for its user.  CHAOS_SECONDS=600 for more than a short
@@ -114,6 +114,17 @@ my %writers = (
 		FROM (SELECT (101 + :user % 5 + $$_[1])::text AS u) AS u;") }
 		([ 'tracked', 0 ], [ 'untracked', 10 ])));
 
+# Other isolation levels, whose clients repeat what fails.
+for my $level ('REPEATABLE READ', 'SERIALIZABLE')
+{
+	$writers{"isolated_$level" =~ s/ /_/r} = "BEGIN ISOLATION LEVEL $level;\n"
+	  . "INSERT INTO shown (user_id, item_id) VALUES (:user, :item);\n"
+	  . "INSERT INTO shown (user_id, item_id) SELECT 101 + :user % 5,
+		unnest(tracked_shown.take(101 + :user % 5,
+			ARRAY(SELECT generate_series(:item % 1500, :item % 1500 + 99))::bigint[], 3));\n"
+	  . "COMMIT;";
+}
+
 # What a filter has from exposures that are forgotten is shown again.
 my $repeat = q{UPDATE tracked_shown.filters SET items = bloom_add(items,
 	ARRAY(SELECT generate_series(2000000::bigint, 2000040))) WHERE user_id BETWEEN 30 AND 40};
@@ -216,6 +227,7 @@ while (time < $began + $seconds || $rounds < @crashes || $rounds < 20 && lacking
 
 	query($repeat);
 	push @runs, start($_, 'pgbench', '-n', '-c', /^(open|take|lock)/ ? 3 : 1,
+		'--max-tries', /^isolated/ ? 100000 : 1,
 		'-M', $_ eq 'prepared' ? 'simple' : 'extended', '-T', $time,
 		'-f', "$folder/$_.sql", $connection) for sort keys %writers;
 	push @runs, start("rebuild $_", 'pgbench', '-n', '-c', '1', '-M', 'simple', '-T', $time, '-f',
@@ -226,7 +238,14 @@ while (time < $began + $seconds || $rounds < @crashes || $rounds < 20 && lacking
 		"\\copy shown (user_id, item_id) FROM '$folder/copy.csv' (FORMAT csv)");
 
 	my $end = time + $round - 1;
-	do { look("round $rounds") } while time < $end;
+	do
+	{
+		# the scripts are applied again
+		query("SET client_min_messages = error;\nSELECT bloomexp.feed_sql('$$_[0]', '$$_[1]')"
+			. "\n\\gexec\n")
+		  for [ 'tracked_shown', 'shown' ], [ 'tracked_upserted', 'upserted' ];
+		look("round $rounds");
+	} while time < $end;
 	if ($crash eq 'kill')
 	{
 		kill_pgbench($node);
@@ -250,6 +269,8 @@ while (time < $began + $seconds || $rounds < @crashes || $rounds < 20 && lacking
 		next if $crash && $_->{out} =~ $crashed;
 		push @errors, "$_->{name}: $1"
 		  while $_->{out} =~ /^(.*(?:ERROR|FATAL|PANIC|aborted|WARNING).*)$/mg;
+		push @errors, "$_->{name}: nothing done"
+		  if $_->{out} =~ /^number of transactions actually processed: 0\b/m;
 	}
 	look("after round $rounds");
 	query("SELECT format('%s PREPARED %L', CASE gid < 'c2' WHEN true THEN 'COMMIT'

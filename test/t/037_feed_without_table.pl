@@ -3,6 +3,7 @@
 # feed, two streams whose batches are late and come again, users who become one and users who
 # expire, while backends are killed, the server is and a synchronous standby is promoted.  A ledger
 # beside it has what was committed, in the same transactions, with times that are never too late.
+# The script of the feed is applied again all the while.
 #
 # CHAOS_SECONDS=600 for more than a short look.
 
@@ -70,7 +71,16 @@ my %writers = (
 	forget => "BEGIN;\nSELECT seen.forget(13);\nDELETE FROM ledger
 		WHERE user_id = 13;\nCOMMIT;\n\\sleep 100 ms",
 	expire => "CALL seen.expire(allow_removed => true);\n\\sleep 200 ms",
-	clean => "DELETE FROM sent;\n\\sleep 1500 ms");
+	clean => "DELETE FROM sent;\n\\sleep 1500 ms",
+	# other isolation levels, whose clients repeat what fails
+	(map { ("isolated_" . lc =~ s/ .*//r => "BEGIN ISOLATION LEVEL $_;\n"
+		. "INSERT INTO ledger SELECT :user, unnest(seen.take(:user, candidates(:item), 3)),
+			now(), 'taken';\n"
+		. "INSERT INTO ledger SELECT :user, 10000 + :item, now(), 'added'
+			FROM seen.add(:user, ARRAY[10000 + :item]);\nCOMMIT;") }
+		'REPEATABLE READ', 'SERIALIZABLE'));
+# The script of the feed is applied again and again.
+my $script = "SELECT bloomexp.feed_sql('seen', width => '9 seconds', slices => 6)\n\\gexec\n";
 
 my $folder = $node->basedir;
 append_to_file("$folder/$_.sql", "\\set user random(1, 12)\n\\set item random(1, 100000)\n"
@@ -139,12 +149,16 @@ while (time < $began + $seconds || $rounds < 5 || $rounds < 20 && lacking() ne '
 	my $connection = $node->connstr('postgres') . ' application_name=pgbench';
 	my $time = $crash ? $patience : $round;
 	my @runs = map { start($_, 'pgbench', '-n', '-c', /take|ordered/ ? 3 : 1, '-M', /expire/
-		? 'simple' : 'extended',
+		? 'simple' : 'extended', '--max-tries', /isolated/ ? 100000 : 1,
 		'-T', $time, '-D', 'epoch=' . int(time), '-f', "$folder/$_.sql", $connection) }
 		sort keys %writers;
 	my $end = time + $round - 1;
 
-	sleep 0.3, look("round $rounds") while time < $end;
+	while (time < $end)
+	{
+		query("SET client_min_messages = error;\n$script");
+		look("round $rounds");
+	}
 	if ($crash eq 'kill')
 	{
 		kill_pgbench($node);
@@ -174,6 +188,8 @@ while (time < $began + $seconds || $rounds < 5 || $rounds < 20 && lacking() ne '
 		next if $crash && $_->{out} =~ $crashed;
 		push @errors, "$_->{name}: $1"
 		  while $_->{out} =~ /^(.*(?:ERROR|FATAL|PANIC|aborted|WARNING).*)$/mg;
+		push @errors, "$_->{name}: nothing done"
+		  if $_->{out} =~ /^number of transactions actually processed: 0\b/m;
 	}
 	look("after round $rounds, $crash");
 	$rounds++;
