@@ -1,11 +1,13 @@
 --
--- Tables of bench/server, new in each round: what each way stores of 300 items of each user in the
--- last 30 days.  Variable: users.
+-- Tables of bench/server, new in each round: what each way stores of the items of each user in the
+-- last 30 days.  Variables: users, items (of each user), and the files type_alone and autovacuum,
+-- with statements of doc/type-alone.md and doc/operate.md.
 --
 SET client_min_messages = warning;
 SET synchronous_commit = off;
 
 DROP TABLE IF EXISTS exact, alone, alone_filters, items, untracked_items;
+DROP PROCEDURE IF EXISTS refresh_in_parts;
 DROP SCHEMA IF EXISTS item_feed, untracked_feed, seen CASCADE;
 
 -- A stream of pages of ten, in the order of time, of which none leaves the window meanwhile.
@@ -13,8 +15,9 @@ CREATE TABLE exact (user_id bigint NOT NULL, item_id bigint NOT NULL,
 	shown_at timestamptz NOT NULL DEFAULT now());
 INSERT INTO exact
 SELECT u, item(u, 10 * page + n),
-	now() - interval '29 days' + (page + u / (:users + 1.0)) * interval '23 hours'
-FROM generate_series(0, 29) AS page, generate_series(1, :users) AS u, generate_series(0, 9) AS n;
+	now() - interval '29 days' + (page + u / (:users + 1.0)) * interval '6900 hours' / :items
+FROM generate_series(0, :items / 10 - 1) AS page, generate_series(1, :users) AS u,
+	generate_series(0, 9) AS n;
 
 CREATE TABLE alone (LIKE exact INCLUDING DEFAULTS);
 INSERT INTO alone TABLE exact;
@@ -27,15 +30,13 @@ CREATE INDEX ON alone (user_id, shown_at, item_id);
 CREATE INDEX ON items (user_id, shown_at, item_id);
 CREATE INDEX ON untracked_items (user_id, shown_at, item_id);
 
--- doc/type-alone.md
-CREATE TABLE alone_filters (user_id bigint PRIMARY KEY, items bloom NOT NULL)
-	WITH (fillfactor = 50);
-INSERT INTO alone_filters
-SELECT user_id, bloom_agg(item_id, 0.01, 0.2) FROM alone GROUP BY user_id;
+\i :type_alone
+CALL refresh_in_parts();
 
 SELECT bloomexp.create_feed('item_feed', 'items'),
 	bloomexp.create_feed('untracked_feed', 'untracked_items', trigger => false),
 	bloomexp.create_feed('seen') \g /dev/null
+\i :autovacuum
 CALL item_feed.rebuild() \g /dev/null
 CALL untracked_feed.rebuild() \g /dev/null
 SELECT count(seen.add_batch(users, items, times))
