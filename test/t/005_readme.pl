@@ -173,8 +173,8 @@ is(scalar keys %forms, 4, 'in two functions and two operators');
 
 my %text = map { s{^\Q$root\E/}{}r => document($_) }
   map { glob "$root/$_.md" }
-  qw(* doc/* doc/internals/* doc/watching/* packaging/* packaging/*/* src/README clients/README
-  clients/*/* examples/*/*);
+  qw(* doc/* doc/internals/* doc/internals/*/* doc/watching/* packaging/* packaging/*/* src/README
+  clients/README clients/*/* examples/*/*);
 my %headings;
 for my $file (keys %text)
 {
