@@ -30,6 +30,12 @@
 /* The fewest candidates that are tested at a time, even if fewer are wanted. */
 #define MIN_CANDIDATES 64
 
+/* The value of `wanted` for all candidates that remain, duplicates too. */
+#define ALL_CANDIDATES (-1)
+
+/* The value of `hashes_arg` if no argument has hashes to exclude. */
+#define NO_HASHES (-1)
+
 /* What is excluded: items that one of the filters contains, and items with these hashes. */
 typedef struct Exclusion
 {
@@ -54,32 +60,33 @@ select_items(BloomHashSet *selection, uint32 wanted, const BloomItems *items, bo
 }
 
 /*
- * Copy the candidates that are not excluded to `out`, laid out as in an array.  If `distinct`, only
- * the first `wanted` distinct candidates are copied.  Otherwise `wanted` must be INT_MAX.  Returns
- * the end of the copies, and sets *remaining to their number.
+ * Copy the candidates that are not excluded to `out`, laid out as in an array: the first `wanted`
+ * distinct ones, or ALL_CANDIDATES.  Returns the end of the copies, and sets *remaining to their
+ * number.
  */
 static char *
-copy_remaining(BloomItems *candidates, const Exclusion *exclusion, bool distinct, int wanted,
-			   char *out, int *remaining)
+copy_remaining(BloomItems *candidates, const Exclusion *exclusion, int wanted, char *out,
+			   int *remaining)
 {
 	BloomHashSet selection;
 	BloomLookups lookups;
 	bool		omit[BLOOMEXP_BATCH];
+	bool		distinct = wanted != ALL_CANDIDATES;
+	int			most = distinct ? wanted : INT_MAX;
 	int			batch = BLOOMEXP_BATCH;
-	int64		tested = Max((int64) wanted * 2, MIN_CANDIDATES);	/* if half of them remain */
+	int64		tested = Max((int64) most * 2, MIN_CANDIDATES); /* if half of them remain */
 
 	bloomexp_lookup_open_all(&lookups, exclusion->filters, exclusion->nfilters, candidates->type,
 							 Min(tested, candidates->nitems));
 	if (distinct)
-		bloomexp_hash_set_init(&selection,
-							   Min(Min(wanted, candidates->nitems), BLOOMEXP_BATCH));
+		bloomexp_hash_set_init(&selection, Min(Min(most, candidates->nitems), BLOOMEXP_BATCH));
 
 	*remaining = 0;
-	while (*remaining < wanted)
+	while (*remaining < most)
 	{
 		/* test no more than probably needed: each test in a large filter reads a chunk of it */
-		if (wanted - *remaining < BLOOMEXP_BATCH / 2)
-			batch = Max((wanted - *remaining) * 2, MIN_CANDIDATES);
+		if (most - *remaining < BLOOMEXP_BATCH / 2)
+			batch = Max((most - *remaining) * 2, MIN_CANDIDATES);
 		if (!bloomexp_item_next(candidates, batch))
 			break;
 		memset(omit, false, candidates->n);
@@ -87,19 +94,18 @@ copy_remaining(BloomItems *candidates, const Exclusion *exclusion, bool distinct
 			bloomexp_hash_set_mark(exclusion->hashes, candidates->hashes, candidates->n, omit);
 		bloomexp_lookup_mark(&lookups, candidates, omit);
 		if (distinct)
-			select_items(&selection, wanted, candidates, omit);
+			select_items(&selection, most, candidates, omit);
 		*remaining += bloomexp_item_copy(&out, candidates, omit);
 	}
 	return out;
 }
 
 /*
- * Return the candidates of argument 0 that copy_remaining() copies, as an array of their type
- * without nulls in a memory context.
+ * Return the candidates of argument 0 that are not excluded, as an array of their type without
+ * nulls, in a memory context.  `wanted` is that of copy_remaining().
  */
 static ArrayType *
-exclude(FunctionCallInfo fcinfo, const Exclusion *exclusion, bool distinct, int wanted,
-		MemoryContext context)
+exclude(FunctionCallInfo fcinfo, const Exclusion *exclusion, int wanted, MemoryContext context)
 {
 	ArrayType  *array = bloomexp_arguments_array(fcinfo, 0);
 	ArrayType  *result;
@@ -113,8 +119,7 @@ exclude(FunctionCallInfo fcinfo, const Exclusion *exclusion, bool distinct, int 
 	result->ndim = 1;
 	result->dataoffset = 0;
 	result->elemtype = ARR_ELEMTYPE(array);
-	end = copy_remaining(&candidates, exclusion, distinct, wanted, ARR_DATA_PTR(result),
-						 &remaining);
+	end = copy_remaining(&candidates, exclusion, wanted, ARR_DATA_PTR(result), &remaining);
 	if (remaining == 0)
 	{
 		/* an empty array has no dimension */
@@ -149,10 +154,11 @@ read_hashes(FunctionCallInfo fcinfo, int argno, BloomHashSet *space)
 
 /*
  * Return the candidates of argument 0 without those that the filter of argument 1 contains, and
- * without those whose hashes are in argument `hashes_arg`, if that is not 0.
+ * without those whose hashes are in argument `hashes_arg`, unless that is NO_HASHES.  `wanted` is
+ * that of copy_remaining().
  */
 static Datum
-exclude_array(FunctionCallInfo fcinfo, bool distinct, int wanted, int hashes_arg)
+exclude_array(FunctionCallInfo fcinfo, int wanted, int hashes_arg)
 {
 	Datum		filter = PG_ARGISNULL(1) ? 0 : PG_GETARG_DATUM(1);
 	Exclusion	exclusion = {.filters = &filter, .nfilters = 1};
@@ -166,9 +172,9 @@ exclude_array(FunctionCallInfo fcinfo, bool distinct, int wanted, int hashes_arg
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("candidates of type int2vector are not supported"),
 				 errhint("Cast the candidates to smallint[].")));
-	if (hashes_arg > 0)
+	if (hashes_arg != NO_HASHES)
 		exclusion.hashes = read_hashes(fcinfo, hashes_arg, &hashes);
-	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, &exclusion, distinct, wanted, CurrentMemoryContext));
+	PG_RETURN_ARRAYTYPE_P(exclude(fcinfo, &exclusion, wanted, CurrentMemoryContext));
 }
 
 /* bloom_exclude_array(candidates, filter), candidates - filter */
@@ -176,7 +182,7 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude_array);
 Datum
 bloomexp_exclude_array(PG_FUNCTION_ARGS)
 {
-	return exclude_array(fcinfo, false, INT_MAX, 0);
+	return exclude_array(fcinfo, ALL_CANDIDATES, NO_HASHES);
 }
 
 /* bloom_exclude_array(candidates, filter, hashes) */
@@ -184,10 +190,10 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude_array_hashes);
 Datum
 bloomexp_exclude_array_hashes(PG_FUNCTION_ARGS)
 {
-	return exclude_array(fcinfo, false, INT_MAX, 2);
+	return exclude_array(fcinfo, ALL_CANDIDATES, 2);
 }
 
-/* Return how many candidates are wanted, from argument 2. */
+/* Return how many distinct candidates are wanted, from argument 2: all if it is NULL. */
 static int
 get_wanted(FunctionCallInfo fcinfo)
 {
@@ -205,7 +211,7 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude_first);
 Datum
 bloomexp_exclude_first(PG_FUNCTION_ARGS)
 {
-	return exclude_array(fcinfo, true, get_wanted(fcinfo), 0);
+	return exclude_array(fcinfo, get_wanted(fcinfo), NO_HASHES);
 }
 
 /* bloom_exclude_first(candidates, filter, wanted, hashes) */
@@ -213,7 +219,7 @@ PG_FUNCTION_INFO_V1(bloomexp_exclude_first_hashes);
 Datum
 bloomexp_exclude_first_hashes(PG_FUNCTION_ARGS)
 {
-	return exclude_array(fcinfo, true, get_wanted(fcinfo), 3);
+	return exclude_array(fcinfo, get_wanted(fcinfo), 3);
 }
 
 /* bloom_exclude_packed(candidates, filter) */
@@ -235,7 +241,7 @@ bloomexp_exclude_packed(PG_FUNCTION_ARGS)
 	packed = PG_GETARG_BYTEA_PP(0);
 	bloomexp_item_begin_packed(&candidates, packed);
 	result = palloc(VARHDRSZ + VARSIZE_ANY_EXHDR(packed));
-	end = copy_remaining(&candidates, &exclusion, false, INT_MAX, VARDATA(result), &remaining);
+	end = copy_remaining(&candidates, &exclusion, ALL_CANDIDATES, VARDATA(result), &remaining);
 	SET_VARSIZE(result, end - (char *) result);
 	PG_RETURN_BYTEA_P(result);
 }
@@ -260,7 +266,7 @@ begin_rows(FunctionCallInfo fcinfo, const Exclusion *exclusion)
 
 	if (PG_ARGISNULL(0))
 		return;
-	array = exclude(fcinfo, exclusion, false, INT_MAX, call->multi_call_memory_ctx);
+	array = exclude(fcinfo, exclusion, ALL_CANDIDATES, call->multi_call_memory_ctx);
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
 	caller = MemoryContextSwitchTo(call->multi_call_memory_ctx);
 	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &rows, NULL, &n);
