@@ -751,7 +751,8 @@ LANGUAGE sql AS $$
 			now() + interval '50 days', $2, now()),
 		bloomexp.items_after(i.items, '{3}', $1, windowed('30 days'),
 			now() + interval '50 days', $2, now()),
-		bloomexp.recent_after('{3}', $1, windowed('30 days'), now() + interval '50 days', $2, now()),
+		bloomexp.recent_after('{3}', $1, windowed('30 days'),
+			now() + interval '50 days', $2, now()),
 		bloomexp.since_after('{3}', $1, windowed('30 days'), now() + interval '50 days', $2, now())
 	FROM (SELECT bloom_add_hashes_at(bloom_add_hashes_at(bloom_window('30 days', 6, 0.01),
 		'integer', '{1}', now() - interval '10 days', false),
@@ -774,7 +775,8 @@ SELECT user_id, since = slice(1) AS since, recent FROM bloomexp.pages('{1,1,2,2,
 	'{1,2,1,2,1}', ARRAY[slice(1), slice(1), slice(1), slice(0), slice(8)],
 	now(), windowed('10950 days'));
 SELECT user_id, since, cardinality(recent) FROM bloomexp.pages(array_cat(array_fill(1, ARRAY[300]),
-	array_fill(2, ARRAY[300])), array_cat(numbers(1, 300), array_cat(numbers(1, 247), numbers(1, 53))),
+	array_fill(2, ARRAY[300])),
+	array_cat(numbers(1, 300), array_cat(numbers(1, 247), numbers(1, 53))),
 	array_fill(now(), ARRAY[600]), now(), forever());
 -- by the collation of the users
 SELECT user_id, recent FROM bloomexp.pages('{b,B,a,b}'::text[] COLLATE "C", '{1,2,3,4}',

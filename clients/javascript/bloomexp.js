@@ -644,8 +644,8 @@ export function parse(value) {
         return new Filter(fromText(value));
     }
     if (!(value instanceof Uint8Array)) {
-        throw new TypeError('parse() takes the text form of a filter, or its bytes as a Uint8Array; ' +
-            'JSON makes neither of a Buffer: store the text form');
+        throw new TypeError('parse() takes the text form of a filter, ' +
+            'or its bytes as a Uint8Array; JSON makes neither of a Buffer: store the text form');
     }
     return new Filter(value);
 }

@@ -324,7 +324,8 @@ my @rules_of_templates = (
 		{ %both, a => "CALL a();\n{#table}\n-- b\n{/table}\n" } =>
 			'a does not end with its statement',
 		{ %both, head => "-- a\n{#table}\n-- b\n{/table}\n--{/alone} c\n",
-			a => "-- a\n{#table}\n-- b\n{/table}\nDO {\$}\nBEGIN\n\tCREATE a;\nEND\n{\$};\n" } => '' ],
+			a => "-- a\n{#table}\n-- b\n{/table}\nDO {\$}\nBEGIN\n\tCREATE a;\nEND\n{\$};\n" }
+			=> '' ],
 	[ 'each name in a template is known', \&unknown_names,
 		{ %both, a => "CREATE {feed}.{a} {\$};\n" } => 'a has the name {a}',
 		{ %both, a => "CREATE '{}';\n" } => 'a has the name {}',

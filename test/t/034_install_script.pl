@@ -47,7 +47,8 @@ sub does_more
 	  qr/^CREATE (?:SCHEMA|FUNCTION|PROCEDURE|AGGREGATE|TYPE|CAST|OPERATOR(?: CLASS)?)\b/;
 	my $decoy = qr/^CREATE TABLE bloomexp\.new_rows \(\)\s*$/;	# without rows: see track.sql
 	my $describes = qr/^COMMENT ON\b/;
-	my $opens = qr/^GRANT USAGE ON SCHEMA bloomexp TO PUBLIC\b|^CALL bloomexp\.set_privileges\(\)\s*$/;
+	my $opens =
+	  qr/^GRANT USAGE ON SCHEMA bloomexp TO PUBLIC\b|^CALL bloomexp\.set_privileges\(\)\s*$/;
 
 	return grep { $_->{text} !~ /$creates|$decoy|$describes|$opens/ } @_;
 }
@@ -69,7 +70,8 @@ my @rules = (
 			. "COMMENT ON FUNCTION f() IS 'IF NOT EXISTS; or replace'" => '' ],
 	[ 'the script creates, and does nothing else', \&does_more,
 		"SELECT f(1);\nDO \$\$ BEGIN END \$\$;\nSET search_path = x;\n"
-			. "CREATE TABLE bloomexp.new_rows (a int);\nGRANT CREATE ON SCHEMA bloomexp TO PUBLIC;\n"
+			. "CREATE TABLE bloomexp.new_rows (a int);\n"
+			. "GRANT CREATE ON SCHEMA bloomexp TO PUBLIC;\n"
 			. "CALL bloomexp.f()"
 			=> 'SELECT f|DO $0$|SET search_path = x|CREATE TABLE bloomexp.new_rows|'
 			. 'GRANT CREATE ON SCHEMA bloomexp TO PUBLIC|CALL bloomexp.f',

@@ -59,9 +59,11 @@ SKIP:
 		CREATE FOREIGN TABLE far (user_id bigint, item_id bigint, shown_at timestamptz)
 			SERVER itself OPTIONS (table_name 'exposures');
 		SET client_min_messages = error;
-		SELECT bloomexp.create_feed('far_seen', 'far', trigger => false)}, $node->host, $node->port);
+		SELECT bloomexp.create_feed('far_seen', 'far', trigger => false)},
+		$node->host, $node->port);
 	my $take = q{INSERT INTO far
-		SELECT 2, item, now() FROM unnest(far_seen.take(2, '{1,2,3}', 1)) AS item RETURNING item_id};
+		SELECT 2, item, now() FROM unnest(far_seen.take(2, '{1,2,3}', 1)) AS item
+		RETURNING item_id};
 
 	is($node->safe_psql('postgres', $take), 1, 'a page of a foreign table');
 
