@@ -45,7 +45,10 @@ BEGIN
 			SELECT settings #>> ARRAY['arguments', n.argument],
 				(settings #>> ARRAY['columns', n.argument])::smallint) AS c(former, number)
 		WHERE c.former <> n.name
-			AND c.number IS DISTINCT FROM bloomexp.column_number(exposures, n.name));
+			-- a restored or another table has other numbers: then the former column must be gone
+			AND CASE settings ->> 'exposures' WHEN exposures::oid::text
+				THEN c.number IS DISTINCT FROM bloomexp.column_number(exposures, n.name)
+				ELSE bloomexp.column_number(exposures, c.former) IS NOT NULL END);
 	IF former IS NULL AND settings ->> 'item_kind' <> bloomexp.item_kind(item_type) THEN
 		former := concat(settings #>> '{arguments,item_column}', ', ', settings ->> 'item_kind');
 	END IF;
@@ -85,6 +88,7 @@ DECLARE
 	me constant oid := (SELECT r.oid FROM pg_roles AS r WHERE r.rolname = current_user);
 	schema oid;
 	settings jsonb;
+	former text;	-- the fixed arguments with which the feed was made
 	untrusted text;
 	old record;
 	missing jsonb;
@@ -128,11 +132,12 @@ BEGIN
 	END IF;
 
 	settings := bloomexp.feed_settings(schema);
-	IF settings ->> 'fixed_arguments' <> fixed_arguments THEN
+	former := bloomexp.fixed_arguments(bloomexp.present_arguments(schema, settings));
+	IF former <> fixed_arguments THEN
 		RAISE EXCEPTION 'feed "%" was made with other arguments that cannot change', feed
 			USING ERRCODE = 'wrong_object_type',
 			DETAIL = format('It was made for %s, not for %s.',
-				settings ->> 'fixed_arguments', fixed_arguments),
+				former, fixed_arguments),
 			HINT = 'Make another feed, and drop this one when requests use that.';
 	END IF;
 
@@ -264,7 +269,9 @@ DECLARE
 		SELECT p.oid FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
 		WHERE n.nspname = feed AND p.proname = 'track' AND p.pronargs = 0);
 BEGIN
-	IF EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = relation AND g.tgname = trigger_name
+	IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = relation) THEN
+		RETURN false;	-- dropped since it was listed
+	ELSIF EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = relation AND g.tgname = trigger_name
 		AND g.tgfoid <> our_function) THEN
 		RAISE EXCEPTION 'table % has another trigger "%"', relation, trigger_name
 			USING ERRCODE = 'duplicate_object',
@@ -411,6 +418,7 @@ DECLARE
 BEGIN
 	arguments := settings::jsonb -> 'arguments';
 	settings := settings::jsonb || jsonb_build_object(
+		'exposures', to_regclass(arguments ->> 'exposures')::oid::text,
 		'columns', (
 			SELECT jsonb_object_agg(c.name, bloomexp.column_number(
 				to_regclass(arguments ->> 'exposures'), arguments ->> c.name))

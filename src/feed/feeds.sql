@@ -101,6 +101,21 @@ BEGIN
 			AND NOT bloomexp.trusted(a.grantee, owner)
 		HAVING count(*) > 0;
 	RETURN QUERY
+		SELECT format('The index of %s was built with version %s of the collation of users, which '
+			'has version %s now: REINDEX TABLE %1$s%s, then %s.', filters, v.built, v.present,
+			'; REINDEX TABLE ' || (arguments ->> 'exposures'), v.refresh)
+		FROM pg_attribute AS f
+		JOIN pg_collation AS l ON l.oid = f.attcollation
+		JOIN pg_database AS d ON d.datname = current_database()
+		CROSS JOIN LATERAL (
+			SELECT d.datcollversion, pg_database_collation_actual_version(d.oid),
+				format('ALTER DATABASE %I REFRESH COLLATION VERSION', d.datname)
+			WHERE l.collprovider = 'd'
+			UNION ALL SELECT l.collversion, pg_collation_actual_version(l.oid),
+				format('ALTER COLLATION %s REFRESH VERSION', l.oid::regcollation)
+			WHERE l.collprovider <> 'd') AS v(built, present, refresh)
+		WHERE f.attrelid = filters AND f.attname = 'user_id' AND v.built <> v.present;
+	RETURN QUERY
 		SELECT upper(left(p, 1)) || substr(p, 2) || ': apply what the command returns.'
 		FROM bloomexp.other_types(schema) AS p;
 	-- of a function's arguments, the script has no other mark
@@ -140,6 +155,16 @@ BEGIN
 		RETURN NEXT format('The script is of version %s of bloomexp, and this one needs those '
 			'of %s or later%s.', settings ->> 'version', bloomexp.script_version(), apply);
 	END IF;
+	RETURN QUERY
+		SELECT 'The type or the collation of users has another name now' || apply || '.'
+		FROM bloomexp.feed_columns(arguments) AS c
+		WHERE c.argument = 'user_column'
+			AND settings ->> 'user_type' <> concat(c.base_name, ' COLLATE ' || c.collation_name)
+			-- else check_filters() says that the type is another one
+			AND EXISTS (
+				SELECT FROM pg_class AS f JOIN pg_attribute AS a ON a.attrelid = f.oid
+				WHERE f.relnamespace = schema AND f.relname = 'filters' AND a.attname = 'user_id'
+					AND a.atttypid = c.base AND a.attcollation = c.collation);
 	RETURN QUERY
 		SELECT format(CASE WHEN NOT e.routine_exists THEN 'Function %I is missing%s.'
 			ELSE 'Function %I was edited%s to have it as it was made.' END, e.name, apply)
@@ -216,9 +241,8 @@ BEGIN
 		owner := pg_get_userbyid(found.owner);
 		version := found.settings ->> 'version';
 		BEGIN
-			arguments := (
-				SELECT jsonb_object_agg(f.name, f.standard) FROM bloomexp.feed_arguments() AS f)
-				|| (found.settings -> 'arguments') || jsonb_build_object('feed', found.name);
+			arguments := bloomexp.present_arguments(found.schema, found.settings)
+				|| jsonb_build_object('feed', found.name);
 			command := format('SELECT bloomexp.feed_sql(%L%s);', found.name,
 				bloomexp.feed_options(arguments));
 			problems := ARRAY[bloomexp.lost_filters(found.name)];

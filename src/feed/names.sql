@@ -75,10 +75,10 @@ BEGIN
 		-- over a table a row has no slices: the rebuild forgets for it
 		'settings', CASE
 			WHEN exposures IS NULL AND width IS NOT NULL
-			THEN format('ROW(%L, %s, %L, %s, NULL)', width, slices, item_kind, fpr)
-			ELSE format('ROW(NULL, NULL, %L, %s, %s)', item_kind, fpr,
-				coalesce(arguments ->> 'capacity', '100'))
-			END || '::bloomexp.row_settings',
+			THEN format('bloomexp.make_row_settings(kind => %L, fpr => %s, width => %L, '
+				'slices => %s)', item_kind, fpr, width, slices)
+			ELSE format('bloomexp.make_row_settings(kind => %L, fpr => %s, capacity => %s)',
+				item_kind, fpr, coalesce(arguments ->> 'capacity', '100')) END,
 		'expire_batch_literal', quote_literal(feed || '.expire_batch'),
 		'rebuild_batch_literal', quote_literal(feed || '.rebuild_batch'),
 		'insert_trigger', quote_ident(('insert_' || (arguments ->> 'feed'))::name),

@@ -87,7 +87,13 @@ typedef struct BloomSettingsCache
 	char		value[FLEXIBLE_ARRAY_MEMBER];
 } BloomSettingsCache;
 
-/* Read a value of type bloomexp.row_settings, or raise an error if it makes no sense. */
+/*
+ * Read a value of type bloomexp.row_settings, or raise an error if it makes no sense.
+ *
+ * Columns are only ever added to the type, and NULL is their default.  So this version also reads
+ * the type of an older extension, which has fewer of them, and that of a newer one, which can have
+ * got them after this session has loaded the library.
+ */
 static void
 read_settings(HeapTupleHeader header, BloomRowSettings *settings)
 {
@@ -97,18 +103,27 @@ read_settings(HeapTupleHeader header, BloomRowSettings *settings)
 	};
 	HeapTupleData tuple;
 	TupleDesc	descriptor;
-	Datum		values[NFIELDS];
-	bool		nulls[NFIELDS];
+	Datum	   *values;
+	bool	   *nulls;
 
 	descriptor = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header),
 										HeapTupleHeaderGetTypMod(header));
-	if (descriptor->natts != NFIELDS)
-		elog(ERROR, "bloomexp.row_settings has %d columns, not %d", descriptor->natts, NFIELDS);
+	values = palloc0(Max(descriptor->natts, NFIELDS) * sizeof(Datum));
+	nulls = palloc(Max(descriptor->natts, NFIELDS) * sizeof(bool));
+	memset(nulls, true, Max(descriptor->natts, NFIELDS) * sizeof(bool));
 	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
 	ItemPointerSetInvalid(&tuple.t_self);
 	tuple.t_tableOid = InvalidOid;
 	tuple.t_data = header;
 	heap_deform_tuple(&tuple, descriptor, values, nulls);
+	for (int i = NFIELDS; i < descriptor->natts; i++)
+	{
+		if (!nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("this session has an older version of bloomexp than the feed needs"),
+					 errhint("Connect again.")));
+	}
 	ReleaseTupleDesc(descriptor);
 
 	if (nulls[KIND] || nulls[FPR] || nulls[WIDTH] != nulls[SLICES] ||

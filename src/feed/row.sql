@@ -23,6 +23,17 @@ COMMENT ON TYPE bloomexp.row_settings IS
 'forgets; kind of the items; target rate; and without a window the capacity of the first layer '
 'of a filter';
 
+-- Scripts call this with named arguments, so they stay as they are when the type gets a column.
+CREATE FUNCTION bloomexp.make_row_settings(kind text, fpr double precision,
+	width interval DEFAULT NULL, slices integer DEFAULT NULL, capacity bigint DEFAULT NULL)
+RETURNS bloomexp.row_settings
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT ROW(width, slices, kind, fpr, capacity)::bloomexp.row_settings $$;
+
+COMMENT ON FUNCTION bloomexp.make_row_settings IS
+'the settings of the rows of a feed: with width and slices of a window, or with a capacity if '
+'the feed never forgets';
+
 CREATE FUNCTION bloomexp.items_after(items @extschema@.bloom, recent bigint[], hashes bigint[],
 	settings bloomexp.row_settings, since timestamp with time zone DEFAULT NULL,
 	shown_at timestamp with time zone DEFAULT NULL, present timestamp with time zone DEFAULT NULL)

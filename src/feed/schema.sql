@@ -183,7 +183,7 @@ AS $$
 BEGIN
 	RAISE EXCEPTION 'could not write or remove the row of a user in %', filters
 		USING ERRCODE = 'object_not_in_prerequisite_state',
-		HINT = 'Look for triggers and rules on this table.';
+		HINT = 'Look for triggers and rules on this table, and check its index with amcheck.';
 END
 $$;
 

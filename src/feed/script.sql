@@ -104,7 +104,7 @@ BEGIN
 		-- The last template has the settings, with the functions before it.
 		names := names || jsonb_build_object('feed_settings', quote_literal(jsonb_build_object(
 			'version', names ->> 'version',
-			'fixed_arguments', bloomexp.fixed_arguments(arguments),
+			'user_type', concat(names ->> 'user_type', names ->> 'collate'),
 			'arguments', arguments, 'functions', functions)::text));
 		statement := bloomexp.fill_template(btrim(template.text, E'\n'), flags, names);
 		script := concat(script, statement, E'\n\n');

@@ -47,9 +47,29 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
-'the settings of the feed in a schema, NULL if there are none: {"version", "fixed_arguments", '
+'the settings of the feed in a schema, NULL if there are none: {"version", "user_type", '
 '"arguments": {}, "columns": {argument: number}, "item_kind", "functions": {name: [hash of the '
 'source, hash of the code, [attributes]]}}';
+
+CREATE FUNCTION bloomexp.present_arguments(schema oid, settings jsonb) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT jsonb_object_agg(f.name, f.standard) || (settings -> 'arguments') || coalesce((
+		SELECT jsonb_build_object('user_type', (bloomexp.base_type(a.atttypid)).name)
+		FROM pg_class AS c
+		JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'user_id' AND NOT a.attisdropped
+		WHERE c.relnamespace = schema AND c.relname = 'filters'
+			AND settings #>> '{arguments,exposures}' IS NULL
+			AND (bloomexp.base_type(to_regtype(settings #>> '{arguments,user_type}'))).base
+				IS DISTINCT FROM a.atttypid
+			AND settings #>> '{arguments,user_type}' IS NOT NULL), '{}')
+	FROM bloomexp.feed_arguments() AS f
+$$;
+
+COMMENT ON FUNCTION bloomexp.present_arguments(oid, jsonb) IS
+'the arguments with which a feed was made, with the name that the type of its users has now, '
+'because the type can be renamed or moved; NULL if there are no settings';
 
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
 LANGUAGE sql IMMUTABLE

@@ -117,7 +117,7 @@ COMMENT ON FUNCTION bloomexp.check_distribution(jsonb) IS
 'the problems of a feed with exposures that Citus distributes';
 
 CREATE FUNCTION bloomexp.fixed_arguments(arguments jsonb) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE sql STABLE STRICT
 SET search_path = pg_catalog, pg_temp
 SET IntervalStyle = postgres
 AS $$
@@ -162,6 +162,8 @@ DECLARE
 	settings constant jsonb := bloomexp.feed_settings(schema);
 	owner constant oid := (SELECT p.proowner FROM pg_proc AS p
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0);
+	former constant text := bloomexp.fixed_arguments(
+		bloomexp.present_arguments(schema, settings));
 BEGIN
 	IF bloomexp.lost_filters(feed) IS NOT NULL THEN
 		RETURN NEXT bloomexp.lost_filters(feed);
@@ -188,10 +190,10 @@ BEGIN
 		RETURN NEXT format('Schema %I exists and is not empty: choose another name for the feed.',
 			feed);
 	END IF;
-	IF settings ->> 'fixed_arguments' <> bloomexp.fixed_arguments(arguments) THEN
+	IF former <> bloomexp.fixed_arguments(arguments) THEN
 		RETURN NEXT format('Feed %I was made for %s, not for %s, and this cannot change. '
 			'Make another feed, and drop this one when requests use that.',
-			feed, settings ->> 'fixed_arguments', bloomexp.fixed_arguments(arguments));
+			feed, former, bloomexp.fixed_arguments(arguments));
 	END IF;
 	IF bloomexp.has_controls(concat(bloomexp.feed_options(arguments),
 		bloomexp.fixed_arguments(arguments))) THEN

@@ -28,9 +28,9 @@ bloomexp_require_trusted(PG_FUNCTION_ARGS)
 {
 	Oid			relation = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-	bool		trusted = false;
+	bool		trusted = !PG_ARGISNULL(0);	/* nothing of a dropped relation can run */
 
-	if (HeapTupleIsValid(tuple))	/* else the relation is gone */
+	if (HeapTupleIsValid(tuple))
 	{
 		trusted = has_privs_of_role(((Form_pg_class) GETSTRUCT(tuple))->relowner, GetUserId());
 		ReleaseSysCache(tuple);

@@ -3,7 +3,7 @@
 -- now.
 {/window}
 {#forever}
--- Record that items were shown to a user, at whatever time.
+-- Record that items were shown to a user.  The time makes no difference: this feed never forgets.
 {/forever}
 CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 	shown_at timestamp with time zone DEFAULT pg_catalog.clock_timestamp()) RETURNS pg_catalog.void
@@ -16,15 +16,15 @@ DECLARE
 	present timestamp with time zone;
 BEGIN
 	IF add.user_id IS NULL OR shown_at IS NULL OR (cardinality(new_hashes) > 0) IS NOT TRUE THEN
-		RETURN;	-- nobody, never or nothing
+		RETURN;	-- no user, no time or no item
 {#window}
-	-- a window of days of 24 hours, also where clocks change
+	-- the days of the window have 24 hours, even if clocks change
 	ELSIF shown_at < clock_timestamp() - interval {hours} THEN
 		RETURN;	-- it has left the window already
 {/window}
 	END IF;
 	PERFORM {feed}.lock(add.user_id);
-	present := clock_timestamp();	-- after the lock, so not before what others have added
+	present := clock_timestamp();	-- after the lock, so not before others' additions
 	IF (SELECT bloomexp.row_changes(f.items, f.pending, f.recent, new_hashes, settings,
 			f.since, shown_at, present)
 		FROM {feed}.filters AS f WHERE f.user_id {=} add.user_id{collate}) IS NOT FALSE THEN

@@ -1,7 +1,7 @@
--- Record a batch of a stream, in any order and any number of times: user i was shown item i at time
--- i.  NULL is nobody, nothing or never.
+-- Record a batch of events: user i was shown item i at time i.  Events can come in any order and
+-- any number of times.  An event with a NULL is ignored.
 {#window}
--- A time in the future counts as now, and what has left the window already does not count.
+-- A time in the future counts as now.  An event that has left the window is ignored.
 {/window}
 CREATE OR REPLACE FUNCTION {feed}.add_batch(user_ids {user_type}[], items {item_type}[],
 	shown_at timestamp with time zone[]) RETURNS pg_catalog.void
@@ -15,9 +15,10 @@ DECLARE
 	remaining {user_type}[];
 	page record;
 BEGIN
-	-- Lock the rows of all users, in their order, so that batches do not deadlock, and add what
-	-- makes one page: the items of one slice, not older than that of the row.  The start of that
-	-- slice is the present here, so it does not matter that the clock was read before the lock.
+	-- Lock the rows of all users in the order of their ids, so that batches do not deadlock.  The
+	-- same statement adds the items of each user whose events are one page: the items of one slice,
+	-- which is not older than the slice of the row.  The start of that slice serves as the present,
+	-- so it does not matter that the clock was read before the lock.
 	WITH page AS MATERIALIZED (
 		SELECT p.user_id, p.since, p.recent
 		FROM bloomexp.pages(user_ids{collate}, new_hashes, shown_at, present, settings) AS p),
@@ -37,9 +38,9 @@ BEGIN
 				f.since, excluded.since, excluded.since)
 		RETURNING f.user_id, f.recent)
 	SELECT array_agg(p.user_id) INTO remaining FROM page AS p
-	WHERE NOT EXISTS (	-- a user of several pages may have got an empty row
+	WHERE NOT EXISTS (	-- an empty row may have been made for a user of several pages
 		SELECT FROM written AS w WHERE w.user_id {=} p.user_id AND cardinality(w.recent) > 0);
-	-- Fails if an older snapshot shows a row that others have removed since.
+	-- This raises an error if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
 	END IF;
@@ -47,8 +48,9 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- The other users one by one, a slice at a time, the oldest first.  Their rows are locked, so
-	-- look before the call of add(): most of a batch that comes again changes nothing.
+	-- Add the events of the other users: one user after another, one slice at a time, the oldest
+	-- first.  Their rows are locked, so call add() only if it will change the row: when a batch
+	-- comes again, most of it changes nothing.
 	FOR page IN
 		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items,
 			max(b.shown_at) AS shown_at

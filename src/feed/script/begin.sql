@@ -1,6 +1,7 @@
--- Stop unless everything that this script names belongs to you or to roles that have your rights
--- anyway, and any feed of this name was made with the same fixed arguments.  Make the schema.  Drop
--- functions for types that the columns no longer have.
+-- Check that everything that this script names belongs to you, or to roles that have your rights
+-- anyway, and that an existing feed of this name has the same fixed arguments.  Make the schema, if
+-- it is missing.  If the types of columns have changed, drop the functions for the old types, and
+-- change the type of user_id.
 CALL bloomexp.feed_begin(feed => {feed_literal}, fixed_arguments => {fixed_literal},
 	exposures => {exposures_literal},
 	user_column => {user_column_literal}, user_type => {user_type_literal},

@@ -1,4 +1,4 @@
--- Everything that a user was shown{#alone}{#window} in the window{/window}{/alone}, as one filter.
+-- Return what a user was shown{#alone}{#window} in the window{/window}{/alone}, as one filter.
 CREATE OR REPLACE FUNCTION {feed}.current(user_id {user_type}) RETURNS {bloom}
 LANGUAGE plpgsql STABLE{parallel} SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

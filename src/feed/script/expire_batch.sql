@@ -1,5 +1,6 @@
--- One batch of expire(): the next 10,000 users after "after".  "removed" counts those of all
--- batches.  Returns the last user of the batch, NULL after the last batch.
+-- One batch of expire(): looks at the next 10,000 users after "after", and removes those who have
+-- expired.  Returns in "after" the last user of the batch, or NULL if it was the last batch, and
+-- adds the number of removed users to "removed".
 CREATE OR REPLACE FUNCTION {feed}.expire_batch(INOUT after {user_type}, allow_removed boolean,
 	INOUT removed bigint)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}

@@ -1,4 +1,5 @@
--- What this script has made belongs to its owner alone, and what existed before keeps its grants.
--- The function settings() keeps what the feed was made with, for bloomexp.feeds(), with hashes of
--- the functions, by which it finds those that were edited.
+-- Revoke all default privileges on the objects that this script has created.  Objects that existed
+-- before keep their grants, except EXECUTE for PUBLIC.  DROP EXTENSION bloomexp will also drop the
+-- functions.  Write the function settings(), where bloomexp.feeds() reads the arguments of the feed
+-- and hashes of its functions, which show what somebody has edited.
 CALL bloomexp.feed_finish({feed_literal}, {feed_settings});

@@ -1,20 +1,23 @@
--- For monitoring.
--- users, bytes         how many, and the bytes of their filters and hashes
--- fpr_target_max       the largest target rate
--- fpr_max, above_fpr   the largest rate at present, and how many filters are above {alarming_fpr}
+-- A row for monitoring.
+-- users                number of users
+-- bytes                bytes of their filters and recent hashes
+-- fpr_target_max       highest target rate of a filter
+-- fpr_max              highest rate of a filter at present
+-- above_fpr            number of filters whose rate at present is above {alarming_fpr}
 {#window}
--- expired              how many users expire() would remove
+-- expired              number of users whom expire() would remove
 {/window}
 {#table}
--- oldest_filled_until  the time of the oldest rebuild
+-- oldest_filled_until  the oldest filled_until
 {#tracked}
--- untracked            how many tables of exposures lack a trigger, or are missing
+-- untracked            number of tables of exposures that lack an enabled trigger, are filled by a
+--                      subscription, or are missing
 {/tracked}
 {#untracked}
 -- untracked            always 0: no table needs a trigger
 {/untracked}
--- never_filled         how many users no rebuild has come to yet
--- filled_ahead         how many filters have a time ahead of the clock: rebuild
+-- never_filled         number of users whose row no rebuild has filled yet
+-- filled_ahead         number of filters whose filled_until is ahead of the clock: rebuild them
 {/table}
 CREATE OR REPLACE VIEW {feed}.health AS
 SELECT pg_catalog.count(*) AS users,

@@ -1,5 +1,6 @@
 -- Lock a user's row until the transaction ends: other calls of lock() and take() for the user wait.
--- Call it before a query that chooses a page itself, so that the query sees what others have shown.
+-- If a query of your own chooses a page, call lock() first, in a statement of its own, so that the
+-- query sees what other requests have shown.
 CREATE OR REPLACE FUNCTION {feed}.lock(user_id {user_type}) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
@@ -13,14 +14,14 @@ BEGIN
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- NULL is nobody
 {#citus}
-	-- a move of the shard waits for a row that is written, not for one that is only locked
+	-- write the row: a move of the shard waits for writers, but not for row locks
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending;
 {/citus}
 {#local}
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false;
 {/local}
 {#remembers}
-	-- Fails if an older snapshot shows a row that others have removed since.
+	-- This raises an error if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} lock.user_id{collate} FOR UPDATE;
 	END IF;

@@ -1,4 +1,4 @@
--- Add what one user was shown to another, and forget the first: a visitor signs in.
+-- Add what from_user was shown to into_user, and forget from_user: for a visitor who signs in.
 CREATE OR REPLACE FUNCTION {feed}.merge(from_user {user_type}, into_user {user_type})
 RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}

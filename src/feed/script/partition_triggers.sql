@@ -1,3 +1,3 @@
--- The same two triggers on each partition or child that lacks them, because an INSERT into a
--- partition does not fire those of its parent.
+-- Create the same two triggers on each partition or child that lacks them, because an INSERT into
+-- a partition does not fire the triggers of its parent.
 CALL bloomexp.attach_triggers({feed_literal}, {exposures_literal});

@@ -1,16 +1,22 @@
--- Build filters again from the exposures, in batches that commit: those of all users, of the users
--- with "after" < id <= "upto", or of "users".  Call it in autocommit mode, once a day or more
--- often.  Several sessions can share the users by ranges.  It waits for "pause" after each batch.
--- After a second, and then every ten, it reports up to which user it is done: continue an
--- interrupted rebuild with after => that user.
+-- Build filters again from the exposures: the filters of all users, of the users with "after" < id
+-- <= "upto", or of "users".  Each batch commits, so call it in autocommit mode, once a day or more
+-- often.  Several sessions can share the users by ranges.  It sleeps for "pause" after each batch.
+-- After one second, and then every ten seconds, a notice says up to which user it is done.  To
+-- continue an interrupted rebuild, pass that user as "after".
 --
--- It returns how many exposures it read, how many filters it built, their bytes, and how many
--- filters it removed because their users have no exposure left.  It stops before it removes more
--- than 100 filters and a fifth of those that it has examined, or before that many would lose more
--- than half of what should still be in the exposures, unless allow_removed => true.
--- dry_run => true counts the same, and changes nothing.{#untracked}  Filters count as filled until
--- "overlap" before the oldest open transaction.{/untracked}  The caller also needs EXECUTE on
--- rebuild_batch().
+-- It returns the number of exposures that it has read, the number of filters that it has built,
+-- their bytes, and the number of filters that it has removed because their users have no exposure
+-- left.  dry_run => true returns the same numbers, and changes nothing.
+--
+-- It raises an error if there is no exposure in the window, and before too many filters disappear,
+-- or lose more than half of the items that the exposures should still have.  Too many are more than
+-- 100, and more than a fifth of those that it has examined.  allow_removed => true allows all this.
+{#untracked}
+--
+-- It sets filled_until to the start of the oldest open transaction, less "overlap".
+{/untracked}
+--
+-- The caller also needs EXECUTE on rebuild_batch().
 CREATE OR REPLACE PROCEDURE {feed}.rebuild(
 	users {user_type}[] DEFAULT NULL, after {user_type} DEFAULT NULL, upto {user_type} DEFAULT NULL,
 	pause interval DEFAULT '0',{#untracked} overlap interval DEFAULT '10 minutes',{/untracked}

@@ -1,18 +1,18 @@
--- What a user was shown: the stored filter, and the hashes of the exposures since it was filled.
--- current(), unseen() and take() call it.
+-- Return what a user was shown: the stored filter, and the hashes of the exposures since it was
+-- filled.  current(), unseen() and take() call this function.
 CREATE OR REPLACE FUNCTION {feed}.shown(user_id {user_type}, OUT items {bloom}, OUT recent bigint[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
-SET timezone = 'UTC' AS {$}	-- whatever type the time column gets
+SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
 DECLARE
 	read_from timestamp with time zone := now() - interval {width};
 	filled_until timestamp with time zone;
 BEGIN
-	PERFORM bloomexp.require_trusted({exposures_literal});	-- not its partitions: often called
+	PERFORM bloomexp.require_trusted({exposures_literal});	-- not its partitions, to save time
 	SELECT f.items, f.filled_until INTO items, filled_until
 	FROM {feed}.filters AS f WHERE f.user_id {=} shown.user_id{collate};
-	-- A time ahead of the clock says nothing: the clock was wrong when the filter was filled.
+	-- Ignore a filter with a filled_until ahead of the clock: the clock was wrong at its rebuild.
 	IF items IS NOT NULL AND filled_until > read_from AND filled_until <= now() THEN
 		read_from := filled_until;
 	ELSE

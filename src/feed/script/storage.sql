@@ -1,2 +1,2 @@
--- Never compress "recent", nor move it out of the row.
+-- Keep "recent" in the row, uncompressed.
 CALL bloomexp.keep_in_row({filters_literal}, 'recent');

@@ -1,11 +1,11 @@
--- The first distinct candidates that a user was not shown, as many as wanted (NULL: all).
+-- Return the first "wanted" distinct candidates that a user was not shown (NULL: all of them).
 {#remembers}
--- They count as shown at once.  The row stays locked until the transaction ends, so that no other
--- call takes the same items.
+-- They count as shown from now on.  The user's row stays locked until the transaction ends, so no
+-- other call can take the same items.
 {/remembers}
 {#untracked}
--- Other calls for the user wait until the transaction ends.  Insert the items as exposures in the
--- same statement or transaction: nothing else remembers them.
+-- Other calls of take() and lock() for the user wait until the transaction ends.  Insert the
+-- returned items as exposures in the same statement or transaction: nothing else remembers them.
 {/untracked}
 CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[],
 	wanted integer DEFAULT NULL) RETURNS {item_type}[]
@@ -13,7 +13,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 {#untracked}
 BEGIN
 	PERFORM {feed}.lock(user_id);
-	RETURN (	-- a new statement, and so a new snapshot
+	RETURN (	-- a new statement, which has a new snapshot
 		SELECT bloomexp.exclude_first(candidates{item_collate}, f.items, wanted, f.recent)
 		FROM {feed}.shown(user_id) AS f);
 END
@@ -23,7 +23,7 @@ END
 DECLARE
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
-	old_items {feed}.filters.items%TYPE;	-- not by name: its schema can change hands
+	old_items {feed}.filters.items%TYPE;	-- not by name: the type's schema can change hands
 	old_recent bigint[];
 {#alone}
 	old_since timestamp with time zone;
@@ -32,24 +32,24 @@ DECLARE
 	taken {item_type}[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read it as it is then.
+	-- Lock the row, and read the version that is locked.
 	SELECT f.items, f.recent{#alone}, f.since{/alone}
 	INTO old_items, old_recent{#alone}, old_since{/alone}
 	FROM {feed}.filters AS f
 	WHERE f.user_id {=} take.user_id{collate}
 {#alone}
-		-- Not on Citus: a row that is only locked does not keep its shard from moving.
+		-- Not on Citus, which can move the shard of a row that is only locked.
 		AND current_setting('citus.shard_count', true) IS NULL
 {/alone}
 	FOR NO KEY UPDATE;
-	IF NOT FOUND THEN	-- a new user, or nobody
+	IF NOT FOUND THEN	-- a new user, NULL{#alone}, or any user on Citus{/alone}
 		PERFORM {feed}.lock(take.user_id);
 		SELECT f.items, f.recent{#alone}, f.since{/alone}
 		INTO old_items, old_recent{#alone}, old_since{/alone}
 		FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate};
 	END IF;
 {#alone}
-	present := clock_timestamp();	-- after the lock, so not before what others have added
+	present := clock_timestamp();	-- after the lock, so not before others' additions
 	taken := bloomexp.exclude_first(candidates{item_collate},
 		bloomexp.items_at(old_items, present, settings), wanted,
 		bloomexp.recent_at(old_recent, old_since, present, settings));
@@ -65,7 +65,7 @@ BEGIN
 {/alone}
 			items = bloomexp.items_after(f.items, f.recent, new_hashes, settings{#alone},
 				f.since, present, present{/alone}),
-			-- 0 if they are too many for "recent", and so in "items"
+			-- 0 if there are too many for "recent": then they are in "items"
 			pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
 			recent = bloomexp.recent_after(f.recent, new_hashes, settings{#alone},
 				f.since, present, present{/alone})

@@ -1,19 +1,22 @@
--- Forget what the last take() returned and nobody saw: those of the items that it returned, unless
 {#alone}
--- something has been added, merged or confirmed since.  Returns these items.
+-- Forget items of the last take() that the user never saw, and return the items that were
+-- forgotten.  It forgets none if add() has since recorded a new item, or an item of that take(), or
+-- if merge() has changed the row.
 {/alone}
 {#tracked}
--- they are exposures, or an exposure has been added since.  Returns these items.
+-- Forget items of the last take() that the user never saw, and return the items that were
+-- forgotten.  It forgets no item that is an exposure, and none at all if another exposure has been
+-- added since.
 {/tracked}
 {#untracked}
--- something remembers them.  take() itself remembers nothing, so this returns no item.
+-- Return no item: without triggers take() remembers nothing that this function could forget.
 {/untracked}
 CREATE OR REPLACE FUNCTION {feed}.take_back(user_id {user_type}, items {item_type}[])
 RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 {#tracked}
 SET row_security = off	-- an error if row security would hide rows
-SET timezone = 'UTC'	-- whatever type the time column gets
+SET timezone = 'UTC'	-- right even if the time column changes its type
 {/tracked}
 AS {$}
 #variable_conflict use_variable
@@ -26,7 +29,7 @@ BEGIN
 	PERFORM bloomexp.require_read_committed('take_back()');
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of({exposures_literal}) AS t;
 	PERFORM {feed}.lock(take_back.user_id);
-	-- After the lock, in a statement of its own: it sees what others committed before.
+	-- A statement after the lock, which sees what others have committed before.
 	exposed := ARRAY(
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}

@@ -1,16 +1,17 @@
--- Add the exposures of a statement to the rows of their users.  The triggers call it.
+-- The function of the triggers: adds the exposures that a statement has inserted or updated to the
+-- rows of their users.
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS pg_catalog.trigger
--- Without a transition table the name "new_rows" finds the empty table in the schema bloomexp.
+-- In a trigger without a transition table, "new_rows" is the empty table in the schema bloomexp.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, bloomexp, pg_temp
-SET timezone = 'UTC' AS {$}	-- whatever type the time column gets
+SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
 DECLARE
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
-	users {user_type}[];	-- of each new item
+	users {user_type}[];	-- users[i] was shown the item of new_hashes[i]
 	new_hashes bigint[];
 	changes boolean;
-	missing record;	-- a user, and hashes that are not in its row yet
+	missing record;	-- a user, and hashes, some of which the user's row lacks
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	IF TG_OP NOT IN ('INSERT', 'UPDATE') THEN
@@ -18,9 +19,9 @@ BEGIN
 			USING ERRCODE = 'trigger_protocol_violated';
 	END IF;
 
-	-- Most statements are a page: a few items of one user.  Its row is locked even if nothing is
-	-- new, because a rebuild waits for that lock.  What is pending needs no confirmation (0):
-	-- take_back() reads the exposures.
+	-- Most statements are a page: a few items of one user.  Lock the user's row even if nothing is
+	-- new, because a rebuild waits for that lock.  row_changes() gets 0 as "pending", because
+	-- exposures need not confirm items: take_back() reads the exposures itself.
 	SELECT array_agg(p.user_id), array_agg(p.hash) INTO users, new_hashes
 	FROM (
 		SELECT {user}{collate} AS user_id, bloomexp.hash({item}{item_collate}) AS hash
@@ -28,7 +29,7 @@ BEGIN
 		WHERE {exposed}
 		LIMIT 248) AS p;
 	IF users IS NULL THEN
-		RETURN NULL;	-- nothing new counts
+		RETURN NULL;	-- no new row is an exposure in the window
 	ELSIF cardinality(users) <= 247 AND users[1] {=} ALL (users{collate}) THEN
 		changes := (
 			SELECT bloomexp.row_changes(f.items, 0, f.recent, new_hashes, settings)
@@ -45,11 +46,11 @@ BEGIN
 		END IF;
 		IF changes IS NOT NULL THEN
 			RETURN NULL;
-		END IF;	-- else there is no row
+		END IF;	-- else the user has no row
 	END IF;
 
-	-- Lock the rows of all users, in their order, so that two statements do not deadlock, and add
-	-- the items.
+	-- Lock the rows of all users in the order of their ids, so that two statements do not deadlock,
+	-- and add the items, except those of users with more than 247.
 	INSERT INTO {feed}.filters AS f (user_id, recent)
 	SELECT p.user_id,
 		CASE WHEN cardinality(p.hashes) <= 247 THEN p.hashes ELSE ARRAY[]::bigint[] END
@@ -65,17 +66,18 @@ BEGIN
 		pending = 0,
 		recent = bloomexp.recent_after(f.recent, excluded.recent, settings)
 	WHERE bloomexp.row_changes(f.items, 0, f.recent, excluded.recent, settings);
-	-- Fails if an older snapshot shows a row that a rebuild has removed since.
+	-- This raises an error if an older snapshot shows a row that a rebuild has removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f
-		WHERE f.user_id {=} ANY (ARRAY(	-- no join: that need not visit all users
+		WHERE f.user_id {=} ANY (ARRAY(	-- not a join, which need not visit all users
 			SELECT {user}{collate} FROM new_rows AS e{elements}
 			WHERE {exposed}))
 		FOR UPDATE;
 	END IF;
-	-- What is still missing: more than 247 items of a user, and what something has suppressed
-	-- above, which is an error if it does so here.  No join: the planner does not know how many
-	-- rows are new, and might scan the whole table of filters.
+	-- Add the items that rows still lack: the items of users with more than 247, and those of
+	-- writes above that a trigger or rule has suppressed.  If it suppresses this UPDATE, too, that
+	-- is an error.  A subquery finds each row, because the planner does not know how many exposures
+	-- are new, and with a join might scan the whole table of filters.
 	FOR missing IN
 		SELECT p.user_id::{user_type} AS user_id, p.hashes
 		FROM (

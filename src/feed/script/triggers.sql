@@ -1,6 +1,6 @@
--- The triggers on the exposures.  An UPDATE that shows an item again adds it again.  Updates of
--- other columns cost the same, because a trigger that sees all rows of a statement cannot name
--- columns.  A table that has its triggers is not locked.
+-- Create the two triggers of the exposures.  The second is for an UPDATE that shows an item again.
+-- Updates of other columns fire it, too, because a trigger with a transition table cannot have a
+-- list of columns.  If the table has its triggers already, it is not locked.
 DO {$}
 BEGIN
 	IF bloomexp.lacks_trigger({feed_literal}, {exposures_literal}, 'INSERT') THEN

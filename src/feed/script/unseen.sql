@@ -1,4 +1,4 @@
--- The candidates that a user was not shown, in their order.
+-- Return the candidates that a user was not shown, in their order.
 CREATE OR REPLACE FUNCTION {feed}.unseen(user_id {user_type}, candidates {item_type}[])
 RETURNS {item_type}[]
 LANGUAGE plpgsql STABLE{parallel} SECURITY DEFINER
@@ -21,7 +21,7 @@ BEGIN
 		SELECT bloomexp.exclude(candidates{item_collate}, f.items, f.recent)
 {/table}
 {#remembers}
-		FROM (SELECT) AS one	-- a row, even for a user without one
+		FROM (SELECT) AS one	-- one row, even for a user who has none
 		LEFT JOIN {feed}.filters AS f ON f.user_id {=} unseen.user_id{collate});
 {/remembers}
 {#untracked}
