@@ -183,3 +183,89 @@ CALL seen.rebuild(users => '{1}');
 SELECT users, never_filled, oldest_filled_until IS NULL AS never FROM seen.health;
 DROP SCHEMA seen, alone CASCADE;
 DROP TABLE exposures;
+
+-- The type of users moves to another schema, or gets another name.  Feeds name it in their functions.
+CREATE SCHEMA moved;
+CREATE TYPE color AS ENUM ('red', 'blue');
+CREATE TABLE exposures (user_id color, item_id bigint, shown_at timestamptz DEFAULT now());
+CREATE INDEX ON exposures (user_id, shown_at);
+SELECT bloomexp.create_feed('seen', 'exposures');
+SELECT bloomexp.create_feed('alone', user_type => 'color');
+INSERT INTO exposures VALUES ('red', 1);
+SELECT alone.add('red', '{1}');
+ALTER TYPE color SET SCHEMA moved;
+ALTER TYPE moved.color RENAME TO shade;
+SELECT feed, command, problems FROM bloomexp.feeds();
+\c -
+SELECT alone.unseen('red', '{1,2}');
+SELECT bloomexp.feed_sql('seen', 'exposures') AS script \gset
+:script
+SELECT bloomexp.feed_sql('alone', user_type => 'moved.shade') AS script \gset
+:script
+SELECT feed, problems FROM bloomexp.feeds();
+SELECT seen.unseen('red', '{1,2}'), alone.unseen('red', '{1,2}');
+DROP SCHEMA seen, alone CASCADE;
+DROP TABLE exposures;
+DROP SCHEMA moved CASCADE;
+
+-- A table that is restored, or another one, numbers its columns differently.
+CREATE TABLE exposures (user_id bigint, old bigint, item_id bigint,
+	shown_at timestamptz DEFAULT now());
+CREATE INDEX ON exposures (user_id, shown_at);
+ALTER TABLE exposures DROP old;
+SELECT bloomexp.create_feed('seen', 'exposures');
+INSERT INTO exposures VALUES (1, 1);
+CREATE TABLE restored (LIKE exposures INCLUDING ALL, other bigint);
+INSERT INTO restored TABLE exposures;
+ALTER TABLE exposures RENAME TO former;
+ALTER TABLE restored RENAME TO exposures;
+-- a column was renamed since ...
+ALTER TABLE exposures RENAME item_id TO post_id;
+SELECT bloomexp.feed_sql('seen', 'exposures', item_column => 'post_id') AS script \gset
+:script
+SELECT seen.unseen(1, '{1,2}');
+-- ... and now the feed knows the columns of this table
+SELECT bloomexp.feed_sql('seen', 'exposures', item_column => 'other') AS script \gset
+:script
+DROP SCHEMA seen CASCADE;
+-- but another column beside the former one is another one
+SELECT bloomexp.create_feed('seen', 'exposures', item_column => 'post_id');
+INSERT INTO exposures (user_id, post_id) VALUES (1, 1);
+CREATE TABLE restored (LIKE exposures INCLUDING ALL);
+DROP TABLE former;
+ALTER TABLE exposures RENAME TO former;
+ALTER TABLE restored RENAME TO exposures;
+SELECT bloomexp.feed_sql('seen', 'exposures', item_column => 'other') AS script \gset
+:script
+DROP SCHEMA seen CASCADE;
+DROP TABLE exposures, former;
+
+-- Filters are a heap, whatever new tables are by default.
+CREATE ACCESS METHOD regress_bloomexp_heap TYPE TABLE HANDLER heap_tableam_handler;
+SET default_table_access_method = regress_bloomexp_heap;
+SELECT bloomexp.create_feed('alone');
+RESET default_table_access_method;
+SELECT amname FROM pg_class JOIN pg_am ON pg_am.oid = relam
+WHERE pg_class.oid = 'alone.filters'::regclass;
+DROP SCHEMA alone CASCADE;
+DROP ACCESS METHOD regress_bloomexp_heap;
+
+-- A new version of a collation orders users in another way than their index.
+CREATE COLLATION german (provider = icu, locale = 'de');
+CREATE TABLE exposures (user_id text COLLATE german, item_id bigint,
+	shown_at timestamptz DEFAULT now());
+CREATE INDEX ON exposures (user_id, shown_at);
+SELECT bloomexp.create_feed('seen', 'exposures');
+SELECT problems FROM bloomexp.feeds();
+UPDATE pg_collation SET collversion = '1' WHERE collname = 'german';
+SELECT regexp_replace(p, 'version [0-9.]+ now', 'version N now')
+FROM bloomexp.feeds() AS f, unnest(f.problems) AS p;
+SET client_min_messages = warning;
+REINDEX TABLE seen.filters;
+REINDEX TABLE public.exposures;
+ALTER COLLATION public.german REFRESH VERSION;
+RESET client_min_messages;
+SELECT problems FROM bloomexp.feeds();
+DROP SCHEMA seen CASCADE;
+DROP TABLE exposures;
+DROP COLLATION german;

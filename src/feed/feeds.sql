@@ -101,9 +101,9 @@ BEGIN
 			AND NOT bloomexp.trusted(a.grantee, owner)
 		HAVING count(*) > 0;
 	RETURN QUERY
-		SELECT format('The index of %s was built with version %s of the collation of users, which '
-			'has version %s now: REINDEX TABLE %1$s%s, then %s.', filters, v.built, v.present,
-			'; REINDEX TABLE ' || (arguments ->> 'exposures'), v.refresh)
+		SELECT format('The index of %1$s was built with version %2$s of the collation of users, '
+			'which has version %3$s now: REINDEX TABLE %1$s%4$s, then %5$s.', filters, v.built,
+			v.present, '; REINDEX TABLE ' || (arguments ->> 'exposures'), v.refresh)
 		FROM pg_attribute AS f
 		JOIN pg_collation AS l ON l.oid = f.attcollation
 		JOIN pg_database AS d ON d.datname = current_database()
