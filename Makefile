@@ -6,8 +6,8 @@
 #: make uninstall       remove what was installed; before it, DROP EXTENSION bloomexp
 #: make clean           remove what was built
 #:
-#: These install missing packages by apt-get (root or sudo), build, install and
-#: use a server of their own, which is gone afterwards:
+#: These list the packages that are missing here, install them by apt-get (root or sudo),
+#: build, install and use a server of their own, which is gone afterwards:
 #:
 #: make demo            a stream of 5 million exposures into a feed, compared with exact SQL
 #:   CSV=file           your exposures, .gz and .zst too, with the header
@@ -18,6 +18,7 @@
 #: make check           every test; make test is the same
 #:   TESTS="add 003 citus"    only those whose names begin so
 #:   WERROR=1           warnings are errors
+#: make deps            only install the packages that make check and make demo need
 #: make check-versions  the SQL and isolation tests on each PostgreSQL that is
 #:                      installed, or those of PG_CONFIGS: see test/versions
 #:   TESTS=0            the TAP tests instead
@@ -40,7 +41,8 @@
 #: make dist            the archive of a release, of the commit HEAD
 #:   REF=v1.0.0         of another one
 #:
-#: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.
+#: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.  With INSTALL=no
+#: they install no package: if one is missing, they list it and stop.
 
 # Files are found by wildcards: where this file lies, or VPATH leads.
 ifneq ($(word 2,$(VPATH))$(word 2,$(MAKEFILE_LIST)),)
@@ -92,7 +94,7 @@ SHLIB_LINK += -lm
 # The goals of this project's own.  They install PGXS where it is missing, so
 # they do without it and call make again for the rest; PGXS also has a "check",
 # which only says that there is none.
-ours = help check test check-versions check-processors check-clients check-sanitized \
+ours = help deps check test check-versions check-processors check-clients check-sanitized \
 	check-valgrind fuzz demo example bench page dist
 
 ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
@@ -100,9 +102,15 @@ ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 .PHONY: $(MAKECMDGOALS)
 export MAKE PG_CONFIG REGRESS ISOLATION
+# It is for test/lib/bootstrap; PGXS has a variable of this name.
+export INSTALL
+MAKEOVERRIDES := $(filter-out INSTALL=%,$(MAKEOVERRIDES))
 
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
+
+deps:
+	@test/lib/alive test/lib/bootstrap deps
 
 check:
 	@test/lib/alive test/lib/bootstrap check
