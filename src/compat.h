@@ -26,7 +26,8 @@
  */
 #if PG_VERSION_NUM < 160000
 #define ereturn(context, value, ...) \
-	do { \
+	do \
+	{ \
 		(void) (context); \
 		ereport(ERROR, __VA_ARGS__); \
 		return (value);			/* not reached */ \

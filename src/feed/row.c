@@ -99,7 +99,12 @@ read_settings(HeapTupleHeader header, BloomRowSettings *settings)
 {
 	enum
 	{
-		WIDTH, SLICES, KIND, FPR, CAPACITY, NFIELDS
+		WIDTH,
+		SLICES,
+		KIND,
+		FPR,
+		CAPACITY,
+		NFIELDS,
 	};
 	HeapTupleData tuple;
 	TupleDesc	descriptor;
@@ -251,6 +256,8 @@ add_to_filter(struct varlena *items, const BloomRowSettings *settings, int64 cap
 	}
 	else
 	{
+		int			flags = final ? BLOOMEXP_ADD_FINAL : 0;
+
 		bloomexp_arguments_require_windowed(&filter, "a feed with a window");
 		/* the start of a slice stands for all of it, even if the window begins within it */
 		if (bloomexp_window_slice_at(&filter, shown_at) ==
@@ -258,9 +265,9 @@ add_to_filter(struct varlena *items, const BloomRowSettings *settings, int64 cap
 			shown_at = Max(shown_at, filter.expired_before);
 		if (filter.nlayers > 0)
 			slice = Max(slice, filter.layers[filter.nlayers - 1].slice);
-		value = bloomexp_window_add_hashes(&filter, settings->kind, hashes, n, shown_at,
-										   (slice > newest ? 0 : BLOOMEXP_ADD_DROP_OLD) |
-										   (final ? BLOOMEXP_ADD_FINAL : 0));
+		if (slice <= newest)
+			flags |= BLOOMEXP_ADD_DROP_OLD;
+		value = bloomexp_window_add_hashes(&filter, settings->kind, hashes, n, shown_at, flags);
 	}
 	return value ? value : items;
 }
@@ -559,13 +566,13 @@ Datum
 bloomexp_row_items_at(PG_FUNCTION_ARGS)
 {
 	BloomRowSettings settings;
+	int64		at;
 
 	settings = bloomexp_row_get_settings(fcinfo, 2);
 	if (settings.width == 0 || PG_ARGISNULL(0))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	return bloomexp_arguments_return_changed(
-		fcinfo, expire_filter(PG_GETARG_BLOOM_PP(0),
-							  bloomexp_arguments_time(fcinfo->args[1], "at")));
+	at = bloomexp_arguments_time(fcinfo->args[1], "at");
+	return bloomexp_arguments_return_changed(fcinfo, expire_filter(PG_GETARG_BLOOM_PP(0), at));
 }
 
 /* bloomexp.recent_at(recent, since, at, settings) */
@@ -574,6 +581,7 @@ Datum
 bloomexp_row_recent_at(PG_FUNCTION_ARGS)
 {
 	BloomRowSettings settings;
+	int64		since;
 	int64		at;
 	int64		start;
 
@@ -583,9 +591,9 @@ bloomexp_row_recent_at(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	at = bloomexp_arguments_time(fcinfo->args[2], "at");
+	since = bloomexp_arguments_time(fcinfo->args[1], "since");
 	if (!pg_sub_s64_overflow(at, settings.width, &start) &&
-		bloomexp_row_slice_of(&settings, bloomexp_arguments_time(fcinfo->args[1], "since")) <
-		bloomexp_row_slice_of(&settings, start))
+		bloomexp_row_slice_of(&settings, since) < bloomexp_row_slice_of(&settings, start))
 		PG_RETURN_NULL();
 	return bloomexp_arguments_return_untouched(fcinfo);
 }

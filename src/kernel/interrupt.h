@@ -15,6 +15,6 @@
 #define BLOOMEXP_INTERRUPT_EVERY 65536
 
 /* A function that checks.  If the query was cancelled, it does not return, but calls longjmp(). */
-typedef void (*BloomInterruptCheck) (void);
+typedef void (*BloomInterruptCheck)(void);
 
 #endif							/* BLOOMEXP_INTERRUPT_H */

@@ -256,8 +256,11 @@ bloomexp_probe_merge(const BloomBits *bits, const BloomBits *other)
 		uint8_t		a = bits->bytes[i];
 		uint8_t		b = other->bytes[i];
 
-		bits->bytes[i] = bits->counting ?
-			(uint8_t) (add_counters(a >> 4, b >> 4) << 4 | add_counters(a & 15, b & 15)) : a | b;
+		if (bits->counting)
+			bits->bytes[i] = (uint8_t) (add_counters(a >> 4, b >> 4) << 4 |
+										add_counters(a & 15, b & 15));
+		else
+			bits->bytes[i] = a | b;
 	}
 }
 

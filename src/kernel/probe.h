@@ -41,8 +41,8 @@ bloomexp_probe_block_bytes(const BloomBits *bits)
 }
 
 extern bool bloomexp_probe_contains(const BloomBits *bits, uint64_t hash);
-extern int	bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n,
-								uint16_t *hits);
+extern int bloomexp_probe_hits(const BloomBits *bits, const uint64_t *hashes, int n,
+							   uint16_t *hits);
 extern uint32_t bloomexp_probe_set(const BloomBits *bits, uint64_t hash);
 extern uint32_t bloomexp_probe_count(const BloomBits *bits, uint64_t hash, int delta);
 extern void bloomexp_probe_set_many(const BloomBits *bits, const uint64_t *hashes, uint64_t n);

@@ -94,11 +94,12 @@ find_positions_avx2(const uint64_t *hashes, int n, uint64_t factor, uint64_t off
 	for (; done + 4 <= n; done += 4)
 	{
 		__m256i		hash = _mm256_loadu_si256((const __m256i *) (hashes + done));
-		__m256i		cross = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(hash, 32), low),
-											 _mm256_mul_epu32(hash, high));
-		__m256i		state = _mm256_add_epi64(_mm256_mul_epu32(hash, low),
-											 _mm256_slli_epi64(cross, 32));
+		__m256i		cross;
+		__m256i		state;
 
+		cross = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(hash, 32), low),
+								 _mm256_mul_epu32(hash, high));
+		state = _mm256_add_epi64(_mm256_mul_epu32(hash, low), _mm256_slli_epi64(cross, 32));
 		state = _mm256_add_epi64(state, offsets);
 		state = _mm256_mul_epu32(_mm256_srli_epi64(state, 32), limits);
 		state = _mm256_permutevar8x32_epi32(state, high_halves);

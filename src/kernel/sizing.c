@@ -182,7 +182,7 @@ absorbed_items(const BloomShape *shape, double offered)
 
 	for (int i = 0; i <= steps; i++)
 	{
-		double		weight = i == 0 || i == steps ? 1.0 : i % 2 == 1 ? 4.0 : 2.0;
+		double		weight = i == 0 || i == steps ? 1.0 : (i % 2 == 1 ? 4.0 : 2.0);
 
 		sum += weight * textbook_fpr(shape, offered * i / steps);
 	}
@@ -313,14 +313,17 @@ find_size(double items, double fpr, BloomShape *shape)
 	uint32_t	first = (uint32_t) fmax(1.0, fmin(BLOOMEXP_MAX_HASHES, floor(best) - 1.0));
 	uint32_t	last = (uint32_t) fmin(BLOOMEXP_MAX_HASHES, ceil(best) + 1.0);
 	bool		one_block = find_probes(BLOOMEXP_BLOCKED_FROM, items, fpr, first, last, shape);
-	double		limit = one_block ? BLOOMEXP_BLOCKED_FROM :
-		BLOOMEXP_MAX_WORDS - BLOOMEXP_BLOCK_WORDS;
-	double		textbook = limit + 1.0;
+	double		limit = BLOOMEXP_BLOCKED_FROM;
+	double		textbook;
 	double		too_few;
 	double		enough;
 	bool		found = false;
 
+	if (!one_block)
+		limit = BLOOMEXP_MAX_WORDS - BLOOMEXP_BLOCK_WORDS;
+
 	/* the textbook's number of words is a lower bound, and close */
+	textbook = limit + 1.0;
 	for (uint32_t k = first; k <= last; k++)
 		textbook = fmin(textbook, ceil(k * items / textbook_load(fpr, k) / 64.0));
 	too_few = fmax(one_block ? 0.0 : BLOOMEXP_BLOCKED_FROM, textbook - 1.0);

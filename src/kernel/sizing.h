@@ -43,8 +43,9 @@ bloomexp_sizing_shape(uint32_t words, uint32_t hashes)
 
 	shape.words = words;
 	shape.hashes = hashes;
-	shape.blocks = words <= BLOOMEXP_BLOCKED_FROM ? 1 :
-		(words + BLOOMEXP_BLOCK_WORDS - 1) / BLOOMEXP_BLOCK_WORDS;
+	shape.blocks = 1;
+	if (words > BLOOMEXP_BLOCKED_FROM)
+		shape.blocks = (words + BLOOMEXP_BLOCK_WORDS - 1) / BLOOMEXP_BLOCK_WORDS;
 	shape.block_bits = words / shape.blocks * 64;
 	return shape;
 }

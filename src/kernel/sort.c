@@ -27,7 +27,7 @@ enum
 };
 
 /* A function that sorts records by the bytes of their keys, from the one at bit `shift` down */
-typedef void (*SortPart) (uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check);
+typedef void (*SortPart)(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check);
 
 /* Return the key of a record as an unsigned number that sorts in the same order. */
 static inline uint64_t

@@ -90,8 +90,10 @@ compact(AggState *state)
 {
 	bool		windowed = state->parameters.width > 0;
 
-	state->n = windowed ? bloomexp_window_keep_newest((BloomExposure *) state->elements, state->n) :
-		bloomexp_filter_distinct((uint64 *) state->elements, state->n);
+	if (windowed)
+		state->n = bloomexp_window_keep_newest((BloomExposure *) state->elements, state->n);
+	else
+		state->n = bloomexp_filter_distinct((uint64 *) state->elements, state->n);
 	if (state->n > MAX_LIST / state->size)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -242,7 +244,7 @@ bloomexp_window_agg(PG_FUNCTION_ARGS)
 		int64		shown_at = bloomexp_arguments_time(fcinfo->args[2], "shown_at");
 		BloomExposure exposure = {
 			.hash = bloomexp_item_hash(type, PG_GETARG_DATUM(1)),
-			.slice = bloomexp_window_slice_of(shown_at, state->slice_length)
+			.slice = bloomexp_window_slice_of(shown_at, state->slice_length),
 		};
 
 		add_elements(state, &exposure, 1, sizeof(exposure));

@@ -53,14 +53,12 @@ contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 /* bloom_contains(filter, item), filter @> item, and item <@ filter, for one kind of items */
 #define CONTAINS(suffix, kind) \
 	PG_FUNCTION_INFO_V1(bloomexp_contains_##suffix); \
-	Datum \
-	bloomexp_contains_##suffix(PG_FUNCTION_ARGS) \
+	Datum bloomexp_contains_##suffix(PG_FUNCTION_ARGS) \
 	{ \
 		return contains(fcinfo, 0, 1, kind); \
 	} \
 	PG_FUNCTION_INFO_V1(bloomexp_contained_##suffix); \
-	Datum \
-	bloomexp_contained_##suffix(PG_FUNCTION_ARGS) \
+	Datum bloomexp_contained_##suffix(PG_FUNCTION_ARGS) \
 	{ \
 		return contains(fcinfo, 1, 0, kind); \
 	} \

@@ -128,8 +128,8 @@ exclude(FunctionCallInfo fcinfo, const Exclusion *exclusion, int wanted, MemoryC
 		return result;
 	}
 	SET_VARSIZE(result, end - (char *) result);
-	ARR_DIMS(result)[0] = remaining;
-	ARR_LBOUND(result)[0] = 1;
+	*ARR_DIMS(result) = remaining;
+	*ARR_LBOUND(result) = 1;
 	return result;
 }
 

@@ -30,8 +30,8 @@ typedef struct BloomHashSet
 extern void bloomexp_hash_set_init(BloomHashSet *set, uint32 space);
 extern void bloomexp_hash_set_fill(BloomHashSet *set, const uint64 *hashes, uint32 n);
 extern bool bloomexp_hash_set_insert(BloomHashSet *set, uint64 hash);
-extern int	bloomexp_hash_set_find_new(const uint64 *hashes, int n, const uint64 *known,
-									   int nknown, uint64 *found);
+extern int bloomexp_hash_set_find_new(const uint64 *hashes, int n, const uint64 *known,
+									  int nknown, uint64 *found);
 extern void bloomexp_hash_set_mark(const BloomHashSet *set, const uint64 *hashes, int n,
 								   bool *contained);
 

@@ -43,8 +43,8 @@ bloomexp_hashes_to_array(const uint64 *hashes, int n)
 	array->ndim = 1;
 	array->dataoffset = 0;
 	array->elemtype = INT8OID;
-	ARR_DIMS(array)[0] = n;
-	ARR_LBOUND(array)[0] = 1;
+	*ARR_DIMS(array) = n;
+	*ARR_LBOUND(array) = 1;
 	memcpy(ARR_DATA_PTR(array), hashes, n * sizeof(uint64));
 	return array;
 }
@@ -187,6 +187,7 @@ bloomexp_add_hashes_at(PG_FUNCTION_ARGS)
 	struct varlena *value;
 	int64		shown_at;
 	int			n;
+	int			flags = BLOOMEXP_ADD_DROP_OLD;
 
 	bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_add_hashes_at()");
 	bloomexp_arguments_require_not_null(fcinfo, 1, kind_name, 1);
@@ -196,7 +197,8 @@ bloomexp_add_hashes_at(PG_FUNCTION_ARGS)
 	hashes = bloomexp_arguments_hashes(fcinfo, 2, &n);
 	shown_at = bloomexp_arguments_time(fcinfo->args[3], "shown_at");
 	bloomexp_arguments_require_not_null(fcinfo, 4, final_name, 1);
-	value = bloomexp_window_add_hashes(&filter, kind, hashes, n, shown_at, BLOOMEXP_ADD_DROP_OLD |
-									   (PG_GETARG_BOOL(4) ? BLOOMEXP_ADD_FINAL : 0));
+	if (PG_GETARG_BOOL(4))
+		flags |= BLOOMEXP_ADD_FINAL;
+	value = bloomexp_window_add_hashes(&filter, kind, hashes, n, shown_at, flags);
 	return bloomexp_arguments_return_changed(fcinfo, value);
 }

@@ -41,7 +41,11 @@ bloomexp_sizing(PG_FUNCTION_ARGS)
 {
 	enum
 	{
-		BITS, HASHES, BYTES, EXPECTED_FPR, NCOLUMNS
+		BITS,
+		HASHES,
+		BYTES,
+		EXPECTED_FPR,
+		NCOLUMNS,
 	};
 	static const char *const names[] = {"capacity", "fpr"};
 	Datum		values[NCOLUMNS];
@@ -67,7 +71,12 @@ bloomexp_capacity(PG_FUNCTION_ARGS)
 {
 	enum
 	{
-		CAPACITY, BITS, HASHES, BYTES, EXPECTED_FPR, NCOLUMNS
+		CAPACITY,
+		BITS,
+		HASHES,
+		BYTES,
+		EXPECTED_FPR,
+		NCOLUMNS,
 	};
 	static const char *const names[] = {"bytes", "fpr"};
 	Datum		values[NCOLUMNS];
@@ -191,8 +200,21 @@ bloomexp_info(PG_FUNCTION_ARGS)
 {
 	enum
 	{
-		KIND, ITEMS, CAPACITY, FPR, FPR_NOW, BITS, BITS_SET, FILL, LAYERS, BYTES,
-		COUNTING, WINDOW_WIDTH, SLICES, EXPIRED_BEFORE, NCOLUMNS
+		KIND,
+		ITEMS,
+		CAPACITY,
+		FPR,
+		FPR_NOW,
+		BITS,
+		BITS_SET,
+		FILL,
+		LAYERS,
+		BYTES,
+		COUNTING,
+		WINDOW_WIDTH,
+		SLICES,
+		EXPIRED_BEFORE,
+		NCOLUMNS,
 	};
 	Datum		values[NCOLUMNS];
 	bool		nulls[NCOLUMNS] = {false};
@@ -247,8 +269,20 @@ bloomexp_layers(PG_FUNCTION_ARGS)
 {
 	enum
 	{
-		LAYER, ITEMS, CAPACITY, FPR, FPR_NOW, BITS, BITS_SET, FILL, HASHES, BLOCKS,
-		BYTES, SLICE, SLICE_START, NCOLUMNS
+		LAYER,
+		ITEMS,
+		CAPACITY,
+		FPR,
+		FPR_NOW,
+		BITS,
+		BITS_SET,
+		FILL,
+		HASHES,
+		BLOCKS,
+		BYTES,
+		SLICE,
+		SLICE_START,
+		NCOLUMNS,
 	};
 	FuncCallContext *call;
 	BloomFilter *filter;

@@ -43,12 +43,14 @@ bloomexp_in(PG_FUNCTION_ARGS)
 	Node	   *escontext = fcinfo->context;
 	Size		size;
 	struct varlena *value;
+	char	   *bytes;
 
 	if (text[0] == '\\' && text[1] == 'x')
 		text += 2;
 	size = strlen(text) / 2;
 	value = palloc(VARHDRSZ + size);
 	SET_VARSIZE(value, VARHDRSZ + size);
+	bytes = VARDATA(value);
 	for (Size i = 0; i < size; i++)
 	{
 		int			high = hex_digit(text[2 * i]);
@@ -63,7 +65,7 @@ bloomexp_in(PG_FUNCTION_ARGS)
 					 errdetail("There is no hexadecimal digit at byte %zu.", i + 1),
 					 errhint("The text form of a filter is \"\\x\" and hexadecimal digits; "
 							 "make one with bloom_new().")));
-		VARDATA(value)[i] = (char) (high << 4 | low);
+		bytes[i] = (char) (high << 4 | low);
 	}
 	if (text[2 * size] != '\0')
 		ereturn(escontext, (Datum) 0,
@@ -138,11 +140,12 @@ bloomexp_eq(PG_FUNCTION_ARGS)
 {
 	struct varlena *a = PG_GETARG_BLOOM_STORED(0);
 	struct varlena *b = PG_GETARG_BLOOM_STORED(1);
-	bool		same;
+	bool		same = a == b;
 
 	/* an add that changed nothing returns its argument, often with the same TOAST pointer */
-	if (a == b || (VARATT_IS_EXTERNAL_ONDISK(a) && VARATT_IS_EXTERNAL_ONDISK(b) &&
-				   memcmp(a, b, VARSIZE_EXTERNAL(a)) == 0))
+	if (VARATT_IS_EXTERNAL_ONDISK(a) && VARATT_IS_EXTERNAL_ONDISK(b))
+		same = memcmp(a, b, VARSIZE_EXTERNAL(a)) == 0;
+	if (same)
 		PG_RETURN_BOOL(true);
 	if (toast_raw_datum_size(PG_GETARG_DATUM(0)) != toast_raw_datum_size(PG_GETARG_DATUM(1)))
 		PG_RETURN_BOOL(false);

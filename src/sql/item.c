@@ -31,7 +31,7 @@ static const BloomItemType item_types[] = {
 	{VARCHAROID, BLOOM_KIND_TEXT, -1, false},
 	{BPCHAROID, BLOOM_KIND_TEXT, -1, true},
 	{UUIDOID, BLOOM_KIND_UUID, UUID_LEN, false},
-	{BYTEAOID, BLOOM_KIND_BYTEA, -1, false}
+	{BYTEAOID, BLOOM_KIND_BYTEA, -1, false},
 };
 
 /* Packed integers: 8 little-endian bytes each, not aligned. */
@@ -188,7 +188,8 @@ bloomexp_item_begin_packed(BloomItems *items, bytea *packed)
 
 /* Store n signed integers of a C type at `from` as 64-bit numbers at `to`. */
 #define WIDEN_INTEGERS(ctype, from, n, to) \
-	do { \
+	do \
+	{ \
 		for (int i_ = 0; i_ < (n); i_++) \
 			(to)[i_] = (uint64) (int64) ((const ctype *) (from))[i_]; \
 	} while (0)

@@ -64,12 +64,15 @@ void
 bloomexp_filter_require_kind(const BloomFilter *filter, BloomKind kind)
 {
 	if (!bloomexp_filter_can_hold(filter, kind))
+	{
+		const char *held = bloomexp_kind_name(filter->kind);
+
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("filter holds %s items, not %s",
-						bloomexp_kind_name(filter->kind), bloomexp_kind_name(kind)),
-				 errhint("Cast the items to %s.", filter->kind == BLOOM_KIND_INTEGER ? "bigint" :
-						 bloomexp_kind_name(filter->kind))));
+				 errmsg("filter holds %s items, not %s", held, bloomexp_kind_name(kind)),
+				 errhint("Cast the items to %s.",
+						 filter->kind == BLOOM_KIND_INTEGER ? "bigint" : held)));
+	}
 }
 
 /* Return whether a filter contains an item. */

@@ -200,7 +200,7 @@ find_group(const BloomFilter *filter, int64 slice)
 	LayerGroup	group = {
 		.first = bloomexp_growth_slice_start(filter, slice),
 		.end = bloomexp_growth_slice_end(filter, slice),
-		.fpr = filter->fpr
+		.fpr = filter->fpr,
 	};
 
 	/* a window that begins within a slice overlaps slices + 1 of them */
@@ -217,7 +217,8 @@ make_layer(LayerPlan plan, bool counting, BloomLayer *layer)
 	uint32		max_words = bloomexp_layout_max_words(BLOOMEXP_MAX_SIZE, counting);
 
 	*layer = (BloomLayer) {
-		.bits.counting = counting, .capacity = (uint32) plan.capacity
+		.bits.counting = counting,
+		.capacity = (uint32) plan.capacity,
 	};
 	return plan.capacity <= PG_UINT32_MAX &&
 		bloomexp_sizing_fit((double) plan.capacity, plan.fpr, max_words, &layer->bits.shape);
@@ -248,7 +249,8 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("capacity of " INT64_FORMAT " items is too large", capacity),
 				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, "
-						   "has room for %llu.", fpr, (unsigned long long) most),
+						   "has room for %llu.",
+						   fpr, (unsigned long long) most),
 				 errhint("Accept a larger false positive rate, or keep several filters.")));
 	}
 	return layer;
@@ -316,8 +318,11 @@ room_in(const BloomLayer *layer, const LayerGroup *group, int64 wanted)
 		return layer->capacity - layer->items;
 
 	if (group->end - group->first > 1)
-		limit = Min(limit, bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity) *
-					FULL_EXCESS);
+	{
+		double		own = bloomexp_sizing_expected_fpr(&layer->bits.shape, layer->capacity);
+
+		limit = Min(limit, own * FULL_EXCESS);
+	}
 	if (grown_fpr(layer, Min(fits + wanted, layer->capacity)) <= limit)
 		return layer->capacity - layer->items;
 	if (grown_fpr(layer, fits + 1) > limit)
@@ -531,7 +536,8 @@ insert_layer(BloomAddPlan *plan, uint32 place, LayerPlan layer_plan)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("filter would be too large"),
 				 errdetail("A further layer, for " INT64_FORMAT
-						   " items, would take more than 500 MiB.", layer_plan.capacity),
+						   " items, would take more than 500 MiB.",
+						   layer_plan.capacity),
 				 errhint("Accept a larger false positive rate, or keep several filters.")));
 	filter->nlayers++;
 	return layer;

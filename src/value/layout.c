@@ -47,16 +47,14 @@
 #endif
 
 #define NUMBER_ACCESS(bits) \
-	static inline uint##bits \
-	get_uint##bits(const uint8 *bytes) \
+	static inline uint##bits get_uint##bits(const uint8 *bytes) \
 	{ \
 		uint##bits	number; \
 \
 		memcpy(&number, bytes, sizeof(number)); \
 		return little_endian(bits, number); \
 	} \
-	static inline void \
-	put_uint##bits(uint8 *bytes, uint##bits number) \
+	static inline void put_uint##bits(uint8 *bytes, uint##bits number) \
 	{ \
 		number = little_endian(bits, number); \
 		memcpy(bytes, &number, sizeof(number)); \
@@ -413,8 +411,7 @@ bloomexp_layout_write_headers(const BloomFilter *filter, struct varlena *value)
 	{
 		const BloomLayer *layer = &filter->layers[i];
 
-		put_uint32(header, layer->bits.shape.hashes << WORDS_BITS |
-				   layer->bits.shape.words);
+		put_uint32(header, layer->bits.shape.hashes << WORDS_BITS | layer->bits.shape.words);
 		put_uint32(header + 4, layer->capacity);
 		put_uint32(header + 8, layer->items);
 		put_uint32(header + 12, layer->bits_set);

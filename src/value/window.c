@@ -171,7 +171,7 @@ bloomexp_window_add(const BloomFilter *filter, BloomKind kind, BloomExposure *ex
 			parts[nparts++] = (BloomSliceItems) {
 				.slice = exposures[i].slice,
 				.hashes = hashes + i,
-				.final = (flags & BLOOMEXP_ADD_FINAL) != 0
+				.final = (flags & BLOOMEXP_ADD_FINAL) != 0,
 			};
 		parts[nparts - 1].n++;
 	}
