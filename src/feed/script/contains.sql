@@ -1,5 +1,5 @@
 -- Return whether an item was shown to a user.  The answer is always right for an item that was
--- shown.  For one that was not, it is true with a probability of up to {fpr}.
+-- shown.  For an item that was not shown, it is "true" with a probability of up to {fpr}.
 CREATE OR REPLACE FUNCTION {feed}.contains(user_id {user_type}, item {item_type}) RETURNS boolean
 LANGUAGE plpgsql STABLE{parallel} SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS {$}

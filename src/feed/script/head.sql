@@ -17,7 +17,7 @@
 --
 -- Rights.  The functions run with the rights of the owner of the feed and with a fixed search_path.
 -- Roles that use the feed need USAGE on its schema and EXECUTE on the functions that they call.
--- They need no privileges on the table of filters.  The functions call others of the schema
+-- They need no privileges on the table of filters.  The functions call functions of the schema
 -- bloomexp, in which only superusers can create objects.
 {#table}
 -- The functions read only those columns of the exposures that this script names.  The owner of the
@@ -34,8 +34,8 @@
 {#tracked}
 -- No exposure is lost.  The trigger locks the user's row in the transaction that inserts the
 -- exposures, even if none of them is new.  A rebuild locks the row, reads the exposures in its next
--- statement, and then replaces the row.  A rebuild knows only exposures, so insert the items that
--- take() returns as exposures, in the same statement or transaction.
+-- statement, and then replaces the row.  A rebuild knows only exposures: the statement or
+-- transaction that calls take() must insert the returned items as exposures.
 --
 -- Locks.  CREATE TRIGGER waits for open transactions that have written to the exposures, and
 -- blocks writers until COMMIT: set lock_timeout.  From then on each INSERT or UPDATE of exposures

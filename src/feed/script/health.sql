@@ -8,7 +8,7 @@
 -- expired              number of users whom expire() would remove
 {/window}
 {#table}
--- oldest_filled_until  the oldest filled_until
+-- oldest_filled_until  oldest filled_until of a filter
 {#tracked}
 -- untracked            number of tables of exposures that lack an enabled trigger, are filled by a
 --                      subscription, or are missing

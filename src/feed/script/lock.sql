@@ -18,6 +18,7 @@ BEGIN
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending;
 {/citus}
 {#local}
+	-- WHERE false: lock the row without writing it
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false;
 {/local}
 {#remembers}

@@ -1,8 +1,8 @@
--- Build filters again from the exposures: the filters of all users, of the users with "after" < id
--- <= "upto", or of "users".  Each batch commits, so call it in autocommit mode, once a day or more
--- often.  Several sessions can share the users by ranges.  It sleeps for "pause" after each batch.
--- After one second, and then every ten seconds, a notice says up to which user it is done.  To
--- continue an interrupted rebuild, pass that user as "after".
+-- Build filters again from the exposures: the filters of all users, of "users", or of the users
+-- with "after" < id <= "upto".  Each batch commits, so call it in autocommit mode, once a day or
+-- more often.  Several sessions can share the users by ranges.  It sleeps for "pause" after each
+-- batch.  After one second, and then every ten seconds, a notice says up to which user it is done.
+-- To continue an interrupted rebuild, pass that user as "after".
 --
 -- It returns the number of exposures that it has read, the number of filters that it has built,
 -- their bytes, and the number of filters that it has removed because their users have no exposure
@@ -10,7 +10,7 @@
 --
 -- It raises an error if there is no exposure in the window, and before too many filters disappear,
 -- or lose more than half of the items that the exposures should still have.  Too many are more than
--- 100, and more than a fifth of those that it has examined.  allow_removed => true allows all this.
+-- 100, and more than a fifth of those that it has examined.  allow_removed => true skips this.
 {#untracked}
 --
 -- It sets filled_until to the start of the oldest open transaction, less "overlap".

@@ -1,7 +1,7 @@
--- One batch of a rebuild: the "wanted" users, or the next users after "after", up to "upto", about
--- as many as have "size" filters.  Returns in "after" the last user of the batch, or NULL if it was
--- the last batch; in "counts" the counts of all batches so far; and in "busy" the users to try
--- again, because others have locked their rows.
+-- One batch of a rebuild: the "wanted" users, or the next users after "after" and up to "upto",
+-- with about "size" filters.  Returns in "after" the last user of the batch, or NULL if it was the
+-- last batch; in "counts" the counts of all batches so far; and in "busy" the users to try again,
+-- because others have locked their rows.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	wanted {user_type}[], INOUT after {user_type}, upto {user_type}, size integer,
 	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,

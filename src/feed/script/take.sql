@@ -1,7 +1,7 @@
 -- Return the first "wanted" distinct candidates that a user was not shown (NULL: all of them).
 {#remembers}
--- They count as shown from now on.  The user's row stays locked until the transaction ends, so no
--- other call can take the same items.
+-- These items count as shown from now on.  The user's row stays locked until the transaction ends,
+-- so no other call can take the same items.
 {/remembers}
 {#untracked}
 -- Other calls of take() and lock() for the user wait until the transaction ends.  Insert the
@@ -42,7 +42,7 @@ BEGIN
 		AND current_setting('citus.shard_count', true) IS NULL
 {/alone}
 	FOR NO KEY UPDATE;
-	IF NOT FOUND THEN	-- a new user, NULL{#alone}, or any user on Citus{/alone}
+	IF NOT FOUND THEN	-- a new user or NULL{#alone}, or any user on Citus{/alone}
 		PERFORM {feed}.lock(take.user_id);
 		SELECT f.items, f.recent{#alone}, f.since{/alone}
 		INTO old_items, old_recent{#alone}, old_since{/alone}
