@@ -49,7 +49,8 @@ transaction_of(int pid)
  * they are left out.
  *
  * A transaction without a time is either in its first microseconds or will never report one.  Look
- * again until there is no such transaction left, or one of them is still there.
+ * again until no such transaction is left, or one of them is found for the second time, which will
+ * never report its time.
  */
 PG_FUNCTION_INFO_V1(bloomexp_oldest_transaction);
 Datum
@@ -65,7 +66,7 @@ bloomexp_oldest_transaction(PG_FUNCTION_ARGS)
 		int			nfound = 0;
 		int			count;
 
-		/* do not reuse what an earlier look in this transaction has kept */
+		/* do not reuse the snapshot of an earlier look in this transaction */
 		pgstat_clear_snapshot();
 		count = pgstat_fetch_stat_numbackends();
 		found = palloc((count + 1) * sizeof(uint64));

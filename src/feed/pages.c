@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pages.c
- *	  Groups a batch of events into pages: what one user was shown in one slice.
+ *	  Groups a batch of events into pages: the items that one user was shown in one slice.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@
 #include "sql/hash_set.h"
 #include "sql/hashes.h"
 
-/* A user was shown an item. */
+/* An item that was shown to a user. */
 typedef struct BloomEvent
 {
 	Datum		user;
@@ -92,8 +92,8 @@ prepare_sort(SortSupport sort, Oid type, Oid collation)
 /*
  * bloomexp.pages(user_ids, hashes, shown_at, present, settings)
  *
- * Each user comes once, in their order.  A user whose events do not make one page, because they
- * are of several slices or of too many items, comes without hashes.
+ * Returns a row for each user, in the order of users.  A user whose events are not one page,
+ * because they have several slices or too many items, comes without hashes.
  */
 PG_FUNCTION_INFO_V1(bloomexp_pages);
 Datum
@@ -107,7 +107,7 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 	SortSupportData sort;
 	BloomEvent *events;
 	int64		present = bloomexp_arguments_time(fcinfo->args[3], "present");
-	int64		oldest;			/* of a window that ends now */
+	int64		oldest;			/* start of a window that ends now */
 	int			n = 0;
 
 	settings = bloomexp_row_get_settings(fcinfo, 4);

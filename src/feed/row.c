@@ -68,7 +68,7 @@ typedef struct BloomAddition
 	int64		slice;
 } BloomAddition;
 
-/* Arguments that all functions for an addition have, counted from that of `recent`. */
+/* Arguments that all functions of an addition have; their numbers, relative to that of `recent`. */
 enum
 {
 	ARG_RECENT,
@@ -79,7 +79,7 @@ enum
 	ARG_PRESENT
 };
 
-/* Settings as a call site had them last, and the value that they were read from. */
+/* The last settings of a call site, and the value from which they were read. */
 typedef struct BloomSettingsCache
 {
 	BloomRowSettings settings;
@@ -88,11 +88,11 @@ typedef struct BloomSettingsCache
 } BloomSettingsCache;
 
 /*
- * Read a value of type bloomexp.row_settings, or raise an error if it makes no sense.
+ * Read a value of type bloomexp.row_settings; raise an error if it is not valid.
  *
- * Columns are only ever added to the type, and NULL is their default.  So this version also reads
- * the type of an older extension, which has fewer of them, and that of a newer one, which can have
- * got them after this session has loaded the library.
+ * New versions of the extension only add columns to the type, with NULL as default.  So the type
+ * can have fewer columns than this library knows, or more: the extension may have been updated
+ * after this session loaded the library.  Columns that the library does not know must be NULL.
  */
 static void
 read_settings(HeapTupleHeader header, BloomRowSettings *settings)
@@ -155,8 +155,8 @@ read_settings(HeapTupleHeader header, BloomRowSettings *settings)
 }
 
 /*
- * Return the settings that an argument has.  They are kept in fn_extra of the call site, because a
- * statement has the same ones for all its rows.
+ * Return the settings in an argument.  They are cached in fn_extra of the call site, because a
+ * statement passes the same settings for all its rows.
  */
 BloomRowSettings
 bloomexp_row_get_settings(FunctionCallInfo fcinfo, int argno)
@@ -201,7 +201,7 @@ bloomexp_row_slice_of(const BloomRowSettings *settings, int64 time)
 	return bloomexp_window_slice_of(time, slice_length(settings));
 }
 
-/* Return when a slice begins, as `since` has it: NULL for that of a feed that never forgets. */
+/* Return the start of a slice for the column `since`: NULL if the feed never forgets. */
 Datum
 bloomexp_row_slice_start(const BloomRowSettings *settings, int64 slice, bool *isnull)
 {
@@ -217,10 +217,10 @@ bloomexp_row_slice_start(const BloomRowSettings *settings, int64 slice, bool *is
 }
 
 /*
- * Return a filter with n more hashes of a slice: the same one if it has them already, or if the
- * slice lies before its window.  No filter is an empty one.  `capacity` is that of a new filter
- * without a window.  `final` says that no more hashes will come for the slice, so that a new layer
- * gets its exact size.  `newest` is the slice of the present.
+ * Return a filter with n more hashes of a slice, or the filter itself if it has them already or the
+ * slice lies before its window.  NULL as `items` stands for an empty filter, which without a window
+ * gets the given capacity.  If `final`, no more hashes will come for the slice, so a new layer gets
+ * its exact size.  `newest` is the slice of the present.
  *
  * The hashes are added with the target rate of the settings, whatever the filter had before.
  * Slices that have left the window are dropped, but not if the newest one lies in the future: the
@@ -259,7 +259,7 @@ add_to_filter(struct varlena *items, const BloomRowSettings *settings, int64 cap
 		int			flags = final ? BLOOMEXP_ADD_FINAL : 0;
 
 		bloomexp_arguments_require_windowed(&filter, "a feed with a window");
-		/* the start of a slice stands for all of it, even if the window begins within it */
+		/* if the window begins within the slice, the start of the slice would be too old */
 		if (bloomexp_window_slice_at(&filter, shown_at) ==
 			bloomexp_window_slice_at(&filter, filter.expired_before))
 			shown_at = Max(shown_at, filter.expired_before);
@@ -272,7 +272,7 @@ add_to_filter(struct varlena *items, const BloomRowSettings *settings, int64 cap
 	return value ? value : items;
 }
 
-/* Move hashes of a slice into the filter of a row. */
+/* Put hashes of a slice into the filter of a row, unless only other columns are asked for. */
 static void
 put_into_items(BloomRow *row, const uint64 *hashes, int n, int64 slice, bool final)
 {
@@ -282,8 +282,8 @@ put_into_items(BloomRow *row, const uint64 *hashes, int n, int64 slice, bool fin
 }
 
 /*
- * Let `recent` belong to a slice, or to its own if that is newer.  If its own lies in the future,
- * it goes back to that of the present.
+ * Let `recent` belong to a slice, but keep its own if that is newer, and never go beyond the slice
+ * of the present.  If the slice of `recent` changes, its hashes move into the filter.
  */
 static void
 begin_slice(BloomRow *row, int64 slice)
@@ -347,7 +347,7 @@ add_to_row(BloomRow *row, const BloomAddition *addition)
 		put_into_recent(row, found, n);
 }
 
-/* Return the hashes of an argument, and their number in *n: none if it is NULL. */
+/* Return the hashes in an array argument, and their number in *n: 0 if the argument is NULL. */
 static const uint64 *
 get_hashes(FunctionCallInfo fcinfo, int argno, int *n)
 {
@@ -356,8 +356,8 @@ get_hashes(FunctionCallInfo fcinfo, int argno, int *n)
 }
 
 /*
- * Read the arguments from `recent`, number `first`, to the last: a row, but for its filter, and
- * what is added to it.
+ * Read the arguments of an addition, of which `recent` is argument number `first`, into a row
+ * without its filter, and an addition to the row.
  */
 static void
 get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, BloomRow *row,
@@ -402,8 +402,8 @@ get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, Blo
 }
 
 /*
- * Carry out an addition on a row whose filter is argument 0.  Return its filter, or NULL if that
- * stays as it is.
+ * Carry out an addition on a row whose filter is argument 0.  Return the new filter, or NULL if the
+ * filter does not change.
  */
 static struct varlena *
 change_items(FunctionCallInfo fcinfo, BloomRow *row, const BloomAddition *addition)
@@ -426,7 +426,7 @@ bloomexp_row_items_after(PG_FUNCTION_ARGS)
 	bool		same_slice;
 
 	get_addition(fcinfo, 1, &settings, &row, &addition);
-	/* nearly always this is so, and nothing needs to read the filter */
+	/* nearly always the slice is the same and `recent` has room: then do not read the filter */
 	same_slice = !row.has_slice || !addition.has_slice || row.slice == addition.slice;
 	if (same_slice && row.nrecent + addition.n <= BLOOMEXP_ROW_MAX_RECENT)
 		return bloomexp_arguments_return_untouched(fcinfo);
@@ -466,7 +466,7 @@ bloomexp_row_since_after(PG_FUNCTION_ARGS)
 	return bloomexp_row_slice_start(&settings, row.slice, &fcinfo->isnull);
 }
 
-/* Return whether some of the hashes are pending: then the addition confirms the last take. */
+/* Return whether one of the hashes is pending, so that the addition confirms the last take. */
 static bool
 confirms(const BloomRow *row, const BloomAddition *addition, int pending)
 {
@@ -497,7 +497,7 @@ bloomexp_row_changes(PG_FUNCTION_ARGS)
 	get_addition(fcinfo, 2, &settings, &row, &addition);
 	if (confirms(&row, &addition, PG_GETARG_INT32(1)))
 		PG_RETURN_BOOL(true);
-	/* without the filter first, because reading that takes the longest */
+	/* first without the filter, because reading it takes longest */
 	whole = row;
 	row.without_items = true;
 	add_to_row(&row, &addition);
@@ -507,8 +507,8 @@ bloomexp_row_changes(PG_FUNCTION_ARGS)
 }
 
 /*
- * Return a windowed filter without the slices that have left the window at a time, or NULL if that
- * is the filter itself.
+ * Return a windowed filter without the slices that have left the window at a time, or NULL if none
+ * has left it.
  */
 static struct varlena *
 expire_filter(struct varlena *items, int64 at)

@@ -12,16 +12,16 @@
 
 #include "value/layout.h"
 
-/* Most hashes that `recent` holds; with the header of an array they take 2,000 bytes. */
+/* Maximum number of hashes in `recent`; with the header of an array they take 2,000 bytes. */
 #define BLOOMEXP_ROW_MAX_RECENT 247
 
-/* The SQL type bloomexp.row_settings: what all rows of a feed have in common. */
+/* The SQL type bloomexp.row_settings: the settings that all rows of a feed share. */
 typedef struct BloomRowSettings
 {
 	int64		width;			/* of the window, in microseconds; 0: the feed never forgets */
 	int32		slices;			/* of the window; 1 without one */
 	BloomKind	kind;			/* of the items */
-	double		fpr;			/* target rate of what is added to a filter */
+	double		fpr;			/* target rate for items added to a filter */
 	int64		capacity;		/* of the first layer of a filter without a window */
 } BloomRowSettings;
 

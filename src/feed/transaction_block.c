@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * transaction_block.c
- *	  The error of procedures that commit and are called in a transaction block.
+ *	  Raises an error if a procedure that commits is called in a transaction block.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * trusted.c
- *	  The check of the owner of a table that functions of feeds make at each call.
+ *	  Checks the owner of a table, in each call of a function that reads it.
  *
  *-------------------------------------------------------------------------
  */
