@@ -1,4 +1,4 @@
--- The arguments of a feed, and which values they can have.
+-- The arguments of a feed, and checks of their values.
 
 CREATE FUNCTION bloomexp.feed_arguments(
 	OUT n bigint, OUT name text, OUT type regtype, OUT standard text, OUT feeds text)
@@ -7,7 +7,7 @@ LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT row_number() OVER (), v.name, v.type::regtype, v.standard, v.feeds
-	-- feeds: which feeds have the argument: all, those over a table, those without a table
+	-- feeds: which feeds have the argument: all, those over a table, or those without a table
 	FROM (VALUES
 		('feed', 'text', NULL, 'all'),
 		('exposures', 'regclass', NULL, 'all'),
@@ -47,7 +47,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_options(jsonb) IS
-'the arguments that differ from the defaults, as they stand in a call';
+'the arguments that differ from their defaults, as SQL to append to the name of the feed in a call';
 
 CREATE FUNCTION bloomexp.check_arguments(arguments jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE
@@ -87,4 +87,4 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_arguments(jsonb) IS
-'the problems with the values of arguments: a sentence for each';
+'the problems with the values of the arguments of a feed: a sentence for each';

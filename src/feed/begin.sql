@@ -1,5 +1,6 @@
 -- Procedures and functions that scripts of feeds call when they are applied.  They run with the
--- rights of the role that applies the script.
+-- rights of the role that applies the script.  Two functions are called later: untracked() by the
+-- view health, and require_first_use() by lock().
 
 CREATE PROCEDURE bloomexp.write_settings(feed text, settings text)
 LANGUAGE plpgsql
@@ -25,7 +26,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.column_number(regclass, text) IS
-'the number of a column of a table, which stays when the column is renamed';
+'the number of a column of a table, which stays the same when the column is renamed; NULL if there '
+'is no such column';
 
 CREATE FUNCTION bloomexp.require_same_columns(feed text, settings jsonb, exposures regclass,
 	user_column text, item_column text, item_type regtype)
@@ -45,7 +47,8 @@ BEGIN
 			SELECT settings #>> ARRAY['arguments', n.argument],
 				(settings #>> ARRAY['columns', n.argument])::smallint) AS c(former, number)
 		WHERE c.former <> n.name
-			-- a restored or another table has other numbers: then the former column must be gone
+			-- Columns of another table, such as a restored one, have other numbers.  There a column
+			-- can only be a renamed one if the old name is gone.
 			AND CASE settings ->> 'exposures' WHEN exposures::oid::text
 				THEN c.number IS DISTINCT FROM bloomexp.column_number(exposures, n.name)
 				ELSE bloomexp.column_number(exposures, c.former) IS NOT NULL END);
@@ -67,19 +70,19 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_same_columns(text, jsonb, regclass, text, text, regtype) IS
-'raises an error if a feed has filters of other columns than those of its script, or of items of '
-'another kind; a column that was renamed is the same one';
+'raises an error if the filters of a feed were made from other columns than its script names, or '
+'from items of another kind; a column that was renamed is still the same column';
 
 CREATE PROCEDURE bloomexp.feed_begin(
 	feed text,
 	fixed_arguments text,
-	exposures text,	-- NULL: there is no table of exposures, nor columns
+	exposures text,	-- NULL for a feed without a table, which has no columns either
 	user_column text,
 	user_type text,
 	user_collation text,	-- NULL: the type has none
 	item_column text,
 	item_type text,
-	bloom text)	-- what the script calls the type of filters
+	bloom text)	-- name of the type of filters in the script
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET jit = off	-- compiling these statements takes longer than they do
@@ -118,7 +121,7 @@ BEGIN
 				WHERE c.relnamespace = schema AND c.relname = 'filters'),
 			coalesce(to_regcollation(user_collation), 0)) AS u);
 	IF untrusted IS NOT NULL THEN
-		RAISE EXCEPTION 'feed "%" names what roles without your rights can replace', feed
+		RAISE EXCEPTION 'feed "%" names objects that roles without your rights can replace', feed
 			USING ERRCODE = 'insufficient_privilege', DETAIL = untrusted;
 	END IF;
 
@@ -138,7 +141,7 @@ BEGIN
 			USING ERRCODE = 'wrong_object_type',
 			DETAIL = format('It was made for %s, not for %s.',
 				former, fixed_arguments),
-			HINT = 'Make another feed, and drop this one when requests use that.';
+			HINT = 'Make another feed, and drop this one when requests use the other.';
 	END IF;
 
 	IF exposures IS NOT NULL THEN
@@ -176,8 +179,8 @@ BEGIN
 		LOOP
 			EXECUTE format('DROP ROUTINE %s', old.name);
 		END LOOP;
-		-- The script makes missing functions again, with default privileges: note them, so that
-		-- feed_finish() revokes these.
+		-- The script creates missing functions again, with default privileges.  Add their names to
+		-- the settings, so that feed_finish() revokes these privileges.
 		missing := (
 			SELECT jsonb_object_agg(f.name, NULL::text)
 			FROM jsonb_object_keys(settings -> 'functions') AS f(name)
@@ -200,9 +203,10 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.feed_begin IS
-'the first statement of a script: raises an error unless everything that the script names '
-'belongs to roles with the rights of the caller, and any feed of this name was made with the '
-'same fixed arguments; makes the schema, and drops functions for former types of the columns';
+'the first statement of a script. Raises an error unless everything that the script names belongs '
+'to roles with the rights of the caller, and an existing feed of this name has the same fixed '
+'arguments. Makes the schema. If the types of columns have changed, drops the functions for the '
+'old types, and changes the type of user_id';
 
 CREATE PROCEDURE bloomexp.keep_in_row(relation regclass, "column" name)
 LANGUAGE plpgsql
@@ -218,8 +222,8 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.keep_in_row(regclass, name) IS
-'sets the storage of a column to PLAIN, as CREATE TABLE cannot before PostgreSQL 16; does not '
-'lock the table if the storage is PLAIN already';
+'sets the storage of a column to PLAIN, which CREATE TABLE cannot do before PostgreSQL 16; does '
+'not lock the table if the storage is PLAIN already';
 
 CREATE FUNCTION bloomexp.relation_oid(name text) RETURNS oid
 LANGUAGE sql STABLE
@@ -231,8 +235,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.relation_oid(text) IS
-'a table, by its name with its schema, or NULL; as to_regclass(), but without the need for USAGE '
-'on the schema, which readers of the view health of a feed need not have';
+'the relation with a qualified name, or NULL. Unlike to_regclass(), it does not need USAGE on the '
+'schema, which readers of the view health of a feed may lack';
 
 CREATE FUNCTION bloomexp.untracked(feed text, exposures text, OUT relation regclass, OUT event text)
 RETURNS SETOF record
@@ -256,8 +260,9 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.untracked(text, text) IS
-'the tables of the exposures, and events, for which no enabled trigger calls the feed, and those '
-'that a subscription fills, which fires none; a NULL table if the exposures do not exist';
+'the tables of the exposures whose INSERT or UPDATE the feed does not see: those without an '
+'enabled trigger of the feed for the event, and those that a subscription fills, which fires no '
+'trigger. The table is NULL if the exposures do not exist';
 
 CREATE FUNCTION bloomexp.lacks_trigger(feed text, relation regclass, event text) RETURNS boolean
 LANGUAGE plpgsql STABLE
@@ -285,8 +290,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.lacks_trigger(text, regclass, text) IS
-'whether a table lacks an enabled trigger of a feed for INSERT or UPDATE; raises an error if the '
-'name of that trigger is taken';
+'whether a table lacks an enabled trigger of a feed for INSERT or UPDATE, and needs one: false if '
+'a subscription fills the table. Raises an error if the name of that trigger is taken';
 
 CREATE PROCEDURE bloomexp.attach_triggers(feed text, exposures regclass)
 LANGUAGE plpgsql
@@ -310,8 +315,8 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.attach_triggers(text, regclass) IS
-'creates the triggers of a feed on a table and on each of its partitions that lacks them, and '
-'locks no other table';
+'creates the triggers of a feed on a table and its partitions, as far as they lack them; locks '
+'only tables that lack one';
 
 CREATE PROCEDURE bloomexp.feed_distribute(feed text, exposures text)
 LANGUAGE plpgsql
@@ -342,8 +347,8 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.feed_distribute(text, text) IS
-'distributes the filters of a feed by user on Citus, as the exposures are distributed, and the '
-'functions that run on the node of the user';
+'distributes the filters of a feed on Citus by user, in the same way as the exposures, and makes '
+'current(), unseen(), take() and shown() run on the node of the user';
 
 CREATE FUNCTION bloomexp.routines_of(schema oid, functions jsonb) RETURNS SETOF oid
 LANGUAGE sql STABLE
@@ -351,7 +356,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT p.oid FROM pg_proc AS p
 	WHERE p.pronamespace = schema AND functions ? p.proname
-		AND (p.prosecdef OR p.prokind = 'p')	-- not one that its owner has added
+		AND (p.prosecdef OR p.prokind = 'p')	-- not a routine that the owner has added
 		AND pg_has_role(p.proowner, 'USAGE')
 $$;
 
@@ -363,8 +368,8 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	-- A transaction that has used a foreign server holds a lock on one of its tables.  So does the
-	-- INSERT into the exposures that calls take(), before it uses the server.
+	-- A transaction that has used a foreign server holds a lock on one of its tables.  But a lock
+	-- for an INSERT into the exposures is no sign of use: the INSERT may just be calling take().
 	IF EXISTS (
 		SELECT FROM bloomexp.tables_of(exposures) AS t
 		JOIN pg_foreign_table AS e ON e.ftrelid = t
@@ -379,7 +384,7 @@ BEGIN
 				DETAIL = 'It is a foreign table, or has one, whose server keeps the snapshot of '
 					'the first use until the transaction ends. That does not show what others '
 					'have taken since.',
-				HINT = 'Call them first in a transaction, for one user, once.';
+				HINT = 'In a transaction call only one of them, once, before other statements.';
 	END IF;
 END
 $$;
@@ -403,7 +408,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_own_type(oid) IS
-'raises an error if the type bloom of a feed is not that of the extension';
+'raises an error if the filters or functions of a feed have another type bloom than that of the '
+'extension';
 
 CREATE PROCEDURE bloomexp.feed_finish(feed text, settings text)
 LANGUAGE plpgsql
@@ -427,10 +433,11 @@ BEGIN
 			SELECT bloomexp.item_kind(c.base) FROM bloomexp.feed_columns(arguments) AS c
 			WHERE c.argument = 'item_column'));
 	CALL bloomexp.write_settings(feed, settings);
-	-- feed_begin() has checked the type by its name, which can have been replaced since.
+	-- feed_begin() has checked the type by its name, which another type can have got since.
 	PERFORM bloomexp.require_own_type(schema);
-	-- Without the extension the routines would call what anybody puts into a schema bloomexp, so
-	-- they are dropped with it.  Citus refuses that for functions that it distributes.
+	-- Without the extension anybody could create a schema bloomexp, and the routines would call the
+	-- functions in it.  So DROP EXTENSION shall drop the routines.  Citus refuses this dependency
+	-- for functions that it distributes.
 	FOR made IN
 		SELECT r.oid::regprocedure AS name
 		FROM bloomexp.routines_of(schema, settings::jsonb -> 'functions') AS r(oid)
@@ -466,6 +473,6 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.feed_finish(text, text) IS
-'the last statement of a script: revokes all grants on what the script has created, and those of '
-'PUBLIC on what existed before; lets routines be dropped with the extension; checks the type of '
-'the filters, and writes settings()';
+'the last statement of a script: revokes all grants on objects that the script has created, and '
+'grants to PUBLIC on routines that existed before; lets DROP EXTENSION drop the routines; checks '
+'the type of the filters; and writes settings()';

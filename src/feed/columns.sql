@@ -1,4 +1,4 @@
--- The columns of the exposures; for a feed without a table, the types of users and items.
+-- The columns of the exposures, or for a feed without a table the types of users and items.
 
 CREATE FUNCTION bloomexp.base_type(type oid,
 	OUT base oid,	-- the type below all domains and arrays
@@ -28,7 +28,7 @@ COMMENT ON FUNCTION bloomexp.base_type(oid) IS
 'the type below all domains and arrays of a type, and how a script names it';
 
 CREATE FUNCTION bloomexp.comparisons(type oid) RETURNS jsonb
-LANGUAGE plpgsql STABLE	-- which keeps the plan: a rebuild calls it for each batch
+LANGUAGE plpgsql STABLE	-- plpgsql keeps the plan: a rebuild calls this for each batch
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -78,17 +78,17 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE
 		WHEN t.typlen <> -1 THEN NULL
-		-- both count the bytes before compression
+		-- both functions count the bytes before compression
 		WHEN t.oid = ANY ('{text,varchar,bpchar,bytea}'::regtype[])
 		THEN 'pg_catalog.octet_length(%s) OPERATOR(pg_catalog.<=) 2000'
-		-- an array of one value has 24 bytes more
+		-- an array of one value has 24 bytes more than the value
 		ELSE 'pg_catalog.pg_column_size(ARRAY[%s]) OPERATOR(pg_catalog.<=) 2024' END
 	FROM pg_type AS t WHERE t.oid = user_type
 $$;
 
 COMMENT ON FUNCTION bloomexp.short_id(oid) IS
-'the condition, with %s for the user, that the id of a user of this type has up to 2,000 bytes, '
-'which an index takes; NULL for types of a fixed length';
+'the condition that the id of a user of this type has at most 2,000 bytes, so that it fits into an '
+'index, with %s in place of the id; NULL for types of a fixed length';
 
 CREATE FUNCTION bloomexp.feed_columns(arguments jsonb,
 	OUT argument text, OUT name text,
@@ -118,21 +118,21 @@ AS $$
 		WHEN w.type ~ '^(-|[0-9]+)$' THEN w.type::regtype ELSE to_regtype(w.type) END) AS t(type)
 	LEFT JOIN LATERAL bloomexp.base_type(t.type) AS b ON true
 	LEFT JOIN pg_type AS bt ON bt.oid = b.base
-	-- Without a table texts are compared byte by byte, because another order can change with the
-	-- operating system, and with it the index of the filters.
+	-- Without a table texts are compared byte by byte, because an upgrade of the operating system
+	-- can change other orders, and then the index of the filters would be wrong.
 	LEFT JOIN pg_collation AS l ON l.oid = CASE WHEN bt.typcollation <> 0
 		THEN coalesce(NULLIF(c.attcollation, 0), '"C"'::regcollation) END
 	LEFT JOIN pg_namespace AS n ON n.oid = l.collnamespace
 	WHERE CASE WHEN arguments ->> 'exposures' IS NULL THEN w.type IS NOT NULL
-		-- to_regclass() takes a number, too, and need not find a table
+		-- to_regclass() accepts any number, even if no table has it
 		ELSE EXISTS (SELECT FROM pg_class AS e WHERE e.oid = to_regclass(arguments ->> 'exposures'))
 			AND w.name IS NOT NULL END
 	ORDER BY w.n
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_columns(jsonb) IS
-'the columns that the arguments of a feed name, or the types of its users and items: a row for '
-'each';
+'a row for each column that the arguments of a feed name; for a feed without a table, a row for '
+'the type of users and one for the type of items';
 
 CREATE FUNCTION bloomexp.check_columns(arguments jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
@@ -198,5 +198,5 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_columns(jsonb, oid) IS
-'the problems of a feed owned by a role with the columns of the exposures, or with the types of '
-'users and items';
+'the problems with the columns of the exposures, or with the types of users and items, if the role '
+'owns the feed: a sentence for each';

@@ -5,12 +5,12 @@ LANGUAGE sql IMMUTABLE
 AS $$ SELECT '1.0' $$;
 
 COMMENT ON FUNCTION bloomexp.script_version() IS
-'the first version whose scripts work with this one: those of older versions must be applied '
-'again';
+'the oldest version of the extension whose scripts work with this one: feeds with older scripts '
+'need a new one';
 
 CREATE FUNCTION bloomexp.edited(schema oid, settings jsonb,
 	OUT name text, OUT routine_exists boolean,
-	OUT code_differs boolean)	-- and not just comments
+	OUT code_differs boolean)	-- false: only comments or white space differ
 RETURNS SETOF record
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -20,13 +20,13 @@ AS $$
 			OR bloomexp.code_hash(s.source) <> f.hashes ->> 1)
 	FROM jsonb_each(settings -> 'functions') AS f(name, hashes)
 	LEFT JOIN pg_proc AS p ON p.pronamespace = schema AND p.proname = f.name
-	-- no script has such a long function, or many of one name, but others can make them
+	-- ignore functions that no script makes: very long ones, and many of one name
 	CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) < 100000 AND (
 			SELECT count(*) FROM pg_proc AS o
 			WHERE o.pronamespace = schema AND o.proname = f.name) < 10 THEN p.prosrc END)
 		AS s(source)
 	CROSS JOIN LATERAL (SELECT p.prosecdef = (p.prokind = 'f') AND NOT p.proisstrict
-		-- each as the template has it; search_path with quote_all_identifiers, and without
+		-- attributes as in the template; quote_all_identifiers may have put quotes into search_path
 		AND ARRAY(
 			SELECT lower(replace(c, '"', ''))
 			FROM unnest(ARRAY[
@@ -41,8 +41,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.edited(oid, jsonb) IS
-'functions of a feed that are not as its script made them; of several by one name, others can '
-'have made the rest';
+'the functions of a feed that are not as its script made them. If several have one name, it is '
+'enough that one of them is, because others can have created the rest';
 
 CREATE FUNCTION bloomexp.check_filters(schema oid, feed text, owner oid, arguments jsonb)
 RETURNS SETOF text
@@ -84,7 +84,7 @@ BEGIN
 		SELECT format('Trigger %I of %s can suppress what the feed writes: '
 			'DROP TRIGGER %1$I ON %2$s.', g.tgname, filters)
 		FROM pg_trigger AS g
-		-- before each row of an INSERT or UPDATE
+		-- triggers before each row of an INSERT or UPDATE
 		WHERE g.tgrelid = filters AND NOT g.tgisinternal AND g.tgtype & 3 = 3
 			AND g.tgtype & (4 | 16) > 0;
 	RETURN QUERY
@@ -118,7 +118,7 @@ BEGIN
 	RETURN QUERY
 		SELECT upper(left(p, 1)) || substr(p, 2) || ': apply what the command returns.'
 		FROM bloomexp.other_types(schema) AS p;
-	-- of a function's arguments, the script has no other mark
+	-- Only the arguments of contains() tell for which type of items the script was made.
 	IF EXISTS (
 			SELECT FROM bloomexp.feed_columns(arguments) AS c
 			JOIN pg_attribute AS f ON f.attrelid = filters AND f.attname = 'user_id'
@@ -148,19 +148,20 @@ AS $$
 DECLARE
 	apply constant text := ': apply what the command returns';
 BEGIN
-	-- A version is a name, but those of this extension are numbers with dots.
+	-- A version of an extension can be any name.  Those of this one are numbers with dots.
 	IF NOT settings ->> 'version' ~ '^[0-9]+([.][0-9]+)*$'
 		OR string_to_array(settings ->> 'version', '.')::integer[]
 			< string_to_array(bloomexp.script_version(), '.')::integer[] THEN
-		RETURN NEXT format('The script is of version %s of bloomexp, and this one needs those '
-			'of %s or later%s.', settings ->> 'version', bloomexp.script_version(), apply);
+		RETURN NEXT format('The script is of version %s of bloomexp, and the extension needs '
+			'a script of version %s or later%s.',
+			settings ->> 'version', bloomexp.script_version(), apply);
 	END IF;
 	RETURN QUERY
 		SELECT 'The type or the collation of users has another name now' || apply || '.'
 		FROM bloomexp.feed_columns(arguments) AS c
 		WHERE c.argument = 'user_column'
 			AND settings ->> 'user_type' <> concat(c.base_name, ' COLLATE ' || c.collation_name)
-			-- else check_filters() says that the type is another one
+			-- if it is another type, check_filters() says so
 			AND EXISTS (
 				SELECT FROM pg_class AS f JOIN pg_attribute AS a ON a.attrelid = f.oid
 				WHERE f.relnamespace = schema AND f.relname = 'filters' AND a.attname = 'user_id'
@@ -195,14 +196,15 @@ BEGIN
 			p.oid::regprocedure)
 		FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS g
 		WHERE p.pronamespace = schema AND settings -> 'functions' ? p.proname AND p.prosecdef
-			-- to call the function of the triggers is for nobody
+			-- nobody else needs to call the function of the triggers
 			AND (g.grantee = 0 OR p.proname = 'track' AND NOT bloomexp.trusted(g.grantee, owner))
 		ORDER BY p.proname, 1;
 END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_routines(oid, text, oid, jsonb, jsonb) IS
-'what is wrong with the functions, view and triggers of a feed, and who should not execute them';
+'what is wrong with the functions, the view and the triggers of a feed, and with the grants on '
+'them';
 
 CREATE FUNCTION bloomexp.feeds(
 	only_feed name DEFAULT NULL,	-- NULL: all
@@ -226,7 +228,7 @@ DECLARE
 	found record;
 	arguments jsonb;
 BEGIN
-	-- Settings are data here: read, never executed, and given back as literals.
+	-- Anybody can write settings: they are read but never executed, and returned as literals.
 	FOR found IN
 		SELECT n.oid AS schema, n.nspname AS name, p.proowner AS owner,
 			bloomexp.feed_settings(n.oid) AS settings
@@ -262,7 +264,7 @@ BEGIN
 					|| format('There are %s more problems.', cardinality(problems) - max_problems);
 			END IF;
 			edited := ARRAY(SELECT e.name FROM bloomexp.edited(found.schema, found.settings) AS e);
-		EXCEPTION WHEN OTHERS THEN	-- what others wrote need not make sense
+		EXCEPTION WHEN OTHERS THEN	-- settings that others wrote can be nonsense
 			command := NULL;
 			problems := ARRAY[SQLERRM];
 			edited := '{}';
@@ -273,6 +275,6 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feeds(name) IS
-'the feeds of this database, or one of them: owner, the version of bloomexp that made the '
-'script, the command that returns the script of today, what is wrong with the feed, {} if '
-'nothing, and functions that were edited, even if only in comments; looks into the catalogs only';
+'the feeds of this database, or one of them: its owner; the version of bloomexp that made its '
+'script; the command that returns its script now; its problems, {} if there are none; and its '
+'functions that were edited, even if only in comments. Reads catalogs only';

@@ -43,7 +43,7 @@ BEGIN
 	IF former IS NOT NULL THEN
 		RAISE NOTICE 'feed "%" was made with other arguments: %', arguments ->> 'feed', former
 			USING HINT = 'An argument that is left out has its default; '
-				'bloomexp.feeds() shows those of the feed.';
+				'bloomexp.feeds() shows the arguments of the feed.';
 	END IF;
 	PERFORM bloomexp.argument_warnings(arguments);
 	IF arguments ->> 'exposures' IS NOT NULL THEN
@@ -54,7 +54,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.checked_script(jsonb) IS
-'the script of a feed with these arguments; raises an error that lists all problems';
+'the script of a feed with these arguments. Raises an error that lists all problems; if there are '
+'none, it may raise warnings';
 
 CREATE FUNCTION bloomexp.feed_sql(
 	feed text,
@@ -85,9 +86,10 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_sql IS
-'the script of a feed, which create_feed() would run: a schema with one row per user and '
-'functions. Over a table of exposures, a row has what the table says was shown in the last '
-'width; without a table, what calls of the feed say. Raises an error that lists all problems';
+'the script of a feed, which create_feed() would run: it makes a schema with a table that has one '
+'row per user, and functions. Over a table of exposures, a row remembers the exposures of the last '
+'"width"; without a table, the items that calls of the feed have recorded. Raises an error that '
+'lists all problems';
 
 CREATE FUNCTION bloomexp.create_feed(
 	feed text,
@@ -130,13 +132,13 @@ BEGIN
 					'the filters stay. To undo it: DROP SCHEMA %I CASCADE.', feed);
 	END IF;
 	EXECUTE script;
-EXCEPTION WHEN OTHERS THEN	-- again, without the context, which is the whole script
+EXCEPTION WHEN OTHERS THEN	-- raise it without its context, which is the whole script
 	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
 		detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 	IF code = '55P03' THEN	-- lock_not_available
 		message := format('could not lock %s for feed "%s"',
 			coalesce(NULLIF(exposures::text, '-'), 'the filters'), feed);
-		hint := 'Open transactions and vacuums of the table hold it. '
+		hint := 'Open transactions or a vacuum of the table hold the lock. '
 			'Try again, with a lock_timeout of two seconds if autovacuum runs.';
 	END IF;
 	detail := coalesce(NULLIF(detail, ''), 'Nothing was made.');
@@ -148,5 +150,5 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.create_feed IS
-'makes a feed: runs the script of feed_sql() with these arguments. The schema must not exist, or '
-'be empty. Raises an error that lists all problems';
+'makes a feed: runs the script that feed_sql() returns for these arguments. The schema must be '
+'empty, or not exist. Raises an error that lists all problems';

@@ -1,5 +1,5 @@
--- What the {names} in the templates of a script stand for: SQL that names nothing else, with each
--- identifier and literal quoted.
+-- The SQL that replaces the {names} in the templates of a script, with each identifier and literal
+-- quoted.
 
 CREATE FUNCTION bloomexp.feed_names(arguments jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE
@@ -19,12 +19,12 @@ DECLARE
 	times record;
 	item_kind text;
 	user_column text;
-	item_column text;	-- or an element of it
+	item_column text;	-- the column, or an element of it if it is an array
 	item text;
 	elements text;
-	counts text;	-- the condition for a row to be an exposure, whenever it was
+	counts text;	-- condition that a row is an exposure, whatever its time
 	time_column text;
-	utc text;	-- what makes a timestamptz comparable with the time column
+	utc text;	-- suffix that converts a timestamptz to the type of the time column
 	names jsonb;
 BEGIN
 	SELECT x.extversion AS version, quote_ident(n.nspname) AS schema INTO extension
@@ -39,7 +39,7 @@ BEGIN
 
 	item_kind := bloomexp.item_kind(items.base);
 
-	-- For all feeds.  A domain is replaced by what it is made of, because its constraints are code
+	-- Names for all feeds.  A domain is replaced by its base type, because its constraints are code
 	-- of its owner.
 	names := jsonb_build_object(
 		'version', extension.version,
@@ -56,7 +56,7 @@ BEGIN
 		'user_type_literal', quote_literal(users.base_name),
 		'user_collation_literal', quote_nullable(users.collation_name),
 		'collate', coalesce(' COLLATE ' || users.collation_name, ''),
-		-- an error of its own for a user whom no index takes
+		-- CHECK raises an error that is clearer than that of the index, if an id is too long
 		'user_column', concat(users.base_name, ' COLLATE ' || users.collation_name,
 			' CHECK (' || format(bloomexp.short_id(users.base), 'user_id') || ')'),
 		'=', bloomexp.comparisons(users.base) ->> '3',
@@ -68,11 +68,11 @@ BEGIN
 			THEN arguments ->> 'item_column' END),
 		'item_collate',
 			CASE WHEN items.collation <> 0 THEN ' COLLATE pg_catalog."C"' ELSE '' END,
-		-- reading others' tables is nothing for a parallel worker
+		-- without triggers, functions read the exposures, which may not be parallel safe
 		'parallel', CASE arguments ->> 'trigger' WHEN 'false' THEN '' ELSE ' PARALLEL SAFE' END,
 		'fpr', fpr,
-		'alarming_fpr', fpr * 1.2,	-- a full filter varies by chance
-		-- over a table a row has no slices: the rebuild forgets for it
+		'alarming_fpr', fpr * 1.2,	-- the rate of a full filter varies by chance
+		-- rows of a feed over a table have no slices, because rebuilds forget for them
 		'settings', CASE
 			WHEN exposures IS NULL AND width IS NOT NULL
 			THEN format('bloomexp.make_row_settings(kind => %L, fpr => %s, width => %L, '
@@ -85,7 +85,7 @@ BEGIN
 		'update_trigger', quote_ident(('update_' || (arguments ->> 'feed'))::name));
 	IF width IS NOT NULL THEN
 		names := names || jsonb_build_object('width', quote_literal(width), 'slices', slices,
-			-- a day of 24 hours, also where clocks change
+			-- days of 24 hours, even if clocks change
 			'hours', quote_literal(make_interval(secs => extract(epoch FROM width))));
 	END IF;
 	IF exposures IS NULL THEN
@@ -100,7 +100,7 @@ BEGIN
 		elements := format(', unnest(%s) AS i(item)', item_column);
 		item_column := 'i.item';
 	END IF;
-	-- the hashes stay those of one kind, whatever type the column gets
+	-- The cast keeps the kind of the hashes, even if the column changes its type.
 	item := item_column || '::'
 		|| CASE item_kind WHEN 'integer' THEN 'bigint' ELSE items.base_name END;
 	counts := concat(user_column, ' IS NOT NULL AND ', item_column, ' IS NOT NULL',
@@ -120,7 +120,7 @@ BEGIN
 			ELSE format('(now() - interval %L)%s', width, utc) END),
 		'exposed_query_literal', quote_literal(format(
 			E'SELECT %s, %s\n\t\tFROM %s AS e%s\n\t\tWHERE %s\n\t\t\tAND %s >= $1%s',
-			-- of a domain its base type, which the functions have
+			-- a domain as its base type, which is the type of the functions' arguments
 			user_column || CASE WHEN users.type <> users.base
 				THEN '::' || users.base_name ELSE '' END,
 			item, exposures, elements, counts, time_column, utc)),

@@ -1,18 +1,18 @@
--- The rebuild of a feed over a table, in two parts.
+-- The rebuild of a feed over a table.
 --
--- rebuild_filters() is the loop, a procedure that commits after each batch.  It runs with the
--- rights of whoever calls rebuild() of the feed, reads no table, and keeps its progress in
--- variables.  It calls rebuild_batch() of the feed.
+-- rebuild() of a feed calls the procedure rebuild_filters(), a loop that commits after each batch.
+-- The loop runs with the rights of the caller, reads no table, and keeps its progress in variables.
+-- For each batch it calls rebuild_batch() of the feed.
 --
--- rebuild_batch() of the feed has the rights of the feed's owner.  It passes constants of the
--- feed's script, among them the query that returns users and items of the exposures, to
--- bloomexp.rebuild_batch(), which locks, reads and writes.
+-- rebuild_batch() of a feed runs with the rights of the feed's owner.  It calls
+-- bloomexp.rebuild_batch(), which does the work, with constants of the feed's script.  One of them
+-- is the query that returns the users and items of the exposures.
 --
 -- A batch locks the rows of its users, reads their exposures in its next statement, and replaces
--- the rows.  While it holds some locks it never waits for others: that could deadlock with a
--- transaction that locks users in another order.  Users whose rows are locked by others come last:
--- again in batches, as long as some of the rows are free by then, and the others one by one,
--- because waiting for a single row is safe.
+-- the rows.  While a batch holds row locks it never waits for more of them, because that could
+-- deadlock with a transaction that locks users in another order.  So it skips users whose rows are
+-- locked by others.  They come last: in batches again, as long as some of the rows are free, and
+-- then one by one, because waiting for a single row is safe.
 
 CREATE TYPE bloomexp.rebuild_counts AS (
 	exposures bigint,
@@ -25,36 +25,38 @@ CREATE TYPE bloomexp.rebuild_counts AS (
 );
 
 COMMENT ON TYPE bloomexp.rebuild_counts IS
-'what a rebuild has done: exposures read; filters built, and their bytes; filters removed '
-'because their users have no exposure left. For the safety stop, without rows of users who only '
-'took a page: filters examined; of these, removed ones, and those that lose more than half of '
-'their items too early';
+'counts of a rebuild: exposures that it has read; filters that it has built, and their bytes; '
+'filters removed because their users have no exposure left. The last three are for the safety '
+'stop, and leave out rows that have only items of the last take(): filters examined, filters lost '
+'because they were removed, and filters halved, which lose more than half of the items that the '
+'exposures should still have';
 
 CREATE PROCEDURE bloomexp.rebuild_filters(
-	batch text,	-- rebuild_batch() of the feed
-	filters text,	-- their name, for messages
+	batch text,	-- name of rebuild_batch() of the feed
+	filters text,	-- name of the table of filters, for messages
 	users anyarray, after anyelement, upto anyelement,
-	pause interval, overlap interval,	-- NULL: the feed has triggers
+	pause interval,
+	overlap interval,	-- NULL: the feed has triggers
 	dry_run boolean, allow_removed boolean,
 	INOUT exposures bigint, INOUT n_filters bigint, INOUT bytes bigint, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- No SET: with it it could not commit.  So the types in DECLARE are qualified.
+AS $$	-- A procedure with SET could not commit.  So the types in DECLARE are qualified.
 DECLARE
 	call pg_catalog.text;
 	batch_oid pg_catalog.oid;
-	n_calls bigint;	-- 0: the name is that of another function now
-	size integer := 250;	-- of a batch, in filters
+	n_calls bigint;	-- 0: another function has the name now
+	size integer := 250;	-- filters of a batch
 	counts bloomexp.rebuild_counts;
 	counts_before bloomexp.rebuild_counts;
-	n_done integer := 0;	-- of "users"
+	n_done integer := 0;	-- how many of "users" are done
 	wanted users%TYPE;	-- users of the next batch; NULL: those after "after"
-	busy users%TYPE;	-- users whose rows others had locked
-	batch_busy users%TYPE;
+	busy users%TYPE;	-- users to try again, most of them because others had locked their rows
+	batch_busy users%TYPE;	-- those of the last batch
 	only_busy boolean := false;	-- all other users are done
-	one_by_one boolean := false;	-- the rows of the busy users are still locked
-	locked boolean;
+	one_by_one boolean := false;	-- each batch is one busy user
+	locked boolean;	-- the last batch did nothing, because of a lock
 	report_at timestamp with time zone;
-	give_up_at timestamp with time zone;	-- NULL: the last batch was not locked
+	give_up_at timestamp with time zone;	-- NULL: locks did not stop the last batch
 	wait double precision;	-- seconds
 BEGIN
 	PERFORM bloomexp.require_autocommit('rebuild()');
@@ -62,7 +64,7 @@ BEGIN
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
-		-- the first time; before the loop, operators would be looked up by the caller's path
+		-- Initialize here, because before the loop operators come from the caller's search_path.
 		IF call IS NULL THEN
 			IF users IS NOT NULL AND (after IS NOT NULL OR upto IS NOT NULL) THEN
 				RAISE EXCEPTION 'a rebuild takes either users or a range of them'
@@ -92,8 +94,9 @@ BEGIN
 		counts_before := counts;
 		locked := false;
 		BEGIN
-			-- Somebody can have dropped the feed since, and somebody else made one of its name.  The
-			-- condition stands in the call itself, and is tested first, so nothing fits in between.
+			-- Since the last batch the feed can have been dropped, and somebody else can have made
+			-- one of its name.  The statement that calls the function first tests that it is still
+			-- the same, so nothing can happen between the test and the call.
 			EXECUTE call
 				INTO after, batch_busy, counts.exposures, counts.filters, counts.bytes,
 					counts.removed, counts.examined, counts.lost, counts.halved
@@ -104,7 +107,7 @@ BEGIN
 				RAISE EXCEPTION 'function % is another one now', batch
 					USING ERRCODE = 'object_not_in_prerequisite_state';
 			END IF;
-			IF only_busy THEN	-- the batches in which these users were busy have counted them
+			IF only_busy THEN	-- users count in the batches that found them busy
 				counts.exposures := counts_before.exposures;
 				counts.filters := counts_before.filters;
 				counts.bytes := counts_before.bytes;
@@ -113,7 +116,7 @@ BEGIN
 			WHEN lock_not_available OR deadlock_detected THEN
 				locked := true;
 			WHEN program_limit_exceeded OR integrity_constraint_violation THEN
-				IF one_by_one THEN	-- one user does not stop the others
+				IF one_by_one THEN	-- this user must not stop the others
 					RAISE WARNING 'filter of user % was not rebuilt in %: %',
 						left(wanted[1]::pg_catalog.text, 40), filters, SQLERRM;
 					batch_busy := '{}';
@@ -144,11 +147,11 @@ BEGIN
 					HINT = 'Batches before this one are done. '
 						'Look into pg_locks, and call it again.';
 			END IF;
-			IF one_by_one THEN	-- another user first
+			IF one_by_one THEN	-- try another user first
 				busy := busy[2:] || wanted;
 			END IF;
-			-- PostgreSQL reports a cancel that arrives with a lock timeout as the lock timeout,
-			-- which is caught above; so there must be time in which a cancel can arrive alone.
+			-- If a cancel arrives together with a lock timeout, PostgreSQL reports only the
+			-- timeout, which is caught above.  So sleep, to let a cancel arrive alone.
 			wait := 0.5 / (1 + cardinality(busy));
 		ELSIF only_busy THEN
 			give_up_at := NULL;
@@ -162,7 +165,8 @@ BEGIN
 				ELSE n_done >= cardinality(users)
 			END;
 			IF after IS NOT NULL AND clock_timestamp() > report_at THEN
-				RAISE NOTICE 'rebuild of %: done up to user %, but for % whose rows were locked',
+				RAISE NOTICE 'rebuild of %: done up to user %, except % users whose rows were '
+					'locked',
 					filters, after, cardinality(busy);
 				report_at := clock_timestamp() + interval '10 seconds';
 			END IF;
@@ -176,17 +180,18 @@ BEGIN
 	n_filters := counts.filters;
 	bytes := counts.bytes;
 	removed := counts.removed;
-	COMMIT;	-- ends what SET LOCAL has set
+	COMMIT;	-- ends SET LOCAL
 END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.rebuild_filters IS
-'the loop of rebuild(): calls rebuild_batch() of a feed and commits, until all users are done; '
-'batches that are too large become smaller; users whose rows are locked come last, and after '
-'five minutes it gives up on them with a warning';
+'the loop of rebuild(): calls rebuild_batch() of a feed and commits, until all users are done. A '
+'batch that is too large is repeated with half its size. Users whose rows are locked come last. '
+'If locks stop it for five minutes, it gives up: with a warning if only such users are left, else '
+'with an error';
 
 CREATE FUNCTION bloomexp.items_to_keep(items @extschema@.bloom,
-	filled_until timestamp with time zone,	-- NULL or -infinity: it is not known how old it is
+	filled_until timestamp with time zone,	-- NULL or -infinity: the age is not known
 	width interval)
 RETURNS numeric
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -197,8 +202,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.items_to_keep(@extschema@.bloom, timestamp with time zone, interval) IS
-'how many items of a filter a rebuild should find again at least: nine tenths if the filter is a '
-'tenth of the window old, none if its age is not known';
+'the number of items of a filter that a rebuild should at least find again: nine tenths if the '
+'age of the filter is a tenth of the window, none if its age is not known';
 
 CREATE FUNCTION bloomexp.require_batch(wanted anyarray, has_triggers boolean, overlap interval)
 RETURNS void
@@ -207,7 +212,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM bloomexp.require_read_committed('rebuild_batch()');
-	IF cardinality(wanted) > 1000 THEN	-- the exposures of more would not all be read
+	IF cardinality(wanted) > 1000 THEN
 		RAISE EXCEPTION 'invalid argument of a rebuild'
 			USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = 'A batch takes up to 1,000 users.';
@@ -220,15 +225,16 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_batch(anyarray, boolean, interval) IS
-'raises an error if a batch of a rebuild would be wrong: because of the isolation level, of more '
-'than 1,000 users, or without an overlap for a feed without triggers';
+'raises an error unless a batch of a rebuild has the isolation level READ COMMITTED, at most 1,000 '
+'wanted users, and for a feed without triggers an overlap';
 
 CREATE FUNCTION bloomexp.require_few_losses(filters regclass, exposures regclass, exposed text,
 	width interval,
 	after text,	-- the last user before the batch; NULL: there is none
 	is_last boolean,	-- no batch comes after this one
 	n_exposures bigint,	-- of the batch
-	before bloomexp.rebuild_counts, counts bloomexp.rebuild_counts)	-- before the batch and after it
+	before bloomexp.rebuild_counts,	-- before the batch
+	counts bloomexp.rebuild_counts)	-- after it
 RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -273,23 +279,25 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_few_losses IS
-'raises an error if there is no exposure at all, or if a rebuild would remove more than 100 '
-'filters and a fifth of those that it has examined, or take more than half from that many: a '
-'table, its retention or a clock may be wrong';
+'the safety stop of a rebuild, before a batch changes anything: raises an error if there is no '
+'exposure in the window at all, or if more than 100 filters, and more than a fifth of those '
+'examined, would be removed, or would lose more than half of the items that the exposures should '
+'still have. Then a table, its retention or a clock may be wrong';
 
 CREATE FUNCTION bloomexp.rebuild_batch(
 	filters regclass, exposures regclass,
 	user_column name,	-- of the exposures
-	exposed text,	-- query: users and items of all exposures since $1
+	exposed text,	-- query that returns the users and items of all exposures since $1
 	width interval, fpr double precision,
 	wanted anyarray, INOUT after anyelement, upto anyelement, size integer,
 	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
-	has_triggers boolean DEFAULT true, overlap interval DEFAULT NULL,	-- NULL if it has
+	has_triggers boolean DEFAULT true,
+	overlap interval DEFAULT NULL,	-- only for a feed without triggers
 	OUT busy anyarray)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
-SET timezone = 'UTC'	-- whatever type the time column gets
+SET timezone = 'UTC'	-- right even if the time column changes its type
 SET jit = off	-- compiling its statements takes longer than a batch does
 SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: the rebuild gives way
 AS $$
@@ -299,17 +307,17 @@ DECLARE
 	batch_to after%TYPE;
 	before constant bloomexp.rebuild_counts := counts;
 	users record;
-	of_exposures text;	-- conditions of the batch, with $2 to $4
-	of_filters text;
-	short_id text;	-- the condition for an id that has a place in a row
-	long_id text;
-	filled timestamp with time zone;	-- the new filters have all exposures from before then
-	prepared boolean := false;
-	locked wanted%TYPE;	-- users whose rows are locked here
+	of_exposures text;	-- condition for exposures of the batch, with $2 to $4
+	of_filters text;	-- the same for filters
+	short_id text;	-- condition for an id that is short enough for a row
+	long_id text;	-- the beginning of an id that is too long
+	filled timestamp with time zone;	-- new filters have all exposures from before this time
+	prepared boolean := false;	-- there is a prepared transaction
+	locked wanted%TYPE;	-- users whose rows this batch has locked
 	built record;	-- users with exposures, and their filters
 	built_users wanted%TYPE;
-	gone wanted%TYPE;	-- users whose rows are locked here, without exposures
-	not_locked wanted%TYPE;	-- users with exposures whose rows are not locked here
+	gone wanted%TYPE;	-- users without exposures, whose rows this batch has locked
+	not_locked wanted%TYPE;	-- users with exposures, whose rows this batch has not locked
 	n_rows bigint;
 BEGIN
 	SET CONSTRAINTS ALL IMMEDIATE;	-- a foreign key of filters must fail here, not at COMMIT
@@ -317,9 +325,9 @@ BEGIN
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of(exposures) AS t;
 	SELECT * INTO users FROM bloomexp.user_sql(filters);
 
-	-- A batch ends with the filter number "size".  If there are fewer, as in the first rebuild, it
-	-- ends with the user number 8 * size who has exposures.  A walk over the index finds that user,
-	-- whatever the planner knows of the table.
+	-- A batch has "size" filters.  If fewer are left, as in the first rebuild, it has 8 * size
+	-- users with exposures.  A walk over the index finds the last of them, whatever the planner
+	-- knows about the table.
 	IF wanted IS NULL THEN
 		EXECUTE format('SELECT f.user_id FROM %s AS f '
 			'WHERE ($1 IS NULL OR f.user_id %s $1) AND ($2 IS NULL OR f.user_id %s $2) '
@@ -335,7 +343,8 @@ BEGIN
 				'FROM walk AS w '
 				'WHERE w.id IS NOT NULL AND w.n < $4 AND ($3 IS NULL OR w.id %3$s $3)) '
 				'SELECT w.id FROM walk AS w WHERE w.n = $4 AND ($3 IS NULL OR w.id %3$s $3)',
-				-- with its time, the query reads few partitions; without, fewer rows of a table
+				-- The condition on the time leaves out old partitions.  In a single table the walk
+				-- reads fewer rows without it: only the first one of each user.
 				CASE WHEN (SELECT c.relkind = 'p' FROM pg_class AS c WHERE c.oid = exposures)
 					THEN format('(%s)', exposed)
 					ELSE format('(SELECT t.%I FROM %s AS t WHERE t.%1$I IS NOT NULL)',
@@ -352,28 +361,28 @@ BEGIN
 		wanted, batch_from, batch_to);
 	short_id := coalesce(format(users.short_id, 'e.id'), 'true');
 
-	-- Only who locks a single row may wait for it.
+	-- Only a batch of a single user may wait for a row lock.
 	EXECUTE format('SELECT ARRAY(SELECT f.user_id FROM %s AS f WHERE %s%s)', filters,
 		of_filters,
 		CASE WHEN dry_run THEN '' WHEN cardinality(wanted) = 1 THEN ' FOR UPDATE'
 			ELSE ' FOR UPDATE SKIP LOCKED' END)
 		INTO locked USING NULL::integer, wanted, batch_from, batch_to;
 
-	-- The snapshot of the statement that reads the exposures is younger than this time.
+	-- The statement that reads the exposures takes its snapshot after this time.
 	filled := clock_timestamp();
 	IF NOT has_triggers THEN
-		-- Nothing locks a row for an exposure.  Those of transactions that are open now can be
-		-- committed later, with times from the start of the transaction on; this one is open, too.
+		-- No row is locked when an exposure is inserted.  Transactions that are open now, such as
+		-- this one, can still commit exposures with times since the start of the transaction.
 		filled := LEAST(filled, now(), bloomexp.oldest_transaction());
-		-- an interval that equals 0 can move a time: '-12 months 360 days'
+		-- an overlap that equals '0' can still move a time forward: '-12 months 360 days'
 		filled := LEAST(filled, filled - overlap);
-		-- When a prepared transaction began is not known: while there is one, no time moves on.
-		-- This comes after the line above, which sees those that are prepared in between.
+		-- Nobody knows when a prepared transaction began: while there is one, filled_until stays.
+		-- Look for it after oldest_transaction(), which has seen one that was prepared in between.
 		prepared := EXISTS (
 			SELECT FROM pg_prepared_xacts AS p WHERE p.database = current_database());
 	END IF;
 
-	-- The limit is for users without a row, of whom a batch can have any number.
+	-- The LIMIT is necessary because a batch can have any number of users without a row.
 	EXECUTE format('SELECT array_agg(b.id) AS users, array_agg(b.items) AS filters, '
 		'coalesce(sum(b.n), 0)::bigint AS n_exposures, '
 		'coalesce(sum(octet_length(b.items::bytea) + 4), 0)::bigint AS n_bytes '
@@ -390,7 +399,7 @@ BEGIN
 			users.not_greater, users.collate_clause)
 			INTO locked USING locked, after;
 	END IF;
-	IF users.short_id IS NOT NULL THEN	-- such a user stops nobody
+	IF users.short_id IS NOT NULL THEN	-- warn of users who are left out
 		EXECUTE format('SELECT left(concat(e.id), 40) FROM (%s) AS e(id, item) '
 			'WHERE %s AND NOT %s LIMIT 1',
 			exposed, of_exposures, short_id)
@@ -407,8 +416,8 @@ BEGIN
 		users.equal, users.collate_clause)
 		INTO gone, not_locked USING locked, built_users;
 
-	-- What the batch does, before it does it.  A row with nothing but what the last take() returned
-	-- is no loss: nobody may have seen it, and visitors can make any number of such rows.
+	-- Count what the batch will do.  A row that has only items of the last take() is no loss: maybe
+	-- nobody has seen these items, and visitors can make any number of such rows.
 	EXECUTE format('SELECT '
 			'($1).removed + count(*) FILTER (WHERE f.user_id %2$s ANY ($3) '
 				'AND (f.items IS NOT NULL OR cardinality(f.recent) > 0)), '
@@ -435,11 +444,11 @@ BEGIN
 			after IS NULL, built.n_exposures, before, counts);
 	END IF;
 
-	-- Replace the rows that are locked.  If a constraint refuses one of them, nothing of this is
-	-- done, and the users come one by one.
+	-- Replace the rows that are locked.  If a constraint refuses one of them, this changes nothing,
+	-- and all users of the batch are tried again, in the end one by one.
 	BEGIN
-		-- ON CONFLICT finds each of the rows.  An unchanged filter is written once a day, so that
-		-- its row says when it was rebuilt.
+		-- Each user has a row, so the INSERT only updates.  An unchanged filter is written only if
+		-- its filled_until is a day old: then filled_until says to the day when it was rebuilt.
 		EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 			'SELECT b.id, b.items, CASE WHEN NOT $4 THEN $5 END '
 			'FROM ROWS FROM (unnest($1), unnest($2)) AS b(id, items) '
@@ -473,8 +482,8 @@ BEGIN
 		RETURN;
 	END;
 
-	-- Make rows for users who had none.  Users who have got one since the snapshot, or are getting
-	-- one now, are busy, and so are those whose rows others have locked.
+	-- Make rows for users who had none.  Users are busy if others have locked their rows, have made
+	-- one since the snapshot, or are making one now.
 	busy := not_locked;
 	IF cardinality(not_locked) > 0 THEN
 		BEGIN
@@ -490,7 +499,7 @@ BEGIN
 				filters, users.equal, users.collate_clause)
 				INTO busy USING built_users, built.filters, not_locked, prepared, filled;
 		EXCEPTION
-			-- one by one, those whom the statement can take are taken
+			-- all of them stay busy: one by one, only those fail who made this statement fail
 			WHEN lock_not_available OR deadlock_detected OR integrity_constraint_violation THEN
 				IF cardinality(wanted) = 1 THEN
 					RAISE;
@@ -501,7 +510,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.rebuild_batch IS
-'one batch of a rebuild: builds the filters of the wanted users, or of the next ones after '
-'"after"; returns the last of them, NULL after the last batch, the counts of all batches, and '
-'the users whose rows are locked by others; raises lock_not_available if the batch could do '
-'nothing';
+'one batch of a rebuild: builds the filters of the wanted users, or of the next users after '
+'"after", up to "upto". Returns in "after" the last user of the batch, or NULL if it was the last '
+'batch; in "counts" the counts of all batches so far; and in "busy" the users to try again, '
+'because others have locked their rows or a constraint has refused one. Raises lock_not_available '
+'if a lock has kept the batch from doing anything';

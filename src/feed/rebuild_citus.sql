@@ -1,20 +1,21 @@
--- A batch of a rebuild on Citus.  The exposures and filters of a user lie on one node, and Citus
--- sends statements to the nodes as they are, so one INSERT builds all filters of the batch there.
--- It counts filters only if they are written or removed; a dry run counts all.
+-- A batch of a rebuild on Citus.  The exposures and the filter of a user are on one node, and Citus
+-- sends whole statements to the nodes, so one INSERT builds all filters of the batch there.  Only
+-- filters that were written are counted.  A dry run counts all.
 
 CREATE FUNCTION bloomexp.rebuild_batch_citus(
 	filters regclass, exposures regclass,
 	user_column name,	-- of the exposures
-	exposed text,	-- query: users and items of all exposures since $1
+	exposed text,	-- query that returns the users and items of all exposures since $1
 	width interval, fpr double precision,
 	wanted anyarray, INOUT after anyelement, upto anyelement, size integer,
 	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
-	has_triggers boolean, overlap interval,	-- it has none
+	has_triggers boolean,	-- always false
+	overlap interval,
 	OUT busy anyarray)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
-SET timezone = 'UTC'	-- whatever type the time column gets
+SET timezone = 'UTC'	-- right even if the time column changes its type
 SET jit = off	-- compiling its statements takes longer than a batch does
 AS $$
 DECLARE
@@ -23,22 +24,22 @@ DECLARE
 	batch_to after%TYPE;
 	before constant bloomexp.rebuild_counts := counts;
 	users record;
-	of_exposures text;	-- conditions of the batch, with $2 to $4
-	of_filters text;
+	of_exposures text;	-- condition for exposures of the batch, with $2 to $4
+	of_filters text;	-- the same for filters
 	n_exposures bigint;
 	n_filters bigint;
 	n_bytes bigint;
-	filled timestamp with time zone;	-- the new filters have all exposures from before then
-	prepared boolean;
-	complete boolean;
+	filled timestamp with time zone;	-- new filters have all exposures from before this time
+	prepared boolean;	-- a node has a prepared transaction
+	complete boolean;	-- all nodes have answered
 BEGIN
 	PERFORM bloomexp.require_batch(wanted, has_triggers, overlap);
 	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of(exposures) AS t;
 	SELECT * INTO users FROM bloomexp.user_sql(filters);
 	busy := '{}';
 
-	-- A batch ends with the next user whose hash is divisible by 64 * size: to count, all these
-	-- users would have to come here.
+	-- A batch ends with the next user whose hash is divisible by 64 * size.  Counting users instead
+	-- would bring all of their ids from the nodes to here.
 	IF wanted IS NULL THEN
 		EXECUTE format('SELECT f.user_id FROM %s AS f '
 			'WHERE ($1 IS NULL OR f.user_id %s $1) AND ($2 IS NULL OR f.user_id %s $2) '
@@ -53,7 +54,7 @@ BEGIN
 	of_filters := bloomexp.in_batch('f.user_id', users.equal, users.greater, users.not_greater,
 		wanted, batch_from, batch_to);
 
-	-- What the batch does, before it does it.
+	-- Count what the batch will do.
 	EXECUTE format('SELECT count(*) FROM (%s) AS e(id, item) WHERE %s', exposed,
 		of_exposures)
 		INTO n_exposures USING since, wanted, batch_from, batch_to;
@@ -87,13 +88,13 @@ BEGIN
 			after IS NULL, n_exposures, before, counts);
 	END IF;
 
-	-- All exposures from before this time are in the snapshots of the next statement.  While a
-	-- transaction is prepared, no time moves on, because nobody knows when it began.
+	-- The statement after this one will see all exposures from before the time "filled".  Nobody
+	-- knows when a prepared transaction began: while there is one, filled_until stays.
 	SELECT LEAST(now(), to_timestamp(min(
 			CASE WHEN n.success THEN split_part(n.result, ' ', 1)::double precision END))),
 		bool_or(n.success AND split_part(n.result, ' ', 2) = 'prepared'), bool_and(n.success)
 	INTO STRICT filled, prepared, complete
-	-- in this order: a transaction that is prepared in between is in one of the two
+	-- in this order, because then one of the two finds a transaction that is prepared in between
 	FROM run_command_on_all_nodes('SELECT pg_catalog.concat_ws('' '', '
 		'EXTRACT(EPOCH FROM bloomexp.oldest_transaction()), '
 		'(SELECT ''prepared'' FROM pg_catalog.pg_prepared_xacts AS p '
@@ -104,10 +105,11 @@ BEGIN
 			HINT = 'Batches before this one are done. '
 				'Call the rebuild again when all nodes can be reached.';
 	END IF;
-	-- an interval that equals 0 can move a time: '-12 months 360 days'
+	-- an overlap that equals '0' can still move a time forward: '-12 months 360 days'
 	filled := LEAST(filled, filled - overlap);
 
-	-- An unchanged filter is written once a day, so that its row says when it was rebuilt.
+	-- An unchanged filter is written only if its filled_until is a day old: then filled_until says
+	-- to the day when it was rebuilt.
 	EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 		'SELECT e.id, bloomexp.agg(e.item, $5), CASE WHEN NOT $6 THEN $7 END '
 		'FROM (%2$s) AS e(id, item) WHERE %3$s AND %4$s GROUP BY e.id '
@@ -117,7 +119,7 @@ BEGIN
 		'WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
 			'OR f.filled_until > $8 IS NOT TRUE',
 		filters, exposed, of_exposures,
-		coalesce(format(users.short_id, 'e.id'), 'true'))	-- others have no place in a row
+		coalesce(format(users.short_id, 'e.id'), 'true'))	-- longer ids do not fit into a row
 		USING since, wanted, batch_from, batch_to, fpr, prepared, filled,
 			filled - interval '1 day';
 	GET DIAGNOSTICS n_filters = ROW_COUNT;
@@ -132,4 +134,5 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.rebuild_batch_citus IS
-'as bloomexp.rebuild_batch(), for tables that Citus distributes by user';
+'does what bloomexp.rebuild_batch() does, for tables that Citus distributes by user. No user is '
+'ever busy, and only a dry run counts bytes';

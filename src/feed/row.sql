@@ -1,14 +1,14 @@
--- The row of a user: what a call makes of it, and what it says.  The scripts of feeds read and
--- write rows; these functions touch no table.
+-- The row of a user: its columns after an addition, and what it says at a time.  These functions
+-- touch no table.  The scripts of feeds read and write the rows.
 --
 -- recent    hashes of the newest items, the newest first, all of one time slice
 -- since     the start of that slice; NULL in a feed that never forgets
--- pending   how many of the newest items in "recent" the last take returned and nothing has
---           confirmed yet
+-- pending   how many of the newest items in "recent" come from the last take() and are still
+--           unconfirmed
 -- items     the filter of all other items
 --
--- A row after an addition: "hashes" were all shown at the time "shown_at", or at the time
--- "present" if that is earlier.  Feeds without a window leave out since, shown_at and present.
+-- An addition is the hashes of items that were all shown at one time: "shown_at", or "present" if
+-- that is earlier.  Feeds without a window leave out since, shown_at and present.
 
 CREATE TYPE bloomexp.row_settings AS (
 	width interval,
@@ -19,11 +19,11 @@ CREATE TYPE bloomexp.row_settings AS (
 );
 
 COMMENT ON TYPE bloomexp.row_settings IS
-'what all rows of a feed have in common: width and slices of the window, NULL if it never '
-'forgets; kind of the items; target rate; and without a window the capacity of the first layer '
-'of a filter';
+'the settings that all rows of a feed share: width and slices of the window, both NULL if rows '
+'never forget; kind of the items; target rate of false positives; and, for rows that never forget, '
+'the capacity of the first layer of a filter';
 
--- Scripts call this with named arguments, so they stay as they are when the type gets a column.
+-- Scripts call this with named arguments, so they stay valid when the type gets another column.
 CREATE FUNCTION bloomexp.make_row_settings(kind text, fpr double precision,
 	width interval DEFAULT NULL, slices integer DEFAULT NULL, capacity bigint DEFAULT NULL)
 RETURNS bloomexp.row_settings
@@ -41,7 +41,8 @@ RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_row_items_after'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.items_after IS 'column "items" of a row after an addition';
+COMMENT ON FUNCTION bloomexp.items_after IS
+'the column "items" that a row has after an addition, given the old columns';
 
 CREATE FUNCTION bloomexp.recent_after(recent bigint[], hashes bigint[],
 	settings bloomexp.row_settings, since timestamp with time zone DEFAULT NULL,
@@ -50,7 +51,8 @@ RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'bloomexp_row_recent_after'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.recent_after IS 'column "recent" of a row after an addition';
+COMMENT ON FUNCTION bloomexp.recent_after IS
+'the column "recent" that a row has after an addition, given the old columns';
 
 CREATE FUNCTION bloomexp.since_after(recent bigint[], hashes bigint[],
 	settings bloomexp.row_settings, since timestamp with time zone DEFAULT NULL,
@@ -59,7 +61,8 @@ RETURNS timestamp with time zone
 AS 'MODULE_PATHNAME', 'bloomexp_row_since_after'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.since_after IS 'column "since" of a row after an addition';
+COMMENT ON FUNCTION bloomexp.since_after IS
+'the column "since" that a row has after an addition, given the old columns';
 
 CREATE FUNCTION bloomexp.row_changes(items @extschema@.bloom, pending integer, recent bigint[],
 	hashes bigint[], settings bloomexp.row_settings, since timestamp with time zone DEFAULT NULL,
@@ -69,8 +72,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_row_changes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.row_changes IS
-'whether an addition changes a row: a hash is new, confirms a pending one, or begins a slice; '
-'NULL if there is no row';
+'whether an addition changes a row: one of its hashes is new or confirms a pending item, or it '
+'begins a slice; NULL if there is no row, so that pending or recent is NULL';
 
 CREATE FUNCTION bloomexp.items_at(items @extschema@.bloom, at timestamp with time zone,
 	settings bloomexp.row_settings)
@@ -79,7 +82,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_row_items_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.items_at IS
-'column "items" of a row without what has left the window at a time';
+'the column "items" of a row without the slices that have left the window at a time';
 
 CREATE FUNCTION bloomexp.recent_at(recent bigint[], since timestamp with time zone,
 	at timestamp with time zone, settings bloomexp.row_settings)
@@ -88,7 +91,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_row_recent_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.recent_at IS
-'column "recent" of a row, or NULL if its slice has left the window at a time';
+'the column "recent" of a row; NULL if its slice has left the window at a time';
 
 CREATE FUNCTION bloomexp.fold(items @extschema@.bloom, recent bigint[],
 	settings bloomexp.row_settings, since timestamp with time zone DEFAULT NULL,
@@ -98,18 +101,19 @@ AS 'MODULE_PATHNAME', 'bloomexp_row_fold'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.fold IS
-'all items of a row as one filter, without what has left the window at a time, if one is given';
+'all items of a row as one filter; if a time is given, without the slices that have left the '
+'window at that time';
 
 CREATE FUNCTION bloomexp.among(items anyarray, hashes bigint[]) RETURNS anyarray
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-	-- what remains when the items that are not among the hashes are left out
+	-- exclude the items that are not among the hashes
 	SELECT bloomexp.exclude_first(items, NULL, NULL,
 		bloomexp.hashes(bloomexp.exclude(items, NULL, hashes)))
 $$;
 
 COMMENT ON FUNCTION bloomexp.among(anyarray, bigint[]) IS
-'the items whose hashes are among these, each once, in their order';
+'the distinct items whose hashes are in "hashes", in their order';
 
 CREATE FUNCTION bloomexp.pages(user_ids anyarray, hashes bigint[],
 	shown_at timestamp with time zone[], present timestamp with time zone,
@@ -120,7 +124,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_pages'
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 1000;
 
 COMMENT ON FUNCTION bloomexp.pages IS
-'a batch grouped by user, as rows to insert: user i was shown the item of hash i at time i, and '
-'NULL is nobody, nothing or never; in the order of users, by the collation of user_ids. A user '
-'whose items are of several slices, or more than "recent" holds, comes without hashes. What has '
-'left the window at the time "present" does not count, and a later time counts as "present"';
+'a batch of events grouped by user, as rows to insert, in the order of users by the collation of '
+'user_ids. User i was shown the item of hash i at time i. An event with a NULL is ignored, and so '
+'is one that has left the window at the time "present". A later time counts as "present". A user '
+'whose items are of several slices, or more than "recent" holds, comes without hashes';

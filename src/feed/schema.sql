@@ -1,10 +1,10 @@
--- The schema bloomexp: functions for users of feeds, and those that scripts of feeds call.
+-- The schema bloomexp: functions that make and list feeds, and functions that feeds call.
 --
--- The schema belongs to the owner of the extension, a superuser even if somebody else has created
--- the trusted extension.  Nobody else can create a function here that would fit a call better, so
--- a call of bloomexp.fold(...) finds ours.  That is not so in the schema of the type, which can
--- belong to anybody.  The functions of the type that scripts need are therefore declared here a
--- second time, with the same C code, and no function body names the type.
+-- The schema belongs to a superuser, even if another role has created the trusted extension.
+-- Nobody else can create functions in it, so a call of bloomexp.fold(...) finds no function but
+-- ours.  The schema of the type, in contrast, can belong to anybody, who could create a function
+-- there that fits a call better.  Therefore the functions of the type that feeds call are declared
+-- here a second time, with the same C code, and no function body names the type.
 --
 -- All functions run with the rights of their caller.
 
@@ -12,15 +12,16 @@ CREATE SCHEMA bloomexp;
 GRANT USAGE ON SCHEMA bloomexp TO PUBLIC;
 
 COMMENT ON SCHEMA bloomexp IS
-'functions of bloomexp for feeds: create_feed(), feed_sql(), feeds(), and those that scripts '
-'call';
+'functions of bloomexp for feeds: create_feed(), feed_sql() and feeds() for users, and functions '
+'that feeds call';
 
 CREATE FUNCTION bloomexp.with_fpr(filter @extschema@.bloom, fpr double precision)
 RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_with_fpr'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.with_fpr(@extschema@.bloom, double precision) IS 'as bloom_with_fpr()';
+COMMENT ON FUNCTION bloomexp.with_fpr(@extschema@.bloom, double precision) IS
+'bloom_with_fpr(), for feeds';
 
 CREATE FUNCTION bloomexp.expire(filter @extschema@.bloom, at timestamp with time zone)
 RETURNS @extschema@.bloom
@@ -28,14 +29,15 @@ AS 'MODULE_PATHNAME', 'bloomexp_expire'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.expire(@extschema@.bloom, timestamp with time zone) IS
-'as bloom_expire()';
+'bloom_expire(), for feeds';
 
 CREATE FUNCTION bloomexp."union"(a @extschema@.bloom, b @extschema@.bloom)
 RETURNS @extschema@.bloom
 AS 'MODULE_PATHNAME', 'bloomexp_union'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp."union"(@extschema@.bloom, @extschema@.bloom) IS 'as bloom_union()';
+COMMENT ON FUNCTION bloomexp."union"(@extschema@.bloom, @extschema@.bloom) IS
+'bloom_union(), for feeds';
 
 CREATE FUNCTION bloomexp.slice_start(shown_at timestamp with time zone, width interval,
 	slices integer)
@@ -44,7 +46,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_slice_start'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.slice_start(timestamp with time zone, interval, integer) IS
-'as bloom_slice_start()';
+'bloom_slice_start(), for feeds';
 
 CREATE FUNCTION bloomexp.oldest_slice(at timestamp with time zone, width interval, slices integer)
 RETURNS timestamp with time zone
@@ -59,7 +61,7 @@ RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'bloomexp_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.hashes(anyarray) IS 'as bloom_hashes()';
+COMMENT ON FUNCTION bloomexp.hashes(anyarray) IS 'bloom_hashes(), for feeds';
 
 CREATE FUNCTION bloomexp.hashes_with_nulls(items anyarray)
 RETURNS bigint[]
@@ -67,14 +69,15 @@ AS 'MODULE_PATHNAME', 'bloomexp_hashes_with_nulls'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.hashes_with_nulls(anyarray) IS
-'the hash of each item, at the place of the item; NULL for NULL';
+'the hashes of the items, in their order; NULL for an item that is NULL';
 
 CREATE FUNCTION bloomexp.hash(item anyelement)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'bloomexp_hash'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.hash(anyelement) IS 'the hash by which filters know an item';
+COMMENT ON FUNCTION bloomexp.hash(anyelement) IS
+'the hash of an item, by which filters know it';
 
 CREATE FUNCTION bloomexp.new_hashes(hashes bigint[], known bigint[])
 RETURNS bigint[]
@@ -82,7 +85,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_new_hashes'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.new_hashes(bigint[], bigint[]) IS
-'the distinct hashes that are not known, in their order';
+'the distinct hashes that are not in "known", in their order';
 
 CREATE FUNCTION bloomexp.exclude(candidates anyarray, filter @extschema@.bloom, hashes bigint[])
 RETURNS anyarray
@@ -90,7 +93,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_exclude_array_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.exclude(anyarray, @extschema@.bloom, bigint[]) IS
-'as bloom_exclude_array()';
+'bloom_exclude_array(), for feeds: candidates that are neither in the filter nor among the hashes';
 
 CREATE FUNCTION bloomexp.exclude_first(candidates anyarray, filter @extschema@.bloom,
 	wanted integer, hashes bigint[])
@@ -99,19 +102,22 @@ AS 'MODULE_PATHNAME', 'bloomexp_exclude_first_hashes'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.exclude_first(anyarray, @extschema@.bloom, integer, bigint[]) IS
-'as bloom_exclude_first()';
+'bloom_exclude_first(), for feeds: the first distinct candidates that are neither in the filter '
+'nor among the hashes';
 
 CREATE FUNCTION bloomexp.eq(@extschema@.bloom, @extschema@.bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_eq'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.eq(@extschema@.bloom, @extschema@.bloom) IS 'as bloom_eq()';
+COMMENT ON FUNCTION bloomexp.eq(@extschema@.bloom, @extschema@.bloom) IS
+'bloom_eq(), for feeds';
 
 CREATE FUNCTION bloomexp.cardinality(filter @extschema@.bloom) RETURNS bigint
 AS 'MODULE_PATHNAME', 'bloomexp_cardinality'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.cardinality(@extschema@.bloom) IS 'as bloom_cardinality()';
+COMMENT ON FUNCTION bloomexp.cardinality(@extschema@.bloom) IS
+'bloom_cardinality(), for feeds';
 
 CREATE FUNCTION bloomexp.info(
 	filter @extschema@.bloom,
@@ -132,7 +138,7 @@ CREATE FUNCTION bloomexp.info(
 AS 'MODULE_PATHNAME', 'bloomexp_info'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.info(@extschema@.bloom) IS 'as bloom_info()';
+COMMENT ON FUNCTION bloomexp.info(@extschema@.bloom) IS 'bloom_info(), for feeds';
 
 CREATE AGGREGATE bloomexp.agg(item anynonarray, fpr double precision) (
 	SFUNC = @extschema@.bloom_agg_transition, STYPE = internal, SSPACE = 8192,
@@ -141,13 +147,15 @@ CREATE AGGREGATE bloomexp.agg(item anynonarray, fpr double precision) (
 	PARALLEL = SAFE
 );
 
-COMMENT ON AGGREGATE bloomexp.agg(anynonarray, double precision) IS 'as bloom_agg()';
+COMMENT ON AGGREGATE bloomexp.agg(anynonarray, double precision) IS
+'bloom_agg(), for feeds';
 
 CREATE FUNCTION bloomexp.oldest_transaction() RETURNS timestamp with time zone
 AS 'MODULE_PATHNAME', 'bloomexp_oldest_transaction'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION bloomexp.oldest_transaction() IS 'as bloom_oldest_transaction()';
+COMMENT ON FUNCTION bloomexp.oldest_transaction() IS
+'bloom_oldest_transaction(), for feeds';
 
 CREATE FUNCTION bloomexp.require_autocommit(routine text) RETURNS void
 AS 'MODULE_PATHNAME', 'bloomexp_require_autocommit'
@@ -173,8 +181,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_read_committed(text) IS
-'raises an error that names the routine in other isolation levels: it locks a row and reads the '
-'exposures in a new snapshot';
+'raises an error that names the routine unless the isolation level is READ COMMITTED: the routine '
+'locks a row, and then must read the exposures in a new snapshot';
 
 CREATE FUNCTION bloomexp.row_not_written(filters text) RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -188,10 +196,10 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
-'raises the error of a row that a trigger or rule has kept from being written or removed';
+'raises an error: a row was not written or removed, probably because of a trigger or rule';
 
 CREATE TABLE bloomexp.new_rows ();
 
 COMMENT ON TABLE bloomexp.new_rows IS
-'always empty: triggers of feeds call their transition table by this name, and in a trigger '
-'without one the name must not find a relation of somebody else';
+'always empty: the transition table of a feed''s triggers has this name. In a trigger without a '
+'transition table the name must find this table, and not a relation of somebody else';

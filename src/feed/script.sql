@@ -1,8 +1,8 @@
--- The script of a feed: templates in an order.
+-- The script of a feed: its templates in their order, and how they are filled.
 --
 -- A template is one SQL statement, and reads like the SQL that it becomes.  Text between {#flag}
--- and {/flag} is for feeds with that flag only; a mark alone on its line goes with the line.  Then
--- each {name} is replaced by an entry of bloomexp.feed_names().
+-- and {/flag} is for feeds with that flag only.  If a mark is alone on its line, the whole line is
+-- removed.  Then each {name} is replaced by an entry of bloomexp.feed_names().
 
 CREATE FUNCTION bloomexp.feed_flags(arguments jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
@@ -28,7 +28,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_flags(jsonb) IS
-'which parts of the templates are for a feed with these arguments';
+'for each flag of the templates, whether a feed with these arguments has it';
 
 CREATE FUNCTION bloomexp.fill_template(template text, flags jsonb, names jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
@@ -45,7 +45,7 @@ BEGIN
 			WHEN flag.is_set THEN format('[{][#/]%s[}]', flag.name)
 			ELSE format('[{]#%s[}].*?[{]/%1$s[}]', flag.name) END, '', 'g');
 	END LOOP;
-	-- The texts between braces are every second one.  What a name brings in is not looked at again.
+	-- Every second part is a text between braces.  Replacements are not searched for names again.
 	SELECT p.text INTO unknown
 	FROM regexp_split_to_table(template, '[{}]') WITH ORDINALITY AS p(text, n)
 	WHERE p.n % 2 = 0 AND names ->> p.text IS NULL LIMIT 1;
@@ -61,7 +61,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.fill_template(text, jsonb, jsonb) IS
-'a template without the parts that are for other feeds, and with its {names} replaced';
+'a template without the parts for other feeds, and with its {names} replaced; raises an error if '
+'a name has no entry';
 
 CREATE FUNCTION bloomexp.feed_script(arguments jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -79,7 +80,7 @@ DECLARE
 	body text;
 	script text := '';
 BEGIN
-	-- Find a dollar quote that nothing in the script ends.
+	-- Find a dollar quote that does not occur in any replacement.
 	WHILE EXISTS (SELECT FROM jsonb_each_text(names) AS n WHERE position(quote IN n.value) > 0) LOOP
 		quote := overlay(quote PLACING '_$' FROM length(quote));
 	END LOOP;
@@ -87,7 +88,7 @@ BEGIN
 
 	FOR template IN
 		SELECT t.text
-		-- in the order of the script, each with the flag that a feed with it must have
+		-- in the order of the script, each with the flag of the feeds that have it; NULL: all feeds
 		FROM (SELECT row_number() OVER () AS n, v.name, v.flag FROM (VALUES
 			('head', NULL), ('begin', NULL), ('filters', NULL), ('storage', NULL), ('lock', NULL),
 			('shown', 'untracked'), ('current', NULL), ('unseen', NULL), ('contains', NULL),
@@ -101,7 +102,7 @@ BEGIN
 		WHERE o.flag IS NULL OR (flags ->> o.flag)::boolean
 		ORDER BY o.n
 	LOOP
-		-- The last template has the settings, with the functions before it.
+		-- The last template writes the settings, with hashes of the functions before it.
 		names := names || jsonb_build_object('feed_settings', quote_literal(jsonb_build_object(
 			'version', names ->> 'version',
 			'user_type', concat(names ->> 'user_type', names ->> 'collate'),
@@ -127,5 +128,5 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_script(jsonb) IS
-'the script of a feed with these arguments, of which bloomexp.feed_problems() finds nothing '
-'wrong';
+'the script of a feed with these arguments, in which bloomexp.feed_problems() must not find a '
+'problem';

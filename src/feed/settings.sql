@@ -1,6 +1,7 @@
--- The settings of a feed: what it was made with.  bloomexp.feed_finish() keeps them as a jsonb
--- literal in the function settings() of the feed's schema.  bloomexp.feed_settings() reads the
--- source of that function, and nothing ever calls it, because anybody can write one.
+-- The settings of a feed: its arguments, and the columns and functions with which it was made.
+-- bloomexp.feed_finish() keeps them as a jsonb literal in the function settings() of the feed's
+-- schema.  bloomexp.feed_settings() reads the source of that function.  Nothing ever calls the
+-- function, because anybody can create one of this name.
 
 CREATE FUNCTION bloomexp.has_controls(string text) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -15,8 +16,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.has_controls(text) IS
-'whether a text has control characters, which a terminal obeys or which change the reading '
-'direction';
+'whether a text has control characters: those that a terminal obeys, or that change the direction '
+'of reading';
 
 CREATE FUNCTION bloomexp.feed_settings(schema oid) RETURNS jsonb
 LANGUAGE plpgsql STABLE
@@ -31,7 +32,7 @@ BEGIN
 		FROM pg_proc AS p
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			AND octet_length(p.prosrc) < 30000);
-	-- No script writes control characters, but somebody else can.
+	-- No script writes control characters, but anybody can create a function settings().
 	IF EXISTS (
 		SELECT FROM jsonb_path_query(settings, '$.**') AS v
 		WHERE jsonb_typeof(v) = 'string' AND bloomexp.has_controls(v #>> '{}')
@@ -68,8 +69,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.present_arguments(oid, jsonb) IS
-'the arguments with which a feed was made, with the name that the type of its users has now, '
-'because the type can be renamed or moved; NULL if there are no settings';
+'the arguments with which a feed was made, but with the present name of the type of users, if it '
+'was renamed or moved to another schema; NULL if there are no settings';
 
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -81,4 +82,4 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.code_hash(text) IS
-'a hash of the source of a function that comments and white space do not change';
+'a hash of the source of a function, without regard to comments and white space';

@@ -1,4 +1,4 @@
--- The table of exposures, and the schema of the feed.
+-- Checks of the table of exposures and of the schema of the feed.
 
 CREATE FUNCTION bloomexp.check_table(arguments jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
@@ -34,7 +34,7 @@ BEGIN
 		AND (exposures.relforcerowsecurity
 			OR NOT pg_has_role(role, exposures.relowner, 'USAGE')) THEN
 		RETURN NEXT format('Row-level security on %s would hide exposures from the feed: '
-			'its owner must be the owner of the table, without FORCE ROW LEVEL SECURITY, '
+			'the owner of the feed must own the table, without FORCE ROW LEVEL SECURITY, '
 			'or have BYPASSRLS.', name);
 	END IF;
 	RETURN QUERY
@@ -72,7 +72,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_table(jsonb, oid) IS
-'the problems of a feed owned by a role with the table of exposures';
+'the problems with the table of exposures, if the role owns the feed: a sentence for each';
 
 CREATE FUNCTION bloomexp.distribution_column(exposures regclass) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -93,7 +93,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.distribution_column(regclass) IS
-'the column by which Citus distributes a table; NULL if it does not';
+'the column by which Citus distributes a table, or "a reference table"; NULL if Citus does not '
+'distribute it';
 
 CREATE FUNCTION bloomexp.check_distribution(arguments jsonb) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
@@ -114,7 +115,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_distribution(jsonb) IS
-'the problems of a feed with exposures that Citus distributes';
+'the problems with exposures that Citus distributes: a sentence for each';
 
 CREATE FUNCTION bloomexp.fixed_arguments(arguments jsonb) RETURNS text
 LANGUAGE sql STABLE STRICT
@@ -132,7 +133,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.fixed_arguments(jsonb) IS
-'the arguments of a feed that cannot change later, as a text for messages';
+'the arguments of a feed that cannot change later, as a text for comparison and messages';
 
 CREATE FUNCTION bloomexp.lost_filters(feed text) RETURNS text
 LANGUAGE sql STABLE
@@ -148,8 +149,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.lost_filters(text) IS
-'the remedy for a feed that has lost its filters, because DROP EXTENSION bloomexp CASCADE drops '
-'columns of its type; NULL if nothing is lost';
+'a sentence with the remedy if a feed has lost its filters, as by DROP EXTENSION bloomexp CASCADE, '
+'which drops all columns of the type bloom; NULL if it has not';
 
 CREATE FUNCTION bloomexp.check_schema(arguments jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
@@ -172,7 +173,7 @@ BEGIN
 	IF schema IS NULL THEN
 		IF NOT has_database_privilege(role, current_database(), 'CREATE') THEN
 			RETURN NEXT format('You may not create schema %I: GRANT CREATE ON DATABASE %I TO %I, '
-				'or let its owner make the empty schema for you.',
+				'or let the owner of the database make the empty schema for you.',
 				feed, current_database(), pg_get_userbyid(role));
 		END IF;
 	ELSIF settings IS NOT NULL
@@ -192,7 +193,7 @@ BEGIN
 	END IF;
 	IF former <> bloomexp.fixed_arguments(arguments) THEN
 		RETURN NEXT format('Feed %I was made for %s, not for %s, and this cannot change. '
-			'Make another feed, and drop this one when requests use that.',
+			'Make another feed, and drop this one when requests use the other.',
 			feed, former, bloomexp.fixed_arguments(arguments));
 	END IF;
 	IF bloomexp.has_controls(concat(bloomexp.feed_options(arguments),
@@ -204,7 +205,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.check_schema(jsonb, oid) IS
-'the problems of a feed owned by a role with its schema, and with a feed that is in it already';
+'the problems with the schema of a feed, and with an older feed in it, if the role owns the feed: '
+'a sentence for each';
 
 CREATE FUNCTION bloomexp.feed_problems(arguments jsonb, role oid) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
@@ -225,5 +227,5 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.feed_problems(jsonb, oid) IS
-'everything in the way of a feed with these arguments that a role owns: a sentence for each '
-'problem, with the remedy; reads catalogs only';
+'all problems of a feed with these arguments, if the role owns it: a sentence for each, with the '
+'remedy; reads catalogs only';

@@ -23,14 +23,14 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.trusted_with_schema(oid, oid) IS
-'whether an owner trusts a role that can create in a schema: as bloomexp.trusted(), and the '
-'owner of the database is trusted by everybody but superusers';
+'whether the owner of a feed trusts a role that can create objects in a schema: if '
+'bloomexp.trusted() does, or if the role owns the database and the owner is no superuser';
 
 CREATE FUNCTION bloomexp.tables_of(relation regclass) RETURNS SETOF regclass
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH RECURSIVE read(oid) AS (	-- by way of views
+	WITH RECURSIVE read(oid) AS (	-- the relation, and what it reads if it is a view
 		SELECT relation::oid
 		UNION SELECT d.refobjid
 		FROM read AS t
@@ -45,7 +45,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.tables_of(regclass) IS
-'a table and its partitions or children; for a view also the relations that it reads';
+'the relation and its partitions or children; for a view also the relations that it reads, and '
+'theirs';
 
 CREATE FUNCTION bloomexp.require_trusted(relation regclass) RETURNS void
 AS 'MODULE_PATHNAME', 'bloomexp_require_trusted'
@@ -76,8 +77,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.other_types(oid) IS
-'the column and functions of a feed whose type is not the bloom of the extension: somebody may '
-'have renamed that type and made another one of its name';
+'a sentence for each column and function of a feed whose type bloom is not that of the extension: '
+'somebody may have renamed that type and created another one of its name';
 
 CREATE FUNCTION bloomexp.untrusted(owner oid, feed text, exposures regclass, types oid[],
 	user_collation oid)	-- 0: users have no collation
@@ -85,10 +86,11 @@ RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	-- Everything that runs when a view of exposures is read, and the types of foreign tables, whose
-	-- values are made here; then what these use in turn: functions of operators and aggregates,
-	-- domains below domains and their constraints, views, and bodies of functions, as far as
-	-- PostgreSQL records it.
+	-- "uses" has the objects whose code runs when the exposures are read.  First come those that
+	-- views name, and the types of the columns of foreign tables, whose values are made here; then
+	-- the objects that these use in turn: functions of operators and aggregates, base types and
+	-- constraints of domains, views, and what bodies of functions use, as far as PostgreSQL records
+	-- it.
 	WITH RECURSIVE uses(class, oid) AS (
 		(SELECT d.refclassid, d.refobjid
 		FROM bloomexp.tables_of(exposures) AS t
@@ -119,7 +121,7 @@ AS $$
 		SELECT n.oid FROM pg_namespace AS n WHERE n.nspname IN (feed, 'bloomexp')
 		UNION SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = exposures
 		UNION SELECT t.typnamespace FROM pg_type AS t WHERE t.oid = ANY (types)
-		UNION SELECT o.oprnamespace	-- has the operators that compare users
+		UNION SELECT o.oprnamespace	-- of the operators that compare users
 		FROM pg_opclass AS k JOIN pg_amop AS p ON p.amopfamily = k.opcfamily
 		JOIN pg_operator AS o ON o.oid = p.amopopr
 		WHERE k.opcintype = ANY (types) AND k.opcdefault
@@ -137,7 +139,7 @@ AS $$
 			WHERE u.class = 'pg_type'::regclass))
 		UNION ALL SELECT 3, 'table ' || c.oid::regclass, c.relowner,
 			bloomexp.trusted(c.relowner, owner),
-			-- to a superuser that would be advice to run what that role has written
+			-- do not advise a superuser to run code that the role has written
 			CASE WHEN pg_has_role(owner, c.relowner, 'MEMBER')
 				AND NOT (SELECT r.rolsuper FROM pg_roles AS r WHERE r.oid = owner)
 				THEN format(': SET ROLE %I first, and the feed belongs to that role',
@@ -158,7 +160,7 @@ AS $$
 		WHERE n.nspname = feed AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
 		UNION ALL SELECT 6, 'operator ' || min(o.oid)::regoperator, o.oprowner,
 			bloomexp.trusted(o.oprowner, owner),
-			': DROP OPERATOR ' || min(o.oid)::regoperator	-- it can fit better than ours
+			': DROP OPERATOR ' || min(o.oid)::regoperator	-- can fit better than ours
 		FROM schemas AS s JOIN pg_operator AS o ON o.oprnamespace = s.oid
 		GROUP BY o.oprnamespace, o.oprowner
 		UNION ALL SELECT 7, 'function ' || p.oid::regprocedure, p.proowner,
@@ -211,6 +213,6 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.untrusted(oid, text, regclass, oid[], oid) IS
-'the objects that a feed of this name would name or run, and that roles without the rights of '
-'its owner own or can replace: a sentence for each, with the remedy. exposures: NULL for a feed '
-'without a table; types: those of users and items';
+'the objects that a feed of this name would name or run, although a role without the rights of '
+'the feed''s owner owns them or can replace them: a sentence for each, with the remedy. exposures: '
+'NULL for a feed without a table; types: those of users and items';

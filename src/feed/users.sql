@@ -1,10 +1,10 @@
--- Functions for users of a feed that are seldom called: forget, merge and expire.  The functions of
--- a feed by these names call them, with the rights of its owner.
+-- How users are compared, and the code of forget(), merge() and expire(), which run seldom.  The
+-- functions of a feed with these names call it, with the rights of the feed's owner.
 
 CREATE FUNCTION bloomexp.user_sql(filters regclass,
 	OUT equal text, OUT greater text, OUT not_greater text,	-- operators
 	OUT collate_clause text,
-	OUT short_id text)	-- the condition for an id that has a place in a row; NULL: all have
+	OUT short_id text)	-- condition for an id that is short enough for a row; NULL: any is
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET quote_all_identifiers = off
@@ -27,7 +27,8 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.user_sql(regclass) IS
-'the SQL that compares users of a feed: operators and collation of column user_id of its filters';
+'SQL for users of a feed: the operators and the collation that compare them, and the condition '
+'that an id is short enough';
 
 CREATE FUNCTION bloomexp.in_batch(user_column text, equal text, greater text, not_greater text,
 	wanted anyarray, batch_from anyelement, batch_to anyelement)
@@ -44,8 +45,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.in_batch IS
-'the condition that a user belongs to a batch of a rebuild: to the wanted users, $2, or to those '
-'after $3 and up to $4';
+'the condition that a user belongs to a batch of a rebuild: it is one of the wanted users, $2, or '
+'one after $3 and up to $4';
 
 CREATE FUNCTION bloomexp.lock_user(filters regclass, user_id anyelement) RETURNS void
 LANGUAGE plpgsql
@@ -54,10 +55,11 @@ AS $$
 DECLARE
 	equal constant text := (SELECT u.equal FROM bloomexp.user_sql(filters) AS u);
 BEGIN
+	-- WHERE false: lock the row without writing it
 	EXECUTE format('INSERT INTO %s AS f (user_id) SELECT $1 WHERE $1 IS NOT NULL '
 		'ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false',
 		filters) USING user_id;
-	-- Fails if an older snapshot shows a row that others have removed since.
+	-- This raises an error if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s $1 FOR UPDATE', filters, equal)
 			USING user_id;
@@ -78,12 +80,12 @@ DECLARE
 		SELECT concat('f.user_id ', u.equal, ' $1') FROM bloomexp.user_sql(filters) AS u);
 	n_rows bigint;
 BEGIN
-	-- Fails if an older snapshot does not show the row that there is.
+	-- This raises an error if there is a row that an older snapshot does not show.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM bloomexp.lock_user(filters, user_id);
 	END IF;
-	-- While the first DELETE waits, others can remove the row and make another: the second one has
-	-- a new snapshot.
+	-- While the first DELETE waits, others can remove the row and make another one.  The second
+	-- DELETE has a new snapshot, which shows that row.
 	FOR attempt IN 1 .. 2
 	LOOP
 		EXECUTE format('DELETE FROM %s AS f WHERE %s', filters, condition) USING user_id;
@@ -111,8 +113,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	users record;
-	first_user from_user%TYPE;	-- of both, in the order of the table; NULL: they are not two users
-	visitor record;
+	first_user from_user%TYPE;	-- the lesser of both; NULL: they are not two users
+	visitor record;	-- the row of from_user
 	n_rows bigint;
 BEGIN
 	SELECT * INTO users FROM bloomexp.user_sql(filters);
@@ -122,13 +124,14 @@ BEGIN
 	IF first_user IS NULL THEN
 		RETURN;
 	END IF;
-	-- in the order in which batches lock, so that they do not deadlock
+	-- in the order in which batches lock, so that this does not deadlock with one
 	PERFORM bloomexp.lock_user(filters, first_user);
 	PERFORM bloomexp.lock_user(filters, from_user), bloomexp.lock_user(filters, into_user);
 	EXECUTE format('SELECT f.since, f.items, f.recent FROM %s AS f WHERE f.user_id %s $1',
 		filters, users.equal)
 		INTO visitor USING from_user;
-	-- The target rate of a union is the sum of both; the feed's applies to what is added later.
+	-- The target rate of a union is the sum of both rates.  Items that are added later get the rate
+	-- of the feed.
 	EXECUTE format('UPDATE %s AS f SET '
 		'since = bloomexp.since_after(f.recent, $3, $5, f.since, $2, $6), '
 		'items = bloomexp.items_after('
@@ -147,18 +150,18 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.merge_users(regclass, anyelement, anyelement, bloomexp.row_settings) IS
-'adds the row of one user to that of another, and removes it; does nothing if both are one user, '
-'or one of them is NULL';
+'adds the items of from_user to the row of into_user, and removes the row of from_user; does '
+'nothing if both are the same user, or if one of them is NULL';
 
 CREATE PROCEDURE bloomexp.expire_filters(
 	batch text,	-- expire_batch() of the feed, which has the rights of its owner
 	after anyelement,	-- the last user who is done; NULL at first
 	pause interval, allow_removed boolean, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- No SET: with it it could not commit.  So types in DECLARE and calls are qualified.
+AS $$	-- A procedure with SET could not commit.  So types in DECLARE and calls are qualified.
 DECLARE
 	batch_oid pg_catalog.oid;
-	n_calls bigint;	-- 0: the name is that of another function now
+	n_calls bigint;	-- 0: another function has the name now
 BEGIN
 	PERFORM bloomexp.require_autocommit('expire()');
 	removed := 0;
@@ -167,8 +170,9 @@ BEGIN
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
 		batch_oid := coalesce(batch_oid, to_regproc(batch)::oid);
-		-- Somebody can have dropped the feed since, and somebody else made one of its name.  The
-		-- condition stands in the call itself, and is tested first, so nothing fits in between.
+		-- Since the last batch the feed can have been dropped, and somebody else can have made one
+		-- of its name.  The statement that calls the function first tests that it is still the
+		-- same, so nothing can happen between the test and the call.
 		EXECUTE format('SELECT b.after, b.removed FROM %s($1, $2, $3) AS b '
 			'WHERE to_regproc(%L)::oid = $4', batch, batch)
 			INTO after, removed USING after, allow_removed, removed, batch_oid;
@@ -196,8 +200,8 @@ AS $$
 DECLARE
 	oldest constant timestamp with time zone :=
 		bloomexp.oldest_slice(clock_timestamp(), width, slices);
-	-- $1 is a user, $2 the oldest slice of the window: the slice of the row is older, or there is
-	-- none, because lock() alone has made the row
+	-- condition, with $2 for the oldest slice of the window: the slice of the row is older, or the
+	-- row has none, because only lock() has made it
 	expired constant text := 'coalesce(f.since < $2, f.items IS NULL)';
 	users record;
 	batch_from after%TYPE := after;
@@ -208,7 +212,7 @@ DECLARE
 BEGIN
 	SELECT * INTO users FROM bloomexp.user_sql(filters);
 	IF after IS NULL AND allow_removed IS NOT TRUE THEN
-		-- a row that only lock() has made is no loss
+		-- rows that only lock() has made are no loss, and do not count
 		EXECUTE format('SELECT count(f.since), count(*) FILTER (WHERE f.since < $1) FROM %s AS f',
 			filters)
 			INTO n_users, n_expired USING oldest;
@@ -223,7 +227,7 @@ BEGIN
 		'ORDER BY f.user_id OFFSET 9999 LIMIT 1', filters, users.greater)
 		INTO after USING batch_from;
 
-	-- Users whose rows others have locked are seeing something now: leave them out.
+	-- Leave out users whose rows others have locked: something is being shown to them.
 	FOR candidate IN
 		EXECUTE format('SELECT f.user_id FROM %s AS f WHERE %s '
 			'AND ($1 IS NULL OR f.user_id %s $1) AND ($3 IS NULL OR f.user_id %s $3) '
@@ -239,7 +243,8 @@ BEGIN
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
 		removed := removed + n_rows;
 		CONTINUE WHEN n_rows > 0;
-		-- On Citus a shard can have moved, and the user may have been shown something.
+		-- On Citus the shard can have moved since the lock, and a new item of the user can be the
+		-- reason why nothing was removed.
 		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s $1 AND %s',
 			filters, users.equal, expired) USING candidate, oldest;
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
@@ -252,6 +257,7 @@ $$;
 
 COMMENT ON FUNCTION bloomexp.expire_batch(
 	regclass, anyelement, boolean, bigint, interval, integer) IS
-'removes those of the next 10,000 users of a feed whose last slice has left the window; returns '
-'the last of these users, NULL after the last batch, and adds to the number of removed ones; '
-'raises an error before the first batch if that would be too many';
+'looks at the next 10,000 users of a feed after "after", and removes those whose last slice has '
+'left the window. Returns in "after" the last of the 10,000, or NULL if it was the last batch, and '
+'adds the number of removed users to "removed". The first batch raises an error if too many users '
+'have expired, unless allow_removed';

@@ -1,4 +1,5 @@
--- Warnings: arguments that do not mean what they seem to, and what makes a feed slow.
+-- Warnings of arguments that may not mean what their author thinks, and of tables that make a feed
+-- slow or its times wrong.
 
 CREATE FUNCTION bloomexp.argument_warnings(arguments jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -78,7 +79,7 @@ BEGIN
 				CASE WHEN items.arrays = 1 THEN ''
 					ELSE format(', %I', arguments ->> 'item_column') END);
 	END IF;
-	-- A default counts as UTC only if it says so, because looking must not evaluate it.
+	-- Only the text of a default can say that it is UTC, because evaluating it could run any code.
 	IF times.utc AND EXISTS (
 		SELECT FROM pg_attrdef AS d
 		WHERE d.adrelid = table_id AND d.adnum = times.attnum AND pg_get_expr(d.adbin, d.adrelid)
@@ -95,8 +96,8 @@ BEGIN
 		WHERE c.relkind IN ('m', 'f') OR EXISTS (
 			SELECT FROM pg_subscription_rel AS r WHERE r.srrelid = c.oid)) THEN
 		RAISE WARNING 'exposures can arrive late in %', name
-			USING DETAIL = 'What a materialized view, a foreign table or a subscription brings in '
-				'was shown earlier than a rebuild can see.',
+			USING DETAIL = 'A materialized view, a foreign table or a subscription delivers '
+				'exposures late, and a rebuild can overlook them.',
 			HINT = format('CALL %I.rebuild(overlap => ...) with more than the longest delay.',
 				arguments ->> 'feed');
 	END IF;
