@@ -184,7 +184,7 @@ SELECT users, never_filled, oldest_filled_until IS NULL AS never FROM seen.healt
 DROP SCHEMA seen, alone CASCADE;
 DROP TABLE exposures;
 
--- The type of users moves to another schema, or gets another name.  Feeds name it in their functions.
+-- The type of users moves to another schema, or gets another name.  Functions of feeds name it.
 CREATE SCHEMA moved;
 CREATE TYPE color AS ENUM ('red', 'blue');
 CREATE TABLE exposures (user_id color, item_id bigint, shown_at timestamptz DEFAULT now());

@@ -594,7 +594,10 @@ BEGIN
 		'{"exposures": "1; DROP TABLE shop.exposures"}',
 		'{"trigger": "\u001b[2K\u001b[Gall is well"}', '{"where": "' || repeat('x', 30000) || '"}',
 		'[1]', '{"fpr": {"fpr": [0.1]}}', '{"capacity": "many"}',
-		'{"trigger": "\u009b2Jall is well"}', '{"trigger": "\u202etrue"}']
+		'{"trigger": "\u009b2Jall is well"}', '{"trigger": "\u202etrue"}',
+		'{"exposures": "y;alter/**/role/**/regress_bloomexp_evil/**/superuser;--"}',
+		'{"exposures": "' || 'shop.\"y;alter/**/role/**/regress_bloomexp_evil/**/superuser;--\"' || '"}',
+		repeat('[', 5000) || repeat(']', 5000)]
 	LOOP
 		n := n + 1;
 		EXECUTE format('CREATE SCHEMA forged_%s', n);
@@ -962,7 +965,9 @@ DROP TABLE shop.many;
 
 -- A table that was dropped, as a partition beside a rebuild can be, runs nothing.
 SET ROLE regress_bloomexp_owner;
+SELECT bloomexp.require_trusted(NULL, missing_ok => true);
 SELECT bloomexp.require_trusted(4711);
+SELECT bloomexp.require_trusted(4711, missing_ok => true);
 
 -- Row-level security that comes later: owners are above it; where it would count, that is an
 -- error, and nothing is read by halves.

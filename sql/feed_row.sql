@@ -617,10 +617,10 @@ FROM seen.filters AS s JOIN ever.filters AS e USING (user_id) WHERE user_id = 21
 -- The functions of the row, by themselves.
 --
 CREATE FUNCTION forever(capacity bigint DEFAULT 100) RETURNS bloomexp.row_settings
-	LANGUAGE sql AS $$ SELECT ROW(NULL, NULL, 'integer', 0.01, capacity)::bloomexp.row_settings $$;
+	LANGUAGE sql AS $$ SELECT bloomexp.make_row_settings('integer', 0.01, capacity => capacity) $$;
 CREATE FUNCTION windowed(width interval, slices integer DEFAULT 6, fpr float8 DEFAULT 0.01)
 	RETURNS bloomexp.row_settings
-	LANGUAGE sql AS $$ SELECT ROW(width, slices, 'integer', fpr, NULL)::bloomexp.row_settings $$;
+	LANGUAGE sql AS $$ SELECT bloomexp.make_row_settings('integer', fpr, width, slices) $$;
 -- Without a window: new hashes come first, each once; what does not fit goes into the filter.
 SELECT bloomexp.recent_after('{1,2}', '{3,2,4,3}', forever());
 SELECT bloomexp.recent_after('{}', '{}', forever()),
@@ -711,10 +711,10 @@ SELECT bloomexp.among('{c,a,NULL,b,c}'::text[], bloomexp.hashes('{c,b,d}'::text[
 SELECT bloomexp.fold(bloom_window('1 day', 2, 0.01), '{1}', forever());
 SELECT bloomexp.fold(bloom_new(), '{1}', windowed('1 day', 2), now());
 SELECT bloomexp.fold(bloom_add(NULL, 'a'::text), '{1}', forever());
-SELECT bloomexp.fold(NULL, '{1}', ROW(NULL, NULL, 'number', 0.01, 1)::bloomexp.row_settings);
-SELECT bloomexp.fold(NULL, '{1}', ROW(NULL, NULL, 'integer', NULL, 1)::bloomexp.row_settings);
-SELECT bloomexp.fold(NULL, '{1}', ROW('1 day', NULL, 'integer', 0.01, NULL)::bloomexp.row_settings);
-SELECT bloomexp.fold(NULL, '{1}', ROW(NULL, NULL, 'integer', 0.01, NULL)::bloomexp.row_settings);
+SELECT bloomexp.fold(NULL, '{1}', bloomexp.make_row_settings('number', 0.01, capacity => 1));
+SELECT bloomexp.fold(NULL, '{1}', bloomexp.make_row_settings('integer', NULL, capacity => 1));
+SELECT bloomexp.fold(NULL, '{1}', bloomexp.make_row_settings('integer', 0.01, '1 day'));
+SELECT bloomexp.fold(NULL, '{1}', bloomexp.make_row_settings('integer', 0.01));
 SELECT bloomexp.fold(NULL, '{1}', NULL);
 SELECT bloomexp.fold(NULL, '{1}', windowed('1 day', 2), NULL);
 SELECT bloomexp.fold(NULL, '{1}', windowed('1 day', 2), 'infinity');

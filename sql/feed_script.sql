@@ -5,7 +5,7 @@
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
 CREATE INDEX ON exposures (user_id, shown_at, item_id);
 CREATE FUNCTION script(text) RETURNS text LANGUAGE sql AS $$
-	SELECT regexp_replace($1, '"functions": {.*}', '"functions": {...}') $$;
+	SELECT regexp_replace($1, '"functions": {.*\]\}', '"functions": {...}') $$;
 
 -- without a table
 SELECT script(bloomexp.feed_sql('seen'));

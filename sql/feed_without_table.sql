@@ -276,7 +276,7 @@ CREATE PROCEDURE show(u bigint, day float8, VARIADIC items bigint[]) LANGUAGE sq
 		array_fill(at(day), ARRAY[cardinality(items)])) $$;
 -- both columns as one filter, which has not expired, and their bytes
 CREATE VIEW stored AS SELECT user_id, bloomexp.fold(f.items, f.recent,
-		ROW('30 days', 6, 'integer', 0.01, NULL)::bloomexp.row_settings, f.since) AS items,
+		bloomexp.make_row_settings('integer', 0.01, '30 days', 6), f.since) AS items,
 	coalesce(pg_column_size(f.items), 0) + pg_column_size(f.recent) AS bytes
 	FROM seen.filters AS f;
 CREATE FUNCTION remembered(u bigint, day float8, VARIADIC candidates bigint[]) RETURNS bigint[]
@@ -399,7 +399,7 @@ DROP SCHEMA seen CASCADE;
 SELECT bloomexp.create_feed('seen', fpr => 0.1);
 CALL let_old_times_in();
 CREATE VIEW stored AS SELECT user_id, bloomexp.fold(f.items, f.recent,
-		ROW('30 days', 6, 'integer', 0.1, NULL)::bloomexp.row_settings, f.since) AS items
+		bloomexp.make_row_settings('integer', 0.1, '30 days', 6), f.since) AS items
 	FROM seen.filters AS f;
 CREATE ROLE regress_bloomexp_app;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;

@@ -274,8 +274,8 @@ DECLARE
 		SELECT p.oid FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
 		WHERE n.nspname = feed AND p.proname = 'track' AND p.pronargs = 0);
 BEGIN
-	IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = relation) THEN
-		RETURN false;	-- dropped since it was listed
+	IF has_table_privilege(relation, 'SELECT') IS NULL THEN
+		RETURN false;	-- it was dropped after it was listed, maybe after the snapshot
 	ELSIF EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = relation AND g.tgname = trigger_name
 		AND g.tgfoid <> our_function) THEN
 		RAISE EXCEPTION 'table % has another trigger "%"', relation, trigger_name

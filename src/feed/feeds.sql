@@ -36,7 +36,7 @@ AS $$
 			WHERE c IS NOT NULL ORDER BY 1)
 			= ARRAY(SELECT jsonb_array_elements_text(f.hashes -> 2))) AS r(as_made)
 	GROUP BY f.name
-	HAVING NOT bool_or(md5(replace(s.source, E'\r', '')) = f.hashes ->> 0 AND r.as_made) IS TRUE
+	HAVING bool_or(md5(replace(s.source, E'\r', '')) = f.hashes ->> 0 AND r.as_made) IS NOT TRUE
 	ORDER BY f.name
 $$;
 
@@ -101,9 +101,13 @@ BEGIN
 			AND NOT bloomexp.trusted(a.grantee, owner)
 		HAVING count(*) > 0;
 	RETURN QUERY
-		SELECT format('The index of %1$s was built with version %2$s of the collation of users, '
-			'which has version %3$s now: REINDEX TABLE %1$s%4$s, then %5$s.', filters, v.built,
-			v.present, '; REINDEX TABLE ' || (arguments ->> 'exposures'), v.refresh)
+		SELECT format('The collation of users has version %3$s now, and version %2$s is recorded '
+			'for it, so indexes can be wrong: REINDEX TABLE %1$s%4$s, then %5$s.', filters,
+			v.recorded, v.present, (
+				SELECT '; REINDEX TABLE ' || c.oid::regclass FROM pg_class AS c
+				WHERE c.oid = to_regclass(arguments ->> 'exposures')
+					AND c.relkind IN ('r', 'p', 'm')),
+			v.refresh)
 		FROM pg_attribute AS f
 		JOIN pg_collation AS l ON l.oid = f.attcollation
 		JOIN pg_database AS d ON d.datname = current_database()
@@ -113,8 +117,8 @@ BEGIN
 			WHERE l.collprovider = 'd'
 			UNION ALL SELECT l.collversion, pg_collation_actual_version(l.oid),
 				format('ALTER COLLATION %s REFRESH VERSION', l.oid::regcollation)
-			WHERE l.collprovider <> 'd') AS v(built, present, refresh)
-		WHERE f.attrelid = filters AND f.attname = 'user_id' AND v.built <> v.present;
+			WHERE l.collprovider <> 'd') AS v(recorded, present, refresh)
+		WHERE f.attrelid = filters AND f.attname = 'user_id' AND v.recorded <> v.present;
 	RETURN QUERY
 		SELECT upper(left(p, 1)) || substr(p, 2) || ': apply what the command returns.'
 		FROM bloomexp.other_types(schema) AS p;
@@ -154,7 +158,8 @@ BEGIN
 			< string_to_array(bloomexp.script_version(), '.')::integer[] THEN
 		RETURN NEXT format('The script is of version %s of bloomexp, and the extension needs '
 			'a script of version %s or later%s.',
-			settings ->> 'version', bloomexp.script_version(), apply);
+			coalesce(substring(settings ->> 'version' FROM '^[0-9.]+$'), '(unknown)'),
+			bloomexp.script_version(), apply);
 	END IF;
 	RETURN QUERY
 		SELECT 'The type or the collation of users has another name now' || apply || '.'
@@ -237,7 +242,8 @@ BEGIN
 			AND n.nspname = coalesce(only_feed, n.nspname)
 		ORDER BY n.nspname
 	LOOP
-		CONTINUE WHEN jsonb_typeof(found.settings -> 'arguments') IS DISTINCT FROM 'object'
+		CONTINUE WHEN bloomexp.has_controls(found.name)	-- no script makes such a schema
+			OR jsonb_typeof(found.settings -> 'arguments') IS DISTINCT FROM 'object'
 			OR jsonb_typeof(found.settings -> 'functions') IS DISTINCT FROM 'object';
 		feed := found.name;
 		owner := pg_get_userbyid(found.owner);
@@ -247,6 +253,9 @@ BEGIN
 				|| jsonb_build_object('feed', found.name);
 			command := format('SELECT bloomexp.feed_sql(%L%s);', found.name,
 				bloomexp.feed_options(arguments));
+			IF bloomexp.has_controls(command) THEN
+				command := NULL;
+			END IF;
 			problems := ARRAY[bloomexp.lost_filters(found.name)];
 			IF problems[1] IS NOT NULL THEN	-- nothing else matters
 				edited := '{}';
@@ -269,6 +278,10 @@ BEGIN
 			problems := ARRAY[SQLERRM];
 			edited := '{}';
 		END;
+		problems := ARRAY(
+			SELECT CASE WHEN bloomexp.has_controls(p)
+				THEN 'A name has control characters: rename it.' ELSE p END
+			FROM unnest(problems) AS p);
 		RETURN NEXT;
 	END LOOP;
 END

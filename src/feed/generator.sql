@@ -36,7 +36,8 @@ BEGIN
 	SELECT string_agg(format('%s = %s', f.name, coalesce(s.made_with ->> f.name, 'NULL')),
 		', ' ORDER BY f.n) INTO former
 	FROM pg_namespace AS n,
-		LATERAL (SELECT bloomexp.feed_settings(n.oid) -> 'arguments') AS s(made_with),
+		LATERAL (SELECT bloomexp.present_arguments(n.oid, bloomexp.feed_settings(n.oid)))
+			AS s(made_with),
 		bloomexp.feed_arguments() AS f
 	WHERE n.nspname = arguments ->> 'feed' AND s.made_with ? f.name AND f.name <> 'feed'
 		AND s.made_with ->> f.name IS DISTINCT FROM arguments ->> f.name;

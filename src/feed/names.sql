@@ -75,8 +75,8 @@ BEGIN
 		-- rows of a feed over a table have no slices, because rebuilds forget for them
 		'settings', CASE
 			WHEN exposures IS NULL AND width IS NOT NULL
-			THEN format('bloomexp.make_row_settings(kind => %L, fpr => %s, width => %L, '
-				'slices => %s)', item_kind, fpr, width, slices)
+			THEN format(E'bloomexp.make_row_settings(\n\t\t\t'
+				'kind => %L, fpr => %s, width => %L, slices => %s)', item_kind, fpr, width, slices)
 			ELSE format('bloomexp.make_row_settings(kind => %L, fpr => %s, capacity => %s)',
 				item_kind, fpr, coalesce(arguments ->> 'capacity', '100')) END,
 		'expire_batch_literal', quote_literal(feed || '.expire_batch'),

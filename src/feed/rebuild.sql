@@ -93,10 +93,14 @@ BEGIN
 		END;
 		counts_before := counts;
 		locked := false;
+		-- Since the last batch the feed can have been dropped, and somebody else can have made one
+		-- of its name.  Test that before the call, whose plan could run the function, and again in
+		-- the call.
+		IF to_regproc(batch)::oid IS DISTINCT FROM batch_oid THEN
+			RAISE EXCEPTION 'function % is another one now', batch
+				USING ERRCODE = 'object_not_in_prerequisite_state';
+		END IF;
 		BEGIN
-			-- Since the last batch the feed can have been dropped, and somebody else can have made
-			-- one of its name.  The statement that calls the function first tests that it is still
-			-- the same, so nothing can happen between the test and the call.
 			EXECUTE call
 				INTO after, batch_busy, counts.exposures, counts.filters, counts.bytes,
 					counts.removed, counts.examined, counts.lost, counts.halved
@@ -135,7 +139,7 @@ BEGIN
 		IF only_busy AND NOT one_by_one
 			AND (locked OR cardinality(batch_busy) = cardinality(wanted)) THEN
 			one_by_one := true;
-		ELSIF locked OR one_by_one AND cardinality(batch_busy) > 0 THEN
+		ELSIF locked OR (one_by_one AND cardinality(batch_busy) > 0) THEN
 			give_up_at := coalesce(give_up_at, clock_timestamp() + interval '5 minutes');
 			IF clock_timestamp() > give_up_at AND one_by_one THEN
 				RAISE WARNING 'filters of % users were not rebuilt in %, because others kept their '
@@ -322,7 +326,9 @@ DECLARE
 BEGIN
 	SET CONSTRAINTS ALL IMMEDIATE;	-- a foreign key of filters must fail here, not at COMMIT
 	PERFORM bloomexp.require_batch(wanted, has_triggers, overlap);
-	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of(exposures) AS t;
+	-- From now on the filters are locked, so the extension cannot be dropped.
+	PERFORM bloomexp.require_trusted(filters), bloomexp.require_trusted(exposures);
+	PERFORM bloomexp.require_trusted(t, missing_ok => true) FROM bloomexp.tables_of(exposures) AS t;
 	SELECT * INTO users FROM bloomexp.user_sql(filters);
 
 	-- A batch has "size" filters.  If fewer are left, as in the first rebuild, it has 8 * size

@@ -34,7 +34,9 @@ DECLARE
 	complete boolean;	-- all nodes have answered
 BEGIN
 	PERFORM bloomexp.require_batch(wanted, has_triggers, overlap);
-	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of(exposures) AS t;
+	-- From now on the filters are locked, so the extension cannot be dropped.
+	PERFORM bloomexp.require_trusted(filters), bloomexp.require_trusted(exposures);
+	PERFORM bloomexp.require_trusted(t, missing_ok => true) FROM bloomexp.tables_of(exposures) AS t;
 	SELECT * INTO users FROM bloomexp.user_sql(filters);
 	busy := '{}';
 

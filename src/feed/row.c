@@ -127,7 +127,7 @@ read_settings(HeapTupleHeader header, BloomRowSettings *settings)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("this session has an older version of bloomexp than the feed needs"),
-					 errhint("Connect again.")));
+					 errhint("Connect again, or restart the server if it preloads the library.")));
 	}
 	ReleaseTupleDesc(descriptor);
 
@@ -176,6 +176,7 @@ bloomexp_row_get_settings(FunctionCallInfo fcinfo, int argno)
 		read_settings(header, &settings);
 		if (cache != NULL)
 			pfree(cache);
+		fcinfo->flinfo->fn_extra = NULL;
 		cache = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
 								   offsetof(BloomSettingsCache, value) + length);
 		cache->settings = settings;

@@ -32,7 +32,11 @@ BEGIN
 		FROM pg_proc AS p
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			AND octet_length(p.prosrc) < 30000);
-	-- No script writes control characters, but anybody can create a function settings().
+	-- Anybody can create a function settings(): no script nests as deeply, or writes control
+	-- characters.
+	IF settings @? '$.**{6}' THEN
+		RETURN NULL;
+	END IF;
 	IF EXISTS (
 		SELECT FROM jsonb_path_query(settings, '$.**') AS v
 		WHERE jsonb_typeof(v) = 'string' AND bloomexp.has_controls(v #>> '{}')
@@ -56,10 +60,18 @@ CREATE FUNCTION bloomexp.present_arguments(schema oid, settings jsonb) RETURNS j
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT jsonb_object_agg(f.name, f.standard) || (settings -> 'arguments') || coalesce((
+	SELECT jsonb_object_agg(f.name, f.standard) || (settings -> 'arguments')
+	-- as a quoted name, because messages and commands print it
+	|| jsonb_build_object('exposures', coalesce(
+		to_regclass(settings #>> '{arguments,exposures}')::text, (
+			SELECT string_agg(quote_ident(i.part), '.' ORDER BY i.n)
+			FROM unnest(parse_ident(settings #>> '{arguments,exposures}'))
+				WITH ORDINALITY AS i(part, n))))
+	|| coalesce((
 		SELECT jsonb_build_object('user_type', (bloomexp.base_type(a.atttypid)).name)
 		FROM pg_class AS c
-		JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'user_id' AND NOT a.attisdropped
+		JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'user_id'
+			AND NOT a.attisdropped
 		WHERE c.relnamespace = schema AND c.relname = 'filters'
 			AND settings #>> '{arguments,exposures}' IS NULL
 			AND (bloomexp.base_type(to_regtype(settings #>> '{arguments,user_type}'))).base
@@ -69,8 +81,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.present_arguments(oid, jsonb) IS
-'the arguments with which a feed was made, but with the present name of the type of users, if it '
-'was renamed or moved to another schema; NULL if there are no settings';
+'the arguments with which a feed was made, but with the present names of the exposures and of the '
+'type of users, if these were renamed or moved to another schema; NULL if there are no settings';
 
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
 LANGUAGE sql IMMUTABLE

@@ -48,13 +48,16 @@ COMMENT ON FUNCTION bloomexp.tables_of(regclass) IS
 'the relation and its partitions or children; for a view also the relations that it reads, and '
 'theirs';
 
-CREATE FUNCTION bloomexp.require_trusted(relation regclass) RETURNS void
+CREATE FUNCTION bloomexp.require_trusted(relation regclass, missing_ok boolean DEFAULT false)
+RETURNS void
 AS 'MODULE_PATHNAME', 'bloomexp_require_trusted'
 LANGUAGE C STABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION bloomexp.require_trusted(regclass) IS
+COMMENT ON FUNCTION bloomexp.require_trusted(regclass, boolean) IS
 'raises an error unless the owner of a relation has the rights of the current user, because that '
-'owner decides what code runs when the relation is read';
+'owner decides what code runs when the relation is read; locks the relation, so that another one '
+'cannot get its name before it is read; with missing_ok it locks nothing, and a relation that was '
+'dropped is right';
 
 CREATE FUNCTION bloomexp.other_types(schema oid) RETURNS SETOF text
 LANGUAGE sql STABLE

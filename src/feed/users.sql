@@ -171,8 +171,12 @@ BEGIN
 		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
 		batch_oid := coalesce(batch_oid, to_regproc(batch)::oid);
 		-- Since the last batch the feed can have been dropped, and somebody else can have made one
-		-- of its name.  The statement that calls the function first tests that it is still the
-		-- same, so nothing can happen between the test and the call.
+		-- of its name.  Test that before the call, whose plan could run the function, and again in
+		-- the call.
+		IF to_regproc(batch)::oid IS DISTINCT FROM batch_oid THEN
+			RAISE EXCEPTION 'function % is another one now', batch
+				USING ERRCODE = 'object_not_in_prerequisite_state';
+		END IF;
 		EXECUTE format('SELECT b.after, b.removed FROM %s($1, $2, $3) AS b '
 			'WHERE to_regproc(%L)::oid = $4', batch, batch)
 			INTO after, removed USING after, allow_removed, removed, batch_oid;

@@ -1,6 +1,6 @@
-# The C source of the extension is laid out as clang-format does it by the settings in .clang-format,
-# but for columns: PostgreSQL puts the names of variables, and comments beside code, at tab stops,
-# which clang-format does not know.  So white space within a line is not compared.
+# The C source is laid out as clang-format does it by the settings in .clang-format, but for columns:
+# PostgreSQL puts the names of variables, and comments beside code, at tab stops, which clang-format
+# does not know.  So white space within a line is not compared.
 
 use strict;
 use warnings;
@@ -25,9 +25,11 @@ for my $file (sort glob 'src/*.[ch] src/*/*.[ch]')
 	my @should_be = <$output>;
 
 	s/(?<=\S)[ \t]+(?=\S)/ /g for @is, @should_be;
+	push @is, ('') x (@should_be - @is);
 	my ($first) = grep { $is[$_] ne ($should_be[$_] // '') } 0 .. $#is;
 	ok(!defined $first, $file)
-	  or diag sprintf "line %d is\n%sand should be\n%s", $first + 1, $is[$first], $should_be[$first];
+	  or diag sprintf "line %d is\n%sand should be\n%s", $first + 1, $is[$first],
+	  $should_be[$first];
 }
 
 done_testing();

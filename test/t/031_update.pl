@@ -11,6 +11,7 @@
 use File::Basename qw(basename dirname);
 use File::Copy qw(cp);
 use File::Path qw(make_path);
+use Documents qw(sqlstate);
 use Server;
 
 sub ask
@@ -230,6 +231,9 @@ for my $to ($version, $next)
 		INSERT INTO exposures SELECT 100 + count(*), 1 FROM exposures; SELECT alone.add(3, '{b}');
 		$answers; SELECT alone.unseen(3, '{a,b,c}'), alone.take(4, '{a}')"),
 		"{2}|t|f|{b}|t\n\n\n{2}|t|f|{b}|t\n{c}|{a}", "$to: a session goes on with the feeds");
+	is(sqlstate($node, $feed, q{SELECT bloomexp.fold(NULL, '{1}',
+		bloomexp.make_row_settings('integer', 0.01, capacity => 100, made_up => 1))}), '0A000',
+		"$to: but not with a setting that its library does not know") if $to eq $next;
 	$node->safe_psql($feed, 'DELETE FROM exposures WHERE user_id > 99; CALL seen.rebuild()');
 	$node->safe_psql($feed, "SELECT alone.forget(3), alone.forget(4)");
 	my $stored = $node->safe_psql($feed, $filters);

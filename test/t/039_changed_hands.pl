@@ -140,6 +140,62 @@ like($rebuild->{stderr}, qr/ERROR:  function swapped.rebuild_batch is another on
 	'not with another one of its name');
 $rebuild->quit;
 
+# The owner of the database drops the extension while his calls sleep, which find the functions of
+# the feed in their caches, and makes a schema bloomexp of his own.
+
+database('fallen', q{
+	CREATE EXTENSION bloomexp;
+	SELECT bloomexp.create_feed('seen');
+	GRANT USAGE ON SCHEMA seen TO boss;
+	GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA seen TO boss});
+my %late;
+for (q{unseen(1, '{1}')}, 'current(1)', 'lock(1)', q{take(1, '{1}')}, q{take_back(1, '{1}')},
+	q{add(1, '{1}')}, q{add_batch('{1}', '{1}', '{now}')}, 'forget(1)', 'merge(1, 2)',
+	'expire_batch(NULL, false, 0)')
+{
+	$late{$_} = $node->background_psql('fallen', on_error_stop => 0);
+	$late{$_}->query_until(qr/began/, qq{
+		SET ROLE boss;
+		CREATE FUNCTION pg_temp.warm() RETURNS bigint LANGUAGE plpgsql STABLE PARALLEL SAFE
+			SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
+			AS \$\$ BEGIN RETURN 1; END \$\$;
+		SELECT pg_temp.warm(), pg_get_userbyid(10);
+		\\echo began
+		SELECT seen.$_ FROM (SELECT pg_sleep(5) OFFSET 0) AS slept;
+		\\echo ended\n});
+}
+ok($node->poll_query_until('fallen', q{SELECT count(*) = 10 FROM pg_stat_activity
+	WHERE wait_event = 'PgSleep'}), 'calls sleep');
+$node->safe_psql('fallen', q{
+	SET ROLE boss;
+	BEGIN;
+	DROP SCHEMA public CASCADE;
+	CREATE SCHEMA public;
+	CREATE SCHEMA bloomexp;
+	CREATE TYPE bloomexp.row_settings AS (width interval);
+	CREATE FUNCTION bloomexp.tell() RETURNS bigint LANGUAGE plpgsql AS $$
+		BEGIN RAISE WARNING 'runs as %', current_user; RETURN 1; END $$;
+	CREATE FUNCTION bloomexp.make_row_settings(kind text, fpr float8, width interval, slices int)
+		RETURNS bloomexp.row_settings LANGUAGE sql
+		AS 'SELECT CASE WHEN bloomexp.tell() IS NULL THEN NULL::bloomexp.row_settings END';
+	CREATE FUNCTION bloomexp.hashes(anyarray) RETURNS bigint[] LANGUAGE sql
+		AS 'SELECT ARRAY[bloomexp.tell()]';
+	CREATE FUNCTION bloomexp.hashes_with_nulls(anyarray) RETURNS bigint[] LANGUAGE sql
+		AS 'SELECT ARRAY[bloomexp.tell()]';
+	CREATE FUNCTION bloomexp.forget_user(regclass, anyelement) RETURNS bigint LANGUAGE sql
+		AS 'SELECT bloomexp.tell()';
+	CREATE FUNCTION bloomexp.expire_batch(text, INOUT after anyelement, allow_removed boolean,
+		INOUT removed bigint, width interval, slices int) LANGUAGE sql
+		AS 'SELECT after, bloomexp.tell()';
+	COMMIT});
+for (sort keys %late)
+{
+	$late{$_}->query_until(qr/ended/, '');
+	like($late{$_}->{stderr}, qr/ERROR/, "$_ is an error");
+	unlike($late{$_}->{stderr}, qr/runs as/, '... and runs nothing');
+	$late{$_}->quit;
+}
+
 # The functions in the schema bloomexp are those of the type: with the same C code, alike in all.
 
 is($node->safe_psql('typed', q{

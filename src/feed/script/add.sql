@@ -10,12 +10,13 @@ CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
+	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
 	new_hashes bigint[] := bloomexp.hashes(items{item_collate});
 	present timestamp with time zone;
 BEGIN
-	IF add.user_id IS NULL OR shown_at IS NULL OR (cardinality(new_hashes) > 0) IS NOT TRUE THEN
+	IF add.user_id IS NULL OR shown_at IS NULL OR coalesce(cardinality(new_hashes), 0) = 0 THEN
 		RETURN;	-- no user, no time or no item
 {#window}
 	-- the days of the window have 24 hours, even if clocks change

@@ -5,6 +5,7 @@ SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
+	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
 BEGIN

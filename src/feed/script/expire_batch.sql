@@ -3,8 +3,12 @@
 -- adds the number of removed users to "removed".
 CREATE OR REPLACE FUNCTION {feed}.expire_batch(INOUT after {user_type}, allow_removed boolean,
 	INOUT removed bigint)
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-	SELECT b.after, b.removed
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+DECLARE
+	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+BEGIN
+	SELECT b.after, b.removed INTO after, removed
 	FROM bloomexp.expire_batch({filters_literal}, after, allow_removed, removed,
-		{width}, {slices}) AS b
+		{width}, {slices}) AS b;
+END
 {$};

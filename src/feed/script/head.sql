@@ -7,11 +7,13 @@
 {#table}
 -- A feed over the table {exposures}.
 -- The table {feed}.filters has one row per user, with a filter of the items that the user was
--- shown in the last {window_width}.
+-- shown in the last {window_width}.  Items that are older, or whose exposures were deleted, stay in
+-- the filter until the next rebuild(): call it every night.
 {/table}
 --
 -- This script belongs to you.  Read it, change it, and apply it again whenever you like: existing
--- filters and grants stay.  Run it in one transaction, so that an error leaves nothing half made:
+-- filters and grants stay, but for EXECUTE of PUBLIC on the functions.  Run it in one transaction,
+-- so that an error leaves nothing half made:
 -- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
 -- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included{/tracked}.
 --
@@ -34,8 +36,8 @@
 {#tracked}
 -- No exposure is lost.  The trigger locks the user's row in the transaction that inserts the
 -- exposures, even if none of them is new.  A rebuild locks the row, reads the exposures in its next
--- statement, and then replaces the row.  A rebuild knows only exposures: the statement or
--- transaction that calls take() must insert the returned items as exposures.
+-- statement, and then replaces the row.  A rebuild knows only exposures: insert what take()
+-- returns into them, in the same statement or transaction.
 --
 -- Locks.  CREATE TRIGGER waits for open transactions that have written to the exposures, and
 -- blocks writers until COMMIT: set lock_timeout.  From then on each INSERT or UPDATE of exposures
@@ -53,4 +55,4 @@
 -- which a subscription, a foreign table, a materialized view or an application delivers rows.
 {/untracked}
 --
--- The proof is in the documentation: "How it works".
+-- doc/how-it-works.md in the source of bloomexp has the proof.

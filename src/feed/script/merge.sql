@@ -2,6 +2,8 @@
 CREATE OR REPLACE FUNCTION {feed}.merge(from_user {user_type}, into_user {user_type})
 RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+DECLARE
+	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
 BEGIN
 	PERFORM bloomexp.merge_users({filters_literal}, from_user, into_user,
 		{settings});

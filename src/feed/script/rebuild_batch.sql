@@ -9,10 +9,18 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	overlap interval,
 {/untracked}
 	OUT busy {user_type}[])
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
-	SELECT b.after, b.counts, b.busy
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+DECLARE
+	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	result record;
+BEGIN
+	SELECT b.after, b.counts, b.busy INTO result
 	FROM bloomexp.{rebuild_batch}({filters_literal}, {exposures_literal}, {user_column_literal},
 		{exposed_query_literal},
 		{width}, {fpr}, wanted, after, upto, size, dry_run, allow_removed,
-		counts{#untracked}, has_triggers => false, overlap => overlap{/untracked}) AS b
+		counts{#untracked}, has_triggers => false, overlap => overlap{/untracked}) AS b;
+	after := result.after;
+	counts := result.counts;
+	busy := result.busy;
+END
 {$};

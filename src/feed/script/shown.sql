@@ -6,6 +6,7 @@ SET row_security = off	-- an error if row security would hide rows
 SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
 DECLARE
+	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
 	read_from timestamp with time zone := now() - interval {width};
 	filled_until timestamp with time zone;
 BEGIN

@@ -1,7 +1,7 @@
 {#alone}
 -- Forget items of the last take() that the user never saw, and return the items that were
--- forgotten.  It forgets none if add() has since recorded a new item, or an item of that take(), or
--- if merge() has changed the row.
+-- forgotten.  It forgets none if add() or add_batch() has since recorded a new item, or an item of
+-- that take(), or if merge() has changed the row.
 {/alone}
 {#tracked}
 -- Forget items of the last take() that the user never saw, and return the items that were
@@ -20,15 +20,18 @@ SET timezone = 'UTC'	-- right even if the time column changes its type
 {/tracked}
 AS {$}
 #variable_conflict use_variable
-{#tracked}
 DECLARE
+	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+{#tracked}
 	exposed bigint[];
 {/tracked}
 BEGIN
 {#tracked}
 	PERFORM bloomexp.require_read_committed('take_back()');
-	PERFORM bloomexp.require_trusted(t) FROM bloomexp.tables_of({exposures_literal}) AS t;
 	PERFORM {feed}.lock(take_back.user_id);
+	PERFORM bloomexp.require_trusted({exposures_literal});
+	PERFORM bloomexp.require_trusted(t, missing_ok => true)
+	FROM bloomexp.tables_of({exposures_literal}) AS t;
 	-- A statement after the lock, which sees what others have committed before.
 	exposed := ARRAY(
 		SELECT bloomexp.hash({item}{item_collate})

@@ -5,8 +5,9 @@ LANGUAGE plpgsql STABLE{parallel} SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
-{#alone}
 DECLARE
+	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+{#alone}
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
 {/alone}
