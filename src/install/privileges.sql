@@ -36,6 +36,7 @@ BEGIN
 		UNION ALL SELECT format('USAGE ON TYPE %s', t.oid::regtype)
 		FROM members AS m JOIN pg_type AS t ON m.classid = 'pg_type'::regclass AND t.oid = m.objid
 		WHERE t.typelem = 0 AND NOT has_type_privilege('public', t.oid, 'USAGE')
+			AND t.oid <> 'bloomexp.row_settings'::regtype
 	LOOP
 		EXECUTE format('GRANT %s TO PUBLIC', missing);
 	END LOOP;
@@ -43,7 +44,10 @@ END
 $$;
 
 COMMENT ON PROCEDURE bloomexp.set_privileges() IS
-'lets everybody use the types and routines of the extension, and only the owner create in the '
-'schema bloomexp';
+'lets everybody use the routines of the extension and its types, except row_settings, and only '
+'the owner create in the schema bloomexp';
 
 CALL bloomexp.set_privileges();
+
+-- Only functions use this type.  A table of it would keep later versions from adding a column.
+REVOKE USAGE ON TYPE bloomexp.row_settings FROM PUBLIC;

@@ -332,7 +332,7 @@ for my $run ($command =~ s/-d \w+/-d type_alone -U type_alone_nightly/r,
 }
 for my $attempt ([ nightly => 'UPDATE exposures SET item_id = 1' ],
 	[ nightly => 'DELETE FROM exposures' ], [ nightly => 'DROP TABLE filters' ],
-	[ app => 'DELETE FROM filters' ], [ app => 'SELECT FROM exposures' ])
+	[ app => 'DELETE FROM filters' ], [ app => 'DELETE FROM exposures' ])
 {
 	my ($role, $statement) = @$attempt;
 	is(sqlstate($node, 'type_alone', "SET ROLE type_alone_$role; $statement"), '42501',
@@ -341,6 +341,8 @@ for my $attempt ([ nightly => 'UPDATE exposures SET item_id = 1' ],
 my ($first) = $alone =~ /^(BEGIN;\nINSERT INTO exposures\n.*?COMMIT;)$/ms;
 is($node->psql('type_alone', 'SET ROLE type_alone_app; ' . $first =~ s/44/45/gr), 0,
 	'app can record a page');
+is($node->psql('type_alone', 'SET ROLE type_alone_app; SELECT FROM exposures LIMIT 1'), 0,
+	'and read the exposures that came since the night');
 is($node->safe_psql('type_alone', q{SET ROLE type_alone_app;
 	SELECT '{996,998}'::bigint[] - items FROM filters WHERE user_id = 45}), '{998}',
 	'and exclude what it showed');
@@ -435,7 +437,7 @@ is(sqlstate($node, 'query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post
 	INSERT INTO exposures
 	VALUES (42, 1)'), '42703', 'a renamed column');
 is(sqlstate($node, 'query', 'BEGIN; ALTER SCHEMA shown RENAME TO saw;
-	INSERT INTO exposures VALUES (42, 1)'), '42P01',
+	INSERT INTO exposures VALUES (42, 1)'), '42601',
 	'a renamed schema');
 is($node->psql('query', 'ALTER TABLE exposures RENAME TO showings;
 	INSERT INTO showings VALUES (42, 1)'), 0,

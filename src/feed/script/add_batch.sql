@@ -18,8 +18,8 @@ DECLARE
 BEGIN
 	-- Lock the rows of all users in the order of their ids, so that batches do not deadlock.  The
 	-- same statement adds the items of each user whose events are one page: the items of one slice,
-	-- which is not older than the slice of the row.  The start of that slice serves as the present,
-	-- so it does not matter that the clock was read before the lock.
+	-- which is not older than the slice of the row.  Such items are added at the start of their
+	-- slice, so it does not matter that the clock was read before the lock.
 	WITH page AS MATERIALIZED (
 		SELECT p.user_id, p.since, p.recent
 		FROM bloomexp.pages(user_ids{collate}, new_hashes, shown_at, present, settings) AS p),
@@ -34,12 +34,12 @@ BEGIN
 			pending = 0,
 			recent = bloomexp.recent_after(f.recent, excluded.recent, settings,
 				f.since, excluded.since, excluded.since)
-		WHERE (f.since > excluded.since) IS NOT TRUE
+		WHERE (f.since > excluded.since) IS NOT TRUE	-- the page is not late
 			AND bloomexp.row_changes(f.items, f.pending, f.recent, excluded.recent, settings,
 				f.since, excluded.since, excluded.since)
 		RETURNING f.user_id, f.recent)
 	SELECT array_agg(p.user_id) INTO remaining FROM page AS p
-	WHERE NOT EXISTS (	-- an empty row may have been made for a user of several pages
+	WHERE NOT EXISTS (	-- a new user of several pages has got an empty row
 		SELECT FROM written AS w WHERE w.user_id {=} p.user_id AND cardinality(w.recent) > 0);
 	-- This raises an error if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -49,7 +49,7 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- Add the events of the other users: one user after another, one slice at a time, the oldest
+	-- Add the events of the remaining users: one user after another, one slice at a time, the oldest
 	-- first.  Their rows are locked, so call add() only if it will change the row: when a batch
 	-- comes again, most of it changes nothing.
 	FOR page IN
