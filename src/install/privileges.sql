@@ -19,7 +19,11 @@ BEGIN
 			WHERE n.nspname = 'bloomexp' AND a.grantee <> n.nspowner AND a.privilege_type <> 'USAGE'
 			UNION ALL SELECT 'TABLE bloomexp.new_rows', a.privilege_type, a.grantee
 			FROM pg_class AS c, aclexplode(c.relacl) AS a
-			WHERE c.oid = 'bloomexp.new_rows'::regclass AND a.grantee <> c.relowner)
+			WHERE c.oid = 'bloomexp.new_rows'::regclass AND a.grantee <> c.relowner
+			-- only functions use it; a table of it would keep later versions from adding a column
+			UNION ALL SELECT 'TYPE bloomexp.row_settings', a.privilege_type, a.grantee
+			FROM pg_type AS t, aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) AS a
+			WHERE t.oid = 'bloomexp.row_settings'::regtype AND a.grantee <> t.typowner)
 			AS o(name, privilege_type, grantee)
 		GROUP BY o.name, o.grantee
 	LOOP
@@ -48,6 +52,3 @@ COMMENT ON PROCEDURE bloomexp.set_privileges() IS
 'the owner create in the schema bloomexp';
 
 CALL bloomexp.set_privileges();
-
--- Only functions use this type.  A table of it would keep later versions from adding a column.
-REVOKE USAGE ON TYPE bloomexp.row_settings FROM PUBLIC;
