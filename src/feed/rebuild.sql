@@ -310,6 +310,7 @@ DECLARE
 	batch_from after%TYPE := after;
 	batch_to after%TYPE;
 	before constant bloomexp.rebuild_counts := counts;
+	foreign_key text;
 	users record;
 	of_exposures text;	-- condition for exposures of the batch, with $2 to $4
 	of_filters text;	-- the same for filters
@@ -324,7 +325,15 @@ DECLARE
 	not_locked wanted%TYPE;	-- users with exposures, whose rows this batch has not locked
 	n_rows bigint;
 BEGIN
-	SET CONSTRAINTS ALL IMMEDIATE;	-- a foreign key of filters must fail here, not at COMMIT
+	-- A deferred foreign key of filters must fail here, not at COMMIT.  Others stay deferred: they
+	-- would run triggers of the caller with the rights of the feed's owner.
+	FOR foreign_key IN
+		SELECT format('%I.%I', n.nspname, k.conname)
+		FROM pg_constraint AS k JOIN pg_namespace AS n ON n.oid = k.connamespace
+		WHERE k.conrelid = filters AND k.contype = 'f' AND k.condeferrable
+	LOOP
+		EXECUTE format('SET CONSTRAINTS %s IMMEDIATE', foreign_key);
+	END LOOP;
 	PERFORM bloomexp.require_batch(wanted, has_triggers, overlap);
 	-- From now on the filters are locked, so the extension cannot be dropped.
 	PERFORM bloomexp.require_trusted(filters), bloomexp.require_trusted(exposures);

@@ -140,6 +140,26 @@ like($rebuild->{stderr}, qr/ERROR:  function swapped.rebuild_batch is another on
 	'not with another one of its name');
 $rebuild->quit;
 
+# Who may call a batch of a rebuild defers a trigger of his own until then.
+
+database('deferred', q{
+	CREATE EXTENSION bloomexp;
+	SELECT bloomexp.create_feed('shown', 'app.exposures');
+	GRANT USAGE ON SCHEMA shown TO boss;
+	GRANT EXECUTE ON FUNCTION shown.rebuild_batch TO boss});
+is(said('deferred', q{
+	SET ROLE boss;
+	CREATE TABLE public.waiting (i int);
+	CREATE FUNCTION public.tell_later() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN PERFORM public.tell(1); RETURN NULL; END $$;
+	CREATE CONSTRAINT TRIGGER later AFTER INSERT ON public.waiting
+		DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.tell_later();
+	BEGIN;
+	INSERT INTO public.waiting VALUES (1);
+	SELECT shown.rebuild_batch(NULL, NULL, NULL, 250, true, true,
+		ROW(0, 0, 0, 0, 0, 0, 0)::bloomexp.rebuild_counts);
+	ROLLBACK}), '', 'a batch does not run a trigger that its caller has deferred');
+
 # The owner of the database drops the extension while his calls sleep, which find the functions of
 # the feed in their caches, and makes a schema bloomexp of his own.
 
