@@ -596,7 +596,8 @@ BEGIN
 		'[1]', '{"fpr": {"fpr": [0.1]}}', '{"capacity": "many"}',
 		'{"trigger": "\u009b2Jall is well"}', '{"trigger": "\u202etrue"}',
 		'{"exposures": "y;alter/**/role/**/regress_bloomexp_evil/**/superuser;--"}',
-		'{"exposures": "' || 'shop.\"y;alter/**/role/**/regress_bloomexp_evil/**/superuser;--\"' || '"}',
+		'{"exposures": "'
+			|| 'shop.\"y;alter/**/role/**/regress_bloomexp_evil/**/superuser;--\"' || '"}',
 		repeat('[', 5000) || repeat(']', 5000)]
 	LOOP
 		n := n + 1;

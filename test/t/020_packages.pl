@@ -88,7 +88,8 @@ for ([ 'demo', "missing here: gcc libc6-dev\n", 'gcc' ],
 
 ($ok, $said) = bootstrap('demo', '', gcc => undef);
 ok($ok, 'without a compiler');
-like($said, qr/\Amissing here: gcc libc6-dev\napt-get .*update\n.*\napt-get .*install gcc libc6-dev\n/,
+like($said,
+	qr/\Amissing here: gcc libc6-dev\napt-get .*update\n.*\napt-get .*install gcc libc6-dev\n/,
 	'it is listed, then installed');
 like($said, $made, 'and then the demo is built');
 
@@ -108,7 +109,8 @@ like($said, qr/^missing here, for .* only: postgresql-17-cron postgresql-17-part
 
 ($ok, $said) = bootstrap('demo', '', @no_server, 'apt-get' => undef, 'apt-cache' => undef);
 ok(!$ok, 'without apt-get: fails');
-like($said, qr/\Amissing here: postgresql-server-dev-N postgresql-N gcc libc6-dev .*\n.*install them;/,
+like($said,
+	qr/\Amissing here: postgresql-server-dev-N postgresql-N gcc libc6-dev .*\n.*install them;/,
 	'without apt-get: lists what to install');
 
 ($ok, $said) = bootstrap('demo', '', gcc => undef, id => 'echo 1000');

@@ -1,6 +1,6 @@
-# The C source is laid out as clang-format does it by the settings in .clang-format, but for columns:
-# PostgreSQL puts the names of variables, and comments beside code, at tab stops, which clang-format
-# does not know.  So white space within a line is not compared.
+# The C source is laid out as clang-format does it by the settings in .clang-format, except for
+# columns: PostgreSQL puts the names of variables, and comments beside code, at tab stops, which
+# clang-format does not know.  So white space within a line is not compared.
 
 use strict;
 use warnings;

@@ -241,7 +241,8 @@ for my $to ($version, $next)
 	is($node->safe_psql($feed, $problems),
 		join("\n",
 			map { qq($_|$before|{"The script is of version $before of bloomexp, )
-				. qq(and the extension needs a script of version $to or later: apply what the command returns."}) }
+				. qq(and the extension needs a script of version $to or later: )
+				. qq(apply what the command returns."}) }
 			  'alone', 'seen'),
 		"$to: feeds of $before are listed");
 	is($node->safe_psql($feed, $filters), $stored, "$to: the filters of $before are as they were");

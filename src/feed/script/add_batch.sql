@@ -49,9 +49,9 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- Add the events of the remaining users: one user after another, one slice at a time, the oldest
-	-- first.  Their rows are locked, so call add() only if it will change the row: when a batch
-	-- comes again, most of it changes nothing.
+	-- Add the events of the remaining users: one user after another, one slice at a time, the
+	-- oldest first.  Their rows are locked, so call add() only if it will change the row: most of
+	-- a batch that comes again changes nothing.
 	FOR page IN
 		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items,
 			max(b.shown_at) AS shown_at

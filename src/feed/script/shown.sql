@@ -10,7 +10,6 @@ DECLARE
 	read_from timestamp with time zone := now() - interval {width};
 	filled_until timestamp with time zone;
 BEGIN
-	PERFORM bloomexp.require_trusted({exposures_literal});	-- not its partitions, to save time
 	SELECT f.items, f.filled_until INTO items, filled_until
 	FROM {feed}.filters AS f WHERE f.user_id {=} shown.user_id{collate};
 	-- Ignore a filter with a filled_until ahead of the clock: the clock was wrong at its rebuild.
@@ -19,6 +18,7 @@ BEGIN
 	ELSE
 		items := NULL;
 	END IF;
+	PERFORM bloomexp.require_trusted({exposures_literal});	-- not its partitions, to save time
 	recent := ARRAY(
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}
