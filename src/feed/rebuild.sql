@@ -45,7 +45,7 @@ DECLARE
 	call pg_catalog.text;
 	batch_oid pg_catalog.oid;
 	n_calls bigint;	-- 0: another function has the name now
-	size integer := 250;	-- filters of a batch
+	size integer := 250;	-- filters of a batch; it takes up to 4 * size wanted users
 	counts bloomexp.rebuild_counts;
 	counts_before bloomexp.rebuild_counts;
 	n_done integer := 0;	-- how many of "users" are done
@@ -54,7 +54,7 @@ DECLARE
 	batch_busy users%TYPE;	-- those of the last batch
 	only_busy boolean := false;	-- all other users are done
 	one_by_one boolean := false;	-- each batch is one busy user
-	locked boolean;	-- the last batch did nothing, because of a lock
+	gave_way boolean;	-- the last batch did nothing, because of a lock
 	report_at timestamp with time zone;
 	give_up_at timestamp with time zone;	-- NULL: locks did not stop the last batch
 	wait double precision;	-- seconds
@@ -92,7 +92,7 @@ BEGIN
 				WHERE u.n > n_done AND u.n <= n_done + 4 * size)
 		END;
 		counts_before := counts;
-		locked := false;
+		gave_way := false;
 		-- Since the last batch the feed can have been dropped, and somebody else can have made one
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
 		-- the call.
@@ -118,7 +118,7 @@ BEGIN
 			END IF;
 		EXCEPTION
 			WHEN lock_not_available OR deadlock_detected THEN
-				locked := true;
+				gave_way := true;
 			WHEN program_limit_exceeded OR integrity_constraint_violation THEN
 				IF one_by_one THEN	-- this user must not stop the others
 					RAISE WARNING 'filter of user % was not rebuilt in %: %',
@@ -137,9 +137,9 @@ BEGIN
 
 		wait := 0;
 		IF only_busy AND NOT one_by_one
-			AND (locked OR cardinality(batch_busy) = cardinality(wanted)) THEN
+			AND (gave_way OR cardinality(batch_busy) = cardinality(wanted)) THEN
 			one_by_one := true;
-		ELSIF locked OR (one_by_one AND cardinality(batch_busy) > 0) THEN
+		ELSIF gave_way OR (one_by_one AND cardinality(batch_busy) > 0) THEN
 			give_up_at := coalesce(give_up_at, clock_timestamp() + interval '5 minutes');
 			IF clock_timestamp() > give_up_at AND one_by_one THEN
 				RAISE WARNING 'filters of % users were not rebuilt in %, because others kept their '
@@ -309,6 +309,7 @@ DECLARE
 	since constant timestamp with time zone := now() - width;
 	batch_from after%TYPE := after;
 	batch_to after%TYPE;
+	max_users constant integer := 8 * size;	-- many of them can be new, and have no filter yet
 	before constant bloomexp.rebuild_counts := counts;
 	foreign_key text;
 	users record;
@@ -340,9 +341,9 @@ BEGIN
 	PERFORM bloomexp.require_trusted(t, missing_ok => true) FROM bloomexp.tables_of(exposures) AS t;
 	SELECT * INTO users FROM bloomexp.user_sql(filters);
 
-	-- A batch has "size" filters.  If fewer are left, as in the first rebuild, it has 8 * size
-	-- users with exposures.  A walk over the index finds the last of them, whatever the planner
-	-- knows about the table.
+	-- A batch has "size" filters.  If fewer are left, as in the first rebuild, it has "max_users"
+	-- with exposures.  A walk over the index finds the last of them, whatever the planner knows
+	-- about the table.
 	IF wanted IS NULL THEN
 		EXECUTE format('SELECT f.user_id FROM %s AS f '
 			'WHERE ($1 IS NULL OR f.user_id %s $1) AND ($2 IS NULL OR f.user_id %s $2) '
@@ -365,7 +366,7 @@ BEGIN
 					ELSE format('(SELECT t.%I FROM %s AS t WHERE t.%1$I IS NOT NULL)',
 						user_column, exposures) END,
 				users.greater, users.not_greater)
-				INTO batch_to USING since, batch_from, upto, 8 * size;
+				INTO batch_to USING since, batch_from, upto, max_users;
 		END IF;
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
@@ -406,10 +407,10 @@ BEGIN
 		exposed, of_exposures, short_id)
 		INTO built
 		USING since, wanted, batch_from, batch_to, fpr,
-			CASE WHEN wanted IS NULL THEN 8 * size END;
+			CASE WHEN wanted IS NULL THEN max_users END;
 	built_users := coalesce(built.users, '{}');
-	IF wanted IS NULL AND cardinality(built_users) = 8 * size THEN
-		after := built_users[8 * size];
+	IF wanted IS NULL AND cardinality(built_users) = max_users THEN
+		after := built_users[max_users];
 		EXECUTE format('SELECT ARRAY(SELECT l.id FROM unnest($1) AS l(id) WHERE l.id %s $2%s)',
 			users.not_greater, users.collate_clause)
 			INTO locked USING locked, after;

@@ -14,7 +14,7 @@ DECLARE
 	present timestamp with time zone := clock_timestamp();
 	new_hashes bigint[] := bloomexp.hashes_with_nulls(items{item_collate});
 	remaining {user_type}[];
-	page record;
+	addition record;	-- items that a user was shown in one slice
 BEGIN
 	-- Lock the rows of all users in the order of their ids, so that batches do not deadlock.  The
 	-- same statement adds the items of each user whose events are one page: the items of one slice,
@@ -52,7 +52,7 @@ BEGIN
 	-- Add the events of the remaining users: one user after another, one slice at a time, the
 	-- oldest first.  Their rows are locked, so call add() only if it will change the row: most of
 	-- a batch that comes again changes nothing.
-	FOR page IN
+	FOR addition IN
 		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items,
 			max(b.shown_at) AS shown_at
 		FROM ROWS FROM (unnest(user_ids), unnest(items), unnest(shown_at))
@@ -69,10 +69,10 @@ BEGIN
 		ORDER BY 1, 3
 	LOOP
 		IF (SELECT bloomexp.row_changes(f.items, f.pending, f.recent,
-				bloomexp.hashes(page.items{item_collate}), settings,
-				f.since, page.shown_at, present)
-			FROM {feed}.filters AS f WHERE f.user_id {=} page.user_id) IS NOT FALSE THEN
-			PERFORM {feed}.add(page.user_id, page.items, page.shown_at);
+				bloomexp.hashes(addition.items{item_collate}), settings,
+				f.since, addition.shown_at, present)
+			FROM {feed}.filters AS f WHERE f.user_id {=} addition.user_id) IS NOT FALSE THEN
+			PERFORM {feed}.add(addition.user_id, addition.items, addition.shown_at);
 		END IF;
 	END LOOP;
 END

@@ -22,6 +22,7 @@ AS {$}
 #variable_conflict use_variable
 DECLARE
 	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	forgotten {item_type}[] := items;	-- narrowed down below
 {#tracked}
 	exposed bigint[];
 {/tracked}
@@ -38,23 +39,23 @@ BEGIN
 		FROM {exposures} AS e{elements}
 		WHERE {user} {=} take_back.user_id{collate}
 			AND {exposed});
-	items := bloomexp.exclude(take_back.items{item_collate}, NULL, exposed);
+	forgotten := bloomexp.exclude(forgotten{item_collate}, NULL, exposed);
 {/tracked}
 {#alone}
 	PERFORM {feed}.lock(take_back.user_id);
 {/alone}
-	items := (
-		SELECT bloomexp.among(take_back.items{item_collate}, f.recent[1 : f.pending])
+	forgotten := (
+		SELECT bloomexp.among(forgotten{item_collate}, f.recent[1 : f.pending])
 		FROM {feed}.filters AS f WHERE f.user_id {=} take_back.user_id{collate});
-	IF cardinality(items) > 0 THEN
+	IF cardinality(forgotten) > 0 THEN
 		UPDATE {feed}.filters AS f SET
-			pending = f.pending - cardinality(take_back.items),
-			recent = bloomexp.new_hashes(f.recent, bloomexp.hashes(take_back.items{item_collate}))
+			pending = f.pending - cardinality(forgotten),
+			recent = bloomexp.new_hashes(f.recent, bloomexp.hashes(forgotten{item_collate}))
 		WHERE f.user_id {=} take_back.user_id{collate};
 		IF NOT FOUND THEN
 			PERFORM bloomexp.row_not_written({filters_literal});
 		END IF;
 	END IF;
-	RETURN coalesce(items, ARRAY[]::{item_type}[]);
+	RETURN coalesce(forgotten, ARRAY[]::{item_type}[]);
 END
 {$};
