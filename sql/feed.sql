@@ -678,9 +678,9 @@ CREATE INDEX ON "width = NULL" ("NULL");
 SELECT bloomexp.create_feed('x SECURITY DEFINER , slices => 5', '"width = NULL"', 'NULL',
 	'-- kind: over a table',
 	'at => now()', '1 month', 0.00001, "where" => ' '),
-	bloomexp.create_feed('bloomexp 1.0', 'exposures', width => '720:00:00');
+	bloomexp.create_feed('bloomexp 1.0.0', 'exposures', width => '720:00:00');
 SELECT command FROM bloomexp.feeds()
-WHERE feed IN ('x SECURITY DEFINER , slices => 5', 'bloomexp 1.0') ORDER BY 1;
+WHERE feed IN ('x SECURITY DEFINER , slices => 5', 'bloomexp 1.0.0') ORDER BY 1;
 CREATE FUNCTION script(call text) RETURNS text
 	LANGUAGE plpgsql AS $$ DECLARE script text; BEGIN EXECUTE call
 	INTO script; RETURN script; END $$;
@@ -689,7 +689,7 @@ SELECT script(command) = bloomexp.feed_sql('x SECURITY DEFINER , slices => 5', '
 	'-- kind: over a table', 'at => now()', '1 month', 0.00001, "where" => ' ') AS same, problems
 FROM bloomexp.feeds() WHERE feed = 'x SECURITY DEFINER , slices => 5';
 DROP TABLE "width = NULL" CASCADE;
-DROP SCHEMA "x SECURITY DEFINER , slices => 5", "bloomexp 1.0" CASCADE;
+DROP SCHEMA "x SECURITY DEFINER , slices => 5", "bloomexp 1.0.0" CASCADE;
 -- Whether a feed has triggers cannot change: neither a new script nor one from before a change is
 -- taken.
 SELECT bloomexp.feed_sql('seen', 'exposures', trigger => false);
@@ -704,7 +704,7 @@ DECLARE
 BEGIN
 	EXECUTE change;
 	RAISE EXCEPTION USING ERRCODE = 'ZZZZZ', MESSAGE =
-		(SELECT string_agg(concat_ws(' ', feed, nullif(version, '1.0'), problems), E'\n'
+		(SELECT string_agg(concat_ws(' ', feed, nullif(version, '1.0.0'), problems), E'\n'
 			ORDER BY feed) FROM bloomexp.feeds());
 EXCEPTION WHEN SQLSTATE 'ZZZZZ' THEN
 	RETURN QUERY SELECT regexp_split_to_table(sqlerrm, E'\n');
@@ -731,7 +731,7 @@ SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO 
 	$$DROP TRIGGER insert_seen ON exposures;
 		CREATE TRIGGER insert_seen AFTER INSERT ON exposures REFERENCING NEW TABLE AS new_rows
 			FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION seen.track()$$,
-	$$UPDATE pg_proc SET prosrc = replace(prosrc, '"1.0"', '"0.9"')
+	$$UPDATE pg_proc SET prosrc = replace(prosrc, '"1.0.0"', '"0.9"')
 		WHERE oid = 'seen.settings'::regproc$$,
 	'ALTER TABLE exposures ALTER item_id TYPE text']) WITH ORDINALITY AS c (change, n),
 		after(change) ORDER BY n;

@@ -603,7 +603,7 @@ BEGIN
 		n := n + 1;
 		EXECUTE format('CREATE SCHEMA forged_%s', n);
 		EXECUTE format('CREATE FUNCTION forged_%s.settings() RETURNS jsonb LANGUAGE sql AS %L', n,
-			format(E'\nSELECT \'{"version": "1.0", '
+			format(E'\nSELECT \'{"version": "1.0.0", '
 				'"fixed_arguments": "bigint, bigint, 30 days in 6 slices", '
 				'"arguments": %s, "functions": {"take": "me"}}\'::pg_catalog.jsonb\n', forged));
 	END LOOP;
@@ -611,7 +611,7 @@ END
 $$;
 CREATE FUNCTION pg_temp.settings() RETURNS jsonb
 LANGUAGE sql AS
-	E'SELECT \'{"version": "1.0", "arguments": {}, "functions": {}}\'::pg_catalog.jsonb';
+	E'SELECT \'{"version": "1.0.0", "arguments": {}, "functions": {}}\'::pg_catalog.jsonb';
 -- ... and no feed if it has control characters, or is so long that no feed has it
 SELECT bloomexp.feed_sql('forged_10') IS NULL;
 SELECT bloomexp.feed_sql('forged_11') IS NULL;
@@ -634,7 +634,7 @@ SELECT to_regclass('shop.exposures'), cardinality(problems), command FROM bloome
 	WHERE feed = 'seen';
 DROP FUNCTION run;
 -- A comment on the schema is none of its settings.
-COMMENT ON SCHEMA seen IS 'bloomexp 1.0: SELECT bloomexp.feed_sql(''seen'', ''pg_class'');';
+COMMENT ON SCHEMA seen IS 'bloomexp 1.0.0: SELECT bloomexp.feed_sql(''seen'', ''pg_class'');';
 SELECT command FROM bloomexp.feeds() WHERE feed = 'seen';
 COMMENT ON SCHEMA seen IS 'of team x';
 SELECT bloomexp.feed_sql('seen', 'shop.exposures') IS NULL

@@ -2,7 +2,7 @@
 
 CREATE FUNCTION bloomexp.script_version() RETURNS text
 LANGUAGE sql IMMUTABLE
-AS $$ SELECT '1.0' $$;
+AS $$ SELECT '1.0.0' $$;
 
 COMMENT ON FUNCTION bloomexp.script_version() IS
 'the oldest version of the extension whose scripts work with this one: feeds with older scripts '

@@ -1,6 +1,6 @@
-# A release has one version, that of META.json: the changelog, the packages and the clients have
-# the same, and SQL has it without the last number, which stands for changes of the module alone.
-# META.json has what PGXN's specification 1.0.0 requires, and names only what there is.
+# A release has one version, that of META.json: SQL, the changelog, the packages and the clients
+# have the same.  META.json has what PGXN's specification 1.0.0 requires, and names only what there
+# is.
 #
 # Each rule is tried on a release that breaks it.
 
@@ -67,7 +67,6 @@ sub complaints
 
 	my %says = map { $_ => ($files->{$_} // '') =~ $place{$_} ? $1 : undef } keys %place;
 	$says{'META.json'} = $mine->{version};
-	$says{'bloomexp.control'} .= $1 if defined $says{'bloomexp.control'} && $version =~ /(\.\d+)\z/;
 	for (sort keys %says)
 	{
 		push @found, "$_ says " . ($says{$_} // 'nothing') . ", not $version"
@@ -98,7 +97,7 @@ my %sound = (
 		"provides": {"bloomexp": {"file": "bloomexp.control", "docfile": "doc/a.md",
 			"version": "2.3.4"}},
 		"meta-spec": {"version": "1.0.0"}}',
-	'bloomexp.control' => "comment = 'c'\ndefault_version = '2.3'\n",
+	'bloomexp.control' => "comment = 'c'\ndefault_version = '2.3.4'\n",
 	'CHANGELOG.md' => "# Changelog\n\n## 2.3.4 (2027-01-02)\n\n- a\n\n## 2.3.3 (2026-01-02)\n",
 	'debian/changelog' => "postgresql-bloomexp (2.3.4-1) unstable; urgency=medium\n",
 	'packaging/rpm/bloomexp.spec' => "Name: bloomexp\nVersion:\t2.3.4\nURL:\thttps://h/b\n",
@@ -125,7 +124,7 @@ for (
 	[ 'META.json', qr/"stable"/, '"ready"', "META.json: ready is no status\n"
 		. "CHANGELOG.md and META.json differ in whether it is released" ],
 	[ 'META.json', qr/2\.3\.4"}/, '2.3.3"}', 'META.json says 2.3.3, not 2.3.4' ],
-	[ 'bloomexp.control', qr/2\.3/, '2.2', 'bloomexp.control says 2.2.4, not 2.3.4' ],
+	[ 'bloomexp.control', qr/2\.3\.4/, '2.3', 'bloomexp.control says 2.3, not 2.3.4' ],
 	[ 'CHANGELOG.md', qr/2\.3\.4/, '2.4.0', 'CHANGELOG.md says 2.4.0, not 2.3.4' ],
 	[ 'CHANGELOG.md', qr/2027-01-02/, 'unreleased',
 		'CHANGELOG.md and META.json differ in whether it is released' ],
