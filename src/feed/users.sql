@@ -76,26 +76,29 @@ SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
 AS $$
 DECLARE
-	condition constant text := (
-		SELECT concat('f.user_id ', u.equal, ' $1') FROM bloomexp.user_sql(filters) AS u);
+	of_user constant text := (
+		SELECT format('FROM %s AS f WHERE f.user_id %s $1', filters, u.equal)
+		FROM bloomexp.user_sql(filters) AS u);
 	n_rows bigint;
 BEGIN
 	-- This raises an error if there is a row that an older snapshot does not show.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM bloomexp.lock_user(filters, user_id);
 	END IF;
-	-- While the first DELETE waits, others can remove the row and make another one.  The second
-	-- DELETE has a new snapshot, which shows that row.
-	FOR attempt IN 1 .. 2
-	LOOP
-		EXECUTE format('DELETE FROM %s AS f WHERE %s', filters, condition) USING user_id;
+	EXECUTE 'DELETE ' || of_user USING user_id;
+	GET DIAGNOSTICS n_rows = ROW_COUNT;
+	IF n_rows > 0 THEN
+		RETURN;
+	END IF;
+	-- If there is a row now, others have made it while the DELETE waited, or a trigger or rule has
+	-- kept it.  Once it is locked, only the latter can keep it from being removed.  A row that comes
+	-- later is of items that were shown later.
+	EXECUTE 'SELECT ' || of_user || ' FOR UPDATE' USING user_id;
+	GET DIAGNOSTICS n_rows = ROW_COUNT;
+	IF n_rows > 0 THEN
+		EXECUTE 'DELETE ' || of_user USING user_id;
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
-		EXIT WHEN n_rows > 0;
-	END LOOP;
-	IF n_rows = 0 THEN
-		EXECUTE format('SELECT count(*) FROM %s AS f WHERE %s', filters, condition)
-			INTO n_rows USING user_id;
-		IF n_rows > 0 THEN
+		IF n_rows = 0 THEN
 			PERFORM bloomexp.row_not_written(filters::text);
 		END IF;
 	END IF;
