@@ -8,47 +8,16 @@
 # their definitions, owners, privileges and comments.  The made-up scripts are in a copy of
 # the server's installation.
 
-use File::Basename qw(basename dirname);
-use File::Copy qw(cp);
-use File::Path qw(make_path);
+use File::Basename qw(dirname);
 use Documents qw(sqlstate);
+use Installation;
 use Server;
 
-sub ask
-{
-	my ($directory) = run_command([ $ENV{PG_CONFIG} || 'pg_config', "--$_[0]" ]);
-
-	return $directory;
-}
-
-my ($bindir, $sharedir, $libdir) = map { ask($_) } qw(bindir sharedir pkglibdir);
-my $copy = PostgreSQL::Test::Utils::tempdir();
-
-sub link_all
-{
-	my ($from, @but) = @_;
-
-	make_path("$copy$from");
-	for my $file (map { basename($_) } glob "$from/*")
-	{
-		next if grep { $_ eq $file } @but;
-		symlink "$from/$file", "$copy$from/$file" or die "$file: $!";
-	}
-}
-
-# The programs look for the rest from where they are, so they are copied, and the rest is linked.
-make_path("$copy$bindir", dirname("$copy$libdir"));
-for (qw(initdb pg_config pg_ctl pg_dump postgres psql))
-{
-	cp("$bindir/$_", "$copy$bindir/$_") or die "$_: $!";
-}
-link_all($sharedir, 'extension');
-link_all("$sharedir/extension");
-symlink $libdir, "$copy$libdir" or die $!;
+my ($copied_bindir, $extension) = copy_installation();
+my $bindir = installed('bindir');
 
 # The made-up versions
 
-my $extension = "$copy$sharedir/extension";
 my ($version) = slurp_file("$extension/bloomexp.control") =~ /^default_version = '(.*)'$/m;
 my $script = slurp_file("$extension/bloomexp--$version.sql");
 my $next = $version =~ s/(\d+)$/$1 + 1/er;
@@ -115,15 +84,15 @@ my %mistakes = (
 	membership => "$addition ALTER EXTENSION bloomexp DROP FUNCTION bloom_made_up(bloom);",
 	other => "$addition ALTER FUNCTION bloomexp.feeds(name) COST 2;");
 
-append_to_file("$extension/bloomexp--$next.sql", $script . $addition);
-append_to_file("$extension/bloomexp--$version--$next.sql", $addition);
-append_to_file("$extension/bloomexp--$older.sql", $earlier);
-append_to_file("$extension/bloomexp--$older--$version.sql", $to_today);
-append_to_file("$extension/bloomexp--$version--$_.sql", $mistakes{$_}) for keys %mistakes;
+install_script("$extension/bloomexp--$next.sql", $script . $addition);
+install_script("$extension/bloomexp--$version--$next.sql", $addition);
+install_script("$extension/bloomexp--$older.sql", $earlier);
+install_script("$extension/bloomexp--$older--$version.sql", $to_today);
+install_script("$extension/bloomexp--$version--$_.sql", $mistakes{$_}) for keys %mistakes;
 
 # The comparison
 
-my $node = PostgreSQL::Test::Cluster->new('update', install_path => dirname("$copy$bindir"));
+my $node = PostgreSQL::Test::Cluster->new('update', install_path => dirname($copied_bindir));
 $node->init(extra => [ '--encoding', 'UTF8', '--no-locale' ]);
 $node->start;
 
