@@ -1,6 +1,6 @@
 # A release has one version, that of META.json: SQL, the changelog, the packages and the clients
 # have the same.  META.json has what PGXN's specification 1.0.0 requires, and names only what there
-# is.
+# is.  The install script of a release is kept, with a dump of what it makes.
 #
 # Each rule is tried on a release that breaks it.
 
@@ -80,6 +80,10 @@ sub complaints
 
 		push @found, "$file has the address $other" if defined $other;
 	}
+	# what later builds are compared with: 044_released.pl
+	push @found, map { "$_ is missing: see test/released/keep" } grep { !$exists->($_) }
+	  map { "test/released/$_-$version.sql" } qw(bloomexp- database dump)
+	  if $released;
 	my ($dated) = ($files->{'CHANGELOG.md'} // '') =~ /^## \S+ \((.*)\)$/m;
 	push @found, 'CHANGELOG.md and META.json differ in whether it is released'
 	  if $released != (($dated // '') =~ /^\d{4}-\d\d-\d\d$/);
@@ -112,9 +116,12 @@ my %sound = (
 	'clients/java/pom.xml' => '<?xml version="1.0"?><project><version>2.3.4</version></project>',
 	'clients/javascript/package.json' => qq({\n  "name": "bloomexp",\n  "version": "2.3.4"\n}\n),
 	'clients/python/pyproject.toml' => qq([project]\nname = "bloomexp"\nversion = "2.3.4"\n));
-my $exists = sub { $_[0] =~ /^(?:bloomexp\.control|doc\/a\.md)$/ };
+my $kept = qr{test/released/(?:bloomexp-|database|dump)-2\.3\.4\.sql};
+my $exists = sub { $_[0] =~ m{^(?:bloomexp\.control|doc/a\.md|$kept)$} };
 
 is(join("\n", complaints(\%sound, $exists)), '', 'a sound one');
+is(join("\n", complaints(\%sound, sub { $_[0] !~ /dump/ && $exists->($_[0]) })),
+	'test/released/dump-2.3.4.sql is missing: see test/released/keep', 'seen: no dump is kept');
 for (
 	[ 'META.json', qr/"name": "bloomexp",/, '', 'META.json lacks name' ],
 	[ 'META.json', qr/"file".*?, /, '', 'META.json lacks file of bloomexp' ],
