@@ -25,6 +25,8 @@ my ($script_version) = $script =~
   /^(CREATE FUNCTION bloomexp\.script_version\(.*?)^COMMENT ON FUNCTION bloomexp\.script_version/ms
   or die 'no version of scripts';
 
+my ($needed) = $script_version =~ /SELECT '(.*?)'/;
+
 # Scripts from that version on work.
 sub scripts_from { return $script_version =~ s/SELECT '.*?'/SELECT '$_[0]'/r }
 
@@ -210,7 +212,7 @@ for my $to ($version, $next)
 	is($node->safe_psql($feed, $problems),
 		join("\n",
 			map { qq($_|$before|{"The script is of version $before of bloomexp, )
-				. qq(and the extension needs a script of version $to or later: )
+				. qq(and the extension needs a script of version $needed or later: )
 				. qq(apply what the command returns."}) }
 			  'alone', 'seen'),
 		"$to: feeds of $before are listed");
@@ -228,6 +230,7 @@ for my $to ($version, $next)
 	is($node->safe_psql($feed, $filters), $stored, "$to: the filters are as they were");
 	is($node->safe_psql($feed, $answers), '{2}|t|f|{b}|t', "$to: the feeds answer");
 	$before = $to;
+	$needed = $next;
 }
 is($node->safe_psql($feed, q{SELECT count(*) FROM pg_proc WHERE proname = 'contains'
 	AND prosrc LIKE '%as it was%'}), '0',
