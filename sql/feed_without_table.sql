@@ -599,6 +599,12 @@ BEGIN;
 DELETE FROM people WHERE id = 6;
 SELECT seen.forget(6), seen.forget(77);
 COMMIT;
+INSERT INTO people VALUES (6);
+SELECT seen.add(6, '{1}');
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+DELETE FROM people WHERE id = 6;
+SELECT seen.forget(6), seen.forget(77);
+COMMIT;
 SELECT seen.unseen(6, '{1}');
 DROP TABLE people CASCADE;
 -- A user whom no index takes is refused, by an error of a class that concerns one event alone.

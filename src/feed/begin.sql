@@ -278,7 +278,8 @@ BEGIN
 		RETURN false;	-- it was dropped after it was listed, maybe after the snapshot
 	ELSIF EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = relation AND g.tgname = trigger_name
 		AND g.tgfoid <> our_function) THEN
-		RAISE EXCEPTION 'table % has another trigger "%"', relation, trigger_name
+		RAISE EXCEPTION 'table % already has a trigger "%" that is not the feed''s',
+			relation, trigger_name
 			USING ERRCODE = 'duplicate_object',
 			HINT = 'Rename it, or choose another name for the feed.';
 	END IF;
@@ -300,6 +301,7 @@ AS $$
 DECLARE
 	missing record;
 BEGIN
+	PERFORM bloomexp.require_trusted(exposures);	-- locks it: no partition can be dropped now
 	FOR missing IN
 		SELECT t.relation, e.event
 		FROM bloomexp.tables_of(exposures) AS t(relation)
@@ -419,11 +421,11 @@ AS $$
 DECLARE
 	schema constant oid := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
 	existing jsonb := coalesce(bloomexp.feed_settings(schema) -> 'functions', '{}');
-	arguments jsonb;
+	arguments constant jsonb := settings::jsonb -> 'arguments';
+	all_settings jsonb;
 	made record;
 BEGIN
-	arguments := settings::jsonb -> 'arguments';
-	settings := settings::jsonb || jsonb_build_object(
+	all_settings := settings::jsonb || jsonb_build_object(
 		'exposures', to_regclass(arguments ->> 'exposures')::oid::text,
 		'columns', (
 			SELECT jsonb_object_agg(c.name, bloomexp.column_number(
@@ -432,15 +434,15 @@ BEGIN
 		'item_kind', (
 			SELECT bloomexp.item_kind(c.base) FROM bloomexp.feed_columns(arguments) AS c
 			WHERE c.argument = 'item_column'));
-	CALL bloomexp.write_settings(feed, settings);
+	CALL bloomexp.write_settings(feed, all_settings::text);
 	-- feed_begin() has checked the type by its name, which another type can have got since.
 	PERFORM bloomexp.require_own_type(schema);
 	-- Without the extension anybody could create a schema bloomexp, and the routines would call the
-	-- functions in it.  So DROP EXTENSION shall drop the routines.  Citus refuses this dependency
+	-- functions in it.  So make DROP EXTENSION drop the routines.  Citus refuses this dependency
 	-- for functions that it distributes.
 	FOR made IN
 		SELECT r.oid::regprocedure AS name
-		FROM bloomexp.routines_of(schema, settings::jsonb -> 'functions') AS r(oid)
+		FROM bloomexp.routines_of(schema, all_settings -> 'functions') AS r(oid)
 		WHERE NOT EXISTS (
 				SELECT FROM pg_depend AS d
 				WHERE d.classid = 'pg_proc'::regclass AND d.objid = r.oid AND d.deptype = 'x')
@@ -457,7 +459,7 @@ BEGIN
 				p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
 			FROM pg_proc AS p
 			WHERE p.oid IN (
-					SELECT bloomexp.routines_of(schema, settings::jsonb -> 'functions'))
+					SELECT bloomexp.routines_of(schema, all_settings -> 'functions'))
 				OR p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			UNION ALL SELECT 'TABLE ' || c.oid::regclass, existing <> '{}', c.relowner, c.relacl
 			FROM pg_class AS c

@@ -230,11 +230,11 @@ SET jit = off	-- compiling these statements takes longer than they do
 AS $$
 DECLARE
 	max_problems constant integer := 100;
-	found record;
+	one record;	-- a feed
 	arguments jsonb;
 BEGIN
 	-- Anybody can write settings: they are read but never executed, and returned as literals.
-	FOR found IN
+	FOR one IN
 		SELECT n.oid AS schema, n.nspname AS name, p.proowner AS owner,
 			bloomexp.feed_settings(n.oid) AS settings
 		FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
@@ -242,37 +242,37 @@ BEGIN
 			AND n.nspname = coalesce(only_feed, n.nspname)
 		ORDER BY n.nspname
 	LOOP
-		CONTINUE WHEN bloomexp.has_controls(found.name)	-- no script makes such a schema
-			OR jsonb_typeof(found.settings -> 'arguments') IS DISTINCT FROM 'object'
-			OR jsonb_typeof(found.settings -> 'functions') IS DISTINCT FROM 'object';
-		feed := found.name;
-		owner := pg_get_userbyid(found.owner);
-		version := found.settings ->> 'version';
+		CONTINUE WHEN bloomexp.has_controls(one.name)	-- no script makes such a schema
+			OR jsonb_typeof(one.settings -> 'arguments') IS DISTINCT FROM 'object'
+			OR jsonb_typeof(one.settings -> 'functions') IS DISTINCT FROM 'object';
+		feed := one.name;
+		owner := pg_get_userbyid(one.owner);
+		version := one.settings ->> 'version';
 		BEGIN
-			arguments := bloomexp.present_arguments(found.schema, found.settings)
-				|| jsonb_build_object('feed', found.name);
-			command := format('SELECT bloomexp.feed_sql(%L%s);', found.name,
+			arguments := bloomexp.present_arguments(one.schema, one.settings)
+				|| jsonb_build_object('feed', one.name);
+			command := format('SELECT bloomexp.feed_sql(%L%s);', one.name,
 				bloomexp.feed_options(arguments));
 			IF bloomexp.has_controls(command) THEN
 				command := NULL;
 			END IF;
-			problems := ARRAY[bloomexp.lost_filters(found.name)];
+			problems := ARRAY[bloomexp.lost_filters(one.name)];
 			IF problems[1] IS NOT NULL THEN	-- nothing else matters
 				edited := '{}';
 				RETURN NEXT;
 				CONTINUE;
 			END IF;
 			problems := ARRAY(
-				SELECT bloomexp.feed_problems(arguments, found.owner)
-				UNION ALL SELECT bloomexp.check_filters(found.schema, found.name, found.owner,
+				SELECT bloomexp.feed_problems(arguments, one.owner)
+				UNION ALL SELECT bloomexp.check_filters(one.schema, one.name, one.owner,
 					arguments)
-				UNION ALL SELECT bloomexp.check_routines(found.schema, found.name, found.owner,
-					found.settings, arguments));
+				UNION ALL SELECT bloomexp.check_routines(one.schema, one.name, one.owner,
+					one.settings, arguments));
 			IF cardinality(problems) > max_problems THEN
 				problems := problems[1 : max_problems]
 					|| format('There are %s more problems.', cardinality(problems) - max_problems);
 			END IF;
-			edited := ARRAY(SELECT e.name FROM bloomexp.edited(found.schema, found.settings) AS e);
+			edited := ARRAY(SELECT e.name FROM bloomexp.edited(one.schema, one.settings) AS e);
 		EXCEPTION WHEN OTHERS THEN	-- settings that others wrote can be nonsense
 			command := NULL;
 			problems := ARRAY[SQLERRM];

@@ -121,6 +121,8 @@ DECLARE
 	detail text;
 	hint text;
 BEGIN
+	-- Only one session at a time makes a feed of this name: see feed_begin().
+	PERFORM pg_advisory_xact_lock(hashtext('bloomexp'), hashtext(feed));
 	script := bloomexp.checked_script(jsonb_build_object('feed', feed, 'exposures', exposures,
 		'user_column', user_column, 'item_column', item_column, 'time_column', time_column,
 		'width', width, 'fpr', fpr, 'slices', slices, 'trigger', trigger, 'where', "where",

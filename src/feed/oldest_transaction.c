@@ -4,7 +4,8 @@
  *	  The start of the oldest open transaction, for rebuilds of feeds without triggers.
  *
  * pg_stat_activity shows the xact_start of other roles' sessions only to members of
- * pg_read_all_stats.  A rebuild needs only the least of these times, which tells nobody's secrets.
+ * pg_read_all_stats.  A rebuild needs only the earliest of these times, which reveals nothing
+ * about any one session.
  *
  *-------------------------------------------------------------------------
  */

@@ -97,7 +97,7 @@ BEGIN
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
 		-- the call.
 		IF to_regproc(batch)::oid IS DISTINCT FROM batch_oid THEN
-			RAISE EXCEPTION 'function % is another one now', batch
+			RAISE EXCEPTION 'function % was replaced in the meantime', batch
 				USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
 		BEGIN
@@ -108,7 +108,7 @@ BEGIN
 					batch_oid;
 			GET DIAGNOSTICS n_calls = ROW_COUNT;
 			IF n_calls = 0 THEN
-				RAISE EXCEPTION 'function % is another one now', batch
+				RAISE EXCEPTION 'function % was replaced in the meantime', batch
 					USING ERRCODE = 'object_not_in_prerequisite_state';
 			END IF;
 			IF only_busy THEN	-- users count in the batches that found them busy
@@ -247,16 +247,16 @@ SET timezone = 'UTC'
 SET IntervalStyle = postgres	-- of the width in messages
 AS $$
 DECLARE
-	since constant timestamp with time zone := now() - width;
+	window_start constant timestamp with time zone := now() - width;
 	n_rows bigint;
 BEGIN
 	IF (counts.removed > before.removed OR is_last) AND n_exposures = 0 THEN
-		EXECUTE format('SELECT FROM (%s) AS e LIMIT 1', exposed) USING since;
+		EXECUTE format('SELECT FROM (%s) AS e LIMIT 1', exposed) USING window_start;
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
 		IF n_rows = 0 THEN
 			RAISE EXCEPTION 'no exposure of the last % in %', width, exposures
 				USING ERRCODE = 'no_data_found',
-				DETAIL = concat('There is none since ', since, '. No filter was removed.'),
+				DETAIL = concat('There is none since ', window_start, '. No filter was removed.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 	END IF;
@@ -264,7 +264,7 @@ BEGIN
 		RAISE EXCEPTION 'rebuild would remove % of % filters of %',
 			counts.lost, counts.examined, filters
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
+			DETAIL = concat('Their users have no exposure since ', window_start, '. Of these, ',
 				before.lost, ' are removed already; the batch after user ',
 				coalesce(after, '(none)'), ' changed nothing.'),
 			HINT = 'If that is right, call the rebuild with allow_removed => true.';
@@ -306,7 +306,7 @@ SET jit = off	-- compiling its statements takes longer than a batch does
 SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: the rebuild gives way
 AS $$
 DECLARE
-	since constant timestamp with time zone := now() - width;
+	window_start constant timestamp with time zone := now() - width;
 	batch_from after%TYPE := after;
 	batch_to after%TYPE;
 	max_users constant integer := 8 * size;	-- many of them can be new, and have no filter yet
@@ -366,7 +366,7 @@ BEGIN
 					ELSE format('(SELECT t.%I FROM %s AS t WHERE t.%1$I IS NOT NULL)',
 						user_column, exposures) END,
 				users.greater, users.not_greater)
-				INTO batch_to USING since, batch_from, upto, max_users;
+				INTO batch_to USING window_start, batch_from, upto, max_users;
 		END IF;
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
@@ -406,7 +406,7 @@ BEGIN
 			'FROM (%s) AS e(id, item) WHERE %s AND %s GROUP BY e.id ORDER BY e.id LIMIT $6) AS b',
 		exposed, of_exposures, short_id)
 		INTO built
-		USING since, wanted, batch_from, batch_to, fpr,
+		USING window_start, wanted, batch_from, batch_to, fpr,
 			CASE WHEN wanted IS NULL THEN max_users END;
 	built_users := coalesce(built.users, '{}');
 	IF wanted IS NULL AND cardinality(built_users) = max_users THEN
@@ -419,7 +419,7 @@ BEGIN
 		EXECUTE format('SELECT left(concat(e.id), 40) FROM (%s) AS e(id, item) '
 			'WHERE %s AND NOT %s LIMIT 1',
 			exposed, of_exposures, short_id)
-			INTO long_id USING since, wanted, batch_from, coalesce(after, batch_to);
+			INTO long_id USING window_start, wanted, batch_from, coalesce(after, batch_to);
 		IF long_id IS NOT NULL THEN
 			RAISE WARNING 'no filter in % for users whose ids have more than 2,000 bytes', filters
 				USING DETAIL = format('One of these ids begins with "%s".', long_id);

@@ -19,7 +19,7 @@ SET timezone = 'UTC'	-- right even if the time column changes its type
 SET jit = off	-- compiling its statements takes longer than a batch does
 AS $$
 DECLARE
-	since constant timestamp with time zone := now() - width;
+	window_start constant timestamp with time zone := now() - width;
 	batch_from after%TYPE := after;
 	batch_to after%TYPE;
 	before constant bloomexp.rebuild_counts := counts;
@@ -59,7 +59,7 @@ BEGIN
 	-- Count what the batch will do.
 	EXECUTE format('SELECT count(*) FROM (%s) AS e(id, item) WHERE %s', exposed,
 		of_exposures)
-		INTO n_exposures USING since, wanted, batch_from, batch_to;
+		INTO n_exposures USING window_start, wanted, batch_from, batch_to;
 	EXECUTE format('SELECT count(f.items) FILTER (WHERE b.id IS NULL), count(f.items), '
 		'count(f.items) FILTER (WHERE b.id IS NULL), '
 		'count(*) FILTER (WHERE '
@@ -70,7 +70,7 @@ BEGIN
 		'WHERE %4$s',
 		filters, exposed, of_exposures, of_filters, users.equal)
 		INTO counts.removed, counts.examined, counts.lost, counts.halved
-		USING since, wanted, batch_from, batch_to, width;
+		USING window_start, wanted, batch_from, batch_to, width;
 	counts.exposures := before.exposures + n_exposures;
 	counts.bytes := NULL;	-- they are not known here
 	counts.removed := before.removed + counts.removed;
@@ -81,7 +81,7 @@ BEGIN
 		EXECUTE format('SELECT count(*), coalesce(sum(octet_length(b.items::bytea) + 4), 0) '
 			'FROM (SELECT e.id, bloomexp.agg(e.item, $5) AS items FROM (%s) AS e(id, item) '
 			'WHERE %s GROUP BY e.id) AS b', exposed, of_exposures)
-			INTO n_filters, n_bytes USING since, wanted, batch_from, batch_to, fpr;
+			INTO n_filters, n_bytes USING window_start, wanted, batch_from, batch_to, fpr;
 		counts.filters := before.filters + n_filters;
 		counts.bytes := before.bytes + n_bytes;
 		RETURN;
@@ -119,10 +119,10 @@ BEGIN
 			'filled_until = CASE WHEN $6 THEN f.filled_until ELSE excluded.filled_until END, '
 			'pending = 0, recent = ARRAY[]::bigint[] '
 		'WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
-			'OR f.filled_until > $8 IS NOT TRUE',
+			'OR (f.filled_until > $8) IS NOT TRUE',
 		filters, exposed, of_exposures,
 		coalesce(format(users.short_id, 'e.id'), 'true'))	-- longer ids do not fit into a row
-		USING since, wanted, batch_from, batch_to, fpr, prepared, filled,
+		USING window_start, wanted, batch_from, batch_to, fpr, prepared, filled,
 			filled - interval '1 day';
 	GET DIAGNOSTICS n_filters = ROW_COUNT;
 	counts.filters := before.filters + n_filters;
@@ -130,7 +130,7 @@ BEGIN
 		EXECUTE format('DELETE FROM %1$s AS f WHERE %3$s AND NOT EXISTS ('
 			'SELECT FROM (%2$s) AS e(id, item) WHERE e.id %4$s f.user_id)',
 			filters, exposed, of_filters, users.equal)
-			USING since, wanted, batch_from, batch_to;
+			USING window_start, wanted, batch_from, batch_to;
 	END IF;
 END
 $$;

@@ -8,31 +8,31 @@ DECLARE
 	name constant text := arguments ->> 'exposures';
 	table_id constant regclass := to_regclass(name);
 	by_trigger constant boolean := arguments ->> 'trigger' = 'true';
-	exposures record;
+	table_row record;	-- of pg_class
 BEGIN
 	IF name IS NULL THEN
 		RETURN;
 	END IF;
 	SELECT c.relkind, c.relpersistence, c.relispartition, c.relrowsecurity, c.relforcerowsecurity,
 		c.relowner
-	INTO exposures FROM pg_class AS c WHERE c.oid = table_id;
+	INTO table_row FROM pg_class AS c WHERE c.oid = table_id;
 	IF NOT FOUND THEN
 		RETURN NEXT format('Table %s does not exist.', name);
 		RETURN;
 	END IF;
 
-	IF exposures.relpersistence = 't' THEN
+	IF table_row.relpersistence = 't' THEN
 		RETURN NEXT format('%s is temporary: a feed would outlive it.', name);
-	ELSIF exposures.relkind NOT IN ('r', 'p')
-		AND (by_trigger OR exposures.relkind NOT IN ('v', 'm', 'f')) THEN
+	ELSIF table_row.relkind NOT IN ('r', 'p')
+		AND (by_trigger OR table_row.relkind NOT IN ('v', 'm', 'f')) THEN
 		RETURN NEXT format('%s is not a table%s', name,
-			CASE WHEN exposures.relkind IN ('v', 'm', 'f')
+			CASE WHEN table_row.relkind IN ('v', 'm', 'f')
 				THEN ': views and foreign tables need trigger => false.' ELSE '.' END);
 	END IF;
-	IF exposures.relrowsecurity
+	IF table_row.relrowsecurity
 		AND (SELECT NOT r.rolsuper AND NOT r.rolbypassrls FROM pg_roles AS r WHERE r.oid = role)
-		AND (exposures.relforcerowsecurity
-			OR NOT pg_has_role(role, exposures.relowner, 'USAGE')) THEN
+		AND (table_row.relforcerowsecurity
+			OR NOT pg_has_role(role, table_row.relowner, 'USAGE')) THEN
 		RETURN NEXT format('Row-level security on %s would hide exposures from the feed: '
 			'the owner of the feed must own the table, without FORCE ROW LEVEL SECURITY, '
 			'or have BYPASSRLS.', name);
@@ -46,11 +46,11 @@ BEGIN
 				('update_' || (arguments ->> 'feed'))::name)
 			AND NOT (n.nspname = arguments ->> 'feed' AND p.proname = 'track')
 		ORDER BY t::text, g.tgname;
-	IF NOT by_trigger OR exposures.relkind NOT IN ('r', 'p') THEN
+	IF NOT by_trigger OR table_row.relkind NOT IN ('r', 'p') THEN
 		RETURN;
 	END IF;
 
-	IF exposures.relispartition THEN
+	IF table_row.relispartition THEN
 		RETURN NEXT format('%s is a partition, and an INSERT into its root fires no trigger of it: '
 			'make the feed over the root, or use trigger => false.', name);
 	END IF;
@@ -127,7 +127,7 @@ AS $$
 			CASE arguments ->> 'trigger' WHEN 'false' THEN 'out' END, ' triggers')
 		ELSE concat_ws(', ',
 			(SELECT string_agg(c.base_name, ', ') FROM bloomexp.feed_columns(arguments) AS c),
-			CASE WHEN arguments ->> 'width' IS NULL THEN 'for ever'
+			CASE WHEN arguments ->> 'width' IS NULL THEN 'without a window'
 				ELSE format('%s in %s slices', (arguments ->> 'width')::interval,
 					coalesce(arguments ->> 'slices', '6')) END) END
 $$;

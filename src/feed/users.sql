@@ -70,43 +70,62 @@ $$;
 COMMENT ON FUNCTION bloomexp.lock_user(regclass, anyelement) IS
 'locks the row of a user, as lock() of a feed does';
 
-CREATE FUNCTION bloomexp.forget_user(filters regclass, user_id anyelement) RETURNS void
+CREATE FUNCTION bloomexp.remove_row(filters regclass, condition text, user_id anyelement,
+	before timestamp with time zone DEFAULT NULL)
+RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
 AS $$
 DECLARE
-	of_user constant text := (
-		SELECT format('FROM %s AS f WHERE f.user_id %s $1', filters, u.equal)
-		FROM bloomexp.user_sql(filters) AS u);
 	n_rows bigint;
 BEGIN
+	EXECUTE format('DELETE FROM %s AS f WHERE %s', filters, condition) USING user_id, before;
+	GET DIAGNOSTICS n_rows = ROW_COUNT;
+	IF n_rows > 0 THEN
+		RETURN true;
+	END IF;
+	-- A row that is there now was made by others since, or was kept by a trigger or rule.  Once it
+	-- is locked, only a trigger or rule can keep it.
+	EXECUTE format('SELECT FROM %s AS f WHERE %s FOR UPDATE', filters, condition)
+		USING user_id, before;
+	GET DIAGNOSTICS n_rows = ROW_COUNT;
+	IF n_rows = 0 THEN
+		RETURN false;
+	END IF;
+	EXECUTE format('DELETE FROM %s AS f WHERE %s', filters, condition) USING user_id, before;
+	GET DIAGNOSTICS n_rows = ROW_COUNT;
+	IF n_rows = 0 THEN
+		PERFORM bloomexp.row_not_written(filters::text);
+	END IF;
+	RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.remove_row(regclass, text, anyelement, timestamp with time zone) IS
+'removes the row of a user if it meets a condition on f, with $1 for the user and $2 for a time; '
+'returns whether there was such a row, and raises an error if a trigger or rule keeps it';
+
+CREATE FUNCTION bloomexp.forget_user(filters regclass, user_id anyelement) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
 	-- This raises an error if there is a row that an older snapshot does not show.
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM bloomexp.lock_user(filters, user_id);
+	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+		BEGIN
+			PERFORM bloomexp.lock_user(filters, user_id);
+		EXCEPTION WHEN integrity_constraint_violation THEN
+			NULL;	-- a constraint refuses a row of this user, so there is none
+		END;
 	END IF;
-	EXECUTE 'DELETE ' || of_user USING user_id;
-	GET DIAGNOSTICS n_rows = ROW_COUNT;
-	IF n_rows > 0 THEN
-		RETURN;
-	END IF;
-	-- If there is a row now, others have made it while the DELETE waited, or a trigger or rule has
-	-- kept it.  Once it is locked, only the latter can keep it from being removed.  A row that comes
-	-- later is of items that were shown later.
-	EXECUTE 'SELECT ' || of_user || ' FOR UPDATE' USING user_id;
-	GET DIAGNOSTICS n_rows = ROW_COUNT;
-	IF n_rows > 0 THEN
-		EXECUTE 'DELETE ' || of_user USING user_id;
-		GET DIAGNOSTICS n_rows = ROW_COUNT;
-		IF n_rows = 0 THEN
-			PERFORM bloomexp.row_not_written(filters::text);
-		END IF;
-	END IF;
+	PERFORM bloomexp.remove_row(filters, concat('f.user_id ', u.equal, ' $1'), user_id)
+	FROM bloomexp.user_sql(filters) AS u;
 END
 $$;
 
 COMMENT ON FUNCTION bloomexp.forget_user(regclass, anyelement) IS
-'removes the row of a user; raises an error if it is still there';
+'removes the row of a user; raises an error if a trigger or rule keeps it';
 
 CREATE FUNCTION bloomexp.merge_users(filters regclass, from_user anyelement, into_user anyelement,
 	settings bloomexp.row_settings)
@@ -116,7 +135,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	users record;
-	first_user from_user%TYPE;	-- the lesser of both; NULL: they are not two users
+	first_user from_user%TYPE;	-- the lesser of the two; NULL if they are the same, or one is NULL
 	visitor record;	-- the row of from_user
 	n_rows bigint;
 BEGIN
@@ -161,7 +180,7 @@ CREATE PROCEDURE bloomexp.expire_filters(
 	after anyelement,	-- the last user who is done; NULL at first
 	pause interval, allow_removed boolean, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- A procedure with SET could not commit.  So types in DECLARE and calls are qualified.
+AS $$	-- A procedure with SET could not commit.  So types in DECLARE are qualified.
 DECLARE
 	batch_oid pg_catalog.oid;
 	n_calls bigint;	-- 0: another function has the name now
@@ -177,7 +196,7 @@ BEGIN
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
 		-- the call.
 		IF to_regproc(batch)::oid IS DISTINCT FROM batch_oid THEN
-			RAISE EXCEPTION 'function % is another one now', batch
+			RAISE EXCEPTION 'function % was replaced in the meantime', batch
 				USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
 		EXECUTE format('SELECT b.after, b.removed FROM %s($1, $2, $3) AS b '
@@ -185,7 +204,7 @@ BEGIN
 			INTO after, removed USING after, allow_removed, removed, batch_oid;
 		GET DIAGNOSTICS n_calls = ROW_COUNT;
 		IF n_calls = 0 THEN
-			RAISE EXCEPTION 'function % is another one now', batch
+			RAISE EXCEPTION 'function % was replaced in the meantime', batch
 				USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
 		COMMIT;
@@ -245,18 +264,9 @@ BEGIN
 			filters, users.equal, expired) USING candidate, oldest;
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
 		CONTINUE WHEN n_rows = 0;
-		EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s $1 AND %s',
-			filters, users.equal, expired) USING candidate, oldest;
-		GET DIAGNOSTICS n_rows = ROW_COUNT;
-		removed := removed + n_rows;
-		CONTINUE WHEN n_rows > 0;
-		-- On Citus the shard can have moved since the lock, and a new item of the user can be the
-		-- reason why nothing was removed.
-		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s $1 AND %s',
-			filters, users.equal, expired) USING candidate, oldest;
-		GET DIAGNOSTICS n_rows = ROW_COUNT;
-		IF n_rows > 0 THEN
-			PERFORM bloomexp.row_not_written(filters::text);
+		IF bloomexp.remove_row(filters, format('f.user_id %s $1 AND %s', users.equal, expired),
+			candidate, oldest) THEN
+			removed := removed + 1;
 		END IF;
 	END LOOP;
 END

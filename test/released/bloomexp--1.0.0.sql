@@ -1216,8 +1216,8 @@ LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION bloomexp.require_trusted(regclass, boolean) IS
 'raises an error unless the owner of a relation has the rights of the current user, because that '
 'owner decides what code runs when the relation is read; locks the relation, so that another one '
-'cannot get its name before it is read; with missing_ok it locks nothing, and a relation that was '
-'dropped is right';
+'cannot get its name before it is read; with missing_ok it locks nothing, and accepts a '
+'relation that was dropped';
 
 CREATE FUNCTION bloomexp.other_types(schema oid) RETURNS SETOF text
 LANGUAGE sql STABLE
@@ -1783,31 +1783,31 @@ DECLARE
 	name constant text := arguments ->> 'exposures';
 	table_id constant regclass := to_regclass(name);
 	by_trigger constant boolean := arguments ->> 'trigger' = 'true';
-	exposures record;
+	table_row record;	-- of pg_class
 BEGIN
 	IF name IS NULL THEN
 		RETURN;
 	END IF;
 	SELECT c.relkind, c.relpersistence, c.relispartition, c.relrowsecurity, c.relforcerowsecurity,
 		c.relowner
-	INTO exposures FROM pg_class AS c WHERE c.oid = table_id;
+	INTO table_row FROM pg_class AS c WHERE c.oid = table_id;
 	IF NOT FOUND THEN
 		RETURN NEXT format('Table %s does not exist.', name);
 		RETURN;
 	END IF;
 
-	IF exposures.relpersistence = 't' THEN
+	IF table_row.relpersistence = 't' THEN
 		RETURN NEXT format('%s is temporary: a feed would outlive it.', name);
-	ELSIF exposures.relkind NOT IN ('r', 'p')
-		AND (by_trigger OR exposures.relkind NOT IN ('v', 'm', 'f')) THEN
+	ELSIF table_row.relkind NOT IN ('r', 'p')
+		AND (by_trigger OR table_row.relkind NOT IN ('v', 'm', 'f')) THEN
 		RETURN NEXT format('%s is not a table%s', name,
-			CASE WHEN exposures.relkind IN ('v', 'm', 'f')
+			CASE WHEN table_row.relkind IN ('v', 'm', 'f')
 				THEN ': views and foreign tables need trigger => false.' ELSE '.' END);
 	END IF;
-	IF exposures.relrowsecurity
+	IF table_row.relrowsecurity
 		AND (SELECT NOT r.rolsuper AND NOT r.rolbypassrls FROM pg_roles AS r WHERE r.oid = role)
-		AND (exposures.relforcerowsecurity
-			OR NOT pg_has_role(role, exposures.relowner, 'USAGE')) THEN
+		AND (table_row.relforcerowsecurity
+			OR NOT pg_has_role(role, table_row.relowner, 'USAGE')) THEN
 		RETURN NEXT format('Row-level security on %s would hide exposures from the feed: '
 			'the owner of the feed must own the table, without FORCE ROW LEVEL SECURITY, '
 			'or have BYPASSRLS.', name);
@@ -1821,11 +1821,11 @@ BEGIN
 				('update_' || (arguments ->> 'feed'))::name)
 			AND NOT (n.nspname = arguments ->> 'feed' AND p.proname = 'track')
 		ORDER BY t::text, g.tgname;
-	IF NOT by_trigger OR exposures.relkind NOT IN ('r', 'p') THEN
+	IF NOT by_trigger OR table_row.relkind NOT IN ('r', 'p') THEN
 		RETURN;
 	END IF;
 
-	IF exposures.relispartition THEN
+	IF table_row.relispartition THEN
 		RETURN NEXT format('%s is a partition, and an INSERT into its root fires no trigger of it: '
 			'make the feed over the root, or use trigger => false.', name);
 	END IF;
@@ -1902,7 +1902,7 @@ AS $$
 			CASE arguments ->> 'trigger' WHEN 'false' THEN 'out' END, ' triggers')
 		ELSE concat_ws(', ',
 			(SELECT string_agg(c.base_name, ', ') FROM bloomexp.feed_columns(arguments) AS c),
-			CASE WHEN arguments ->> 'width' IS NULL THEN 'for ever'
+			CASE WHEN arguments ->> 'width' IS NULL THEN 'without a window'
 				ELSE format('%s in %s slices', (arguments ->> 'width')::interval,
 					coalesce(arguments ->> 'slices', '6')) END) END
 $$;
@@ -2077,43 +2077,62 @@ $$;
 COMMENT ON FUNCTION bloomexp.lock_user(regclass, anyelement) IS
 'locks the row of a user, as lock() of a feed does';
 
-CREATE FUNCTION bloomexp.forget_user(filters regclass, user_id anyelement) RETURNS void
+CREATE FUNCTION bloomexp.remove_row(filters regclass, condition text, user_id anyelement,
+	before timestamp with time zone DEFAULT NULL)
+RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
 AS $$
 DECLARE
-	of_user constant text := (
-		SELECT format('FROM %s AS f WHERE f.user_id %s $1', filters, u.equal)
-		FROM bloomexp.user_sql(filters) AS u);
 	n_rows bigint;
 BEGIN
+	EXECUTE format('DELETE FROM %s AS f WHERE %s', filters, condition) USING user_id, before;
+	GET DIAGNOSTICS n_rows = ROW_COUNT;
+	IF n_rows > 0 THEN
+		RETURN true;
+	END IF;
+	-- A row that is there now was made by others since, or was kept by a trigger or rule.  Once it
+	-- is locked, only a trigger or rule can keep it.
+	EXECUTE format('SELECT FROM %s AS f WHERE %s FOR UPDATE', filters, condition)
+		USING user_id, before;
+	GET DIAGNOSTICS n_rows = ROW_COUNT;
+	IF n_rows = 0 THEN
+		RETURN false;
+	END IF;
+	EXECUTE format('DELETE FROM %s AS f WHERE %s', filters, condition) USING user_id, before;
+	GET DIAGNOSTICS n_rows = ROW_COUNT;
+	IF n_rows = 0 THEN
+		PERFORM bloomexp.row_not_written(filters::text);
+	END IF;
+	RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.remove_row(regclass, text, anyelement, timestamp with time zone) IS
+'removes the row of a user if it meets a condition on f, with $1 for the user and $2 for a time; '
+'returns whether there was such a row, and raises an error if a trigger or rule keeps it';
+
+CREATE FUNCTION bloomexp.forget_user(filters regclass, user_id anyelement) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
 	-- This raises an error if there is a row that an older snapshot does not show.
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		PERFORM bloomexp.lock_user(filters, user_id);
+	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+		BEGIN
+			PERFORM bloomexp.lock_user(filters, user_id);
+		EXCEPTION WHEN integrity_constraint_violation THEN
+			NULL;	-- a constraint refuses a row of this user, so there is none
+		END;
 	END IF;
-	EXECUTE 'DELETE ' || of_user USING user_id;
-	GET DIAGNOSTICS n_rows = ROW_COUNT;
-	IF n_rows > 0 THEN
-		RETURN;
-	END IF;
-	-- If there is a row now, others have made it while the DELETE waited, or a trigger or rule has
-	-- kept it.  Once it is locked, only the latter can keep it from being removed.  A row that comes
-	-- later is of items that were shown later.
-	EXECUTE 'SELECT ' || of_user || ' FOR UPDATE' USING user_id;
-	GET DIAGNOSTICS n_rows = ROW_COUNT;
-	IF n_rows > 0 THEN
-		EXECUTE 'DELETE ' || of_user USING user_id;
-		GET DIAGNOSTICS n_rows = ROW_COUNT;
-		IF n_rows = 0 THEN
-			PERFORM bloomexp.row_not_written(filters::text);
-		END IF;
-	END IF;
+	PERFORM bloomexp.remove_row(filters, concat('f.user_id ', u.equal, ' $1'), user_id)
+	FROM bloomexp.user_sql(filters) AS u;
 END
 $$;
 
 COMMENT ON FUNCTION bloomexp.forget_user(regclass, anyelement) IS
-'removes the row of a user; raises an error if it is still there';
+'removes the row of a user; raises an error if a trigger or rule keeps it';
 
 CREATE FUNCTION bloomexp.merge_users(filters regclass, from_user anyelement, into_user anyelement,
 	settings bloomexp.row_settings)
@@ -2123,7 +2142,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	users record;
-	first_user from_user%TYPE;	-- the lesser of both; NULL: they are not two users
+	first_user from_user%TYPE;	-- the lesser of the two; NULL if they are the same, or one is NULL
 	visitor record;	-- the row of from_user
 	n_rows bigint;
 BEGIN
@@ -2168,7 +2187,7 @@ CREATE PROCEDURE bloomexp.expire_filters(
 	after anyelement,	-- the last user who is done; NULL at first
 	pause interval, allow_removed boolean, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- A procedure with SET could not commit.  So types in DECLARE and calls are qualified.
+AS $$	-- A procedure with SET could not commit.  So types in DECLARE are qualified.
 DECLARE
 	batch_oid pg_catalog.oid;
 	n_calls bigint;	-- 0: another function has the name now
@@ -2184,7 +2203,7 @@ BEGIN
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
 		-- the call.
 		IF to_regproc(batch)::oid IS DISTINCT FROM batch_oid THEN
-			RAISE EXCEPTION 'function % is another one now', batch
+			RAISE EXCEPTION 'function % was replaced in the meantime', batch
 				USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
 		EXECUTE format('SELECT b.after, b.removed FROM %s($1, $2, $3) AS b '
@@ -2192,7 +2211,7 @@ BEGIN
 			INTO after, removed USING after, allow_removed, removed, batch_oid;
 		GET DIAGNOSTICS n_calls = ROW_COUNT;
 		IF n_calls = 0 THEN
-			RAISE EXCEPTION 'function % is another one now', batch
+			RAISE EXCEPTION 'function % was replaced in the meantime', batch
 				USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
 		COMMIT;
@@ -2252,18 +2271,9 @@ BEGIN
 			filters, users.equal, expired) USING candidate, oldest;
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
 		CONTINUE WHEN n_rows = 0;
-		EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s $1 AND %s',
-			filters, users.equal, expired) USING candidate, oldest;
-		GET DIAGNOSTICS n_rows = ROW_COUNT;
-		removed := removed + n_rows;
-		CONTINUE WHEN n_rows > 0;
-		-- On Citus the shard can have moved since the lock, and a new item of the user can be the
-		-- reason why nothing was removed.
-		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s $1 AND %s',
-			filters, users.equal, expired) USING candidate, oldest;
-		GET DIAGNOSTICS n_rows = ROW_COUNT;
-		IF n_rows > 0 THEN
-			PERFORM bloomexp.row_not_written(filters::text);
+		IF bloomexp.remove_row(filters, format('f.user_id %s $1 AND %s', users.equal, expired),
+			candidate, oldest) THEN
+			removed := removed + 1;
 		END IF;
 	END LOOP;
 END
@@ -2375,7 +2385,7 @@ BEGIN
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
 		-- the call.
 		IF to_regproc(batch)::oid IS DISTINCT FROM batch_oid THEN
-			RAISE EXCEPTION 'function % is another one now', batch
+			RAISE EXCEPTION 'function % was replaced in the meantime', batch
 				USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
 		BEGIN
@@ -2386,7 +2396,7 @@ BEGIN
 					batch_oid;
 			GET DIAGNOSTICS n_calls = ROW_COUNT;
 			IF n_calls = 0 THEN
-				RAISE EXCEPTION 'function % is another one now', batch
+				RAISE EXCEPTION 'function % was replaced in the meantime', batch
 					USING ERRCODE = 'object_not_in_prerequisite_state';
 			END IF;
 			IF only_busy THEN	-- users count in the batches that found them busy
@@ -2525,16 +2535,16 @@ SET timezone = 'UTC'
 SET IntervalStyle = postgres	-- of the width in messages
 AS $$
 DECLARE
-	since constant timestamp with time zone := now() - width;
+	window_start constant timestamp with time zone := now() - width;
 	n_rows bigint;
 BEGIN
 	IF (counts.removed > before.removed OR is_last) AND n_exposures = 0 THEN
-		EXECUTE format('SELECT FROM (%s) AS e LIMIT 1', exposed) USING since;
+		EXECUTE format('SELECT FROM (%s) AS e LIMIT 1', exposed) USING window_start;
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
 		IF n_rows = 0 THEN
 			RAISE EXCEPTION 'no exposure of the last % in %', width, exposures
 				USING ERRCODE = 'no_data_found',
-				DETAIL = concat('There is none since ', since, '. No filter was removed.'),
+				DETAIL = concat('There is none since ', window_start, '. No filter was removed.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 	END IF;
@@ -2542,7 +2552,7 @@ BEGIN
 		RAISE EXCEPTION 'rebuild would remove % of % filters of %',
 			counts.lost, counts.examined, filters
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = concat('Their users have no exposure since ', since, '. Of these, ',
+			DETAIL = concat('Their users have no exposure since ', window_start, '. Of these, ',
 				before.lost, ' are removed already; the batch after user ',
 				coalesce(after, '(none)'), ' changed nothing.'),
 			HINT = 'If that is right, call the rebuild with allow_removed => true.';
@@ -2584,7 +2594,7 @@ SET jit = off	-- compiling its statements takes longer than a batch does
 SET lock_timeout = '100ms'	-- less than deadlock_timeout, 1 s by default: the rebuild gives way
 AS $$
 DECLARE
-	since constant timestamp with time zone := now() - width;
+	window_start constant timestamp with time zone := now() - width;
 	batch_from after%TYPE := after;
 	batch_to after%TYPE;
 	max_users constant integer := 8 * size;	-- many of them can be new, and have no filter yet
@@ -2644,7 +2654,7 @@ BEGIN
 					ELSE format('(SELECT t.%I FROM %s AS t WHERE t.%1$I IS NOT NULL)',
 						user_column, exposures) END,
 				users.greater, users.not_greater)
-				INTO batch_to USING since, batch_from, upto, max_users;
+				INTO batch_to USING window_start, batch_from, upto, max_users;
 		END IF;
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
@@ -2684,7 +2694,7 @@ BEGIN
 			'FROM (%s) AS e(id, item) WHERE %s AND %s GROUP BY e.id ORDER BY e.id LIMIT $6) AS b',
 		exposed, of_exposures, short_id)
 		INTO built
-		USING since, wanted, batch_from, batch_to, fpr,
+		USING window_start, wanted, batch_from, batch_to, fpr,
 			CASE WHEN wanted IS NULL THEN max_users END;
 	built_users := coalesce(built.users, '{}');
 	IF wanted IS NULL AND cardinality(built_users) = max_users THEN
@@ -2697,7 +2707,7 @@ BEGIN
 		EXECUTE format('SELECT left(concat(e.id), 40) FROM (%s) AS e(id, item) '
 			'WHERE %s AND NOT %s LIMIT 1',
 			exposed, of_exposures, short_id)
-			INTO long_id USING since, wanted, batch_from, coalesce(after, batch_to);
+			INTO long_id USING window_start, wanted, batch_from, coalesce(after, batch_to);
 		IF long_id IS NOT NULL THEN
 			RAISE WARNING 'no filter in % for users whose ids have more than 2,000 bytes', filters
 				USING DETAIL = format('One of these ids begins with "%s".', long_id);
@@ -2831,7 +2841,7 @@ SET timezone = 'UTC'	-- right even if the time column changes its type
 SET jit = off	-- compiling its statements takes longer than a batch does
 AS $$
 DECLARE
-	since constant timestamp with time zone := now() - width;
+	window_start constant timestamp with time zone := now() - width;
 	batch_from after%TYPE := after;
 	batch_to after%TYPE;
 	before constant bloomexp.rebuild_counts := counts;
@@ -2871,7 +2881,7 @@ BEGIN
 	-- Count what the batch will do.
 	EXECUTE format('SELECT count(*) FROM (%s) AS e(id, item) WHERE %s', exposed,
 		of_exposures)
-		INTO n_exposures USING since, wanted, batch_from, batch_to;
+		INTO n_exposures USING window_start, wanted, batch_from, batch_to;
 	EXECUTE format('SELECT count(f.items) FILTER (WHERE b.id IS NULL), count(f.items), '
 		'count(f.items) FILTER (WHERE b.id IS NULL), '
 		'count(*) FILTER (WHERE '
@@ -2882,7 +2892,7 @@ BEGIN
 		'WHERE %4$s',
 		filters, exposed, of_exposures, of_filters, users.equal)
 		INTO counts.removed, counts.examined, counts.lost, counts.halved
-		USING since, wanted, batch_from, batch_to, width;
+		USING window_start, wanted, batch_from, batch_to, width;
 	counts.exposures := before.exposures + n_exposures;
 	counts.bytes := NULL;	-- they are not known here
 	counts.removed := before.removed + counts.removed;
@@ -2893,7 +2903,7 @@ BEGIN
 		EXECUTE format('SELECT count(*), coalesce(sum(octet_length(b.items::bytea) + 4), 0) '
 			'FROM (SELECT e.id, bloomexp.agg(e.item, $5) AS items FROM (%s) AS e(id, item) '
 			'WHERE %s GROUP BY e.id) AS b', exposed, of_exposures)
-			INTO n_filters, n_bytes USING since, wanted, batch_from, batch_to, fpr;
+			INTO n_filters, n_bytes USING window_start, wanted, batch_from, batch_to, fpr;
 		counts.filters := before.filters + n_filters;
 		counts.bytes := before.bytes + n_bytes;
 		RETURN;
@@ -2931,10 +2941,10 @@ BEGIN
 			'filled_until = CASE WHEN $6 THEN f.filled_until ELSE excluded.filled_until END, '
 			'pending = 0, recent = ARRAY[]::bigint[] '
 		'WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
-			'OR f.filled_until > $8 IS NOT TRUE',
+			'OR (f.filled_until > $8) IS NOT TRUE',
 		filters, exposed, of_exposures,
 		coalesce(format(users.short_id, 'e.id'), 'true'))	-- longer ids do not fit into a row
-		USING since, wanted, batch_from, batch_to, fpr, prepared, filled,
+		USING window_start, wanted, batch_from, batch_to, fpr, prepared, filled,
 			filled - interval '1 day';
 	GET DIAGNOSTICS n_filters = ROW_COUNT;
 	counts.filters := before.filters + n_filters;
@@ -2942,7 +2952,7 @@ BEGIN
 		EXECUTE format('DELETE FROM %1$s AS f WHERE %3$s AND NOT EXISTS ('
 			'SELECT FROM (%2$s) AS e(id, item) WHERE e.id %4$s f.user_id)',
 			filters, exposed, of_filters, users.equal)
-			USING since, wanted, batch_from, batch_to;
+			USING window_start, wanted, batch_from, batch_to;
 	END IF;
 END
 $$;
@@ -3231,7 +3241,8 @@ BEGIN
 		RETURN false;	-- it was dropped after it was listed, maybe after the snapshot
 	ELSIF EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = relation AND g.tgname = trigger_name
 		AND g.tgfoid <> our_function) THEN
-		RAISE EXCEPTION 'table % has another trigger "%"', relation, trigger_name
+		RAISE EXCEPTION 'table % already has a trigger "%" that is not the feed''s',
+			relation, trigger_name
 			USING ERRCODE = 'duplicate_object',
 			HINT = 'Rename it, or choose another name for the feed.';
 	END IF;
@@ -3253,6 +3264,7 @@ AS $$
 DECLARE
 	missing record;
 BEGIN
+	PERFORM bloomexp.require_trusted(exposures);	-- locks it: no partition can be dropped now
 	FOR missing IN
 		SELECT t.relation, e.event
 		FROM bloomexp.tables_of(exposures) AS t(relation)
@@ -3372,11 +3384,11 @@ AS $$
 DECLARE
 	schema constant oid := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
 	existing jsonb := coalesce(bloomexp.feed_settings(schema) -> 'functions', '{}');
-	arguments jsonb;
+	arguments constant jsonb := settings::jsonb -> 'arguments';
+	all_settings jsonb;
 	made record;
 BEGIN
-	arguments := settings::jsonb -> 'arguments';
-	settings := settings::jsonb || jsonb_build_object(
+	all_settings := settings::jsonb || jsonb_build_object(
 		'exposures', to_regclass(arguments ->> 'exposures')::oid::text,
 		'columns', (
 			SELECT jsonb_object_agg(c.name, bloomexp.column_number(
@@ -3385,15 +3397,15 @@ BEGIN
 		'item_kind', (
 			SELECT bloomexp.item_kind(c.base) FROM bloomexp.feed_columns(arguments) AS c
 			WHERE c.argument = 'item_column'));
-	CALL bloomexp.write_settings(feed, settings);
+	CALL bloomexp.write_settings(feed, all_settings::text);
 	-- feed_begin() has checked the type by its name, which another type can have got since.
 	PERFORM bloomexp.require_own_type(schema);
 	-- Without the extension anybody could create a schema bloomexp, and the routines would call the
-	-- functions in it.  So DROP EXTENSION shall drop the routines.  Citus refuses this dependency
+	-- functions in it.  So make DROP EXTENSION drop the routines.  Citus refuses this dependency
 	-- for functions that it distributes.
 	FOR made IN
 		SELECT r.oid::regprocedure AS name
-		FROM bloomexp.routines_of(schema, settings::jsonb -> 'functions') AS r(oid)
+		FROM bloomexp.routines_of(schema, all_settings -> 'functions') AS r(oid)
 		WHERE NOT EXISTS (
 				SELECT FROM pg_depend AS d
 				WHERE d.classid = 'pg_proc'::regclass AND d.objid = r.oid AND d.deptype = 'x')
@@ -3410,7 +3422,7 @@ BEGIN
 				p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
 			FROM pg_proc AS p
 			WHERE p.oid IN (
-					SELECT bloomexp.routines_of(schema, settings::jsonb -> 'functions'))
+					SELECT bloomexp.routines_of(schema, all_settings -> 'functions'))
 				OR p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			UNION ALL SELECT 'TABLE ' || c.oid::regclass, existing <> '{}', c.relowner, c.relacl
 			FROM pg_class AS c
@@ -3951,6 +3963,8 @@ DECLARE
 	detail text;
 	hint text;
 BEGIN
+	-- Only one session at a time makes a feed of this name: see feed_begin().
+	PERFORM pg_advisory_xact_lock(hashtext('bloomexp'), hashtext(feed));
 	script := bloomexp.checked_script(jsonb_build_object('feed', feed, 'exposures', exposures,
 		'user_column', user_column, 'item_column', item_column, 'time_column', time_column,
 		'width', width, 'fpr', fpr, 'slices', slices, 'trigger', trigger, 'where', "where",
@@ -4216,11 +4230,11 @@ SET jit = off	-- compiling these statements takes longer than they do
 AS $$
 DECLARE
 	max_problems constant integer := 100;
-	found record;
+	one record;	-- a feed
 	arguments jsonb;
 BEGIN
 	-- Anybody can write settings: they are read but never executed, and returned as literals.
-	FOR found IN
+	FOR one IN
 		SELECT n.oid AS schema, n.nspname AS name, p.proowner AS owner,
 			bloomexp.feed_settings(n.oid) AS settings
 		FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
@@ -4228,37 +4242,37 @@ BEGIN
 			AND n.nspname = coalesce(only_feed, n.nspname)
 		ORDER BY n.nspname
 	LOOP
-		CONTINUE WHEN bloomexp.has_controls(found.name)	-- no script makes such a schema
-			OR jsonb_typeof(found.settings -> 'arguments') IS DISTINCT FROM 'object'
-			OR jsonb_typeof(found.settings -> 'functions') IS DISTINCT FROM 'object';
-		feed := found.name;
-		owner := pg_get_userbyid(found.owner);
-		version := found.settings ->> 'version';
+		CONTINUE WHEN bloomexp.has_controls(one.name)	-- no script makes such a schema
+			OR jsonb_typeof(one.settings -> 'arguments') IS DISTINCT FROM 'object'
+			OR jsonb_typeof(one.settings -> 'functions') IS DISTINCT FROM 'object';
+		feed := one.name;
+		owner := pg_get_userbyid(one.owner);
+		version := one.settings ->> 'version';
 		BEGIN
-			arguments := bloomexp.present_arguments(found.schema, found.settings)
-				|| jsonb_build_object('feed', found.name);
-			command := format('SELECT bloomexp.feed_sql(%L%s);', found.name,
+			arguments := bloomexp.present_arguments(one.schema, one.settings)
+				|| jsonb_build_object('feed', one.name);
+			command := format('SELECT bloomexp.feed_sql(%L%s);', one.name,
 				bloomexp.feed_options(arguments));
 			IF bloomexp.has_controls(command) THEN
 				command := NULL;
 			END IF;
-			problems := ARRAY[bloomexp.lost_filters(found.name)];
+			problems := ARRAY[bloomexp.lost_filters(one.name)];
 			IF problems[1] IS NOT NULL THEN	-- nothing else matters
 				edited := '{}';
 				RETURN NEXT;
 				CONTINUE;
 			END IF;
 			problems := ARRAY(
-				SELECT bloomexp.feed_problems(arguments, found.owner)
-				UNION ALL SELECT bloomexp.check_filters(found.schema, found.name, found.owner,
+				SELECT bloomexp.feed_problems(arguments, one.owner)
+				UNION ALL SELECT bloomexp.check_filters(one.schema, one.name, one.owner,
 					arguments)
-				UNION ALL SELECT bloomexp.check_routines(found.schema, found.name, found.owner,
-					found.settings, arguments));
+				UNION ALL SELECT bloomexp.check_routines(one.schema, one.name, one.owner,
+					one.settings, arguments));
 			IF cardinality(problems) > max_problems THEN
 				problems := problems[1 : max_problems]
 					|| format('There are %s more problems.', cardinality(problems) - max_problems);
 			END IF;
-			edited := ARRAY(SELECT e.name FROM bloomexp.edited(found.schema, found.settings) AS e);
+			edited := ARRAY(SELECT e.name FROM bloomexp.edited(one.schema, one.settings) AS e);
 		EXCEPTION WHEN OTHERS THEN	-- settings that others wrote can be nonsense
 			command := NULL;
 			problems := ARRAY[SQLERRM];
@@ -4294,7 +4308,8 @@ CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
 	new_hashes bigint[] := bloomexp.hashes(items{item_collate});
@@ -4340,7 +4355,8 @@ CREATE OR REPLACE FUNCTION {feed}.add_batch(user_ids {user_type}[], items {item_
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
 	present timestamp with time zone := clock_timestamp();
@@ -4443,7 +4459,8 @@ SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
 BEGIN
@@ -4491,7 +4508,8 @@ CREATE OR REPLACE FUNCTION {feed}.expire_batch(INOUT after {user_type}, allow_re
 	INOUT removed bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 BEGIN
 	SELECT b.after, b.removed INTO after, removed
 	FROM bloomexp.expire_batch({filters_literal}, after, allow_removed, removed,
@@ -4532,7 +4550,8 @@ $template$)
 CREATE OR REPLACE FUNCTION {feed}.forget(user_id {user_type}) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 BEGIN
 	PERFORM bloomexp.forget_user({filters_literal}, user_id);
 END
@@ -4553,8 +4572,8 @@ $template$)
 {/table}
 --
 -- This script belongs to you.  Read it, change it, and apply it again whenever you like: existing
--- filters and grants stay, but for EXECUTE of PUBLIC on the functions.  Run it in one transaction,
--- so that an error leaves nothing half made:
+-- filters and grants stay, except that PUBLIC loses EXECUTE on the functions.  Run it in one
+-- transaction, so that an error leaves nothing half made:
 -- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
 -- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included{/tracked}.
 --
@@ -4657,8 +4676,11 @@ $template$)
 CREATE OR REPLACE FUNCTION {feed}.lock(user_id {user_type}) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
+{#untracked}
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
+{/untracked}
 BEGIN
 {#untracked}
 	PERFORM bloomexp.require_read_committed('lock(), which take() calls,');
@@ -4691,7 +4713,8 @@ CREATE OR REPLACE FUNCTION {feed}.merge(from_user {user_type}, into_user {user_t
 RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 BEGIN
 	PERFORM bloomexp.merge_users({filters_literal}, from_user, into_user,
 		{settings});
@@ -4757,7 +4780,8 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	OUT busy {user_type}[])
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	result record;
 BEGIN
 	SELECT b.after, b.counts, b.busy INTO result
@@ -4780,15 +4804,15 @@ SET row_security = off	-- an error if row security would hide rows
 SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
 	read_from timestamp with time zone := now() - interval {width};
-	filled_until timestamp with time zone;
+	stored_until timestamp with time zone;	-- filled_until of the row
 BEGIN
-	SELECT f.items, f.filled_until INTO items, filled_until
+	-- before any function of bloomexp is called: an error if the extension was dropped
+	SELECT f.items, f.filled_until INTO items, stored_until
 	FROM {feed}.filters AS f WHERE f.user_id {=} shown.user_id{collate};
 	-- Ignore a filter with a filled_until ahead of the clock: the clock was wrong at its rebuild.
-	IF items IS NOT NULL AND filled_until > read_from AND filled_until <= now() THEN
-		read_from := filled_until;
+	IF items IS NOT NULL AND stored_until > read_from AND stored_until <= now() THEN
+		read_from := stored_until;
 	ELSE
 		items := NULL;
 	END IF;
@@ -4822,7 +4846,10 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 {#untracked}
 BEGIN
 	PERFORM {feed}.lock(user_id);
-	RETURN (	-- a new statement, which has a new snapshot
+	-- Lock the exposures before the next statement takes its snapshot: to an older snapshot a table
+	-- that ALTER TABLE has rewritten is empty.
+	PERFORM bloomexp.require_trusted({exposures_literal});
+	RETURN (
 		SELECT bloomexp.exclude_first(candidates{item_collate}, f.items, wanted, f.recent)
 		FROM {feed}.shown(user_id) AS f);
 END
@@ -4830,18 +4857,18 @@ END
 {#remembers}
 #variable_conflict use_variable
 DECLARE
-	settings CONSTANT bloomexp.row_settings :=
-		{settings};
-	old_items {feed}.filters.items%TYPE;	-- not by name: the type's schema can change hands
+	old_items {feed}.filters.items%TYPE;	-- an error if the extension was dropped
 	old_recent bigint[];
 {#alone}
 	old_since timestamp with time zone;
 	present timestamp with time zone;
 {/alone}
+	settings bloomexp.row_settings;
 	taken {item_type}[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.
+	-- Lock the row, and read the version that is locked.  No function of bloomexp is called before
+	-- this statement, which is an error, too, if the extension was dropped.
 	SELECT f.items, f.recent{#alone}, f.since{/alone}
 	INTO old_items, old_recent{#alone}, old_since{/alone}
 	FROM {feed}.filters AS f
@@ -4857,6 +4884,8 @@ BEGIN
 		INTO old_items, old_recent{#alone}, old_since{/alone}
 		FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate};
 	END IF;
+	settings :=
+		{settings};
 {#alone}
 	present := clock_timestamp();	-- after the lock, so not before others' additions
 	taken := bloomexp.exclude_first(candidates{item_collate},
@@ -4912,7 +4941,8 @@ SET timezone = 'UTC'	-- right even if the time column changes its type
 AS {$}
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	forgotten {item_type}[] := items;	-- narrowed down below
 {#tracked}
 	exposed bigint[];
@@ -4960,7 +4990,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, bloomexp, pg_tem
 SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
 	users {user_type}[];	-- users[i] was shown the item of new_hashes[i]
@@ -5086,7 +5117,8 @@ SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 {#alone}
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};

@@ -67,7 +67,8 @@ CREATE FUNCTION forever.add(user_id text, items bigint[], shown_at timestamp wit
     AS $$
 #variable_conflict use_variable
 DECLARE
-	installed forever.filters.items%TYPE;	-- an error if the extension was dropped
+	installed forever.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM forever.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
 	new_hashes bigint[] := bloomexp.hashes(items);
@@ -109,7 +110,8 @@ CREATE FUNCTION forever.add_batch(user_ids text[], items bigint[], shown_at time
     AS $$
 #variable_conflict use_variable
 DECLARE
-	installed forever.filters.items%TYPE;	-- an error if the extension was dropped
+	installed forever.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM forever.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
 	present timestamp with time zone := clock_timestamp();
@@ -202,7 +204,8 @@ CREATE FUNCTION forever.current(user_id text) RETURNS public.bloom
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed forever.filters.items%TYPE;	-- an error if the extension was dropped
+	installed forever.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM forever.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
 BEGIN
@@ -223,7 +226,8 @@ CREATE FUNCTION forever.forget(user_id text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-	installed forever.filters.items%TYPE;	-- an error if the extension was dropped
+	installed forever.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM forever.filters AS f WHERE false);
 BEGIN
 	PERFORM bloomexp.forget_user('forever.filters', user_id);
 END
@@ -240,8 +244,6 @@ CREATE FUNCTION forever.lock(user_id text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_variable
-DECLARE
-	installed forever.filters.items%TYPE;	-- an error if the extension was dropped
 BEGIN
 	INSERT INTO forever.filters AS f (user_id)
 	SELECT lock.user_id COLLATE pg_catalog."C" WHERE lock.user_id IS NOT NULL	-- NULL is nobody
@@ -265,7 +267,8 @@ CREATE FUNCTION forever.merge(from_user text, into_user text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-	installed forever.filters.items%TYPE;	-- an error if the extension was dropped
+	installed forever.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM forever.filters AS f WHERE false);
 BEGIN
 	PERFORM bloomexp.merge_users('forever.filters', from_user, into_user,
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100));
@@ -281,7 +284,7 @@ ALTER FUNCTION forever.merge(from_user text, into_user text) DEPENDS ON EXTENSIO
 CREATE FUNCTION forever.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["d00111c8fb2e6a8e1548a754895b3e8c", "f23d8eee9da4fe6297cad1bcda0d96af", ["search_path=pg_catalog, pg_temp"]], "lock": ["0843eb0a8ae0192c6d338be0577c0ba6", "5e41e26dc84f533be64a83ec205deb77", ["search_path=pg_catalog, pg_temp"]], "take": ["a6e9935b9ce766dc05cf44da196691c0", "3d4eb0af094265a722786c997c8f421a", ["search_path=pg_catalog, pg_temp"]], "merge": ["72bf35ba4893b2821947a8ff1accf408", "9428d801519de0b7433d0f490cc60379", ["search_path=pg_catalog, pg_temp"]], "forget": ["1839a00c223a67bb3b8ac5ea690aa3a5", "d5769a35c0a25c080d8783410dd13766", ["search_path=pg_catalog, pg_temp"]], "unseen": ["ee25cd065bd26fc0e0aca03a75528100", "0a390f3f5707e9d0fea2f4849576a97a", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["296181fc6cee94adc9eec3943bda45a9", "253329914921873b370fa941f1397c8a", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["77d47972649b2242e713e0f132455656", "458fd4262abf61298f5f323482983a44", ["search_path=pg_catalog, pg_temp"]], "take_back": ["c15db5f0b40a29d7f9325a16780ea10d", "1d4d2e62de5876e1e515c0a6cd45bec2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["eee5ad84c419bfe3bccdf03b1389871b", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["search_path=pg_catalog, pg_temp"]], "lock": ["e1601b16a757472fbd524917af940a67", "3b4b1c84cd5c0f5808bf62154b1c2978", ["search_path=pg_catalog, pg_temp"]], "take": ["5cd7f01caca9daeaf4f27b1ed81b3b89", "4d154886dd61daf846f5ab62a1f3373b", ["search_path=pg_catalog, pg_temp"]], "merge": ["dd29af3409e762181298a01106f1a34d", "11b9e774b5deddd67c3c713d09c5a780", ["search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["d138ebf3b8a806bf9beb781ac512e23f", "5f4944338c9f0b05190b4bd5ecd41336", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["8d79a7790d775d05b35b6c0135401646", "e3914cd2c92dafe9bc64f7bc68a34c41", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["3fc9641bd1b22ecf6395029b76613e73", "3f2184a68f065837573911135d3ef550", ["search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
 $$;
 
 
@@ -295,16 +298,16 @@ CREATE FUNCTION forever.take(user_id text, candidates bigint[], wanted integer D
     AS $$
 #variable_conflict use_variable
 DECLARE
-	settings CONSTANT bloomexp.row_settings :=
-		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
-	old_items forever.filters.items%TYPE;	-- not by name: the type's schema can change hands
+	old_items forever.filters.items%TYPE;	-- an error if the extension was dropped
 	old_recent bigint[];
 	old_since timestamp with time zone;
 	present timestamp with time zone;
+	settings bloomexp.row_settings;
 	taken bigint[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.
+	-- Lock the row, and read the version that is locked.  No function of bloomexp is called before
+	-- this statement, which is an error, too, if the extension was dropped.
 	SELECT f.items, f.recent, f.since
 	INTO old_items, old_recent, old_since
 	FROM forever.filters AS f
@@ -318,6 +321,8 @@ BEGIN
 		INTO old_items, old_recent, old_since
 		FROM forever.filters AS f WHERE f.user_id = take.user_id COLLATE pg_catalog."C";
 	END IF;
+	settings :=
+		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
 	present := clock_timestamp();	-- after the lock, so not before others' additions
 	taken := bloomexp.exclude_first(candidates,
 		bloomexp.items_at(old_items, present, settings), wanted,
@@ -353,7 +358,8 @@ CREATE FUNCTION forever.take_back(user_id text, items bigint[]) RETURNS bigint[]
     AS $$
 #variable_conflict use_variable
 DECLARE
-	installed forever.filters.items%TYPE;	-- an error if the extension was dropped
+	installed forever.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM forever.filters AS f WHERE false);
 	forgotten bigint[] := items;	-- narrowed down below
 BEGIN
 	PERFORM forever.lock(take_back.user_id);
@@ -386,7 +392,8 @@ CREATE FUNCTION forever.unseen(user_id text, candidates bigint[]) RETURNS bigint
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed forever.filters.items%TYPE;	-- an error if the extension was dropped
+	installed forever.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM forever.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
 BEGIN
@@ -453,7 +460,8 @@ CREATE FUNCTION seen.add(user_id bigint, items text[], shown_at timestamp with t
     AS $$
 #variable_conflict use_variable
 DECLARE
-	installed seen.filters.items%TYPE;	-- an error if the extension was dropped
+	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM seen.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(
 			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
@@ -499,7 +507,8 @@ CREATE FUNCTION seen.add_batch(user_ids bigint[], items text[], shown_at timesta
     AS $$
 #variable_conflict use_variable
 DECLARE
-	installed seen.filters.items%TYPE;	-- an error if the extension was dropped
+	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM seen.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(
 			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
@@ -594,7 +603,8 @@ CREATE FUNCTION seen.current(user_id bigint) RETURNS public.bloom
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed seen.filters.items%TYPE;	-- an error if the extension was dropped
+	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM seen.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(
 			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
@@ -631,7 +641,8 @@ CREATE FUNCTION seen.expire_batch(INOUT after bigint, allow_removed boolean, INO
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-	installed seen.filters.items%TYPE;	-- an error if the extension was dropped
+	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM seen.filters AS f WHERE false);
 BEGIN
 	SELECT b.after, b.removed INTO after, removed
 	FROM bloomexp.expire_batch('seen.filters', after, allow_removed, removed,
@@ -650,7 +661,8 @@ CREATE FUNCTION seen.forget(user_id bigint) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-	installed seen.filters.items%TYPE;	-- an error if the extension was dropped
+	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM seen.filters AS f WHERE false);
 BEGIN
 	PERFORM bloomexp.forget_user('seen.filters', user_id);
 END
@@ -667,8 +679,6 @@ CREATE FUNCTION seen.lock(user_id bigint) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_variable
-DECLARE
-	installed seen.filters.items%TYPE;	-- an error if the extension was dropped
 BEGIN
 	INSERT INTO seen.filters AS f (user_id)
 	SELECT lock.user_id WHERE lock.user_id IS NOT NULL	-- NULL is nobody
@@ -692,7 +702,8 @@ CREATE FUNCTION seen.merge(from_user bigint, into_user bigint) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-	installed seen.filters.items%TYPE;	-- an error if the extension was dropped
+	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM seen.filters AS f WHERE false);
 BEGIN
 	PERFORM bloomexp.merge_users('seen.filters', from_user, into_user,
 		bloomexp.make_row_settings(
@@ -709,7 +720,7 @@ ALTER FUNCTION seen.merge(from_user bigint, into_user bigint) DEPENDS ON EXTENSI
 CREATE FUNCTION seen.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["55b7f3ae201e08730ebcabb3a3a171cf", "9709b978fd9b1288cc139aed1dc0dfa5", ["search_path=pg_catalog, pg_temp"]], "lock": ["1d531ea8079f5e2bb4059b89afbffde9", "5cd1f4cd8a2dddda71b77f80e5fea668", ["search_path=pg_catalog, pg_temp"]], "take": ["641658943e495030dfe06e8d00d30b93", "996434b89de68cdb96bde4da868e7275", ["search_path=pg_catalog, pg_temp"]], "merge": ["ac6de7267cee1919a1fc17f6ad53eac9", "54f0fe456a97d1f8c82e0c520938d56c", ["search_path=pg_catalog, pg_temp"]], "expire": ["b184c2ede18fb11fd001553ff3b678fc", "aa7f0ae5646e52f21f9d138c22622bd4", []], "forget": ["ba46a323767fe9dac2d4092e2421b8d5", "fffb918de920ddf15d7d02d375037fd1", ["search_path=pg_catalog, pg_temp"]], "unseen": ["a94044fd09f821a5efc132c47653b8ae", "32c5df2591da15bff15259ea1c82052c", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["024cafa5f4fb04d7cd545909b2b1843a", "5debf9012c5b3e066820a653aef43251", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["8b21cdda0e0edb803864eea6159aaf3b", "037fb99faa44ef539be6ba2050825cd4", ["search_path=pg_catalog, pg_temp"]], "take_back": ["43469b508d24cc2baf014184fc2bcc9d", "9876de23b0e5b10a0761047da45e2d8e", ["search_path=pg_catalog, pg_temp"]], "expire_batch": ["fb86189c32755cb0ef44b888884ae223", "b4ed02962cff3ee30f34523f60e9f1dd", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["df24c7ce1b85c9c108e270b27da7376a", "9c1eaba5fa283f268f3363db383676a0", ["search_path=pg_catalog, pg_temp"]], "lock": ["22ff8d084f9280f2d40d6027c6b27374", "83c9cf40de730033a1909e69ba1af0de", ["search_path=pg_catalog, pg_temp"]], "take": ["91ad874b3bbd0b72e648d2ebacb8f91b", "aee147fdaed793fcd5ca45ac76b12dba", ["search_path=pg_catalog, pg_temp"]], "merge": ["01a94a955d4c2aae318377bf2420acc0", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["search_path=pg_catalog, pg_temp"]], "expire": ["b184c2ede18fb11fd001553ff3b678fc", "aa7f0ae5646e52f21f9d138c22622bd4", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["1b6c2b92e8b67c75fbc051bc7b0e44ae", "5bd2aadb1159d5cd58e2b674ecde9507", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["2df8e1b254aa5204e81523b47e6012fc", "cf437e319f30156555aaac54adc335db", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["de97c2ebb3fbd3b6e41857f69ad69547", "342aeaca83e70fde05c8786dd415fd25", ["search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -723,17 +734,16 @@ CREATE FUNCTION seen.take(user_id bigint, candidates text[], wanted integer DEFA
     AS $$
 #variable_conflict use_variable
 DECLARE
-	settings CONSTANT bloomexp.row_settings :=
-		bloomexp.make_row_settings(
-			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
-	old_items seen.filters.items%TYPE;	-- not by name: the type's schema can change hands
+	old_items seen.filters.items%TYPE;	-- an error if the extension was dropped
 	old_recent bigint[];
 	old_since timestamp with time zone;
 	present timestamp with time zone;
+	settings bloomexp.row_settings;
 	taken pg_catalog.text[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.
+	-- Lock the row, and read the version that is locked.  No function of bloomexp is called before
+	-- this statement, which is an error, too, if the extension was dropped.
 	SELECT f.items, f.recent, f.since
 	INTO old_items, old_recent, old_since
 	FROM seen.filters AS f
@@ -747,6 +757,9 @@ BEGIN
 		INTO old_items, old_recent, old_since
 		FROM seen.filters AS f WHERE f.user_id = take.user_id;
 	END IF;
+	settings :=
+		bloomexp.make_row_settings(
+			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
 	present := clock_timestamp();	-- after the lock, so not before others' additions
 	taken := bloomexp.exclude_first(candidates COLLATE pg_catalog."C",
 		bloomexp.items_at(old_items, present, settings), wanted,
@@ -782,7 +795,8 @@ CREATE FUNCTION seen.take_back(user_id bigint, items text[]) RETURNS text[]
     AS $$
 #variable_conflict use_variable
 DECLARE
-	installed seen.filters.items%TYPE;	-- an error if the extension was dropped
+	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM seen.filters AS f WHERE false);
 	forgotten pg_catalog.text[] := items;	-- narrowed down below
 BEGIN
 	PERFORM seen.lock(take_back.user_id);
@@ -815,7 +829,8 @@ CREATE FUNCTION seen.unseen(user_id bigint, candidates text[]) RETURNS text[]
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed seen.filters.items%TYPE;	-- an error if the extension was dropped
+	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM seen.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(
 			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
@@ -858,7 +873,8 @@ CREATE FUNCTION shown.current(user_id bigint) RETURNS public.bloom
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed shown.filters.items%TYPE;	-- an error if the extension was dropped
+	installed shown.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM shown.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.01, capacity => 100);
 BEGIN
@@ -879,8 +895,6 @@ CREATE FUNCTION shown.lock(user_id bigint) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_variable
-DECLARE
-	installed shown.filters.items%TYPE;	-- an error if the extension was dropped
 BEGIN
 	INSERT INTO shown.filters AS f (user_id)
 	SELECT lock.user_id WHERE lock.user_id IS NOT NULL	-- NULL is nobody
@@ -920,7 +934,8 @@ CREATE FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto bi
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 DECLARE
-	installed shown.filters.items%TYPE;	-- an error if the extension was dropped
+	installed shown.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM shown.filters AS f WHERE false);
 	result record;
 BEGIN
 	SELECT b.after, b.counts, b.busy INTO result
@@ -946,7 +961,7 @@ ALTER FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto big
 CREATE FUNCTION shown.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16624", "functions": {"lock": ["4426eb0725ae9bb3f5ca2905dd153b83", "f88335e58d4d6647aa1220010201fa3f", ["search_path=pg_catalog, pg_temp"]], "take": ["7c4f32d6c1b6aaa10fc67beae2dc05d1", "9947c6b7087a51c086a2a1dcfa23b44b", ["search_path=pg_catalog, pg_temp"]], "track": ["a21d483857cc2a3fc2f0ec73dd5ef985", "25eaac65dd53a058f43e916b708794be", ["search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["55b51275eaecd2d4cbb7f602912a5140", "3eee5c6df73535748277fdefee6fb7cf", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["5fae35531f674b95d508acfb2fb307b1", "8192087917f5e675aafd6ce2954fda99", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["7db7b140c8198873f4a45a6a4fe9f6e7", "e9e32df7decad0d6f8a58dd21aee587b", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["3b42c4cc24653695842b815ae28547a2", "2cb27d4713bf877a3478670516b282c1", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["3be346fe1f8e9b58e48c1b397f47c995", "ce2ef0fad26b606039884d7db799845c", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16625", "functions": {"lock": ["b5c4a3d284152c46a4317dd14fbacb6a", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["search_path=pg_catalog, pg_temp"]], "take": ["19d2bee0fedb443378903ea8841a6d9f", "a6c2ffe04102150f92ed27eeccc933ce", ["search_path=pg_catalog, pg_temp"]], "track": ["aebe72b417f5a32f0c2cc909d3310ec6", "46dbb3bedd4533fc785eb4271ca53489", ["search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["7db7b140c8198873f4a45a6a4fe9f6e7", "e9e32df7decad0d6f8a58dd21aee587b", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["62c1626f528de90735246684b2f6e022", "a1ddd72d1f8bec2f4ac5f8d407f7f67b", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["b6c2a8ac37ff2fa01bc9a09300741b25", "be425b418b09cb052e271960eab0c980", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -960,14 +975,14 @@ CREATE FUNCTION shown.take(user_id bigint, candidates bigint[], wanted integer D
     AS $$
 #variable_conflict use_variable
 DECLARE
-	settings CONSTANT bloomexp.row_settings :=
-		bloomexp.make_row_settings(kind => 'integer', fpr => 0.01, capacity => 100);
-	old_items shown.filters.items%TYPE;	-- not by name: the type's schema can change hands
+	old_items shown.filters.items%TYPE;	-- an error if the extension was dropped
 	old_recent bigint[];
+	settings bloomexp.row_settings;
 	taken bigint[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.
+	-- Lock the row, and read the version that is locked.  No function of bloomexp is called before
+	-- this statement, which is an error, too, if the extension was dropped.
 	SELECT f.items, f.recent
 	INTO old_items, old_recent
 	FROM shown.filters AS f
@@ -979,6 +994,8 @@ BEGIN
 		INTO old_items, old_recent
 		FROM shown.filters AS f WHERE f.user_id = take.user_id;
 	END IF;
+	settings :=
+		bloomexp.make_row_settings(kind => 'integer', fpr => 0.01, capacity => 100);
 	taken := bloomexp.exclude_first(candidates, old_items, wanted, old_recent);
 	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
 		new_hashes := bloomexp.hashes(taken);
@@ -1010,7 +1027,8 @@ CREATE FUNCTION shown.take_back(user_id bigint, items bigint[]) RETURNS bigint[]
     AS $$
 #variable_conflict use_variable
 DECLARE
-	installed shown.filters.items%TYPE;	-- an error if the extension was dropped
+	installed shown.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM shown.filters AS f WHERE false);
 	forgotten bigint[] := items;	-- narrowed down below
 	exposed bigint[];
 BEGIN
@@ -1056,7 +1074,8 @@ CREATE FUNCTION shown.track() RETURNS trigger
     AS $$	-- right even if the time column changes its type
 #variable_conflict use_variable
 DECLARE
-	installed shown.filters.items%TYPE;	-- an error if the extension was dropped
+	installed shown.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM shown.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.01, capacity => 100);
 	users bigint[];	-- users[i] was shown the item of new_hashes[i]
@@ -1171,7 +1190,8 @@ CREATE FUNCTION shown.unseen(user_id bigint, candidates bigint[]) RETURNS bigint
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed shown.filters.items%TYPE;	-- an error if the extension was dropped
+	installed shown.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM shown.filters AS f WHERE false);
 BEGIN
 	RETURN (
 		SELECT bloomexp.exclude(candidates, f.items, f.recent)
@@ -1209,7 +1229,8 @@ CREATE FUNCTION untracked.current(user_id bigint) RETURNS public.bloom
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed untracked.filters.items%TYPE;	-- an error if the extension was dropped
+	installed untracked.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM untracked.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.01, capacity => 100);
 BEGIN
@@ -1231,7 +1252,8 @@ CREATE FUNCTION untracked.lock(user_id bigint) RETURNS void
     AS $$
 #variable_conflict use_variable
 DECLARE
-	installed untracked.filters.items%TYPE;	-- an error if the extension was dropped
+	installed untracked.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM untracked.filters AS f WHERE false);
 BEGIN
 	PERFORM bloomexp.require_read_committed('lock(), which take() calls,');
 	IF EXISTS (SELECT FROM pg_foreign_table) THEN	-- few databases have any
@@ -1271,7 +1293,8 @@ CREATE FUNCTION untracked.rebuild_batch(wanted bigint[], INOUT after bigint, upt
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 DECLARE
-	installed untracked.filters.items%TYPE;	-- an error if the extension was dropped
+	installed untracked.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM untracked.filters AS f WHERE false);
 	result record;
 BEGIN
 	SELECT b.after, b.counts, b.busy INTO result
@@ -1297,7 +1320,7 @@ ALTER FUNCTION untracked.rebuild_batch(wanted bigint[], INOUT after bigint, upto
 CREATE FUNCTION untracked.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16624", "functions": {"lock": ["4539f067e1c0e310613b322e64ad7a35", "cf76294cdd2d9859959418f4de41f631", ["search_path=pg_catalog, pg_temp"]], "take": ["3d6f662d5794bc72232e41a044d2fcb3", "221f6c57c4fa6e965ba5746df6c34154", ["search_path=pg_catalog, pg_temp"]], "shown": ["accd23b922a5ec8bad4a9128ac244ad2", "056ba94e4712f900cca49add13fdd389", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["ba4abfbec277480907733651fa89b9bf", "91913ab8f3ff85480b83c67ed045c0c3", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["0796e412255dd7ba79359303514c935e", "3610a77d7d7855dc39bc7d8e0af2ea86", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["736820f43a93b9746d81de155f832f47", "1088bbe519d3a2293f1475eb8913858f", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["980483f9d5210f2b30de018ac1670dd8", "82332dc0f1150e86c47501b58cae1156", ["search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["38f7f6bf761bbf3d50d08cc61f705131", "4b7f77e5e0457a4480fda5a8cb2db4c0", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16625", "functions": {"lock": ["670769cee108f2c6b947b66c47bee372", "a02898631cf9e2d28422ea5fe2ccb467", ["search_path=pg_catalog, pg_temp"]], "take": ["3bcf359441257a047b23877e9b2f1956", "85be6bd5cb688f6e9bca4154137ade80", ["search_path=pg_catalog, pg_temp"]], "shown": ["5eafa9987041bde4423364e5bd232a7e", "de283734e4212cf4a33e107028912f9b", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["cb11b831ed4191cfbcdc52ee9a136c6e", "06f3d7a27d309c754e891dd6fe8dbfdf", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["a71ff127537e91e67b2b395edebe2bf1", "bf906ffe98353f1952abbb6e33fd1502", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["736820f43a93b9746d81de155f832f47", "1088bbe519d3a2293f1475eb8913858f", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["c0dfb653e76b2cd541c9010be39946e7", "6054be7bf6b97665002b1ee168be31d6", ["search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["072ee326163914bcfe6fd73ff0156560", "807a28552a917ae4151f808121a3a2dc", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -1313,15 +1336,15 @@ CREATE FUNCTION untracked.shown(user_id bigint, OUT items public.bloom, OUT rece
     AS $$	-- right even if the time column changes its type
 #variable_conflict use_variable
 DECLARE
-	installed untracked.filters.items%TYPE;	-- an error if the extension was dropped
 	read_from timestamp with time zone := now() - interval '100 years';
-	filled_until timestamp with time zone;
+	stored_until timestamp with time zone;	-- filled_until of the row
 BEGIN
-	SELECT f.items, f.filled_until INTO items, filled_until
+	-- before any function of bloomexp is called: an error if the extension was dropped
+	SELECT f.items, f.filled_until INTO items, stored_until
 	FROM untracked.filters AS f WHERE f.user_id = shown.user_id;
 	-- Ignore a filter with a filled_until ahead of the clock: the clock was wrong at its rebuild.
-	IF items IS NOT NULL AND filled_until > read_from AND filled_until <= now() THEN
-		read_from := filled_until;
+	IF items IS NOT NULL AND stored_until > read_from AND stored_until <= now() THEN
+		read_from := stored_until;
 	ELSE
 		items := NULL;
 	END IF;
@@ -1347,7 +1370,10 @@ CREATE FUNCTION untracked.take(user_id bigint, candidates bigint[], wanted integ
     AS $$
 BEGIN
 	PERFORM untracked.lock(user_id);
-	RETURN (	-- a new statement, which has a new snapshot
+	-- Lock the exposures before the next statement takes its snapshot: to an older snapshot a table
+	-- that ALTER TABLE has rewritten is empty.
+	PERFORM bloomexp.require_trusted('public.exposures');
+	RETURN (
 		SELECT bloomexp.exclude_first(candidates, f.items, wanted, f.recent)
 		FROM untracked.shown(user_id) AS f);
 END
@@ -1365,7 +1391,8 @@ CREATE FUNCTION untracked.take_back(user_id bigint, items bigint[]) RETURNS bigi
     AS $$
 #variable_conflict use_variable
 DECLARE
-	installed untracked.filters.items%TYPE;	-- an error if the extension was dropped
+	installed untracked.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM untracked.filters AS f WHERE false);
 	forgotten bigint[] := items;	-- narrowed down below
 BEGIN
 	forgotten := (
@@ -1397,7 +1424,8 @@ CREATE FUNCTION untracked.unseen(user_id bigint, candidates bigint[]) RETURNS bi
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed untracked.filters.items%TYPE;	-- an error if the extension was dropped
+	installed untracked.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM untracked.filters AS f WHERE false);
 BEGIN
 	RETURN (
 		SELECT bloomexp.exclude(candidates, f.items, f.recent)
@@ -1958,9 +1986,9 @@ COPY public.exposures (user_id, item_id, shown_at) FROM stdin;
 2	16	2026-01-01 00:00:00+00
 2	18	2026-01-01 00:00:00+00
 2	20	2026-01-01 00:00:00+00
-1	802	2026-11-29 05:46:32.534794+00
-2	802	2026-11-29 05:46:32.534794+00
-3	802	2026-11-29 05:46:32.534794+00
+1	802	2026-11-29 06:17:42.711258+00
+2	802	2026-11-29 06:17:42.711258+00
+3	802	2026-11-29 06:17:42.711258+00
 \.
 
 
@@ -2030,8 +2058,8 @@ COPY seen.filters (user_id, since, items, pending, recent) FROM stdin;
 --
 
 COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 05:46:32.527512+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
-2	2026-11-29 05:46:32.527512+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
+1	2026-11-29 06:17:42.702857+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
+2	2026-11-29 06:17:42.702857+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
 3	\N	\N	0	{-6443450559023289812}
 \.
 
@@ -2041,8 +2069,8 @@ COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
 --
 
 COPY untracked.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 05:36:31.532353+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
-2	2026-11-29 05:36:31.532353+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
+1	2026-11-29 06:07:41.708621+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
+2	2026-11-29 06:07:41.708621+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
 \.
 
 

@@ -10,7 +10,8 @@ CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
 	new_hashes bigint[] := bloomexp.hashes(items{item_collate});

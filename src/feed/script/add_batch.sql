@@ -8,7 +8,8 @@ CREATE OR REPLACE FUNCTION {feed}.add_batch(user_ids {user_type}[], items {item_
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
 	present timestamp with time zone := clock_timestamp();

@@ -5,7 +5,8 @@ CREATE OR REPLACE FUNCTION {feed}.expire_batch(INOUT after {user_type}, allow_re
 	INOUT removed bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 BEGIN
 	SELECT b.after, b.removed INTO after, removed
 	FROM bloomexp.expire_batch({filters_literal}, after, allow_removed, removed,

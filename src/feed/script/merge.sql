@@ -3,7 +3,8 @@ CREATE OR REPLACE FUNCTION {feed}.merge(from_user {user_type}, into_user {user_t
 RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 BEGIN
 	PERFORM bloomexp.merge_users({filters_literal}, from_user, into_user,
 		{settings});

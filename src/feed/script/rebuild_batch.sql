@@ -11,7 +11,8 @@ CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
 	OUT busy {user_type}[])
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	result record;
 BEGIN
 	SELECT b.after, b.counts, b.busy INTO result

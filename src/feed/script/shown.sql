@@ -6,15 +6,15 @@ SET row_security = off	-- an error if row security would hide rows
 SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
 	read_from timestamp with time zone := now() - interval {width};
-	filled_until timestamp with time zone;
+	stored_until timestamp with time zone;	-- filled_until of the row
 BEGIN
-	SELECT f.items, f.filled_until INTO items, filled_until
+	-- before any function of bloomexp is called: an error if the extension was dropped
+	SELECT f.items, f.filled_until INTO items, stored_until
 	FROM {feed}.filters AS f WHERE f.user_id {=} shown.user_id{collate};
 	-- Ignore a filter with a filled_until ahead of the clock: the clock was wrong at its rebuild.
-	IF items IS NOT NULL AND filled_until > read_from AND filled_until <= now() THEN
-		read_from := filled_until;
+	IF items IS NOT NULL AND stored_until > read_from AND stored_until <= now() THEN
+		read_from := stored_until;
 	ELSE
 		items := NULL;
 	END IF;

@@ -13,7 +13,10 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 {#untracked}
 BEGIN
 	PERFORM {feed}.lock(user_id);
-	RETURN (	-- a new statement, which has a new snapshot
+	-- Lock the exposures before the next statement takes its snapshot: to an older snapshot a table
+	-- that ALTER TABLE has rewritten is empty.
+	PERFORM bloomexp.require_trusted({exposures_literal});
+	RETURN (
 		SELECT bloomexp.exclude_first(candidates{item_collate}, f.items, wanted, f.recent)
 		FROM {feed}.shown(user_id) AS f);
 END
@@ -21,18 +24,18 @@ END
 {#remembers}
 #variable_conflict use_variable
 DECLARE
-	settings CONSTANT bloomexp.row_settings :=
-		{settings};
-	old_items {feed}.filters.items%TYPE;	-- not by name: the type's schema can change hands
+	old_items {feed}.filters.items%TYPE;	-- an error if the extension was dropped
 	old_recent bigint[];
 {#alone}
 	old_since timestamp with time zone;
 	present timestamp with time zone;
 {/alone}
+	settings bloomexp.row_settings;
 	taken {item_type}[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.
+	-- Lock the row, and read the version that is locked.  No function of bloomexp is called before
+	-- this statement, which is an error, too, if the extension was dropped.
 	SELECT f.items, f.recent{#alone}, f.since{/alone}
 	INTO old_items, old_recent{#alone}, old_since{/alone}
 	FROM {feed}.filters AS f
@@ -48,6 +51,8 @@ BEGIN
 		INTO old_items, old_recent{#alone}, old_since{/alone}
 		FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate};
 	END IF;
+	settings :=
+		{settings};
 {#alone}
 	present := clock_timestamp();	-- after the lock, so not before others' additions
 	taken := bloomexp.exclude_first(candidates{item_collate},

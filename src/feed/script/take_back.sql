@@ -21,7 +21,8 @@ SET timezone = 'UTC'	-- right even if the time column changes its type
 AS {$}
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	forgotten {item_type}[] := items;	-- narrowed down below
 {#tracked}
 	exposed bigint[];

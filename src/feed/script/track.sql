@@ -6,7 +6,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, bloomexp, pg_tem
 SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
 	users {user_type}[];	-- users[i] was shown the item of new_hashes[i]

@@ -6,7 +6,8 @@ SET search_path = pg_catalog, pg_temp
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
+		SELECT f.items FROM {feed}.filters AS f WHERE false);
 {#alone}
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
