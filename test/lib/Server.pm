@@ -106,7 +106,16 @@ sub kill_pgbench
 # Wait for a server that restarts after a crash; false if it does not in time.
 sub comes_back
 {
-	return $_[0]->poll_query_until('postgres', 'SELECT true');
+	my ($node) = @_;
+
+	# not poll_query_until(), whose psql can end before it has read the query, which kills the test
+	for (1 .. 10 * $patience)
+	{
+		return 1 if IPC::Run::run([ 'psql', '-Xqc', 'SELECT', '-d', $node->connstr('postgres') ],
+			'<', \undef, '>', \my $output, '2>&1');
+		select(undef, undef, undef, 0.1);
+	}
+	return 0;
 }
 
 1;
