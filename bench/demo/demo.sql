@@ -102,7 +102,7 @@ SELECT sum(seconds) FILTER (WHERE way = 'feed') AS feed_s,
 	sum(seconds) FILTER (WHERE way = 'exact') AS exact_s,
 	(SELECT count(*) FROM stream) AS events
 FROM runs \gset
-SELECT format('%s and %s s', round(:feed_s::numeric, 1),
+SELECT format('feed %s s, table %s s', round(:feed_s::numeric, 1),
 	round(:exact_s::numeric, 1)) AS seconds \gset
 \echo '  ' :seconds
 SELECT count(*) AS users, sum(n) AS items, max(n) AS most,
