@@ -121,6 +121,17 @@ DECLARE
 	detail text;
 	hint text;
 BEGIN
+	-- Keep the extension from being dropped, and see that it was not: after that the owner of the
+	-- database could make a schema bloomexp of his own.
+	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
+	IF NOT EXISTS (
+		SELECT FROM pg_depend AS d JOIN pg_extension AS x ON x.oid = d.refobjid
+		WHERE d.classid = 'pg_class'::regclass AND d.objid = 'bloomexp.new_rows'::regclass
+			AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+			AND x.extname = 'bloomexp') THEN
+		RAISE EXCEPTION 'extension bloomexp was dropped'
+			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
 	-- Only one session at a time makes a feed of this name: see feed_begin().
 	PERFORM pg_advisory_xact_lock(hashtext('bloomexp'), hashtext(feed));
 	script := bloomexp.checked_script(jsonb_build_object('feed', feed, 'exposures', exposures,

@@ -91,7 +91,6 @@ BEGIN
 				SELECT u.id FROM unnest(users) WITH ORDINALITY AS u(id, n)
 				WHERE u.n > n_done AND u.n <= n_done + 4 * size)
 		END;
-		counts_before := counts;
 		gave_way := false;
 		-- Since the last batch the feed can have been dropped, and somebody else can have made one
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
@@ -100,6 +99,7 @@ BEGIN
 			RAISE EXCEPTION 'function % was replaced in the meantime', batch
 				USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
+		counts_before := counts;
 		BEGIN
 			EXECUTE call
 				INTO after, batch_busy, counts.exposures, counts.filters, counts.bytes,

@@ -20,6 +20,7 @@ BEGIN
 			UNION ALL SELECT 'TABLE bloomexp.new_rows', a.privilege_type, a.grantee
 			FROM pg_class AS c, aclexplode(c.relacl) AS a
 			WHERE c.oid = 'bloomexp.new_rows'::regclass AND a.grantee <> c.relowner
+				AND NOT (a.grantee = 0 AND a.privilege_type = 'SELECT')
 			-- only functions use it; a table of it would keep later versions from adding a column
 			UNION ALL SELECT 'TYPE bloomexp.row_settings', a.privilege_type, a.grantee
 			FROM pg_type AS t, aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) AS a
@@ -29,6 +30,8 @@ BEGIN
 	LOOP
 		EXECUTE format('REVOKE %s ON %s FROM %s', others.privileges, others.name, others.grantee);
 	END LOOP;
+	-- whoever makes or maintains a feed locks this table, to keep the extension from being dropped
+	GRANT SELECT ON bloomexp.new_rows TO PUBLIC;
 	FOR missing IN
 		WITH members AS (
 			SELECT d.classid, d.objid FROM pg_depend AS d

@@ -2379,7 +2379,6 @@ BEGIN
 				SELECT u.id FROM unnest(users) WITH ORDINALITY AS u(id, n)
 				WHERE u.n > n_done AND u.n <= n_done + 4 * size)
 		END;
-		counts_before := counts;
 		gave_way := false;
 		-- Since the last batch the feed can have been dropped, and somebody else can have made one
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
@@ -2388,6 +2387,7 @@ BEGIN
 			RAISE EXCEPTION 'function % was replaced in the meantime', batch
 				USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
+		counts_before := counts;
 		BEGIN
 			EXECUTE call
 				INTO after, batch_busy, counts.exposures, counts.filters, counts.bytes,
@@ -3059,6 +3059,17 @@ DECLARE
 	old record;
 	missing jsonb;
 BEGIN
+	-- Keep the extension from being dropped, and see that it was not: after that the owner of the
+	-- database could make a schema bloomexp of his own.
+	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
+	IF NOT EXISTS (
+		SELECT FROM pg_depend AS d JOIN pg_extension AS x ON x.oid = d.refobjid
+		WHERE d.classid = 'pg_class'::regclass AND d.objid = 'bloomexp.new_rows'::regclass
+			AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+			AND x.extname = 'bloomexp') THEN
+		RAISE EXCEPTION 'extension bloomexp was dropped'
+			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
 	-- Only one session at a time makes a feed of this name.
 	PERFORM pg_advisory_xact_lock(hashtext('bloomexp'), hashtext(feed));
 	schema := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
@@ -3963,6 +3974,17 @@ DECLARE
 	detail text;
 	hint text;
 BEGIN
+	-- Keep the extension from being dropped, and see that it was not: after that the owner of the
+	-- database could make a schema bloomexp of his own.
+	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
+	IF NOT EXISTS (
+		SELECT FROM pg_depend AS d JOIN pg_extension AS x ON x.oid = d.refobjid
+		WHERE d.classid = 'pg_class'::regclass AND d.objid = 'bloomexp.new_rows'::regclass
+			AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+			AND x.extname = 'bloomexp') THEN
+		RAISE EXCEPTION 'extension bloomexp was dropped'
+			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
 	-- Only one session at a time makes a feed of this name: see feed_begin().
 	PERFORM pg_advisory_xact_lock(hashtext('bloomexp'), hashtext(feed));
 	script := bloomexp.checked_script(jsonb_build_object('feed', feed, 'exposures', exposures,
@@ -4495,6 +4517,19 @@ CREATE OR REPLACE PROCEDURE {feed}.expire(pause interval DEFAULT '0',
 	allow_removed boolean DEFAULT false, INOUT removed bigint DEFAULT 0)
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit
 BEGIN
+	-- Keep the extension from being dropped before the procedure runs, and see that it was not.
+	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
+	IF NOT EXISTS (
+		SELECT FROM pg_catalog.pg_depend AS d
+		JOIN pg_catalog.pg_extension AS x ON x.oid OPERATOR(pg_catalog.=) d.refobjid
+		WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+			AND d.objid OPERATOR(pg_catalog.=) 'bloomexp.new_rows'::pg_catalog.regclass
+			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
+			AND d.deptype OPERATOR(pg_catalog.=) 'e'
+			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
+		RAISE EXCEPTION 'extension bloomexp was dropped'
+			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
 	CALL bloomexp.expire_filters({expire_batch_literal}, NULL::{user_type}, pause, allow_removed,
 		removed);
 END
@@ -4755,6 +4790,19 @@ CREATE OR REPLACE PROCEDURE {feed}.rebuild(
 	INOUT bytes bigint DEFAULT 0, INOUT removed bigint DEFAULT 0)
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit
 BEGIN
+	-- Keep the extension from being dropped before the procedure runs, and see that it was not.
+	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
+	IF NOT EXISTS (
+		SELECT FROM pg_catalog.pg_depend AS d
+		JOIN pg_catalog.pg_extension AS x ON x.oid OPERATOR(pg_catalog.=) d.refobjid
+		WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+			AND d.objid OPERATOR(pg_catalog.=) 'bloomexp.new_rows'::pg_catalog.regclass
+			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
+			AND d.deptype OPERATOR(pg_catalog.=) 'e'
+			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
+		RAISE EXCEPTION 'extension bloomexp was dropped'
+			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
 	CALL bloomexp.rebuild_filters({rebuild_batch_literal}, {filters_literal},
 {#tracked}
 		users, after, upto, pause, NULL, dry_run, allow_removed,
@@ -4863,7 +4911,6 @@ DECLARE
 	old_since timestamp with time zone;
 	present timestamp with time zone;
 {/alone}
-	settings bloomexp.row_settings;
 	taken {item_type}[];
 	new_hashes bigint[];
 BEGIN
@@ -4884,35 +4931,40 @@ BEGIN
 		INTO old_items, old_recent{#alone}, old_since{/alone}
 		FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate};
 	END IF;
-	settings :=
-		{settings};
+	-- The lock of the table keeps the extension from being dropped now.
+	DECLARE
+		settings CONSTANT bloomexp.row_settings :=
+			{settings};
+	BEGIN
 {#alone}
-	present := clock_timestamp();	-- after the lock, so not before others' additions
-	taken := bloomexp.exclude_first(candidates{item_collate},
-		bloomexp.items_at(old_items, present, settings), wanted,
-		bloomexp.recent_at(old_recent, old_since, present, settings));
+		present := clock_timestamp();	-- after the lock, so not before others' additions
+		taken := bloomexp.exclude_first(candidates{item_collate},
+			bloomexp.items_at(old_items, present, settings), wanted,
+			bloomexp.recent_at(old_recent, old_since, present, settings));
 {/alone}
 {#tracked}
-	taken := bloomexp.exclude_first(candidates{item_collate}, old_items, wanted, old_recent);
+		taken := bloomexp.exclude_first(candidates{item_collate}, old_items, wanted, old_recent);
 {/tracked}
-	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
-		new_hashes := bloomexp.hashes(taken{item_collate});
-		UPDATE {feed}.filters AS f SET
+		IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
+			new_hashes := bloomexp.hashes(taken{item_collate});
+			UPDATE {feed}.filters AS f SET
 {#alone}
-			since = bloomexp.since_after(f.recent, new_hashes, settings, f.since, present, present),
+				since = bloomexp.since_after(f.recent, new_hashes, settings,
+					f.since, present, present),
 {/alone}
-			items = bloomexp.items_after(f.items, f.recent, new_hashes, settings{#alone},
-				f.since, present, present{/alone}),
-			-- 0 if there are too many for "recent": then they are in "items"
-			pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
-			recent = bloomexp.recent_after(f.recent, new_hashes, settings{#alone},
-				f.since, present, present{/alone})
-		WHERE f.user_id {=} take.user_id{collate};
-		IF NOT FOUND THEN
-			PERFORM bloomexp.row_not_written({filters_literal});
+				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings{#alone},
+					f.since, present, present{/alone}),
+				-- 0 if there are too many for "recent": then they are in "items"
+				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
+				recent = bloomexp.recent_after(f.recent, new_hashes, settings{#alone},
+					f.since, present, present{/alone})
+			WHERE f.user_id {=} take.user_id{collate};
+			IF NOT FOUND THEN
+				PERFORM bloomexp.row_not_written({filters_literal});
+			END IF;
 		END IF;
-	END IF;
-	RETURN taken;
+		RETURN taken;
+	END;
 END
 {/remembers}
 {$};
@@ -5170,6 +5222,7 @@ BEGIN
 			UNION ALL SELECT 'TABLE bloomexp.new_rows', a.privilege_type, a.grantee
 			FROM pg_class AS c, aclexplode(c.relacl) AS a
 			WHERE c.oid = 'bloomexp.new_rows'::regclass AND a.grantee <> c.relowner
+				AND NOT (a.grantee = 0 AND a.privilege_type = 'SELECT')
 			-- only functions use it; a table of it would keep later versions from adding a column
 			UNION ALL SELECT 'TYPE bloomexp.row_settings', a.privilege_type, a.grantee
 			FROM pg_type AS t, aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) AS a
@@ -5179,6 +5232,8 @@ BEGIN
 	LOOP
 		EXECUTE format('REVOKE %s ON %s FROM %s', others.privileges, others.name, others.grantee);
 	END LOOP;
+	-- whoever makes or maintains a feed locks this table, to keep the extension from being dropped
+	GRANT SELECT ON bloomexp.new_rows TO PUBLIC;
 	FOR missing IN
 		WITH members AS (
 			SELECT d.classid, d.objid FROM pg_depend AS d

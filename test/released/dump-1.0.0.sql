@@ -284,7 +284,7 @@ ALTER FUNCTION forever.merge(from_user text, into_user text) DEPENDS ON EXTENSIO
 CREATE FUNCTION forever.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["eee5ad84c419bfe3bccdf03b1389871b", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["search_path=pg_catalog, pg_temp"]], "lock": ["e1601b16a757472fbd524917af940a67", "3b4b1c84cd5c0f5808bf62154b1c2978", ["search_path=pg_catalog, pg_temp"]], "take": ["5cd7f01caca9daeaf4f27b1ed81b3b89", "4d154886dd61daf846f5ab62a1f3373b", ["search_path=pg_catalog, pg_temp"]], "merge": ["dd29af3409e762181298a01106f1a34d", "11b9e774b5deddd67c3c713d09c5a780", ["search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["d138ebf3b8a806bf9beb781ac512e23f", "5f4944338c9f0b05190b4bd5ecd41336", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["8d79a7790d775d05b35b6c0135401646", "e3914cd2c92dafe9bc64f7bc68a34c41", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["3fc9641bd1b22ecf6395029b76613e73", "3f2184a68f065837573911135d3ef550", ["search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["eee5ad84c419bfe3bccdf03b1389871b", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["search_path=pg_catalog, pg_temp"]], "lock": ["e1601b16a757472fbd524917af940a67", "3b4b1c84cd5c0f5808bf62154b1c2978", ["search_path=pg_catalog, pg_temp"]], "take": ["5cf3653f4c60bf3cc6185a6784fefa7a", "95a9fea6a40356de5bde4f1ebe6b84f1", ["search_path=pg_catalog, pg_temp"]], "merge": ["dd29af3409e762181298a01106f1a34d", "11b9e774b5deddd67c3c713d09c5a780", ["search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["d138ebf3b8a806bf9beb781ac512e23f", "5f4944338c9f0b05190b4bd5ecd41336", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["8d79a7790d775d05b35b6c0135401646", "e3914cd2c92dafe9bc64f7bc68a34c41", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["3fc9641bd1b22ecf6395029b76613e73", "3f2184a68f065837573911135d3ef550", ["search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
 $$;
 
 
@@ -302,7 +302,6 @@ DECLARE
 	old_recent bigint[];
 	old_since timestamp with time zone;
 	present timestamp with time zone;
-	settings bloomexp.row_settings;
 	taken bigint[];
 	new_hashes bigint[];
 BEGIN
@@ -321,28 +320,33 @@ BEGIN
 		INTO old_items, old_recent, old_since
 		FROM forever.filters AS f WHERE f.user_id = take.user_id COLLATE pg_catalog."C";
 	END IF;
-	settings :=
-		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
-	present := clock_timestamp();	-- after the lock, so not before others' additions
-	taken := bloomexp.exclude_first(candidates,
-		bloomexp.items_at(old_items, present, settings), wanted,
-		bloomexp.recent_at(old_recent, old_since, present, settings));
-	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
-		new_hashes := bloomexp.hashes(taken);
-		UPDATE forever.filters AS f SET
-			since = bloomexp.since_after(f.recent, new_hashes, settings, f.since, present, present),
-			items = bloomexp.items_after(f.items, f.recent, new_hashes, settings,
-				f.since, present, present),
-			-- 0 if there are too many for "recent": then they are in "items"
-			pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
-			recent = bloomexp.recent_after(f.recent, new_hashes, settings,
-				f.since, present, present)
-		WHERE f.user_id = take.user_id COLLATE pg_catalog."C";
-		IF NOT FOUND THEN
-			PERFORM bloomexp.row_not_written('forever.filters');
+	-- The lock of the table keeps the extension from being dropped now.
+	DECLARE
+		settings CONSTANT bloomexp.row_settings :=
+			bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
+	BEGIN
+		present := clock_timestamp();	-- after the lock, so not before others' additions
+		taken := bloomexp.exclude_first(candidates,
+			bloomexp.items_at(old_items, present, settings), wanted,
+			bloomexp.recent_at(old_recent, old_since, present, settings));
+		IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
+			new_hashes := bloomexp.hashes(taken);
+			UPDATE forever.filters AS f SET
+				since = bloomexp.since_after(f.recent, new_hashes, settings,
+					f.since, present, present),
+				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings,
+					f.since, present, present),
+				-- 0 if there are too many for "recent": then they are in "items"
+				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
+				recent = bloomexp.recent_after(f.recent, new_hashes, settings,
+					f.since, present, present)
+			WHERE f.user_id = take.user_id COLLATE pg_catalog."C";
+			IF NOT FOUND THEN
+				PERFORM bloomexp.row_not_written('forever.filters');
+			END IF;
 		END IF;
-	END IF;
-	RETURN taken;
+		RETURN taken;
+	END;
 END
 $$;
 ALTER FUNCTION forever.take(user_id text, candidates bigint[], wanted integer) DEPENDS ON EXTENSION bloomexp;
@@ -625,6 +629,19 @@ CREATE PROCEDURE seen.expire(IN pause interval DEFAULT '00:00:00'::interval, IN 
     LANGUAGE plpgsql
     AS $$	-- no SET and no SECURITY DEFINER: with them it could not commit
 BEGIN
+	-- Keep the extension from being dropped before the procedure runs, and see that it was not.
+	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
+	IF NOT EXISTS (
+		SELECT FROM pg_catalog.pg_depend AS d
+		JOIN pg_catalog.pg_extension AS x ON x.oid OPERATOR(pg_catalog.=) d.refobjid
+		WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+			AND d.objid OPERATOR(pg_catalog.=) 'bloomexp.new_rows'::pg_catalog.regclass
+			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
+			AND d.deptype OPERATOR(pg_catalog.=) 'e'
+			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
+		RAISE EXCEPTION 'extension bloomexp was dropped'
+			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
 	CALL bloomexp.expire_filters('seen.expire_batch', NULL::bigint, pause, allow_removed,
 		removed);
 END
@@ -720,7 +737,7 @@ ALTER FUNCTION seen.merge(from_user bigint, into_user bigint) DEPENDS ON EXTENSI
 CREATE FUNCTION seen.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["df24c7ce1b85c9c108e270b27da7376a", "9c1eaba5fa283f268f3363db383676a0", ["search_path=pg_catalog, pg_temp"]], "lock": ["22ff8d084f9280f2d40d6027c6b27374", "83c9cf40de730033a1909e69ba1af0de", ["search_path=pg_catalog, pg_temp"]], "take": ["91ad874b3bbd0b72e648d2ebacb8f91b", "aee147fdaed793fcd5ca45ac76b12dba", ["search_path=pg_catalog, pg_temp"]], "merge": ["01a94a955d4c2aae318377bf2420acc0", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["search_path=pg_catalog, pg_temp"]], "expire": ["b184c2ede18fb11fd001553ff3b678fc", "aa7f0ae5646e52f21f9d138c22622bd4", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["1b6c2b92e8b67c75fbc051bc7b0e44ae", "5bd2aadb1159d5cd58e2b674ecde9507", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["2df8e1b254aa5204e81523b47e6012fc", "cf437e319f30156555aaac54adc335db", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["de97c2ebb3fbd3b6e41857f69ad69547", "342aeaca83e70fde05c8786dd415fd25", ["search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["df24c7ce1b85c9c108e270b27da7376a", "9c1eaba5fa283f268f3363db383676a0", ["search_path=pg_catalog, pg_temp"]], "lock": ["22ff8d084f9280f2d40d6027c6b27374", "83c9cf40de730033a1909e69ba1af0de", ["search_path=pg_catalog, pg_temp"]], "take": ["e98318928a41a04287792cefad13e6d4", "8d35d3952c373da5c4a0248ab3bd9474", ["search_path=pg_catalog, pg_temp"]], "merge": ["01a94a955d4c2aae318377bf2420acc0", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["search_path=pg_catalog, pg_temp"]], "expire": ["4659887237cec9a166479535a8f099e8", "a6596e14588fb74ba3c0e2f03de2927c", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["1b6c2b92e8b67c75fbc051bc7b0e44ae", "5bd2aadb1159d5cd58e2b674ecde9507", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["2df8e1b254aa5204e81523b47e6012fc", "cf437e319f30156555aaac54adc335db", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["de97c2ebb3fbd3b6e41857f69ad69547", "342aeaca83e70fde05c8786dd415fd25", ["search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -738,7 +755,6 @@ DECLARE
 	old_recent bigint[];
 	old_since timestamp with time zone;
 	present timestamp with time zone;
-	settings bloomexp.row_settings;
 	taken pg_catalog.text[];
 	new_hashes bigint[];
 BEGIN
@@ -757,29 +773,34 @@ BEGIN
 		INTO old_items, old_recent, old_since
 		FROM seen.filters AS f WHERE f.user_id = take.user_id;
 	END IF;
-	settings :=
-		bloomexp.make_row_settings(
+	-- The lock of the table keeps the extension from being dropped now.
+	DECLARE
+		settings CONSTANT bloomexp.row_settings :=
+			bloomexp.make_row_settings(
 			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
-	present := clock_timestamp();	-- after the lock, so not before others' additions
-	taken := bloomexp.exclude_first(candidates COLLATE pg_catalog."C",
-		bloomexp.items_at(old_items, present, settings), wanted,
-		bloomexp.recent_at(old_recent, old_since, present, settings));
-	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
-		new_hashes := bloomexp.hashes(taken COLLATE pg_catalog."C");
-		UPDATE seen.filters AS f SET
-			since = bloomexp.since_after(f.recent, new_hashes, settings, f.since, present, present),
-			items = bloomexp.items_after(f.items, f.recent, new_hashes, settings,
-				f.since, present, present),
-			-- 0 if there are too many for "recent": then they are in "items"
-			pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
-			recent = bloomexp.recent_after(f.recent, new_hashes, settings,
-				f.since, present, present)
-		WHERE f.user_id = take.user_id;
-		IF NOT FOUND THEN
-			PERFORM bloomexp.row_not_written('seen.filters');
+	BEGIN
+		present := clock_timestamp();	-- after the lock, so not before others' additions
+		taken := bloomexp.exclude_first(candidates COLLATE pg_catalog."C",
+			bloomexp.items_at(old_items, present, settings), wanted,
+			bloomexp.recent_at(old_recent, old_since, present, settings));
+		IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
+			new_hashes := bloomexp.hashes(taken COLLATE pg_catalog."C");
+			UPDATE seen.filters AS f SET
+				since = bloomexp.since_after(f.recent, new_hashes, settings,
+					f.since, present, present),
+				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings,
+					f.since, present, present),
+				-- 0 if there are too many for "recent": then they are in "items"
+				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
+				recent = bloomexp.recent_after(f.recent, new_hashes, settings,
+					f.since, present, present)
+			WHERE f.user_id = take.user_id;
+			IF NOT FOUND THEN
+				PERFORM bloomexp.row_not_written('seen.filters');
+			END IF;
 		END IF;
-	END IF;
-	RETURN taken;
+		RETURN taken;
+	END;
 END
 $$;
 ALTER FUNCTION seen.take(user_id bigint, candidates text[], wanted integer) DEPENDS ON EXTENSION bloomexp;
@@ -917,6 +938,19 @@ CREATE PROCEDURE shown.rebuild(IN users bigint[] DEFAULT NULL::bigint[], IN afte
     LANGUAGE plpgsql
     AS $$	-- no SET and no SECURITY DEFINER: with them it could not commit
 BEGIN
+	-- Keep the extension from being dropped before the procedure runs, and see that it was not.
+	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
+	IF NOT EXISTS (
+		SELECT FROM pg_catalog.pg_depend AS d
+		JOIN pg_catalog.pg_extension AS x ON x.oid OPERATOR(pg_catalog.=) d.refobjid
+		WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+			AND d.objid OPERATOR(pg_catalog.=) 'bloomexp.new_rows'::pg_catalog.regclass
+			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
+			AND d.deptype OPERATOR(pg_catalog.=) 'e'
+			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
+		RAISE EXCEPTION 'extension bloomexp was dropped'
+			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
 	CALL bloomexp.rebuild_filters('shown.rebuild_batch', 'shown.filters',
 		users, after, upto, pause, NULL, dry_run, allow_removed,
 		exposures, filters, bytes, removed);
@@ -961,7 +995,7 @@ ALTER FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto big
 CREATE FUNCTION shown.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16625", "functions": {"lock": ["b5c4a3d284152c46a4317dd14fbacb6a", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["search_path=pg_catalog, pg_temp"]], "take": ["19d2bee0fedb443378903ea8841a6d9f", "a6c2ffe04102150f92ed27eeccc933ce", ["search_path=pg_catalog, pg_temp"]], "track": ["aebe72b417f5a32f0c2cc909d3310ec6", "46dbb3bedd4533fc785eb4271ca53489", ["search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["7db7b140c8198873f4a45a6a4fe9f6e7", "e9e32df7decad0d6f8a58dd21aee587b", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["62c1626f528de90735246684b2f6e022", "a1ddd72d1f8bec2f4ac5f8d407f7f67b", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["b6c2a8ac37ff2fa01bc9a09300741b25", "be425b418b09cb052e271960eab0c980", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16625", "functions": {"lock": ["b5c4a3d284152c46a4317dd14fbacb6a", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["search_path=pg_catalog, pg_temp"]], "take": ["c377127494d5b4b9f668dd1aa6884b82", "40c04da91cab735ef442b3effc839d05", ["search_path=pg_catalog, pg_temp"]], "track": ["aebe72b417f5a32f0c2cc909d3310ec6", "46dbb3bedd4533fc785eb4271ca53489", ["search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["f0f5b3ddf061642600f691769e4d302f", "31654c7fc9616fa67025b272e86c49b9", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["62c1626f528de90735246684b2f6e022", "a1ddd72d1f8bec2f4ac5f8d407f7f67b", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["b6c2a8ac37ff2fa01bc9a09300741b25", "be425b418b09cb052e271960eab0c980", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -977,7 +1011,6 @@ CREATE FUNCTION shown.take(user_id bigint, candidates bigint[], wanted integer D
 DECLARE
 	old_items shown.filters.items%TYPE;	-- an error if the extension was dropped
 	old_recent bigint[];
-	settings bloomexp.row_settings;
 	taken bigint[];
 	new_hashes bigint[];
 BEGIN
@@ -994,22 +1027,26 @@ BEGIN
 		INTO old_items, old_recent
 		FROM shown.filters AS f WHERE f.user_id = take.user_id;
 	END IF;
-	settings :=
-		bloomexp.make_row_settings(kind => 'integer', fpr => 0.01, capacity => 100);
-	taken := bloomexp.exclude_first(candidates, old_items, wanted, old_recent);
-	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
-		new_hashes := bloomexp.hashes(taken);
-		UPDATE shown.filters AS f SET
-			items = bloomexp.items_after(f.items, f.recent, new_hashes, settings),
-			-- 0 if there are too many for "recent": then they are in "items"
-			pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
-			recent = bloomexp.recent_after(f.recent, new_hashes, settings)
-		WHERE f.user_id = take.user_id;
-		IF NOT FOUND THEN
-			PERFORM bloomexp.row_not_written('shown.filters');
+	-- The lock of the table keeps the extension from being dropped now.
+	DECLARE
+		settings CONSTANT bloomexp.row_settings :=
+			bloomexp.make_row_settings(kind => 'integer', fpr => 0.01, capacity => 100);
+	BEGIN
+		taken := bloomexp.exclude_first(candidates, old_items, wanted, old_recent);
+		IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
+			new_hashes := bloomexp.hashes(taken);
+			UPDATE shown.filters AS f SET
+				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings),
+				-- 0 if there are too many for "recent": then they are in "items"
+				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
+				recent = bloomexp.recent_after(f.recent, new_hashes, settings)
+			WHERE f.user_id = take.user_id;
+			IF NOT FOUND THEN
+				PERFORM bloomexp.row_not_written('shown.filters');
+			END IF;
 		END IF;
-	END IF;
-	RETURN taken;
+		RETURN taken;
+	END;
 END
 $$;
 ALTER FUNCTION shown.take(user_id bigint, candidates bigint[], wanted integer) DEPENDS ON EXTENSION bloomexp;
@@ -1276,6 +1313,19 @@ CREATE PROCEDURE untracked.rebuild(IN users bigint[] DEFAULT NULL::bigint[], IN 
     LANGUAGE plpgsql
     AS $$	-- no SET and no SECURITY DEFINER: with them it could not commit
 BEGIN
+	-- Keep the extension from being dropped before the procedure runs, and see that it was not.
+	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
+	IF NOT EXISTS (
+		SELECT FROM pg_catalog.pg_depend AS d
+		JOIN pg_catalog.pg_extension AS x ON x.oid OPERATOR(pg_catalog.=) d.refobjid
+		WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+			AND d.objid OPERATOR(pg_catalog.=) 'bloomexp.new_rows'::pg_catalog.regclass
+			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
+			AND d.deptype OPERATOR(pg_catalog.=) 'e'
+			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
+		RAISE EXCEPTION 'extension bloomexp was dropped'
+			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
 	CALL bloomexp.rebuild_filters('untracked.rebuild_batch', 'untracked.filters',
 		users, after, upto, pause, overlap, dry_run, allow_removed,
 		exposures, filters, bytes, removed);
@@ -1320,7 +1370,7 @@ ALTER FUNCTION untracked.rebuild_batch(wanted bigint[], INOUT after bigint, upto
 CREATE FUNCTION untracked.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16625", "functions": {"lock": ["670769cee108f2c6b947b66c47bee372", "a02898631cf9e2d28422ea5fe2ccb467", ["search_path=pg_catalog, pg_temp"]], "take": ["3bcf359441257a047b23877e9b2f1956", "85be6bd5cb688f6e9bca4154137ade80", ["search_path=pg_catalog, pg_temp"]], "shown": ["5eafa9987041bde4423364e5bd232a7e", "de283734e4212cf4a33e107028912f9b", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["cb11b831ed4191cfbcdc52ee9a136c6e", "06f3d7a27d309c754e891dd6fe8dbfdf", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["a71ff127537e91e67b2b395edebe2bf1", "bf906ffe98353f1952abbb6e33fd1502", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["736820f43a93b9746d81de155f832f47", "1088bbe519d3a2293f1475eb8913858f", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["c0dfb653e76b2cd541c9010be39946e7", "6054be7bf6b97665002b1ee168be31d6", ["search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["072ee326163914bcfe6fd73ff0156560", "807a28552a917ae4151f808121a3a2dc", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16625", "functions": {"lock": ["670769cee108f2c6b947b66c47bee372", "a02898631cf9e2d28422ea5fe2ccb467", ["search_path=pg_catalog, pg_temp"]], "take": ["3bcf359441257a047b23877e9b2f1956", "85be6bd5cb688f6e9bca4154137ade80", ["search_path=pg_catalog, pg_temp"]], "shown": ["5eafa9987041bde4423364e5bd232a7e", "de283734e4212cf4a33e107028912f9b", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["cb11b831ed4191cfbcdc52ee9a136c6e", "06f3d7a27d309c754e891dd6fe8dbfdf", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["a71ff127537e91e67b2b395edebe2bf1", "bf906ffe98353f1952abbb6e33fd1502", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["2c4e0121e4246018a811c9e15e80deb2", "82e9d335bfaa6d71c7b693a9b2294072", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["c0dfb653e76b2cd541c9010be39946e7", "6054be7bf6b97665002b1ee168be31d6", ["search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["072ee326163914bcfe6fd73ff0156560", "807a28552a917ae4151f808121a3a2dc", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -1986,9 +2036,9 @@ COPY public.exposures (user_id, item_id, shown_at) FROM stdin;
 2	16	2026-01-01 00:00:00+00
 2	18	2026-01-01 00:00:00+00
 2	20	2026-01-01 00:00:00+00
-1	802	2026-11-29 06:17:42.711258+00
-2	802	2026-11-29 06:17:42.711258+00
-3	802	2026-11-29 06:17:42.711258+00
+1	802	2026-11-29 07:12:00.380047+00
+2	802	2026-11-29 07:12:00.380047+00
+3	802	2026-11-29 07:12:00.380047+00
 \.
 
 
@@ -2058,8 +2108,8 @@ COPY seen.filters (user_id, since, items, pending, recent) FROM stdin;
 --
 
 COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 06:17:42.702857+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
-2	2026-11-29 06:17:42.702857+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
+1	2026-11-29 07:12:00.375076+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
+2	2026-11-29 07:12:00.375076+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
 3	\N	\N	0	{-6443450559023289812}
 \.
 
@@ -2069,8 +2119,8 @@ COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
 --
 
 COPY untracked.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 06:07:41.708621+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
-2	2026-11-29 06:07:41.708621+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
+1	2026-11-29 07:01:59.378598+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
+2	2026-11-29 07:01:59.378598+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
 \.
 
 

@@ -30,7 +30,6 @@ DECLARE
 	old_since timestamp with time zone;
 	present timestamp with time zone;
 {/alone}
-	settings bloomexp.row_settings;
 	taken {item_type}[];
 	new_hashes bigint[];
 BEGIN
@@ -51,35 +50,40 @@ BEGIN
 		INTO old_items, old_recent{#alone}, old_since{/alone}
 		FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate};
 	END IF;
-	settings :=
-		{settings};
+	-- The lock of the table keeps the extension from being dropped now.
+	DECLARE
+		settings CONSTANT bloomexp.row_settings :=
+			{settings};
+	BEGIN
 {#alone}
-	present := clock_timestamp();	-- after the lock, so not before others' additions
-	taken := bloomexp.exclude_first(candidates{item_collate},
-		bloomexp.items_at(old_items, present, settings), wanted,
-		bloomexp.recent_at(old_recent, old_since, present, settings));
+		present := clock_timestamp();	-- after the lock, so not before others' additions
+		taken := bloomexp.exclude_first(candidates{item_collate},
+			bloomexp.items_at(old_items, present, settings), wanted,
+			bloomexp.recent_at(old_recent, old_since, present, settings));
 {/alone}
 {#tracked}
-	taken := bloomexp.exclude_first(candidates{item_collate}, old_items, wanted, old_recent);
+		taken := bloomexp.exclude_first(candidates{item_collate}, old_items, wanted, old_recent);
 {/tracked}
-	IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
-		new_hashes := bloomexp.hashes(taken{item_collate});
-		UPDATE {feed}.filters AS f SET
+		IF cardinality(taken) > 0 AND take.user_id IS NOT NULL THEN
+			new_hashes := bloomexp.hashes(taken{item_collate});
+			UPDATE {feed}.filters AS f SET
 {#alone}
-			since = bloomexp.since_after(f.recent, new_hashes, settings, f.since, present, present),
+				since = bloomexp.since_after(f.recent, new_hashes, settings,
+					f.since, present, present),
 {/alone}
-			items = bloomexp.items_after(f.items, f.recent, new_hashes, settings{#alone},
-				f.since, present, present{/alone}),
-			-- 0 if there are too many for "recent": then they are in "items"
-			pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
-			recent = bloomexp.recent_after(f.recent, new_hashes, settings{#alone},
-				f.since, present, present{/alone})
-		WHERE f.user_id {=} take.user_id{collate};
-		IF NOT FOUND THEN
-			PERFORM bloomexp.row_not_written({filters_literal});
+				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings{#alone},
+					f.since, present, present{/alone}),
+				-- 0 if there are too many for "recent": then they are in "items"
+				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
+				recent = bloomexp.recent_after(f.recent, new_hashes, settings{#alone},
+					f.since, present, present{/alone})
+			WHERE f.user_id {=} take.user_id{collate};
+			IF NOT FOUND THEN
+				PERFORM bloomexp.row_not_written({filters_literal});
+			END IF;
 		END IF;
-	END IF;
-	RETURN taken;
+		RETURN taken;
+	END;
 END
 {/remembers}
 {$};
