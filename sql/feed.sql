@@ -591,6 +591,7 @@ ROLLBACK;
 CALL seen.rebuild(users => '{1}', after => 1);
 CALL seen.rebuild(users => '{1}', upto => 1);
 CALL untracked.rebuild(overlap => '-1 second');
+CALL untracked.rebuild(overlap => NULL);
 CALL seen.rebuild(dry_run => NULL);
 CALL seen.rebuild(allow_removed => NULL);
 SELECT seen.rebuild_batch(ARRAY(SELECT generate_series(1, 1001)), NULL, NULL, 250,

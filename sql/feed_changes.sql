@@ -40,6 +40,37 @@ SELECT seen.unseen(1, '{5000000000,5000000001,5000000300,1401,1402}'),
 SELECT feed, problems FROM bloomexp.feeds();
 DROP SCHEMA seen, untracked CASCADE;
 
+-- Users become numbers, texts, whose length is checked, and uuids.  To a type to which the present
+-- users cannot be cast, the feed comes with an empty table.
+CREATE TABLE by_user (user_id text NOT NULL, item_id integer NOT NULL,
+	shown_at timestamptz NOT NULL DEFAULT now());
+CREATE INDEX ON by_user (user_id, shown_at, item_id);
+SELECT bloomexp.create_feed('seen', 'by_user');
+INSERT INTO by_user VALUES ('7', 1);
+ALTER TABLE by_user ALTER user_id TYPE bigint USING user_id::bigint;
+SELECT problems FROM bloomexp.feeds();
+SELECT bloomexp.feed_sql('seen', 'by_user') AS script \gset
+:script
+INSERT INTO by_user VALUES (7, 2);
+SELECT seen.unseen(7, '{1,2,3}'), problems FROM bloomexp.feeds();
+ALTER TABLE by_user ALTER user_id TYPE text;
+SELECT bloomexp.feed_sql('seen', 'by_user') AS script \gset
+:script
+INSERT INTO by_user VALUES (repeat('7', 2001), 3);
+INSERT INTO by_user VALUES ('7', 3);
+SELECT seen.unseen('7', '{1,2,3,4}'), problems FROM bloomexp.feeds();
+ALTER TABLE by_user ALTER user_id TYPE uuid USING lpad(user_id, 32, '0')::uuid;
+\set VERBOSITY default
+\set SHOW_CONTEXT never
+DO $$ BEGIN EXECUTE bloomexp.feed_sql('seen', 'by_user'); END $$;
+\set VERBOSITY terse
+TRUNCATE seen.filters;
+DO $$ BEGIN EXECUTE bloomexp.feed_sql('seen', 'by_user'); END $$;
+CALL seen.rebuild();
+SELECT seen.unseen(lpad('7', 32, '0')::uuid, '{1,2,3,4}'), problems FROM bloomexp.feeds();
+DROP TABLE by_user;
+DROP SCHEMA seen CASCADE;
+
 -- An item that becomes of another kind is an error before it is a hash that nothing finds.
 TRUNCATE exposures;
 ALTER TABLE exposures ALTER item_id TYPE uuid
@@ -160,6 +191,24 @@ ALTER TABLE seen.filters DROP CONSTRAINT filters_pkey;
 SELECT feed, problems FROM bloomexp.feeds();
 ALTER TABLE seen.filters ADD PRIMARY KEY (user_id);
 SELECT feed, problems FROM bloomexp.feeds();
+-- a crash would empty it; without a table of exposures that can be meant
+ALTER TABLE seen.filters SET UNLOGGED;
+ALTER TABLE alone.filters SET UNLOGGED;
+SELECT feed, problems FROM bloomexp.feeds();
+ALTER TABLE seen.filters SET LOGGED;
+ALTER TABLE alone.filters SET LOGGED;
+-- functions have the former name of the schema
+ALTER SCHEMA seen RENAME TO shown;
+ALTER SCHEMA alone RENAME TO "by itself";
+SELECT feed, command, problems FROM bloomexp.feeds();
+ALTER SCHEMA shown RENAME TO seen;
+SELECT bloomexp.feed_sql('by itself') AS script \gset
+:script
+SELECT "by itself".take(1, '{1,2}', 1);
+SELECT feed, problems FROM bloomexp.feeds();
+ALTER SCHEMA "by itself" RENAME TO alone;
+SELECT bloomexp.feed_sql('alone') AS script \gset
+:script
 -- what is set for a function, as well as its text
 ALTER FUNCTION seen.track RESET timezone;
 ALTER FUNCTION seen.lock STRICT;

@@ -73,6 +73,42 @@ COMMENT ON FUNCTION bloomexp.require_same_columns(text, jsonb, regclass, text, t
 'raises an error if the filters of a feed were made from other columns than its script names, or '
 'from items of another kind; a column that was renamed is still the same column';
 
+CREATE PROCEDURE bloomexp.change_user_type(feed text, user_type text, user_collation text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	filters constant text := format('%I.filters', feed);
+	has_rows boolean;
+BEGIN
+	EXECUTE format('SELECT EXISTS (SELECT FROM %s)', filters) INTO has_rows;
+	-- The check of the length calls functions of the former type.
+	IF EXISTS (
+		SELECT FROM pg_constraint AS k
+		WHERE k.conrelid = to_regclass(filters) AND k.conname = 'filters_user_id_check') THEN
+		EXECUTE format('ALTER TABLE %s DROP CONSTRAINT filters_user_id_check', filters);
+	END IF;
+	BEGIN
+		EXECUTE concat('ALTER TABLE ', filters, ' ALTER user_id TYPE ', user_type,
+			' COLLATE ' || user_collation,
+			-- an empty table needs no cast between the types
+			' USING ', CASE WHEN has_rows THEN 'user_id' ELSE 'NULL' END, '::', user_type,
+			', ADD CONSTRAINT filters_user_id_check CHECK ('
+				|| format(bloomexp.short_id(to_regtype(user_type)), 'user_id') || ')');
+	EXCEPTION WHEN cannot_coerce OR data_exception THEN
+		RAISE EXCEPTION 'users of feed "%" cannot be converted to type %', feed, user_type
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = SQLERRM,
+			HINT = format('TRUNCATE %s, apply the script, and CALL %I.rebuild(); '
+				'until then pages can have items that were shown.', filters, feed);
+	END;
+END
+$$;
+
+COMMENT ON PROCEDURE bloomexp.change_user_type(text, text, text) IS
+'changes the type or the collation of user_id in the table of filters of a feed; raises an error '
+'if the present users cannot be cast to the type';
+
 CREATE PROCEDURE bloomexp.feed_begin(
 	feed text,
 	fixed_arguments text,
@@ -96,8 +132,8 @@ DECLARE
 	old record;
 	missing jsonb;
 BEGIN
-	-- Keep the extension from being dropped, and see that it was not: after that the owner of the
-	-- database could make a schema bloomexp of his own.
+	-- Keep the extension from being dropped, and see that it was not.  Without the extension the
+	-- owner of the database could make a schema bloomexp with other functions.
 	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
 	IF NOT EXISTS (
 		SELECT FROM pg_depend AS d JOIN pg_extension AS x ON x.oid = d.refobjid
@@ -206,8 +242,7 @@ BEGIN
 			WHERE c.relnamespace = schema AND c.relname = 'filters' AND a.attname = 'user_id'
 				AND (a.atttypid <> to_regtype(user_type)
 					OR a.attcollation <> coalesce(to_regcollation(user_collation), 0))) THEN
-			EXECUTE format('ALTER TABLE %I.filters ALTER user_id TYPE %s%s USING user_id::%2$s',
-				feed, user_type, ' COLLATE ' || user_collation);
+			CALL bloomexp.change_user_type(feed, user_type, user_collation);
 		END IF;
 	END IF;
 END

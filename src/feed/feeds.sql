@@ -75,6 +75,12 @@ BEGIN
 			WHERE k.conrelid = filters AND k.conname = 'filters_pkey' AND k.contype IN ('p', 'u')
 				AND k.conkey = ARRAY[c.attnum] AND NOT k.condeferrable);
 	RETURN QUERY
+		SELECT format('Table %s is unlogged, so a crash empties it: ALTER TABLE %1$s SET LOGGED.',
+			filters)
+		FROM pg_class AS c
+		WHERE c.oid = filters AND c.relpersistence = 'u'
+			AND arguments ->> 'exposures' IS NOT NULL;	-- without a table somebody may want that
+	RETURN QUERY
 		SELECT format('Row-level security on %s would hide users from the feed: '
 			'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.', filters)
 		FROM pg_class AS c JOIN pg_roles AS r ON r.oid = owner
@@ -160,6 +166,10 @@ BEGIN
 			'a script of version %s or later%s.',
 			coalesce(substring(settings ->> 'version' FROM '^[0-9.]+$'), '(unknown)'),
 			bloomexp.script_version(), apply);
+	END IF;
+	IF settings #>> '{arguments,feed}' <> feed THEN
+		RETURN NEXT format('The schema was renamed from %I, and the functions have the old name%s.',
+			settings #>> '{arguments,feed}', apply);
 	END IF;
 	RETURN QUERY
 		SELECT 'The type or the collation of users has another name now' || apply || '.'

@@ -22,7 +22,7 @@ DECLARE
 	item_column text;	-- the column, or an element of it if it is an array
 	item text;
 	elements text;
-	counts text;	-- condition that a row is an exposure, whatever its time
+	is_exposure text;	-- condition that a row is an exposure, whatever its time
 	time_column text;
 	utc text;	-- suffix that converts a timestamptz to the type of the time column
 	names jsonb;
@@ -58,7 +58,8 @@ BEGIN
 		'collate', coalesce(' COLLATE ' || users.collation_name, ''),
 		-- CHECK raises an error that is clearer than that of the index, if an id is too long
 		'user_column', concat(users.base_name, ' COLLATE ' || users.collation_name,
-			' CHECK (' || format(bloomexp.short_id(users.base), 'user_id') || ')'),
+			' CONSTRAINT filters_user_id_check CHECK ('
+				|| format(bloomexp.short_id(users.base), 'user_id') || ')'),
 		'=', bloomexp.comparisons(users.base) ->> '3',
 		'item_type', items.base_name,
 		'item_type_literal', quote_literal(items.base_name),
@@ -103,7 +104,7 @@ BEGIN
 	-- The cast keeps the kind of the hashes, even if the column changes its type.
 	item := item_column || '::'
 		|| CASE item_kind WHEN 'integer' THEN 'bigint' ELSE items.base_name END;
-	counts := concat(user_column, ' IS NOT NULL AND ', item_column, ' IS NOT NULL',
+	is_exposure := concat(user_column, ' IS NOT NULL AND ', item_column, ' IS NOT NULL',
 		' AND e.' || quote_ident(arguments ->> 'where'));
 	utc := CASE WHEN times.base = 'timestamp'::regtype THEN ' AT TIME ZONE ''UTC''' ELSE '' END;
 	RETURN names || jsonb_build_object(
@@ -114,8 +115,8 @@ BEGIN
 		'elements', elements,
 		'time', time_column,
 		'utc', utc,
-		'counts', counts,
-		'exposed', format(E'%s\n\t\t\tAND %s >= %s', counts, time_column, CASE utc
+		'is_exposure', is_exposure,
+		'in_window', format(E'%s\n\t\t\tAND %s >= %s', is_exposure, time_column, CASE utc
 			WHEN '' THEN format('now() - interval %L', width)
 			ELSE format('(now() - interval %L)%s', width, utc) END),
 		'exposed_query_literal', quote_literal(format(
@@ -123,7 +124,7 @@ BEGIN
 			-- a domain as its base type, which is the type of the functions' arguments
 			user_column || CASE WHEN users.type <> users.base
 				THEN '::' || users.base_name ELSE '' END,
-			item, exposures, elements, counts, time_column, utc)),
+			item, exposures, elements, is_exposure, time_column, utc)),
 		'rebuild_batch', CASE
 			WHEN bloomexp.distribution_column(to_regclass(exposures)) IS NULL
 			THEN 'rebuild_batch' ELSE 'rebuild_batch_citus' END);

@@ -36,7 +36,8 @@ CREATE PROCEDURE bloomexp.rebuild_filters(
 	filters text,	-- name of the table of filters, for messages
 	users anyarray, after anyelement, upto anyelement,
 	pause interval,
-	overlap interval,	-- NULL: the feed has triggers
+	has_triggers boolean,
+	overlap interval,	-- only for a feed without triggers
 	dry_run boolean, allow_removed boolean,
 	INOUT exposures bigint, INOUT n_filters bigint, INOUT bytes bigint, INOUT removed bigint)
 LANGUAGE plpgsql
@@ -69,7 +70,8 @@ BEGIN
 			IF users IS NOT NULL AND (after IS NOT NULL OR upto IS NOT NULL) THEN
 				RAISE EXCEPTION 'a rebuild takes either users or a range of them'
 					USING ERRCODE = 'invalid_parameter_value';
-			ELSIF overlap < interval '0' OR dry_run IS NULL OR allow_removed IS NULL THEN
+			ELSIF overlap < interval '0' OR (overlap IS NULL AND NOT has_triggers)
+				OR dry_run IS NULL OR allow_removed IS NULL THEN
 				RAISE EXCEPTION 'invalid argument of a rebuild'
 					USING ERRCODE = 'invalid_parameter_value',
 					DETAIL = 'overlap must not be negative, '
@@ -77,8 +79,11 @@ BEGIN
 			END IF;
 			call := format('SELECT b.after, b.busy, (b.counts).* '
 				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b WHERE to_regproc(%L)::oid = $9',
-				batch, CASE WHEN overlap IS NOT NULL THEN ', $8' END, batch);
+				batch, CASE WHEN NOT has_triggers THEN ', $8' END, batch);
 			batch_oid := to_regproc(batch);
+			IF users IS NOT NULL THEN	-- batches take slices of it
+				users := ARRAY(SELECT u.id FROM unnest(users) AS u(id));
+			END IF;
 			counts := ROW(0, 0, 0, 0, 0, 0, 0);
 			busy := '{}';
 			report_at := clock_timestamp() + interval '1 second';
@@ -87,9 +92,7 @@ BEGIN
 		wanted := CASE
 			WHEN one_by_one THEN busy[1:1]
 			WHEN only_busy THEN busy[1 : 4 * size]
-			WHEN users IS NOT NULL THEN ARRAY(
-				SELECT u.id FROM unnest(users) WITH ORDINALITY AS u(id, n)
-				WHERE u.n > n_done AND u.n <= n_done + 4 * size)
+			WHEN users IS NOT NULL THEN users[n_done + 1 : n_done + 4 * size]
 		END;
 		gave_way := false;
 		-- Since the last batch the feed can have been dropped, and somebody else can have made one
@@ -232,8 +235,8 @@ COMMENT ON FUNCTION bloomexp.require_batch(anyarray, boolean, interval) IS
 'raises an error unless a batch of a rebuild has the isolation level READ COMMITTED, at most 1,000 '
 'wanted users, and for a feed without triggers an overlap';
 
-CREATE FUNCTION bloomexp.require_few_losses(filters regclass, exposures regclass, exposed text,
-	width interval,
+CREATE FUNCTION bloomexp.require_few_losses(filters regclass, exposures regclass,
+	exposed_query text, width interval,
 	after text,	-- the last user before the batch; NULL: there is none
 	is_last boolean,	-- no batch comes after this one
 	n_exposures bigint,	-- of the batch
@@ -251,7 +254,7 @@ DECLARE
 	n_rows bigint;
 BEGIN
 	IF (counts.removed > before.removed OR is_last) AND n_exposures = 0 THEN
-		EXECUTE format('SELECT FROM (%s) AS e LIMIT 1', exposed) USING window_start;
+		EXECUTE format('SELECT FROM (%s) AS e LIMIT 1', exposed_query) USING window_start;
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
 		IF n_rows = 0 THEN
 			RAISE EXCEPTION 'no exposure of the last % in %', width, exposures
@@ -291,11 +294,11 @@ COMMENT ON FUNCTION bloomexp.require_few_losses IS
 CREATE FUNCTION bloomexp.rebuild_batch(
 	filters regclass, exposures regclass,
 	user_column name,	-- of the exposures
-	exposed text,	-- query that returns the users and items of all exposures since $1
+	exposed_query text,	-- query that returns the users and items of all exposures since $1
 	width interval, fpr double precision,
 	wanted anyarray, INOUT after anyelement, upto anyelement, size integer,
 	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
-	has_triggers boolean DEFAULT true,
+	has_triggers boolean,
 	overlap interval DEFAULT NULL,	-- only for a feed without triggers
 	OUT busy anyarray)
 LANGUAGE plpgsql
@@ -312,7 +315,7 @@ DECLARE
 	max_users constant integer := 8 * size;	-- many of them can be new, and have no filter yet
 	before constant bloomexp.rebuild_counts := counts;
 	foreign_key text;
-	users record;
+	op record;	-- how users are compared
 	of_exposures text;	-- condition for exposures of the batch, with $2 to $4
 	of_filters text;	-- the same for filters
 	short_id text;	-- condition for an id that is short enough for a row
@@ -339,15 +342,15 @@ BEGIN
 	-- From now on the filters are locked, so the extension cannot be dropped.
 	PERFORM bloomexp.require_trusted(filters), bloomexp.require_trusted(exposures);
 	PERFORM bloomexp.require_trusted(t, missing_ok => true) FROM bloomexp.tables_of(exposures) AS t;
-	SELECT * INTO users FROM bloomexp.user_sql(filters);
+	SELECT * INTO op FROM bloomexp.user_sql(filters);
 
 	-- A batch has "size" filters.  If fewer are left, as in the first rebuild, it has "max_users"
-	-- with exposures.  A walk over the index finds the last of them, whatever the planner knows
-	-- about the table.
+	-- with exposures.  A walk over the index, one probe for each user, finds the last of them.  It
+	-- does not depend on statistics of the table.
 	IF wanted IS NULL THEN
 		EXECUTE format('SELECT f.user_id FROM %s AS f '
 			'WHERE ($1 IS NULL OR f.user_id %s $1) AND ($2 IS NULL OR f.user_id %s $2) '
-			'ORDER BY f.user_id OFFSET $3 LIMIT 1', filters, users.greater, users.not_greater)
+			'ORDER BY f.user_id OFFSET $3 LIMIT 1', filters, op.greater, op.not_greater)
 			INTO batch_to USING batch_from, upto, size - 1;
 		IF batch_to IS NULL THEN
 			EXECUTE format('WITH RECURSIVE walk(id, n) AS ('
@@ -362,22 +365,23 @@ BEGIN
 				-- The condition on the time leaves out old partitions.  In a single table the walk
 				-- reads fewer rows without it: only the first one of each user.
 				CASE WHEN (SELECT c.relkind = 'p' FROM pg_class AS c WHERE c.oid = exposures)
-					THEN format('(%s)', exposed)
+					THEN format('(%s)', exposed_query)
 					ELSE format('(SELECT t.%I FROM %s AS t WHERE t.%1$I IS NOT NULL)',
 						user_column, exposures) END,
-				users.greater, users.not_greater)
+				op.greater, op.not_greater)
 				INTO batch_to USING window_start, batch_from, upto, max_users;
 		END IF;
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
 	END IF;
-	of_exposures := bloomexp.in_batch('e.id', users.equal, users.greater, users.not_greater,
+	of_exposures := bloomexp.in_batch('e.id', op.equal, op.greater, op.not_greater,
 		wanted, batch_from, batch_to);
-	of_filters := bloomexp.in_batch('f.user_id', users.equal, users.greater, users.not_greater,
+	of_filters := bloomexp.in_batch('f.user_id', op.equal, op.greater, op.not_greater,
 		wanted, batch_from, batch_to);
-	short_id := coalesce(format(users.short_id, 'e.id'), 'true');
+	short_id := coalesce(format(op.short_id, 'e.id'), 'true');
 
 	-- Only a batch of a single user may wait for a row lock.
+	-- $1 is not used: in_batch() numbers its parameters from $2.
 	EXECUTE format('SELECT ARRAY(SELECT f.user_id FROM %s AS f WHERE %s%s)', filters,
 		of_filters,
 		CASE WHEN dry_run THEN '' WHEN cardinality(wanted) = 1 THEN ' FOR UPDATE'
@@ -404,7 +408,7 @@ BEGIN
 		'coalesce(sum(octet_length(b.items::bytea) + 4), 0)::bigint AS n_bytes '
 		'FROM (SELECT e.id, count(*) AS n, bloomexp.agg(e.item, $5) AS items '
 			'FROM (%s) AS e(id, item) WHERE %s AND %s GROUP BY e.id ORDER BY e.id LIMIT $6) AS b',
-		exposed, of_exposures, short_id)
+		exposed_query, of_exposures, short_id)
 		INTO built
 		USING window_start, wanted, batch_from, batch_to, fpr,
 			CASE WHEN wanted IS NULL THEN max_users END;
@@ -412,13 +416,13 @@ BEGIN
 	IF wanted IS NULL AND cardinality(built_users) = max_users THEN
 		after := built_users[max_users];
 		EXECUTE format('SELECT ARRAY(SELECT l.id FROM unnest($1) AS l(id) WHERE l.id %s $2%s)',
-			users.not_greater, users.collate_clause)
+			op.not_greater, op.collate_clause)
 			INTO locked USING locked, after;
 	END IF;
-	IF users.short_id IS NOT NULL THEN	-- warn of users who are left out
+	IF op.short_id IS NOT NULL THEN	-- warn of users who are left out
 		EXECUTE format('SELECT left(concat(e.id), 40) FROM (%s) AS e(id, item) '
 			'WHERE %s AND NOT %s LIMIT 1',
-			exposed, of_exposures, short_id)
+			exposed_query, of_exposures, short_id)
 			INTO long_id USING window_start, wanted, batch_from, coalesce(after, batch_to);
 		IF long_id IS NOT NULL THEN
 			RAISE WARNING 'no filter in % for users whose ids have more than 2,000 bytes', filters
@@ -429,7 +433,7 @@ BEGIN
 		'WHERE NOT EXISTS (SELECT FROM unnest($2) AS b(id) WHERE b.id %1$s l.id%2$s)), '
 		'ARRAY(SELECT b.id FROM unnest($2) AS b(id) '
 		'WHERE NOT EXISTS (SELECT FROM unnest($1) AS l(id) WHERE l.id %1$s b.id%2$s))',
-		users.equal, users.collate_clause)
+		op.equal, op.collate_clause)
 		INTO gone, not_locked USING locked, built_users;
 
 	-- Count what the batch will do.  A row that has only items of the last take() is no loss: maybe
@@ -445,7 +449,7 @@ BEGIN
 		'FROM %1$s AS f LEFT JOIN ROWS FROM (unnest($4), unnest($5)) AS b(id, items) '
 			'ON b.id %2$s f.user_id%3$s '
 		'WHERE f.user_id %2$s ANY ($2)',
-		filters, users.equal, users.collate_clause,
+		filters, op.equal, op.collate_clause,
 		'(f.items IS NOT NULL OR cardinality(f.recent) > f.pending)')
 		INTO counts.removed, counts.examined, counts.lost, counts.halved
 		USING counts, locked, gone, built_users, built.filters, width;
@@ -456,8 +460,8 @@ BEGIN
 		busy := '{}';
 		RETURN;
 	ELSIF NOT allow_removed THEN
-		PERFORM bloomexp.require_few_losses(filters, exposures, exposed, width, batch_from::text,
-			after IS NULL, built.n_exposures, before, counts);
+		PERFORM bloomexp.require_few_losses(filters, exposures, exposed_query, width,
+			batch_from::text, after IS NULL, built.n_exposures, before, counts);
 	END IF;
 
 	-- Replace the rows that are locked.  If a constraint refuses one of them, this changes nothing,
@@ -474,12 +478,12 @@ BEGIN
 				'pending = 0, recent = ARRAY[]::bigint[] '
 			'WHERE cardinality(f.recent) > 0 OR bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
 				'OR (f.filled_until > $5 - interval ''1 day'') IS NOT TRUE',
-			filters, users.equal, users.collate_clause)
+			filters, op.equal, op.collate_clause)
 			USING built_users, built.filters, locked, prepared, filled;
 		IF cardinality(gone) > 0 THEN
-			EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, users.equal)
+			EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, op.equal)
 				USING gone;
-			EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, users.equal)
+			EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, op.equal)
 				USING gone;
 			GET DIAGNOSTICS n_rows = ROW_COUNT;
 			IF n_rows > 0 THEN
@@ -512,7 +516,7 @@ BEGIN
 				'ORDER BY b.id%3$s ON CONFLICT DO NOTHING RETURNING user_id) '
 				'SELECT ARRAY(SELECT n.id FROM unnest($3) AS n(id) '
 				'WHERE NOT EXISTS (SELECT FROM added AS a WHERE a.user_id %2$s n.id%3$s))',
-				filters, users.equal, users.collate_clause)
+				filters, op.equal, op.collate_clause)
 				INTO busy USING built_users, built.filters, not_locked, prepared, filled;
 		EXCEPTION
 			-- all of them stay busy: one by one, only those fail who made this statement fail

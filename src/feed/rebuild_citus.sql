@@ -5,7 +5,7 @@
 CREATE FUNCTION bloomexp.rebuild_batch_citus(
 	filters regclass, exposures regclass,
 	user_column name,	-- of the exposures
-	exposed text,	-- query that returns the users and items of all exposures since $1
+	exposed_query text,	-- query that returns the users and items of all exposures since $1
 	width interval, fpr double precision,
 	wanted anyarray, INOUT after anyelement, upto anyelement, size integer,
 	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
@@ -23,7 +23,7 @@ DECLARE
 	batch_from after%TYPE := after;
 	batch_to after%TYPE;
 	before constant bloomexp.rebuild_counts := counts;
-	users record;
+	op record;	-- how users are compared
 	of_exposures text;	-- condition for exposures of the batch, with $2 to $4
 	of_filters text;	-- the same for filters
 	n_exposures bigint;
@@ -37,7 +37,7 @@ BEGIN
 	-- From now on the filters are locked, so the extension cannot be dropped.
 	PERFORM bloomexp.require_trusted(filters), bloomexp.require_trusted(exposures);
 	PERFORM bloomexp.require_trusted(t, missing_ok => true) FROM bloomexp.tables_of(exposures) AS t;
-	SELECT * INTO users FROM bloomexp.user_sql(filters);
+	SELECT * INTO op FROM bloomexp.user_sql(filters);
 	busy := '{}';
 
 	-- A batch ends with the next user whose hash is divisible by 64 * size.  Counting users instead
@@ -46,18 +46,18 @@ BEGIN
 		EXECUTE format('SELECT f.user_id FROM %s AS f '
 			'WHERE ($1 IS NULL OR f.user_id %s $1) AND ($2 IS NULL OR f.user_id %s $2) '
 				'AND mod(hashtext(concat(f.user_id)), $3) = 0 '
-			'ORDER BY f.user_id LIMIT 1', filters, users.greater, users.not_greater)
+			'ORDER BY f.user_id LIMIT 1', filters, op.greater, op.not_greater)
 			INTO batch_to USING batch_from, upto, 64 * size;
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
 	END IF;
-	of_exposures := bloomexp.in_batch('e.id', users.equal, users.greater, users.not_greater,
+	of_exposures := bloomexp.in_batch('e.id', op.equal, op.greater, op.not_greater,
 		wanted, batch_from, batch_to);
-	of_filters := bloomexp.in_batch('f.user_id', users.equal, users.greater, users.not_greater,
+	of_filters := bloomexp.in_batch('f.user_id', op.equal, op.greater, op.not_greater,
 		wanted, batch_from, batch_to);
 
 	-- Count what the batch will do.
-	EXECUTE format('SELECT count(*) FROM (%s) AS e(id, item) WHERE %s', exposed,
+	EXECUTE format('SELECT count(*) FROM (%s) AS e(id, item) WHERE %s', exposed_query,
 		of_exposures)
 		INTO n_exposures USING window_start, wanted, batch_from, batch_to;
 	EXECUTE format('SELECT count(f.items) FILTER (WHERE b.id IS NULL), count(f.items), '
@@ -68,7 +68,7 @@ BEGIN
 			'SELECT e.id, count(DISTINCT e.item) AS n FROM (%2$s) AS e(id, item) '
 			'WHERE %3$s GROUP BY e.id) AS b ON b.id %5$s f.user_id '
 		'WHERE %4$s',
-		filters, exposed, of_exposures, of_filters, users.equal)
+		filters, exposed_query, of_exposures, of_filters, op.equal)
 		INTO counts.removed, counts.examined, counts.lost, counts.halved
 		USING window_start, wanted, batch_from, batch_to, width;
 	counts.exposures := before.exposures + n_exposures;
@@ -80,14 +80,14 @@ BEGIN
 	IF dry_run THEN
 		EXECUTE format('SELECT count(*), coalesce(sum(octet_length(b.items::bytea) + 4), 0) '
 			'FROM (SELECT e.id, bloomexp.agg(e.item, $5) AS items FROM (%s) AS e(id, item) '
-			'WHERE %s GROUP BY e.id) AS b', exposed, of_exposures)
+			'WHERE %s GROUP BY e.id) AS b', exposed_query, of_exposures)
 			INTO n_filters, n_bytes USING window_start, wanted, batch_from, batch_to, fpr;
 		counts.filters := before.filters + n_filters;
 		counts.bytes := before.bytes + n_bytes;
 		RETURN;
 	ELSIF NOT allow_removed THEN
-		PERFORM bloomexp.require_few_losses(filters, exposures, exposed, width, batch_from::text,
-			after IS NULL, n_exposures, before, counts);
+		PERFORM bloomexp.require_few_losses(filters, exposures, exposed_query, width,
+			batch_from::text, after IS NULL, n_exposures, before, counts);
 	END IF;
 
 	-- The statement after this one will see all exposures from before the time "filled".  Nobody
@@ -120,8 +120,8 @@ BEGIN
 			'pending = 0, recent = ARRAY[]::bigint[] '
 		'WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
 			'OR (f.filled_until > $8) IS NOT TRUE',
-		filters, exposed, of_exposures,
-		coalesce(format(users.short_id, 'e.id'), 'true'))	-- longer ids do not fit into a row
+		filters, exposed_query, of_exposures,
+		coalesce(format(op.short_id, 'e.id'), 'true'))	-- longer ids do not fit into a row
 		USING window_start, wanted, batch_from, batch_to, fpr, prepared, filled,
 			filled - interval '1 day';
 	GET DIAGNOSTICS n_filters = ROW_COUNT;
@@ -129,7 +129,7 @@ BEGIN
 	IF counts.removed > before.removed THEN
 		EXECUTE format('DELETE FROM %1$s AS f WHERE %3$s AND NOT EXISTS ('
 			'SELECT FROM (%2$s) AS e(id, item) WHERE e.id %4$s f.user_id)',
-			filters, exposed, of_filters, users.equal)
+			filters, exposed_query, of_filters, op.equal)
 			USING window_start, wanted, batch_from, batch_to;
 	END IF;
 END

@@ -32,8 +32,8 @@ BEGIN
 		FROM pg_proc AS p
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			AND octet_length(p.prosrc) < 30000);
-	-- Anybody can create a function settings(): no script nests as deeply, or writes control
-	-- characters.
+	-- Anybody can create a function settings().  Reject what feed_finish() never writes: deep
+	-- nesting, and control characters.
 	IF settings @? '$.**{6}' THEN
 		RETURN NULL;
 	END IF;
@@ -81,8 +81,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.present_arguments(oid, jsonb) IS
-'the arguments with which a feed was made, but with the present names of the exposures and of the '
-'type of users, if these were renamed or moved to another schema; NULL if there are no settings';
+'the arguments with which a feed was made, but with the exposures as a quoted name, and with the '
+'present name of the type of users, if this was renamed; NULL if there are no settings';
 
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
 LANGUAGE sql IMMUTABLE

@@ -17,7 +17,8 @@ BEGIN
 		c.relowner
 	INTO table_row FROM pg_class AS c WHERE c.oid = table_id;
 	IF NOT FOUND THEN
-		RETURN NEXT format('Table %s does not exist.', name);
+		RETURN NEXT format('Table %s does not exist: name the table that has the exposures.',
+			name);
 		RETURN;
 	END IF;
 

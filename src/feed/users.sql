@@ -51,6 +51,7 @@ COMMENT ON FUNCTION bloomexp.in_batch IS
 CREATE FUNCTION bloomexp.lock_user(filters regclass, user_id anyelement) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET row_security = off	-- an error if row security would hide rows
 AS $$
 DECLARE
 	equal constant text := (SELECT u.equal FROM bloomexp.user_sql(filters) AS u);
@@ -85,8 +86,8 @@ BEGIN
 	IF n_rows > 0 THEN
 		RETURN true;
 	END IF;
-	-- A row that is there now was made by others since, or was kept by a trigger or rule.  Once it
-	-- is locked, only a trigger or rule can keep it.
+	-- The DELETE has found nothing.  If there is a row now, another session has made it since, or a
+	-- trigger or rule has kept it.  Once it is locked, only a trigger or rule can keep it.
 	EXECUTE format('SELECT FROM %s AS f WHERE %s FOR UPDATE', filters, condition)
 		USING user_id, before;
 	GET DIAGNOSTICS n_rows = ROW_COUNT;
@@ -132,16 +133,17 @@ CREATE FUNCTION bloomexp.merge_users(filters regclass, from_user anyelement, int
 RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET row_security = off	-- an error if row security would hide rows
 AS $$
 DECLARE
-	users record;
+	op record;	-- how users are compared
 	first_user from_user%TYPE;	-- the lesser of the two; NULL if they are the same, or one is NULL
 	visitor record;	-- the row of from_user
 	n_rows bigint;
 BEGIN
-	SELECT * INTO users FROM bloomexp.user_sql(filters);
+	SELECT * INTO op FROM bloomexp.user_sql(filters);
 	EXECUTE format('SELECT CASE WHEN $1 %1$s $2%2$s THEN $2 WHEN $2 %1$s $1%2$s THEN $1 END',
-		users.greater, users.collate_clause)
+		op.greater, op.collate_clause)
 		INTO first_user USING from_user, into_user;
 	IF first_user IS NULL THEN
 		RETURN;
@@ -150,7 +152,7 @@ BEGIN
 	PERFORM bloomexp.lock_user(filters, first_user);
 	PERFORM bloomexp.lock_user(filters, from_user), bloomexp.lock_user(filters, into_user);
 	EXECUTE format('SELECT f.since, f.items, f.recent FROM %s AS f WHERE f.user_id %s $1',
-		filters, users.equal)
+		filters, op.equal)
 		INTO visitor USING from_user;
 	-- The target rate of a union is the sum of both rates.  Items that are added later get the rate
 	-- of the feed.
@@ -161,7 +163,7 @@ BEGIN
 			'f.recent, $3, $5, f.since, $2, $6), '
 		'pending = 0, '
 		'recent = bloomexp.recent_after(f.recent, $3, $5, f.since, $2, $6) '
-		'WHERE f.user_id %s $1', filters, users.equal)
+		'WHERE f.user_id %s $1', filters, op.equal)
 		USING into_user, visitor.since, visitor.recent, visitor.items, settings, clock_timestamp();
 	GET DIAGNOSTICS n_rows = ROW_COUNT;
 	IF n_rows = 0 THEN
@@ -229,14 +231,14 @@ DECLARE
 	-- condition, with $2 for the oldest slice of the window: the slice of the row is older, or the
 	-- row has none, because only lock() has made it
 	expired constant text := 'coalesce(f.since < $2, f.items IS NULL)';
-	users record;
+	op record;	-- how users are compared
 	batch_from after%TYPE := after;
 	candidate after%TYPE;
 	n_users bigint;
 	n_expired bigint;
 	n_rows bigint;
 BEGIN
-	SELECT * INTO users FROM bloomexp.user_sql(filters);
+	SELECT * INTO op FROM bloomexp.user_sql(filters);
 	IF after IS NULL AND allow_removed IS NOT TRUE THEN
 		-- rows that only lock() has made are no loss, and do not count
 		EXECUTE format('SELECT count(f.since), count(*) FILTER (WHERE f.since < $1) FROM %s AS f',
@@ -250,21 +252,21 @@ BEGIN
 		END IF;
 	END IF;
 	EXECUTE format('SELECT f.user_id FROM %s AS f WHERE $1 IS NULL OR f.user_id %s $1 '
-		'ORDER BY f.user_id OFFSET 9999 LIMIT 1', filters, users.greater)
+		'ORDER BY f.user_id OFFSET 9999 LIMIT 1', filters, op.greater)
 		INTO after USING batch_from;
 
 	-- Leave out users whose rows others have locked: something is being shown to them.
 	FOR candidate IN
 		EXECUTE format('SELECT f.user_id FROM %s AS f WHERE %s '
 			'AND ($1 IS NULL OR f.user_id %s $1) AND ($3 IS NULL OR f.user_id %s $3) '
-			'ORDER BY f.user_id', filters, expired, users.greater, users.not_greater)
+			'ORDER BY f.user_id', filters, expired, op.greater, op.not_greater)
 			USING batch_from, oldest, after
 	LOOP
 		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s $1 AND %s FOR UPDATE SKIP LOCKED',
-			filters, users.equal, expired) USING candidate, oldest;
+			filters, op.equal, expired) USING candidate, oldest;
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
 		CONTINUE WHEN n_rows = 0;
-		IF bloomexp.remove_row(filters, format('f.user_id %s $1 AND %s', users.equal, expired),
+		IF bloomexp.remove_row(filters, format('f.user_id %s $1 AND %s', op.equal, expired),
 			candidate, oldest) THEN
 			removed := removed + 1;
 		END IF;

@@ -79,7 +79,7 @@ BEGIN
 				CASE WHEN items.arrays = 1 THEN ''
 					ELSE format(', %I', arguments ->> 'item_column') END);
 	END IF;
-	-- Only the text of a default can say that it is UTC, because evaluating it could run any code.
+	-- Judge a default by its text: evaluating it could run any code.
 	IF times.utc AND EXISTS (
 		SELECT FROM pg_attrdef AS d
 		WHERE d.adrelid = table_id AND d.adnum = times.attnum AND pg_get_expr(d.adbin, d.adrelid)

@@ -21,7 +21,7 @@ BEGIN
 			FROM pg_class AS c, aclexplode(c.relacl) AS a
 			WHERE c.oid = 'bloomexp.new_rows'::regclass AND a.grantee <> c.relowner
 				AND NOT (a.grantee = 0 AND a.privilege_type = 'SELECT')
-			-- only functions use it; a table of it would keep later versions from adding a column
+			-- only functions use it; a typed table (CREATE TABLE OF) would block ADD ATTRIBUTE
 			UNION ALL SELECT 'TYPE bloomexp.row_settings', a.privilege_type, a.grantee
 			FROM pg_type AS t, aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) AS a
 			WHERE t.oid = 'bloomexp.row_settings'::regtype AND a.grantee <> t.typowner)

@@ -1414,8 +1414,8 @@ BEGIN
 		FROM pg_proc AS p
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			AND octet_length(p.prosrc) < 30000);
-	-- Anybody can create a function settings(): no script nests as deeply, or writes control
-	-- characters.
+	-- Anybody can create a function settings().  Reject what feed_finish() never writes: deep
+	-- nesting, and control characters.
 	IF settings @? '$.**{6}' THEN
 		RETURN NULL;
 	END IF;
@@ -1463,8 +1463,8 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION bloomexp.present_arguments(oid, jsonb) IS
-'the arguments with which a feed was made, but with the present names of the exposures and of the '
-'type of users, if these were renamed or moved to another schema; NULL if there are no settings';
+'the arguments with which a feed was made, but with the exposures as a quoted name, and with the '
+'present name of the type of users, if this was renamed; NULL if there are no settings';
 
 CREATE FUNCTION bloomexp.code_hash(source text) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -1792,7 +1792,8 @@ BEGIN
 		c.relowner
 	INTO table_row FROM pg_class AS c WHERE c.oid = table_id;
 	IF NOT FOUND THEN
-		RETURN NEXT format('Table %s does not exist.', name);
+		RETURN NEXT format('Table %s does not exist: name the table that has the exposures.',
+			name);
 		RETURN;
 	END IF;
 
@@ -2058,6 +2059,7 @@ COMMENT ON FUNCTION bloomexp.in_batch IS
 CREATE FUNCTION bloomexp.lock_user(filters regclass, user_id anyelement) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET row_security = off	-- an error if row security would hide rows
 AS $$
 DECLARE
 	equal constant text := (SELECT u.equal FROM bloomexp.user_sql(filters) AS u);
@@ -2092,8 +2094,8 @@ BEGIN
 	IF n_rows > 0 THEN
 		RETURN true;
 	END IF;
-	-- A row that is there now was made by others since, or was kept by a trigger or rule.  Once it
-	-- is locked, only a trigger or rule can keep it.
+	-- The DELETE has found nothing.  If there is a row now, another session has made it since, or a
+	-- trigger or rule has kept it.  Once it is locked, only a trigger or rule can keep it.
 	EXECUTE format('SELECT FROM %s AS f WHERE %s FOR UPDATE', filters, condition)
 		USING user_id, before;
 	GET DIAGNOSTICS n_rows = ROW_COUNT;
@@ -2139,16 +2141,17 @@ CREATE FUNCTION bloomexp.merge_users(filters regclass, from_user anyelement, int
 RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET row_security = off	-- an error if row security would hide rows
 AS $$
 DECLARE
-	users record;
+	op record;	-- how users are compared
 	first_user from_user%TYPE;	-- the lesser of the two; NULL if they are the same, or one is NULL
 	visitor record;	-- the row of from_user
 	n_rows bigint;
 BEGIN
-	SELECT * INTO users FROM bloomexp.user_sql(filters);
+	SELECT * INTO op FROM bloomexp.user_sql(filters);
 	EXECUTE format('SELECT CASE WHEN $1 %1$s $2%2$s THEN $2 WHEN $2 %1$s $1%2$s THEN $1 END',
-		users.greater, users.collate_clause)
+		op.greater, op.collate_clause)
 		INTO first_user USING from_user, into_user;
 	IF first_user IS NULL THEN
 		RETURN;
@@ -2157,7 +2160,7 @@ BEGIN
 	PERFORM bloomexp.lock_user(filters, first_user);
 	PERFORM bloomexp.lock_user(filters, from_user), bloomexp.lock_user(filters, into_user);
 	EXECUTE format('SELECT f.since, f.items, f.recent FROM %s AS f WHERE f.user_id %s $1',
-		filters, users.equal)
+		filters, op.equal)
 		INTO visitor USING from_user;
 	-- The target rate of a union is the sum of both rates.  Items that are added later get the rate
 	-- of the feed.
@@ -2168,7 +2171,7 @@ BEGIN
 			'f.recent, $3, $5, f.since, $2, $6), '
 		'pending = 0, '
 		'recent = bloomexp.recent_after(f.recent, $3, $5, f.since, $2, $6) '
-		'WHERE f.user_id %s $1', filters, users.equal)
+		'WHERE f.user_id %s $1', filters, op.equal)
 		USING into_user, visitor.since, visitor.recent, visitor.items, settings, clock_timestamp();
 	GET DIAGNOSTICS n_rows = ROW_COUNT;
 	IF n_rows = 0 THEN
@@ -2236,14 +2239,14 @@ DECLARE
 	-- condition, with $2 for the oldest slice of the window: the slice of the row is older, or the
 	-- row has none, because only lock() has made it
 	expired constant text := 'coalesce(f.since < $2, f.items IS NULL)';
-	users record;
+	op record;	-- how users are compared
 	batch_from after%TYPE := after;
 	candidate after%TYPE;
 	n_users bigint;
 	n_expired bigint;
 	n_rows bigint;
 BEGIN
-	SELECT * INTO users FROM bloomexp.user_sql(filters);
+	SELECT * INTO op FROM bloomexp.user_sql(filters);
 	IF after IS NULL AND allow_removed IS NOT TRUE THEN
 		-- rows that only lock() has made are no loss, and do not count
 		EXECUTE format('SELECT count(f.since), count(*) FILTER (WHERE f.since < $1) FROM %s AS f',
@@ -2257,21 +2260,21 @@ BEGIN
 		END IF;
 	END IF;
 	EXECUTE format('SELECT f.user_id FROM %s AS f WHERE $1 IS NULL OR f.user_id %s $1 '
-		'ORDER BY f.user_id OFFSET 9999 LIMIT 1', filters, users.greater)
+		'ORDER BY f.user_id OFFSET 9999 LIMIT 1', filters, op.greater)
 		INTO after USING batch_from;
 
 	-- Leave out users whose rows others have locked: something is being shown to them.
 	FOR candidate IN
 		EXECUTE format('SELECT f.user_id FROM %s AS f WHERE %s '
 			'AND ($1 IS NULL OR f.user_id %s $1) AND ($3 IS NULL OR f.user_id %s $3) '
-			'ORDER BY f.user_id', filters, expired, users.greater, users.not_greater)
+			'ORDER BY f.user_id', filters, expired, op.greater, op.not_greater)
 			USING batch_from, oldest, after
 	LOOP
 		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s $1 AND %s FOR UPDATE SKIP LOCKED',
-			filters, users.equal, expired) USING candidate, oldest;
+			filters, op.equal, expired) USING candidate, oldest;
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
 		CONTINUE WHEN n_rows = 0;
-		IF bloomexp.remove_row(filters, format('f.user_id %s $1 AND %s', users.equal, expired),
+		IF bloomexp.remove_row(filters, format('f.user_id %s $1 AND %s', op.equal, expired),
 			candidate, oldest) THEN
 			removed := removed + 1;
 		END IF;
@@ -2324,7 +2327,8 @@ CREATE PROCEDURE bloomexp.rebuild_filters(
 	filters text,	-- name of the table of filters, for messages
 	users anyarray, after anyelement, upto anyelement,
 	pause interval,
-	overlap interval,	-- NULL: the feed has triggers
+	has_triggers boolean,
+	overlap interval,	-- only for a feed without triggers
 	dry_run boolean, allow_removed boolean,
 	INOUT exposures bigint, INOUT n_filters bigint, INOUT bytes bigint, INOUT removed bigint)
 LANGUAGE plpgsql
@@ -2357,7 +2361,8 @@ BEGIN
 			IF users IS NOT NULL AND (after IS NOT NULL OR upto IS NOT NULL) THEN
 				RAISE EXCEPTION 'a rebuild takes either users or a range of them'
 					USING ERRCODE = 'invalid_parameter_value';
-			ELSIF overlap < interval '0' OR dry_run IS NULL OR allow_removed IS NULL THEN
+			ELSIF overlap < interval '0' OR (overlap IS NULL AND NOT has_triggers)
+				OR dry_run IS NULL OR allow_removed IS NULL THEN
 				RAISE EXCEPTION 'invalid argument of a rebuild'
 					USING ERRCODE = 'invalid_parameter_value',
 					DETAIL = 'overlap must not be negative, '
@@ -2365,8 +2370,11 @@ BEGIN
 			END IF;
 			call := format('SELECT b.after, b.busy, (b.counts).* '
 				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b WHERE to_regproc(%L)::oid = $9',
-				batch, CASE WHEN overlap IS NOT NULL THEN ', $8' END, batch);
+				batch, CASE WHEN NOT has_triggers THEN ', $8' END, batch);
 			batch_oid := to_regproc(batch);
+			IF users IS NOT NULL THEN	-- batches take slices of it
+				users := ARRAY(SELECT u.id FROM unnest(users) AS u(id));
+			END IF;
 			counts := ROW(0, 0, 0, 0, 0, 0, 0);
 			busy := '{}';
 			report_at := clock_timestamp() + interval '1 second';
@@ -2375,9 +2383,7 @@ BEGIN
 		wanted := CASE
 			WHEN one_by_one THEN busy[1:1]
 			WHEN only_busy THEN busy[1 : 4 * size]
-			WHEN users IS NOT NULL THEN ARRAY(
-				SELECT u.id FROM unnest(users) WITH ORDINALITY AS u(id, n)
-				WHERE u.n > n_done AND u.n <= n_done + 4 * size)
+			WHEN users IS NOT NULL THEN users[n_done + 1 : n_done + 4 * size]
 		END;
 		gave_way := false;
 		-- Since the last batch the feed can have been dropped, and somebody else can have made one
@@ -2520,8 +2526,8 @@ COMMENT ON FUNCTION bloomexp.require_batch(anyarray, boolean, interval) IS
 'raises an error unless a batch of a rebuild has the isolation level READ COMMITTED, at most 1,000 '
 'wanted users, and for a feed without triggers an overlap';
 
-CREATE FUNCTION bloomexp.require_few_losses(filters regclass, exposures regclass, exposed text,
-	width interval,
+CREATE FUNCTION bloomexp.require_few_losses(filters regclass, exposures regclass,
+	exposed_query text, width interval,
 	after text,	-- the last user before the batch; NULL: there is none
 	is_last boolean,	-- no batch comes after this one
 	n_exposures bigint,	-- of the batch
@@ -2539,7 +2545,7 @@ DECLARE
 	n_rows bigint;
 BEGIN
 	IF (counts.removed > before.removed OR is_last) AND n_exposures = 0 THEN
-		EXECUTE format('SELECT FROM (%s) AS e LIMIT 1', exposed) USING window_start;
+		EXECUTE format('SELECT FROM (%s) AS e LIMIT 1', exposed_query) USING window_start;
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
 		IF n_rows = 0 THEN
 			RAISE EXCEPTION 'no exposure of the last % in %', width, exposures
@@ -2579,11 +2585,11 @@ COMMENT ON FUNCTION bloomexp.require_few_losses IS
 CREATE FUNCTION bloomexp.rebuild_batch(
 	filters regclass, exposures regclass,
 	user_column name,	-- of the exposures
-	exposed text,	-- query that returns the users and items of all exposures since $1
+	exposed_query text,	-- query that returns the users and items of all exposures since $1
 	width interval, fpr double precision,
 	wanted anyarray, INOUT after anyelement, upto anyelement, size integer,
 	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
-	has_triggers boolean DEFAULT true,
+	has_triggers boolean,
 	overlap interval DEFAULT NULL,	-- only for a feed without triggers
 	OUT busy anyarray)
 LANGUAGE plpgsql
@@ -2600,7 +2606,7 @@ DECLARE
 	max_users constant integer := 8 * size;	-- many of them can be new, and have no filter yet
 	before constant bloomexp.rebuild_counts := counts;
 	foreign_key text;
-	users record;
+	op record;	-- how users are compared
 	of_exposures text;	-- condition for exposures of the batch, with $2 to $4
 	of_filters text;	-- the same for filters
 	short_id text;	-- condition for an id that is short enough for a row
@@ -2627,15 +2633,15 @@ BEGIN
 	-- From now on the filters are locked, so the extension cannot be dropped.
 	PERFORM bloomexp.require_trusted(filters), bloomexp.require_trusted(exposures);
 	PERFORM bloomexp.require_trusted(t, missing_ok => true) FROM bloomexp.tables_of(exposures) AS t;
-	SELECT * INTO users FROM bloomexp.user_sql(filters);
+	SELECT * INTO op FROM bloomexp.user_sql(filters);
 
 	-- A batch has "size" filters.  If fewer are left, as in the first rebuild, it has "max_users"
-	-- with exposures.  A walk over the index finds the last of them, whatever the planner knows
-	-- about the table.
+	-- with exposures.  A walk over the index, one probe for each user, finds the last of them.  It
+	-- does not depend on statistics of the table.
 	IF wanted IS NULL THEN
 		EXECUTE format('SELECT f.user_id FROM %s AS f '
 			'WHERE ($1 IS NULL OR f.user_id %s $1) AND ($2 IS NULL OR f.user_id %s $2) '
-			'ORDER BY f.user_id OFFSET $3 LIMIT 1', filters, users.greater, users.not_greater)
+			'ORDER BY f.user_id OFFSET $3 LIMIT 1', filters, op.greater, op.not_greater)
 			INTO batch_to USING batch_from, upto, size - 1;
 		IF batch_to IS NULL THEN
 			EXECUTE format('WITH RECURSIVE walk(id, n) AS ('
@@ -2650,22 +2656,23 @@ BEGIN
 				-- The condition on the time leaves out old partitions.  In a single table the walk
 				-- reads fewer rows without it: only the first one of each user.
 				CASE WHEN (SELECT c.relkind = 'p' FROM pg_class AS c WHERE c.oid = exposures)
-					THEN format('(%s)', exposed)
+					THEN format('(%s)', exposed_query)
 					ELSE format('(SELECT t.%I FROM %s AS t WHERE t.%1$I IS NOT NULL)',
 						user_column, exposures) END,
-				users.greater, users.not_greater)
+				op.greater, op.not_greater)
 				INTO batch_to USING window_start, batch_from, upto, max_users;
 		END IF;
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
 	END IF;
-	of_exposures := bloomexp.in_batch('e.id', users.equal, users.greater, users.not_greater,
+	of_exposures := bloomexp.in_batch('e.id', op.equal, op.greater, op.not_greater,
 		wanted, batch_from, batch_to);
-	of_filters := bloomexp.in_batch('f.user_id', users.equal, users.greater, users.not_greater,
+	of_filters := bloomexp.in_batch('f.user_id', op.equal, op.greater, op.not_greater,
 		wanted, batch_from, batch_to);
-	short_id := coalesce(format(users.short_id, 'e.id'), 'true');
+	short_id := coalesce(format(op.short_id, 'e.id'), 'true');
 
 	-- Only a batch of a single user may wait for a row lock.
+	-- $1 is not used: in_batch() numbers its parameters from $2.
 	EXECUTE format('SELECT ARRAY(SELECT f.user_id FROM %s AS f WHERE %s%s)', filters,
 		of_filters,
 		CASE WHEN dry_run THEN '' WHEN cardinality(wanted) = 1 THEN ' FOR UPDATE'
@@ -2692,7 +2699,7 @@ BEGIN
 		'coalesce(sum(octet_length(b.items::bytea) + 4), 0)::bigint AS n_bytes '
 		'FROM (SELECT e.id, count(*) AS n, bloomexp.agg(e.item, $5) AS items '
 			'FROM (%s) AS e(id, item) WHERE %s AND %s GROUP BY e.id ORDER BY e.id LIMIT $6) AS b',
-		exposed, of_exposures, short_id)
+		exposed_query, of_exposures, short_id)
 		INTO built
 		USING window_start, wanted, batch_from, batch_to, fpr,
 			CASE WHEN wanted IS NULL THEN max_users END;
@@ -2700,13 +2707,13 @@ BEGIN
 	IF wanted IS NULL AND cardinality(built_users) = max_users THEN
 		after := built_users[max_users];
 		EXECUTE format('SELECT ARRAY(SELECT l.id FROM unnest($1) AS l(id) WHERE l.id %s $2%s)',
-			users.not_greater, users.collate_clause)
+			op.not_greater, op.collate_clause)
 			INTO locked USING locked, after;
 	END IF;
-	IF users.short_id IS NOT NULL THEN	-- warn of users who are left out
+	IF op.short_id IS NOT NULL THEN	-- warn of users who are left out
 		EXECUTE format('SELECT left(concat(e.id), 40) FROM (%s) AS e(id, item) '
 			'WHERE %s AND NOT %s LIMIT 1',
-			exposed, of_exposures, short_id)
+			exposed_query, of_exposures, short_id)
 			INTO long_id USING window_start, wanted, batch_from, coalesce(after, batch_to);
 		IF long_id IS NOT NULL THEN
 			RAISE WARNING 'no filter in % for users whose ids have more than 2,000 bytes', filters
@@ -2717,7 +2724,7 @@ BEGIN
 		'WHERE NOT EXISTS (SELECT FROM unnest($2) AS b(id) WHERE b.id %1$s l.id%2$s)), '
 		'ARRAY(SELECT b.id FROM unnest($2) AS b(id) '
 		'WHERE NOT EXISTS (SELECT FROM unnest($1) AS l(id) WHERE l.id %1$s b.id%2$s))',
-		users.equal, users.collate_clause)
+		op.equal, op.collate_clause)
 		INTO gone, not_locked USING locked, built_users;
 
 	-- Count what the batch will do.  A row that has only items of the last take() is no loss: maybe
@@ -2733,7 +2740,7 @@ BEGIN
 		'FROM %1$s AS f LEFT JOIN ROWS FROM (unnest($4), unnest($5)) AS b(id, items) '
 			'ON b.id %2$s f.user_id%3$s '
 		'WHERE f.user_id %2$s ANY ($2)',
-		filters, users.equal, users.collate_clause,
+		filters, op.equal, op.collate_clause,
 		'(f.items IS NOT NULL OR cardinality(f.recent) > f.pending)')
 		INTO counts.removed, counts.examined, counts.lost, counts.halved
 		USING counts, locked, gone, built_users, built.filters, width;
@@ -2744,8 +2751,8 @@ BEGIN
 		busy := '{}';
 		RETURN;
 	ELSIF NOT allow_removed THEN
-		PERFORM bloomexp.require_few_losses(filters, exposures, exposed, width, batch_from::text,
-			after IS NULL, built.n_exposures, before, counts);
+		PERFORM bloomexp.require_few_losses(filters, exposures, exposed_query, width,
+			batch_from::text, after IS NULL, built.n_exposures, before, counts);
 	END IF;
 
 	-- Replace the rows that are locked.  If a constraint refuses one of them, this changes nothing,
@@ -2762,12 +2769,12 @@ BEGIN
 				'pending = 0, recent = ARRAY[]::bigint[] '
 			'WHERE cardinality(f.recent) > 0 OR bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
 				'OR (f.filled_until > $5 - interval ''1 day'') IS NOT TRUE',
-			filters, users.equal, users.collate_clause)
+			filters, op.equal, op.collate_clause)
 			USING built_users, built.filters, locked, prepared, filled;
 		IF cardinality(gone) > 0 THEN
-			EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, users.equal)
+			EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, op.equal)
 				USING gone;
-			EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, users.equal)
+			EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, op.equal)
 				USING gone;
 			GET DIAGNOSTICS n_rows = ROW_COUNT;
 			IF n_rows > 0 THEN
@@ -2800,7 +2807,7 @@ BEGIN
 				'ORDER BY b.id%3$s ON CONFLICT DO NOTHING RETURNING user_id) '
 				'SELECT ARRAY(SELECT n.id FROM unnest($3) AS n(id) '
 				'WHERE NOT EXISTS (SELECT FROM added AS a WHERE a.user_id %2$s n.id%3$s))',
-				filters, users.equal, users.collate_clause)
+				filters, op.equal, op.collate_clause)
 				INTO busy USING built_users, built.filters, not_locked, prepared, filled;
 		EXCEPTION
 			-- all of them stay busy: one by one, only those fail who made this statement fail
@@ -2827,7 +2834,7 @@ COMMENT ON FUNCTION bloomexp.rebuild_batch IS
 CREATE FUNCTION bloomexp.rebuild_batch_citus(
 	filters regclass, exposures regclass,
 	user_column name,	-- of the exposures
-	exposed text,	-- query that returns the users and items of all exposures since $1
+	exposed_query text,	-- query that returns the users and items of all exposures since $1
 	width interval, fpr double precision,
 	wanted anyarray, INOUT after anyelement, upto anyelement, size integer,
 	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
@@ -2845,7 +2852,7 @@ DECLARE
 	batch_from after%TYPE := after;
 	batch_to after%TYPE;
 	before constant bloomexp.rebuild_counts := counts;
-	users record;
+	op record;	-- how users are compared
 	of_exposures text;	-- condition for exposures of the batch, with $2 to $4
 	of_filters text;	-- the same for filters
 	n_exposures bigint;
@@ -2859,7 +2866,7 @@ BEGIN
 	-- From now on the filters are locked, so the extension cannot be dropped.
 	PERFORM bloomexp.require_trusted(filters), bloomexp.require_trusted(exposures);
 	PERFORM bloomexp.require_trusted(t, missing_ok => true) FROM bloomexp.tables_of(exposures) AS t;
-	SELECT * INTO users FROM bloomexp.user_sql(filters);
+	SELECT * INTO op FROM bloomexp.user_sql(filters);
 	busy := '{}';
 
 	-- A batch ends with the next user whose hash is divisible by 64 * size.  Counting users instead
@@ -2868,18 +2875,18 @@ BEGIN
 		EXECUTE format('SELECT f.user_id FROM %s AS f '
 			'WHERE ($1 IS NULL OR f.user_id %s $1) AND ($2 IS NULL OR f.user_id %s $2) '
 				'AND mod(hashtext(concat(f.user_id)), $3) = 0 '
-			'ORDER BY f.user_id LIMIT 1', filters, users.greater, users.not_greater)
+			'ORDER BY f.user_id LIMIT 1', filters, op.greater, op.not_greater)
 			INTO batch_to USING batch_from, upto, 64 * size;
 		after := batch_to;
 		batch_to := coalesce(batch_to, upto);
 	END IF;
-	of_exposures := bloomexp.in_batch('e.id', users.equal, users.greater, users.not_greater,
+	of_exposures := bloomexp.in_batch('e.id', op.equal, op.greater, op.not_greater,
 		wanted, batch_from, batch_to);
-	of_filters := bloomexp.in_batch('f.user_id', users.equal, users.greater, users.not_greater,
+	of_filters := bloomexp.in_batch('f.user_id', op.equal, op.greater, op.not_greater,
 		wanted, batch_from, batch_to);
 
 	-- Count what the batch will do.
-	EXECUTE format('SELECT count(*) FROM (%s) AS e(id, item) WHERE %s', exposed,
+	EXECUTE format('SELECT count(*) FROM (%s) AS e(id, item) WHERE %s', exposed_query,
 		of_exposures)
 		INTO n_exposures USING window_start, wanted, batch_from, batch_to;
 	EXECUTE format('SELECT count(f.items) FILTER (WHERE b.id IS NULL), count(f.items), '
@@ -2890,7 +2897,7 @@ BEGIN
 			'SELECT e.id, count(DISTINCT e.item) AS n FROM (%2$s) AS e(id, item) '
 			'WHERE %3$s GROUP BY e.id) AS b ON b.id %5$s f.user_id '
 		'WHERE %4$s',
-		filters, exposed, of_exposures, of_filters, users.equal)
+		filters, exposed_query, of_exposures, of_filters, op.equal)
 		INTO counts.removed, counts.examined, counts.lost, counts.halved
 		USING window_start, wanted, batch_from, batch_to, width;
 	counts.exposures := before.exposures + n_exposures;
@@ -2902,14 +2909,14 @@ BEGIN
 	IF dry_run THEN
 		EXECUTE format('SELECT count(*), coalesce(sum(octet_length(b.items::bytea) + 4), 0) '
 			'FROM (SELECT e.id, bloomexp.agg(e.item, $5) AS items FROM (%s) AS e(id, item) '
-			'WHERE %s GROUP BY e.id) AS b', exposed, of_exposures)
+			'WHERE %s GROUP BY e.id) AS b', exposed_query, of_exposures)
 			INTO n_filters, n_bytes USING window_start, wanted, batch_from, batch_to, fpr;
 		counts.filters := before.filters + n_filters;
 		counts.bytes := before.bytes + n_bytes;
 		RETURN;
 	ELSIF NOT allow_removed THEN
-		PERFORM bloomexp.require_few_losses(filters, exposures, exposed, width, batch_from::text,
-			after IS NULL, n_exposures, before, counts);
+		PERFORM bloomexp.require_few_losses(filters, exposures, exposed_query, width,
+			batch_from::text, after IS NULL, n_exposures, before, counts);
 	END IF;
 
 	-- The statement after this one will see all exposures from before the time "filled".  Nobody
@@ -2942,8 +2949,8 @@ BEGIN
 			'pending = 0, recent = ARRAY[]::bigint[] '
 		'WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
 			'OR (f.filled_until > $8) IS NOT TRUE',
-		filters, exposed, of_exposures,
-		coalesce(format(users.short_id, 'e.id'), 'true'))	-- longer ids do not fit into a row
+		filters, exposed_query, of_exposures,
+		coalesce(format(op.short_id, 'e.id'), 'true'))	-- longer ids do not fit into a row
 		USING window_start, wanted, batch_from, batch_to, fpr, prepared, filled,
 			filled - interval '1 day';
 	GET DIAGNOSTICS n_filters = ROW_COUNT;
@@ -2951,7 +2958,7 @@ BEGIN
 	IF counts.removed > before.removed THEN
 		EXECUTE format('DELETE FROM %1$s AS f WHERE %3$s AND NOT EXISTS ('
 			'SELECT FROM (%2$s) AS e(id, item) WHERE e.id %4$s f.user_id)',
-			filters, exposed, of_filters, users.equal)
+			filters, exposed_query, of_filters, op.equal)
 			USING window_start, wanted, batch_from, batch_to;
 	END IF;
 END
@@ -3036,6 +3043,42 @@ COMMENT ON FUNCTION bloomexp.require_same_columns(text, jsonb, regclass, text, t
 'raises an error if the filters of a feed were made from other columns than its script names, or '
 'from items of another kind; a column that was renamed is still the same column';
 
+CREATE PROCEDURE bloomexp.change_user_type(feed text, user_type text, user_collation text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	filters constant text := format('%I.filters', feed);
+	has_rows boolean;
+BEGIN
+	EXECUTE format('SELECT EXISTS (SELECT FROM %s)', filters) INTO has_rows;
+	-- The check of the length calls functions of the former type.
+	IF EXISTS (
+		SELECT FROM pg_constraint AS k
+		WHERE k.conrelid = to_regclass(filters) AND k.conname = 'filters_user_id_check') THEN
+		EXECUTE format('ALTER TABLE %s DROP CONSTRAINT filters_user_id_check', filters);
+	END IF;
+	BEGIN
+		EXECUTE concat('ALTER TABLE ', filters, ' ALTER user_id TYPE ', user_type,
+			' COLLATE ' || user_collation,
+			-- an empty table needs no cast between the types
+			' USING ', CASE WHEN has_rows THEN 'user_id' ELSE 'NULL' END, '::', user_type,
+			', ADD CONSTRAINT filters_user_id_check CHECK ('
+				|| format(bloomexp.short_id(to_regtype(user_type)), 'user_id') || ')');
+	EXCEPTION WHEN cannot_coerce OR data_exception THEN
+		RAISE EXCEPTION 'users of feed "%" cannot be converted to type %', feed, user_type
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = SQLERRM,
+			HINT = format('TRUNCATE %s, apply the script, and CALL %I.rebuild(); '
+				'until then pages can have items that were shown.', filters, feed);
+	END;
+END
+$$;
+
+COMMENT ON PROCEDURE bloomexp.change_user_type(text, text, text) IS
+'changes the type or the collation of user_id in the table of filters of a feed; raises an error '
+'if the present users cannot be cast to the type';
+
 CREATE PROCEDURE bloomexp.feed_begin(
 	feed text,
 	fixed_arguments text,
@@ -3059,8 +3102,8 @@ DECLARE
 	old record;
 	missing jsonb;
 BEGIN
-	-- Keep the extension from being dropped, and see that it was not: after that the owner of the
-	-- database could make a schema bloomexp of his own.
+	-- Keep the extension from being dropped, and see that it was not.  Without the extension the
+	-- owner of the database could make a schema bloomexp with other functions.
 	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
 	IF NOT EXISTS (
 		SELECT FROM pg_depend AS d JOIN pg_extension AS x ON x.oid = d.refobjid
@@ -3169,8 +3212,7 @@ BEGIN
 			WHERE c.relnamespace = schema AND c.relname = 'filters' AND a.attname = 'user_id'
 				AND (a.atttypid <> to_regtype(user_type)
 					OR a.attcollation <> coalesce(to_regcollation(user_collation), 0))) THEN
-			EXECUTE format('ALTER TABLE %I.filters ALTER user_id TYPE %s%s USING user_id::%2$s',
-				feed, user_type, ' COLLATE ' || user_collation);
+			CALL bloomexp.change_user_type(feed, user_type, user_collation);
 		END IF;
 	END IF;
 END
@@ -3534,7 +3576,7 @@ BEGIN
 				CASE WHEN items.arrays = 1 THEN ''
 					ELSE format(', %I', arguments ->> 'item_column') END);
 	END IF;
-	-- Only the text of a default can say that it is UTC, because evaluating it could run any code.
+	-- Judge a default by its text: evaluating it could run any code.
 	IF times.utc AND EXISTS (
 		SELECT FROM pg_attrdef AS d
 		WHERE d.adrelid = table_id AND d.adnum = times.attnum AND pg_get_expr(d.adbin, d.adrelid)
@@ -3607,7 +3649,7 @@ DECLARE
 	item_column text;	-- the column, or an element of it if it is an array
 	item text;
 	elements text;
-	counts text;	-- condition that a row is an exposure, whatever its time
+	is_exposure text;	-- condition that a row is an exposure, whatever its time
 	time_column text;
 	utc text;	-- suffix that converts a timestamptz to the type of the time column
 	names jsonb;
@@ -3643,7 +3685,8 @@ BEGIN
 		'collate', coalesce(' COLLATE ' || users.collation_name, ''),
 		-- CHECK raises an error that is clearer than that of the index, if an id is too long
 		'user_column', concat(users.base_name, ' COLLATE ' || users.collation_name,
-			' CHECK (' || format(bloomexp.short_id(users.base), 'user_id') || ')'),
+			' CONSTRAINT filters_user_id_check CHECK ('
+				|| format(bloomexp.short_id(users.base), 'user_id') || ')'),
 		'=', bloomexp.comparisons(users.base) ->> '3',
 		'item_type', items.base_name,
 		'item_type_literal', quote_literal(items.base_name),
@@ -3688,7 +3731,7 @@ BEGIN
 	-- The cast keeps the kind of the hashes, even if the column changes its type.
 	item := item_column || '::'
 		|| CASE item_kind WHEN 'integer' THEN 'bigint' ELSE items.base_name END;
-	counts := concat(user_column, ' IS NOT NULL AND ', item_column, ' IS NOT NULL',
+	is_exposure := concat(user_column, ' IS NOT NULL AND ', item_column, ' IS NOT NULL',
 		' AND e.' || quote_ident(arguments ->> 'where'));
 	utc := CASE WHEN times.base = 'timestamp'::regtype THEN ' AT TIME ZONE ''UTC''' ELSE '' END;
 	RETURN names || jsonb_build_object(
@@ -3699,8 +3742,8 @@ BEGIN
 		'elements', elements,
 		'time', time_column,
 		'utc', utc,
-		'counts', counts,
-		'exposed', format(E'%s\n\t\t\tAND %s >= %s', counts, time_column, CASE utc
+		'is_exposure', is_exposure,
+		'in_window', format(E'%s\n\t\t\tAND %s >= %s', is_exposure, time_column, CASE utc
 			WHEN '' THEN format('now() - interval %L', width)
 			ELSE format('(now() - interval %L)%s', width, utc) END),
 		'exposed_query_literal', quote_literal(format(
@@ -3708,7 +3751,7 @@ BEGIN
 			-- a domain as its base type, which is the type of the functions' arguments
 			user_column || CASE WHEN users.type <> users.base
 				THEN '::' || users.base_name ELSE '' END,
-			item, exposures, elements, counts, time_column, utc)),
+			item, exposures, elements, is_exposure, time_column, utc)),
 		'rebuild_batch', CASE
 			WHEN bloomexp.distribution_column(to_regclass(exposures)) IS NULL
 			THEN 'rebuild_batch' ELSE 'rebuild_batch_citus' END);
@@ -4097,6 +4140,12 @@ BEGIN
 			WHERE k.conrelid = filters AND k.conname = 'filters_pkey' AND k.contype IN ('p', 'u')
 				AND k.conkey = ARRAY[c.attnum] AND NOT k.condeferrable);
 	RETURN QUERY
+		SELECT format('Table %s is unlogged, so a crash empties it: ALTER TABLE %1$s SET LOGGED.',
+			filters)
+		FROM pg_class AS c
+		WHERE c.oid = filters AND c.relpersistence = 'u'
+			AND arguments ->> 'exposures' IS NOT NULL;	-- without a table somebody may want that
+	RETURN QUERY
 		SELECT format('Row-level security on %s would hide users from the feed: '
 			'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.', filters)
 		FROM pg_class AS c JOIN pg_roles AS r ON r.oid = owner
@@ -4182,6 +4231,10 @@ BEGIN
 			'a script of version %s or later%s.',
 			coalesce(substring(settings ->> 'version' FROM '^[0-9.]+$'), '(unknown)'),
 			bloomexp.script_version(), apply);
+	END IF;
+	IF settings #>> '{arguments,feed}' <> feed THEN
+		RETURN NEXT format('The schema was renamed from %I, and the functions have the old name%s.',
+			settings #>> '{arguments,feed}', apply);
 	END IF;
 	RETURN QUERY
 		SELECT 'The type or the collation of users has another name now' || apply || '.'
@@ -4327,7 +4380,8 @@ AS $templates$ VALUES
 {/forever}
 CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 	shown_at timestamp with time zone DEFAULT pg_catalog.clock_timestamp()) RETURNS pg_catalog.void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
 	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
@@ -4374,7 +4428,8 @@ $template$)
 {/window}
 CREATE OR REPLACE FUNCTION {feed}.add_batch(user_ids {user_type}[], items {item_type}[],
 	shown_at timestamp with time zone[]) RETURNS pg_catalog.void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
 	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
@@ -4389,7 +4444,8 @@ BEGIN
 	-- Lock the rows of all users in the order of their ids, so that batches do not deadlock.  The
 	-- same statement adds the items of each user whose events are one page: the items of one slice,
 	-- which is not older than the slice of the row.  Such items are added at the start of their
-	-- slice, so it does not matter that the clock was read before the lock.
+	-- slice, so it does not matter that the clock was read before the lock.  Users with several
+	-- pages have no hashes in "page": the statement only makes or locks their rows.
 	WITH page AS MATERIALIZED (
 		SELECT p.user_id, p.since, p.recent
 		FROM bloomexp.pages(user_ids{collate}, new_hashes, shown_at, present, settings) AS p),
@@ -4407,10 +4463,10 @@ BEGIN
 		WHERE (f.since > excluded.since) IS NOT TRUE	-- the page is not late
 			AND bloomexp.row_changes(f.items, f.pending, f.recent, excluded.recent, settings,
 				f.since, excluded.since, excluded.since)
-		RETURNING f.user_id, f.recent)
+		RETURNING f.user_id)
 	SELECT array_agg(p.user_id) INTO remaining FROM page AS p
-	WHERE NOT EXISTS (	-- a new user of several pages has got an empty row
-		SELECT FROM written AS w WHERE w.user_id {=} p.user_id AND cardinality(w.recent) > 0);
+	WHERE cardinality(p.recent) = 0
+		OR NOT EXISTS (SELECT FROM written AS w WHERE w.user_id {=} p.user_id);
 	-- This raises an error if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;
@@ -4607,8 +4663,9 @@ $template$)
 {/table}
 --
 -- This script belongs to you.  Read it, change it, and apply it again whenever you like: existing
--- filters and grants stay, except that PUBLIC loses EXECUTE on the functions.  Run it in one
--- transaction, so that an error leaves nothing half made:
+-- filters and grants stay, except that PUBLIC loses EXECUTE on the functions, and that functions
+-- whose arguments have got another type are new.  Run it in one transaction, so that an error
+-- leaves nothing half made:
 -- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
 -- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included{/tracked}.
 --
@@ -4709,7 +4766,8 @@ $template$)
 -- If a query of your own chooses a page, call lock() first, in a statement of its own, so that the
 -- query sees what other requests have shown.
 CREATE OR REPLACE FUNCTION {feed}.lock(user_id {user_type}) RETURNS pg_catalog.void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 {#untracked}
 DECLARE
@@ -4724,7 +4782,7 @@ BEGIN
 	END IF;
 {/untracked}
 	INSERT INTO {feed}.filters AS f (user_id)
-	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- NULL is nobody
+	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- no row for a NULL user
 {#citus}
 	-- write the row: a move of the shard waits for writers, but not for row locks
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending;
@@ -4746,7 +4804,8 @@ $template$)
 -- Add what from_user was shown to into_user, and forget from_user: for a visitor who signs in.
 CREATE OR REPLACE FUNCTION {feed}.merge(from_user {user_type}, into_user {user_type})
 RETURNS pg_catalog.void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET row_security = off AS {$}	-- an error if row security would hide rows
 DECLARE
 	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
 		SELECT f.items FROM {feed}.filters AS f WHERE false);
@@ -4805,10 +4864,10 @@ BEGIN
 	END IF;
 	CALL bloomexp.rebuild_filters({rebuild_batch_literal}, {filters_literal},
 {#tracked}
-		users, after, upto, pause, NULL, dry_run, allow_removed,
+		users, after, upto, pause, true, NULL, dry_run, allow_removed,
 {/tracked}
 {#untracked}
-		users, after, upto, pause, overlap, dry_run, allow_removed,
+		users, after, upto, pause, false, overlap, dry_run, allow_removed,
 {/untracked}
 		exposures, filters, bytes, removed);
 END
@@ -4833,10 +4892,15 @@ DECLARE
 	result record;
 BEGIN
 	SELECT b.after, b.counts, b.busy INTO result
-	FROM bloomexp.{rebuild_batch}({filters_literal}, {exposures_literal}, {user_column_literal},
-		{exposed_query_literal},
-		{width}, {fpr}, wanted, after, upto, size, dry_run, allow_removed,
-		counts{#untracked}, has_triggers => false, overlap => overlap{/untracked}) AS b;
+	FROM bloomexp.{rebuild_batch}(
+		filters => {filters_literal}, exposures => {exposures_literal},
+		user_column => {user_column_literal},
+		exposed_query => {exposed_query_literal},
+		width => {width}, fpr => {fpr},
+		wanted => wanted, after => after, upto => upto, size => size,
+		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
+		has_triggers => {#tracked}true{/tracked}{#untracked}false, overlap => overlap{/untracked}
+		) AS b;
 	after := result.after;
 	counts := result.counts;
 	busy := result.busy;
@@ -4869,7 +4933,7 @@ BEGIN
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}
 		WHERE {user} {=} shown.user_id{collate}
-			AND {counts}
+			AND {is_exposure}
 			AND {time} >= read_from{utc});
 END
 {$};
@@ -4890,7 +4954,8 @@ $template$)
 {/untracked}
 CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[],
 	wanted integer DEFAULT NULL) RETURNS {item_type}[]
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET row_security = off AS {$}	-- an error if row security would hide rows
 {#untracked}
 BEGIN
 	PERFORM {feed}.lock(user_id);
@@ -4914,14 +4979,15 @@ DECLARE
 	taken {item_type}[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.  No function of bloomexp is called before
-	-- this statement, which is an error, too, if the extension was dropped.
+	-- Lock the row, and read the version that is locked.  This must be the first statement: it is
+	-- an error if the extension was dropped, before any function of bloomexp is called.
 	SELECT f.items, f.recent{#alone}, f.since{/alone}
 	INTO old_items, old_recent{#alone}, old_since{/alone}
 	FROM {feed}.filters AS f
 	WHERE f.user_id {=} take.user_id{collate}
 {#alone}
-		-- Not on Citus, which can move the shard of a row that is only locked.
+		-- On Citus find no row, so that lock() writes it: a shard can move while its rows are only
+		-- locked.
 		AND current_setting('citus.shard_count', true) IS NULL
 {/alone}
 	FOR NO KEY UPDATE;
@@ -4986,8 +5052,8 @@ $template$)
 CREATE OR REPLACE FUNCTION {feed}.take_back(user_id {user_type}, items {item_type}[])
 RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-{#tracked}
 SET row_security = off	-- an error if row security would hide rows
+{#tracked}
 SET timezone = 'UTC'	-- right even if the time column changes its type
 {/tracked}
 AS {$}
@@ -4997,7 +5063,7 @@ DECLARE
 		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	forgotten {item_type}[] := items;	-- narrowed down below
 {#tracked}
-	exposed bigint[];
+	exposed_hashes bigint[];
 {/tracked}
 BEGIN
 {#tracked}
@@ -5007,12 +5073,12 @@ BEGIN
 	PERFORM bloomexp.require_trusted(t, missing_ok => true)
 	FROM bloomexp.tables_of({exposures_literal}) AS t;
 	-- A statement after the lock, which sees what others have committed before.
-	exposed := ARRAY(
+	exposed_hashes := ARRAY(
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}
 		WHERE {user} {=} take_back.user_id{collate}
-			AND {exposed});
-	forgotten := bloomexp.exclude(forgotten{item_collate}, NULL, exposed);
+			AND {in_window});
+	forgotten := bloomexp.exclude(forgotten{item_collate}, NULL, exposed_hashes);
 {/tracked}
 {#alone}
 	PERFORM {feed}.lock(take_back.user_id);
@@ -5039,6 +5105,7 @@ $template$)
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS pg_catalog.trigger
 -- In a trigger without a transition table, "new_rows" is the empty table in the schema bloomexp.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, bloomexp, pg_temp
+SET row_security = off	-- an error if row security would hide rows
 SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
 DECLARE
@@ -5049,7 +5116,7 @@ DECLARE
 	users {user_type}[];	-- users[i] was shown the item of new_hashes[i]
 	new_hashes bigint[];
 	changes boolean;
-	missing record;	-- a user, and hashes, some of which the user's row lacks
+	missing record;	-- a user whose row lacks some of these hashes
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	IF TG_OP NOT IN ('INSERT', 'UPDATE') THEN
@@ -5064,7 +5131,7 @@ BEGIN
 	FROM (
 		SELECT {user}{collate} AS user_id, bloomexp.hash({item}{item_collate}) AS hash
 		FROM new_rows AS e{elements}
-		WHERE {exposed}
+		WHERE {in_window}
 		LIMIT 248) AS p;
 	IF users IS NULL THEN
 		RETURN NULL;	-- no new row is an exposure in the window
@@ -5088,7 +5155,7 @@ BEGIN
 	END IF;
 
 	-- Lock the rows of all users in the order of their ids, so that two statements do not deadlock,
-	-- and add the items, except those of users with more than 247.
+	-- and add the items.  Those of users with more than 247 follow in the loop below.
 	INSERT INTO {feed}.filters AS f (user_id, recent)
 	SELECT p.user_id,
 		CASE WHEN cardinality(p.hashes) <= 247 THEN p.hashes ELSE ARRAY[]::bigint[] END
@@ -5096,7 +5163,7 @@ BEGIN
 		SELECT {user}{collate} AS user_id, bloomexp.new_hashes(
 			array_agg(bloomexp.hash({item}{item_collate})), ARRAY[]::bigint[]) AS hashes
 		FROM new_rows AS e{elements}
-		WHERE {exposed}
+		WHERE {in_window}
 		GROUP BY 1) AS p
 	ORDER BY p.user_id
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET
@@ -5109,7 +5176,7 @@ BEGIN
 		PERFORM FROM {feed}.filters AS f
 		WHERE f.user_id {=} ANY (ARRAY(	-- not a join, which need not visit all users
 			SELECT {user}{collate} FROM new_rows AS e{elements}
-			WHERE {exposed}))
+			WHERE {in_window}))
 		FOR UPDATE;
 	END IF;
 	-- Add the items that rows still lack: the items of users with more than 247, and those of
@@ -5122,7 +5189,7 @@ BEGIN
 			SELECT {user}{collate} AS user_id,
 				array_agg(bloomexp.hash({item}{item_collate})) AS hashes
 			FROM new_rows AS e{elements}
-			WHERE {exposed}
+			WHERE {in_window}
 			GROUP BY 1) AS p
 		WHERE (
 			SELECT bloomexp.row_changes(f.items, 0, f.recent, p.hashes, settings)
@@ -5223,7 +5290,7 @@ BEGIN
 			FROM pg_class AS c, aclexplode(c.relacl) AS a
 			WHERE c.oid = 'bloomexp.new_rows'::regclass AND a.grantee <> c.relowner
 				AND NOT (a.grantee = 0 AND a.privilege_type = 'SELECT')
-			-- only functions use it; a table of it would keep later versions from adding a column
+			-- only functions use it; a typed table (CREATE TABLE OF) would block ADD ATTRIBUTE
 			UNION ALL SELECT 'TYPE bloomexp.row_settings', a.privilege_type, a.grantee
 			FROM pg_type AS t, aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) AS a
 			WHERE t.oid = 'bloomexp.row_settings'::regtype AND a.grantee <> t.typowner)

@@ -64,7 +64,8 @@ CREATE SCHEMA untracked;
 CREATE FUNCTION forever.add(user_id text, items bigint[], shown_at timestamp with time zone DEFAULT clock_timestamp()) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
 	installed forever.filters.items%TYPE := (	-- an error if the extension was dropped
@@ -107,7 +108,8 @@ ALTER FUNCTION forever.add(user_id text, items bigint[], shown_at timestamp with
 CREATE FUNCTION forever.add_batch(user_ids text[], items bigint[], shown_at timestamp with time zone[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
 	installed forever.filters.items%TYPE := (	-- an error if the extension was dropped
@@ -122,7 +124,8 @@ BEGIN
 	-- Lock the rows of all users in the order of their ids, so that batches do not deadlock.  The
 	-- same statement adds the items of each user whose events are one page: the items of one slice,
 	-- which is not older than the slice of the row.  Such items are added at the start of their
-	-- slice, so it does not matter that the clock was read before the lock.
+	-- slice, so it does not matter that the clock was read before the lock.  Users with several
+	-- pages have no hashes in "page": the statement only makes or locks their rows.
 	WITH page AS MATERIALIZED (
 		SELECT p.user_id, p.since, p.recent
 		FROM bloomexp.pages(user_ids COLLATE pg_catalog."C", new_hashes, shown_at, present, settings) AS p),
@@ -140,10 +143,10 @@ BEGIN
 		WHERE (f.since > excluded.since) IS NOT TRUE	-- the page is not late
 			AND bloomexp.row_changes(f.items, f.pending, f.recent, excluded.recent, settings,
 				f.since, excluded.since, excluded.since)
-		RETURNING f.user_id, f.recent)
+		RETURNING f.user_id)
 	SELECT array_agg(p.user_id) INTO remaining FROM page AS p
-	WHERE NOT EXISTS (	-- a new user of several pages has got an empty row
-		SELECT FROM written AS w WHERE w.user_id = p.user_id AND cardinality(w.recent) > 0);
+	WHERE cardinality(p.recent) = 0
+		OR NOT EXISTS (SELECT FROM written AS w WHERE w.user_id = p.user_id);
 	-- This raises an error if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM forever.filters AS f WHERE f.user_id = ANY (user_ids COLLATE pg_catalog."C") FOR UPDATE;
@@ -242,11 +245,12 @@ ALTER FUNCTION forever.forget(user_id text) DEPENDS ON EXTENSION bloomexp;
 CREATE FUNCTION forever.lock(user_id text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 BEGIN
 	INSERT INTO forever.filters AS f (user_id)
-	SELECT lock.user_id COLLATE pg_catalog."C" WHERE lock.user_id IS NOT NULL	-- NULL is nobody
+	SELECT lock.user_id COLLATE pg_catalog."C" WHERE lock.user_id IS NOT NULL	-- no row for a NULL user
 	-- WHERE false: lock the row without writing it
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false;
 	-- This raises an error if an older snapshot shows a row that others have removed since.
@@ -265,7 +269,8 @@ ALTER FUNCTION forever.lock(user_id text) DEPENDS ON EXTENSION bloomexp;
 CREATE FUNCTION forever.merge(from_user text, into_user text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 DECLARE
 	installed forever.filters.items%TYPE := (	-- an error if the extension was dropped
 		SELECT f.items FROM forever.filters AS f WHERE false);
@@ -284,7 +289,7 @@ ALTER FUNCTION forever.merge(from_user text, into_user text) DEPENDS ON EXTENSIO
 CREATE FUNCTION forever.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["eee5ad84c419bfe3bccdf03b1389871b", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["search_path=pg_catalog, pg_temp"]], "lock": ["e1601b16a757472fbd524917af940a67", "3b4b1c84cd5c0f5808bf62154b1c2978", ["search_path=pg_catalog, pg_temp"]], "take": ["5cf3653f4c60bf3cc6185a6784fefa7a", "95a9fea6a40356de5bde4f1ebe6b84f1", ["search_path=pg_catalog, pg_temp"]], "merge": ["dd29af3409e762181298a01106f1a34d", "11b9e774b5deddd67c3c713d09c5a780", ["search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["d138ebf3b8a806bf9beb781ac512e23f", "5f4944338c9f0b05190b4bd5ecd41336", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["8d79a7790d775d05b35b6c0135401646", "e3914cd2c92dafe9bc64f7bc68a34c41", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["3fc9641bd1b22ecf6395029b76613e73", "3f2184a68f065837573911135d3ef550", ["search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["bdf85a1451cb5976a3cd11368cdb9de6", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["5e5bf3f085b949770b6ae4e1622f4762", "3b4b1c84cd5c0f5808bf62154b1c2978", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["5a390641e0311131f2fdd3a6c9ff9fa7", "95a9fea6a40356de5bde4f1ebe6b84f1", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["83a9255f63440c82126c53d136d4ed0a", "11b9e774b5deddd67c3c713d09c5a780", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["d138ebf3b8a806bf9beb781ac512e23f", "5f4944338c9f0b05190b4bd5ecd41336", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["8d79a7790d775d05b35b6c0135401646", "e3914cd2c92dafe9bc64f7bc68a34c41", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["38f4ce2b980aedb60932d11b2dc575d0", "ac87b0f6f5fc0b78c1bdbcc11339a756", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["row_security=off", "search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
 $$;
 
 
@@ -295,7 +300,8 @@ $$;
 CREATE FUNCTION forever.take(user_id text, candidates bigint[], wanted integer DEFAULT NULL::integer) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
 	old_items forever.filters.items%TYPE;	-- an error if the extension was dropped
@@ -305,13 +311,14 @@ DECLARE
 	taken bigint[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.  No function of bloomexp is called before
-	-- this statement, which is an error, too, if the extension was dropped.
+	-- Lock the row, and read the version that is locked.  This must be the first statement: it is
+	-- an error if the extension was dropped, before any function of bloomexp is called.
 	SELECT f.items, f.recent, f.since
 	INTO old_items, old_recent, old_since
 	FROM forever.filters AS f
 	WHERE f.user_id = take.user_id COLLATE pg_catalog."C"
-		-- Not on Citus, which can move the shard of a row that is only locked.
+		-- On Citus find no row, so that lock() writes it: a shard can move while its rows are only
+		-- locked.
 		AND current_setting('citus.shard_count', true) IS NULL
 	FOR NO KEY UPDATE;
 	IF NOT FOUND THEN	-- a new user or NULL, or any user on Citus
@@ -359,6 +366,7 @@ ALTER FUNCTION forever.take(user_id text, candidates bigint[], wanted integer) D
 CREATE FUNCTION forever.take_back(user_id text, items bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET row_security TO 'off'
     AS $$
 #variable_conflict use_variable
 DECLARE
@@ -461,7 +469,8 @@ END;
 CREATE FUNCTION seen.add(user_id bigint, items text[], shown_at timestamp with time zone DEFAULT clock_timestamp()) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
 	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
@@ -508,7 +517,8 @@ ALTER FUNCTION seen.add(user_id bigint, items text[], shown_at timestamp with ti
 CREATE FUNCTION seen.add_batch(user_ids bigint[], items text[], shown_at timestamp with time zone[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
 	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
@@ -524,7 +534,8 @@ BEGIN
 	-- Lock the rows of all users in the order of their ids, so that batches do not deadlock.  The
 	-- same statement adds the items of each user whose events are one page: the items of one slice,
 	-- which is not older than the slice of the row.  Such items are added at the start of their
-	-- slice, so it does not matter that the clock was read before the lock.
+	-- slice, so it does not matter that the clock was read before the lock.  Users with several
+	-- pages have no hashes in "page": the statement only makes or locks their rows.
 	WITH page AS MATERIALIZED (
 		SELECT p.user_id, p.since, p.recent
 		FROM bloomexp.pages(user_ids, new_hashes, shown_at, present, settings) AS p),
@@ -542,10 +553,10 @@ BEGIN
 		WHERE (f.since > excluded.since) IS NOT TRUE	-- the page is not late
 			AND bloomexp.row_changes(f.items, f.pending, f.recent, excluded.recent, settings,
 				f.since, excluded.since, excluded.since)
-		RETURNING f.user_id, f.recent)
+		RETURNING f.user_id)
 	SELECT array_agg(p.user_id) INTO remaining FROM page AS p
-	WHERE NOT EXISTS (	-- a new user of several pages has got an empty row
-		SELECT FROM written AS w WHERE w.user_id = p.user_id AND cardinality(w.recent) > 0);
+	WHERE cardinality(p.recent) = 0
+		OR NOT EXISTS (SELECT FROM written AS w WHERE w.user_id = p.user_id);
 	-- This raises an error if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM seen.filters AS f WHERE f.user_id = ANY (user_ids) FOR UPDATE;
@@ -694,11 +705,12 @@ ALTER FUNCTION seen.forget(user_id bigint) DEPENDS ON EXTENSION bloomexp;
 CREATE FUNCTION seen.lock(user_id bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 BEGIN
 	INSERT INTO seen.filters AS f (user_id)
-	SELECT lock.user_id WHERE lock.user_id IS NOT NULL	-- NULL is nobody
+	SELECT lock.user_id WHERE lock.user_id IS NOT NULL	-- no row for a NULL user
 	-- WHERE false: lock the row without writing it
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false;
 	-- This raises an error if an older snapshot shows a row that others have removed since.
@@ -717,7 +729,8 @@ ALTER FUNCTION seen.lock(user_id bigint) DEPENDS ON EXTENSION bloomexp;
 CREATE FUNCTION seen.merge(from_user bigint, into_user bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 DECLARE
 	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
 		SELECT f.items FROM seen.filters AS f WHERE false);
@@ -737,7 +750,7 @@ ALTER FUNCTION seen.merge(from_user bigint, into_user bigint) DEPENDS ON EXTENSI
 CREATE FUNCTION seen.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["df24c7ce1b85c9c108e270b27da7376a", "9c1eaba5fa283f268f3363db383676a0", ["search_path=pg_catalog, pg_temp"]], "lock": ["22ff8d084f9280f2d40d6027c6b27374", "83c9cf40de730033a1909e69ba1af0de", ["search_path=pg_catalog, pg_temp"]], "take": ["e98318928a41a04287792cefad13e6d4", "8d35d3952c373da5c4a0248ab3bd9474", ["search_path=pg_catalog, pg_temp"]], "merge": ["01a94a955d4c2aae318377bf2420acc0", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["search_path=pg_catalog, pg_temp"]], "expire": ["4659887237cec9a166479535a8f099e8", "a6596e14588fb74ba3c0e2f03de2927c", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["1b6c2b92e8b67c75fbc051bc7b0e44ae", "5bd2aadb1159d5cd58e2b674ecde9507", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["2df8e1b254aa5204e81523b47e6012fc", "cf437e319f30156555aaac54adc335db", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["de97c2ebb3fbd3b6e41857f69ad69547", "342aeaca83e70fde05c8786dd415fd25", ["search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["af174f60d2d07ebeb8f03bdbe840405c", "9c1eaba5fa283f268f3363db383676a0", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["6d0c769ec77a5302b649c07a875d513f", "83c9cf40de730033a1909e69ba1af0de", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["d9b70e5a8b06c7d6caaa7f601e253e87", "8d35d3952c373da5c4a0248ab3bd9474", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["b3134a49d9f8a4a94e44218996d54967", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire": ["4659887237cec9a166479535a8f099e8", "a6596e14588fb74ba3c0e2f03de2927c", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["1b6c2b92e8b67c75fbc051bc7b0e44ae", "5bd2aadb1159d5cd58e2b674ecde9507", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["2df8e1b254aa5204e81523b47e6012fc", "cf437e319f30156555aaac54adc335db", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["ce98a45ce18a4d8dcbc7c3b55809c447", "17a6cde66cb6a76284db57bf628ab432", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -748,7 +761,8 @@ $$;
 CREATE FUNCTION seen.take(user_id bigint, candidates text[], wanted integer DEFAULT NULL::integer) RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
 	old_items seen.filters.items%TYPE;	-- an error if the extension was dropped
@@ -758,13 +772,14 @@ DECLARE
 	taken pg_catalog.text[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.  No function of bloomexp is called before
-	-- this statement, which is an error, too, if the extension was dropped.
+	-- Lock the row, and read the version that is locked.  This must be the first statement: it is
+	-- an error if the extension was dropped, before any function of bloomexp is called.
 	SELECT f.items, f.recent, f.since
 	INTO old_items, old_recent, old_since
 	FROM seen.filters AS f
 	WHERE f.user_id = take.user_id
-		-- Not on Citus, which can move the shard of a row that is only locked.
+		-- On Citus find no row, so that lock() writes it: a shard can move while its rows are only
+		-- locked.
 		AND current_setting('citus.shard_count', true) IS NULL
 	FOR NO KEY UPDATE;
 	IF NOT FOUND THEN	-- a new user or NULL, or any user on Citus
@@ -813,6 +828,7 @@ ALTER FUNCTION seen.take(user_id bigint, candidates text[], wanted integer) DEPE
 CREATE FUNCTION seen.take_back(user_id bigint, items text[]) RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET row_security TO 'off'
     AS $$
 #variable_conflict use_variable
 DECLARE
@@ -914,11 +930,12 @@ ALTER FUNCTION shown.current(user_id bigint) DEPENDS ON EXTENSION bloomexp;
 CREATE FUNCTION shown.lock(user_id bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 BEGIN
 	INSERT INTO shown.filters AS f (user_id)
-	SELECT lock.user_id WHERE lock.user_id IS NOT NULL	-- NULL is nobody
+	SELECT lock.user_id WHERE lock.user_id IS NOT NULL	-- no row for a NULL user
 	-- WHERE false: lock the row without writing it
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false;
 	-- This raises an error if an older snapshot shows a row that others have removed since.
@@ -952,7 +969,7 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	CALL bloomexp.rebuild_filters('shown.rebuild_batch', 'shown.filters',
-		users, after, upto, pause, NULL, dry_run, allow_removed,
+		users, after, upto, pause, true, NULL, dry_run, allow_removed,
 		exposures, filters, bytes, removed);
 END
 $$;
@@ -973,13 +990,18 @@ DECLARE
 	result record;
 BEGIN
 	SELECT b.after, b.counts, b.busy INTO result
-	FROM bloomexp.rebuild_batch('shown.filters', 'public.exposures', 'user_id',
-		'SELECT e.user_id, e.item_id::bigint
+	FROM bloomexp.rebuild_batch(
+		filters => 'shown.filters', exposures => 'public.exposures',
+		user_column => 'user_id',
+		exposed_query => 'SELECT e.user_id, e.item_id::bigint
 		FROM public.exposures AS e
 		WHERE e.user_id IS NOT NULL AND e.item_id IS NOT NULL
 			AND e.shown_at >= $1',
-		'100 years', 0.01, wanted, after, upto, size, dry_run, allow_removed,
-		counts) AS b;
+		width => '100 years', fpr => 0.01,
+		wanted => wanted, after => after, upto => upto, size => size,
+		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
+		has_triggers => true
+		) AS b;
 	after := result.after;
 	counts := result.counts;
 	busy := result.busy;
@@ -995,7 +1017,7 @@ ALTER FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto big
 CREATE FUNCTION shown.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16625", "functions": {"lock": ["b5c4a3d284152c46a4317dd14fbacb6a", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["search_path=pg_catalog, pg_temp"]], "take": ["c377127494d5b4b9f668dd1aa6884b82", "40c04da91cab735ef442b3effc839d05", ["search_path=pg_catalog, pg_temp"]], "track": ["aebe72b417f5a32f0c2cc909d3310ec6", "46dbb3bedd4533fc785eb4271ca53489", ["search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["f0f5b3ddf061642600f691769e4d302f", "31654c7fc9616fa67025b272e86c49b9", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["62c1626f528de90735246684b2f6e022", "a1ddd72d1f8bec2f4ac5f8d407f7f67b", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["b6c2a8ac37ff2fa01bc9a09300741b25", "be425b418b09cb052e271960eab0c980", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["10fce6fd6da956befbb12b1e03e2f3f3", "40c04da91cab735ef442b3effc839d05", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["af6de17363ce6aec8857580ad69997d2", "46dbb3bedd4533fc785eb4271ca53489", ["row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["fd8c077a51e5d7a9aeeaebe6730d5f33", "3b6c50dae5d71f5be666b270097e7bfa", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["ee1a4b16bff6d8433373e9ccbdf244e2", "599ccab813fb67c6c7c6baebe71763db", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["6684705678f03424a95d7badae87b82f", "d3f91a808d868757b74dd880d0bb48f3", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -1006,7 +1028,8 @@ $$;
 CREATE FUNCTION shown.take(user_id bigint, candidates bigint[], wanted integer DEFAULT NULL::integer) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
 	old_items shown.filters.items%TYPE;	-- an error if the extension was dropped
@@ -1014,8 +1037,8 @@ DECLARE
 	taken bigint[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.  No function of bloomexp is called before
-	-- this statement, which is an error, too, if the extension was dropped.
+	-- Lock the row, and read the version that is locked.  This must be the first statement: it is
+	-- an error if the extension was dropped, before any function of bloomexp is called.
 	SELECT f.items, f.recent
 	INTO old_items, old_recent
 	FROM shown.filters AS f
@@ -1067,7 +1090,7 @@ DECLARE
 	installed shown.filters.items%TYPE := (	-- an error if the extension was dropped
 		SELECT f.items FROM shown.filters AS f WHERE false);
 	forgotten bigint[] := items;	-- narrowed down below
-	exposed bigint[];
+	exposed_hashes bigint[];
 BEGIN
 	PERFORM bloomexp.require_read_committed('take_back()');
 	PERFORM shown.lock(take_back.user_id);
@@ -1075,13 +1098,13 @@ BEGIN
 	PERFORM bloomexp.require_trusted(t, missing_ok => true)
 	FROM bloomexp.tables_of('public.exposures') AS t;
 	-- A statement after the lock, which sees what others have committed before.
-	exposed := ARRAY(
+	exposed_hashes := ARRAY(
 		SELECT bloomexp.hash(e.item_id::bigint)
 		FROM public.exposures AS e
 		WHERE e.user_id = take_back.user_id
 			AND e.user_id IS NOT NULL AND e.item_id IS NOT NULL
 			AND e.shown_at >= now() - interval '100 years');
-	forgotten := bloomexp.exclude(forgotten, NULL, exposed);
+	forgotten := bloomexp.exclude(forgotten, NULL, exposed_hashes);
 	forgotten := (
 		SELECT bloomexp.among(forgotten, f.recent[1 : f.pending])
 		FROM shown.filters AS f WHERE f.user_id = take_back.user_id);
@@ -1107,6 +1130,7 @@ ALTER FUNCTION shown.take_back(user_id bigint, items bigint[]) DEPENDS ON EXTENS
 CREATE FUNCTION shown.track() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'bloomexp', 'pg_temp'
+    SET row_security TO 'off'
     SET "TimeZone" TO 'UTC'
     AS $$	-- right even if the time column changes its type
 #variable_conflict use_variable
@@ -1118,7 +1142,7 @@ DECLARE
 	users bigint[];	-- users[i] was shown the item of new_hashes[i]
 	new_hashes bigint[];
 	changes boolean;
-	missing record;	-- a user, and hashes, some of which the user's row lacks
+	missing record;	-- a user whose row lacks some of these hashes
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	IF TG_OP NOT IN ('INSERT', 'UPDATE') THEN
@@ -1158,7 +1182,7 @@ BEGIN
 	END IF;
 
 	-- Lock the rows of all users in the order of their ids, so that two statements do not deadlock,
-	-- and add the items, except those of users with more than 247.
+	-- and add the items.  Those of users with more than 247 follow in the loop below.
 	INSERT INTO shown.filters AS f (user_id, recent)
 	SELECT p.user_id,
 		CASE WHEN cardinality(p.hashes) <= 247 THEN p.hashes ELSE ARRAY[]::bigint[] END
@@ -1286,7 +1310,8 @@ ALTER FUNCTION untracked.current(user_id bigint) DEPENDS ON EXTENSION bloomexp;
 CREATE FUNCTION untracked.lock(user_id bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
 	installed untracked.filters.items%TYPE := (	-- an error if the extension was dropped
@@ -1297,7 +1322,7 @@ BEGIN
 		PERFORM bloomexp.require_first_use('public.exposures');
 	END IF;
 	INSERT INTO untracked.filters AS f (user_id)
-	SELECT lock.user_id WHERE lock.user_id IS NOT NULL	-- NULL is nobody
+	SELECT lock.user_id WHERE lock.user_id IS NOT NULL	-- no row for a NULL user
 	-- WHERE false: lock the row without writing it
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false;
 END
@@ -1327,7 +1352,7 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	CALL bloomexp.rebuild_filters('untracked.rebuild_batch', 'untracked.filters',
-		users, after, upto, pause, overlap, dry_run, allow_removed,
+		users, after, upto, pause, false, overlap, dry_run, allow_removed,
 		exposures, filters, bytes, removed);
 END
 $$;
@@ -1348,13 +1373,18 @@ DECLARE
 	result record;
 BEGIN
 	SELECT b.after, b.counts, b.busy INTO result
-	FROM bloomexp.rebuild_batch('untracked.filters', 'public.exposures', 'user_id',
-		'SELECT e.user_id, e.item_id::bigint
+	FROM bloomexp.rebuild_batch(
+		filters => 'untracked.filters', exposures => 'public.exposures',
+		user_column => 'user_id',
+		exposed_query => 'SELECT e.user_id, e.item_id::bigint
 		FROM public.exposures AS e
 		WHERE e.user_id IS NOT NULL AND e.item_id IS NOT NULL
 			AND e.shown_at >= $1',
-		'100 years', 0.01, wanted, after, upto, size, dry_run, allow_removed,
-		counts, has_triggers => false, overlap => overlap) AS b;
+		width => '100 years', fpr => 0.01,
+		wanted => wanted, after => after, upto => upto, size => size,
+		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
+		has_triggers => false, overlap => overlap
+		) AS b;
 	after := result.after;
 	counts := result.counts;
 	busy := result.busy;
@@ -1370,7 +1400,7 @@ ALTER FUNCTION untracked.rebuild_batch(wanted bigint[], INOUT after bigint, upto
 CREATE FUNCTION untracked.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16625", "functions": {"lock": ["670769cee108f2c6b947b66c47bee372", "a02898631cf9e2d28422ea5fe2ccb467", ["search_path=pg_catalog, pg_temp"]], "take": ["3bcf359441257a047b23877e9b2f1956", "85be6bd5cb688f6e9bca4154137ade80", ["search_path=pg_catalog, pg_temp"]], "shown": ["5eafa9987041bde4423364e5bd232a7e", "de283734e4212cf4a33e107028912f9b", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["cb11b831ed4191cfbcdc52ee9a136c6e", "06f3d7a27d309c754e891dd6fe8dbfdf", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["a71ff127537e91e67b2b395edebe2bf1", "bf906ffe98353f1952abbb6e33fd1502", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["2c4e0121e4246018a811c9e15e80deb2", "82e9d335bfaa6d71c7b693a9b2294072", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["c0dfb653e76b2cd541c9010be39946e7", "6054be7bf6b97665002b1ee168be31d6", ["search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["072ee326163914bcfe6fd73ff0156560", "807a28552a917ae4151f808121a3a2dc", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["211010a1ba29456490ba983b2a4350f7", "a02898631cf9e2d28422ea5fe2ccb467", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["d67c814093932a209b4d6c15f217c7ba", "85be6bd5cb688f6e9bca4154137ade80", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "shown": ["5eafa9987041bde4423364e5bd232a7e", "de283734e4212cf4a33e107028912f9b", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["cb11b831ed4191cfbcdc52ee9a136c6e", "06f3d7a27d309c754e891dd6fe8dbfdf", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["a71ff127537e91e67b2b395edebe2bf1", "bf906ffe98353f1952abbb6e33fd1502", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["7fb306eb4a005109b4d69f765edf0e2e", "3607916d5b2e023580413dca0ed93d97", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["c0dfb653e76b2cd541c9010be39946e7", "6054be7bf6b97665002b1ee168be31d6", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["1b1d3250f9948e70333f27518d66ca8a", "03dff1e4301995e9a71946f4947541b8", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -1417,7 +1447,8 @@ ALTER FUNCTION untracked.shown(user_id bigint, OUT items public.bloom, OUT recen
 CREATE FUNCTION untracked.take(user_id bigint, candidates bigint[], wanted integer DEFAULT NULL::integer) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET row_security TO 'off'
+    AS $$	-- an error if row security would hide rows
 BEGIN
 	PERFORM untracked.lock(user_id);
 	-- Lock the exposures before the next statement takes its snapshot: to an older snapshot a table
@@ -1438,6 +1469,7 @@ ALTER FUNCTION untracked.take(user_id bigint, candidates bigint[], wanted intege
 CREATE FUNCTION untracked.take_back(user_id bigint, items bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET row_security TO 'off'
     AS $$
 #variable_conflict use_variable
 DECLARE
@@ -2036,9 +2068,9 @@ COPY public.exposures (user_id, item_id, shown_at) FROM stdin;
 2	16	2026-01-01 00:00:00+00
 2	18	2026-01-01 00:00:00+00
 2	20	2026-01-01 00:00:00+00
-1	802	2026-11-29 07:12:00.380047+00
-2	802	2026-11-29 07:12:00.380047+00
-3	802	2026-11-29 07:12:00.380047+00
+1	802	2026-11-29 10:11:37.197336+00
+2	802	2026-11-29 10:11:37.197336+00
+3	802	2026-11-29 10:11:37.197336+00
 \.
 
 
@@ -2108,8 +2140,8 @@ COPY seen.filters (user_id, since, items, pending, recent) FROM stdin;
 --
 
 COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 07:12:00.375076+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
-2	2026-11-29 07:12:00.375076+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
+1	2026-11-29 10:11:37.186647+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
+2	2026-11-29 10:11:37.186647+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
 3	\N	\N	0	{-6443450559023289812}
 \.
 
@@ -2119,8 +2151,8 @@ COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
 --
 
 COPY untracked.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 07:01:59.378598+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
-2	2026-11-29 07:01:59.378598+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
+1	2026-11-29 10:01:36.191782+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
+2	2026-11-29 10:01:36.191782+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
 \.
 
 

@@ -5,7 +5,8 @@
 {/window}
 CREATE OR REPLACE FUNCTION {feed}.add_batch(user_ids {user_type}[], items {item_type}[],
 	shown_at timestamp with time zone[]) RETURNS pg_catalog.void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
 	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
@@ -20,7 +21,8 @@ BEGIN
 	-- Lock the rows of all users in the order of their ids, so that batches do not deadlock.  The
 	-- same statement adds the items of each user whose events are one page: the items of one slice,
 	-- which is not older than the slice of the row.  Such items are added at the start of their
-	-- slice, so it does not matter that the clock was read before the lock.
+	-- slice, so it does not matter that the clock was read before the lock.  Users with several
+	-- pages have no hashes in "page": the statement only makes or locks their rows.
 	WITH page AS MATERIALIZED (
 		SELECT p.user_id, p.since, p.recent
 		FROM bloomexp.pages(user_ids{collate}, new_hashes, shown_at, present, settings) AS p),
@@ -38,10 +40,10 @@ BEGIN
 		WHERE (f.since > excluded.since) IS NOT TRUE	-- the page is not late
 			AND bloomexp.row_changes(f.items, f.pending, f.recent, excluded.recent, settings,
 				f.since, excluded.since, excluded.since)
-		RETURNING f.user_id, f.recent)
+		RETURNING f.user_id)
 	SELECT array_agg(p.user_id) INTO remaining FROM page AS p
-	WHERE NOT EXISTS (	-- a new user of several pages has got an empty row
-		SELECT FROM written AS w WHERE w.user_id {=} p.user_id AND cardinality(w.recent) > 0);
+	WHERE cardinality(p.recent) = 0
+		OR NOT EXISTS (SELECT FROM written AS w WHERE w.user_id {=} p.user_id);
 	-- This raises an error if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM FROM {feed}.filters AS f WHERE f.user_id {=} ANY (user_ids{collate}) FOR UPDATE;

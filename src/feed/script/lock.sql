@@ -2,7 +2,8 @@
 -- If a query of your own chooses a page, call lock() first, in a statement of its own, so that the
 -- query sees what other requests have shown.
 CREATE OR REPLACE FUNCTION {feed}.lock(user_id {user_type}) RETURNS pg_catalog.void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 {#untracked}
 DECLARE
@@ -17,7 +18,7 @@ BEGIN
 	END IF;
 {/untracked}
 	INSERT INTO {feed}.filters AS f (user_id)
-	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- NULL is nobody
+	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- no row for a NULL user
 {#citus}
 	-- write the row: a move of the shard waits for writers, but not for row locks
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending;

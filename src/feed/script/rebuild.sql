@@ -40,10 +40,10 @@ BEGIN
 	END IF;
 	CALL bloomexp.rebuild_filters({rebuild_batch_literal}, {filters_literal},
 {#tracked}
-		users, after, upto, pause, NULL, dry_run, allow_removed,
+		users, after, upto, pause, true, NULL, dry_run, allow_removed,
 {/tracked}
 {#untracked}
-		users, after, upto, pause, overlap, dry_run, allow_removed,
+		users, after, upto, pause, false, overlap, dry_run, allow_removed,
 {/untracked}
 		exposures, filters, bytes, removed);
 END

@@ -16,10 +16,15 @@ DECLARE
 	result record;
 BEGIN
 	SELECT b.after, b.counts, b.busy INTO result
-	FROM bloomexp.{rebuild_batch}({filters_literal}, {exposures_literal}, {user_column_literal},
-		{exposed_query_literal},
-		{width}, {fpr}, wanted, after, upto, size, dry_run, allow_removed,
-		counts{#untracked}, has_triggers => false, overlap => overlap{/untracked}) AS b;
+	FROM bloomexp.{rebuild_batch}(
+		filters => {filters_literal}, exposures => {exposures_literal},
+		user_column => {user_column_literal},
+		exposed_query => {exposed_query_literal},
+		width => {width}, fpr => {fpr},
+		wanted => wanted, after => after, upto => upto, size => size,
+		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
+		has_triggers => {#tracked}true{/tracked}{#untracked}false, overlap => overlap{/untracked}
+		) AS b;
 	after := result.after;
 	counts := result.counts;
 	busy := result.busy;

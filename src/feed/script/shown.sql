@@ -23,7 +23,7 @@ BEGIN
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}
 		WHERE {user} {=} shown.user_id{collate}
-			AND {counts}
+			AND {is_exposure}
 			AND {time} >= read_from{utc});
 END
 {$};

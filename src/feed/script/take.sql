@@ -9,7 +9,8 @@
 {/untracked}
 CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[],
 	wanted integer DEFAULT NULL) RETURNS {item_type}[]
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {$}
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET row_security = off AS {$}	-- an error if row security would hide rows
 {#untracked}
 BEGIN
 	PERFORM {feed}.lock(user_id);
@@ -33,14 +34,15 @@ DECLARE
 	taken {item_type}[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.  No function of bloomexp is called before
-	-- this statement, which is an error, too, if the extension was dropped.
+	-- Lock the row, and read the version that is locked.  This must be the first statement: it is
+	-- an error if the extension was dropped, before any function of bloomexp is called.
 	SELECT f.items, f.recent{#alone}, f.since{/alone}
 	INTO old_items, old_recent{#alone}, old_since{/alone}
 	FROM {feed}.filters AS f
 	WHERE f.user_id {=} take.user_id{collate}
 {#alone}
-		-- Not on Citus, which can move the shard of a row that is only locked.
+		-- On Citus find no row, so that lock() writes it: a shard can move while its rows are only
+		-- locked.
 		AND current_setting('citus.shard_count', true) IS NULL
 {/alone}
 	FOR NO KEY UPDATE;

@@ -14,8 +14,8 @@
 CREATE OR REPLACE FUNCTION {feed}.take_back(user_id {user_type}, items {item_type}[])
 RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-{#tracked}
 SET row_security = off	-- an error if row security would hide rows
+{#tracked}
 SET timezone = 'UTC'	-- right even if the time column changes its type
 {/tracked}
 AS {$}
@@ -25,7 +25,7 @@ DECLARE
 		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	forgotten {item_type}[] := items;	-- narrowed down below
 {#tracked}
-	exposed bigint[];
+	exposed_hashes bigint[];
 {/tracked}
 BEGIN
 {#tracked}
@@ -35,12 +35,12 @@ BEGIN
 	PERFORM bloomexp.require_trusted(t, missing_ok => true)
 	FROM bloomexp.tables_of({exposures_literal}) AS t;
 	-- A statement after the lock, which sees what others have committed before.
-	exposed := ARRAY(
+	exposed_hashes := ARRAY(
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}
 		WHERE {user} {=} take_back.user_id{collate}
-			AND {exposed});
-	forgotten := bloomexp.exclude(forgotten{item_collate}, NULL, exposed);
+			AND {in_window});
+	forgotten := bloomexp.exclude(forgotten{item_collate}, NULL, exposed_hashes);
 {/tracked}
 {#alone}
 	PERFORM {feed}.lock(take_back.user_id);

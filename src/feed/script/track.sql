@@ -3,6 +3,7 @@
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS pg_catalog.trigger
 -- In a trigger without a transition table, "new_rows" is the empty table in the schema bloomexp.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, bloomexp, pg_temp
+SET row_security = off	-- an error if row security would hide rows
 SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
 DECLARE
@@ -13,7 +14,7 @@ DECLARE
 	users {user_type}[];	-- users[i] was shown the item of new_hashes[i]
 	new_hashes bigint[];
 	changes boolean;
-	missing record;	-- a user, and hashes, some of which the user's row lacks
+	missing record;	-- a user whose row lacks some of these hashes
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	IF TG_OP NOT IN ('INSERT', 'UPDATE') THEN
@@ -28,7 +29,7 @@ BEGIN
 	FROM (
 		SELECT {user}{collate} AS user_id, bloomexp.hash({item}{item_collate}) AS hash
 		FROM new_rows AS e{elements}
-		WHERE {exposed}
+		WHERE {in_window}
 		LIMIT 248) AS p;
 	IF users IS NULL THEN
 		RETURN NULL;	-- no new row is an exposure in the window
@@ -52,7 +53,7 @@ BEGIN
 	END IF;
 
 	-- Lock the rows of all users in the order of their ids, so that two statements do not deadlock,
-	-- and add the items, except those of users with more than 247.
+	-- and add the items.  Those of users with more than 247 follow in the loop below.
 	INSERT INTO {feed}.filters AS f (user_id, recent)
 	SELECT p.user_id,
 		CASE WHEN cardinality(p.hashes) <= 247 THEN p.hashes ELSE ARRAY[]::bigint[] END
@@ -60,7 +61,7 @@ BEGIN
 		SELECT {user}{collate} AS user_id, bloomexp.new_hashes(
 			array_agg(bloomexp.hash({item}{item_collate})), ARRAY[]::bigint[]) AS hashes
 		FROM new_rows AS e{elements}
-		WHERE {exposed}
+		WHERE {in_window}
 		GROUP BY 1) AS p
 	ORDER BY p.user_id
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET
@@ -73,7 +74,7 @@ BEGIN
 		PERFORM FROM {feed}.filters AS f
 		WHERE f.user_id {=} ANY (ARRAY(	-- not a join, which need not visit all users
 			SELECT {user}{collate} FROM new_rows AS e{elements}
-			WHERE {exposed}))
+			WHERE {in_window}))
 		FOR UPDATE;
 	END IF;
 	-- Add the items that rows still lack: the items of users with more than 247, and those of
@@ -86,7 +87,7 @@ BEGIN
 			SELECT {user}{collate} AS user_id,
 				array_agg(bloomexp.hash({item}{item_collate})) AS hashes
 			FROM new_rows AS e{elements}
-			WHERE {exposed}
+			WHERE {in_window}
 			GROUP BY 1) AS p
 		WHERE (
 			SELECT bloomexp.row_changes(f.items, 0, f.recent, p.hashes, settings)
