@@ -71,6 +71,7 @@ sort_by_byte(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check
 	uint64_t	next[256] = {0};	/* where the next record of each part goes */
 	uint64_t	ends[256];
 	uint64_t	start = 0;
+	uint64_t	moved = 0;
 
 	for (uint64_t i = 0; i < n; i++)
 		next[(get_key(records + i * words, key) >> shift) % 256]++;
@@ -83,8 +84,6 @@ sort_by_byte(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check
 
 	for (int part = 0; part < 256; part++)
 	{
-		if (n > BLOOMEXP_INTERRUPT_EVERY)
-			check();
 		/* a record that is not in its part is moved there, and displaces another one */
 		while (next[part] < ends[part])
 		{
@@ -96,6 +95,9 @@ sort_by_byte(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check
 			copy(record, place, words);
 			copy(place, target, words);
 			copy(target, record, words);
+			/* a check per part would be too few: filling the first part moves nearly all records */
+			if (++moved % BLOOMEXP_INTERRUPT_EVERY == 0)
+				check();
 		}
 	}
 

@@ -30,6 +30,22 @@ check(void)
 	checks++;
 }
 
+/* The hashes at the last check, and the most that have changed from one check to the next */
+static uint64_t at_check[MOST];
+static uint64_t most_changed;
+
+static void
+count_changed(void)
+{
+	uint64_t	changed = 0;
+
+	for (int i = 0; i < MOST; i++)
+		changed += hashes[i] != at_check[i];
+	if (changed > most_changed)
+		most_changed = changed;
+	memcpy(at_check, hashes, sizeof(hashes));
+}
+
 /* Return the i-th of n keys of a pattern.  Many patterns are the worst case of some sort. */
 static uint64_t
 make_key(int pattern, uint64_t i, uint64_t n)
@@ -148,11 +164,26 @@ test_pattern(int pattern)
 	ok(wrong == 0, "pattern %d: hashes and exposures in order (%d wrong)", pattern, wrong);
 }
 
+/* A sort checks in its first pass, too, in which nearly all records can move to fill one part. */
+static void
+test_checks(void)
+{
+	for (int i = 0; i < MOST; i++)
+		hashes[i] = random64();
+	memcpy(at_check, hashes, sizeof(hashes));
+	bloomexp_sort_hashes(hashes, MOST, count_changed);
+	count_changed();
+	ok(most_changed <= 2 * BLOOMEXP_INTERRUPT_EVERY,
+	   "at most %d hashes change between two checks (%d)", 2 * BLOOMEXP_INTERRUPT_EVERY,
+	   (int) most_changed);
+}
+
 int
 main(void)
 {
 	for (int pattern = 0; pattern < PATTERNS; pattern++)
 		test_pattern(pattern);
 	ok(checks > 0, "long sorts check for interrupts");
+	test_checks();
 	return done_testing();
 }
