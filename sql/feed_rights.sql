@@ -970,6 +970,22 @@ SELECT bloomexp.require_trusted(NULL, missing_ok => true);
 SELECT bloomexp.require_trusted(4711);
 SELECT bloomexp.require_trusted(4711, missing_ok => true);
 
+-- Nobody keeps a table locked that he cannot read.
+RESET ROLE;
+CREATE TABLE shop.secrets (key int, value int);
+SET ROLE regress_bloomexp_owner;
+BEGIN;
+SELECT bloomexp.require_trusted('shop.secrets');
+SELECT mode FROM pg_locks WHERE relation = 'shop.secrets'::regclass;
+ROLLBACK;
+RESET ROLE;
+GRANT SELECT (value) ON shop.secrets TO regress_bloomexp_owner;
+SET ROLE regress_bloomexp_owner;
+BEGIN;
+SELECT bloomexp.require_trusted('shop.secrets');
+SELECT mode FROM pg_locks WHERE relation = 'shop.secrets'::regclass;
+ROLLBACK;
+
 -- Row-level security that comes later: owners are above it; where it would count, that is an
 -- error, and nothing is read by halves.
 ALTER TABLE shop.exposures ENABLE ROW LEVEL SECURITY;

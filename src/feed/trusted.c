@@ -16,12 +16,27 @@
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 
+/* Return whether the current user can read a relation, or at least one of its columns. */
+static bool
+can_read(Oid relation)
+{
+	bool		missing = false;
+
+	if (pg_class_aclcheck_ext(relation, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK)
+		return true;
+	return !missing &&
+		pg_attribute_aclcheck_all(relation, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK;
+}
+
 /*
  * bloomexp.require_trusted(relation, missing_ok)
  *
  * Raise an error unless the owner of the relation has the rights of the current user, as
- * bloomexp.trusted() would say.  The relation stays locked until the transaction ends, so that its
- * name cannot become that of another one before it is read.
+ * bloomexp.trusted() would say.  If the current user can read the relation, it stays locked until
+ * the transaction ends, so that its name cannot become that of another one before it is read.
+ *
+ * Anybody can call this, so it does not lock relations that the current user cannot read.  No call
+ * of a feed needs that: a read would fail, and the statement of a trigger has locked its table.
  *
  * With missing_ok the relation is not locked, and can have been dropped since the caller listed it:
  * nothing of a dropped relation can run.
@@ -38,7 +53,7 @@ bloomexp_require_trusted(PG_FUNCTION_ARGS)
 	bool		trusted = missing_ok && OidIsValid(relation);
 	HeapTuple	tuple;
 
-	if (!missing_ok && OidIsValid(relation))
+	if (!missing_ok && OidIsValid(relation) && can_read(relation))
 		LockRelationOid(relation, AccessShareLock);
 	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
 	if (HeapTupleIsValid(tuple))
