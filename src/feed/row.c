@@ -49,14 +49,15 @@ typedef struct BloomRow
 {
 	const BloomRowSettings *settings;
 	struct varlena *items;		/* NULL: there is no filter */
-	bool		without_items;	/* leave `items` alone: only the other columns are asked for */
+	bool		want_items;		/* false: compute only the other columns */
 	const uint64 *recent;
 	int			nrecent;
-	bool		has_slice;		/* false for a row to which nothing was ever added */
+	bool		used;			/* false for a row to which nothing was ever added */
 	int64		slice;			/* number of the slice of `recent` */
-	int64		newest;			/* number of the slice of the present */
+	int64		present_slice;	/* number of the slice of the present */
 	bool		changed;		/* a column other than `items` has changed */
-	bool		tries_items;	/* hashes went to `items`, which may have them already */
+	bool		tries_items;	/* hashes of the addition go to `items`; whether that changes it is
+								 * unknown until the filter is read */
 } BloomRow;
 
 /* Hashes to add.  An addition without hashes can still begin a slice. */
@@ -64,7 +65,7 @@ typedef struct BloomAddition
 {
 	const uint64 *hashes;
 	int			n;
-	bool		has_slice;		/* false: nothing is added */
+	bool		exists;			/* false: nothing is added */
 	int64		slice;
 } BloomAddition;
 
@@ -218,35 +219,46 @@ bloomexp_row_slice_start(const BloomRowSettings *settings, int64 slice, bool *is
 }
 
 /*
- * Return a filter with n more hashes of a slice, or the filter itself if it has them already or the
- * slice lies before its window.  NULL as `items` stands for an empty filter, which without a window
- * gets the given capacity.  If `final`, no more hashes will come for the slice, so a new layer gets
- * its exact size.  `newest` is the slice of the present.
+ * Open the filter of a row for an addition, with the target rate of the settings, whatever rate it
+ * had before.  A row without a filter gets an empty one.
+ */
+static void
+open_items(const BloomRow *row, BloomFilter *filter)
+{
+	const BloomRowSettings *settings = row->settings;
+	struct varlena *value;
+
+	if (row->items != NULL)
+	{
+		bloomexp_layout_open(filter, row->items);
+		value = bloomexp_filter_with_fpr(filter, settings->fpr);
+		if (value != NULL)
+			bloomexp_layout_open(filter, value);
+	}
+	else if (settings->width == 0)
+		bloomexp_filter_init(filter, settings->capacity, settings->fpr, false);
+	else
+		bloomexp_window_init(filter, settings->width, settings->slices, settings->fpr);
+}
+
+/*
+ * Put n hashes of a slice into the filter of a row, if `items` is wanted.  It stays the same value
+ * if the filter has them already, or if the slice lies before its window.  If `final`, no more
+ * hashes will come for the slice, so a new layer gets its exact size.
  *
- * The hashes are added with the target rate of the settings, whatever the filter had before.
  * Slices that have left the window are dropped, but not if the newest one lies in the future: the
  * clock was wrong then, and must not make the filter forget.
  */
-static struct varlena *
-add_to_filter(struct varlena *items, const BloomRowSettings *settings, int64 capacity,
-			  const uint64 *hashes, int n, int64 slice, int64 newest, bool final)
+static void
+put_into_items(BloomRow *row, const uint64 *hashes, int n, int64 slice, bool final)
 {
-	int64		shown_at = slice * slice_length(settings);
+	const BloomRowSettings *settings = row->settings;
 	BloomFilter filter;
 	struct varlena *value;
 
-	if (items)
-	{
-		bloomexp_layout_open(&filter, items);
-		value = bloomexp_filter_with_fpr(&filter, settings->fpr);
-		if (value)
-			bloomexp_layout_open(&filter, value);
-	}
-	else if (settings->width == 0)
-		bloomexp_filter_init(&filter, capacity, settings->fpr, false);
-	else
-		bloomexp_window_init(&filter, settings->width, settings->slices, settings->fpr);
-
+	if (!row->want_items)
+		return;
+	open_items(row, &filter);
 	if (settings->width == 0)
 	{
 		uint64	   *copies = palloc_extended(Max(n, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
@@ -257,47 +269,54 @@ add_to_filter(struct varlena *items, const BloomRowSettings *settings, int64 cap
 	}
 	else
 	{
+		int64		shown_at = slice * slice_length(settings);
+		int64		newest = slice;
 		int			flags = final ? BLOOMEXP_ADD_FINAL : 0;
+		bool		future;
 
 		bloomexp_arguments_require_windowed(&filter, "a feed with a window");
-		/* if the window begins within the slice, the start of the slice would be too old */
+
+		/*
+		 * The start of a slice that has expired in part lies before expired_before, so an addition
+		 * at that time would be refused.
+		 */
 		if (bloomexp_window_slice_at(&filter, shown_at) ==
 			bloomexp_window_slice_at(&filter, filter.expired_before))
 			shown_at = Max(shown_at, filter.expired_before);
 		if (filter.nlayers > 0)
-			slice = Max(slice, filter.layers[filter.nlayers - 1].slice);
-		if (slice <= newest)
+			newest = Max(newest, filter.layers[filter.nlayers - 1].slice);
+		future = newest > row->present_slice;
+		if (!future)
 			flags |= BLOOMEXP_ADD_DROP_OLD;
 		value = bloomexp_window_add_hashes(&filter, settings->kind, hashes, n, shown_at, flags);
 	}
-	return value ? value : items;
+	if (value != NULL)
+		row->items = value;
 }
 
-/* Put hashes of a slice into the filter of a row, unless only other columns are asked for. */
-static void
-put_into_items(BloomRow *row, const uint64 *hashes, int n, int64 slice, bool final)
+/* Return whether `recent` has room for n more hashes. */
+static bool
+has_room(const BloomRow *row, int n)
 {
-	if (!row->without_items)
-		row->items = add_to_filter(row->items, row->settings, row->settings->capacity, hashes, n,
-								   slice, row->newest, final);
+	return row->nrecent + n <= BLOOMEXP_ROW_MAX_RECENT;
 }
 
 /*
- * Let `recent` belong to a slice, but keep its own if that is newer, and never go beyond the slice
- * of the present.  If the slice of `recent` changes, its hashes move into the filter.
+ * Move the row to a slice: never back, unless from the future, and never past the present.  If the
+ * slice changes, the hashes of `recent` move into the filter.
  */
 static void
 begin_slice(BloomRow *row, int64 slice)
 {
-	if (row->has_slice)
+	if (row->used)
 		slice = Max(slice, row->slice);
-	slice = Min(slice, row->newest);
-	if (row->has_slice && row->slice == slice)
+	slice = Min(slice, row->present_slice);
+	if (row->used && row->slice == slice)
 		return;
 	if (row->nrecent > 0)
 		put_into_items(row, row->recent, row->nrecent, row->slice, true);
 	row->nrecent = 0;
-	row->has_slice = true;
+	row->used = true;
 	row->slice = slice;
 	row->changed = true;
 }
@@ -308,7 +327,7 @@ put_into_recent(BloomRow *row, const uint64 *hashes, int n)
 {
 	uint64	   *recent;
 
-	if (row->nrecent + n > BLOOMEXP_ROW_MAX_RECENT)
+	if (!has_room(row, n))
 	{
 		if (row->nrecent > 0)
 			put_into_items(row, row->recent, row->nrecent, row->slice, false);
@@ -330,7 +349,7 @@ add_to_row(BloomRow *row, const BloomAddition *addition)
 	uint64	   *found;
 	int			n;
 
-	if (!addition->has_slice)
+	if (!addition->exists)
 		return;
 	begin_slice(row, addition->slice);
 	if (addition->n == 0)
@@ -376,22 +395,22 @@ get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, Blo
 	addition->hashes = get_hashes(fcinfo, first + ARG_HASHES, &addition->n);
 	if (settings->width == 0)
 	{
-		row->has_slice = true;
-		row->slice = row->newest = ONLY_SLICE;
-		addition->has_slice = true;
+		row->used = true;
+		row->slice = row->present_slice = ONLY_SLICE;
+		addition->exists = true;
 		addition->slice = ONLY_SLICE;
 		return;
 	}
 
-	row->has_slice = row->nrecent > 0 || !PG_ARGISNULL(first + ARG_SINCE);
-	if (row->has_slice)
+	row->used = row->nrecent > 0 || !PG_ARGISNULL(first + ARG_SINCE);
+	if (row->used)
 		row->slice = bloomexp_row_slice_of(
 			settings, bloomexp_arguments_time(fcinfo->args[first + ARG_SINCE], "since"));
-	addition->has_slice = addition->n > 0 || !PG_ARGISNULL(first + ARG_SHOWN_AT);
-	if (!addition->has_slice)
+	addition->exists = addition->n > 0 || !PG_ARGISNULL(first + ARG_SHOWN_AT);
+	if (!addition->exists)
 		return;
 	present = bloomexp_arguments_time(fcinfo->args[first + ARG_PRESENT], "present");
-	row->newest = bloomexp_row_slice_of(settings, present);
+	row->present_slice = bloomexp_row_slice_of(settings, present);
 	bloomexp_arguments_require_not_null(fcinfo, first + ARG_SHOWN_AT, &shown_at_name, 1);
 	shown_at = PG_GETARG_TIMESTAMPTZ(first + ARG_SHOWN_AT);
 	if (TIMESTAMP_IS_NOBEGIN(shown_at))
@@ -412,6 +431,7 @@ change_items(FunctionCallInfo fcinfo, BloomRow *row, const BloomAddition *additi
 	struct varlena *items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
 
 	row->items = items;
+	row->want_items = true;
 	add_to_row(row, addition);
 	return row->items == items ? NULL : row->items;
 }
@@ -428,8 +448,8 @@ bloomexp_row_items_after(PG_FUNCTION_ARGS)
 
 	get_addition(fcinfo, 1, &settings, &row, &addition);
 	/* nearly always the slice is the same and `recent` has room: then do not read the filter */
-	same_slice = !row.has_slice || !addition.has_slice || row.slice == addition.slice;
-	if (same_slice && row.nrecent + addition.n <= BLOOMEXP_ROW_MAX_RECENT)
+	same_slice = !row.used || !addition.exists || row.slice == addition.slice;
+	if (same_slice && has_room(&row, addition.n))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	return bloomexp_arguments_return_changed(fcinfo, change_items(fcinfo, &row, &addition));
 }
@@ -444,7 +464,6 @@ bloomexp_row_recent_after(PG_FUNCTION_ARGS)
 	BloomAddition addition;
 
 	get_addition(fcinfo, 0, &settings, &row, &addition);
-	row.without_items = true;
 	add_to_row(&row, &addition);
 	PG_RETURN_ARRAYTYPE_P(bloomexp_hashes_to_array(row.recent, row.nrecent));
 }
@@ -459,10 +478,9 @@ bloomexp_row_since_after(PG_FUNCTION_ARGS)
 	BloomAddition addition;
 
 	get_addition(fcinfo, 0, &settings, &row, &addition);
-	row.without_items = true;
-	if (addition.has_slice)
+	if (addition.exists)
 		begin_slice(&row, addition.slice);
-	if (!row.has_slice)
+	if (!row.used)
 		PG_RETURN_NULL();
 	return bloomexp_row_slice_start(&settings, row.slice, &fcinfo->isnull);
 }
@@ -498,9 +516,8 @@ bloomexp_row_changes(PG_FUNCTION_ARGS)
 	get_addition(fcinfo, 2, &settings, &row, &addition);
 	if (confirms(&row, &addition, PG_GETARG_INT32(1)))
 		PG_RETURN_BOOL(true);
-	/* first without the filter, because reading it takes longest */
 	whole = row;
-	row.without_items = true;
+	/* first without the filter, because reading it takes longest */
 	add_to_row(&row, &addition);
 	if (row.changed || !row.tries_items)
 		PG_RETURN_BOOL(row.changed);
@@ -527,38 +544,36 @@ Datum
 bloomexp_row_fold(PG_FUNCTION_ARGS)
 {
 	BloomRowSettings settings;
+	BloomRow	row = {.settings = &settings, .want_items = true};
 	struct varlena *items;
-	struct varlena *folded;
 	struct varlena *expired = NULL;
-	const uint64 *recent;
-	int			n;
-	int64		slice = ONLY_SLICE;
-	int64		newest = ONLY_SLICE;
 	bool		expires;
 	int64		at = 0;
 
 	settings = bloomexp_row_get_settings(fcinfo, 2);
-	recent = get_hashes(fcinfo, 1, &n);
+	row.recent = get_hashes(fcinfo, 1, &row.nrecent);
 	expires = settings.width > 0 && !PG_ARGISNULL(4);
-	if (n == 0 && !expires)
+	if (row.nrecent == 0 && !expires)
 		return bloomexp_arguments_return_untouched(fcinfo);
-	if (settings.width > 0 && n > 0)
-		newest = slice = bloomexp_row_slice_of(
+	row.slice = row.present_slice = ONLY_SLICE;
+	if (settings.width > 0 && row.nrecent > 0)
+		row.slice = row.present_slice = bloomexp_row_slice_of(
 			&settings, bloomexp_arguments_time(fcinfo->args[3], "since"));
 	if (expires)
 	{
 		at = bloomexp_arguments_time(fcinfo->args[4], "at");
-		newest = bloomexp_row_slice_of(&settings, at);
+		row.present_slice = bloomexp_row_slice_of(&settings, at);
 	}
 	items = PG_ARGISNULL(0) ? NULL : PG_GETARG_BLOOM_PP(0);
-	folded = items;
-	if (n > 0)
-		folded = add_to_filter(items, &settings, n, recent, n, slice, newest, true);
-	if (expires && folded != NULL)
-		expired = expire_filter(folded, at);
+	row.items = items;
+	settings.capacity = row.nrecent;	/* of a filter that nothing more is added to */
+	if (row.nrecent > 0)
+		put_into_items(&row, row.recent, row.nrecent, row.slice, true);
+	if (expires && row.items != NULL)
+		expired = expire_filter(row.items, at);
 	if (expired != NULL)
-		folded = expired;
-	return bloomexp_arguments_return_changed(fcinfo, folded == items ? NULL : folded);
+		row.items = expired;
+	return bloomexp_arguments_return_changed(fcinfo, row.items == items ? NULL : row.items);
 }
 
 /* bloomexp.items_at(items, at, settings) */
