@@ -106,16 +106,17 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 	BloomElements times = get_elements(fcinfo, 2);
 	SortSupportData sort;
 	BloomEvent *events;
-	int64		present = bloomexp_arguments_time(fcinfo->args[3], "present");
-	int64		oldest;			/* start of a window that ends now */
+	int64		present;
+	int64		oldest;			/* start of the window that ends at `present` */
 	int			n = 0;
 
-	settings = bloomexp_row_get_settings(fcinfo, 4);
 	if (hashes.n != users.n || times.n != users.n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("arrays of users, items and times must be of the same length"),
 				 errdetail("The lengths are %d, %d and %d.", users.n, hashes.n, times.n)));
+	present = bloomexp_arguments_time(fcinfo->args[3], "present");
+	settings = bloomexp_row_get_settings(fcinfo, 4);
 	if (settings.width == 0 || pg_sub_s64_overflow(present, settings.width, &oldest))
 		oldest = PG_INT64_MIN;
 	InitMaterializedSRF(fcinfo, 0);
@@ -146,7 +147,8 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 	for (int first = 0, end; first < n; first = end)
 	{
 		uint64	   *page;
-		int			npage;
+		uint64	   *distinct;
+		int			ndistinct;
 		bool		one_slice = true;
 		Datum		values[3];
 		bool		nulls[3] = {false};
@@ -158,19 +160,21 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 				break;
 			one_slice &= events[end].slice == events[first].slice;
 		}
+		/* one allocation, whose second half is for the distinct hashes */
 		page = palloc_extended(2 * (end - first) * sizeof(uint64), MCXT_ALLOC_HUGE);
+		distinct = page + (end - first);
 		for (int i = first; i < end; i++)
 			page[i - first] = events[i].hash;
-		npage = bloomexp_hash_set_find_new(page, end - first, NULL, 0, page + (end - first));
-		if (!one_slice || npage > BLOOMEXP_ROW_MAX_RECENT)
-			npage = 0;
+		ndistinct = bloomexp_hash_set_find_new(page, end - first, NULL, 0, distinct);
+		if (!one_slice || ndistinct > BLOOMEXP_ROW_MAX_RECENT)
+			ndistinct = 0;
 
 		values[0] = events[first].user;
-		if (npage > 0)
+		if (ndistinct > 0)
 			values[1] = bloomexp_row_slice_start(&settings, events[first].slice, &nulls[1]);
 		else
 			nulls[1] = true;
-		values[2] = PointerGetDatum(bloomexp_hashes_to_array(page + (end - first), npage));
+		values[2] = PointerGetDatum(bloomexp_hashes_to_array(distinct, ndistinct));
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 		pfree(DatumGetPointer(values[2]));
 		pfree(page);

@@ -68,7 +68,7 @@ get(const uint8_t *block, bool counting, uint32_t position)
 
 /* bloomexp_probe_contains(), compiled for a constant `counting` */
 static BLOOMEXP_INLINE bool
-contains(const BloomBits *bits, bool counting, uint64_t hash)
+all_set(const BloomBits *bits, bool counting, uint64_t hash)
 {
 	const uint8_t *block = find_block(bits, hash);
 	uint64_t	state = first_state(&bits->shape, hash);
@@ -85,7 +85,7 @@ contains(const BloomBits *bits, bool counting, uint64_t hash)
 bool
 bloomexp_probe_contains(const BloomBits *bits, uint64_t hash)
 {
-	return bits->counting ? contains(bits, true, hash) : contains(bits, false, hash);
+	return bits->counting ? all_set(bits, true, hash) : all_set(bits, false, hash);
 }
 
 /*

@@ -51,7 +51,7 @@ find_positions(const uint64_t *restrict hashes, int n, uint64_t factor, uint64_t
 
 /* Count the matches, because the compiler does not vectorize a loop that ends at the first. */
 static BLOOMEXP_INLINE bool
-contains(const uint64_t *hashes, int n, uint64_t hash)
+is_among(const uint64_t *hashes, int n, uint64_t hash)
 {
 	uint64_t	found = 0;
 
@@ -111,7 +111,7 @@ find_positions_avx2(const uint64_t *hashes, int n, uint64_t factor, uint64_t off
 static __attribute__((target("avx2"))) bool
 contains_avx2(const uint64_t *hashes, int n, uint64_t hash)
 {
-	return contains(hashes, n, hash);
+	return is_among(hashes, n, hash);
 }
 #else
 #define AVX512
@@ -184,5 +184,5 @@ bloomexp_simd_contains(const uint64_t *hashes, int n, uint64_t hash)
 	if (HAS_AVX2)
 		return contains_avx2(hashes, n, hash);
 #endif
-	return contains(hashes, n, hash);
+	return is_among(hashes, n, hash);
 }

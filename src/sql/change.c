@@ -36,7 +36,7 @@ bloomexp_new(PG_FUNCTION_ARGS)
 
 /* Return the hash of the item in argument 1.  Sets *kind to its kind. */
 static uint64
-hash_item(FunctionCallInfo fcinfo, BloomKind *kind)
+hash_argument(FunctionCallInfo fcinfo, BloomKind *kind)
 {
 	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo, 1);
 
@@ -46,7 +46,7 @@ hash_item(FunctionCallInfo fcinfo, BloomKind *kind)
 
 /* Return the hashes of the items in the array of argument 1.  Sets *kind and their number, *n. */
 static uint64 *
-hash_items(FunctionCallInfo fcinfo, BloomKind *kind, int *n)
+hash_array_argument(FunctionCallInfo fcinfo, BloomKind *kind, int *n)
 {
 	return bloomexp_item_hash_array(bloomexp_arguments_array(fcinfo, 1), PG_GET_COLLATION(),
 									kind, n);
@@ -73,7 +73,7 @@ bloomexp_add(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	hash = hash_item(fcinfo, &kind);
+	hash = hash_argument(fcinfo, &kind);
 	return add(fcinfo, kind, &hash, 1);
 }
 
@@ -88,7 +88,7 @@ bloomexp_add_array(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	hashes = hash_items(fcinfo, &kind, &n);
+	hashes = hash_array_argument(fcinfo, &kind, &n);
 	return add(fcinfo, kind, hashes, n);
 }
 
@@ -113,7 +113,7 @@ bloomexp_remove(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	hash = hash_item(fcinfo, &kind);
+	hash = hash_argument(fcinfo, &kind);
 	return remove_hashes(fcinfo, kind, &hash, 1);
 }
 
@@ -128,7 +128,7 @@ bloomexp_remove_array(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	hashes = hash_items(fcinfo, &kind, &n);
+	hashes = hash_array_argument(fcinfo, &kind, &n);
 	return remove_hashes(fcinfo, kind, hashes, n);
 }
 
@@ -198,7 +198,7 @@ bloomexp_add_at(PG_FUNCTION_ARGS)
 	bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	hash = hash_item(fcinfo, &kind);
+	hash = hash_argument(fcinfo, &kind);
 	shown_at = bloomexp_arguments_time(fcinfo->args[2], "shown_at");
 	value = bloomexp_window_add_hashes(&filter, kind, &hash, 1, shown_at,
 									   BLOOMEXP_ADD_DROP_OLD);

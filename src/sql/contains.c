@@ -18,7 +18,7 @@
 
 /* Return the hash of an item whose SQL type is that of its kind, such as bigint for integers. */
 static inline uint64
-hash_item(BloomKind kind, Datum item)
+hash_of_kind(BloomKind kind, Datum item)
 {
 	if (kind == BLOOM_KIND_INTEGER)
 		return bloomexp_murmur3_int64((uint64) DatumGetInt64(item));
@@ -27,7 +27,7 @@ hash_item(BloomKind kind, Datum item)
 
 /* Return whether the filter in argument `filter_arg` contains the item in `item_arg`. */
 static inline Datum
-contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
+contains_item(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 {
 	FmgrInfo   *call_site = fcinfo->flinfo;
 	struct varlena *source;
@@ -47,7 +47,7 @@ contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 	bloomexp_filter_require_kind(&lookup->filter, kind);
 	if (kind == BLOOM_KIND_TEXT)
 		bloomexp_item_check_collation(PG_GET_COLLATION());
-	PG_RETURN_BOOL(bloomexp_lookup_contains(lookup, hash_item(kind, PG_GETARG_DATUM(item_arg))));
+	PG_RETURN_BOOL(bloomexp_lookup_contains(lookup, hash_of_kind(kind, PG_GETARG_DATUM(item_arg))));
 }
 
 /* bloom_contains(filter, item), filter @> item, and item <@ filter, for one kind of items */
@@ -55,12 +55,12 @@ contains(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
 	PG_FUNCTION_INFO_V1(bloomexp_contains_##suffix); \
 	Datum bloomexp_contains_##suffix(PG_FUNCTION_ARGS) \
 	{ \
-		return contains(fcinfo, 0, 1, kind); \
+		return contains_item(fcinfo, 0, 1, kind); \
 	} \
 	PG_FUNCTION_INFO_V1(bloomexp_contained_##suffix); \
 	Datum bloomexp_contained_##suffix(PG_FUNCTION_ARGS) \
 	{ \
-		return contains(fcinfo, 1, 0, kind); \
+		return contains_item(fcinfo, 1, 0, kind); \
 	} \
 	extern Datum bloomexp_contained_##suffix(PG_FUNCTION_ARGS)
 

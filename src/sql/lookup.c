@@ -55,7 +55,7 @@ typedef struct CachedLookup
 {
 	MemoryContext context;		/* holds the opened filter */
 	struct varatt_external pointer; /* the TOAST pointer of the stored value */
-	uint64		items;			/* items looked up so far; 0 if no filter is open */
+	uint64		nlookups;		/* items looked up so far; 0 if no filter is open */
 	BloomLookup lookup;
 } CachedLookup;
 
@@ -97,29 +97,29 @@ bloomexp_lookup_open_headers(BloomFilter *filter, struct varlena *source)
 		open_whole(filter, source);
 }
 
-/* Return whether reading blocks for `items` lookups costs less than reading the whole filter. */
+/* Return whether reading blocks for `nlookups` lookups costs less than reading the whole filter. */
 static bool
-block_reads_pay(const BloomFilter *filter, uint64 items)
+block_reads_pay(const BloomFilter *filter, uint64 nlookups)
 {
 	uint64		bytes = 0;
 
 	for (uint32 i = 0; i < filter->nlayers; i++)
 		bytes += BLOCK_READ_COST + bloomexp_probe_block_bytes(&filter->layers[i].bits);
-	return items * bytes < bloomexp_layout_size(filter);
+	return nlookups * bytes < bloomexp_layout_size(filter);
 }
 
-/* Open a filter in the way that costs least for about `items` lookups. */
+/* Open a filter in the way that costs least for about `nlookups` lookups. */
 void
-bloomexp_lookup_open(BloomLookup *lookup, struct varlena *source, uint64 items)
+bloomexp_lookup_open(BloomLookup *lookup, struct varlena *source, uint64 nlookups)
 {
 	if (VARATT_IS_EXTERNAL_ONDISK(source))
 	{
 		Size		size = toast_raw_datum_size(PointerGetDatum(source));
 
 		/* do not read the headers if block reads do not pay even with one layer */
-		if (Max(items * BLOCK_READ_COST, MAX_ONE_BLOCK) < size &&
+		if (Max(nlookups * BLOCK_READ_COST, MAX_ONE_BLOCK) < size &&
 			open_toasted_headers(&lookup->filter, source) &&
-			block_reads_pay(&lookup->filter, items))
+			block_reads_pay(&lookup->filter, nlookups))
 		{
 			lookup->source = source;
 			return;
@@ -144,15 +144,15 @@ require_type(const BloomFilter *filter, const BloomItemType *type)
 }
 
 /*
- * Open n filters for about `items` lookups of items of `type`.  A Datum of 0 stands for no filter,
- * which contains nothing.
+ * Open n filters for about `nlookups` lookups of items of `type`.  A Datum of 0 stands for no
+ * filter, which contains nothing.
  */
 void
 bloomexp_lookup_open_all(BloomLookups *lookups, const Datum *filters, int n,
-						 const BloomItemType *type, uint64 items)
+						 const BloomItemType *type, uint64 nlookups)
 {
 	lookups->n = 0;
-	lookups->items = 0;
+	lookups->nlookups = 0;
 	lookups->entries = palloc_extended(Max(n, 1) * sizeof(BloomLookup), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
@@ -161,7 +161,7 @@ bloomexp_lookup_open_all(BloomLookups *lookups, const Datum *filters, int n,
 		CHECK_FOR_INTERRUPTS();
 		if (filters[i] == 0)
 			continue;
-		bloomexp_lookup_open(lookup, (struct varlena *) DatumGetPointer(filters[i]), items);
+		bloomexp_lookup_open(lookup, (struct varlena *) DatumGetPointer(filters[i]), nlookups);
 		require_type(&lookup->filter, type);
 		lookups->n++;
 	}
@@ -211,7 +211,7 @@ bloomexp_lookup_contains(const BloomLookup *lookup, uint64 hash)
 void
 bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained)
 {
-	lookups->items += items->n;
+	lookups->nlookups += items->n;
 	for (int i = 0; i < lookups->n; i++)
 	{
 		BloomLookup *lookup = &lookups->entries[i];
@@ -219,7 +219,7 @@ bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *conta
 		CHECK_FOR_INTERRUPTS();
 		if (i > 0 && memchr(contained, false, items->n) == NULL)
 			break;
-		if (lookup->source != NULL && !block_reads_pay(&lookup->filter, lookups->items))
+		if (lookup->source != NULL && !block_reads_pay(&lookup->filter, lookups->nlookups))
 		{
 			open_whole(&lookup->filter, lookup->source);
 			lookup->source = NULL;
@@ -245,7 +245,7 @@ bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext 
 	CachedLookup *cached = *cache;
 	BloomLookup *lookup;
 	MemoryContext caller;
-	uint64		items = 1;
+	uint64		nlookups = 1;
 
 	if (cached == NULL)
 	{
@@ -256,22 +256,22 @@ bloomexp_lookup_open_cached(struct varlena *source, void **cache, MemoryContext 
 	}
 	lookup = &cached->lookup;
 	VARATT_EXTERNAL_GET_POINTER(pointer, source);
-	if (cached->items > 0 && memcmp(&cached->pointer, &pointer, sizeof(pointer)) == 0)
+	if (cached->nlookups > 0 && memcmp(&cached->pointer, &pointer, sizeof(pointer)) == 0)
 	{
 		if (lookup->source == NULL)
 			return lookup;
-		items = ++cached->items;
+		nlookups = ++cached->nlookups;
 		lookup->source = source;
-		if (block_reads_pay(&lookup->filter, items))
+		if (block_reads_pay(&lookup->filter, nlookups))
 			return lookup;
 	}
 
-	cached->items = 0;
+	cached->nlookups = 0;
 	MemoryContextReset(cached->context);
 	caller = MemoryContextSwitchTo(cached->context);
-	bloomexp_lookup_open(lookup, source, items);
+	bloomexp_lookup_open(lookup, source, nlookups);
 	MemoryContextSwitchTo(caller);
 	cached->pointer = pointer;
-	cached->items = items;
+	cached->nlookups = nlookups;
 	return lookup;
 }

@@ -31,16 +31,16 @@ typedef struct BloomLookups
 {
 	int			n;
 	BloomLookup *entries;
-	uint64		items;			/* items looked up so far */
+	uint64		nlookups;		/* items looked up so far */
 } BloomLookups;
 
 extern void bloomexp_lookup_open_headers(BloomFilter *filter, struct varlena *source);
-extern void bloomexp_lookup_open(BloomLookup *lookup, struct varlena *source, uint64 items);
+extern void bloomexp_lookup_open(BloomLookup *lookup, struct varlena *source, uint64 nlookups);
 extern BloomLookup *bloomexp_lookup_open_cached(struct varlena *source, void **cache,
 												MemoryContext context);
 extern bool bloomexp_lookup_contains(const BloomLookup *lookup, uint64 hash);
 extern void bloomexp_lookup_open_all(BloomLookups *lookups, const Datum *filters, int n,
-									 const BloomItemType *type, uint64 items);
+									 const BloomItemType *type, uint64 nlookups);
 extern void bloomexp_lookup_mark(BloomLookups *lookups, const BloomItems *items, bool *contained);
 
 #endif							/* BLOOMEXP_LOOKUP_H */

@@ -120,7 +120,11 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hash
 		nhits = bloomexp_probe_hits(&filter->layers[i].bits, pending, npending, hits);
 		for (int j = 0; j < nhits; j++)
 			contained[origins[hits[j]]] = true;
-		/* drop the hits, from the end: the last pending item takes the place of each */
+
+		/*
+		 * Drop the hits, from the end: the last pending item takes the place of each.  After the
+		 * last layer nothing is looked up any more.
+		 */
 		while (i > first && nhits > 0)
 		{
 			int			hit = hits[--nhits];
@@ -132,7 +136,7 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hash
 	}
 }
 
-/* CHECK_FOR_INTERRUPTS(), for the kernel's sorts. */
+/* BloomInterruptCheck callback for the kernel */
 void
 bloomexp_filter_check_for_interrupts(void)
 {
