@@ -35,11 +35,11 @@
 #: make check-valgrind  some SQL tests under valgrind: ten minutes
 #:   TESTS="add 003"    only those, for both
 #: make fuzz            random values for the modules that read and change them
-#:   SECONDS=60         so long
-#:   RUNS=10000         so many, the same each time; SEED=2 has others
+#:   SECONDS=60         duration
+#:   RUNS=10000         number of runs, reproducible; SEED=2 for another sequence
 #: make page            clients/page/index.html, which looks into filters
 #: make dist            the archive of a release, of the commit HEAD
-#:   REF=v1.0.0         of another one
+#:   REF=v1.0.0         for another commit
 #:
 #: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.  With INSTALL=no
 #: they install no package: if one is missing, they list it and stop.
@@ -75,15 +75,15 @@ include_server := $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)
 machine = $(shell $(CC) -dumpmachine)
 exact = -ffp-contract=off $(if $(filter i386-% i486-% i586-% i686-%,$(machine)),-msse2 -mfpmath=sse)
 
-# For those who ask the server which modules are loaded.
+# The version that pg_get_loaded_modules() reports (PostgreSQL 18).
 version := $(shell sed -n '/"version"/{s/[^0-9.]//g;p;q;}' $(here)/META.json 2>/dev/null)
 
-# Two builds are one: debug information has no path of this machine.
+# Reproducible builds: debug information without paths of this machine.
 paths = $(foreach folder,$(CURDIR) $(abspath $(here)),-ffile-prefix-map=$(folder)=.)
 
-# -isystem spares PostgreSQL's own headers the extra warnings.  A function without its
-# declaration cuts pointers in half; headers that one version includes for us may be
-# missing in another.  The last two options quieten clang about gcc options with which
+# -isystem spares PostgreSQL's own headers the extra warnings.  Implicit declarations are
+# errors: they truncate pointers, and PostgreSQL versions differ in which headers include
+# which.  The last two options quieten clang about gcc options with which
 # PostgreSQL may be built.
 PG_CPPFLAGS = -DBLOOMEXP_VERSION='"$(version)"' -I$(here)/src -isystem $(include_server)
 PG_CFLAGS = $(exact) $(paths) -Wall -Wextra -Wno-unused-parameter \
@@ -233,24 +233,24 @@ $(script): $(parts) $(templates) $(here)/src/install/kind.sql.in \
 	cat $(here)/src/install/privileges.sql; } >$@.tmp
 	@mv $@.tmp $@
 
-# The loops over candidates: a fifth faster than with -O2.
+# -O3 makes the loops over candidates a fifth faster.
 ifeq ($(strip $(chosen)),)
 src/kernel/simd.o src/kernel/probe.o src/sql/item.o src/sql/hash_set.o \
 	src/sql/exclude.o: override CFLAGS += -O3
 endif
 
-# Its loops become vectors, however else it is compiled.  (gcc shuns some of them below
-# -O3; clang knows no such option.)
+# Always vectorize simd.c.  (Below -O3 gcc's cost model skips some loops; clang does not know
+# the option.)
 costs := -fvect-cost-model=dynamic
 vectors := -ftree-vectorize \
 	$(shell $(CC) $(costs) -E -x c /dev/null >/dev/null 2>&1 && echo $(costs))
 src/kernel/simd.o: override CFLAGS := $(vectors) $(CFLAGS)
 
-# Code compiled at run time must not ask for the CPU by symbols of the compiler's.
+# JIT code cannot link __cpu_model, so its bitcode is the portable version.
 src/kernel/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
 
-# PGXS knows nothing of headers, and what is built for one server another one does not load.
-# A build folder has a built-for of its own, newer than what VPATH finds built in the source.
+# PGXS does not track headers.  Rebuild everything when one changes, or when PG_CONFIG names
+# another server.  A build folder has a built-for of its own, newer than what VPATH finds built in the source.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(here)/src/*.h $(here)/src/*/*.h) $(here)/Makefile built-for
 
 built-for: FORCE

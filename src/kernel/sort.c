@@ -19,7 +19,7 @@
 /* Up to this many records, insertion is the fastest sort. */
 #define INSERTION_SORT_MAX 64
 
-/* The words of a record, one of which is the key.  A record of one word is a hash. */
+/* Word indexes of a BloomExposure.  A plain hash is a record with only the first word. */
 enum
 {
 	HASH,

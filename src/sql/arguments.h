@@ -30,7 +30,10 @@ extern void bloomexp_arguments_open_windowed(FunctionCallInfo fcinfo, BloomFilte
 extern int64 bloomexp_arguments_time(NullableDatum time, const char *name);
 extern int64 bloomexp_arguments_width(const Interval *interval);
 
-/* Return argument 0 as it came, so that an UPDATE keeps its TOAST pointer and writes no copy. */
+/*
+ * Return argument 0 unchanged, not detoasted, so that an UPDATE keeps its TOAST pointer and writes
+ * no copy.
+ */
 static inline Datum
 bloomexp_arguments_return_untouched(FunctionCallInfo fcinfo)
 {
@@ -39,7 +42,7 @@ bloomexp_arguments_return_untouched(FunctionCallInfo fcinfo)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/* Return a changed value of argument 0, or argument 0 as it came if `value` is NULL. */
+/* Return a changed value of argument 0, or argument 0 unchanged if `value` is NULL. */
 static inline Datum
 bloomexp_arguments_return_changed(FunctionCallInfo fcinfo, struct varlena *value)
 {

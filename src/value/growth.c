@@ -33,7 +33,7 @@
  * - Headers can be forged to agree with the bits.  So a capacity counts only as far as the bits
  *	 can hold it: otherwise a forged one would make the next layer huge.
  * - Counting filters do not grow.
- * - An add examines the newest LAYERS_TO_LOOK_AT layers of a group, and takes the others for full.
+ * - An add examines the newest LAYERS_TO_LOOK_AT layers of a group, and treats older ones as full.
  *
  *-------------------------------------------------------------------------
  */
@@ -313,7 +313,7 @@ room_in(const BloomLayer *layer, const LayerGroup *group, int64 wanted)
 	if (group->fpr <= COUNTING_FPR)
 		return layer->capacity - layer->items;
 
-	/* a layer that is half full by its count is not full by its bits: saves logarithms */
+	/* fast path, without logarithms: a layer at half its count cannot be full by its bits */
 	if (group->fpr <= 0.5 && fits + wanted <= credible_capacity(layer, group->fpr) / 2)
 		return layer->capacity - layer->items;
 

@@ -126,7 +126,7 @@ check_version(const uint8 *data, Size available, Node *escontext)
 	return true;
 }
 
-/* Read the header of a value, of which the first `available` bytes are at hand. */
+/* Read the header of a value, of which only the first `available` bytes were read. */
 static bool
 read_header(BloomFilter *filter, const uint8 *data, Size available, char **problem)
 {
@@ -217,7 +217,8 @@ read_layer(BloomLayer *layer, const BloomFilter *filter, uint32 number,
 
 /*
  * Read the headers of the layers, and check that the headers and the bits that they announce make
- * exactly `size` bytes.  All headers must be at hand.  The layers do not point at their bits yet.
+ * exactly `size` bytes.  All headers must have been read.  The layers do not point at their bits
+ * yet.
  */
 static bool
 read_layers(BloomFilter *filter, const uint8 *data, Size size, char **problem)
@@ -282,7 +283,7 @@ bloomexp_layout_report_damage(const char *problem)
 }
 
 /*
- * Open the headers of a value of `size` bytes, of which the first `available` are at hand.
+ * Open the headers of a value of `size` bytes, of which only the first `available` were read.
  * Returns false if the headers are longer than these.
  */
 bool

@@ -103,8 +103,8 @@ newest_before(const BloomFilter *filter, const BloomSliceItems *parts, int npart
 }
 
 /*
- * Return the slice to take for the present, given a filter and the items being added, or
- * PG_INT64_MIN if there is none.
+ * Return the slice to treat as now, given a filter and the items being added, or PG_INT64_MIN if
+ * there is none.
  *
  * Normally that is the newest slice.  But if the second newest lies before the whole window of the
  * newest, the newest may come from a wrong time in the future.  Then the second newest is taken,
