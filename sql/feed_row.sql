@@ -720,6 +720,17 @@ SELECT bloomexp.fold(NULL, '{1}', windowed('1 day', 2), NULL);
 SELECT bloomexp.fold(NULL, '{1}', windowed('1 day', 2), 'infinity');
 SELECT bloomexp.fold(NULL, '{1}', windowed('-1 day', 2), now());
 SELECT bloomexp.recent_after('{1}', '{{1}}', forever());
+-- a row that no feed writes
+SELECT bloomexp.recent_after('{{1}}', '{2}', forever());
+SELECT bloomexp.recent_after('{1,NULL}', '{2}', forever());
+SELECT bloomexp.recent_after(numbers(1, 248), '{2}', forever());
+SELECT bloomexp.items_after(NULL, numbers(1, 248), '{2}', forever());
+SELECT bloomexp.recent_at(numbers(1, 248), NULL, now(), forever());
+SELECT bloomexp.recent_at('{{1}}', NULL, now(), forever());
+SELECT bloomexp.row_changes(NULL, 0, numbers(1, 248), '{2}', forever());
+SELECT bloomexp.row_changes(NULL, 2, '{1}', '{2}', forever());
+SELECT bloomexp.row_changes(NULL, -1, '{1}', '{2}', forever());
+SELECT bloomexp.row_changes(NULL, 1, '{1}', '{2}', forever());
 SELECT bloomexp.recent_after('{1}', '{NULL}', forever());
 CREATE FUNCTION recent_with(since timestamptz, shown_at timestamptz, present timestamptz,
 	width interval DEFAULT '30 days') RETURNS bigint[] LANGUAGE sql AS $$

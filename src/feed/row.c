@@ -375,6 +375,20 @@ get_hashes(FunctionCallInfo fcinfo, int argno, int *n)
 	return PG_ARGISNULL(argno) ? NULL : bloomexp_arguments_hashes(fcinfo, argno, n);
 }
 
+/* Return the column `recent` of a row in an argument, and the number of its hashes. */
+static const uint64 *
+get_recent(FunctionCallInfo fcinfo, int argno, int *n)
+{
+	const uint64 *recent = get_hashes(fcinfo, argno, n);
+
+	if (*n > BLOOMEXP_ROW_MAX_RECENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("recent has %d hashes", *n),
+				 errdetail("It must have at most %d.", BLOOMEXP_ROW_MAX_RECENT)));
+	return recent;
+}
+
 /*
  * Read the arguments of an addition, of which `recent` is argument number `first`, into a row
  * without its filter, and an addition to the row.
@@ -391,7 +405,7 @@ get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, Blo
 	memset(row, 0, sizeof(*row));
 	memset(addition, 0, sizeof(*addition));
 	row->settings = settings;
-	row->recent = get_hashes(fcinfo, first + ARG_RECENT, &row->nrecent);
+	row->recent = get_recent(fcinfo, first + ARG_RECENT, &row->nrecent);
 	addition->hashes = get_hashes(fcinfo, first + ARG_HASHES, &addition->n);
 	if (settings->width == 0)
 	{
@@ -489,7 +503,7 @@ bloomexp_row_since_after(PG_FUNCTION_ARGS)
 static bool
 confirms(const BloomRow *row, const BloomAddition *addition, int pending)
 {
-	for (int i = 0; i < Min(pending, row->nrecent); i++)
+	for (int i = 0; i < pending; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < addition->n; j++)
@@ -510,11 +524,19 @@ bloomexp_row_changes(PG_FUNCTION_ARGS)
 	BloomRow	row;
 	BloomAddition addition;
 	BloomRow	whole;
+	int32		pending;
 
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();		/* there is no row */
 	get_addition(fcinfo, 2, &settings, &row, &addition);
-	if (confirms(&row, &addition, PG_GETARG_INT32(1)))
+	pending = PG_GETARG_INT32(1);
+	if (pending < 0 || pending > row.nrecent)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("pending is %d", pending),
+				 errdetail("It must be between 0 and the number of hashes in recent, %d.",
+						   row.nrecent)));
+	if (confirms(&row, &addition, pending))
 		PG_RETURN_BOOL(true);
 	whole = row;
 	/* first without the filter, because reading it takes longest */
@@ -551,6 +573,7 @@ bloomexp_row_fold(PG_FUNCTION_ARGS)
 	int64		at = 0;
 
 	settings = bloomexp_row_get_settings(fcinfo, 2);
+	/* without triggers these are all exposures since the filter was filled: any number */
 	row.recent = get_hashes(fcinfo, 1, &row.nrecent);
 	expires = settings.width > 0 && !PG_ARGISNULL(4);
 	if (row.nrecent == 0 && !expires)
@@ -600,8 +623,10 @@ bloomexp_row_recent_at(PG_FUNCTION_ARGS)
 	int64		since;
 	int64		at;
 	int64		start;
+	int			nrecent;
 
 	settings = bloomexp_row_get_settings(fcinfo, 3);
+	(void) get_recent(fcinfo, 0, &nrecent);
 	if (settings.width == 0)
 		return bloomexp_arguments_return_untouched(fcinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
