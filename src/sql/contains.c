@@ -8,26 +8,17 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "utils/uuid.h"
 
 #include "compat.h"
-#include "kernel/murmur3.h"
 #include "sql/arguments.h"
 #include "sql/item.h"
 #include "sql/lookup.h"
 #include "value/filter.h"
 
-/* Return the hash of an item whose SQL type is that of its kind, such as bigint for integers. */
-static inline uint64
-hash_of_kind(BloomKind kind, Datum item)
-{
-	if (kind == BLOOM_KIND_INTEGER)
-		return bloomexp_murmur3_int64((uint64) DatumGetInt64(item));
-	return bloomexp_item_hash_bytes(kind, false, item);
-}
-
-/* Return whether the filter in argument `filter_arg` contains the item in `item_arg`. */
+/* Return whether the filter in argument `filter_arg` contains the item in `item_arg`, of `type`. */
 static inline Datum
-contains_item(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind kind)
+contains_item(FunctionCallInfo fcinfo, int filter_arg, int item_arg, const BloomItemType *type)
 {
 	FmgrInfo   *call_site = fcinfo->flinfo;
 	struct varlena *source;
@@ -44,30 +35,35 @@ contains_item(FunctionCallInfo fcinfo, int filter_arg, int item_arg, BloomKind k
 		lookup = bloomexp_lookup_open_cached(source, &call_site->fn_extra, call_site->fn_mcxt);
 	else
 		bloomexp_lookup_open(lookup, source, 1);
-	bloomexp_filter_require_kind(&lookup->filter, kind);
-	if (kind == BLOOM_KIND_TEXT)
+	bloomexp_filter_require_kind(&lookup->filter, type->kind);
+	if (type->kind == BLOOM_KIND_TEXT)
 		bloomexp_item_check_collation(PG_GET_COLLATION());
-	PG_RETURN_BOOL(bloomexp_lookup_contains(lookup, hash_of_kind(kind, PG_GETARG_DATUM(item_arg))));
+	PG_RETURN_BOOL(bloomexp_lookup_contains(
+		lookup, bloomexp_item_hash(type, PG_GETARG_DATUM(item_arg))));
 }
 
-/* bloom_contains(filter, item), filter @> item, and item <@ filter, for one kind of items */
-#define CONTAINS(suffix, kind) \
+/*
+ * bloom_contains(filter, item), filter @> item, and item <@ filter, for items of one SQL type.  The
+ * arguments after the suffix are the fields of its BloomItemType.
+ */
+#define CONTAINS(suffix, ...) \
+	static const BloomItemType suffix##_type = {__VA_ARGS__}; \
 	PG_FUNCTION_INFO_V1(bloomexp_contains_##suffix); \
 	Datum bloomexp_contains_##suffix(PG_FUNCTION_ARGS) \
 	{ \
-		return contains_item(fcinfo, 0, 1, kind); \
+		return contains_item(fcinfo, 0, 1, &suffix##_type); \
 	} \
 	PG_FUNCTION_INFO_V1(bloomexp_contained_##suffix); \
 	Datum bloomexp_contained_##suffix(PG_FUNCTION_ARGS) \
 	{ \
-		return contains_item(fcinfo, 1, 0, kind); \
+		return contains_item(fcinfo, 1, 0, &suffix##_type); \
 	} \
 	extern Datum bloomexp_contained_##suffix(PG_FUNCTION_ARGS)
 
-CONTAINS(int8, BLOOM_KIND_INTEGER);
-CONTAINS(text, BLOOM_KIND_TEXT);
-CONTAINS(uuid, BLOOM_KIND_UUID);
-CONTAINS(bytea, BLOOM_KIND_BYTEA);
+CONTAINS(int8, INT8OID, BLOOM_KIND_INTEGER, sizeof(int64), false);
+CONTAINS(text, TEXTOID, BLOOM_KIND_TEXT, -1, false);
+CONTAINS(uuid, UUIDOID, BLOOM_KIND_UUID, UUID_LEN, false);
+CONTAINS(bytea, BYTEAOID, BLOOM_KIND_BYTEA, -1, false);
 
 /*
  * Test the items of an array that are not NULL: sets (*contained)[i] to whether the filter of
