@@ -162,12 +162,11 @@ read_settings(HeapTupleHeader header, BloomRowSettings *settings)
 BloomRowSettings
 bloomexp_row_get_settings(FunctionCallInfo fcinfo, int argno)
 {
-	static const char *const name = "settings";
 	BloomSettingsCache *cache = fcinfo->flinfo->fn_extra;
 	HeapTupleHeader header;
 	uint32		length;
 
-	bloomexp_arguments_require_not_null(fcinfo, argno, &name, 1);
+	bloomexp_arguments_require(fcinfo, argno, "settings");
 	header = PG_GETARG_HEAPTUPLEHEADER(argno);
 	length = HeapTupleHeaderGetDatumLength(header);
 	if (cache == NULL || cache->length != length || memcmp(cache->value, header, length) != 0)
@@ -367,19 +366,11 @@ add_to_row(BloomRow *row, const BloomAddition *addition)
 		put_into_recent(row, found, n);
 }
 
-/* Return the hashes in an array argument, and their number in *n: 0 if the argument is NULL. */
-static const uint64 *
-get_hashes(FunctionCallInfo fcinfo, int argno, int *n)
-{
-	*n = 0;
-	return PG_ARGISNULL(argno) ? NULL : bloomexp_arguments_hashes(fcinfo, argno, n);
-}
-
 /* Return the column `recent` of a row in an argument, and the number of its hashes. */
 static const uint64 *
 get_recent(FunctionCallInfo fcinfo, int argno, int *n)
 {
-	const uint64 *recent = get_hashes(fcinfo, argno, n);
+	const uint64 *recent = bloomexp_arguments_hashes(fcinfo, argno, n);
 
 	if (*n > BLOOMEXP_ROW_MAX_RECENT)
 		ereport(ERROR,
@@ -397,7 +388,6 @@ static void
 get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, BloomRow *row,
 			 BloomAddition *addition)
 {
-	static const char *const shown_at_name = "shown_at";
 	TimestampTz shown_at;
 	int64		present;
 
@@ -406,7 +396,7 @@ get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, Blo
 	memset(addition, 0, sizeof(*addition));
 	row->settings = settings;
 	row->recent = get_recent(fcinfo, first + ARG_RECENT, &row->nrecent);
-	addition->hashes = get_hashes(fcinfo, first + ARG_HASHES, &addition->n);
+	addition->hashes = bloomexp_arguments_hashes(fcinfo, first + ARG_HASHES, &addition->n);
 	if (settings->width == 0)
 	{
 		row->used = true;
@@ -425,7 +415,7 @@ get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, Blo
 		return;
 	present = bloomexp_arguments_time(fcinfo->args[first + ARG_PRESENT], "present");
 	row->present_slice = bloomexp_row_slice_of(settings, present);
-	bloomexp_arguments_require_not_null(fcinfo, first + ARG_SHOWN_AT, &shown_at_name, 1);
+	bloomexp_arguments_require(fcinfo, first + ARG_SHOWN_AT, "shown_at");
 	shown_at = PG_GETARG_TIMESTAMPTZ(first + ARG_SHOWN_AT);
 	if (TIMESTAMP_IS_NOBEGIN(shown_at))
 		ereport(ERROR,
@@ -574,7 +564,7 @@ bloomexp_row_fold(PG_FUNCTION_ARGS)
 
 	settings = bloomexp_row_get_settings(fcinfo, 2);
 	/* without triggers these are all exposures since the filter was filled: any number */
-	row.recent = get_hashes(fcinfo, 1, &row.nrecent);
+	row.recent = bloomexp_arguments_hashes(fcinfo, 1, &row.nrecent);
 	expires = settings.width > 0 && !PG_ARGISNULL(4);
 	if (row.nrecent == 0 && !expires)
 		return bloomexp_arguments_return_untouched(fcinfo);

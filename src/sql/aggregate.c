@@ -181,14 +181,18 @@ get_state(FunctionCallInfo fcinfo, const Parameters *parameters, uint64 space)
 static AggState *
 get_plain_state(FunctionCallInfo fcinfo, BloomKind kind)
 {
-	static const char *const names[] = {"fpr", "headroom"};
 	Parameters	parameters = {.kind = kind, .fpr = BLOOMEXP_DEFAULT_FPR};
 
-	bloomexp_arguments_require_not_null(fcinfo, 2, names, PG_NARGS() - 2);
 	if (PG_NARGS() > 2)
+	{
+		bloomexp_arguments_require(fcinfo, 2, "fpr");
 		parameters.fpr = PG_GETARG_FLOAT8(2);
+	}
 	if (PG_NARGS() > 3)
+	{
+		bloomexp_arguments_require(fcinfo, 3, "headroom");
 		parameters.headroom = PG_GETARG_FLOAT8(3);
+	}
 	bloomexp_growth_check_fpr(parameters.fpr);
 	if (!(parameters.headroom >= 0.0 && parameters.headroom <= MAX_HEADROOM))	/* NaN too */
 		ereport(ERROR,
@@ -226,12 +230,13 @@ PG_FUNCTION_INFO_V1(bloomexp_window_agg);
 Datum
 bloomexp_window_agg(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"width", "slices", "fpr"};
 	const BloomItemType *type = bloomexp_arguments_item_type(fcinfo, 1);
 	Parameters	parameters = {.kind = type->kind};
 	AggState   *state;
 
-	bloomexp_arguments_require_not_null(fcinfo, 3, names, lengthof(names));
+	bloomexp_arguments_require(fcinfo, 3, "width");
+	bloomexp_arguments_require(fcinfo, 4, "slices");
+	bloomexp_arguments_require(fcinfo, 5, "fpr");
 	parameters.width = bloomexp_arguments_width(PG_GETARG_INTERVAL_P(3));
 	parameters.slices = PG_GETARG_INT32(4);
 	parameters.fpr = PG_GETARG_FLOAT8(5);

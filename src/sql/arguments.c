@@ -16,21 +16,14 @@
 #include "compat.h"
 #include "sql/arguments.h"
 
-/*
- * Raise an error if one of n arguments, from number `first` on, is NULL.  names[] has the names of
- * these arguments.
- */
+/* Raise an error, which names the argument `name`, if it is NULL. */
 void
-bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int first, const char *const *names,
-									int n)
+bloomexp_arguments_require(FunctionCallInfo fcinfo, int argno, const char *name)
 {
-	for (int i = 0; i < n; i++)
-	{
-		if (PG_ARGISNULL(first + i))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("%s must not be null", names[i])));
-	}
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", name)));
 }
 
 /*
@@ -79,19 +72,20 @@ bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * Return the hashes in an argument of type bigint[], and set *n to their number.  They lie in the
- * argument, so they must not be changed.  Raises an error if the array has several dimensions or
- * nulls.
+ * Return the hashes in an argument of type bigint[], and set *n to their number.  A NULL argument
+ * has none, and returns NULL.  The hashes lie in the argument, so they must not be changed.  Raises
+ * an error if the array has several dimensions or nulls.
  */
 const uint64 *
 bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n)
 {
-	static const char *const name = "hashes";
 	ArrayType  *array;
 
-	bloomexp_arguments_require_not_null(fcinfo, argno, &name, 1);
+	*n = 0;
+	if (PG_ARGISNULL(argno))
+		return NULL;
 	array = bloomexp_arguments_array(fcinfo, argno);
-	bloomexp_item_check_dimensions(array, name);
+	bloomexp_item_check_dimensions(array, "hashes");
 	if (array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),

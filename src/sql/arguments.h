@@ -16,8 +16,7 @@
 
 #define PG_GETARG_BLOOM_PP(n) ((struct varlena *) PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(n)))
 
-extern void bloomexp_arguments_require_not_null(FunctionCallInfo fcinfo, int first,
-												const char *const *names, int n);
+extern void bloomexp_arguments_require(FunctionCallInfo fcinfo, int argno, const char *name);
 extern const BloomItemType *bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno);
 extern ArrayType *bloomexp_arguments_array(FunctionCallInfo fcinfo, int argno);
 extern const uint64 *bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n);

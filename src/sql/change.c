@@ -26,10 +26,11 @@ PG_FUNCTION_INFO_V1(bloomexp_new);
 Datum
 bloomexp_new(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"capacity", "fpr", "counting"};
 	BloomFilter filter;
 
-	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
+	bloomexp_arguments_require(fcinfo, 0, "capacity");
+	bloomexp_arguments_require(fcinfo, 1, "fpr");
+	bloomexp_arguments_require(fcinfo, 2, "counting");
 	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), PG_GETARG_BOOL(2));
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
 }
@@ -137,11 +138,10 @@ PG_FUNCTION_INFO_V1(bloomexp_with_fpr);
 Datum
 bloomexp_with_fpr(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"fpr"};
 	BloomFilter filter;
 	struct varlena *value;
 
-	bloomexp_arguments_require_not_null(fcinfo, 1, names, lengthof(names));
+	bloomexp_arguments_require(fcinfo, 1, "fpr");
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	bloomexp_layout_open(&filter, PG_GETARG_BLOOM_PP(0));
@@ -175,10 +175,11 @@ PG_FUNCTION_INFO_V1(bloomexp_window);
 Datum
 bloomexp_window(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"width", "slices", "fpr"};
 	BloomFilter filter;
 
-	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
+	bloomexp_arguments_require(fcinfo, 0, "width");
+	bloomexp_arguments_require(fcinfo, 1, "slices");
+	bloomexp_arguments_require(fcinfo, 2, "fpr");
 	bloomexp_window_init(&filter, bloomexp_arguments_width(PG_GETARG_INTERVAL_P(0)),
 						 PG_GETARG_INT32(1), PG_GETARG_FLOAT8(2));
 	PG_RETURN_POINTER(bloomexp_layout_form(&filter));
@@ -210,7 +211,6 @@ PG_FUNCTION_INFO_V1(bloomexp_add_at_array);
 Datum
 bloomexp_add_at_array(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"shown_at"};
 	BloomFilter filter;
 	BloomKind	kind;
 	ArrayType  *items;
@@ -228,7 +228,7 @@ bloomexp_add_at_array(PG_FUNCTION_ARGS)
 	bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_add_at()");
 	if (PG_ARGISNULL(1))
 		return bloomexp_arguments_return_untouched(fcinfo);
-	bloomexp_arguments_require_not_null(fcinfo, 2, names, lengthof(names));
+	bloomexp_arguments_require(fcinfo, 2, "shown_at");
 
 	items = bloomexp_arguments_array(fcinfo, 1);
 	nitems = ArrayGetNItems(ARR_NDIM(items), ARR_DIMS(items));

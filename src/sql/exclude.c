@@ -143,8 +143,6 @@ read_hashes(FunctionCallInfo fcinfo, int argno, BloomHashSet *space)
 	const uint64 *hashes;
 	int			n;
 
-	if (PG_ARGISNULL(argno))
-		return NULL;
 	hashes = bloomexp_arguments_hashes(fcinfo, argno, &n);
 	if (n == 0)
 		return NULL;

@@ -153,7 +153,6 @@ PG_FUNCTION_INFO_V1(bloomexp_add_hashes);
 Datum
 bloomexp_add_hashes(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"kind"};
 	BloomFilter space;
 	BloomFilter *filter;
 	BloomKind	kind;
@@ -162,7 +161,7 @@ bloomexp_add_hashes(PG_FUNCTION_ARGS)
 	struct varlena *value;
 	int			n;
 
-	bloomexp_arguments_require_not_null(fcinfo, 1, names, lengthof(names));
+	bloomexp_arguments_require(fcinfo, 1, "kind");
 	kind = bloomexp_arguments_kind(PG_GETARG_DATUM(1));
 	if (PG_ARGISNULL(2))
 		return bloomexp_arguments_return_untouched(fcinfo);
@@ -179,8 +178,6 @@ PG_FUNCTION_INFO_V1(bloomexp_add_hashes_at);
 Datum
 bloomexp_add_hashes_at(PG_FUNCTION_ARGS)
 {
-	static const char *const kind_name[] = {"kind"};
-	static const char *const final_name[] = {"final"};
 	BloomFilter filter;
 	BloomKind	kind;
 	const uint64 *hashes;
@@ -190,13 +187,13 @@ bloomexp_add_hashes_at(PG_FUNCTION_ARGS)
 	int			flags = BLOOMEXP_ADD_DROP_OLD;
 
 	bloomexp_arguments_open_windowed(fcinfo, &filter, "bloom_add_hashes_at()");
-	bloomexp_arguments_require_not_null(fcinfo, 1, kind_name, 1);
+	bloomexp_arguments_require(fcinfo, 1, "kind");
 	kind = bloomexp_arguments_kind(PG_GETARG_DATUM(1));
 	if (PG_ARGISNULL(2))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	hashes = bloomexp_arguments_hashes(fcinfo, 2, &n);
 	shown_at = bloomexp_arguments_time(fcinfo->args[3], "shown_at");
-	bloomexp_arguments_require_not_null(fcinfo, 4, final_name, 1);
+	bloomexp_arguments_require(fcinfo, 4, "final");
 	if (PG_GETARG_BOOL(4))
 		flags |= BLOOMEXP_ADD_FINAL;
 	value = bloomexp_window_add_hashes(&filter, kind, hashes, n, shown_at, flags);

@@ -47,14 +47,14 @@ bloomexp_sizing(PG_FUNCTION_ARGS)
 		EXPECTED_FPR,
 		NCOLUMNS,
 	};
-	static const char *const names[] = {"capacity", "fpr"};
 	Datum		values[NCOLUMNS];
 	bool		nulls[NCOLUMNS] = {false};
 	BloomFilter filter;
 	const BloomLayer *layer = &filter.inline_layers[0];
 	const BloomShape *shape = &layer->bits.shape;
 
-	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
+	bloomexp_arguments_require(fcinfo, 0, "capacity");
+	bloomexp_arguments_require(fcinfo, 1, "fpr");
 	bloomexp_filter_init(&filter, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), false);
 
 	values[BITS] = Int64GetDatum((int64) bloomexp_sizing_bits(shape));
@@ -78,7 +78,6 @@ bloomexp_capacity(PG_FUNCTION_ARGS)
 		EXPECTED_FPR,
 		NCOLUMNS,
 	};
-	static const char *const names[] = {"bytes", "fpr"};
 	Datum		values[NCOLUMNS];
 	bool		nulls[NCOLUMNS] = {false};
 	BloomFilter filter;
@@ -86,7 +85,8 @@ bloomexp_capacity(PG_FUNCTION_ARGS)
 	const BloomShape *shape = &layer->bits.shape;
 	int64		capacity;
 
-	bloomexp_arguments_require_not_null(fcinfo, 0, names, lengthof(names));
+	bloomexp_arguments_require(fcinfo, 0, "bytes");
+	bloomexp_arguments_require(fcinfo, 1, "fpr");
 	capacity = bloomexp_growth_capacity(Max(PG_GETARG_INT64(0), 0), PG_GETARG_FLOAT8(1));
 	if (capacity == 0)
 	{
