@@ -12,7 +12,11 @@
 
 #include "value/layout.h"
 
-/* Maximum number of hashes in `recent`; with the header of an array they take 2,000 bytes. */
+/*
+ * Maximum number of hashes in `recent`; with the header of an array they take 2,000 bytes.  The
+ * scripts of feeds have this number, too (take, track), so a change reaches a feed only when its
+ * script is applied again.
+ */
 #define BLOOMEXP_ROW_MAX_RECENT 247
 
 /* The SQL type bloomexp.row_settings: the settings that all rows of a feed share. */
