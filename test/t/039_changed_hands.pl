@@ -160,7 +160,7 @@ is(said('deferred', q{
 		ROW(0, 0, 0, 0, 0, 0, 0)::bloomexp.rebuild_counts);
 	ROLLBACK}), '', 'a batch does not run a trigger that its caller has deferred');
 
-# The owner of the database drops the extension while his calls sleep, and makes a schema bloomexp of
+# The owner of the database drops the extension while his calls wait, and makes a schema bloomexp of
 # his own, with all of its functions.  The calls find the functions of the feed in the caches of their
 # session, and maybe what these have compiled and planned before; or their statement has heard of the
 # change before it calls them.  (Of a trigger the table is locked, so its function stays.)
@@ -195,11 +195,13 @@ for my $mode ('cold', 'warm', 'told')
 		GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA seen, shown, untracked TO boss});
 	my $statements = $node->safe_psql($name, $planted);
 	my %session;
+	my $gate = $node->background_psql($name);
+	$gate->query_until(qr/shut/, "SELECT pg_advisory_lock(1);\n\\echo shut\n");
 	for my $call (@calls)
 	{
 		my $before = $mode eq 'cold' ? '' : "SELECT $call;";
-		my $slept = '(SELECT pg_sleep(5)' . ($mode eq 'told' ? ', pg_temp.hear()' : '')
-		  . ' OFFSET 0) AS slept';
+		my $waited = '(SELECT pg_advisory_xact_lock_shared(1)'
+		  . ($mode eq 'told' ? ', pg_temp.hear()' : '') . ' OFFSET 0) AS waited';
 
 		$session{$call} = $node->background_psql($name, on_error_stop => 0);
 		$session{$call}->query_until(qr/began/, "
@@ -216,11 +218,11 @@ for my $mode ('cold', 'warm', 'told')
 			SELECT pg_temp.hear(), pg_get_userbyid(10);
 			$before
 			\\echo began
-			SELECT $call FROM $slept;
+			SELECT $call FROM $waited;
 			\\echo ended\n");
 	}
 	ok($node->poll_query_until($name, 'SELECT count(*) = ' . @calls
-		. q{ FROM pg_stat_activity WHERE wait_event = 'PgSleep'}), "$mode: calls sleep");
+		. q{ FROM pg_stat_activity WHERE wait_event = 'advisory'}), "$mode: calls wait");
 	$node->psql($name, "
 		SET ROLE boss;
 		DROP SCHEMA public CASCADE;
@@ -232,6 +234,7 @@ for my $mode ('cold', 'warm', 'told')
 		$statements", on_error_stop => 0);
 	cmp_ok($node->safe_psql($name, q{SELECT count(*) FROM pg_proc
 		WHERE pronamespace = 'bloomexp'::regnamespace}), '>', 80, "$mode: functions of his");
+	$gate->quit;
 	my $errors = 0;
 	for my $call (@calls)
 	{
