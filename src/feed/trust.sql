@@ -55,9 +55,9 @@ LANGUAGE C STABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.require_trusted(regclass, boolean) IS
 'raises an error unless the owner of a relation has the rights of the current user, because that '
-'owner decides what code runs when the relation is read; locks the relation, so that another one '
-'cannot get its name before it is read; with missing_ok it locks nothing, and accepts a '
-'relation that was dropped';
+'owner decides what code runs when the relation is read; if the current user can read it, locks '
+'it, so that another one cannot get its name before it is read; with missing_ok it locks nothing, '
+'and accepts a relation that was dropped';
 
 CREATE FUNCTION bloomexp.other_types(schema oid) RETURNS SETOF text
 LANGUAGE sql STABLE
