@@ -81,10 +81,9 @@ version := $(shell sed -n '/"version"/{s/[^0-9.]//g;p;q;}' $(here)/META.json 2>/
 # Reproducible builds: debug information without paths of this machine.
 paths = $(foreach folder,$(CURDIR) $(abspath $(here)),-ffile-prefix-map=$(folder)=.)
 
-# -isystem spares PostgreSQL's own headers the extra warnings.  Implicit declarations are
-# errors: they truncate pointers, and PostgreSQL versions differ in which headers include
-# which.  The last two options quieten clang about gcc options with which
-# PostgreSQL may be built.
+# -isystem spares PostgreSQL's own headers the extra warnings.  Implicit declarations are errors:
+# they truncate pointers, and PostgreSQL versions differ in which headers include which.  The last
+# two options quieten clang about gcc options with which PostgreSQL may be built.
 PG_CPPFLAGS = -DBLOOMEXP_VERSION='"$(version)"' -I$(here)/src -isystem $(include_server)
 PG_CFLAGS = $(exact) $(paths) -Wall -Wextra -Wno-unused-parameter \
 	-Werror=implicit-function-declaration $(if $(WERROR),-Werror) -Wno-unknown-warning-option \
@@ -249,8 +248,9 @@ src/kernel/simd.o: override CFLAGS := $(vectors) $(CFLAGS)
 # JIT code cannot link __cpu_model, so its bitcode is the portable version.
 src/kernel/simd.bc: BITCODE_CFLAGS += -DBLOOMEXP_PORTABLE
 
-# PGXS does not track headers.  Rebuild everything when one changes, or when PG_CONFIG names
-# another server.  A build folder has a built-for of its own, newer than what VPATH finds built in the source.
+# PGXS does not track headers.  Rebuild everything when one changes, or when PG_CONFIG names another
+# server.  A build folder has a built-for of its own, newer than what VPATH finds built in the
+# source.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(here)/src/*.h $(here)/src/*/*.h) $(here)/Makefile built-for
 
 built-for: FORCE

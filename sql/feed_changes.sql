@@ -40,8 +40,8 @@ SELECT seen.unseen(1, '{5000000000,5000000001,5000000300,1401,1402}'),
 SELECT feed, problems FROM bloomexp.feeds();
 DROP SCHEMA seen, untracked CASCADE;
 
--- Users become numbers, texts, whose length is checked, and uuids.  To a type to which the present
--- users cannot be cast, the feed comes with an empty table.
+-- The user column becomes bigint, then text, whose length is checked, then uuid.  If the present
+-- users cannot be cast to the new type, the table of filters must be emptied first.
 CREATE TABLE by_user (user_id text NOT NULL, item_id integer NOT NULL,
 	shown_at timestamptz NOT NULL DEFAULT now());
 CREATE INDEX ON by_user (user_id, shown_at, item_id);
@@ -191,7 +191,7 @@ ALTER TABLE seen.filters DROP CONSTRAINT filters_pkey;
 SELECT feed, problems FROM bloomexp.feeds();
 ALTER TABLE seen.filters ADD PRIMARY KEY (user_id);
 SELECT feed, problems FROM bloomexp.feeds();
--- a crash would empty it; without a table of exposures that can be meant
+-- a crash would empty it, which may be intended for a feed without a table
 ALTER TABLE seen.filters SET UNLOGGED;
 ALTER TABLE alone.filters SET UNLOGGED;
 SELECT feed, problems FROM bloomexp.feeds();

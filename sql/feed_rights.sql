@@ -970,7 +970,7 @@ SELECT bloomexp.require_trusted(NULL, missing_ok => true);
 SELECT bloomexp.require_trusted(4711);
 SELECT bloomexp.require_trusted(4711, missing_ok => true);
 
--- Nobody keeps a table locked that he cannot read.
+-- A role cannot lock a table that it cannot read.
 RESET ROLE;
 CREATE TABLE shop.secrets (key int, value int);
 SET ROLE regress_bloomexp_owner;

@@ -81,6 +81,8 @@ DECLARE
 	filters constant text := format('%I.filters', feed);
 	has_rows boolean;
 BEGIN
+	-- Lock the table first: USING NULL must not meet a row that was inserted after the look.
+	EXECUTE format('LOCK TABLE %s', filters);
 	EXECUTE format('SELECT EXISTS (SELECT FROM %s)', filters) INTO has_rows;
 	-- The check of the length calls functions of the former type.
 	IF EXISTS (

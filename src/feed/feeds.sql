@@ -79,7 +79,7 @@ BEGIN
 			filters)
 		FROM pg_class AS c
 		WHERE c.oid = filters AND c.relpersistence = 'u'
-			AND arguments ->> 'exposures' IS NOT NULL;	-- without a table somebody may want that
+			AND arguments ->> 'exposures' IS NOT NULL;	-- without a table that may be intended
 	RETURN QUERY
 		SELECT format('Row-level security on %s would hide users from the feed: '
 			'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.', filters)

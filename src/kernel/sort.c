@@ -95,7 +95,7 @@ sort_by_byte(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check
 			copy(record, place, words);
 			copy(place, target, words);
 			copy(target, record, words);
-			/* a check per part would be too few: filling the first part moves nearly all records */
+			/* once per part would be too rare: filling the first part moves nearly all records */
 			if (++moved % BLOOMEXP_INTERRUPT_EVERY == 0)
 				check();
 		}

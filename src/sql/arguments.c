@@ -72,9 +72,9 @@ bloomexp_arguments_item_type(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * Return the hashes in an argument of type bigint[], and set *n to their number.  A NULL argument
- * has none, and returns NULL.  The hashes lie in the argument, so they must not be changed.  Raises
- * an error if the array has several dimensions or nulls.
+ * Return the hashes in an argument of type bigint[], and set *n to their number.  For a NULL
+ * argument, return NULL and set *n to 0.  The result points into the argument, so the caller must
+ * not change it.  Raises an error if the array has several dimensions or nulls.
  */
 const uint64 *
 bloomexp_arguments_hashes(FunctionCallInfo fcinfo, int argno, int *n)

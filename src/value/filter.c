@@ -122,8 +122,8 @@ bloomexp_filter_mark(const BloomFilter *filter, uint32 first, const uint64 *hash
 			contained[origins[hits[j]]] = true;
 
 		/*
-		 * Drop the hits, from the end: the last pending item takes the place of each.  After the
-		 * last layer nothing is looked up any more.
+		 * Drop the hits, from the end: the last pending item takes the place of each.  Layer
+		 * `first` is the last one to be probed, so its hits can stay.
 		 */
 		while (i > first && nhits > 0)
 		{

@@ -126,7 +126,7 @@ check_version(const uint8 *data, Size available, Node *escontext)
 	return true;
 }
 
-/* Read the header of a value, of which only the first `available` bytes were read. */
+/* Read the header of a value, of which only the first `available` bytes have been read. */
 static bool
 read_header(BloomFilter *filter, const uint8 *data, Size available, char **problem)
 {
@@ -283,7 +283,7 @@ bloomexp_layout_report_damage(const char *problem)
 }
 
 /*
- * Open the headers of a value of `size` bytes, of which only the first `available` were read.
+ * Open the headers of a value of `size` bytes, of which only the first `available` have been read.
  * Returns false if the headers are longer than these.
  */
 bool

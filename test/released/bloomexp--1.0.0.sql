@@ -3051,6 +3051,8 @@ DECLARE
 	filters constant text := format('%I.filters', feed);
 	has_rows boolean;
 BEGIN
+	-- Lock the table first: USING NULL must not meet a row that was inserted after the look.
+	EXECUTE format('LOCK TABLE %s', filters);
 	EXECUTE format('SELECT EXISTS (SELECT FROM %s)', filters) INTO has_rows;
 	-- The check of the length calls functions of the former type.
 	IF EXISTS (
@@ -4144,7 +4146,7 @@ BEGIN
 			filters)
 		FROM pg_class AS c
 		WHERE c.oid = filters AND c.relpersistence = 'u'
-			AND arguments ->> 'exposures' IS NOT NULL;	-- without a table somebody may want that
+			AND arguments ->> 'exposures' IS NOT NULL;	-- without a table that may be intended
 	RETURN QUERY
 		SELECT format('Row-level security on %s would hide users from the feed: '
 			'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.', filters)
@@ -4663,9 +4665,9 @@ $template$)
 {/table}
 --
 -- This script belongs to you.  Read it, change it, and apply it again whenever you like: existing
--- filters and grants stay, except that PUBLIC loses EXECUTE on the functions, and that functions
--- whose arguments have got another type are new.  Run it in one transaction, so that an error
--- leaves nothing half made:
+-- filters and grants stay, except that PUBLIC loses EXECUTE on the functions.  A function whose
+-- argument types have changed is created anew, without grants.  Run the script in one transaction,
+-- so that an error leaves nothing half made:
 -- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
 -- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included{/tracked}.
 --
@@ -4899,8 +4901,12 @@ BEGIN
 		width => {width}, fpr => {fpr},
 		wanted => wanted, after => after, upto => upto, size => size,
 		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
-		has_triggers => {#tracked}true{/tracked}{#untracked}false, overlap => overlap{/untracked}
-		) AS b;
+{#tracked}
+		has_triggers => true) AS b;
+{/tracked}
+{#untracked}
+		has_triggers => false, overlap => overlap) AS b;
+{/untracked}
 	after := result.after;
 	counts := result.counts;
 	busy := result.busy;

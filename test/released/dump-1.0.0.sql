@@ -1000,8 +1000,7 @@ BEGIN
 		width => '100 years', fpr => 0.01,
 		wanted => wanted, after => after, upto => upto, size => size,
 		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
-		has_triggers => true
-		) AS b;
+		has_triggers => true) AS b;
 	after := result.after;
 	counts := result.counts;
 	busy := result.busy;
@@ -1017,7 +1016,7 @@ ALTER FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto big
 CREATE FUNCTION shown.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["10fce6fd6da956befbb12b1e03e2f3f3", "40c04da91cab735ef442b3effc839d05", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["af6de17363ce6aec8857580ad69997d2", "46dbb3bedd4533fc785eb4271ca53489", ["row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["fd8c077a51e5d7a9aeeaebe6730d5f33", "3b6c50dae5d71f5be666b270097e7bfa", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["ee1a4b16bff6d8433373e9ccbdf244e2", "599ccab813fb67c6c7c6baebe71763db", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["6684705678f03424a95d7badae87b82f", "d3f91a808d868757b74dd880d0bb48f3", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["10fce6fd6da956befbb12b1e03e2f3f3", "40c04da91cab735ef442b3effc839d05", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["af6de17363ce6aec8857580ad69997d2", "46dbb3bedd4533fc785eb4271ca53489", ["row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["fd8c077a51e5d7a9aeeaebe6730d5f33", "3b6c50dae5d71f5be666b270097e7bfa", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["ee1a4b16bff6d8433373e9ccbdf244e2", "599ccab813fb67c6c7c6baebe71763db", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["93caf32809b581b5b60dbfc8e915f6f4", "dc8eb93275fb886e6521d91c834e599e", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -1383,8 +1382,7 @@ BEGIN
 		width => '100 years', fpr => 0.01,
 		wanted => wanted, after => after, upto => upto, size => size,
 		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
-		has_triggers => false, overlap => overlap
-		) AS b;
+		has_triggers => false, overlap => overlap) AS b;
 	after := result.after;
 	counts := result.counts;
 	busy := result.busy;
@@ -1400,7 +1398,7 @@ ALTER FUNCTION untracked.rebuild_batch(wanted bigint[], INOUT after bigint, upto
 CREATE FUNCTION untracked.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["211010a1ba29456490ba983b2a4350f7", "a02898631cf9e2d28422ea5fe2ccb467", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["d67c814093932a209b4d6c15f217c7ba", "85be6bd5cb688f6e9bca4154137ade80", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "shown": ["5eafa9987041bde4423364e5bd232a7e", "de283734e4212cf4a33e107028912f9b", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["cb11b831ed4191cfbcdc52ee9a136c6e", "06f3d7a27d309c754e891dd6fe8dbfdf", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["a71ff127537e91e67b2b395edebe2bf1", "bf906ffe98353f1952abbb6e33fd1502", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["7fb306eb4a005109b4d69f765edf0e2e", "3607916d5b2e023580413dca0ed93d97", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["c0dfb653e76b2cd541c9010be39946e7", "6054be7bf6b97665002b1ee168be31d6", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["1b1d3250f9948e70333f27518d66ca8a", "03dff1e4301995e9a71946f4947541b8", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["211010a1ba29456490ba983b2a4350f7", "a02898631cf9e2d28422ea5fe2ccb467", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["d67c814093932a209b4d6c15f217c7ba", "85be6bd5cb688f6e9bca4154137ade80", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "shown": ["5eafa9987041bde4423364e5bd232a7e", "de283734e4212cf4a33e107028912f9b", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["cb11b831ed4191cfbcdc52ee9a136c6e", "06f3d7a27d309c754e891dd6fe8dbfdf", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["a71ff127537e91e67b2b395edebe2bf1", "bf906ffe98353f1952abbb6e33fd1502", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["7fb306eb4a005109b4d69f765edf0e2e", "3607916d5b2e023580413dca0ed93d97", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["c0dfb653e76b2cd541c9010be39946e7", "6054be7bf6b97665002b1ee168be31d6", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["f02009e245a28d0c48c20365f4674be2", "f9bdd65c8f9b92093ef7aa58b1e2519a", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -2068,9 +2066,9 @@ COPY public.exposures (user_id, item_id, shown_at) FROM stdin;
 2	16	2026-01-01 00:00:00+00
 2	18	2026-01-01 00:00:00+00
 2	20	2026-01-01 00:00:00+00
-1	802	2026-11-29 11:06:15.555002+00
-2	802	2026-11-29 11:06:15.555002+00
-3	802	2026-11-29 11:06:15.555002+00
+1	802	2026-11-29 11:40:14.33262+00
+2	802	2026-11-29 11:40:14.33262+00
+3	802	2026-11-29 11:40:14.33262+00
 \.
 
 
@@ -2140,8 +2138,8 @@ COPY seen.filters (user_id, since, items, pending, recent) FROM stdin;
 --
 
 COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 11:06:15.547455+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
-2	2026-11-29 11:06:15.547455+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
+1	2026-11-29 11:40:14.324564+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
+2	2026-11-29 11:40:14.324564+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
 3	\N	\N	0	{-6443450559023289812}
 \.
 
@@ -2151,8 +2149,8 @@ COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
 --
 
 COPY untracked.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 10:56:14.552713+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
-2	2026-11-29 10:56:14.552713+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
+1	2026-11-29 11:30:13.330139+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
+2	2026-11-29 11:30:13.330139+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
 \.
 
 

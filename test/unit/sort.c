@@ -164,7 +164,7 @@ test_pattern(int pattern)
 	ok(wrong == 0, "pattern %d: hashes and exposures in order (%d wrong)", pattern, wrong);
 }
 
-/* A sort checks in its first pass, too, in which nearly all records can move to fill one part. */
+/* A sort also checks during its first pass, where filling one part can move nearly all records. */
 static void
 test_checks(void)
 {

@@ -12,9 +12,9 @@
 {/table}
 --
 -- This script belongs to you.  Read it, change it, and apply it again whenever you like: existing
--- filters and grants stay, except that PUBLIC loses EXECUTE on the functions, and that functions
--- whose arguments have got another type are new.  Run it in one transaction, so that an error
--- leaves nothing half made:
+-- filters and grants stay, except that PUBLIC loses EXECUTE on the functions.  A function whose
+-- argument types have changed is created anew, without grants.  Run the script in one transaction,
+-- so that an error leaves nothing half made:
 -- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
 -- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included{/tracked}.
 --

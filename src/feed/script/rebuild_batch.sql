@@ -23,8 +23,12 @@ BEGIN
 		width => {width}, fpr => {fpr},
 		wanted => wanted, after => after, upto => upto, size => size,
 		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
-		has_triggers => {#tracked}true{/tracked}{#untracked}false, overlap => overlap{/untracked}
-		) AS b;
+{#tracked}
+		has_triggers => true) AS b;
+{/tracked}
+{#untracked}
+		has_triggers => false, overlap => overlap) AS b;
+{/untracked}
 	after := result.after;
 	counts := result.counts;
 	busy := result.busy;
