@@ -23,14 +23,17 @@
 #include "sql/hash_set.h"
 #include "sql/hashes.h"
 
-/* An item that was shown to a user. */
-typedef struct BloomEvent
+/*
+ * Events first to end - 1 of a batch, which are of one user and one slice.  A stream of pages has
+ * the items of a page in a row, so there are far fewer runs to sort than events.
+ */
+typedef struct BloomRun
 {
 	Datum		user;
-	uint64		hash;
 	int64		slice;
-	int			number;			/* place in the arrays of the batch */
-} BloomEvent;
+	int			first;
+	int			end;
+} BloomRun;
 
 /* The elements of an array argument; none if it is NULL. */
 typedef struct BloomElements
@@ -58,18 +61,24 @@ get_elements(FunctionCallInfo fcinfo, int argno)
 	return elements;
 }
 
-/* Compare events by user, and those of one user by their place in the batch. */
 static int
-compare_events(const void *a, const void *b, void *sort)
+compare_users(Datum a, Datum b, SortSupport sort)
 {
-	const BloomEvent *x = a;
-	const BloomEvent *y = b;
-	int			result = ApplySortComparator(x->user, false, y->user, false, sort);
+	return ApplySortComparator(a, false, b, false, sort);
+}
+
+/* Compare runs by user, and those of one user by their place in the batch. */
+static int
+compare_runs(const void *a, const void *b, void *sort)
+{
+	const BloomRun *x = a;
+	const BloomRun *y = b;
+	int			result = compare_users(x->user, y->user, sort);
 
 	CHECK_FOR_INTERRUPTS();
 	if (result != 0)
 		return result;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return x->first < y->first ? -1 : x->first > y->first;
 }
 
 /* Prepare to sort values of a type, by the collation, as ORDER BY does. */
@@ -105,10 +114,10 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 	BloomElements hashes = get_elements(fcinfo, 1);
 	BloomElements times = get_elements(fcinfo, 2);
 	SortSupportData sort;
-	BloomEvent *events;
+	BloomRun   *runs;
 	int64		present;
 	int64		oldest;			/* start of the window that ends at `present` */
-	int			n = 0;
+	int			nruns = 0;
 
 	if (hashes.n != users.n || times.n != users.n)
 		ereport(ERROR,
@@ -123,10 +132,14 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 	if (users.n == 0)
 		return (Datum) 0;
 
-	events = palloc_extended(users.n * sizeof(BloomEvent), MCXT_ALLOC_HUGE);
+	prepare_sort(&sort, get_element_type(get_fn_expr_argtype(fcinfo->flinfo, 0)),
+				 PG_GET_COLLATION());
+	runs = palloc_extended(users.n * sizeof(BloomRun), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < users.n; i++)
 	{
+		BloomRun   *last = nruns > 0 ? &runs[nruns - 1] : NULL;
 		TimestampTz shown_at;
+		int64		slice;
 
 		CHECK_FOR_INTERRUPTS();
 		if (users.nulls[i] || hashes.nulls[i] || times.nulls[i])
@@ -134,44 +147,51 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 		shown_at = DatumGetTimestampTz(times.values[i]);
 		if (shown_at < oldest || (settings.width > 0 && TIMESTAMP_IS_NOBEGIN(shown_at)))
 			continue;
-		events[n].user = users.values[i];
-		events[n].hash = (uint64) DatumGetInt64(hashes.values[i]);
 		/* a time in the future counts as now */
-		events[n].slice = bloomexp_row_slice_of(&settings, Min(shown_at, present));
-		events[n++].number = i;
+		slice = bloomexp_row_slice_of(&settings, Min(shown_at, present));
+		if (last != NULL && last->end == i && last->slice == slice &&
+			compare_users(last->user, users.values[i], &sort) == 0)
+			last->end = i + 1;
+		else
+			runs[nruns++] = (BloomRun) {users.values[i], slice, i, i + 1};
 	}
-	prepare_sort(&sort, get_element_type(get_fn_expr_argtype(fcinfo->flinfo, 0)),
-				 PG_GET_COLLATION());
-	qsort_arg(events, n, sizeof(BloomEvent), compare_events, &sort);
+	qsort_arg(runs, nruns, sizeof(BloomRun), compare_runs, &sort);
 
-	for (int first = 0, end; first < n; first = end)
+	for (int first = 0, end; first < nruns; first = end)
 	{
 		uint64	   *page;
 		uint64	   *distinct;
+		int			n = 0;
 		int			ndistinct;
 		bool		one_slice = true;
 		Datum		values[3];
 		bool		nulls[3] = {false};
 
-		for (end = first + 1; end < n; end++)
+		for (end = first; end < nruns; end++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			if (ApplySortComparator(events[end].user, false, events[first].user, false, &sort) != 0)
+			if (compare_users(runs[end].user, runs[first].user, &sort) != 0)
 				break;
-			one_slice &= events[end].slice == events[first].slice;
+			one_slice &= runs[end].slice == runs[first].slice;
+			n += runs[end].end - runs[end].first;
 		}
 		/* one allocation, whose second half is for the distinct hashes */
-		page = palloc_extended(2 * (end - first) * sizeof(uint64), MCXT_ALLOC_HUGE);
-		distinct = page + (end - first);
-		for (int i = first; i < end; i++)
-			page[i - first] = events[i].hash;
-		ndistinct = bloomexp_hash_set_find_new(page, end - first, NULL, 0, distinct);
+		page = palloc_extended(2 * sizeof(uint64) * n, MCXT_ALLOC_HUGE);
+		distinct = page + n;
+		n = 0;
+		for (int run = first; run < end; run++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			for (int i = runs[run].first; i < runs[run].end; i++)
+				page[n++] = (uint64) DatumGetInt64(hashes.values[i]);
+		}
+		ndistinct = bloomexp_hash_set_find_new(page, n, NULL, 0, distinct);
 		if (!one_slice || ndistinct > BLOOMEXP_ROW_MAX_RECENT)
 			ndistinct = 0;
 
-		values[0] = events[first].user;
+		values[0] = runs[first].user;
 		if (ndistinct > 0)
-			values[1] = bloomexp_row_slice_start(&settings, events[first].slice, &nulls[1]);
+			values[1] = bloomexp_row_slice_start(&settings, runs[first].slice, &nulls[1]);
 		else
 			nulls[1] = true;
 		values[2] = PointerGetDatum(bloomexp_hashes_to_array(distinct, ndistinct));
