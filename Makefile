@@ -6,12 +6,12 @@
 #: make uninstall       remove what was installed; before it, DROP EXTENSION bloomexp
 #: make clean           remove what was built
 #:
-#: These list the packages that are missing here, install them by apt-get (root or sudo),
-#: build, install and use a server of their own, which is gone afterwards:
+#: These list the packages that are missing here and install them by apt-get (root or sudo);
+#: all but deps build, install and use a server of their own, which is gone afterwards:
 #:
 #: make demo            a stream of 5 million exposures into a feed, compared with exact SQL
-#:   CSV=file           your exposures, .gz and .zst too, with the header
-#:                      user_id,item_id,shown_at; made ones without
+#:   CSV=file           your exposures, also .gz or .zst, with the header
+#:                      user_id,item_id,shown_at; without it the demo makes some up
 #:   P=0.01             the target rate of false positives
 #: make example         a feed in your browser, in Node.js; Ctrl-C ends it
 #:   PORT=9000          at another port than 8042
@@ -156,7 +156,7 @@ bench:
 page:
 	@clients/page/make
 
-# What a commit has, whatever lies about here.
+# Only files of the commit, whatever else the folder has.
 REF = HEAD
 dist:
 	@command -v git >/dev/null || \
@@ -177,9 +177,9 @@ ifeq ($(version),)
 $(error $(here)/META.json, which has the version of the module, is missing or has none)
 endif
 
-# The install script is built from its parts: one for each module in src/sql that has SQL
-# functions, and the template for each kind of item, given as its SQL type and the suffix
-# of its C symbols.
+# The install script joins the parts in src/install and src/feed, kind.sql.in once for each kind
+# of item (its SQL type, and the suffix of its C symbols), and the templates of the scripts of
+# feeds.
 sql_version := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" $(here)/bloomexp.control)
 script = bloomexp--$(sql_version).sql
 type_parts = $(patsubst %,$(here)/src/install/%.sql, \

@@ -8,9 +8,9 @@
  *	array	$1 are the candidates as bigint[], $2 is the user; the remaining ones come back
  *	packed	the same as consecutive 8-byte little-endian integers, a bytea
  *
- * With the socket of a Redis server the statement is the SHA of a script for "count", and otherwise
- * BF.MEXISTS is sent with the candidates, 8 bytes each.  What hiredis makes of the flags that come
- * back, and picking the remaining candidates by them, belongs to it.  The form "fill" makes the
+ * With the socket of a Redis server, "count" runs the script whose SHA is the statement, and other
+ * forms send BF.MEXISTS with the candidates, 8 bytes each.  The time includes what hiredis does
+ * with the reply, and picking the remaining candidates by its flags.  The form "fill" makes the
  * filters and stores the candidates there.  libpq's environment variables lead to the tables of
  * run.
  *

@@ -43,7 +43,7 @@ $$;
 CREATE VIEW log AS SELECT pg_current_wal_insert_lsn() AS lsn, wal_fpi AS images FROM pg_stat_wal;
 
 -- Statements that measure one cell, to be executed by \gexec one by one: a checkpoint and a vacuum
--- can't be in a function, and statistics are only sent between transactions.
+-- cannot be in a function, and statistics are only sent between transactions.
 CREATE FUNCTION wal_cell(storage text, options text, items int, added int,
 	users int) RETURNS SETOF text LANGUAGE sql AS $$
 	VALUES ('DROP TABLE IF EXISTS seen, marks'),

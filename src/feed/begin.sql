@@ -1,6 +1,6 @@
 -- Procedures and functions that scripts of feeds call when they are applied.  They run with the
--- rights of the role that applies the script.  Two functions are called later: untracked() by the
--- view health, and require_first_use() by lock().
+-- rights of the role that applies the script.  Two are also called later: untracked() by the view
+-- health and by feeds(), and require_first_use() by lock().
 
 CREATE PROCEDURE bloomexp.write_settings(feed text, settings text)
 LANGUAGE plpgsql
@@ -81,10 +81,10 @@ DECLARE
 	filters constant text := format('%I.filters', feed);
 	has_rows boolean;
 BEGIN
-	-- Lock the table first: USING NULL must not meet a row that was inserted after the look.
+	-- Lock the table first: USING NULL must not meet a row that is inserted after the check.
 	EXECUTE format('LOCK TABLE %s', filters);
 	EXECUTE format('SELECT EXISTS (SELECT FROM %s)', filters) INTO has_rows;
-	-- The check of the length calls functions of the former type.
+	-- ALTER TYPE would apply the check of the length, which is for the old type, to the new one.
 	IF EXISTS (
 		SELECT FROM pg_constraint AS k
 		WHERE k.conrelid = to_regclass(filters) AND k.conname = 'filters_user_id_check') THEN
@@ -134,8 +134,8 @@ DECLARE
 	old record;
 	missing jsonb;
 BEGIN
-	-- Keep the extension from being dropped, and see that it was not.  Without the extension the
-	-- owner of the database could make a schema bloomexp with other functions.
+	-- Keep the extension from being dropped, and check that it still exists.  Without it the owner
+	-- of the database could make a schema bloomexp with other functions.
 	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
 	IF NOT EXISTS (
 		SELECT FROM pg_depend AS d JOIN pg_extension AS x ON x.oid = d.refobjid
@@ -154,7 +154,7 @@ BEGIN
 	END IF;
 
 	IF bloomexp.lost_filters(feed) IS NOT NULL THEN
-		RAISE EXCEPTION 'feed "%" cannot be used', feed
+		RAISE EXCEPTION 'feed "%" has lost its filters', feed
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = bloomexp.lost_filters(feed);
 	END IF;
@@ -186,11 +186,11 @@ BEGIN
 	settings := bloomexp.feed_settings(schema);
 	former := bloomexp.fixed_arguments(bloomexp.present_arguments(schema, settings));
 	IF former <> fixed_arguments THEN
-		RAISE EXCEPTION 'feed "%" was made with other arguments that cannot change', feed
+		RAISE EXCEPTION 'feed "%" was made with other fixed arguments', feed
 			USING ERRCODE = 'wrong_object_type',
 			DETAIL = format('It was made for %s, not for %s.',
 				former, fixed_arguments),
-			HINT = 'Make another feed, and drop this one when requests use the other.';
+			HINT = 'Make another feed, and drop this one once requests use the new one.';
 	END IF;
 
 	IF exposures IS NOT NULL THEN
@@ -485,9 +485,9 @@ BEGIN
 	CALL bloomexp.write_settings(feed, all_settings::text);
 	-- feed_begin() has checked the type by its name, which another type can have got since.
 	PERFORM bloomexp.require_own_type(schema);
-	-- Without the extension anybody could create a schema bloomexp, and the routines would call the
-	-- functions in it.  So make DROP EXTENSION drop the routines.  Citus refuses this dependency
-	-- for functions that it distributes.
+	-- Without the extension a role that may create schemas could create a schema bloomexp, and the
+	-- routines would call its functions.  So make DROP EXTENSION drop the routines.  Citus refuses
+	-- this dependency for functions that it distributes.
 	FOR made IN
 		SELECT r.oid::regprocedure AS name
 		FROM bloomexp.routines_of(schema, all_settings -> 'functions') AS r(oid)

@@ -79,7 +79,7 @@ BEGIN
 			filters)
 		FROM pg_class AS c
 		WHERE c.oid = filters AND c.relpersistence = 'u'
-			AND arguments ->> 'exposures' IS NOT NULL;	-- without a table that may be intended
+			AND arguments ->> 'exposures' IS NOT NULL;	-- else it may be unlogged on purpose
 	RETURN QUERY
 		SELECT format('Row-level security on %s would hide users from the feed: '
 			'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.', filters)
@@ -183,7 +183,7 @@ BEGIN
 					AND a.atttypid = c.base AND a.attcollation = c.collation);
 	RETURN QUERY
 		SELECT format(CASE WHEN NOT e.routine_exists THEN 'Function %I is missing%s.'
-			ELSE 'Function %I was edited%s to have it as it was made.' END, e.name, apply)
+			ELSE 'Function %I was edited%s to restore it.' END, e.name, apply)
 		FROM bloomexp.edited(schema, settings) AS e WHERE e.code_differs;
 	RETURN QUERY
 		SELECT format('View %I is missing%s.', 'health', apply)

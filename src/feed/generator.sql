@@ -121,8 +121,8 @@ DECLARE
 	detail text;
 	hint text;
 BEGIN
-	-- Keep the extension from being dropped, and see that it was not: after that the owner of the
-	-- database could make a schema bloomexp of his own.
+	-- Keep the extension from being dropped, and check that it still exists: without it the owner
+	-- of the database could create another schema bloomexp.
 	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
 	IF NOT EXISTS (
 		SELECT FROM pg_depend AS d JOIN pg_extension AS x ON x.oid = d.refobjid
@@ -140,7 +140,7 @@ BEGIN
 		'user_type', user_type, 'item_type', item_type, 'capacity', capacity));
 	IF EXISTS (SELECT FROM pg_namespace AS n JOIN pg_class AS c ON c.relnamespace = n.oid
 		WHERE n.nspname = feed) THEN
-		RAISE EXCEPTION 'feed "%" exists', feed
+		RAISE EXCEPTION 'feed "%" already exists', feed
 			USING ERRCODE = 'duplicate_schema',
 				HINT = format('To change it, apply what bloomexp.feed_sql() returns; '
 					'the filters stay. To undo it: DROP SCHEMA %I CASCADE.', feed);

@@ -24,8 +24,8 @@
 #include "sql/hashes.h"
 
 /*
- * Events first to end - 1 of a batch, which are of one user and one slice.  A stream of pages has
- * the items of a page in a row, so there are far fewer runs to sort than events.
+ * Events `first` to `end` - 1 of a batch, all of one user and one slice.  In a stream of pages the
+ * items of a page are next to each other, so there are far fewer runs to sort than events.
  */
 typedef struct BloomRun
 {

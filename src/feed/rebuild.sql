@@ -9,10 +9,11 @@
 -- is the query that returns the users and items of the exposures.
 --
 -- A batch locks the rows of its users, reads their exposures in its next statement, and replaces
--- the rows.  While a batch holds row locks it never waits for more of them, because that could
--- deadlock with a transaction that locks users in another order.  So it skips users whose rows are
--- locked by others.  They come last: in batches again, as long as some of the rows are free, and
--- then one by one, because waiting for a single row is safe.
+-- the rows.  While a batch holds row locks it waits for no other row lock, and for a session that
+-- is inserting a row of the same user only up to lock_timeout, because it could deadlock with a
+-- transaction that locks users in another order.  So it skips users whose rows are locked by
+-- others.  They come last: in batches again, as long as some of the rows are free, and then one by
+-- one, because waiting for a single row is safe.
 
 CREATE TYPE bloomexp.rebuild_counts AS (
 	exposures bigint,
@@ -41,7 +42,7 @@ CREATE PROCEDURE bloomexp.rebuild_filters(
 	dry_run boolean, allow_removed boolean,
 	INOUT exposures bigint, INOUT n_filters bigint, INOUT bytes bigint, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- A procedure with SET could not commit.  So the types in DECLARE are qualified.
+AS $$	-- With SET it could not commit.  So search_path is the caller's: types are qualified.
 DECLARE
 	call pg_catalog.text;
 	batch_oid pg_catalog.oid;
@@ -149,10 +150,10 @@ BEGIN
 					'rows locked', cardinality(busy), filters;
 				EXIT;
 			ELSIF clock_timestamp() > give_up_at THEN
-				RAISE EXCEPTION 'rebuild of %: rows or tables stayed locked by others', filters
+				RAISE EXCEPTION 'rebuild of % gave up after waiting five minutes for locks', filters
 					USING ERRCODE = 'lock_not_available',
-					HINT = 'Batches before this one are done. '
-						'Look into pg_locks, and call it again.';
+					DETAIL = 'Batches before this one are done.',
+					HINT = 'Find the sessions in pg_locks, then call the rebuild again.';
 			END IF;
 			IF one_by_one THEN	-- try another user first
 				busy := busy[2:] || wanted;
@@ -259,7 +260,8 @@ BEGIN
 		IF n_rows = 0 THEN
 			RAISE EXCEPTION 'no exposure of the last % in %', width, exposures
 				USING ERRCODE = 'no_data_found',
-				DETAIL = concat('There is none since ', window_start, '. No filter was removed.'),
+				DETAIL = concat('There is none newer than ', window_start,
+					'. No filter was removed.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 	END IF;
@@ -267,8 +269,9 @@ BEGIN
 		RAISE EXCEPTION 'rebuild would remove % of % filters of %',
 			counts.lost, counts.examined, filters
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = concat('Their users have no exposure since ', window_start, '. Of these, ',
-				before.lost, ' are removed already; the batch after user ',
+			DETAIL = concat('Their users have no exposure newer than ', window_start,
+				'. Of these filters, ', before.lost,
+				' have already been removed; the batch after user ',
 				coalesce(after, '(none)'), ' changed nothing.'),
 			HINT = 'If that is right, call the rebuild with allow_removed => true.';
 	END IF;
@@ -467,8 +470,8 @@ BEGIN
 	-- Replace the rows that are locked.  If a constraint refuses one of them, this changes nothing,
 	-- and all users of the batch are tried again, in the end one by one.
 	BEGIN
-		-- Each user has a row, so the INSERT only updates.  An unchanged filter is written only if
-		-- its filled_until is a day old: then filled_until says to the day when it was rebuilt.
+		-- Each user has a row, so the INSERT only updates.  A filter that is unchanged is rewritten
+		-- only if its filled_until is more than a day old, which keeps filled_until exact to a day.
 		EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 			'SELECT b.id, b.items, CASE WHEN NOT $4 THEN $5 END '
 			'FROM ROWS FROM (unnest($1), unnest($2)) AS b(id, items) '
@@ -502,8 +505,8 @@ BEGIN
 		RETURN;
 	END;
 
-	-- Make rows for users who had none.  Users are busy if others have locked their rows, have made
-	-- one since the snapshot, or are making one now.
+	-- Make rows for users who had none.  A user is busy if another session has locked the row, has
+	-- inserted it since the snapshot, or is inserting it now.
 	busy := not_locked;
 	IF cardinality(not_locked) > 0 THEN
 		BEGIN
@@ -519,7 +522,7 @@ BEGIN
 				filters, op.equal, op.collate_clause)
 				INTO busy USING built_users, built.filters, not_locked, prepared, filled;
 		EXCEPTION
-			-- all of them stay busy: one by one, only those fail who made this statement fail
+			-- All of them stay busy.  One by one, only the users that caused the error fail again.
 			WHEN lock_not_available OR deadlock_detected OR integrity_constraint_violation THEN
 				IF cardinality(wanted) = 1 THEN
 					RAISE;

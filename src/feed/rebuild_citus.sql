@@ -110,8 +110,8 @@ BEGIN
 	-- an overlap that equals '0' can still move a time forward: '-12 months 360 days'
 	filled := LEAST(filled, filled - overlap);
 
-	-- An unchanged filter is written only if its filled_until is a day old: then filled_until says
-	-- to the day when it was rebuilt.
+	-- A filter that is unchanged is rewritten only if its filled_until is more than a day old,
+	-- which keeps filled_until exact to a day.
 	EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 		'SELECT e.id, bloomexp.agg(e.item, $5), CASE WHEN NOT $6 THEN $7 END '
 		'FROM (%2$s) AS e(id, item) WHERE %3$s AND %4$s GROUP BY e.id '

@@ -381,8 +381,8 @@ get_recent(FunctionCallInfo fcinfo, int argno, int *n)
 }
 
 /*
- * Read the arguments of an addition, of which `recent` is argument number `first`, into a row
- * without its filter, and an addition to the row.
+ * Read the arguments of an addition: the settings, the row without its filter, and what to add.
+ * `first` is the number of the argument `recent`; the others follow it, as in the enum above.
  */
 static void
 get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, BloomRow *row,
@@ -537,8 +537,8 @@ bloomexp_row_changes(PG_FUNCTION_ARGS)
 }
 
 /*
- * Return a windowed filter without the slices that have left the window at a time, or NULL if none
- * has left it.
+ * Return a windowed filter without the slices that have left the window by the time `at`, or NULL
+ * if none has left it.
  */
 static struct varlena *
 expire_filter(struct varlena *items, int64 at)

@@ -1,5 +1,5 @@
--- The row of a user: its columns after an addition, and what it says at a time.  These functions
--- touch no table.  The scripts of feeds read and write the rows.
+-- The row of a user: its columns after an addition, and what it contains at a given time.  These
+-- functions touch no table.  The scripts of feeds read and write the rows.
 --
 -- recent    hashes of the newest items, the newest first, all of one time slice
 -- since     the start of that slice; NULL in a feed that never forgets
@@ -82,7 +82,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_row_items_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.items_at IS
-'the column "items" of a row without the slices that have left the window at a time';
+'the column "items" of a row without the slices that have left the window by the time "at"';
 
 CREATE FUNCTION bloomexp.recent_at(recent bigint[], since timestamp with time zone,
 	at timestamp with time zone, settings bloomexp.row_settings)
@@ -91,7 +91,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_row_recent_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.recent_at IS
-'the column "recent" of a row; NULL if its slice has left the window at a time';
+'the column "recent" of a row; NULL if its slice has left the window by the time "at"';
 
 CREATE FUNCTION bloomexp.fold(items @extschema@.bloom, recent bigint[],
 	settings bloomexp.row_settings, since timestamp with time zone DEFAULT NULL,

@@ -53,8 +53,8 @@ $$;
 
 COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
 'the settings of the feed in a schema, NULL if there are none: {"version", "user_type", '
-'"arguments": {}, "columns": {argument: number}, "item_kind", "functions": {name: [hash of the '
-'source, hash of the code, [attributes]]}}';
+'"arguments": {}, "exposures": OID, "columns": {argument: number}, "item_kind", "functions": '
+'{name: [hash of the source, hash of the code, [attributes]]}}';
 
 CREATE FUNCTION bloomexp.present_arguments(schema oid, settings jsonb) RETURNS jsonb
 LANGUAGE sql STABLE

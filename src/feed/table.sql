@@ -194,7 +194,7 @@ BEGIN
 	END IF;
 	IF former <> bloomexp.fixed_arguments(arguments) THEN
 		RETURN NEXT format('Feed %I was made for %s, not for %s, and this cannot change. '
-			'Make another feed, and drop this one when requests use the other.',
+			'Make another feed, and drop this one once requests use the new one.',
 			feed, former, bloomexp.fixed_arguments(arguments));
 	END IF;
 	IF bloomexp.has_controls(concat(bloomexp.feed_options(arguments),

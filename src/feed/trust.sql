@@ -24,7 +24,8 @@ $$;
 
 COMMENT ON FUNCTION bloomexp.trusted_with_schema(oid, oid) IS
 'whether the owner of a feed trusts a role that can create objects in a schema: if '
-'bloomexp.trusted() does, or if the role owns the database and the owner is no superuser';
+'bloomexp.trusted() does, or if the role owns the database and the owner of '
+'the feed is not a superuser';
 
 CREATE FUNCTION bloomexp.tables_of(relation regclass) RETURNS SETOF regclass
 LANGUAGE sql STABLE

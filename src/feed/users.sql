@@ -1,5 +1,6 @@
--- How users are compared, and the code of forget(), merge() and expire(), which run seldom.  The
--- functions of a feed with these names call it, with the rights of the feed's owner.
+-- How users are compared, and the code of forget(), merge() and expire(), which are seldom called.
+-- It runs with the rights of the feed's owner, except expire_filters(), the loop of expire(), which
+-- commits and so runs with the rights of the caller.
 
 CREATE FUNCTION bloomexp.user_sql(filters regclass,
 	OUT equal text, OUT greater text, OUT not_greater text,	-- operators
@@ -182,7 +183,7 @@ CREATE PROCEDURE bloomexp.expire_filters(
 	after anyelement,	-- the last user who is done; NULL at first
 	pause interval, allow_removed boolean, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- A procedure with SET could not commit.  So types in DECLARE are qualified.
+AS $$	-- With SET it could not commit.  So search_path is the caller's: types are qualified.
 DECLARE
 	batch_oid pg_catalog.oid;
 	n_calls bigint;	-- 0: another function has the name now
@@ -247,7 +248,7 @@ BEGIN
 		IF n_expired > 1000 AND n_expired > n_users / 5 THEN
 			RAISE EXCEPTION 'expire would remove % of % users of %', n_expired, n_users, filters
 				USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = concat('They have no exposure since ', oldest, '.'),
+				DETAIL = concat('They have had no exposure since ', oldest, '.'),
 				HINT = 'If that is right, call it with allow_removed => true.';
 		END IF;
 	END IF;

@@ -17,7 +17,7 @@ BEGIN
 	END IF;
 	IF quote_ident(feed) <> feed THEN
 		RAISE WARNING 'the name of feed "%" must be quoted in each call', feed
-			USING DETAIL = 'A feed is one schema, whose name is taken as it is written here.',
+			USING DETAIL = 'A feed is a schema, and its name is taken as it is written here.',
 			HINT = format('Calls are written %I.take(...). A name of lower case letters, digits '
 				'and underscores needs no quotes.', feed);
 	END IF;
@@ -84,7 +84,7 @@ BEGIN
 		SELECT FROM pg_attrdef AS d
 		WHERE d.adrelid = table_id AND d.adnum = times.attnum AND pg_get_expr(d.adbin, d.adrelid)
 			!~* '(AT TIME ZONE |timezone\()''(utc|gmt)''') THEN
-		RAISE WARNING 'default of column "%" is in the time zone of the session',
+		RAISE WARNING 'default of column "%" may be in the time zone of the session',
 			arguments ->> 'time_column'
 			USING DETAIL = 'The feed reads the column as UTC, and this default is not written as a '
 				'time AT TIME ZONE ''UTC''.',

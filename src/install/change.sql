@@ -24,15 +24,16 @@ AS 'MODULE_PATHNAME', 'bloomexp_add'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, anynonarray) IS
-'filter with an item added; the filter itself if it contains the item; NULL counts as empty';
+'filter with an item added; the filter itself if it contains the item and is not counting; NULL '
+'counts as empty';
 
 CREATE FUNCTION bloom_add(filter bloom, items anyarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, anyarray) IS
-'filter with all items of an array added; the filter itself if it contains them; NULL counts as '
-'empty';
+'filter with all items of an array added; the filter itself if it contains them and is not '
+'counting; NULL counts as empty';
 
 CREATE FUNCTION bloom_with_fpr(filter bloom, fpr double precision) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_with_fpr'
@@ -78,9 +79,9 @@ AS 'MODULE_PATHNAME', 'bloomexp_add_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_at(bloom, anynonarray, timestamp with time zone) IS
-'windowed filter with an item added that was shown at shown_at, without the slices that have left '
-'the window then; the filter itself if it contains the item for as long, or if shown_at is before '
-'the window of the last bloom_expire()';
+'windowed filter with an item added that was shown at shown_at, without the slices that this '
+'pushes out of the window; the filter itself if the slice of shown_at or a newer one contains the '
+'item already, or if shown_at is before the window of the last bloom_expire()';
 
 CREATE FUNCTION bloom_add_at(filter bloom, items anyarray, shown_at timestamp with time zone[])
 RETURNS bloom
@@ -89,7 +90,7 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_at(bloom, anyarray, timestamp with time zone[]) IS
 'windowed filter with all items of an array added, each with its time in shown_at, without the '
-'slices that have left the window then; raises an error if the arrays differ in length';
+'slices that this pushes out of the window; raises an error if the arrays differ in length';
 
 CREATE FUNCTION bloom_expire(filter bloom, at timestamp with time zone) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_expire'

@@ -98,7 +98,7 @@ compact(AggState *state)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("too many distinct items in one group"),
-				 errdetail("An aggregate takes at most %llu.",
+				 errdetail("An aggregate takes at most %llu distinct items.",
 						   (unsigned long long) (MAX_LIST / state->size)),
 				 errhint("Make the filter with %s and add the items in parts.",
 						 windowed ? "bloom_window()" : "bloom_new(capacity)")));

@@ -37,7 +37,7 @@ bloomexp_hashes_to_array(const uint64 *hashes, int n)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("too many items for an array of hashes"),
-				 errdetail("There are %d; an array takes less than 1 GB.", n)));
+				 errdetail("There are %d items; an array must be smaller than 1 GB.", n)));
 	array = palloc(size);
 	SET_VARSIZE(array, size);
 	array->ndim = 1;

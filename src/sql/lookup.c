@@ -17,8 +17,8 @@
  *
  * Limits:
  *
- * - Compressed values, and values whose headers do not fit in one chunk (eighty layers), are
- *   read as a whole.
+ * - Compressed values, and values whose headers do not fit in one chunk (more than 81 layers
+ *   with a window, or 123 without), are read as a whole.
  * - A call site keeps one filter.  If it gets two in turn, it reads both again and again.
  * - A filter inline in its row is not kept, because opening it costs less than finding out
  *   whether it is the same.
@@ -41,13 +41,16 @@
 #define HEADERS_BYTES 1996
 
 /*
- * The cost of a block read, in bytes that could be read as part of the whole filter instead, in
- * addition to the bytes of the block.  Measured with a filter of 120 MB in shared buffers: 9 us
+ * The overhead of a block read, apart from the bytes of the block: the number of bytes that reading
+ * the whole filter fetches in that time.  Measured with a filter of 120 MB in shared buffers: 9 us
  * for a block, 125 ms for all of it.
  */
 #define BLOCK_READ_COST 6500
 
-/* The largest layer with one block, in bytes.  A block read would read all of it. */
+/*
+ * The largest layer of bits with one block, in bytes.  A block read would read all of it.  A layer
+ * of counters with one block can have four times as many.
+ */
 #define MAX_ONE_BLOCK (BLOOMEXP_BLOCKED_FROM * sizeof(uint64))
 
 /* The filter that a call site keeps. */

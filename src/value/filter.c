@@ -162,7 +162,7 @@ bloomexp_filter_distinct(uint64 *hashes, uint64 n)
 }
 
 /*
- * Return a filter of n distinct items, at least one, with room for more: `headroom` times n.
+ * Return a filter of n distinct items, at least one, with room for n * headroom more.
  */
 struct varlena *
 bloomexp_filter_build(BloomKind kind, const uint64 *hashes, uint64 n, double fpr, double headroom)
@@ -322,7 +322,8 @@ bloomexp_filter_add_parts(const BloomFilter *filter, BloomKind kind,
 }
 
 /*
- * Return a new value with n items added to a filter, or NULL if it contains all of them.  A NULL
+ * Return a new value with n items added to a filter, or NULL if it contains all of them already.  A
+ * counting filter counts items that it contains again, so it gives NULL only for no items.  A NULL
  * filter is an empty one, sized for these items.  Reorders the hashes.
  */
 struct varlena *
@@ -357,9 +358,9 @@ bloomexp_filter_add(const BloomFilter *filter, BloomKind kind, uint64 *hashes, i
  * Return a new value with n items removed from a counting filter, or NULL if it contains none of
  * them.  `filter` becomes that of the new value.
  *
- * An add counts an item if it sets a position, and a removal if it clears one.  These are
- * different events, so the count alone would drift as items come and go, and the room in the
- * layer with it.  So the count is kept at the estimate from the positions set, which are exact.
+ * An add counts an item if it sets a position, and a removal uncounts one if it clears a position.
+ * These are different events, so the count alone would drift as items come and go, and the room in
+ * the layer with it.  So the count is kept at the estimate from the positions set, which are exact.
  */
 struct varlena *
 bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)
@@ -404,8 +405,9 @@ bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int 
 }
 
 /*
- * Return a new value with another target rate for further layers, which `filter` also gets.
- * Returns NULL if that is the filter's rate, or if its layers would not be valid at that rate.
+ * Return a new value with the target rate `fpr` for layers that are added later, and set
+ * filter->fpr to it.  Returns NULL if that is the rate already, or if the layers would not be valid
+ * at that rate.
  */
 struct varlena *
 bloomexp_filter_with_fpr(BloomFilter *filter, double fpr)

@@ -113,9 +113,9 @@
 #define SLICE_OVERFLOW 0.125
 
 /*
- * Expiry leaves the slices from some slice on.  Whichever slice that is, those that are left may
- * have at most WINDOW_SPACE times the optimal bits for their items.  So the size of a new layer
- * has a limit for its own slice and one for each older slice.  Here n items count as
+ * Expiry drops the oldest slices.  However many it drops, the slices that are left may have at most
+ * WINDOW_SPACE times the optimal bits for their items.  So the size of a new layer is limited once
+ * for its own slice and once for each older slice.  Here n items count as
  * (n + FEW_ITEMS) / 2 if n is less than FEW_ITEMS, because more will come.
  *
  * The limits never take a layer below SLICE_OVERFLOW of the slice's capacity so far, or there
@@ -249,7 +249,7 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("capacity of " INT64_FORMAT " items is too large", capacity),
 				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, "
-						   "has room for %llu.",
+						   "has room for %llu items.",
 						   fpr, (unsigned long long) most),
 				 errhint("Accept a larger false positive rate, or keep several filters.")));
 	}
@@ -408,7 +408,7 @@ optimum(double fpr)
 	return -log(fpr) / (log(2.0) * log(2.0));
 }
 
-/* Return how many bits the slices from some slice on, with `items` items, may have. */
+/* Return how many bits a slice and all newer ones may have if they hold `items` items together. */
 static double
 allowed_bits(const LayerGroup *group, double items)
 {

@@ -272,7 +272,7 @@ read_value(BloomFilter *filter, uint8 *data, Size size, char **problem)
 	return true;
 }
 
-/* Raise an error about a stored value: it was checked when it came in, so it was damaged since. */
+/* Raise an error about a stored value: it was checked when it came in, so it was damaged later. */
 void
 bloomexp_layout_report_damage(const char *problem)
 {

@@ -31,8 +31,8 @@
 #define BLOOMEXP_MAX_LAYERS 4096
 
 /*
- * The smallest target rate.  False positives because of equal 64-bit hashes come on top, but they
- * are 2.4e-11 in the largest filter.
+ * The smallest target rate.  Equal 64-bit hashes add false positives to any rate, but only 2.4e-11
+ * in the largest filter.
  */
 #define BLOOMEXP_MIN_FPR 1e-9
 

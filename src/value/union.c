@@ -59,12 +59,12 @@ require_compatible(const BloomFilter *a, const BloomFilter *b)
 	if (a->counting != b->counting)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a counting filter cannot be united with one that is not"),
+				 errmsg("counting and non-counting filters cannot be united"),
 				 errhint("Rebuild one of them in the same way as the other.")));
 	if (a->windowed != b->windowed)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a windowed filter cannot be united with one that is not"),
+				 errmsg("windowed and non-windowed filters cannot be united"),
 				 errhint("To test against both, pass both to bloom_exclude().")));
 	if (a->windowed && (a->width != b->width || a->slices != b->slices))
 		ereport(ERROR,

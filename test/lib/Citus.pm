@@ -79,9 +79,9 @@ sub move_shards
 	again_and_again('moves', $node, $folder, "psql -Xqf $folder/move; sleep 1");
 }
 
-# For so many seconds, and until enough was done, look what a function lacks of what was committed,
-# for each user of a table; between() comes between the two.  Shards that move and nodes that are
-# away are errors, and no looks.
+# For at least $seconds, and until $enough is true, compare for each user the items committed to a
+# table with those that a function still returns as unseen.  $between runs between the two reads.
+# A read that fails, because a shard moves or a node is down, does not count.
 sub looks_ok
 {
 	my ($node, $table, $function, $seconds, $enough, $between) = @_;

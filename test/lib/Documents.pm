@@ -164,9 +164,9 @@ sub session_ok
 	  for 0 .. $#blocks;
 }
 
-# A block in which a comment above a statement claims something of its plan: the
-# same for psql, which writes these plans to plan0, plan1, ... of a folder on its
-# way; and the claims.
+# Some comments above statements state what their plans show.  Returns the block for
+# psql, with an EXPLAIN before each such statement that writes its plan to plan0,
+# plan1, ... of $folder, and these claims.
 sub explained
 {
 	my ($text, $claim, $folder) = @_;

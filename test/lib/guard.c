@@ -31,7 +31,7 @@
 #define ALLOW(bytes, size) VALGRIND_MAKE_MEM_DEFINED(bytes, size)
 #endif
 
-/* What no memory context cuts out of a larger block. */
+/* The smallest request for which a memory context allocates a block of its own. */
 #define OWN_BLOCK ((Size) 8193)
 
 /* Bytes of a chunk in addition to those that were requested. */
@@ -99,7 +99,7 @@ WRAP(void *, MemoryContextAllocExtended, (MemoryContext context, Size size, int 
 	return allocate(context, size, flags);
 }
 
-/* The bytes of the larger block are wrongly taken for written, as far as the old one went. */
+/* Marks all of the old chunk as written, so reads of bytes that never were written go unnoticed. */
 WRAP(void *, repalloc_huge, (void *chunk, Size size))
 {
 	ALLOW(chunk, GetMemoryChunkSpace(chunk) - overhead);

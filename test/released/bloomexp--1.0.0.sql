@@ -207,15 +207,16 @@ AS 'MODULE_PATHNAME', 'bloomexp_add'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, anynonarray) IS
-'filter with an item added; the filter itself if it contains the item; NULL counts as empty';
+'filter with an item added; the filter itself if it contains the item and is not counting; NULL '
+'counts as empty';
 
 CREATE FUNCTION bloom_add(filter bloom, items anyarray) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_add_array'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add(bloom, anyarray) IS
-'filter with all items of an array added; the filter itself if it contains them; NULL counts as '
-'empty';
+'filter with all items of an array added; the filter itself if it contains them and is not '
+'counting; NULL counts as empty';
 
 CREATE FUNCTION bloom_with_fpr(filter bloom, fpr double precision) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_with_fpr'
@@ -261,9 +262,9 @@ AS 'MODULE_PATHNAME', 'bloomexp_add_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_at(bloom, anynonarray, timestamp with time zone) IS
-'windowed filter with an item added that was shown at shown_at, without the slices that have left '
-'the window then; the filter itself if it contains the item for as long, or if shown_at is before '
-'the window of the last bloom_expire()';
+'windowed filter with an item added that was shown at shown_at, without the slices that this '
+'pushes out of the window; the filter itself if the slice of shown_at or a newer one contains the '
+'item already, or if shown_at is before the window of the last bloom_expire()';
 
 CREATE FUNCTION bloom_add_at(filter bloom, items anyarray, shown_at timestamp with time zone[])
 RETURNS bloom
@@ -272,7 +273,7 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 400;
 
 COMMENT ON FUNCTION bloom_add_at(bloom, anyarray, timestamp with time zone[]) IS
 'windowed filter with all items of an array added, each with its time in shown_at, without the '
-'slices that have left the window then; raises an error if the arrays differ in length';
+'slices that this pushes out of the window; raises an error if the arrays differ in length';
 
 CREATE FUNCTION bloom_expire(filter bloom, at timestamp with time zone) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_expire'
@@ -298,7 +299,7 @@ CREATE OPERATOR | (
 COMMENT ON OPERATOR | (bloom, bloom) IS 'union';
 
 -- Functions that test several items at once. Those that test one item are in kind.sql.in. A NULL
--- item counts as not contained.
+-- item counts as not contained; bloom_contains_each() returns NULL for it.
 
 CREATE FUNCTION bloom_contains_any(filter bloom, items anyarray) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_any'
@@ -1027,8 +1028,8 @@ COMMENT ON TABLE bloomexp.new_rows IS
 'always empty: the transition table of a feed''s triggers has this name. In a trigger without a '
 'transition table the name must find this table, and not a relation of somebody else';
 
--- The row of a user: its columns after an addition, and what it says at a time.  These functions
--- touch no table.  The scripts of feeds read and write the rows.
+-- The row of a user: its columns after an addition, and what it contains at a given time.  These
+-- functions touch no table.  The scripts of feeds read and write the rows.
 --
 -- recent    hashes of the newest items, the newest first, all of one time slice
 -- since     the start of that slice; NULL in a feed that never forgets
@@ -1111,7 +1112,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_row_items_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.items_at IS
-'the column "items" of a row without the slices that have left the window at a time';
+'the column "items" of a row without the slices that have left the window by the time "at"';
 
 CREATE FUNCTION bloomexp.recent_at(recent bigint[], since timestamp with time zone,
 	at timestamp with time zone, settings bloomexp.row_settings)
@@ -1120,7 +1121,7 @@ AS 'MODULE_PATHNAME', 'bloomexp_row_recent_at'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.recent_at IS
-'the column "recent" of a row; NULL if its slice has left the window at a time';
+'the column "recent" of a row; NULL if its slice has left the window by the time "at"';
 
 CREATE FUNCTION bloomexp.fold(items @extschema@.bloom, recent bigint[],
 	settings bloomexp.row_settings, since timestamp with time zone DEFAULT NULL,
@@ -1184,7 +1185,8 @@ $$;
 
 COMMENT ON FUNCTION bloomexp.trusted_with_schema(oid, oid) IS
 'whether the owner of a feed trusts a role that can create objects in a schema: if '
-'bloomexp.trusted() does, or if the role owns the database and the owner is no superuser';
+'bloomexp.trusted() does, or if the role owns the database and the owner of '
+'the feed is not a superuser';
 
 CREATE FUNCTION bloomexp.tables_of(relation regclass) RETURNS SETOF regclass
 LANGUAGE sql STABLE
@@ -1435,8 +1437,8 @@ $$;
 
 COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
 'the settings of the feed in a schema, NULL if there are none: {"version", "user_type", '
-'"arguments": {}, "columns": {argument: number}, "item_kind", "functions": {name: [hash of the '
-'source, hash of the code, [attributes]]}}';
+'"arguments": {}, "exposures": OID, "columns": {argument: number}, "item_kind", "functions": '
+'{name: [hash of the source, hash of the code, [attributes]]}}';
 
 CREATE FUNCTION bloomexp.present_arguments(schema oid, settings jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
@@ -1584,7 +1586,7 @@ AS $$
 		UNION ALL SELECT CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.typelem END, d.level + 1,
 			d.arrays + (t.typtype <> 'd')::integer
 		FROM d JOIN pg_type AS t ON t.oid = d.oid
-		WHERE (t.typtype = 'd' OR t.typcategory = 'A') AND d.level < 100)	-- others can make more
+		WHERE (t.typtype = 'd' OR t.typcategory = 'A') AND d.level < 100)	-- roles can nest more
 	SELECT t.oid,
 		-- format_type() prints bpchar and bit as types of length 1
 		CASE WHEN t.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
@@ -1969,7 +1971,7 @@ BEGIN
 	END IF;
 	IF former <> bloomexp.fixed_arguments(arguments) THEN
 		RETURN NEXT format('Feed %I was made for %s, not for %s, and this cannot change. '
-			'Make another feed, and drop this one when requests use the other.',
+			'Make another feed, and drop this one once requests use the new one.',
 			feed, former, bloomexp.fixed_arguments(arguments));
 	END IF;
 	IF bloomexp.has_controls(concat(bloomexp.feed_options(arguments),
@@ -2006,8 +2008,9 @@ COMMENT ON FUNCTION bloomexp.feed_problems(jsonb, oid) IS
 'all problems of a feed with these arguments, if the role owns it: a sentence for each, with the '
 'remedy; reads catalogs only';
 
--- How users are compared, and the code of forget(), merge() and expire(), which run seldom.  The
--- functions of a feed with these names call it, with the rights of the feed's owner.
+-- How users are compared, and the code of forget(), merge() and expire(), which are seldom called.
+-- It runs with the rights of the feed's owner, except expire_filters(), the loop of expire(), which
+-- commits and so runs with the rights of the caller.
 
 CREATE FUNCTION bloomexp.user_sql(filters regclass,
 	OUT equal text, OUT greater text, OUT not_greater text,	-- operators
@@ -2190,7 +2193,7 @@ CREATE PROCEDURE bloomexp.expire_filters(
 	after anyelement,	-- the last user who is done; NULL at first
 	pause interval, allow_removed boolean, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- A procedure with SET could not commit.  So types in DECLARE are qualified.
+AS $$	-- With SET it could not commit.  So search_path is the caller's: types are qualified.
 DECLARE
 	batch_oid pg_catalog.oid;
 	n_calls bigint;	-- 0: another function has the name now
@@ -2255,7 +2258,7 @@ BEGIN
 		IF n_expired > 1000 AND n_expired > n_users / 5 THEN
 			RAISE EXCEPTION 'expire would remove % of % users of %', n_expired, n_users, filters
 				USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = concat('They have no exposure since ', oldest, '.'),
+				DETAIL = concat('They have had no exposure since ', oldest, '.'),
 				HINT = 'If that is right, call it with allow_removed => true.';
 		END IF;
 	END IF;
@@ -2300,10 +2303,11 @@ COMMENT ON FUNCTION bloomexp.expire_batch(
 -- is the query that returns the users and items of the exposures.
 --
 -- A batch locks the rows of its users, reads their exposures in its next statement, and replaces
--- the rows.  While a batch holds row locks it never waits for more of them, because that could
--- deadlock with a transaction that locks users in another order.  So it skips users whose rows are
--- locked by others.  They come last: in batches again, as long as some of the rows are free, and
--- then one by one, because waiting for a single row is safe.
+-- the rows.  While a batch holds row locks it waits for no other row lock, and for a session that
+-- is inserting a row of the same user only up to lock_timeout, because it could deadlock with a
+-- transaction that locks users in another order.  So it skips users whose rows are locked by
+-- others.  They come last: in batches again, as long as some of the rows are free, and then one by
+-- one, because waiting for a single row is safe.
 
 CREATE TYPE bloomexp.rebuild_counts AS (
 	exposures bigint,
@@ -2332,7 +2336,7 @@ CREATE PROCEDURE bloomexp.rebuild_filters(
 	dry_run boolean, allow_removed boolean,
 	INOUT exposures bigint, INOUT n_filters bigint, INOUT bytes bigint, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- A procedure with SET could not commit.  So the types in DECLARE are qualified.
+AS $$	-- With SET it could not commit.  So search_path is the caller's: types are qualified.
 DECLARE
 	call pg_catalog.text;
 	batch_oid pg_catalog.oid;
@@ -2440,10 +2444,10 @@ BEGIN
 					'rows locked', cardinality(busy), filters;
 				EXIT;
 			ELSIF clock_timestamp() > give_up_at THEN
-				RAISE EXCEPTION 'rebuild of %: rows or tables stayed locked by others', filters
+				RAISE EXCEPTION 'rebuild of % gave up after waiting five minutes for locks', filters
 					USING ERRCODE = 'lock_not_available',
-					HINT = 'Batches before this one are done. '
-						'Look into pg_locks, and call it again.';
+					DETAIL = 'Batches before this one are done.',
+					HINT = 'Find the sessions in pg_locks, then call the rebuild again.';
 			END IF;
 			IF one_by_one THEN	-- try another user first
 				busy := busy[2:] || wanted;
@@ -2550,7 +2554,8 @@ BEGIN
 		IF n_rows = 0 THEN
 			RAISE EXCEPTION 'no exposure of the last % in %', width, exposures
 				USING ERRCODE = 'no_data_found',
-				DETAIL = concat('There is none since ', window_start, '. No filter was removed.'),
+				DETAIL = concat('There is none newer than ', window_start,
+					'. No filter was removed.'),
 				HINT = 'If that is right, call the rebuild with allow_removed => true.';
 		END IF;
 	END IF;
@@ -2558,8 +2563,9 @@ BEGIN
 		RAISE EXCEPTION 'rebuild would remove % of % filters of %',
 			counts.lost, counts.examined, filters
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = concat('Their users have no exposure since ', window_start, '. Of these, ',
-				before.lost, ' are removed already; the batch after user ',
+			DETAIL = concat('Their users have no exposure newer than ', window_start,
+				'. Of these filters, ', before.lost,
+				' have already been removed; the batch after user ',
 				coalesce(after, '(none)'), ' changed nothing.'),
 			HINT = 'If that is right, call the rebuild with allow_removed => true.';
 	END IF;
@@ -2758,8 +2764,8 @@ BEGIN
 	-- Replace the rows that are locked.  If a constraint refuses one of them, this changes nothing,
 	-- and all users of the batch are tried again, in the end one by one.
 	BEGIN
-		-- Each user has a row, so the INSERT only updates.  An unchanged filter is written only if
-		-- its filled_until is a day old: then filled_until says to the day when it was rebuilt.
+		-- Each user has a row, so the INSERT only updates.  A filter that is unchanged is rewritten
+		-- only if its filled_until is more than a day old, which keeps filled_until exact to a day.
 		EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 			'SELECT b.id, b.items, CASE WHEN NOT $4 THEN $5 END '
 			'FROM ROWS FROM (unnest($1), unnest($2)) AS b(id, items) '
@@ -2793,8 +2799,8 @@ BEGIN
 		RETURN;
 	END;
 
-	-- Make rows for users who had none.  Users are busy if others have locked their rows, have made
-	-- one since the snapshot, or are making one now.
+	-- Make rows for users who had none.  A user is busy if another session has locked the row, has
+	-- inserted it since the snapshot, or is inserting it now.
 	busy := not_locked;
 	IF cardinality(not_locked) > 0 THEN
 		BEGIN
@@ -2810,7 +2816,7 @@ BEGIN
 				filters, op.equal, op.collate_clause)
 				INTO busy USING built_users, built.filters, not_locked, prepared, filled;
 		EXCEPTION
-			-- all of them stay busy: one by one, only those fail who made this statement fail
+			-- All of them stay busy.  One by one, only the users that caused the error fail again.
 			WHEN lock_not_available OR deadlock_detected OR integrity_constraint_violation THEN
 				IF cardinality(wanted) = 1 THEN
 					RAISE;
@@ -2939,8 +2945,8 @@ BEGIN
 	-- an overlap that equals '0' can still move a time forward: '-12 months 360 days'
 	filled := LEAST(filled, filled - overlap);
 
-	-- An unchanged filter is written only if its filled_until is a day old: then filled_until says
-	-- to the day when it was rebuilt.
+	-- A filter that is unchanged is rewritten only if its filled_until is more than a day old,
+	-- which keeps filled_until exact to a day.
 	EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 		'SELECT e.id, bloomexp.agg(e.item, $5), CASE WHEN NOT $6 THEN $7 END '
 		'FROM (%2$s) AS e(id, item) WHERE %3$s AND %4$s GROUP BY e.id '
@@ -2969,8 +2975,8 @@ COMMENT ON FUNCTION bloomexp.rebuild_batch_citus IS
 'ever busy, and only a dry run counts bytes';
 
 -- Procedures and functions that scripts of feeds call when they are applied.  They run with the
--- rights of the role that applies the script.  Two functions are called later: untracked() by the
--- view health, and require_first_use() by lock().
+-- rights of the role that applies the script.  Two are also called later: untracked() by the view
+-- health and by feeds(), and require_first_use() by lock().
 
 CREATE PROCEDURE bloomexp.write_settings(feed text, settings text)
 LANGUAGE plpgsql
@@ -3051,10 +3057,10 @@ DECLARE
 	filters constant text := format('%I.filters', feed);
 	has_rows boolean;
 BEGIN
-	-- Lock the table first: USING NULL must not meet a row that was inserted after the look.
+	-- Lock the table first: USING NULL must not meet a row that is inserted after the check.
 	EXECUTE format('LOCK TABLE %s', filters);
 	EXECUTE format('SELECT EXISTS (SELECT FROM %s)', filters) INTO has_rows;
-	-- The check of the length calls functions of the former type.
+	-- ALTER TYPE would apply the check of the length, which is for the old type, to the new one.
 	IF EXISTS (
 		SELECT FROM pg_constraint AS k
 		WHERE k.conrelid = to_regclass(filters) AND k.conname = 'filters_user_id_check') THEN
@@ -3104,8 +3110,8 @@ DECLARE
 	old record;
 	missing jsonb;
 BEGIN
-	-- Keep the extension from being dropped, and see that it was not.  Without the extension the
-	-- owner of the database could make a schema bloomexp with other functions.
+	-- Keep the extension from being dropped, and check that it still exists.  Without it the owner
+	-- of the database could make a schema bloomexp with other functions.
 	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
 	IF NOT EXISTS (
 		SELECT FROM pg_depend AS d JOIN pg_extension AS x ON x.oid = d.refobjid
@@ -3124,7 +3130,7 @@ BEGIN
 	END IF;
 
 	IF bloomexp.lost_filters(feed) IS NOT NULL THEN
-		RAISE EXCEPTION 'feed "%" cannot be used', feed
+		RAISE EXCEPTION 'feed "%" has lost its filters', feed
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = bloomexp.lost_filters(feed);
 	END IF;
@@ -3156,11 +3162,11 @@ BEGIN
 	settings := bloomexp.feed_settings(schema);
 	former := bloomexp.fixed_arguments(bloomexp.present_arguments(schema, settings));
 	IF former <> fixed_arguments THEN
-		RAISE EXCEPTION 'feed "%" was made with other arguments that cannot change', feed
+		RAISE EXCEPTION 'feed "%" was made with other fixed arguments', feed
 			USING ERRCODE = 'wrong_object_type',
 			DETAIL = format('It was made for %s, not for %s.',
 				former, fixed_arguments),
-			HINT = 'Make another feed, and drop this one when requests use the other.';
+			HINT = 'Make another feed, and drop this one once requests use the new one.';
 	END IF;
 
 	IF exposures IS NOT NULL THEN
@@ -3455,9 +3461,9 @@ BEGIN
 	CALL bloomexp.write_settings(feed, all_settings::text);
 	-- feed_begin() has checked the type by its name, which another type can have got since.
 	PERFORM bloomexp.require_own_type(schema);
-	-- Without the extension anybody could create a schema bloomexp, and the routines would call the
-	-- functions in it.  So make DROP EXTENSION drop the routines.  Citus refuses this dependency
-	-- for functions that it distributes.
+	-- Without the extension a role that may create schemas could create a schema bloomexp, and the
+	-- routines would call its functions.  So make DROP EXTENSION drop the routines.  Citus refuses
+	-- this dependency for functions that it distributes.
 	FOR made IN
 		SELECT r.oid::regprocedure AS name
 		FROM bloomexp.routines_of(schema, all_settings -> 'functions') AS r(oid)
@@ -3516,7 +3522,7 @@ BEGIN
 	END IF;
 	IF quote_ident(feed) <> feed THEN
 		RAISE WARNING 'the name of feed "%" must be quoted in each call', feed
-			USING DETAIL = 'A feed is one schema, whose name is taken as it is written here.',
+			USING DETAIL = 'A feed is a schema, and its name is taken as it is written here.',
 			HINT = format('Calls are written %I.take(...). A name of lower case letters, digits '
 				'and underscores needs no quotes.', feed);
 	END IF;
@@ -3583,7 +3589,7 @@ BEGIN
 		SELECT FROM pg_attrdef AS d
 		WHERE d.adrelid = table_id AND d.adnum = times.attnum AND pg_get_expr(d.adbin, d.adrelid)
 			!~* '(AT TIME ZONE |timezone\()''(utc|gmt)''') THEN
-		RAISE WARNING 'default of column "%" is in the time zone of the session',
+		RAISE WARNING 'default of column "%" may be in the time zone of the session',
 			arguments ->> 'time_column'
 			USING DETAIL = 'The feed reads the column as UTC, and this default is not written as a '
 				'time AT TIME ZONE ''UTC''.',
@@ -4019,8 +4025,8 @@ DECLARE
 	detail text;
 	hint text;
 BEGIN
-	-- Keep the extension from being dropped, and see that it was not: after that the owner of the
-	-- database could make a schema bloomexp of his own.
+	-- Keep the extension from being dropped, and check that it still exists: without it the owner
+	-- of the database could create another schema bloomexp.
 	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
 	IF NOT EXISTS (
 		SELECT FROM pg_depend AS d JOIN pg_extension AS x ON x.oid = d.refobjid
@@ -4038,7 +4044,7 @@ BEGIN
 		'user_type', user_type, 'item_type', item_type, 'capacity', capacity));
 	IF EXISTS (SELECT FROM pg_namespace AS n JOIN pg_class AS c ON c.relnamespace = n.oid
 		WHERE n.nspname = feed) THEN
-		RAISE EXCEPTION 'feed "%" exists', feed
+		RAISE EXCEPTION 'feed "%" already exists', feed
 			USING ERRCODE = 'duplicate_schema',
 				HINT = format('To change it, apply what bloomexp.feed_sql() returns; '
 					'the filters stay. To undo it: DROP SCHEMA %I CASCADE.', feed);
@@ -4146,7 +4152,7 @@ BEGIN
 			filters)
 		FROM pg_class AS c
 		WHERE c.oid = filters AND c.relpersistence = 'u'
-			AND arguments ->> 'exposures' IS NOT NULL;	-- without a table that may be intended
+			AND arguments ->> 'exposures' IS NOT NULL;	-- else it may be unlogged on purpose
 	RETURN QUERY
 		SELECT format('Row-level security on %s would hide users from the feed: '
 			'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.', filters)
@@ -4250,7 +4256,7 @@ BEGIN
 					AND a.atttypid = c.base AND a.attcollation = c.collation);
 	RETURN QUERY
 		SELECT format(CASE WHEN NOT e.routine_exists THEN 'Function %I is missing%s.'
-			ELSE 'Function %I was edited%s to have it as it was made.' END, e.name, apply)
+			ELSE 'Function %I was edited%s to restore it.' END, e.name, apply)
 		FROM bloomexp.edited(schema, settings) AS e WHERE e.code_differs;
 	RETURN QUERY
 		SELECT format('View %I is missing%s.', 'health', apply)
@@ -4508,10 +4514,15 @@ END
 $template$)
 ,('begin', $template$
 -- Check that everything that this script names belongs to you, or to roles that have your rights
--- anyway.  Check that an existing feed of this name was made with the same arguments, as far as
--- these cannot change: the types of users and items, and the window.  Make the schema, if it is
--- missing.  If the types of columns have changed, drop the functions for the old types, and change
--- the type of user_id.
+-- anyway.  Check that an existing feed of this name
+{#alone}
+-- has the same types of users and items, and the same window: these cannot change.
+{/alone}
+{#table}
+-- is over a table, too, and has the same "trigger": this cannot change.
+{/table}
+-- Make the schema, if it is missing.  If the types of columns have changed, drop the functions for
+-- the old types, and change the type of user_id.
 CALL bloomexp.feed_begin(feed => {feed_literal}, fixed_arguments => {fixed_literal},
 	exposures => {exposures_literal},
 	user_column => {user_column_literal}, user_type => {user_type_literal},
@@ -4835,8 +4846,9 @@ $template$)
 -- left.  dry_run => true returns the same numbers, and changes nothing.
 --
 -- It raises an error if there is no exposure in the window, and before too many filters disappear,
--- or lose more than half of the items that the exposures should still have.  Too many are more than
--- 100, and more than a fifth of those that it has examined.  allow_removed => true skips this.
+-- or lose more than half of the items that the exposures should still have.  "Too many" means more
+-- than 100, and more than a fifth of the filters examined so far.  allow_removed => true skips
+-- these checks.
 {#untracked}
 --
 -- It sets filled_until to the start of the oldest open transaction, less "overlap".
@@ -4985,8 +4997,8 @@ DECLARE
 	taken {item_type}[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.  This must be the first statement: it is
-	-- an error if the extension was dropped, before any function of bloomexp is called.
+	-- Lock the row, and read the version that is locked.  This must be the first statement: if the
+	-- extension was dropped, it must fail before any function of bloomexp is called.
 	SELECT f.items, f.recent{#alone}, f.since{/alone}
 	INTO old_items, old_recent{#alone}, old_since{/alone}
 	FROM {feed}.filters AS f

@@ -1,8 +1,13 @@
 -- Check that everything that this script names belongs to you, or to roles that have your rights
--- anyway.  Check that an existing feed of this name was made with the same arguments, as far as
--- these cannot change: the types of users and items, and the window.  Make the schema, if it is
--- missing.  If the types of columns have changed, drop the functions for the old types, and change
--- the type of user_id.
+-- anyway.  Check that an existing feed of this name
+{#alone}
+-- has the same types of users and items, and the same window: these cannot change.
+{/alone}
+{#table}
+-- is over a table, too, and has the same "trigger": this cannot change.
+{/table}
+-- Make the schema, if it is missing.  If the types of columns have changed, drop the functions for
+-- the old types, and change the type of user_id.
 CALL bloomexp.feed_begin(feed => {feed_literal}, fixed_arguments => {fixed_literal},
 	exposures => {exposures_literal},
 	user_column => {user_column_literal}, user_type => {user_type_literal},

@@ -9,8 +9,9 @@
 -- left.  dry_run => true returns the same numbers, and changes nothing.
 --
 -- It raises an error if there is no exposure in the window, and before too many filters disappear,
--- or lose more than half of the items that the exposures should still have.  Too many are more than
--- 100, and more than a fifth of those that it has examined.  allow_removed => true skips this.
+-- or lose more than half of the items that the exposures should still have.  "Too many" means more
+-- than 100, and more than a fifth of the filters examined so far.  allow_removed => true skips
+-- these checks.
 {#untracked}
 --
 -- It sets filled_until to the start of the oldest open transaction, less "overlap".

@@ -34,8 +34,8 @@ DECLARE
 	taken {item_type}[];
 	new_hashes bigint[];
 BEGIN
-	-- Lock the row, and read the version that is locked.  This must be the first statement: it is
-	-- an error if the extension was dropped, before any function of bloomexp is called.
+	-- Lock the row, and read the version that is locked.  This must be the first statement: if the
+	-- extension was dropped, it must fail before any function of bloomexp is called.
 	SELECT f.items, f.recent{#alone}, f.since{/alone}
 	INTO old_items, old_recent{#alone}, old_since{/alone}
 	FROM {feed}.filters AS f
