@@ -4514,12 +4514,12 @@ END
 $template$)
 ,('begin', $template$
 -- Check that everything that this script names belongs to you, or to roles that have your rights
--- anyway.  Check that an existing feed of this name
+-- anyway.
 {#alone}
--- has the same types of users and items, and the same window: these cannot change.
+-- Check what cannot change in an existing feed: the types of users and items, and the window.
 {/alone}
 {#table}
--- is over a table, too, and has the same "trigger": this cannot change.
+-- Check what cannot change in an existing feed: that it is over a table, and has triggers or not.
 {/table}
 -- Make the schema, if it is missing.  If the types of columns have changed, drop the functions for
 -- the old types, and change the type of user_id.
@@ -4586,7 +4586,7 @@ CREATE OR REPLACE PROCEDURE {feed}.expire(pause interval DEFAULT '0',
 	allow_removed boolean DEFAULT false, INOUT removed bigint DEFAULT 0)
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit
 BEGIN
-	-- Keep the extension from being dropped before the procedure runs, and see that it was not.
+	-- Keep the extension from being dropped before the procedure runs, and check that it exists.
 	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
 	IF NOT EXISTS (
 		SELECT FROM pg_catalog.pg_depend AS d
@@ -4727,8 +4727,8 @@ $template$)
 -- users                number of users
 -- bytes                bytes of their filters and recent hashes
 -- fpr_target_max       highest target rate of a filter
--- fpr_max              highest rate of a filter at present
--- above_fpr            number of filters whose rate at present is above {alarming_fpr}
+-- fpr_max              highest current rate of a filter
+-- above_fpr            number of filters whose current rate is above {alarming_fpr}
 {#window}
 -- expired              number of users whom expire() would remove
 {/window}
@@ -4863,7 +4863,7 @@ CREATE OR REPLACE PROCEDURE {feed}.rebuild(
 	INOUT bytes bigint DEFAULT 0, INOUT removed bigint DEFAULT 0)
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit
 BEGIN
-	-- Keep the extension from being dropped before the procedure runs, and see that it was not.
+	-- Keep the extension from being dropped before the procedure runs, and check that it exists.
 	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
 	IF NOT EXISTS (
 		SELECT FROM pg_catalog.pg_depend AS d

@@ -1,10 +1,10 @@
 -- Check that everything that this script names belongs to you, or to roles that have your rights
--- anyway.  Check that an existing feed of this name
+-- anyway.
 {#alone}
--- has the same types of users and items, and the same window: these cannot change.
+-- Check what cannot change in an existing feed: the types of users and items, and the window.
 {/alone}
 {#table}
--- is over a table, too, and has the same "trigger": this cannot change.
+-- Check what cannot change in an existing feed: that it is over a table, and has triggers or not.
 {/table}
 -- Make the schema, if it is missing.  If the types of columns have changed, drop the functions for
 -- the old types, and change the type of user_id.

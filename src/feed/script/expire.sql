@@ -8,7 +8,7 @@ CREATE OR REPLACE PROCEDURE {feed}.expire(pause interval DEFAULT '0',
 	allow_removed boolean DEFAULT false, INOUT removed bigint DEFAULT 0)
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit
 BEGIN
-	-- Keep the extension from being dropped before the procedure runs, and see that it was not.
+	-- Keep the extension from being dropped before the procedure runs, and check that it exists.
 	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
 	IF NOT EXISTS (
 		SELECT FROM pg_catalog.pg_depend AS d

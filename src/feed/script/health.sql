@@ -2,8 +2,8 @@
 -- users                number of users
 -- bytes                bytes of their filters and recent hashes
 -- fpr_target_max       highest target rate of a filter
--- fpr_max              highest rate of a filter at present
--- above_fpr            number of filters whose rate at present is above {alarming_fpr}
+-- fpr_max              highest current rate of a filter
+-- above_fpr            number of filters whose current rate is above {alarming_fpr}
 {#window}
 -- expired              number of users whom expire() would remove
 {/window}

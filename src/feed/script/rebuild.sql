@@ -26,7 +26,7 @@ CREATE OR REPLACE PROCEDURE {feed}.rebuild(
 	INOUT bytes bigint DEFAULT 0, INOUT removed bigint DEFAULT 0)
 LANGUAGE plpgsql AS {$}	-- no SET and no SECURITY DEFINER: with them it could not commit
 BEGIN
-	-- Keep the extension from being dropped before the procedure runs, and see that it was not.
+	-- Keep the extension from being dropped before the procedure runs, and check that it exists.
 	LOCK TABLE bloomexp.new_rows IN ACCESS SHARE MODE;
 	IF NOT EXISTS (
 		SELECT FROM pg_catalog.pg_depend AS d
