@@ -7,7 +7,7 @@
 #: make clean           remove what was built
 #:
 #: These list the packages that are missing here and install them by apt-get (root or sudo);
-#: all but deps build, install and use a server of their own, which is gone afterwards:
+#: most build, install and use a server of their own, which is gone afterwards:
 #:
 #: make demo            a stream of 5 million exposures into a feed, compared with exact SQL
 #:   CSV=file           your exposures, also .gz or .zst, with the header

@@ -30,7 +30,7 @@ VACUUM ANALYZE candidates;
 -- Exposures are made hour by hour.
 CREATE SEQUENCE hours MINVALUE 0;
 
--- From doc/operate.md, Bytes per user: a filter of the exact size; on disk 1.7 times as much
+-- From doc/operate.md: a filter of the exact size; on disk 1.7 times as much
 -- after the first build, and twice that after a rebuild, with an index entry; seconds of a
 -- rebuild at 5.5 and at 1 million exposures a second.
 CREATE TABLE plan AS

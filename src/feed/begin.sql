@@ -1,6 +1,6 @@
 -- Procedures and functions that scripts of feeds call when they are applied.  They run with the
--- rights of the role that applies the script.  Two are also called later: untracked() by the view
--- health and by feeds(), and require_first_use() by lock().
+-- rights of the role that applies the script.  untracked() is also called by the view health and by
+-- feeds().  require_first_use() is called by lock() only.
 
 CREATE PROCEDURE bloomexp.write_settings(feed text, settings text)
 LANGUAGE plpgsql

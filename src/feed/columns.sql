@@ -13,7 +13,7 @@ AS $$
 		UNION ALL SELECT CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.typelem END, d.level + 1,
 			d.arrays + (t.typtype <> 'd')::integer
 		FROM d JOIN pg_type AS t ON t.oid = d.oid
-		WHERE (t.typtype = 'd' OR t.typcategory = 'A') AND d.level < 100)	-- roles can nest more
+		WHERE (t.typtype = 'd' OR t.typcategory = 'A') AND d.level < 100)	-- anybody can nest more
 	SELECT t.oid,
 		-- format_type() prints bpchar and bit as types of length 1
 		CASE WHEN t.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)

@@ -167,14 +167,14 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 		Datum		values[3];
 		bool		nulls[3] = {false};
 
-		for (end = first; end < nruns; end++)
+		end = first;
+		do
 		{
 			CHECK_FOR_INTERRUPTS();
-			if (compare_users(runs[end].user, runs[first].user, &sort) != 0)
-				break;
 			one_slice &= runs[end].slice == runs[first].slice;
 			n += runs[end].end - runs[end].first;
-		}
+			end++;
+		} while (end < nruns && compare_users(runs[end].user, runs[first].user, &sort) == 0);
 		/* one allocation, whose second half is for the distinct hashes */
 		page = palloc_extended(2 * sizeof(uint64) * n, MCXT_ALLOC_HUGE);
 		distinct = page + n;

@@ -42,7 +42,7 @@ CREATE PROCEDURE bloomexp.rebuild_filters(
 	dry_run boolean, allow_removed boolean,
 	INOUT exposures bigint, INOUT n_filters bigint, INOUT bytes bigint, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- With SET it could not commit.  So search_path is the caller's: types are qualified.
+AS $$	-- With SET it could not commit.  So types that the caller's search_path finds are qualified.
 DECLARE
 	call pg_catalog.text;
 	batch_oid pg_catalog.oid;
@@ -153,7 +153,7 @@ BEGIN
 				RAISE EXCEPTION 'rebuild of % gave up after waiting five minutes for locks', filters
 					USING ERRCODE = 'lock_not_available',
 					DETAIL = 'Batches before this one are done.',
-					HINT = 'Find the sessions in pg_locks, then call the rebuild again.';
+					HINT = 'Find the sessions that hold the locks in pg_locks, then call it again.';
 			END IF;
 			IF one_by_one THEN	-- try another user first
 				busy := busy[2:] || wanted;

@@ -538,7 +538,7 @@ bloomexp_row_changes(PG_FUNCTION_ARGS)
 
 /*
  * Return a windowed filter without the slices that have left the window by the time `at`, or NULL
- * if none has left it.
+ * if it was expired up to that time already.
  */
 static struct varlena *
 expire_filter(struct varlena *items, int64 at)

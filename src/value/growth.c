@@ -249,7 +249,7 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("capacity of " INT64_FORMAT " items is too large", capacity),
 				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, "
-						   "has room for %llu items.",
+						   "has room for %llu.",
 						   fpr, (unsigned long long) most),
 				 errhint("Accept a larger false positive rate, or keep several filters.")));
 	}

@@ -1586,7 +1586,7 @@ AS $$
 		UNION ALL SELECT CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.typelem END, d.level + 1,
 			d.arrays + (t.typtype <> 'd')::integer
 		FROM d JOIN pg_type AS t ON t.oid = d.oid
-		WHERE (t.typtype = 'd' OR t.typcategory = 'A') AND d.level < 100)	-- roles can nest more
+		WHERE (t.typtype = 'd' OR t.typcategory = 'A') AND d.level < 100)	-- anybody can nest more
 	SELECT t.oid,
 		-- format_type() prints bpchar and bit as types of length 1
 		CASE WHEN t.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
@@ -2193,7 +2193,7 @@ CREATE PROCEDURE bloomexp.expire_filters(
 	after anyelement,	-- the last user who is done; NULL at first
 	pause interval, allow_removed boolean, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- With SET it could not commit.  So search_path is the caller's: types are qualified.
+AS $$	-- With SET it could not commit.  So types that the caller's search_path finds are qualified.
 DECLARE
 	batch_oid pg_catalog.oid;
 	n_calls bigint;	-- 0: another function has the name now
@@ -2336,7 +2336,7 @@ CREATE PROCEDURE bloomexp.rebuild_filters(
 	dry_run boolean, allow_removed boolean,
 	INOUT exposures bigint, INOUT n_filters bigint, INOUT bytes bigint, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- With SET it could not commit.  So search_path is the caller's: types are qualified.
+AS $$	-- With SET it could not commit.  So types that the caller's search_path finds are qualified.
 DECLARE
 	call pg_catalog.text;
 	batch_oid pg_catalog.oid;
@@ -2447,7 +2447,7 @@ BEGIN
 				RAISE EXCEPTION 'rebuild of % gave up after waiting five minutes for locks', filters
 					USING ERRCODE = 'lock_not_available',
 					DETAIL = 'Batches before this one are done.',
-					HINT = 'Find the sessions in pg_locks, then call the rebuild again.';
+					HINT = 'Find the sessions that hold the locks in pg_locks, then call it again.';
 			END IF;
 			IF one_by_one THEN	-- try another user first
 				busy := busy[2:] || wanted;
@@ -2975,8 +2975,8 @@ COMMENT ON FUNCTION bloomexp.rebuild_batch_citus IS
 'ever busy, and only a dry run counts bytes';
 
 -- Procedures and functions that scripts of feeds call when they are applied.  They run with the
--- rights of the role that applies the script.  Two are also called later: untracked() by the view
--- health and by feeds(), and require_first_use() by lock().
+-- rights of the role that applies the script.  untracked() is also called by the view health and by
+-- feeds().  require_first_use() is called by lock() only.
 
 CREATE PROCEDURE bloomexp.write_settings(feed text, settings text)
 LANGUAGE plpgsql
@@ -4152,7 +4152,7 @@ BEGIN
 			filters)
 		FROM pg_class AS c
 		WHERE c.oid = filters AND c.relpersistence = 'u'
-			AND arguments ->> 'exposures' IS NOT NULL;	-- else it may be unlogged on purpose
+			AND arguments ->> 'exposures' IS NOT NULL;	-- without a table it may be
 	RETURN QUERY
 		SELECT format('Row-level security on %s would hide users from the feed: '
 			'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.', filters)
@@ -4485,7 +4485,7 @@ BEGIN
 
 	-- Add the events of the remaining users: one user after another, one slice at a time, the
 	-- oldest first.  Their rows are locked, so call add() only if it will change the row: most of
-	-- a batch that comes again changes nothing.
+	-- a batch that is repeated changes nothing.
 	FOR addition IN
 		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items,
 			max(b.shown_at) AS shown_at
@@ -4521,8 +4521,11 @@ $template$)
 {#table}
 -- Check what cannot change in an existing feed: that it is over a table, and has triggers or not.
 {/table}
--- Make the schema, if it is missing.  If the types of columns have changed, drop the functions for
--- the old types, and change the type of user_id.
+-- Make the schema, if it is missing.
+{#table}
+-- If the types of columns have changed, drop the functions for the old types, and change the type
+-- of user_id.
+{/table}
 CALL bloomexp.feed_begin(feed => {feed_literal}, fixed_arguments => {fixed_literal},
 	exposures => {exposures_literal},
 	user_column => {user_column_literal}, user_type => {user_type_literal},

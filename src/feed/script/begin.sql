@@ -6,8 +6,11 @@
 {#table}
 -- Check what cannot change in an existing feed: that it is over a table, and has triggers or not.
 {/table}
--- Make the schema, if it is missing.  If the types of columns have changed, drop the functions for
--- the old types, and change the type of user_id.
+-- Make the schema, if it is missing.
+{#table}
+-- If the types of columns have changed, drop the functions for the old types, and change the type
+-- of user_id.
+{/table}
 CALL bloomexp.feed_begin(feed => {feed_literal}, fixed_arguments => {fixed_literal},
 	exposures => {exposures_literal},
 	user_column => {user_column_literal}, user_type => {user_type_literal},
