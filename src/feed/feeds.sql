@@ -79,7 +79,7 @@ BEGIN
 			filters)
 		FROM pg_class AS c
 		WHERE c.oid = filters AND c.relpersistence = 'u'
-			AND arguments ->> 'exposures' IS NOT NULL;	-- without a table it may be
+			AND arguments ->> 'exposures' IS NOT NULL;	-- else that may be on purpose
 	RETURN QUERY
 		SELECT format('Row-level security on %s would hide users from the feed: '
 			'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.', filters)

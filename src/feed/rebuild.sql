@@ -42,7 +42,7 @@ CREATE PROCEDURE bloomexp.rebuild_filters(
 	dry_run boolean, allow_removed boolean,
 	INOUT exposures bigint, INOUT n_filters bigint, INOUT bytes bigint, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- With SET it could not commit.  So types that the caller's search_path finds are qualified.
+AS $$	-- With SET it could not commit.  So types that a search_path finds are qualified.
 DECLARE
 	call pg_catalog.text;
 	batch_oid pg_catalog.oid;

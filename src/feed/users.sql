@@ -183,7 +183,7 @@ CREATE PROCEDURE bloomexp.expire_filters(
 	after anyelement,	-- the last user who is done; NULL at first
 	pause interval, allow_removed boolean, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- With SET it could not commit.  So types that the caller's search_path finds are qualified.
+AS $$	-- With SET it could not commit.  So types that a search_path finds are qualified.
 DECLARE
 	batch_oid pg_catalog.oid;
 	n_calls bigint;	-- 0: another function has the name now

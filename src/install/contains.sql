@@ -1,5 +1,5 @@
 -- Functions that test several items at once. Those that test one item are in kind.sql.in. A NULL
--- item counts as not contained; bloom_contains_each() returns NULL for it.
+-- item counts as not contained, but bloom_contains_each() returns NULL for it.
 
 CREATE FUNCTION bloom_contains_any(filter bloom, items anyarray) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_any'

@@ -323,7 +323,7 @@ bloomexp_filter_add_parts(const BloomFilter *filter, BloomKind kind,
 
 /*
  * Return a new value with n items added to a filter, or NULL if it contains all of them already.  A
- * counting filter counts items that it contains again, so it gives NULL only for no items.  A NULL
+ * counting filter counts items that it contains again, so it returns NULL only if n is 0.  A NULL
  * filter is an empty one, sized for these items.  Reorders the hashes.
  */
 struct varlena *

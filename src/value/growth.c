@@ -115,8 +115,8 @@
 /*
  * Expiry drops the oldest slices.  However many it drops, the slices that are left may have at most
  * WINDOW_SPACE times the optimal bits for their items.  So the size of a new layer is limited once
- * for its own slice and once for each older slice.  Here n items count as
- * (n + FEW_ITEMS) / 2 if n is less than FEW_ITEMS, because more will come.
+ * for its own slice and once for each older slice.  Here n items count as (n + FEW_ITEMS) / 2 if n
+ * is less than FEW_ITEMS, because more will come.
  *
  * The limits never take a layer below SLICE_OVERFLOW of the slice's capacity so far, or there
  * would be too many layers.  Nor do they take it below SLICE_LEAST items, because a smaller layer

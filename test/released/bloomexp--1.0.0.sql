@@ -299,7 +299,7 @@ CREATE OPERATOR | (
 COMMENT ON OPERATOR | (bloom, bloom) IS 'union';
 
 -- Functions that test several items at once. Those that test one item are in kind.sql.in. A NULL
--- item counts as not contained; bloom_contains_each() returns NULL for it.
+-- item counts as not contained, but bloom_contains_each() returns NULL for it.
 
 CREATE FUNCTION bloom_contains_any(filter bloom, items anyarray) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contains_any'
@@ -2193,7 +2193,7 @@ CREATE PROCEDURE bloomexp.expire_filters(
 	after anyelement,	-- the last user who is done; NULL at first
 	pause interval, allow_removed boolean, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- With SET it could not commit.  So types that the caller's search_path finds are qualified.
+AS $$	-- With SET it could not commit.  So types that a search_path finds are qualified.
 DECLARE
 	batch_oid pg_catalog.oid;
 	n_calls bigint;	-- 0: another function has the name now
@@ -2336,7 +2336,7 @@ CREATE PROCEDURE bloomexp.rebuild_filters(
 	dry_run boolean, allow_removed boolean,
 	INOUT exposures bigint, INOUT n_filters bigint, INOUT bytes bigint, INOUT removed bigint)
 LANGUAGE plpgsql
-AS $$	-- With SET it could not commit.  So types that the caller's search_path finds are qualified.
+AS $$	-- With SET it could not commit.  So types that a search_path finds are qualified.
 DECLARE
 	call pg_catalog.text;
 	batch_oid pg_catalog.oid;
@@ -4152,7 +4152,7 @@ BEGIN
 			filters)
 		FROM pg_class AS c
 		WHERE c.oid = filters AND c.relpersistence = 'u'
-			AND arguments ->> 'exposures' IS NOT NULL;	-- without a table it may be
+			AND arguments ->> 'exposures' IS NOT NULL;	-- else that may be on purpose
 	RETURN QUERY
 		SELECT format('Row-level security on %s would hide users from the feed: '
 			'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY.', filters)
