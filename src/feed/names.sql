@@ -116,9 +116,6 @@ BEGIN
 		'time', time_column,
 		'utc', utc,
 		'is_exposure', is_exposure,
-		'in_window', format(E'%s\n\t\t\tAND %s >= %s', is_exposure, time_column, CASE utc
-			WHEN '' THEN format('now() - interval %L', width)
-			ELSE format('(now() - interval %L)%s', width, utc) END),
 		'exposed_query_literal', quote_literal(format(
 			E'SELECT %s, %s\n\t\tFROM %s AS e%s\n\t\tWHERE %s\n\t\t\tAND %s >= $1%s',
 			-- a domain as its base type, which is the type of the functions' arguments

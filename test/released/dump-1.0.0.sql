@@ -1016,7 +1016,7 @@ ALTER FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto big
 CREATE FUNCTION shown.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["5978f85983e7cbae87480c5bee7d21b5", "40c04da91cab735ef442b3effc839d05", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["af6de17363ce6aec8857580ad69997d2", "46dbb3bedd4533fc785eb4271ca53489", ["row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["a36eab4c2ccad6ea80a4295c3ab461cf", "3b6c50dae5d71f5be666b270097e7bfa", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["ee1a4b16bff6d8433373e9ccbdf244e2", "599ccab813fb67c6c7c6baebe71763db", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["93caf32809b581b5b60dbfc8e915f6f4", "dc8eb93275fb886e6521d91c834e599e", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["5978f85983e7cbae87480c5bee7d21b5", "40c04da91cab735ef442b3effc839d05", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["755846c955abc38b5fd9c329304aa156", "b1b699d33782b3e08a140abc05dcdb8e", ["row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["a36eab4c2ccad6ea80a4295c3ab461cf", "3b6c50dae5d71f5be666b270097e7bfa", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b8ad59b2017491c5c061b1696c2e3715", "744ccd2709bff9014771197a905d6436", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["93caf32809b581b5b60dbfc8e915f6f4", "dc8eb93275fb886e6521d91c834e599e", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -1102,7 +1102,7 @@ BEGIN
 		FROM public.exposures AS e
 		WHERE e.user_id = take_back.user_id
 			AND e.user_id IS NOT NULL AND e.item_id IS NOT NULL
-			AND e.shown_at >= now() - interval '100 years');
+			AND e.shown_at >= (now() - interval '100 years'));
 	forgotten := bloomexp.exclude(forgotten, NULL, exposed_hashes);
 	forgotten := (
 		SELECT bloomexp.among(forgotten, f.recent[1 : f.pending])
@@ -1138,6 +1138,7 @@ DECLARE
 		SELECT f.items FROM shown.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.01, capacity => 100);
+	window_start CONSTANT timestamp with time zone := now() - interval '100 years';
 	users bigint[];	-- users[i] was shown the item of new_hashes[i]
 	new_hashes bigint[];
 	changes boolean;
@@ -1157,14 +1158,13 @@ BEGIN
 		SELECT e.user_id AS user_id, bloomexp.hash(e.item_id::bigint) AS hash
 		FROM new_rows AS e
 		WHERE e.user_id IS NOT NULL AND e.item_id IS NOT NULL
-			AND e.shown_at >= now() - interval '100 years'
+			AND e.shown_at >= window_start
 		LIMIT 248) AS p;
 	IF users IS NULL THEN
 		RETURN NULL;	-- no new row is an exposure in the window
 	ELSIF cardinality(users) <= 247 AND users[1] = ALL (users) THEN
-		changes := (
-			SELECT bloomexp.row_changes(f.items, 0, f.recent, new_hashes, settings)
-			FROM shown.filters AS f WHERE f.user_id = users[1] FOR NO KEY UPDATE);
+		SELECT bloomexp.row_changes(f.items, 0, f.recent, new_hashes, settings) INTO changes
+		FROM shown.filters AS f WHERE f.user_id = users[1] FOR NO KEY UPDATE;
 		IF changes THEN
 			UPDATE shown.filters AS f SET
 				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings),
@@ -1190,7 +1190,7 @@ BEGIN
 			array_agg(bloomexp.hash(e.item_id::bigint)), ARRAY[]::bigint[]) AS hashes
 		FROM new_rows AS e
 		WHERE e.user_id IS NOT NULL AND e.item_id IS NOT NULL
-			AND e.shown_at >= now() - interval '100 years'
+			AND e.shown_at >= window_start
 		GROUP BY 1) AS p
 	ORDER BY p.user_id
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET
@@ -1204,7 +1204,7 @@ BEGIN
 		WHERE f.user_id = ANY (ARRAY(	-- not a join, which need not visit all users
 			SELECT e.user_id FROM new_rows AS e
 			WHERE e.user_id IS NOT NULL AND e.item_id IS NOT NULL
-			AND e.shown_at >= now() - interval '100 years'))
+				AND e.shown_at >= window_start))
 		FOR UPDATE;
 	END IF;
 	-- Add the items that rows still lack: the items of users with more than 247, and those of
@@ -1218,7 +1218,7 @@ BEGIN
 				array_agg(bloomexp.hash(e.item_id::bigint)) AS hashes
 			FROM new_rows AS e
 			WHERE e.user_id IS NOT NULL AND e.item_id IS NOT NULL
-			AND e.shown_at >= now() - interval '100 years'
+				AND e.shown_at >= window_start
 			GROUP BY 1) AS p
 		WHERE (
 			SELECT bloomexp.row_changes(f.items, 0, f.recent, p.hashes, settings)
@@ -2066,9 +2066,9 @@ COPY public.exposures (user_id, item_id, shown_at) FROM stdin;
 2	16	2026-01-01 00:00:00+00
 2	18	2026-01-01 00:00:00+00
 2	20	2026-01-01 00:00:00+00
-1	802	2026-11-29 15:52:26.971251+00
-2	802	2026-11-29 15:52:26.971251+00
-3	802	2026-11-29 15:52:26.971251+00
+1	802	2026-11-29 16:52:05.766162+00
+2	802	2026-11-29 16:52:05.766162+00
+3	802	2026-11-29 16:52:05.766162+00
 \.
 
 
@@ -2138,8 +2138,8 @@ COPY seen.filters (user_id, since, items, pending, recent) FROM stdin;
 --
 
 COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 15:52:26.964186+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
-2	2026-11-29 15:52:26.964186+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
+1	2026-11-29 16:52:05.755776+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
+2	2026-11-29 16:52:05.755776+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
 3	\N	\N	0	{-6443450559023289812}
 \.
 
@@ -2149,8 +2149,8 @@ COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
 --
 
 COPY untracked.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 15:42:25.969416+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
-2	2026-11-29 15:42:25.969416+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
+1	2026-11-29 16:42:04.763444+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
+2	2026-11-29 16:42:04.763444+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
 \.
 
 

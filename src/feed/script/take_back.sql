@@ -39,7 +39,8 @@ BEGIN
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}
 		WHERE {user} {=} take_back.user_id{collate}
-			AND {in_window});
+			AND {is_exposure}
+			AND {time} >= (now() - interval {width}){utc});
 	forgotten := bloomexp.exclude(forgotten{item_collate}, NULL, exposed_hashes);
 {/tracked}
 {#alone}

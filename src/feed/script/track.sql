@@ -11,6 +11,7 @@ DECLARE
 		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
+	window_start CONSTANT timestamp with time zone := now() - interval {width};
 	users {user_type}[];	-- users[i] was shown the item of new_hashes[i]
 	new_hashes bigint[];
 	changes boolean;
@@ -29,14 +30,14 @@ BEGIN
 	FROM (
 		SELECT {user}{collate} AS user_id, bloomexp.hash({item}{item_collate}) AS hash
 		FROM new_rows AS e{elements}
-		WHERE {in_window}
+		WHERE {is_exposure}
+			AND {time} >= window_start{utc}
 		LIMIT 248) AS p;
 	IF users IS NULL THEN
 		RETURN NULL;	-- no new row is an exposure in the window
 	ELSIF cardinality(users) <= 247 AND users[1] {=} ALL (users{collate}) THEN
-		changes := (
-			SELECT bloomexp.row_changes(f.items, 0, f.recent, new_hashes, settings)
-			FROM {feed}.filters AS f WHERE f.user_id {=} users[1]{collate} FOR NO KEY UPDATE);
+		SELECT bloomexp.row_changes(f.items, 0, f.recent, new_hashes, settings) INTO changes
+		FROM {feed}.filters AS f WHERE f.user_id {=} users[1]{collate} FOR NO KEY UPDATE;
 		IF changes THEN
 			UPDATE {feed}.filters AS f SET
 				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings),
@@ -61,7 +62,8 @@ BEGIN
 		SELECT {user}{collate} AS user_id, bloomexp.new_hashes(
 			array_agg(bloomexp.hash({item}{item_collate})), ARRAY[]::bigint[]) AS hashes
 		FROM new_rows AS e{elements}
-		WHERE {in_window}
+		WHERE {is_exposure}
+			AND {time} >= window_start{utc}
 		GROUP BY 1) AS p
 	ORDER BY p.user_id
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET
@@ -74,7 +76,8 @@ BEGIN
 		PERFORM FROM {feed}.filters AS f
 		WHERE f.user_id {=} ANY (ARRAY(	-- not a join, which need not visit all users
 			SELECT {user}{collate} FROM new_rows AS e{elements}
-			WHERE {in_window}))
+			WHERE {is_exposure}
+				AND {time} >= window_start{utc}))
 		FOR UPDATE;
 	END IF;
 	-- Add the items that rows still lack: the items of users with more than 247, and those of
@@ -87,7 +90,8 @@ BEGIN
 			SELECT {user}{collate} AS user_id,
 				array_agg(bloomexp.hash({item}{item_collate})) AS hashes
 			FROM new_rows AS e{elements}
-			WHERE {in_window}
+			WHERE {is_exposure}
+				AND {time} >= window_start{utc}
 			GROUP BY 1) AS p
 		WHERE (
 			SELECT bloomexp.row_changes(f.items, 0, f.recent, p.hashes, settings)
