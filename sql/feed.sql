@@ -780,6 +780,16 @@ UPDATE untracked.filters SET filled_until = now() + interval '1 hour';
 SELECT untracked.unseen(1, '{1,2,3,4,5}'), untracked.take(1, '{1,2,3,4,5}', 1);
 UPDATE untracked.filters SET filled_until = 'infinity';
 SELECT untracked.unseen(1, '{1,2,3,4,5}'), untracked.contains(1, 2);
+-- ... until a rebuild, which sets the date right even if the filter stays as it is; also if its
+-- overlap is longer than that of the last one
+CALL untracked.rebuild();
+UPDATE untracked.filters SET filled_until = 'infinity';
+SELECT filled_ahead FROM untracked.health;
+CALL untracked.rebuild();
+SELECT filled_ahead, max(filled_until) > now() - interval '1 hour' AS recent
+FROM untracked.health, untracked.filters GROUP BY 1;
+CALL untracked.rebuild(overlap => '2 hours');
+SELECT max(filled_until) < now() - interval '2 hours' AS earlier FROM untracked.filters;
 TRUNCATE untracked.filters;
 SELECT untracked.unseen(1, '{1,2,3,4,5}');
 -- The schema is renamed: the script again, and no trigger twice.
@@ -818,6 +828,38 @@ CALL untracked.rebuild(users => ARRAY['a' COLLATE "POSIX"]);
 CALL seen.rebuild(users => ARRAY['a' COLLATE "POSIX"]);
 
 DROP SCHEMA seen, untracked CASCADE;
+-- Workers of a parallel plan answer as the leader does.
+CREATE TABLE shows (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
+CREATE INDEX ON shows (user_id, shown_at, item_id);
+SELECT bloomexp.create_feed('shown', 'shows'), bloomexp.create_feed('seen');
+INSERT INTO shows SELECT 1, n FROM generate_series(1, 300) AS n;
+INSERT INTO shows VALUES (1, 301);
+SELECT count(seen.add(1, ARRAY[n])) FROM generate_series(1, 301) AS n;
+CREATE TABLE posts WITH (parallel_workers = 2) AS
+SELECT id FROM generate_series(1::bigint, 1000) AS id;
+CREATE VIEW answers AS
+SELECT count(*) FILTER (WHERE shown.contains(1, id)) AS shown_contains,
+	count(*) FILTER (WHERE shown.unseen(1, ARRAY[id]) = '{}') AS shown_excludes,
+	count(*) FILTER (WHERE shown.current(1) @> id) AS shown_filter,
+	count(*) FILTER (WHERE seen.contains(1, id)) AS seen_contains,
+	count(*) FILTER (WHERE seen.unseen(1, ARRAY[id]) = '{}') AS seen_excludes,
+	count(*) FILTER (WHERE seen.current(1) @> id) AS seen_filter
+FROM posts;
+SELECT * FROM answers;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET parallel_leader_participation = off;
+EXPLAIN (COSTS OFF) SELECT * FROM answers;
+SELECT * FROM answers;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET parallel_leader_participation;
+DROP VIEW answers;
+DROP TABLE posts;
+DROP SCHEMA shown, seen CASCADE;
+DROP TABLE shows;
 SELECT (SELECT count(*) FROM pg_trigger) AS triggers,
 	(SELECT count(*) FROM bloomexp.feeds()) AS feeds,
 	(SELECT count(*) FROM pg_depend WHERE refobjid = 'exposures'::regclass

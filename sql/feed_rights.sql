@@ -514,6 +514,13 @@ BEGIN;
 :script
 COMMIT;
 SELECT of_others();
+-- ... nor when a script makes a table or view again
+DROP VIEW by_default_untracked.health;
+:script
+DROP TABLE by_default.filters CASCADE;
+SELECT bloomexp.feed_sql('by_default', 'shop.small') AS script \gset
+:script
+SELECT of_others();
 -- What was granted stays, and what is on functions and tables of the user's own.
 CREATE FUNCTION by_default.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION by_default.take(text) RETURNS integer LANGUAGE sql AS 'SELECT 1';

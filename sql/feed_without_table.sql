@@ -493,6 +493,12 @@ SELECT :removed = :out_of_slices AS removed, users + :removed AS before, expired
 SELECT sum(cardinality(seen.unseen(u, ARRAY[u]))) FROM generate_series(1, 29) AS u;
 -- whose slices end by which day depends on the day of the test
 DELETE FROM seen.filters WHERE user_id >= 30;
+-- If the clock was behind for a while, "since" can be older than items in the filter.
+UPDATE seen.filters SET since = '2000-01-01', recent = '{}',
+	items = (SELECT bloom_window_agg(1::bigint, now(), '30 days', 6, 0.01))
+WHERE user_id = 1;
+CALL seen.expire();
+SELECT seen.contains(1, 1), expired FROM seen.health;
 -- A clock that is ahead is not believed at once.
 SELECT seen.add_batch(array_agg(u), array_agg(u), array_agg(at(u % 3)))
 	FROM generate_series(1001::bigint, 2500) AS u;

@@ -228,16 +228,22 @@ BEGIN
 		LOOP
 			EXECUTE format('DROP ROUTINE %s', old.name);
 		END LOOP;
-		-- The script creates missing functions again, with default privileges.  Add their names to
-		-- the settings, so that feed_finish() revokes these privileges.
+		-- The script creates what is missing again, with default privileges.  Add its names to the
+		-- settings, so that feed_finish() revokes these privileges.
 		missing := (
-			SELECT jsonb_object_agg(f.name, NULL::text)
-			FROM jsonb_object_keys(settings -> 'functions') AS f(name)
-			WHERE NOT EXISTS (
-				SELECT FROM pg_proc AS p WHERE p.pronamespace = schema AND p.proname = f.name));
+			SELECT jsonb_agg(m.name)
+			FROM (
+				SELECT jsonb_array_elements_text(settings -> 'missing')	-- of a script that stopped
+				UNION SELECT f.name FROM jsonb_object_keys(settings -> 'functions') AS f(name)
+				WHERE NOT EXISTS (
+					SELECT FROM pg_proc AS p WHERE p.pronamespace = schema AND p.proname = f.name)
+				UNION SELECT t.name FROM unnest('{filters,health}'::text[]) AS t(name)
+				WHERE NOT EXISTS (
+					SELECT FROM pg_class AS c
+					WHERE c.relnamespace = schema AND c.relname = t.name)) AS m(name));
 		IF missing IS NOT NULL THEN
-			settings := jsonb_set(settings, '{functions}', settings -> 'functions' || missing);
-			CALL bloomexp.write_settings(feed, settings::text);
+			CALL bloomexp.write_settings(feed,
+				(settings || jsonb_build_object('missing', missing))::text);
 		END IF;
 		IF EXISTS (
 			SELECT FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
@@ -468,7 +474,9 @@ SET standard_conforming_strings = on
 AS $$
 DECLARE
 	schema constant oid := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
-	existing jsonb := coalesce(bloomexp.feed_settings(schema) -> 'functions', '{}');
+	former constant jsonb := coalesce(bloomexp.feed_settings(schema), '{"functions": {}}');
+	existing constant jsonb := former -> 'functions';
+	missing constant jsonb := coalesce(former -> 'missing', '[]');	-- before feed_begin()
 	arguments constant jsonb := settings::jsonb -> 'arguments';
 	all_settings jsonb;
 	made record;
@@ -503,13 +511,15 @@ BEGIN
 		SELECT o.name, string_agg(DISTINCT CASE a.grantee
 			WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
 		FROM (
-			SELECT 'ROUTINE ' || p.oid::regprocedure, existing ->> p.proname IS NOT NULL,
+			SELECT 'ROUTINE ' || p.oid::regprocedure,
+				existing ? p.proname AND NOT missing ? p.proname,
 				p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
 			FROM pg_proc AS p
 			WHERE p.oid IN (
 					SELECT bloomexp.routines_of(schema, all_settings -> 'functions'))
 				OR p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
-			UNION ALL SELECT 'TABLE ' || c.oid::regclass, existing <> '{}', c.relowner, c.relacl
+			UNION ALL SELECT 'TABLE ' || c.oid::regclass,
+				existing <> '{}' AND NOT missing ? c.relname, c.relowner, c.relacl
 			FROM pg_class AS c
 			WHERE c.relnamespace = schema AND c.relkind IN ('r', 'v')
 				AND c.relname IN ('filters', 'health')) AS o(name, existed, owner, acl),

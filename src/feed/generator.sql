@@ -152,7 +152,8 @@ EXCEPTION WHEN OTHERS THEN	-- raise it without its context, which is the whole s
 	IF code = '55P03' THEN	-- lock_not_available
 		message := format('could not lock %s for feed "%s"',
 			coalesce(NULLIF(exposures::text, '-'), 'the filters'), feed);
-		hint := 'Open transactions or a vacuum of the table hold the lock. '
+		hint := 'Open transactions or a vacuum of the table hold the lock, or another session is '
+			'making a feed of this name. '
 			'Try again, with a lock_timeout of two seconds if autovacuum runs.';
 	END IF;
 	detail := coalesce(NULLIF(detail, ''), 'Nothing was made.');

@@ -185,8 +185,8 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 			for (int i = runs[run].first; i < runs[run].end; i++)
 				page[n++] = (uint64) DatumGetInt64(hashes.values[i]);
 		}
-		ndistinct = bloomexp_hash_set_find_new(page, n, NULL, 0, distinct);
-		if (!one_slice || ndistinct > BLOOMEXP_ROW_MAX_RECENT)
+		ndistinct = one_slice ? bloomexp_hash_set_find_new(page, n, NULL, 0, distinct) : 0;
+		if (ndistinct > BLOOMEXP_ROW_MAX_RECENT)
 			ndistinct = 0;
 
 		values[0] = runs[first].user;

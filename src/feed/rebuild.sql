@@ -13,7 +13,8 @@
 -- is inserting a row of the same user only up to lock_timeout, because it could deadlock with a
 -- transaction that locks users in another order.  So it skips users whose rows are locked by
 -- others.  They come last: in batches again, as long as some of the rows are free, and then one by
--- one, because waiting for a single row is safe.
+-- one, because waiting for a single row is safe.  A skipped user who has no exposure waits for the
+-- next rebuild, unless the caller has named the users.
 
 CREATE TYPE bloomexp.rebuild_counts AS (
 	exposures bigint,
@@ -123,6 +124,7 @@ BEGIN
 		EXCEPTION
 			WHEN lock_not_available OR deadlock_detected THEN
 				gave_way := true;
+				batch_busy := '{}';
 			WHEN program_limit_exceeded OR integrity_constraint_violation THEN
 				IF one_by_one THEN	-- this user must not stop the others
 					RAISE WARNING 'filter of user % was not rebuilt in %: %',
@@ -324,12 +326,15 @@ DECLARE
 	short_id text;	-- condition for an id that is short enough for a row
 	long_id text;	-- the beginning of an id that is too long
 	filled timestamp with time zone;	-- new filters have all exposures from before this time
+	-- A later filled_until is wrong: the clock was ahead, or "overlap" was shorter.
+	latest constant timestamp with time zone := LEAST(now(), now() - overlap);
 	prepared boolean := false;	-- there is a prepared transaction
-	locked wanted%TYPE;	-- users whose rows this batch has locked
+	locked wanted%TYPE;	-- users whose rows this batch has locked; in a dry run, all who have rows
 	built record;	-- users with exposures, and their filters
 	built_users wanted%TYPE;
 	gone wanted%TYPE;	-- users without exposures, whose rows this batch has locked
 	not_locked wanted%TYPE;	-- users with exposures, whose rows this batch has not locked
+	skipped wanted%TYPE := '{}';	-- wanted users without exposures, whose rows others have locked
 	n_rows bigint;
 BEGIN
 	-- A deferred foreign key of filters must fail here, not at COMMIT.  Others stay deferred: they
@@ -438,6 +443,12 @@ BEGIN
 		'WHERE NOT EXISTS (SELECT FROM unnest($1) AS l(id) WHERE l.id %1$s b.id%2$s))',
 		op.equal, op.collate_clause)
 		INTO gone, not_locked USING locked, built_users;
+	IF wanted IS NOT NULL THEN
+		EXECUTE format('SELECT ARRAY(SELECT f.user_id FROM %1$s AS f WHERE f.user_id %2$s ANY ($1) '
+			'AND NOT EXISTS (SELECT FROM unnest($2 || $3) AS d(id) WHERE d.id %2$s f.user_id))',
+			filters, op.equal)
+			INTO skipped USING wanted, locked, built_users;
+	END IF;
 
 	-- Count what the batch will do.  A row that has only items of the last take() is no loss: maybe
 	-- nobody has seen these items, and visitors can make any number of such rows.
@@ -471,18 +482,20 @@ BEGIN
 	-- and all users of the batch are tried again, in the end one by one.
 	BEGIN
 		-- Each user has a row, so the INSERT only updates.  A filter that is unchanged is rewritten
-		-- only if its filled_until is more than a day old, which keeps filled_until exact to a day.
+		-- only if its filled_until is wrong, or more than a day old, which keeps it exact to a day.
 		EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 			'SELECT b.id, b.items, CASE WHEN NOT $4 THEN $5 END '
 			'FROM ROWS FROM (unnest($1), unnest($2)) AS b(id, items) '
 			'WHERE EXISTS (SELECT FROM unnest($3) AS l(id) WHERE l.id %2$s b.id%3$s) '
 			'ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET items = excluded.items, '
-				'filled_until = CASE WHEN $4 THEN f.filled_until ELSE excluded.filled_until END, '
+				'filled_until = CASE WHEN NOT $4 THEN excluded.filled_until '
+					'WHEN f.filled_until <= $6 THEN f.filled_until END, '
 				'pending = 0, recent = ARRAY[]::bigint[] '
 			'WHERE cardinality(f.recent) > 0 OR bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
-				'OR (f.filled_until > $5 - interval ''1 day'') IS NOT TRUE',
+				'OR f.filled_until > $6 '
+				'OR NOT $4 AND (f.filled_until > $5 - interval ''1 day'') IS NOT TRUE',
 			filters, op.equal, op.collate_clause)
-			USING built_users, built.filters, locked, prepared, filled;
+			USING built_users, built.filters, locked, prepared, filled, latest;
 		IF cardinality(gone) > 0 THEN
 			EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, op.equal)
 				USING gone;
@@ -501,7 +514,7 @@ BEGIN
 		counts.examined := before.examined;
 		counts.lost := before.lost;
 		counts.halved := before.halved;
-		busy := built_users || gone;
+		busy := built_users || gone || skipped;
 		RETURN;
 	END;
 
@@ -529,6 +542,7 @@ BEGIN
 				END IF;
 		END;
 	END IF;
+	busy := busy || skipped;
 END
 $$;
 

@@ -110,20 +110,21 @@ BEGIN
 	-- an overlap that equals '0' can still move a time forward: '-12 months 360 days'
 	filled := LEAST(filled, filled - overlap);
 
-	-- A filter that is unchanged is rewritten only if its filled_until is more than a day old,
-	-- which keeps filled_until exact to a day.
+	-- A filter that is unchanged is rewritten only if its filled_until is wrong, because the clock
+	-- was ahead or "overlap" was shorter, or more than a day old, which keeps it exact to a day.
 	EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 		'SELECT e.id, bloomexp.agg(e.item, $5), CASE WHEN NOT $6 THEN $7 END '
 		'FROM (%2$s) AS e(id, item) WHERE %3$s AND %4$s GROUP BY e.id '
 		'ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET items = excluded.items, '
-			'filled_until = CASE WHEN $6 THEN f.filled_until ELSE excluded.filled_until END, '
+			'filled_until = CASE WHEN NOT $6 THEN excluded.filled_until '
+				'WHEN f.filled_until <= $9 THEN f.filled_until END, '
 			'pending = 0, recent = ARRAY[]::bigint[] '
 		'WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
-			'OR (f.filled_until > $8) IS NOT TRUE',
+			'OR f.filled_until > $9 OR NOT $6 AND (f.filled_until > $8) IS NOT TRUE',
 		filters, exposed_query, of_exposures,
 		coalesce(format(op.short_id, 'e.id'), 'true'))	-- longer ids do not fit into a row
 		USING window_start, wanted, batch_from, batch_to, fpr, prepared, filled,
-			filled - interval '1 day';
+			filled - interval '1 day', LEAST(now(), now() - overlap);
 	GET DIAGNOSTICS n_filters = ROW_COUNT;
 	counts.filters := before.filters + n_filters;
 	IF counts.removed > before.removed THEN

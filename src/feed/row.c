@@ -22,8 +22,8 @@
  *	 its old content moves into `items` first.
  *
  * An UPDATE sets columns one by one, so each column has a function here, and each of these
- * functions works out the whole addition.  They read no table and no clock.  The caller has locked
- * the row.
+ * functions works out the addition, as far as its column needs it.  They read no table and no
+ * clock.  The caller has locked the row.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,7 +52,7 @@ typedef struct BloomRow
 	bool		want_items;		/* false: compute only the other columns */
 	const uint64 *recent;
 	int			nrecent;
-	bool		used;			/* false for a row to which nothing was ever added */
+	bool		used;			/* the row has a slice; in a feed that never forgets, always */
 	int64		slice;			/* number of the slice of `recent` */
 	int64		present_slice;	/* number of the slice of the present */
 	bool		changed;		/* a column other than `items` has changed */
@@ -451,7 +451,10 @@ bloomexp_row_items_after(PG_FUNCTION_ARGS)
 	bool		same_slice;
 
 	get_addition(fcinfo, 1, &settings, &row, &addition);
-	/* nearly always the slice is the same and `recent` has room: then do not read the filter */
+	/*
+	 * Nearly always the slice is the same and `recent` has room.  Then nothing goes into the filter,
+	 * so do not read it.
+	 */
 	same_slice = !row.used || !addition.exists || row.slice == addition.slice;
 	if (same_slice && has_room(&row, addition.n))
 		return bloomexp_arguments_return_untouched(fcinfo);

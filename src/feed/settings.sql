@@ -54,7 +54,8 @@ $$;
 COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
 'the settings of the feed in a schema, NULL if there are none: {"version", "user_type", '
 '"arguments": {}, "exposures": OID, "columns": {argument: number}, "item_kind", "functions": '
-'{name: [hash of the source, hash of the code, [attributes]]}}';
+'{name: [hash of the source, hash of the code, [attributes]]}, "missing": [names]}. "missing" is '
+'there while a script runs, or if one has stopped: the functions and tables that it makes again';
 
 CREATE FUNCTION bloomexp.present_arguments(schema oid, settings jsonb) RETURNS jsonb
 LANGUAGE sql STABLE

@@ -230,8 +230,10 @@ DECLARE
 	oldest constant timestamp with time zone :=
 		bloomexp.oldest_slice(clock_timestamp(), width, slices);
 	-- condition, with $2 for the oldest slice of the window: the slice of the row is older, or the
-	-- row has none, because only lock() has made it
-	expired constant text := 'coalesce(f.since < $2, f.items IS NULL)';
+	-- row has none, because only lock() has made it.  If the clock was behind for a while, the
+	-- filter can have items that are newer than "since".
+	expired constant text := 'coalesce(f.since < $2, f.items IS NULL) '
+		'AND coalesce(bloomexp.cardinality(bloomexp.expire(f.items, now())), 0) = 0';
 	op record;	-- how users are compared
 	batch_from after%TYPE := after;
 	candidate after%TYPE;
@@ -242,9 +244,9 @@ BEGIN
 	SELECT * INTO op FROM bloomexp.user_sql(filters);
 	IF after IS NULL AND allow_removed IS NOT TRUE THEN
 		-- rows that only lock() has made are no loss, and do not count
-		EXECUTE format('SELECT count(f.since), count(*) FILTER (WHERE f.since < $1) FROM %s AS f',
-			filters)
-			INTO n_users, n_expired USING oldest;
+		EXECUTE format('SELECT count(f.since), count(f.since) FILTER (WHERE %s) FROM %s AS f',
+			expired, filters)
+			INTO n_users, n_expired USING batch_from, oldest;
 		IF n_expired > 1000 AND n_expired > n_users / 5 THEN
 			RAISE EXCEPTION 'expire would remove % of % users of %', n_expired, n_users, filters
 				USING ERRCODE = 'object_not_in_prerequisite_state',

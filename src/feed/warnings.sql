@@ -53,7 +53,7 @@ AS $$
 DECLARE
 	name constant text := arguments ->> 'exposures';
 	table_id constant regclass := to_regclass(name);
-	kind constant "char" := (SELECT c.relkind FROM pg_class AS c WHERE c.oid = table_id);
+	relkind constant "char" := (SELECT c.relkind FROM pg_class AS c WHERE c.oid = table_id);
 	users record;
 	items record;
 	times record;
@@ -65,7 +65,7 @@ BEGIN
 	SELECT c.attnum, c.base = 'timestamp'::regtype AS utc INTO times
 	FROM bloomexp.feed_columns(arguments) AS c WHERE c.argument = 'time_column';
 
-	IF kind IN ('r', 'p', 'm') AND NOT EXISTS (
+	IF relkind IN ('r', 'p', 'm') AND NOT EXISTS (
 		SELECT FROM pg_index AS x JOIN pg_class AS c ON c.oid = x.indexrelid
 			JOIN pg_am AS m ON m.oid = c.relam
 		WHERE m.amname = 'btree' AND x.indrelid = table_id AND x.indisvalid AND x.indpred IS NULL
@@ -74,7 +74,7 @@ BEGIN
 			USING DETAIL = format('A rebuild%s would read the whole table for each user.',
 				CASE arguments ->> 'trigger' WHEN 'false' THEN ' and each request' ELSE '' END),
 			HINT = format('CREATE INDEX%s ON %s (%I, %I%s);',
-				CASE kind WHEN 'p' THEN '' ELSE ' CONCURRENTLY' END,
+				CASE relkind WHEN 'p' THEN '' ELSE ' CONCURRENTLY' END,
 				name, arguments ->> 'user_column', arguments ->> 'time_column',
 				CASE WHEN items.arrays = 1 THEN ''
 					ELSE format(', %I', arguments ->> 'item_column') END);
@@ -101,7 +101,7 @@ BEGIN
 			HINT = format('CALL %I.rebuild(overlap => ...) with more than the longest delay.',
 				arguments ->> 'feed');
 	END IF;
-	IF kind <> 'm' AND items.arrays = 0 AND EXISTS (
+	IF relkind <> 'm' AND items.arrays = 0 AND EXISTS (
 		SELECT FROM pg_index AS x
 		WHERE x.indrelid = table_id AND x.indisunique AND x.indisvalid AND x.indpred IS NULL
 			AND x.indnkeyatts = 2

@@ -160,6 +160,8 @@ bloomexp_hash_set_find_new(const uint64 *hashes, int n, const uint64 *known, int
 		if (bloomexp_hash_set_insert(&set, hashes[i]))
 			found[nfound++] = hashes[i];
 	}
+	pfree(set.entries);
+	pfree(set.slots);
 	return nfound;
 }
 

@@ -1438,7 +1438,8 @@ $$;
 COMMENT ON FUNCTION bloomexp.feed_settings(oid) IS
 'the settings of the feed in a schema, NULL if there are none: {"version", "user_type", '
 '"arguments": {}, "exposures": OID, "columns": {argument: number}, "item_kind", "functions": '
-'{name: [hash of the source, hash of the code, [attributes]]}}';
+'{name: [hash of the source, hash of the code, [attributes]]}, "missing": [names]}. "missing" is '
+'there while a script runs, or if one has stopped: the functions and tables that it makes again';
 
 CREATE FUNCTION bloomexp.present_arguments(schema oid, settings jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
@@ -2240,8 +2241,10 @@ DECLARE
 	oldest constant timestamp with time zone :=
 		bloomexp.oldest_slice(clock_timestamp(), width, slices);
 	-- condition, with $2 for the oldest slice of the window: the slice of the row is older, or the
-	-- row has none, because only lock() has made it
-	expired constant text := 'coalesce(f.since < $2, f.items IS NULL)';
+	-- row has none, because only lock() has made it.  If the clock was behind for a while, the
+	-- filter can have items that are newer than "since".
+	expired constant text := 'coalesce(f.since < $2, f.items IS NULL) '
+		'AND coalesce(bloomexp.cardinality(bloomexp.expire(f.items, now())), 0) = 0';
 	op record;	-- how users are compared
 	batch_from after%TYPE := after;
 	candidate after%TYPE;
@@ -2252,9 +2255,9 @@ BEGIN
 	SELECT * INTO op FROM bloomexp.user_sql(filters);
 	IF after IS NULL AND allow_removed IS NOT TRUE THEN
 		-- rows that only lock() has made are no loss, and do not count
-		EXECUTE format('SELECT count(f.since), count(*) FILTER (WHERE f.since < $1) FROM %s AS f',
-			filters)
-			INTO n_users, n_expired USING oldest;
+		EXECUTE format('SELECT count(f.since), count(f.since) FILTER (WHERE %s) FROM %s AS f',
+			expired, filters)
+			INTO n_users, n_expired USING batch_from, oldest;
 		IF n_expired > 1000 AND n_expired > n_users / 5 THEN
 			RAISE EXCEPTION 'expire would remove % of % users of %', n_expired, n_users, filters
 				USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -2307,7 +2310,8 @@ COMMENT ON FUNCTION bloomexp.expire_batch(
 -- is inserting a row of the same user only up to lock_timeout, because it could deadlock with a
 -- transaction that locks users in another order.  So it skips users whose rows are locked by
 -- others.  They come last: in batches again, as long as some of the rows are free, and then one by
--- one, because waiting for a single row is safe.
+-- one, because waiting for a single row is safe.  A skipped user who has no exposure waits for the
+-- next rebuild, unless the caller has named the users.
 
 CREATE TYPE bloomexp.rebuild_counts AS (
 	exposures bigint,
@@ -2417,6 +2421,7 @@ BEGIN
 		EXCEPTION
 			WHEN lock_not_available OR deadlock_detected THEN
 				gave_way := true;
+				batch_busy := '{}';
 			WHEN program_limit_exceeded OR integrity_constraint_violation THEN
 				IF one_by_one THEN	-- this user must not stop the others
 					RAISE WARNING 'filter of user % was not rebuilt in %: %',
@@ -2618,12 +2623,15 @@ DECLARE
 	short_id text;	-- condition for an id that is short enough for a row
 	long_id text;	-- the beginning of an id that is too long
 	filled timestamp with time zone;	-- new filters have all exposures from before this time
+	-- A later filled_until is wrong: the clock was ahead, or "overlap" was shorter.
+	latest constant timestamp with time zone := LEAST(now(), now() - overlap);
 	prepared boolean := false;	-- there is a prepared transaction
-	locked wanted%TYPE;	-- users whose rows this batch has locked
+	locked wanted%TYPE;	-- users whose rows this batch has locked; in a dry run, all who have rows
 	built record;	-- users with exposures, and their filters
 	built_users wanted%TYPE;
 	gone wanted%TYPE;	-- users without exposures, whose rows this batch has locked
 	not_locked wanted%TYPE;	-- users with exposures, whose rows this batch has not locked
+	skipped wanted%TYPE := '{}';	-- wanted users without exposures, whose rows others have locked
 	n_rows bigint;
 BEGIN
 	-- A deferred foreign key of filters must fail here, not at COMMIT.  Others stay deferred: they
@@ -2732,6 +2740,12 @@ BEGIN
 		'WHERE NOT EXISTS (SELECT FROM unnest($1) AS l(id) WHERE l.id %1$s b.id%2$s))',
 		op.equal, op.collate_clause)
 		INTO gone, not_locked USING locked, built_users;
+	IF wanted IS NOT NULL THEN
+		EXECUTE format('SELECT ARRAY(SELECT f.user_id FROM %1$s AS f WHERE f.user_id %2$s ANY ($1) '
+			'AND NOT EXISTS (SELECT FROM unnest($2 || $3) AS d(id) WHERE d.id %2$s f.user_id))',
+			filters, op.equal)
+			INTO skipped USING wanted, locked, built_users;
+	END IF;
 
 	-- Count what the batch will do.  A row that has only items of the last take() is no loss: maybe
 	-- nobody has seen these items, and visitors can make any number of such rows.
@@ -2765,18 +2779,20 @@ BEGIN
 	-- and all users of the batch are tried again, in the end one by one.
 	BEGIN
 		-- Each user has a row, so the INSERT only updates.  A filter that is unchanged is rewritten
-		-- only if its filled_until is more than a day old, which keeps filled_until exact to a day.
+		-- only if its filled_until is wrong, or more than a day old, which keeps it exact to a day.
 		EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 			'SELECT b.id, b.items, CASE WHEN NOT $4 THEN $5 END '
 			'FROM ROWS FROM (unnest($1), unnest($2)) AS b(id, items) '
 			'WHERE EXISTS (SELECT FROM unnest($3) AS l(id) WHERE l.id %2$s b.id%3$s) '
 			'ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET items = excluded.items, '
-				'filled_until = CASE WHEN $4 THEN f.filled_until ELSE excluded.filled_until END, '
+				'filled_until = CASE WHEN NOT $4 THEN excluded.filled_until '
+					'WHEN f.filled_until <= $6 THEN f.filled_until END, '
 				'pending = 0, recent = ARRAY[]::bigint[] '
 			'WHERE cardinality(f.recent) > 0 OR bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
-				'OR (f.filled_until > $5 - interval ''1 day'') IS NOT TRUE',
+				'OR f.filled_until > $6 '
+				'OR NOT $4 AND (f.filled_until > $5 - interval ''1 day'') IS NOT TRUE',
 			filters, op.equal, op.collate_clause)
-			USING built_users, built.filters, locked, prepared, filled;
+			USING built_users, built.filters, locked, prepared, filled, latest;
 		IF cardinality(gone) > 0 THEN
 			EXECUTE format('DELETE FROM %s AS f WHERE f.user_id %s ANY ($1)', filters, op.equal)
 				USING gone;
@@ -2795,7 +2811,7 @@ BEGIN
 		counts.examined := before.examined;
 		counts.lost := before.lost;
 		counts.halved := before.halved;
-		busy := built_users || gone;
+		busy := built_users || gone || skipped;
 		RETURN;
 	END;
 
@@ -2823,6 +2839,7 @@ BEGIN
 				END IF;
 		END;
 	END IF;
+	busy := busy || skipped;
 END
 $$;
 
@@ -2945,20 +2962,21 @@ BEGIN
 	-- an overlap that equals '0' can still move a time forward: '-12 months 360 days'
 	filled := LEAST(filled, filled - overlap);
 
-	-- A filter that is unchanged is rewritten only if its filled_until is more than a day old,
-	-- which keeps filled_until exact to a day.
+	-- A filter that is unchanged is rewritten only if its filled_until is wrong, because the clock
+	-- was ahead or "overlap" was shorter, or more than a day old, which keeps it exact to a day.
 	EXECUTE format('INSERT INTO %1$s AS f (user_id, items, filled_until) '
 		'SELECT e.id, bloomexp.agg(e.item, $5), CASE WHEN NOT $6 THEN $7 END '
 		'FROM (%2$s) AS e(id, item) WHERE %3$s AND %4$s GROUP BY e.id '
 		'ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET items = excluded.items, '
-			'filled_until = CASE WHEN $6 THEN f.filled_until ELSE excluded.filled_until END, '
+			'filled_until = CASE WHEN NOT $6 THEN excluded.filled_until '
+				'WHEN f.filled_until <= $9 THEN f.filled_until END, '
 			'pending = 0, recent = ARRAY[]::bigint[] '
 		'WHERE bloomexp.eq(f.items, excluded.items) IS NOT TRUE '
-			'OR (f.filled_until > $8) IS NOT TRUE',
+			'OR f.filled_until > $9 OR NOT $6 AND (f.filled_until > $8) IS NOT TRUE',
 		filters, exposed_query, of_exposures,
 		coalesce(format(op.short_id, 'e.id'), 'true'))	-- longer ids do not fit into a row
 		USING window_start, wanted, batch_from, batch_to, fpr, prepared, filled,
-			filled - interval '1 day';
+			filled - interval '1 day', LEAST(now(), now() - overlap);
 	GET DIAGNOSTICS n_filters = ROW_COUNT;
 	counts.filters := before.filters + n_filters;
 	IF counts.removed > before.removed THEN
@@ -3204,16 +3222,22 @@ BEGIN
 		LOOP
 			EXECUTE format('DROP ROUTINE %s', old.name);
 		END LOOP;
-		-- The script creates missing functions again, with default privileges.  Add their names to
-		-- the settings, so that feed_finish() revokes these privileges.
+		-- The script creates what is missing again, with default privileges.  Add its names to the
+		-- settings, so that feed_finish() revokes these privileges.
 		missing := (
-			SELECT jsonb_object_agg(f.name, NULL::text)
-			FROM jsonb_object_keys(settings -> 'functions') AS f(name)
-			WHERE NOT EXISTS (
-				SELECT FROM pg_proc AS p WHERE p.pronamespace = schema AND p.proname = f.name));
+			SELECT jsonb_agg(m.name)
+			FROM (
+				SELECT jsonb_array_elements_text(settings -> 'missing')	-- of a script that stopped
+				UNION SELECT f.name FROM jsonb_object_keys(settings -> 'functions') AS f(name)
+				WHERE NOT EXISTS (
+					SELECT FROM pg_proc AS p WHERE p.pronamespace = schema AND p.proname = f.name)
+				UNION SELECT t.name FROM unnest('{filters,health}'::text[]) AS t(name)
+				WHERE NOT EXISTS (
+					SELECT FROM pg_class AS c
+					WHERE c.relnamespace = schema AND c.relname = t.name)) AS m(name));
 		IF missing IS NOT NULL THEN
-			settings := jsonb_set(settings, '{functions}', settings -> 'functions' || missing);
-			CALL bloomexp.write_settings(feed, settings::text);
+			CALL bloomexp.write_settings(feed,
+				(settings || jsonb_build_object('missing', missing))::text);
 		END IF;
 		IF EXISTS (
 			SELECT FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
@@ -3444,7 +3468,9 @@ SET standard_conforming_strings = on
 AS $$
 DECLARE
 	schema constant oid := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
-	existing jsonb := coalesce(bloomexp.feed_settings(schema) -> 'functions', '{}');
+	former constant jsonb := coalesce(bloomexp.feed_settings(schema), '{"functions": {}}');
+	existing constant jsonb := former -> 'functions';
+	missing constant jsonb := coalesce(former -> 'missing', '[]');	-- before feed_begin()
 	arguments constant jsonb := settings::jsonb -> 'arguments';
 	all_settings jsonb;
 	made record;
@@ -3479,13 +3505,15 @@ BEGIN
 		SELECT o.name, string_agg(DISTINCT CASE a.grantee
 			WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', ') AS grantees
 		FROM (
-			SELECT 'ROUTINE ' || p.oid::regprocedure, existing ->> p.proname IS NOT NULL,
+			SELECT 'ROUTINE ' || p.oid::regprocedure,
+				existing ? p.proname AND NOT missing ? p.proname,
 				p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
 			FROM pg_proc AS p
 			WHERE p.oid IN (
 					SELECT bloomexp.routines_of(schema, all_settings -> 'functions'))
 				OR p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
-			UNION ALL SELECT 'TABLE ' || c.oid::regclass, existing <> '{}', c.relowner, c.relacl
+			UNION ALL SELECT 'TABLE ' || c.oid::regclass,
+				existing <> '{}' AND NOT missing ? c.relname, c.relowner, c.relacl
 			FROM pg_class AS c
 			WHERE c.relnamespace = schema AND c.relkind IN ('r', 'v')
 				AND c.relname IN ('filters', 'health')) AS o(name, existed, owner, acl),
@@ -3558,7 +3586,7 @@ AS $$
 DECLARE
 	name constant text := arguments ->> 'exposures';
 	table_id constant regclass := to_regclass(name);
-	kind constant "char" := (SELECT c.relkind FROM pg_class AS c WHERE c.oid = table_id);
+	relkind constant "char" := (SELECT c.relkind FROM pg_class AS c WHERE c.oid = table_id);
 	users record;
 	items record;
 	times record;
@@ -3570,7 +3598,7 @@ BEGIN
 	SELECT c.attnum, c.base = 'timestamp'::regtype AS utc INTO times
 	FROM bloomexp.feed_columns(arguments) AS c WHERE c.argument = 'time_column';
 
-	IF kind IN ('r', 'p', 'm') AND NOT EXISTS (
+	IF relkind IN ('r', 'p', 'm') AND NOT EXISTS (
 		SELECT FROM pg_index AS x JOIN pg_class AS c ON c.oid = x.indexrelid
 			JOIN pg_am AS m ON m.oid = c.relam
 		WHERE m.amname = 'btree' AND x.indrelid = table_id AND x.indisvalid AND x.indpred IS NULL
@@ -3579,7 +3607,7 @@ BEGIN
 			USING DETAIL = format('A rebuild%s would read the whole table for each user.',
 				CASE arguments ->> 'trigger' WHEN 'false' THEN ' and each request' ELSE '' END),
 			HINT = format('CREATE INDEX%s ON %s (%I, %I%s);',
-				CASE kind WHEN 'p' THEN '' ELSE ' CONCURRENTLY' END,
+				CASE relkind WHEN 'p' THEN '' ELSE ' CONCURRENTLY' END,
 				name, arguments ->> 'user_column', arguments ->> 'time_column',
 				CASE WHEN items.arrays = 1 THEN ''
 					ELSE format(', %I', arguments ->> 'item_column') END);
@@ -3606,7 +3634,7 @@ BEGIN
 			HINT = format('CALL %I.rebuild(overlap => ...) with more than the longest delay.',
 				arguments ->> 'feed');
 	END IF;
-	IF kind <> 'm' AND items.arrays = 0 AND EXISTS (
+	IF relkind <> 'm' AND items.arrays = 0 AND EXISTS (
 		SELECT FROM pg_index AS x
 		WHERE x.indrelid = table_id AND x.indisunique AND x.indisvalid AND x.indpred IS NULL
 			AND x.indnkeyatts = 2
@@ -4053,7 +4081,8 @@ EXCEPTION WHEN OTHERS THEN	-- raise it without its context, which is the whole s
 	IF code = '55P03' THEN	-- lock_not_available
 		message := format('could not lock %s for feed "%s"',
 			coalesce(NULLIF(exposures::text, '-'), 'the filters'), feed);
-		hint := 'Open transactions or a vacuum of the table hold the lock. '
+		hint := 'Open transactions or a vacuum of the table hold the lock, or another session is '
+			'making a feed of this name. '
 			'Try again, with a lock_timeout of two seconds if autovacuum runs.';
 	END IF;
 	detail := coalesce(NULLIF(detail, ''), 'Nothing was made.');
@@ -4481,8 +4510,9 @@ BEGIN
 	END IF;
 
 	-- Add the events of the remaining users: one user after another, one slice at a time, the
-	-- oldest first.  Their rows are locked, so call add() only if it will change the row: most of
-	-- a batch that is repeated changes nothing.
+	-- oldest first.  "page" has one row per user, so group the events again.  The rows are locked,
+	-- so call add() only if it will change the row: most of a batch that is repeated changes
+	-- nothing.
 	FOR addition IN
 		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items,
 			max(b.shown_at) AS shown_at
@@ -4752,8 +4782,9 @@ SELECT pg_catalog.count(*) AS users,
 	pg_catalog.max(i.fpr_now) AS fpr_max,
 	pg_catalog.count(*) FILTER (WHERE i.fpr_now OPERATOR(pg_catalog.>) {alarming_fpr})
 		AS above_fpr{#window},
-	pg_catalog.count(*) FILTER (WHERE coalesce(f.since OPERATOR(pg_catalog.<)
-		bloomexp.oldest_slice(current_timestamp, {width}, {slices}), f.items IS NULL))
+	pg_catalog.count(*) FILTER (WHERE coalesce(i.items, 0) OPERATOR(pg_catalog.=) 0
+		AND coalesce(f.since OPERATOR(pg_catalog.<)
+			bloomexp.oldest_slice(current_timestamp, {width}, {slices}), f.items IS NULL))
 		AS expired{/window}{#table},
 	pg_catalog.min(f.filled_until) AS oldest_filled_until,
 {#tracked}
@@ -5004,8 +5035,8 @@ BEGIN
 	FROM {feed}.filters AS f
 	WHERE f.user_id {=} take.user_id{collate}
 {#alone}
-		-- On Citus find no row, so that lock() writes it: a shard can move while its rows are only
-		-- locked.
+		-- On Citus this must find no row, so that lock() below writes the row: a shard can move
+		-- while its rows are only locked.
 		AND current_setting('citus.shard_count', true) IS NULL
 {/alone}
 	FOR NO KEY UPDATE;
@@ -5015,7 +5046,8 @@ BEGIN
 		INTO old_items, old_recent{#alone}, old_since{/alone}
 		FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate};
 	END IF;
-	-- The lock of the table keeps the extension from being dropped now.
+	-- The lock of the table keeps the extension from being dropped now, so from here on functions
+	-- of bloomexp may be called.
 	DECLARE
 		settings CONSTANT bloomexp.row_settings :=
 			{settings};
@@ -5038,7 +5070,8 @@ BEGIN
 {/alone}
 				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings{#alone},
 					f.since, present, present{/alone}),
-				-- 0 if there are too many for "recent": then they are in "items"
+				-- The hashes of "taken" are distinct, and new to "recent": they are its first ones
+				-- now.  0 if there are too many: then they are in "items".
 				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
 				recent = bloomexp.recent_after(f.recent, new_hashes, settings{#alone},
 					f.since, present, present{/alone})

@@ -53,8 +53,9 @@ BEGIN
 	END IF;
 
 	-- Add the events of the remaining users: one user after another, one slice at a time, the
-	-- oldest first.  Their rows are locked, so call add() only if it will change the row: most of
-	-- a batch that is repeated changes nothing.
+	-- oldest first.  "page" has one row per user, so group the events again.  The rows are locked,
+	-- so call add() only if it will change the row: most of a batch that is repeated changes
+	-- nothing.
 	FOR addition IN
 		SELECT b.user_id{collate} AS user_id, array_agg(b.item) AS items,
 			max(b.shown_at) AS shown_at

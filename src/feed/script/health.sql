@@ -27,8 +27,9 @@ SELECT pg_catalog.count(*) AS users,
 	pg_catalog.max(i.fpr_now) AS fpr_max,
 	pg_catalog.count(*) FILTER (WHERE i.fpr_now OPERATOR(pg_catalog.>) {alarming_fpr})
 		AS above_fpr{#window},
-	pg_catalog.count(*) FILTER (WHERE coalesce(f.since OPERATOR(pg_catalog.<)
-		bloomexp.oldest_slice(current_timestamp, {width}, {slices}), f.items IS NULL))
+	pg_catalog.count(*) FILTER (WHERE coalesce(i.items, 0) OPERATOR(pg_catalog.=) 0
+		AND coalesce(f.since OPERATOR(pg_catalog.<)
+			bloomexp.oldest_slice(current_timestamp, {width}, {slices}), f.items IS NULL))
 		AS expired{/window}{#table},
 	pg_catalog.min(f.filled_until) AS oldest_filled_until,
 {#tracked}

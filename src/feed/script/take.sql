@@ -41,8 +41,8 @@ BEGIN
 	FROM {feed}.filters AS f
 	WHERE f.user_id {=} take.user_id{collate}
 {#alone}
-		-- On Citus find no row, so that lock() writes it: a shard can move while its rows are only
-		-- locked.
+		-- On Citus this must find no row, so that lock() below writes the row: a shard can move
+		-- while its rows are only locked.
 		AND current_setting('citus.shard_count', true) IS NULL
 {/alone}
 	FOR NO KEY UPDATE;
@@ -52,7 +52,8 @@ BEGIN
 		INTO old_items, old_recent{#alone}, old_since{/alone}
 		FROM {feed}.filters AS f WHERE f.user_id {=} take.user_id{collate};
 	END IF;
-	-- The lock of the table keeps the extension from being dropped now.
+	-- The lock of the table keeps the extension from being dropped now, so from here on functions
+	-- of bloomexp may be called.
 	DECLARE
 		settings CONSTANT bloomexp.row_settings :=
 			{settings};
@@ -75,7 +76,8 @@ BEGIN
 {/alone}
 				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings{#alone},
 					f.since, present, present{/alone}),
-				-- 0 if there are too many for "recent": then they are in "items"
+				-- The hashes of "taken" are distinct, and new to "recent": they are its first ones
+				-- now.  0 if there are too many: then they are in "items".
 				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
 				recent = bloomexp.recent_after(f.recent, new_hashes, settings{#alone},
 					f.since, present, present{/alone})
