@@ -22,11 +22,6 @@
 #: make check-versions  the SQL and isolation tests on each PostgreSQL that is
 #:                      installed, or those of PG_CONFIGS: see test/versions
 #:   TESTS=0            the TAP tests instead
-#: make check-processors    the unit, SQL and isolation tests on arm64, s390x, i386
-#:                      and armhf, emulated: hours; see test/processors
-#:   PROCESSORS=arm64 TESTS="003 add"    only those
-#: make check-clients   the readers in clients/ whose language is installed,
-#:                      against what a server answered; needs no server
 #: make bench           what it costs, compared with the alternatives: half an hour
 #:   BENCH="feed pages"    only bench/feed and bench/pages, each described by its run
 #:
@@ -41,8 +36,16 @@
 #: make dist            the archive of a release, of the commit HEAD
 #:   REF=v1.0.0         for another commit
 #:
-#: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.  With INSTALL=no
-#: they install no package: if one is missing, they list it and stop.
+#: With INSTALL=no they install no package: if they cannot do without a missing one, they list
+#: what is missing and stop.  These install no package:
+#:
+#: make check-processors    the unit, SQL and isolation tests on arm64, s390x, i386
+#:                      and armhf, emulated: hours; see test/processors
+#:   PROCESSORS=arm64 TESTS="003 add"    only those
+#: make check-clients   the readers in clients/ whose language is installed,
+#:                      against what a server answered; needs no server
+#:
+#: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.
 
 # Files are found by wildcards: where this file lies, or VPATH leads.
 ifneq ($(word 2,$(VPATH))$(word 2,$(MAKEFILE_LIST)),)

@@ -211,7 +211,7 @@ function showRate(info) {
                 width: 4, height: 10 }));
     }
     $('rate-bar').replaceChildren(...parts);
-    $('rate-text').textContent = `False positive rate at present: ${percent(info.fprNow)}, ` +
+    $('rate-text').textContent = `Current false positive rate: ${percent(info.fprNow)}, ` +
         `${info.fprNow > info.fpr ? 'above' : 'within'} the target rate of ${percent(info.fpr)}` +
         (rates.length > 1 ? '; by layer' : '');
 }

@@ -16,7 +16,6 @@ abstract = "Bloom filters that keep a feed from showing an item twice"
 address = "https://bloomexp.example/bloomexp"
 authors = "bloomexp authors <maintainers@bloomexp.example>"
 version = "1.0.0"
-sql_version = regex("^[0-9]+[.][0-9]+", version)
 
 group "default" { targets = ["server", "extension"] }
 
@@ -81,7 +80,7 @@ function "extension_labels" {
     "io.cloudnativepg.image.base.name" = "${minimal}:${pg}-minimal-${distribution}"
     "io.cloudnativepg.image.base.os" = distribution
     "io.cloudnativepg.image.base.pgmajor" = pg
-    "io.cloudnativepg.image.sql.version" = sql_version
+    "io.cloudnativepg.image.sql.version" = version
   })
 }
 

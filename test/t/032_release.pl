@@ -10,12 +10,17 @@ use warnings;
 use File::Basename qw(dirname);
 use JSON::PP;
 use Test::More;
+use Time::Piece;
 
 my $root = dirname(__FILE__) . '/../..';
 my $semantic = qr/\A(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}\z/;
 
 # Where other files say it.
 my %place = (
+	'README.md' => qr/this is version ([\d.]*\d)\./,
+	'clients/README.md' => qr/`bloomexp:bloomexp:(.*?)`/,
+	'clients/go/README.md' => qr/bloomexp\@v(\S+) /,
+	'packaging/container/README.md' => qr/-t bloomexp:(.*?)-\d+ /,
 	'bloomexp.control' => qr/^default_version = '(.*)'$/m,
 	'CHANGELOG.md' => qr/^## (\S+) \(/m,
 	'debian/changelog' => qr/\A\S+ \((.*)-[^-]*\)/,
@@ -24,6 +29,11 @@ my %place = (
 	'clients/java/pom.xml' => qr/<version>(.*)<\/version>/,
 	'clients/javascript/package.json' => qr/^\s*"version": "(.*)"/m,
 	'clients/python/pyproject.toml' => qr/^version = "(.*)"$/m);
+
+# Where other files have the date of the changelog, and how they write it.
+my %dated = (
+	'debian/changelog' => [ qr/^ -- .*>  (.*?) [\d:]+ \+0000$/m, '%a, %d %b %Y' ],
+	'packaging/rpm/bloomexp.spec' => [ qr/^%changelog\n\* (\w+ \w+ \d+ \d+) /m, '%a %b %d %Y' ]);
 
 # Where other files have the address of the project, of which META.json says "homepage".
 my %address = (
@@ -84,9 +94,18 @@ sub complaints
 	push @found, map { "$_ is missing: see test/released/keep" } grep { !$exists->($_) }
 	  map { "test/released/$_-$version.sql" } qw(bloomexp- database dump)
 	  if $released;
-	my ($dated) = ($files->{'CHANGELOG.md'} // '') =~ /^## \S+ \((.*)\)$/m;
+	my ($newest) = ($files->{'CHANGELOG.md'} // '') =~ /^(## .*)$/m;
+	my ($day) = ($newest // '') =~ /\((\d{4}-\d\d-\d\d)\)$/;
 	push @found, 'CHANGELOG.md and META.json differ in whether it is released'
-	  if $released != (($dated // '') =~ /^\d{4}-\d\d-\d\d$/);
+	  if $released != defined $day;
+	for my $file ($day ? sort keys %dated : ())
+	{
+		my ($pattern, $format) = @{ $dated{$file} };
+		my ($date) = ($files->{$file} // '') =~ $pattern;
+
+		push @found, "$file has the date " . ($date // 'no date')
+		  if ($date // '') ne Time::Piece->strptime($day, '%Y-%m-%d')->strftime($format);
+	}
 	return @found;
 }
 
@@ -103,8 +122,14 @@ my %sound = (
 		"meta-spec": {"version": "1.0.0"}}',
 	'bloomexp.control' => "comment = 'c'\ndefault_version = '2.3.4'\n",
 	'CHANGELOG.md' => "# Changelog\n\n## 2.3.4 (2027-01-02)\n\n- a\n\n## 2.3.3 (2026-01-02)\n",
-	'debian/changelog' => "postgresql-bloomexp (2.3.4-1) unstable; urgency=medium\n",
-	'packaging/rpm/bloomexp.spec' => "Name: bloomexp\nVersion:\t2.3.4\nURL:\thttps://h/b\n",
+	'debian/changelog' => "postgresql-bloomexp (2.3.4-1) unstable; urgency=medium\n\n  * A\n\n"
+		. " -- m <m\@h>  Sat, 02 Jan 2027 06:00:00 +0000\n",
+	'packaging/rpm/bloomexp.spec' => "Name: bloomexp\nVersion:\t2.3.4\nURL:\thttps://h/b\n"
+		. "%changelog\n* Sat Jan 02 2027 m <m\@h> - 2.3.4-1PGDG\n",
+	'README.md' => '**Status:** this is version 2.3.4. Until',
+	'clients/README.md' => '`bloomexp:bloomexp:2.3.4`, or',
+	'clients/go/README.md' => 'go mod edit -require=bloomexp@v2.3.4 -replace',
+	'packaging/container/README.md' => '--target extension -t bloomexp:2.3.4-18 .',
 	'packaging/container/docker-bake.hcl' => qq(address = "https://h/b"\nversion = "2.3.4"\n),
 	'REUSE.toml' => qq(SPDX-PackageDownloadLocation = "https://h/b"\n),
 	'debian/copyright' => "Source: https://h/b\n",
@@ -136,6 +161,10 @@ for (
 	[ 'CHANGELOG.md', qr/2027-01-02/, 'unreleased',
 		'CHANGELOG.md and META.json differ in whether it is released' ],
 	[ 'debian/changelog', qr/2\.3\.4/, '2.3.3', 'debian/changelog says 2.3.3, not 2.3.4' ],
+	[ 'debian/changelog', qr/02 Jan/, '03 Jan', 'debian/changelog has the date Sat, 03 Jan 2027' ],
+	[ 'packaging/rpm/bloomexp.spec', qr/Jan 02/, 'Feb 02',
+		'packaging/rpm/bloomexp.spec has the date Sat Feb 02 2027' ],
+	[ 'README.md', qr/2\.3\.4/, '2.3.3', 'README.md says 2.3.3, not 2.3.4' ],
 	[ 'packaging/rpm/bloomexp.spec', qr/2\.3\.4/, '2.3',
 		'packaging/rpm/bloomexp.spec says 2.3, not 2.3.4' ],
 	[ 'debian/control', qr/Git: https:\/\/h\/b/, 'Git: https://h/c',
