@@ -73,7 +73,7 @@ COMMENT ON FUNCTION bloomexp.lock_user(regclass, anyelement) IS
 'locks the row of a user, as lock() of a feed does';
 
 CREATE FUNCTION bloomexp.remove_row(filters regclass, condition text, user_id anyelement,
-	before timestamp with time zone DEFAULT NULL)
+	oldest timestamp with time zone DEFAULT NULL, present timestamp with time zone DEFAULT NULL)
 RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -82,7 +82,8 @@ AS $$
 DECLARE
 	n_rows bigint;
 BEGIN
-	EXECUTE format('DELETE FROM %s AS f WHERE %s', filters, condition) USING user_id, before;
+	EXECUTE format('DELETE FROM %s AS f WHERE %s', filters, condition)
+		USING user_id, oldest, present;
 	GET DIAGNOSTICS n_rows = ROW_COUNT;
 	IF n_rows > 0 THEN
 		RETURN true;
@@ -90,12 +91,13 @@ BEGIN
 	-- The DELETE has found nothing.  If there is a row now, another session has made it since, or a
 	-- trigger or rule has kept it.  Once it is locked, only a trigger or rule can keep it.
 	EXECUTE format('SELECT FROM %s AS f WHERE %s FOR UPDATE', filters, condition)
-		USING user_id, before;
+		USING user_id, oldest, present;
 	GET DIAGNOSTICS n_rows = ROW_COUNT;
 	IF n_rows = 0 THEN
 		RETURN false;
 	END IF;
-	EXECUTE format('DELETE FROM %s AS f WHERE %s', filters, condition) USING user_id, before;
+	EXECUTE format('DELETE FROM %s AS f WHERE %s', filters, condition)
+		USING user_id, oldest, present;
 	GET DIAGNOSTICS n_rows = ROW_COUNT;
 	IF n_rows = 0 THEN
 		PERFORM bloomexp.row_not_written(filters::text);
@@ -104,9 +106,10 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.remove_row(regclass, text, anyelement, timestamp with time zone) IS
-'removes the row of a user if it meets a condition on f, with $1 for the user and $2 for a time; '
-'returns whether there was such a row, and raises an error if a trigger or rule keeps it';
+COMMENT ON FUNCTION bloomexp.remove_row IS
+'removes the row of a user if it meets a condition on f, with $1 for the user, $2 for the oldest '
+'slice of the window and $3 for the present; returns whether there was such a row, and raises an '
+'error if a trigger or rule keeps it';
 
 CREATE FUNCTION bloomexp.forget_user(filters regclass, user_id anyelement) RETURNS void
 LANGUAGE plpgsql
@@ -227,13 +230,13 @@ SET search_path = pg_catalog, pg_temp
 SET row_security = off	-- an error if row security would hide rows
 AS $$
 DECLARE
-	oldest constant timestamp with time zone :=
-		bloomexp.oldest_slice(clock_timestamp(), width, slices);
-	-- condition, with $2 for the oldest slice of the window: the slice of the row is older, or the
+	present constant timestamp with time zone := clock_timestamp();
+	oldest constant timestamp with time zone := bloomexp.oldest_slice(present, width, slices);
+	-- condition, with $2 for "oldest" and $3 for "present": the slice of the row is older, or the
 	-- row has none, because only lock() has made it.  If the clock was behind for a while, the
 	-- filter can have items that are newer than "since".
 	expired constant text := 'coalesce(f.since < $2, f.items IS NULL) '
-		'AND coalesce(bloomexp.cardinality(bloomexp.expire(f.items, now())), 0) = 0';
+		'AND coalesce(bloomexp.cardinality(bloomexp.expire(f.items, $3)), 0) = 0';
 	op record;	-- how users are compared
 	batch_from after%TYPE := after;
 	candidate after%TYPE;
@@ -246,7 +249,7 @@ BEGIN
 		-- rows that only lock() has made are no loss, and do not count
 		EXECUTE format('SELECT count(f.since), count(f.since) FILTER (WHERE %s) FROM %s AS f',
 			expired, filters)
-			INTO n_users, n_expired USING batch_from, oldest;
+			INTO n_users, n_expired USING batch_from, oldest, present;
 		IF n_expired > 1000 AND n_expired > n_users / 5 THEN
 			RAISE EXCEPTION 'expire would remove % of % users of %', n_expired, n_users, filters
 				USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -261,16 +264,16 @@ BEGIN
 	-- Leave out users whose rows others have locked: something is being shown to them.
 	FOR candidate IN
 		EXECUTE format('SELECT f.user_id FROM %s AS f WHERE %s '
-			'AND ($1 IS NULL OR f.user_id %s $1) AND ($3 IS NULL OR f.user_id %s $3) '
+			'AND ($1 IS NULL OR f.user_id %s $1) AND ($4 IS NULL OR f.user_id %s $4) '
 			'ORDER BY f.user_id', filters, expired, op.greater, op.not_greater)
-			USING batch_from, oldest, after
+			USING batch_from, oldest, present, after
 	LOOP
 		EXECUTE format('SELECT FROM %s AS f WHERE f.user_id %s $1 AND %s FOR UPDATE SKIP LOCKED',
-			filters, op.equal, expired) USING candidate, oldest;
+			filters, op.equal, expired) USING candidate, oldest, present;
 		GET DIAGNOSTICS n_rows = ROW_COUNT;
 		CONTINUE WHEN n_rows = 0;
 		IF bloomexp.remove_row(filters, format('f.user_id %s $1 AND %s', op.equal, expired),
-			candidate, oldest) THEN
+			candidate, oldest, present) THEN
 			removed := removed + 1;
 		END IF;
 	END LOOP;
