@@ -86,6 +86,18 @@ for ([ 'demo', "missing here: gcc libc6-dev\n", 'gcc' ],
 	unlike($said, qr/apt-get|$made/, "$purpose, INSTALL=no: installs and builds nothing");
 }
 
+SKIP:
+{
+	skip 'the package of npm is here', 2
+	  if -d dirname(__FILE__) . '/../../examples/feed/node_modules/pg';
+	my ($ok, $said) =
+	  bootstrap('example', 'no', node => 'echo 20.1.1', npm => 'exit 0', gcc => undef);
+
+	ok(!$ok, 'example, INSTALL=no: fails');
+	like($said, qr/\Amissing here: gcc libc6-dev\nmissing here, from npm: pg\n/,
+		'example, INSTALL=no: lists the packages of apt and npm');
+}
+
 ($ok, $said) = bootstrap('demo', '', gcc => undef);
 ok($ok, 'without a compiler');
 like($said,
