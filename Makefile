@@ -19,9 +19,6 @@
 #:   TESTS="add 003 citus"    only those whose names begin so
 #:   WERROR=1           warnings are errors
 #: make deps            only install the packages that make check and make demo need
-#: make check-versions  the SQL and isolation tests on each PostgreSQL that is
-#:                      installed, or those of PG_CONFIGS: see test/versions
-#:   TESTS=0            the TAP tests instead
 #: make bench           what it costs, compared with the alternatives: half an hour
 #:   BENCH="feed pages"    only bench/feed and bench/pages, each described by its run
 #:
@@ -32,18 +29,23 @@
 #: make fuzz            random values for the modules that read and change them
 #:   SECONDS=60         duration
 #:   RUNS=10000         number of runs, reproducible; SEED=2 for another sequence
-#: make page            clients/page/index.html, which looks into filters
-#: make dist            the archive of a release, of the commit HEAD
-#:   REF=v1.0.0         for another commit
 #:
 #: With INSTALL=no they install no package: if they cannot do without a missing one, they list
-#: what is missing and stop.  These install no package:
+#: what is missing and stop.
 #:
+#: These never install a package:
+#:
+#: make check-versions  the SQL and isolation tests on each PostgreSQL that is
+#:                      installed, or those of PG_CONFIGS: see test/versions
+#:   TESTS=0            the TAP tests instead
 #: make check-processors    the unit, SQL and isolation tests on arm64, s390x, i386
 #:                      and armhf, emulated: hours; see test/processors
 #:   PROCESSORS=arm64 TESTS="003 add"    only those
 #: make check-clients   the readers in clients/ whose language is installed,
 #:                      against what a server answered; needs no server
+#: make page            clients/page/index.html, which looks into filters
+#: make dist            the archive of a release, of the commit HEAD
+#:   REF=v1.0.0         for another commit
 #:
 #: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.
 

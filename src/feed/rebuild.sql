@@ -445,8 +445,8 @@ BEGIN
 		INTO gone, not_locked USING locked, built_users;
 	IF wanted IS NOT NULL THEN
 		EXECUTE format('SELECT ARRAY(SELECT f.user_id FROM %1$s AS f WHERE f.user_id %2$s ANY ($1) '
-			'AND NOT EXISTS (SELECT FROM unnest($2 || $3) AS d(id) WHERE d.id %2$s f.user_id))',
-			filters, op.equal)
+			'AND NOT EXISTS (SELECT FROM unnest($2 || $3) AS d(id) WHERE d.id %2$s f.user_id%3$s))',
+			filters, op.equal, op.collate_clause)
 			INTO skipped USING wanted, locked, built_users;
 	END IF;
 

@@ -451,9 +451,10 @@ bloomexp_row_items_after(PG_FUNCTION_ARGS)
 	bool		same_slice;
 
 	get_addition(fcinfo, 1, &settings, &row, &addition);
+
 	/*
-	 * Nearly always the slice is the same and `recent` has room.  Then nothing goes into the filter,
-	 * so do not read it.
+	 * Nearly always the slice is the same and `recent` has room.  Then nothing goes into the
+	 * filter, so do not read it.
 	 */
 	same_slice = !row.used || !addition.exists || row.slice == addition.slice;
 	if (same_slice && has_room(&row, addition.n))

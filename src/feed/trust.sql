@@ -28,7 +28,7 @@ COMMENT ON FUNCTION bloomexp.trusted_with_schema(oid, oid) IS
 'the feed is not a superuser';
 
 CREATE FUNCTION bloomexp.tables_of(relation regclass) RETURNS SETOF regclass
-LANGUAGE sql STABLE ROWS 10	-- untrusted() gets hash tables of a size that is estimated from this
+LANGUAGE sql STABLE ROWS 10	-- the planner sizes the hash tables of untrusted() by this
 SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH RECURSIVE read(oid) AS (	-- the relation, and what it reads if it is a view

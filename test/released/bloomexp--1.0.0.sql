@@ -1189,7 +1189,7 @@ COMMENT ON FUNCTION bloomexp.trusted_with_schema(oid, oid) IS
 'the feed is not a superuser';
 
 CREATE FUNCTION bloomexp.tables_of(relation regclass) RETURNS SETOF regclass
-LANGUAGE sql STABLE ROWS 10	-- untrusted() gets hash tables of a size that is estimated from this
+LANGUAGE sql STABLE ROWS 10	-- the planner sizes the hash tables of untrusted() by this
 SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH RECURSIVE read(oid) AS (	-- the relation, and what it reads if it is a view
@@ -2745,8 +2745,8 @@ BEGIN
 		INTO gone, not_locked USING locked, built_users;
 	IF wanted IS NOT NULL THEN
 		EXECUTE format('SELECT ARRAY(SELECT f.user_id FROM %1$s AS f WHERE f.user_id %2$s ANY ($1) '
-			'AND NOT EXISTS (SELECT FROM unnest($2 || $3) AS d(id) WHERE d.id %2$s f.user_id))',
-			filters, op.equal)
+			'AND NOT EXISTS (SELECT FROM unnest($2 || $3) AS d(id) WHERE d.id %2$s f.user_id%3$s))',
+			filters, op.equal, op.collate_clause)
 			INTO skipped USING wanted, locked, built_users;
 	END IF;
 
@@ -5073,8 +5073,9 @@ BEGIN
 {/alone}
 				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings{#alone},
 					f.since, present, present{/alone}),
-				-- The hashes of "taken" are distinct, and new to "recent": they are its first ones
-				-- now.  0 if there are too many: then they are in "items".
+				-- "taken" has no item twice, and none that is in "recent".  So its hashes become
+				-- the first ones of "recent".  If there are too many, they go into "items", and
+				-- none is pending.
 				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
 				recent = bloomexp.recent_after(f.recent, new_hashes, settings{#alone},
 					f.since, present, present{/alone})

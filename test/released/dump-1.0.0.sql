@@ -290,7 +290,7 @@ ALTER FUNCTION forever.merge(from_user text, into_user text) DEPENDS ON EXTENSIO
 CREATE FUNCTION forever.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["bdf85a1451cb5976a3cd11368cdb9de6", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["5e5bf3f085b949770b6ae4e1622f4762", "3b4b1c84cd5c0f5808bf62154b1c2978", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["1917d44362bd7cc3d9418a92b6a3bb66", "95a9fea6a40356de5bde4f1ebe6b84f1", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["83a9255f63440c82126c53d136d4ed0a", "11b9e774b5deddd67c3c713d09c5a780", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["d138ebf3b8a806bf9beb781ac512e23f", "5f4944338c9f0b05190b4bd5ecd41336", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["8d79a7790d775d05b35b6c0135401646", "e3914cd2c92dafe9bc64f7bc68a34c41", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["4b70442d1f11b6e24389eb42fe8a914a", "ac87b0f6f5fc0b78c1bdbcc11339a756", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["row_security=off", "search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["bdf85a1451cb5976a3cd11368cdb9de6", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["5e5bf3f085b949770b6ae4e1622f4762", "3b4b1c84cd5c0f5808bf62154b1c2978", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["080975ddde9e4921824af4e0f4defcaa", "95a9fea6a40356de5bde4f1ebe6b84f1", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["83a9255f63440c82126c53d136d4ed0a", "11b9e774b5deddd67c3c713d09c5a780", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["d138ebf3b8a806bf9beb781ac512e23f", "5f4944338c9f0b05190b4bd5ecd41336", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["8d79a7790d775d05b35b6c0135401646", "e3914cd2c92dafe9bc64f7bc68a34c41", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["4b70442d1f11b6e24389eb42fe8a914a", "ac87b0f6f5fc0b78c1bdbcc11339a756", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["row_security=off", "search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
 $$;
 
 
@@ -345,8 +345,9 @@ BEGIN
 					f.since, present, present),
 				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings,
 					f.since, present, present),
-				-- The hashes of "taken" are distinct, and new to "recent": they are its first ones
-				-- now.  0 if there are too many: then they are in "items".
+				-- "taken" has no item twice, and none that is in "recent".  So its hashes become
+				-- the first ones of "recent".  If there are too many, they go into "items", and
+				-- none is pending.
 				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
 				recent = bloomexp.recent_after(f.recent, new_hashes, settings,
 					f.since, present, present)
@@ -754,7 +755,7 @@ ALTER FUNCTION seen.merge(from_user bigint, into_user bigint) DEPENDS ON EXTENSI
 CREATE FUNCTION seen.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["af174f60d2d07ebeb8f03bdbe840405c", "9c1eaba5fa283f268f3363db383676a0", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["6d0c769ec77a5302b649c07a875d513f", "83c9cf40de730033a1909e69ba1af0de", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["a2492f1eb89cf4840e824a159d795658", "8d35d3952c373da5c4a0248ab3bd9474", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["b3134a49d9f8a4a94e44218996d54967", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire": ["7cb53036469eb61e475e84fcb01fc754", "a6596e14588fb74ba3c0e2f03de2927c", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["1b6c2b92e8b67c75fbc051bc7b0e44ae", "5bd2aadb1159d5cd58e2b674ecde9507", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["2df8e1b254aa5204e81523b47e6012fc", "cf437e319f30156555aaac54adc335db", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["9bea1a8491ac74b6c1650da5b0aca83e", "17a6cde66cb6a76284db57bf628ab432", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["af174f60d2d07ebeb8f03bdbe840405c", "9c1eaba5fa283f268f3363db383676a0", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["6d0c769ec77a5302b649c07a875d513f", "83c9cf40de730033a1909e69ba1af0de", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["6fc3fcf48c8ef6ec133939cfd70036ea", "8d35d3952c373da5c4a0248ab3bd9474", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["b3134a49d9f8a4a94e44218996d54967", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire": ["7cb53036469eb61e475e84fcb01fc754", "a6596e14588fb74ba3c0e2f03de2927c", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["1b6c2b92e8b67c75fbc051bc7b0e44ae", "5bd2aadb1159d5cd58e2b674ecde9507", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["2df8e1b254aa5204e81523b47e6012fc", "cf437e319f30156555aaac54adc335db", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["9bea1a8491ac74b6c1650da5b0aca83e", "17a6cde66cb6a76284db57bf628ab432", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -810,8 +811,9 @@ BEGIN
 					f.since, present, present),
 				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings,
 					f.since, present, present),
-				-- The hashes of "taken" are distinct, and new to "recent": they are its first ones
-				-- now.  0 if there are too many: then they are in "items".
+				-- "taken" has no item twice, and none that is in "recent".  So its hashes become
+				-- the first ones of "recent".  If there are too many, they go into "items", and
+				-- none is pending.
 				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
 				recent = bloomexp.recent_after(f.recent, new_hashes, settings,
 					f.since, present, present)
@@ -1022,7 +1024,7 @@ ALTER FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto big
 CREATE FUNCTION shown.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["726ceb82c2f0a5862b9093d2ef5f6228", "40c04da91cab735ef442b3effc839d05", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["755846c955abc38b5fd9c329304aa156", "b1b699d33782b3e08a140abc05dcdb8e", ["row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["a36eab4c2ccad6ea80a4295c3ab461cf", "3b6c50dae5d71f5be666b270097e7bfa", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b8ad59b2017491c5c061b1696c2e3715", "744ccd2709bff9014771197a905d6436", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["93caf32809b581b5b60dbfc8e915f6f4", "dc8eb93275fb886e6521d91c834e599e", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["4d2c240034f37c59ff2a79e6fca5fe3f", "40c04da91cab735ef442b3effc839d05", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["755846c955abc38b5fd9c329304aa156", "b1b699d33782b3e08a140abc05dcdb8e", ["row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["a36eab4c2ccad6ea80a4295c3ab461cf", "3b6c50dae5d71f5be666b270097e7bfa", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b8ad59b2017491c5c061b1696c2e3715", "744ccd2709bff9014771197a905d6436", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["93caf32809b581b5b60dbfc8e915f6f4", "dc8eb93275fb886e6521d91c834e599e", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -1066,8 +1068,9 @@ BEGIN
 			new_hashes := bloomexp.hashes(taken);
 			UPDATE shown.filters AS f SET
 				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings),
-				-- The hashes of "taken" are distinct, and new to "recent": they are its first ones
-				-- now.  0 if there are too many: then they are in "items".
+				-- "taken" has no item twice, and none that is in "recent".  So its hashes become
+				-- the first ones of "recent".  If there are too many, they go into "items", and
+				-- none is pending.
 				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
 				recent = bloomexp.recent_after(f.recent, new_hashes, settings)
 			WHERE f.user_id = take.user_id;
@@ -2074,9 +2077,9 @@ COPY public.exposures (user_id, item_id, shown_at) FROM stdin;
 2	16	2026-01-01 00:00:00+00
 2	18	2026-01-01 00:00:00+00
 2	20	2026-01-01 00:00:00+00
-1	802	2026-11-29 19:10:12.073204+00
-2	802	2026-11-29 19:10:12.073204+00
-3	802	2026-11-29 19:10:12.073204+00
+1	802	2026-11-29 19:26:17.542234+00
+2	802	2026-11-29 19:26:17.542234+00
+3	802	2026-11-29 19:26:17.542234+00
 \.
 
 
@@ -2146,8 +2149,8 @@ COPY seen.filters (user_id, since, items, pending, recent) FROM stdin;
 --
 
 COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 19:10:12.062096+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
-2	2026-11-29 19:10:12.062096+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
+1	2026-11-29 19:26:17.53172+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
+2	2026-11-29 19:26:17.53172+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
 3	\N	\N	0	{-6443450559023289812}
 \.
 
@@ -2157,8 +2160,8 @@ COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
 --
 
 COPY untracked.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 19:00:11.070489+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
-2	2026-11-29 19:00:11.070489+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
+1	2026-11-29 19:16:16.539236+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
+2	2026-11-29 19:16:16.539236+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
 \.
 
 

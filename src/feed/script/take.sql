@@ -76,8 +76,9 @@ BEGIN
 {/alone}
 				items = bloomexp.items_after(f.items, f.recent, new_hashes, settings{#alone},
 					f.since, present, present{/alone}),
-				-- The hashes of "taken" are distinct, and new to "recent": they are its first ones
-				-- now.  0 if there are too many: then they are in "items".
+				-- "taken" has no item twice, and none that is in "recent".  So its hashes become
+				-- the first ones of "recent".  If there are too many, they go into "items", and
+				-- none is pending.
 				pending = CASE WHEN cardinality(taken) <= 247 THEN cardinality(taken) ELSE 0 END,
 				recent = bloomexp.recent_after(f.recent, new_hashes, settings{#alone},
 					f.since, present, present{/alone})
