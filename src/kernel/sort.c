@@ -19,6 +19,9 @@
 /* Up to this many records, insertion is the fastest sort. */
 #define INSERTION_SORT_MAX 64
 
+/* The bit at which the highest byte of a key begins */
+#define HIGHEST_BYTE 56
+
 /* Word indexes of a BloomExposure.  A plain hash is a record with only the first word. */
 enum
 {
@@ -75,6 +78,14 @@ sort_by_byte(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check
 
 	for (uint64_t i = 0; i < n; i++)
 		next[(get_key(records + i * words, key) >> shift) % 256]++;
+	if (next[(get_key(records, key) >> shift) % 256] == n)	/* nothing to move */
+	{
+		if (n > BLOOMEXP_INTERRUPT_EVERY)
+			check();
+		if (shift > 0)
+			sort_part(records, n, shift - 8, check);
+		return;
+	}
 	for (int part = 0; part < 256; part++)
 	{
 		ends[part] = start + next[part];
@@ -134,45 +145,46 @@ sort_by_slice(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck chec
 	sort_by_byte(records, n, shift, check, 2, SLICE, sort_by_slice);
 }
 
-/* Sort records, beginning with the highest byte in which their keys differ. */
+/* Sort records whose keys agree in all bytes above the one at bit `shift`. */
 static BLOOMEXP_INLINE void
-sort(uint64_t *records, uint64_t n, BloomInterruptCheck check, int words, int key,
+sort(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check, int words, int key,
 	 SortPart sort_part)
 {
-	uint64_t	differences = 0;
-	int			shift = 0;
-
-	if (n <= INSERTION_SORT_MAX)
-	{
+	if (n > INSERTION_SORT_MAX)
+		sort_part(records, n, shift, check);
+	else
 		insertion_sort(records, n, words, key);
-		return;
-	}
-	for (uint64_t i = 1; i < n; i++)
-		differences |= get_key(records + i * words, key) ^ get_key(records, key);
-	if (differences == 0)
-		return;
-	while (differences >> shift > 255)
-		shift += 8;
-	sort_part(records, n, shift, check);
 }
 
 /* Sort hashes in ascending order. */
 void
 bloomexp_sort_hashes(uint64_t *hashes, uint64_t n, BloomInterruptCheck check)
 {
-	sort(hashes, n, check, 1, HASH, sort_hashes);
+	sort(hashes, n, HIGHEST_BYTE, check, 1, HASH, sort_hashes);
 }
 
 /* Sort exposures by their hashes in ascending order. */
 void
 bloomexp_sort_by_hash(BloomExposure *exposures, uint64_t n, BloomInterruptCheck check)
 {
-	sort((uint64_t *) exposures, n, check, 2, HASH, sort_by_hash);
+	sort((uint64_t *) exposures, n, HIGHEST_BYTE, check, 2, HASH, sort_by_hash);
 }
 
-/* Sort exposures by their slices, the oldest first. */
+/*
+ * Sort exposures by their slices, the oldest first.
+ *
+ * Unlike hashes, slices agree in most of their bytes, so begin with the highest one in which they
+ * differ.
+ */
 void
 bloomexp_sort_by_slice(BloomExposure *exposures, uint64_t n, BloomInterruptCheck check)
 {
-	sort((uint64_t *) exposures, n, check, 2, SLICE, sort_by_slice);
+	uint64_t	differences = 0;
+	int			shift = 0;
+
+	for (uint64_t i = 1; i < n; i++)
+		differences |= exposures[i].slice ^ exposures[0].slice;
+	while (differences >> shift > 255)
+		shift += 8;
+	sort((uint64_t *) exposures, n, shift, check, 2, SLICE, sort_by_slice);
 }

@@ -176,6 +176,12 @@ test_checks(void)
 	ok(most_changed <= 2 * BLOOMEXP_INTERRUPT_EVERY,
 	   "at most %d hashes change between two checks (%d)", 2 * BLOOMEXP_INTERRUPT_EVERY,
 	   (int) most_changed);
+
+	/* equal hashes are not moved at all */
+	memset(hashes, 0, sizeof(hashes));
+	checks = 0;
+	bloomexp_sort_hashes(hashes, MOST, check);
+	ok(checks > 0, "a sort of equal hashes checks for interrupts");
 }
 
 int
