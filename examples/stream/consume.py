@@ -2,7 +2,8 @@
 
 The settings are librdkafka's, and the PG* variables lead to the server.  A message is JSON, such as
 {"user_id": 42, "item_id": 701, "shown_at": "2026-11-23T10:00:00Z"}.  Errors of the server end
-the program.  Once started again, it repeats the last batch, which changes nothing.
+the program, but not a message that does not fit.  Once started again, the program repeats the last
+batch, which changes nothing.
 """
 
 import contextlib
@@ -43,14 +44,19 @@ def main(topic, batch, *settings):
     read = added = 0
 
     def log(statistics):
-        partitions = json.loads(statistics)["topics"].get(topic, {}).get("partitions", {}).values()
+        statistics = json.loads(statistics)
+        partitions = statistics["topics"].get(topic, {}).get("partitions", {}).values()
         lags = [p["hi_offset"] - max(p["committed_offset"], 0) for p in partitions
                 if p["fetch_state"] == "active" and p["hi_offset"] >= 0]
+        # Without a broker the offsets are those of the past.
+        if not any(broker["state"] == "UP" for broker in statistics["brokers"].values()):
+            lags = []
         print(f"read {read}, added {added}, partitions {len(lags)},"
               f" lag {sum(lags) if lags else 'unknown'}", flush=True)
 
     stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
     consumer = Consumer({"group.id": "seen", "auto.offset.reset": "earliest",
                          "statistics.interval.ms": 10000,
                          **dict(setting.split("=", 1) for setting in settings),
@@ -59,13 +65,14 @@ def main(topic, batch, *settings):
         consumer.subscribe([topic])
         while not stop.is_set():
             received = consumer.consume(int(batch), timeout=1)
-            messages = [message for message in received if not message.error()
-                and message.value() is not None]
+            messages = [message for message in received if not message.error()]
+            exposures = [message for message in messages if message.value() is not None]
             for message in received:
                 if message.error():
                     print(message.error(), flush=True)
+            if exposures:
+                added += add(connection, exposures)
             if messages:
-                added += add(connection, messages)
                 read += len(messages)
                 try:
                     consumer.commit(asynchronous=False)

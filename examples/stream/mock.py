@@ -11,6 +11,8 @@ import sys
 
 from confluent_kafka import Producer
 
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
 producer = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "none", "log_level": 0})
 producer.list_topics("exposures")    # creates it
 now = datetime.datetime.now(datetime.timezone.utc).isoformat()
