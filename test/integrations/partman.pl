@@ -104,12 +104,12 @@ for my $day (1 .. $days)
 	my $missing = missing();
 	$wrong .= "day $day: missing: $missing\n" if $missing;
 }
-ok($node->poll_query_until('postgres', "SELECT count(*) = 3 FROM pg_stat_activity
-	WHERE query LIKE 'CALL expose%'"),
-	'no writer failed');
+my $writing = $node->poll_query_until('postgres', "SELECT count(*) = 3 FROM pg_stat_activity
+	WHERE query LIKE 'CALL expose%'");
 # Not by INT: what a shell starts in the background ignores it, and so does pgbench then.
 $writers->signal('TERM');
 $writers->finish;
+ok($writing, 'no writer failed') or diag($output);
 
 is($wrong, '', 'new partitions got the trigger every day, and nothing was missing');
 cmp_ok($made, '>=', $days - 1, 'there were new partitions');
