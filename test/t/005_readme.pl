@@ -436,8 +436,9 @@ is(sqlstate($node, $of_table, "$again " . $page =~ s/ON CONFLICT .*\nSET .*//r .
 is(sqlstate($node, 'query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post_id;
 	INSERT INTO exposures
 	VALUES (42, 1)'), '42703', 'a renamed column');
-is(sqlstate($node, 'query', 'BEGIN; ALTER SCHEMA shown RENAME TO saw;
-	INSERT INTO exposures VALUES (42, 1)'), '42601',
+# PL/pgSQL of PostgreSQL 17 says that the schema is missing, older ones that they know no such type.
+like(sqlstate($node, 'query', 'BEGIN; ALTER SCHEMA shown RENAME TO saw;
+	INSERT INTO exposures VALUES (42, 1)'), qr/^(3F000|42601)$/,
 	'a renamed schema');
 is($node->psql('query', 'ALTER TABLE exposures RENAME TO showings;
 	INSERT INTO showings VALUES (42, 1)'), 0,
