@@ -46,11 +46,11 @@ def main(topic, batch, *settings):
     def log(statistics):
         statistics = json.loads(statistics)
         partitions = statistics["topics"].get(topic, {}).get("partitions", {}).values()
+        # The offsets of a partition whose broker does not answer are those of the past.
+        brokers = {broker["nodeid"] for broker in statistics["brokers"].values()
+                   if broker["state"] == "UP" and broker["nodeid"] >= 0}
         lags = [p["hi_offset"] - max(p["committed_offset"], 0) for p in partitions
-                if p["fetch_state"] == "active" and p["hi_offset"] >= 0]
-        # Without a broker the offsets are those of the past.
-        if not any(broker["state"] == "UP" for broker in statistics["brokers"].values()):
-            lags = []
+                if p["fetch_state"] == "active" and p["hi_offset"] >= 0 and p["leader"] in brokers]
         print(f"read {read}, added {added}, partitions {len(lags)},"
               f" lag {sum(lags) if lags else 'unknown'}", flush=True)
 

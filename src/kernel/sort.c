@@ -64,8 +64,22 @@ insertion_sort(uint64_t *records, uint64_t n, int words, int key)
 
 /*
  * Sort records whose keys agree in all bytes above the one at bit `shift`.  `words` is the size
- * of a record, and `key` the index of its key.  `sort_part`, the caller itself, sorts the parts.
- * All three are constants in each caller, so each gets a copy compiled for it.
+ * of a record, and `key` the index of its key.
+ */
+static BLOOMEXP_INLINE void
+sort(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check, int words, int key,
+	 SortPart sort_part)
+{
+	if (n > INSERTION_SORT_MAX)
+		sort_part(records, n, shift, check);
+	else
+		insertion_sort(records, n, words, key);
+}
+
+/*
+ * Do the same for many records: move them into parts, and sort each.  `sort_part`, the caller
+ * itself, sorts the parts.  It, `words` and `key` are constants in each caller, so each gets a copy
+ * compiled for it.
  */
 static BLOOMEXP_INLINE void
 sort_by_byte(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check,
@@ -119,10 +133,7 @@ sort_by_byte(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check
 
 		if (n > BLOOMEXP_INTERRUPT_EVERY)
 			check();
-		if (count > INSERTION_SORT_MAX)
-			sort_part(records + start * words, count, shift - 8, check);
-		else
-			insertion_sort(records + start * words, count, words, key);
+		sort(records + start * words, count, shift - 8, check, words, key, sort_part);
 		start = ends[part];
 	}
 }
@@ -145,17 +156,6 @@ sort_by_slice(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck chec
 	sort_by_byte(records, n, shift, check, 2, SLICE, sort_by_slice);
 }
 
-/* Sort records whose keys agree in all bytes above the one at bit `shift`. */
-static BLOOMEXP_INLINE void
-sort(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check, int words, int key,
-	 SortPart sort_part)
-{
-	if (n > INSERTION_SORT_MAX)
-		sort_part(records, n, shift, check);
-	else
-		insertion_sort(records, n, words, key);
-}
-
 /* Sort hashes in ascending order. */
 void
 bloomexp_sort_hashes(uint64_t *hashes, uint64_t n, BloomInterruptCheck check)
@@ -173,8 +173,8 @@ bloomexp_sort_by_hash(BloomExposure *exposures, uint64_t n, BloomInterruptCheck 
 /*
  * Sort exposures by their slices, the oldest first.
  *
- * Unlike hashes, slices agree in most of their bytes, so begin with the highest one in which they
- * differ.
+ * Slices, unlike hashes, agree in most of their bytes.  So the sort begins with the highest byte in
+ * which they differ.
  */
 void
 bloomexp_sort_by_slice(BloomExposure *exposures, uint64_t n, BloomInterruptCheck check)
