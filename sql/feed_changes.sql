@@ -225,7 +225,7 @@ SELECT feed, problems, edited FROM bloomexp.feeds();
 SELECT bloomexp.create_feed('SET role = STABLE');
 SELECT feed, problems, edited FROM bloomexp.feeds() WHERE feed LIKE 'SET%';
 DROP SCHEMA "SET role = STABLE" CASCADE;
--- users whom no rebuild has come to
+-- users whom no rebuild has reached
 INSERT INTO exposures VALUES (1, 1), (2, 2);
 SELECT users, never_filled, oldest_filled_until IS NULL AS never FROM seen.health;
 CALL seen.rebuild(users => '{1}');
