@@ -3,35 +3,35 @@
 #: make                 build
 #: make install         install; as root where PostgreSQL is a package's
 #: make installcheck    SQL and isolation tests on a server that runs
-#: make uninstall       remove what was installed; before it, DROP EXTENSION bloomexp
+#: make uninstall       remove the installed files; run DROP EXTENSION bloomexp first
 #: make clean           remove what was built
 #:
-#: These list the packages that are missing here and install them by apt-get (root or sudo);
-#: most build, install and use a server of their own, which is gone afterwards:
+#: These list the missing packages and install them with apt-get (as root or with sudo).  Most of
+#: them then build and install bloomexp, and run on a temporary server of their own:
 #:
 #: make demo            a stream of 5 million exposures into a feed, compared with exact SQL
 #:   CSV=file           your exposures, also .gz or .zst, with the header
 #:                      user_id,item_id,shown_at; without it the demo makes some up
-#:   P=0.01             the target rate of false positives
-#: make example         a feed in your browser, in Node.js; Ctrl-C ends it
-#:   PORT=9000          at another port than 8042
+#:   P=0.01             the target false positive rate
+#: make example         a feed in your browser, served by Node.js; Ctrl-C stops it
+#:   PORT=9000          listen on this port instead of 8042
 #: make check           every test; make test is the same
-#:   TESTS="add 003 citus"    only those whose names begin so
+#:   TESTS="add 003 citus"    only tests whose names begin with one of these
 #:   WERROR=1           warnings are errors
 #: make deps            only install the packages that make check and make demo need
-#: make bench           what it costs, compared with the alternatives: half an hour
+#: make bench           benchmarks against the alternatives: half an hour
 #:   BENCH="feed pages"    only bench/feed and bench/pages, each described by its run
 #:
 #: make check-sanitized the SQL and isolation tests and some others under the address
 #:                      and undefined behaviour sanitizers: a quarter of an hour
 #: make check-valgrind  some SQL tests under valgrind: ten minutes
 #:   TESTS="add 003"    only those, for both
-#: make fuzz            random values for the modules that read and change them
+#: make fuzz            fuzz the modules that read and change filters
 #:   SECONDS=60         duration
 #:   RUNS=10000         number of runs, reproducible; SEED=2 for another sequence
 #:
-#: With INSTALL=no they install no package: if they cannot do without a missing one, they list
-#: what is missing and stop.
+#: With INSTALL=no they install no packages.  If a required package is missing, they list what is
+#: missing and stop.
 #:
 #: These never install a package:
 #:
@@ -43,13 +43,13 @@
 #:   PROCESSORS=arm64 TESTS="003 add"    only those
 #: make check-clients   the readers in clients/ whose language is installed,
 #:                      against what a server answered; needs no server
-#: make page            clients/page/index.html, which looks into filters
+#: make page            build clients/page/index.html, a page that inspects filters
 #: make dist            the archive of a release, of the commit HEAD
 #:   REF=v1.0.0         for another commit
 #:
-#: PG_CONFIG=/path/to/pg_config chooses the PostgreSQL, for each of these.
+#: PG_CONFIG=/path/to/pg_config selects the PostgreSQL installation, for every target.
 
-# Files are found by wildcards: where this file lies, or VPATH leads.
+# Files are found by wildcards, in the folder of this Makefile or of VPATH.
 ifneq ($(word 2,$(VPATH))$(word 2,$(MAKEFILE_LIST)),)
 $(error make cannot read a path with a blank: run it in the folder of bloomexp.control, \
 	or build where the path has none)
@@ -64,7 +64,7 @@ MODULE_big = bloomexp
 PGFILEDESC = "bloomexp - Bloom filters of what a user was shown"
 OBJS = $(patsubst $(here)/%.c,%.o,$(sort $(wildcard $(here)/src/*.c $(here)/src/*/*.c)))
 
-# The tests have text in UTF-8, whatever the server's databases are in.
+# The tests contain UTF-8 text, so create their database in that encoding.
 REGRESS = $(patsubst $(here)/sql/%.sql,%,$(sort $(wildcard $(here)/sql/*.sql)))
 REGRESS_OPTS = --load-extension=bloomexp --encoding=UTF8 --no-locale
 ISOLATION = $(patsubst $(here)/test/specs/%.spec,%,$(sort $(wildcard $(here)/test/specs/*.spec)))
@@ -75,8 +75,8 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 include_server := $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)
 
-# A fused multiply-add rounds differently, and so does the x87 of 32-bit x86; the
-# size of a filter must be the same on every CPU.
+# Filter sizes must be the same on every CPU, so avoid fused multiply-add and the x87 FPU of
+# 32-bit x86, which round differently.
 machine = $(shell $(CC) -dumpmachine)
 exact = -ffp-contract=off $(if $(filter i386-% i486-% i586-% i686-%,$(machine)),-msse2 -mfpmath=sse)
 
@@ -95,9 +95,9 @@ PG_CFLAGS = $(exact) $(paths) -Wall -Wextra -Wno-unused-parameter \
 	-Wno-ignored-optimization-argument
 SHLIB_LINK += -lm
 
-# The goals of this project's own.  They install PGXS where it is missing, so
-# they do without it and call make again for the rest; PGXS also has a "check",
-# which only says that there is none.
+# This project's own targets.  They can install PGXS where it is missing, so this part does not
+# include it, and calls make again for any other target.  (PGXS has a "check" target, too, which
+# only says that it is not supported.)
 ours = help deps check test check-versions check-processors check-clients check-sanitized \
 	check-valgrind fuzz demo example bench page dist
 
@@ -106,7 +106,8 @@ ifneq ($(filter $(ours),$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 .PHONY: $(MAKECMDGOALS)
 export MAKE PG_CONFIG REGRESS ISOLATION
-# It is for test/lib/bootstrap; PGXS has a variable of this name.
+# INSTALL=no is meant for test/lib/bootstrap.  Do not pass it on to make, because PGXS has a
+# variable of the same name.
 export INSTALL
 MAKEOVERRIDES := $(filter-out INSTALL=%,$(MAKEOVERRIDES))
 
@@ -161,7 +162,7 @@ bench:
 page:
 	@clients/page/make
 
-# Only files of the commit, whatever else the folder has.
+# Pack only the files of the commit, not other files that are in the folder.
 REF = HEAD
 dist:
 	@command -v git >/dev/null || \
@@ -174,8 +175,7 @@ dist:
 $(filter-out $(ours),$(MAKECMDGOALS)):
 	@$(MAKE) $@
 
-# The client's packages have PGXS, but only the server's development files have
-# headers to build with.
+# Client packages bring PGXS, too, but only the server's development package has the headers.
 else ifneq ($(and $(PGXS),$(wildcard $(include_server)/postgres.h)),)
 
 ifeq ($(version),)
@@ -206,7 +206,7 @@ ifeq ($(if $(clang),$(shell $(clang) --version 2>/dev/null)),)
 override with_llvm = no
 endif
 
-# Options of the user's own come last.
+# The compiler options that the user has chosen, if any; -O3 below gives way to them.
 chosen := $(filter command,$(origin CFLAGS)) $(COPT) $(PROFILE)
 
 include $(PGXS)
@@ -217,7 +217,7 @@ endif
 
 BITCODE_CFLAGS += $(exact)
 
-# Its parts come one after another; the templates of feeds become rows of a function.
+# Concatenate the parts, and turn the templates of feeds into the rows of a function.
 $(script): $(parts) $(templates) $(here)/src/install/kind.sql.in \
 		$(here)/src/install/privileges.sql $(here)/Makefile built-for
 	@{ for part in $(type_parts); do cat $$part && echo || exit; done && \

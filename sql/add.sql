@@ -3,12 +3,12 @@
 -- The promised rate holds at every moment, and the bytes stay within a bound.
 --
 
--- what is added is contained, and nothing else
+-- the added items are contained, and nothing else
 CREATE TABLE first AS SELECT bloom_add(NULL, '{1,2,3}'::int[]) AS f;
 SELECT bloom_contains_all(f, '{1,2,3}'::int[]) FROM first;
 SELECT bloom_contains_any(f, '{0,4,5,6}'::int[]) FROM first;
 
--- it is the same filter by any way
+-- every way of adding makes the same filter
 SELECT bloom_add(NULL, '{3,2,1,2,3,NULL}'::bigint[]) = f AS same FROM first;
 SELECT bloom_add(bloom_add(bloom_add(NULL, 3), 1), 2) = f AS same FROM first;
 SELECT bloom_add(bloom_add(NULL, 3), '{1,2}'::smallint[]) = f AS same FROM first;
@@ -16,12 +16,12 @@ SELECT bloom_add(bloom_new(), '{1,2,3}'::int[]) = f AS same FROM first;
 SELECT bloom_add(bloom_new(100, 0.01, false), '{1,2,3}'::int[]) = f AS same FROM first;
 DROP TABLE first;
 
--- a new filter is one as by bloom_new(), with room for 100 items at 1%, or for as many as there
--- are at once
+-- a new filter is like that of bloom_new(), with room for 100 items at 1%, or for all items of the
+-- first add if these are more
 SELECT kind, items, capacity, fpr, layers FROM bloom_info(bloom_add(NULL, 1));
 SELECT kind, items, capacity, fpr, layers
 FROM bloom_info(bloom_add(NULL, ARRAY(SELECT generate_series(1, 5000))));
--- one that is there keeps its capacity and rate
+-- an existing filter keeps its capacity and rate
 SELECT kind, items, capacity, fpr, layers
 FROM bloom_info(bloom_add(bloom_new(500, 0.001), '{a,b,a}'::text[]));
 
@@ -64,8 +64,8 @@ FROM bloom_add(bloom_add(bloom_new(10), ARRAY(SELECT generate_series(1, 50))),
 			   ARRAY(SELECT generate_series(51, 500))) AS f,
 	generate_series(1, 500) i;
 
--- What can be reached at the most is the sum of what the layers can reach, and within the promise;
--- however far a filter has grown, there is something left for the next layer.
+-- The rate that a filter can reach is the sum of those that its layers can reach, and within the
+-- promise.  However far a filter has grown, part of the promise is left for the next layer.
 CREATE FUNCTION pg_temp.grow(filter bloom, factor float8, upto int) RETURNS bloom
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -109,7 +109,7 @@ DROP TABLE grown;
 --
 
 -- After each item: the rate now, and the bytes in relation to the optimum, -n ln p / (ln 2)^2 / 8.
--- A counting filter ends when it is full.  Of filters that are `apart` none has items of another.
+-- A counting filter ends when it is full.  Filters with different `apart` have no item in common.
 CREATE FUNCTION pg_temp.one_at_a_time(room int, p float8, apart int, upto int,
 									  counting boolean DEFAULT false)
 RETURNS TABLE (n int, rate float8, ratio float8, layers int) LANGUAGE plpgsql AS $$
@@ -147,9 +147,9 @@ SELECT p, max(ratio) <= 4 AS at_most
 FROM unnest('{0.1,0.001,0.0001}'::float8[]) p, pg_temp.one_at_a_time(100, p, 5, 5000)
 WHERE n > 100 GROUP BY p ORDER BY p;
 
--- The rate now, from the fill, is the expected one give or take chance: so the mean of twenty
--- filters counts, with 1% for what chance is left.  High rates are where a careless count of items
--- shows: an item that finds its bits set is one, too.
+-- The rate now, from the fill, varies by chance around the expected one, so test the mean of twenty
+-- filters, with a margin of 1%.  A careless count of items shows at high rates, where many items
+-- find all of their bits set, and must be counted all the same.
 SELECT room, p, max(rate) <= p * 1.01 AS promise_kept
 FROM (SELECT room, p, n, avg(rate) AS rate
 	  FROM unnest('{100,1000}'::int[]) room, unnest('{0.9,0.5,0.1,0.02,0.01,0.001}'::float8[]) p,
@@ -164,8 +164,8 @@ FROM unnest('{0.7,0.85,0.9,0.95,0.99}'::float8[]) p, pg_temp.one_at_a_time(1000,
 GROUP BY p ORDER BY p;
 
 --
--- Adding what is there already changes nothing, and costs nothing: the result is the same TOASTed
--- value as before, and an UPDATE copies its pointer.
+-- Adding items that the filter contains changes nothing, and costs nothing: the result is the same
+-- TOASTed value as before, and an UPDATE copies its pointer.
 --
 CREATE TABLE seen (user_id int PRIMARY KEY, items bloom);
 INSERT INTO seen VALUES
@@ -192,7 +192,7 @@ SELECT array_agg(DISTINCT chunk_id) = :'before' AS untouched FROM :toast;
 SELECT user_id, items @> 1000001 AS added FROM seen ORDER BY user_id;
 DROP TABLE seen;
 
--- a value that a statement makes of another is not the other
+-- a change of a copy does not change the original
 DO $$
 DECLARE
 	f bloom := bloom_new(2);
@@ -203,8 +203,8 @@ BEGIN
 END
 $$;
 
--- Many items at once, past the room of layers that are cut into blocks: those that the old layer
--- has room for and those of the new one are spread over all blocks of theirs.
+-- More items at once than a blocked layer has room for: the items that fill the old layer, and
+-- those of the new one, are each spread over all blocks of their layer.
 CREATE TABLE blocks AS
 	SELECT kept, more,
 		bloom_add(built, ARRAY(SELECT generate_series(kept + 1, kept + more)::bigint)) AS f
@@ -219,8 +219,8 @@ SELECT kept, more,
 FROM blocks ORDER BY kept, more;
 DROP TABLE blocks;
 
--- A layer that claims more items than such a shape can hold takes no further one: the value would
--- be refused where it is read again.
+-- A layer that claims more items than its shape can hold takes no further item: the value would be
+-- refused when it is read again.
 SELECT count(bloom_add(f, ARRAY(SELECT generate_series(1, n)::bigint))::bytea::bloom) AS read_again
 FROM CAST('\x0101020000000000e27a14ae47e1ca3f'
 		  '01000014050000000500000013000000010000400b000000090000000a000000'
@@ -288,7 +288,8 @@ SELECT bloom_remove(f | f, ARRAY[7, 7]) @> 7 AS twice FROM bloom_add(pg_temp.cou
 -- other filters cannot forget
 SELECT bloom_remove(bloom_add(NULL, 7), 7);
 
--- full in time: items that it takes for contained are not counted, and at high rates they are many
+-- it is full in time, although it does not count the items that it takes for contained, which are
+-- many at high rates
 SELECT p, avg(rate) <= p * 1.01 AS promise_kept
 FROM unnest('{0.9,0.5,0.3,0.1,0.01}'::float8[]) p, generate_series(1, 10) apart,
 	LATERAL (SELECT rate FROM pg_temp.one_at_a_time(1000, p, apart, 5000, counting => true)

@@ -1,6 +1,6 @@
 --
--- bloom_agg(): one filter of the items of all rows, sized for the distinct ones.  The plan does
--- not show in its bytes: serial or parallel, hashed or sorted, in any order of rows.
+-- bloom_agg(): one filter of the items of all rows, sized for the distinct ones.  Its bytes do not
+-- depend on the plan: serial or parallel, hashed or sorted, in any order of rows.
 --
 
 -- Four kinds of items in three forms: with the default rate, with a rate, and with headroom too.
@@ -84,7 +84,7 @@ CREATE TABLE frames AS
 SELECT i, items FROM frames, bloom_info(f) ORDER BY i;
 SELECT i, f @> i AS own, f @> (i + 1) AS next FROM frames ORDER BY i;
 
--- all but those that have left the frame again
+-- a moving frame, without the items that have left it
 SELECT i, items FROM frames, bloom_info(last_two) ORDER BY i;
 SELECT i, last_two @> (i - 2) AS has_left FROM frames ORDER BY i;
 DROP TABLE frames;
@@ -95,7 +95,7 @@ SELECT count(*), bool_and(f = (SELECT bloom_agg(j, 0.02, 0.5) FROM generate_seri
 FROM (SELECT i, bloom_agg(i, 0.02, 0.5) OVER (PARTITION BY i % 3) AS f
 	  FROM generate_series(1, 300) i) AS w;
 
--- a parameter is not null, and the same in all rows
+-- a parameter must not be NULL, and must be the same in all rows
 SELECT bloom_agg(i, NULL) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01, NULL) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, CASE WHEN i < 3 THEN 0.01 END) FROM generate_series(1, 3) i;
@@ -110,7 +110,7 @@ FROM (SELECT i % 2, bloom_agg(i, 0.01 * (1 + i % 2)) FROM generate_series(1, 9) 
 	AS a (g, f), bloom_info(f)
 ORDER BY g;
 
--- one that is wrong by itself, also in a later row
+-- an invalid parameter, also in a later row
 SELECT bloom_agg(NULL::int, 0) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, CASE WHEN i < 3 THEN 0.01 ELSE 'NaN' END) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0.01, -0.1) FROM generate_series(1, 3) i;
@@ -128,7 +128,7 @@ SELECT bits = (bloom_sizing(1000, 0.01)).bits AS right_size FROM sized, bloom_in
 SELECT bloom_cardinality(f) BETWEEN 985 AND 1015 AS near FROM sized;
 DROP TABLE sized;
 
--- headroom: room for so many more
+-- headroom: room for further items
 CREATE TABLE rooms AS
 	SELECT headroom, f, bloom_add(f, ARRAY(SELECT generate_series(1, capacity))) AS full_up
 	FROM (SELECT headroom, bloom_agg(i, 0.01, headroom) AS f
@@ -261,8 +261,8 @@ SELECT bloom_agg(item_id) FILTER (WHERE user_id > 40) FROM exposures;
 DROP VIEW filters, filter;
 DROP TABLE exposures, hashed, serial;
 
--- Items that set no further bit are counted as well, even if somebody has chosen them: what the
--- aggregate makes is a value.
+-- Items that set no further bit are counted as well, even if somebody has chosen many such items:
+-- the result is still a valid value.
 CREATE TABLE chosen AS
 	SELECT bloom_agg(i, 0.9) AS f
 	FROM (SELECT i FROM generate_series(1, 100000) i

@@ -56,7 +56,7 @@ SELECT name FROM filters
 WHERE ARRAY(SELECT n FROM ids WHERE NOT n <@ f ORDER BY n)
 	IS DISTINCT FROM ARRAY(SELECT n FROM ids ORDER BY n) - f;
 
--- the filters in turn: what one call knows of its last filter must not answer for the next one
+-- the filters in turn: what a call site has cached of one filter must not be used for the next
 SELECT n, string_agg(name, ' ' ORDER BY name) AS contained_in
 FROM ids, filters WHERE f @> n AND n IN (7, 77, 4500, 7777, 9500) GROUP BY n ORDER BY n;
 
@@ -80,9 +80,9 @@ END
 $$;
 DROP TABLE filters, ids;
 
--- A look or two into a large stored filter need not read all of it, many looks should; the
--- answers are the same.  There is one of one layer in blocks, one of several layers of which some
--- have blocks, one of many layers, and one that is compressed.
+-- One or two lookups in a large stored filter need not read all of it; many lookups should.  The
+-- answers are the same.  The filters: one layer in blocks, several layers of which some have
+-- blocks, many layers, and a compressed one.
 CREATE TABLE large (name text, f bloom);
 INSERT INTO large SELECT 'blocks', bloom_agg(i) FROM generate_series(1, 100000) i;
 INSERT INTO large
@@ -102,12 +102,12 @@ SELECT name, pg_column_size(f) > 3000 AS out_of_line,
 	(bloom_info(f)).layers > 100 AS many_layers
 FROM large ORDER BY name;
 
--- one look
+-- one lookup
 SELECT name, f @> 500 AS has_500 FROM large ORDER BY name;
 SELECT name, f @> -1 AS has_minus_1 FROM large ORDER BY name;
 SELECT name, f @> NULL::int AS has_null FROM large ORDER BY name;
 
--- a few looks, which differ neither from those into the value in one piece nor from an array
+-- a few lookups: the same as in the value in one piece, and as an array
 SELECT name, ARRAY(
 	SELECT i FROM unnest('{1,77,500,1000,1999,5000,50000,100000,100001,123456}'::int[]) i
 	WHERE (f @> i) IS DISTINCT FROM (f::bytea::bloom @> i)) AS unlike_whole
@@ -117,7 +117,7 @@ SELECT name, ARRAY(
 	WHERE (f @> i) IS DISTINCT FROM (bloom_contains_each(f, ARRAY[i]))[1]) AS unlike_array
 FROM large ORDER BY name;
 
--- many looks
+-- many lookups
 SELECT name FROM large
 WHERE ARRAY(SELECT i FROM generate_series(1, 3000) i WHERE NOT f @> i)
 	IS DISTINCT FROM ARRAY(SELECT generate_series(1, 3000)) - f;
@@ -245,7 +245,7 @@ BEGIN
 END
 $$;
 
--- with a subquery it is found once, and asked below the join with the authors
+-- with a subquery the filter is found once, and tested below the join with the authors
 SELECT * FROM pg_temp.asks($$
 	SELECT p.id, a.name FROM posts AS p JOIN authors AS a ON a.id = p.author
 	WHERE NOT (SELECT items FROM feed_seen WHERE user_id = 1) @> p.id
@@ -389,8 +389,8 @@ CREATE TABLE exposures AS
 CREATE INDEX ON exposures (item_id, shown_at);
 VACUUM ANALYZE exposures;
 
--- filters that err a lot: of what counts, of all that was ever seen, and a window, which knows
--- some of the old ones still
+-- filters that err a lot: of the items that count, of all items ever seen, and a window, which
+-- still has some of the old items
 CREATE TABLE filters (kind text, f bloom);
 INSERT INTO filters
 	SELECT 'rebuilt', bloom_agg(item_id, 0.2) FROM exposures

@@ -117,7 +117,7 @@ SELECT bloom_exclude_first('{{1,2},{3,4}}'::int[], NULL, 1);
 SELECT bloom_exclude_first('{1.5}'::numeric[], NULL, 1);
 SELECT bloom_exclude_first('{a}'::text[], bloom_add(NULL, 1), 0);
 
--- what is one item is as everywhere: char(n) has no trailing blanks, text has
+-- items are equal by the same rules as everywhere: char(n) has no trailing blanks, text has
 SELECT bloom_exclude_first('{a,"a ",b,a,A,""}'::text[], bloom_add(NULL, 'b'::text), NULL);
 SELECT bloom_exclude_first('{a,"a ",b,a,A,""}'::char(3)[], bloom_add(NULL, 'b'::text), NULL)::text[]
 	AS of_char;
@@ -152,8 +152,8 @@ SELECT wanted FROM candidates, expected
 WHERE bloom_exclude_first(texts, :'of_texts', wanted) IS DISTINCT FROM kept_texts;
 DROP TABLE candidates, expected;
 
--- no more candidates are tested than are needed: of a large filter each reads a chunk, by the
--- index of its TOAST table
+-- no more candidates are tested than needed: in a large filter each test reads a chunk, through the
+-- index of the TOAST table
 CREATE TABLE large (f bloom);
 INSERT INTO large SELECT bloom_add(bloom_new(4000000), ARRAY(SELECT generate_series(1, 100)));
 CREATE FUNCTION pg_temp.look_for(wanted int, OUT kept int, OUT chunks_read bigint)
@@ -242,7 +242,7 @@ SELECT ARRAY(SELECT bloom_exclude(c, a, b)) = c - (a | b) AS same FROM two;
 DROP TABLE two;
 
 --
--- Packed: integers of 8 bytes, the lowest first
+-- Packed: integers of 8 bytes, in little-endian byte order
 --
 SELECT bloom_exclude_packed('\x'
 	'0500000000000000'
@@ -382,7 +382,7 @@ BEGIN
 END
 $$;
 
--- the planner is told that no more rows come than there are candidates
+-- the planner knows that there are no more rows than candidates
 CREATE FUNCTION pg_temp.estimated_rows(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;

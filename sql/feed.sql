@@ -1,6 +1,6 @@
 --
--- What a feed does: an item that was shown to a user in the last width is not shown again,
--- however the exposure was written; what is older, or no exposure, is no obstacle.
+-- What a feed does: an item that was shown to a user in the last width is not shown again, however
+-- the exposure was written.  Older exposures, and rows that are not exposures, do not count.
 --
 SET client_min_messages = error;
 SET TimeZone = 'America/New_York';
@@ -11,8 +11,8 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 SELECT current_setting('server_version_num')::int >= 150000 AS has_merge,
 	EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') AS has_citext \gset
 
--- Types of users and items, with triggers and without, in turn a row per item or per page; each
--- below names that must be quoted.
+-- Feeds for all types of users and items, with triggers and without, alternately with a row per
+-- item and a row per page; all names must be quoted.
 \if :has_citext
 CREATE EXTENSION citext;
 \else
@@ -181,8 +181,8 @@ DROP VIEW rebuilds, wrong;
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloomexp.feeds() GROUP BY 1;
 DROP TABLE zoned, plain;
 
--- What is an exposure, and what is none: NULL, times before all and after all, pages without
--- items, a condition.
+-- Which rows are exposures and which are not: NULL, times before and after all others, pages
+-- without items, a condition.
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now(),
 	shown boolean);
 CREATE TABLE pages (user_id bigint, item_id bigint[], shown_at timestamptz DEFAULT now(),
@@ -214,7 +214,7 @@ SELECT format('CALL %I.rebuild()', feed) FROM bloomexp.feeds() ORDER BY feed \ge
 TABLE unseen;
 SELECT count(*), count(user_id) FROM (TABLE tracked_exposures.filters
 	UNION ALL TABLE tracked_pages.filters) AS f;
--- What only an update makes an exposure; what it makes none is forgotten by the next rebuild.
+-- Rows that an update makes exposures.  Rows that it makes none are forgotten by the next rebuild.
 UPDATE exposures SET shown = item_id <> 1 WHERE item_id IN (1, 2);
 UPDATE pages SET shown = NOT item_id @> '{1}' WHERE item_id && '{1,2}';
 TABLE unseen;
@@ -251,8 +251,8 @@ WITH a AS (INSERT INTO exposures VALUES (3, 1) RETURNING user_id),
 SELECT seen.unseen(user_id, '{1}') AS as_before FROM a;
 UPDATE exposures SET user_id = 3 WHERE user_id = 2;
 SELECT u, seen.unseen(u, '{1,2,3,4,5,6,7,8}') FROM generate_series(1, 4) AS u;
--- What is rolled back was not shown.  A filter of another kind is an error of who reads it, until
--- a rebuild.
+-- An exposure that is rolled back was not shown.  A filter of another kind is an error for its
+-- readers, until a rebuild.
 BEGIN;
 INSERT INTO exposures VALUES (1, 8);
 SAVEPOINT s;
@@ -266,7 +266,7 @@ INSERT INTO exposures VALUES (3, 9);
 SELECT seen.unseen(3, '{1,7,9}');
 CALL seen.rebuild(users => '{3}');
 SELECT seen.unseen(3, '{1,7,9}');
--- A row that is kept away from the filters is an error, not an item that is taken twice.
+-- If something suppresses the write of a filter, that is an error, not an item that is taken twice.
 CREATE RULE lost AS ON INSERT TO seen.filters DO INSTEAD NOTHING;
 INSERT INTO exposures VALUES (5, 9);
 SELECT seen.take(5, '{1,2}', 1);
@@ -326,7 +326,8 @@ WHEN MATCHED THEN UPDATE SET shown_at = now() WHEN NOT MATCHED AND false THEN IN
 INSERT INTO exposures VALUES (1, 8);
 \endif
 SELECT seen.unseen(1, '{8,9}'), untracked.unseen(1, '{8,9}');
--- One that comes later wants the script again, which monitoring tells.  Only that one is locked.
+-- A partition that comes later needs the script again, as monitoring says.  Then only that
+-- partition is locked.
 CREATE TABLE late_3 PARTITION OF late FOR VALUES IN (3);
 SELECT untracked FROM seen.health;
 INSERT INTO late_3 VALUES (3, 1);
@@ -355,7 +356,7 @@ SELECT untracked, problems, (SELECT tgenabled FROM pg_trigger
 	WHERE tgrelid = 'late_2'::regclass AND tgname = 'insert_seen') AS late_2 FROM seen.health,
 		bloomexp.feeds()
 	WHERE feed = 'seen';
--- What a table brings along that is attached, a rebuild reads.
+-- A rebuild reads the rows that an attached table brings along.
 CREATE TABLE late_4 (LIKE late);
 INSERT INTO late_4 (user_id, item_id, shown_at) VALUES (4, 40, now());
 ALTER TABLE late ATTACH PARTITION late_4 FOR VALUES IN (4);
@@ -465,12 +466,12 @@ CREATE VIEW state AS SELECT md5(string_agg(concat_ws(' ', ctid, xmin, user_id, i
 SELECT state FROM state \gset
 CALL seen.rebuild(dry_run => true);
 SELECT state = :'state' AS unchanged FROM state;
--- some users: also such as have no exposure, no filter, or come twice, and an array that does
--- not begin at 1
+-- some users, also without exposures, without a filter, or listed twice, in an array that does not
+-- begin at 1
 CALL seen.rebuild(users => '[2001:2006]={1,3,3,9001,9003,NULL}');
 SELECT user_id, seen.unseen(user_id, '{1,2,3,4,77}') FROM seen.filters ORDER BY 1;
 CALL seen.rebuild(users => '{}');
--- by ranges: one builds what none of the others has, in any order, whatever is built in between
+-- by ranges, in any order: the last range builds the filters that the others have left out
 CALL seen.rebuild(users => '{2501,3500}');
 CALL seen.rebuild(after => 4000);
 CALL seen.rebuild(upto => 2500, pause => '1 millisecond');
@@ -485,7 +486,7 @@ SELECT count(*), count(*) FILTER (WHERE bloom_contains_all(items, '{1,2,3}'::big
 SELECT state FROM state \gset
 CALL seen.rebuild();
 SELECT state = :'state' AS unchanged FROM state;
--- ... but what lost its date, or changed
+-- ... except filters that have lost their date, or have changed
 UPDATE seen.filters SET filled_until = now() - interval '25 hours' WHERE user_id = 1;
 UPDATE seen.filters SET filled_until = NULL WHERE user_id = 2;
 UPDATE seen.filters SET items = NULL WHERE user_id = 3;
@@ -518,8 +519,8 @@ SELECT after, (counts).filters, (counts).removed
 FROM seen.rebuild_batch(NULL, NULL, NULL, 1, false, false, ROW(0, 0, 0, 0, 0, 0, 0));
 SELECT count(*) AS users, bool_or(user_id = 20) AS kept FROM seen.filters;
 ROLLBACK;
--- It stops before many filters are gone: a table that was truncated and has a row again; too
--- short a retention.
+-- A rebuild stops before it removes many filters: from a table that was truncated and has a row
+-- again; with a retention that is too short.
 CREATE TABLE kept AS TABLE exposures;
 TRUNCATE exposures;
 INSERT INTO exposures VALUES (1, 1);
@@ -603,8 +604,8 @@ INSERT INTO exposures VALUES (1, 1);
 SET default_transaction_isolation = 'serializable';
 CALL seen.rebuild();
 RESET default_transaction_isolation;
--- an interval that is not negative, because a month counts as 30 days, and yet leads into the
--- future
+-- an interval that is not negative by comparison, in which a month is 30 days, but whose
+-- subtraction leads into the future
 CALL untracked.rebuild(overlap => '-1200 months 36000 days');
 SELECT filled_until <= now() AS past FROM untracked.filters;
 DO $$
@@ -736,7 +737,7 @@ SELECT change, after FROM unnest(ARRAY['ALTER TABLE exposures RENAME item_id TO 
 		WHERE oid = 'seen.settings'::regproc$$,
 	'ALTER TABLE exposures ALTER item_id TYPE text']) WITH ORDINALITY AS c (change, n),
 		after(change) ORDER BY n;
--- Who has changed comments and blanks only has edited it, and nothing is wrong with it.
+-- A feed in which only comments and blanks were changed is reported as edited, without problems.
 BEGIN;
 SELECT execute(replace(replace(pg_get_functiondef('seen.take'::regproc), 'BEGIN', '-- ours
 BEGIN'), '  ', ' '));
@@ -761,15 +762,15 @@ SELECT attcollation::regcollation, problems FROM pg_attribute, bloomexp.feeds()
 WHERE attrelid = 'by_text.filters'::regclass AND attname = 'user_id' AND feed = 'by_text';
 DROP SCHEMA by_text CASCADE;
 DROP TABLE by_text;
--- A feed without triggers: what it has not stored it reads.
+-- A feed without triggers reads the exposures that it has not stored.
 INSERT INTO exposures VALUES (1, 4);
 CALL untracked.rebuild(overlap => '0');
 INSERT INTO exposures VALUES (1, 5);
 SELECT untracked.unseen(1, '{1,2,3,4,5}'), bloom_contains_each((SELECT items FROM untracked.filters
 	WHERE user_id = 1),
 	'{4,5}'::bigint[]) AS stored;
--- a filter that is lost, older than the width, without a date, or with one that the clock has not
--- reached is slower and never wrong: 2 was not shown
+-- a filter that is lost, older than the width, or without a date or with a future one, makes reads
+-- slower but never wrong: 2 was not shown
 UPDATE untracked.filters SET items = NULL;
 SELECT untracked.unseen(1, '{1,2,3,4,5}');
 UPDATE untracked.filters SET items = bloom_add(NULL, 2::bigint), filled_until = NULL;

@@ -21,7 +21,8 @@ INSERT INTO exposures SELECT 1, item FROM generate_series(1001, 1300) AS item;
 INSERT INTO exposures VALUES (1, 1301), (1, 5000000000);
 SELECT seen.unseen(1, '{1,1001,1300,1301,1302}'), untracked.unseen(1, '{1,1001,1300,1301,1302}');
 SELECT seen.contains(1, 1301), untracked.contains(1, 1301);
--- larger ids than the script knows are in the filters, larger users are an error: no silence
+-- items too large for the type in the script are still in the filters; such users are an error, so
+-- nothing is lost silently
 INSERT INTO exposures SELECT 1, 5000000000 + n FROM generate_series(1, 300) AS n;
 ALTER TABLE exposures ALTER user_id TYPE bigint;
 INSERT INTO exposures VALUES (1, 1401);
@@ -71,7 +72,7 @@ SELECT seen.unseen(lpad('7', 32, '0')::uuid, '{1,2,3,4}'), problems FROM bloomex
 DROP TABLE by_user;
 DROP SCHEMA seen CASCADE;
 
--- An item that becomes of another kind is an error before it is a hash that nothing finds.
+-- If items change their kind, that is an error, before they become hashes that no lookup finds.
 TRUNCATE exposures;
 ALTER TABLE exposures ALTER item_id TYPE uuid
 	USING lpad(item_id::text, 32, '0')::uuid;
@@ -131,11 +132,12 @@ DELETE FROM exposures WHERE shown_at < now() - interval '10 days';
 CALL seen.rebuild();
 CALL untracked.rebuild();
 SELECT seen.unseen(7, '{7000,7009,7011,7029}'), untracked.unseen(7, '{7000,7009,7011,7029}');
--- a dry run counts, and is no obstacle
+-- a dry run counts the loss, and does not stop
 CALL seen.rebuild(dry_run => true);
 CALL seen.rebuild(allow_removed => true);
 SELECT seen.unseen(7, '{7000,7009,7011,7029}');
--- What leaves the window after a time is no loss: 15 of 30 days in a filter of 15 days ago.
+-- Items that have left the window since the last rebuild are no loss: here 15 of 30 days, in
+-- filters that are 15 days old.
 INSERT INTO exposures
 SELECT user_id, user_id * 1000 + day, now() - day * interval '1 day'
 FROM generate_series(1, 200) AS user_id, generate_series(10, 29) AS day;
@@ -143,12 +145,13 @@ CALL seen.rebuild();
 UPDATE seen.filters SET filled_until = now() - interval '15 days';
 DELETE FROM exposures WHERE shown_at < now() - interval '15 days';
 CALL seen.rebuild();
--- One user stops nobody, whatever was taken for him and not shown.
+-- One user cannot stop a rebuild, whatever was taken for that user and not shown.
 SELECT cardinality(seen.take(1, ARRAY(SELECT generate_series(1000001, 1010000))));
 CALL seen.rebuild();
 DROP SCHEMA seen, untracked CASCADE;
 
--- Users who have no place in a row stop nobody: a warning says that they have no filter.
+-- Users whose ids are too long for a row do not stop a rebuild: a warning says that they have no
+-- filter.
 DROP TABLE exposures;
 CREATE TABLE exposures (user_id text NOT NULL, item_id bigint NOT NULL,
 	shown_at timestamptz NOT NULL DEFAULT now());
@@ -277,7 +280,7 @@ SELECT seen.unseen(1, '{1,2}');
 SELECT bloomexp.feed_sql('seen', 'exposures', item_column => 'other') AS script \gset
 :script
 DROP SCHEMA seen CASCADE;
--- but another column beside the former one is another one
+-- but a column that was added beside the former one is a different column
 SELECT bloomexp.create_feed('seen', 'exposures', item_column => 'post_id');
 INSERT INTO exposures (user_id, post_id) VALUES (1, 1);
 CREATE TABLE restored (LIKE exposures INCLUDING ALL);

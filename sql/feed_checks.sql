@@ -31,7 +31,7 @@ SELECT bloomexp.create_feed('pg_seen', 'exposures', 'viewer', 'point', 'day', '-
 SELECT bloomexp.create_feed(NULL, 'exposures');
 SELECT bloomexp.create_feed('seen', 'exposures', trigger => NULL);
 SELECT bloomexp.create_feed('seen', 'missing');
--- a table that is not found is none that was left out
+-- a table that is not found is not taken for an omitted argument
 SELECT bloomexp.create_feed('seen', NULL);
 SELECT bloomexp.feed_sql('seen', to_regclass('missing'));
 SELECT bloomexp.create_feed('seen', 4711);
@@ -263,8 +263,8 @@ SELECT bloomexp.create_feed('untracked', 'shown', trigger => false);
 ROLLBACK;
 CREATE TABLE split (LIKE exposures) PARTITION BY RANGE (shown_at);
 SELECT bloomexp.feed_sql('seen', 'split') IS NULL;
--- A default in the time zone of the session, or of another place, where the feed reads UTC.  All
--- but what is written as UTC is taken for one.
+-- A default in the time zone of the session, or of another place, although the feed reads UTC.  Any
+-- default is taken for one, unless it is written as UTC.
 CREATE TABLE local (user_id bigint PRIMARY KEY, item_id bigint, shown_at timestamp DEFAULT now());
 SELECT bloomexp.feed_sql('seen', 'local') IS NULL;
 ALTER TABLE local ALTER shown_at SET DEFAULT date_trunc('second', clock_timestamp());
@@ -378,8 +378,8 @@ DROP VIEW objects;
 DROP TABLE exposures, before;
 DROP ROLE regress_bloomexp_owner, regress_bloomexp_stranger;
 
--- Parts of a template are for feeds with a flag.  A name or a flag that is none, or not closed, is
--- an error.
+-- Parts of a template can be for feeds with a flag.  An unknown name or flag is an error, and so
+-- is a part that is not closed.
 SELECT bloomexp.fill_template('{feed}.lock({user_type})', '{}',
 	'{"feed": "{a}", "user_type": "int"}');
 SELECT bloomexp.fill_template('{feeds}.lock(user_id)', '{}', '{"feed": "seen"}');

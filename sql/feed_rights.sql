@@ -232,7 +232,7 @@ FROM pg_namespace AS n, LATERAL (SELECT unnest(p.proargtypes) FROM pg_proc AS p
 		JOIN pg_type AS t ON t.oid = u.type
 WHERE n.nspname IN ('typed', 'dated') GROUP BY 1 ORDER BY 1;
 DROP SCHEMA typed, dated CASCADE;
--- Nobody else has their rows tracked: not even by whom all functions were granted to.
+-- Nobody else can have rows tracked, not even a role with EXECUTE on all functions.
 SET ROLE regress_bloomexp_evil;
 CREATE TABLE evil.mine (user_id bigint, item_id bigint, shown_at timestamptz);
 CREATE TRIGGER mine AFTER INSERT ON evil.mine REFERENCING NEW TABLE
@@ -475,8 +475,8 @@ CREATE FUNCTION of_others() RETURNS text LANGUAGE sql AS $$
 		CROSS JOIN aclexplode(coalesce(o.acl, acldefault(o.kind::"char", o.owner))) AS a
 	WHERE n.nspname ~ '^by_default' AND a.grantee <> o.owner
 $$;
--- Default privileges leave nobody a right, whatever they are for: not when a feed is made, and
--- not when functions for other types come later.
+-- Default privileges of any kind give nobody a right: neither when a feed is made, nor when
+-- functions for other types come later.
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE shop.small (user_id integer, item_id integer, shown_at timestamptz DEFAULT now());
 CREATE INDEX ON shop.small (user_id);
@@ -640,7 +640,7 @@ SELECT bool_and(run(command) = 'invalid name syntax') IS NOT FALSE FROM bloomexp
 SELECT to_regclass('shop.exposures'), cardinality(problems), command FROM bloomexp.feeds()
 	WHERE feed = 'seen';
 DROP FUNCTION run;
--- A comment on the schema is none of its settings.
+-- A comment on the schema is not taken for its settings.
 COMMENT ON SCHEMA seen IS 'bloomexp 1.0.0: SELECT bloomexp.feed_sql(''seen'', ''pg_class'');';
 SELECT command FROM bloomexp.feeds() WHERE feed = 'seen';
 COMMENT ON SCHEMA seen IS 'of team x';
@@ -679,7 +679,7 @@ RESET ROLE;
 SELECT nspacl::text ~ '=UC?/' AND nspacl::text !~ ',=[^/]*C' AS for_public FROM pg_namespace
 WHERE nspname = 'bloomexp';
 
--- Under whatever settings: the script is the same, and so is what it makes and what that does.
+-- Under any settings the script is the same, and so are the objects that it makes and what they do.
 SET ROLE regress_bloomexp_owner;
 CREATE TABLE shop."odd\\'" ("u'\n" bytea, "i\" bigint, at timestamp, "yes?" boolean DEFAULT true);
 CREATE INDEX ON shop."odd\\'" ("u'\n");
@@ -729,8 +729,8 @@ SELECT (SELECT count(*) FROM "set".filters AS s
 	(bloom_info("set".current(int4send(2)))).fpr;
 DROP SCHEMA "set", as_usual CASCADE;
 
--- Whose the tables are is checked where they are read: when a script is applied, and when a
--- rebuild reads, of each child and of its children.
+-- The owner of each table, of its children and of theirs is checked where they are read: when a
+-- script is applied, and when a rebuild reads.
 SET ROLE regress_bloomexp_owner;
 SELECT set_config('my.script', bloomexp.feed_sql('applied', 'shop.exposures', trigger => false),
 	false) ~ 'CREATE';
@@ -840,7 +840,7 @@ DROP FUNCTION later.take(bigint, integer[]);
 DROP OWNED BY "Regress_bloomexp_owner" CASCADE;
 DROP ROLE "Regress_bloomexp_owner";
 
--- What others write as the value of a number does not get into a command but as a literal.
+-- Text that others write in place of a number gets into a command only as a literal.
 SELECT bloomexp.feed_options('{"fpr": "1); DROP TABLE x; --", "slices": "6 ", "capacity": "10"}');
 SELECT bloomexp.feed_options('{"fpr": 1e-7, "width": null, "capacity": 3650}');
 -- Columns with the names of variables count for nothing, in the exposures and in filters.

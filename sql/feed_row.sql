@@ -60,7 +60,7 @@ SELECT stored(3, 1, 2, 3, 4);
 SELECT seen.add(4, '{1}', slice(1));
 SELECT seen.add_batch('{4,4}', '{1,2}', ARRAY[now(), now()]);
 SELECT stored(4, 1, 2, 3, 4);
--- What is late goes into the filter, at its time, and nothing else moves.
+-- A late item goes into the filter, at its time, and nothing else moves.
 SELECT seen.add(2, '{4}', slice(2));
 SELECT stored(2, 1, 2, 3, 4);
 SELECT bloom_contains(bloom_expire(seen.current(2), slice(0) + interval '9124 days'), 4) AS before,
@@ -283,7 +283,7 @@ FROM seen.filters WHERE user_id IN (21, 22);
 SELECT seen.add(30, '{1}');
 SELECT seen.take(30, '{1,2,3,4}');
 SELECT stored(30, 1, 2, 3, 4);
--- In the order in which they are asked for, once each, and nothing else.
+-- It returns the items in the order of its argument, once each, and no others.
 SELECT seen.take_back(30, '{3,1,2,2,9,NULL}');
 SELECT stored(30, 1, 2, 3, 4);
 SELECT seen.unseen(30, '{1,2,3,4}');
@@ -345,7 +345,7 @@ SELECT seen.unseen(42, '{1,2,3,4,5}');
 SELECT cardinality(seen.take(44, ARRAY(SELECT generate_series(1, 300))));
 SELECT seen.take_back(44, '{1,2}');
 SELECT seen.unseen(44, '{1,2,1000}');
--- Nobody, a user without a row, and nothing have nothing to give back.
+-- There is nothing to take back for a NULL user, a user without a row, or no items.
 SELECT seen.take_back(NULL, '{1}');
 SELECT seen.take_back(32, NULL);
 SELECT seen.take_back(32, '{}');
@@ -525,7 +525,7 @@ SELECT count(*), count(*) FILTER (WHERE seen.unseen(user_id, '{1,2,3,4}')
 	IS DISTINCT FROM '{1,2,3,4}'::bigint[] - seen.current(user_id)) AS disagree,
 	count(DISTINCT seen.unseen(user_id, '{1,2,3,4}')) AS answers
 FROM shapes;
--- What is taken is what unseen() has said.
+-- take() takes the items that unseen() has returned.
 SELECT count(*) FROM (
 	SELECT seen.unseen(user_id, '{1,2,3,4}') AS before, seen.take(user_id, '{1,2,3,4}') AS taken
 	FROM shapes OFFSET 0) AS t
@@ -591,13 +591,14 @@ SELECT seen.lock(201);
 SELECT seen.current(201) IS NULL AS locked, seen.current(202) IS NULL AS without_row;
 
 --
--- What somebody has expired by hand takes what is late in a slice that is there in part.
+-- A filter that was expired by hand takes late items in a slice that is partly in the window.
 --
 SELECT seen.add(210, '{1}', slice(5)), seen.add(210, '{2}');
 UPDATE seen.filters SET items = bloom_expire(items, now()) WHERE user_id = 210;
 SELECT seen.add(210, '{3}', now() - interval '10949 days');
 SELECT seen.unseen(210, '{1,2,3,4}');
--- A row that is kept away is an error, even if its filter has the items with an older time.
+-- If something suppresses a write, that is an error, even if the filter has the items with an older
+-- time.
 SELECT seen.add(220, '{1}', slice(1)), seen.add(220, '{2}');
 CREATE FUNCTION keep_away() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 CREATE TRIGGER keep_away BEFORE UPDATE ON seen.filters FOR EACH ROW EXECUTE FUNCTION keep_away();
@@ -707,7 +708,7 @@ SELECT bloomexp.fold(NULL, numbers(1, 5), forever())
 -- Items whose hashes are among others.
 SELECT bloomexp.among('{c,a,NULL,b,c}'::text[], bloomexp.hashes('{c,b,d}'::text[])),
 	bloomexp.among('{a}'::text[], NULL), bloomexp.among(NULL::text[], '{1}');
--- What none of them takes.
+-- Arguments that these functions refuse.
 SELECT bloomexp.fold(bloom_window('1 day', 2, 0.01), '{1}', forever());
 SELECT bloomexp.fold(bloom_new(), '{1}', windowed('1 day', 2), now());
 SELECT bloomexp.fold(bloom_add(NULL, 'a'::text), '{1}', forever());

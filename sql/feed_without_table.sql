@@ -1,7 +1,7 @@
 --
--- Feeds without a table of exposures: what was shown in the last width is not shown again,
--- whoever says so, when and
--- how often; what is older, or nothing, is no obstacle.
+-- Feeds without a table of exposures: an item that was shown in the last width is not shown again,
+-- whoever reported it, when, and how often.
+-- Older exposures, and calls without items, do not count.
 --
 SET client_min_messages = error;
 SET TimeZone = 'America/New_York';
@@ -75,7 +75,7 @@ BEGIN
 			ORDER BY nth)::text ELSE answer END;
 END
 $$;
--- What answers all of them give, and which give others than most.
+-- The answers of all feeds, and for each answer that few of them give, which these are.
 CREATE FUNCTION all_call(call text) RETURNS TABLE (answer text, of bigint, who text)
 	LANGUAGE sql AS $$
 	SELECT a, count(*), CASE WHEN count(*) < 9 THEN string_agg(concat_ws(' ', user_type, item_type,
@@ -130,7 +130,7 @@ SELECT execute(returned(command)), count(*), count(*) FILTER (WHERE problems = '
 SELECT * FROM all_call('unseen({u3}, {1,2,3,4,5})');
 SELECT execute(format('DROP SCHEMA %I CASCADE', feed)), count(*) FROM bloomexp.feeds() GROUP BY 1;
 
--- What fits no feed: one error that says all, and nothing is made.
+-- Arguments that fit no feed: one error lists all that is wrong, and nothing is made.
 \set VERBOSITY default
 CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz);
 CREATE INDEX ON exposures (user_id);
@@ -491,7 +491,7 @@ ROLLBACK;
 CALL seen.expire() \gset
 SELECT :removed = :out_of_slices AS removed, users + :removed AS before, expired FROM seen.health;
 SELECT sum(cardinality(seen.unseen(u, ARRAY[u]))) FROM generate_series(1, 29) AS u;
--- whose slices end by which day depends on the day of the test
+-- without the users whose slices may have ended or not, depending on the day of the test
 DELETE FROM seen.filters WHERE user_id >= 30;
 -- If the clock was behind for a while, "since" can be older than items in the filter.
 UPDATE seen.filters SET since = '2000-01-01', recent = '{}',
@@ -506,7 +506,7 @@ CALL seen.expire();
 SELECT * FROM seen.expire_batch(NULL, NULL, 0);
 CALL seen.expire('1 ms', allow_removed => true);
 SELECT users, expired FROM seen.health;
--- ... and rows in which nothing is are none of these users
+-- ... and empty rows do not count as such users
 SELECT count(seen.lock(u)) FROM generate_series(20001::bigint, 21500) AS u;
 CALL seen.expire();
 -- ... but rows that somebody has loaded without "since" have something to lose
@@ -538,7 +538,7 @@ SELECT bloomexp.create_feed('ever', width => NULL);
 SELECT count(*) FROM pg_proc WHERE pronamespace = 'ever'::regnamespace AND proname ~ 'expire';
 TRUNCATE seen.filters;
 
--- Rows that are kept away are errors, not items that are shown twice.
+-- If something suppresses a write, that is an error, not an item that is shown twice.
 CREATE RULE lost AS ON INSERT TO seen.filters DO INSTEAD NOTHING;
 SELECT seen.add(5, '{1}');
 SELECT seen.take(5, '{1,2}', 1);
@@ -595,7 +595,7 @@ SELECT seen.forget(7);	-- the row comes while the DELETE runs
 SELECT seen.unseen(7, '{1}');
 DROP FUNCTION comes CASCADE;
 DROP SEQUENCE deletes;
--- Whoever is no user any more can be forgotten: nothing is written for that.
+-- A user who no longer exists can be forgotten: forget() inserts no row for that.
 CREATE TABLE people (id bigint PRIMARY KEY);
 INSERT INTO people VALUES (5), (6);
 DELETE FROM seen.filters WHERE user_id NOT IN (SELECT id FROM people);

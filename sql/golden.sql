@@ -1,7 +1,7 @@
 --
--- Golden values: fixed inputs make fixed bytes, in every release and on every machine.  A
--- difference here is no reason to change expected/golden.out: stored filters would lose their
--- items.  Other sizes and layers are harmless to stored filters, but must be meant.
+-- Golden values: fixed inputs make fixed bytes, in every release and on every machine.  Do not
+-- change expected/golden.out to match a difference: stored filters would lose their items.  Only
+-- other sizes and numbers of layers are harmless to stored filters, and these must be intended.
 -- test/t/001_format.pl runs this file as well and hands the values to a reader that was written
 -- from doc/internals/format.md alone.
 --
@@ -54,7 +54,7 @@ LANGUAGE sql AS $$
 	END
 $$;
 
--- n times, one every so often, which begin before 2000
+-- n times at equal intervals, which begin before 2000
 CREATE FUNCTION some_times(n integer, pause interval) RETURNS timestamptz[]
 LANGUAGE sql AS $$
 	SELECT array_agg(timestamptz '1999-12-30 21:00+00' + i * pause ORDER BY i)
@@ -265,9 +265,9 @@ ORDER BY name COLLATE "C";
 
 INSERT INTO golden SELECT * FROM large;
 
--- Choices: room, rates and sizes of what grows, counts, expires and unites, for rates and shapes
--- of every sort, by the rules of doc/internals/writers.md.  The digest is of the filters after
--- each of some steps.
+-- Choices of writers, by the rules of doc/internals/writers.md: the room, rate and size of filters
+-- that grow, count, expire or are united, for rates and shapes of every sort.  The digest is of the
+-- filters after each of several steps.
 CREATE TABLE choices (name text, nth serial, filter bloom);
 
 -- what grows, item by item

@@ -1,7 +1,7 @@
 --
 -- Values stay small under sequences of calls: at most four times the optimum for their distinct
--- items and the smallest rate that their parts were given, plus their headers.  Not so small is a
--- filter that was sized and outgrows that many times; growth.c says how many, and why.
+-- items and the smallest rate that their parts were given, plus their headers.  A filter that was
+-- sized, and outgrows its size many times, can be larger; growth.c says by how much, and why.
 --
 CREATE FUNCTION pg_temp.optimum(n float8, p float8) RETURNS float8 LANGUAGE sql AS $$
 	SELECT -greatest(n, 300) * ln(p) / ln(2) ^ 2 / 8
@@ -111,8 +111,8 @@ $$;
 SELECT setseed(0.5);
 SELECT * FROM pg_temp.at_random(40);
 
--- windows: the same in each slice, at its part of the rate, whatever came in the slices before, and
--- when these have left
+-- windows: the same bound in each slice, at its share of the rate, whatever the older slices have,
+-- and after these have left
 CREATE TEMP TABLE shown (item int, slice timestamptz);
 CREATE FUNCTION pg_temp.windows_at_random(sequences int, slices int, rate float8,
 	OUT missing bigint, OUT small bool)
@@ -200,7 +200,7 @@ $$;
 SELECT rate, slices, pg_temp.last_first(slices, rate) <= 4 AS small
 FROM unnest('{0.5,0.1,0.01,1e-7}'::float8[]) rate, unnest('{6,20,50}'::int[]) slices;
 
--- a history that comes in parts, each of which covers the window; and then all leaves but one slice
+-- a history that comes in parts, each of which covers the window; then all slices but one leave
 CREATE FUNCTION pg_temp.in_parts(slices int, rate float8, parts int, items int,
 	OUT rate_kept bool, OUT small bool, OUT few_layers bool)
 LANGUAGE plpgsql AS $$

@@ -1,5 +1,5 @@
 --
--- The hashes of items: a feed keeps the newest items as theirs.
+-- The hashes of items, as which a feed keeps the newest items.
 --
 -- bloom_hashes: a hash for each item that is not NULL, in order
 SELECT bloom_hashes('{1,2,-1}'::bigint[]);
@@ -11,22 +11,22 @@ SELECT bloom_hashes('{1,-1}'::smallint[]) = bloom_hashes('{1,-1}'::bigint[]) AS 
 SELECT bloom_hashes('{1,-1}'::integer[]) = bloom_hashes('{1,-1}'::bigint[]) AS integer;
 SELECT bloom_hashes('{a,b}'::varchar[]) = bloom_hashes('{a,b}'::text[]) AS varchar;
 SELECT bloom_hashes('{a,b}'::char(3)[]) = bloom_hashes('{a,b}'::text[]) AS char;
--- The bytes are the same, so the hash is: of a text and a bytea.
+-- Equal bytes have equal hashes, as a text or as a bytea.
 SELECT bloom_hashes('{a,bc}'::text[]) = bloom_hashes('{"\\x61","\\x6263"}'::bytea[]) AS bytea;
 SELECT bloom_hashes(ARRAY[uuid_send(u)]) = bloom_hashes(ARRAY[u]) AS uuid
 FROM CAST('00112233-4455-6677-8899-aabbccddeeff' AS uuid) AS u;
 -- The empty text has the hash 0.
 SELECT bloom_hashes('{""}'::text[]);
--- No array has no hashes, and an empty one none.
+-- A NULL array has a NULL result, and an empty array an empty one.
 SELECT bloom_hashes(NULL::bigint[]) IS NULL AS of_null;
 SELECT bloom_hashes('{}'::bigint[]);
 SELECT bloom_hashes('{NULL,NULL}'::text[]);
--- More of them than a batch
+-- More items than a batch
 SELECT bloom_hashes(array_agg(i)) = array_agg(h) AS same
 FROM generate_series(1, 2000) AS i, LATERAL unnest(bloom_hashes(ARRAY[i])) AS h;
 -- Subscripts begin with 1.
 SELECT array_dims(bloom_hashes('[5:7]={1,2,3}'::int[]));
--- What is no item is refused.
+-- Values that cannot be items are refused.
 SELECT bloom_hashes('{1.5}'::numeric[]);
 SELECT bloom_hashes('{{1,2},{3,4}}'::int[]);
 
@@ -53,19 +53,19 @@ SELECT bloom_add_hashes(f, 'integer', NULL) = f AS by_null,
 	bloom_add_hashes(f, 'integer', '{}') = f AS by_none
 FROM bloom_add(NULL, 1) AS f;
 SELECT bloom_add_hashes(NULL, 'integer', '{}') IS NULL AS of_null;
--- Nor do those that are there already: a large filter is returned with its TOAST pointer, whose
--- size counts no length word.
+-- Nor do hashes that the filter has already: a large filter is returned as its TOAST pointer, of
+-- which pg_column_size() does not count a length word.
 CREATE TEMP TABLE filled AS SELECT bloom_agg(i) AS f FROM generate_series(1, 10000) AS i;
 SELECT pg_column_size(g) = pg_column_size(f) AS untouched
 FROM filled, LATERAL (SELECT bloom_hashes('{1,2}'::int[]) AS h) AS h,
 	LATERAL (SELECT bloom_add_hashes(f, 'integer', h) AS g) AS g;
 -- A filter holds one kind of items.
 SELECT bloom_add_hashes(bloom_add(NULL, 1), 'text', '{1}');
--- There are four.
+-- There are four kinds.
 SELECT bloom_add_hashes(NULL, 'bigint', '{1}');
 SELECT bloom_add_hashes(NULL, 'none', '{1}');
 SELECT bloom_add_hashes(NULL, NULL, '{1}');
--- A hash is no NULL, and hashes are a list.
+-- Hashes must not be NULL, and must be an array of one dimension.
 SELECT bloom_add_hashes(NULL, 'integer', '{1,NULL}');
 SELECT bloom_add_hashes(NULL, 'integer', '{{1,2},{3,4}}');
 -- A windowed filter needs a time.
@@ -96,11 +96,11 @@ SELECT final, array_agg(slice_start AT TIME ZONE 'UTC' ORDER BY layer) AS slices
 FROM windowed, unnest('{f,t}'::bool[]) AS final,
 	bloom_layers(bloom_add_hashes_at(f, 'integer', '{1}', '2024-03-10 00:00+00', final))
 GROUP BY final;
--- An item that is shown again lasts as long again: its old slice goes.
+-- An item that is shown again stays for another window, although its old slice goes.
 SELECT bloom_contains_each(g, '{0,1,2,3,4}'::int[])
 FROM windowed, bloom_hashes('{0,1}'::int[]) AS h,
 	bloom_add_hashes_at(f, 'integer', h, '2024-03-10 00:00+00', true) AS g;
--- The last hashes of a slice have a layer for just so many.
+-- The last hashes of a slice get a layer of exactly their number.
 SELECT final, items, capacity
 FROM windowed, unnest('{f,t}'::bool[]) AS final,
 	bloom_hashes(ARRAY(SELECT generate_series(1001, 1010))) AS h,
@@ -115,7 +115,7 @@ FROM unnest('{f,t}'::bool[]) AS final, bloom_window('6 days') AS e,
 	bloom_add_hashes_at(f, 'integer', more, '2024-03-08 00:00+00', final) AS g,
 	bloom_layers(g)
 GROUP BY final;
--- Late ones are added to a slice that had its last.
+-- Late hashes are added to a slice even after its last ones.
 SELECT bloom_add_at(g, 77, '2024-03-08 00:00+00') @> 77 AS added
 FROM windowed, bloom_add_hashes_at(f, 'integer', '{1}', '2024-03-08 00:00+00', true) AS g;
 -- What was shown before the time up to which the filter was expired is ignored.
@@ -140,7 +140,7 @@ SELECT bloom_add_hashes_at(f, 'integer', '{1}', now(), NULL) FROM windowed;
 SELECT bloom_add_hashes_at(f, 'integer', '{1,NULL}', now(), true) FROM windowed;
 SELECT bloom_add_hashes_at(f, 'integer', '{{1},{2}}', now(), true) FROM windowed;
 
--- The forms of exclude that leave out hashes, too: exactly
+-- The forms of exclude that also leave out hashes, exactly
 CREATE TEMP TABLE page AS
 SELECT '{5,4,3,2,1,NULL,5}'::int[] AS c, bloom_add(NULL, 4) AS f, bloom_hashes('{1,3}'::int[]) AS h;
 SELECT bloom_exclude(c, f, h) FROM page;
@@ -160,7 +160,7 @@ SELECT bloom_exclude_array(c, f, NULL) AS by_null, bloom_exclude_array(c, f, '{}
 	bloom_exclude_first(c, f, NULL, NULL) AS of_first,
 	ARRAY(SELECT bloom_exclude(c, f, NULL::bigint[])) AS of_rows
 FROM page;
--- No candidates, no result.
+-- NULL candidates have a NULL result.
 SELECT bloom_exclude_array(NULL::int[], NULL, '{1}'::bigint[]) IS NULL AS array_of_null,
 	bloom_exclude_first(NULL::int[], NULL, 1, '{1}'::bigint[]) IS NULL AS first_of_null,
 	ARRAY(SELECT bloom_exclude(NULL::int[], NULL::bloom, '{1}'::bigint[])) AS rows_of_null,
@@ -188,8 +188,8 @@ FROM (SELECT array_agg(i) AS c FROM generate_series(1, 600) AS i) AS c,
 		FROM unnest('{0,20,50}'::int[]) AS shift, unnest(bloom_hashes(c)) AS h,
 			generate_series(1::bigint, 5) AS n
 		GROUP BY shift) AS a;
--- What is among the hashes is not looked up in the filter: of a large one each lookup reads a
--- chunk.
+-- Candidates that are among the hashes are not looked up in the filter: in a large filter each
+-- lookup would read a chunk.
 CREATE TEMP TABLE large_filter (f bloom);
 INSERT INTO large_filter
 SELECT bloom_add(bloom_new(4000000), ARRAY(SELECT generate_series(1, 100)));

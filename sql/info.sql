@@ -1,5 +1,5 @@
 --
--- What a filter tells of itself, and what it would take: bloom_info, bloom_layers,
+-- The state of a filter, and the size that one would have: bloom_info, bloom_layers,
 -- bloom_cardinality, bloom_fpr, bloom_sizing, bloom_capacity.
 --
 --
@@ -146,7 +146,7 @@ SELECT p, count(*) FROM sizes GROUP BY p ORDER BY p;
 
 -- the rate to expect when full is within the promise
 SELECT p, capacity, expected_fpr FROM sizes WHERE expected_fpr > p;
--- and from 1,000 items on only growth's share is left of it
+-- and from 1,000 items on only the share for growth is left of the promise
 SELECT p, capacity, expected_fpr FROM sizes WHERE capacity >= 1000 AND expected_fpr <= p * 0.9;
 -- with about the probes of the optimum
 SELECT p, capacity, hashes FROM sizes
@@ -181,7 +181,7 @@ CREATE TEMP TABLE room AS
 				::bigint[]) b,
 		unnest('{0.9,0.1,0.01,0.0001,1e-9}'::float8[]) p, bloom_capacity(b, p) c;
 SELECT count(*) FROM room;
--- so many fit
+-- that many items fit
 SELECT b, p, capacity, bytes FROM room WHERE bytes > b;
 -- with the bits, hashes, bytes and rate that bloom_sizing() says
 SELECT b, p, capacity, room.bits, room.hashes, room.bytes, room.expected_fpr
@@ -197,8 +197,7 @@ DROP TABLE room;
 -- a value has 500 MiB at most
 SELECT bloom_capacity(9223372036854775807, 0.01) = bloom_capacity(500 * 1024 * 1024, 0.01) AS same;
 
--- The limit that the detail of the error names is the limit: so many are good, and one more is
--- not.
+-- The limit in the detail of the error is exact: that many items are accepted, and one more is not.
 CREATE FUNCTION pg_temp.limit_at(p float8, OUT of_500_mib numeric, OUT one_more text,
 								 OUT is_named boolean, OUT hint text)
 LANGUAGE plpgsql AS $$

@@ -75,7 +75,7 @@ ALTER TABLE bloomexp.new_rows ADD user_id bigint;
 RESET ROLE;
 SELECT has_schema_privilege('regress_bloomexp_owner', 'bloomexp', 'CREATE') AS may_create;
 
--- it stays in its schema, which that one names
+-- the extension stays in its schema, because functions in the schema bloomexp name it
 ALTER EXTENSION bloomexp SET SCHEMA other;
 
 -- tables and views of other schemas use it
@@ -155,9 +155,9 @@ ORDER BY oid::regprocedure::text COLLATE "C";
 -- none has the rights of its owner
 SELECT oid::regprocedure FROM members WHERE prosecdef;
 
--- Those that are not in C have a search_path of their own, the others have none.  What is listed
--- names all that it calls in full, so that it becomes part of a query, or calls nothing; procedures
--- that commit set the search_path of each of their transactions.
+-- Functions that are not in C have a search_path of their own, the others have none.  The listed
+-- ones qualify all names, so that they can be inlined, or call nothing; the procedures among them
+-- commit, and set the search_path in each of their transactions.
 SELECT p.oid::regprocedure, lanname, proconfig
 FROM members p JOIN pg_language l ON l.oid = prolang
 WHERE CASE WHEN lanname IN ('sql', 'plpgsql')
@@ -165,7 +165,7 @@ WHERE CASE WHEN lanname IN ('sql', 'plpgsql')
 	ELSE proconfig IS NOT NULL END
 ORDER BY p.oid::regprocedure::text COLLATE "C";
 
--- none has a name of the server's, so that no search_path makes a difference
+-- none has the name of a server's function, so that no search_path makes a difference
 SELECT oid::regprocedure FROM members
 WHERE pronamespace <> 'bloomexp'::regnamespace	-- which is in nobody's path
 	AND proname IN (SELECT proname FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace);

@@ -176,8 +176,8 @@ SELECT bloom_exclude(ARRAY[true], bloom_new());
 SELECT bloom_exclude(ARRAY[interval '1 day'], bloom_new(), bloom_new());
 SELECT ARRAY[time '12:00'] - bloom_new();
 
--- also if the first item is NULL, and for an empty array, so that what is wrong shows before the
--- day of the first item
+-- also if the first item is NULL, and for an empty array, so that a mistake shows before the first
+-- real item comes
 SELECT bloom_agg(NULL::numeric, 0.01);
 SELECT bloom_contains_all(NULL, '{}'::jsonb[]);
 SELECT '{}'::numeric[] - NULL::bloom;
@@ -236,6 +236,7 @@ SELECT bloom_add(NULL, 'ab'::blind_domain);
 SELECT bloom_add(NULL, ARRAY['ab']::blind_domain[]);
 SELECT f @> t FROM blind_text;
 SELECT t <@ f FROM blind_text;
+SELECT NULL::bloom @> t FROM blind_text;
 SELECT bloom_contains_any(f, a) FROM blind_text;
 SELECT bloom_contains_all(f, a) FROM blind_text;
 SELECT bloom_contains_each(f, a) FROM blind_text;
@@ -259,7 +260,7 @@ SELECT f @> (t COLLATE "C") AS contains FROM blind_text;
 SELECT a COLLATE "C" - f AS minus FROM blind_text;
 SELECT bloom_agg(t COLLATE "C") @> 'ab' AS contains FROM blind_text;
 
--- values that are no text although their neighbour is
+-- values that are not text, although they are computed from one
 SELECT bloom_add(NULL, length(t)) @> 2 AS contains FROM blind_text;
 SELECT bloom_add(NULL, t::bytea) @> 'ab'::bytea AS contains FROM blind_text;
 SELECT ARRAY[length(t)] - NULL::bloom AS minus FROM blind_text;

@@ -70,8 +70,8 @@ SELECT bloom_add_at(bloom_window('6 days'), 1, '2024-03-06 05:44:59+05:45')
 	= bloom_add_at(bloom_window('6 days'), 1, '2024-03-05 23:59:59+00') AS same;
 SET TimeZone = 'UTC';
 
--- Arrays: the same as one by one where the order is that of the times, and what has left the
--- window by then is not kept.
+-- Arrays: the same as adding one item after another in the order of their times.  Items that have
+-- left the window by the last time are not kept.
 CREATE TEMP TABLE from_array AS
 	SELECT bloom_add_at(bloom_window('6 days', 6), array_agg(item), array_agg(at)) AS f
 	FROM (VALUES
@@ -103,7 +103,7 @@ SELECT bloom_add_at(f, 2, '2024-03-06 13:00+00') = f AS same FROM six;
 SELECT bloom_add_at(f, 2, '2024-03-01 13:00+00') = f AS same FROM six;
 SELECT bloom_add_at(f, '{2,NULL}'::int[], ARRAY['2024-03-06', NULL]::timestamptz[]) = f AS same
 FROM six;
--- one that must stay longer does
+-- an item that must stay longer changes the filter
 SELECT bloom_add_at(f, 2, '2024-03-07 00:00+00') = f AS same FROM six;
 
 -- NULL changes nothing, either
@@ -146,7 +146,7 @@ CREATE TEMP TABLE expired AS
 SELECT slices, count(*), count(*) FILTER (WHERE NOT f @> i) AS lost
 FROM expired, shown WHERE at BETWEEN now_at - interval '10 days' AND now_at
 GROUP BY slices ORDER BY slices;
--- never kept a slice longer
+-- never kept more than one slice longer
 SELECT slices, count(*), count(*) FILTER (WHERE f @> i) AS kept_too_long
 FROM expired, shown WHERE at < now_at - interval '10 days' - interval '10 days' / slices
 GROUP BY slices ORDER BY slices;
@@ -198,8 +198,8 @@ SELECT pg_temp.slices(bloom_expire(f, '4714-11-24 00:00+00 BC')) FROM six;
 --
 -- Rates
 --
--- windows of which one comes after the other keep the rate, as one window has it, in any order and
--- with nothing in one of them
+-- the union of windows that follow one another keeps the rate of a single window, in either order,
+-- and also if one of them is empty
 CREATE TEMP TABLE cut AS
 	SELECT bloom_add_at(w, '{1,2}'::int[], '{2024-03-01,2024-03-09}') AS whole,
 		bloom_add_at(w, 1, '2024-03-01') AS older, bloom_add_at(w, 2, '2024-03-09') AS newer
@@ -207,7 +207,7 @@ CREATE TEMP TABLE cut AS
 SELECT (bloom_info(older | newer)).fpr FROM cut;
 SELECT (bloom_info(newer | older)).fpr FROM cut;
 SELECT (bloom_info(bloom_window('30 days') | newer)).fpr FROM cut;
--- windows with a slice in common add theirs up
+-- the rates of windows with a slice in common add up
 SELECT (bloom_info(older | whole)).fpr FROM cut;
 DROP TABLE cut;
 
@@ -216,7 +216,7 @@ SELECT bloom_with_fpr(bloom_window('30 days'), 0.1) = bloom_window('30 days', 6,
 SELECT bloom_with_fpr(bloom_window('30 days'), 0.01) = bloom_window('30 days') AS same;
 SELECT bloom_with_fpr(f, 0) FROM six;
 
--- it is for what is added later: the value stays valid and complete, however full it is
+-- a new rate is for items that are added later: the value stays valid and complete, however full
 CREATE TEMP TABLE rates AS
 	SELECT p, t, name, f, items, more, times, bloom_with_fpr(f, t) AS g
 	FROM unnest('{0.9,0.1,0.01,1e-5}'::float8[]) AS p,
@@ -444,8 +444,8 @@ SELECT expired_before FROM hundred_days, bloom_info(f);
 TRUNCATE days;
 DROP TABLE hundred_days;
 
--- one wrong time far in the future drops nothing, stays, and keeps no later item out and no older
--- one in
+-- one wrong time far in the future drops nothing, and stays; later items are still added, and old
+-- ones still leave
 CREATE TEMP TABLE wrong AS
 	SELECT pg_temp.live(bloom_window('7 days', 7), ARRAY(SELECT generate_series(0, 30))) AS f;
 UPDATE wrong SET f = bloom_add_at(f, 5, '2124-01-01');
@@ -470,7 +470,7 @@ SELECT pg_temp.slices(bloom_add_at(f, '{9,8,7}'::int[],
 FROM bloom_add_at(bloom_window('7 days', 7), '{1,2,3}'::int[],
 				  '{2024-01-01 10:00+00,2024-01-02 10:00+00,2024-01-08 10:00+00}') AS f;
 
--- who comes once a month: the last visit but one stays until the next
+-- a user who comes once a month: the visit before the last stays until the next visit
 SELECT pg_temp.slices(pg_temp.live(bloom_window('7 days', 7),
 								   ARRAY(SELECT generate_series(0, 364, 30))));
 SELECT count(*) AS days, sum(lost) AS lost, sum(old) AS old FROM days;
@@ -487,7 +487,7 @@ SELECT max(slices) AS slices, max(layers) AS layers, max(bytes) AS bytes FROM da
 SELECT max(fpr) <= 0.01 AS promise_kept FROM days;
 DROP TABLE days;
 
--- late ones go into their slices, whatever the present is, until the present moves on
+-- late items go into their slices, whatever the present is, until it moves on
 CREATE TEMP TABLE late AS
 	SELECT bloom_add_at(
 		bloom_add_at(bloom_window('7 days', 7), '{1,2}'::int[],
@@ -518,7 +518,7 @@ SELECT bytes FROM full_up, bloom_info(bloom_add_at(f, 1, '2026-01-10 12:00+00'))
 DROP TABLE full_up;
 
 --
--- What bloom_info() and bloom_layers() tell of times
+-- Times in bloom_info() and bloom_layers()
 --
 
 -- nothing without a window, and none before the first bloom_expire()

@@ -15,28 +15,28 @@ SELECT bloom_fpr(bloom_add(bloom_new(fpr => 0.2), ARRAY(SELECT generate_series(1
 	AS low;
 SELECT bloom_fpr(bloom_add(bloom_with_fpr(bloom_new(fpr => 0.2), 0.01),
 						   ARRAY(SELECT generate_series(1, 5000)))) < 0.1 AS low;
--- A higher rate is one, too.
+-- The new rate can be higher.
 SELECT fpr FROM bloom_info(bloom_with_fpr(bloom_new(), 0.1));
--- Counting filters have one.
+-- Counting filters can have a new rate.
 SELECT fpr, counting FROM bloom_info(bloom_with_fpr(bloom_new(counting => true), 0.001));
--- So have windowed ones.
+-- So can windowed ones.
 SELECT fpr, window_width, slices, items
 FROM bloom_info(bloom_with_fpr(bloom_add_at(bloom_window('6 days'), 1, '2020-01-01'), 0.001));
 -- What comes out can be written as text and read again.
 SELECT count(*) FROM filled, unnest('{0.5,0.1,0.02,0.001,1e-9}'::float8[]) AS p
 WHERE bloom_with_fpr(f, p)::text::bloom = bloom_with_fpr(f, p);
--- A filter with more items than readers believe at the new rate stays as it was: 700, by its
--- header.
+-- A filter keeps its rate if its header has more items than readers believe at the new one, here
+-- 700.
 CREATE TEMP TABLE full_one AS
 SELECT set_byte(set_byte(bloom_add(bloom_new(1000, 0.9), 1)::bytea, 24, 188), 25, 2)::bloom AS f;
 SELECT fpr, items FROM full_one, bloom_info(f);
 SELECT fpr, items FROM full_one, bloom_info(bloom_with_fpr(f, 0.85));
 SELECT fpr, items FROM full_one, bloom_info(bloom_with_fpr(f, 0.01));
--- With the rate that it has it is returned as it came: a large one with its TOAST pointer, whose
--- size counts no length word.
+-- With the rate that it has already, a filter is returned as it came: a large one as its TOAST
+-- pointer, of which pg_column_size() does not count a length word.
 INSERT INTO filled SELECT bloom_agg(i) FROM generate_series(1, 10000) AS i;
 SELECT count(*) FROM filled WHERE pg_column_size(bloom_with_fpr(f, 0.01)) = pg_column_size(f);
--- No filter has no rate.
+-- NULL stays NULL.
 SELECT bloom_with_fpr(NULL, 0.01) IS NULL AS of_null;
 -- A rate must be given.
 SELECT bloom_with_fpr(bloom_new(), NULL);

@@ -21,8 +21,8 @@
 
 /*
  * Since PostgreSQL 16 an input function can report bad input as a soft error, for
- * pg_input_is_valid() and COPY ... ON_ERROR.  Before, all errors are hard and the context is
- * always NULL.
+ * pg_input_is_valid() and COPY ... ON_ERROR.  Earlier versions have only hard errors, and always
+ * pass NULL as the context.
  */
 #if PG_VERSION_NUM < 160000
 #define ereturn(context, value, ...) \

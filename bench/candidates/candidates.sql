@@ -62,7 +62,7 @@ ALTER TABLE candidate_bitmap ADD PRIMARY KEY (user_id);
 \endif
 VACUUM ANALYZE;
 
--- What must remain.
+-- The candidates that must remain.
 CREATE TABLE truth AS
 SELECT user_id, ARRAY(SELECT i FROM unnest(items) WITH ORDINALITY AS u (i, nth)
 	WHERE NOT EXISTS (SELECT FROM exposures AS e WHERE e.user_id = c.user_id AND e.item_id = i)
@@ -78,8 +78,8 @@ CREATE FUNCTION those_in(a bigint[], b bigint[]) RETURNS bigint[] LANGUAGE sql I
 $$ SELECT ARRAY(SELECT i FROM unnest(a) WITH ORDINALITY AS u (i, nth) WHERE i IN (SELECT unnest(b))
 	ORDER BY nth) $$;
 
--- A method: what it returns is a list in the candidates' order, a set, or the filter's list, which
--- may lack unseen candidates, at most the target rate of 1% and five standard deviations more.
+-- Methods.  kind is what a method returns: a list in the candidates' order, a set, or the filter's
+-- list.  The latter may lack unseen candidates: 1%, the target rate, and five standard deviations.
 CREATE TABLE methods (nth serial, part text, method text, kind text, form text, program text,
 	statement text);
 CREATE TABLE answers (user_id bigint, n int, items bigint[]);

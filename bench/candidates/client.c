@@ -1,8 +1,8 @@
 /*
  * client clients seconds form statement [socket]
  *
- * What a service would do, by so many clients at a time: one request per user after another, with
- * the candidates or without.  The form says what goes and what comes back:
+ * Does what a service would do, with the given number of concurrent clients: one request per user
+ * after another, with or without the candidates.  The form says what is sent and what comes back:
  *
  *	count	$1 of the statement is the user; the number of remaining candidates comes back
  *	array	$1 are the candidates as bigint[], $2 is the user; the remaining ones come back
@@ -15,9 +15,9 @@
  * run.
  *
  * A first pass over all users prints the answers, as COPY reads them: user, number and remaining
- * candidates.  After a second to warm up the seconds count; a last line on standard error has
- * requests per second, and their median and 99% in microseconds.  Requests are put together before
- * the clock runs.
+ * candidates.  The measurement begins after a second of warm-up.  A last line on standard error has
+ * the requests per second, and the median and 99th percentile of their times in microseconds.  The
+ * time does not include the making of requests.
  */
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
@@ -181,7 +181,7 @@ redis_reply(redisContext *redis, const char *request, int size)
 	return reply;
 }
 
-/* The filters of what users were shown, or with no statement the candidates. */
+/* Store the filters of what users were shown, or the candidates if there is no statement. */
 static void
 fill(redisContext *redis)
 {

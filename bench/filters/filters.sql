@@ -30,7 +30,7 @@ FROM unnest('{0.1,0.03,0.01,0.003,0.001,0.0003,0.0001}'::float8[]) AS p,
 		FROM generate_series(10000 * nth, 10000 * nth + 9999) AS i) - f) AS kept) AS answer
 GROUP BY p, n;
 
--- Filters that start as NULL and grow one item at a time to 10,000.
+-- Filters that start as NULL, and grow to 10,000 items one at a time.
 CREATE FUNCTION grow(nth integer) RETURNS TABLE (n integer, bytes integer, fpr float8,
 	target float8) LANGUAGE plpgsql AS $$
 DECLARE

@@ -111,9 +111,9 @@ SELECT u, least(10000,
 	ceil(300 * exp(1.2 * sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()))))::bigint AS items
 FROM generate_series(1, 50 * :users) AS u, setseed(0.5);
 
--- Sizes are those of filters as the rebuild makes them.  50 items stand for all of them: bits that
--- change reach from about the first to about the last, and an update logs all between.  Items NULL:
--- the mix.
+-- Filters have the sizes that a rebuild would make.  50 items stand for all items of a filter: the
+-- bits that they change reach from about the first to about the last, and an update logs everything
+-- in between.  NULL items stand for the mix.
 CREATE FUNCTION disk_cell(storage text, options text, items int, users int) RETURNS SETOF text
 	LANGUAGE sql AS $$
 	VALUES ('DROP TABLE IF EXISTS seen, marks'),

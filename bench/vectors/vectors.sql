@@ -29,7 +29,7 @@ CREATE TABLE exposures AS
 SELECT user_id, p.id AS item_id FROM users AS u,
 	LATERAL (SELECT id FROM posts ORDER BY posts.embedding <-> u.embedding LIMIT :seen) AS p;
 CREATE TABLE seen AS SELECT user_id, bloom_agg(item_id) AS items FROM exposures GROUP BY user_id;
--- And what is nearest of the rest.
+-- The nearest of the other items, which the ways should return.
 CREATE TABLE truth AS
 SELECT user_id, array_agg(p.id) AS items FROM users AS u,
 	LATERAL (SELECT id FROM posts ORDER BY posts.embedding <-> u.embedding OFFSET :seen

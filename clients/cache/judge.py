@@ -1,11 +1,11 @@
-"""Judges recall.py: nothing that was committed may be let through later than it says.
+"""Judges recall.py: it must let no exposed item through later than it says.
 
     judge.py /run/recall.sock 'host=db dbname=feed' changes sessions users seconds
 
-Sessions write exposures, one a commit, while two clients ask for those just written, and
-at last for all.  An answer of a certain age must know all that was committed so long
-before the question.  The last line is the sum, in JSON; delays are milliseconds from a
-commit to the first answer that knows it.
+Sessions write exposures, one per commit, while two clients ask for those just written, and
+at the end for all.  An answer states its age, and must know everything that was committed
+at least that long before the question.  The last line has the totals, in JSON; delays are
+the milliseconds from a commit to the first answer that knows it.
 """
 
 import json
@@ -44,7 +44,7 @@ class Judge:
             if number > self.changes:
                 return
             user, item = random.randint(1, self.users), 1_000_000_000 + number
-            while connection is None:  # what is not asked for is no change
+            while connection is None:  # a failed connection has not changed anything
                 try:
                     connection = psycopg.connect(self.conninfo, autocommit=True)
                 except psycopg.Error:
@@ -55,14 +55,14 @@ class Judge:
                     [user, item])
                 with self.lock:
                     self.committed.append([user, item, time.monotonic(), None])
-            except psycopg.Error:  # whether it was committed nobody knows
+            except psycopg.Error:  # nobody knows whether it was committed
                 with self.lock:
                     self.sum["errors"] += 1
                 connection = None
             time.sleep(self.pause)
 
     def ask(self, stream, user, exposures):
-        """Ask for exposures of a user, and judge the answer; whether there was one."""
+        """Ask for exposures of a user and judge the answer; return whether there was one."""
         candidates = [item for _, item, _, _ in exposures]
         began = time.monotonic()
         stream.write(json.dumps({"user": user, "candidates": candidates}).encode() + b"\n")

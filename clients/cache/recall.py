@@ -25,7 +25,7 @@ import bloomexp
 import psycopg
 
 STALE = 1.0  # seconds
-TICK = 0.2  # seconds between two questions to the server how far its log is
+TICK = 0.2  # seconds between two queries for the end of the server's log
 CAPACITY = 100_000  # users in memory; those asked longest ago make room
 BATCH = 200  # users fetched at once when their filters have changed
 LINE = 1 << 18  # bytes of a request
@@ -43,7 +43,7 @@ FROM (SELECT) AS once LEFT JOIN unnest(%s::bigint[]) AS wanted ON true
 
 
 def to_user(text):
-    """A user whom the table can have: another one would be the server's error."""
+    """Return a user that fits the table's column; any other would be an error of PostgreSQL."""
     user = int(text)
     if not -(2**63) <= user < 2**63:
         raise ValueError("bigint out of range")
@@ -68,15 +68,15 @@ class Snapshot:
         self.running = {int(xid) & 0xFFFFFFFF for xid in running.split(",") if xid}
 
     def sees(self, xid):
-        """Whether it sees a transaction that has committed; its number has 32 bits."""
+        """Return whether it sees a committed transaction, given the lower 32 bits of its xid."""
         return xid not in self.running and (xid - self.end) & 0x80000000 != 0
 
 
 class Entry:
     def __init__(self, filters, fetched, followed):
         self.filters = filters
-        self.fetched = fetched  # right at this time,
-        self.followed = followed  # and if this is true since then, see _known()
+        self.fetched = fetched  # the time at which the filters were right
+        self.followed = followed  # whether the stream has all later changes; see _known()
         self.asked = False
 
 
@@ -91,9 +91,9 @@ class Cache:
         self._begin(None)
 
     def _begin(self, stream, unseen=()):
-        """What follows a stream, which is a new one or none, begins anew."""
+        """Begin anew with a new stream, or with none: forget all that came from the old one."""
         self.stream = stream
-        self.heard = NEVER  # what was committed before this time has come
+        self.heard = NEVER  # all that was committed before this time has come
         self.position = 0  # in the server's log
         self.xid = None  # the transaction that is coming
         self.entries.clear()
@@ -114,19 +114,19 @@ class Cache:
         if entry is None:
             entry = await self.fetch(user)
         entry.asked = True
-        known = self._known(user, entry)  # now, because it may change while that is asked,
+        known = self._known(user, entry)  # now, because it can change while the filters are asked
         if sum(len(part.layers) for part in entry.filters) * len(candidates) <= SMALL:
             candidates = survivors(entry.filters, candidates)
         else:
             candidates = await asyncio.get_running_loop().run_in_executor(
                 self.aside, survivors_until, clock() + STALE, entry.filters, candidates)
-        age = clock() - known  # and now, because that may have taken long
+        age = clock() - known  # now, because asking can have taken long
         if age > STALE:
             raise Refused("it took too long")
         return candidates, age
 
     def _known(self, user, entry):
-        """The time at which it was right: in memory, as far as the stream was heard."""
+        """Return up to when an entry is right: as far as the stream was heard, if followed."""
         followed = entry.followed and self.entries.get(user) is entry
         return max(entry.fetched, self.heard if followed else NEVER)
 
@@ -138,8 +138,8 @@ class Cache:
         return entry
 
     async def forget(self, user):
-        """After a commit of one's own: the next question gets it."""
-        async with self.turn:  # not before a fetch that has not seen it
+        """Drop a user after a commit of one's own, so that the next question sees it."""
+        async with self.turn:  # not during a fetch that has not seen the commit
             self.entries.pop(user, None)
 
     #
@@ -172,7 +172,10 @@ class Cache:
             raise
 
     async def _fetch(self, users):
-        """Entries of users, and up to where the log was written.  The caller has the turn."""
+        """Fetch users; return their entries, the time before that, and the end of the log then.
+
+        The caller has the turn.
+        """
         began, stream = clock(), self.stream
         rows = await self._query(users)
         flushed, snapshot = rows[0][0], Snapshot(rows[0][1])
@@ -210,7 +213,7 @@ class Cache:
             await asyncio.sleep(TICK)
 
     async def follow(self):
-        """Drop from memory what changes, as long as a connection and its slot live."""
+        """Drop users whose filters change, as long as a connection and its slot live."""
         connection = await psycopg.AsyncConnection.connect(
             self.conninfo, replication="database", autocommit=True, prepare_threshold=None)
         try:
@@ -229,12 +232,12 @@ class Cache:
             await connection.close()
 
     async def _start(self, connection):
-        """A slot that is gone with its connection: what it held back the server may remove."""
+        """Start to stream from a temporary slot, so that nothing holds back WAL after a failure."""
         slot = f"recall_{time.time_ns():x}"
         await connection.execute(
             f"CREATE_REPLICATION_SLOT {slot} TEMPORARY LOGICAL pgoutput NOEXPORT_SNAPSHOT")
-        # Of what the slot leaves out some may not be visible yet.  Its number is lower
-        # than a new one's, and so it is among those that run.
+        # Some transactions that the slot leaves out may not be visible yet.  Their xids are
+        # lower than a new one, so the snapshot lists them as running.
         await connection.execute("SELECT pg_current_xact_id()")
         snapshot = await (await connection.execute("SELECT pg_current_snapshot()::text")).fetchone()
         start = (f"START_REPLICATION SLOT {slot} LOGICAL 0/0"
@@ -245,7 +248,7 @@ class Cache:
         self._begin(connection, Snapshot(snapshot[0]).running)
 
     async def _fetch_changed(self):
-        """Up to where the log is written; with it some that were dropped, before anybody asks."""
+        """Ask for the end of the log, and with it fetch some dropped users before anybody asks."""
         users = [self.changed.pop() for _ in range(min(BATCH, len(self.changed)))]
         self.changed.clear()  # the rest waits until asked
 
@@ -256,13 +259,13 @@ class Cache:
         return await asyncio.wait_for(fetch(), STALE)
 
     def _ping(self, pgconn):
-        """Say how far we are, and ask how far the server is."""
+        """Report our position in the log, and ask for the server's."""
         pgconn.put_copy_data(
             struct.pack(">cqqqqb", b"r", self.position, self.position, self.position, 0, 1))
         pgconn.flush()
 
     def _receive(self, pgconn):
-        """Take what has come, up to a number of messages; whether that is all."""
+        """Receive some of the messages that have come, and return whether these were all."""
         pgconn.consume_input()
         for _ in range(1000):
             size, data = pgconn.get_copy_data(1)
@@ -318,7 +321,7 @@ def survivors(filters, candidates):
 
 
 def survivors_until(deadline, filters, candidates):
-    """The same in pieces: what nobody waits for any more is given up."""
+    """The same in pieces, which stop at the deadline, when nobody waits for the answer any more."""
     size = max(1, SMALL // sum(len(part.layers) for part in filters))
     result = []
     for start in range(0, len(candidates), size):
@@ -345,7 +348,7 @@ def first_column(message, at):
 
 
 async def readable(pgconn, seconds):
-    """Wait until something has come, but no longer than that."""
+    """Wait until something has come, but no longer than the timeout."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(pgconn.socket, ready.set)
     try:

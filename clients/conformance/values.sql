@@ -8,7 +8,7 @@ LANGUAGE sql IMMUTABLE AS $$
 	SELECT CASE kind WHEN 'integer' THEN 'bigint' ELSE kind END
 $$;
 
--- An endless row of items; it begins with those that are easy to get wrong.
+-- An endless sequence of items, which begins with items that are easy to get wrong.
 CREATE FUNCTION item(kind text, i integer) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
 	SELECT CASE kind
@@ -201,7 +201,7 @@ UPDATE cases SET packs = true WHERE kind = 'integer'
 	AND name IN ('agg of 300 integer', 'grown one by one, integer', 'window of integer',
 	'counting', 'empty');
 
--- The error of a statement; that there is none is one.
+-- Return the error of a statement.  A statement without an error is an error here.
 CREATE FUNCTION complaint(statement text) RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -266,8 +266,9 @@ FROM unnest('{integer,text,uuid,bytea}'::text[]) kind,
 		FROM generate_series(1, 20000) i) mixed
 GROUP BY kind;
 
--- Candidates: all odd ones out, some members, false positives and others, well
--- mixed; some come twice.  Everything the server says of them in one line.
+-- A line: the candidates, and all that the server answers about them.  Candidates are the items
+-- that are easy to get wrong, and some members, false positives and others, in mixed order.  The
+-- first ones come twice.
 CREATE FUNCTION line(c cases) RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -23,14 +23,14 @@ const (
 	maxSlices    = 1000
 	minFPR       = 1e-9
 	headerSize   = 16
-	windowSize   = 24 // that a header has more if it is windowed
+	windowSize   = 24 // further bytes in the header of a windowed filter
 	wordsBits    = 26 // of a layer's shape; the rest are hashes
 	blockedFrom  = 4096
 	blockWords   = 250
-	mostPerPlace = 64 // items a position
+	mostPerPlace = 64 // items per position
 )
 
-// Kind is what the items of a filter are.
+// Kind is the kind of the items in a filter.
 type Kind uint8
 
 // The numbers are those of the format.
@@ -46,8 +46,8 @@ func (k Kind) String() string {
 	return [...]string{"none", "integer", "text", "uuid", "bytea"}[k]
 }
 
-// Item is a type of items. All integers are one kind. A string is text of a server
-// whose encoding is UTF-8, and an array of 16 bytes a uuid.
+// Item is the constraint of an item's type. All integers are one kind. A string is text of
+// a server whose encoding is UTF-8, and an array of 16 bytes is a uuid.
 type Item interface {
 	int | int16 | int32 | int64 | string | [16]byte | []byte
 }
@@ -209,7 +209,7 @@ func (f *Filter) readHeader() error {
 		return bad("A reserved field is not 0.")
 	case f.counting && f.windowed:
 		return bad("A filter cannot be both counting and windowed.")
-	case !(f.fpr >= minFPR && f.fpr < 1): // not a number, too
+	case !(f.fpr >= minFPR && f.fpr < 1): // also true for NaN
 		return bad("The false positive rate is not between %g and 1.", minFPR)
 	case layers == 0 && !f.windowed:
 		return bad("There is no layer.")
@@ -347,12 +347,12 @@ func (l *layer) countSet() uint64 {
 	return uint64(set)
 }
 
-// unset is the number of positions that are not set, or half a one.
+// unset is the number of positions that are not set, or 0.5 if there are none.
 func (l *layer) unset() float64 {
 	return math.Max(float64(l.positions()-l.bitsSet), 0.5)
 }
 
-// mostItems is more than what can have left so few bits set.
+// mostItems is an upper bound of the items that set so few bits.
 func (l *layer) mostItems() float64 {
 	m, u := float64(l.positions()), l.unset()
 
@@ -364,14 +364,14 @@ func (l *layer) textbookItems(fpr float64) float64 {
 	k := float64(l.hashes)
 	share := math.Pow(fpr, 1/k)
 
-	if k > 1 { // of a root the server's rounding and this one are off by 2^-53 each
+	if k > 1 { // the server and this function may each round the root by 2^-53
 		share = math.Min(share+0x1p-52, 1)
 	}
 	return -math.Log1p(-share) * float64(l.positions()) / k
 }
 
-// Contains tells whether a filter contains an item. An item that was added is
-// contained; another one is with the filter's false positive rate.
+// Contains reports whether a filter contains an item. An item that was added is
+// contained; any other is with the probability of the filter's false positive rate.
 func Contains[T Item](f *Filter, item T) (bool, error) {
 	var hash [1]uint64
 
@@ -484,7 +484,7 @@ func kindOf[T Item]() Kind {
 	return Integer
 }
 
-// hashItems writes the hashes of items, which are as many.
+// hashItems writes the hashes of items to hashes, which has the same length.
 func hashItems[T Item](items []T, hashes []uint64) {
 	switch items := any(items).(type) {
 	case []int:
@@ -516,7 +516,7 @@ func hashIntegers[T int | int16 | int32 | int64](items []T, hashes []uint64) {
 	}
 }
 
-// hashInteger is hash of 8 bytes: they are a tail.
+// hashInteger is hash for 8 bytes, which are all tail: shorter than a block.
 func hashInteger(item uint64) uint64 {
 	return finish(mix1(item), 0, 8)
 }
@@ -533,7 +533,7 @@ func hash[B string | []byte](item B) uint64 {
 	return finish(h1^mix1(word(item, i)), h2^mix2(word(item, i+8)), uint64(len(item)))
 }
 
-// word is the little-endian number of 8 bytes, of which those behind the end are 0.
+// word is the little-endian number of 8 bytes; bytes beyond the end of the item are 0.
 func word[B string | []byte](item B, i int) uint64 {
 	if len(item)-i >= 8 {
 		return uint64(item[i]) | uint64(item[i+1])<<8 | uint64(item[i+2])<<16 |
@@ -626,7 +626,7 @@ func (l *layer) fprNow() float64 {
 }
 
 // blockedFPR is the rate of blocks of m bits, in which the number of items is a
-// Poisson variable of this mean. Every so many of its terms tell the sum.
+// Poisson variable of this mean. It sums only every step-th term, which is enough.
 func blockedFPR(m, k, mean float64) float64 {
 	if mean <= 0 {
 		return 0
@@ -642,7 +642,7 @@ func blockedFPR(m, k, mean float64) float64 {
 	return math.Min(1, sum*step)
 }
 
-// classicFPR is the rate of one block after so many probes.
+// classicFPR is the rate of one block of m bits after the given number of probes.
 func classicFPR(m, k, probes float64) float64 {
 	empty := math.Exp(probes * math.Log1p(-1/m))
 	fill := 1 - empty

@@ -41,7 +41,7 @@ export interface Layer {
     readonly blocks: number;
     readonly positions: number;
     readonly slice: bigint | null;
-    /** a bit a position, of counters too */
+    /** one bit per position, also for counters */
     readonly bits: Uint8Array;
     rateNow(): number;
 }

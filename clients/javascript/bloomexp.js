@@ -161,7 +161,7 @@ function hashIntegers(parts, hashes) {
 // Layers
 //
 
-/** Bytes of bits for bytes of counters: whether they are not 0. */
+/** A bit for each counter: whether it is not 0. */
 function countersSet(counters) {
     const bits = new Uint8Array(counters.length / 4);
     for (let i = 0; i < counters.length; i++) {
@@ -197,7 +197,7 @@ function logFactorial(n) {
         1 / (12 * n) - 1 / (360 * n ** 3) + 1 / (1260 * n ** 5);
 }
 
-/** Expected rate after so many probes into m positions. */
+/** Expected rate after this many probes (throws) into m positions. */
 function blockRate(m, k, throws) {
     const empty = Math.exp(throws * Math.log1p(-1 / m));
     const covariance = empty ** 2 * Math.expm1(throws * Math.log1p(-1 / (m - 1) ** 2));
@@ -209,7 +209,7 @@ function blockRate(m, k, throws) {
     return Math.min(1, mean ** k * Math.exp((((k * (k - 1)) / 2) * variance) / mean ** 2));
 }
 
-/** Expected rate of blocks of m positions with so many items on average. */
+/** Expected rate of blocks of m positions with this many items on average. */
 function blockedRate(m, k, items) {
     if (items <= 0) {
         return 0;
@@ -279,7 +279,7 @@ class Layer {
         }
     }
 
-    /** More items neither leave so few bits set nor fit at the rate. */
+    /** Upper bound of the items: more would set more bits, and would not fit at the rate. */
     mostItems(fpr) {
         if (this.bitsSet === 0) {
             return 0;

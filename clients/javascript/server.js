@@ -40,7 +40,7 @@ async function live() {
     process.exitCode = passed === 0 || passed < filters.length ? 1 : 0;
 }
 
-// Microseconds of one of many calls.
+// The median of many calls' microseconds.
 async function median(what, call) {
     const times = [];
     for (let i = 0; i < 3000; i++) {

@@ -286,7 +286,7 @@ async function press(key, code = key, text = undefined) {
         { type: 'keyUp', key, code, windowsVirtualKeyCode: keyCode });
 }
 
-/** Go by Tab to what has this id or text; returns where the focus was not to be seen. */
+/** Go by Tab to the element with this id or text; returns where the focus was not visible. */
 async function tabTo(wanted) {
     const complaints = [];
     for (let i = 0; i < 40; i++) {
@@ -520,7 +520,7 @@ async function checkSilence() {
     ];
 }
 
-/** The policy stops what the page does not do. */
+/** The content security policy stops everything that the page itself never does. */
 async function checkPolicy() {
     return equal('violations', await call(async () => {
         const violations = new Set();

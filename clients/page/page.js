@@ -6,7 +6,7 @@ import { examples } from './examples.js';
 const SOME_LAYERS = 200;
 const SOME_ANSWERS = 500;
 const PARTS = 160; // of a layer's picture
-const SEEN_BLOCKS = 64; // so many have visible borders
+const SEEN_BLOCKS = 64; // the most blocks that are drawn with borders
 
 const $ = (id) => document.getElementById(id);
 let filter = null;
@@ -36,7 +36,7 @@ function showError(id, error) {
     }
 }
 
-/** Call a function; its BloomError is shown in an element, and what it tells is none then. */
+/** Call a function and return its result; after a BloomError, which is shown, return null. */
 function attempt(errorId, action) {
     try {
         const result = action();

@@ -50,7 +50,7 @@ EPOCH = datetime(2000, 1, 1, tzinfo=timezone.utc)
 # What a new filter is sized by.
 MAX_WORDS, MAX_HASHES = 2**26 - 1, 63
 UNSIZED_CAPACITY, UNSIZED_SHARE, SIZED_SHARE = 100, 1 / 2, 127 / 128
-EXACT_ITEMS = 4  # for each hash the rate is computed exactly
+EXACT_ITEMS = 4  # per hash, up to which the rate is computed exactly
 NEGLIGIBLE = 1e-290
 MAX_HEADROOM = 1000
 
@@ -61,7 +61,7 @@ Bytes = Union[bytes, bytearray, memoryview]
 Item = Union[SupportsIndex, str, UUID, Bytes]
 T = TypeVar("T")
 
-# Below so many candidates a numpy array costs more than it gains.
+# With fewer candidates than this a numpy array costs more than it gains.
 FEW = 16
 
 
@@ -118,7 +118,7 @@ def _avalanche(h):
 
 
 def _finish(h1, h2, k1, k2, length):
-    """First half of the hash, from the state before the last bytes and these."""
+    """First half of the hash, from the state before the last bytes and the last bytes."""
     h1 = h1 ^ _mix1(k1) ^ length
     h2 = h2 ^ _mix2(k2) ^ length
     h1 = h1 + h2 & ALL
@@ -224,7 +224,7 @@ class Layer:
                 f"Layer {number} has a number of bits set that its items cannot explain.")
 
     def _most_items(self, fpr):
-        """More items neither leave so few bits set nor fit at the rate."""
+        """Upper bound of the items: more would set more bits, and would not fit at the rate."""
         if self.bits_set == 0:
             return 0
         unset = max(self.positions - self.bits_set, 0.5)
@@ -252,7 +252,7 @@ class Layer:
         return all(bits[i >> 3] >> (i & 7) & 1 for i in self.probes(x))
 
     def contains_each(self, x):
-        """The places of those hashes that it contains; each is asked until a bit is not set."""
+        """Indexes of the hashes that the layer contains; each is tested until a bit is not set."""
         bits = numpy.frombuffer(self.bits, numpy.uint8)
         places = numpy.arange(len(x))
         first, g = self._begin(x)
@@ -299,7 +299,7 @@ def _count(bits):
 
 
 def _blocked_fpr(m, k, items):
-    """Expected rate of blocks of m positions with so many items on average."""
+    """Expected rate of blocks of m positions with this many items on average."""
     if items <= 0:
         return 0.0
     step = max(1, math.floor(math.sqrt(items) / 1.5))
@@ -313,7 +313,7 @@ def _blocked_fpr(m, k, items):
 
 
 def _block_fpr(m, k, throws):
-    """Expected rate after so many probes into m positions."""
+    """Expected rate after this many probes (throws) into m positions."""
     empty = math.exp(throws * math.log1p(-1 / m))
     covariance = empty**2 * math.expm1(throws * math.log1p(-1 / (m - 1) ** 2))
     mean = 1 - empty
@@ -470,7 +470,7 @@ class Filter:
         return contained
 
     def exclude_packed(self, candidates: Bytes) -> bytes:
-        """bloom_exclude_packed(): bytes of 8 for each integer, in and out."""
+        """bloom_exclude_packed(): 8 bytes for each integer, in and out."""
         if len(candidates) % 8:
             raise Error("22P03", "length of packed items must be a multiple of 8 bytes, "
                         f"not {len(candidates)}",
@@ -562,7 +562,7 @@ def _shape(words, hashes):
 
 
 def _exact_fpr(m, k, throws):
-    """Rate of m positions after so few probes."""
+    """Rate of m positions after few probes, exactly."""
     chance = [1.0] + [0.0] * (k + 1)
     for probe in range(k):
         for j in range(probe + 1, 0, -1):
@@ -578,7 +578,7 @@ def _exact_fpr(m, k, throws):
 
 
 def _expected_fpr(shape, items):
-    """Rate of a layer of this shape that holds so many items."""
+    """Rate of a layer of this shape that holds this many items."""
     if shape.blocks > 1:
         return _blocked_fpr(shape.block_bits, shape.hashes, items / shape.blocks)
     if items <= EXACT_ITEMS * shape.hashes:
@@ -609,7 +609,7 @@ def _smallest_for_hashes(items, fpr, k):
     def keeps(shape):
         return _expected_fpr(shape, items) <= fpr
 
-    # the textbook's number, corrected by how far its rate is off, is near
+    # start near the answer: the textbook's size, corrected by how far its rate is off
     aim = fpr
     for _ in range(3):
         words = _textbook_words(items, aim, k)

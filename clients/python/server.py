@@ -36,7 +36,7 @@ def live(connection):
 
 
 def median(what, function, calls=1000):
-    """Print the microseconds of one of many calls."""
+    """Print the median of many calls' microseconds."""
 
     def once():
         start = time.perf_counter()

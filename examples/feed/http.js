@@ -18,7 +18,7 @@ export function objectOf(text) {
     }
 }
 
-/** The JSON object that a request brings, of so many characters at most. */
+/** The JSON object in the body of a request, which must have at most `most` characters. */
 export async function bodyOf(request, most) {
     let text = '';
 
@@ -49,7 +49,7 @@ function checkOrigin({ headers: { host = '', origin } }, name) {
 }
 
 /**
- * Answer requests from this machine, and those that a proxy has for a host of this name.
+ * Answer requests from this machine, and requests that a proxy passes on for a host of this name.
  *
  * `methods` has a function for each 'METHOD /path'.  It gets the request and the parameters,
  * and returns an object, or a type and a content.

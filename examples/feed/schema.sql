@@ -13,7 +13,7 @@ CREATE INDEX ON posts (published, uri);
 
 CREATE TABLE exposures (user_id text NOT NULL, item_id text NOT NULL,
 	shown_at timestamptz NOT NULL DEFAULT now());
--- For the rebuild; with the item in second place also for NOT EXISTS, with which the page compares.
+-- For the rebuild.  With the item second, also for NOT EXISTS, to which the page compares the feed.
 CREATE INDEX ON exposures (user_id, item_id, shown_at);
 SELECT bloomexp.create_feed('shown', 'exposures');
 

@@ -31,8 +31,8 @@ class Post extends Model // the feed's migration is DB::unprepared() with SQL
 
 class Exposures
 {
-    // PHP has no array parameters: a literal; false is for a primary server, where others read
-    // replicas
+    // PHP has no array parameters, so the candidates are a literal.  false sends the query to the
+    // primary server where other queries go to replicas.
     private static function ids(string $sql, int $user, array $candidates, ...$more): array
     {
         $array = '{' . implode(',', array_map('intval', $candidates)) . '}';

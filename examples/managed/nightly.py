@@ -2,8 +2,8 @@
 
 Connects where the PG* variables lead, past poolers.  One snapshot gives the exposures and
 how many of them are in `today`.  Those leave `today` when the filter comes; what is shown
-while this runs stays there.  A user without a filter that could be built or written keeps the old
-one; those are told at the end, with status 1.  Fails if another run is under way.
+while this runs stays there.  A user whose filter cannot be built or written keeps the old one;
+such users are listed at the end, and the exit status is 1.  Fails if another run is under way.
 """
 
 import itertools
@@ -68,7 +68,7 @@ def swap(write, failed, part, user=None):
             for statement in SWAP, NEW:
                 write.execute(statement, {"part": part, "user": user})
     except psycopg.Error as error:
-        # which all users would have
+        # an error that all users would have
         if write.broken or isinstance(error, psycopg.ProgrammingError):
             raise
         if user is not None:

@@ -46,7 +46,7 @@ def main(topic, batch, *settings):
     def log(statistics):
         statistics = json.loads(statistics)
         partitions = statistics["topics"].get(topic, {}).get("partitions", {}).values()
-        # The offsets of a partition whose broker does not answer are those of the past.
+        # The offsets of a partition whose broker does not answer are out of date.
         brokers = {broker["nodeid"] for broker in statistics["brokers"].values()
                    if broker["state"] == "UP" and broker["nodeid"] >= 0}
         lags = [p["hi_offset"] - max(p["committed_offset"], 0) for p in partitions

@@ -1,7 +1,7 @@
 """A Kafka to try the consumer with: mock.py MESSAGES
 
 librdkafka's mock cluster, which lives in this process until Ctrl-C.  Its topic "exposures" gets
-so many messages, of a hundred users.  What it prints is a setting for consume.py.
+MESSAGES messages, of a hundred users.  The program prints a setting for consume.py.
 """
 
 import datetime

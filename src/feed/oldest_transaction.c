@@ -41,7 +41,7 @@ transaction_of(int pid)
 }
 
 /*
- * Return a time, more than a second ago, before which no open transaction of another session in
+ * Return a time, at least a second ago, before which no open transaction of another session in
  * this database began.  Return -infinity if that is not known, because a session has
  * track_activities switched off, or had it when its transaction began.
  *

@@ -122,7 +122,7 @@ bloomexp_pages(PG_FUNCTION_ARGS)
 	if (hashes.n != users.n || times.n != users.n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("arrays of users, items and times must be of the same length"),
+				 errmsg("arrays of users, items and times must have the same length"),
 				 errdetail("The lengths are %d, %d and %d.", users.n, hashes.n, times.n)));
 	present = bloomexp_arguments_time(fcinfo->args[3], "present");
 	settings = bloomexp_row_get_settings(fcinfo, 4);

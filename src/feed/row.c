@@ -36,6 +36,7 @@
 #include "utils/typcache.h"
 
 #include "feed/row.h"
+#include "kernel/simd.h"
 #include "sql/arguments.h"
 #include "sql/hash_set.h"
 #include "sql/hashes.h"
@@ -52,7 +53,7 @@ typedef struct BloomRow
 	bool		want_items;		/* false: compute only the other columns */
 	const uint64 *recent;
 	int			nrecent;
-	bool		used;			/* the row has a slice; in a feed that never forgets, always */
+	bool		has_slice;		/* in a feed that never forgets, always */
 	int64		slice;			/* number of the slice of `recent` */
 	int64		present_slice;	/* number of the slice of the present */
 	bool		changed;		/* a column other than `items` has changed */
@@ -65,7 +66,7 @@ typedef struct BloomAddition
 {
 	const uint64 *hashes;
 	int			n;
-	bool		exists;			/* false: nothing is added */
+	bool		given;			/* false: nothing is added */
 	int64		slice;
 } BloomAddition;
 
@@ -127,7 +128,7 @@ read_settings(HeapTupleHeader header, BloomRowSettings *settings)
 		if (!nulls[i])
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("this session has an older version of bloomexp than the feed needs"),
+					 errmsg("the bloomexp library of this session is too old for this feed"),
 					 errhint("Connect again, or restart the server if it preloads the library.")));
 	}
 	ReleaseTupleDesc(descriptor);
@@ -136,7 +137,7 @@ read_settings(HeapTupleHeader header, BloomRowSettings *settings)
 		(nulls[WIDTH] && nulls[CAPACITY]))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("settings of a row must have a kind, a rate, and either a window or a "
+				 errmsg("settings of a row must have kind and fpr, and either width and slices or "
 						"capacity")));
 	settings->kind = bloomexp_arguments_kind(values[KIND]);
 	settings->fpr = DatumGetFloat8(values[FPR]);
@@ -218,8 +219,8 @@ bloomexp_row_slice_start(const BloomRowSettings *settings, int64 slice, bool *is
 }
 
 /*
- * Open the filter of a row for an addition, with the target rate of the settings, whatever rate it
- * had before.  A row without a filter gets an empty one.
+ * Open the filter of a row for an addition, with the target rate of the settings, unless its layers
+ * cannot have that rate.  A row without a filter gets an empty one.
  */
 static void
 open_items(const BloomRow *row, BloomFilter *filter)
@@ -307,15 +308,15 @@ has_room(const BloomRow *row, int n)
 static void
 begin_slice(BloomRow *row, int64 slice)
 {
-	if (row->used)
+	if (row->has_slice)
 		slice = Max(slice, row->slice);
 	slice = Min(slice, row->present_slice);
-	if (row->used && row->slice == slice)
+	if (row->has_slice && row->slice == slice)
 		return;
 	if (row->nrecent > 0)
 		put_into_items(row, row->recent, row->nrecent, row->slice, true);
 	row->nrecent = 0;
-	row->used = true;
+	row->has_slice = true;
 	row->slice = slice;
 	row->changed = true;
 }
@@ -348,7 +349,7 @@ add_to_row(BloomRow *row, const BloomAddition *addition)
 	uint64	   *found;
 	int			n;
 
-	if (!addition->exists)
+	if (!addition->given)
 		return;
 	begin_slice(row, addition->slice);
 	if (addition->n == 0)
@@ -375,8 +376,8 @@ get_recent(FunctionCallInfo fcinfo, int argno, int *n)
 	if (*n > BLOOMEXP_ROW_MAX_RECENT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("recent has %d hashes", *n),
-				 errdetail("It must have at most %d.", BLOOMEXP_ROW_MAX_RECENT)));
+				 errmsg("too many hashes in recent: %d", *n),
+				 errdetail("The limit is %d.", BLOOMEXP_ROW_MAX_RECENT)));
 	return recent;
 }
 
@@ -399,19 +400,19 @@ get_addition(FunctionCallInfo fcinfo, int first, BloomRowSettings *settings, Blo
 	addition->hashes = bloomexp_arguments_hashes(fcinfo, first + ARG_HASHES, &addition->n);
 	if (settings->width == 0)
 	{
-		row->used = true;
+		row->has_slice = true;
 		row->slice = row->present_slice = ONLY_SLICE;
-		addition->exists = true;
+		addition->given = true;
 		addition->slice = ONLY_SLICE;
 		return;
 	}
 
-	row->used = row->nrecent > 0 || !PG_ARGISNULL(first + ARG_SINCE);
-	if (row->used)
+	row->has_slice = row->nrecent > 0 || !PG_ARGISNULL(first + ARG_SINCE);
+	if (row->has_slice)
 		row->slice = bloomexp_row_slice_of(
 			settings, bloomexp_arguments_time(fcinfo->args[first + ARG_SINCE], "since"));
-	addition->exists = addition->n > 0 || !PG_ARGISNULL(first + ARG_SHOWN_AT);
-	if (!addition->exists)
+	addition->given = addition->n > 0 || !PG_ARGISNULL(first + ARG_SHOWN_AT);
+	if (!addition->given)
 		return;
 	present = bloomexp_arguments_time(fcinfo->args[first + ARG_PRESENT], "present");
 	row->present_slice = bloomexp_row_slice_of(settings, present);
@@ -456,7 +457,7 @@ bloomexp_row_items_after(PG_FUNCTION_ARGS)
 	 * Nearly always the slice is the same and `recent` has room.  Then nothing goes into the
 	 * filter, so do not read it.
 	 */
-	same_slice = !row.used || !addition.exists || row.slice == addition.slice;
+	same_slice = !row.has_slice || !addition.given || row.slice == addition.slice;
 	if (same_slice && has_room(&row, addition.n))
 		return bloomexp_arguments_return_untouched(fcinfo);
 	return bloomexp_arguments_return_changed(fcinfo, change_items(fcinfo, &row, &addition));
@@ -486,9 +487,9 @@ bloomexp_row_since_after(PG_FUNCTION_ARGS)
 	BloomAddition addition;
 
 	get_addition(fcinfo, 0, &settings, &row, &addition);
-	if (addition.exists)
+	if (addition.given)
 		begin_slice(&row, addition.slice);
-	if (!row.used)
+	if (!row.has_slice)
 		PG_RETURN_NULL();
 	return bloomexp_row_slice_start(&settings, row.slice, &fcinfo->isnull);
 }
@@ -500,11 +501,8 @@ confirms(const BloomRow *row, const BloomAddition *addition, int pending)
 	for (int i = 0; i < pending; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		for (int j = 0; j < addition->n; j++)
-		{
-			if (row->recent[i] == addition->hashes[j])
-				return true;
-		}
+		if (bloomexp_simd_contains(addition->hashes, addition->n, row->recent[i]))
+			return true;
 	}
 	return false;
 }
@@ -527,7 +525,7 @@ bloomexp_row_changes(PG_FUNCTION_ARGS)
 	if (pending < 0 || pending > row.nrecent)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("pending is %d", pending),
+				 errmsg("invalid value for pending: %d", pending),
 				 errdetail("It must be between 0 and the number of hashes in recent, %d.",
 						   row.nrecent)));
 	if (confirms(&row, &addition, pending))

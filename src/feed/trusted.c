@@ -56,6 +56,10 @@ bloomexp_require_trusted(PG_FUNCTION_ARGS)
 	if (!missing_ok && OidIsValid(relation) && can_read(relation))
 		LockRelationOid(relation, AccessShareLock);
 	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	if (!HeapTupleIsValid(tuple) && !trusted)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relation)));
 	if (HeapTupleIsValid(tuple))
 	{
 		trusted = has_privs_of_role(((Form_pg_class) GETSTRUCT(tuple))->relowner, GetUserId());

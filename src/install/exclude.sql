@@ -53,5 +53,5 @@ AS 'MODULE_PATHNAME', 'bloomexp_exclude_packed'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_packed(bytea, bloom) IS
-'packed candidates that the filter does not contain, in order; each integer has 8 bytes, the '
-'lowest byte first';
+'packed candidates that the filter does not contain, in order; each integer has 8 bytes, in '
+'little-endian byte order';

@@ -43,20 +43,21 @@ CREATE TYPE bloom (
 );
 
 COMMENT ON TYPE bloom IS
-'Bloom filter: a set of items whose answer "contained" is wrong with at most a chosen probability, '
-'and whose answer "not contained" is always right';
+'Bloom filter: a set that never misses an item it contains, and wrongly reports another item with '
+'at most a chosen probability';
 
 CREATE FUNCTION bloom(bytes bytea) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_from_bytea'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloom(bytea) IS
-'filter from its bytes; error if they are not valid';
+'filter from its bytes; raises an error if they are not valid';
 
 CREATE CAST (bytea AS bloom) WITH FUNCTION bloom(bytea);
 CREATE CAST (bloom AS bytea) WITHOUT FUNCTION;	-- a filter is its bytes
 
-COMMENT ON CAST (bytea AS bloom) IS 'filter from its bytes; error if they are not valid';
+COMMENT ON CAST (bytea AS bloom) IS
+'filter from its bytes; raises an error if they are not valid';
 COMMENT ON CAST (bloom AS bytea) IS 'bytes of a filter';
 
 -- Comparisons of the bytes

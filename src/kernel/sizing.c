@@ -12,8 +12,9 @@
  * over independent, uniform probes.
  *
  * Sizes must be the same on every machine.  All arithmetic is in IEEE doubles with
- * functions of libm such as exp and log, and sizes are rounded up to whole words, so
- * that differences in the last bits between implementations of libm do not change them.
+ * functions of libm such as exp and log, and sizes are rounded up to whole words.  So a
+ * difference in the last bits between implementations of libm changes a size only if the
+ * rate of a candidate equals the target to those bits.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,8 +29,8 @@
 #endif
 
 /*
- * Up to EXACT_ITEMS * k items, the rate is computed exactly.  For more items, the
- * approximation is within 0.03% of it.
+ * Up to EXACT_ITEMS * k items, the rate of a layer with one block is computed exactly.  For
+ * more items, the approximation is within 0.03% of it.
  */
 #define EXACT_ITEMS 4
 

@@ -77,9 +77,9 @@ sort(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check, int wo
 }
 
 /*
- * Do the same for many records: move them into parts, and sort each.  `sort_part`, the caller
- * itself, sorts the parts.  It, `words` and `key` are constants in each caller, so each gets a copy
- * compiled for it.
+ * Do the same for many records: move them into 256 parts, and sort each part with `sort_part`,
+ * which is the calling function.  `words` and `key` are constants, too, so each caller gets code
+ * compiled for them.
  */
 static BLOOMEXP_INLINE void
 sort_by_byte(uint64_t *records, uint64_t n, int shift, BloomInterruptCheck check,

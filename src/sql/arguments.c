@@ -16,14 +16,20 @@
 #include "compat.h"
 #include "sql/arguments.h"
 
+static void
+raise_null(const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("%s must not be null", name)));
+}
+
 /* Raise an error, which names the argument `name`, if it is NULL. */
 void
 bloomexp_arguments_require(FunctionCallInfo fcinfo, int argno, const char *name)
 {
 	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
+		raise_null(name);
 }
 
 /*
@@ -155,9 +161,7 @@ int64
 bloomexp_arguments_time(NullableDatum time, const char *name)
 {
 	if (time.isnull)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
+		raise_null(name);
 	if (TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(time.value)))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),

@@ -152,7 +152,7 @@ bloomexp_with_fpr(PG_FUNCTION_ARGS)
 /*
  * bloom_union(a, b), a | b
  *
- * The function must not use the call site: a remote node may call it without one.
+ * Must not use fn_expr or fn_extra: a remote node may call this without them.
  */
 PG_FUNCTION_INFO_V1(bloomexp_union);
 Datum

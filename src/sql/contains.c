@@ -27,6 +27,8 @@ contains_item(FunctionCallInfo fcinfo, int filter_arg, int item_arg, const Bloom
 
 	if (PG_ARGISNULL(item_arg))
 		PG_RETURN_NULL();
+	if (type->kind == BLOOM_KIND_TEXT)
+		bloomexp_item_check_collation(PG_GET_COLLATION());
 	if (PG_ARGISNULL(filter_arg))
 		PG_RETURN_BOOL(false);
 
@@ -36,8 +38,6 @@ contains_item(FunctionCallInfo fcinfo, int filter_arg, int item_arg, const Bloom
 	else
 		bloomexp_lookup_open(lookup, source, 1);
 	bloomexp_filter_require_kind(&lookup->filter, type->kind);
-	if (type->kind == BLOOM_KIND_TEXT)
-		bloomexp_item_check_collation(PG_GET_COLLATION());
 	PG_RETURN_BOOL(bloomexp_lookup_contains(
 		lookup, bloomexp_item_hash(type, PG_GETARG_DATUM(item_arg))));
 }

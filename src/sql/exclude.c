@@ -45,8 +45,8 @@ typedef struct Exclusion
 } Exclusion;
 
 /*
- * Keep the first `wanted` distinct candidates of all batches: set omit[] for duplicates, and for
- * all candidates after these.  `selection` has the hashes of the candidates kept so far.
+ * Set omit[] for duplicates, and for everything after the first `wanted` distinct candidates of
+ * all batches.  `selection` has the hashes of the candidates kept so far.
  */
 static void
 select_items(BloomHashSet *selection, uint32 wanted, const BloomItems *items, bool *omit)
@@ -74,10 +74,10 @@ copy_remaining(BloomItems *candidates, const Exclusion *exclusion, int wanted, c
 	bool		distinct = wanted != ALL_CANDIDATES;
 	int			most = distinct ? wanted : INT_MAX;
 	int			batch = BLOOMEXP_BATCH;
-	int64		tested = Max((int64) most * 2, MIN_CANDIDATES); /* if half of them remain */
+	int64		expected_tests = Max((int64) most * 2, MIN_CANDIDATES); /* if half remain */
 
 	bloomexp_lookup_open_all(&lookups, exclusion->filters, exclusion->nfilters, candidates->type,
-							 Min(tested, candidates->nitems));
+							 Min(expected_tests, candidates->nitems));
 	if (distinct)
 		bloomexp_hash_set_init(&selection, Min(Min(most, candidates->nitems), BLOOMEXP_BATCH));
 
@@ -350,8 +350,8 @@ bloomexp_exclude_filters(PG_FUNCTION_ARGS)
 /*
  * planner support function of bloom_exclude()
  *
- * The estimate is the number of candidates.  How many of them remain is unknown, and an estimate
- * that is too high does less harm than one that is too low.
+ * The estimate is the number of candidates, or PostgreSQL's guess of it, as for unnest().  How many
+ * of them remain is unknown, and too high an estimate does less harm than too low a one.
  */
 PG_FUNCTION_INFO_V1(bloomexp_exclude_support);
 Datum

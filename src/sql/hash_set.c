@@ -27,11 +27,11 @@
 #define PREFILTER_BYTES 16
 
 /*
- * Up to these numbers of new and known hashes, about those of a page and of a row of a feed,
- * comparing all pairs is faster than building a set.
+ * Up to this many new and known hashes (about those of a page, and of the row of a user), comparing
+ * all pairs is faster than building a set.
  */
-#define FEW_HASHES 16
-#define MANY_KNOWN 256
+#define MAX_NEW_TO_COMPARE 16
+#define MAX_KNOWN_TO_COMPARE 256
 
 /* The secret odd number of this session, or 0 until it is chosen. */
 static uint64 secret = 0;
@@ -135,7 +135,7 @@ bloomexp_hash_set_find_new(const uint64 *hashes, int n, const uint64 *known, int
 	BloomHashSet set;
 	int			nfound = 0;
 
-	if (n <= FEW_HASHES && nknown <= MANY_KNOWN)
+	if (n <= MAX_NEW_TO_COMPARE && nknown <= MAX_KNOWN_TO_COMPARE)
 	{
 		for (int i = 0; i < n; i++)
 		{

@@ -19,7 +19,7 @@ typedef struct BloomHashSet
 {
 	uint32		n;				/* hashes in the set */
 	uint32		space;			/* hashes that fit in `entries` */
-	int			shift;			/* the slot of a hash is its product, shifted right by this */
+	int			shift;			/* the slot of a hash is hash * secret >> shift */
 	BloomHashEntry *entries;	/* from index 1 on */
 	uint32	   *slots;			/* index of the first entry of each slot, or 0 */
 	/* only after bloomexp_hash_set_fill(): */

@@ -55,12 +55,12 @@ bloomexp_item_check_collation(Oid collation)
 	if (collation != DEFAULT_COLLATION_OID &&
 		!get_collation_isdeterministic(collation))
 		ereport(ERROR,
-				(errcode(ERRCODE_INDETERMINATE_COLLATION),
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("text under nondeterministic collation \"%s\" cannot be in a filter",
 						get_collation_name(collation)),
 				 errdetail("Text items are compared byte by byte."),
-				 errhint("Add COLLATE \"C\" to the item, and fold it yourself, for example by "
-						 "lower().")));
+				 errhint("Apply COLLATE \"C\" to the item.  If case must not matter, use lower(), "
+						 "too.")));
 }
 
 static const BloomItemType *
@@ -180,7 +180,7 @@ bloomexp_item_begin_packed(BloomItems *items, bytea *packed)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("length of packed items must be a multiple of 8 bytes, not %zu", size),
-				 errdetail("Each item is an integer of 8 bytes, the lowest first.")));
+				 errdetail("Each item is an integer of 8 bytes, in little-endian byte order.")));
 	items->type = &packed_type;
 	items->nitems = items->left = (int) (size / sizeof(int64));
 	items->next = VARDATA_ANY(packed);
@@ -198,7 +198,7 @@ bloomexp_item_begin_packed(BloomItems *items, bytea *packed)
  * Find and hash the items of a batch, which are of variable length.
  *
  * An item can be found only once the length of the one before has been read.  Because finding and
- * hashing are one loop, the CPU hashes while it waits for that.
+ * hashing are one loop, the CPU hashes one item while it loads the length of the next.
  */
 static pg_attribute_always_inline void
 hash_varlenas(BloomItems *items, bool blank_padded)

@@ -196,7 +196,7 @@ bloomexp_lookup_contains(const BloomLookup *lookup, uint64 hash)
 		block_start = start + size * bloomexp_position_block_of(&block.shape, hash);
 		bytes = detoast_attr_slice(lookup->source, block_start, size);
 		if (VARSIZE_ANY_EXHDR(bytes) != size)
-			bloomexp_layout_report_damage("The value is truncated.");
+			bloomexp_layout_raise_damage("The value is truncated.");
 		block.shape.blocks = 1;
 		block.bytes = (uint8 *) VARDATA_ANY(bytes);
 		contained = bloomexp_probe_contains(&block, hash);

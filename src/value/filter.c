@@ -209,7 +209,7 @@ add_counting(const BloomFilter *filter, BloomKind kind, const uint64 *hashes, in
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("counting filter is full"),
 					 errdetail("It has room for %u items and cannot grow.", full),
-					 errhint("Make it again with a larger capacity: "
+					 errhint("Create it again with a larger capacity: "
 							 "bloom_new(capacity, counting => true).")));
 		newly_set = bloomexp_probe_count(&layer.bits, hashes[i], 1);
 		layer.bits_set += newly_set;
@@ -233,8 +233,8 @@ add_counting(const BloomFilter *filter, BloomKind kind, const uint64 *hashes, in
 static void
 fill_part(const BloomAddPlan *plan, const BloomSliceItems *part)
 {
-	uint32		first = bloomexp_growth_slice_start(&plan->filter, part->slice);
-	uint32		end = bloomexp_growth_slice_end(&plan->filter, part->slice);
+	uint32		first = bloomexp_growth_first_of_slice(&plan->filter, part->slice);
+	uint32		end = bloomexp_growth_end_of_slice(&plan->filter, part->slice);
 	uint64	   *hashes = part->hashes;
 	int64		n = part->n;
 	bool		blocked = false;
@@ -278,7 +278,7 @@ bloomexp_filter_keep_new(const BloomFilter *filter, BloomSliceItems *parts, int 
 
 	for (BloomSliceItems *part = parts; part < parts + nparts; part++)
 	{
-		uint32		first = bloomexp_growth_slice_start(filter, part->slice);
+		uint32		first = bloomexp_growth_first_of_slice(filter, part->slice);
 		int			kept = 0;
 
 		for (int from = 0; from < part->n; from += BLOOMEXP_BATCH)
@@ -360,7 +360,7 @@ bloomexp_filter_add(const BloomFilter *filter, BloomKind kind, uint64 *hashes, i
  *
  * An add counts an item if it sets a position, and a removal uncounts one if it clears a position.
  * These are different events, so the count alone would drift as items come and go, and the room in
- * the layer with it.  So the count is kept at the estimate from the positions set, which are exact.
+ * the layer with it.  So the count is clamped to the estimate from bits_set, which is exact.
  */
 struct varlena *
 bloomexp_filter_remove(BloomFilter *filter, BloomKind kind, uint64 *hashes, int n)

@@ -105,8 +105,8 @@
 
 /*
  * The capacity of the first layer of a slice is SLICE_SPARE times the mean number of items in the
- * RECENT_SLICES slices before it.  The capacity of the second layer is SLICE_OVERFLOW times that of
- * the first.  Further layers are sized as in a filter without a window.
+ * RECENT_SLICES slices before it.  The capacity of the second layer is at least SLICE_OVERFLOW
+ * times that of the first.  Further layers are sized as in a filter without a window.
  */
 #define RECENT_SLICES 2
 #define SLICE_SPARE (17.0 / 16.0)
@@ -169,7 +169,7 @@ typedef struct LayerPlan
  * that is 0.
  */
 uint32
-bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
+bloomexp_growth_first_of_slice(const BloomFilter *filter, int64 slice)
 {
 	uint32		low = 0;
 	uint32		high = filter->windowed ? filter->nlayers : 0;
@@ -188,9 +188,9 @@ bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice)
 
 /* Return the index after the last layer of a slice, or of the filter if it has no window. */
 uint32
-bloomexp_growth_slice_end(const BloomFilter *filter, int64 slice)
+bloomexp_growth_end_of_slice(const BloomFilter *filter, int64 slice)
 {
-	return filter->windowed ? bloomexp_growth_slice_start(filter, slice + 1) : filter->nlayers;
+	return filter->windowed ? bloomexp_growth_first_of_slice(filter, slice + 1) : filter->nlayers;
 }
 
 /* Return the layers of a slice.  If it has none yet, the group is empty, at its place. */
@@ -198,8 +198,8 @@ static LayerGroup
 find_group(const BloomFilter *filter, int64 slice)
 {
 	LayerGroup	group = {
-		.first = bloomexp_growth_slice_start(filter, slice),
-		.end = bloomexp_growth_slice_end(filter, slice),
+		.first = bloomexp_growth_first_of_slice(filter, slice),
+		.end = bloomexp_growth_end_of_slice(filter, slice),
 		.fpr = filter->fpr,
 	};
 
@@ -248,10 +248,9 @@ bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("capacity of " INT64_FORMAT " items is too large", capacity),
-				 errdetail("At a false positive rate of %g a filter of 500 MiB, the limit, "
-						   "has room for %llu.",
+				 errdetail("At a false positive rate of %g the limit is %llu items.",
 						   fpr, (unsigned long long) most),
-				 errhint("Accept a larger false positive rate, or keep several filters.")));
+				 errhint("Use a higher false positive rate, or several filters.")));
 	}
 	return layer;
 }
@@ -538,7 +537,7 @@ insert_layer(BloomAddPlan *plan, uint32 place, LayerPlan layer_plan)
 				 errdetail("A further layer, for " INT64_FORMAT
 						   " items, would take more than 500 MiB.",
 						   layer_plan.capacity),
-				 errhint("Accept a larger false positive rate, or keep several filters.")));
+				 errhint("Use a higher false positive rate, or several filters.")));
 	filter->nlayers++;
 	return layer;
 }

@@ -34,8 +34,8 @@ extern void bloomexp_growth_check_fpr(double fpr);
 extern BloomLayer bloomexp_growth_first_layer(int64 capacity, double fpr, bool counting);
 extern int64 bloomexp_growth_capacity(uint64 size, double fpr);
 extern uint32 bloomexp_growth_counting_limit(const BloomFilter *filter, int n);
-extern uint32 bloomexp_growth_slice_start(const BloomFilter *filter, int64 slice);
-extern uint32 bloomexp_growth_slice_end(const BloomFilter *filter, int64 slice);
+extern uint32 bloomexp_growth_first_of_slice(const BloomFilter *filter, int64 slice);
+extern uint32 bloomexp_growth_end_of_slice(const BloomFilter *filter, int64 slice);
 extern void bloomexp_growth_place_parts(const BloomFilter *filter, const BloomSliceItems *parts,
 										int nparts, BloomAddPlan *plan);
 

@@ -274,7 +274,7 @@ read_value(BloomFilter *filter, uint8 *data, Size size, char **problem)
 
 /* Raise an error about a stored value: it was checked when it came in, so it was damaged later. */
 void
-bloomexp_layout_report_damage(const char *problem)
+bloomexp_layout_raise_damage(const char *problem)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
@@ -293,11 +293,11 @@ bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data, Size availa
 
 	check_version(data, available, NULL);
 	if (!read_header(filter, data, available, &problem))
-		bloomexp_layout_report_damage(problem);
+		bloomexp_layout_raise_damage(problem);
 	if (headers_size(filter) > available)
 		return false;
 	if (!read_layers(filter, data, size, &problem))
-		bloomexp_layout_report_damage(problem);
+		bloomexp_layout_raise_damage(problem);
 	return true;
 }
 
@@ -311,7 +311,7 @@ bloomexp_layout_open(BloomFilter *filter, struct varlena *value)
 
 	check_version(data, size, NULL);
 	if (!read_value(filter, data, size, &problem))
-		bloomexp_layout_report_damage(problem);
+		bloomexp_layout_raise_damage(problem);
 }
 
 /*
@@ -348,7 +348,10 @@ check_value(const uint8 *data, Size size, char **problem)
 							 i + 1);
 		if (filter.counting)
 			continue;			/* a saturated counter stays set when its items are removed */
-		/* too many bits for the items, none, or too few: the readers in clients/ report the same */
+		/*
+		 * Refuse more bits than the items can set, no bits in spite of items, and too few bits for
+		 * the items.  The readers in clients/ do the same.
+		 */
 		if (layer->bits_set > (uint64) layer->items * shape->hashes ||
 			(layer->bits_set == 0 && layer->items > 0) ||
 			!bloomexp_layout_is_credible(layer, filter.fpr))
@@ -432,7 +435,8 @@ bloomexp_layout_check_layers(uint32 nlayers)
 				 errmsg("filter would have too many layers"),
 				 errdetail("It would have %u or more; the limit is %d.",
 						   nlayers, BLOOMEXP_MAX_LAYERS),
-				 errhint("Rebuild the filter from its items; give a windowed one longer slices.")));
+				 errhint("Rebuild the filter from its items.  For a windowed filter, leave out "
+						 "items that are older than the window, or use fewer slices.")));
 }
 
 /*

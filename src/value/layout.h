@@ -32,7 +32,7 @@
 
 /*
  * The smallest target rate.  Equal 64-bit hashes add false positives to any rate, but only 2.4e-11
- * in the largest filter.
+ * in the largest filter at 1%.
  */
 #define BLOOMEXP_MIN_FPR 1e-9
 
@@ -90,7 +90,7 @@ typedef struct BloomFilter
 	BloomKind	kind;
 	bool		counting;
 	bool		windowed;
-	double		fpr;			/* target rate, if windowed of slices + 1 slices together */
+	double		fpr;			/* target rate; with a window, of any slices + 1 slices in a row */
 	int64		width;			/* of the window, in microseconds */
 	int64		expired_before; /* exposures before this time are ignored */
 	uint32		slices;			/* of the window */
@@ -111,7 +111,7 @@ extern uint64 bloomexp_layout_size(const BloomFilter *filter);
 extern void bloomexp_layout_open(BloomFilter *filter, struct varlena *value);
 extern bool bloomexp_layout_open_headers(BloomFilter *filter, const uint8 *data,
 										 Size available, Size size);
-extern void bloomexp_layout_report_damage(const char *problem);
+extern void bloomexp_layout_raise_damage(const char *problem);
 extern bool bloomexp_layout_check(const uint8 *data, Size size, Node *escontext);
 extern bool bloomexp_layout_is_credible(const BloomLayer *layer, double fpr);
 extern void bloomexp_layout_check_layers(uint32 nlayers);

@@ -71,9 +71,9 @@ bloomexp_window_keep_newest(BloomExposure *exposures, uint64 n)
 	return kept;
 }
 
-/* Return the first slice of the window that ends at the start of a slice. */
+/* Return the oldest slice of a window that ends where `slice` begins. */
 static int64
-window_start(const BloomFilter *filter, int64 slice)
+oldest_slice_before(const BloomFilter *filter, int64 slice)
 {
 	int64		length = bloomexp_window_slice_length(filter->width, filter->slices);
 	int64		time;
@@ -91,7 +91,7 @@ window_start(const BloomFilter *filter, int64 slice)
 static int64
 newest_before(const BloomFilter *filter, const BloomSliceItems *parts, int nparts, int64 slice)
 {
-	uint32		nlayers = bloomexp_growth_slice_start(filter, slice);
+	uint32		nlayers = bloomexp_growth_first_of_slice(filter, slice);
 	int64		newest = nlayers > 0 ? filter->layers[nlayers - 1].slice : PG_INT64_MIN;
 
 	for (int i = 0; i < nparts && parts[i].slice < slice; i++)
@@ -116,7 +116,7 @@ find_present(const BloomFilter *filter, const BloomSliceItems *parts, int nparts
 	int64		newest = newest_before(filter, parts, nparts, PG_INT64_MAX);
 	int64		second = newest_before(filter, parts, nparts, newest);
 
-	return second > PG_INT64_MIN && second < window_start(filter, newest) ? second : newest;
+	return second > PG_INT64_MIN && second < oldest_slice_before(filter, newest) ? second : newest;
 }
 
 /*
@@ -134,8 +134,8 @@ drop_old_slices(BloomFilter *filter, BloomSliceItems *parts, int nparts)
 
 	if (present <= find_present(filter, NULL, 0))
 		return;
-	start = window_start(filter, present);
-	dropped = bloomexp_growth_slice_start(filter, start);
+	start = oldest_slice_before(filter, present);
+	dropped = bloomexp_growth_first_of_slice(filter, start);
 	filter->layers += dropped;
 	filter->nlayers -= dropped;
 	for (int i = 0; i < nparts && parts[i].slice < start; i++)
@@ -213,7 +213,7 @@ bloomexp_window_add_hashes(const BloomFilter *filter, BloomKind kind, const uint
 uint32
 bloomexp_window_expired_layers(const BloomFilter *filter, int64 start)
 {
-	return bloomexp_growth_slice_start(filter, bloomexp_window_slice_at(filter, start));
+	return bloomexp_growth_first_of_slice(filter, bloomexp_window_slice_at(filter, start));
 }
 
 /*

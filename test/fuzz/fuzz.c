@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * fuzz.c
- *	  Passes values that libFuzzer makes up through the reader and the text input.
+ *	  Passes values that libFuzzer generates through the reader and the text input.
  *	  Values that these accept go through add, remove, expire, union and exclude.
  *
  * Whatever the input is, nothing may crash, errors must be those meant for users, and results
@@ -33,8 +33,8 @@
 #include "value/window.h"
 
 /*
- * What the modules of src/ need of PostgreSQL, without a server: memory, each chunk allocated
- * alone so that sanitizers see its ends, and errors, which end a call.
+ * Stand-ins for what the modules of src/ need from the server: memory, where each chunk has an
+ * allocation of its own so that sanitizers see its bounds, and errors, which end a call.
  */
 
 volatile sig_atomic_t InterruptPending = false;
@@ -160,7 +160,7 @@ errcode(int sqlerrcode)
 	return error_code = sqlerrcode;
 }
 
-/* Messages are formatted so that sanitizers see wrong arguments, and discarded. */
+/* Messages are formatted, so that sanitizers see wrong arguments, and then discarded. */
 #define MESSAGE(name) \
 	int \
 	name(const char *format, ...) \
@@ -451,7 +451,7 @@ since(struct varlena *value, int64 slice)
 	uint32		older;
 
 	bloomexp_layout_open(&filter, value);
-	older = bloomexp_growth_slice_start(&filter, slice);
+	older = bloomexp_growth_first_of_slice(&filter, slice);
 	filter.layers += older;
 	filter.nlayers -= older;
 	return bloomexp_layout_form(&filter);

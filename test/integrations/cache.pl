@@ -98,8 +98,8 @@ sub answer
 	die 'the recall server does not answer';
 }
 
-# Those of the candidates that a user has not seen, as text.  On a busy machine an answer
-# may take too long, which is an error, and the client asks again.
+# Return the candidates that a user has not seen, as text.  On a busy machine an answer may take too
+# long, which is an error, so ask again.
 sub fresh
 {
 	my ($user, @candidates) = @_;
@@ -111,7 +111,7 @@ sub fresh
 	return join ' ', @{ $answer->{fresh} // ['no answer'] };
 }
 
-# What was committed before this is in the answers after a second.
+# Test that the answers have, after a second, what was committed before this call.
 sub soon
 {
 	my ($user, $expected, $name, @candidates) = @_;
@@ -130,7 +130,7 @@ sub refuses
 	is_deeply([ keys %$answer ], ['error'], "$name: an error");
 }
 
-# As soon as it follows, what has been asked before is answered from memory.
+# Wait until the server follows the stream, and so answers from memory what was asked before.
 sub follows
 {
 	my ($name) = @_;
@@ -147,7 +147,7 @@ sub follows
 	is($streak, 12, "$name: answers from memory for longer than it may without the stream");
 }
 
-# Stop the process that sends the stream; its number.
+# Stop the process that sends the stream, and return its pid.
 sub silence
 {
 	for (my $deadline = time + $patience; time < $deadline;)
@@ -205,7 +205,7 @@ query('CALL shown.rebuild()');
 
 at(0.8);
 my $tries = 0;
-# What only begins to stream has no timeout.
+# A WAL sender has no timeout before it streams, so stop the client only when it does.
 do { $server->signal('CONT'); sleep 0.5; $server->signal('STOP') }
   until query("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == 1
     || $tries++ > $patience;
@@ -338,7 +338,7 @@ changed('emptied again', 'TRUNCATE shown.filters', 4, '11 12');
 
 is(fresh('4', 11, undef, 12), '11 12', 'candidates that are NULL');
 
-# What the server would refuse costs nobody the connection.
+# Requests that PostgreSQL would refuse do not cost the recall server its connection.
 sub fetching { return query("SELECT pid FROM pg_stat_activity
 	WHERE query LIKE '%pg_current_wal_flush_lsn%'
 	AND pid <> pg_backend_pid()") }
@@ -369,7 +369,7 @@ $server->pump_nb;
 is_deeply([ grep { !/^following begins anew/ } split /\n/, substr $log, $logged ], [],
 	'nothing of that is unexpected');
 
-# What takes long, in the process of the server itself.
+# Operations that take long, tested on the classes of the recall server itself.
 append_to_file("$python_folder/slow.py", q{
 import asyncio, json, struct, time, bloomexp, recall
 
@@ -414,7 +414,7 @@ async def heavy():
     return (len(asked.keys() & {"fresh", "error"}) == 1 and len(read[0]) == 50
             and max(wait1, wait2) < 1)
 
-# What is forgotten while it is asked has no age of the stream's.
+# An entry that is dropped while it is being asked no longer gets its age from the stream.
 async def dropped():
     cache = recall.Cache("")
     entry = cache.entries[1] = recall.Entry(recall.EMPTY, recall.clock() - 0.5, True)

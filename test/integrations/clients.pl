@@ -52,7 +52,7 @@ is(scalar(my @random = slurp_file($random) =~ /^\{"name"/mg), 300, "random sets 
 
 # The readers
 
-# Start a program; what it prints, and its status, when it ends.
+# Start a program; ended() waits for it, and returns its status and what it has printed.
 sub start
 {
 	my %program = (said => '');

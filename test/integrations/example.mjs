@@ -1,6 +1,6 @@
 // The example feed in a headless browser: node example.mjs program url
 //
-// Prints TAP.  Two tabs are two users' windows of one user; each post is shown by one.
+// Prints TAP.  Two tabs are two windows of one user; each post is shown in one of them.
 
 import { startBrowser } from '../../clients/page/browser.mjs';
 

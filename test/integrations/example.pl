@@ -43,7 +43,7 @@ sub http { return HTTP::Tiny->new(timeout => $patience) }
 my $feed = serve('server.js');
 my $bluesky = serve('bluesky.js', 'feed.example.com', 'did:plc:publisher');
 
-# A port that is not free, and what is none
+# A port that is in use, and arguments that are not ports
 for my $port ($feed->{url} =~ /:(\d+)/, 'http', 70000)
 {
 	for my $program ('server.js', 'bluesky.js')

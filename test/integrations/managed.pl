@@ -26,7 +26,7 @@ $ENV{PGUSER} = $node->safe_psql('postgres', 'SELECT current_user');
 
 sub query { return $node->safe_psql('postgres', $_[0], timeout => $patience) }
 
-# A program beside us, and the numbers that lines of its output begin with, at its end.
+# Start a program; finish() waits for it, and returns the numbers with which its lines begin.
 sub begin
 {
 	my %program = (said => '');
@@ -46,7 +46,7 @@ sub finish
 
 sub numbers { return join ' ', $_[0] =~ /^(\d+)/mg }
 
-# One that does what we say, line by line, and prints what comes of it.
+# A program that executes the lines that we send it, and prints the results.
 append_to_file("$folder/obey.py", <<'OBEY');
 import sys
 import feed, missing, nightly, psycopg
@@ -126,8 +126,8 @@ my %session = (in => '', out => '');
 $session{run} = IPC::Run::start([ 'psql', '-XAtq' ], '<', \$session{in}, '>',
 	\$session{out}, '2>&1', IPC::Run::timeout(3 * $patience));
 
-# What a program prints that waits for the user's row, since a page is written and not committed
-# yet.
+# Return what a program prints that waits for a user's row, because a page was written to it that is
+# not committed yet.
 sub page_beside
 {
 	my ($item, @program) = @_;

@@ -133,7 +133,7 @@ cmp_ok(query("SELECT count(*) FROM log WHERE item_id > 1000000 AND item_id % 2 =
 
 # What the document warns of
 
-# How many of the ten items from one on user 7 was shown.
+# Return how many of ten items, from a given one on, the feed has for user 7.
 sub has
 {
 	return query("SELECT 10 - cardinality(shown.unseen(7,

@@ -82,8 +82,8 @@ sub finish
 
 sub pooled { return finish(client(@_)) }
 
-# The load; its status is not 0 if a client failed.  Each client has a thread: one that prepares
-# a statement waits for it, and so would keep the others, which have the connections.
+# Start the load; its status is not 0 if a client failed.  Each client has a thread of its own: one
+# that waits for a PREPARE would block the other clients of its thread, which have the connections.
 sub pgbench
 {
 	my ($way, $mode, $count) = @_;
@@ -123,10 +123,10 @@ SELECT :user, unnest(
 COMMIT;
 });
 
-# Whether a rebuild was well: no user failed.
+# Return whether no user failed in a rebuild.
 sub rebuilt { return $_[0] =~ /^\d+\|\d+\|\d+\|0$/ }
 
-# What must be, at any time.
+# Test what must hold at any time.
 sub complete
 {
 	my ($name) = @_;

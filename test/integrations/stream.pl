@@ -1,6 +1,6 @@
-# examples/stream: consumers of a topic, on librdkafka's mock cluster, who are killed and started
-# again in the middle, while batches arrive twice.  No exposure may be missing, adding again may
-# change no byte, and the lag ends at zero.
+# examples/stream: consumers of a topic on librdkafka's mock cluster are killed and started again in
+# the middle, while batches arrive twice.  No exposure may be missing, adding again must not change
+# a byte, and the lag must end at zero.
 
 use Documents;
 use Server;
@@ -124,8 +124,8 @@ sub logged
 		=~ /.*^read (\d+), added (\d+), partitions (\d+), lag (-?\d+|unknown)$/ms);
 }
 
-# Wait until the partitions of some consumers are all four, their lag is none, even if what they
-# have logged is of a time before the last messages, and nothing is missing.
+# Wait until some consumers have all four partitions and no lag, and nothing is missing.  (A lag
+# that they have logged may be from before the last messages.)
 sub caught_up
 {
 	my (@consumers) = @_;
@@ -176,8 +176,8 @@ is($killed, 4, 'consumers were killed in the middle');
 ok(caught_up(@consumers), 'the lag of all consumers is zero');
 is(missing($items), 0, 'nothing is missing');
 is(query('SELECT count(*) FROM seen.filters'), $users, 'no other user');
-# What librdkafka logs when a request to a busy cluster, or a busy consumer, timed out, and is
-# repeated, is none.
+# A message is not an error if librdkafka logs it because a request to a busy cluster, or a busy
+# consumer, timed out and is repeated.
 my $errors = join '', map { slurp_file($_) } glob "$folder/log*.errors";
 $errors =~ s/^%\d\|[\d.]+\|(?:(?:REQTMOUT|FAIL|SESSTMOUT)\|.*timed out|COMMITFAIL\|).*\n//gmi;
 is($errors, '', 'no error');

@@ -15,7 +15,7 @@ my ($role) = map { $_->{text} } grep { $_->{text} =~ /^CREATE ROLE exporter/ } b
 $role =~ s/\s+\z//;
 $role =~ s/\bshown\b/seen/g;
 
-# Our files need of YAML what the parser knows, and lists in brackets.
+# Of the YAML in our files, the parser lacks only lists in brackets.
 sub yaml
 {
 	my $text = document($_[0]) =~ s{^( *)(.*): \[([^"\]]*)\]$}{

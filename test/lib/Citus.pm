@@ -7,8 +7,8 @@ use Server;
 
 our @EXPORT = qw(start_citus again_and_again move_shards looks_ok all_end done);
 
-# The coordinator, then the workers; without Citus the test is skipped.  libpq leads to the
-# coordinator.
+# Start a cluster, and return its coordinator and then its workers.  Skips the test if Citus is not
+# installed.  libpq's environment variables are set for the coordinator.
 sub start_citus
 {
 	my $sharedir = qx{@{[ $ENV{PG_CONFIG} || 'pg_config' ]} --sharedir};
@@ -48,8 +48,8 @@ sub start_citus
 	return @nodes;
 }
 
-# Run a command as a client of a node, in a process of its own, again and again until all_end(), and
-# at once after a failure.  The logs have its name, and a file .log of this folder what it prints.
+# Run a command as a client of a node, in a process of its own, again and again until all_end().
+# The server's log shows its name, and a .log file in the folder has its output.
 my (%running, $end);
 my $timeout = IPC::Run::timeout($patience);
 
@@ -64,7 +64,7 @@ sub again_and_again
 		'<', \undef, '>&', "$folder/$name.log", $timeout);
 }
 
-# Meanwhile shards of a table move from node to node.
+# Move shards of a table from node to node, in the background.
 sub move_shards
 {
 	my ($table, $node, $folder) = @_;
@@ -104,7 +104,7 @@ sub looks_ok
 	return scalar @looks;
 }
 
-# All end by themselves: what hangs is killed here, and fails.
+# Wait until all clients end by themselves.  A client that hangs is killed, and its test fails.
 sub all_end
 {
 	append_to_file($end, '');

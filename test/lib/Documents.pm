@@ -25,8 +25,8 @@ sub document
 	return <$handle> // '';
 }
 
-# A text without what says nothing: blanks at the ends of lines, empty lines at the ends, and
-# the empty row that bloomexp.create_feed() returns.
+# Return a text without its insignificant parts: blanks at the ends of lines, empty lines at both
+# ends, and the empty row that bloomexp.create_feed() returns.
 sub visible
 {
 	my $text = join "\n", map { s/\s+$//r } split /\n/, $_[0];
@@ -86,11 +86,12 @@ sub tutorial
 	return $step =~ s/^SELECT shown\..*\n//mr;
 }
 
-# Statements with their limits of time, which are for readers: a slow machine needs longer.
+# Return statements with timeouts of an hour: those in the documents suit readers, but not a slow
+# test machine.
 sub unhurried { return $_[0] =~ s/_timeout = '\K\d+ms/1h/gr }
 
-# Run the SQL blocks of a document, or of a chapter, in order, and compare what comes out
-# with the text block below, and with what comments after five blanks say it returns.
+# Run the SQL blocks of a document, or of a chapter, in order.  Compare the output of each with the
+# text block below it, and with the values in comments that follow a statement and five blanks.
 sub statements_ok
 {
 	my ($node, $database, $file, @blocks) = @_;
@@ -191,8 +192,8 @@ sub program
 	return $file;
 }
 
-# A Python with psycopg: that in PATH, or the distribution's, to which the
-# distribution's driver belongs.
+# Return a Python with psycopg: the one in PATH, or else the distribution's, for which the
+# distribution packages the driver.
 sub python
 {
 	for my $python ('python3', '/usr/bin/python3')

@@ -1,5 +1,5 @@
-# What a TAP test with a server begins with: "use Server;" is strict, and brings Test::More,
-# PostgreSQL's modules for tests and what is below.
+# The preamble of TAP tests that need a server.  "use Server;" enables strict, and imports
+# Test::More, PostgreSQL's test modules and the functions below.
 
 package Server;
 
@@ -28,7 +28,8 @@ sub import
 	goto &Exporter::import;
 }
 
-# A server of this name that runs, with these lines of postgresql.conf; more is for init().
+# Start a server of this name, with these lines in postgresql.conf.  Further arguments are for
+# init().
 sub start_server
 {
 	my ($name, $configuration, %options) = @_;
@@ -40,7 +41,7 @@ sub start_server
 	return $node;
 }
 
-# One for the programs of other languages, which find it by their environment.
+# Start a server for programs in other languages, which find it by their environment.
 my $jdbc;
 sub start_server_for_drivers
 {
@@ -88,8 +89,8 @@ sub start_standby
 	return $standby;
 }
 
-# Kill any session of pgbench that has run a statement, as soon as there is one.  One read finds and
-# chooses it, as the only one could end between two.
+# Kill any pgbench session that has run a statement, as soon as there is one.  A single query finds
+# and chooses it, because the only such session could end between two queries.
 sub kill_pgbench
 {
 	my ($node) = @_;

@@ -101,7 +101,7 @@ sub blocks_of
 	return $words <= BLOCKED_FROM ? 1 : int(($words + BLOCK_WORDS - 1) / BLOCK_WORDS);
 }
 
-# Unpack a value (its bytes) into a hash of fields, or die of what is wrong.
+# Unpack a value (its bytes) into a hash of fields.  Dies with a message if the value is invalid.
 sub parse
 {
 	my ($bytes) = @_;
@@ -197,7 +197,8 @@ sub bytes
 	  map { $_->{bits} } @layers;
 }
 
-# More items than this neither leave only $set bits set nor fit at the promised rate.
+# Return the most items that are credible: more would leave more than $set bits set, and would not
+# fit at the promised rate.
 sub most_items
 {
 	my ($value, $layer, $set) = @_;
@@ -261,8 +262,8 @@ sub contains
 	return scalar grep { holds($value, $_, $x) } @{ $value->{layers} };
 }
 
-# The length of a slice, and the number of the slice in which a time lies.  All in integers,
-# of which none may overflow; quotients are rounded up, and down.
+# Return the length of a slice, rounded up, and the number of the slice in which a time lies,
+# rounded down.  Both are integer arithmetic that must not overflow.
 sub slice_length
 {
 	my ($value) = @_;

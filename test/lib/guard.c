@@ -4,11 +4,10 @@
  *	  What test/watched links into the module: memory with exact ends, and
  *	  planted faults.
  *
- * PostgreSQL cuts many chunks out of one block of malloc(), so a sanitizer or
- * valgrind sees neither what runs over the end of a chunk nor what reads a chunk
- * that was freed.  With the linker's --wrap, each chunk that the module allocates,
- * and each value that it detoasts, gets a block of its own, and what is behind it
- * is out of bounds.
+ * PostgreSQL cuts many chunks out of one malloc() block, so a sanitizer or
+ * valgrind sees neither an overrun of a chunk nor a read of a freed one.  With
+ * the linker's --wrap, each chunk that the module allocates, and each value that
+ * it detoasts, gets a block of its own, and the bytes after it are out of bounds.
  *
  *-------------------------------------------------------------------------
  */
@@ -141,8 +140,8 @@ WRAP(struct varlena *, detoast_attr_slice, (struct varlena *source, int32 offset
 }
 
 /*
- * The planted faults: to read behind a chunk, to read a chunk that was freed, to
- * overflow, and to decide by what was never written.
+ * The planted faults: a read beyond the end of a chunk, a read of a freed chunk,
+ * an integer overflow, and a branch on uninitialized memory.
  */
 PG_FUNCTION_INFO_V1(bloomexp_guard_plant);
 

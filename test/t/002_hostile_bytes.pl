@@ -83,7 +83,7 @@ for (split /\n/, query(q{
 	}
 	for my $list (map { join ', ', @$_ } @lists)
 	{
-		# what a function makes must itself be valid, and it may say no, but only for these reasons
+		# a function's result must itself be valid; a call may fail, but only with these errors
 		my $run = $prokind eq 'a' ? "SELECT $name(part) INTO made
 		  FROM (VALUES (subject), (NULL), (subject)) v (part)"
 		  : $makes_filter eq 't' ? "made := $name($list)" : $set eq 't' ? "PERFORM count(row)
@@ -227,8 +227,8 @@ try('bits flipped', (
 try('header bits flipped',
 	map { my $bytes = $_; map { flipped($bytes, 2, headers_size($bytes)) } 1 .. 100 } @small);
 
-# As many layers as there may be, and one more, and two of counters; words that their blocks
-# share, and words that they cannot
+# The most layers that a value can have, and one more; one counting layer, and two; sizes that
+# divide into equal blocks, and one that does not
 
 my %plain = (kind => 1, fpr => 0.01, counting => 0, windowed => 0);
 my %layer = (words => 1, hashes => 7, capacity => 1, items => 1, bits_set => 1,
@@ -243,7 +243,8 @@ try('at the limits', (map { format_reader::bytes({ %plain, layers => [ (\%layer)
 cmp_ok($count{valid}, '>', 10_000, "$count{valid} values were accepted");
 cmp_ok($count{'22P03'}, '>', 10_000, "$count{'22P03'} values were refused");
 
-# Little bytes that announce much: no memory for it.  And the other way round.
+# Short values whose headers announce large ones: no memory is allocated for these.  And the other
+# way round.
 
 my $announced = join ', ', map { "'\\x" . unpack('H*', $_) . "'::bytea" }
   format_reader::bytes({ %plain, layers => [ { %layer, words => 2**26 - 1 } ] }),

@@ -46,7 +46,7 @@ use constant ALPHA => 1e-10;
 use constant L => -log(ALPHA);
 use constant Z => 6.8;
 
-# candidates a family, in arrays of so many
+# candidates of a family per array; $parts is the most arrays
 use constant PART => 2000;
 my $scale = $ENV{BLOOMEXP_LONG} ? 10 : 1;
 my $parts = 500 * $scale;
@@ -73,7 +73,7 @@ my $node = start_server('main', "autovacuum = off\nmax_parallel_workers_per_gath
 # Rows of a query, each a reference to its columns.
 sub rows { return map { [ split /\|/, $_, -1 ] } split /\n/, $node->safe_psql('postgres', $_[0]) }
 
-# What a sum of 0s and 1s with this mean may miss it by.
+# How far a sum of 0s and 1s may be from this mean.
 sub margin
 {
 	my $mean = shift;
@@ -119,9 +119,9 @@ sub judge
 	ok(!@complaints, $name) or diag join("\n", @complaints);
 }
 
-# Measure filters: a query that gives them as (cell, r, promised, f, items).  Each is
-# asked for as many candidates as it takes for so many false positives a cell at
-# the promised rate.  Returns the figures of each cell.
+# Measure the filters that a query returns as (cell, r, promised, f, items).  Each is asked for as
+# many candidates as give $hits false positives per cell at the promised rate.  Returns the figures
+# of each cell.
 sub measure
 {
 	my ($family, $hits, $filters) = @_;

@@ -64,9 +64,9 @@ if ($refused)
 	query($attach);
 }
 
-# Users 1 to 40 are anybody's.  41 to 60 have transactions that are prepared, of which it is not
-# known when they began, and times of the past: both are for triggers, or an overlap.  From 101 on,
-# each is for one way to take.
+# All writers write for users 1 to 40.  Users 41 to 60 have prepared transactions, which began at
+# unknown times, and exposures with times in the past; only feeds with triggers, or rebuilds with an
+# overlap, get those right.  From 101 on, each user is for one way to take.
 my %writers = (
 	item => 'INSERT INTO shown (user_id, item_id) VALUES (:user, :item);',
 	many => 'INSERT INTO shown (user_id, item_id) SELECT 1 + (:user + i * 7) % 40, :item + i
@@ -191,7 +191,7 @@ sub start
 my ($checks, $rounds, $began) = (0, 0, time);
 my %rebuilds = map { $_ => 0 } @feeds;
 my (@missing, @errors);
-# What clients say of a crash.
+# Errors that clients report after a crash.
 my $crashed = qr/server[ ]closed[ ]the[ ]connection|terminating[ ]connection|
 	connection[ ]to[ ]server[ ]was[ ]lost|Connection[ ]refused|backend[ ]died|
 	could[ ]not[ ]connect/x;
@@ -207,7 +207,7 @@ sub look
 	push @errors, "$when: $error" if $status != 0;
 }
 
-# How much a round does depends on the machine: there are more of them until each feed was rebuilt
+# How much a round does depends on the machine.  Run further rounds until each feed was rebuilt
 # beside the writers, and there was something to lose.
 my $counts;
 sub lacking
@@ -281,7 +281,7 @@ while (time < $began + $seconds || $rounds < @crashes || $rounds < 20 && lacking
 	query($attach)
 	  if query("SELECT count(*) FROM pg_inherits WHERE inhrelid = 'shown_old'::regclass") eq '0';
 
-	# A partition that is half detached, because who detached it was cancelled.
+	# A partition that is half detached, because the session that detached it was cancelled.
 	my $reader = start('reader', 'psql', '-XAtq', '-d', $connection, '-c', 'BEGIN', '-c',
 		'SELECT count(*) FROM shown', '-c', 'SELECT pg_sleep(600)');
 	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity

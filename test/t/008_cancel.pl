@@ -63,8 +63,8 @@ my @operations = (
 		map { "bloom_add(bloom_new(50000000), $_)" } 1 .. 4 ],
 	[ 'text form', 0, 'SELECT bloom_in(bloom_out(bloom_in(bloom_out(bloom_new(60000000)))))' ]);
 
-# Hundredths of a second of CPU time that a statement took, and its SQLSTATE; it is cancelled
-# after so many of elapsed time, or never after 0.
+# Run a statement.  Returns the CPU time that it took, in hundredths of a second, and its SQLSTATE.
+# It is cancelled after a given number of hundredths of elapsed time, or never if that is 0.
 sub run_for
 {
 	my ($query, $hundredths) = @_;

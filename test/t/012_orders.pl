@@ -1,5 +1,5 @@
-# No order of items makes an add slow: whoever chooses ids knows their hashes, and so chooses the
-# order in which these come to be sorted.
+# No order of items makes an add slow.  (Somebody who chooses ids knows their hashes, and so can
+# choose the order in which the hashes reach the sort.)
 
 use Server;
 

@@ -7,7 +7,7 @@ use Documents;
 use Server;
 use Time::HiRes qw(time);
 
-# seconds, where some milliseconds were asked for, which nobody waits for but who hangs
+# seconds; the limits are milliseconds, so only a session that hangs takes this long
 use constant LATE => 60;
 
 my $guide = document("$root/doc/query.md");
@@ -24,7 +24,7 @@ my $primary = start_server('primary', "autovacuum = off\nbgwriter_lru_maxpages =
 $primary->safe_psql('postgres', $_) for tutorial(), $function, $role;
 my $standby = start_standby($primary, 'standby', 'max_standby_streaming_delay = 100ms');
 
-# What a session says to some statements, and after how many seconds.
+# Return what a session prints for some statements, and after how many seconds.
 sub answer
 {
 	my ($node, $statements, @options) = @_;
@@ -42,7 +42,8 @@ sub answers
 	my ($node, $statements, $expected, $name, @options) = @_;
 	my ($answer, $seconds);
 
-	# On a machine so slow that a limit is over before what it is for begins, all are longer.
+	# On a slow machine a limit can expire before the operation that it is meant for has begun.  So
+	# try again with longer ones.
 	for my $times (1, 10, 100)
 	{
 		($answer, $seconds) = answer($node,
@@ -109,7 +110,7 @@ for ([ $limits, '55P03' ], [ $limits =~ s/lock_timeout = '\w+'/lock_timeout = 0/
 	answers($primary, $statements =~ s/;(?=\n.)/\\;/gr, "ERROR:  $sqlstate",
 		"$sqlstate of one message");
 }
-# Those of a role, when it connects.
+# The limits of a role, which are set when it connects.
 my @as_role = (connstr => $primary->connstr('postgres') . ' user=reader');
 my $read = q{SELECT shown.unseen(1, '{5}')};
 answers($primary, "SET statement_timeout = 0; $read", 'ERROR:  55P03', 'lock_timeout of a role',
@@ -131,7 +132,7 @@ is((answer($primary, "ALTER FUNCTION unseen_in_time SET lock_timeout = '50ms';
 	SELECT unseen_in_time(1, '{5}'), current_setting('lock_timeout')"))[0],
 	'{5}|0', 'limits are those of before');
 
-# Whoever waits for such a lock has all readers wait behind: a lock_timeout there keeps that short.
+# All readers queue behind a session that waits for such a lock; its lock_timeout keeps that short.
 my $reader = hold($primary, 'BEGIN; SELECT count(*) FROM shown.filters');
 my $migration = hold($primary,
 	"BEGIN;\n\\echo held\nALTER TABLE shown.filters ADD COLUMN note text");

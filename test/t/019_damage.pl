@@ -15,7 +15,7 @@ sub query { return $node->safe_psql('postgres', $_[0]) }
 
 query(q{
 	CREATE EXTENSION bloomexp;
-	-- Casts that look at nothing bring any bytes into a column of type bloom.
+	-- Casts without a function check nothing, so they bring any bytes into a column of type bloom.
 	CREATE CAST (bytea AS text) WITHOUT FUNCTION;
 	CREATE CAST (text AS bloom) WITHOUT FUNCTION;
 
@@ -45,7 +45,8 @@ query(q{
 	CREATE FUNCTION put(f bloom, at integer, bytes bytea) RETURNS bytea LANGUAGE sql
 		AS 'SELECT overlay(f::bytea PLACING bytes FROM at + 1)';
 
-	-- What a use of it says: its answer, or the error's SQLSTATE; and what all of some uses say.
+	-- Return the answer of an expression over the damaged filter, or the SQLSTATE of its error; and
+	-- the distinct answers of several expressions.
 	CREATE FUNCTION said(use text) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
 		answer text;
@@ -130,8 +131,9 @@ for my $name (qw(inline whole sliced grown counting windowed))
 		"$name: damaged headers");
 }
 
-# Chunks.  A TOAST table can be changed while it passes for an ordinary one.  Who reads a chunk sees
-# deleted ones, too, so they are vacuumed; nobody else holds a page, which vacuum would leave out.
+# Chunks.  A TOAST table can be changed while it passes for an ordinary one.  Reads of a TOAST table
+# also see deleted chunks, so VACUUM must remove them; nobody else has a page pinned, which VACUUM
+# would skip.
 
 my ($toast, $oid) = split /\|/, query(q{SELECT reltoastrelid::regclass, reltoastrelid FROM pg_class
 	WHERE relname = 'damaged'});

@@ -1,6 +1,6 @@
-# Each transaction of one message has the time of that message, even those that have not begun:
-# bloom_oldest_transaction() does not pass that time between two of them, when the session is in no
-# transaction.
+# All transactions of one message start at the time of that message, even those that have not begun.
+# So bloom_oldest_transaction() must not return a later time while the session is between two of
+# them, and in no transaction.
 
 use Server;
 

@@ -112,7 +112,7 @@ sub start
 
 my ($checks, $rounds, $looked_up, $began) = (0, 0, 0, time);
 my (@missing, @errors);
-# What clients say of a crash.
+# Errors that clients report after a crash.
 my $crashed = qr/server[ ]closed[ ]the[ ]connection|terminating[ ]connection|
 	connection[ ]to[ ]server[ ]was[ ]lost|Connection[ ]refused|backend[ ]died|
 	could[ ]not[ ]connect/x;
@@ -129,8 +129,8 @@ sub look
 	$looked_up += query("SELECT count(*) FROM ledger WHERE at > now() - interval '9 seconds'");
 }
 
-# How much a round does depends on the machine: there are more of them until there was everything to
-# lose.
+# How much a round does depends on the machine.  Run further rounds until there was something of
+# each kind to lose.
 my %counts;
 sub lacking
 {

@@ -1,6 +1,6 @@
-# What other transactions do to a feed.  From one without triggers they can hide exposures: one that
-# is prepared began at a time that nobody knows, and a foreign server keeps the snapshot of a
-# transaction's first read.
+# Transactions that can hide exposures from a feed without triggers.  A prepared transaction began
+# at a time that nobody knows, and a foreign server keeps the snapshot of a transaction's first
+# read.
 
 use Server;
 
@@ -111,7 +111,7 @@ SKIP:
 		'of which nothing was read');
 }
 
-# Of a writer that is open: a feed with triggers says which table it could not lock.
+# While a writer's transaction is open, create_feed() with triggers says which table it cannot lock.
 
 my $writer = $node->background_psql('postgres');
 

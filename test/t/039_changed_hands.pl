@@ -8,7 +8,7 @@ my $node = start_server('hands', 'autovacuum = off');
 
 $node->safe_psql('postgres', 'CREATE ROLE boss; CREATE ROLE evil');
 
-# A database of "boss", with code that tells.
+# Create a database of "boss", with a function that reports as whom it runs.
 sub database
 {
 	my ($name, $sql) = @_;
@@ -29,7 +29,7 @@ sub database
 			generate_series(1, 30) AS i;} . $sql);
 }
 
-# What is said while statements run.
+# Return the errors and warnings of some statements.
 sub said
 {
 	my ($name, $sql) = @_;
@@ -140,7 +140,7 @@ like($rebuild->{stderr}, qr/ERROR:  function swapped.rebuild_batch was replaced 
 	'not with another one of its name');
 $rebuild->quit;
 
-# Who may call a batch of a rebuild defers a trigger of his own until then.
+# A role that may call a batch of a rebuild defers a trigger of its own until that call.
 
 database('deferred', q{
 	CREATE EXTENSION bloomexp;

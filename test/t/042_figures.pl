@@ -6,10 +6,10 @@
 #
 #	<!-- bench/feed: INSERT of ten > trigger; Bulk loads -->
 #
-# each by its first cells, after the heading of its section if another line has them, too; a heading
-# alone is the whole section, and no name what stands above the first one.  In the first row of a
-# table, inside its last cell, it is for all of its rows.  A figure must be there, rounded as the
-# page has it.  Other figures have <!-- not in RESULTS.md: why -->.
+# each by its first cells, preceded by the heading of its section if these are not unique.  A
+# heading alone names the whole section, and an empty name the text above the first heading.  A
+# comment in the last cell of a table's first row is for all of its rows.  Each figure must be in
+# the named lines, rounded as the page has it.  Other figures have <!-- not in RESULTS.md: why -->.
 
 use strict;
 use warnings;
@@ -203,7 +203,7 @@ sub complaints
 	return join "\n", @complaints;
 }
 
-# It can fail, and need not.
+# The check fails where it should, and only there.
 $results{made} = results(
 	"# Made\n\nOf 24 users.\n\n## First\n\n| method | ms | bytes |\n| --- | --- | --- |\n"
 	. "| trigger | 0.274 | 1,183 |\n| log | 0.16 | 56 |\n\n"

@@ -30,7 +30,7 @@ func scan(row *sql.Row, columns ...any) {
 	}
 }
 
-// same tells whether the server has the reader's survivors.
+// same reports whether the server has the same survivors as the reader.
 func same[T bloomexp.Item](f *bloomexp.Filter, candidates, survivors []T) bool {
 	fresh := must(bloomexp.Exclude(f, candidates))
 	return len(fresh) == len(survivors) && (len(fresh) == 0 || reflect.DeepEqual(fresh, survivors))
@@ -111,7 +111,7 @@ func live(db *sql.DB) (failed int) {
 	return failed
 }
 
-// median prints the microseconds of one of many calls.
+// median prints the median of many calls' microseconds.
 func median(what string, call func()) {
 	times := make([]float64, 2000)
 

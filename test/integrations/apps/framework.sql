@@ -101,11 +101,11 @@ BEGIN
 END
 $$;
 
--- What a reader gets, compared with the exact answer: an item that was exposed never comes; of the
--- others at most the share p is missing, but for chance (four standard deviations of who is asked,
--- and a quarter of p, because a filter's own rate can be above or below the promised one by its
--- items); and exactly the false positives are, so that the filter's answer is the exact one without
--- them, in its order, in full and on the first page.  NOT IN and NOT EXISTS give the exact one.
+-- Compare a reader's answer with the exact one.  It has no exposed item.  Of the other items at
+-- most the share p is missing, give or take chance: four standard deviations for the items that are
+-- asked, and a quarter of p, because a filter's own rate depends on its items.  Exactly the false
+-- positives are missing, so the filter's answer is the exact one without them and in its order,
+-- both in full and on the first page.  NOT IN and NOT EXISTS give the exact answer.
 CREATE FUNCTION judge(app app, me int, p float8 DEFAULT 0.01,
 	OUT exposed bigint, OUT missing_as_promised boolean, OUT same boolean, OUT page boolean,
 	OUT other_ways boolean)

@@ -35,8 +35,8 @@ public final class BloomFilter {
     private static final int MAX_LAYERS = 4096;
     private static final int MAX_SLICES = 1000;
     private static final int HEADER_SIZE = 16;
-    private static final int WINDOW_SIZE = 24; // that a header has more if it is windowed
-    private static final int MOST_PER_PLACE = 64; // items a position
+    private static final int WINDOW_SIZE = 24; // further bytes in the header of a windowed filter
+    private static final int MOST_PER_PLACE = 64; // items per position
 
     final byte[] value;
     final int kind;
@@ -53,7 +53,7 @@ public final class BloomFilter {
      *
      * @param value the bytes of the binary protocol, or of a cast to bytea; the filter keeps
      *     them, and they must not change. null, as NULL, is an empty filter
-     * @throws BloomException if it is none
+     * @throws BloomException if the value is not valid
      */
     public static BloomFilter parse(byte[] value) {
         if (value == null) {
@@ -81,7 +81,7 @@ public final class BloomFilter {
      * Checks a value in its text form, \x and hexadecimal digits, and opens it; null is an
      * empty filter.
      *
-     * @throws BloomException if it is none
+     * @throws BloomException if the value is not valid
      */
     public static BloomFilter parse(String text) {
         if (text == null) {
@@ -225,7 +225,10 @@ public final class BloomFilter {
         return new Info(this);
     }
 
-    /** Whether the filter contains an integer; not only if it was added, but then surely. */
+    /**
+     * Whether the filter contains an integer: surely if it was added, otherwise with the false
+     * positive rate.
+     */
     public boolean contains(long item) {
         return has(hash(item));
     }

@@ -27,7 +27,7 @@ final class Hash {
         return finish(h1 ^ mix1(word(item, i)), h2 ^ mix2(word(item, i + 8)), item.length);
     }
 
-    /** The same of 8 bytes: they are a tail. */
+    /** The same for 8 bytes, which are all tail: shorter than a block. */
     static long of(long item) {
         return finish(mix1(item), 0, 8);
     }

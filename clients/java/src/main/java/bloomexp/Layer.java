@@ -96,7 +96,7 @@ final class Layer {
                 && items <= Math.max(fromBits, atRate);
     }
 
-    /** Positions that are not set, or half a one. */
+    /** Positions that are not set, or 0.5 if there are none. */
     private double unset() {
         return Math.max(positions() - bitsSet, 0.5);
     }
@@ -114,7 +114,7 @@ final class Layer {
 
     /**
      * The rate of blocks of m bits, in which the number of items is a Poisson
-     * variable of this mean. Every so many of its terms tell the sum.
+     * variable of this mean. Sums only every step-th term, which is enough.
      */
     private static double blockedFpr(double m, double k, double mean) {
         double step = Math.max(1, Math.floor(Math.sqrt(mean) / 1.5));

@@ -132,7 +132,7 @@ final class Server {
         }
     }
 
-    /** Prints the microseconds of one of many calls. */
+    /** Prints the median of many calls' microseconds. */
     private static void median(String what, Call call) throws SQLException {
         double[] times = new double[CALLS];
 
