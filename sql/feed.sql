@@ -597,6 +597,9 @@ CALL seen.rebuild(dry_run => NULL);
 CALL seen.rebuild(allow_removed => NULL);
 SELECT seen.rebuild_batch(ARRAY(SELECT generate_series(1, 1001)), NULL, NULL, 250,
 	false, false, ROW(0, 0, 0, 0, 0, 0, 0));
+SELECT seen.rebuild_batch('{1}', NULL, NULL, 0, false, false, ROW(0, 0, 0, 0, 0, 0, 0));
+SELECT seen.rebuild_batch('{1}', NULL, NULL, 250, false, NULL, ROW(0, 0, 0, 0, 0, 0, 0));
+SELECT seen.rebuild_batch('{1}', NULL, NULL, 250, false, false, NULL);
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT seen.rebuild_batch('{1}', NULL, NULL, 250, false, false, ROW(0, 0, 0, 0, 0, 0, 0));
 ROLLBACK;

@@ -321,3 +321,70 @@ SELECT problems FROM bloomexp.feeds();
 DROP SCHEMA seen CASCADE;
 DROP TABLE exposures;
 DROP COLLATION german;
+
+-- Plans that were made while the table of filters was small must suit a large one.
+CREATE TABLE exposures (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
+CREATE INDEX ON exposures (user_id, shown_at);
+SELECT bloomexp.create_feed('tracked', 'exposures');
+SELECT bloomexp.create_feed('untracked', 'exposures', trigger => false);
+SELECT bloomexp.create_feed('alone');
+INSERT INTO tracked.filters (user_id) VALUES (0);
+INSERT INTO untracked.filters (user_id) VALUES (0);
+INSERT INTO alone.filters (user_id) VALUES (0);
+VACUUM ANALYZE tracked.filters, untracked.filters, alone.filters;
+CREATE PROCEDURE pg_temp.call_all(n integer) LANGUAGE plpgsql AS $$
+DECLARE
+	feed text;
+BEGIN
+	FOREACH feed IN ARRAY '{tracked,untracked,alone}'::text[] LOOP
+		EXECUTE format('SELECT count(%1$I.unseen(0, %2$L)), count(%1$I.current(0)), '
+			'count(%1$I.take(0, %2$L)), count(%1$I.take_back(0, %2$L)) '
+			'FROM generate_series(1, $1)', feed, '{1,2}') USING n;
+	END LOOP;
+	FOR i IN 1 .. n LOOP
+		INSERT INTO exposures VALUES (0, 10 * n + i);
+		PERFORM alone.add(0, ARRAY[10 * n + i]), alone.add_batch('{0,0}', ARRAY[20 * n + i, 30 * n + i],
+			ARRAY[now(), now() - interval '10 days']);
+	END LOOP;
+END
+$$;
+CALL pg_temp.call_all(10);	-- now the plans are generic
+INSERT INTO tracked.filters (user_id) SELECT generate_series(1, 20000);
+INSERT INTO untracked.filters (user_id) SELECT generate_series(1, 20000);
+INSERT INTO alone.filters (user_id) SELECT generate_series(1, 20000);
+SELECT pg_stat_force_next_flush();	-- what comes is counted from 0
+BEGIN;
+CALL pg_temp.call_all(10);
+SELECT relid::regclass AS scanned FROM pg_stat_xact_user_tables
+WHERE relname = 'filters' AND seq_scan > 0;
+ROLLBACK;
+DROP SCHEMA tracked, untracked, alone CASCADE;
+DROP TABLE exposures;
+
+-- Two functions of the name that rebuild() calls.
+CREATE TABLE exposures (user_id text, item_id bigint, shown_at timestamptz DEFAULT now());
+CREATE INDEX ON exposures (user_id, shown_at);
+SELECT bloomexp.create_feed('seen', 'exposures');
+INSERT INTO exposures VALUES ('1', 1), ('01', 1);
+CREATE FUNCTION seen.rebuild_batch() RETURNS void LANGUAGE sql BEGIN ATOMIC END;
+SELECT problems FROM bloomexp.feeds();
+CALL seen.rebuild();
+DROP FUNCTION seen.rebuild_batch();
+
+-- A trigger that can keep a rebuild from removing rows.
+CREATE FUNCTION pg_temp.keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER keep BEFORE DELETE ON seen.filters FOR EACH ROW EXECUTE FUNCTION pg_temp.keep();
+SELECT problems FROM bloomexp.feeds();
+DROP TRIGGER keep ON seen.filters;
+
+-- Two users become one.
+ALTER TABLE exposures ALTER user_id TYPE bigint USING user_id::bigint;
+DO $$ BEGIN EXECUTE bloomexp.feed_sql('seen', 'exposures'); END $$;
+DROP SCHEMA seen CASCADE;
+DROP TABLE exposures;
+
+-- The same width in other units is the same argument.
+SELECT bloomexp.create_feed('seen', width => '30 days');
+SELECT bloomexp.feed_sql('seen', width => '720 hours') AS script \gset
+:script
+DROP SCHEMA seen CASCADE;

@@ -97,7 +97,7 @@ BEGIN
 			' USING ', CASE WHEN has_rows THEN 'user_id' ELSE 'NULL' END, '::', user_type,
 			', ADD CONSTRAINT filters_user_id_check CHECK ('
 				|| format(bloomexp.short_id(to_regtype(user_type)), 'user_id') || ')');
-	EXCEPTION WHEN cannot_coerce OR data_exception THEN
+	EXCEPTION WHEN cannot_coerce OR data_exception OR unique_violation THEN
 		RAISE EXCEPTION 'users of feed "%" cannot be converted to type %', feed, user_type
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = SQLERRM,
@@ -109,7 +109,7 @@ $$;
 
 COMMENT ON PROCEDURE bloomexp.change_user_type(text, text, text) IS
 'changes the type or the collation of user_id in the table of filters of a feed; raises an error '
-'if the present users cannot be cast to the type';
+'if the present users cannot be cast to the type, or are not distinct there';
 
 CREATE PROCEDURE bloomexp.feed_begin(
 	feed text,
@@ -142,7 +142,7 @@ BEGIN
 		WHERE d.classid = 'pg_class'::regclass AND d.objid = 'bloomexp.new_rows'::regclass
 			AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 			AND x.extname = 'bloomexp') THEN
-		RAISE EXCEPTION 'extension bloomexp was dropped'
+		RAISE EXCEPTION 'extension "bloomexp" was dropped'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	-- Only one session at a time makes a feed of this name.
@@ -219,8 +219,6 @@ BEGIN
 						WHEN 'user_id' THEN to_regtype(user_type)
 						WHEN 'from_user' THEN to_regtype(user_type)
 						WHEN 'users' THEN to_regtype(user_type || '[]')
-						WHEN 'wanted' THEN CASE p.proname
-							WHEN 'rebuild_batch' THEN to_regtype(user_type || '[]') ELSE a.type END
 						WHEN 'item' THEN to_regtype(item_type)
 						WHEN 'items' THEN to_regtype(item_type || '[]')
 						WHEN 'candidates' THEN to_regtype(item_type || '[]')
@@ -332,8 +330,8 @@ BEGIN
 		RETURN false;	-- it was dropped after it was listed, maybe after the snapshot
 	ELSIF EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = relation AND g.tgname = trigger_name
 		AND g.tgfoid <> our_function) THEN
-		RAISE EXCEPTION 'table % already has a trigger "%" that is not the feed''s',
-			relation, trigger_name
+		RAISE EXCEPTION 'trigger "%" of table % does not belong to the feed',
+			trigger_name, relation
 			USING ERRCODE = 'duplicate_object',
 			HINT = 'Rename it, or choose another name for the feed.';
 	END IF;
@@ -476,7 +474,7 @@ DECLARE
 	schema constant oid := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
 	former constant jsonb := coalesce(bloomexp.feed_settings(schema), '{"functions": {}}');
 	existing constant jsonb := former -> 'functions';
-	missing constant jsonb := coalesce(former -> 'missing', '[]');	-- before feed_begin()
+	missing constant jsonb := coalesce(former -> 'missing', '[]');	-- when feed_begin() ran
 	arguments constant jsonb := settings::jsonb -> 'arguments';
 	all_settings jsonb;
 	made record;

@@ -5,8 +5,8 @@ LANGUAGE sql IMMUTABLE
 AS $$ SELECT '1.0.0' $$;
 
 COMMENT ON FUNCTION bloomexp.script_version() IS
-'the oldest version of the extension whose scripts work with this one: feeds with older scripts '
-'need a new one';
+'the oldest version of a script that this version of the extension accepts; feeds() reports feeds '
+'with older scripts';
 
 CREATE FUNCTION bloomexp.edited(schema oid, settings jsonb,
 	OUT name text, OUT routine_exists boolean,
@@ -44,7 +44,7 @@ COMMENT ON FUNCTION bloomexp.edited(oid, jsonb) IS
 'the functions of a feed that are not as its script made them. If several have one name, it is '
 'enough that one of them is, because others can have created the rest';
 
-CREATE FUNCTION bloomexp.check_filters(schema oid, feed text, owner oid, arguments jsonb)
+CREATE FUNCTION bloomexp.check_filters(schema oid, owner oid, arguments jsonb)
 RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -54,7 +54,7 @@ DECLARE
 		WHERE c.relnamespace = schema AND c.relname = 'filters' AND c.relkind IN ('r', 'p'));
 BEGIN
 	IF filters IS NULL THEN
-		RETURN NEXT format('Table %I is missing: apply what the command returns%s.', 'filters',
+		RETURN NEXT format('Table filters is missing: apply what the command returns%s.',
 			CASE WHEN arguments ->> 'exposures' IS NOT NULL THEN ', then rebuild' END);
 		RETURN;
 	END IF;
@@ -90,9 +90,9 @@ BEGIN
 		SELECT format('Trigger %I of %s can suppress what the feed writes: '
 			'DROP TRIGGER %1$I ON %2$s.', g.tgname, filters)
 		FROM pg_trigger AS g
-		-- triggers before each row of an INSERT or UPDATE
+		-- triggers before each row of an INSERT, DELETE or UPDATE
 		WHERE g.tgrelid = filters AND NOT g.tgisinternal AND g.tgtype & 3 = 3
-			AND g.tgtype & (4 | 16) > 0;
+			AND g.tgtype & (4 | 8 | 16) > 0;
 	RETURN QUERY
 		SELECT format('Others may change %s, or run code with the rights of the feed when it '
 			'changes: REVOKE %s ON %1$s FROM %3$s.', filters,
@@ -145,7 +145,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.check_filters(oid, text, oid, jsonb) IS
+COMMENT ON FUNCTION bloomexp.check_filters(oid, oid, jsonb) IS
 'what is wrong with the table of filters of a feed, and with the types for which the feed was '
 'made';
 
@@ -186,7 +186,14 @@ BEGIN
 			ELSE 'Function %I was edited%s to restore it.' END, e.name, apply)
 		FROM bloomexp.edited(schema, settings) AS e WHERE e.code_differs;
 	RETURN QUERY
-		SELECT format('View %I is missing%s.', 'health', apply)
+		-- rebuild() and expire() look these up by name
+		SELECT format('There are several functions %I.%I: drop those that the script does not '
+			'create.', feed, p.proname)
+		FROM pg_proc AS p
+		WHERE p.pronamespace = schema AND p.proname IN ('rebuild_batch', 'expire_batch')
+		GROUP BY p.proname HAVING count(*) > 1;
+	RETURN QUERY
+		SELECT format('View health is missing%s.', apply)
 		WHERE NOT EXISTS (SELECT FROM pg_class AS c
 			WHERE c.relnamespace = schema AND c.relname = 'health' AND c.relkind = 'v');
 	RETURN QUERY
@@ -274,7 +281,7 @@ BEGIN
 			END IF;
 			problems := ARRAY(
 				SELECT bloomexp.feed_problems(arguments, one.owner)
-				UNION ALL SELECT bloomexp.check_filters(one.schema, one.name, one.owner,
+				UNION ALL SELECT bloomexp.check_filters(one.schema, one.owner,
 					arguments)
 				UNION ALL SELECT bloomexp.check_routines(one.schema, one.name, one.owner,
 					one.settings, arguments));

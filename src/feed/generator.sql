@@ -8,6 +8,7 @@ DECLARE
 	me constant oid := (SELECT r.oid FROM pg_roles AS r WHERE r.rolname = current_user);
 	problems text;
 	former text;
+	missing text;	-- an argument
 BEGIN
 	IF arguments ->> 'exposures' IS NULL THEN
 		RAISE EXCEPTION 'the table of exposures must not be null'
@@ -17,12 +18,13 @@ BEGIN
 	IF arguments ->> 'exposures' = '-' THEN
 		arguments := arguments || '{"exposures": null}';
 	END IF;
-	IF EXISTS (
-		SELECT FROM bloomexp.feed_arguments() AS f
+	missing := (
+		SELECT f.name FROM bloomexp.feed_arguments() AS f
 		WHERE arguments ->> f.name IS NULL AND (f.standard IS NOT NULL OR f.name = 'feed')
-			AND f.name <> 'width') THEN
-		RAISE EXCEPTION
-			'arguments of a feed must not be null, except width and those that are null by default'
+			AND f.name <> 'width'
+		ORDER BY f.n LIMIT 1);
+	IF missing IS NOT NULL THEN
+		RAISE EXCEPTION 'argument "%" of a feed must not be null', missing
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 
@@ -129,7 +131,7 @@ BEGIN
 		WHERE d.classid = 'pg_class'::regclass AND d.objid = 'bloomexp.new_rows'::regclass
 			AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 			AND x.extname = 'bloomexp') THEN
-		RAISE EXCEPTION 'extension bloomexp was dropped'
+		RAISE EXCEPTION 'extension "bloomexp" was dropped'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	-- Only one session at a time makes a feed of this name: see feed_begin().

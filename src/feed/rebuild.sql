@@ -74,15 +74,20 @@ BEGIN
 					USING ERRCODE = 'invalid_parameter_value';
 			ELSIF overlap < interval '0' OR (overlap IS NULL AND NOT has_triggers)
 				OR dry_run IS NULL OR allow_removed IS NULL THEN
-				RAISE EXCEPTION 'invalid argument of a rebuild'
-					USING ERRCODE = 'invalid_parameter_value',
-					DETAIL = 'overlap must not be negative, '
-						'and only users, after, upto and pause may be NULL.';
+				RAISE EXCEPTION 'arguments overlap, dry_run and allow_removed must not be null, and '
+					'overlap must not be negative'
+					USING ERRCODE = 'invalid_parameter_value';
 			END IF;
 			call := format('SELECT b.after, b.busy, (b.counts).* '
 				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b WHERE to_regproc(%L)::oid = $9',
 				batch, CASE WHEN NOT has_triggers THEN ', $8' END, batch);
 			batch_oid := to_regproc(batch);
+			IF batch_oid IS NULL THEN
+				RAISE EXCEPTION 'function % does not exist or is not unique', batch
+					USING ERRCODE = 'ambiguous_function',
+					HINT = 'Drop the function of that name that the script of the feed does not '
+						'make.';
+			END IF;
 			IF users IS NOT NULL THEN	-- batches take slices of it
 				users := ARRAY(SELECT u.id FROM unnest(users) AS u(id));
 			END IF;
@@ -123,8 +128,12 @@ BEGIN
 			END IF;
 		EXCEPTION
 			WHEN lock_not_available OR deadlock_detected THEN
-				gave_way := true;
 				batch_busy := '{}';
+				IF NOT only_busy AND cardinality(wanted) = 1 THEN	-- such a batch waits
+					batch_busy := wanted;	-- so try the user again at the end
+				ELSE
+					gave_way := true;
+				END IF;
 			WHEN program_limit_exceeded OR integrity_constraint_violation THEN
 				IF one_by_one THEN	-- this user must not stop the others
 					RAISE WARNING 'filter of user % was not rebuilt in %: %',
@@ -215,7 +224,8 @@ COMMENT ON FUNCTION bloomexp.items_to_keep(@extschema@.bloom, timestamp with tim
 'the number of items of a filter that a rebuild should at least find again: nine tenths if the '
 'age of the filter is a tenth of the window, none if its age is not known';
 
-CREATE FUNCTION bloomexp.require_batch(wanted anyarray, has_triggers boolean, overlap interval)
+CREATE FUNCTION bloomexp.require_batch(wanted anyarray, size integer, dry_run boolean,
+	allow_removed boolean, counts bloomexp.rebuild_counts, has_triggers boolean, overlap interval)
 RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -223,20 +233,24 @@ AS $$
 BEGIN
 	PERFORM bloomexp.require_read_committed('rebuild_batch()');
 	IF cardinality(wanted) > 1000 THEN
-		RAISE EXCEPTION 'invalid argument of a rebuild'
-			USING ERRCODE = 'invalid_parameter_value',
-			DETAIL = 'A batch takes up to 1,000 users.';
+		RAISE EXCEPTION 'a batch of a rebuild takes at most 1000 users'
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF (size > 0) IS NOT TRUE THEN
+		RAISE EXCEPTION 'size of a batch must be at least 1'
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF dry_run IS NULL OR allow_removed IS NULL OR counts IS NULL THEN
+		RAISE EXCEPTION 'dry_run, allow_removed and counts must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
 	ELSIF NOT has_triggers AND (overlap >= interval '0') IS NOT TRUE THEN
-		RAISE EXCEPTION 'invalid argument of a rebuild'
-			USING ERRCODE = 'invalid_parameter_value',
-			DETAIL = 'overlap must not be NULL or negative.';
+		RAISE EXCEPTION 'overlap must not be null or negative'
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.require_batch(anyarray, boolean, interval) IS
-'raises an error unless a batch of a rebuild has the isolation level READ COMMITTED, at most 1,000 '
-'wanted users, and for a feed without triggers an overlap';
+COMMENT ON FUNCTION bloomexp.require_batch IS
+'raises an error unless the isolation level is READ COMMITTED, and the arguments of a batch of a '
+'rebuild are valid: at most 1,000 wanted users, and for a feed without triggers an overlap';
 
 CREATE FUNCTION bloomexp.require_few_losses(filters regclass, exposures regclass,
 	exposed_query text, width interval,
@@ -346,7 +360,8 @@ BEGIN
 	LOOP
 		EXECUTE format('SET CONSTRAINTS %s IMMEDIATE', foreign_key);
 	END LOOP;
-	PERFORM bloomexp.require_batch(wanted, has_triggers, overlap);
+	PERFORM bloomexp.require_batch(wanted, size, dry_run, allow_removed, counts, has_triggers,
+		overlap);
 	-- From now on the filters are locked, so the extension cannot be dropped.
 	PERFORM bloomexp.require_trusted(filters), bloomexp.require_trusted(exposures);
 	PERFORM bloomexp.require_trusted(t, missing_ok => true) FROM bloomexp.tables_of(exposures) AS t;

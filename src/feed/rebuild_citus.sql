@@ -33,7 +33,8 @@ DECLARE
 	prepared boolean;	-- a node has a prepared transaction
 	complete boolean;	-- all nodes have answered
 BEGIN
-	PERFORM bloomexp.require_batch(wanted, has_triggers, overlap);
+	PERFORM bloomexp.require_batch(wanted, size, dry_run, allow_removed, counts, has_triggers,
+		overlap);
 	-- From now on the filters are locked, so the extension cannot be dropped.
 	PERFORM bloomexp.require_trusted(filters), bloomexp.require_trusted(exposures);
 	PERFORM bloomexp.require_trusted(t, missing_ok => true) FROM bloomexp.tables_of(exposures) AS t;

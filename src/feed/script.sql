@@ -107,7 +107,7 @@ BEGIN
 			'version', names ->> 'version',
 			'user_type', concat(names ->> 'user_type', names ->> 'collate'),
 			'arguments', arguments, 'functions', functions)::text));
-		statement := bloomexp.fill_template(btrim(template.text, E'\n'), flags, names);
+		statement := btrim(bloomexp.fill_template(template.text, flags, names), E'\n');
 		script := concat(script, statement, E'\n\n');
 		function_name := substring(
 			template.text FROM 'CREATE OR REPLACE (?:FUNCTION|PROCEDURE) {feed}\.(\w+)');

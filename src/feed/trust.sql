@@ -55,10 +55,10 @@ AS 'MODULE_PATHNAME', 'bloomexp_require_trusted'
 LANGUAGE C STABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.require_trusted(regclass, boolean) IS
-'raises an error unless the owner of a relation has the rights of the current user, because that '
-'owner decides what code runs when the relation is read; if the current user can read it, locks '
-'it, so that another one cannot get its name before it is read; with missing_ok it locks nothing, '
-'and accepts a relation that was dropped';
+'raises an error unless the owner of a relation has the rights of the current user: that owner '
+'decides what code runs when the relation is read. Locks the relation if the current user can '
+'read it, so that no other relation gets its name before the read. With missing_ok it takes no '
+'lock, and accepts a relation that was dropped';
 
 CREATE FUNCTION bloomexp.other_types(schema oid) RETURNS SETOF text
 LANGUAGE sql STABLE
@@ -66,7 +66,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH own(oid) AS (	-- union() returns the type itself, whatever it is called
 		SELECT p.prorettype FROM pg_proc AS p WHERE p.oid = 'bloomexp.union'::regproc)
-	SELECT format('column %s of %s is of type %s, not of the extension''s', 'items',
+	SELECT format('column items of %s is of type %s, not of the extension''s',
 		a.attrelid::regclass, format_type(a.atttypid, NULL))
 	FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'items'
 	WHERE c.relnamespace = schema AND c.relname = 'filters'

@@ -43,20 +43,21 @@ CREATE TYPE bloom (
 );
 
 COMMENT ON TYPE bloom IS
-'Bloom filter: a set of items whose answer "contained" is wrong with at most a chosen probability, '
-'and whose answer "not contained" is always right';
+'Bloom filter: a set that never misses an item it contains, and wrongly reports another item with '
+'at most a chosen probability';
 
 CREATE FUNCTION bloom(bytes bytea) RETURNS bloom
 AS 'MODULE_PATHNAME', 'bloomexp_from_bytea'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloom(bytea) IS
-'filter from its bytes; error if they are not valid';
+'filter from its bytes; raises an error if they are not valid';
 
 CREATE CAST (bytea AS bloom) WITH FUNCTION bloom(bytea);
 CREATE CAST (bloom AS bytea) WITHOUT FUNCTION;	-- a filter is its bytes
 
-COMMENT ON CAST (bytea AS bloom) IS 'filter from its bytes; error if they are not valid';
+COMMENT ON CAST (bytea AS bloom) IS
+'filter from its bytes; raises an error if they are not valid';
 COMMENT ON CAST (bloom AS bytea) IS 'bytes of a filter';
 
 -- Comparisons of the bytes
@@ -377,8 +378,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_exclude_packed'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 4000;
 
 COMMENT ON FUNCTION bloom_exclude_packed(bytea, bloom) IS
-'packed candidates that the filter does not contain, in order; each integer has 8 bytes, the '
-'lowest byte first';
+'packed candidates that the filter does not contain, in order; each integer has 8 bytes, in '
+'little-endian byte order';
 
 -- Hashes of items. A feed keeps the newest items of a user as hashes, and adds them to the
 -- filter later.
@@ -691,8 +692,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_contains_int8'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, bigint) IS
-'whether the filter contains the item: false is certain, true is wrong with probability fpr at '
-'most';
+'whether the filter contains the item: false is certain, true is wrong with a probability of at '
+'most fpr';
 
 CREATE FUNCTION bloom_contained(item bigint, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_int8'
@@ -726,8 +727,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_contains_text'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, text) IS
-'whether the filter contains the item: false is certain, true is wrong with probability fpr at '
-'most';
+'whether the filter contains the item: false is certain, true is wrong with a probability of at '
+'most fpr';
 
 CREATE FUNCTION bloom_contained(item text, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_text'
@@ -761,8 +762,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_contains_uuid'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, uuid) IS
-'whether the filter contains the item: false is certain, true is wrong with probability fpr at '
-'most';
+'whether the filter contains the item: false is certain, true is wrong with a probability of at '
+'most fpr';
 
 CREATE FUNCTION bloom_contained(item uuid, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_uuid'
@@ -796,8 +797,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_contains_bytea'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, bytea) IS
-'whether the filter contains the item: false is certain, true is wrong with probability fpr at '
-'most';
+'whether the filter contains the item: false is certain, true is wrong with a probability of at '
+'most fpr';
 
 CREATE FUNCTION bloom_contained(item bytea, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_bytea'
@@ -1022,6 +1023,20 @@ $$;
 COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
 'raises an error: a row was not written or removed, probably because of a trigger or rule';
 
+CREATE FUNCTION bloomexp.table_rewritten(relation text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'table % was rewritten while this statement waited for it', relation
+		USING ERRCODE = 'serialization_failure',
+		HINT = 'Run the statement again.';
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.table_rewritten(text) IS
+'raises an error: the snapshot of the statement sees none of the rows of a table';
+
 CREATE TABLE bloomexp.new_rows ();
 
 COMMENT ON TABLE bloomexp.new_rows IS
@@ -1216,10 +1231,10 @@ AS 'MODULE_PATHNAME', 'bloomexp_require_trusted'
 LANGUAGE C STABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION bloomexp.require_trusted(regclass, boolean) IS
-'raises an error unless the owner of a relation has the rights of the current user, because that '
-'owner decides what code runs when the relation is read; if the current user can read it, locks '
-'it, so that another one cannot get its name before it is read; with missing_ok it locks nothing, '
-'and accepts a relation that was dropped';
+'raises an error unless the owner of a relation has the rights of the current user: that owner '
+'decides what code runs when the relation is read. Locks the relation if the current user can '
+'read it, so that no other relation gets its name before the read. With missing_ok it takes no '
+'lock, and accepts a relation that was dropped';
 
 CREATE FUNCTION bloomexp.other_types(schema oid) RETURNS SETOF text
 LANGUAGE sql STABLE
@@ -1227,7 +1242,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH own(oid) AS (	-- union() returns the type itself, whatever it is called
 		SELECT p.prorettype FROM pg_proc AS p WHERE p.oid = 'bloomexp.union'::regproc)
-	SELECT format('column %s of %s is of type %s, not of the extension''s', 'items',
+	SELECT format('column items of %s is of type %s, not of the extension''s',
 		a.attrelid::regclass, format_type(a.atttypid, NULL))
 	FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'items'
 	WHERE c.relnamespace = schema AND c.relname = 'filters'
@@ -1907,7 +1922,8 @@ AS $$
 		ELSE concat_ws(', ',
 			(SELECT string_agg(c.base_name, ', ') FROM bloomexp.feed_columns(arguments) AS c),
 			CASE WHEN arguments ->> 'width' IS NULL THEN 'without a window'
-				ELSE format('%s in %s slices', (arguments ->> 'width')::interval,
+				ELSE format('%s in %s slices', justify_hours(make_interval(
+						secs => extract(epoch FROM (arguments ->> 'width')::interval)::double precision)),
 					coalesce(arguments ->> 'slices', '6')) END) END
 $$;
 
@@ -2209,6 +2225,11 @@ BEGIN
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
 		batch_oid := coalesce(batch_oid, to_regproc(batch)::oid);
+		IF batch_oid IS NULL THEN
+			RAISE EXCEPTION 'function % does not exist or is not unique', batch
+				USING ERRCODE = 'ambiguous_function',
+				HINT = 'Drop the function of that name that the script of the feed does not make.';
+		END IF;
 		-- Since the last batch the feed can have been dropped, and somebody else can have made one
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
 		-- the call.
@@ -2374,15 +2395,20 @@ BEGIN
 					USING ERRCODE = 'invalid_parameter_value';
 			ELSIF overlap < interval '0' OR (overlap IS NULL AND NOT has_triggers)
 				OR dry_run IS NULL OR allow_removed IS NULL THEN
-				RAISE EXCEPTION 'invalid argument of a rebuild'
-					USING ERRCODE = 'invalid_parameter_value',
-					DETAIL = 'overlap must not be negative, '
-						'and only users, after, upto and pause may be NULL.';
+				RAISE EXCEPTION 'arguments overlap, dry_run and allow_removed must not be null, and '
+					'overlap must not be negative'
+					USING ERRCODE = 'invalid_parameter_value';
 			END IF;
 			call := format('SELECT b.after, b.busy, (b.counts).* '
 				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b WHERE to_regproc(%L)::oid = $9',
 				batch, CASE WHEN NOT has_triggers THEN ', $8' END, batch);
 			batch_oid := to_regproc(batch);
+			IF batch_oid IS NULL THEN
+				RAISE EXCEPTION 'function % does not exist or is not unique', batch
+					USING ERRCODE = 'ambiguous_function',
+					HINT = 'Drop the function of that name that the script of the feed does not '
+						'make.';
+			END IF;
 			IF users IS NOT NULL THEN	-- batches take slices of it
 				users := ARRAY(SELECT u.id FROM unnest(users) AS u(id));
 			END IF;
@@ -2423,8 +2449,12 @@ BEGIN
 			END IF;
 		EXCEPTION
 			WHEN lock_not_available OR deadlock_detected THEN
-				gave_way := true;
 				batch_busy := '{}';
+				IF NOT only_busy AND cardinality(wanted) = 1 THEN	-- such a batch waits
+					batch_busy := wanted;	-- so try the user again at the end
+				ELSE
+					gave_way := true;
+				END IF;
 			WHEN program_limit_exceeded OR integrity_constraint_violation THEN
 				IF one_by_one THEN	-- this user must not stop the others
 					RAISE WARNING 'filter of user % was not rebuilt in %: %',
@@ -2515,7 +2545,8 @@ COMMENT ON FUNCTION bloomexp.items_to_keep(@extschema@.bloom, timestamp with tim
 'the number of items of a filter that a rebuild should at least find again: nine tenths if the '
 'age of the filter is a tenth of the window, none if its age is not known';
 
-CREATE FUNCTION bloomexp.require_batch(wanted anyarray, has_triggers boolean, overlap interval)
+CREATE FUNCTION bloomexp.require_batch(wanted anyarray, size integer, dry_run boolean,
+	allow_removed boolean, counts bloomexp.rebuild_counts, has_triggers boolean, overlap interval)
 RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -2523,20 +2554,24 @@ AS $$
 BEGIN
 	PERFORM bloomexp.require_read_committed('rebuild_batch()');
 	IF cardinality(wanted) > 1000 THEN
-		RAISE EXCEPTION 'invalid argument of a rebuild'
-			USING ERRCODE = 'invalid_parameter_value',
-			DETAIL = 'A batch takes up to 1,000 users.';
+		RAISE EXCEPTION 'a batch of a rebuild takes at most 1000 users'
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF (size > 0) IS NOT TRUE THEN
+		RAISE EXCEPTION 'size of a batch must be at least 1'
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF dry_run IS NULL OR allow_removed IS NULL OR counts IS NULL THEN
+		RAISE EXCEPTION 'dry_run, allow_removed and counts must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
 	ELSIF NOT has_triggers AND (overlap >= interval '0') IS NOT TRUE THEN
-		RAISE EXCEPTION 'invalid argument of a rebuild'
-			USING ERRCODE = 'invalid_parameter_value',
-			DETAIL = 'overlap must not be NULL or negative.';
+		RAISE EXCEPTION 'overlap must not be null or negative'
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.require_batch(anyarray, boolean, interval) IS
-'raises an error unless a batch of a rebuild has the isolation level READ COMMITTED, at most 1,000 '
-'wanted users, and for a feed without triggers an overlap';
+COMMENT ON FUNCTION bloomexp.require_batch IS
+'raises an error unless the isolation level is READ COMMITTED, and the arguments of a batch of a '
+'rebuild are valid: at most 1,000 wanted users, and for a feed without triggers an overlap';
 
 CREATE FUNCTION bloomexp.require_few_losses(filters regclass, exposures regclass,
 	exposed_query text, width interval,
@@ -2646,7 +2681,8 @@ BEGIN
 	LOOP
 		EXECUTE format('SET CONSTRAINTS %s IMMEDIATE', foreign_key);
 	END LOOP;
-	PERFORM bloomexp.require_batch(wanted, has_triggers, overlap);
+	PERFORM bloomexp.require_batch(wanted, size, dry_run, allow_removed, counts, has_triggers,
+		overlap);
 	-- From now on the filters are locked, so the extension cannot be dropped.
 	PERFORM bloomexp.require_trusted(filters), bloomexp.require_trusted(exposures);
 	PERFORM bloomexp.require_trusted(t, missing_ok => true) FROM bloomexp.tables_of(exposures) AS t;
@@ -2888,7 +2924,8 @@ DECLARE
 	prepared boolean;	-- a node has a prepared transaction
 	complete boolean;	-- all nodes have answered
 BEGIN
-	PERFORM bloomexp.require_batch(wanted, has_triggers, overlap);
+	PERFORM bloomexp.require_batch(wanted, size, dry_run, allow_removed, counts, has_triggers,
+		overlap);
 	-- From now on the filters are locked, so the extension cannot be dropped.
 	PERFORM bloomexp.require_trusted(filters), bloomexp.require_trusted(exposures);
 	PERFORM bloomexp.require_trusted(t, missing_ok => true) FROM bloomexp.tables_of(exposures) AS t;
@@ -3094,7 +3131,7 @@ BEGIN
 			' USING ', CASE WHEN has_rows THEN 'user_id' ELSE 'NULL' END, '::', user_type,
 			', ADD CONSTRAINT filters_user_id_check CHECK ('
 				|| format(bloomexp.short_id(to_regtype(user_type)), 'user_id') || ')');
-	EXCEPTION WHEN cannot_coerce OR data_exception THEN
+	EXCEPTION WHEN cannot_coerce OR data_exception OR unique_violation THEN
 		RAISE EXCEPTION 'users of feed "%" cannot be converted to type %', feed, user_type
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = SQLERRM,
@@ -3106,7 +3143,7 @@ $$;
 
 COMMENT ON PROCEDURE bloomexp.change_user_type(text, text, text) IS
 'changes the type or the collation of user_id in the table of filters of a feed; raises an error '
-'if the present users cannot be cast to the type';
+'if the present users cannot be cast to the type, or are not distinct there';
 
 CREATE PROCEDURE bloomexp.feed_begin(
 	feed text,
@@ -3139,7 +3176,7 @@ BEGIN
 		WHERE d.classid = 'pg_class'::regclass AND d.objid = 'bloomexp.new_rows'::regclass
 			AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 			AND x.extname = 'bloomexp') THEN
-		RAISE EXCEPTION 'extension bloomexp was dropped'
+		RAISE EXCEPTION 'extension "bloomexp" was dropped'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	-- Only one session at a time makes a feed of this name.
@@ -3216,8 +3253,6 @@ BEGIN
 						WHEN 'user_id' THEN to_regtype(user_type)
 						WHEN 'from_user' THEN to_regtype(user_type)
 						WHEN 'users' THEN to_regtype(user_type || '[]')
-						WHEN 'wanted' THEN CASE p.proname
-							WHEN 'rebuild_batch' THEN to_regtype(user_type || '[]') ELSE a.type END
 						WHEN 'item' THEN to_regtype(item_type)
 						WHEN 'items' THEN to_regtype(item_type || '[]')
 						WHEN 'candidates' THEN to_regtype(item_type || '[]')
@@ -3329,8 +3364,8 @@ BEGIN
 		RETURN false;	-- it was dropped after it was listed, maybe after the snapshot
 	ELSIF EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = relation AND g.tgname = trigger_name
 		AND g.tgfoid <> our_function) THEN
-		RAISE EXCEPTION 'table % already has a trigger "%" that is not the feed''s',
-			relation, trigger_name
+		RAISE EXCEPTION 'trigger "%" of table % does not belong to the feed',
+			trigger_name, relation
 			USING ERRCODE = 'duplicate_object',
 			HINT = 'Rename it, or choose another name for the feed.';
 	END IF;
@@ -3473,7 +3508,7 @@ DECLARE
 	schema constant oid := (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = feed);
 	former constant jsonb := coalesce(bloomexp.feed_settings(schema), '{"functions": {}}');
 	existing constant jsonb := former -> 'functions';
-	missing constant jsonb := coalesce(former -> 'missing', '[]');	-- before feed_begin()
+	missing constant jsonb := coalesce(former -> 'missing', '[]');	-- when feed_begin() ran
 	arguments constant jsonb := settings::jsonb -> 'arguments';
 	all_settings jsonb;
 	made record;
@@ -3906,7 +3941,7 @@ BEGIN
 			'version', names ->> 'version',
 			'user_type', concat(names ->> 'user_type', names ->> 'collate'),
 			'arguments', arguments, 'functions', functions)::text));
-		statement := bloomexp.fill_template(btrim(template.text, E'\n'), flags, names);
+		statement := btrim(bloomexp.fill_template(template.text, flags, names), E'\n');
 		script := concat(script, statement, E'\n\n');
 		function_name := substring(
 			template.text FROM 'CREATE OR REPLACE (?:FUNCTION|PROCEDURE) {feed}\.(\w+)');
@@ -3940,6 +3975,7 @@ DECLARE
 	me constant oid := (SELECT r.oid FROM pg_roles AS r WHERE r.rolname = current_user);
 	problems text;
 	former text;
+	missing text;	-- an argument
 BEGIN
 	IF arguments ->> 'exposures' IS NULL THEN
 		RAISE EXCEPTION 'the table of exposures must not be null'
@@ -3949,12 +3985,13 @@ BEGIN
 	IF arguments ->> 'exposures' = '-' THEN
 		arguments := arguments || '{"exposures": null}';
 	END IF;
-	IF EXISTS (
-		SELECT FROM bloomexp.feed_arguments() AS f
+	missing := (
+		SELECT f.name FROM bloomexp.feed_arguments() AS f
 		WHERE arguments ->> f.name IS NULL AND (f.standard IS NOT NULL OR f.name = 'feed')
-			AND f.name <> 'width') THEN
-		RAISE EXCEPTION
-			'arguments of a feed must not be null, except width and those that are null by default'
+			AND f.name <> 'width'
+		ORDER BY f.n LIMIT 1);
+	IF missing IS NOT NULL THEN
+		RAISE EXCEPTION 'argument "%" of a feed must not be null', missing
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 
@@ -4061,7 +4098,7 @@ BEGIN
 		WHERE d.classid = 'pg_class'::regclass AND d.objid = 'bloomexp.new_rows'::regclass
 			AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 			AND x.extname = 'bloomexp') THEN
-		RAISE EXCEPTION 'extension bloomexp was dropped'
+		RAISE EXCEPTION 'extension "bloomexp" was dropped'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	-- Only one session at a time makes a feed of this name: see feed_begin().
@@ -4107,8 +4144,8 @@ LANGUAGE sql IMMUTABLE
 AS $$ SELECT '1.0.0' $$;
 
 COMMENT ON FUNCTION bloomexp.script_version() IS
-'the oldest version of the extension whose scripts work with this one: feeds with older scripts '
-'need a new one';
+'the oldest version of a script that this version of the extension accepts; feeds() reports feeds '
+'with older scripts';
 
 CREATE FUNCTION bloomexp.edited(schema oid, settings jsonb,
 	OUT name text, OUT routine_exists boolean,
@@ -4146,7 +4183,7 @@ COMMENT ON FUNCTION bloomexp.edited(oid, jsonb) IS
 'the functions of a feed that are not as its script made them. If several have one name, it is '
 'enough that one of them is, because others can have created the rest';
 
-CREATE FUNCTION bloomexp.check_filters(schema oid, feed text, owner oid, arguments jsonb)
+CREATE FUNCTION bloomexp.check_filters(schema oid, owner oid, arguments jsonb)
 RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -4156,7 +4193,7 @@ DECLARE
 		WHERE c.relnamespace = schema AND c.relname = 'filters' AND c.relkind IN ('r', 'p'));
 BEGIN
 	IF filters IS NULL THEN
-		RETURN NEXT format('Table %I is missing: apply what the command returns%s.', 'filters',
+		RETURN NEXT format('Table filters is missing: apply what the command returns%s.',
 			CASE WHEN arguments ->> 'exposures' IS NOT NULL THEN ', then rebuild' END);
 		RETURN;
 	END IF;
@@ -4192,9 +4229,9 @@ BEGIN
 		SELECT format('Trigger %I of %s can suppress what the feed writes: '
 			'DROP TRIGGER %1$I ON %2$s.', g.tgname, filters)
 		FROM pg_trigger AS g
-		-- triggers before each row of an INSERT or UPDATE
+		-- triggers before each row of an INSERT, DELETE or UPDATE
 		WHERE g.tgrelid = filters AND NOT g.tgisinternal AND g.tgtype & 3 = 3
-			AND g.tgtype & (4 | 16) > 0;
+			AND g.tgtype & (4 | 8 | 16) > 0;
 	RETURN QUERY
 		SELECT format('Others may change %s, or run code with the rights of the feed when it '
 			'changes: REVOKE %s ON %1$s FROM %3$s.', filters,
@@ -4247,7 +4284,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION bloomexp.check_filters(oid, text, oid, jsonb) IS
+COMMENT ON FUNCTION bloomexp.check_filters(oid, oid, jsonb) IS
 'what is wrong with the table of filters of a feed, and with the types for which the feed was '
 'made';
 
@@ -4288,7 +4325,14 @@ BEGIN
 			ELSE 'Function %I was edited%s to restore it.' END, e.name, apply)
 		FROM bloomexp.edited(schema, settings) AS e WHERE e.code_differs;
 	RETURN QUERY
-		SELECT format('View %I is missing%s.', 'health', apply)
+		-- rebuild() and expire() look these up by name
+		SELECT format('There are several functions %I.%I: drop those that the script does not '
+			'create.', feed, p.proname)
+		FROM pg_proc AS p
+		WHERE p.pronamespace = schema AND p.proname IN ('rebuild_batch', 'expire_batch')
+		GROUP BY p.proname HAVING count(*) > 1;
+	RETURN QUERY
+		SELECT format('View health is missing%s.', apply)
 		WHERE NOT EXISTS (SELECT FROM pg_class AS c
 			WHERE c.relnamespace = schema AND c.relname = 'health' AND c.relkind = 'v');
 	RETURN QUERY
@@ -4376,7 +4420,7 @@ BEGIN
 			END IF;
 			problems := ARRAY(
 				SELECT bloomexp.feed_problems(arguments, one.owner)
-				UNION ALL SELECT bloomexp.check_filters(one.schema, one.name, one.owner,
+				UNION ALL SELECT bloomexp.check_filters(one.schema, one.owner,
 					arguments)
 				UNION ALL SELECT bloomexp.check_routines(one.schema, one.name, one.owner,
 					one.settings, arguments));
@@ -4418,6 +4462,7 @@ AS $templates$ VALUES
 CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 	shown_at timestamp with time zone DEFAULT pg_catalog.clock_timestamp()) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
@@ -4466,6 +4511,7 @@ $template$)
 CREATE OR REPLACE FUNCTION {feed}.add_batch(user_ids {user_type}[], items {item_type}[],
 	shown_at timestamp with time zone[]) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
@@ -4566,6 +4612,9 @@ $template$)
 ,('contains', $template$
 -- Return whether an item was shown to a user.  The answer is always right for an item that was
 -- shown.  For an item that was not shown, it is "true" with a probability of up to {fpr}.
+{#alone}
+-- After merge() the rates of both users add up.
+{/alone}
 CREATE OR REPLACE FUNCTION {feed}.contains(user_id {user_type}, item {item_type}) RETURNS boolean
 LANGUAGE plpgsql STABLE{parallel} SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS {$}
@@ -4580,6 +4629,7 @@ $template$)
 CREATE OR REPLACE FUNCTION {feed}.current(user_id {user_type}) RETURNS {bloom}
 LANGUAGE plpgsql STABLE{parallel} SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
@@ -4588,6 +4638,12 @@ DECLARE
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
 BEGIN
+{#remembers}
+	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
+	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
+	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
+	WHERE c.oid = {filters_literal}::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
+{/remembers}
 	RETURN (
 {#alone}
 		SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now())
@@ -4629,7 +4685,7 @@ BEGIN
 			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
 			AND d.deptype OPERATOR(pg_catalog.=) 'e'
 			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
-		RAISE EXCEPTION 'extension bloomexp was dropped'
+		RAISE EXCEPTION 'extension "bloomexp" was dropped'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	CALL bloomexp.expire_filters({expire_batch_literal}, NULL::{user_type}, pause, allow_removed,
@@ -4727,15 +4783,19 @@ $template$)
 --
 {#alone}
 -- No item is lost or taken twice: each call that adds items locks the user's row before it reads
--- the row, and holds the lock until its transaction ends.  Only forget(){#window}, merge() and
--- expire(){/window}{#forever} and merge()
---{/forever} delete rows.
+-- the row, and holds the lock until its transaction ends.
+{#window}
+-- Only forget(), merge() and expire() delete rows.
+{/window}
+{#forever}
+-- Only forget() and merge() delete rows.
+{/forever}
 {/alone}
 {#tracked}
 -- No exposure is lost.  The trigger locks the user's row in the transaction that inserts the
 -- exposures, even if none of them is new.  A rebuild locks the row, reads the exposures in its next
--- statement, and then replaces the row.  A rebuild knows only exposures: insert what take()
--- returns into them, in the same statement or transaction.
+-- statement, and then replaces the row.  A rebuild knows only exposures.  So insert what take()
+-- returns as exposures, in the same statement or transaction.
 --
 -- Locks.  CREATE TRIGGER waits for open transactions that have written to the exposures, and
 -- blocks writers until COMMIT: set lock_timeout.  From then on each INSERT or UPDATE of exposures
@@ -4753,7 +4813,7 @@ $template$)
 -- which a subscription, a foreign table, a materialized view or an application delivers rows.
 {/untracked}
 --
--- doc/how-it-works.md in the source of bloomexp has the proof.
+-- For the proof, see doc/how-it-works.md in the source of bloomexp.
 $template$)
 ,('health', $template$
 -- A row for monitoring.
@@ -4809,11 +4869,13 @@ LEFT JOIN LATERAL bloomexp.info(f.items) AS i ON true;
 {/no_window}
 $template$)
 ,('lock', $template$
--- Lock a user's row until the transaction ends: other calls of lock() and take() for the user wait.
+-- Lock a user's row until the transaction ends.  Other calls that lock or change the row wait
+-- meanwhile{#tracked}, and so do inserts of the user's exposures{/tracked}.
 -- If a query of your own chooses a page, call lock() first, in a statement of its own, so that the
 -- query sees what other requests have shown.
 CREATE OR REPLACE FUNCTION {feed}.lock(user_id {user_type}) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 {#untracked}
@@ -4879,10 +4941,10 @@ $template$)
 -- their bytes, and the number of filters that it has removed because their users have no exposure
 -- left.  dry_run => true returns the same numbers, and changes nothing.
 --
--- It raises an error if there is no exposure in the window, and before too many filters disappear,
--- or lose more than half of the items that the exposures should still have.  "Too many" means more
--- than 100, and more than a fifth of the filters examined so far.  allow_removed => true skips
--- these checks.
+-- It stops with an error if the window has no exposure.  It also stops before it removes too many
+-- filters, or before too many lose more than half of the items that the exposures should still
+-- have.  "Too many" means more than 100, and more than a fifth of the filters examined so far.
+-- allow_removed => true turns these checks off.
 {#untracked}
 --
 -- It sets filled_until to the start of the oldest open transaction, less "overlap".
@@ -4907,7 +4969,7 @@ BEGIN
 			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
 			AND d.deptype OPERATOR(pg_catalog.=) 'e'
 			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
-		RAISE EXCEPTION 'extension bloomexp was dropped'
+		RAISE EXCEPTION 'extension "bloomexp" was dropped'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	CALL bloomexp.rebuild_filters({rebuild_batch_literal}, {filters_literal},
@@ -4922,12 +4984,12 @@ END
 {$};
 $template$)
 ,('rebuild_batch', $template$
--- One batch of a rebuild: the "wanted" users, or the next users after "after" and up to "upto",
+-- One batch of a rebuild: the given users, or the next users after "after" and up to "upto",
 -- with about "size" filters.  Returns in "after" the last user of the batch, or NULL if it was the
 -- last batch; in "counts" the counts of all batches so far; and in "busy" the users to try again,
--- because others have locked their rows.
+-- because others have locked their rows or a constraint has refused one.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
-	wanted {user_type}[], INOUT after {user_type}, upto {user_type}, size integer,
+	users {user_type}[], INOUT after {user_type}, upto {user_type}, size integer,
 	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
 {#untracked}
 	overlap interval,
@@ -4945,7 +5007,7 @@ BEGIN
 		user_column => {user_column_literal},
 		exposed_query => {exposed_query_literal},
 		width => {width}, fpr => {fpr},
-		wanted => wanted, after => after, upto => upto, size => size,
+		wanted => users, after => after, upto => upto, size => size,
 		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
 {#tracked}
 		has_triggers => true) AS b;
@@ -4964,6 +5026,8 @@ $template$)
 -- filled.  current(), unseen() and take() call this function.
 CREATE OR REPLACE FUNCTION {feed}.shown(user_id {user_type}, OUT items {bloom}, OUT recent bigint[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
+SET jit = off	-- enable_seqscan makes plans without an index look expensive
 SET row_security = off	-- an error if row security would hide rows
 SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
@@ -4971,7 +5035,8 @@ DECLARE
 	read_from timestamp with time zone := now() - interval {width};
 	stored_until timestamp with time zone;	-- filled_until of the row
 BEGIN
-	-- before any function of bloomexp is called: an error if the extension was dropped
+	-- This names the column "items" before any function of bloomexp is called: if the extension was
+	-- dropped, it is an error.
 	SELECT f.items, f.filled_until INTO items, stored_until
 	FROM {feed}.filters AS f WHERE f.user_id {=} shown.user_id{collate};
 	-- Ignore a filter with a filled_until ahead of the clock: the clock was wrong at its rebuild.
@@ -4981,6 +5046,14 @@ BEGIN
 		items := NULL;
 	END IF;
 	PERFORM bloomexp.require_trusted({exposures_literal});	-- not its partitions, to save time
+	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
+	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
+	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
+	WHERE c.oid = ANY (
+			ARRAY[{filters_literal}::regclass, {exposures_literal}::regclass]::oid[] || ARRAY(
+				SELECT i.inhrelid FROM pg_inherits AS i
+				WHERE i.inhparent = {exposures_literal}::regclass))
+		AND c.relfilenode <> pg_relation_filenode(c.oid);
 	recent := ARRAY(
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}
@@ -5007,6 +5080,7 @@ $template$)
 CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[],
 	wanted integer DEFAULT NULL) RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off AS {$}	-- an error if row security would hide rows
 {#untracked}
 BEGIN
@@ -5107,11 +5181,23 @@ $template$)
 CREATE OR REPLACE FUNCTION {feed}.take_back(user_id {user_type}, items {item_type}[])
 RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+{#remembers}
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
+{/remembers}
+{#tracked}
+SET jit = off	-- enable_seqscan makes plans without an index look expensive
+{/tracked}
 SET row_security = off	-- an error if row security would hide rows
 {#tracked}
 SET timezone = 'UTC'	-- right even if the time column changes its type
 {/tracked}
 AS {$}
+{#untracked}
+BEGIN
+	RETURN ARRAY[]::{item_type}[];
+END
+{/untracked}
+{#remembers}
 #variable_conflict use_variable
 DECLARE
 	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
@@ -5153,6 +5239,7 @@ BEGIN
 	END IF;
 	RETURN coalesce(forgotten, ARRAY[]::{item_type}[]);
 END
+{/remembers}
 {$};
 $template$)
 ,('track', $template$
@@ -5161,6 +5248,7 @@ $template$)
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS pg_catalog.trigger
 -- In a trigger without a transition table, "new_rows" is the empty table in the schema bloomexp.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, bloomexp, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off	-- an error if row security would hide rows
 SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
@@ -5177,12 +5265,12 @@ DECLARE
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	IF TG_OP NOT IN ('INSERT', 'UPDATE') THEN
-		RAISE EXCEPTION 'track() is for INSERT and UPDATE'
+		RAISE EXCEPTION 'track() must be called by a trigger for INSERT or UPDATE'
 			USING ERRCODE = 'trigger_protocol_violated';
 	END IF;
 
-	-- Most statements are a page: a few items of one user.  Lock the user's row even if nothing is
-	-- new, because a rebuild waits for that lock.  row_changes() gets 0 as "pending", because
+	-- Most statements insert a page: a few items of one user.  Lock the user's row even if nothing
+	-- is new, because a rebuild waits for that lock.  row_changes() gets 0 as "pending", because
 	-- exposures need not confirm items: take_back() reads the exposures itself.
 	SELECT array_agg(p.user_id), array_agg(p.hash) INTO users, new_hashes
 	FROM (
@@ -5238,10 +5326,10 @@ BEGIN
 				AND {time} >= window_start{utc}))
 		FOR UPDATE;
 	END IF;
-	-- Add the items that rows still lack: the items of users with more than 247, and those of
-	-- writes above that a trigger or rule has suppressed.  If it suppresses this UPDATE, too, that
-	-- is an error.  A subquery finds each row, because the planner does not know how many exposures
-	-- are new, and with a join might scan the whole table of filters.
+	-- Add what the rows still lack: the items of users with more than 247, and items whose write
+	-- above a trigger or rule has suppressed.  If this UPDATE is suppressed, too, raise an error.
+	-- A subquery looks up each row: the planner does not know how many exposures are new, and with
+	-- a join it might read the whole table of filters.
 	FOR missing IN
 		SELECT p.user_id::{user_type} AS user_id, p.hashes
 		FROM (
@@ -5293,6 +5381,7 @@ CREATE OR REPLACE FUNCTION {feed}.unseen(user_id {user_type}, candidates {item_t
 RETURNS {item_type}[]
 LANGUAGE plpgsql STABLE{parallel} SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
@@ -5303,6 +5392,12 @@ DECLARE
 		{settings};
 {/alone}
 BEGIN
+{#remembers}
+	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
+	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
+	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
+	WHERE c.oid = {filters_literal}::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
+{/remembers}
 	RETURN (
 {#alone}
 		SELECT bloomexp.exclude(candidates{item_collate},

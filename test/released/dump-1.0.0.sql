@@ -64,6 +64,7 @@ CREATE SCHEMA untracked;
 CREATE FUNCTION forever.add(user_id text, items bigint[], shown_at timestamp with time zone DEFAULT clock_timestamp()) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -108,6 +109,7 @@ ALTER FUNCTION forever.add(user_id text, items bigint[], shown_at timestamp with
 CREATE FUNCTION forever.add_batch(user_ids text[], items bigint[], shown_at timestamp with time zone[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -204,6 +206,7 @@ ALTER FUNCTION forever.contains(user_id text, item bigint) DEPENDS ON EXTENSION 
 CREATE FUNCTION forever.current(user_id text) RETURNS public.bloom
     LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -213,6 +216,10 @@ DECLARE
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
 BEGIN
+	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
+	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
+	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
+	WHERE c.oid = 'forever.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
 	RETURN (
 		SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now())
 		FROM forever.filters AS f WHERE f.user_id = current.user_id COLLATE pg_catalog."C");
@@ -246,6 +253,7 @@ ALTER FUNCTION forever.forget(user_id text) DEPENDS ON EXTENSION bloomexp;
 CREATE FUNCTION forever.lock(user_id text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -290,7 +298,7 @@ ALTER FUNCTION forever.merge(from_user text, into_user text) DEPENDS ON EXTENSIO
 CREATE FUNCTION forever.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["bdf85a1451cb5976a3cd11368cdb9de6", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["5e5bf3f085b949770b6ae4e1622f4762", "3b4b1c84cd5c0f5808bf62154b1c2978", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["080975ddde9e4921824af4e0f4defcaa", "95a9fea6a40356de5bde4f1ebe6b84f1", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["83a9255f63440c82126c53d136d4ed0a", "11b9e774b5deddd67c3c713d09c5a780", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["d138ebf3b8a806bf9beb781ac512e23f", "5f4944338c9f0b05190b4bd5ecd41336", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["8d79a7790d775d05b35b6c0135401646", "e3914cd2c92dafe9bc64f7bc68a34c41", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["4b70442d1f11b6e24389eb42fe8a914a", "ac87b0f6f5fc0b78c1bdbcc11339a756", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["row_security=off", "search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["bdf85a1451cb5976a3cd11368cdb9de6", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["5e5bf3f085b949770b6ae4e1622f4762", "3b4b1c84cd5c0f5808bf62154b1c2978", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["080975ddde9e4921824af4e0f4defcaa", "95a9fea6a40356de5bde4f1ebe6b84f1", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["83a9255f63440c82126c53d136d4ed0a", "11b9e774b5deddd67c3c713d09c5a780", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["9d00754a87773c63cc2717fe79d6a3f6", "3c72cf286624adb6fe5becda24fb62cf", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["557b569cad8702efd90ad1985c2c9eae", "eb473ec1a1a4d941928b58a2e767752c", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["4b70442d1f11b6e24389eb42fe8a914a", "ac87b0f6f5fc0b78c1bdbcc11339a756", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
 $$;
 
 
@@ -301,6 +309,7 @@ $$;
 CREATE FUNCTION forever.take(user_id text, candidates bigint[], wanted integer DEFAULT NULL::integer) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -370,6 +379,7 @@ ALTER FUNCTION forever.take(user_id text, candidates bigint[], wanted integer) D
 CREATE FUNCTION forever.take_back(user_id text, items bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$
 #variable_conflict use_variable
@@ -404,6 +414,7 @@ ALTER FUNCTION forever.take_back(user_id text, items bigint[]) DEPENDS ON EXTENS
 CREATE FUNCTION forever.unseen(user_id text, candidates bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -413,6 +424,10 @@ DECLARE
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
 BEGIN
+	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
+	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
+	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
+	WHERE c.oid = 'forever.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
 	RETURN (
 		SELECT bloomexp.exclude(candidates,
 			bloomexp.items_at(f.items, now(), settings),
@@ -473,6 +488,7 @@ END;
 CREATE FUNCTION seen.add(user_id bigint, items text[], shown_at timestamp with time zone DEFAULT clock_timestamp()) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -521,6 +537,7 @@ ALTER FUNCTION seen.add(user_id bigint, items text[], shown_at timestamp with ti
 CREATE FUNCTION seen.add_batch(user_ids bigint[], items text[], shown_at timestamp with time zone[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -619,6 +636,7 @@ ALTER FUNCTION seen.contains(user_id bigint, item text) DEPENDS ON EXTENSION blo
 CREATE FUNCTION seen.current(user_id bigint) RETURNS public.bloom
     LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -629,6 +647,10 @@ DECLARE
 		bloomexp.make_row_settings(
 			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
 BEGIN
+	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
+	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
+	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
+	WHERE c.oid = 'seen.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
 	RETURN (
 		SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now())
 		FROM seen.filters AS f WHERE f.user_id = current.user_id);
@@ -655,7 +677,7 @@ BEGIN
 			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
 			AND d.deptype OPERATOR(pg_catalog.=) 'e'
 			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
-		RAISE EXCEPTION 'extension bloomexp was dropped'
+		RAISE EXCEPTION 'extension "bloomexp" was dropped'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	CALL bloomexp.expire_filters('seen.expire_batch', NULL::bigint, pause, allow_removed,
@@ -710,6 +732,7 @@ ALTER FUNCTION seen.forget(user_id bigint) DEPENDS ON EXTENSION bloomexp;
 CREATE FUNCTION seen.lock(user_id bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -755,7 +778,7 @@ ALTER FUNCTION seen.merge(from_user bigint, into_user bigint) DEPENDS ON EXTENSI
 CREATE FUNCTION seen.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["af174f60d2d07ebeb8f03bdbe840405c", "9c1eaba5fa283f268f3363db383676a0", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["6d0c769ec77a5302b649c07a875d513f", "83c9cf40de730033a1909e69ba1af0de", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["6fc3fcf48c8ef6ec133939cfd70036ea", "8d35d3952c373da5c4a0248ab3bd9474", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["b3134a49d9f8a4a94e44218996d54967", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire": ["7cb53036469eb61e475e84fcb01fc754", "a6596e14588fb74ba3c0e2f03de2927c", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["1b6c2b92e8b67c75fbc051bc7b0e44ae", "5bd2aadb1159d5cd58e2b674ecde9507", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["2df8e1b254aa5204e81523b47e6012fc", "cf437e319f30156555aaac54adc335db", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["9bea1a8491ac74b6c1650da5b0aca83e", "17a6cde66cb6a76284db57bf628ab432", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["af174f60d2d07ebeb8f03bdbe840405c", "9c1eaba5fa283f268f3363db383676a0", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["6d0c769ec77a5302b649c07a875d513f", "83c9cf40de730033a1909e69ba1af0de", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["6fc3fcf48c8ef6ec133939cfd70036ea", "8d35d3952c373da5c4a0248ab3bd9474", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["b3134a49d9f8a4a94e44218996d54967", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire": ["8b46699ecd2194117aca4bda03630b8a", "3ad4865b8d506dfbf98c14352c6c1ddf", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["5277ab50061793ac7348621cbc2fe59f", "f22f1b7c612b87135b67e2daf0b11ba7", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["1a8a112fcccaa8109e5e150573f31bff", "b73dfdc75b2240a707aa3af4ba97d62a", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["9bea1a8491ac74b6c1650da5b0aca83e", "17a6cde66cb6a76284db57bf628ab432", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -766,6 +789,7 @@ $$;
 CREATE FUNCTION seen.take(user_id bigint, candidates text[], wanted integer DEFAULT NULL::integer) RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -836,6 +860,7 @@ ALTER FUNCTION seen.take(user_id bigint, candidates text[], wanted integer) DEPE
 CREATE FUNCTION seen.take_back(user_id bigint, items text[]) RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$
 #variable_conflict use_variable
@@ -870,6 +895,7 @@ ALTER FUNCTION seen.take_back(user_id bigint, items text[]) DEPENDS ON EXTENSION
 CREATE FUNCTION seen.unseen(user_id bigint, candidates text[]) RETURNS text[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -880,6 +906,10 @@ DECLARE
 		bloomexp.make_row_settings(
 			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
 BEGIN
+	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
+	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
+	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
+	WHERE c.oid = 'seen.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
 	RETURN (
 		SELECT bloomexp.exclude(candidates COLLATE pg_catalog."C",
 			bloomexp.items_at(f.items, now(), settings),
@@ -914,6 +944,7 @@ ALTER FUNCTION shown.contains(user_id bigint, item bigint) DEPENDS ON EXTENSION 
 CREATE FUNCTION shown.current(user_id bigint) RETURNS public.bloom
     LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -923,6 +954,10 @@ DECLARE
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.01, capacity => 100);
 BEGIN
+	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
+	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
+	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
+	WHERE c.oid = 'shown.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
 	RETURN (
 		SELECT bloomexp.fold(f.items, f.recent, settings)
 		FROM shown.filters AS f WHERE f.user_id = current.user_id);
@@ -938,6 +973,7 @@ ALTER FUNCTION shown.current(user_id bigint) DEPENDS ON EXTENSION bloomexp;
 CREATE FUNCTION shown.lock(user_id bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -973,7 +1009,7 @@ BEGIN
 			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
 			AND d.deptype OPERATOR(pg_catalog.=) 'e'
 			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
-		RAISE EXCEPTION 'extension bloomexp was dropped'
+		RAISE EXCEPTION 'extension "bloomexp" was dropped'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	CALL bloomexp.rebuild_filters('shown.rebuild_batch', 'shown.filters',
@@ -988,7 +1024,7 @@ ALTER PROCEDURE shown.rebuild(IN users bigint[], IN after bigint, IN upto bigint
 -- Name: rebuild_batch(bigint[], bigint, bigint, integer, boolean, boolean, bloomexp.rebuild_counts); Type: FUNCTION; Schema: shown; Owner: -
 --
 
-CREATE FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, OUT busy bigint[]) RETURNS record
+CREATE FUNCTION shown.rebuild_batch(users bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, OUT busy bigint[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -1006,7 +1042,7 @@ BEGIN
 		WHERE e.user_id IS NOT NULL AND e.item_id IS NOT NULL
 			AND e.shown_at >= $1',
 		width => '100 years', fpr => 0.01,
-		wanted => wanted, after => after, upto => upto, size => size,
+		wanted => users, after => after, upto => upto, size => size,
 		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
 		has_triggers => true) AS b;
 	after := result.after;
@@ -1014,7 +1050,7 @@ BEGIN
 	busy := result.busy;
 END
 $_$;
-ALTER FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, OUT busy bigint[]) DEPENDS ON EXTENSION bloomexp;
+ALTER FUNCTION shown.rebuild_batch(users bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, OUT busy bigint[]) DEPENDS ON EXTENSION bloomexp;
 
 
 --
@@ -1024,7 +1060,7 @@ ALTER FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto big
 CREATE FUNCTION shown.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["4d2c240034f37c59ff2a79e6fca5fe3f", "40c04da91cab735ef442b3effc839d05", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["755846c955abc38b5fd9c329304aa156", "b1b699d33782b3e08a140abc05dcdb8e", ["row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["fb17c63da36298d138169bfb4984ea70", "e52ce40f096d4aa04e8279f38704898b", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["06395ab834473b7513b35675bb935781", "9d1ae2a69a30490eeef1c8bcb6295cff", ["parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["a36eab4c2ccad6ea80a4295c3ab461cf", "3b6c50dae5d71f5be666b270097e7bfa", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b8ad59b2017491c5c061b1696c2e3715", "744ccd2709bff9014771197a905d6436", ["row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["93caf32809b581b5b60dbfc8e915f6f4", "dc8eb93275fb886e6521d91c834e599e", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16627", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["4d2c240034f37c59ff2a79e6fca5fe3f", "40c04da91cab735ef442b3effc839d05", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["f410726a9a6f9dbaeedf0bcd8f784b60", "3c35ac9eecb8ee4950ef839974c34f13", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["4d458c9b73858cb1165545f1bd06c21f", "0d2bfda3d12482d1dcefa1b63ac5235f", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["6cf709fd86dee5cd2dfa18e348771677", "b80db104c49997f6e3009c1f814e0100", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["867d2ecbaa9d3f80b8d5defdab63483b", "69091a46bf2269245cc6cb3019d47732", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b8ad59b2017491c5c061b1696c2e3715", "744ccd2709bff9014771197a905d6436", ["enable_seqscan=off", "jit=off", "row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["5366126b55f95a59b7a2cf7b580c8287", "5128e29e015ca6e8d79cf82925a73e3f", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -1035,6 +1071,7 @@ $$;
 CREATE FUNCTION shown.take(user_id bigint, candidates bigint[], wanted integer DEFAULT NULL::integer) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -1092,6 +1129,8 @@ ALTER FUNCTION shown.take(user_id bigint, candidates bigint[], wanted integer) D
 CREATE FUNCTION shown.take_back(user_id bigint, items bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET row_security TO 'off'
     SET "TimeZone" TO 'UTC'
     AS $$
@@ -1140,6 +1179,7 @@ ALTER FUNCTION shown.take_back(user_id bigint, items bigint[]) DEPENDS ON EXTENS
 CREATE FUNCTION shown.track() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'bloomexp', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     SET "TimeZone" TO 'UTC'
     AS $$	-- right even if the time column changes its type
@@ -1157,12 +1197,12 @@ DECLARE
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	IF TG_OP NOT IN ('INSERT', 'UPDATE') THEN
-		RAISE EXCEPTION 'track() is for INSERT and UPDATE'
+		RAISE EXCEPTION 'track() must be called by a trigger for INSERT or UPDATE'
 			USING ERRCODE = 'trigger_protocol_violated';
 	END IF;
 
-	-- Most statements are a page: a few items of one user.  Lock the user's row even if nothing is
-	-- new, because a rebuild waits for that lock.  row_changes() gets 0 as "pending", because
+	-- Most statements insert a page: a few items of one user.  Lock the user's row even if nothing
+	-- is new, because a rebuild waits for that lock.  row_changes() gets 0 as "pending", because
 	-- exposures need not confirm items: take_back() reads the exposures itself.
 	SELECT array_agg(p.user_id), array_agg(p.hash) INTO users, new_hashes
 	FROM (
@@ -1218,10 +1258,10 @@ BEGIN
 				AND e.shown_at >= window_start))
 		FOR UPDATE;
 	END IF;
-	-- Add the items that rows still lack: the items of users with more than 247, and those of
-	-- writes above that a trigger or rule has suppressed.  If it suppresses this UPDATE, too, that
-	-- is an error.  A subquery finds each row, because the planner does not know how many exposures
-	-- are new, and with a join might scan the whole table of filters.
+	-- Add what the rows still lack: the items of users with more than 247, and items whose write
+	-- above a trigger or rule has suppressed.  If this UPDATE is suppressed, too, raise an error.
+	-- A subquery looks up each row: the planner does not know how many exposures are new, and with
+	-- a join it might read the whole table of filters.
 	FOR missing IN
 		SELECT p.user_id::bigint AS user_id, p.hashes
 		FROM (
@@ -1257,6 +1297,7 @@ ALTER FUNCTION shown.track() DEPENDS ON EXTENSION bloomexp;
 CREATE FUNCTION shown.unseen(user_id bigint, candidates bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -1264,6 +1305,10 @@ DECLARE
 	installed shown.filters.items%TYPE := (	-- an error if the extension was dropped
 		SELECT f.items FROM shown.filters AS f WHERE false);
 BEGIN
+	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
+	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
+	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
+	WHERE c.oid = 'shown.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
 	RETURN (
 		SELECT bloomexp.exclude(candidates, f.items, f.recent)
 		FROM (SELECT) AS one	-- one row, even for a user who has none
@@ -1296,6 +1341,7 @@ ALTER FUNCTION untracked.contains(user_id bigint, item bigint) DEPENDS ON EXTENS
 CREATE FUNCTION untracked.current(user_id bigint) RETURNS public.bloom
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -1320,6 +1366,7 @@ ALTER FUNCTION untracked.current(user_id bigint) DEPENDS ON EXTENSION bloomexp;
 CREATE FUNCTION untracked.lock(user_id bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -1358,7 +1405,7 @@ BEGIN
 			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
 			AND d.deptype OPERATOR(pg_catalog.=) 'e'
 			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
-		RAISE EXCEPTION 'extension bloomexp was dropped'
+		RAISE EXCEPTION 'extension "bloomexp" was dropped'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	CALL bloomexp.rebuild_filters('untracked.rebuild_batch', 'untracked.filters',
@@ -1373,7 +1420,7 @@ ALTER PROCEDURE untracked.rebuild(IN users bigint[], IN after bigint, IN upto bi
 -- Name: rebuild_batch(bigint[], bigint, bigint, integer, boolean, boolean, bloomexp.rebuild_counts, interval); Type: FUNCTION; Schema: untracked; Owner: -
 --
 
-CREATE FUNCTION untracked.rebuild_batch(wanted bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, overlap interval, OUT busy bigint[]) RETURNS record
+CREATE FUNCTION untracked.rebuild_batch(users bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, overlap interval, OUT busy bigint[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -1391,7 +1438,7 @@ BEGIN
 		WHERE e.user_id IS NOT NULL AND e.item_id IS NOT NULL
 			AND e.shown_at >= $1',
 		width => '100 years', fpr => 0.01,
-		wanted => wanted, after => after, upto => upto, size => size,
+		wanted => users, after => after, upto => upto, size => size,
 		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
 		has_triggers => false, overlap => overlap) AS b;
 	after := result.after;
@@ -1399,7 +1446,7 @@ BEGIN
 	busy := result.busy;
 END
 $_$;
-ALTER FUNCTION untracked.rebuild_batch(wanted bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, overlap interval, OUT busy bigint[]) DEPENDS ON EXTENSION bloomexp;
+ALTER FUNCTION untracked.rebuild_batch(users bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, overlap interval, OUT busy bigint[]) DEPENDS ON EXTENSION bloomexp;
 
 
 --
@@ -1409,7 +1456,7 @@ ALTER FUNCTION untracked.rebuild_batch(wanted bigint[], INOUT after bigint, upto
 CREATE FUNCTION untracked.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16626", "functions": {"lock": ["211010a1ba29456490ba983b2a4350f7", "a02898631cf9e2d28422ea5fe2ccb467", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["d67c814093932a209b4d6c15f217c7ba", "85be6bd5cb688f6e9bca4154137ade80", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "shown": ["5eafa9987041bde4423364e5bd232a7e", "de283734e4212cf4a33e107028912f9b", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["cb11b831ed4191cfbcdc52ee9a136c6e", "06f3d7a27d309c754e891dd6fe8dbfdf", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["a71ff127537e91e67b2b395edebe2bf1", "bf906ffe98353f1952abbb6e33fd1502", ["row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["28d9401eed6066a0ad5b9d0b42537878", "3607916d5b2e023580413dca0ed93d97", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["c0dfb653e76b2cd541c9010be39946e7", "6054be7bf6b97665002b1ee168be31d6", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["f02009e245a28d0c48c20365f4674be2", "f9bdd65c8f9b92093ef7aa58b1e2519a", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16627", "functions": {"lock": ["211010a1ba29456490ba983b2a4350f7", "a02898631cf9e2d28422ea5fe2ccb467", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["d67c814093932a209b4d6c15f217c7ba", "85be6bd5cb688f6e9bca4154137ade80", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "shown": ["b75afb2ea0192c221ea9809e7dc4a50a", "b2840afb267d37f373f75c2cc8f05290", ["enable_seqscan=off", "jit=off", "row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["cb11b831ed4191cfbcdc52ee9a136c6e", "06f3d7a27d309c754e891dd6fe8dbfdf", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["a71ff127537e91e67b2b395edebe2bf1", "bf906ffe98353f1952abbb6e33fd1502", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["b356c3449c7eb8810f8308f7e6370280", "0533919bdeb50619f433e272c5f686b7", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b701cd8e0510178cc711d95977141d08", "52ed7658c68df8644e5fdcefa7a46c16", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["cdf579bdacf721beea56dbb3010d090b", "4b0687804a8ce258406eb1d7877c4168", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -1420,6 +1467,8 @@ $$;
 CREATE FUNCTION untracked.shown(user_id bigint, OUT items public.bloom, OUT recent bigint[]) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET row_security TO 'off'
     SET "TimeZone" TO 'UTC'
     AS $$	-- right even if the time column changes its type
@@ -1428,7 +1477,8 @@ DECLARE
 	read_from timestamp with time zone := now() - interval '100 years';
 	stored_until timestamp with time zone;	-- filled_until of the row
 BEGIN
-	-- before any function of bloomexp is called: an error if the extension was dropped
+	-- This names the column "items" before any function of bloomexp is called: if the extension was
+	-- dropped, it is an error.
 	SELECT f.items, f.filled_until INTO items, stored_until
 	FROM untracked.filters AS f WHERE f.user_id = shown.user_id;
 	-- Ignore a filter with a filled_until ahead of the clock: the clock was wrong at its rebuild.
@@ -1438,6 +1488,14 @@ BEGIN
 		items := NULL;
 	END IF;
 	PERFORM bloomexp.require_trusted('public.exposures');	-- not its partitions, to save time
+	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
+	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
+	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
+	WHERE c.oid = ANY (
+			ARRAY['untracked.filters'::regclass, 'public.exposures'::regclass]::oid[] || ARRAY(
+				SELECT i.inhrelid FROM pg_inherits AS i
+				WHERE i.inhparent = 'public.exposures'::regclass))
+		AND c.relfilenode <> pg_relation_filenode(c.oid);
 	recent := ARRAY(
 		SELECT bloomexp.hash(e.item_id::bigint)
 		FROM public.exposures AS e
@@ -1456,6 +1514,7 @@ ALTER FUNCTION untracked.shown(user_id bigint, OUT items public.bloom, OUT recen
 CREATE FUNCTION untracked.take(user_id bigint, candidates bigint[], wanted integer DEFAULT NULL::integer) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 BEGIN
@@ -1480,25 +1539,8 @@ CREATE FUNCTION untracked.take_back(user_id bigint, items bigint[]) RETURNS bigi
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET row_security TO 'off'
     AS $$
-#variable_conflict use_variable
-DECLARE
-	installed untracked.filters.items%TYPE := (	-- an error if the extension was dropped
-		SELECT f.items FROM untracked.filters AS f WHERE false);
-	forgotten bigint[] := items;	-- narrowed down below
 BEGIN
-	forgotten := (
-		SELECT bloomexp.among(forgotten, f.recent[1 : f.pending])
-		FROM untracked.filters AS f WHERE f.user_id = take_back.user_id);
-	IF cardinality(forgotten) > 0 THEN
-		UPDATE untracked.filters AS f SET
-			pending = f.pending - cardinality(forgotten),
-			recent = bloomexp.new_hashes(f.recent, bloomexp.hashes(forgotten))
-		WHERE f.user_id = take_back.user_id;
-		IF NOT FOUND THEN
-			PERFORM bloomexp.row_not_written('untracked.filters');
-		END IF;
-	END IF;
-	RETURN coalesce(forgotten, ARRAY[]::bigint[]);
+	RETURN ARRAY[]::bigint[];
 END
 $$;
 ALTER FUNCTION untracked.take_back(user_id bigint, items bigint[]) DEPENDS ON EXTENSION bloomexp;
@@ -1511,6 +1553,7 @@ ALTER FUNCTION untracked.take_back(user_id bigint, items bigint[]) DEPENDS ON EX
 CREATE FUNCTION untracked.unseen(user_id bigint, candidates bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET row_security TO 'off'
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
@@ -2077,9 +2120,9 @@ COPY public.exposures (user_id, item_id, shown_at) FROM stdin;
 2	16	2026-01-01 00:00:00+00
 2	18	2026-01-01 00:00:00+00
 2	20	2026-01-01 00:00:00+00
-1	802	2026-11-29 19:26:17.542234+00
-2	802	2026-11-29 19:26:17.542234+00
-3	802	2026-11-29 19:26:17.542234+00
+1	802	2026-11-30 10:49:28.885547+00
+2	802	2026-11-30 10:49:28.885547+00
+3	802	2026-11-30 10:49:28.885547+00
 \.
 
 
@@ -2149,8 +2192,8 @@ COPY seen.filters (user_id, since, items, pending, recent) FROM stdin;
 --
 
 COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 19:26:17.53172+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
-2	2026-11-29 19:26:17.53172+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
+1	2026-11-30 10:49:28.877969+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
+2	2026-11-30 10:49:28.877969+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
 3	\N	\N	0	{-6443450559023289812}
 \.
 
@@ -2160,8 +2203,8 @@ COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
 --
 
 COPY untracked.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-29 19:16:16.539236+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
-2	2026-11-29 19:16:16.539236+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
+1	2026-11-30 10:39:27.88335+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
+2	2026-11-30 10:39:27.88335+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
 \.
 
 
@@ -2483,11 +2526,11 @@ GRANT ALL ON PROCEDURE shown.rebuild(IN users bigint[], IN after bigint, IN upto
 
 
 --
--- Name: FUNCTION rebuild_batch(wanted bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, OUT busy bigint[]); Type: ACL; Schema: shown; Owner: -
+-- Name: FUNCTION rebuild_batch(users bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, OUT busy bigint[]); Type: ACL; Schema: shown; Owner: -
 --
 
-REVOKE ALL ON FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, OUT busy bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION shown.rebuild_batch(wanted bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, OUT busy bigint[]) TO app;
+REVOKE ALL ON FUNCTION shown.rebuild_batch(users bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, OUT busy bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shown.rebuild_batch(users bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, OUT busy bigint[]) TO app;
 
 
 --
@@ -2557,11 +2600,11 @@ GRANT ALL ON PROCEDURE untracked.rebuild(IN users bigint[], IN after bigint, IN 
 
 
 --
--- Name: FUNCTION rebuild_batch(wanted bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, overlap interval, OUT busy bigint[]); Type: ACL; Schema: untracked; Owner: -
+-- Name: FUNCTION rebuild_batch(users bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, overlap interval, OUT busy bigint[]); Type: ACL; Schema: untracked; Owner: -
 --
 
-REVOKE ALL ON FUNCTION untracked.rebuild_batch(wanted bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, overlap interval, OUT busy bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION untracked.rebuild_batch(wanted bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, overlap interval, OUT busy bigint[]) TO app;
+REVOKE ALL ON FUNCTION untracked.rebuild_batch(users bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, overlap interval, OUT busy bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION untracked.rebuild_batch(users bigint[], INOUT after bigint, upto bigint, size integer, dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts, overlap interval, OUT busy bigint[]) TO app;
 
 
 --

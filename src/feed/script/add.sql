@@ -8,6 +8,7 @@
 CREATE OR REPLACE FUNCTION {feed}.add(user_id {user_type}, items {item_type}[],
 	shown_at timestamp with time zone DEFAULT pg_catalog.clock_timestamp()) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE

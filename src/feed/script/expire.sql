@@ -18,7 +18,7 @@ BEGIN
 			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
 			AND d.deptype OPERATOR(pg_catalog.=) 'e'
 			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
-		RAISE EXCEPTION 'extension bloomexp was dropped'
+		RAISE EXCEPTION 'extension "bloomexp" was dropped'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	CALL bloomexp.expire_filters({expire_batch_literal}, NULL::{user_type}, pause, allow_removed,

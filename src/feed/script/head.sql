@@ -30,15 +30,19 @@
 --
 {#alone}
 -- No item is lost or taken twice: each call that adds items locks the user's row before it reads
--- the row, and holds the lock until its transaction ends.  Only forget(){#window}, merge() and
--- expire(){/window}{#forever} and merge()
---{/forever} delete rows.
+-- the row, and holds the lock until its transaction ends.
+{#window}
+-- Only forget(), merge() and expire() delete rows.
+{/window}
+{#forever}
+-- Only forget() and merge() delete rows.
+{/forever}
 {/alone}
 {#tracked}
 -- No exposure is lost.  The trigger locks the user's row in the transaction that inserts the
 -- exposures, even if none of them is new.  A rebuild locks the row, reads the exposures in its next
--- statement, and then replaces the row.  A rebuild knows only exposures: insert what take()
--- returns into them, in the same statement or transaction.
+-- statement, and then replaces the row.  A rebuild knows only exposures.  So insert what take()
+-- returns as exposures, in the same statement or transaction.
 --
 -- Locks.  CREATE TRIGGER waits for open transactions that have written to the exposures, and
 -- blocks writers until COMMIT: set lock_timeout.  From then on each INSERT or UPDATE of exposures
@@ -56,4 +60,4 @@
 -- which a subscription, a foreign table, a materialized view or an application delivers rows.
 {/untracked}
 --
--- doc/how-it-works.md in the source of bloomexp has the proof.
+-- For the proof, see doc/how-it-works.md in the source of bloomexp.

@@ -1,8 +1,10 @@
--- Lock a user's row until the transaction ends: other calls of lock() and take() for the user wait.
+-- Lock a user's row until the transaction ends.  Other calls that lock or change the row wait
+-- meanwhile{#tracked}, and so do inserts of the user's exposures{/tracked}.
 -- If a query of your own chooses a page, call lock() first, in a statement of its own, so that the
 -- query sees what other requests have shown.
 CREATE OR REPLACE FUNCTION {feed}.lock(user_id {user_type}) RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
 {#untracked}

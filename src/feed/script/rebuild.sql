@@ -8,10 +8,10 @@
 -- their bytes, and the number of filters that it has removed because their users have no exposure
 -- left.  dry_run => true returns the same numbers, and changes nothing.
 --
--- It raises an error if there is no exposure in the window, and before too many filters disappear,
--- or lose more than half of the items that the exposures should still have.  "Too many" means more
--- than 100, and more than a fifth of the filters examined so far.  allow_removed => true skips
--- these checks.
+-- It stops with an error if the window has no exposure.  It also stops before it removes too many
+-- filters, or before too many lose more than half of the items that the exposures should still
+-- have.  "Too many" means more than 100, and more than a fifth of the filters examined so far.
+-- allow_removed => true turns these checks off.
 {#untracked}
 --
 -- It sets filled_until to the start of the oldest open transaction, less "overlap".
@@ -36,7 +36,7 @@ BEGIN
 			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
 			AND d.deptype OPERATOR(pg_catalog.=) 'e'
 			AND x.extname OPERATOR(pg_catalog.=) 'bloomexp') THEN
-		RAISE EXCEPTION 'extension bloomexp was dropped'
+		RAISE EXCEPTION 'extension "bloomexp" was dropped'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;
 	CALL bloomexp.rebuild_filters({rebuild_batch_literal}, {filters_literal},

@@ -1,9 +1,9 @@
--- One batch of a rebuild: the "wanted" users, or the next users after "after" and up to "upto",
+-- One batch of a rebuild: the given users, or the next users after "after" and up to "upto",
 -- with about "size" filters.  Returns in "after" the last user of the batch, or NULL if it was the
 -- last batch; in "counts" the counts of all batches so far; and in "busy" the users to try again,
--- because others have locked their rows.
+-- because others have locked their rows or a constraint has refused one.
 CREATE OR REPLACE FUNCTION {feed}.rebuild_batch(
-	wanted {user_type}[], INOUT after {user_type}, upto {user_type}, size integer,
+	users {user_type}[], INOUT after {user_type}, upto {user_type}, size integer,
 	dry_run boolean, allow_removed boolean, INOUT counts bloomexp.rebuild_counts,
 {#untracked}
 	overlap interval,
@@ -21,7 +21,7 @@ BEGIN
 		user_column => {user_column_literal},
 		exposed_query => {exposed_query_literal},
 		width => {width}, fpr => {fpr},
-		wanted => wanted, after => after, upto => upto, size => size,
+		wanted => users, after => after, upto => upto, size => size,
 		dry_run => dry_run, allow_removed => allow_removed, counts => counts,
 {#tracked}
 		has_triggers => true) AS b;

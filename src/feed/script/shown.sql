@@ -2,6 +2,8 @@
 -- filled.  current(), unseen() and take() call this function.
 CREATE OR REPLACE FUNCTION {feed}.shown(user_id {user_type}, OUT items {bloom}, OUT recent bigint[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
+SET jit = off	-- enable_seqscan makes plans without an index look expensive
 SET row_security = off	-- an error if row security would hide rows
 SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
@@ -9,7 +11,8 @@ DECLARE
 	read_from timestamp with time zone := now() - interval {width};
 	stored_until timestamp with time zone;	-- filled_until of the row
 BEGIN
-	-- before any function of bloomexp is called: an error if the extension was dropped
+	-- This names the column "items" before any function of bloomexp is called: if the extension was
+	-- dropped, it is an error.
 	SELECT f.items, f.filled_until INTO items, stored_until
 	FROM {feed}.filters AS f WHERE f.user_id {=} shown.user_id{collate};
 	-- Ignore a filter with a filled_until ahead of the clock: the clock was wrong at its rebuild.
@@ -19,6 +22,14 @@ BEGIN
 		items := NULL;
 	END IF;
 	PERFORM bloomexp.require_trusted({exposures_literal});	-- not its partitions, to save time
+	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
+	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
+	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
+	WHERE c.oid = ANY (
+			ARRAY[{filters_literal}::regclass, {exposures_literal}::regclass]::oid[] || ARRAY(
+				SELECT i.inhrelid FROM pg_inherits AS i
+				WHERE i.inhparent = {exposures_literal}::regclass))
+		AND c.relfilenode <> pg_relation_filenode(c.oid);
 	recent := ARRAY(
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}

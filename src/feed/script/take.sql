@@ -10,6 +10,7 @@
 CREATE OR REPLACE FUNCTION {feed}.take(user_id {user_type}, candidates {item_type}[],
 	wanted integer DEFAULT NULL) RETURNS {item_type}[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off AS {$}	-- an error if row security would hide rows
 {#untracked}
 BEGIN

@@ -3,6 +3,7 @@
 CREATE OR REPLACE FUNCTION {feed}.track() RETURNS pg_catalog.trigger
 -- In a trigger without a transition table, "new_rows" is the empty table in the schema bloomexp.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, bloomexp, pg_temp
+SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off	-- an error if row security would hide rows
 SET timezone = 'UTC' AS {$}	-- right even if the time column changes its type
 #variable_conflict use_variable
@@ -19,12 +20,12 @@ DECLARE
 BEGIN
 	PERFORM bloomexp.require_trusted(TG_RELID);
 	IF TG_OP NOT IN ('INSERT', 'UPDATE') THEN
-		RAISE EXCEPTION 'track() is for INSERT and UPDATE'
+		RAISE EXCEPTION 'track() must be called by a trigger for INSERT or UPDATE'
 			USING ERRCODE = 'trigger_protocol_violated';
 	END IF;
 
-	-- Most statements are a page: a few items of one user.  Lock the user's row even if nothing is
-	-- new, because a rebuild waits for that lock.  row_changes() gets 0 as "pending", because
+	-- Most statements insert a page: a few items of one user.  Lock the user's row even if nothing
+	-- is new, because a rebuild waits for that lock.  row_changes() gets 0 as "pending", because
 	-- exposures need not confirm items: take_back() reads the exposures itself.
 	SELECT array_agg(p.user_id), array_agg(p.hash) INTO users, new_hashes
 	FROM (
@@ -80,10 +81,10 @@ BEGIN
 				AND {time} >= window_start{utc}))
 		FOR UPDATE;
 	END IF;
-	-- Add the items that rows still lack: the items of users with more than 247, and those of
-	-- writes above that a trigger or rule has suppressed.  If it suppresses this UPDATE, too, that
-	-- is an error.  A subquery finds each row, because the planner does not know how many exposures
-	-- are new, and with a join might scan the whole table of filters.
+	-- Add what the rows still lack: the items of users with more than 247, and items whose write
+	-- above a trigger or rule has suppressed.  If this UPDATE is suppressed, too, raise an error.
+	-- A subquery looks up each row: the planner does not know how many exposures are new, and with
+	-- a join it might read the whole table of filters.
 	FOR missing IN
 		SELECT p.user_id::{user_type} AS user_id, p.hashes
 		FROM (
