@@ -11,7 +11,8 @@
 #:
 #: make demo            a stream of 5 million exposures into a feed, compared with exact SQL
 #:   CSV=file           your exposures, also .gz or .zst, with the header
-#:                      user_id,item_id,shown_at; without it the demo makes some up
+#:                      user_id,item_id,shown_at; without it the demo makes some up.
+#:                      The window is 30 days, or more if the oldest exposure is older
 #:   P=0.01             the target false positive rate
 #: make example         a feed in your browser, served by Node.js; Ctrl-C stops it
 #:   PORT=9000          listen on this port instead of 8042

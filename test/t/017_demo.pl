@@ -38,28 +38,34 @@ sub demo
 	return ($ok, $stdout, $stderr);
 }
 
-# Refused in one line, by the check of options or by the demo itself; the line's numbers.
-sub refused
+# Refused in one line, by the check of options or by the demo itself; the line.
+sub refused_text
 {
 	my ($name, $options, @arguments) = @_;
 	my ($ok, $stdout, $stderr) = demo($options, @arguments);
 
 	ok(!$ok, "$name: refused");
 	like($stderr, qr/\Abloomexp: [ -~]+\n\z/, "$name: with a reason");
-	return $stderr =~ /(\d+)/g;
+	return $stderr;
 }
+
+# Likewise; the line's numbers.
+sub refused { return refused_text(@_) =~ /(\d+)/g }
 
 my $row = "u,i,2026-01-01\n";
 ok((demo({ P => $_ }, 'check'))[0], "P=$_") for '0.01', '.5', '1e-6';
 ok((demo({ CSV => file('plain.csv', "$header\n$row") }, 'check'))[0], 'a file');
 refused("P=$_", { P => $_ }, 'check') for '0', '0.6', '1e-7', '1%', 'none';
 refused('an option that it has not', { DATA => 'exposures.csv' }, 'check');
+like((refused_text('an empty .gz', { CSV => file('nothing.csv', '', 'gzip') }, 'check')),
+	qr/ is empty; it must be the header user_id,item_id,shown_at$/, 'which says what it lacks');
 rename "$folder/" . file('packed.csv', "$header\n$row", 'gzip'), "$folder/packed.csv";
 for (['no file'], ['a folder', '.'], ['an empty file', 'empty.csv', ''],
 	['a .gz that is none', 'plain.csv.gz', "$header\n$row"],
 		['a .zst that is none', 'plain.csv.zst', "$header\n$row"],
 	['a .gz without its name', 'packed.csv'], ['an .xz', 'other.csv', "\xFD7zXZ\x00"],
 		['UTF-16', 'utf16.csv', "\xFF\xFEu\x00"],
+	['a first line that is empty', 'blank.csv', "\n$header\n$row"],
 	['a header without users', 'header.csv', "user,item_id,shown_at\n$row"],
 		['a column twice', 'twice.csv', "$header,Item_ID\n"],
 	['thousands of columns', 'wide.csv', "$header," . ',' x 20000 . "\n"],
@@ -71,7 +77,7 @@ for (['no file'], ['a folder', '.'], ['an empty file', 'empty.csv', ''],
 }
 
 # Files whose rows are refused: by the demo, or when PostgreSQL reads them, which names the line.
-ok(!(demo({ CSV => file('unreadable.csv', "$header\n") }))[0], 'no rows: refused');
+refused('no rows', { CSV => file('unreadable.csv', "$header\n") });
 my ($line) = refused('the end of data for psql',
 	{ CSV => file('unreadable.csv', "$header\n$row\\.\r\n$row") });
 is($line, 3, 'in its line');
@@ -105,6 +111,9 @@ ok($ok, 'an odd file is read');
 is($stderr, '', 'without a complaint');
 ok((grep { join(' ', /\d+/g) eq '3 6' } split /\n/, $stdout),
 	'rows without a user or an item are skipped, and counted');
+my ($days, $age) = $stdout =~
+  /window: (\d+) days instead of 30, because the oldest exposure is (\d+) days old$/m;
+ok($age && $age > 30 && $days == $age + 1, 'the window reaches back to the oldest exposure');
 my (undef, @rows) = table($stdout);
 is(scalar @rows, 9, 'rows of the table');
 is_deeply([ $rows[0][0], $rows[0][1] =~ /^\D*(\d+) / ], [ 2, 3 ], 'users, and items that they saw');
@@ -112,6 +121,16 @@ is_deeply([ $rows[6][0], $rows[6][1] =~ /(\d+)/ ], [ 0, 3 ], 'no exposed item le
 is_deeply([ $rows[7][1] =~ /([\d.]+)%/ ], ['0.100'], 'the target rate');
 is_deeply([ $rows[8][0], $rows[8][1] =~ /(\d+)/ ], [ 0, 3 ],
 	'pages of all that was not seen, and nothing again');
+
+# One exposure: nothing is unexposed, and a page takes less than times vary by.
+($ok, $stdout, $stderr) = demo({ CSV => file('one.csv', "$header\nu,i,\n") });
+ok($ok, 'one exposure') or diag $stderr;
+unlike($stdout, qr/window:/, 'in the usual window');
+(undef, @rows) = table($stdout);
+like($rows[0][1], qr/^they saw 1 item: mean 1\.0, median 1, at most 1$/, 'one item');
+unlike("@{ $rows[3] }", qr/-\d/, 'no time is negative');
+is_deeply([ $rows[7][0], $rows[7][1] =~ /^of (\d+) / ], [ 'none to judge', 0 ],
+	'and no candidate is unexposed');
 
 # Seconds and milliseconds since 1970, in the last of three quoted columns.
 for my $time ('1767225600.5', '1767225600000')
