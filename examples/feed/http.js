@@ -50,6 +50,7 @@ function checkOrigin({ headers: { host = '', origin } }, name) {
 
 /**
  * Answer requests from this machine, and requests that a proxy passes on for a host of this name.
+ * With a name there is no page to open.
  *
  * `methods` has a function for each 'METHOD /path'.  It gets the request and the parameters,
  * and returns an object, or a type and a content.
@@ -82,15 +83,16 @@ export function serve(port, methods, name) {
     const fail = ({ code, message }) => {
         console.error(code === 'EADDRINUSE' ? `port ${port} is in use` : message);
         if (!server.listening) {
-            console.error('choose another port: make example PORT=9000, ' +
-                `or node ${basename(process.argv[1])} 9000`);
+            console.error(`choose another port: ${name ? '' : 'make example PORT=9000, or '}` +
+                `node ${basename(process.argv[1])} 9000`);
             process.exit(1);
         }
     };
 
     try {
         server.on('error', fail).listen(Number(port), '127.0.0.1',
-            () => console.log(`open http://127.0.0.1:${server.address().port}/`));
+            () => console.log(`${name ? 'listening at' : 'open'} ` +
+                `http://127.0.0.1:${server.address().port}/`));
     } catch (error) { // this is no port
         fail(error);
     }

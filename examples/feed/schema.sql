@@ -1,6 +1,6 @@
 -- The tables of the example: posts to show, what was shown, and the feed of it.
 
-CREATE EXTENSION bloomexp;
+CREATE EXTENSION IF NOT EXISTS bloomexp;
 
 CREATE TABLE posts (uri text PRIMARY KEY, title text NOT NULL, published timestamptz NOT NULL);
 INSERT INTO posts

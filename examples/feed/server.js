@@ -27,6 +27,6 @@ serve(process.argv[2] ?? 8042, {
     'POST /page': action(
         async (user) => ({ ...await compare(user, WANTED), posts: await takePage(user, WANTED) })),
     'POST /unread': action(async (user, uri) => { await markUnread(user, uri); }),
-    'POST /night': action(async () => { await night(); }),
+    'POST /night': action(async () => ({ milliseconds: await night() })),
     'POST /filter': action((user) => filterOf(user)),
 });

@@ -63,7 +63,7 @@ for (let i = 0; i < 3; i++) {
             'the keyboard brings more');
     }
 }
-await until(first, () => /at most/.test(document.getElementById('filter').textContent));
+await until(first, () => /excludes/.test(document.getElementById('filter').textContent));
 const all = [...await shown(first), ...await shown(second)];
 ok(all.length >= 40 && new Set(all).size === all.length,
     `two tabs of a user share ${all.length} posts, none twice`);
@@ -71,7 +71,11 @@ ok(all.every((uri) => Number(/\d+$/.exec(uri)) <= 15000),
     'a reader of 5,000 posts gets none of them');
 ok(/^Items5,0\d\dBytes[\d,]+Layers\d+$/.test(await text(first, '#figures')),
     'the filter tells its state');
-ok(/ excludes at most 1\.0% /.test(await text(first, '#filter')), 'and its rate');
+for (const tab of tabs) {
+    ok(/excludes \d+ of 14,9\d\d unseen posts: [\d.]+%\. The target rate is 1%\.$/.test(
+        await tab.call(() => document.getElementById('filter').innerText)),
+    'and what it excludes by mistake, in sight');
+}
 ok(await first.call(() =>
     document.getElementById('picture').getContext('2d').getImageData(0, 0, 320, 1)
         .data.some((byte) => byte > 0)),
@@ -101,14 +105,36 @@ for (let i = 1; i <= 3; i++) {
     ok(await first.call(() => document.activeElement.closest('li.again') !== null),
         'and keeps the focus');
 }
+const marked = await first.call(() => {
+    globalThis.asked = 0;
+    globalThis.real = fetch;
+    globalThis.fetch = (...request) => { asked++; return real(...request); };
+    const button = document.querySelector('li.again button');
+    button.click();
+    globalThis.fetch = real;
+    return [asked, button.ariaDisabled, button.textContent];
+});
+ok(marked.join() === '0,true,Comes again', 'its button does no more');
 await second.send('Page.reload');
 ok(await until(second,
     (uris) => uris.some((uri) => document.querySelector(`li[data-uri="${uri}"]`)), again),
     'and comes again');
 
+for (let i = 4; i <= 6; i++) {
+    await first.call(() => document.querySelector('li:not(.again) button').click());
+    await until(first, (n) => document.querySelectorAll('li.again').length === n, i);
+}
+ok(await until(first, () => {
+    document.getElementById('more').click();
+    return [...document.querySelectorAll('li.again')].some((line) =>
+        line.lastChild.ariaLabel.startsWith('Came again: ') &&
+        document.querySelectorAll(`li[data-uri="${line.dataset.uri}"]`).length === 2);
+}), 'what has come again in the same tab says so');
+
 await first.call(() => document.getElementById('night').click());
-ok(await until(first, () => /at most/.test(document.getElementById('filter').textContent)),
-    'all filters are rebuilt');
+ok(await until(first, () =>
+    /^Rebuilt in [\d,]+ ms\.$/.test(document.getElementById('rebuilt').textContent)),
+'all filters are rebuilt');
 await first.call(() => {
     const user = document.getElementById('user');
     document.getElementById('more').click(); // a page for the other user is under way
@@ -118,6 +144,10 @@ await first.call(() => {
 ok(await until(first, () => document.querySelectorAll('li').length >= 10), 'another user');
 ok(await first.call(() => document.querySelector('li').dataset.uri.endsWith('/20000')),
     'who has seen nothing gets the newest');
+await first.send('Page.reload');
+ok(await until(first, () => document.readyState === 'complete' &&
+    /\/199\d\d$/.test(document.querySelector('li')?.dataset.uri)),
+'and is kept when the page is loaded again');
 ok(await first.call(() => document.getElementById('problem').hidden), 'no error is shown');
 
 await first.call(() => {
