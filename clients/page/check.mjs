@@ -127,9 +127,11 @@ function compareError(what, shown, error) {
         return [`${what} is accepted`];
     }
     const expected = [`ERROR: ${error.message}`, error.detail].filter(Boolean);
+    // of some files a sentence before it says what is probably wrong
+    const first = shown.parts.findIndex((part) => part.startsWith('ERROR: '));
     return [
         ...equal(`code of ${what}`, shown.code, error.code),
-        ...equal(`error of ${what}`, shown.parts.slice(0, expected.length), expected),
+        ...equal(`error of ${what}`, shown.parts.slice(first, first + expected.length), expected),
     ];
 }
 
@@ -444,7 +446,11 @@ async function checkFiles() {
             'The text form of a filter is "\\x" and hexadecimal digits; ' +
             'make one with bloom_new().'],
         'picture.png': [Buffer.from('89504e47', 'hex'),
-            'Perhaps the file does not contain a filter.'],
+            'The file does not seem to contain a filter.'],
+        'filter.txt.gz': [Buffer.from('1f8b0800', 'hex'),
+            'The file does not seem to contain a filter.'],
+        'filter.sql': ['SELECT items FROM filters WHERE items IS NOT NULL;\n',
+            'Paste what the statement returned.'],
     };
     const complaints = [];
     for (const [name, [content, expected]] of Object.entries(files)) {
@@ -455,7 +461,9 @@ async function checkFiles() {
                 await new Promise((resolve) => { setTimeout(resolve); });
             }
             await new Promise((resolve) => { setTimeout(resolve); });
-            return use.error('value-error')?.parts.at(-1) ?? use.info().kind;
+            const parts = use.error('value-error')?.parts ?? [use.info().kind];
+            // what is probably wrong stands before the error, and a hint behind it
+            return parts.at(parts[0].startsWith('ERROR: ') ? -1 : 0);
         }, name), expected));
     }
     rmSync(folder, { recursive: true });
@@ -509,6 +517,50 @@ async function checkWords() {
     ];
 }
 
+/** An item that cannot be read, among others. */
+async function checkItems() {
+    const { error, contains, answer } = await call((value) => {
+        use.fill('value', value);
+        const asked = use.ask('integer', ['-1', 'x', '0', '1.5']);
+        return { ...asked, answer: use.$('answer').textContent };
+    }, valueOf('agg of 300 integer'));
+    return [
+        ...equal('error', error.parts, ['ERROR: invalid input syntax for type bigint: "x"',
+            '1 more item cannot be read.']),
+        ...equal('answers', [contains, answer], ['10', '1 of 2 items contained, 1 remains']),
+    ];
+}
+
+/** Rates in words: those that look alike, and those that are very small. */
+async function checkRates() {
+    const said = await call((value, little) => {
+        const rate = () => [use.$('rate-text').textContent,
+            use.$('rate-bar').querySelector('.excess') !== null];
+        const withTarget = (share) => {
+            use.fill('value', value);
+            const target = new DataView(new ArrayBuffer(8));
+            target.setFloat64(0, share * use.info().fprNow, true);
+            const bytes = [...new Uint8Array(target.buffer)];
+            use.fill('value', value.slice(0, 18)
+                + bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
+                + value.slice(34));
+            return [rate()[0].replace(/[\d.]+/g, 'N'), rate()[1]];
+        };
+        const alike = [0.98, 0.99999, 1.00001, 1.02].map(withTarget);
+        use.fill('value', little);
+        return [...alike, rate(), document.querySelector('.layers .right').textContent];
+    }, valueOf('agg of 300 integer'), '\\x01010100000000007b14ae47e17a843f' +
+        `0400001c1400000001000000070000007f${'00'.repeat(31)}`);
+    return equal('rates', said, [
+        ['Current false positive rate: N%, above the target rate of N%', true],
+        ['Current false positive rate: N%, the target rate', false],
+        ['Current false positive rate: N%, the target rate', false],
+        ['Current false positive rate: N%, within the target rate of N%', false],
+        ['Current false positive rate: < 0.001%, within the target rate of 1%', false],
+        '2.73% setrate < 0.001%',
+    ]);
+}
+
 async function checkSilence() {
     return [
         ...equal('requests', requests.filter((url) => url !== page && url !== 'about:blank'
@@ -546,6 +598,8 @@ async function checkUse() {
     await test('controls have names', checkNames);
     await test('files', checkFiles);
     await test('what is no item', checkWords);
+    await test('what is no item among others', checkItems);
+    await test('rates in words', checkRates);
     await test('nothing is requested, said or stored', checkSilence);
     await test('the policy', checkPolicy);
     said.length = 0; // the browser says what the policy stopped

@@ -7,6 +7,7 @@ const SOME_LAYERS = 200;
 const SOME_ANSWERS = 500;
 const PARTS = 160; // of a layer's picture
 const SEEN_BLOCKS = 64; // the most blocks that are drawn with borders
+const FOREIGN = 9; // a first byte that is no version of the format
 
 const $ = (id) => document.getElementById(id);
 let filter = null;
@@ -36,6 +37,11 @@ function showError(id, error) {
     }
 }
 
+/** Say in the first line of an error what is probably wrong. */
+function explain(sentence) {
+    $('value-error').prepend(element('p', {}, sentence));
+}
+
 /** Call a function and return its result; after a BloomError, which is shown, return null. */
 function attempt(errorId, action) {
     try {
@@ -58,11 +64,18 @@ function attempt(errorId, action) {
 const count = (number) => number.toLocaleString('en-US');
 const counted = (number, word) => `${count(number)} ${word}${number === 1 ? '' : 's'}`;
 
-function percent(share) {
-    const value = share * 100;
-    return value === 0 || value >= 0.001
-        ? `${Number(value.toPrecision(3))}%`
-        : Number(share.toPrecision(3)).toExponential();
+/** A share in percent.  Less than 0.001% is not written out, unless the target is less, too. */
+function percent(share, target = 1) {
+    const least = Math.min(0.00001, target);
+    const written = (part) =>
+        `${(part * 100).toLocaleString('en-US', { maximumSignificantDigits: 3 })}%`;
+    return share === 0 || share >= least ? written(share) : `< ${written(least)}`;
+}
+
+/** The current rate and the target rate in words, and whether the first is seen to be higher. */
+function rates({ fpr, fprNow }) {
+    const [now, target] = [percent(fprNow, fpr), percent(fpr, fpr)];
+    return { now, target, above: fprNow > fpr && now !== target };
 }
 
 /** A number of bytes: kB are 1,000, as in the documents. */
@@ -156,7 +169,7 @@ function layerRow(layer, number, widest, word) {
                     : shape)),
         element('div', { class: 'right' },
             element('p', {}, `${percent(layer.bitsSet / positions)} set`),
-            element('p', { class: 'muted' }, `rate ${percent(layer.rateNow())}`)));
+            element('p', { class: 'muted' }, `rate ${percent(layer.rateNow(), filter.fpr)}`)));
 }
 
 function sliceTitle(slice, width) {
@@ -194,16 +207,17 @@ function showLayers(info) {
 function showRate(info) {
     const whole = Math.max(info.fpr, info.fprNow);
     const scale = 1000 / whole;
-    const rates = filter.layers.slice(-SOME_LAYERS).map((layer) => layer.rateNow());
-    const sum = rates.reduce((total, rate) => total + rate, 0);
+    const { now, target, above } = rates(info);
+    const layerRates = filter.layers.slice(-SOME_LAYERS).map((layer) => layer.rateNow());
+    const sum = layerRates.reduce((total, rate) => total + rate, 0);
     const parts = [element('rect', { class: 'track', width: 1000, height: 10 })];
     let at = 0;
-    for (const rate of rates.filter((one) => one > 0)) {
+    for (const rate of layerRates.filter((one) => one > 0)) {
         const width = (rate / sum) * info.fprNow * scale;
         parts.push(element('rect', { class: 'part', x: at, width, height: 10 }));
         at += width;
     }
-    if (info.fprNow > info.fpr) {
+    if (above) {
         const promise = info.fpr * scale;
         parts.push(element('rect',
             { class: 'excess', x: promise, width: 1000 - promise, height: 10 }),
@@ -211,9 +225,10 @@ function showRate(info) {
                 width: 4, height: 10 }));
     }
     $('rate-bar').replaceChildren(...parts);
-    $('rate-text').textContent = `Current false positive rate: ${percent(info.fprNow)}, ` +
-        `${info.fprNow > info.fpr ? 'above' : 'within'} the target rate of ${percent(info.fpr)}` +
-        (rates.length > 1 ? '; by layer' : '');
+    $('rate-text').textContent = `Current false positive rate: ${now}, ` +
+        (now === target ? 'the target rate'
+            : `${above ? 'above' : 'within'} the target rate of ${target}`) +
+        (layerRates.length > 1 ? '; by layer' : '');
 }
 
 //
@@ -235,7 +250,7 @@ function showFigures(info) {
     const figures = [
         ['Items', count(info.items), `of ${count(info.capacity)}`],
         ['Bits set', percent(info.fill), `of ${count(info.bits)}`],
-        ['False positives', percent(info.fprNow), `target ${percent(info.fpr)}`],
+        ['False positives', rates(info).now, `target ${rates(info).target}`],
         ['Bytes stored', count(info.bytes), info.bytes >= 10000 ? size(info.bytes)
             : counted(info.layers, 'layer')],
     ];
@@ -247,7 +262,7 @@ function showFigures(info) {
 
 function showInfo(info) {
     const words = { windowWidth: duration, expiredBefore: (at) => `${time(at) ?? at} UTC`,
-        fpr: percent, fprNow: percent, fill: percent };
+        fpr: () => rates(info).target, fprNow: () => rates(info).now, fill: percent };
     $('info').replaceChildren(...Object.entries(info).map(([name, value]) => {
         const column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
         const word = words[name] ?? ((other) => (typeof other === 'number' ? count(other)
@@ -285,9 +300,13 @@ function showFilter() {
 /** Show the first of some values, its text form or its bytes, of a file or an example. */
 function setValue([value, ...others],
     { note = 'You can also drop a file here, with the text form or the bytes.', sql } = {}) {
-    const none = typeof value === 'string' && isNull(value);
+    const statement = typeof value === 'string' && isStatement(value);
+    const none = typeof value === 'string' && !statement && isNull(value);
     const nothing = none || value.length === 0;
     filter = attempt('value-error', () => (nothing ? null : parse(value)));
+    if (statement && !filter) {
+        explain('Paste what the statement returned.');
+    }
     $('value').setAttribute('aria-invalid', String(!nothing && !filter));
     $('value-note').textContent = none ? `NULL is no filter: every item is unseen. ${note}` :
         others.length > 0 ? `${others.length + 1} filters found; this is the first. ${note}` : note;
@@ -345,10 +364,14 @@ const isNull = (text) => !/\w{40}/.test(text) &&
     (/(^|[\s|,:"[])(\\N|null)($|[\s|,"\]}])/i.test(text)
         || /^(\(\d+ rows?\)|-\[ RECORD .*)$/m.test(text));
 
+/** A statement of SQL, without the rows that it returned. */
+const isStatement = (text) => /^(select|with|table|values|copy|insert|update|create)\s/i.test(text)
+    && !/^(\(\d+ rows?\)|-\[ RECORD .*)$/m.test(text);
+
 /** The text of a file, or null if it has none: bytes of a value begin with their version. */
 function textOf(bytes) {
     try {
-        return bytes[0] < 9 ? null : new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+        return bytes[0] < FOREIGN ? null : new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     } catch {
         return null;
     }
@@ -361,8 +384,8 @@ async function readFile(file) {
     $('value').value = '';
     setValue(text === null ? [bytes]
         : valuesIn(text), { note: `${file.name}, ${counted(file.size, 'byte')}` });
-    if (!filter && $('value-error').dataset.code === '0A000') {
-        $('value-error').append(element('p', {}, 'Perhaps the file does not contain a filter.'));
+    if (text === null && bytes[0] >= FOREIGN && !filter) {
+        explain('The file does not seem to contain a filter.');
     }
     if (!read) {
         showError('value-error', new BloomError('58030', `could not read "${file.name}"`));
@@ -418,10 +441,25 @@ function splitItems(kind, text) {
     return text === '' ? [] : text.replace(/\n$/, '').split('\n');
 }
 
+/** An answer for each item, and an error for each text that is none. */
 function ask(kind, texts) {
-    filter.requireKind(KINDS.indexOf(kind));
+    const [answers, errors] = [[], []];
     const held = filter.info().kind;
-    return texts.map((text) => ({ text, contained: filter.contains(readItem[kind](text, held)) }));
+
+    if (texts.length > 0) {
+        filter.requireKind(KINDS.indexOf(kind));
+    }
+    for (const text of texts) {
+        try {
+            answers.push({ text, contained: filter.contains(readItem[kind](text, held)) });
+        } catch (error) {
+            if (!(error instanceof BloomError)) {
+                throw error;
+            }
+            errors.push(error);
+        }
+    }
+    return { answers, errors };
 }
 
 function askItems() {
@@ -431,9 +469,17 @@ function askItems() {
     const kind = $('kind').value;
     const texts = splitItems(kind, $('items').value);
     $('items-note').textContent = NOTES[kind];
-    const answers = attempt('items-error', () => (texts.length > 0 ? ask(kind, texts) : [])) ?? [];
+    const { answers, errors } = attempt('items-error', () => ask(kind, texts))
+        ?? { answers: [], errors: [] };
     const survivors = answers.filter(({ contained }) => !contained);
 
+    if (errors.length > 0) {
+        showError('items-error', errors[0]);
+    }
+    if (errors.length > 1) {
+        $('items-error').append(element('p', {},
+            `${counted(errors.length - 1, 'more item')} cannot be read.`));
+    }
     $('items').setAttribute('aria-invalid', String(!$('items-error').hidden));
     $('answer').textContent = answers.length === 0 ? '' :
         `${count(answers.length - survivors.length)} of ${counted(answers.length, 'item')} ` +

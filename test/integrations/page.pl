@@ -75,7 +75,7 @@ for my $name (sort keys %pasted)
 $node->stop;
 
 # Parts of the check, with how many tests each has.
-for ([ 'how it is used', 'use', 8 ],
+for ([ 'how it is used', 'use', 10 ],
 	[ 'what psql prints', "pastes=$folder/pastes", scalar keys %pasted ])
 {
 	my ($name, $part, $tests) = @$_;
