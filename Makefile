@@ -151,6 +151,7 @@ demo:
 	@test/lib/alive bench/demo/run
 
 example:
+	@examples/feed/run check $(PORT)
 	@test/lib/alive test/lib/bootstrap example
 	@test/lib/cluster run -- examples/feed/run $(PORT)
 
