@@ -448,7 +448,7 @@ SELECT pg_stat_get_xact_function_calls('untracked.current(bigint)'::regprocedure
 ROLLBACK;
 PREPARE page_array AS SELECT seen.unseen($1, $2), seen.contains($1, $3), seen.lock($1);
 EXECUTE page_array ('1', '{7,8}', '7');
--- lock() makes a row for a user who has none, which is no filter, and says so to nobody
+-- for a new user lock() makes a row without a filter
 SELECT user_id, items FROM seen.filters WHERE user_id NOT IN (1, 9);
 
 -- Rebuilds: what they find, and what they write.
