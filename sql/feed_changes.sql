@@ -342,8 +342,11 @@ BEGIN
 			'FROM generate_series(1, $1)', feed, '{1,2}') USING n;
 	END LOOP;
 	FOR i IN 1 .. n LOOP
+		PERFORM alone.add(0, ARRAY[10 * n + i]);
+	END LOOP;
+	FOR i IN 1 .. n LOOP
 		INSERT INTO exposures VALUES (0, 10 * n + i);
-		PERFORM alone.add(0, ARRAY[10 * n + i]), alone.add_batch('{0,0}', ARRAY[20 * n + i, 30 * n + i],
+		PERFORM alone.add_batch('{0,0}', ARRAY[20 * n + i, 30 * n + i],
 			ARRAY[now(), now() - interval '10 days']);
 	END LOOP;
 END

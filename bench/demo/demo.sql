@@ -65,7 +65,7 @@ SELECT round(extract(epoch FROM clock_timestamp() - :'start')::numeric, 1) AS se
 \echo '  ' :seconds s
 -- an item that is older than the window would not be remembered
 SELECT greatest(interval '30 days', age + interval '1 day') AS width,
-	age >= interval '30 days' AS is_wider,
+	age + interval '1 day' > interval '30 days' AS is_wider,
 	extract(day FROM age + interval '1 day') AS days, extract(day FROM age) AS age
 FROM (SELECT now() - min(shown_at) AS age FROM stream) AS oldest \gset
 \if :is_wider

@@ -128,12 +128,8 @@ BEGIN
 			END IF;
 		EXCEPTION
 			WHEN lock_not_available OR deadlock_detected THEN
+				gave_way := true;
 				batch_busy := '{}';
-				IF NOT only_busy AND cardinality(wanted) = 1 THEN	-- such a batch waits
-					batch_busy := wanted;	-- so try the user again at the end
-				ELSE
-					gave_way := true;
-				END IF;
 			WHEN program_limit_exceeded OR integrity_constraint_violation THEN
 				IF one_by_one THEN	-- this user must not stop the others
 					RAISE WARNING 'filter of user % was not rebuilt in %: %',
@@ -160,6 +156,11 @@ BEGIN
 				RAISE WARNING 'filters of % users were not rebuilt in %, because others kept their '
 					'rows locked', cardinality(busy), filters;
 				EXIT;
+			ELSIF clock_timestamp() > give_up_at AND cardinality(wanted) = 1 THEN
+				-- a batch of one user waits: leave this user, the last one of "users", to the end
+				busy := wanted || busy;	-- from where it is moved below
+				only_busy := true;
+				one_by_one := true;
 			ELSIF clock_timestamp() > give_up_at THEN
 				RAISE EXCEPTION 'rebuild of % gave up after waiting five minutes for locks', filters
 					USING ERRCODE = 'lock_not_available',

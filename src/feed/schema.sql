@@ -198,20 +198,6 @@ $$;
 COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
 'raises an error: a row was not written or removed, probably because of a trigger or rule';
 
-CREATE FUNCTION bloomexp.table_rewritten(relation text) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RAISE EXCEPTION 'table % was rewritten while this statement waited for it', relation
-		USING ERRCODE = 'serialization_failure',
-		HINT = 'Run the statement again.';
-END
-$$;
-
-COMMENT ON FUNCTION bloomexp.table_rewritten(text) IS
-'raises an error: the snapshot of the statement sees none of the rows of a table';
-
 CREATE TABLE bloomexp.new_rows ();
 
 COMMENT ON TABLE bloomexp.new_rows IS

@@ -28,21 +28,25 @@ COMMENT ON FUNCTION bloomexp.trusted_with_schema(oid, oid) IS
 'the feed is not a superuser';
 
 CREATE FUNCTION bloomexp.tables_of(relation regclass) RETURNS SETOF regclass
-LANGUAGE sql STABLE ROWS 10	-- the planner sizes the hash tables of untrusted() by this
+LANGUAGE plpgsql STABLE PARALLEL SAFE	-- not SQL, because PL/pgSQL keeps the plan
+ROWS 10	-- the planner sizes the hash tables of untrusted() by this
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH RECURSIVE read(oid) AS (	-- the relation, and what it reads if it is a view
-		SELECT relation::oid
-		UNION SELECT d.refobjid
-		FROM read AS t
-		JOIN pg_class AS v ON v.oid = t.oid AND v.relkind = 'v'
-		JOIN pg_rewrite AS r ON r.ev_class = v.oid
-		JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
-			AND d.refclassid = 'pg_class'::regclass),
-	tree(oid) AS (
-		SELECT r.oid FROM read AS r
-		UNION SELECT i.inhrelid FROM tree AS t JOIN pg_inherits AS i ON i.inhparent = t.oid)
-	SELECT t.oid::regclass FROM tree AS t WHERE t.oid IS NOT NULL
+BEGIN
+	RETURN QUERY
+		WITH RECURSIVE read(oid) AS (	-- the relation, and what it reads if it is a view
+			SELECT relation::oid
+			UNION SELECT d.refobjid
+			FROM read AS t
+			JOIN pg_class AS v ON v.oid = t.oid AND v.relkind = 'v'
+			JOIN pg_rewrite AS r ON r.ev_class = v.oid
+			JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+				AND d.refclassid = 'pg_class'::regclass),
+		tree(oid) AS (
+			SELECT r.oid FROM read AS r
+			UNION SELECT i.inhrelid FROM tree AS t JOIN pg_inherits AS i ON i.inhparent = t.oid)
+		SELECT t.oid::regclass FROM tree AS t WHERE t.oid IS NOT NULL;
+END
 $$;
 
 COMMENT ON FUNCTION bloomexp.tables_of(regclass) IS
@@ -59,6 +63,30 @@ COMMENT ON FUNCTION bloomexp.require_trusted(regclass, boolean) IS
 'decides what code runs when the relation is read. Locks the relation if the current user can '
 'read it, so that no other relation gets its name before the read. With missing_ok it takes no '
 'lock, and accepts a relation that was dropped';
+
+CREATE FUNCTION bloomexp.require_not_rewritten(relation regclass) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- pg_class is read with the snapshot of the statement, and pg_relation_filenode() returns the
+	-- file of now.
+	rewritten constant regclass := (
+		SELECT c.oid FROM bloomexp.tables_of(relation) AS t JOIN pg_class AS c ON c.oid = t
+		WHERE c.relfilenode <> pg_relation_filenode(c.oid) LIMIT 1);
+BEGIN
+	IF rewritten IS NOT NULL THEN
+		RAISE EXCEPTION 'table % was rewritten while this statement waited for it', rewritten
+			USING ERRCODE = 'serialization_failure',
+			HINT = 'Run the transaction again.';
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.require_not_rewritten(regclass) IS
+'raises an error if a relation, or one that tables_of() returns for it, got another file after the '
+'snapshot of the statement was taken: after ALTER TABLE or TRUNCATE that snapshot sees none of the '
+'rows. The caller has read the relation, and so has locked it';
 
 CREATE FUNCTION bloomexp.other_types(schema oid) RETURNS SETOF text
 LANGUAGE sql STABLE

@@ -1023,20 +1023,6 @@ $$;
 COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
 'raises an error: a row was not written or removed, probably because of a trigger or rule';
 
-CREATE FUNCTION bloomexp.table_rewritten(relation text) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RAISE EXCEPTION 'table % was rewritten while this statement waited for it', relation
-		USING ERRCODE = 'serialization_failure',
-		HINT = 'Run the statement again.';
-END
-$$;
-
-COMMENT ON FUNCTION bloomexp.table_rewritten(text) IS
-'raises an error: the snapshot of the statement sees none of the rows of a table';
-
 CREATE TABLE bloomexp.new_rows ();
 
 COMMENT ON TABLE bloomexp.new_rows IS
@@ -1204,21 +1190,25 @@ COMMENT ON FUNCTION bloomexp.trusted_with_schema(oid, oid) IS
 'the feed is not a superuser';
 
 CREATE FUNCTION bloomexp.tables_of(relation regclass) RETURNS SETOF regclass
-LANGUAGE sql STABLE ROWS 10	-- the planner sizes the hash tables of untrusted() by this
+LANGUAGE plpgsql STABLE PARALLEL SAFE	-- not SQL, because PL/pgSQL keeps the plan
+ROWS 10	-- the planner sizes the hash tables of untrusted() by this
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH RECURSIVE read(oid) AS (	-- the relation, and what it reads if it is a view
-		SELECT relation::oid
-		UNION SELECT d.refobjid
-		FROM read AS t
-		JOIN pg_class AS v ON v.oid = t.oid AND v.relkind = 'v'
-		JOIN pg_rewrite AS r ON r.ev_class = v.oid
-		JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
-			AND d.refclassid = 'pg_class'::regclass),
-	tree(oid) AS (
-		SELECT r.oid FROM read AS r
-		UNION SELECT i.inhrelid FROM tree AS t JOIN pg_inherits AS i ON i.inhparent = t.oid)
-	SELECT t.oid::regclass FROM tree AS t WHERE t.oid IS NOT NULL
+BEGIN
+	RETURN QUERY
+		WITH RECURSIVE read(oid) AS (	-- the relation, and what it reads if it is a view
+			SELECT relation::oid
+			UNION SELECT d.refobjid
+			FROM read AS t
+			JOIN pg_class AS v ON v.oid = t.oid AND v.relkind = 'v'
+			JOIN pg_rewrite AS r ON r.ev_class = v.oid
+			JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+				AND d.refclassid = 'pg_class'::regclass),
+		tree(oid) AS (
+			SELECT r.oid FROM read AS r
+			UNION SELECT i.inhrelid FROM tree AS t JOIN pg_inherits AS i ON i.inhparent = t.oid)
+		SELECT t.oid::regclass FROM tree AS t WHERE t.oid IS NOT NULL;
+END
 $$;
 
 COMMENT ON FUNCTION bloomexp.tables_of(regclass) IS
@@ -1235,6 +1225,30 @@ COMMENT ON FUNCTION bloomexp.require_trusted(regclass, boolean) IS
 'decides what code runs when the relation is read. Locks the relation if the current user can '
 'read it, so that no other relation gets its name before the read. With missing_ok it takes no '
 'lock, and accepts a relation that was dropped';
+
+CREATE FUNCTION bloomexp.require_not_rewritten(relation regclass) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- pg_class is read with the snapshot of the statement, and pg_relation_filenode() returns the
+	-- file of now.
+	rewritten constant regclass := (
+		SELECT c.oid FROM bloomexp.tables_of(relation) AS t JOIN pg_class AS c ON c.oid = t
+		WHERE c.relfilenode <> pg_relation_filenode(c.oid) LIMIT 1);
+BEGIN
+	IF rewritten IS NOT NULL THEN
+		RAISE EXCEPTION 'table % was rewritten while this statement waited for it', rewritten
+			USING ERRCODE = 'serialization_failure',
+			HINT = 'Run the transaction again.';
+	END IF;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.require_not_rewritten(regclass) IS
+'raises an error if a relation, or one that tables_of() returns for it, got another file after the '
+'snapshot of the statement was taken: after ALTER TABLE or TRUNCATE that snapshot sees none of the '
+'rows. The caller has read the relation, and so has locked it';
 
 CREATE FUNCTION bloomexp.other_types(schema oid) RETURNS SETOF text
 LANGUAGE sql STABLE
@@ -2449,12 +2463,8 @@ BEGIN
 			END IF;
 		EXCEPTION
 			WHEN lock_not_available OR deadlock_detected THEN
+				gave_way := true;
 				batch_busy := '{}';
-				IF NOT only_busy AND cardinality(wanted) = 1 THEN	-- such a batch waits
-					batch_busy := wanted;	-- so try the user again at the end
-				ELSE
-					gave_way := true;
-				END IF;
 			WHEN program_limit_exceeded OR integrity_constraint_violation THEN
 				IF one_by_one THEN	-- this user must not stop the others
 					RAISE WARNING 'filter of user % was not rebuilt in %: %',
@@ -2481,6 +2491,11 @@ BEGIN
 				RAISE WARNING 'filters of % users were not rebuilt in %, because others kept their '
 					'rows locked', cardinality(busy), filters;
 				EXIT;
+			ELSIF clock_timestamp() > give_up_at AND cardinality(wanted) = 1 THEN
+				-- a batch of one user waits: leave this user, the last one of "users", to the end
+				busy := wanted || busy;	-- from where it is moved below
+				only_busy := true;
+				one_by_one := true;
 			ELSIF clock_timestamp() > give_up_at THEN
 				RAISE EXCEPTION 'rebuild of % gave up after waiting five minutes for locks', filters
 					USING ERRCODE = 'lock_not_available',
@@ -4637,24 +4652,28 @@ DECLARE
 		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
-BEGIN
 {#remembers}
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = {filters_literal}::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
+	filter {feed}.filters.items%TYPE;
+BEGIN
+	filter := (
 {/remembers}
-	RETURN (
 {#alone}
 		SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now())
 {/alone}
-{#table}
+{#tracked}
 		SELECT bloomexp.fold(f.items, f.recent, settings)
-{/table}
+{/tracked}
 {#remembers}
 		FROM {feed}.filters AS f WHERE f.user_id {=} current.user_id{collate});
+	IF filter IS NULL THEN
+		PERFORM bloomexp.require_not_rewritten({filters_literal});
+	END IF;
+	RETURN filter;
 {/remembers}
 {#untracked}
+BEGIN
+	RETURN (
+		SELECT bloomexp.fold(f.items, f.recent, settings)
 		FROM {feed}.shown(current.user_id) AS f);
 {/untracked}
 END
@@ -5046,20 +5065,13 @@ BEGIN
 		items := NULL;
 	END IF;
 	PERFORM bloomexp.require_trusted({exposures_literal});	-- not its partitions, to save time
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = ANY (
-			ARRAY[{filters_literal}::regclass, {exposures_literal}::regclass]::oid[] || ARRAY(
-				SELECT i.inhrelid FROM pg_inherits AS i
-				WHERE i.inhparent = {exposures_literal}::regclass))
-		AND c.relfilenode <> pg_relation_filenode(c.oid);
 	recent := ARRAY(
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}
 		WHERE {user} {=} shown.user_id{collate}
 			AND {is_exposure}
 			AND {time} >= read_from{utc});
+	PERFORM bloomexp.require_not_rewritten({exposures_literal});
 END
 {$};
 $template$)
@@ -5384,34 +5396,41 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off	-- a plan that is made while the table is small must suit a large one
 SET row_security = off AS {$}	-- an error if row security would hide rows
 #variable_conflict use_variable
+{#remembers}
+DECLARE
+	old_items {feed}.filters.items%TYPE;	-- an error if the extension was dropped
+	old_recent bigint[];
+{#alone}
+	old_since timestamp with time zone;
+{/alone}
+BEGIN
+	SELECT f.items, f.recent{#alone}, f.since{/alone}
+	INTO old_items, old_recent{#alone}, old_since{/alone}
+	FROM {feed}.filters AS f WHERE f.user_id {=} unseen.user_id{collate};
+	IF NOT FOUND THEN
+		PERFORM bloomexp.require_not_rewritten({filters_literal});
+	END IF;
+{/remembers}
+{#alone}
+	DECLARE
+		settings CONSTANT bloomexp.row_settings :=
+			{settings};
+	BEGIN
+		RETURN bloomexp.exclude(candidates{item_collate},
+			bloomexp.items_at(old_items, now(), settings),
+			bloomexp.recent_at(old_recent, old_since, now(), settings));
+	END;
+{/alone}
+{#tracked}
+	RETURN bloomexp.exclude(candidates{item_collate}, old_items, old_recent);
+{/tracked}
+{#untracked}
 DECLARE
 	installed {feed}.filters.items%TYPE := (	-- an error if the extension was dropped
 		SELECT f.items FROM {feed}.filters AS f WHERE false);
-{#alone}
-	settings CONSTANT bloomexp.row_settings :=
-		{settings};
-{/alone}
 BEGIN
-{#remembers}
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = {filters_literal}::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
-{/remembers}
 	RETURN (
-{#alone}
-		SELECT bloomexp.exclude(candidates{item_collate},
-			bloomexp.items_at(f.items, now(), settings),
-			bloomexp.recent_at(f.recent, f.since, now(), settings))
-{/alone}
-{#table}
 		SELECT bloomexp.exclude(candidates{item_collate}, f.items, f.recent)
-{/table}
-{#remembers}
-		FROM (SELECT) AS one	-- one row, even for a user who has none
-		LEFT JOIN {feed}.filters AS f ON f.user_id {=} unseen.user_id{collate});
-{/remembers}
-{#untracked}
 		FROM {feed}.shown(unseen.user_id) AS f);
 {/untracked}
 END

@@ -215,14 +215,15 @@ DECLARE
 		SELECT f.items FROM forever.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
+	filter forever.filters.items%TYPE;
 BEGIN
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = 'forever.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
-	RETURN (
+	filter := (
 		SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now())
 		FROM forever.filters AS f WHERE f.user_id = current.user_id COLLATE pg_catalog."C");
+	IF filter IS NULL THEN
+		PERFORM bloomexp.require_not_rewritten('forever.filters');
+	END IF;
+	RETURN filter;
 END
 $$;
 ALTER FUNCTION forever.current(user_id text) DEPENDS ON EXTENSION bloomexp;
@@ -298,7 +299,7 @@ ALTER FUNCTION forever.merge(from_user text, into_user text) DEPENDS ON EXTENSIO
 CREATE FUNCTION forever.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["bdf85a1451cb5976a3cd11368cdb9de6", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["5e5bf3f085b949770b6ae4e1622f4762", "3b4b1c84cd5c0f5808bf62154b1c2978", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["080975ddde9e4921824af4e0f4defcaa", "95a9fea6a40356de5bde4f1ebe6b84f1", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["83a9255f63440c82126c53d136d4ed0a", "11b9e774b5deddd67c3c713d09c5a780", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["9d00754a87773c63cc2717fe79d6a3f6", "3c72cf286624adb6fe5becda24fb62cf", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["557b569cad8702efd90ad1985c2c9eae", "eb473ec1a1a4d941928b58a2e767752c", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["4b70442d1f11b6e24389eb42fe8a914a", "ac87b0f6f5fc0b78c1bdbcc11339a756", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["bdf85a1451cb5976a3cd11368cdb9de6", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["5e5bf3f085b949770b6ae4e1622f4762", "3b4b1c84cd5c0f5808bf62154b1c2978", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["080975ddde9e4921824af4e0f4defcaa", "95a9fea6a40356de5bde4f1ebe6b84f1", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["83a9255f63440c82126c53d136d4ed0a", "11b9e774b5deddd67c3c713d09c5a780", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["a767e7367935131f7b8b9321b93683fd", "1b9f4d0816f828761f6aacbb5222b3f3", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["ea0e7f18706b214a8e72674566b70e14", "9e62b9bafb963479b9d8d14da58a6e5d", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["4b70442d1f11b6e24389eb42fe8a914a", "ac87b0f6f5fc0b78c1bdbcc11339a756", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
 $$;
 
 
@@ -419,21 +420,24 @@ CREATE FUNCTION forever.unseen(user_id text, candidates bigint[]) RETURNS bigint
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed forever.filters.items%TYPE := (	-- an error if the extension was dropped
-		SELECT f.items FROM forever.filters AS f WHERE false);
-	settings CONSTANT bloomexp.row_settings :=
-		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
+	old_items forever.filters.items%TYPE;	-- an error if the extension was dropped
+	old_recent bigint[];
+	old_since timestamp with time zone;
 BEGIN
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = 'forever.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
-	RETURN (
-		SELECT bloomexp.exclude(candidates,
-			bloomexp.items_at(f.items, now(), settings),
-			bloomexp.recent_at(f.recent, f.since, now(), settings))
-		FROM (SELECT) AS one	-- one row, even for a user who has none
-		LEFT JOIN forever.filters AS f ON f.user_id = unseen.user_id COLLATE pg_catalog."C");
+	SELECT f.items, f.recent, f.since
+	INTO old_items, old_recent, old_since
+	FROM forever.filters AS f WHERE f.user_id = unseen.user_id COLLATE pg_catalog."C";
+	IF NOT FOUND THEN
+		PERFORM bloomexp.require_not_rewritten('forever.filters');
+	END IF;
+	DECLARE
+		settings CONSTANT bloomexp.row_settings :=
+			bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
+	BEGIN
+		RETURN bloomexp.exclude(candidates,
+			bloomexp.items_at(old_items, now(), settings),
+			bloomexp.recent_at(old_recent, old_since, now(), settings));
+	END;
 END
 $$;
 ALTER FUNCTION forever.unseen(user_id text, candidates bigint[]) DEPENDS ON EXTENSION bloomexp;
@@ -646,14 +650,15 @@ DECLARE
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(
 			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
+	filter seen.filters.items%TYPE;
 BEGIN
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = 'seen.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
-	RETURN (
+	filter := (
 		SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now())
 		FROM seen.filters AS f WHERE f.user_id = current.user_id);
+	IF filter IS NULL THEN
+		PERFORM bloomexp.require_not_rewritten('seen.filters');
+	END IF;
+	RETURN filter;
 END
 $$;
 ALTER FUNCTION seen.current(user_id bigint) DEPENDS ON EXTENSION bloomexp;
@@ -778,7 +783,7 @@ ALTER FUNCTION seen.merge(from_user bigint, into_user bigint) DEPENDS ON EXTENSI
 CREATE FUNCTION seen.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["af174f60d2d07ebeb8f03bdbe840405c", "9c1eaba5fa283f268f3363db383676a0", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["6d0c769ec77a5302b649c07a875d513f", "83c9cf40de730033a1909e69ba1af0de", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["6fc3fcf48c8ef6ec133939cfd70036ea", "8d35d3952c373da5c4a0248ab3bd9474", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["b3134a49d9f8a4a94e44218996d54967", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire": ["8b46699ecd2194117aca4bda03630b8a", "3ad4865b8d506dfbf98c14352c6c1ddf", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["5277ab50061793ac7348621cbc2fe59f", "f22f1b7c612b87135b67e2daf0b11ba7", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["1a8a112fcccaa8109e5e150573f31bff", "b73dfdc75b2240a707aa3af4ba97d62a", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["9bea1a8491ac74b6c1650da5b0aca83e", "17a6cde66cb6a76284db57bf628ab432", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["af174f60d2d07ebeb8f03bdbe840405c", "9c1eaba5fa283f268f3363db383676a0", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["6d0c769ec77a5302b649c07a875d513f", "83c9cf40de730033a1909e69ba1af0de", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["6fc3fcf48c8ef6ec133939cfd70036ea", "8d35d3952c373da5c4a0248ab3bd9474", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["b3134a49d9f8a4a94e44218996d54967", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire": ["8b46699ecd2194117aca4bda03630b8a", "3ad4865b8d506dfbf98c14352c6c1ddf", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["96e202884bc2d78763900d7524f66fde", "69d20bc73700589747124604a8f5ff27", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["acc70f8b6daf51ebde629c2ae22c1f19", "bce95d21e157f09a88b207fde1c09cf7", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["9bea1a8491ac74b6c1650da5b0aca83e", "17a6cde66cb6a76284db57bf628ab432", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -900,22 +905,25 @@ CREATE FUNCTION seen.unseen(user_id bigint, candidates text[]) RETURNS text[]
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed seen.filters.items%TYPE := (	-- an error if the extension was dropped
-		SELECT f.items FROM seen.filters AS f WHERE false);
-	settings CONSTANT bloomexp.row_settings :=
-		bloomexp.make_row_settings(
-			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
+	old_items seen.filters.items%TYPE;	-- an error if the extension was dropped
+	old_recent bigint[];
+	old_since timestamp with time zone;
 BEGIN
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = 'seen.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
-	RETURN (
-		SELECT bloomexp.exclude(candidates COLLATE pg_catalog."C",
-			bloomexp.items_at(f.items, now(), settings),
-			bloomexp.recent_at(f.recent, f.since, now(), settings))
-		FROM (SELECT) AS one	-- one row, even for a user who has none
-		LEFT JOIN seen.filters AS f ON f.user_id = unseen.user_id);
+	SELECT f.items, f.recent, f.since
+	INTO old_items, old_recent, old_since
+	FROM seen.filters AS f WHERE f.user_id = unseen.user_id;
+	IF NOT FOUND THEN
+		PERFORM bloomexp.require_not_rewritten('seen.filters');
+	END IF;
+	DECLARE
+		settings CONSTANT bloomexp.row_settings :=
+			bloomexp.make_row_settings(
+			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
+	BEGIN
+		RETURN bloomexp.exclude(candidates COLLATE pg_catalog."C",
+			bloomexp.items_at(old_items, now(), settings),
+			bloomexp.recent_at(old_recent, old_since, now(), settings));
+	END;
 END
 $$;
 ALTER FUNCTION seen.unseen(user_id bigint, candidates text[]) DEPENDS ON EXTENSION bloomexp;
@@ -953,14 +961,15 @@ DECLARE
 		SELECT f.items FROM shown.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.01, capacity => 100);
+	filter shown.filters.items%TYPE;
 BEGIN
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = 'shown.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
-	RETURN (
+	filter := (
 		SELECT bloomexp.fold(f.items, f.recent, settings)
 		FROM shown.filters AS f WHERE f.user_id = current.user_id);
+	IF filter IS NULL THEN
+		PERFORM bloomexp.require_not_rewritten('shown.filters');
+	END IF;
+	RETURN filter;
 END
 $$;
 ALTER FUNCTION shown.current(user_id bigint) DEPENDS ON EXTENSION bloomexp;
@@ -1060,7 +1069,7 @@ ALTER FUNCTION shown.rebuild_batch(users bigint[], INOUT after bigint, upto bigi
 CREATE FUNCTION shown.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16627", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["4d2c240034f37c59ff2a79e6fca5fe3f", "40c04da91cab735ef442b3effc839d05", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["f410726a9a6f9dbaeedf0bcd8f784b60", "3c35ac9eecb8ee4950ef839974c34f13", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["4d458c9b73858cb1165545f1bd06c21f", "0d2bfda3d12482d1dcefa1b63ac5235f", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["6cf709fd86dee5cd2dfa18e348771677", "b80db104c49997f6e3009c1f814e0100", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["867d2ecbaa9d3f80b8d5defdab63483b", "69091a46bf2269245cc6cb3019d47732", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b8ad59b2017491c5c061b1696c2e3715", "744ccd2709bff9014771197a905d6436", ["enable_seqscan=off", "jit=off", "row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["5366126b55f95a59b7a2cf7b580c8287", "5128e29e015ca6e8d79cf82925a73e3f", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16627", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["4d2c240034f37c59ff2a79e6fca5fe3f", "40c04da91cab735ef442b3effc839d05", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["f410726a9a6f9dbaeedf0bcd8f784b60", "3c35ac9eecb8ee4950ef839974c34f13", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["ead6cd550e08154c2889512affcce25a", "0a5b5a28e9f356992ff98f50bc917cd5", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["19f3582f369079a00b2dc215ad5c1307", "e1996a98cc624bd5c09e0465db8953f7", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["867d2ecbaa9d3f80b8d5defdab63483b", "69091a46bf2269245cc6cb3019d47732", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b8ad59b2017491c5c061b1696c2e3715", "744ccd2709bff9014771197a905d6436", ["enable_seqscan=off", "jit=off", "row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["5366126b55f95a59b7a2cf7b580c8287", "5128e29e015ca6e8d79cf82925a73e3f", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -1302,17 +1311,16 @@ CREATE FUNCTION shown.unseen(user_id bigint, candidates bigint[]) RETURNS bigint
     AS $$	-- an error if row security would hide rows
 #variable_conflict use_variable
 DECLARE
-	installed shown.filters.items%TYPE := (	-- an error if the extension was dropped
-		SELECT f.items FROM shown.filters AS f WHERE false);
+	old_items shown.filters.items%TYPE;	-- an error if the extension was dropped
+	old_recent bigint[];
 BEGIN
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = 'shown.filters'::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
-	RETURN (
-		SELECT bloomexp.exclude(candidates, f.items, f.recent)
-		FROM (SELECT) AS one	-- one row, even for a user who has none
-		LEFT JOIN shown.filters AS f ON f.user_id = unseen.user_id);
+	SELECT f.items, f.recent
+	INTO old_items, old_recent
+	FROM shown.filters AS f WHERE f.user_id = unseen.user_id;
+	IF NOT FOUND THEN
+		PERFORM bloomexp.require_not_rewritten('shown.filters');
+	END IF;
+	RETURN bloomexp.exclude(candidates, old_items, old_recent);
 END
 $$;
 ALTER FUNCTION shown.unseen(user_id bigint, candidates bigint[]) DEPENDS ON EXTENSION bloomexp;
@@ -1456,7 +1464,7 @@ ALTER FUNCTION untracked.rebuild_batch(users bigint[], INOUT after bigint, upto 
 CREATE FUNCTION untracked.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16627", "functions": {"lock": ["211010a1ba29456490ba983b2a4350f7", "a02898631cf9e2d28422ea5fe2ccb467", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["d67c814093932a209b4d6c15f217c7ba", "85be6bd5cb688f6e9bca4154137ade80", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "shown": ["b75afb2ea0192c221ea9809e7dc4a50a", "b2840afb267d37f373f75c2cc8f05290", ["enable_seqscan=off", "jit=off", "row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["cb11b831ed4191cfbcdc52ee9a136c6e", "06f3d7a27d309c754e891dd6fe8dbfdf", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["a71ff127537e91e67b2b395edebe2bf1", "bf906ffe98353f1952abbb6e33fd1502", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["b356c3449c7eb8810f8308f7e6370280", "0533919bdeb50619f433e272c5f686b7", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b701cd8e0510178cc711d95977141d08", "52ed7658c68df8644e5fdcefa7a46c16", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["cdf579bdacf721beea56dbb3010d090b", "4b0687804a8ce258406eb1d7877c4168", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "untracked", "where": null, "width": "100 years", "slices": null, "trigger": false, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16627", "functions": {"lock": ["211010a1ba29456490ba983b2a4350f7", "a02898631cf9e2d28422ea5fe2ccb467", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["d67c814093932a209b4d6c15f217c7ba", "85be6bd5cb688f6e9bca4154137ade80", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "shown": ["0f02c5dc16c7eb5fdc3c1a4e89867226", "abda2c9537272b270236c19b812db41b", ["enable_seqscan=off", "jit=off", "row_security=off", "search_path=pg_catalog, pg_temp", "stable", "timezone=utc"]], "unseen": ["cb11b831ed4191cfbcdc52ee9a136c6e", "06f3d7a27d309c754e891dd6fe8dbfdf", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["a71ff127537e91e67b2b395edebe2bf1", "bf906ffe98353f1952abbb6e33fd1502", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["b356c3449c7eb8810f8308f7e6370280", "0533919bdeb50619f433e272c5f686b7", []], "contains": ["b6dcfe0521683cdaad7eb869cce9ec35", "e1582621445404eec932504a0ecd3c31", ["search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b701cd8e0510178cc711d95977141d08", "52ed7658c68df8644e5fdcefa7a46c16", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "rebuild_batch": ["cdf579bdacf721beea56dbb3010d090b", "4b0687804a8ce258406eb1d7877c4168", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -1488,20 +1496,13 @@ BEGIN
 		items := NULL;
 	END IF;
 	PERFORM bloomexp.require_trusted('public.exposures');	-- not its partitions, to save time
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = ANY (
-			ARRAY['untracked.filters'::regclass, 'public.exposures'::regclass]::oid[] || ARRAY(
-				SELECT i.inhrelid FROM pg_inherits AS i
-				WHERE i.inhparent = 'public.exposures'::regclass))
-		AND c.relfilenode <> pg_relation_filenode(c.oid);
 	recent := ARRAY(
 		SELECT bloomexp.hash(e.item_id::bigint)
 		FROM public.exposures AS e
 		WHERE e.user_id = shown.user_id
 			AND e.user_id IS NOT NULL AND e.item_id IS NOT NULL
 			AND e.shown_at >= read_from);
+	PERFORM bloomexp.require_not_rewritten('public.exposures');
 END
 $$;
 ALTER FUNCTION untracked.shown(user_id bigint, OUT items public.bloom, OUT recent bigint[]) DEPENDS ON EXTENSION bloomexp;
@@ -2120,9 +2121,9 @@ COPY public.exposures (user_id, item_id, shown_at) FROM stdin;
 2	16	2026-01-01 00:00:00+00
 2	18	2026-01-01 00:00:00+00
 2	20	2026-01-01 00:00:00+00
-1	802	2026-11-30 10:49:28.885547+00
-2	802	2026-11-30 10:49:28.885547+00
-3	802	2026-11-30 10:49:28.885547+00
+1	802	2026-11-30 11:27:20.149415+00
+2	802	2026-11-30 11:27:20.149415+00
+3	802	2026-11-30 11:27:20.149415+00
 \.
 
 
@@ -2192,8 +2193,8 @@ COPY seen.filters (user_id, since, items, pending, recent) FROM stdin;
 --
 
 COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-30 10:49:28.877969+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
-2	2026-11-30 10:49:28.877969+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
+1	2026-11-30 11:27:20.142907+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
+2	2026-11-30 11:27:20.142907+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
 3	\N	\N	0	{-6443450559023289812}
 \.
 
@@ -2203,8 +2204,8 @@ COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
 --
 
 COPY untracked.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-30 10:39:27.88335+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
-2	2026-11-30 10:39:27.88335+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
+1	2026-11-30 11:17:19.147385+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
+2	2026-11-30 11:17:19.147385+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
 \.
 
 

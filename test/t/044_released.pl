@@ -57,6 +57,7 @@ sub answers_ok
 			bloomexp.script_version(), extversion
 		FROM pg_extension WHERE extname = 'bloomexp'});
 
+	die "script_version() is newer than the extension" if $needed gt $newest;
 	if ($is_old eq 't')
 	{
 		is($node->safe_psql($database, $feeds), $feeds_are->($released,
@@ -181,12 +182,6 @@ for my $released (@released)
 	my $dump = "$folder/dump-$released.sql";
 
 	script_ok($released, $kept) if $released eq $version;
-	for my $name ("bloomexp--$released.sql", "database-$released.sql", "dump-$released.sql")
-	{
-		my $tagged = `git -C "$root" show "v$released:test/released/$name" 2>/dev/null`;
-
-		is(slurp_file("$folder/$name"), $tagged, "$name is as it was tagged") if $? == 0;
-	}
 	update_ok($updated, $released, $kept);
 	cmp_ok(scalar keys %{ rows(slurp_file($dump)) }, '>', 7, "$dump: there are tables");
 	$dump = restore_ok($restored, "dump of $released", $released, $dump);

@@ -10,24 +10,28 @@ DECLARE
 		SELECT f.items FROM {feed}.filters AS f WHERE false);
 	settings CONSTANT bloomexp.row_settings :=
 		{settings};
-BEGIN
 {#remembers}
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = {filters_literal}::regclass AND c.relfilenode <> pg_relation_filenode(c.oid);
+	filter {feed}.filters.items%TYPE;
+BEGIN
+	filter := (
 {/remembers}
-	RETURN (
 {#alone}
 		SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now())
 {/alone}
-{#table}
+{#tracked}
 		SELECT bloomexp.fold(f.items, f.recent, settings)
-{/table}
+{/tracked}
 {#remembers}
 		FROM {feed}.filters AS f WHERE f.user_id {=} current.user_id{collate});
+	IF filter IS NULL THEN
+		PERFORM bloomexp.require_not_rewritten({filters_literal});
+	END IF;
+	RETURN filter;
 {/remembers}
 {#untracked}
+BEGIN
+	RETURN (
+		SELECT bloomexp.fold(f.items, f.recent, settings)
 		FROM {feed}.shown(current.user_id) AS f);
 {/untracked}
 END

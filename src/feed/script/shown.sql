@@ -22,19 +22,12 @@ BEGIN
 		items := NULL;
 	END IF;
 	PERFORM bloomexp.require_trusted({exposures_literal});	-- not its partitions, to save time
-	-- A table that was rewritten after this statement took its snapshot looks empty.  pg_class is
-	-- read with that snapshot, and pg_relation_filenode() returns the file of now.
-	PERFORM bloomexp.table_rewritten(c.oid::regclass::text) FROM pg_class AS c
-	WHERE c.oid = ANY (
-			ARRAY[{filters_literal}::regclass, {exposures_literal}::regclass]::oid[] || ARRAY(
-				SELECT i.inhrelid FROM pg_inherits AS i
-				WHERE i.inhparent = {exposures_literal}::regclass))
-		AND c.relfilenode <> pg_relation_filenode(c.oid);
 	recent := ARRAY(
 		SELECT bloomexp.hash({item}{item_collate})
 		FROM {exposures} AS e{elements}
 		WHERE {user} {=} shown.user_id{collate}
 			AND {is_exposure}
 			AND {time} >= read_from{utc});
+	PERFORM bloomexp.require_not_rewritten({exposures_literal});
 END
 {$};
