@@ -74,8 +74,8 @@ BEGIN
 					USING ERRCODE = 'invalid_parameter_value';
 			ELSIF overlap < interval '0' OR (overlap IS NULL AND NOT has_triggers)
 				OR dry_run IS NULL OR allow_removed IS NULL THEN
-				RAISE EXCEPTION 'arguments overlap, dry_run and allow_removed must not be null, and '
-					'overlap must not be negative'
+				RAISE EXCEPTION 'arguments overlap, dry_run and allow_removed must not be null, '
+					'and overlap must not be negative'
 					USING ERRCODE = 'invalid_parameter_value';
 			END IF;
 			call := format('SELECT b.after, b.busy, (b.counts).* '

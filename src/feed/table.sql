@@ -130,7 +130,7 @@ AS $$
 			(SELECT string_agg(c.base_name, ', ') FROM bloomexp.feed_columns(arguments) AS c),
 			CASE WHEN arguments ->> 'width' IS NULL THEN 'without a window'
 				ELSE format('%s in %s slices', justify_hours(make_interval(
-						secs => extract(epoch FROM (arguments ->> 'width')::interval)::double precision)),
+						secs => extract(epoch FROM (arguments ->> 'width')::interval))),
 					coalesce(arguments ->> 'slices', '6')) END) END
 $$;
 

@@ -1937,7 +1937,7 @@ AS $$
 			(SELECT string_agg(c.base_name, ', ') FROM bloomexp.feed_columns(arguments) AS c),
 			CASE WHEN arguments ->> 'width' IS NULL THEN 'without a window'
 				ELSE format('%s in %s slices', justify_hours(make_interval(
-						secs => extract(epoch FROM (arguments ->> 'width')::interval)::double precision)),
+						secs => extract(epoch FROM (arguments ->> 'width')::interval))),
 					coalesce(arguments ->> 'slices', '6')) END) END
 $$;
 
@@ -2409,8 +2409,8 @@ BEGIN
 					USING ERRCODE = 'invalid_parameter_value';
 			ELSIF overlap < interval '0' OR (overlap IS NULL AND NOT has_triggers)
 				OR dry_run IS NULL OR allow_removed IS NULL THEN
-				RAISE EXCEPTION 'arguments overlap, dry_run and allow_removed must not be null, and '
-					'overlap must not be negative'
+				RAISE EXCEPTION 'arguments overlap, dry_run and allow_removed must not be null, '
+					'and overlap must not be negative'
 					USING ERRCODE = 'invalid_parameter_value';
 			END IF;
 			call := format('SELECT b.after, b.busy, (b.counts).* '
