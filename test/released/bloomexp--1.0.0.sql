@@ -4655,16 +4655,11 @@ DECLARE
 {#remembers}
 	filter {feed}.filters.items%TYPE;
 BEGIN
-	filter := (
-{/remembers}
 {#alone}
-		SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now())
+	-- Not an assignment: Citus would send "filter" as a parameter that no node uses.
 {/alone}
-{#tracked}
-		SELECT bloomexp.fold(f.items, f.recent, settings)
-{/tracked}
-{#remembers}
-		FROM {feed}.filters AS f WHERE f.user_id {=} current.user_id{collate});
+	SELECT bloomexp.fold(f.items, f.recent, settings{#alone}, f.since, now(){/alone}) INTO filter
+	FROM {feed}.filters AS f WHERE f.user_id {=} current.user_id{collate};
 	IF filter IS NULL THEN
 		PERFORM bloomexp.require_not_rewritten({filters_literal});
 	END IF;

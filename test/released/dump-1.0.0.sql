@@ -217,9 +217,9 @@ DECLARE
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.001, capacity => 100);
 	filter forever.filters.items%TYPE;
 BEGIN
-	filter := (
-		SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now())
-		FROM forever.filters AS f WHERE f.user_id = current.user_id COLLATE pg_catalog."C");
+	-- Not an assignment: Citus would send "filter" as a parameter that no node uses.
+	SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now()) INTO filter
+	FROM forever.filters AS f WHERE f.user_id = current.user_id COLLATE pg_catalog."C";
 	IF filter IS NULL THEN
 		PERFORM bloomexp.require_not_rewritten('forever.filters');
 	END IF;
@@ -299,7 +299,7 @@ ALTER FUNCTION forever.merge(from_user text, into_user text) DEPENDS ON EXTENSIO
 CREATE FUNCTION forever.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["bdf85a1451cb5976a3cd11368cdb9de6", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["5e5bf3f085b949770b6ae4e1622f4762", "3b4b1c84cd5c0f5808bf62154b1c2978", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["080975ddde9e4921824af4e0f4defcaa", "95a9fea6a40356de5bde4f1ebe6b84f1", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["83a9255f63440c82126c53d136d4ed0a", "11b9e774b5deddd67c3c713d09c5a780", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["a767e7367935131f7b8b9321b93683fd", "1b9f4d0816f828761f6aacbb5222b3f3", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["ea0e7f18706b214a8e72674566b70e14", "9e62b9bafb963479b9d8d14da58a6e5d", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["4b70442d1f11b6e24389eb42fe8a914a", "ac87b0f6f5fc0b78c1bdbcc11339a756", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.001, "feed": "forever", "where": null, "width": null, "slices": null, "trigger": true, "capacity": null, "exposures": null, "item_type": null, "user_type": "text", "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["bdf85a1451cb5976a3cd11368cdb9de6", "5541fb9c9ffc8ed3e4cc1e52aa315d8d", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["5e5bf3f085b949770b6ae4e1622f4762", "3b4b1c84cd5c0f5808bf62154b1c2978", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["080975ddde9e4921824af4e0f4defcaa", "95a9fea6a40356de5bde4f1ebe6b84f1", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["83a9255f63440c82126c53d136d4ed0a", "11b9e774b5deddd67c3c713d09c5a780", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "forget": ["f6ce2132e91d3a7d0755cbdc7809c6ae", "0a430c1ee64e6d46268442eb6f2dcf94", ["search_path=pg_catalog, pg_temp"]], "unseen": ["a767e7367935131f7b8b9321b93683fd", "1b9f4d0816f828761f6aacbb5222b3f3", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["f77c4a399cecae14b61d90998db36f6a", "bc3c7fadfee3967f2c7b37da9c4296e7", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["d10394a626c93a7938159dce798b0a0a", "28e36f611f530329e7ca278493e2ff04", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["4b70442d1f11b6e24389eb42fe8a914a", "ac87b0f6f5fc0b78c1bdbcc11339a756", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["39af91bf9ce31bfc9ee5051e55d62e53", "febd4f4291d260c234888f3b915c326b", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "pg_catalog.text COLLATE pg_catalog.\"C\""}'::pg_catalog.jsonb
 $$;
 
 
@@ -652,9 +652,9 @@ DECLARE
 			kind => 'text', fpr => 0.01, width => '40000 days', slices => 2);
 	filter seen.filters.items%TYPE;
 BEGIN
-	filter := (
-		SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now())
-		FROM seen.filters AS f WHERE f.user_id = current.user_id);
+	-- Not an assignment: Citus would send "filter" as a parameter that no node uses.
+	SELECT bloomexp.fold(f.items, f.recent, settings, f.since, now()) INTO filter
+	FROM seen.filters AS f WHERE f.user_id = current.user_id;
 	IF filter IS NULL THEN
 		PERFORM bloomexp.require_not_rewritten('seen.filters');
 	END IF;
@@ -783,7 +783,7 @@ ALTER FUNCTION seen.merge(from_user bigint, into_user bigint) DEPENDS ON EXTENSI
 CREATE FUNCTION seen.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["af174f60d2d07ebeb8f03bdbe840405c", "9c1eaba5fa283f268f3363db383676a0", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["6d0c769ec77a5302b649c07a875d513f", "83c9cf40de730033a1909e69ba1af0de", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["6fc3fcf48c8ef6ec133939cfd70036ea", "8d35d3952c373da5c4a0248ab3bd9474", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["b3134a49d9f8a4a94e44218996d54967", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire": ["8b46699ecd2194117aca4bda03630b8a", "3ad4865b8d506dfbf98c14352c6c1ddf", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["96e202884bc2d78763900d7524f66fde", "69d20bc73700589747124604a8f5ff27", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["acc70f8b6daf51ebde629c2ae22c1f19", "bce95d21e157f09a88b207fde1c09cf7", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["9bea1a8491ac74b6c1650da5b0aca83e", "17a6cde66cb6a76284db57bf628ab432", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": null, "user_column": null}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "seen", "where": null, "width": "40000 days", "slices": 2, "trigger": true, "capacity": null, "exposures": null, "item_type": "text", "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": null, "functions": {"add": ["af174f60d2d07ebeb8f03bdbe840405c", "9c1eaba5fa283f268f3363db383676a0", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "lock": ["6d0c769ec77a5302b649c07a875d513f", "83c9cf40de730033a1909e69ba1af0de", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["6fc3fcf48c8ef6ec133939cfd70036ea", "8d35d3952c373da5c4a0248ab3bd9474", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "merge": ["b3134a49d9f8a4a94e44218996d54967", "2034d6e0c3a4054fcd4a1f51e1bf5c2c", ["row_security=off", "search_path=pg_catalog, pg_temp"]], "expire": ["8b46699ecd2194117aca4bda03630b8a", "3ad4865b8d506dfbf98c14352c6c1ddf", []], "forget": ["2d350328e8333fee65bd73659772e80d", "8cab195b3c5e448e39be26d2a580d4f9", ["search_path=pg_catalog, pg_temp"]], "unseen": ["96e202884bc2d78763900d7524f66fde", "69d20bc73700589747124604a8f5ff27", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["550624e01886acf522526930be562c69", "ec2c30d4460fac003cc98d3f9ac3b2a0", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "contains": ["c19376d7b54f78cf88630b65d30bb92f", "8cb2ee856970bad30dcba94a8bb53197", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "add_batch": ["9bea1a8491ac74b6c1650da5b0aca83e", "17a6cde66cb6a76284db57bf628ab432", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take_back": ["fb65003a54f1a4598be8d28ba1ae654b", "f3a611fde0c69ec4d3b762ab9cdb57f7", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "expire_batch": ["3dd0774a1fe90f947f05a67f1e6e4a7e", "4e13c53163ea6c04d726d8ceae248fe2", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "text", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -963,9 +963,8 @@ DECLARE
 		bloomexp.make_row_settings(kind => 'integer', fpr => 0.01, capacity => 100);
 	filter shown.filters.items%TYPE;
 BEGIN
-	filter := (
-		SELECT bloomexp.fold(f.items, f.recent, settings)
-		FROM shown.filters AS f WHERE f.user_id = current.user_id);
+	SELECT bloomexp.fold(f.items, f.recent, settings) INTO filter
+	FROM shown.filters AS f WHERE f.user_id = current.user_id;
 	IF filter IS NULL THEN
 		PERFORM bloomexp.require_not_rewritten('shown.filters');
 	END IF;
@@ -1069,7 +1068,7 @@ ALTER FUNCTION shown.rebuild_batch(users bigint[], INOUT after bigint, upto bigi
 CREATE FUNCTION shown.settings() RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$
-SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16627", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["4d2c240034f37c59ff2a79e6fca5fe3f", "40c04da91cab735ef442b3effc839d05", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["f410726a9a6f9dbaeedf0bcd8f784b60", "3c35ac9eecb8ee4950ef839974c34f13", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["ead6cd550e08154c2889512affcce25a", "0a5b5a28e9f356992ff98f50bc917cd5", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["19f3582f369079a00b2dc215ad5c1307", "e1996a98cc624bd5c09e0465db8953f7", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["867d2ecbaa9d3f80b8d5defdab63483b", "69091a46bf2269245cc6cb3019d47732", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b8ad59b2017491c5c061b1696c2e3715", "744ccd2709bff9014771197a905d6436", ["enable_seqscan=off", "jit=off", "row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["5366126b55f95a59b7a2cf7b580c8287", "5128e29e015ca6e8d79cf82925a73e3f", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
+SELECT '{"columns": {"item_column": 2, "user_column": 1}, "version": "1.0.0", "arguments": {"fpr": 0.01, "feed": "shown", "where": null, "width": "100 years", "slices": null, "trigger": true, "capacity": null, "exposures": "public.exposures", "item_type": null, "user_type": null, "item_column": "item_id", "time_column": "shown_at", "user_column": "user_id"}, "exposures": "16627", "functions": {"lock": ["8f12bd74d505d3911152323bab25d2f1", "b0a60cb4aa1fc5cf6d4c643679d897b5", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "take": ["4d2c240034f37c59ff2a79e6fca5fe3f", "40c04da91cab735ef442b3effc839d05", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, pg_temp"]], "track": ["f410726a9a6f9dbaeedf0bcd8f784b60", "3c35ac9eecb8ee4950ef839974c34f13", ["enable_seqscan=off", "row_security=off", "search_path=pg_catalog, bloomexp, pg_temp", "timezone=utc"]], "unseen": ["ead6cd550e08154c2889512affcce25a", "0a5b5a28e9f356992ff98f50bc917cd5", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "current": ["0c61ededd1f5ba2c8e9d6208a2c4ec87", "64a04dc10ac51bf80480a1529beb4832", ["enable_seqscan=off", "parallel safe", "row_security=off", "search_path=pg_catalog, pg_temp", "stable"]], "rebuild": ["867d2ecbaa9d3f80b8d5defdab63483b", "69091a46bf2269245cc6cb3019d47732", []], "contains": ["4517638394418301fc177f2942afe416", "3ce0ea1744af75d3876e9723f6d002fb", ["parallel safe", "search_path=pg_catalog, pg_temp", "stable"]], "take_back": ["b8ad59b2017491c5c061b1696c2e3715", "744ccd2709bff9014771197a905d6436", ["enable_seqscan=off", "jit=off", "row_security=off", "search_path=pg_catalog, pg_temp", "timezone=utc"]], "rebuild_batch": ["5366126b55f95a59b7a2cf7b580c8287", "5128e29e015ca6e8d79cf82925a73e3f", ["search_path=pg_catalog, pg_temp"]]}, "item_kind": "integer", "user_type": "bigint"}'::pg_catalog.jsonb
 $$;
 
 
@@ -2121,9 +2120,9 @@ COPY public.exposures (user_id, item_id, shown_at) FROM stdin;
 2	16	2026-01-01 00:00:00+00
 2	18	2026-01-01 00:00:00+00
 2	20	2026-01-01 00:00:00+00
-1	802	2026-11-30 11:28:46.011726+00
-2	802	2026-11-30 11:28:46.011726+00
-3	802	2026-11-30 11:28:46.011726+00
+1	802	2026-11-30 11:38:15.112254+00
+2	802	2026-11-30 11:38:15.112254+00
+3	802	2026-11-30 11:38:15.112254+00
 \.
 
 
@@ -2193,8 +2192,8 @@ COPY seen.filters (user_id, since, items, pending, recent) FROM stdin;
 --
 
 COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-30 11:28:45.991783+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
-2	2026-11-30 11:28:45.991783+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
+1	2026-11-30 11:38:15.065399+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{-6443450559023289812}
+2	2026-11-30 11:38:15.065399+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{-6443450559023289812}
 3	\N	\N	0	{-6443450559023289812}
 \.
 
@@ -2204,8 +2203,8 @@ COPY shown.filters (user_id, filled_until, items, pending, recent) FROM stdin;
 --
 
 COPY untracked.filters (user_id, filled_until, items, pending, recent) FROM stdin;
-1	2026-11-30 11:18:45.001222+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
-2	2026-11-30 11:18:45.001222+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
+1	2026-11-30 11:28:14.099055+00	\\x01010100000000007b14ae47e17a843f2e0000182c0100002c01000050050000c6356f2d885b8df8666e8043e90fd30052b072cf178fb3097e88cf35a7763d012ef58cc08c689a3e3712e181f86e6fd4aa7ca8882a5d14a0195073afd9d63f84ec9139e2fc30d494213c831f34a44c01959c18e7df02207350483b262608ae649d88538af03ca2809addba879ccd0dac9ee508308d38f29f6802086ac5014d42b06e23fafada0bb50016981505028cad7224be761d7a637505dc250daf4a97fb887429c87507527ef3295145388880e3f933028854bd09830e5d0a90df2be0892d6daac4316d2d10a848ead4e24b49d62d6b63aa083996ee5d266a51104fd9b96ba180159c0473bbb12d02d44fe46be32f795928f0ea87fcb159443cba9e36c04ebd946a50bac32b6fc14903fabca0c38fd3a4949ad4266ee8ded3ec1d444a52099a6490e799a525351bf81e4852275c84805e2108d53a04b75bc89230e79dc24f0ad5141cf06471d8084ec119737687acb772a049bc224b9a6687d5c491c695f802e000483b4903628dc0353ae2bc09	0	{}
+2	2026-11-30 11:28:14.099055+00	\\x01010100000000007b14ae47e17a843f020000140a0000000a0000002a00000060180c0970aca23405019730a8074982	0	{}
 \.
 
 
