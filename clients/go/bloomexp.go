@@ -407,7 +407,7 @@ func (f *Filter) ExcludePacked(candidates []byte) ([]byte, error) {
 		return nil, &Error{Code: "22P03",
 			Message: fmt.Sprintf("length of packed items must be a multiple of 8 bytes, not %d",
 				len(candidates)),
-			Detail:  "Each item is an integer of 8 bytes, the lowest first."}
+			Detail:  "Each item is an integer of 8 bytes, in little-endian byte order."}
 	}
 	if f.kind != None && f.kind != Integer {
 		return nil, &Error{Code: "42804",

@@ -591,7 +591,7 @@ export class Filter {
         if (candidates.length % 8 !== 0) {
             throw new BloomError('22P03',
                 `length of packed items must be a multiple of 8 bytes, not ${candidates.length}`,
-                'Each item is an integer of 8 bytes, the lowest first.');
+                'Each item is an integer of 8 bytes, in little-endian byte order.');
         }
         if (this.kindNumber !== 0 && this.kindNumber !== INTEGER) {
             const name = KINDS[this.kindNumber];

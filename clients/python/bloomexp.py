@@ -474,7 +474,7 @@ class Filter:
         if len(candidates) % 8:
             raise Error("22P03", "length of packed items must be a multiple of 8 bytes, "
                         f"not {len(candidates)}",
-                        "Each item is an integer of 8 bytes, the lowest first.")
+                        "Each item is an integer of 8 bytes, in little-endian byte order.")
         if self.kind not in (0, INTEGER):
             name = KINDS[self.kind]
             raise Error("42804", f"filter holds {name} items, not packed integers",
@@ -661,9 +661,8 @@ def _too_large(capacity, fpr, share):
         else:
             too_many = middle
     return Error("54000", f"capacity of {capacity} items is too large",
-                 f"At a false positive rate of {fpr:g} a filter of 500 MiB, the limit, "
-                 f"has room for {fits}.",
-                 "Accept a larger false positive rate, or keep several filters.")
+                 f"At a false positive rate of {fpr:g} the limit is {fits} items.",
+                 "Use a higher false positive rate, or several filters.")
 
 
 def _first_layer(capacity, fpr):

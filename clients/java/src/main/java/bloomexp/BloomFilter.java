@@ -287,7 +287,7 @@ public final class BloomFilter {
             throw new BloomException("22P03",
                     "length of packed items must be a multiple of 8 bytes, not "
                     + candidates.length,
-                    "Each item is an integer of 8 bytes, the lowest first.", null);
+                    "Each item is an integer of 8 bytes, in little-endian byte order.", null);
         }
         if (kind != 0 && kind != INTEGER) {
             throw new BloomException("42804", "filter holds " + KINDS[kind]
