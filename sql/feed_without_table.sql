@@ -75,7 +75,7 @@ BEGIN
 			ORDER BY nth)::text ELSE answer END;
 END
 $$;
--- The answers of all feeds, and for each answer that few of them give, which these are.
+-- The answers of all feeds; an answer that only a few feeds give comes with their names.
 CREATE FUNCTION all_call(call text) RETURNS TABLE (answer text, of bigint, who text)
 	LANGUAGE sql AS $$
 	SELECT a, count(*), CASE WHEN count(*) < 9 THEN string_agg(concat_ws(' ', user_type, item_type,

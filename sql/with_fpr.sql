@@ -32,7 +32,7 @@ SELECT set_byte(set_byte(bloom_add(bloom_new(1000, 0.9), 1)::bytea, 24, 188), 25
 SELECT fpr, items FROM full_one, bloom_info(f);
 SELECT fpr, items FROM full_one, bloom_info(bloom_with_fpr(f, 0.85));
 SELECT fpr, items FROM full_one, bloom_info(bloom_with_fpr(f, 0.01));
--- With the rate that it has already, a filter is returned as it came: a large one as its TOAST
+-- A filter that already has the rate is returned unchanged: a large one as its TOAST
 -- pointer, of which pg_column_size() does not count a length word.
 INSERT INTO filled SELECT bloom_agg(i) FROM generate_series(1, 10000) AS i;
 SELECT count(*) FROM filled WHERE pg_column_size(bloom_with_fpr(f, 0.01)) = pg_column_size(f);

@@ -17,7 +17,7 @@
  * A first pass over all users prints the answers, as COPY reads them: user, number and remaining
  * candidates.  The measurement begins after a second of warm-up.  A last line on standard error has
  * the requests per second, and the median and 99th percentile of their times in microseconds.  The
- * time does not include the making of requests.
+ * time does not include the preparation of requests.
  */
 #include <hiredis/hiredis.h>
 #include <inttypes.h>

@@ -81,13 +81,7 @@ BEGIN
 			call := format('SELECT b.after, b.busy, (b.counts).* '
 				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b WHERE to_regproc(%L)::oid = $9',
 				batch, CASE WHEN NOT has_triggers THEN ', $8' END, batch);
-			batch_oid := to_regproc(batch);
-			IF batch_oid IS NULL THEN
-				RAISE EXCEPTION 'function % does not exist or is not unique', batch
-					USING ERRCODE = 'ambiguous_function',
-					HINT = 'Drop the function of that name that the script of the feed does not '
-						'make.';
-			END IF;
+			batch_oid := bloomexp.batch_function(batch);
 			IF users IS NOT NULL THEN	-- batches take slices of it
 				users := ARRAY(SELECT u.id FROM unnest(users) AS u(id));
 			END IF;

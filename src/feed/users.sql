@@ -197,12 +197,7 @@ BEGIN
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
-		batch_oid := coalesce(batch_oid, to_regproc(batch)::oid);
-		IF batch_oid IS NULL THEN
-			RAISE EXCEPTION 'function % does not exist or is not unique', batch
-				USING ERRCODE = 'ambiguous_function',
-				HINT = 'Drop the function of that name that the script of the feed does not make.';
-		END IF;
+		batch_oid := coalesce(batch_oid, bloomexp.batch_function(batch));
 		-- Since the last batch the feed can have been dropped, and somebody else can have made one
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
 		-- the call.

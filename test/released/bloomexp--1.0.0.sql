@@ -1023,6 +1023,26 @@ $$;
 COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
 'raises an error: a row was not written or removed, probably because of a trigger or rule';
 
+CREATE FUNCTION bloomexp.batch_function(name text) RETURNS oid
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	function constant oid := to_regproc(name);
+BEGIN
+	IF function IS NULL THEN
+		RAISE EXCEPTION 'function % does not exist or is not unique', name
+			USING ERRCODE = 'ambiguous_function',
+			HINT = 'Drop the function of that name that the script of the feed does not make.';
+	END IF;
+	RETURN function;
+END
+$$;
+
+COMMENT ON FUNCTION bloomexp.batch_function(text) IS
+'the function rebuild_batch() or expire_batch() of a feed, by its name; raises an error if there is '
+'none, or more than one';
+
 CREATE TABLE bloomexp.new_rows ();
 
 COMMENT ON TABLE bloomexp.new_rows IS
@@ -2238,12 +2258,7 @@ BEGIN
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
-		batch_oid := coalesce(batch_oid, to_regproc(batch)::oid);
-		IF batch_oid IS NULL THEN
-			RAISE EXCEPTION 'function % does not exist or is not unique', batch
-				USING ERRCODE = 'ambiguous_function',
-				HINT = 'Drop the function of that name that the script of the feed does not make.';
-		END IF;
+		batch_oid := coalesce(batch_oid, bloomexp.batch_function(batch));
 		-- Since the last batch the feed can have been dropped, and somebody else can have made one
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
 		-- the call.
@@ -2416,13 +2431,7 @@ BEGIN
 			call := format('SELECT b.after, b.busy, (b.counts).* '
 				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b WHERE to_regproc(%L)::oid = $9',
 				batch, CASE WHEN NOT has_triggers THEN ', $8' END, batch);
-			batch_oid := to_regproc(batch);
-			IF batch_oid IS NULL THEN
-				RAISE EXCEPTION 'function % does not exist or is not unique', batch
-					USING ERRCODE = 'ambiguous_function',
-					HINT = 'Drop the function of that name that the script of the feed does not '
-						'make.';
-			END IF;
+			batch_oid := bloomexp.batch_function(batch);
 			IF users IS NOT NULL THEN	-- batches take slices of it
 				users := ARRAY(SELECT u.id FROM unnest(users) AS u(id));
 			END IF;

@@ -5,7 +5,8 @@
 #   version.
 # - What the kept script made can be updated.  A made-up update script mends two functions of cold
 #   code.  The mend is in effect for feeds that were made before.  No script of a feed needs to be
-#   applied, unless it is older than bloomexp.script_version().  Filters and grants are as they were.
+#   applied, unless it is older than bloomexp.script_version().  Filters and grants are as they
+#   were.
 # - The kept dump can be restored, and what was restored can be dumped and restored again.
 #
 # The database has what its version answered, which must be what it answers now.  (The database that
