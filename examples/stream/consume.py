@@ -18,7 +18,8 @@ from confluent_kafka import Consumer, KafkaException
 ADD = """
     SELECT count(*) FILTER (WHERE e IS NOT NULL),
         seen.add_batch(array_agg(user_id), array_agg(item_id), array_agg(shown_at))
-    FROM json_to_recordset(%s) AS e(user_id bigint, item_id bigint, shown_at timestamptz)"""
+    FROM unnest(%s::text[]) AS message,
+        json_to_record(message::json) AS e(user_id bigint, item_id bigint, shown_at timestamptz)"""
 
 # What the server can never take, however often it gets the data.
 REFUSED = (psycopg.DataError, psycopg.errors.CheckViolation, psycopg.errors.ProgramLimitExceeded,
@@ -28,8 +29,8 @@ REFUSED = (psycopg.DataError, psycopg.errors.CheckViolation, psycopg.errors.Prog
 def add(connection, messages):
     """Add the exposures of some messages and return how many; skip messages that have none."""
     try:
-        batch = "[" + ",".join(message.value().decode() for message in messages) + "]"
-        return connection.execute(ADD, [batch]).fetchone()[0]
+        values = [message.value().decode() for message in messages]
+        return connection.execute(ADD, [values]).fetchone()[0]
     except REFUSED as error:
         if len(messages) > 1:
             half = len(messages) // 2

@@ -60,9 +60,9 @@ BEGIN
 	END IF;
 	EXECUTE format('SELECT EXISTS (SELECT FROM %I.filters)', feed) INTO has_rows;
 	IF has_rows THEN
-		RAISE EXCEPTION 'filters of feed "%" were made from other columns', feed
+		RAISE EXCEPTION 'filters of feed "%" were built from other columns', feed
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = format('They were made from %s.', former),
+			DETAIL = format('They were built from %s.', former),
 			HINT = format('TRUNCATE %I.filters, apply the script, and CALL %1$I.rebuild(); '
 				'until then pages can have items that were shown.', feed);
 	END IF;
@@ -70,7 +70,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_same_columns(text, jsonb, regclass, text, text, regtype) IS
-'raises an error if the filters of a feed were made from other columns than its script names, or '
+'raises an error if the filters of a feed were built from other columns than its script names, or '
 'from items of another kind; a column that was renamed is still the same column';
 
 CREATE PROCEDURE bloomexp.change_user_type(feed text, user_type text, user_collation text)
@@ -170,7 +170,7 @@ BEGIN
 				WHERE c.relnamespace = schema AND c.relname = 'filters'),
 			coalesce(to_regcollation(user_collation), 0)) AS u);
 	IF untrusted IS NOT NULL THEN
-		RAISE EXCEPTION 'feed "%" names objects that roles without your rights can replace', feed
+		RAISE EXCEPTION 'feed "%" uses objects that other roles can replace', feed
 			USING ERRCODE = 'insufficient_privilege', DETAIL = untrusted;
 	END IF;
 

@@ -142,41 +142,43 @@ SET standard_conforming_strings = on
 AS $$
 DECLARE
 	exposures regclass := to_regclass(arguments ->> 'exposures');
-	in_column text;
+	has_type text;	-- the beginning of a sentence
 	c record;
 BEGIN
 	FOR c IN SELECT * FROM bloomexp.feed_columns(arguments)
 	LOOP
-		in_column := CASE WHEN exposures IS NULL THEN '' ELSE format(' in column %I', c.name) END;
+		has_type := split_part(c.argument, '_', 1);	-- user, item or time
+		has_type := CASE WHEN exposures IS NULL THEN format('%s_type is', has_type)
+			ELSE format('%s column %I has type', initcap(has_type), c.name) END;
 		IF exposures IS NOT NULL AND c.attnum IS NULL THEN
 			RETURN NEXT format('%s has no column %I: name the column with %s => ...',
 				arguments ->> 'exposures', c.name, quote_ident(c.argument));
 		ELSIF exposures IS NOT NULL
 			AND NOT has_column_privilege(role, exposures, c.attnum, 'SELECT') THEN
-			RETURN NEXT format('You may not read column %I: GRANT SELECT ON %s TO %I.',
-				c.name, arguments ->> 'exposures', pg_get_userbyid(role));
+			RETURN NEXT format(
+				'Role %1$I may not read column %2$I: GRANT SELECT ON %3$s TO %1$I.',
+				pg_get_userbyid(role), c.name, arguments ->> 'exposures');
 		ELSIF c.attgenerated = 'v' AND arguments ->> 'trigger' = 'true' THEN
 			RETURN NEXT format('Column %I is virtual, and triggers do not see its value: '
 				'make it STORED, or use trigger => false.', c.name);
 		ELSIF c.argument = 'user_column' THEN
 			IF c.arrays > 0 OR bloomexp.comparisons(c.base) IS NULL THEN
-				RETURN NEXT format('Users have type %s%s: it must be a scalar type with '
-					'a default B-tree operator class.',
-					format_type(c.type, NULL), in_column);
+				RETURN NEXT format(
+					'%s %s: it must be a scalar type with a default B-tree operator class.',
+					has_type, format_type(c.type, NULL));
 			ELSIF (
 				SELECT n.nspname LIKE 'pg\_temp%'
 				FROM pg_type AS t JOIN pg_namespace AS n ON n.oid = t.typnamespace
 				WHERE t.oid = c.base) THEN
-				RETURN NEXT format(
-					'Users have type %s%s: it is temporary, and a feed would outlive it.',
-					format_type(c.type, NULL), in_column);
+				RETURN NEXT format('%s %s: it is temporary, and a feed would outlive it.',
+					has_type, format_type(c.type, NULL));
 			END IF;
 		ELSIF c.argument = 'item_column' THEN
 			IF c.arrays > (exposures IS NOT NULL)::integer
 				OR bloomexp.item_kind(c.base) IS NULL THEN
-				RETURN NEXT format('Items have type %s%s: it must be smallint, integer, bigint, '
+				RETURN NEXT format('%s %s: it must be smallint, integer, bigint, '
 					'text, varchar, uuid or bytea%s.',
-					format_type(c.type, NULL), in_column,
+					has_type, format_type(c.type, NULL),
 					CASE WHEN exposures IS NULL THEN '' ELSE ', or an array of one of them' END);
 			ELSIF NOT c.deterministic THEN
 				RETURN NEXT format('Item column %I has a nondeterministic collation: items are '
@@ -184,10 +186,10 @@ BEGIN
 			END IF;
 		ELSIF c.argument = 'time_column' THEN
 			IF c.arrays > 0 OR c.base NOT IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN
-				RETURN NEXT format('Time column %I has type %s: it must be timestamp with '
+				RETURN NEXT format('%s %s: it must be timestamp with '
 					'time zone, or timestamp without, which is read as UTC. '
-					'For example: ALTER TABLE %s ALTER COLUMN %1$I TYPE timestamptz USING ...',
-					c.name, format_type(c.type, NULL), arguments ->> 'exposures');
+					'For example: ALTER TABLE %s ALTER COLUMN %I TYPE timestamptz USING ...',
+					has_type, format_type(c.type, NULL), arguments ->> 'exposures', c.name);
 			END IF;
 		ELSIF c.arrays > 0 OR c.base <> 'boolean'::regtype THEN
 			RETURN NEXT format('Column %I has type %s: "where" names a boolean column. '

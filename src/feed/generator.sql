@@ -31,7 +31,7 @@ BEGIN
 	problems := (SELECT string_agg(p, E'\n') FROM bloomexp.feed_problems(arguments, me) AS p);
 	IF problems IS NOT NULL THEN
 		RAISE EXCEPTION 'cannot make feed "%"%', arguments ->> 'feed',
-			coalesce(' of ' || (arguments ->> 'exposures'), '')
+			coalesce(' over ' || (arguments ->> 'exposures'), '')
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = problems;
 	END IF;
 

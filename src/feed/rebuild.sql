@@ -72,16 +72,17 @@ BEGIN
 			IF users IS NOT NULL AND (after IS NOT NULL OR upto IS NOT NULL) THEN
 				RAISE EXCEPTION 'a rebuild takes either users or a range of them'
 					USING ERRCODE = 'invalid_parameter_value';
-			ELSIF overlap < interval '0' OR (overlap IS NULL AND NOT has_triggers)
-				OR dry_run IS NULL OR allow_removed IS NULL THEN
-				RAISE EXCEPTION 'arguments overlap, dry_run and allow_removed must not be null, '
-					'and overlap must not be negative'
+			ELSIF dry_run IS NULL OR allow_removed IS NULL THEN
+				RAISE EXCEPTION 'dry_run and allow_removed must not be null'
+					USING ERRCODE = 'null_value_not_allowed';
+			ELSIF NOT has_triggers AND (overlap >= interval '0') IS NOT TRUE THEN
+				RAISE EXCEPTION 'overlap must not be null or negative'
 					USING ERRCODE = 'invalid_parameter_value';
 			END IF;
 			call := format('SELECT b.after, b.busy, (b.counts).* '
 				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b WHERE to_regproc(%L)::oid = $9',
 				batch, CASE WHEN NOT has_triggers THEN ', $8' END, batch);
-			batch_oid := bloomexp.batch_function(batch);
+			batch_oid := batch::regproc;
 			IF users IS NOT NULL THEN	-- batches take slices of it
 				users := ARRAY(SELECT u.id FROM unnest(users) AS u(id));
 			END IF;

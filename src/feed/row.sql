@@ -8,7 +8,8 @@
 -- items     the filter of all other items
 --
 -- An addition is the hashes of items that were all shown at one time: "shown_at", or "present" if
--- that is earlier.  Feeds without a window leave out since, shown_at and present.
+-- that is earlier.  Feeds over a table leave out since, shown_at and present; with width
+-- NULL they are ignored.
 
 CREATE TYPE bloomexp.row_settings AS (
 	width interval,

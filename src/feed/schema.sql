@@ -198,26 +198,6 @@ $$;
 COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
 'raises an error: a row was not written or removed, probably because of a trigger or rule';
 
-CREATE FUNCTION bloomexp.batch_function(name text) RETURNS oid
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	function constant oid := to_regproc(name);
-BEGIN
-	IF function IS NULL THEN
-		RAISE EXCEPTION 'function % does not exist or is not unique', name
-			USING ERRCODE = 'ambiguous_function',
-			HINT = 'Drop the function of that name that the script of the feed does not make.';
-	END IF;
-	RETURN function;
-END
-$$;
-
-COMMENT ON FUNCTION bloomexp.batch_function(text) IS
-'the function rebuild_batch() or expire_batch() of a feed, by its name; raises an error if there is '
-'none, or more than one';
-
 CREATE TABLE bloomexp.new_rows ();
 
 COMMENT ON TABLE bloomexp.new_rows IS

@@ -17,8 +17,7 @@ AS $$
 		'tracked', f.tracked,	-- triggers of the table write the rows
 		'untracked', f.over_table AND NOT f.tracked,
 		'remembers', f.tracked OR NOT f.over_table,	-- a row has everything that was shown
-		'citus', f.distributed,
-		'local', NOT f.distributed)
+		'citus', f.distributed)
 	FROM (
 		SELECT arguments ->> 'exposures' IS NOT NULL AS over_table,
 			arguments ->> 'width' IS NOT NULL AS forgets,

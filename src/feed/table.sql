@@ -39,7 +39,7 @@ BEGIN
 			'or have BYPASSRLS.', name);
 	END IF;
 	RETURN QUERY
-		SELECT format('Trigger %I of %s has a name of the feed''s triggers: '
+		SELECT format('Trigger %I on %s has the name of a trigger of the feed: '
 			'drop it, rename it, or choose another name for the feed.', g.tgname, t)
 		FROM bloomexp.tables_of(table_id) AS t JOIN pg_trigger AS g ON g.tgrelid = t
 		JOIN pg_proc AS p ON p.oid = g.tgfoid JOIN pg_namespace AS n ON n.oid = p.pronamespace
@@ -52,12 +52,13 @@ BEGIN
 	END IF;
 
 	IF table_row.relispartition THEN
-		RETURN NEXT format('%s is a partition, and an INSERT into its root fires no trigger of it: '
+		RETURN NEXT format('%s is a partition, and an INSERT into its root fires none of its '
+			'triggers: '
 			'make the feed over the root, or use trigger => false.', name);
 	END IF;
 	IF NOT has_table_privilege(role, table_id, 'TRIGGER') THEN
-		RETURN NEXT format('You may not create triggers on %s: GRANT TRIGGER ON %1$s TO %I.', name,
-			pg_get_userbyid(role));
+		RETURN NEXT format('Role %I may not create triggers on %s: GRANT TRIGGER ON %2$s TO %1$I.',
+			pg_get_userbyid(role), name);
 	END IF;
 	RETURN QUERY
 		SELECT format('%s is filled by a subscription, which fires no statement triggers: '
@@ -65,8 +66,8 @@ BEGIN
 		FROM bloomexp.tables_of(table_id) AS t JOIN pg_subscription_rel AS s ON s.srrelid = t
 		ORDER BY 1;
 	RETURN QUERY
-		SELECT format('%s is a foreign table, into which inserts would fail with '
-			'a trigger on its parent: use trigger => false.', t)
+		SELECT format('%s is a foreign table: inserts into it would fail if its parent '
+			'had the trigger. Use trigger => false.', t)
 		FROM bloomexp.tables_of(table_id) AS t JOIN pg_class AS c ON c.oid = t AND c.relkind = 'f'
 		ORDER BY 1;
 END
@@ -174,18 +175,19 @@ BEGIN
 	END IF;
 	IF schema IS NULL THEN
 		IF NOT has_database_privilege(role, current_database(), 'CREATE') THEN
-			RETURN NEXT format('You may not create schema %I: GRANT CREATE ON DATABASE %I TO %I, '
-				'or let the owner of the database make the empty schema for you.',
-				feed, current_database(), pg_get_userbyid(role));
+			RETURN NEXT format('Role %1$I may not create schema %2$I: '
+				'GRANT CREATE ON DATABASE %3$I TO %1$I, '
+				'or let the owner of the database make the empty schema for it.',
+				pg_get_userbyid(role), feed, current_database());
 		END IF;
 	ELSIF settings IS NOT NULL
 		AND NOT (pg_has_role(role, owner, 'USAGE') AND pg_has_role(owner, role, 'USAGE')) THEN
-		RETURN NEXT format('You may not change feed %I: its owner can.', feed);
+		RETURN NEXT format('Only the owner of feed %I can change it.', feed);
 	ELSIF NOT (has_schema_privilege(role, schema, 'CREATE')
 		AND has_schema_privilege(role, schema, 'USAGE')) THEN
 		RETURN NEXT format(
-			'You may not create in schema %I: GRANT CREATE, USAGE ON SCHEMA %1$I TO %I.',
-			feed, pg_get_userbyid(role));
+			'Role %I may not create in schema %I: GRANT CREATE, USAGE ON SCHEMA %2$I TO %1$I.',
+			pg_get_userbyid(role), feed);
 	ELSIF settings IS NULL AND EXISTS (
 		SELECT FROM pg_depend AS d
 		WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = schema

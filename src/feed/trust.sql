@@ -204,20 +204,20 @@ AS $$
 			bloomexp.trusted(l.collowner, owner), NULL
 		FROM pg_collation AS l
 		WHERE l.oid = user_collation AND l.collnamespace <> 'pg_catalog'::regnamespace
-		UNION ALL SELECT 9, format('trigger %I of %s', g.tgname, g.tgrelid::regclass), p.proowner,
+		UNION ALL SELECT 9, format('trigger %I on %s', g.tgname, g.tgrelid::regclass), p.proowner,
 			bloomexp.trusted(p.proowner, owner),
 			format(': DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass)
 		FROM filters AS f JOIN pg_trigger AS g ON g.tgrelid = f.oid AND NOT g.tgisinternal
 		JOIN pg_proc AS p ON p.oid = g.tgfoid)
 	SELECT p.problem FROM (
-		SELECT o.n, o.name, format('%s belongs to role %I, who could run code with your rights by '
-			'replacing it%s.',
+		SELECT o.n, o.name, format('%s belongs to role %I, who could run code with the rights '
+			'of the feed''s owner by replacing it%s.',
 			upper(left(o.name, 1)) || substr(o.name, 2), pg_get_userbyid(o.role),
-			coalesce(o.remedy, ': its owner can make the feed')) AS problem
+			coalesce(o.remedy, ': change its owner, or let that role make the feed')) AS problem
 		FROM owned AS o WHERE NOT o.trusted
 		UNION ALL
 		SELECT 10, n.nspname, format('Others may create functions and tables in schema %I, and so '
-			'run code with your rights: '
+			'run code with the rights of the feed''s owner: '
 			'REVOKE CREATE ON SCHEMA %1$I FROM %s.', n.nspname,
 			string_agg(CASE a.grantee WHEN 0 THEN 'PUBLIC'
 				ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', '))
@@ -226,11 +226,12 @@ AS $$
 		GROUP BY n.nspname
 		UNION ALL
 		SELECT 11, r.rulename, format(
-			'Rule %I of %s runs with your rights: DROP RULE %1$I ON %2$s.',
+			'Rule %I on %s runs with the rights of the feed''s owner: DROP RULE %1$I ON %2$s.',
 			r.rulename, r.ev_class::regclass)
 		FROM filters AS f JOIN pg_rewrite AS r ON r.ev_class = f.oid
 		UNION ALL
-		SELECT 11, g.tgname, format('The condition of trigger %I of %s runs with your rights: '
+		SELECT 11, g.tgname, format('The condition of trigger %I on %s runs with the rights of the '
+			'feed''s owner: '
 			'DROP TRIGGER %1$I ON %2$s.', g.tgname, g.tgrelid::regclass)
 		FROM filters AS f JOIN pg_trigger AS g ON g.tgrelid = f.oid
 		WHERE NOT g.tgisinternal AND g.tgqual IS NOT NULL

@@ -116,14 +116,13 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	-- This raises an error if there is a row that an older snapshot does not show.
-	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-		BEGIN
-			PERFORM bloomexp.lock_user(filters, user_id);
-		EXCEPTION WHEN integrity_constraint_violation THEN
-			NULL;	-- a constraint refuses a row of this user, so there is none
-		END;
-	END IF;
+	-- Wait for a call that is making the row of a new user: a DELETE alone would not see that row.
+	-- If an older snapshot does not show the row, this raises an error.
+	BEGIN
+		PERFORM bloomexp.lock_user(filters, user_id);
+	EXCEPTION WHEN integrity_constraint_violation THEN
+		NULL;	-- a constraint refuses a row of this user, so there is none
+	END;
 	PERFORM bloomexp.remove_row(filters, concat('f.user_id ', u.equal, ' $1'), user_id)
 	FROM bloomexp.user_sql(filters) AS u;
 END
@@ -197,7 +196,7 @@ BEGIN
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
-		batch_oid := coalesce(batch_oid, bloomexp.batch_function(batch));
+		batch_oid := coalesce(batch_oid, batch::regproc);
 		-- Since the last batch the feed can have been dropped, and somebody else can have made one
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
 		-- the call.

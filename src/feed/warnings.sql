@@ -70,7 +70,7 @@ BEGIN
 			JOIN pg_am AS m ON m.oid = c.relam
 		WHERE m.amname = 'btree' AND x.indrelid = table_id AND x.indisvalid AND x.indpred IS NULL
 			AND x.indkey[0] = users.attnum) THEN
-		RAISE WARNING 'no index of % begins with column "%"', name, arguments ->> 'user_column'
+		RAISE WARNING 'no index on % begins with column "%"', name, arguments ->> 'user_column'
 			USING DETAIL = format('A rebuild%s would read the whole table for each user.',
 				CASE arguments ->> 'trigger' WHEN 'false' THEN ' and each request' ELSE '' END),
 			HINT = format('CREATE INDEX%s ON %s (%I, %I%s);',

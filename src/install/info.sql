@@ -36,7 +36,7 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800;
 COMMENT ON FUNCTION bloom_info(bloom) IS
 'state of a filter: kind of its items, items added, capacity of all layers, target false positive '
 'rate, rate now, bits, bits set and their share, layers, size in bytes, whether it is counting, '
-'window, and the time before which the window has expired';
+'window, and the time before which adds ignore items';
 
 CREATE FUNCTION bloom_layers(
 	filter bloom,

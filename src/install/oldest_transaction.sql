@@ -1,4 +1,5 @@
--- Called by rebuilds of feeds without triggers.
+-- Rebuilds of feeds without triggers call this as bloomexp.oldest_transaction(), which does not
+-- depend on the schema of the extension.
 
 CREATE FUNCTION bloom_oldest_transaction() RETURNS timestamp with time zone
 AS 'MODULE_PATHNAME', 'bloomexp_oldest_transaction'

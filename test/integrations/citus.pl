@@ -60,6 +60,9 @@ is(sqlstate($coordinator, 'postgres', q{SELECT bloomexp.create_feed('other', 'ex
 is(query('CALL seen.rebuild()'), '1|1||0',
 	'a rebuild reports the exposures that it has read and the filters that it has written');
 is(query('SELECT seen.unseen(1, ARRAY[1, 2]::bigint[])'), '{2}', 'an exposure is excluded');
+ok(move_waits('seen.filters', $coordinator, $_, "SELECT seen.take(7, '{1}')"),
+	'a shard does not move away from a transaction that has taken a page on the ' . $_->name)
+  for $coordinator, $workers[0];
 
 # Exposures that are kept for a shorter time than the feed remembers them.
 query(q{

@@ -52,6 +52,13 @@ for my $node ($coordinator, $workers[1])
 like(query('EXPLAIN (COSTS OFF) SELECT seen.take(42, ARRAY[1]::bigint[], 1)'), qr/Task Count: 1\b/,
 	'a call runs on the node of its user');
 
+# A shard does not move away from a transaction that has locked one of its users.
+ok(move_waits('seen.filters', $coordinator, $_, 'SELECT seen.lock(7)'),
+	'a move waits for lock() on the ' . $_->name) for $coordinator, $workers[1];
+ok(!move_waits('seen.filters', $coordinator, $coordinator, "SELECT seen.unseen(7, '{1}')"),
+	'but not for unseen()');
+query('SELECT seen.forget(7)');
+
 # Each call in each of its cases, in a feed on Citus and in one of which Citus knows nothing.  What
 # the calls return and leave in the rows must be the same.  U5 is the fifth user after the first.
 

@@ -64,8 +64,10 @@ def poison():
                   '{"user_id": "x", "item_id": 1, "shown_at": "now"}',
                   '{"user_id": 1, "item_id": 92233720368547758070, "shown_at": "now"}',
                   '{"user_id": 1, "item_id": 1, "shown_at": "soon"}',
-                  '{"user_id": 1, "item_id": 1}'):
-        send(value)
+                  '{"user_id": 1, "item_id": 1}',
+                  # together, with a comma between them, these are one exposure
+                  '{"user_id": 77, "item_id": 5', '"shown_at": "now"}'):
+        producer.produce("exposures", value, partition=0)
 
 producer.list_topics("exposures")    # creates it
 print(str(next(iter(producer.list_topics().brokers.values()))).split("/")[0], flush=True)
@@ -194,11 +196,12 @@ is(ended($_, 'TERM'), 0, 'a consumer that was told to end has no error') for @co
 my $before = bytes();
 my $again = consumer(1000, 'group.id=again');
 ok(caught_up($again), 'another group reads everything');
-is((logged($again))[0], $users * $items * 5 / 4 + 13, 'all messages');
+is((logged($again))[0], $users * $items * 5 / 4 + 15, 'all messages');
 is((logged($again))[1], $users * $items * 5 / 4, 'all exposures');
 is(bytes(), $before, 'adding again changes no byte');
-is(scalar(() = slurp_file($again->{log}) =~ /^skipped partition \d, offset \d+: /mg), 10,
+is(scalar(() = slurp_file($again->{log}) =~ /^skipped partition \d, offset \d+: /mg), 13,
 	'what is no exposure is skipped and logged');
+is(query('SELECT seen.contains(77, 5)'), 'f', 'and makes no exposure together with others');
 
 # Programs that can only insert have a view.
 query($_->{text})

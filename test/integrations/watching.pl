@@ -70,14 +70,14 @@ $node->safe_psql('postgres', q{
 	SELECT bloomexp.create_feed('alone');
 	SELECT alone.add(1, '{1}');
 
-	-- four users, one without a filter, and one filter far above its rate; partitions that
-	-- came later
+	-- four users, one without a filter and filled ahead of the clock, and one filter far above its
+	-- rate; partitions that came later
 	INSERT INTO seen.filters (user_id, items, filled_until) VALUES
 		(1, bloom_add(bloom_new(100), ARRAY(SELECT generate_series(1, 100))),
 			'2026-01-03 00:00+00'),
 		(2, bloom_add(bloom_new(1000, 0.001), 1), '2026-01-02 00:00+00'),
 		(3, bloom_add(bloom_new(10, 0.5), ARRAY(SELECT generate_series(1, 100))), NULL),
-		(4, NULL, '2026-01-04 00:00+00');
+		(4, NULL, '3026-01-04 00:00+00');
 	DO $$ BEGIN FOR n IN 1 .. 10 LOOP UPDATE seen.filters SET filled_until = filled_until
 		WHERE user_id = 1; END LOOP;
 		END $$;
@@ -150,7 +150,7 @@ my %seen = (
 	readable => 1, users => 4, bytes => $known[0], fpr_target_ratio => 0.5,
 		fpr_max_ratio => $known[2], above_target => 1,
 	oldest_filled_until_timestamp_seconds => 1767312000, untracked_tables => 3,
-	never_filled => 1);
+	never_filled => 1, filled_ahead => 1);
 
 is($known[1], 0.5, 'the highest target');
 my $factor = sprintf '%g', $node->safe_psql('postgres',
@@ -158,7 +158,7 @@ my $factor = sprintf '%g', $node->safe_psql('postgres',
 is_deeply(values_of('bloomexp_feed', 'seen'), \%seen, 'a feed that is known');
 is_deeply(values_of('bloomexp_feed', 'Odd "feed"'),
 	{ map({ $_ => undef } keys %seen), readable => 1, users => 0, above_target => 0,
-		untracked_tables => 0, never_filled => 0 },
+		untracked_tables => 0, never_filled => 0, filled_ahead => 0 },
 	'an empty one without triggers, with an odd name');
 is_deeply(values_of('bloomexp_feed', 'secret'), { map({ $_ => undef } keys %seen), readable => 0 },
 	'what the role may not read');

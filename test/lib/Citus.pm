@@ -5,7 +5,7 @@ package Citus;
 use Exporter 'import';
 use Server;
 
-our @EXPORT = qw(start_citus again_and_again move_shards looks_ok all_end done);
+our @EXPORT = qw(start_citus again_and_again move_shards move_waits looks_ok all_end done);
 
 # Start a cluster, and return its coordinator and then its workers.  Skips the test if Citus is not
 # installed.  libpq's environment variables are set for the coordinator.
@@ -77,6 +77,27 @@ sub move_shards
 				WHERE noderole = 'primary' AND shouldhaveshards
 					AND nodeport <> s.nodeport LIMIT 1) n});
 	again_and_again('moves', $node, $folder, "psql -Xqf $folder/move; sleep 1");
+}
+
+# Whether a move of the shard of user 7 waits for a transaction that has run this statement.
+sub move_waits
+{
+	my ($table, $coordinator, $node, $statement) = @_;
+	my $session = $node->background_psql('postgres');
+	my $move = qq{SET statement_timeout = '5s';
+		SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport,
+			'block_writes')
+		FROM citus_shards AS s, pg_dist_node AS n
+		WHERE s.shardid = get_shard_id_for_distribution_column('$table', 7)
+			AND s.table_name = '$table'::regclass AND n.shouldhaveshards
+			AND n.nodeport <> s.nodeport LIMIT 1};
+
+	$session->query_safe("BEGIN; $statement");
+	my ($status, $output, $error) = $coordinator->psql('postgres', $move);
+	$session->query_safe('COMMIT');
+	$session->quit;
+	die $error if $status != 0 && $error !~ /canceling statement due to statement timeout/;
+	return $status != 0;
 }
 
 # For at least $seconds, and until $enough is true, compare for each user the items committed to a

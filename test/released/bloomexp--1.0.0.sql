@@ -607,7 +607,7 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 800;
 COMMENT ON FUNCTION bloom_info(bloom) IS
 'state of a filter: kind of its items, items added, capacity of all layers, target false positive '
 'rate, rate now, bits, bits set and their share, layers, size in bytes, whether it is counting, '
-'window, and the time before which the window has expired';
+'window, and the time before which adds ignore items';
 
 CREATE FUNCTION bloom_layers(
 	filter bloom,
@@ -672,7 +672,8 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION bloom_slice_start(timestamp with time zone, interval, integer) IS
 'start of the slice that contains shown_at, in a window of this width and number of slices';
 
--- Called by rebuilds of feeds without triggers.
+-- Rebuilds of feeds without triggers call this as bloomexp.oldest_transaction(), which does not
+-- depend on the schema of the extension.
 
 CREATE FUNCTION bloom_oldest_transaction() RETURNS timestamp with time zone
 AS 'MODULE_PATHNAME', 'bloomexp_oldest_transaction'
@@ -692,8 +693,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_contains_int8'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, bigint) IS
-'whether the filter contains the item: false is certain, true is wrong with a probability of at '
-'most fpr';
+'whether the filter contains the item: false is certain; for an item that was not added, the '
+'answer is true with a probability of at most fpr';
 
 CREATE FUNCTION bloom_contained(item bigint, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_int8'
@@ -727,8 +728,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_contains_text'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, text) IS
-'whether the filter contains the item: false is certain, true is wrong with a probability of at '
-'most fpr';
+'whether the filter contains the item: false is certain; for an item that was not added, the '
+'answer is true with a probability of at most fpr';
 
 CREATE FUNCTION bloom_contained(item text, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_text'
@@ -762,8 +763,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_contains_uuid'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, uuid) IS
-'whether the filter contains the item: false is certain, true is wrong with a probability of at '
-'most fpr';
+'whether the filter contains the item: false is certain; for an item that was not added, the '
+'answer is true with a probability of at most fpr';
 
 CREATE FUNCTION bloom_contained(item uuid, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_uuid'
@@ -797,8 +798,8 @@ AS 'MODULE_PATHNAME', 'bloomexp_contains_bytea'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 
 COMMENT ON FUNCTION bloom_contains(bloom, bytea) IS
-'whether the filter contains the item: false is certain, true is wrong with a probability of at '
-'most fpr';
+'whether the filter contains the item: false is certain; for an item that was not added, the '
+'answer is true with a probability of at most fpr';
 
 CREATE FUNCTION bloom_contained(item bytea, filter bloom) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloomexp_contained_bytea'
@@ -1023,26 +1024,6 @@ $$;
 COMMENT ON FUNCTION bloomexp.row_not_written(text) IS
 'raises an error: a row was not written or removed, probably because of a trigger or rule';
 
-CREATE FUNCTION bloomexp.batch_function(name text) RETURNS oid
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	function constant oid := to_regproc(name);
-BEGIN
-	IF function IS NULL THEN
-		RAISE EXCEPTION 'function % does not exist or is not unique', name
-			USING ERRCODE = 'ambiguous_function',
-			HINT = 'Drop the function of that name that the script of the feed does not make.';
-	END IF;
-	RETURN function;
-END
-$$;
-
-COMMENT ON FUNCTION bloomexp.batch_function(text) IS
-'the function rebuild_batch() or expire_batch() of a feed, by its name; raises an error if there is '
-'none, or more than one';
-
 CREATE TABLE bloomexp.new_rows ();
 
 COMMENT ON TABLE bloomexp.new_rows IS
@@ -1059,7 +1040,8 @@ COMMENT ON TABLE bloomexp.new_rows IS
 -- items     the filter of all other items
 --
 -- An addition is the hashes of items that were all shown at one time: "shown_at", or "present" if
--- that is earlier.  Feeds without a window leave out since, shown_at and present.
+-- that is earlier.  Feeds over a table leave out since, shown_at and present; with width
+-- NULL they are ignored.
 
 CREATE TYPE bloomexp.row_settings AS (
 	width interval,
@@ -1386,20 +1368,20 @@ AS $$
 			bloomexp.trusted(l.collowner, owner), NULL
 		FROM pg_collation AS l
 		WHERE l.oid = user_collation AND l.collnamespace <> 'pg_catalog'::regnamespace
-		UNION ALL SELECT 9, format('trigger %I of %s', g.tgname, g.tgrelid::regclass), p.proowner,
+		UNION ALL SELECT 9, format('trigger %I on %s', g.tgname, g.tgrelid::regclass), p.proowner,
 			bloomexp.trusted(p.proowner, owner),
 			format(': DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass)
 		FROM filters AS f JOIN pg_trigger AS g ON g.tgrelid = f.oid AND NOT g.tgisinternal
 		JOIN pg_proc AS p ON p.oid = g.tgfoid)
 	SELECT p.problem FROM (
-		SELECT o.n, o.name, format('%s belongs to role %I, who could run code with your rights by '
-			'replacing it%s.',
+		SELECT o.n, o.name, format('%s belongs to role %I, who could run code with the rights '
+			'of the feed''s owner by replacing it%s.',
 			upper(left(o.name, 1)) || substr(o.name, 2), pg_get_userbyid(o.role),
-			coalesce(o.remedy, ': its owner can make the feed')) AS problem
+			coalesce(o.remedy, ': change its owner, or let that role make the feed')) AS problem
 		FROM owned AS o WHERE NOT o.trusted
 		UNION ALL
 		SELECT 10, n.nspname, format('Others may create functions and tables in schema %I, and so '
-			'run code with your rights: '
+			'run code with the rights of the feed''s owner: '
 			'REVOKE CREATE ON SCHEMA %1$I FROM %s.', n.nspname,
 			string_agg(CASE a.grantee WHEN 0 THEN 'PUBLIC'
 				ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', '))
@@ -1408,11 +1390,12 @@ AS $$
 		GROUP BY n.nspname
 		UNION ALL
 		SELECT 11, r.rulename, format(
-			'Rule %I of %s runs with your rights: DROP RULE %1$I ON %2$s.',
+			'Rule %I on %s runs with the rights of the feed''s owner: DROP RULE %1$I ON %2$s.',
 			r.rulename, r.ev_class::regclass)
 		FROM filters AS f JOIN pg_rewrite AS r ON r.ev_class = f.oid
 		UNION ALL
-		SELECT 11, g.tgname, format('The condition of trigger %I of %s runs with your rights: '
+		SELECT 11, g.tgname, format('The condition of trigger %I on %s runs with the rights of the '
+			'feed''s owner: '
 			'DROP TRIGGER %1$I ON %2$s.', g.tgname, g.tgrelid::regclass)
 		FROM filters AS f JOIN pg_trigger AS g ON g.tgrelid = f.oid
 		WHERE NOT g.tgisinternal AND g.tgqual IS NOT NULL
@@ -1765,41 +1748,43 @@ SET standard_conforming_strings = on
 AS $$
 DECLARE
 	exposures regclass := to_regclass(arguments ->> 'exposures');
-	in_column text;
+	has_type text;	-- the beginning of a sentence
 	c record;
 BEGIN
 	FOR c IN SELECT * FROM bloomexp.feed_columns(arguments)
 	LOOP
-		in_column := CASE WHEN exposures IS NULL THEN '' ELSE format(' in column %I', c.name) END;
+		has_type := split_part(c.argument, '_', 1);	-- user, item or time
+		has_type := CASE WHEN exposures IS NULL THEN format('%s_type is', has_type)
+			ELSE format('%s column %I has type', initcap(has_type), c.name) END;
 		IF exposures IS NOT NULL AND c.attnum IS NULL THEN
 			RETURN NEXT format('%s has no column %I: name the column with %s => ...',
 				arguments ->> 'exposures', c.name, quote_ident(c.argument));
 		ELSIF exposures IS NOT NULL
 			AND NOT has_column_privilege(role, exposures, c.attnum, 'SELECT') THEN
-			RETURN NEXT format('You may not read column %I: GRANT SELECT ON %s TO %I.',
-				c.name, arguments ->> 'exposures', pg_get_userbyid(role));
+			RETURN NEXT format(
+				'Role %1$I may not read column %2$I: GRANT SELECT ON %3$s TO %1$I.',
+				pg_get_userbyid(role), c.name, arguments ->> 'exposures');
 		ELSIF c.attgenerated = 'v' AND arguments ->> 'trigger' = 'true' THEN
 			RETURN NEXT format('Column %I is virtual, and triggers do not see its value: '
 				'make it STORED, or use trigger => false.', c.name);
 		ELSIF c.argument = 'user_column' THEN
 			IF c.arrays > 0 OR bloomexp.comparisons(c.base) IS NULL THEN
-				RETURN NEXT format('Users have type %s%s: it must be a scalar type with '
-					'a default B-tree operator class.',
-					format_type(c.type, NULL), in_column);
+				RETURN NEXT format(
+					'%s %s: it must be a scalar type with a default B-tree operator class.',
+					has_type, format_type(c.type, NULL));
 			ELSIF (
 				SELECT n.nspname LIKE 'pg\_temp%'
 				FROM pg_type AS t JOIN pg_namespace AS n ON n.oid = t.typnamespace
 				WHERE t.oid = c.base) THEN
-				RETURN NEXT format(
-					'Users have type %s%s: it is temporary, and a feed would outlive it.',
-					format_type(c.type, NULL), in_column);
+				RETURN NEXT format('%s %s: it is temporary, and a feed would outlive it.',
+					has_type, format_type(c.type, NULL));
 			END IF;
 		ELSIF c.argument = 'item_column' THEN
 			IF c.arrays > (exposures IS NOT NULL)::integer
 				OR bloomexp.item_kind(c.base) IS NULL THEN
-				RETURN NEXT format('Items have type %s%s: it must be smallint, integer, bigint, '
+				RETURN NEXT format('%s %s: it must be smallint, integer, bigint, '
 					'text, varchar, uuid or bytea%s.',
-					format_type(c.type, NULL), in_column,
+					has_type, format_type(c.type, NULL),
 					CASE WHEN exposures IS NULL THEN '' ELSE ', or an array of one of them' END);
 			ELSIF NOT c.deterministic THEN
 				RETURN NEXT format('Item column %I has a nondeterministic collation: items are '
@@ -1807,10 +1792,10 @@ BEGIN
 			END IF;
 		ELSIF c.argument = 'time_column' THEN
 			IF c.arrays > 0 OR c.base NOT IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN
-				RETURN NEXT format('Time column %I has type %s: it must be timestamp with '
+				RETURN NEXT format('%s %s: it must be timestamp with '
 					'time zone, or timestamp without, which is read as UTC. '
-					'For example: ALTER TABLE %s ALTER COLUMN %1$I TYPE timestamptz USING ...',
-					c.name, format_type(c.type, NULL), arguments ->> 'exposures');
+					'For example: ALTER TABLE %s ALTER COLUMN %I TYPE timestamptz USING ...',
+					has_type, format_type(c.type, NULL), arguments ->> 'exposures', c.name);
 			END IF;
 		ELSIF c.arrays > 0 OR c.base <> 'boolean'::regtype THEN
 			RETURN NEXT format('Column %I has type %s: "where" names a boolean column. '
@@ -1866,7 +1851,7 @@ BEGIN
 			'or have BYPASSRLS.', name);
 	END IF;
 	RETURN QUERY
-		SELECT format('Trigger %I of %s has a name of the feed''s triggers: '
+		SELECT format('Trigger %I on %s has the name of a trigger of the feed: '
 			'drop it, rename it, or choose another name for the feed.', g.tgname, t)
 		FROM bloomexp.tables_of(table_id) AS t JOIN pg_trigger AS g ON g.tgrelid = t
 		JOIN pg_proc AS p ON p.oid = g.tgfoid JOIN pg_namespace AS n ON n.oid = p.pronamespace
@@ -1879,12 +1864,13 @@ BEGIN
 	END IF;
 
 	IF table_row.relispartition THEN
-		RETURN NEXT format('%s is a partition, and an INSERT into its root fires no trigger of it: '
+		RETURN NEXT format('%s is a partition, and an INSERT into its root fires none of its '
+			'triggers: '
 			'make the feed over the root, or use trigger => false.', name);
 	END IF;
 	IF NOT has_table_privilege(role, table_id, 'TRIGGER') THEN
-		RETURN NEXT format('You may not create triggers on %s: GRANT TRIGGER ON %1$s TO %I.', name,
-			pg_get_userbyid(role));
+		RETURN NEXT format('Role %I may not create triggers on %s: GRANT TRIGGER ON %2$s TO %1$I.',
+			pg_get_userbyid(role), name);
 	END IF;
 	RETURN QUERY
 		SELECT format('%s is filled by a subscription, which fires no statement triggers: '
@@ -1892,8 +1878,8 @@ BEGIN
 		FROM bloomexp.tables_of(table_id) AS t JOIN pg_subscription_rel AS s ON s.srrelid = t
 		ORDER BY 1;
 	RETURN QUERY
-		SELECT format('%s is a foreign table, into which inserts would fail with '
-			'a trigger on its parent: use trigger => false.', t)
+		SELECT format('%s is a foreign table: inserts into it would fail if its parent '
+			'had the trigger. Use trigger => false.', t)
 		FROM bloomexp.tables_of(table_id) AS t JOIN pg_class AS c ON c.oid = t AND c.relkind = 'f'
 		ORDER BY 1;
 END
@@ -2001,18 +1987,19 @@ BEGIN
 	END IF;
 	IF schema IS NULL THEN
 		IF NOT has_database_privilege(role, current_database(), 'CREATE') THEN
-			RETURN NEXT format('You may not create schema %I: GRANT CREATE ON DATABASE %I TO %I, '
-				'or let the owner of the database make the empty schema for you.',
-				feed, current_database(), pg_get_userbyid(role));
+			RETURN NEXT format('Role %1$I may not create schema %2$I: '
+				'GRANT CREATE ON DATABASE %3$I TO %1$I, '
+				'or let the owner of the database make the empty schema for it.',
+				pg_get_userbyid(role), feed, current_database());
 		END IF;
 	ELSIF settings IS NOT NULL
 		AND NOT (pg_has_role(role, owner, 'USAGE') AND pg_has_role(owner, role, 'USAGE')) THEN
-		RETURN NEXT format('You may not change feed %I: its owner can.', feed);
+		RETURN NEXT format('Only the owner of feed %I can change it.', feed);
 	ELSIF NOT (has_schema_privilege(role, schema, 'CREATE')
 		AND has_schema_privilege(role, schema, 'USAGE')) THEN
 		RETURN NEXT format(
-			'You may not create in schema %I: GRANT CREATE, USAGE ON SCHEMA %1$I TO %I.',
-			feed, pg_get_userbyid(role));
+			'Role %I may not create in schema %I: GRANT CREATE, USAGE ON SCHEMA %2$I TO %1$I.',
+			pg_get_userbyid(role), feed);
 	ELSIF settings IS NULL AND EXISTS (
 		SELECT FROM pg_depend AS d
 		WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = schema
@@ -2177,14 +2164,13 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	-- This raises an error if there is a row that an older snapshot does not show.
-	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-		BEGIN
-			PERFORM bloomexp.lock_user(filters, user_id);
-		EXCEPTION WHEN integrity_constraint_violation THEN
-			NULL;	-- a constraint refuses a row of this user, so there is none
-		END;
-	END IF;
+	-- Wait for a call that is making the row of a new user: a DELETE alone would not see that row.
+	-- If an older snapshot does not show the row, this raises an error.
+	BEGIN
+		PERFORM bloomexp.lock_user(filters, user_id);
+	EXCEPTION WHEN integrity_constraint_violation THEN
+		NULL;	-- a constraint refuses a row of this user, so there is none
+	END;
 	PERFORM bloomexp.remove_row(filters, concat('f.user_id ', u.equal, ' $1'), user_id)
 	FROM bloomexp.user_sql(filters) AS u;
 END
@@ -2258,7 +2244,7 @@ BEGIN
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;	-- whatever the session's default is
 		SET LOCAL search_path = pg_catalog, pg_temp;	-- until the next COMMIT
-		batch_oid := coalesce(batch_oid, bloomexp.batch_function(batch));
+		batch_oid := coalesce(batch_oid, batch::regproc);
 		-- Since the last batch the feed can have been dropped, and somebody else can have made one
 		-- of its name.  Test that before the call, whose plan could run the function, and again in
 		-- the call.
@@ -2422,16 +2408,17 @@ BEGIN
 			IF users IS NOT NULL AND (after IS NOT NULL OR upto IS NOT NULL) THEN
 				RAISE EXCEPTION 'a rebuild takes either users or a range of them'
 					USING ERRCODE = 'invalid_parameter_value';
-			ELSIF overlap < interval '0' OR (overlap IS NULL AND NOT has_triggers)
-				OR dry_run IS NULL OR allow_removed IS NULL THEN
-				RAISE EXCEPTION 'arguments overlap, dry_run and allow_removed must not be null, '
-					'and overlap must not be negative'
+			ELSIF dry_run IS NULL OR allow_removed IS NULL THEN
+				RAISE EXCEPTION 'dry_run and allow_removed must not be null'
+					USING ERRCODE = 'null_value_not_allowed';
+			ELSIF NOT has_triggers AND (overlap >= interval '0') IS NOT TRUE THEN
+				RAISE EXCEPTION 'overlap must not be null or negative'
 					USING ERRCODE = 'invalid_parameter_value';
 			END IF;
 			call := format('SELECT b.after, b.busy, (b.counts).* '
 				'FROM %s($1, $2, $3, $4, $5, $6, $7%s) AS b WHERE to_regproc(%L)::oid = $9',
 				batch, CASE WHEN NOT has_triggers THEN ', $8' END, batch);
-			batch_oid := bloomexp.batch_function(batch);
+			batch_oid := batch::regproc;
 			IF users IS NOT NULL THEN	-- batches take slices of it
 				users := ARRAY(SELECT u.id FROM unnest(users) AS u(id));
 			END IF;
@@ -3118,9 +3105,9 @@ BEGIN
 	END IF;
 	EXECUTE format('SELECT EXISTS (SELECT FROM %I.filters)', feed) INTO has_rows;
 	IF has_rows THEN
-		RAISE EXCEPTION 'filters of feed "%" were made from other columns', feed
+		RAISE EXCEPTION 'filters of feed "%" were built from other columns', feed
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = format('They were made from %s.', former),
+			DETAIL = format('They were built from %s.', former),
 			HINT = format('TRUNCATE %I.filters, apply the script, and CALL %1$I.rebuild(); '
 				'until then pages can have items that were shown.', feed);
 	END IF;
@@ -3128,7 +3115,7 @@ END
 $$;
 
 COMMENT ON FUNCTION bloomexp.require_same_columns(text, jsonb, regclass, text, text, regtype) IS
-'raises an error if the filters of a feed were made from other columns than its script names, or '
+'raises an error if the filters of a feed were built from other columns than its script names, or '
 'from items of another kind; a column that was renamed is still the same column';
 
 CREATE PROCEDURE bloomexp.change_user_type(feed text, user_type text, user_collation text)
@@ -3228,7 +3215,7 @@ BEGIN
 				WHERE c.relnamespace = schema AND c.relname = 'filters'),
 			coalesce(to_regcollation(user_collation), 0)) AS u);
 	IF untrusted IS NOT NULL THEN
-		RAISE EXCEPTION 'feed "%" names objects that roles without your rights can replace', feed
+		RAISE EXCEPTION 'feed "%" uses objects that other roles can replace', feed
 			USING ERRCODE = 'insufficient_privilege', DETAIL = untrusted;
 	END IF;
 
@@ -3665,7 +3652,7 @@ BEGIN
 			JOIN pg_am AS m ON m.oid = c.relam
 		WHERE m.amname = 'btree' AND x.indrelid = table_id AND x.indisvalid AND x.indpred IS NULL
 			AND x.indkey[0] = users.attnum) THEN
-		RAISE WARNING 'no index of % begins with column "%"', name, arguments ->> 'user_column'
+		RAISE WARNING 'no index on % begins with column "%"', name, arguments ->> 'user_column'
 			USING DETAIL = format('A rebuild%s would read the whole table for each user.',
 				CASE arguments ->> 'trigger' WHEN 'false' THEN ' and each request' ELSE '' END),
 			HINT = format('CREATE INDEX%s ON %s (%I, %I%s);',
@@ -3875,8 +3862,7 @@ AS $$
 		'tracked', f.tracked,	-- triggers of the table write the rows
 		'untracked', f.over_table AND NOT f.tracked,
 		'remembers', f.tracked OR NOT f.over_table,	-- a row has everything that was shown
-		'citus', f.distributed,
-		'local', NOT f.distributed)
+		'citus', f.distributed)
 	FROM (
 		SELECT arguments ->> 'exposures' IS NOT NULL AS over_table,
 			arguments ->> 'width' IS NOT NULL AS forgets,
@@ -4022,7 +4008,7 @@ BEGIN
 	problems := (SELECT string_agg(p, E'\n') FROM bloomexp.feed_problems(arguments, me) AS p);
 	IF problems IS NOT NULL THEN
 		RAISE EXCEPTION 'cannot make feed "%"%', arguments ->> 'feed',
-			coalesce(' of ' || (arguments ->> 'exposures'), '')
+			coalesce(' over ' || (arguments ->> 'exposures'), '')
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = problems;
 	END IF;
 
@@ -4785,6 +4771,10 @@ $template$)
 -- The table {feed}.filters has one row per user, with a filter of the items that the user was
 -- shown in the last {window_width}.  Items that are older, or whose exposures were deleted, stay in
 -- the filter until the next rebuild(): call it every night.
+{#untracked}
+-- Calls read the exposures since the last rebuild from the table.  If users see many items a day,
+-- call rebuild() every hour.
+{/untracked}
 {/table}
 --
 -- This script belongs to you.  Read it, change it, and apply it again whenever you like: existing
@@ -4792,7 +4782,8 @@ $template$)
 -- argument types have changed is created anew, without grants.  Run the script in one transaction,
 -- so that an error leaves nothing half made:
 -- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
--- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included{/tracked}.
+-- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included; first lock the
+-- exposures, in the same transaction, because inserts lock them first, too{/tracked}.
 --
 -- Rights.  The functions run with the rights of the owner of the feed and with a fixed search_path.
 -- Roles that use the feed need USAGE on its schema and EXECUTE on the functions that they call.
@@ -4832,8 +4823,10 @@ $template$)
 -- read later ones from the table.  Before a rebuild reads the exposures, it finds the oldest open
 -- transaction, and it sets filled_until to the start of that transaction, less "overlap".  An
 -- exposure from before this time that is committed later is overlooked until the next rebuild.  So
--- "overlap" must be longer than any transaction before its PREPARE, and longer than the delay with
--- which a subscription, a foreign table, a materialized view or an application delivers rows.
+-- "overlap" must be longer than each of these: the time from the start of a transaction to its
+-- PREPARE, the run time of a string of several statements that a client sends at once, the delay
+-- with which an application, a subscription, a foreign table or a materialized view delivers rows,
+-- and the difference between the clocks that set the times of exposures and that of the server.
 {/untracked}
 --
 -- For the proof, see doc/how-it-works.md in the source of bloomexp.
@@ -4915,14 +4908,8 @@ BEGIN
 {/untracked}
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- no row for a NULL user
-{#citus}
-	-- write the row: a move of the shard waits for writers, but not for row locks
-	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending;
-{/citus}
-{#local}
 	-- WHERE false: lock the row without writing it
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false;
-{/local}
 {#remembers}
 	-- This raises an error if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -5128,8 +5115,8 @@ BEGIN
 	FROM {feed}.filters AS f
 	WHERE f.user_id {=} take.user_id{collate}
 {#alone}
-		-- On Citus this must find no row, so that lock() below writes the row: a shard can move
-		-- while its rows are only locked.
+		-- On Citus this must find no row, so that lock() below locks the row by an INSERT: a move
+		-- of the shard waits for an INSERT, but not for row locks.
 		AND current_setting('citus.shard_count', true) IS NULL
 {/alone}
 	FOR NO KEY UPDATE;

@@ -270,7 +270,9 @@ while (my ($name, $role) = splice @as, 0, 2)
 }
 my $state =
   q{SELECT (SELECT count(*) FROM exposures WHERE item_id = 701), to_regnamespace('shown')};
-$node->safe_psql($of_table, 'DROP SCHEMA shown CASCADE');
+my ($undo) = $document{'doc/feed-over-a-table.md'}
+  =~ /^( +BEGIN;(?:(?!^ +BEGIN;).)*?DROP SCHEMA shown .*?COMMIT;)$/ms;
+$node->safe_psql($of_table, $undo, @owner);
 for my $stop (1, 0)	# psql goes on after an error by default
 {
 	for my $failure ([ '(42, 701)' => '(42, NULL)' ], [ "'{702}'" => "'{701}'" ],
@@ -431,6 +433,14 @@ is($node->safe_psql($of_table,
 	'DO NOTHING takes it and does not return it');
 is(sqlstate($node, $of_table, "$again " . $page =~ s/ON CONFLICT .*\nSET .*//r . $execute), '23505',
 	'and without ON CONFLICT the page fails');
+
+# A table is renamed as the guide says, and the feed follows it.
+my ($rename) = $document{'doc/feed-over-a-table.md'}
+  =~ /^( +DO (?:(?!^ +DO ).)*? RENAME TO .*?END \$\$;)$/ms;
+is($node->safe_psql($of_table, "BEGIN; SET LOCAL client_min_messages = warning; $rename
+	INSERT INTO impressions VALUES (42, 803);
+	SELECT shown.unseen(42, '{803}'), problems FROM bloomexp.feeds() WHERE feed = 'shown'; ROLLBACK",
+	@owner), '{}|{}', 'a table that is renamed');
 
 # Renamed columns and schemas stop inserts, and renamed tables rebuilds, as the guide warns.
 is(sqlstate($node, 'query', 'BEGIN; ALTER TABLE exposures RENAME item_id TO post_id;

@@ -111,7 +111,7 @@ like(said('typed', q{
 	SELECT bloomexp.feed_sql('late', 'app.by_domain', trigger => false) AS script \gset
 	ALTER DOMAIN app.id OWNER TO evil;
 	BEGIN;
-	:script}), qr/^ERROR:  feed "late" names objects that roles without your rights can replace$/m,
+	:script}), qr/^ERROR:  feed "late" uses objects that other roles can replace$/m,
 	'the script looks at domains, too');
 for (qw(with_type with_function with_operator far))
 {

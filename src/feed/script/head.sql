@@ -9,6 +9,10 @@
 -- The table {feed}.filters has one row per user, with a filter of the items that the user was
 -- shown in the last {window_width}.  Items that are older, or whose exposures were deleted, stay in
 -- the filter until the next rebuild(): call it every night.
+{#untracked}
+-- Calls read the exposures since the last rebuild from the table.  If users see many items a day,
+-- call rebuild() every hour.
+{/untracked}
 {/table}
 --
 -- This script belongs to you.  Read it, change it, and apply it again whenever you like: existing
@@ -16,7 +20,8 @@
 -- argument types have changed is created anew, without grants.  Run the script in one transaction,
 -- so that an error leaves nothing half made:
 -- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
--- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included{/tracked}.
+-- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included; first lock the
+-- exposures, in the same transaction, because inserts lock them first, too{/tracked}.
 --
 -- Rights.  The functions run with the rights of the owner of the feed and with a fixed search_path.
 -- Roles that use the feed need USAGE on its schema and EXECUTE on the functions that they call.
@@ -56,8 +61,10 @@
 -- read later ones from the table.  Before a rebuild reads the exposures, it finds the oldest open
 -- transaction, and it sets filled_until to the start of that transaction, less "overlap".  An
 -- exposure from before this time that is committed later is overlooked until the next rebuild.  So
--- "overlap" must be longer than any transaction before its PREPARE, and longer than the delay with
--- which a subscription, a foreign table, a materialized view or an application delivers rows.
+-- "overlap" must be longer than each of these: the time from the start of a transaction to its
+-- PREPARE, the run time of a string of several statements that a client sends at once, the delay
+-- with which an application, a subscription, a foreign table or a materialized view delivers rows,
+-- and the difference between the clocks that set the times of exposures and that of the server.
 {/untracked}
 --
 -- For the proof, see doc/how-it-works.md in the source of bloomexp.

@@ -21,14 +21,8 @@ BEGIN
 {/untracked}
 	INSERT INTO {feed}.filters AS f (user_id)
 	SELECT lock.user_id{collate} WHERE lock.user_id IS NOT NULL	-- no row for a NULL user
-{#citus}
-	-- write the row: a move of the shard waits for writers, but not for row locks
-	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending;
-{/citus}
-{#local}
 	-- WHERE false: lock the row without writing it
 	ON CONFLICT ON CONSTRAINT filters_pkey DO UPDATE SET pending = f.pending WHERE false;
-{/local}
 {#remembers}
 	-- This raises an error if an older snapshot shows a row that others have removed since.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN

@@ -42,8 +42,8 @@ BEGIN
 	FROM {feed}.filters AS f
 	WHERE f.user_id {=} take.user_id{collate}
 {#alone}
-		-- On Citus this must find no row, so that lock() below writes the row: a shard can move
-		-- while its rows are only locked.
+		-- On Citus this must find no row, so that lock() below locks the row by an INSERT: a move
+		-- of the shard waits for an INSERT, but not for row locks.
 		AND current_setting('citus.shard_count', true) IS NULL
 {/alone}
 	FOR NO KEY UPDATE;
