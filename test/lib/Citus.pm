@@ -84,20 +84,26 @@ sub move_waits
 {
 	my ($table, $coordinator, $node, $statement) = @_;
 	my $session = $node->background_psql('postgres');
-	my $move = qq{SET statement_timeout = '5s';
+	my $waiting = 0;
+
+	$session->query_safe("BEGIN; $statement");
+	my $move = IPC::Run::start([ 'psql', '-Xqd', $coordinator->connstr('postgres'), '-c', qq{
 		SELECT citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport,
 			'block_writes')
 		FROM citus_shards AS s, pg_dist_node AS n
 		WHERE s.shardid = get_shard_id_for_distribution_column('$table', 7)
 			AND s.table_name = '$table'::regclass AND n.shouldhaveshards
-			AND n.nodeport <> s.nodeport LIMIT 1};
-
-	$session->query_safe("BEGIN; $statement");
-	my ($status, $output, $error) = $coordinator->psql('postgres', $move);
+			AND n.nodeport <> s.nodeport} ], '<', \undef, '>&', \my $output, $timeout);
+	while (!$waiting && $move->pumpable)
+	{
+		$move->pump_nb;
+		$waiting = $coordinator->safe_psql('postgres', q{SELECT sum(result::integer)
+			FROM run_command_on_all_nodes('SELECT count(*) FROM pg_locks WHERE NOT granted')});
+	}
 	$session->query_safe('COMMIT');
 	$session->quit;
-	die $error if $status != 0 && $error !~ /canceling statement due to statement timeout/;
-	return $status != 0;
+	$move->finish || die $output;
+	return $waiting;
 }
 
 # For at least $seconds, and until $enough is true, compare for each user the items committed to a
