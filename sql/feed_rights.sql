@@ -605,14 +605,17 @@ BEGIN
 		'{"exposures": "y;alter/**/role/**/regress_bloomexp_evil/**/superuser;--"}',
 		'{"exposures": "'
 			|| 'shop.\"y;alter/**/role/**/regress_bloomexp_evil/**/superuser;--\"' || '"}',
-		repeat('[', 5000) || repeat(']', 5000)]
+		repeat('[', 5000) || repeat(']', 5000),
+		'{}, "functions": {"take": ["", "", [1e131071]]}', '{}, "functions": {'
+			|| (SELECT string_agg(format('"f%s": ["", "", []]', i), ', ')
+				FROM generate_series(1, 51) AS i) || '}']
 	LOOP
 		n := n + 1;
 		EXECUTE format('CREATE SCHEMA forged_%s', n);
 		EXECUTE format('CREATE FUNCTION forged_%s.settings() RETURNS jsonb LANGUAGE sql AS %L', n,
 			format(E'\nSELECT \'{"version": "1.0.0", '
 				'"fixed_arguments": "bigint, bigint, 30 days in 6 slices", '
-				'"arguments": %s, "functions": {"take": "me"}}\'::pg_catalog.jsonb\n', forged));
+				'"functions": {"take": "me"}, "arguments": %s}\'::pg_catalog.jsonb\n', forged));
 	END LOOP;
 END
 $$;
@@ -629,6 +632,17 @@ RESET ROLE;
 SELECT feed, command FROM bloomexp.feeds() WHERE owner = 'regress_bloomexp_evil'
 	AND feed NOT IN ('forged_2', 'forged_9')
 	ORDER BY 1;
+-- A remedy does not say to drop what belongs to the owner of a schema.
+SET ROLE regress_bloomexp_owner;
+CREATE SCHEMA offices;
+CREATE FUNCTION offices.login(text) RETURNS text LANGUAGE sql AS 'SELECT $1';
+GRANT ALL ON SCHEMA offices TO regress_bloomexp_evil;
+SET ROLE regress_bloomexp_evil;
+CREATE FUNCTION offices.settings() RETURNS jsonb LANGUAGE sql AS
+	E'SELECT \'{"version": "1.0.0", "arguments": {}, "functions": {}}\'::pg_catalog.jsonb';
+RESET ROLE;
+SELECT p FROM bloomexp.feeds('offices'), unnest(problems) AS p WHERE p ~ 'login';
+DROP SCHEMA offices CASCADE;
 CREATE FUNCTION run(command text) RETURNS text
 	LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 'done'; EXCEPTION
 	WHEN OTHERS THEN RETURN sqlerrm; END $$;
@@ -772,6 +786,76 @@ DROP VIEW shop.viewed_twice, shop.viewed;
 DROP TABLE shop.events;
 RESET ROLE;
 DROP TABLE evil.events;
+-- ... and of all that a type consists of, in a view or a foreign table; and of what the planner
+-- evaluates: constants in the CHECK of a table, the predicate of an index, a partition key
+SET ROLE regress_bloomexp_evil;
+CREATE FUNCTION evil.least() RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 0::bigint';
+CREATE FUNCTION evil.valid(bigint) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
+CREATE DOMAIN evil.theirs AS bigint CHECK (evil.valid(value));
+GRANT USAGE ON SCHEMA evil TO regress_bloomexp_owner;
+RESET ROLE;
+CREATE FOREIGN DATA WRAPPER nothing;
+CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing;
+GRANT USAGE ON FOREIGN SERVER nowhere TO regress_bloomexp_owner;
+SET ROLE regress_bloomexp_owner;
+CREATE DOMAIN shop.checked AS bigint CHECK (evil.valid(value));
+CREATE TYPE shop.pair AS (id shop.checked);
+CREATE TYPE shop.pair_of_theirs AS (id evil.theirs);
+CREATE TYPE shop.reach AS RANGE (SUBTYPE = shop.checked);
+CREATE TABLE shop.plain (user_id bigint, item_id bigint, shown_at timestamptz DEFAULT now());
+CREATE INDEX ON shop.plain (user_id, shown_at);
+CREATE VIEW shop.by_domain AS
+	SELECT user_id, item_id::shop.checked::bigint AS item_id, shown_at FROM shop.plain;
+CREATE VIEW shop.by_array AS
+	SELECT user_id, (('{' || item_id || '}')::shop.checked[])[1]::bigint AS item_id, shown_at
+	FROM shop.plain;
+CREATE VIEW shop.by_composite AS
+	SELECT user_id, ((('(' || item_id || ')')::shop.pair).id)::bigint AS item_id, shown_at
+	FROM shop.plain;
+CREATE VIEW shop.by_composite_of_theirs AS
+	SELECT user_id, ((('(' || item_id || ')')::shop.pair_of_theirs).id)::bigint AS item_id, shown_at
+	FROM shop.plain;
+CREATE VIEW shop.by_range AS
+	SELECT user_id, lower(('[' || item_id || ',)')::shop.reach)::bigint AS item_id, shown_at
+	FROM shop.plain;
+CREATE FOREIGN TABLE shop.by_foreign_array (user_id bigint, item_id shop.checked[],
+	shown_at timestamptz) SERVER nowhere;
+CREATE TABLE shop.by_index (LIKE shop.plain INCLUDING ALL);
+CREATE INDEX ON shop.by_index (user_id) WHERE item_id > evil.least();
+CREATE TABLE shop.by_check (LIKE shop.plain INCLUDING ALL, CHECK (item_id > evil.least()));
+CREATE TABLE shop.by_child (LIKE shop.plain INCLUDING ALL);
+CREATE TABLE shop.child (CHECK (item_id > evil.least())) INHERITS (shop.by_child);
+CREATE TABLE shop.by_partition_key (LIKE shop.plain)
+	PARTITION BY LIST ((item_id > evil.least()));
+DO $$
+DECLARE
+	exposures text;
+	problems text;
+BEGIN
+	FOREACH exposures IN ARRAY '{plain,by_domain,by_array,by_composite,by_composite_of_theirs,
+		by_range,by_foreign_array,by_index,by_check,by_child,by_partition_key}'::text[]
+	LOOP
+		problems := 'accepted';
+		BEGIN
+			PERFORM bloomexp.create_feed('used', 'shop.' || exposures, trigger => false);
+		EXCEPTION WHEN object_not_in_prerequisite_state THEN
+			GET STACKED DIAGNOSTICS problems = PG_EXCEPTION_DETAIL;
+		END;
+		RAISE INFO '%: %', exposures, problems;
+	END LOOP;
+END $$;
+DROP SCHEMA used CASCADE;
+DROP VIEW shop.by_domain, shop.by_array, shop.by_composite, shop.by_composite_of_theirs,
+	shop.by_range;
+DROP FOREIGN TABLE shop.by_foreign_array;
+DROP TABLE shop.plain, shop.by_index, shop.by_check, shop.child, shop.by_child,
+	shop.by_partition_key;
+DROP TYPE shop.pair, shop.pair_of_theirs, shop.reach;
+DROP DOMAIN shop.checked;
+RESET ROLE;
+DROP FOREIGN DATA WRAPPER nothing CASCADE;
+DROP DOMAIN evil.theirs;
+DROP FUNCTION evil.least, evil.valid;
 
 -- A script stops at a schema that another role has made since, and at a table in it.
 SET ROLE regress_bloomexp_owner;

@@ -23,7 +23,7 @@ AS $$
 	-- ignore functions that no script makes: very long ones, and many of one name
 	CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) < 100000 AND (
 			SELECT count(*) FROM pg_proc AS o
-			WHERE o.pronamespace = schema AND o.proname = f.name) < 10 THEN p.prosrc END)
+			WHERE o.pronamespace = schema AND o.proname = f.name) < 4 THEN p.prosrc END)
 		AS s(source)
 	CROSS JOIN LATERAL (SELECT p.prosecdef = (p.prokind = 'f') AND NOT p.proisstrict
 		-- attributes as in the template; quote_all_identifiers may have put quotes into search_path

@@ -33,8 +33,10 @@ BEGIN
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			AND octet_length(p.prosrc) < 30000);
 	-- Anybody can create a function settings().  Reject what feed_finish() never writes: deep
-	-- nesting, and control characters.
-	IF settings @? '$.**{6}' THEN
+	-- nesting, very many functions, numbers among them (whose texts can be large), and control
+	-- characters.
+	IF settings @? '$.**{6}' OR settings @? '$.functions.** ? (@.type() == "number")'
+		OR (SELECT count(*) FROM jsonb_object_keys(settings -> 'functions')) > 50 THEN
 		RETURN NULL;
 	END IF;
 	IF EXISTS (

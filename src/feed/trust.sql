@@ -119,10 +119,11 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	-- "uses" has the objects whose code runs when the exposures are read.  First come those that
-	-- views name, and the types of the columns of foreign tables, whose values are made here; then
-	-- the objects that these use in turn: functions of operators and aggregates, base types and
-	-- constraints of domains, views, and what bodies of functions use, as far as PostgreSQL records
-	-- it.
+	-- views name; the types of the columns of foreign tables, whose values are made here; and CHECK
+	-- constraints, partition keys and indexes, of which the planner evaluates what is constant.
+	-- Then come the objects that these use in turn: functions of operators and aggregates, the parts
+	-- of types and the constraints of domains, views, and what bodies of functions use, as far as
+	-- PostgreSQL records it.
 	WITH RECURSIVE uses(class, oid) AS (
 		(SELECT d.refclassid, d.refobjid
 		FROM bloomexp.tables_of(exposures) AS t
@@ -132,7 +133,17 @@ AS $$
 		UNION ALL SELECT 'pg_type'::regclass, a.atttypid
 		FROM bloomexp.tables_of(exposures) AS t
 		JOIN pg_foreign_table AS f ON f.ftrelid = t
-		JOIN pg_attribute AS a ON a.attrelid = t AND a.attnum > 0 AND NOT a.attisdropped)
+		JOIN pg_attribute AS a ON a.attrelid = t AND a.attnum > 0 AND NOT a.attisdropped
+		UNION ALL SELECT 'pg_constraint'::regclass, k.oid
+		FROM bloomexp.tables_of(exposures) AS t
+		JOIN pg_constraint AS k ON k.conrelid = t AND k.contype = 'c'
+		UNION ALL SELECT d.refclassid, d.refobjid
+		FROM bloomexp.tables_of(exposures) AS t
+		CROSS JOIN LATERAL (
+			SELECT t::oid UNION ALL SELECT x.indexrelid FROM pg_index AS x WHERE x.indrelid = t)
+			AS r(oid)
+		JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = r.oid
+			AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass))
 		UNION SELECT n.class, n.oid
 		FROM uses AS u
 		CROSS JOIN LATERAL (
@@ -142,8 +153,17 @@ AS $$
 			UNION ALL SELECT 'pg_rewrite'::regclass, r.oid
 			FROM pg_class AS v JOIN pg_rewrite AS r ON r.ev_class = v.oid
 			WHERE u.class = 'pg_class'::regclass AND v.oid = u.oid AND v.relkind = 'v'
-			UNION ALL SELECT 'pg_type'::regclass, t.typbasetype FROM pg_type AS t
-			WHERE u.class = 'pg_type'::regclass AND t.oid = u.oid AND t.typtype = 'd'
+			UNION ALL SELECT 'pg_type'::regclass, p.oid
+			FROM pg_type AS t
+			CROSS JOIN LATERAL (
+				SELECT t.typbasetype	-- of a domain
+				UNION ALL SELECT t.typelem	-- of an array
+				UNION ALL SELECT a.atttypid	-- of a composite
+				FROM pg_attribute AS a
+				WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+				UNION ALL SELECT g.rngsubtype	-- of a range or a multirange
+				FROM pg_range AS g WHERE t.oid IN (g.rngtypid, g.rngmultitypid)) AS p(oid)
+			WHERE u.class = 'pg_type'::regclass AND t.oid = u.oid AND p.oid <> 0
 			UNION ALL SELECT 'pg_constraint'::regclass, k.oid FROM pg_constraint AS k
 			WHERE u.class = 'pg_type'::regclass AND k.contypid = u.oid) AS n(class, oid)),
 	filters(oid) AS (
@@ -167,8 +187,7 @@ AS $$
 			bloomexp.trusted(t.typowner, owner), NULL
 		FROM pg_type AS t
 		WHERE t.oid = ANY (types || ARRAY(
-			SELECT c FROM uses AS u, bloomexp.base_type(u.oid) AS b, unnest(b.chain) AS c
-			WHERE u.class = 'pg_type'::regclass))
+			SELECT u.oid FROM uses AS u WHERE u.class = 'pg_type'::regclass))
 		UNION ALL SELECT 3, 'table ' || c.oid::regclass, c.relowner,
 			bloomexp.trusted(c.relowner, owner),
 			-- do not advise a superuser to run code that the role has written
@@ -181,9 +200,11 @@ AS $$
 			UNION SELECT u.oid FROM uses AS u WHERE u.class = 'pg_class'::regclass)
 		UNION ALL SELECT 4, 'routine ' || p.oid::regprocedure, p.proowner,
 			bloomexp.trusted(p.proowner, owner),
-			-- routines of somebody else's feed are in use: do not advise to drop them
-			CASE WHEN p.proowner IS DISTINCT FROM (SELECT s.proowner FROM pg_proc AS s
-				WHERE s.pronamespace = n.oid AND s.proname = 'settings' AND s.pronargs = 0)
+			-- Routines of somebody else's feed, or in somebody else's schema, are in use: do not
+			-- advise to drop them.
+			CASE WHEN bloomexp.trusted_with_schema(n.nspowner, owner)
+				AND p.proowner IS DISTINCT FROM (SELECT s.proowner FROM pg_proc AS s
+					WHERE s.pronamespace = n.oid AND s.proname = 'settings' AND s.pronargs = 0)
 				THEN ': DROP ROUTINE ' || p.oid::regprocedure END
 		FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace WHERE n.nspname = feed
 		UNION ALL SELECT 5, 'relation ' || c.oid::regclass, c.relowner,

@@ -115,16 +115,21 @@ CREATE FUNCTION bloomexp.forget_user(filters regclass, user_id anyelement) RETUR
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	is_user constant text := (
+		SELECT concat('f.user_id ', u.equal, ' $1') FROM bloomexp.user_sql(filters) AS u);
 BEGIN
-	-- Wait for a call that is making the row of a new user: a DELETE alone would not see that row.
-	-- If an older snapshot does not show the row, this raises an error.
+	IF bloomexp.remove_row(filters, is_user, user_id) THEN
+		RETURN;
+	END IF;
+	-- A call that has not committed can be making the row of a new user.  Wait for it.  If an older
+	-- snapshot does not show the row, this raises an error.
 	BEGIN
 		PERFORM bloomexp.lock_user(filters, user_id);
 	EXCEPTION WHEN integrity_constraint_violation THEN
-		NULL;	-- a constraint refuses a row of this user, so there is none
+		RETURN;	-- a constraint refuses a row of this user, so there is none
 	END;
-	PERFORM bloomexp.remove_row(filters, concat('f.user_id ', u.equal, ' $1'), user_id)
-	FROM bloomexp.user_sql(filters) AS u;
+	PERFORM bloomexp.remove_row(filters, is_user, user_id);
 END
 $$;
 

@@ -217,9 +217,13 @@ $node->safe_psql('postgres', q{
 	CREATE ROLE stranger LOGIN;
 	CREATE ROLE staff;
 	GRANT staff TO stranger, exporter;
-	GRANT CREATE ON DATABASE postgres TO stranger, staff});
+	GRANT CREATE ON DATABASE postgres TO stranger, staff;
+	GRANT CREATE ON SCHEMA public TO stranger});
 as_stranger(q{
 	CREATE SCHEMA trap;
+	-- fits the call of format() better than the one of PostgreSQL
+	CREATE FUNCTION public.format(text, name) RETURNS text LANGUAGE plpgsql
+		AS $$ BEGIN RAISE 'code of a stranger'; END $$;
 	CREATE FUNCTION trap.run() RETURNS bigint LANGUAGE plpgsql
 		AS $$ BEGIN RAISE 'code of a stranger, as % in a session of %', current_user,
 		session_user; END $$;
