@@ -126,8 +126,8 @@ BEGIN
 	-- snapshot does not show the row, this raises an error.
 	BEGIN
 		PERFORM bloomexp.lock_user(filters, user_id);
-	EXCEPTION WHEN integrity_constraint_violation THEN
-		RETURN;	-- a constraint refuses a row of this user, so there is none
+	EXCEPTION WHEN foreign_key_violation OR check_violation THEN
+		RETURN;	-- no row can have this user
 	END;
 	PERFORM bloomexp.remove_row(filters, is_user, user_id);
 END

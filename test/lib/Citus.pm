@@ -93,12 +93,13 @@ sub move_waits
 		FROM citus_shards AS s, pg_dist_node AS n
 		WHERE s.shardid = get_shard_id_for_distribution_column('$table', 7)
 			AND s.table_name = '$table'::regclass AND n.shouldhaveshards
-			AND n.nodeport <> s.nodeport} ], '<', \undef, '>&', \my $output, $timeout);
+			AND n.nodeport <> s.nodeport LIMIT 1} ], '<', \undef, '>&', \my $output, $timeout);
 	while (!$waiting && $move->pumpable)
 	{
 		$move->pump_nb;
 		$waiting = $coordinator->safe_psql('postgres', q{SELECT sum(result::integer)
-			FROM run_command_on_all_nodes('SELECT count(*) FROM pg_locks WHERE NOT granted')});
+			FROM run_command_on_all_nodes('SELECT count(*) FROM pg_locks
+				WHERE NOT granted AND locktype = ''advisory''')});
 	}
 	$session->query_safe('COMMIT');
 	$session->quit;

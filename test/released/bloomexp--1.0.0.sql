@@ -1282,31 +1282,16 @@ RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	-- "uses" has the objects whose code runs when the exposures are read.  First come those that
-	-- views name; the types of the columns of foreign tables, whose values are made here; and CHECK
-	-- constraints, partition keys and indexes, of which the planner evaluates what is constant.
-	-- Then come the objects that these use in turn: functions of operators and aggregates, the parts
-	-- of types and the constraints of domains, views, and what bodies of functions use, as far as
-	-- PostgreSQL records it.
+	-- "uses" has the objects whose code runs when the exposures are read.  First come their tables,
+	-- and the partition keys of tables above them; then what these use in turn, as far as PostgreSQL
+	-- records it: what views name; the types of the columns of foreign tables, whose values are made
+	-- here; CHECK constraints, partition keys, indexes and statistics, of which the planner evaluates
+	-- what is constant; what functions and operators use; and the parts and constraints of types.
 	WITH RECURSIVE uses(class, oid) AS (
-		(SELECT d.refclassid, d.refobjid
-		FROM bloomexp.tables_of(exposures) AS t
-		JOIN pg_class AS v ON v.oid = t AND v.relkind = 'v'
-		JOIN pg_rewrite AS r ON r.ev_class = v.oid
-		JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
-		UNION ALL SELECT 'pg_type'::regclass, a.atttypid
-		FROM bloomexp.tables_of(exposures) AS t
-		JOIN pg_foreign_table AS f ON f.ftrelid = t
-		JOIN pg_attribute AS a ON a.attrelid = t AND a.attnum > 0 AND NOT a.attisdropped
-		UNION ALL SELECT 'pg_constraint'::regclass, k.oid
-		FROM bloomexp.tables_of(exposures) AS t
-		JOIN pg_constraint AS k ON k.conrelid = t AND k.contype = 'c'
+		(SELECT 'pg_class'::regclass::oid, t::oid FROM bloomexp.tables_of(exposures) AS t
 		UNION ALL SELECT d.refclassid, d.refobjid
-		FROM bloomexp.tables_of(exposures) AS t
-		CROSS JOIN LATERAL (
-			SELECT t::oid UNION ALL SELECT x.indexrelid FROM pg_index AS x WHERE x.indrelid = t)
-			AS r(oid)
-		JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = r.oid
+		FROM pg_partition_ancestors(exposures) AS a
+		JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = a.relid
 			AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass))
 		UNION SELECT n.class, n.oid
 		FROM uses AS u
@@ -1317,6 +1302,23 @@ AS $$
 			UNION ALL SELECT 'pg_rewrite'::regclass, r.oid
 			FROM pg_class AS v JOIN pg_rewrite AS r ON r.ev_class = v.oid
 			WHERE u.class = 'pg_class'::regclass AND v.oid = u.oid AND v.relkind = 'v'
+			UNION ALL SELECT 'pg_class'::regclass, i.inhrelid FROM pg_inherits AS i
+			WHERE u.class = 'pg_class'::regclass AND i.inhparent = u.oid
+			UNION ALL SELECT 'pg_type'::regclass, a.atttypid
+			FROM pg_foreign_table AS f JOIN pg_attribute AS a ON a.attrelid = f.ftrelid
+			WHERE u.class = 'pg_class'::regclass AND f.ftrelid = u.oid AND a.attnum > 0
+				AND NOT a.attisdropped
+			UNION ALL SELECT 'pg_constraint'::regclass, k.oid FROM pg_constraint AS k
+			WHERE u.class = 'pg_class'::regclass AND k.conrelid = u.oid AND k.contype = 'c'
+			UNION ALL SELECT d.refclassid, d.refobjid
+			FROM (SELECT 'pg_class'::regclass, u.oid	-- a partition key
+				UNION ALL SELECT 'pg_class'::regclass, x.indexrelid
+				FROM pg_index AS x WHERE x.indrelid = u.oid
+				UNION ALL SELECT 'pg_statistic_ext'::regclass, x.oid
+				FROM pg_statistic_ext AS x WHERE x.stxrelid = u.oid) AS e(class, oid)
+			JOIN pg_depend AS d ON d.classid = e.class AND d.objid = e.oid
+				AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
+			WHERE u.class = 'pg_class'::regclass
 			UNION ALL SELECT 'pg_type'::regclass, p.oid
 			FROM pg_type AS t
 			CROSS JOIN LATERAL (
@@ -1349,9 +1351,10 @@ AS $$
 		FROM schemas AS s JOIN pg_namespace AS n USING (oid)
 		UNION ALL SELECT 2, 'type ' || format_type(t.oid, NULL), t.typowner,
 			bloomexp.trusted(t.typowner, owner), NULL
-		FROM pg_type AS t
-		WHERE t.oid = ANY (types || ARRAY(
-			SELECT u.oid FROM uses AS u WHERE u.class = 'pg_type'::regclass))
+		FROM pg_type AS t LEFT JOIN pg_type AS e ON e.oid = t.typelem
+		WHERE t.oid = ANY (types)
+			OR t.oid IN (SELECT u.oid FROM uses AS u WHERE u.class = 'pg_type'::regclass)
+			AND coalesce(e.typtype, t.typtype) <> 'e'	-- an enum has no code
 		UNION ALL SELECT 3, 'table ' || c.oid::regclass, c.relowner,
 			bloomexp.trusted(c.relowner, owner),
 			-- do not advise a superuser to run code that the role has written
@@ -1360,7 +1363,7 @@ AS $$
 				THEN format(': SET ROLE %I first, and the feed belongs to that role',
 					pg_get_userbyid(c.relowner)) END
 		FROM pg_class AS c
-		WHERE c.oid IN (SELECT t FROM bloomexp.tables_of(exposures) AS t
+		WHERE c.oid IN (SELECT a.relid FROM pg_partition_ancestors(exposures) AS a
 			UNION SELECT u.oid FROM uses AS u WHERE u.class = 'pg_class'::regclass)
 		UNION ALL SELECT 4, 'routine ' || p.oid::regprocedure, p.proowner,
 			bloomexp.trusted(p.proowner, owner),
@@ -1382,9 +1385,7 @@ AS $$
 		GROUP BY o.oprnamespace, o.oprowner
 		UNION ALL SELECT 7, 'function ' || p.oid::regprocedure, p.proowner,
 			bloomexp.trusted(p.proowner, owner), NULL
-		FROM uses AS u
-		LEFT JOIN pg_operator AS o ON u.class = 'pg_operator'::regclass AND o.oid = u.oid
-		JOIN pg_proc AS p ON p.oid = o.oprcode OR u.class = 'pg_proc'::regclass AND p.oid = u.oid
+		FROM uses AS u JOIN pg_proc AS p ON u.class = 'pg_proc'::regclass AND p.oid = u.oid
 		UNION ALL SELECT 8, 'collation ' || l.oid::regcollation, l.collowner,
 			bloomexp.trusted(l.collowner, owner), NULL
 		FROM pg_collation AS l
@@ -2197,8 +2198,8 @@ BEGIN
 	-- snapshot does not show the row, this raises an error.
 	BEGIN
 		PERFORM bloomexp.lock_user(filters, user_id);
-	EXCEPTION WHEN integrity_constraint_violation THEN
-		RETURN;	-- a constraint refuses a row of this user, so there is none
+	EXCEPTION WHEN foreign_key_violation OR check_violation THEN
+		RETURN;	-- no row can have this user
 	END;
 	PERFORM bloomexp.remove_row(filters, is_user, user_id);
 END
