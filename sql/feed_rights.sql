@@ -608,7 +608,8 @@ BEGIN
 		repeat('[', 5000) || repeat(']', 5000),
 		'{}, "functions": {"take": ["", "", [1e131071]]}', '{}, "functions": {'
 			|| (SELECT string_agg(format('"f%s": ["", "", []]', i), ', ')
-				FROM generate_series(1, 51) AS i) || '}']
+				FROM generate_series(1, 51) AS i) || '}',
+		'{"fpr": [1e131071]}', '{"fpr": {"fpr": ["0.1"]}}']
 	LOOP
 		n := n + 1;
 		EXECUTE format('CREATE SCHEMA forged_%s', n);

@@ -147,9 +147,9 @@ DECLARE
 BEGIN
 	FOR c IN SELECT * FROM bloomexp.feed_columns(arguments)
 	LOOP
-		has_type := split_part(c.argument, '_', 1);	-- user, item or time
-		has_type := CASE WHEN exposures IS NULL THEN format('%s_type is', has_type)
-			ELSE format('%s column %I has type', initcap(has_type), c.name) END;
+		has_type := CASE	-- the argument is user_column, item_column or time_column
+			WHEN exposures IS NULL THEN split_part(c.argument, '_', 1) || '_type is'
+			ELSE format('%s column %I has type', initcap(split_part(c.argument, '_', 1)), c.name) END;
 		IF exposures IS NOT NULL AND c.attnum IS NULL THEN
 			RETURN NEXT format('%s has no column %I: name the column with %s => ...',
 				arguments ->> 'exposures', c.name, quote_ident(c.argument));

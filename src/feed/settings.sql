@@ -33,9 +33,9 @@ BEGIN
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			AND octet_length(p.prosrc) < 30000);
 	-- Anybody can create a function settings().  Reject what feed_finish() never writes: deep
-	-- nesting, very many functions, numbers among them (whose texts can be large), and control
-	-- characters.
-	IF settings @? '$.**{6}' OR settings @? '$.functions.** ? (@.type() == "number")'
+	-- nesting; numbers in lists, of which a short source can make a very long text; very many
+	-- functions; and control characters.
+	IF settings @? '$.**{6}' OR settings @? '$.**{3 to last} ? (@.type() == "number")'
 		OR (SELECT count(*) FROM jsonb_object_keys(settings -> 'functions')) > 50 THEN
 		RETURN NULL;
 	END IF;

@@ -122,8 +122,8 @@ BEGIN
 	IF bloomexp.remove_row(filters, is_user, user_id) THEN
 		RETURN;
 	END IF;
-	-- A call that has not committed can be making the row of a new user.  Wait for it.  If an older
-	-- snapshot does not show the row, this raises an error.
+	-- Another transaction, not yet committed, may be inserting the row of a new user: wait for it.
+	-- If there is a row that an older snapshot does not show, this raises an error.
 	BEGIN
 		PERFORM bloomexp.lock_user(filters, user_id);
 	EXCEPTION WHEN foreign_key_violation OR check_violation THEN

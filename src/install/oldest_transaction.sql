@@ -1,5 +1,5 @@
--- Rebuilds of feeds without triggers call this as bloomexp.oldest_transaction(), which does not
--- depend on the schema of the extension.
+-- Feeds call the same C function as bloomexp.oldest_transaction(), because the extension can be in
+-- any schema.
 
 CREATE FUNCTION bloom_oldest_transaction() RETURNS timestamp with time zone
 AS 'MODULE_PATHNAME', 'bloomexp_oldest_transaction'

@@ -672,8 +672,8 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION bloom_slice_start(timestamp with time zone, interval, integer) IS
 'start of the slice that contains shown_at, in a window of this width and number of slices';
 
--- Rebuilds of feeds without triggers call this as bloomexp.oldest_transaction(), which does not
--- depend on the schema of the extension.
+-- Feeds call the same C function as bloomexp.oldest_transaction(), because the extension can be in
+-- any schema.
 
 CREATE FUNCTION bloom_oldest_transaction() RETURNS timestamp with time zone
 AS 'MODULE_PATHNAME', 'bloomexp_oldest_transaction'
@@ -1471,9 +1471,9 @@ BEGIN
 		WHERE p.pronamespace = schema AND p.proname = 'settings' AND p.pronargs = 0
 			AND octet_length(p.prosrc) < 30000);
 	-- Anybody can create a function settings().  Reject what feed_finish() never writes: deep
-	-- nesting, very many functions, numbers among them (whose texts can be large), and control
-	-- characters.
-	IF settings @? '$.**{6}' OR settings @? '$.functions.** ? (@.type() == "number")'
+	-- nesting; numbers in lists, of which a short source can make a very long text; very many
+	-- functions; and control characters.
+	IF settings @? '$.**{6}' OR settings @? '$.**{3 to last} ? (@.type() == "number")'
 		OR (SELECT count(*) FROM jsonb_object_keys(settings -> 'functions')) > 50 THEN
 		RETURN NULL;
 	END IF;
@@ -1777,9 +1777,9 @@ DECLARE
 BEGIN
 	FOR c IN SELECT * FROM bloomexp.feed_columns(arguments)
 	LOOP
-		has_type := split_part(c.argument, '_', 1);	-- user, item or time
-		has_type := CASE WHEN exposures IS NULL THEN format('%s_type is', has_type)
-			ELSE format('%s column %I has type', initcap(has_type), c.name) END;
+		has_type := CASE	-- the argument is user_column, item_column or time_column
+			WHEN exposures IS NULL THEN split_part(c.argument, '_', 1) || '_type is'
+			ELSE format('%s column %I has type', initcap(split_part(c.argument, '_', 1)), c.name) END;
 		IF exposures IS NOT NULL AND c.attnum IS NULL THEN
 			RETURN NEXT format('%s has no column %I: name the column with %s => ...',
 				arguments ->> 'exposures', c.name, quote_ident(c.argument));
@@ -2194,8 +2194,8 @@ BEGIN
 	IF bloomexp.remove_row(filters, is_user, user_id) THEN
 		RETURN;
 	END IF;
-	-- A call that has not committed can be making the row of a new user.  Wait for it.  If an older
-	-- snapshot does not show the row, this raises an error.
+	-- Another transaction, not yet committed, may be inserting the row of a new user: wait for it.
+	-- If there is a row that an older snapshot does not show, this raises an error.
 	BEGIN
 		PERFORM bloomexp.lock_user(filters, user_id);
 	EXCEPTION WHEN foreign_key_violation OR check_violation THEN
@@ -4811,8 +4811,8 @@ $template$)
 -- argument types have changed is created anew, without grants.  Run the script in one transaction,
 -- so that an error leaves nothing half made:
 -- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
--- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included; first lock the
--- exposures, in the same transaction, because inserts lock them first, too{/tracked}.
+-- DROP SCHEMA {feed} CASCADE removes the feed{#tracked} and its triggers.  Before it, lock the
+-- exposures in the same transaction, as inserts do: otherwise it can deadlock with them{/tracked}.
 --
 -- Rights.  The functions run with the rights of the owner of the feed and with a fixed search_path.
 -- Roles that use the feed need USAGE on its schema and EXECUTE on the functions that they call.

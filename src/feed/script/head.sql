@@ -20,8 +20,8 @@
 -- argument types have changed is created anew, without grants.  Run the script in one transaction,
 -- so that an error leaves nothing half made:
 -- PGOPTIONS='-c lock_timeout=2s' psql -X -1 -v ON_ERROR_STOP=1 -f script.sql
--- DROP SCHEMA {feed} CASCADE removes the feed{#tracked}, its triggers included; first lock the
--- exposures, in the same transaction, because inserts lock them first, too{/tracked}.
+-- DROP SCHEMA {feed} CASCADE removes the feed{#tracked} and its triggers.  Before it, lock the
+-- exposures in the same transaction, as inserts do: otherwise it can deadlock with them{/tracked}.
 --
 -- Rights.  The functions run with the rights of the owner of the feed and with a fixed search_path.
 -- Roles that use the feed need USAGE on its schema and EXECUTE on the functions that they call.
